@@ -1,0 +1,39 @@
+import { Hono } from 'hono';
+import { methodNotAllowed } from 'hono/method-not-allowed';
+import type { AppEnv, Settings } from './env.ts';
+import { notes } from './http/api/notes.ts';
+import { ping } from './http/api/ping.ts';
+import { timeEntries } from './http/api/time-entries.ts';
+import { guardUnknown } from './http/guard.ts';
+import { ipLimit } from './http/middleware/ip-limit.ts';
+import { requestContext } from './http/middleware/request-context.ts';
+import { answerError, problem } from './http/problem.ts';
+
+/**
+ * The map of the worker. `now` is the clock (UTC milliseconds) by which keys expire and work dates are reckoned.
+ */
+export function createApp(settings: Settings, now: () => number = Date.now) {
+  const v1 = new Hono<AppEnv>();
+  v1.use(
+    methodNotAllowed({
+      app: v1,
+      onMethodNotAllowed: (c, methods) => {
+        const allow = methods.join(', ');
+        return problem(c, 'method_not_allowed', `${c.req.method} is not possible at this address; use ${allow}.`, {
+          headers: { Allow: allow },
+        });
+      },
+    }),
+  );
+  v1.route('/', ping);
+  v1.route('/', notes);
+  v1.route('/', timeEntries);
+  v1.all('*', ...guardUnknown(), (c) => problem(c, 'not_found', 'There is no such address in this API; check the path.'));
+
+  return new Hono<AppEnv>()
+    .use(requestContext(settings, now))
+    .use('/api/*', ipLimit())
+    .route('/api/v1', v1)
+    .notFound((c) => problem(c, 'not_found', 'There is nothing at this address; the API is at /api/v1.'))
+    .onError(answerError);
+}

@@ -1,0 +1,76 @@
+import { and, eq, sql } from 'drizzle-orm';
+import { builder, statement, value } from './client.ts';
+import { apiKeys, auditLog, users } from './schema.ts';
+
+// An audit row exists only as the statement right behind a write, in the same batch: it adds a row if and only if that write changed
+// one. There is no `on conflict`, so that it fails, and the write with it, rather than vanish.
+
+/** The number that the organization's next audit row gets. */
+export const nextSeq = sql<number>`(select coalesce(max(${auditLog.seq}), 0) + 1 from ${auditLog} where ${eq(auditLog.organizationId, sql.placeholder('organizationId'))})`;
+
+interface AuditValues {
+  organizationId: string;
+  now: number;
+  action: string;
+  targetId: string;
+  requestId: string;
+  sourceAddress: string | null;
+  userAgent: string | null;
+}
+
+const event = {
+  action: value<string>('action').as('action'),
+  targetId: value<string>('targetId').as('target_id'),
+};
+const origin = {
+  sourceAddress: value<string | null>('sourceAddress').as('source_address'),
+  userAgent: value<string | null>('userAgent').as('user_agent'),
+};
+
+/** The audit row of a write made with a key. */
+export const auditKeyWrite = statement<AuditValues & { keyId: string; ticketId: string; idempotencyKey: string | null }>(
+  builder.insert(auditLog).select(
+    builder
+      .select({
+        organizationId: sql<string>`${apiKeys.organizationId}`.as('organization_id'),
+        seq: nextSeq.as('seq'),
+        at: value<number>('now').as('at'),
+        actorType: sql<'api_key'>`'api_key'`.as('actor_type'),
+        actorId: sql<string>`${apiKeys.id}`.as('actor_id'),
+        actorName: sql<string>`${apiKeys.name}`.as('actor_name'),
+        ...event,
+        ticketId: value<string>('ticketId').as('ticket_id'),
+        requestId: value<string>('requestId').as('request_id'),
+        idempotencyKey: value<string | null>('idempotencyKey').as('idempotency_key'),
+        ...origin,
+      })
+      .from(apiKeys)
+      .where(
+        and(eq(apiKeys.organizationId, sql.placeholder('organizationId')), eq(apiKeys.id, sql.placeholder('keyId')), sql`changes() = 1`),
+      ),
+  ),
+);
+
+/** The audit row of what an administrator did. */
+export const auditUserAction = statement<AuditValues & { actorId: string }>(
+  builder.insert(auditLog).select(
+    builder
+      .select({
+        organizationId: sql<string>`${users.organizationId}`.as('organization_id'),
+        seq: nextSeq.as('seq'),
+        at: value<number>('now').as('at'),
+        actorType: sql<'user'>`'user'`.as('actor_type'),
+        actorId: sql<string>`${users.id}`.as('actor_id'),
+        actorName: sql<string>`${users.name}`.as('actor_name'),
+        ...event,
+        ticketId: sql<null>`null`.as('ticket_id'),
+        requestId: value<string>('requestId').as('request_id'),
+        idempotencyKey: sql<null>`null`.as('idempotency_key'),
+        ...origin,
+      })
+      .from(users)
+      .where(
+        and(eq(users.organizationId, sql.placeholder('organizationId')), eq(users.id, sql.placeholder('actorId')), sql`changes() = 1`),
+      ),
+  ),
+);

@@ -1,0 +1,221 @@
+import { sql } from 'drizzle-orm';
+import { check, foreignKey, index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
+import { SCOPE_IDS } from '../domain/api-key.ts';
+import { MAX_TEXT_LENGTH } from '../domain/fields.ts';
+import { MAX_HOURLY_RATE_MINOR } from '../domain/money.ts';
+import { AGREEMENT_SOURCES, MAX_MINUTES, TIME_ENTRY_STATUSES } from '../domain/time-entry.ts';
+
+// Every table is clustered (WITHOUT ROWID) on a primary key that begins with the organization: one row written per insert, and no
+// query can wander into a neighbour's rows. drizzle-kit cannot say WITHOUT ROWID or triggers; the migrations add them by hand.
+// Times are UTC milliseconds, money is minor units, e-mail addresses are lower case.
+
+const organizationId = () => text('organization_id').notNull();
+const id = () => text('id').notNull();
+const flag = (name: string) => integer(name, { mode: 'boolean' }).notNull();
+const flags = (...columns: string[]) => sql.raw(columns.map((column) => `"${column}" in (0, 1)`).join(' and '));
+const oneOf = (column: string, values: readonly string[]) => sql.raw(`"${column}" in (${values.map((value) => `'${value}'`).join(', ')})`);
+const between = (column: string, low: number, high: number) => sql.raw(`"${column}" between ${low} and ${high}`);
+const identifier = (column: string) =>
+  sql.raw(`length("${column}") between 1 and 64 and "${column}" not glob '*[^A-Za-z0-9._~-]*' and "${column}" not in ('.', '..')`);
+
+/** What `String.prototype.trim` takes off (ECMA-262 WhiteSpace and LineTerminator), for SQLite's trim(). */
+const WHITE_SPACE = [
+  9, 10, 11, 12, 13, 32, 0xa0, 0x1680, 0x2000, 0x2001, 0x2002, 0x2003, 0x2004, 0x2005, 0x2006, 0x2007, 0x2008, 0x2009, 0x200a, 0x2028,
+  0x2029, 0x202f, 0x205f, 0x3000, 0xfeff,
+];
+const freeText = (column: string) => sql.raw(`length(trim("${column}", char(${WHITE_SPACE.join(',')}))) between 1 and ${MAX_TEXT_LENGTH}`);
+
+export const organizations = sqliteTable(
+  'organizations',
+  {
+    id: id().primaryKey(),
+    name: text('name').notNull(),
+    hasPsa: flag('has_psa'),
+    /** IANA name. */
+    timeZone: text('time_zone').notNull(),
+    defaultHourlyRateMinor: integer('default_hourly_rate_minor').notNull(),
+    active: flag('active'),
+  },
+  () => [
+    check('organizations_id', identifier('id')),
+    check('organizations_flags', flags('has_psa', 'active')),
+    check('organizations_rate', between('default_hourly_rate_minor', 0, MAX_HOURLY_RATE_MINOR)),
+  ],
+);
+
+export const users = sqliteTable(
+  'users',
+  {
+    organizationId: organizationId().references(() => organizations.id),
+    id: id(),
+    email: text('email').notNull(),
+    name: text('name').notNull(),
+    isAdmin: flag('is_admin'),
+    isTechnician: flag('is_technician'),
+    /** The automation service account that time is credited to when no technician is named. */
+    isService: flag('is_service'),
+    active: flag('active'),
+  },
+  (t) => [
+    primaryKey({ columns: [t.organizationId, t.id] }),
+    uniqueIndex('users_email').on(t.organizationId, t.email),
+    uniqueIndex('users_one_service_account').on(t.organizationId).where(sql`is_service = 1`),
+    check('users_id', identifier('id')),
+    check('users_flags', flags('is_admin', 'is_technician', 'is_service', 'active')),
+    check('users_email_lower_case', sql`"email" = lower("email") and "email" like '%_@_%'`),
+    check('users_service_account', sql`"is_service" = 0 or ("active" = 1 and "is_admin" = 0 and "is_technician" = 0)`),
+  ],
+);
+
+export const companies = sqliteTable(
+  'companies',
+  { organizationId: organizationId().references(() => organizations.id), id: id(), name: text('name').notNull(), active: flag('active') },
+  (t) => [
+    primaryKey({ columns: [t.organizationId, t.id] }),
+    check('companies_id', identifier('id')),
+    check('companies_flags', flags('active')),
+  ],
+);
+
+export const agreements = sqliteTable(
+  'agreements',
+  {
+    organizationId: organizationId(),
+    id: id(),
+    companyId: text('company_id').notNull(),
+    hourlyRateMinor: integer('hourly_rate_minor').notNull(),
+    active: flag('active'),
+  },
+  (t) => [
+    primaryKey({ columns: [t.organizationId, t.id] }),
+    foreignKey({ columns: [t.organizationId, t.companyId], foreignColumns: [companies.organizationId, companies.id] }),
+    uniqueIndex('agreements_one_active').on(t.organizationId, t.companyId).where(sql`active = 1`),
+    check('agreements_id', identifier('id')),
+    check('agreements_flags', flags('active')),
+    check('agreements_rate', between('hourly_rate_minor', 0, MAX_HOURLY_RATE_MINOR)),
+  ],
+);
+
+export const tickets = sqliteTable(
+  'tickets',
+  { organizationId: organizationId(), id: id(), companyId: text('company_id').notNull(), active: flag('active') },
+  (t) => [
+    primaryKey({ columns: [t.organizationId, t.id] }),
+    foreignKey({ columns: [t.organizationId, t.companyId], foreignColumns: [companies.organizationId, companies.id] }),
+    check('tickets_id', identifier('id')),
+    check('tickets_flags', flags('active')),
+  ],
+);
+
+export const apiKeys = sqliteTable(
+  'api_keys',
+  {
+    organizationId: organizationId().references(() => organizations.id),
+    id: id(),
+    name: text('name').notNull(),
+    /** SHA-256 of the key value in hex; the value itself is nowhere. */
+    hash: text('hash').notNull(),
+    hint: text('hint').notNull(),
+    /** As domain/api-key.ts formats them. */
+    scopes: text('scopes').notNull(),
+    /** A limit of the key's own, lower than the deployment's; both null for the deployment's. */
+    limitQuota: integer('limit_quota'),
+    limitWindowMs: integer('limit_window_ms'),
+    createdAt: integer('created_at').notNull(),
+    createdBy: text('created_by').notNull(),
+    expiresAt: integer('expires_at'),
+    revokedAt: integer('revoked_at'),
+    revokedBy: text('revoked_by'),
+  },
+  (t) => [
+    primaryKey({ columns: [t.organizationId, t.id] }),
+    foreignKey({ columns: [t.organizationId, t.createdBy], foreignColumns: [users.organizationId, users.id] }),
+    uniqueIndex('api_keys_hash').on(t.hash),
+    check('api_keys_name', sql`length(trim("name")) between 1 and 100`),
+    check('api_keys_hash', sql`length("hash") = 64 and "hash" not glob '*[^0-9a-f]*'`),
+    check('api_keys_scopes', oneOf('scopes', [...SCOPE_IDS, SCOPE_IDS.join(' ')])),
+    check('api_keys_limit', sql`("limit_quota" is null) = ("limit_window_ms" is null)`),
+    check('api_keys_revoked', sql`("revoked_at" is null) = ("revoked_by" is null)`),
+  ],
+);
+
+/** What notes and time entries have in common. */
+const written = {
+  organizationId: organizationId(),
+  id: id(),
+  ticketId: text('ticket_id').notNull(),
+  createdAt: integer('created_at').notNull(),
+  keyId: text('key_id').notNull(),
+  /** The request that made the record: how a repeated batch knows its own row. */
+  requestId: text('request_id').notNull(),
+  /** SHA-256 of ticket and validated body, in hex: how a replay tells a different request. */
+  requestDigest: text('request_digest').notNull(),
+  /** The audit row that was committed with the record. */
+  auditSeq: integer('audit_seq').notNull(),
+};
+
+export const notes = sqliteTable('notes', { ...written, message: text('message').notNull() }, (t) => [
+  primaryKey({ columns: [t.organizationId, t.id] }),
+  foreignKey({ columns: [t.organizationId, t.ticketId], foreignColumns: [tickets.organizationId, tickets.id] }),
+  foreignKey({ columns: [t.organizationId, t.keyId], foreignColumns: [apiKeys.organizationId, apiKeys.id] }),
+  foreignKey({ columns: [t.organizationId, t.auditSeq], foreignColumns: [auditLog.organizationId, auditLog.seq] }),
+  check('notes_message', freeText('message')),
+]);
+
+export const timeEntries = sqliteTable(
+  'time_entries',
+  {
+    ...written,
+    userId: text('user_id').notNull(),
+    minutes: integer('minutes').notNull(),
+    description: text('description').notNull(),
+    billable: flag('billable'),
+    /** Calendar date in the organization's time zone, YYYY-MM-DD. */
+    workDate: text('work_date').notNull(),
+    hourlyRateMinor: integer('hourly_rate_minor').notNull(),
+    agreementSource: text('agreement_source', { enum: AGREEMENT_SOURCES }).notNull(),
+    status: text('status', { enum: TIME_ENTRY_STATUSES }).notNull(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.organizationId, t.id] }),
+    foreignKey({ columns: [t.organizationId, t.ticketId], foreignColumns: [tickets.organizationId, tickets.id] }),
+    foreignKey({ columns: [t.organizationId, t.userId], foreignColumns: [users.organizationId, users.id] }),
+    foreignKey({ columns: [t.organizationId, t.keyId], foreignColumns: [apiKeys.organizationId, apiKeys.id] }),
+    foreignKey({ columns: [t.organizationId, t.auditSeq], foreignColumns: [auditLog.organizationId, auditLog.seq] }),
+    check('time_entries_minutes', between('minutes', 1, MAX_MINUTES)),
+    check('time_entries_description', freeText('description')),
+    check('time_entries_flags', flags('billable')),
+    check('time_entries_work_date', sql`"work_date" = date("work_date")`),
+    check('time_entries_rate', between('hourly_rate_minor', 0, MAX_HOURLY_RATE_MINOR)),
+    check('time_entries_source', oneOf('agreement_source', AGREEMENT_SOURCES)),
+    check('time_entries_status', oneOf('status', TIME_ENTRY_STATUSES)),
+  ],
+);
+
+/** Append-only. `seq` counts from 1 without gaps within an organization and is the order in which the writes were committed. */
+export const auditLog = sqliteTable(
+  'audit_log',
+  {
+    organizationId: organizationId().references(() => organizations.id),
+    seq: integer('seq').notNull(),
+    at: integer('at').notNull(),
+    actorType: text('actor_type', { enum: ['api_key', 'user'] }).notNull(),
+    actorId: text('actor_id').notNull(),
+    /** The actor's name as it was then. */
+    actorName: text('actor_name').notNull(),
+    /** `kind.what_happened`, such as `note.created`. */
+    action: text('action').notNull(),
+    targetId: text('target_id').notNull(),
+    ticketId: text('ticket_id'),
+    requestId: text('request_id').notNull(),
+    idempotencyKey: text('idempotency_key'),
+    sourceAddress: text('source_address'),
+    userAgent: text('user_agent'),
+  },
+  (t) => [
+    primaryKey({ columns: [t.organizationId, t.seq] }),
+    index('audit_log_actor').on(t.organizationId, t.actorId, t.seq),
+    check('audit_log_actor_type', oneOf('actor_type', ['api_key', 'user'])),
+    check('audit_log_action', sql`"action" glob '[a-z]*.[a-z]*'`),
+  ],
+);

@@ -1,0 +1,28 @@
+import { convertV4MiniflareOptions, Miniflare } from 'miniflare';
+import { unstable_readConfig } from 'wrangler';
+import * as z from 'zod';
+
+const configShape = z.object({
+  d1_databases: z.array(z.object({ binding: z.string(), database_id: z.string() })),
+  vars: z.record(z.string(), z.string()),
+});
+
+/** What of wrangler.toml a local script needs. */
+export const config = configShape.parse(unstable_readConfig({ config: 'wrangler.toml' }));
+
+/** Opens the D1 database that `wrangler dev` uses, for as long as `use` runs. `persistTo` is wrangler's own option. */
+export async function withLocalD1<T>(persistTo: string | undefined, use: (db: D1Database) => Promise<T>): Promise<T> {
+  const miniflare = new Miniflare(
+    convertV4MiniflareOptions({
+      modules: true,
+      script: 'export default {}',
+      d1Databases: Object.fromEntries(config.d1_databases.map(({ binding, database_id }) => [binding, database_id])),
+      resourcePersistencePath: `${persistTo ?? '.wrangler/state'}/v3`,
+    }),
+  );
+  try {
+    return await use(await miniflare.getD1Database('DB'));
+  } finally {
+    await miniflare.dispose();
+  }
+}

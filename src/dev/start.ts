@@ -1,0 +1,127 @@
+// npm start: migrates the local database, imports the demo directory, makes a fresh demo key and serves the worker. Whatever follows
+// `--` goes on to `wrangler dev`.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { timeOrderedId } from '../domain/record-id.ts';
+import { parseSettings } from '../env.ts';
+import { createApiKey, revokeApiKey } from '../services/api-keys.ts';
+import type { AdminContext } from '../services/context.ts';
+import { importDirectory } from '../services/import-directory.ts';
+import { config, withLocalD1 } from './local.ts';
+
+const DEMO_KEY_NAME = 'Local demo';
+const READY_TIMEOUT_MS = 60_000;
+
+process.env['WRANGLER_SEND_METRICS'] = 'false';
+// Without the network, looking up Request.cf only costs a warning.
+process.env['CLOUDFLARE_CF_FETCH_ENABLED'] = 'false';
+
+const args = process.argv.slice(2);
+const { values: options } = parseArgs({
+  args,
+  strict: false,
+  options: {
+    var: { type: 'string', multiple: true },
+    port: { type: 'string', default: '8787' },
+    ip: { type: 'string', default: 'localhost' },
+    'persist-to': { type: 'string' },
+  },
+});
+const persistTo = typeof options['persist-to'] === 'string' ? options['persist-to'] : undefined;
+const host = options.ip === '0.0.0.0' || options.ip === '*' ? 'localhost' : options.ip;
+const baseUrl = `http://${host}:${options.port}`;
+
+const settings = parseSettings({
+  KEY_PREFIX: setting('KEY_PREFIX'),
+  IP_LIMIT: setting('IP_LIMIT'),
+  KEY_LIMIT: setting('KEY_LIMIT'),
+});
+
+await migrate();
+const key = await withLocalD1(persistTo, prepareDemo);
+await serve();
+
+/** A variable as `wrangler dev` will see it: from `--var NAME:value`, else from wrangler.toml. */
+function setting(name: string): string {
+  const given = [options.var].flat().findLast((pair) => typeof pair === 'string' && pair.startsWith(`${name}:`));
+  return typeof given === 'string' ? given.slice(name.length + 1) : (config.vars[name] ?? '');
+}
+
+function wrangler(...command: string[]): ChildProcess {
+  return spawn('wrangler', command, { stdio: ['ignore', 'pipe', 'inherit'] });
+}
+
+async function migrate(): Promise<void> {
+  const child = wrangler('d1', 'migrations', 'apply', 'DB', '--local', ...(persistTo ? ['--persist-to', persistTo] : []));
+  let output = '';
+  child.stdout?.on('data', (chunk) => {
+    output += chunk;
+  });
+  const [code] = await once(child, 'close');
+  if (code !== 0) throw new Error(`the local database could not be migrated:\n${output}`);
+}
+
+/** Imports the demo directory, revokes the demo keys of earlier starts and returns a new one's value. */
+async function prepareDemo(db: D1Database): Promise<string> {
+  const directory = await importDirectory(db, await readFile(fileURLToPath(import.meta.resolve('./demo-directory.ndjson')), 'utf8'));
+  if (!directory.ok) throw new Error(directory.errors.map(({ line, subject, detail }) => `line ${line}, ${subject}: ${detail}`).join('\n'));
+
+  const ctx: AdminContext = {
+    db,
+    now: Date.now,
+    deadlineAt: Date.now() + READY_TIMEOUT_MS,
+    requestId: timeOrderedId(Date.now()),
+    organizationId: 'northwind',
+    actorId: 'ada',
+    source: { address: null, userAgent: 'npm start' },
+  };
+  const { results } = await db
+    .prepare('select id from api_keys where organization_id = ? and name = ? and revoked_at is null')
+    .bind(ctx.organizationId, DEMO_KEY_NAME)
+    .all<{ id: string }>();
+  for (const { id } of results) await revokeApiKey(ctx, id);
+  const created = await createApiKey(ctx, settings.keyPrefix, {
+    name: DEMO_KEY_NAME,
+    scopes: ['tickets:note:write', 'tickets:time:write'],
+  });
+  return created.value;
+}
+
+async function serve(): Promise<void> {
+  const server = wrangler('dev', '--show-interactive-dev-session=false', ...args);
+  server.stdout?.pipe(process.stdout);
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => server.kill(signal));
+  const ended = once(server, 'close').then(([code]) => {
+    process.exitCode = code ?? 0;
+    return 'ended' as const;
+  });
+  if ((await Promise.race([ended, answers()])) === 'answers') console.log(welcome());
+  await ended;
+}
+
+async function answers(): Promise<'answers'> {
+  const until = Date.now() + READY_TIMEOUT_MS;
+  while (Date.now() < until) {
+    const response = await fetch(`${baseUrl}/api/v1/ping`).catch(() => undefined);
+    if (response?.status === 401) return 'answers';
+    await new Promise((resolve) => setTimeout(resolve, 200));
+  }
+  throw new Error(`${baseUrl} did not answer within ${READY_TIMEOUT_MS / 1000} s`);
+}
+
+function welcome(): string {
+  return `
+Ready at ${baseUrl}. The key of this start, for the demo organization northwind (the one before it is revoked now):
+
+  ${key}
+
+Log 30 minutes on ticket 1001:
+
+  curl -i ${baseUrl}/api/v1/tickets/1001/time-entries -H 'Authorization: Bearer ${key}' -H 'Content-Type: application/json' -H 'Idempotency-Key: first-try-${Date.now()}' -d '{"minutes": 30, "description": "Cleared the print queue", "billable": true}'
+
+Send it twice: the second answer is the same entry, marked as a replay. Stop with Ctrl-C.
+`;
+}

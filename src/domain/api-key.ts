@@ -1,0 +1,101 @@
+import { sha256, toHex } from './bytes.ts';
+
+/** What a key may be allowed to do: the identifier as it travels, and the label administrators see. */
+export const SCOPES = {
+  'tickets:note:write': 'Internal notes',
+  'tickets:time:write': 'Time entries',
+} as const;
+
+export type Scope = keyof typeof SCOPES;
+
+/** The scope identifiers in the one order in which they are stored and shown. */
+export const SCOPE_IDS = ['tickets:note:write', 'tickets:time:write'] as const satisfies readonly Scope[];
+
+const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+const RANDOM_LENGTH = 40;
+const CHECKSUM_LENGTH = 6;
+/** 248 = 4 × 62: bytes above it are thrown away, or the first eight characters of the alphabet would come up more often. */
+const UNBIASED_BYTES = 248;
+
+/** A new key value: `<prefix>_`, 40 random base62 characters (238 bits), 6 of checksum. */
+export function generateKey(prefix: string): string {
+  let random = '';
+  while (random.length < RANDOM_LENGTH) {
+    for (const byte of crypto.getRandomValues(new Uint8Array(RANDOM_LENGTH - random.length))) {
+      if (byte < UNBIASED_BYTES) random += BASE62.charAt(byte % 62);
+    }
+  }
+  const body = `${prefix}_${random}`;
+  return body + checksum(body);
+}
+
+/** Whether the value has this deployment's prefix, the right length and alphabet, and a checksum that fits: most typos end here, without a look-up. */
+export function isWellFormedKey(value: string, prefix: string): boolean {
+  const length = prefix.length + 1 + RANDOM_LENGTH + CHECKSUM_LENGTH;
+  if (value.length !== length || !value.startsWith(`${prefix}_`)) return false;
+  if (!/^[0-9A-Za-z]+$/.test(value.slice(prefix.length + 1))) return false;
+  return checksum(value.slice(0, -CHECKSUM_LENGTH)) === value.slice(-CHECKSUM_LENGTH);
+}
+
+/** SHA-256 of the whole key value as 64 hex digits: all that is ever stored of it, besides the hint. */
+export async function hashKey(value: string): Promise<string> {
+  return toHex(await sha256(value));
+}
+
+/** What an administrator recognises a key by: prefix, first 4 and last 4 of the random part, `twb_Ab12…x9Yz`. */
+export function keyHint(value: string): string {
+  const random = value.slice(-(RANDOM_LENGTH + CHECKSUM_LENGTH), -CHECKSUM_LENGTH);
+  return `${value.slice(0, -(RANDOM_LENGTH + CHECKSUM_LENGTH))}${random.slice(0, 4)}…${random.slice(-4)}`;
+}
+
+/** CRC-32 (ISO 3309, as in zlib) of an ASCII text as 6 base62 digits, most significant first. */
+function checksum(text: string): string {
+  let crc = 0xffffffff;
+  for (let i = 0; i < text.length; i++) {
+    crc ^= text.charCodeAt(i);
+    for (let bit = 0; bit < 8; bit++) crc = (crc >>> 1) ^ (crc & 1 ? 0xedb88320 : 0);
+  }
+  let rest = (crc ^ 0xffffffff) >>> 0;
+  let digits = '';
+  for (let i = 0; i < CHECKSUM_LENGTH; i++) {
+    digits = BASE62.charAt(rest % 62) + digits;
+    rest = Math.floor(rest / 62);
+  }
+  return digits;
+}
+
+/** What the database knows of a key that matters for whether it may be used. */
+export interface KeyStanding {
+  /** UTC milliseconds, or null while the key is not revoked. */
+  revokedAt: number | null;
+  /** UTC milliseconds from which on the key is dead, or null for never. */
+  expiresAt: number | null;
+  scopes: readonly Scope[];
+  organizationActive: boolean;
+}
+
+/** Why a request is answered 401: for the log and the administrator, never for the caller. */
+export type UnauthorizedReason = 'missing' | 'malformed' | 'unknown' | 'revoked' | 'expired' | 'organization_inactive' | 'scope_missing';
+
+/**
+ * The first reason why the key may not be used at `now` (UTC milliseconds), or undefined when it may.
+ * Revocation is never compared with a clock: a key that has been revoked is dead on every machine at once.
+ */
+export function whyUnauthorized(key: KeyStanding, now: number, scope?: Scope): UnauthorizedReason | undefined {
+  if (key.revokedAt !== null) return 'revoked';
+  if (key.expiresAt !== null && now >= key.expiresAt) return 'expired';
+  if (!key.organizationActive) return 'organization_inactive';
+  if (scope !== undefined && !key.scopes.includes(scope)) return 'scope_missing';
+  return undefined;
+}
+
+/** Scopes as stored: space-separated in the order of `SCOPE_IDS` (the syntax of RFC 6749 §3.3). */
+export function formatScopes(scopes: readonly Scope[]): string {
+  return SCOPE_IDS.filter((scope) => scopes.includes(scope)).join(' ');
+}
+
+/** The inverse of `formatScopes`. */
+export function parseScopes(stored: string): Scope[] {
+  const held = stored.split(' ');
+  return SCOPE_IDS.filter((scope) => held.includes(scope));
+}

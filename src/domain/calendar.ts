@@ -1,0 +1,25 @@
+import { TZDate } from '@date-fns/tz';
+
+/** Whether the runtime knows this IANA time zone name. */
+export function isTimeZone(name: string): boolean {
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: name });
+    return true;
+  } catch (err) {
+    if (err instanceof RangeError) return false;
+    throw err;
+  }
+}
+
+/** The calendar date, `YYYY-MM-DD`, that it is in an IANA time zone at `now` (UTC milliseconds). */
+export function dateIn(timeZone: string, now: number): string {
+  const local = new TZDate(now, timeZone);
+  const pad = (part: number, digits: number) => String(part).padStart(digits, '0');
+  return `${pad(local.getFullYear(), 4)}-${pad(local.getMonth() + 1, 2)}-${pad(local.getDate(), 2)}`;
+}
+
+/** The instant (UTC milliseconds) at which a calendar date `YYYY-MM-DD` is over in a time zone: the first of the next day. */
+export function endOfDate(date: string, timeZone: string): number {
+  const [year = Number.NaN, month = Number.NaN, day = Number.NaN] = date.split('-').map(Number);
+  return new TZDate(year, month - 1, day + 1, timeZone).getTime();
+}

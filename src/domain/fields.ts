@@ -1,0 +1,130 @@
+import * as z from 'zod';
+
+/** Longest message or description, in Unicode code points, outer white space not counted. */
+export const MAX_TEXT_LENGTH = 32_000;
+/** Longest e-mail address (RFC 5321 §4.5.3.1.3, without the angle brackets). */
+const MAX_EMAIL_LENGTH = 254;
+/** How much of what a caller sent is repeated in an error. */
+const MAX_ECHO_LENGTH = 40;
+
+/** How the error for a field that was not sent begins. */
+const MISSING = 'is missing';
+
+/** A list of errors longer than this helps nobody. */
+export const MAX_FIELD_ERRORS = 20;
+
+/** One thing wrong with a body: where (a JSON Pointer, RFC 6901), which rule, and in words what was sent and what to send. */
+export interface FieldError {
+  pointer: string;
+  code: string;
+  detail: string;
+}
+
+/** Shortens a text to what may be repeated in an error. */
+export function echo(text: string): string {
+  const points = Array.from(text.slice(0, 4 * MAX_ECHO_LENGTH));
+  return (points.length > MAX_ECHO_LENGTH ? `${points.slice(0, MAX_ECHO_LENGTH).join('')}…` : text).toWellFormed();
+}
+
+/** What a JSON value is, in words: `the text "30"`, `null`, `a list`. */
+function describe(value: unknown): string {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'a list';
+  if (typeof value === 'string') return value === '' ? 'an empty text' : `the text ${JSON.stringify(echo(value))}`;
+  if (typeof value === 'object') return 'an object';
+  return String(value);
+}
+
+/**
+ * Sets a field's rule in words. Whatever is wrong with the value, the error then reads `was …; send <rule>` or `is missing; send
+ * <rule>`; `hint` may replace the advice for one particular value.
+ */
+export function says(rule: string, hint?: (value: unknown) => string | undefined) {
+  return ({ input }: { input?: unknown }) =>
+    input === undefined ? `${MISSING}; send ${rule}` : `was ${describe(input)}; ${hint?.(input) ?? `send ${rule}`}`;
+}
+
+/** "send 30 without quotes", where that would make the value right. */
+export function unquoted(isRight: (value: unknown) => boolean) {
+  return (value: unknown) => {
+    if (typeof value !== 'string') return undefined;
+    const trimmed = value.trim();
+    const parsed = trimmed === 'true' ? true : trimmed === 'false' ? false : trimmed === '' ? undefined : Number(trimmed);
+    return isRight(parsed) ? `send ${trimmed} without quotes` : undefined;
+  };
+}
+
+/** The code points of a text, counted. */
+function codePoints(text: string): number {
+  let count = 0;
+  for (const _ of text) count += 1;
+  return count;
+}
+
+/** Free text as a person or a script writes it: kept exactly as sent, or refused with the reason. */
+export function freeText(max = MAX_TEXT_LENGTH) {
+  const rule = `a text of 1 to ${max} characters`;
+  return z.string({ error: says(rule) }).superRefine((text, context) => {
+    const report = (code: string, message: string) => context.addIssue({ code: 'custom', message, params: { code } });
+    const nul = text.indexOf('\0');
+    if (nul >= 0) {
+      report('forbidden_character', `has a NUL character at position ${codePoints(text.slice(0, nul)) + 1}; remove it`);
+    }
+    const surrogate = text.search(/\p{Surrogate}/u);
+    if (surrogate >= 0) {
+      const position = codePoints(text.slice(0, surrogate)) + 1;
+      report(
+        'forbidden_character',
+        `has half of a character (a lone UTF-16 surrogate) at position ${position}; cut texts between characters`,
+      );
+    }
+    const length = codePoints(text.trim());
+    if (length === 0) report('too_short', `was ${text === '' ? 'empty' : 'only white space'}; send ${rule}`);
+    if (length > max) report('too_long', `has ${length} characters; send at most ${max}`);
+  });
+}
+
+/** An e-mail address, compared without regard to case: what comes out is lower case. */
+export function emailAddress(rule: string) {
+  return z
+    .email({ error: says(rule) })
+    .max(MAX_EMAIL_LENGTH, { error: () => `is longer than ${MAX_EMAIL_LENGTH} characters; send ${rule}` })
+    .toLowerCase();
+}
+
+/** An object that refuses fields it does not know, by name. */
+export function record<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
+  const known = Object.keys(shape).join(', ');
+  return z.strictObject(shape, {
+    error: ({ code, input }) =>
+      code === 'unrecognized_keys'
+        ? `is not accepted; remove it. Accepted are ${known}`
+        : `was ${describe(input)}; send a JSON object with ${known}`,
+  });
+}
+
+/** zod's issues as field errors: one for each field, unknown fields each by themselves, none twice, at most `MAX_FIELD_ERRORS`. */
+export function fieldErrors(error: z.core.$ZodError): FieldError[] {
+  const errors = error.issues.flatMap((issue): FieldError[] => {
+    const path = issue.path.map(String);
+    if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => fieldError([...path, key], 'unknown_field', issue.message));
+    const code = issue.code === 'custom' && typeof issue.params?.['code'] === 'string' ? issue.params['code'] : codeOf(issue);
+    return [fieldError(path, code, issue.message)];
+  });
+  return errors.slice(0, MAX_FIELD_ERRORS);
+}
+
+function fieldError(path: string[], code: string, message: string): FieldError {
+  const names = path.map((name) => echo(name));
+  return {
+    pointer: names.map((name) => `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`).join(''),
+    code,
+    detail: `${names.length === 0 ? 'The body' : names.join('.')} ${message}`,
+  };
+}
+
+function codeOf(issue: z.core.$ZodIssue): string {
+  if (issue.code === 'invalid_type') return issue.message.startsWith(MISSING) ? 'required' : 'invalid_type';
+  if (issue.code === 'too_small' || issue.code === 'too_big') return 'out_of_range';
+  return issue.code === 'invalid_format' ? 'invalid_format' : 'invalid_value';
+}

@@ -1,0 +1,23 @@
+const MAX_LENGTH = 255;
+
+export type IdempotencyKeyResult = { ok: true; key: string | undefined } | { ok: false; rule: string };
+
+/**
+ * Reads the Idempotency-Key header (draft-ietf-httpapi-idempotency-key-header): `abc` and the quoted `"abc"` (a structured-field
+ * string, RFC 9651 §3.3.3) are the same key. Without a header the key is undefined.
+ */
+export function parseIdempotencyKey(header: string | undefined): IdempotencyKeyResult {
+  if (header === undefined) return { ok: true, key: undefined };
+  // Repeated headers arrive as one value joined by a comma and a space; a space is not allowed in a key, so they end here.
+  if (!/^[\x21-\x7e]*$/.test(header)) {
+    return { ok: false, rule: 'holds a space or a character that is not visible ASCII, or was sent more than once' };
+  }
+  let key = header;
+  if (header.startsWith('"')) {
+    if (!/^"(?:[^"\\]|\\["\\])*"$/.test(header)) return { ok: false, rule: 'begins with a quote but is not one quoted string' };
+    key = header.slice(1, -1).replace(/\\(["\\])/g, '$1');
+  }
+  if (key === '') return { ok: false, rule: 'is empty' };
+  if (key.length > MAX_LENGTH) return { ok: false, rule: `is ${key.length} characters long` };
+  return { ok: true, key };
+}

@@ -1,0 +1,21 @@
+import * as z from 'zod';
+import { says } from './fields.ts';
+
+/** 100,000.00 an hour. */
+export const MAX_HOURLY_RATE_MINOR = 10_000_000;
+
+/** An amount in minor units as the number with at most two decimals that the API shows. */
+export function fromMinorUnits(minor: number): number {
+  return minor / 100;
+}
+
+/** Reads an hourly rate (a number, at most two decimals) into minor units. */
+export function hourlyRate() {
+  const error = says('a number from 0 to 100000 with at most two decimals');
+  return z
+    .number({ error })
+    .min(0, { error })
+    .max(fromMinorUnits(MAX_HOURLY_RATE_MINOR), { error })
+    .refine((rate) => Number(rate.toFixed(2)) === rate, { error })
+    .transform((rate) => Math.round(rate * 100));
+}

@@ -1,0 +1,34 @@
+import * as z from 'zod';
+import { SCOPE_IDS } from './api-key.ts';
+import { endOfDate } from './calendar.ts';
+import { freeText, record, says } from './fields.ts';
+import { MAX_QUOTA, MAX_WINDOW_MS } from './rate-limit.ts';
+
+const expiresRule = 'a date such as 2027-03-31, an instant such as 2027-03-31T12:00:00Z, or leave it out for never';
+const quotaRule = `a whole number from 1 to ${MAX_QUOTA}`;
+const windowRule = `whole seconds in milliseconds, from 1000 to ${MAX_WINDOW_MS}`;
+const int = (rule: string, min: number, max: number) =>
+  z
+    .int({ error: says(rule) })
+    .min(min, { error: says(rule) })
+    .max(max, { error: says(rule) });
+
+/** What an administrator says of a new key. */
+export const newApiKey = record({
+  name: freeText(100),
+  scopes: z.array(z.enum(SCOPE_IDS, { error: says(`one of ${SCOPE_IDS.join(', ')}`) }), { error: says('a list of scopes') }).min(1, {
+    error: 'is empty; choose at least one scope',
+  }),
+  expires: z.union([z.iso.date(), z.iso.datetime({ offset: true })], { error: says(expiresRule) }).optional(),
+  limit: record({
+    quota: int(quotaRule, 1, MAX_QUOTA),
+    windowMs: int(windowRule, 1000, MAX_WINDOW_MS).multipleOf(1000, { error: says(windowRule) }),
+  }).optional(),
+});
+
+export type NewApiKey = z.input<typeof newApiKey>;
+
+/** The first instant (UTC milliseconds) at which the key is dead: of a date without a time, the end of that day in the time zone. */
+export function expiryInstant(expires: string, timeZone: string): number {
+  return expires.includes('T') ? Date.parse(expires) : endOfDate(expires, timeZone);
+}

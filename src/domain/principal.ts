@@ -1,0 +1,18 @@
+import type { KeyStanding, Scope } from './api-key.ts';
+import type { RateLimitPolicy } from './rate-limit.ts';
+
+/** Who is asking: a key, and the organization it acts within. */
+export interface Principal {
+  organizationId: string;
+  /** IANA name; work dates are dates in it. */
+  timeZone: string;
+  hasPsa: boolean;
+  keyId: string;
+  keyName: string;
+  scopes: readonly Scope[];
+  /** A limit of the key's own, or null for the deployment's. */
+  limit: RateLimitPolicy | null;
+}
+
+/** A key as the look-up found it: not yet judged. */
+export interface FoundKey extends Principal, KeyStanding {}

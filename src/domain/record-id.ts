@@ -1,0 +1,22 @@
+import { stringify, v7 } from 'uuid';
+import { sha256 } from './bytes.ts';
+
+/** What the API can write; also part of what an Idempotency-Key is unique within. */
+export type RecordKind = 'note' | 'time_entry';
+
+/** A UUID version 7 (RFC 9562 §5.7): it begins with `now` (UTC milliseconds), so ids sort by the time they were made. */
+export function timeOrderedId(now: number): string {
+  return v7({ msecs: now });
+}
+
+/**
+ * The id of the record that this Idempotency-Key makes in this organization: a UUID version 8 (RFC 9562 §5.8) from the SHA-256 of
+ * the three. The primary key is thereby the idempotency constraint: the same key can never make a second row.
+ */
+export async function derivedId(organizationId: string, kind: RecordKind, idempotencyKey: string): Promise<string> {
+  const bytes = (await sha256(JSON.stringify([organizationId, kind, idempotencyKey]))).slice(0, 16);
+  const view = new DataView(bytes.buffer);
+  view.setUint8(6, 0x80 | (view.getUint8(6) & 0x0f));
+  view.setUint8(8, 0x80 | (view.getUint8(8) & 0x3f));
+  return stringify(bytes);
+}

@@ -1,0 +1,50 @@
+import { withDeadline } from '../domain/deadline.ts';
+import type { RateLimitDecision, RateLimitPolicy } from '../domain/rate-limit.ts';
+import type { AppliedLimit, RequestScope } from '../env.ts';
+import { log } from './log.ts';
+import { Problem } from './problem.ts';
+import { retryAfter } from './rate-limit-fields.ts';
+
+/** How long a request waits for a limiter, both tries together. */
+const LIMITER_DEADLINE_MS = 1_000;
+/** What an overloaded limiter object asks of its callers. */
+const OVERLOADED_RETRY_MS = 1_000;
+
+/** Takes one request from the limit of an address group or a key. Undefined: the limiter could not be reached, and so lets pass. */
+export async function takeFromLimit(
+  c: RequestScope,
+  name: AppliedLimit['name'],
+  subject: string,
+  policy: RateLimitPolicy,
+): Promise<AppliedLimit | undefined> {
+  const decision = await ask(c, `${name}:${subject}`, policy);
+  return decision && { name, policy, decision };
+}
+
+/** The 429 for a limit that refused. */
+export function rateLimited({ name, policy, decision }: AppliedLimit): Problem {
+  const wait = retryAfter(decision.retryAfterMs);
+  const may = `may send ${policy.quota} requests in ${policy.windowMs / 1000} seconds`;
+  return new Problem('rate_limited', `This ${name === 'ip' ? 'address' : 'key'} ${may}; send the request again after ${wait} s.`, {
+    headers: { 'Retry-After': wait },
+    members: { 'violated-policies': [name] },
+  });
+}
+
+/** Asks the limiter object, and once more through a fresh stub if it could not be reached. */
+async function ask(c: RequestScope, name: string, policy: RateLimitPolicy): Promise<RateLimitDecision | undefined> {
+  const until = Date.now() + LIMITER_DEADLINE_MS;
+  let failure: unknown;
+  for (let attempt = 1; attempt <= 2 && Date.now() < until; attempt++) {
+    try {
+      return await withDeadline(c.env.RATE_LIMITER.getByName(name).take(policy), until - Date.now());
+    } catch (err) {
+      if (err instanceof Error && 'overloaded' in err && err.overloaded === true) {
+        return { admitted: false, remaining: 0, resetMs: OVERLOADED_RETRY_MS, retryAfterMs: OVERLOADED_RETRY_MS };
+      }
+      failure = err;
+    }
+  }
+  log('warn', 'limiter_unreachable', { requestId: c.var.requestId, cause: failure });
+  return undefined;
+}

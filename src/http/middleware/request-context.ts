@@ -1,0 +1,25 @@
+import type { MiddlewareHandler } from 'hono';
+import { timeOrderedId } from '../../domain/record-id.ts';
+import type { AppEnv, Settings } from '../../env.ts';
+import { rateLimitFields } from '../rate-limit-fields.ts';
+
+/** How long one request may take in all. */
+const REQUEST_DEADLINE_MS = 10_000;
+
+/** Gives the request its id, clock and deadline, and every answer the headers that all answers have. */
+export function requestContext(settings: Settings, now: () => number): MiddlewareHandler<AppEnv> {
+  return async function requestContext(c, next) {
+    c.set('settings', settings);
+    c.set('now', now);
+    c.set('deadlineAt', Date.now() + REQUEST_DEADLINE_MS);
+    c.set('requestId', timeOrderedId(now()));
+    await next();
+    c.header('Cache-Control', 'no-store');
+    c.header('X-Content-Type-Options', 'nosniff');
+    c.header('X-Request-Id', c.var.requestId);
+    // A 401 never tells of a limit, not even when the key was revoked after its limit had been asked.
+    if (c.var.appliedLimit && c.res.status !== 401) {
+      for (const [name, value] of Object.entries(rateLimitFields(c.var.appliedLimit))) c.header(name, value);
+    }
+  };
+}

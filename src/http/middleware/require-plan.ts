@@ -1,0 +1,11 @@
+import type { MiddlewareHandler } from 'hono';
+import { psaNotIncluded } from '../../domain/refusal.ts';
+import type { ApiEnv } from '../../env.ts';
+
+/** Lets through organizations whose plan includes PSA. */
+export function requirePlan(): MiddlewareHandler<ApiEnv> {
+  return async function requirePlan(c, next) {
+    if (!c.var.principal.hasPsa) throw psaNotIncluded();
+    await next();
+  };
+}

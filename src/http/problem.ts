@@ -1,0 +1,102 @@
+import { HTTPException } from 'hono/http-exception';
+import type { FieldError } from '../domain/fields.ts';
+import { OutcomeUnknown, Refusal, type RefusalCode, Unauthorized } from '../domain/refusal.ts';
+import type { RequestScope } from '../env.ts';
+import { log } from './log.ts';
+
+interface ProblemKind {
+  status: number;
+  title: string;
+}
+
+/** Every error the API answers with a code, in order of status. The 401 has none: see `unauthorized`. */
+export const PROBLEMS = {
+  malformed_json: { status: 400, title: 'The body is not JSON' },
+  invalid_encoding: { status: 400, title: 'The body is not UTF-8' },
+  invalid_idempotency_key: { status: 400, title: 'The Idempotency-Key is not usable' },
+  psa_not_included: { status: 403, title: 'The plan does not include PSA' },
+  not_found: { status: 404, title: 'No such address' },
+  ticket_not_found: { status: 404, title: 'No such ticket' },
+  method_not_allowed: { status: 405, title: 'Method not allowed' },
+  body_too_large: { status: 413, title: 'The body is too large' },
+  unsupported_media_type: { status: 415, title: 'The body is not sent as JSON' },
+  validation_failed: { status: 422, title: 'The body does not fit' },
+  technician_not_eligible: { status: 422, title: 'Not an active technician' },
+  rate_limited: { status: 429, title: 'Too many requests' },
+  internal_error: { status: 500, title: 'Internal error' },
+  unavailable: { status: 503, title: 'Temporarily unavailable' },
+  outcome_unknown: { status: 503, title: 'Outcome unknown' },
+} as const satisfies Record<RefusalCode, ProblemKind> & Record<string, ProblemKind>;
+
+export type ProblemCode = keyof typeof PROBLEMS;
+
+/** Registered in the IANA HTTP problem types registry. */
+const QUOTA_EXCEEDED = 'https://iana.org/assignments/http-problem-types#quota-exceeded';
+/** When to come back after a 503. */
+const RETRY_AFTER_SECONDS = 5;
+
+interface Extras {
+  headers?: Record<string, string>;
+  /** Further members of the problem object. */
+  members?: { errors?: FieldError[]; 'violated-policies'?: string[] };
+}
+
+/** Thrown anywhere in http/ to answer with a problem. `detail` is one plain sentence that names the field and the remedy. */
+export class Problem extends Error {
+  override name = 'Problem';
+  readonly code: ProblemCode;
+  readonly detail: string;
+  readonly extras: Extras;
+  constructor(code: ProblemCode, detail: string, extras: Extras = {}) {
+    super(`${code}: ${detail}`);
+    this.code = code;
+    this.detail = detail;
+    this.extras = extras;
+  }
+}
+
+/** Answers with application/problem+json (RFC 9457). */
+export function problem(c: RequestScope, code: ProblemCode, detail: string, { headers = {}, members = {} }: Extras = {}): Response {
+  const { status, title } = PROBLEMS[code];
+  const type = code === 'rate_limited' ? QUOTA_EXCEEDED : `/docs/problems#${code}`;
+  const body = { type, title, status, code, detail, requestId: c.var.requestId, ...members };
+  return new Response(JSON.stringify(body), { status, headers: { ...headers, 'Content-Type': 'application/problem+json' } });
+}
+
+/** The one answer to everything that is wrong with a key: constant, so that a prober learns nothing. */
+function unauthorized(): Response {
+  return new Response('{"type":"about:blank","title":"Unauthorized","status":401}', {
+    status: 401,
+    headers: { 'Content-Type': 'application/problem+json', 'WWW-Authenticate': 'Bearer' },
+  });
+}
+
+/** The worker's one error handler: everything thrown becomes an answer here, and what nobody expected is logged, never shown. */
+export async function answerError(err: unknown, c: RequestScope): Promise<Response> {
+  if (err instanceof Unauthorized) return unauthorized();
+  if (err instanceof Problem) return problem(c, err.code, err.detail, err.extras);
+  if (err instanceof Refusal) {
+    if (PROBLEMS[err.code].status >= 500) log('error', err.code, { requestId: c.var.requestId, cause: err.cause });
+    const retry = err.code === 'unavailable' || (err instanceof OutcomeUnknown && err.repeatable);
+    return problem(c, err.code, err.detail, retry ? { headers: { 'Retry-After': String(RETRY_AFTER_SECONDS) } } : {});
+  }
+  // Hono's validator throws this before our shapes are asked; the body has been read and is repeated from its cache.
+  if (err instanceof HTTPException && err.status === 400) return problem(c, 'malformed_json', whereNotJson(await c.req.text()));
+  log('error', 'internal_error', { requestId: c.var.requestId, cause: err });
+  return problem(c, 'internal_error', 'Something went wrong on our side. Tell us the request id if it stays that way.');
+}
+
+/** Says where a text stops being JSON, without repeating any of it. */
+function whereNotJson(text: string): string {
+  if (text.trim() === '') return 'The body is empty; send a JSON object.';
+  try {
+    JSON.parse(text);
+    return 'The body is not valid JSON; send a JSON object.';
+  } catch (err) {
+    const position = err instanceof SyntaxError ? /at position (\d+)/.exec(err.message)?.[1] : undefined;
+    if (position === undefined) return 'The body is not valid JSON: it ends too early. Send a complete JSON object.';
+    const lines = text.slice(0, Number(position)).split('\n');
+    const column = (lines.at(-1) ?? '').length + 1;
+    return `The body is not valid JSON: see line ${lines.length}, column ${column}. Check quotes, commas and unescaped line breaks there.`;
+  }
+}

@@ -1,0 +1,81 @@
+import { zValidator } from '@hono/zod-validator';
+import type { HonoRequest, MiddlewareHandler } from 'hono';
+import { bodyLimit } from 'hono/body-limit';
+import type * as z from 'zod';
+import { echo, fieldErrors } from '../domain/fields.ts';
+import { parseIdempotencyKey } from '../domain/idempotency-key.ts';
+import type { AppEnv } from '../env.ts';
+import type { WriteTarget } from '../services/write.ts';
+import { Problem } from './problem.ts';
+
+/** Enough for 32,000 characters of any script, escaped in any way. */
+export const MAX_BODY_BYTES = 512 * 1024;
+
+/** Media type, size, encoding, JSON, shape: in this order, and all of a shape's errors at once. Behind it stands `c.req.valid('json')`. */
+export const jsonBody = <Schema extends z.ZodType>(schema: Schema) =>
+  [
+    requireJson(),
+    bodyLimit({
+      maxSize: MAX_BODY_BYTES,
+      onError: () => {
+        throw new Problem('body_too_large', `The body is larger than ${MAX_BODY_BYTES} bytes (512 KiB); shorten the text.`);
+      },
+    }),
+    requireUtf8(),
+    zValidator('json', schema, (result) => {
+      if (result.success) return;
+      const errors = fieldErrors(result.error);
+      const others = errors.length - 1;
+      const more = others === 0 ? '' : ` (${others} more in errors)`;
+      throw new Problem('validation_failed', `${errors[0]?.detail}${more}.`, { members: { errors } });
+    }),
+  ] as const;
+
+/** The ticket and Idempotency-Key that a write is addressed to. */
+export function writeTarget(c: { req: HonoRequest<'/:ticketId'> }): WriteTarget {
+  const parsed = parseIdempotencyKey(c.req.header('Idempotency-Key'));
+  if (!parsed.ok) {
+    throw new Problem(
+      'invalid_idempotency_key',
+      `Idempotency-Key ${parsed.rule}; send one value of 1 to 255 visible ASCII characters, or leave the header out.`,
+    );
+  }
+  return { ticketId: c.req.param('ticketId'), idempotencyKey: parsed.key };
+}
+
+function requireJson(): MiddlewareHandler<AppEnv> {
+  return async function requireJson(c, next) {
+    const [mediaType = '', ...parameters] = (c.req.header('Content-Type') ?? '').split(';').map((part) => part.trim().toLowerCase());
+    if (mediaType !== 'application/json') {
+      throw new Problem(
+        'unsupported_media_type',
+        `Content-Type ${mediaType === '' ? 'is missing' : `was ${echo(mediaType)}`}; send application/json.`,
+      );
+    }
+    const charset = parameters
+      .find((parameter) => parameter.startsWith('charset='))
+      ?.slice('charset='.length)
+      .replaceAll('"', '');
+    if (charset !== undefined && charset !== 'utf-8' && charset !== 'utf8') {
+      throw new Problem('unsupported_media_type', `Content-Type names the charset ${echo(charset)}; send UTF-8.`);
+    }
+    const encoding = c.req.header('Content-Encoding')?.trim().toLowerCase() ?? 'identity';
+    if (encoding !== 'identity')
+      throw new Problem('unsupported_media_type', `Content-Encoding was ${echo(encoding)}; send the body uncompressed.`);
+    await next();
+  };
+}
+
+/** Refuses bytes that are not UTF-8; a text decoder would quietly put replacement characters in their place. */
+function requireUtf8(): MiddlewareHandler<AppEnv> {
+  return async function requireUtf8(c, next) {
+    const bytes = await c.req.arrayBuffer();
+    try {
+      new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(bytes);
+    } catch (err) {
+      if (!(err instanceof TypeError)) throw err;
+      throw new Problem('invalid_encoding', 'The body holds bytes that are not UTF-8; encode the JSON text as UTF-8 before you send it.');
+    }
+    await next();
+  };
+}

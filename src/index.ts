@@ -1,0 +1,7 @@
+import { env } from 'cloudflare:workers';
+import { createApp } from './app.ts';
+import { parseSettings } from './env.ts';
+
+export { RateLimiter } from './durable-objects/rate-limiter.ts';
+
+export default createApp(parseSettings(env));

@@ -1,0 +1,34 @@
+import { callD1 } from '../db/client.ts';
+import { findKeyByHash, type KeyRow } from '../db/statements.ts';
+import { hashKey, parseScopes } from '../domain/api-key.ts';
+import type { FoundKey } from '../domain/principal.ts';
+import type { ServiceContext } from './context.ts';
+import { unavailable } from './unavailable.ts';
+
+/**
+ * Looks a well-formed key value up by its hash; undefined when there is none. The key is not judged yet: see `whyUnauthorized`.
+ * @throws Refusal `unavailable` when the database does not answer.
+ */
+export async function findKey(ctx: ServiceContext, keyValue: string): Promise<FoundKey | undefined> {
+  const hash = await hashKey(keyValue);
+  const row = await callD1(() => findKeyByHash.bind(ctx.db, { hash }).first<KeyRow>(), ctx.deadlineAt).catch((err: unknown) => {
+    throw unavailable(err);
+  });
+  return row ? toFoundKey(row) : undefined;
+}
+
+/** The row of a key and its organization, in the terms of the domain. */
+export function toFoundKey(row: KeyRow): FoundKey {
+  return {
+    organizationId: row.organizationId,
+    timeZone: row.timeZone,
+    hasPsa: row.hasPsa === 1,
+    keyId: row.keyId,
+    keyName: row.keyName,
+    scopes: parseScopes(row.scopes),
+    limit: row.limitQuota === null || row.limitWindowMs === null ? null : { quota: row.limitQuota, windowMs: row.limitWindowMs },
+    expiresAt: row.expiresAt,
+    revokedAt: row.revokedAt,
+    organizationActive: row.organizationActive === 1,
+  };
+}

@@ -1,0 +1,31 @@
+import type { Principal } from '../domain/principal.ts';
+
+/** What every verb is given. */
+export interface ServiceContext {
+  db: D1Database;
+  /** The clock: UTC milliseconds. Read it just before it matters, not once at the beginning. */
+  now: () => number;
+  /** UTC milliseconds of the machine's own clock after which no answer is waited for. */
+  deadlineAt: number;
+  requestId: string;
+}
+
+/** Where a request came from, as the audit log keeps it. */
+export interface Source {
+  address: string | null;
+  userAgent: string | null;
+}
+
+/** What the verbs of the API are given: the organization they act in is the principal's, never one from the input. */
+export interface ApiContext extends ServiceContext {
+  principal: Principal;
+  source: Source;
+}
+
+/** What the verbs of an administrator are given. */
+export interface AdminContext extends ServiceContext {
+  organizationId: string;
+  /** The administrator's user id. */
+  actorId: string;
+  source: Source;
+}

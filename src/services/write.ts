@@ -1,0 +1,138 @@
+import { auditKeyWrite } from '../db/audit.ts';
+import { callD1, D1Failure } from '../db/client.ts';
+import type { ExplainValues, Explanation, InsertValues } from '../db/statements.ts';
+import { type Scope, whyUnauthorized } from '../domain/api-key.ts';
+import { sha256, toHex } from '../domain/bytes.ts';
+import { echo } from '../domain/fields.ts';
+import { derivedId, type RecordKind, timeOrderedId } from '../domain/record-id.ts';
+import { OutcomeUnknown, psaNotIncluded, Refusal, Unauthorized } from '../domain/refusal.ts';
+import { toFoundKey } from './authenticate.ts';
+import type { ApiContext } from './context.ts';
+import { unavailable } from './unavailable.ts';
+
+/** Kept back from the deadline for finding out whether a batch without an answer was committed. */
+const SETTLE_MS = 2_000;
+/** Between a refused insert and the question why, the reason may have gone; then the insert is tried again. */
+const MAX_ROUNDS = 3;
+
+/** Of every record: what tells one's own row from a replay, and a replay of another request. */
+interface StoredRecord {
+  id: string;
+  ticketId: string;
+  requestId: string;
+  requestDigest: string;
+}
+
+/** What a write is addressed to. */
+export interface WriteTarget {
+  ticketId: string;
+  idempotencyKey: string | undefined;
+}
+
+/** A write that is to happen at most once. */
+export interface WriteRequest extends WriteTarget {
+  kind: RecordKind;
+  scope: Scope;
+  /** The validated body: with the ticket, what a replay is compared by. */
+  body: Record<string, string | number | boolean | undefined>;
+}
+
+/** The two statements that differ by kind of record. */
+export interface WriteStatements {
+  insert: (values: InsertValues, timeZone: string) => D1PreparedStatement;
+  explain: (values: ExplainValues) => D1PreparedStatement;
+}
+
+/** What came of a write. A replay that differs from the request that made the record names the record's ticket. */
+export interface Written<Row> {
+  row: Row;
+  replayed: boolean;
+  mismatch: boolean;
+}
+
+/**
+ * Writes a record and its audit row in one transaction, or finds the record that this Idempotency-Key already made.
+ *
+ * The insert itself re-checks key, plan, ticket and technician, and the primary key makes it happen at most once: what the database
+ * decided is the answer. Only when it inserted nothing is it asked why.
+ * @throws Unauthorized, Refusal
+ */
+export async function writeOnce<Row extends StoredRecord>(
+  ctx: ApiContext,
+  request: WriteRequest,
+  statements: WriteStatements,
+): Promise<Written<Row>> {
+  const { principal } = ctx;
+  const { ticketId, idempotencyKey } = request;
+  const values = {
+    organizationId: principal.organizationId,
+    keyId: principal.keyId,
+    id: idempotencyKey === undefined ? timeOrderedId(ctx.now()) : await derivedId(principal.organizationId, request.kind, idempotencyKey),
+    ticketId,
+    requestId: ctx.requestId,
+    requestDigest: toHex(await sha256(JSON.stringify([ticketId, Object.entries(request.body).sort()]))),
+  };
+  const audit = {
+    ...values,
+    action: `${request.kind}.created`,
+    targetId: values.id,
+    idempotencyKey: idempotencyKey ?? null,
+    sourceAddress: ctx.source.address,
+    userAgent: ctx.source.userAgent,
+  };
+
+  let timeZone = principal.timeZone;
+  const insert = async () => {
+    const now = ctx.now();
+    const [inserted] = await ctx.db.batch<Row>([
+      statements.insert({ ...values, now }, timeZone),
+      auditKeyWrite.bind(ctx.db, { ...audit, now }),
+    ]);
+    return inserted?.results[0];
+  };
+  const explain = () => statements.explain(values).first<Explanation<Row>>();
+
+  for (let round = 1; round <= MAX_ROUNDS; round++) {
+    let lost: D1Failure | undefined;
+    try {
+      const row = await callD1(insert, ctx.deadlineAt - SETTLE_MS);
+      if (row) return { row, replayed: false, mismatch: false };
+    } catch (err) {
+      if (!(err instanceof D1Failure && err.kind === 'unknown')) throw unavailable(err);
+      lost = err;
+    }
+
+    const found = await callD1(explain, ctx.deadlineAt).catch((err: unknown) => {
+      throw lost ? new OutcomeUnknown(idempotencyKey !== undefined, lost) : unavailable(err);
+    });
+    const row = found && found.id !== null ? found : undefined;
+    // The row of this very request: its batch was committed, only the acknowledgement was lost.
+    if (row?.requestId === ctx.requestId) return { row, replayed: false, mismatch: false };
+    if (lost && !row) throw new OutcomeUnknown(idempotencyKey !== undefined, lost);
+
+    if (!found) throw new Unauthorized('unknown');
+    const refusal = whyRefused(found, request, ctx.now());
+    if (refusal) throw refusal;
+    if (row) return { row, replayed: true, mismatch: row.requestDigest !== values.requestDigest };
+    timeZone = found.timeZone;
+  }
+  throw new Error(`nothing stands in the way of ${audit.action}, yet nothing was inserted`);
+}
+
+/** The reason why a write inserts nothing, in the order in which the API checks; a record that is there already outranks the rest. */
+function whyRefused(found: Explanation<StoredRecord>, { scope, ticketId }: WriteRequest, now: number): Unauthorized | Refusal | undefined {
+  const key = toFoundKey(found);
+  const reason = whyUnauthorized(key, now, scope);
+  if (reason) return new Unauthorized(reason);
+  if (!key.hasPsa) return psaNotIncluded();
+  if (found.id !== null) return undefined;
+  if (found.foundTicket === null)
+    return new Refusal('ticket_not_found', `Your organization has no ticket ${echo(ticketId)}; check the id in the address.`);
+  if (found.foundUser === null) {
+    return new Refusal(
+      'technician_not_eligible',
+      'userEmail is not the address of an active technician of your organization; correct it, or leave it out to credit the automation service account.',
+    );
+  }
+  return undefined;
+}
