@@ -150,7 +150,7 @@ const written = {
   requestId: text('request_id').notNull(),
   /** SHA-256 of ticket and validated body, in hex: how a replay tells a different request. */
   requestDigest: text('request_digest').notNull(),
-  /** The audit row that was committed with the record. */
+  /** The audit row that was committed with the record. No foreign key: SQLite would look through all records at each audit row. */
   auditSeq: integer('audit_seq').notNull(),
 };
 
@@ -158,7 +158,6 @@ export const notes = sqliteTable('notes', { ...written, message: text('message')
   primaryKey({ columns: [t.organizationId, t.id] }),
   foreignKey({ columns: [t.organizationId, t.ticketId], foreignColumns: [tickets.organizationId, tickets.id] }),
   foreignKey({ columns: [t.organizationId, t.keyId], foreignColumns: [apiKeys.organizationId, apiKeys.id] }),
-  foreignKey({ columns: [t.organizationId, t.auditSeq], foreignColumns: [auditLog.organizationId, auditLog.seq] }),
   check('notes_message', freeText('message')),
 ]);
 
@@ -181,7 +180,6 @@ export const timeEntries = sqliteTable(
     foreignKey({ columns: [t.organizationId, t.ticketId], foreignColumns: [tickets.organizationId, tickets.id] }),
     foreignKey({ columns: [t.organizationId, t.userId], foreignColumns: [users.organizationId, users.id] }),
     foreignKey({ columns: [t.organizationId, t.keyId], foreignColumns: [apiKeys.organizationId, apiKeys.id] }),
-    foreignKey({ columns: [t.organizationId, t.auditSeq], foreignColumns: [auditLog.organizationId, auditLog.seq] }),
     check('time_entries_minutes', between('minutes', 1, MAX_MINUTES)),
     check('time_entries_description', freeText('description')),
     check('time_entries_flags', flags('billable')),

@@ -1,0 +1,118 @@
+import { env } from 'cloudflare:workers';
+import { createApp } from '../../src/app.ts';
+import type { Scope } from '../../src/domain/api-key.ts';
+import type { NewApiKey } from '../../src/domain/new-api-key.ts';
+import { timeOrderedId } from '../../src/domain/record-id.ts';
+import { parseSettings, type Settings } from '../../src/env.ts';
+import { type CreatedKey, createApiKey, revokeApiKey } from '../../src/services/api-keys.ts';
+import type { AdminContext } from '../../src/services/context.ts';
+import { importDirectory } from '../../src/services/import-directory.ts';
+
+export const BOTH_SCOPES: Scope[] = ['tickets:note:write', 'tickets:time:write'];
+
+/** The settings of wrangler.toml, some of them replaced. */
+export function settings(changes: Partial<Settings> = {}): Settings {
+  return { ...parseSettings(env), ...changes };
+}
+
+let organizations = 0;
+
+interface OrganizationOptions {
+  psa?: boolean;
+  timeZone?: string;
+}
+
+/**
+ * An organization of a test's own: administrator `ada`, technicians `tess` and (inactive) `ivan`, service account `automation`; companies
+ * acme (150.00 an hour), globex (no agreement) and initech (inactive agreement), tickets 1001 to 1003 of theirs; default rate 120.00.
+ */
+export async function makeOrganization({ psa = true, timeZone = 'UTC' }: OrganizationOptions = {}): Promise<string> {
+  const organization = `org-${++organizations}-${crypto.randomUUID().slice(0, 8)}`;
+  await importRecords(
+    { type: 'organization', id: organization, name: 'Northwind', psa, timeZone, defaultHourlyRate: 120 },
+    { type: 'user', organization, id: 'ada', email: 'ada@northwind.example', name: 'Ada', admin: true },
+    { type: 'user', organization, id: 'tess', email: 'tess@northwind.example', name: 'Tess', technician: true },
+    { type: 'user', organization, id: 'ivan', email: 'ivan@northwind.example', name: 'Ivan', technician: true, active: false },
+    { type: 'user', organization, id: 'automation', email: 'automation@northwind.example', name: 'Automation', service: true },
+    { type: 'company', organization, id: 'acme', name: 'Acme' },
+    { type: 'company', organization, id: 'globex', name: 'Globex' },
+    { type: 'company', organization, id: 'initech', name: 'Initech' },
+    { type: 'agreement', organization, id: 'acme-support', company: 'acme', hourlyRate: 150 },
+    { type: 'agreement', organization, id: 'initech-support', company: 'initech', hourlyRate: 200, active: false },
+    { type: 'ticket', organization, id: '1001', company: 'acme' },
+    { type: 'ticket', organization, id: '1002', company: 'globex' },
+    { type: 'ticket', organization, id: '1003', company: 'initech' },
+  );
+  return organization;
+}
+
+/** Imports directory records; throws if one of them is refused. */
+export async function importRecords(...records: Record<string, unknown>[]): Promise<void> {
+  const result = await importDirectory(env.DB, records.map((record) => JSON.stringify(record)).join('\n'));
+  if (!result.ok) throw new Error(JSON.stringify(result.errors));
+}
+
+/** Acting as the organization's administrator. */
+export function asAdmin(organizationId: string, now: () => number = Date.now): AdminContext {
+  const source = { address: '192.0.2.1', userAgent: 'test' };
+  return { db: env.DB, now, deadlineAt: Date.now() + 10_000, requestId: timeOrderedId(Date.now()), organizationId, actorId: 'ada', source };
+}
+
+/** A key of the organization, with both scopes unless others are asked for. */
+export function makeKey(organizationId: string, changes: Partial<NewApiKey> = {}, now: () => number = Date.now): Promise<CreatedKey> {
+  return createApiKey(asAdmin(organizationId, now), settings().keyPrefix, { name: 'n8n: triage', scopes: BOTH_SCOPES, ...changes });
+}
+
+/** Revokes a key as the administrator. */
+export function revoke(organizationId: string, keyId: string): Promise<unknown> {
+  return revokeApiKey(asAdmin(organizationId), keyId);
+}
+
+/** An app of a test's own, sent requests directly; its clock, settings and bindings may be replaced. */
+export function makeApi(options: { now?: () => number; settings?: Partial<Settings>; bindings?: Partial<Env> } = {}) {
+  const app = createApp(settings(options.settings), options.now);
+  const bindings: Env = { ...env, ...options.bindings };
+
+  /** Sends a request. Unless the test says otherwise it comes from an address of its own. */
+  async function send(path: string, init: RequestInit & { key?: string; headers?: Record<string, string> } = {}): Promise<Response> {
+    const { key, headers, ...rest } = init;
+    const address = `2001:db8:${randomHex()}:${randomHex()}::1`;
+    return app.request(
+      `https://api.example${path}`,
+      {
+        ...rest,
+        headers: { 'CF-Connecting-IP': address, ...(key === undefined ? {} : { Authorization: `Bearer ${key}` }), ...headers },
+      },
+      bindings,
+    );
+  }
+
+  /** Posts a body as JSON (or, if it is a string or bytes, as it is). */
+  function post(path: string, key: string, body: unknown, headers: Record<string, string> = {}): Promise<Response> {
+    const raw = typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body);
+    return send(path, { method: 'POST', key, body: raw, headers: { 'Content-Type': 'application/json', ...headers } });
+  }
+
+  return {
+    send,
+    post,
+    postNote: (key: string, body: unknown = { message: 'Done' }, headers?: Record<string, string>, ticket = '1001') =>
+      post(`/api/v1/tickets/${ticket}/notes`, key, body, headers),
+    postTime: (key: string, body: unknown = TIME, headers?: Record<string, string>, ticket = '1001') =>
+      post(`/api/v1/tickets/${ticket}/time-entries`, key, body, headers),
+  };
+}
+
+/** A valid body for a time entry. */
+export const TIME = { minutes: 30, description: 'Cleared the print queue', billable: true };
+
+const randomHex = () => Math.floor(Math.random() * 0x10000).toString(16);
+
+/** The rows of a table that belong to the organization. */
+export async function rowsOf(
+  table: 'notes' | 'time_entries' | 'audit_log' | 'api_keys',
+  organizationId: string,
+): Promise<Record<string, unknown>[]> {
+  const { results } = await env.DB.prepare(`select * from ${table} where organization_id = ?`).bind(organizationId).all();
+  return results;
+}

@@ -1,0 +1,38 @@
+import { cloudflareTest, readD1Migrations } from '@cloudflare/vitest-pool-workers';
+import { defineConfig } from 'vitest/config';
+
+export default defineConfig(async () => {
+  const migrations = await readD1Migrations('./migrations');
+  return {
+    test: {
+      reporters: ['default', './test/support/closing-line.ts'],
+      projects: [
+        {
+          // Inside workerd, with real D1 and Durable Objects.
+          plugins: [
+            cloudflareTest({
+              wrangler: { configPath: './wrangler.toml' },
+              miniflare: { bindings: { TEST_MIGRATIONS: migrations } },
+            }),
+          ],
+          test: {
+            name: 'workerd',
+            include: ['test/**/*.test.{ts,tsx}'],
+            exclude: ['test/e2e/**', 'test/repository/**'],
+            setupFiles: ['./test/support/migrate.ts'],
+            testTimeout: 30_000,
+          },
+        },
+        {
+          // On Node: real servers, real browsers, and the repository's own promises.
+          test: {
+            name: 'node',
+            include: ['test/e2e/**/*.test.ts', 'test/repository/**/*.test.ts'],
+            testTimeout: 120_000,
+            hookTimeout: 120_000,
+          },
+        },
+      ],
+    },
+  };
+});
