@@ -12,7 +12,7 @@ export default defineConfig(async () => {
           plugins: [
             cloudflareTest({
               wrangler: { configPath: './wrangler.toml' },
-              miniflare: { bindings: { TEST_MIGRATIONS: migrations } },
+              miniflare: { bindings: { TEST_MIGRATIONS: migrations, PROPERTY_RUNS: process.env['PROPERTY_RUNS'] ?? '1' } },
             }),
           ],
           test: {
