@@ -1,5 +1,5 @@
 // npm run directory:import: brings a directory file into the database.
-import { createReadStream } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import { importDirectory } from '../services/import-directory.ts';
 import type { DirectoryChange } from '../services/organization-directory.ts';
@@ -14,7 +14,7 @@ await runCommand('npm run directory:import -- FILE|- [--dry-run] [--remote | --p
   const [file, ...rest] = positionals;
   if (file === undefined || rest.length > 0) throw new UsageError('Name one file, or - for standard input.');
   const dryRun = options['dry-run'];
-  const source = file === '-' ? process.stdin : createReadStream(file);
+  const source = file === '-' ? process.stdin : (await open(file)).createReadStream();
 
   const result = await withDatabase(options, (db) =>
     withFileSpool((spool) =>
@@ -33,7 +33,9 @@ await runCommand('npm run directory:import -- FILE|- [--dry-run] [--remote | --p
     for (const { at, subject, pointer, code, detail } of result.errors) {
       console.error(`line ${at}, ${subject}${pointer === '' ? '' : `, ${pointer}`} (${code}): ${detail}`);
     }
-    throw new Error(`${count(result.errors.length, 'error')}; nothing was written.`);
+    console.error(`\n${count(result.errors.length, 'error')}; nothing was written.`);
+    process.exitCode = 1;
+    return;
   }
   const { records, organizations, created, changed, rowsWritten } = result;
   const did = dryRun ? 'would be ' : '';
@@ -55,7 +57,11 @@ function describe(organization: string, { type, id, before, after }: DirectoryCh
 }
 
 /** A value as SQLite holds it. */
-const comparable = (value: unknown) => (typeof value === 'boolean' ? Number(value) : value);
+function comparable(value: unknown): unknown {
+  return typeof value === 'boolean' ? Number(value) : value;
+}
 
-const shown = (field: string, value: unknown) =>
-  /rate$/i.test(field) ? (Number(value) / 100).toFixed(2) : value === 0 ? 'false' : value === 1 ? 'true' : JSON.stringify(value);
+function shown(field: string, value: unknown): string {
+  if (/rate$/i.test(field)) return (Number(value) / 100).toFixed(2);
+  return value === 0 ? 'false' : value === 1 ? 'true' : JSON.stringify(value);
+}

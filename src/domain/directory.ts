@@ -134,7 +134,7 @@ export function readLine(text: string, at: number): ReadRecord {
   return readRecord(value, at);
 }
 
-const head = z.looseObject({ type: z.enum(DIRECTORY_TYPES), id: z.unknown(), organization: z.unknown() });
+const head = z.looseObject({ type: z.enum(DIRECTORY_TYPES), id: z.unknown().optional(), organization: z.unknown().optional() });
 const ownership = z.object({ id: directoryId('the record'), organization });
 
 /** Reads a record. */
