@@ -89,7 +89,7 @@ function targetIn(table: typeof notes | typeof timeEntries) {
 
 /** The audit row of an administrator's review of a time entry. */
 export const auditReview = statement<AuditValues & { actorId: string }>(
-  userAction(sql<string | null>`(${ticketOf.time_entry})`.as('ticket_id')),
+  userAction(sql<string | null>`${ticketOf.time_entry}`.as('ticket_id')),
 );
 
 const systemAction = (kind: RecordKind) =>
@@ -104,7 +104,7 @@ const systemAction = (kind: RecordKind) =>
           actorId: value<string>('actorId').as('actor_id'),
           actorName: value<string>('actorName').as('actor_name'),
           ...event,
-          ticketId: sql<string | null>`(${ticketOf[kind]})`.as('ticket_id'),
+          ticketId: sql<string | null>`${ticketOf[kind]}`.as('ticket_id'),
           requestId: value<string>('requestId').as('request_id'),
           idempotencyKey: sql<null>`null`.as('idempotency_key'),
           ...origin,

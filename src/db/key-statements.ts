@@ -1,4 +1,4 @@
-import { and, eq, isNull, sql } from 'drizzle-orm';
+import { and, eq, exists, isNull, sql } from 'drizzle-orm';
 import { builder, statement, value } from './client.ts';
 import { apiKeys, organizations, users } from './schema.ts';
 
@@ -77,7 +77,7 @@ export const markRevoked = statement<RevokeValues>(
         eq(apiKeys.organizationId, sql.placeholder('organizationId')),
         eq(apiKeys.id, sql.placeholder('keyId')),
         isNull(apiKeys.revokedAt),
-        sql`exists (${builder.select({ one: sql`1` }).from(users).where(activeAdministrator)})`,
+        exists(builder.select({ one: sql`1` }).from(users).where(activeAdministrator)),
       ),
     ),
 );

@@ -1,4 +1,4 @@
-import { and, asc, eq, gt, ne, sql } from 'drizzle-orm';
+import { and, asc, eq, exists, gt, ne, sql } from 'drizzle-orm';
 import { REDACTED } from '../domain/change.ts';
 import type { RecordKind } from '../domain/record-id.ts';
 import { nextSeq } from './audit.ts';
@@ -94,7 +94,7 @@ interface ReviewValues {
   status: 'APPROVED' | 'REJECTED';
 }
 
-const reviewerColumns = and(
+const reviewer = and(
   eq(users.organizationId, sql.placeholder('organizationId')),
   eq(users.id, sql.placeholder('reviewer')),
   sql`${users.isAdmin} = 1`,
@@ -111,7 +111,7 @@ export const markReviewed = statement<ReviewValues>(
         eq(timeEntries.organizationId, sql.placeholder('organizationId')),
         eq(timeEntries.id, sql.placeholder('id')),
         eq(timeEntries.status, sql`'SUBMITTED'`),
-        sql`exists (${builder.select({ one: sql`1` }).from(users).where(reviewerColumns)})`,
+        exists(builder.select({ one: sql`1` }).from(users).where(reviewer)),
       ),
     ),
 );
@@ -137,7 +137,7 @@ export const findReview = statement<{ organizationId: string; id: string; review
     })
     .from(timeEntries)
     .leftJoin(auditLog, and(eq(auditLog.organizationId, timeEntries.organizationId), eq(auditLog.seq, timeEntries.reviewSeq)))
-    .leftJoin(users, reviewerColumns)
+    .leftJoin(users, reviewer)
     .where(and(eq(timeEntries.organizationId, sql.placeholder('organizationId')), eq(timeEntries.id, sql.placeholder('id')))),
 );
 
