@@ -3,7 +3,7 @@ CREATE TABLE `database_epoch` (
 	`id` integer PRIMARY KEY NOT NULL,
 	`epoch` text NOT NULL,
 	CONSTRAINT "database_epoch_single" CHECK("id" = 1)
-) STRICT;
+) STRICT, WITHOUT ROWID;
 --> statement-breakpoint
 INSERT INTO `database_epoch` (`id`, `epoch`) VALUES (1, lower(hex(randomblob(8))));--> statement-breakpoint
 CREATE TABLE `erasures` (
