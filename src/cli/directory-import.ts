@@ -21,7 +21,7 @@ await runCommand('npm run directory:import -- FILE|- [--dry-run] [--remote | --p
       importDirectory(db, source, {
         spool,
         dryRun,
-        ...(dryRun && { onChange: (organization, change) => console.log(describe(organization, change)) }),
+        ...(dryRun && { onChange: (organization, change) => console.log(printable(describe(organization, change))) }),
         ...(process.stderr.isTTY && {
           onProgress: ({ step, done, total }) =>
             process.stderr.write(`\r${step} ${done} of ${total} organizations${done === total ? '\n' : ''}`),
@@ -31,7 +31,7 @@ await runCommand('npm run directory:import -- FILE|- [--dry-run] [--remote | --p
   );
   if (!result.ok) {
     for (const { at, subject, pointer, code, detail } of result.errors) {
-      console.error(`line ${at}, ${subject}${pointer === '' ? '' : `, ${pointer}`} (${code}): ${detail}`);
+      console.error(printable(`line ${at}, ${subject}${pointer === '' ? '' : `, ${pointer}`} (${code}): ${detail}`));
     }
     console.error(`\n${count(result.errors.length, 'error')}; nothing was written.`);
     process.exitCode = 1;
@@ -64,4 +64,9 @@ function comparable(value: unknown): unknown {
 function shown(field: string, value: unknown): string {
   if (/rate$/i.test(field)) return (Number(value) / 100).toFixed(2);
   return value === 0 ? 'false' : value === 1 ? 'true' : JSON.stringify(value);
+}
+
+/** Control characters from a file must not reach the terminal. */
+function printable(text: string): string {
+  return text.replace(/\p{Cc}/gu, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }

@@ -39,7 +39,7 @@ export async function redactRecord(
         targetId: id,
         requestId: ctx.requestId,
         sourceAddress: null,
-        userAgent: null,
+        userAgent: ctx.system,
       };
       return ctx.db.batch([markRedacted[kind].bind(ctx.db, target), auditSystemAction[kind].bind(ctx.db, audit)]);
     }, ctx.deadlineAt),

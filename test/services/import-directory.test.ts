@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers';
 import { expect, test } from 'vitest';
 import { directoryJsonSchema } from '../../src/domain/directory.ts';
-import { importDirectory, MAX_LINE_BYTES } from '../../src/services/import-directory.ts';
+import { importDirectory, MAX_LINE_BYTES, MAX_ORGANIZATION_RECORDS } from '../../src/services/import-directory.ts';
 import { aroundD1, countD1 } from '../support/d1.ts';
 import { importRecords, makeOrganization } from '../support/world.ts';
 
@@ -112,6 +112,16 @@ test('bytes are read as UTF-8 whatever chunks they come in; what is not UTF-8 is
   expect(await errorsOf(each(new Uint8Array(MAX_LINE_BYTES + 1).fill(0x20)))).toEqual(['1 record  too_long']);
 });
 
+test('more records of an organization than one transaction takes are refused, with the advice to split the file', async () => {
+  const organization = await makeOrganization();
+  async function* tickets() {
+    for (let i = 0; i <= MAX_ORGANIZATION_RECORDS; i++) {
+      yield new TextEncoder().encode(`{"type":"ticket","organization":"${organization}","id":"${i}","company":"acme"}\n`);
+    }
+  }
+  expect(await errorsOf(tickets())).toEqual([`${MAX_ORGANIZATION_RECORDS + 1} organization ${organization}  too_many_records`]);
+});
+
 test('an import that is repeated writes nothing', async () => {
   const organization = fresh();
   const source = text(
@@ -148,6 +158,7 @@ test('a dry run tells each change and writes nothing', async () => {
 
 test('users swap their addresses and agreements their companies in one import', async () => {
   const organization = await makeOrganization();
+  await importRecords({ type: 'agreement', organization, id: 'initech-support', company: 'initech', hourlyRate: 200 });
   await importRecords(
     { type: 'user', organization, id: 'ada', email: 'tess@northwind.example', name: 'Ada', admin: true },
     { type: 'user', organization, id: 'tess', email: 'ada@northwind.example', name: 'Tess', technician: true },
