@@ -561,7 +561,7 @@ describe('Work.eraseOrganization', () => {
   });
 });
 
-test('no HTTP request reaches an entrypoint, with or without a key', async () => {
+test('no HTTP request reaches an entrypoint, not even one with a good key', async () => {
   const { value: key } = await makeKey(await makeOrganization());
   const names = ['Directory', 'Work', 'rpc', 'rpc/Directory/upsert', 'rpc/Work/changes', 'changes', 'directory'];
   for (const path of names.flatMap((name) => [`/${name}`, `/api/v1/${name}`, `/${name.toLowerCase()}`])) {
