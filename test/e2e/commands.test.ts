@@ -6,6 +6,7 @@ import { generateKey, hashKey } from '../../src/domain/api-key.ts';
 import { createApiKey } from '../../src/services/api-keys.ts';
 import { findKey } from '../../src/services/authenticate.ts';
 import { createNote } from '../../src/services/create-note.ts';
+import { importDirectory } from '../../src/services/import-directory.ts';
 import { bigDirectory, directoryLines } from '../support/big-directory.ts';
 import { localDatabase, runCli } from '../support/command.ts';
 import { serveRemoteD1 } from '../support/remote-d1-stub.ts';
@@ -17,13 +18,15 @@ let here: string[];
 beforeAll(async () => {
   local = await localDatabase();
   here = ['--persist-to', local.persistTo];
+  const demo = await readFile(DEMO, 'utf8');
+  expect(await withLocalD1(local.persistTo, (db) => importDirectory(db, demo))).toMatchObject({ ok: true });
 });
 afterAll(() => local.remove());
 
-/** Gives northwind a key and writes notes with it; returns the ids of the notes. */
+/** Gives fabrikam a key and writes notes with it; returns the ids of the notes. */
 async function writeNotes(db: D1Database, messages: string[]): Promise<string[]> {
   const ctx = { db, now: Date.now, deadlineAt: Date.now() + 30_000, requestId: 'setup', source: { address: null, userAgent: null } };
-  const { value } = await createApiKey({ ...ctx, organizationId: 'northwind', actorId: 'ada' }, 'twb', {
+  const { value } = await createApiKey({ ...ctx, organizationId: 'fabrikam', actorId: 'fay' }, 'twb', {
     name: `n8n ${await hashKey(generateKey('twb'))}`,
     scopes: ['tickets:note:write'],
   });
@@ -50,7 +53,6 @@ test('20,000 tickets come in over standard input, and a second time change nothi
 });
 
 test('a dry run shows each change, a wrong file each error, a wrong call how to call', async () => {
-  await runCli('directory-import', [DEMO, ...here]);
   const demo = await readFile(DEMO, 'utf8');
   const [dry, wrong, noFile, misused] = await Promise.all([
     runCli('directory-import', ['-', '--dry-run', ...here], { input: [demo.replace('"hourlyRate":150', '"hourlyRate":155.5')] }),
@@ -72,33 +74,32 @@ test('a dry run shows each change, a wrong file each error, a wrong call how to 
 });
 
 test('what happened is exported, goes on from any line, is redacted, and is erased only together with its export', async () => {
-  await runCli('directory-import', [DEMO, ...here]);
   const [secret = ''] = await withLocalD1(local.persistTo, (db) => writeNotes(db, ['the password is hunter2', 'harmless']));
-  const exported = await runCli('changes-export', ['northwind', ...here]);
+  const exported = await runCli('changes-export', ['fabrikam', ...here]);
   const lines = exported.stdout
     .trim()
     .split('\n')
     .map((line): { cursor: string; action: string } => JSON.parse(line));
   expect(lines.map(({ action }) => action)).toEqual(['api_key.created', 'note.created', 'note.created']);
 
-  const redact = ['northwind', 'note', secret, '--by', 'Ada', ...here];
+  const redact = ['fabrikam', 'note', secret, '--by', 'Ada', ...here];
   expect(await runCli('record-redact', redact)).toMatchObject({ code: 0, stdout: `The text of note ${secret} is gone.\n` });
   const output = join(local.persistTo, 'later.ndjson');
-  await runCli('changes-export', ['northwind', '--cursor', lines[2]?.cursor ?? '', '--output', output, ...here]);
+  await runCli('changes-export', ['fabrikam', '--cursor', lines[2]?.cursor ?? '', '--output', output, ...here]);
   expect((await readFile(output, 'utf8')).trim().split('\n')).toEqual([expect.stringContaining('"action":"note.redacted"')]);
 
-  const file = join(local.persistTo, 'northwind.ndjson');
-  expect(await runCli('organization-erase', ['northwind', '--by', 'Ada', ...here])).toMatchObject({ code: 2 });
-  expect(await runCli('organization-erase', ['northwind', '--export', file, '--by', 'Ada', ...here])).toMatchObject({
+  const file = join(local.persistTo, 'fabrikam.ndjson');
+  expect(await runCli('organization-erase', ['fabrikam', '--by', 'Ada', ...here])).toMatchObject({ code: 2 });
+  expect(await runCli('organization-erase', ['fabrikam', '--export', file, '--by', 'Ada', ...here])).toMatchObject({
     code: 0,
-    stdout: `4 changes are in ${file}. Organization northwind is erased, its 4 audit rows included.\n`,
+    stdout: `4 changes are in ${file}. Organization fabrikam is erased, its 4 audit rows included.\n`,
   });
   const kept = await readFile(file, 'utf8');
   expect(kept.trim().split('\n')).toHaveLength(4);
   expect(kept).not.toContain('hunter2');
-  expect(await runCli('changes-export', ['northwind', ...here])).toMatchObject({
+  expect(await runCli('changes-export', ['fabrikam', ...here])).toMatchObject({
     code: 1,
-    stderr: 'There is no organization northwind.\n',
+    stderr: 'There is no organization fabrikam.\n',
   });
 });
 
