@@ -1,6 +1,7 @@
-import { and, eq, sql } from 'drizzle-orm';
+import { and, eq, type SQL, sql } from 'drizzle-orm';
+import type { RecordKind } from '../domain/record-id.ts';
 import { builder, statement, value } from './client.ts';
-import { apiKeys, auditLog, users } from './schema.ts';
+import { apiKeys, auditLog, notes, organizations, timeEntries, users } from './schema.ts';
 
 // An audit row exists only as the statement right behind a write, in the same batch: it adds a row if and only if that write changed
 // one. There is no `on conflict`, so that it fails, and the write with it, rather than vanish.
@@ -51,8 +52,7 @@ export const auditKeyWrite = statement<AuditValues & { keyId: string; ticketId: 
   ),
 );
 
-/** The audit row of what an administrator did. */
-export const auditUserAction = statement<AuditValues & { actorId: string }>(
+const userAction = (ticketId: SQL.Aliased<string | null>) =>
   builder.insert(auditLog).select(
     builder
       .select({
@@ -63,7 +63,7 @@ export const auditUserAction = statement<AuditValues & { actorId: string }>(
         actorId: sql<string>`${users.id}`.as('actor_id'),
         actorName: sql<string>`${users.name}`.as('actor_name'),
         ...event,
-        ticketId: sql<null>`null`.as('ticket_id'),
+        ticketId,
         requestId: value<string>('requestId').as('request_id'),
         idempotencyKey: sql<null>`null`.as('idempotency_key'),
         ...origin,
@@ -72,5 +72,47 @@ export const auditUserAction = statement<AuditValues & { actorId: string }>(
       .where(
         and(eq(users.organizationId, sql.placeholder('organizationId')), eq(users.id, sql.placeholder('actorId')), sql`changes() = 1`),
       ),
-  ),
+  );
+
+/** The audit row of what an administrator did. */
+export const auditUserAction = statement<AuditValues & { actorId: string }>(userAction(sql<null>`null`.as('ticket_id')));
+
+/** The ticket of the record that is the target. */
+const ticketOf = {
+  note: builder.select({ ticketId: notes.ticketId }).from(notes).where(targetIn(notes)),
+  time_entry: builder.select({ ticketId: timeEntries.ticketId }).from(timeEntries).where(targetIn(timeEntries)),
+};
+
+function targetIn(table: typeof notes | typeof timeEntries) {
+  return and(eq(table.organizationId, sql.placeholder('organizationId')), eq(table.id, sql.placeholder('targetId')));
+}
+
+/** The audit row of an administrator's review of a time entry. */
+export const auditReview = statement<AuditValues & { actorId: string }>(
+  userAction(sql<string | null>`${ticketOf.time_entry}`.as('ticket_id')),
 );
+
+const systemAction = (kind: RecordKind) =>
+  statement<AuditValues & { actorId: string; actorName: string }>(
+    builder.insert(auditLog).select(
+      builder
+        .select({
+          organizationId: sql<string>`${organizations.id}`.as('organization_id'),
+          seq: nextSeq.as('seq'),
+          at: value<number>('now').as('at'),
+          actorType: sql<'system'>`'system'`.as('actor_type'),
+          actorId: value<string>('actorId').as('actor_id'),
+          actorName: value<string>('actorName').as('actor_name'),
+          ...event,
+          ticketId: sql<string | null>`${ticketOf[kind]}`.as('ticket_id'),
+          requestId: value<string>('requestId').as('request_id'),
+          idempotencyKey: sql<null>`null`.as('idempotency_key'),
+          ...origin,
+        })
+        .from(organizations)
+        .where(and(eq(organizations.id, sql.placeholder('organizationId')), sql`changes() = 1`)),
+    ),
+  );
+
+/** The audit row of what the PSA or an operator did to a record. */
+export const auditSystemAction = { note: systemAction('note'), time_entry: systemAction('time_entry') };

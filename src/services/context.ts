@@ -29,3 +29,8 @@ export interface AdminContext extends ServiceContext {
   actorId: string;
   source: Source;
 }
+
+/** What the verbs are given that the PSA's own software or an operator calls: no user of an organization, and trusted with all of them. */
+export interface SystemContext extends ServiceContext {
+  system: 'psa' | 'operator';
+}
