@@ -14,8 +14,8 @@ const document = describeApi(settings, 'https://tickets.northwind.example');
 
 test('Spectral finds neither an error nor a warning in the document', async () => {
   const linter = new spectral.Spectral();
-  linter.setRuleset({ extends: [oas] });
-  expect(await linter.run(document)).toEqual([]);
+  linter.setRuleset(new spectral.Ruleset({ extends: [oas] }));
+  expect(await linter.run(JSON.stringify(document))).toEqual([]);
 });
 
 test('Redocly finds neither an error nor a warning in the document', async () => {

@@ -172,7 +172,7 @@ const readContract: ZodOpenApiOperationObject = {
       headers: successHeaders,
       content: { 'application/json': { schema: z.looseObject({ openapi: z.literal('3.1.0') }), example: { openapi: '3.1.0' } } },
     },
-    ...problemResponses(['rate_limited', 'internal_error']),
+    ...problemResponses(['rate_limited']),
   },
 };
 
@@ -221,7 +221,7 @@ export function describeApi({ keyPrefix, ipLimit, keyLimit }: Settings, origin: 
     {
       // Answers may gain fields, so a client must not be told that they never do.
       override: ({ jsonSchema, io }) => {
-        if (io === 'output') delete jsonSchema.additionalProperties;
+        if (io === 'output' && jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties;
       },
     },
   );
