@@ -55,6 +55,7 @@ export function Reference() {
       <noscript>
         <p>This page needs JavaScript. The document above says the same.</p>
       </noscript>
+      <h2>Operations</h2>
       <div id="reference" />
     </Page>
   );
