@@ -1,15 +1,8 @@
-import { KEY_LENGTH } from '../../domain/api-key.ts';
 import { PROBLEMS } from '../problem.ts';
+import { CHECKSUM_EXAMPLE, CHECKSUM_RULE, keyPattern } from './key-format.ts';
 import { Code, Page, Table, Text } from './layout.tsx';
 import { RECIPES, type Recipe, RULES } from './recipes.ts';
-
-/** What to do about a 401, in order: the answer itself never says which it is. */
-export const UNAUTHORIZED_STEPS = [
-  'ping works but a write is 401: the key lacks the scope for it.',
-  "ping is 401: send `Authorization: Bearer <key>`; in n8n choose 'Bearer Auth' and enter the key only.",
-  'Still 401: ask your administrator for Refused uses of the key.',
-  'Nothing there: the value is truncated, or it belongs to another environment.',
-] as const;
+import { UNAUTHORIZED_STEPS } from './unauthorized.ts';
 
 export function Home({ origin }: { origin: string }) {
   return (
@@ -153,15 +146,6 @@ export function RecipePage({ recipe, origin }: { recipe: Recipe; origin: string 
   );
 }
 
-/** The pattern of a whole key value, for secret scanners. */
-export function keyPattern(keyPrefix: string): string {
-  return `\\b${keyPrefix}_[0-9A-Za-z]{${KEY_LENGTH}}\\b`;
-}
-
-/** The rule by which a scanner tells a key from what merely looks like one. */
-export const CHECKSUM_RULE =
-  'The last 6 characters are the CRC-32 (as in zlib) of all characters before them, prefix and underscore included, in base 62 with the digits 0-9A-Za-z, most significant first, padded with 0.';
-
 export function Keys({ keyPrefix }: { keyPrefix: string }) {
   return (
     <Page title="Key format">
@@ -181,18 +165,3 @@ export function Keys({ keyPrefix }: { keyPrefix: string }) {
     </Page>
   );
 }
-
-/** The checksum rule in Node.js. */
-export const CHECKSUM_EXAMPLE = `import { crc32 } from 'node:zlib';
-
-const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
-
-export function isKey(value) {
-  let rest = crc32(value.slice(0, -6));
-  let checksum = '';
-  for (let i = 0; i < 6; i++) {
-    checksum = DIGITS[rest % 62] + checksum;
-    rest = Math.floor(rest / 62);
-  }
-  return value.endsWith(checksum);
-}`;

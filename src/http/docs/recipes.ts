@@ -58,6 +58,7 @@ export const RECIPES: readonly Recipe[] = [
       ['The key', 'In the environment: `export TICKETS_API_KEY=…`'],
       ['`--fail-with-body`', 'An error ends the script, and its body says what to do.'],
       ['`--retry 5`', 'Repeats with the same key and body; waits as long as `Retry-After` says.'],
+      ['`--output`', 'On the screen the answers of all tries would follow one another; in the file only the last one stands.'],
       [
         'A text from a file',
         "`jq --rawfile log job.log -n '{message: $log[0:32000]}'` builds the JSON and cuts between characters; send it with `--data-binary @-`.",
@@ -67,12 +68,13 @@ export const RECIPES: readonly Recipe[] = [
       'Without `--retry` nothing. With it 408, 429, 500, 502, 503, 504 and timeouts, and with `--retry-connrefused` a refused connection.',
     example: {
       language: 'sh',
-      text: (origin) => `curl --fail-with-body --silent --show-error --retry 5 --retry-connrefused \\
+      text: (origin) => `curl --fail-with-body --silent --show-error --retry 5 --retry-connrefused --output answer.json \\
   '${origin}/api/v1/tickets/1001/time-entries' \\
   -H "Authorization: Bearer $TICKETS_API_KEY" \\
   -H 'Content-Type: application/json' \\
   -H 'Idempotency-Key: triage:evt-20418' \\
-  -d '${body}'`,
+  -d '${body}'
+cat answer.json`,
     },
   },
   {
