@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { emailAddress, freeText, record, says, unquoted } from './fields.ts';
+import { emailAddress, freeText, MAX_TEXT_LENGTH, record, says, unquoted } from './fields.ts';
 import { replayFields } from './replay.ts';
 
 /** A day has 1440 minutes; one entry never holds more. */
@@ -11,10 +11,13 @@ const minutesError = { error: says(minutesRule, unquoted(isMinutes)) };
 
 /** Body of POST /tickets/{ticketId}/time-entries. */
 export const timeEntryRequest = record({
-  minutes: z.int(minutesError).min(1, minutesError).max(MAX_MINUTES, minutesError).meta({ description: 'Minutes worked: a whole number.' }),
+  minutes: z
+    .int(minutesError)
+    .min(1, minutesError)
+    .max(MAX_MINUTES, minutesError)
+    .meta({ description: `Minutes worked: ${minutesRule}.` }),
   description: freeText().meta({
-    description:
-      'The work done: counted in Unicode code points without outer white space, stored exactly as sent. No NUL, no lone surrogates.',
+    description: `The work done, 1 to ${MAX_TEXT_LENGTH} characters: counted in Unicode code points without outer white space, stored exactly as sent. No NUL, no lone surrogates.`,
   }),
   billable: z
     .boolean({
