@@ -1,5 +1,5 @@
 import { env } from 'cloudflare:workers';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test, vi } from 'vitest';
 import { createApp } from '../../../src/app.ts';
 import { readContract } from '../../support/contract.ts';
 import { aroundD1 } from '../../support/d1.ts';
@@ -42,6 +42,8 @@ let planless: string;
 let limited: string;
 
 beforeAll(async () => {
+  // The faults below are meant; what the log says of them is tested elsewhere.
+  vi.spyOn(console, 'error').mockImplementation(() => undefined);
   organization = await makeOrganization();
   key = (await makeKey(organization)).value;
   narrow = (await makeKey(organization, { limit: { quota: 1, windowMs: 10_000 } })).value;
