@@ -1,15 +1,13 @@
 import * as z from 'zod';
 import { isTimeZone } from './calendar.ts';
+import { DIRECTORY_ID } from './directory-id.ts';
 import { echo, emailAddress, type FieldError, fieldErrors, freeText, record, says } from './fields.ts';
 import { hourlyRate } from './money.ts';
-
-/** Ids come from the PSA: 1 to 64 characters that need no escaping in a URL (RFC 3986 §2.3), and no path segments that mean something else. */
-const ID = /^(?!\.{1,2}$)[A-Za-z0-9._~-]{1,64}$/;
 
 /** The id of a directory record. */
 export const directoryId = (what: string) => {
   const error = says(`the id of ${what}: 1 to 64 letters, digits or . _ ~ -`);
-  return z.string({ error }).regex(ID, { error });
+  return z.string({ error }).regex(DIRECTORY_ID, { error });
 };
 const flag = () => z.boolean({ error: says('true or false') });
 const active = flag().default(true);
