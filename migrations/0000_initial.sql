@@ -32,7 +32,7 @@ CREATE TABLE `api_keys` (
 	FOREIGN KEY (`organization_id`,`created_by`) REFERENCES `users`(`organization_id`,`id`) ON UPDATE no action ON DELETE no action,
 	CONSTRAINT "api_keys_name" CHECK(length(trim("name")) between 1 and 100),
 	CONSTRAINT "api_keys_hash" CHECK(length("hash") = 64 and "hash" not glob '*[^0-9a-f]*'),
-	CONSTRAINT "api_keys_scopes" CHECK("scopes" in ('tickets:note:write', 'tickets:time:write', 'tickets:note:write tickets:time:write')),
+	CONSTRAINT "api_keys_scopes" CHECK("scopes" = 'tickets:note:write' or "scopes" = 'tickets:time:write' or "scopes" = 'tickets:note:write tickets:time:write'),
 	CONSTRAINT "api_keys_limit" CHECK(("limit_quota" is null) = ("limit_window_ms" is null)),
 	CONSTRAINT "api_keys_revoked" CHECK(("revoked_at" is null) = ("revoked_by" is null))
 ) STRICT, WITHOUT ROWID;
@@ -135,8 +135,8 @@ CREATE TABLE `time_entries` (
 	CONSTRAINT "time_entries_flags" CHECK("billable" in (0, 1)),
 	CONSTRAINT "time_entries_work_date" CHECK("work_date" = date("work_date")),
 	CONSTRAINT "time_entries_rate" CHECK("hourly_rate_minor" between 0 and 10000000),
-	CONSTRAINT "time_entries_source" CHECK("agreement_source" in ('company_default', 'organization_default')),
-	CONSTRAINT "time_entries_status" CHECK("status" in ('SUBMITTED', 'APPROVED', 'REJECTED'))
+	CONSTRAINT "time_entries_source" CHECK("agreement_source" = 'company_default' or "agreement_source" = 'organization_default'),
+	CONSTRAINT "time_entries_status" CHECK("status" = 'SUBMITTED' or "status" = 'APPROVED' or "status" = 'REJECTED')
 ) STRICT, WITHOUT ROWID;
 --> statement-breakpoint
 CREATE TABLE `users` (

@@ -13,7 +13,8 @@ const organizationId = () => text('organization_id').notNull();
 const id = () => text('id').notNull();
 const flag = (name: string) => integer(name, { mode: 'boolean' }).notNull();
 const flags = (...columns: string[]) => sql.raw(columns.map((column) => `"${column}" in (0, 1)`).join(' and '));
-const oneOf = (column: string, values: readonly string[]) => sql.raw(`"${column}" in (${values.map((value) => `'${value}'`).join(', ')})`);
+// Not `in (…)`: for a list of three or more SQLite builds a temporary index, and that is one row read more at each write.
+const oneOf = (column: string, values: readonly string[]) => sql.raw(values.map((value) => `"${column}" = '${value}'`).join(' or '));
 const between = (column: string, low: number, high: number) => sql.raw(`"${column}" between ${low} and ${high}`);
 const identifier = (column: string) =>
   sql.raw(`length("${column}") between 1 and 64 and "${column}" not glob '*[^A-Za-z0-9._~-]*' and "${column}" not in ('.', '..')`);
@@ -219,7 +220,7 @@ export const auditLog = sqliteTable(
     primaryKey({ columns: [t.organizationId, t.seq] }),
     index('audit_log_actor').on(t.organizationId, t.actorId, t.seq),
     // Written out: a list of three or more makes SQLite build an index for it at each insert, which D1 counts as a row read.
-    check('audit_log_actor_type', sql.raw(ACTOR_TYPES.map((type) => `"actor_type" = '${type}'`).join(' or '))),
+    check('audit_log_actor_type', oneOf('actor_type', ACTOR_TYPES)),
     check('audit_log_action', sql`"action" glob '[a-z]*.[a-z]*'`),
   ],
 );

@@ -40,7 +40,7 @@ beforeAll(async () => {
     ).bind(organization),
     env.DB.prepare(
       `insert into time_entries ${numbers} select organization_id, 'e' || i, ticket_id, created_at, key_id, request_id, request_digest, audit_seq + i,
-         user_id, minutes, description, billable, work_date, hourly_rate_minor, agreement_source, status from n, (select * from time_entries where organization_id = ?1)`,
+         user_id, minutes, description, billable, work_date, hourly_rate_minor, agreement_source, status, review_seq from n, (select * from time_entries where organization_id = ?1)`,
     ).bind(organization),
   ]);
 });
