@@ -219,7 +219,6 @@ export const auditLog = sqliteTable(
   (t) => [
     primaryKey({ columns: [t.organizationId, t.seq] }),
     index('audit_log_actor').on(t.organizationId, t.actorId, t.seq),
-    // Written out: a list of three or more makes SQLite build an index for it at each insert, which D1 counts as a row read.
     check('audit_log_actor_type', oneOf('actor_type', ACTOR_TYPES)),
     check('audit_log_action', sql`"action" glob '[a-z]*.[a-z]*'`),
   ],
