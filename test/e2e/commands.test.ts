@@ -30,7 +30,7 @@ async function writeNotes(db: D1Database, messages: string[]): Promise<string[]>
     name: `n8n ${await hashKey(generateKey('twb'))}`,
     scopes: ['tickets:note:write'],
   });
-  const principal = await findKey(ctx, value);
+  const principal = await findKey(ctx, await hashKey(value));
   if (!principal) throw new Error('the key is not there');
   const ids: string[] = [];
   for (const message of messages) {

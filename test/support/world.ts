@@ -73,10 +73,12 @@ export function makeApi(options: { now?: () => number; settings?: Partial<Settin
   const app = createApp(settings(options.settings), options.now);
   const bindings: Env = { ...env, ...options.bindings };
 
-  /** Sends a request. Unless the test says otherwise it comes from an address of its own. */
+  // An app has an address of its own, so that no two tests share a limit.
+  const address = `2001:db8:${randomHex()}:${randomHex()}::1`;
+
+  /** Sends a request. */
   async function send(path: string, init: RequestInit & { key?: string; headers?: Record<string, string> } = {}): Promise<Response> {
     const { key, headers, ...rest } = init;
-    const address = `2001:db8:${randomHex()}:${randomHex()}::1`;
     return app.request(
       `https://api.example${path}`,
       {
