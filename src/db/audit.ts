@@ -1,4 +1,4 @@
-import { and, eq, sql } from 'drizzle-orm';
+import { and, eq, type SQL, sql } from 'drizzle-orm';
 import { builder, statement, value } from './client.ts';
 import { apiKeys, auditLog, users } from './schema.ts';
 
@@ -43,6 +43,7 @@ export const auditKeyWrite = statement<AuditValues & { keyId: string; ticketId: 
         requestId: value<string>('requestId').as('request_id'),
         idempotencyKey: value<string | null>('idempotencyKey').as('idempotency_key'),
         ...origin,
+        detail: sql<null>`null`.as('detail'),
       })
       .from(apiKeys)
       .where(
@@ -51,9 +52,8 @@ export const auditKeyWrite = statement<AuditValues & { keyId: string; ticketId: 
   ),
 );
 
-/** The audit row of what an administrator did. */
-export const auditUserAction = statement<AuditValues & { actorId: string }>(
-  builder.insert(auditLog).select(
+function auditUser(detail: SQL.Aliased<string | null>) {
+  return builder.insert(auditLog).select(
     builder
       .select({
         organizationId: sql<string>`${users.organizationId}`.as('organization_id'),
@@ -67,10 +67,19 @@ export const auditUserAction = statement<AuditValues & { actorId: string }>(
         requestId: value<string>('requestId').as('request_id'),
         idempotencyKey: sql<null>`null`.as('idempotency_key'),
         ...origin,
+        detail,
       })
       .from(users)
       .where(
         and(eq(users.organizationId, sql.placeholder('organizationId')), eq(users.id, sql.placeholder('actorId')), sql`changes() = 1`),
       ),
-  ),
+  );
+}
+
+/** The audit row of what an administrator did. */
+export const auditUserAction = statement<AuditValues & { actorId: string }>(auditUser(sql<null>`null`.as('detail')));
+
+/** The same, with words on what was changed. */
+export const auditUserChange = statement<AuditValues & { actorId: string; detail: string | null }>(
+  auditUser(value<string | null>('detail').as('detail')),
 );

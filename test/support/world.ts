@@ -58,9 +58,14 @@ export function asAdmin(organizationId: string, now: () => number = Date.now): A
   return { db: env.DB, now, deadlineAt: Date.now() + 10_000, requestId: timeOrderedId(Date.now()), organizationId, actorId: 'ada', source };
 }
 
-/** A key of the organization, with both scopes unless others are asked for. */
+const keysMade = new Map<string, number>();
+
+/** A key of the organization, with both scopes unless others are asked for; the first is named `n8n: triage`, the next `n8n: triage 2`. */
 export function makeKey(organizationId: string, changes: Partial<NewApiKey> = {}, now: () => number = Date.now): Promise<CreatedKey> {
-  return createApiKey(asAdmin(organizationId, now), settings().keyPrefix, { name: 'n8n: triage', scopes: BOTH_SCOPES, ...changes });
+  const number = (keysMade.get(organizationId) ?? 0) + 1;
+  keysMade.set(organizationId, number);
+  const name = number === 1 ? 'n8n: triage' : `n8n: triage ${number}`;
+  return createApiKey(asAdmin(organizationId, now), settings().keyPrefix, { name, scopes: BOTH_SCOPES, ...changes });
 }
 
 /** Revokes a key as the administrator. */

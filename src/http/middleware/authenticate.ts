@@ -18,7 +18,7 @@ export function authenticate(scope?: Scope): MiddlewareHandler<ApiEnv> {
     const key = await findKey(serviceContext(c), value);
     if (!key) throw new Unauthorized('unknown');
     const reason = whyUnauthorized(key, c.var.now(), scope);
-    if (reason) throw new Unauthorized(reason);
+    if (reason) throw new Unauthorized(reason, key);
     c.set('principal', key);
     await next();
   };
