@@ -48,7 +48,11 @@ export const GRACE_MS = { '1h': 3_600_000, '24h': 24 * 3_600_000, '7d': 7 * 24 *
 /** What an administrator says when rotating a key: `expires` is the successor's. */
 export const rotation = record({ expires: expires(), grace: z.enum(['now', '1h', '24h', '7d'], { error: says('now, 1h, 24h or 7d') }) });
 
-export type Rotation = z.input<typeof rotation>;
+/** As it comes from a form: not yet known to be right. */
+export interface Rotation {
+  expires?: string;
+  grace: string | undefined;
+}
 
 /** The first instant (UTC milliseconds) at which the key is dead: of a date without a time, the end of that day in the time zone. */
 export function expiryInstant(expires: string, timeZone: string): number {

@@ -92,7 +92,8 @@ async function explain(ctx: AdminContext, key: { id: string; name: string; formT
 /** What came of a rotation: the successor, or why there is none. */
 export type RotationResult =
   | { outcome: 'rotated'; key: CreatedKey }
-  | { outcome: 'not_found' | 'not_live' }
+  | { outcome: 'not_found' }
+  | { outcome: 'not_live' }
   | { outcome: 'already_rotated'; successorId: string };
 
 /**
