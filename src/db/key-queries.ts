@@ -1,4 +1,4 @@
-import { and, desc, eq, isNull, lt, type SQL, sql } from 'drizzle-orm';
+import { and, desc, eq, inArray, isNull, lt, type SQL, sql } from 'drizzle-orm';
 import { alias, type SQLiteColumn } from 'drizzle-orm/sqlite-core';
 import { builder, statement } from './client.ts';
 import { apiKeys, auditLog, users } from './schema.ts';
@@ -65,19 +65,19 @@ export const findKeyDetails = statement<{ organizationId: string; keyId: string 
 /** More than an organization can have alive, replaced ones that still run out included. */
 const MAX_LISTED = 500;
 
+const unrevoked = (expiry: SQL) =>
+  builder
+    .select({ id: apiKeys.id })
+    .from(apiKeys)
+    .where(and(own, isNull(apiKeys.revokedAt), expiry));
+
 /** The keys that are neither revoked nor expired, by name. Two index ranges, so that expired ones are not read. */
 export const findLiveKeys = statement<{ organizationId: string; now: number }>(
   keyDetails(
-    sql`${apiKeys.id} in (
-      ${builder
-        .select({ id: apiKeys.id })
-        .from(apiKeys)
-        .where(and(own, isNull(apiKeys.revokedAt), isNull(apiKeys.expiresAt)))}
-      union all
-      ${builder
-        .select({ id: apiKeys.id })
-        .from(apiKeys)
-        .where(and(own, isNull(apiKeys.revokedAt), sql`${apiKeys.expiresAt} > ${sql.placeholder('now')}`))})`,
+    inArray(
+      apiKeys.id,
+      unrevoked(sql`${apiKeys.expiresAt} is null`).unionAll(unrevoked(sql`${apiKeys.expiresAt} > ${sql.placeholder('now')}`)),
+    ),
   )
     .orderBy(apiKeys.name, desc(apiKeys.id))
     .limit(MAX_LISTED),

@@ -10,6 +10,6 @@ const ICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect 
 
 /** Stylesheet, script and icon of the settings area. They stand beside it, for any name below it may be an organization's. */
 export const settingsAssets = new Hono<AppEnv>()
-  .get('/settings.css.txt', (c) => c.body(css, 200, { ...CACHED, 'Content-Type': 'text/css; charset=utf-8' }))
+  .get('/settings.css', (c) => c.body(css, 200, { ...CACHED, 'Content-Type': 'text/css; charset=utf-8' }))
   .get('/settings.js', (c) => c.body(script, 200, { ...CACHED, 'Content-Type': 'text/javascript; charset=utf-8' }))
   .get('/settings.svg', (c) => c.body(ICON, 200, { ...CACHED, 'Content-Type': 'image/svg+xml' }));

@@ -146,7 +146,7 @@ function Details({ row, place }: { row: AuditRow; place: Place }) {
           <bdi>{row.keyName}</bdi> {row.keyHint && <Hint hint={row.keyHint} />}
         </a>
       )}
-      {row.detail && (
+      {row.detail && row.detail !== row.keyName && (
         <span class="minor">
           <bdi>{row.detail}</bdi>
         </span>

@@ -87,7 +87,7 @@ function Keys({ caption, keys, place }: { caption: string; keys: readonly KeyDet
             <LastWrite of={key} place={place} />
           </td>
           <td data-label="Expires">
-            <Expiry at={key.expiresAt} place={place} />
+            <Expiry of={key} place={place} />
           </td>
           <td data-label="Created">
             <Time at={key.createdAt} place={place} /> <Creator of={key} />

@@ -51,7 +51,7 @@ export function KeyPage({ place, subject: key, defaultLimit, entries, refused, d
         <dd>{scopeLabels(key.scopes)}</dd>
         <dt>Expires</dt>
         <dd>
-          <Expiry at={key.expiresAt} place={place} />
+          <Expiry of={key} place={place} />
         </dd>
         <dt>Limit</dt>
         <dd>{key.limit ? formatPolicy(key.limit) : `${formatPolicy(defaultLimit)}, as for every key`}</dd>

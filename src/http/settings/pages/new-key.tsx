@@ -16,7 +16,7 @@ interface Props {
 
 /** A key in full, for the one time that it is shown. */
 export function NewKeyPage({ place, created, name, scopes, origin, replaced }: Props) {
-  const { value, id, expiresAt } = created;
+  const { value, id } = created;
   return (
     <>
       <Notice>Copy the key now. It can’t be shown again: only its fingerprint is kept. If it gets lost, rotate it.</Notice>
@@ -37,7 +37,7 @@ export function NewKeyPage({ place, created, name, scopes, origin, replaced }: P
           <output aria-live="polite" id="result"></output>
         </div>
         <p class="minor">
-          Expires: <Expiry at={expiresAt} place={place} />
+          Expires: <Expiry of={created} place={place} />
         </p>
       </section>
       {replaced && <Replaced old={replaced} place={place} />}
@@ -83,7 +83,7 @@ function Replaced({ old, place }: { old: KeyDetails; place: Place }) {
         'which is revoked.'
       ) : (
         <>
-          which works until <Expiry at={old.expiresAt} place={place} />.
+          which works until <Expiry of={old} place={place} />.
         </>
       )}
     </p>

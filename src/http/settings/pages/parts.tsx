@@ -1,6 +1,6 @@
 import type { PropsWithChildren } from 'hono/jsx';
 import { type KeyState, SCOPES, type Scope } from '../../../domain/api-key.ts';
-import { DAY_MS } from '../../../domain/calendar.ts';
+import { DAY_MS, dateIn, endOfDate } from '../../../domain/calendar.ts';
 import type { KeyLink } from '../../../services/key-details.ts';
 
 /** Where a page stands: the address of its organization's pages, and the zone and moment that its times are told in. */
@@ -11,26 +11,38 @@ export interface Place {
 }
 
 /** A moment in the organization's time zone, with UTC on hover. */
-export function Time({ at, place }: { at: number; place: Place }) {
+export function Time({ at, place, text }: { at: number; place: Place; text?: string }) {
   const iso = new Date(at).toISOString();
   return (
     <time datetime={iso} title={`${iso.slice(0, 19).replace('T', ' ')} UTC`}>
-      {new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short', timeZone: place.timeZone }).format(at)}
+      {text ?? new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short', timeZone: place.timeZone }).format(at)}
     </time>
   );
 }
 
-/** When a key expires, and how soon that is. */
-export function Expiry({ at, place }: { at: number | null; place: Place }) {
-  if (at === null) return <>Never</>;
-  const days = Math.floor((at - place.now) / DAY_MS);
-  const soon = at > place.now && days < 30;
+/** When a key expires: mostly at the end of a day. Of a key that is about to, also how soon. */
+export function Expiry({ of: { expiresAt, state }, place }: { of: { expiresAt: number | null; state?: KeyState }; place: Place }) {
+  if (expiresAt === null) return <>Never</>;
+  const lastDay = lastFullDay(expiresAt, place.timeZone);
+  const days = Math.floor((expiresAt - place.now) / DAY_MS);
   return (
     <>
-      <Time at={at} place={place} />
-      {soon && <span class="minor"> ({days === 0 ? 'within a day' : days === 1 ? 'in 1 day' : `in ${days} days`})</span>}
+      {lastDay === undefined ? (
+        <Time at={expiresAt} place={place} />
+      ) : (
+        <>
+          end of <Time at={expiresAt} place={place} text={lastDay} />
+        </>
+      )}
+      {state === 'expiring' && <span class="minor"> ({days === 0 ? 'within a day' : days === 1 ? 'in 1 day' : `in ${days} days`})</span>}
     </>
   );
+}
+
+/** The day that ends at an instant, in words, if it is the very end of one. */
+function lastFullDay(at: number, timeZone: string): string | undefined {
+  const date = dateIn(timeZone, at - 1);
+  return endOfDate(date, timeZone) === at ? new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeZone }).format(at - 1) : undefined;
 }
 
 const STATES: Record<KeyState, string> = { active: 'Active', expiring: 'Expiring', expired: 'Expired', revoked: 'Revoked' };

@@ -1,0 +1,50 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+/** A port of this machine that nobody listens on. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  return address.port;
+}
+
+/** Starts the local server as `npm start` does; resolves with all it printed once it says that it is ready. */
+export async function start(...args: string[]): Promise<{ server: ChildProcess; output: string }> {
+  const server = spawn('node', ['src/dev/start.ts', ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+  let output = '';
+  for (const stream of [server.stdout, server.stderr]) stream?.on('data', (chunk) => (output += chunk));
+  const ended = once(server, 'close').then(() => Promise.reject(new Error(`the server ended:\n${output}`)));
+  while (!output.includes('Stop with Ctrl-C')) await Promise.race([ended, new Promise((resolve) => setTimeout(resolve, 100))]);
+  ended.catch(() => undefined);
+  return { server, output };
+}
+
+export async function stop(server: ChildProcess): Promise<void> {
+  const closed = once(server, 'close');
+  server.kill('SIGTERM');
+  await closed;
+}
+
+export const keyIn = (output: string) => /twb_[0-9A-Za-z]{46}/.exec(output)?.[0] ?? '';
+
+/** A local server with a database of its own: its address, its demo key, and how to end it. */
+export async function startServer(...args: string[]): Promise<{ url: string; key: string; close: () => Promise<void> }> {
+  const directory = await mkdtemp(join(tmpdir(), 'twb-'));
+  const port = await freePort();
+  const { server, output } = await start('--port', String(port), '--persist-to', directory, ...args);
+  return {
+    url: `http://localhost:${port}`,
+    key: keyIn(output),
+    close: async () => {
+      await stop(server);
+      await rm(directory, { recursive: true });
+    },
+  };
+}
