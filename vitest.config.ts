@@ -12,22 +12,22 @@ export default defineConfig(async () => {
           plugins: [
             cloudflareTest({
               wrangler: { configPath: './wrangler.toml' },
-              miniflare: { bindings: { TEST_MIGRATIONS: migrations } },
+              miniflare: { bindings: { TEST_MIGRATIONS: migrations, PROPERTY_RUNS: process.env['PROPERTY_RUNS'] ?? '1' } },
             }),
           ],
           test: {
             name: 'workerd',
             include: ['test/**/*.test.{ts,tsx}'],
-            exclude: ['test/e2e/**', 'test/repository/**'],
+            exclude: ['test/domain/**', 'test/e2e/**', 'test/repository/**'],
             setupFiles: ['./test/support/migrate.ts'],
             testTimeout: 30_000,
           },
         },
         {
-          // On Node: real servers, real browsers, and the repository's own promises.
+          // On Node: pure rules, real servers, real browsers, and the repository's own promises.
           test: {
             name: 'node',
-            include: ['test/e2e/**/*.test.ts', 'test/repository/**/*.test.ts'],
+            include: ['test/{domain,e2e,repository}/**/*.test.ts'],
             testTimeout: 120_000,
             hookTimeout: 120_000,
           },

@@ -1,6 +1,7 @@
 import type { HonoRequest } from 'hono';
 import { createRemoteJWKSet, type JWTVerifyGetKey } from 'jose';
-import type { Principal } from './domain/principal.ts';
+import { ExpiringMap } from './domain/expiring-map.ts';
+import type { FoundKey, Principal } from './domain/principal.ts';
 import { parsePolicy, type RateLimitDecision, type RateLimitPolicy } from './domain/rate-limit.ts';
 import type { Administration } from './services/administrators.ts';
 
@@ -73,13 +74,24 @@ export interface AppliedLimit {
   decision: RateLimitDecision;
 }
 
+/** What one isolate remembers between requests, all of it bounded, none of it ever the last word. */
+export class IsolateMemory {
+  /** Keys seen to be good, by the hash of their value. */
+  readonly keys = new ExpiringMap<FoundKey>(1_000);
+  /** Limits that have refused, by object and policy, until the time at which the object would admit again. */
+  readonly refusals = new ExpiringMap<{ until: number }>(10_000);
+}
+
 interface RequestVariables {
+  memory: IsolateMemory;
   settings: Settings;
   now: () => number;
   /** UTC milliseconds of the machine's clock after which the request waits for nothing. */
   deadlineAt: number;
   requestId: string;
   appliedLimit?: AppliedLimit;
+  /** Set while an answer would rest on a remembered key: reads the key afresh into `principal`, or throws Unauthorized. */
+  confirmKey?: (() => Promise<void>) | undefined;
 }
 
 /** The part of Hono's context that all routes have in common, for helpers that serve any of them. */

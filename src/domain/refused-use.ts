@@ -39,11 +39,10 @@ export class RefusedUseMeter {
       return 0;
     }
     this.seen.delete(subject);
-    if (this.seen.size >= MAX_SUBJECTS)
-      for (const oldest of this.seen.keys()) {
-        this.seen.delete(oldest);
-        break;
-      }
+    if (this.seen.size >= MAX_SUBJECTS) {
+      const [oldest] = this.seen.keys();
+      if (oldest !== undefined) this.seen.delete(oldest);
+    }
     this.seen.set(subject, { minute, unrecorded: 0 });
     return 1 + (last?.unrecorded ?? 0);
   }

@@ -17,8 +17,23 @@ export async function takeFromLimit(
   subject: string,
   policy: RateLimitPolicy,
 ): Promise<AppliedLimit | undefined> {
+  // An object that has refused would refuse again until the time it named, so a flood is answered from here. That time is reckoned from
+  // before the question was sent: what is refused here, the object would have refused too.
+  const asked = Date.now();
+  const memo = `${name}:${subject} ${policy.quota}/${policy.windowMs}`;
+  const refusal = c.var.memory.refusals.get(memo, asked);
+  if (refusal) return { name, policy, decision: refusedFor(refusal.until - asked) };
+
   const decision = await ask(c, `${name}:${subject}`, policy);
+  if (decision?.admitted === false) {
+    const until = asked + decision.retryAfterMs;
+    c.var.memory.refusals.set(memo, { until }, until);
+  }
   return decision && { name, policy, decision };
+}
+
+function refusedFor(ms: number): RateLimitDecision {
+  return { admitted: false, remaining: 0, resetMs: ms, retryAfterMs: ms };
 }
 
 /** The 429 for a limit that refused. */
@@ -40,7 +55,7 @@ async function ask(c: RequestScope, name: string, policy: RateLimitPolicy): Prom
       return await withDeadline(c.env.RATE_LIMITER.getByName(name).take(policy), until - Date.now());
     } catch (err) {
       if (err instanceof Error && 'overloaded' in err && err.overloaded === true) {
-        return { admitted: false, remaining: 0, resetMs: OVERLOADED_RETRY_MS, retryAfterMs: OVERLOADED_RETRY_MS };
+        return refusedFor(OVERLOADED_RETRY_MS);
       }
       failure = err;
     }

@@ -86,15 +86,21 @@ export async function answerError(err: unknown, c: RequestScope): Promise<Respon
   return problem(c, 'internal_error', 'Something went wrong on our side. Tell us the request id if it stays that way.');
 }
 
-/** Says where a text stops being JSON, without repeating any of it. */
+/** Says where a text stops being JSON, as far as the engine's message tells. */
 function whereNotJson(text: string): string {
   if (text.trim() === '') return 'The body is empty; send a JSON object.';
   try {
     JSON.parse(text);
     return 'The body is not valid JSON; send a JSON object.';
   } catch (err) {
-    const position = err instanceof SyntaxError ? /at position (\d+)/.exec(err.message)?.[1] : undefined;
-    if (position === undefined) return 'The body is not valid JSON: it ends too early. Send a complete JSON object.';
+    if (!(err instanceof SyntaxError)) throw err;
+    const position = /at position (\d+)/.exec(err.message)?.[1];
+    if (position === undefined) {
+      const token = /^Unexpected token '(.+?)'/su.exec(err.message)?.[1];
+      return token === undefined
+        ? 'The body is not valid JSON: it ends too early. Send a complete JSON object.'
+        : `The body is not valid JSON: there is an unexpected ${JSON.stringify(token)}. Send a JSON object, with its names and texts in double quotes.`;
+    }
     const lines = text.slice(0, Number(position)).split('\n');
     const column = (lines.at(-1) ?? '').length + 1;
     return `The body is not valid JSON: see line ${lines.length}, column ${column}. Check quotes, commas and unescaped line breaks there.`;

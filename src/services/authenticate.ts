@@ -1,16 +1,15 @@
 import { callD1 } from '../db/client.ts';
 import { findKeyByHash, type KeyRow } from '../db/statements.ts';
-import { hashKey, parseScopes } from '../domain/api-key.ts';
+import { parseScopes } from '../domain/api-key.ts';
 import type { FoundKey } from '../domain/principal.ts';
 import type { ServiceContext } from './context.ts';
 import { unavailable } from './unavailable.ts';
 
 /**
- * Looks a well-formed key value up by its hash; undefined when there is none. The key is not judged yet: see `whyUnauthorized`.
+ * Looks a key up by the hash of its value; undefined when there is none. The key is not judged yet: see `whyUnauthorized`.
  * @throws Refusal `unavailable` when the database does not answer.
  */
-export async function findKey(ctx: ServiceContext, keyValue: string): Promise<FoundKey | undefined> {
-  const hash = await hashKey(keyValue);
+export async function findKey(ctx: ServiceContext, hash: string): Promise<FoundKey | undefined> {
   const row = await callD1(() => findKeyByHash.bind(ctx.db, { hash }).first<KeyRow>(), ctx.deadlineAt).catch((err: unknown) => {
     throw unavailable(err);
   });

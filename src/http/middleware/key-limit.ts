@@ -1,16 +1,29 @@
 import type { MiddlewareHandler } from 'hono';
-import type { ApiEnv } from '../../env.ts';
+import type { ApiEnv, AppliedLimit, PrincipalScope } from '../../env.ts';
 import { rateLimited, takeFromLimit } from '../limiter.ts';
 
 /** Applies the key's own limit, or the deployment's for keys that have none. */
 export function keyLimit(): MiddlewareHandler<ApiEnv> {
   return async function keyLimit(c, next) {
-    const { organizationId, keyId, limit } = c.var.principal;
-    const applied = await takeFromLimit(c, 'key', `${organizationId}:${keyId}`, limit ?? c.var.settings.keyLimit);
-    if (applied) {
-      c.set('appliedLimit', applied);
-      if (!applied.decision.admitted) throw rateLimited(applied);
+    let applied = await take(c);
+    if (refused(applied) && c.var.confirmKey) {
+      // Refused under a remembered limit: the key may be dead by now, or have another limit.
+      const before = c.var.principal.limit;
+      await c.var.confirmKey();
+      const { limit } = c.var.principal;
+      if (limit?.quota !== before?.quota || limit?.windowMs !== before?.windowMs) applied = await take(c);
     }
+    if (applied) c.set('appliedLimit', applied);
+    if (refused(applied)) throw rateLimited(applied);
     await next();
   };
+}
+
+function take(c: PrincipalScope): Promise<AppliedLimit | undefined> {
+  const { organizationId, keyId, limit } = c.var.principal;
+  return takeFromLimit(c, 'key', `${organizationId}:${keyId}`, limit ?? c.var.settings.keyLimit);
+}
+
+function refused(applied: AppliedLimit | undefined): applied is AppliedLimit {
+  return applied?.decision.admitted === false;
 }

@@ -1,6 +1,6 @@
 import type { MiddlewareHandler } from 'hono';
 import { timeOrderedId } from '../../domain/record-id.ts';
-import type { AppEnv, Settings } from '../../env.ts';
+import { type AppEnv, IsolateMemory, type Settings } from '../../env.ts';
 import { rateLimitFields } from '../rate-limit-fields.ts';
 
 /** How long one request may take in all. */
@@ -8,8 +8,10 @@ const REQUEST_DEADLINE_MS = 10_000;
 
 /** Gives the request its id, clock and deadline, and every answer the headers that all answers have. */
 export function requestContext(settings: Settings, now: () => number): MiddlewareHandler<AppEnv> {
+  const memory = new IsolateMemory();
   return async function requestContext(c, next) {
     c.set('settings', settings);
+    c.set('memory', memory);
     c.set('now', now);
     c.set('deadlineAt', Date.now() + REQUEST_DEADLINE_MS);
     c.set('requestId', timeOrderedId(now()));

@@ -1,0 +1,160 @@
+import { env } from 'cloudflare:workers';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { makeApi, makeKey, makeOrganization, revoke } from '../support/world.ts';
+
+// The database is tried directly, past all our code: what must never be, it refuses by itself.
+
+let organization: string;
+let keyId: string;
+
+beforeAll(async () => {
+  organization = await makeOrganization();
+  const key = await makeKey(organization);
+  keyId = key.id;
+  const api = makeApi();
+  expect((await api.postNote(key.value)).status).toBe(201);
+  expect((await api.postTime(key.value)).status).toBe(201);
+});
+
+const run = (sql: string) => env.DB.prepare(sql.replaceAll('$org', `'${organization}'`)).run();
+
+async function refuses(sql: string, because: RegExp) {
+  await expect(run(sql)).rejects.toThrow(because);
+}
+
+describe('the audit log', () => {
+  const columns = 'organization_id, seq, at, actor_type, actor_id, actor_name, action, target_id, request_id';
+  const row = (seq: number) => `values ($org, ${seq}, 0, 'user', 'ada', 'Ada', 'api_key.created', 'x', 'r')`;
+
+  test('refuses update, delete and overwriting', async () => {
+    const before = (await run('select * from audit_log where organization_id = $org')).results;
+    await refuses("update audit_log set actor_name = 'x' where organization_id = $org and seq = 1", /append-only/);
+    await refuses('delete from audit_log where organization_id = $org and seq = 3', /append-only/);
+    await refuses(`insert or replace into audit_log (${columns}) ${row(1)}`, /seq must be the next/);
+    await refuses(`insert or replace into audit_log (${columns}) ${row(3)}`, /seq must be the next/);
+    await refuses(`insert into audit_log (${columns}) ${row(1)} on conflict do update set actor_name = 'x'`, /seq must be the next/);
+    expect((await run('select * from audit_log where organization_id = $org')).results).toEqual(before);
+  });
+
+  test('refuses a gap in its numbers', async () => {
+    await refuses(`insert into audit_log (${columns}) ${row(5)}`, /seq must be the next/);
+    await refuses(`insert into audit_log (${columns}) ${row(0)}`, /seq must be the next/);
+  });
+
+  test('refuses unknown kinds of actors', async () => {
+    await refuses(`insert into audit_log (${columns}) values ($org, 4, 0, 'nobody', 'x', 'x', 'a.b', 'x', 'r')`, /audit_log_actor_type/);
+  });
+});
+
+describe('the directory', () => {
+  test('refuses a second service account, and one that is inactive, a technician or an administrator', async () => {
+    const user = (flags: string) => `insert into users values ($org, 'second', 'second@northwind.example', 'Second', ${flags})`;
+    await refuses(user('0, 0, 1, 1'), /UNIQUE constraint failed/);
+    await refuses("update users set active = 0 where organization_id = $org and id = 'automation'", /users_service_account/);
+    await refuses("update users set is_technician = 1 where organization_id = $org and id = 'automation'", /users_service_account/);
+    await refuses("update users set is_admin = 1 where organization_id = $org and id = 'automation'", /users_service_account/);
+  });
+
+  test('refuses an e-mail address twice, or not in lower case', async () => {
+    await refuses(
+      "update users set email = 'tess@northwind.example' where organization_id = $org and id = 'ada'",
+      /UNIQUE constraint failed/,
+    );
+    await refuses("update users set email = 'Ada@northwind.example' where organization_id = $org and id = 'ada'", /users_email_lower_case/);
+  });
+
+  test('refuses a second active agreement of a company, and a rate out of bounds', async () => {
+    await refuses("insert into agreements values ($org, 'second', 'acme', 100, 1)", /UNIQUE constraint failed/);
+    await refuses("insert into agreements values ($org, 'third', 'globex', -1, 1)", /agreements_rate/);
+    expect((await run("insert into agreements values ($org, 'fourth', 'acme', 100, 0)")).meta.changes).toBe(1);
+  });
+
+  test('refuses a ticket of a company that its organization does not have, and ids that a URL cannot carry', async () => {
+    await refuses("insert into tickets values ($org, '5000', 'elsewhere', 1)", /FOREIGN KEY/);
+    for (const id of ['', '.', '..', 'a/b', 'a b', 'ä', 'x'.repeat(65)])
+      await refuses(`insert into tickets values ($org, '${id}', 'acme', 1)`, /tickets_id/);
+  });
+});
+
+describe('keys', () => {
+  test('refuses two of one value, scopes that do not exist, and half a limit', async () => {
+    await refuses(
+      `insert into api_keys select organization_id, 'copy', name, hash, hint, scopes, null, null, created_at, created_by, null, null, null from api_keys where id = '${keyId}'`,
+      /UNIQUE constraint failed: api_keys.hash/,
+    );
+    await refuses(`update api_keys set scopes = 'tickets:read' where id = '${keyId}'`, /api_keys_scopes/);
+    await refuses(`update api_keys set scopes = '' where id = '${keyId}'`, /api_keys_scopes/);
+    await refuses(`update api_keys set limit_quota = 5 where id = '${keyId}'`, /api_keys_limit/);
+  });
+
+  test('refuses to take a revocation back', async () => {
+    const { id } = await makeKey(organization);
+    await revoke(organization, id);
+    await refuses(`update api_keys set revoked_at = null, revoked_by = null where id = '${id}'`, /cannot be undone/);
+    await refuses(`update api_keys set revoked_at = revoked_at + 1 where id = '${id}'`, /cannot be undone/);
+  });
+});
+
+describe('records', () => {
+  const copy = (table: string, changes: Record<string, string>) => {
+    const all = {
+      notes: ['organization_id', 'id', 'ticket_id', 'created_at', 'key_id', 'request_id', 'request_digest', 'audit_seq', 'message'],
+      time_entries: [
+        ...[
+          'organization_id',
+          'id',
+          'ticket_id',
+          'created_at',
+          'key_id',
+          'request_id',
+          'request_digest',
+          'audit_seq',
+          'user_id',
+          'minutes',
+        ],
+        ...['description', 'billable', 'work_date', 'hourly_rate_minor', 'agreement_source', 'status'],
+      ],
+    }[table];
+    if (!all) throw new Error(`no table ${table}`);
+    const values = all.map((column) => changes[column] ?? column).join(', ');
+    return `insert into ${table} (${all.join(', ')}) select ${values} from ${table} where organization_id = $org limit 1`;
+  };
+
+  test('refuses an id twice', async () => {
+    await refuses(copy('notes', {}), /UNIQUE constraint failed/);
+    await refuses(copy('time_entries', {}), /UNIQUE constraint failed/);
+  });
+
+  test.each([
+    ['notes', { ticket_id: "'elsewhere'" }, /FOREIGN KEY/],
+    ['notes', { message: "''" }, /notes_message/],
+    ['notes', { message: 'char(9, 32, 160, 8195, 65279)' }, /notes_message/],
+    ['notes', { message: "replace(hex(zeroblob(16001)), '00', 'xx')" }, /notes_message/],
+    ['time_entries', { ticket_id: "'elsewhere'" }, /FOREIGN KEY/],
+    ['time_entries', { user_id: "'elsewhere'" }, /FOREIGN KEY/],
+    ['time_entries', { minutes: '0' }, /time_entries_minutes/],
+    ['time_entries', { minutes: '1441' }, /time_entries_minutes/],
+    ['time_entries', { minutes: "'thirty'" }, /cannot store TEXT value in INTEGER column/],
+    ['time_entries', { status: "'PAID'" }, /time_entries_status/],
+    ['time_entries', { agreement_source: "'request'" }, /time_entries_source/],
+    ['time_entries', { work_date: "'2026-02-30'" }, /time_entries_work_date/],
+    ['time_entries', { hourly_rate_minor: '-1' }, /time_entries_rate/],
+  ] as const)('refuses a row of %s with %j', async (table, changes, because) => {
+    await refuses(copy(table, { id: "'new'", ...changes }), because);
+  });
+
+  test('takes 32,000 characters, counted as code points', async () => {
+    const astral = `replace(hex(zeroblob(16000)), '0', '𝕬')`;
+    expect((await run(copy('notes', { id: "'long'", message: astral }))).meta.changes).toBe(1);
+    expect((await run("select length(message) as n from notes where organization_id = $org and id = 'long'")).results).toEqual([
+      { n: 32_000 },
+    ]);
+  });
+});
+
+test('the tables are clustered: none of ours has a rowid', async () => {
+  const { results } = await env.DB.prepare(
+    `select name from sqlite_schema where type = 'table' and sql not like '%WITHOUT ROWID%' and name not like 'sqlite%' and name not like '\\_cf%' escape '\\' and name <> 'd1_migrations'`,
+  ).all();
+  expect(results).toEqual([]);
+});

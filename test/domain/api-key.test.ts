@@ -1,0 +1,85 @@
+import { crc32 } from 'node:zlib';
+import { describe, expect, test } from 'vitest';
+import {
+  formatScopes,
+  generateKey,
+  hashKey,
+  isWellFormedKey,
+  type KeyStanding,
+  keyHint,
+  parseScopes,
+  whyUnauthorized,
+} from '../../src/domain/api-key.ts';
+
+const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+
+describe('the key value', () => {
+  test('is the prefix, 40 random characters and the CRC-32 of all before in 6 base62 digits', () => {
+    const key = generateKey('twb');
+    expect(key).toMatch(/^twb_[0-9A-Za-z]{46}$/);
+    const digits = [...key.slice(-6)].reduce((sum, digit) => sum * 62 + BASE62.indexOf(digit), 0);
+    expect(digits).toBe(crc32(key.slice(0, -6)));
+  });
+
+  test('draws every character equally often', () => {
+    const counts = new Map<string, number>();
+    const keys = 4_000;
+    for (let i = 0; i < keys; i++) {
+      for (const character of generateKey('twb').slice(4, -6)) counts.set(character, (counts.get(character) ?? 0) + 1);
+    }
+    const expected = (keys * 40) / 62;
+    const chiSquare = [...BASE62].reduce((sum, character) => sum + ((counts.get(character) ?? 0) - expected) ** 2 / expected, 0);
+    // 61 degrees of freedom: 120 has a chance of one in 100,000; without throwing bytes away it would be about 2,000.
+    expect(chiSquare).toBeLessThan(120);
+  });
+
+  test('is well formed only with this prefix, this length, this alphabet and a checksum that fits', () => {
+    const key = generateKey('twb');
+    expect(isWellFormedKey(key, 'twb')).toBe(true);
+    expect(isWellFormedKey(key, 'stg')).toBe(false);
+    expect(isWellFormedKey(generateKey('stg'), 'twb')).toBe(false);
+    expect(isWellFormedKey(key.slice(0, -1), 'twb')).toBe(false);
+    expect(isWellFormedKey(`${key}0`, 'twb')).toBe(false);
+    expect(isWellFormedKey(`${key.slice(0, -1)}-`, 'twb')).toBe(false);
+    expect(isWellFormedKey('', 'twb')).toBe(false);
+  });
+
+  test('fails its checksum after any one wrong character', () => {
+    const key = generateKey('twb');
+    for (let i = 4; i < key.length; i++) {
+      const wrong = BASE62.charAt((BASE62.indexOf(key.charAt(i)) + 1) % 62);
+      expect(isWellFormedKey(key.slice(0, i) + wrong + key.slice(i + 1), 'twb')).toBe(false);
+    }
+  });
+
+  test('is stored as its SHA-256 and a hint of prefix, first four and last four', async () => {
+    expect(await hashKey('abc')).toBe('ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad');
+    const key = generateKey('twb');
+    expect(keyHint(key)).toBe(`twb_${key.slice(4, 8)}…${key.slice(40, 44)}`);
+  });
+});
+
+test('scopes are stored in one order, whatever order they come in', () => {
+  expect(formatScopes(['tickets:time:write', 'tickets:note:write'])).toBe('tickets:note:write tickets:time:write');
+  expect(parseScopes('tickets:note:write tickets:time:write')).toEqual(['tickets:note:write', 'tickets:time:write']);
+  expect(parseScopes('tickets:time:write')).toEqual(['tickets:time:write']);
+});
+
+describe('a key is refused', () => {
+  const key: KeyStanding = { revokedAt: null, expiresAt: 1_000, scopes: ['tickets:note:write'], organizationActive: true };
+
+  test('from the very millisecond it expires', () => {
+    expect(whyUnauthorized(key, 999)).toBeUndefined();
+    expect(whyUnauthorized(key, 1_000)).toBe('expired');
+  });
+
+  test('once revoked, even by a clock that lies ahead', () => {
+    expect(whyUnauthorized({ ...key, revokedAt: 5_000 }, 0)).toBe('revoked');
+  });
+
+  test('without the scope, and with its organization inactive', () => {
+    expect(whyUnauthorized(key, 0, 'tickets:note:write')).toBeUndefined();
+    expect(whyUnauthorized(key, 0, 'tickets:time:write')).toBe('scope_missing');
+    expect(whyUnauthorized({ ...key, organizationActive: false }, 0)).toBe('organization_inactive');
+  });
+});

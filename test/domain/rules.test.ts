@@ -1,0 +1,145 @@
+import { describe, expect, test } from 'vitest';
+import { dateIn, endOfDate, isTimeZone } from '../../src/domain/calendar.ts';
+import { addressGroup } from '../../src/domain/client-address.ts';
+import { parseIdempotencyKey } from '../../src/domain/idempotency-key.ts';
+import { fromMinorUnits, hourlyRate } from '../../src/domain/money.ts';
+import { expiryInstant, newApiKey } from '../../src/domain/new-api-key.ts';
+import { derivedId, timeOrderedId } from '../../src/domain/record-id.ts';
+
+describe('the work date', () => {
+  test.each([
+    ['America/New_York', '2026-11-21T04:59:59.999Z', '2026-11-20'],
+    ['America/New_York', '2026-11-21T05:00:00.000Z', '2026-11-21'],
+    ['Asia/Tokyo', '2026-11-20T14:59:59.999Z', '2026-11-20'],
+    ['Asia/Tokyo', '2026-11-20T15:00:00.000Z', '2026-11-21'],
+    ['UTC', '2026-11-20T23:59:59.999Z', '2026-11-20'],
+    ['UTC', '2026-11-21T00:00:00.000Z', '2026-11-21'],
+    // New York puts its clocks forward on 8 March 2026 and back on 1 November 2026.
+    ['America/New_York', '2026-03-08T04:59:59.999Z', '2026-03-07'],
+    ['America/New_York', '2026-03-09T03:59:59.999Z', '2026-03-08'],
+    ['America/New_York', '2026-03-09T04:00:00.000Z', '2026-03-09'],
+    ['America/New_York', '2026-11-01T03:59:59.999Z', '2026-10-31'],
+    ['America/New_York', '2026-11-02T04:59:59.999Z', '2026-11-01'],
+    ['America/New_York', '2026-11-02T05:00:00.000Z', '2026-11-02'],
+  ])('in %s at %s is %s', (timeZone, instant, date) => {
+    expect(dateIn(timeZone, Date.parse(instant))).toBe(date);
+  });
+});
+
+describe('a date without a time', () => {
+  test('ends with that day in the time zone, whether it has 23, 24 or 25 hours', () => {
+    expect(new Date(endOfDate('2026-03-08', 'America/New_York')).toISOString()).toBe('2026-03-09T04:00:00.000Z');
+    expect(new Date(endOfDate('2026-06-30', 'America/New_York')).toISOString()).toBe('2026-07-01T04:00:00.000Z');
+    expect(new Date(endOfDate('2026-11-01', 'America/New_York')).toISOString()).toBe('2026-11-02T05:00:00.000Z');
+    expect(new Date(endOfDate('2026-12-31', 'Asia/Tokyo')).toISOString()).toBe('2026-12-31T15:00:00.000Z');
+  });
+
+  test('is the end of that day as an expiry, while an instant is itself', () => {
+    expect(expiryInstant('2026-12-31', 'UTC')).toBe(Date.parse('2027-01-01T00:00:00Z'));
+    expect(expiryInstant('2026-12-31T12:00:00+01:00', 'UTC')).toBe(Date.parse('2026-12-31T11:00:00Z'));
+  });
+});
+
+test('time zones are known by their IANA names', () => {
+  expect(isTimeZone('Europe/Berlin')).toBe(true);
+  expect(isTimeZone('Mars/Olympus')).toBe(false);
+  expect(isTimeZone('')).toBe(false);
+});
+
+describe('an address group', () => {
+  test.each([
+    ['192.0.2.7', '192.0.2.7'],
+    ['::ffff:192.0.2.7', '192.0.2.7'],
+    ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
+    ['2001:DB8:1:2::', '2001:db8:1:2::/64'],
+    ['2001:db8:1:3::', '2001:db8:1:3::/64'],
+    ['not an address', 'none'],
+    ['192.0.2.7, 192.0.2.8', 'none'],
+    ['', 'none'],
+    [undefined, 'none'],
+  ])('of %j is %j', (address, group) => {
+    expect(addressGroup(address)).toBe(group);
+  });
+});
+
+describe('an Idempotency-Key', () => {
+  test.each([
+    ['abc', 'abc'],
+    ['"abc"', 'abc'],
+    ['"a\\"b\\\\c"', 'a"b\\c'],
+    ['a"b', 'a"b'],
+    ['flow:42,7', 'flow:42,7'],
+    ['x'.repeat(255), 'x'.repeat(255)],
+    [`"${'x'.repeat(255)}"`, 'x'.repeat(255)],
+  ])('%j is read as %j', (header, key) => {
+    expect(parseIdempotencyKey(header)).toEqual({ ok: true, key });
+  });
+
+  test.each(['', '""', 'x'.repeat(256), `"${'x'.repeat(256)}"`, 'a b', 'a, a', '"a", "a"', '"abc', '"a"b"', '"a\\b"', 'ä', '\x01', '\x7f'])(
+    '%j is refused',
+    (header) => {
+      expect(parseIdempotencyKey(header).ok).toBe(false);
+    },
+  );
+
+  test('is absent without a header', () => {
+    expect(parseIdempotencyKey(undefined)).toEqual({ ok: true, key: undefined });
+  });
+});
+
+describe('record ids', () => {
+  test('sort by time', () => {
+    const id = timeOrderedId(Date.parse('2026-11-21T00:00:00Z'));
+    expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+    expect(Number.parseInt(id.replaceAll('-', '').slice(0, 12), 16)).toBe(Date.parse('2026-11-21T00:00:00Z'));
+  });
+
+  test('are derived from organization, kind and Idempotency-Key, and from nothing else', async () => {
+    const id = await derivedId('northwind', 'note', 'k');
+    expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+    expect(await derivedId('northwind', 'note', 'k')).toBe(id);
+    const others = [
+      await derivedId('fabrikam', 'note', 'k'),
+      await derivedId('northwind', 'time_entry', 'k'),
+      await derivedId('northwind', 'note', 'K'),
+    ];
+    expect(new Set([id, ...others]).size).toBe(4);
+  });
+});
+
+describe('money', () => {
+  test('comes in with at most two decimals and is kept in minor units', () => {
+    expect(hourlyRate().parse(95.5)).toBe(9_550);
+    expect(hourlyRate().parse(1.15)).toBe(115);
+    expect(hourlyRate().parse(0)).toBe(0);
+    for (const wrong of [95.505, -1, 100_000.01, Number.NaN, '95']) expect(hourlyRate().safeParse(wrong).success).toBe(false);
+  });
+
+  test('goes out as the number that was meant, for every amount of minor units', () => {
+    const rate = hourlyRate();
+    const wrong = Array.from({ length: 100_000 }, (_, minor) => minor).filter(
+      (minor) => rate.parse(fromMinorUnits(minor)) !== minor || !/^\d+(\.\d{1,2})?$/.test(JSON.stringify(fromMinorUnits(minor))),
+    );
+    expect(wrong).toEqual([]);
+  });
+});
+
+describe('a new key', () => {
+  const errors = (input: unknown) => newApiKey.safeParse(input).error?.issues.map(({ path, message }) => `${path.join('.')} ${message}`);
+
+  test('needs a name, at least one known scope, and takes an expiry and a limit', () => {
+    expect(errors({ name: 'n8n', scopes: ['tickets:note:write'] })).toBeUndefined();
+    expect(
+      errors({ name: 'n8n', scopes: ['tickets:note:write'], expires: '2027-03-31', limit: { quota: 5, windowMs: 1_000 } }),
+    ).toBeUndefined();
+    expect(errors({ name: ' ', scopes: [] })).toEqual([
+      'name was only white space; send a text of 1 to 100 characters',
+      'scopes is empty; choose at least one scope',
+    ]);
+    expect(errors({ name: 'n8n', scopes: ['tickets:read'] })?.[0]).toContain('send one of tickets:note:write, tickets:time:write');
+    expect(errors({ name: 'n8n', scopes: ['tickets:note:write'], expires: '2027-02-30' })?.[0]).toContain(
+      'expires was the text "2027-02-30"',
+    );
+    expect(errors({ name: 'n8n', scopes: ['tickets:note:write'], limit: { quota: 0, windowMs: 1_500 } })).toHaveLength(2);
+  });
+});

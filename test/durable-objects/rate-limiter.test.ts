@@ -1,0 +1,108 @@
+import { evictDurableObject, listDurableObjectIds, runInDurableObject } from 'cloudflare:test';
+import { env } from 'cloudflare:workers';
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { brokenLimiters } from '../support/limiter.ts';
+import { makeApi, makeKey, makeOrganization } from '../support/world.ts';
+
+const policy = { quota: 20, windowMs: 10_000 };
+const limiter = () => env.RATE_LIMITER.getByName(crypto.randomUUID());
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+describe('a limiter object', () => {
+  test('admits exactly the quota of a burst', async () => {
+    const stub = limiter();
+    const decisions = await Promise.all(Array.from({ length: 100 }, () => stub.take(policy)));
+    expect(decisions.filter(({ admitted }) => admitted)).toHaveLength(20);
+    expect(
+      decisions
+        .filter(({ admitted }) => admitted)
+        .map(({ remaining }) => remaining)
+        .sort((a, b) => b - a),
+    ).toEqual(Array.from({ length: 20 }, (_, i) => 19 - i));
+    for (const { admitted, retryAfterMs } of decisions) expect(admitted || (retryAfterMs > 0 && retryAfterMs <= 10_000)).toBe(true);
+  });
+
+  test('admits no more than the quota in any window, however it lies', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    const stub = limiter();
+    const start = Date.now();
+    const admitted: number[] = [];
+    for (let time = 0; time < 40_000; time += 170) {
+      vi.setSystemTime(start + time);
+      if ((await stub.take(policy)).admitted) admitted.push(time);
+    }
+    expect(admitted.length).toBe(80);
+    for (const from of admitted) expect(admitted.filter((time) => time >= from && time < from + 10_000).length).toBeLessThanOrEqual(20);
+  });
+
+  test('keeps nothing in storage', async () => {
+    const stub = limiter();
+    await stub.take(policy);
+    expect(await runInDurableObject(stub, async (_, state) => (await state.storage.list()).size)).toBe(0);
+    expect(await runInDurableObject(stub, (_, state) => state.storage.getAlarm())).toBeNull();
+  });
+
+  test('that was evicted has forgotten nothing that still counted: its window had passed', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    const stub = limiter();
+    for (let i = 0; i < 20; i++) await stub.take(policy);
+    expect((await stub.take(policy)).admitted).toBe(false);
+    // The platform evicts after 10 idle seconds, the longest window there is.
+    vi.setSystemTime(Date.now() + 10_000);
+    await evictDurableObject(stub);
+    expect(await stub.take(policy)).toEqual({ admitted: true, remaining: 19, resetMs: 10_000, retryAfterMs: 0 });
+  });
+
+  test('applies the policy that comes with the call', async () => {
+    const stub = limiter();
+    for (let i = 0; i < 5; i++) await stub.take(policy);
+    expect((await stub.take({ quota: 5, windowMs: 10_000 })).admitted).toBe(false);
+    expect((await stub.take(policy)).remaining).toBe(14);
+  });
+});
+
+test('there is one object for each key and each address group', async () => {
+  const { value: key } = await makeKey(await makeOrganization());
+  const api = makeApi();
+  const before = (await listDurableObjectIds(env.RATE_LIMITER)).length;
+  for (let i = 0; i < 3; i++) await api.send('/api/v1/ping', { key, headers: { 'CF-Connecting-IP': '203.0.113.77' } });
+  expect((await listDurableObjectIds(env.RATE_LIMITER)).length).toBe(before + 2);
+});
+
+describe('a limiter that cannot be asked', () => {
+  async function ping(take: () => Promise<never>) {
+    const { value: key } = await makeKey(await makeOrganization());
+    const api = makeApi({ bindings: { RATE_LIMITER: brokenLimiters(env.RATE_LIMITER, take) } });
+    return api.send('/api/v1/ping', { key });
+  }
+
+  test('lets pass after a second try, and the answer tells no limit', async () => {
+    const warned = vi.spyOn(console, 'warn').mockImplementation(() => undefined);
+    let tries = 0;
+    const response = await ping(() => {
+      tries += 1;
+      return Promise.reject(new Error('Internal error while starting up Durable Object storage caused object to be reset.'));
+    });
+    expect(response.status).toBe(200);
+    expect(response.headers.get('RateLimit')).toBeNull();
+    expect(tries).toBe(4);
+    expect(warned.mock.calls.map(([line]) => JSON.parse(String(line)).event)).toEqual(['limiter_unreachable', 'limiter_unreachable']);
+    warned.mockRestore();
+  });
+
+  test('because it is overloaded means 429', async () => {
+    const response = await ping(() => Promise.reject(Object.assign(new Error('Durable Object is overloaded.'), { overloaded: true })));
+    expect(response.status).toBe(429);
+    expect(response.headers.get('Retry-After')).toBe('1');
+  });
+
+  test('because it hangs is not waited for longer than a second each', async () => {
+    const warned = vi.spyOn(console, 'warn').mockImplementation(() => undefined);
+    expect((await ping(() => new Promise(() => undefined))).status).toBe(200);
+    expect(warned).toHaveBeenCalledTimes(2);
+    warned.mockRestore();
+  });
+});

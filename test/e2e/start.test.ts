@@ -1,0 +1,91 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+
+const run = promisify(execFile);
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  return address.port;
+}
+
+/** Starts the local server as `npm start` does; resolves with all it printed once it says that it is ready. */
+async function start(...args: string[]): Promise<{ server: ChildProcess; output: string }> {
+  const server = spawn('node', ['src/dev/start.ts', ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+  let output = '';
+  for (const stream of [server.stdout, server.stderr]) stream?.on('data', (chunk) => (output += chunk));
+  const ended = once(server, 'close').then(() => Promise.reject(new Error(`the server ended:\n${output}`)));
+  while (!output.includes('Stop with Ctrl-C')) await Promise.race([ended, new Promise((resolve) => setTimeout(resolve, 100))]);
+  ended.catch(() => undefined);
+  return { server, output };
+}
+
+async function stop(server: ChildProcess): Promise<void> {
+  const closed = once(server, 'close');
+  server.kill('SIGTERM');
+  await closed;
+}
+
+const keyIn = (output: string) => /twb_[0-9A-Za-z]{46}/.exec(output)?.[0] ?? '';
+const curlIn = (output: string) => output.split('\n').find((line) => line.trim().startsWith('curl')) ?? '';
+
+describe('npm start', () => {
+  let directory: string;
+  let port: number;
+  let running: { server: ChildProcess; output: string };
+
+  beforeAll(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'twb-'));
+    port = await freePort();
+    running = await start('--port', String(port), '--persist-to', directory);
+  });
+
+  afterAll(async () => {
+    await stop(running.server);
+    await rm(directory, { recursive: true });
+  });
+
+  test('prints a curl line that, pasted unchanged, logs time on ticket 1001, and once only', async () => {
+    const first = await run('sh', ['-c', curlIn(running.output)]);
+    expect(first.stdout).toContain('HTTP/1.1 201 Created');
+    expect(JSON.parse(first.stdout.split('\r\n\r\n').at(-1) ?? '')).toMatchObject({
+      entry: { minutes: 30, hourlyRate: 150, status: 'SUBMITTED', billable: true, userId: 'automation' },
+      agreementSource: 'company_default',
+    });
+    const second = await run('sh', ['-c', curlIn(running.output)]);
+    expect(second.stdout).toContain('HTTP/1.1 200 OK');
+    expect(second.stdout).toContain('"idempotentReplay":true');
+  });
+
+  test('started again keeps the data, replaces the key of before, and passes what follows -- on to wrangler', async () => {
+    const before = keyIn(running.output);
+    await stop(running.server);
+    running = await start('--port', String(port), '--persist-to', directory, '--var', 'KEY_LIMIT:2/10s');
+    const ping = (key: string) => fetch(`http://localhost:${port}/api/v1/ping`, { headers: { Authorization: `Bearer ${key}` } });
+    expect((await ping(before)).status).toBe(401);
+    const response = await ping(keyIn(running.output));
+    expect(response.status).toBe(200);
+    expect(response.headers.get('RateLimit-Policy')).toBe('"key";q=2;w=10');
+  });
+});
+
+test('a wrong setting stops the start, and the message names it and the rule', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'twb-'));
+  const failed = await start('--port', String(await freePort()), '--persist-to', directory, '--var', 'KEY_LIMIT:200/60s').catch(
+    (err: unknown) => err,
+  );
+  expect(failed).toBeInstanceOf(Error);
+  expect(String(failed)).toContain(
+    'KEY_LIMIT: "200/60s" is not a rate limit; write quota/window such as "200/10s", quota 1–10000, window 1s–10s',
+  );
+  await rm(directory, { recursive: true });
+});
