@@ -45,7 +45,7 @@ export default new Hono<{ Bindings: Env }>()
     return c.html(<SignInPage administrators={results} action={SIGN_IN} />);
   })
   .post(SIGN_IN, async (c) => {
-    const email = new URLSearchParams(await c.req.text()).get('email') ?? '';
+    const { email } = await c.req.parseBody();
     const { privateKey } = await localKeys();
     const token = await new SignJWT({ email })
       .setProtectedHeader({ alg: 'ES256' })

@@ -1,3 +1,4 @@
+import { createExecutionContext, waitOnExecutionContext } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { createApp } from '../../src/app.ts';
 import type { Scope } from '../../src/domain/api-key.ts';
@@ -77,11 +78,14 @@ export function revoke(organizationId: string, keyId: string): Promise<unknown> 
 export function makeApi(options: { now?: () => number; settings?: Partial<Settings>; bindings?: Partial<Env> } = {}) {
   const app = createApp(settings(options.settings), options.now);
   const bindings: Env = { ...env, ...options.bindings };
+  const contexts: ExecutionContext[] = [];
 
   /** Sends a request. Unless the test says otherwise it comes from an address of its own. */
   async function send(path: string, init: RequestInit & { key?: string; headers?: Record<string, string> } = {}): Promise<Response> {
     const { key, headers, ...rest } = init;
     const address = `2001:db8:${randomHex()}:${randomHex()}::1`;
+    const context = createExecutionContext();
+    contexts.push(context);
     return app.request(
       `https://api.example${path}`,
       {
@@ -89,6 +93,7 @@ export function makeApi(options: { now?: () => number; settings?: Partial<Settin
         headers: { 'CF-Connecting-IP': address, ...(key === undefined ? {} : { Authorization: `Bearer ${key}` }), ...headers },
       },
       bindings,
+      context,
     );
   }
 
@@ -101,6 +106,8 @@ export function makeApi(options: { now?: () => number; settings?: Partial<Settin
   return {
     send,
     post,
+    /** Waits for what the answers so far left to be done after them. */
+    settled: () => Promise.all(contexts.splice(0).map(waitOnExecutionContext)),
     postNote: (key: string, body: unknown = { message: 'Done' }, headers?: Record<string, string>, ticket = '1001') =>
       post(`/api/v1/tickets/${ticket}/notes`, key, body, headers),
     postTime: (key: string, body: unknown = TIME, headers?: Record<string, string>, ticket = '1001') =>
@@ -115,7 +122,7 @@ const randomHex = () => Math.floor(Math.random() * 0x10000).toString(16);
 
 /** The rows of a table that belong to the organization. */
 export async function rowsOf(
-  table: 'notes' | 'time_entries' | 'audit_log' | 'api_keys',
+  table: 'notes' | 'time_entries' | 'audit_log' | 'api_keys' | 'refused_uses',
   organizationId: string,
 ): Promise<Record<string, unknown>[]> {
   const { results } = await env.DB.prepare(`select * from ${table} where organization_id = ?`).bind(organizationId).all();

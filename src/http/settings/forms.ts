@@ -36,8 +36,8 @@ function requireForm(): MiddlewareHandler<AppEnv> {
 }
 
 /** The fields of a form that was sent. */
-export async function readForm(c: { req: { text(): Promise<string> } }): Promise<URLSearchParams> {
-  return new URLSearchParams(await c.req.text());
+export async function readForm(c: { req: { arrayBuffer(): Promise<ArrayBuffer> } }): Promise<URLSearchParams> {
+  return new URLSearchParams(new TextDecoder().decode(await c.req.arrayBuffer()));
 }
 
 /** The one-time token of a form. @throws PageProblem when it is not one that we made. */
