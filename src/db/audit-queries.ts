@@ -39,12 +39,12 @@ const rowsOf = (seqs: string) => `select a.seq, a.at, a.actor_type as actorType,
 const SCAN = `select seq, at, action, ticket_id, request_id from audit_log
   where organization_id = ?1 and seq < ?2 and seq >= ?3 order by seq desc limit ?4`;
 
-/** The same of one key, ?5: what it did, and what was done to it. Each arm reads its own index and no further than the limit. */
+/** The same of one key, ?5: what it did, and what was done to it. Each arm reads its own index (left to itself SQLite would scan the log) and no further than the limit. */
 const SCAN_KEY = `select * from (
-    select * from (select seq, at, action, ticket_id, request_id from audit_log
+    select * from (select seq, at, action, ticket_id, request_id from audit_log indexed by audit_log_actor
       where organization_id = ?1 and actor_id = ?5 and seq < ?2 and seq >= ?3 order by seq desc limit ?4)
     union all
-    select * from (select seq, at, action, ticket_id, request_id from audit_log
+    select * from (select seq, at, action, ticket_id, request_id from audit_log indexed by audit_log_user_target
       where organization_id = ?1 and actor_type = 'user' and target_id = ?5 and seq < ?2 and seq >= ?3 order by seq desc limit ?4)
   ) order by seq desc limit ?4`;
 
