@@ -69,7 +69,7 @@ export function NewKeyPage({ place, created, name, scopes, origin, replaced }: P
         <dd>HTTP action, header Authorization with the value “Bearer”, a space, and the key; switch on “Secure inputs”.</dd>
       </dl>
       <p>
-        <a href={`${place.base}/keys/${id}`}>Done: I have copied the key</a>
+        <a href={`${place.base}/keys/${id}`}>Done: go to the key’s page</a>
       </p>
     </>
   );
