@@ -53,9 +53,16 @@ async function tabTo(target: Locator): Promise<void> {
 
 const keyboard: Hands = {
   async press(target) {
+    await target.waitFor();
+    const { keyboard: keys } = target.page();
+    if ((await target.getAttribute('type')) === 'radio') {
+      // Tab reaches a group's chosen button, the arrows lead on from there.
+      await tabTo(target.page().locator('[type=radio]:checked'));
+      while (!(await target.isChecked())) await keys.press('ArrowDown');
+      return;
+    }
     await tabTo(target);
-    const checkable = (await target.and(target.page().locator('[type=checkbox], [type=radio]')).count()) === 1;
-    await target.page().keyboard.press(checkable ? 'Space' : 'Enter');
+    await keys.press((await target.getAttribute('type')) === 'checkbox' ? 'Space' : 'Enter');
   },
   async type(target, text) {
     await tabTo(target);
