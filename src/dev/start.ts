@@ -95,7 +95,8 @@ async function prepareDemo(db: D1Database): Promise<string> {
 }
 
 async function serve(): Promise<void> {
-  const server = wrangler('dev', 'src/dev/index.tsx', '--show-interactive-dev-session=false', ...args);
+  // --test-scheduled keeps wrangler from advertising the daily job, which nobody waits for here.
+  const server = wrangler('dev', 'src/dev/index.tsx', '--test-scheduled', '--show-interactive-dev-session=false', ...args);
   server.stdout?.pipe(process.stdout);
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => server.kill(signal));
   const ended = once(server, 'close').then(([code]) => {

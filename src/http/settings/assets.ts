@@ -1,3 +1,4 @@
+/// <reference path="./assets/text.d.ts" />
 import { Hono } from 'hono';
 import type { AppEnv } from '../../env.ts';
 import css from './assets/settings.css.txt';

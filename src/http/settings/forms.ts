@@ -76,7 +76,7 @@ export function chosenExpiry({ expiration = '', date = '' }: FormValues, today: 
 /** The choice that repeats a key's lifetime, counted from today. A key that never expired presets nothing: that has to be chosen anew. */
 export function sameLifetime({ createdAt, expiresAt }: KeyDetails, today: string): FormValues {
   if (expiresAt === null) return {};
-  return { expiration: 'date', date: addDays(today, Math.max(1, Math.round((expiresAt - createdAt) / DAY_MS))) };
+  return { expiration: 'date', date: addDays(today, Math.max(1, Math.floor((expiresAt - createdAt) / DAY_MS))) };
 }
 
 /** A limit of the key's own, from a form: in the deployment's window, and lower than the deployment's quota. */

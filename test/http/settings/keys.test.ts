@@ -1,5 +1,7 @@
 import { env } from 'cloudflare:workers';
 import { describe, expect, test } from 'vitest';
+import { forgetOldAddresses } from '../../../src/services/refused-uses.ts';
+import { aroundD1 } from '../../support/d1.ts';
 import { makeSignIn } from '../../support/sign-in.ts';
 import { BOTH_SCOPES, importRecords, makeApi, makeKey, makeOrganization, revoke, rowsOf } from '../../support/world.ts';
 
@@ -183,7 +185,8 @@ describe('rotating a key', () => {
     const { organization, get, post } = await makeSettings();
     const expires = new Date(Date.now() + 60 * DAY_MS).toISOString().slice(0, 10);
     const ending = await makeKey(organization, { expires });
-    expect((await get(`/keys/${ending.id}/rotate`)).text).toMatch(/value="date" selected.*name="date" value="\d{4}-\d\d-\d\d"/s);
+    const preset = new RegExp(`value="date" selected.*name="date" value="${expires}"`, 's');
+    expect((await get(`/keys/${ending.id}/rotate`)).text).toMatch(preset);
     const endless = await makeKey(organization);
     expect((await get(`/keys/${endless.id}/rotate`)).text).toContain('<option value="">Choose…</option>');
     const unsaid = await post(`/keys/${endless.id}/rotate`, { token: crypto.randomUUID(), expiration: '', grace: '1h' });
@@ -327,6 +330,33 @@ describe('refused uses', () => {
     await poor.api.settled();
     expect(await rowsOf('refused_uses', poor.organization)).toMatchObject([{ reason: 'psa_not_included' }]);
   });
+});
+
+test('the address of a refused use is forgotten after 30 days, the count is not', async () => {
+  const { organization, api } = await makeSettings();
+  const key = await makeKey(organization);
+  await revoke(organization, key.id);
+  await api.send('/api/v1/ping', { key: key.value });
+  await api.settled();
+  const [use] = await rowsOf('refused_uses', organization);
+  const lastAt = Number(use?.['last_at']);
+  await forgetOldAddresses(env.DB, lastAt + 30 * DAY_MS);
+  expect(await rowsOf('refused_uses', organization)).toEqual([use]);
+  await forgetOldAddresses(env.DB, lastAt + 30 * DAY_MS + 1);
+  expect(await rowsOf('refused_uses', organization)).toEqual([{ ...use, source_address: null }]);
+});
+
+test('what cannot be recorded changes nothing in the answer', async () => {
+  const { organization } = await makeSettings();
+  const key = await makeKey(organization);
+  await revoke(organization, key.id);
+  const db = aroundD1(env.DB, (run, statements) =>
+    run().then((results) => (results[0]?.meta.rows_written ? Promise.reject(new Error(`lost ${statements}`)) : results)),
+  );
+  const api = makeApi({ bindings: { DB: db } });
+  const response = await api.send('/api/v1/ping', { key: key.value });
+  expect(response.status).toBe(401);
+  await api.settled();
 });
 
 describe('Api-Key-Expires-At', () => {

@@ -19,6 +19,7 @@ const PAGES = [
 
 /** The frame of every page. */
 export function Layout({ children, title, administrator, path = '', signOutPath }: PropsWithChildren<Props>) {
+  const zone = administrator?.organization.timeZone.replaceAll('_', ' ');
   return (
     <html lang="en">
       <head>
@@ -39,9 +40,7 @@ export function Layout({ children, title, administrator, path = '', signOutPath 
           <h1>{title}</h1>
           {children}
         </main>
-        {administrator && (
-          <footer>Times are in {administrator.organization.timeZone.replaceAll('_', ' ')}; point at one to see it in UTC.</footer>
-        )}
+        {administrator && <footer>Times are in {zone === 'UTC' ? 'UTC.' : `${zone}; point at one to see it in UTC.`}</footer>}
       </body>
     </html>
   );
