@@ -52,7 +52,15 @@ export function createSettings() {
 /** Every error of the settings area becomes a page; what nobody expected is logged, never shown. */
 function answerWithPage(err: Error, c: Context<AppEnv>): Response | Promise<Response> {
   const { status, title, detail } = toPageProblem(err, c.var.requestId);
-  return renderAlone(c, title, <p>{detail}</p>, status);
+  const page = (
+    <>
+      <p>{detail}</p>
+      <p>
+        <a href="/settings">To the settings</a>
+      </p>
+    </>
+  );
+  return renderAlone(c, title, page, status);
 }
 
 function toPageProblem(err: Error, requestId: string): PageProblem {

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers';
 import { describe, expect, test } from 'vitest';
 import { forgetOldAddresses } from '../../../src/services/refused-uses.ts';
-import { aroundD1 } from '../../support/d1.ts';
+import { aroundD1, countD1 } from '../../support/d1.ts';
 import { makeSignIn } from '../../support/sign-in.ts';
 import { BOTH_SCOPES, importRecords, makeApi, makeKey, makeOrganization, revoke, rowsOf } from '../../support/world.ts';
 
@@ -344,6 +344,18 @@ test('the address of a refused use is forgotten after 30 days, the count is not'
   expect(await rowsOf('refused_uses', organization)).toEqual([use]);
   await forgetOldAddresses(env.DB, lastAt + 30 * DAY_MS + 1);
   expect(await rowsOf('refused_uses', organization)).toEqual([{ ...use, source_address: null }]);
+});
+
+test('a prober costs one write a minute, and a look-up each time as before', async () => {
+  const { organization } = await makeSettings();
+  const key = await makeKey(organization);
+  await revoke(organization, key.id);
+  const { db, calls } = countD1(env.DB);
+  const api = makeApi({ bindings: { DB: db } });
+  for (let i = 0; i < 5; i++) await api.postNote(key.value);
+  await api.settled();
+  expect(calls.filter(({ rowsWritten }) => rowsWritten > 0)).toHaveLength(1);
+  expect(calls).toHaveLength(6);
 });
 
 test('what cannot be recorded changes nothing in the answer', async () => {
