@@ -54,7 +54,7 @@ CREATE TABLE `audit_log` (
 	`user_agent` text,
 	PRIMARY KEY(`organization_id`, `seq`),
 	FOREIGN KEY (`organization_id`) REFERENCES `organizations`(`id`) ON UPDATE no action ON DELETE no action,
-	CONSTRAINT "audit_log_actor_type" CHECK("actor_type" in ('api_key', 'user')),
+	CONSTRAINT "audit_log_actor_type" CHECK("actor_type" = 'api_key' or "actor_type" = 'user' or "actor_type" = 'system'),
 	CONSTRAINT "audit_log_action" CHECK("action" glob '[a-z]*.[a-z]*')
 ) STRICT, WITHOUT ROWID;
 --> statement-breakpoint

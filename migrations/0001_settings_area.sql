@@ -23,7 +23,7 @@ CREATE UNIQUE INDEX `api_keys_form_token` ON `api_keys` (`organization_id`,`form
 CREATE INDEX `api_keys_unrevoked` ON `api_keys` (`organization_id`,`expires_at`) WHERE revoked_at is null;--> statement-breakpoint
 CREATE INDEX `api_keys_hint` ON `api_keys` (`organization_id`,`hint`);--> statement-breakpoint
 ALTER TABLE `audit_log` ADD `detail` text;--> statement-breakpoint
-CREATE INDEX `audit_log_user_target` ON `audit_log` (`organization_id`,`target_id`,`seq`) WHERE actor_type = 'user';--> statement-breakpoint
+CREATE INDEX `audit_log_user_target` ON `audit_log` (`organization_id`,`target_id`,`seq`) WHERE actor_type <> 'api_key';--> statement-breakpoint
 CREATE INDEX `users_administrators` ON `users` (`email`,`organization_id`) WHERE is_admin = 1;--> statement-breakpoint
 CREATE TRIGGER `api_keys_succession_is_final` BEFORE UPDATE ON `api_keys`
 WHEN old.`successor_id` IS NOT NULL AND new.`successor_id` IS NOT old.`successor_id`

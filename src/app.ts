@@ -4,6 +4,8 @@ import type { AppEnv, Settings } from './env.ts';
 import { notes } from './http/api/notes.ts';
 import { ping } from './http/api/ping.ts';
 import { timeEntries } from './http/api/time-entries.ts';
+import { openapi } from './http/docs/openapi.ts';
+import { docs } from './http/docs/routes.tsx';
 import { guardUnknown } from './http/guard.ts';
 import { ipLimit } from './http/middleware/ip-limit.ts';
 import { keyExpiry } from './http/middleware/key-expiry.ts';
@@ -37,7 +39,9 @@ export function createApp(settings: Settings, now: () => number = Date.now) {
   return new Hono<AppEnv>()
     .use(requestContext(settings, now))
     .use('/api/*', keyExpiry(), refusedUses(), ipLimit())
+    .get('/api/v1/openapi.json', openapi(settings))
     .route('/api/v1', v1)
+    .route('/', docs)
     .route('/', settingsAssets)
     .route('/settings', createSettings())
     .notFound((c) => problem(c, 'not_found', 'There is nothing at this address; the API is at /api/v1.'))

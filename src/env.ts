@@ -12,7 +12,7 @@ export interface Settings {
   ipLimit: RateLimitPolicy;
   keyLimit: RateLimitPolicy;
   /** How administrators sign in; undefined when it is not configured, and then nobody does. */
-  signIn: SignIn | undefined;
+  signIn?: SignIn | undefined;
 }
 
 /** Whose signed tokens (JWT, RFC 7519) name an administrator, and where they come. */

@@ -4,6 +4,8 @@ import { parseSettings } from './env.ts';
 import { forgetOldAddresses } from './services/refused-uses.ts';
 
 export { RateLimiter } from './durable-objects/rate-limiter.ts';
+export { Directory } from './rpc/directory.ts';
+export { Work } from './rpc/work.ts';
 
 const app = createApp(parseSettings(env));
 

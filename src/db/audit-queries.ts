@@ -4,7 +4,7 @@
 export interface AuditRow {
   seq: number;
   at: number;
-  actorType: 'api_key' | 'user';
+  actorType: 'api_key' | 'user' | 'system';
   actorId: string;
   /** As it was then. */
   actorName: string;
@@ -45,7 +45,7 @@ const SCAN_KEY = `select * from (
       where organization_id = ?1 and actor_id = ?5 and seq < ?2 and seq >= ?3 order by seq desc limit ?4)
     union all
     select * from (select seq, at, action, ticket_id, request_id from audit_log indexed by audit_log_user_target
-      where organization_id = ?1 and actor_type = 'user' and target_id = ?5 and seq < ?2 and seq >= ?3 order by seq desc limit ?4)
+      where organization_id = ?1 and actor_type <> 'api_key' and target_id = ?5 and seq < ?2 and seq >= ?3 order by seq desc limit ?4)
   ) order by seq desc limit ?4`;
 
 /** What to look for in the examined part. Undefined is not looked at. */
@@ -104,4 +104,4 @@ export const FIND_BY_RECORD = rowsOf(`select * from (
     union all
     select audit_seq from time_entries where organization_id = ?1 and id in (?2, ?4)
     union all
-    select * from (select seq from audit_log where organization_id = ?1 and actor_type = 'user' and target_id = ?2 order by seq desc limit 50))`);
+    select * from (select seq from audit_log where organization_id = ?1 and actor_type <> 'api_key' and target_id = ?2 order by seq desc limit 50))`);

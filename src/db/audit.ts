@@ -1,6 +1,7 @@
 import { and, eq, type SQL, sql } from 'drizzle-orm';
+import type { RecordKind } from '../domain/record-id.ts';
 import { builder, statement, value } from './client.ts';
-import { apiKeys, auditLog, users } from './schema.ts';
+import { apiKeys, auditLog, notes, organizations, timeEntries, users } from './schema.ts';
 
 // An audit row exists only as the statement right behind a write, in the same batch: it adds a row if and only if that write changed
 // one. There is no `on conflict`, so that it fails, and the write with it, rather than vanish.
@@ -52,8 +53,8 @@ export const auditKeyWrite = statement<AuditValues & { keyId: string; ticketId: 
   ),
 );
 
-function auditUser(detail: SQL.Aliased<string | null>) {
-  return builder.insert(auditLog).select(
+const userAction = (ticketId: SQL.Aliased<string | null>, detail: SQL.Aliased<string | null> = sql<null>`null`.as('detail')) =>
+  builder.insert(auditLog).select(
     builder
       .select({
         organizationId: sql<string>`${users.organizationId}`.as('organization_id'),
@@ -63,7 +64,7 @@ function auditUser(detail: SQL.Aliased<string | null>) {
         actorId: sql<string>`${users.id}`.as('actor_id'),
         actorName: sql<string>`${users.name}`.as('actor_name'),
         ...event,
-        ticketId: sql<null>`null`.as('ticket_id'),
+        ticketId,
         requestId: value<string>('requestId').as('request_id'),
         idempotencyKey: sql<null>`null`.as('idempotency_key'),
         ...origin,
@@ -74,12 +75,52 @@ function auditUser(detail: SQL.Aliased<string | null>) {
         and(eq(users.organizationId, sql.placeholder('organizationId')), eq(users.id, sql.placeholder('actorId')), sql`changes() = 1`),
       ),
   );
-}
 
 /** The audit row of what an administrator did. */
-export const auditUserAction = statement<AuditValues & { actorId: string }>(auditUser(sql<null>`null`.as('detail')));
+export const auditUserAction = statement<AuditValues & { actorId: string }>(userAction(sql<null>`null`.as('ticket_id')));
 
 /** The same, with words on what was changed. */
 export const auditUserChange = statement<AuditValues & { actorId: string; detail: string | null }>(
-  auditUser(value<string | null>('detail').as('detail')),
+  userAction(sql<null>`null`.as('ticket_id'), value<string | null>('detail').as('detail')),
 );
+
+/** The ticket of the record that is the target. */
+const ticketOf = {
+  note: builder.select({ ticketId: notes.ticketId }).from(notes).where(targetIn(notes)),
+  time_entry: builder.select({ ticketId: timeEntries.ticketId }).from(timeEntries).where(targetIn(timeEntries)),
+};
+
+function targetIn(table: typeof notes | typeof timeEntries) {
+  return and(eq(table.organizationId, sql.placeholder('organizationId')), eq(table.id, sql.placeholder('targetId')));
+}
+
+/** The audit row of an administrator's review of a time entry. */
+export const auditReview = statement<AuditValues & { actorId: string }>(
+  userAction(sql<string | null>`${ticketOf.time_entry}`.as('ticket_id')),
+);
+
+const systemAction = (kind: RecordKind) =>
+  statement<AuditValues & { actorId: string; actorName: string }>(
+    builder.insert(auditLog).select(
+      builder
+        .select({
+          organizationId: sql<string>`${organizations.id}`.as('organization_id'),
+          seq: nextSeq.as('seq'),
+          at: value<number>('now').as('at'),
+          actorType: sql<'system'>`'system'`.as('actor_type'),
+          actorId: value<string>('actorId').as('actor_id'),
+          actorName: value<string>('actorName').as('actor_name'),
+          ...event,
+          ticketId: sql<string | null>`${ticketOf[kind]}`.as('ticket_id'),
+          requestId: value<string>('requestId').as('request_id'),
+          idempotencyKey: sql<null>`null`.as('idempotency_key'),
+          ...origin,
+          detail: sql<null>`null`.as('detail'),
+        })
+        .from(organizations)
+        .where(and(eq(organizations.id, sql.placeholder('organizationId')), sql`changes() = 1`)),
+    ),
+  );
+
+/** The audit row of what the PSA or an operator did to a record. */
+export const auditSystemAction = { note: systemAction('note'), time_entry: systemAction('time_entry') };

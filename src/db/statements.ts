@@ -182,6 +182,7 @@ function insertTimeEntry(user: SQL | undefined) {
             'company_default' | 'organization_default'
           >`iif(${agreements.id} is null, 'organization_default', 'company_default')`.as('agreement_source'),
           status: sql<'SUBMITTED'>`'SUBMITTED'`.as('status'),
+          reviewSeq: sql<null>`null`.as('review_seq'),
         })
         .from(apiKeys)
         .innerJoin(organizations, organizationWithPsa(eq(organizations.timeZone, sql.placeholder('timeZone'))))

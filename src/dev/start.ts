@@ -5,12 +5,12 @@ import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { config, withLocalD1 } from '../cli/local.ts';
 import { timeOrderedId } from '../domain/record-id.ts';
 import { parseSettings } from '../env.ts';
 import { createApiKey, revokeApiKey } from '../services/api-keys.ts';
 import type { AdminContext } from '../services/context.ts';
 import { importDirectory } from '../services/import-directory.ts';
-import { config, withLocalD1 } from './local.ts';
 
 const DEMO_KEY_NAME = 'Local demo';
 const READY_TIMEOUT_MS = 60_000;
@@ -71,7 +71,7 @@ async function migrate(): Promise<void> {
 /** Imports the demo directory, revokes the demo keys of earlier starts and returns a new one's value. */
 async function prepareDemo(db: D1Database): Promise<string> {
   const directory = await importDirectory(db, await readFile(fileURLToPath(import.meta.resolve('./demo-directory.ndjson')), 'utf8'));
-  if (!directory.ok) throw new Error(directory.errors.map(({ line, subject, detail }) => `line ${line}, ${subject}: ${detail}`).join('\n'));
+  if (!directory.ok) throw new Error(directory.errors.map(({ at, subject, detail }) => `line ${at}, ${subject}: ${detail}`).join('\n'));
 
   const ctx: AdminContext = {
     db,

@@ -14,6 +14,8 @@ export const SCOPE_IDS = ['tickets:note:write', 'tickets:time:write'] as const s
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const RANDOM_LENGTH = 40;
 const CHECKSUM_LENGTH = 6;
+/** Characters of a key value behind the prefix and its underscore. */
+export const KEY_LENGTH = RANDOM_LENGTH + CHECKSUM_LENGTH;
 /** 248 = 4 × 62: bytes above it are thrown away, or the first eight characters of the alphabet would come up more often. */
 const UNBIASED_BYTES = 248;
 
@@ -31,7 +33,7 @@ export function generateKey(prefix: string): string {
 
 /** Whether the value has this deployment's prefix, the right length and alphabet, and a checksum that fits: most typos end here, without a look-up. */
 export function isWellFormedKey(value: string, prefix: string): boolean {
-  const length = prefix.length + 1 + RANDOM_LENGTH + CHECKSUM_LENGTH;
+  const length = prefix.length + 1 + KEY_LENGTH;
   if (value.length !== length || !value.startsWith(`${prefix}_`)) return false;
   if (!/^[0-9A-Za-z]+$/.test(value.slice(prefix.length + 1))) return false;
   return checksum(value.slice(0, -CHECKSUM_LENGTH)) === value.slice(-CHECKSUM_LENGTH);

@@ -2,6 +2,10 @@
 export const AUDIT_ACTIONS: Readonly<Record<string, string>> = {
   'note.created': 'Internal note added',
   'time_entry.created': 'Time logged',
+  'time_entry.approved': 'Time approved',
+  'time_entry.rejected': 'Time rejected',
+  'note.redacted': 'Internal note redacted',
+  'time_entry.redacted': 'Time entry redacted',
   'api_key.created': 'Key created',
   'api_key.changed': 'Key changed',
   'api_key.rotated': 'Key rotated',

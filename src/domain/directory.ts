@@ -1,25 +1,28 @@
 import * as z from 'zod';
 import { isTimeZone } from './calendar.ts';
+import { DIRECTORY_ID } from './directory-id.ts';
 import { echo, emailAddress, type FieldError, fieldErrors, freeText, record, says } from './fields.ts';
 import { hourlyRate } from './money.ts';
 
-/** Ids come from the PSA: 1 to 64 characters that need no escaping in a URL (RFC 3986 §2.3), and no path segments that mean something else. */
-const ID = /^(?!\.{1,2}$)[A-Za-z0-9._~-]{1,64}$/;
-
-const id = (what: string) => {
+/** The id of a directory record. */
+export const directoryId = (what: string) => {
   const error = says(`the id of ${what}: 1 to 64 letters, digits or . _ ~ -`);
-  return z.string({ error }).regex(ID, { error });
+  return z.string({ error }).regex(DIRECTORY_ID, { error });
 };
 const flag = () => z.boolean({ error: says('true or false') });
 const active = flag().default(true);
-const name = freeText(200);
-const organization = id('an organization');
+const MAX_NAME_LENGTH = 200;
+const name = freeText(MAX_NAME_LENGTH);
+const organization = directoryId('an organization');
+
+/** The service account of an organization whose directory names none. */
+export const BUILT_IN_SERVICE_ACCOUNT = 'service-account';
 
 /** The records of a directory, one JSON object on each line of the file. Rates come out in minor units, addresses in lower case. */
 const shapes = {
   organization: record({
     type: z.literal('organization'),
-    id: id('the organization'),
+    id: directoryId('the organization'),
     name,
     psa: flag(),
     timeZone: z.string({ error: says('an IANA time zone such as Europe/Berlin') }).refine(isTimeZone, {
@@ -31,31 +34,39 @@ const shapes = {
   user: record({
     type: z.literal('user'),
     organization,
-    id: id('the user'),
-    email: emailAddress('an e-mail address'),
+    id: directoryId('the user'),
+    email: emailAddress('an e-mail address').refine((email) => !email.endsWith('.invalid'), {
+      error: 'ends in .invalid, which is for addresses that this service makes up itself (RFC 2606); send a real one',
+    }),
     name,
     admin: flag().default(false),
     technician: flag().default(false),
     service: flag().default(false),
     active,
-  }).refine(({ service, admin, technician, active }) => !service || (active && !admin && !technician), {
-    path: ['service'],
-    error: 'was true; a service account is always active and neither admin nor technician',
-  }),
-  company: record({ type: z.literal('company'), organization, id: id('the company'), name, active }),
+  })
+    .refine(({ service, admin, technician, active }) => !service || (active && !admin && !technician), {
+      path: ['service'],
+      error: 'was true; a service account is always active and neither admin nor technician',
+    })
+    .refine(({ id, service }) => service || id !== BUILT_IN_SERVICE_ACCOUNT, {
+      path: ['id'],
+      error: `was ${BUILT_IN_SERVICE_ACCOUNT}, which only a service account can have; choose another id`,
+    }),
+  company: record({ type: z.literal('company'), organization, id: directoryId('the company'), name, active }),
   agreement: record({
     type: z.literal('agreement'),
     organization,
-    id: id('the agreement'),
-    company: id('a company'),
+    id: directoryId('the agreement'),
+    company: directoryId('a company'),
     hourlyRate: hourlyRate(),
     active,
   }),
-  ticket: record({ type: z.literal('ticket'), organization, id: id('the ticket'), company: id('a company'), active }),
+  ticket: record({ type: z.literal('ticket'), organization, id: directoryId('the ticket'), company: directoryId('a company'), active }),
 };
 
-type RecordType = keyof typeof shapes;
-const TYPES = Object.keys(shapes).join(', ');
+/** What a record can be. */
+export type DirectoryType = keyof typeof shapes;
+export const DIRECTORY_TYPES = ['organization', 'company', 'user', 'agreement', 'ticket'] as const satisfies readonly DirectoryType[];
 
 export type DirectoryOrganization = z.output<typeof shapes.organization>;
 export type DirectoryUser = z.output<typeof shapes.user>;
@@ -64,86 +75,122 @@ export type DirectoryAgreement = z.output<typeof shapes.agreement>;
 export type DirectoryTicket = z.output<typeof shapes.ticket>;
 export type DirectoryRecord = DirectoryOrganization | DirectoryUser | DirectoryCompany | DirectoryAgreement | DirectoryTicket;
 
-/** A record and the line (from 1) it stands on. */
-export type DirectoryLine = { line: number; record: DirectoryRecord };
+/** A record as a PSA writes it: fields that have a default may be left out. */
+export type DirectoryRecordInput = { [Type in DirectoryType]: z.input<(typeof shapes)[Type]> }[DirectoryType];
 
-/** One thing wrong with a line; `subject` names the record as far as it could be read, such as `user ada`. */
+/** JSON Schema (draft 2020-12) of a record. A few rules it cannot say, such as which time zones there are, stand in its descriptions. */
+export function directoryJsonSchema(): Record<string, unknown> {
+  const described = DIRECTORY_TYPES.map((type) => shapes[type].meta({ title: type, description: DESCRIPTIONS[type] }));
+  return { title: 'One line of a directory file', ...z.toJSONSchema(z.union(described), { io: 'input', override: describeText }) };
+}
+
+const DESCRIPTIONS: Record<DirectoryType, string> = {
+  organization:
+    'A tenant. `timeZone` is an IANA name: work dates are dates in it. `psa` says whether the plan includes PSA. An inactive one: all its keys are refused.',
+  company: 'A customer of the organization. The tickets of an inactive one cannot be written to.',
+  user: '`email` is unique within the organization, upper and lower case alike. At most one user is the service account that time is credited to by default; it is active and neither admin nor technician. The id service-account is for such a user only, and addresses in .invalid are refused.',
+  agreement: 'What an hour for the company costs, at most two decimals. A company has at most one active agreement.',
+  ticket: 'What notes and time entries are written on. An inactive one is as good as absent.',
+};
+
+/** The length that `freeText` counts by itself, in code points, as JSON Schema counts it too. */
+function describeText({ path, jsonSchema }: { path: (string | number)[]; jsonSchema: z.core.JSONSchema.BaseSchema }): void {
+  if (path.at(-1) === 'name') Object.assign(jsonSchema, { minLength: 1, maxLength: MAX_NAME_LENGTH });
+}
+
+/** What was read at a place of a file or list. A record that breaks a rule is null, but known by its id, so that others may refer to it. */
+export interface DirectoryEntry {
+  /** Line of the file, from 1, or index in the list, from 0. */
+  at: number;
+  type: DirectoryType;
+  id: string;
+  record: DirectoryRecord | null;
+}
+
+/** One thing wrong with a record; `subject` names it as far as it could be read, such as `user ada`. */
 export interface DirectoryError extends FieldError {
-  line: number;
+  at: number;
   subject: string;
 }
 
-/** Reads newline-delimited JSON; empty lines are passed over. All errors of all lines are found, those between records too. */
-export function parseDirectory(text: string): { lines: DirectoryLine[]; errors: DirectoryError[] } {
-  const lines: DirectoryLine[] = [];
-  const errors: DirectoryError[] = [];
-  for (const [index, source] of text.split('\n').entries()) {
-    if (source.trim() === '') continue;
-    const parsed = parseRecord(source);
-    if (parsed.ok) lines.push({ line: index + 1, record: parsed.record });
-    else errors.push(...parsed.errors.map((error) => ({ ...error, line: index + 1, subject: parsed.subject })));
-  }
-  return { lines, errors: [...errors, ...conflicts(lines)].sort((a, b) => a.line - b.line) };
+/** What came of reading one record: its entry, if it can be told what and whose it is, and what is wrong with it. */
+export interface ReadRecord {
+  organization?: string;
+  entry?: DirectoryEntry;
+  errors: DirectoryError[];
 }
 
-type Parsed = { ok: true; record: DirectoryRecord } | { ok: false; subject: string; errors: FieldError[] };
-
-function parseRecord(source: string): Parsed {
-  const refused = (pointer: string, code: string, detail: string): Parsed => ({
-    ok: false,
-    subject: 'record',
-    errors: [{ pointer, code, detail }],
-  });
+/** Reads a record from a line of JSON. */
+export function readLine(text: string, at: number): ReadRecord {
   let value: unknown;
   try {
-    value = JSON.parse(source);
+    value = JSON.parse(text);
   } catch (err) {
     if (!(err instanceof SyntaxError)) throw err;
-    return refused('', 'malformed_json', 'the line is not a JSON object');
+    return { errors: [{ at, subject: 'record', pointer: '', code: 'malformed_json', detail: 'the line is not a JSON object' }] };
   }
-  const head = z.looseObject({ type: z.enum(Object.keys(shapes) as [RecordType, ...RecordType[]]), id: z.unknown() }).safeParse(value);
-  if (!head.success) return refused('/type', 'invalid_value', `type is not one of ${TYPES}`);
-  const { type, id } = head.data;
-  const result = shapes[type].safeParse(value);
-  if (result.success) return { ok: true, record: result.data };
-  return { ok: false, subject: typeof id === 'string' ? `${type} ${echo(id)}` : type, errors: fieldErrors(result.error) };
+  return readRecord(value, at);
 }
 
-/** What no two records of one file may both claim: an id, an e-mail address, being the service account, a company's active agreement. */
-function conflicts(lines: DirectoryLine[]): DirectoryError[] {
+const head = z.looseObject({ type: z.enum(DIRECTORY_TYPES), id: z.unknown().optional(), organization: z.unknown().optional() });
+const ownership = z.object({ id: directoryId('the record'), organization });
+
+/** Reads a record. */
+export function readRecord(value: unknown, at: number): ReadRecord {
+  const { data } = head.safeParse(value);
+  if (!data) {
+    const detail = `type is not one of ${DIRECTORY_TYPES.join(', ')}`;
+    return { errors: [{ at, subject: 'record', pointer: '/type', code: 'invalid_value', detail }] };
+  }
+  const { type } = data;
+  const result = shapes[type].safeParse(value);
+  if (result.success) {
+    const record = result.data;
+    return { organization: ownerOf(record), entry: { at, type, id: record.id, record }, errors: [] };
+  }
+  const subject = typeof data.id === 'string' ? `${type} ${echo(data.id)}` : type;
+  const errors = fieldErrors(result.error).map((error) => ({ ...error, at, subject }));
+  const owned = ownership.safeParse(type === 'organization' ? { id: data.id, organization: data.id } : data).data;
+  return owned ? { organization: owned.organization, entry: { at, type, id: owned.id, record: null }, errors } : { errors };
+}
+
+/** The id of the organization that a record belongs to. */
+export function ownerOf(record: DirectoryRecord): string {
+  return record.type === 'organization' ? record.id : record.organization;
+}
+
+/** An error of a record that was read. */
+export function entryError({ at, type, id }: DirectoryEntry, pointer: string, code: string, detail: string): DirectoryError {
+  return { at, subject: `${type} ${id}`, pointer, code, detail };
+}
+
+/**
+ * What no two records of one organization may both claim: an id, an e-mail address, being the service account, a company's active
+ * agreement. `place` says in words where the first claim stands.
+ */
+export function conflicts(entries: readonly DirectoryEntry[], place: (at: number) => string): DirectoryError[] {
   const claimed = new Map<string, number>();
   const errors: DirectoryError[] = [];
-  for (const { line, record } of lines) {
-    for (const { pointer, claim, says } of claims(record)) {
+  for (const entry of entries) {
+    for (const { pointer, claim, says } of claims(entry)) {
       const first = claimed.get(claim);
-      if (first === undefined) claimed.set(claim, line);
-      else errors.push({ line, subject: `${record.type} ${record.id}`, pointer, code: 'conflict', detail: `${says} on line ${first}` });
+      if (first === undefined) claimed.set(claim, entry.at);
+      else errors.push(entryError(entry, pointer, 'conflict', `${says} ${place(first)}`));
     }
   }
   return errors;
 }
 
-function claims(record: DirectoryRecord): { pointer: string; claim: string; says: string }[] {
-  const owner = record.type === 'organization' ? record.id : record.organization;
-  const own = { pointer: '/id', claim: JSON.stringify([owner, record.type, record.id]), says: `id ${record.id} stands already` };
-  if (record.type === 'user') {
-    const email = {
-      pointer: '/email',
-      claim: JSON.stringify([owner, 'email', record.email]),
-      says: `email ${record.email} stands already`,
-    };
-    const service = { pointer: '/service', claim: JSON.stringify([owner, 'service']), says: 'service is true already for another user' };
+function claims({ type, id, record }: DirectoryEntry): { pointer: string; claim: string; says: string }[] {
+  const own = { pointer: '/id', claim: `${type} ${id}`, says: `id ${id} stands already` };
+  if (record?.type === 'user') {
+    const email = { pointer: '/email', claim: `email ${record.email}`, says: `email ${record.email} stands already` };
+    const service = { pointer: '/service', claim: 'service', says: 'service is true already for the user' };
     return record.service ? [own, email, service] : [own, email];
   }
-  if (record.type === 'agreement' && record.active) {
-    return [
-      own,
-      {
-        pointer: '/active',
-        claim: JSON.stringify([owner, 'agreement', 'of', record.company]),
-        says: `company ${record.company} has an active agreement already`,
-      },
-    ];
+  if (record?.type === 'agreement' && record.active) {
+    const { company } = record;
+    return [own, { pointer: '/active', claim: `active ${company}`, says: `company ${company} has an active agreement already` }];
   }
   return [own];
 }

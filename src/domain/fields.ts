@@ -14,11 +14,15 @@ const MISSING = 'is missing';
 export const MAX_FIELD_ERRORS = 20;
 
 /** One thing wrong with a body: where (a JSON Pointer, RFC 6901), which rule, and in words what was sent and what to send. */
-export interface FieldError {
-  pointer: string;
-  code: string;
-  detail: string;
-}
+export const fieldErrorShape = z.object({
+  pointer: z.string().meta({ description: 'Where in the body: a JSON Pointer (RFC 6901); empty for the body itself.' }),
+  code: z
+    .string()
+    .meta({ description: 'The rule that was broken, such as `required`, `invalid_type`, `out_of_range` or `unknown_field`.' }),
+  detail: z.string().meta({ description: 'What was sent and what to send.' }),
+});
+
+export type FieldError = z.output<typeof fieldErrorShape>;
 
 /** Shortens a text to what may be repeated in an error. */
 export function echo(text: string): string {
@@ -61,27 +65,33 @@ function codePoints(text: string): number {
   return count;
 }
 
-/** Free text as a person or a script writes it: kept exactly as sent, or refused with the reason. */
+/**
+ * Free text as a person or a script writes it: kept exactly as sent, or refused with the reason. JSON Schema cannot leave white space out
+ * of a count: what its keywords say is a little stricter than the check, so a text that fits them is never refused for its length.
+ */
 export function freeText(max = MAX_TEXT_LENGTH) {
   const rule = `a text of 1 to ${max} characters`;
-  return z.string({ error: says(rule) }).superRefine((text, context) => {
-    const report = (code: string, message: string) => context.addIssue({ code: 'custom', message, params: { code } });
-    const nul = text.indexOf('\0');
-    if (nul >= 0) {
-      report('forbidden_character', `has a NUL character at position ${codePoints(text.slice(0, nul)) + 1}; remove it`);
-    }
-    const surrogate = text.search(/\p{Surrogate}/u);
-    if (surrogate >= 0) {
-      const position = codePoints(text.slice(0, surrogate)) + 1;
-      report(
-        'forbidden_character',
-        `has half of a character (a lone UTF-16 surrogate) at position ${position}; cut texts between characters`,
-      );
-    }
-    const length = codePoints(text.trim());
-    if (length === 0) report('too_short', `was ${text === '' ? 'empty' : 'only white space'}; send ${rule}`);
-    if (length > max) report('too_long', `has ${length} characters; send at most ${max}`);
-  });
+  return z
+    .string({ error: says(rule) })
+    .superRefine((text, context) => {
+      const report = (code: string, message: string) => context.addIssue({ code: 'custom', message, params: { code } });
+      const nul = text.indexOf('\0');
+      if (nul >= 0) {
+        report('forbidden_character', `has a NUL character at position ${codePoints(text.slice(0, nul)) + 1}; remove it`);
+      }
+      const surrogate = text.search(/\p{Surrogate}/u);
+      if (surrogate >= 0) {
+        const position = codePoints(text.slice(0, surrogate)) + 1;
+        report(
+          'forbidden_character',
+          `has half of a character (a lone UTF-16 surrogate) at position ${position}; cut texts between characters`,
+        );
+      }
+      const length = codePoints(text.trim());
+      if (length === 0) report('too_short', `was ${text === '' ? 'empty' : 'only white space'}; send ${rule}`);
+      if (length > max) report('too_long', `has ${length} characters; send at most ${max}`);
+    })
+    .meta({ minLength: 1, maxLength: max, pattern: '\\S' });
 }
 
 /** An e-mail address, compared without regard to case: what comes out is lower case. */

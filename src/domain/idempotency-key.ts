@@ -1,4 +1,10 @@
+import * as z from 'zod';
+
 const MAX_LENGTH = 255;
+const VISIBLE_ASCII = /^[\x21-\x7e]*$/;
+
+/** The header as the contract describes it. Its quoted form is two characters longer at least, and is for `parseIdempotencyKey` alone. */
+export const idempotencyKeyHeader = z.string().min(1).max(MAX_LENGTH).regex(VISIBLE_ASCII);
 
 export type IdempotencyKeyResult = { ok: true; key: string | undefined } | { ok: false; rule: string };
 
@@ -9,7 +15,7 @@ export type IdempotencyKeyResult = { ok: true; key: string | undefined } | { ok:
 export function parseIdempotencyKey(header: string | undefined): IdempotencyKeyResult {
   if (header === undefined) return { ok: true, key: undefined };
   // Repeated headers arrive as one value joined by a comma and a space; a space is not allowed in a key, so they end here.
-  if (!/^[\x21-\x7e]*$/.test(header)) {
+  if (!VISIBLE_ASCII.test(header)) {
     return { ok: false, rule: 'holds a space or a character that is not visible ASCII, or was sent more than once' };
   }
   let key = header;

@@ -1,7 +1,25 @@
-import type * as z from 'zod';
-import { freeText, record } from './fields.ts';
+import * as z from 'zod';
+import { freeText, MAX_TEXT_LENGTH, record } from './fields.ts';
+import { replayFields } from './replay.ts';
 
 /** Body of POST /tickets/{ticketId}/notes. */
-export const noteRequest = record({ message: freeText() });
+export const noteRequest = record({
+  message: freeText().meta({
+    description: `The text of the note, 1 to ${MAX_TEXT_LENGTH} characters: counted in Unicode code points without outer white space, stored exactly as sent. No NUL, no lone surrogates.`,
+  }),
+});
 
 export type NoteRequest = z.output<typeof noteRequest>;
+
+/** Answer to a note that was written now. Notes are internal: the team sees them, the customer never does. */
+export const noteCreated = z.object({
+  note: z.object({
+    id: z.uuid().meta({ description: 'Identifier of the note.' }),
+    createdAt: z.iso.datetime().meta({ description: 'When it was written, in UTC.' }),
+  }),
+});
+
+/** Answer to a note that its Idempotency-Key had written before. */
+export const noteReplayed = noteCreated.extend(replayFields);
+
+export type NoteCreated = z.output<typeof noteCreated>;

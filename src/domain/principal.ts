@@ -1,4 +1,5 @@
-import type { KeyStanding, Scope } from './api-key.ts';
+import * as z from 'zod';
+import { type KeyStanding, SCOPE_IDS, type Scope } from './api-key.ts';
 import type { RateLimitPolicy } from './rate-limit.ts';
 
 /** Who is asking: a key, and the organization it acts within. */
@@ -18,3 +19,13 @@ export interface Principal {
 
 /** A key as the look-up found it: not yet judged. */
 export interface FoundKey extends Principal, KeyStanding {}
+
+/** Answer to a ping: whose key this is. */
+export const pingAnswer = z.object({
+  ok: z.literal(true),
+  organizationId: z.string().meta({ description: 'The organization the key acts in.' }),
+  keyName: z.string().meta({ description: "The key's name in the settings." }),
+  scopes: z.array(z.enum(SCOPE_IDS)).meta({ description: 'What the key may write.' }),
+});
+
+export type PingAnswer = z.output<typeof pingAnswer>;

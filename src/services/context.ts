@@ -33,3 +33,8 @@ export interface AdminContext extends OrganizationContext {
   actorId: string;
   source: Source;
 }
+
+/** What the verbs are given that the PSA's own software or an operator calls: no user of an organization, and trusted with all of them. */
+export interface SystemContext extends ServiceContext {
+  system: 'psa' | 'operator';
+}

@@ -1,41 +1,13 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { type ChildProcess, execFile } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { freePort, keyIn, start, stop } from '../support/server.ts';
 
 const run = promisify(execFile);
 
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  if (address === null || typeof address === 'string') throw new Error('no port');
-  return address.port;
-}
-
-/** Starts the local server as `npm start` does; resolves with all it printed once it says that it is ready. */
-async function start(...args: string[]): Promise<{ server: ChildProcess; output: string }> {
-  const server = spawn('node', ['src/dev/start.ts', ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
-  let output = '';
-  for (const stream of [server.stdout, server.stderr]) stream?.on('data', (chunk) => (output += chunk));
-  const ended = once(server, 'close').then(() => Promise.reject(new Error(`the server ended:\n${output}`)));
-  while (!output.includes('Stop with Ctrl-C')) await Promise.race([ended, new Promise((resolve) => setTimeout(resolve, 100))]);
-  ended.catch(() => undefined);
-  return { server, output };
-}
-
-async function stop(server: ChildProcess): Promise<void> {
-  const closed = once(server, 'close');
-  server.kill('SIGTERM');
-  await closed;
-}
-
-const keyIn = (output: string) => /twb_[0-9A-Za-z]{46}/.exec(output)?.[0] ?? '';
 const curlIn = (output: string) => output.split('\n').find((line) => line.trim().startsWith('curl')) ?? '';
 
 describe('npm start', () => {

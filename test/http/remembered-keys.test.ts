@@ -81,6 +81,12 @@ describe('a remembered key', () => {
     expect((await api.postNote(key.value)).status).toBe(429);
   });
 
+  test('whose organization lost its plan gets 403 for a bad body too', async () => {
+    const { organization, key, api } = await warm();
+    await importRecords({ type: 'organization', id: organization, name: 'N', psa: false, timeZone: 'UTC', defaultHourlyRate: 1 });
+    expect((await api.postNote(key.value, 'not json')).status).toBe(403);
+  });
+
   test('is forgotten once refused, and not remembered while its plan lacks PSA', async () => {
     const { organization, key, api, calls } = await warm();
     const plan = (psa: boolean) =>
@@ -164,7 +170,7 @@ test('whatever the order of events, on however many isolates: a dead key gets 40
       const audited = (await rowsOf('audit_log', organization)).filter(({ actor_type }) => actor_type === 'api_key');
       expect(audited).toHaveLength(model.written);
     }),
-    { numRuns: runs('remembered keys against a model', 40) },
+    { numRuns: runs('remembered keys against a model', 40), endOnFailure: true },
   );
 }, 300_000);
 

@@ -4,8 +4,11 @@ import type { Reporter, TestModule } from 'vitest/node';
 export default class ClosingLine implements Reporter {
   onTestRunEnd(modules: readonly TestModule[], errors: readonly unknown[]): void {
     const tests = modules.flatMap((module) => [...module.children.allTests()]);
-    const passed = tests.filter((test) => test.result().state === 'passed').length;
+    const count = (state: string) => tests.filter((test) => test.result().state === state).length;
     const broken = modules.filter((module) => module.errors().length > 0).length + errors.length;
-    process.stdout.write(`\n${passed} passed, ${tests.length - passed + broken} failed\n`);
+    const skipped = count('skipped');
+    const unfinished = count('pending');
+    const line = `${count('passed')} passed, ${count('failed') + unfinished + broken} failed`;
+    process.stdout.write(`\n${line}${skipped === 0 ? '' : `, ${skipped} skipped`}\n`);
   }
 }

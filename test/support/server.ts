@@ -26,12 +26,15 @@ export async function start(...args: string[]): Promise<{ server: ChildProcess; 
   return { server, output };
 }
 
+/** Ends a server, if it has not ended by itself. */
 export async function stop(server: ChildProcess): Promise<void> {
+  if (server.exitCode !== null || server.signalCode !== null) return;
   const closed = once(server, 'close');
   server.kill('SIGTERM');
   await closed;
 }
 
+/** The key that a start printed. */
 export const keyIn = (output: string) => /twb_[0-9A-Za-z]{46}/.exec(output)?.[0] ?? '';
 
 /** A local server with a database of its own: its address, its demo key, and how to end it. */

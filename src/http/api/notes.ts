@@ -1,5 +1,5 @@
 import { Hono } from 'hono';
-import { noteRequest } from '../../domain/note.ts';
+import { type NoteCreated, noteRequest } from '../../domain/note.ts';
 import type { AppEnv } from '../../env.ts';
 import { createNote } from '../../services/create-note.ts';
 import { guard } from '../guard.ts';
@@ -15,6 +15,7 @@ export const notes = new Hono<AppEnv>().post(
   async (c) => {
     const written = await createNote(apiContext(c), writeTarget(c), c.req.valid('json'));
     const { id, createdAt } = written.row;
-    return answerWritten(c, written, { note: { id, createdAt: new Date(createdAt).toISOString() } });
+    const answer: NoteCreated = { note: { id, createdAt: new Date(createdAt).toISOString() } };
+    return answerWritten(c, written, answer);
   },
 );

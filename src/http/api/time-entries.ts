@@ -1,6 +1,6 @@
 import { Hono } from 'hono';
 import { fromMinorUnits } from '../../domain/money.ts';
-import { timeEntryRequest } from '../../domain/time-entry.ts';
+import { type TimeEntryCreated, timeEntryRequest } from '../../domain/time-entry.ts';
 import type { AppEnv } from '../../env.ts';
 import { createTimeEntry } from '../../services/create-time-entry.ts';
 import { guard } from '../guard.ts';
@@ -16,7 +16,7 @@ export const timeEntries = new Hono<AppEnv>().post(
   async (c) => {
     const written = await createTimeEntry(apiContext(c), writeTarget(c), c.req.valid('json'));
     const { id, minutes, workDate, status, billable, hourlyRateMinor, userId, agreementSource } = written.row;
-    const entry = {
+    const entry: TimeEntryCreated['entry'] = {
       id,
       minutes,
       workDate: `${workDate}T00:00:00.000Z`,

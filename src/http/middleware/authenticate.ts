@@ -1,7 +1,7 @@
 import type { Context, MiddlewareHandler } from 'hono';
 import { hashKey, isWellFormedKey, type Scope, whyUnauthorized } from '../../domain/api-key.ts';
 import type { FoundKey } from '../../domain/principal.ts';
-import { Refusal, Unauthorized } from '../../domain/refusal.ts';
+import { psaNotIncluded, Refusal, Unauthorized } from '../../domain/refusal.ts';
 import type { ApiEnv } from '../../env.ts';
 import { findKey } from '../../services/authenticate.ts';
 import { serviceContext } from '../service-context.ts';
@@ -46,13 +46,14 @@ export function authenticate(scope?: Scope): MiddlewareHandler<ApiEnv> {
       // Or its headers would find their way into the 401.
       c.res = undefined;
       await c.var.confirmKey();
+      if (!c.var.principal.hasPsa) throw psaNotIncluded();
       c.res = answer;
     }
     if (c.res.status === 401 || c.res.status === 403) keys.delete(hash);
   };
 }
 
-/** Reads the key from D1 and remembers it if it is good for a write; a key that is refused is forgotten. */
+/** Reads the key from D1 and remembers it if it is good for a write; one that is refused, or has lost its plan, is forgotten. */
 async function readKey(c: Context<ApiEnv>, hash: string, scope: Scope | undefined): Promise<FoundKey> {
   const { memory, now } = c.var;
   const key = await findKey(serviceContext(c), hash);
@@ -62,5 +63,6 @@ async function readKey(c: Context<ApiEnv>, hash: string, scope: Scope | undefine
     throw new Unauthorized(reason ?? 'unknown', key);
   }
   if (key.hasPsa) memory.keys.set(hash, key, now() + REMEMBER_MS);
+  else memory.keys.delete(hash);
   return key;
 }

@@ -54,12 +54,14 @@ audit.get('/audit.csv', (c) => {
   return csvDownload('audit-log.csv', CSV_HEADINGS, auditLines(exportAuditLog(adminContext(c), filter)));
 });
 
+const KINDS = { api_key: 'API key', user: 'User', system: 'System' };
+
 async function* auditLines(pages: AsyncIterable<readonly AuditRow[]>) {
   for await (const page of pages) {
     yield page.map((row) => [
       utc(row.at),
       row.actorName,
-      row.actorType === 'api_key' ? 'API key' : 'User',
+      KINDS[row.actorType],
       row.keyHint,
       AUDIT_ACTIONS[row.action] ?? row.action,
       row.ticketId,

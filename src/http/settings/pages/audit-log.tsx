@@ -120,7 +120,7 @@ export function AuditTable({ caption, rows, place }: { caption: string; rows: re
 
 /** The actor's name as it was then; of a key also the hint, and whether it has been revoked since. */
 function Actor({ row, place }: { row: AuditRow; place: Place }) {
-  if (row.actorType === 'user' || row.keyId === null) return <bdi>{row.actorName}</bdi>;
+  if (row.actorType !== 'api_key' || row.keyId === null) return <bdi>{row.actorName}</bdi>;
   return (
     <>
       <a href={`${place.base}/keys/${row.keyId}`}>
@@ -133,7 +133,7 @@ function Actor({ row, place }: { row: AuditRow; place: Place }) {
 }
 
 function Details({ row, place }: { row: AuditRow; place: Place }) {
-  const ofKey = row.actorType === 'user' && row.keyId !== null;
+  const ofKey = row.actorType !== 'api_key' && row.keyId !== null;
   return (
     <>
       {row.minutes !== null && (

@@ -1,0 +1,22 @@
+/** A place in an organization's audit log: behind the row with this `seq`. */
+export interface ChangeCursor {
+  /** The database it is a place in. */
+  epoch: string;
+  seq: number;
+  /** The request that wrote the row: after a restore another row may have the same `seq`. */
+  requestId: string;
+}
+
+const CURSOR = /^([0-9a-f]{16})\.([1-9]\d{0,14})\.([\x21-\x7e]{1,64})$/;
+
+/** A cursor as text. It is opaque to its holder. */
+export function formatCursor({ epoch, seq, requestId }: ChangeCursor): string {
+  return `${epoch}.${seq}.${requestId}`;
+}
+
+/** Reads a cursor; undefined if the text is none. */
+export function parseCursor(text: string): ChangeCursor | undefined {
+  const [, epoch, seq, requestId] = CURSOR.exec(text) ?? [];
+  if (epoch === undefined || seq === undefined || requestId === undefined) return undefined;
+  return { epoch, seq: Number(seq), requestId };
+}

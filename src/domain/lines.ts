@@ -1,0 +1,48 @@
+/** A line of a text, counted from 1, or what is wrong with it. */
+export type Line = { line: number; text: string } | { line: number; fault: 'too_long' | 'not_utf8' };
+
+const LINE_FEED = 0x0a;
+
+/**
+ * Cuts a stream of bytes into lines of UTF-8. Of a line longer than `maxBytes` no more than that is ever held: the rest is passed over, and
+ * the line is a fault. A byte order mark is dropped.
+ */
+export async function* readLines(chunks: AsyncIterable<Uint8Array>, maxBytes: number): AsyncGenerator<Line> {
+  let line = 0;
+  let pieces: Uint8Array[] = [];
+  let length = 0;
+
+  const add = (piece: Uint8Array) => {
+    length += piece.length;
+    if (length <= maxBytes) pieces.push(piece);
+    else pieces = [];
+  };
+  const end = (): Line => {
+    const result = length > maxBytes ? ({ line: ++line, fault: 'too_long' } as const) : decode(++line, pieces);
+    pieces = [];
+    length = 0;
+    return result;
+  };
+
+  for await (const chunk of chunks) {
+    let start = 0;
+    for (let feed = chunk.indexOf(LINE_FEED); feed >= 0; feed = chunk.indexOf(LINE_FEED, start)) {
+      add(chunk.subarray(start, feed));
+      yield end();
+      start = feed + 1;
+    }
+    // A copy: a stream may use the chunk's memory again.
+    if (start < chunk.length) add(chunk.slice(start));
+  }
+  if (length > 0) yield end();
+}
+
+function decode(line: number, pieces: Uint8Array[]): Line {
+  const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false });
+  try {
+    return { line, text: pieces.map((piece) => decoder.decode(piece, { stream: true })).join('') + decoder.decode() };
+  } catch (err) {
+    if (!(err instanceof TypeError)) throw err;
+    return { line, fault: 'not_utf8' };
+  }
+}

@@ -1,0 +1,88 @@
+import { html } from 'hono/html';
+import type { Child } from 'hono/jsx';
+
+const SERVICE = 'Ticket Write-Back API';
+
+interface PageProps {
+  title: string;
+  /** Stylesheets and scripts of this page besides the common ones. */
+  head?: Child;
+  children?: Child;
+}
+
+/** The frame of every page: what it is called, where one can go, and nothing from another host. */
+export function Page({ title, head, children }: PageProps) {
+  const document = (
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <title>{title === SERVICE ? SERVICE : `${title} · ${SERVICE}`}</title>
+        <link rel="icon" href="/docs/icon.svg" type="image/svg+xml" />
+        <link rel="stylesheet" href="/docs/docs.css" />
+        {head}
+      </head>
+      <body>
+        <header>
+          <nav aria-label="Documentation">
+            <a href="/">Start</a>
+            <a href="/docs">Reference</a>
+            <a href="/docs/problems">Problems</a>
+            <a href="/docs/recipes">Recipes</a>
+            <a href="/docs/keys">Key format</a>
+            <a href="/settings">Settings</a>
+          </nav>
+        </header>
+        <main>
+          <h1>{title}</h1>
+          {children}
+        </main>
+      </body>
+    </html>
+  );
+  return html`<!doctype html>${document}`;
+}
+
+/** A table that scrolls by itself where the screen is narrow. */
+export function Table({ head, rows }: { head: readonly string[]; rows: readonly (readonly string[])[] }) {
+  return (
+    <section class="table" tabindex={0} aria-label={head.join(', ')}>
+      <table>
+        <thead>
+          <tr>
+            {head.map((cell) => (
+              <th scope="col">{cell}</th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <tr>
+              {row.map((cell) => (
+                <td>
+                  <Text>{cell}</Text>
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+/** A text in which `what stands between backticks` is code. */
+export function Text({ children }: { children: string }) {
+  return <>{children.split('`').map((part, index) => (index % 2 === 0 ? part : <code>{part}</code>))}</>;
+}
+
+/** An example to copy. */
+export function Code({ label, children }: { label: string; children: string }) {
+  return (
+    <section aria-label={label}>
+      <pre tabindex={0}>
+        <code>{children}</code>
+      </pre>
+    </section>
+  );
+}

@@ -1,0 +1,80 @@
+// npm run test:node-red: imports the published flow into a real Node-RED, which it installs first, and delivers events to it.
+import assert from 'node:assert/strict';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import * as z from 'zod';
+import { freePort, startServer } from '../support/server.ts';
+
+const VERSION = '5.0.7';
+const EVENTS = 20;
+const READY_TIMEOUT_MS = 60_000;
+
+const answer = z.object({ entry: z.object({ id: z.string() }), idempotentReplay: z.boolean().optional() });
+
+const cache = 'node_modules/.cache/node-red';
+await mkdir(cache, { recursive: true });
+await writeFile(join(cache, 'package.json'), '{"private": true}');
+await promisify(execFile)('npm', ['install', '--no-audit', '--no-fund', '--loglevel=error', `node-red@${VERSION}`], { cwd: cache });
+
+const userDir = await mkdtemp(join(tmpdir(), 'node-red-'));
+await cp('src/assets/docs/recipes/node-red.json', join(userDir, 'flows.json'));
+const server = await startServer('--var', 'KEY_LIMIT:10/10s');
+const port = await freePort();
+const nodeRed = spawn(join(cache, 'node_modules/.bin/node-red'), ['--userDir', userDir, '--port', String(port), 'flows.json'], {
+  env: { ...process.env, TICKETS_URL: server.url, TICKETS_API_KEY: server.key },
+  stdio: ['ignore', 'pipe', 'inherit'],
+});
+const closed = once(nodeRed, 'close');
+try {
+  await ready();
+  const first = await deliver();
+  assert.equal(new Set(first.map(({ entry }) => entry.id)).size, EVENTS, 'every event makes an entry of its own');
+  assert.ok(
+    first.every(({ idempotentReplay }) => idempotentReplay === undefined),
+    'each entry is written once',
+  );
+  const again = await deliver();
+  assert.deepEqual(
+    again.map(({ entry }) => entry.id),
+    first.map(({ entry }) => entry.id),
+  );
+  assert.ok(
+    again.every(({ idempotentReplay }) => idempotentReplay),
+    'delivered again, all are replays',
+  );
+  console.log(`Node-RED ${VERSION}: ${EVENTS} events at once, limit 10 in 10 s: ${EVENTS} entries; delivered again: ${EVENTS} replays.`);
+} finally {
+  nodeRed.kill('SIGTERM');
+  await closed;
+  await server.close();
+  await rm(userDir, { recursive: true });
+}
+
+async function ready(): Promise<void> {
+  let output = '';
+  nodeRed.stdout?.on('data', (chunk) => (output += chunk));
+  const until = Date.now() + READY_TIMEOUT_MS;
+  while (!output.includes('Started flows')) {
+    if (Date.now() > until || nodeRed.exitCode !== null) throw new Error(`Node-RED did not start:\n${output}`);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}
+
+/** All events at once, as webhooks come; the answers in the order of the events. */
+function deliver() {
+  return Promise.all(
+    Array.from({ length: EVENTS }, async (_, n) => {
+      const event = { eventId: `evt-${n}`, ticketId: '1001', minutes: 5, description: `Event ${n}`, billable: true };
+      const response = await fetch(`http://localhost:${port}/work-done`, {
+        method: 'POST',
+        headers: { 'Content-Type': 'application/json' },
+        body: JSON.stringify(event),
+      });
+      return answer.parse(await response.json());
+    }),
+  );
+}

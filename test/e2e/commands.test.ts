@@ -1,0 +1,126 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { withLocalD1 } from '../../src/cli/local.ts';
+import { generateKey, hashKey } from '../../src/domain/api-key.ts';
+import { createApiKey } from '../../src/services/api-keys.ts';
+import { findKey } from '../../src/services/authenticate.ts';
+import { createNote } from '../../src/services/create-note.ts';
+import { importDirectory } from '../../src/services/import-directory.ts';
+import { bigDirectory, directoryLines } from '../support/big-directory.ts';
+import { localDatabase, runCli } from '../support/command.ts';
+import { serveRemoteD1 } from '../support/remote-d1-stub.ts';
+
+const DEMO = 'src/dev/demo-directory.ndjson';
+
+let local: Awaited<ReturnType<typeof localDatabase>>;
+let here: string[];
+beforeAll(async () => {
+  local = await localDatabase();
+  here = ['--persist-to', local.persistTo];
+  const demo = await readFile(DEMO, 'utf8');
+  expect(await withLocalD1(local.persistTo, (db) => importDirectory(db, demo))).toMatchObject({ ok: true });
+});
+afterAll(() => local.remove());
+
+/** Gives fabrikam a key and writes notes with it; returns the ids of the notes. */
+async function writeNotes(db: D1Database, messages: string[]): Promise<string[]> {
+  const ctx = { db, now: Date.now, deadlineAt: Date.now() + 30_000, requestId: 'setup', source: { address: null, userAgent: null } };
+  const { value } = await createApiKey({ ...ctx, organizationId: 'fabrikam', actorId: 'fay' }, 'twb', {
+    name: `n8n ${await hashKey(generateKey('twb'))}`,
+    scopes: ['tickets:note:write'],
+  });
+  const principal = await findKey(ctx, value);
+  if (!principal) throw new Error('the key is not there');
+  const ids: string[] = [];
+  for (const message of messages) {
+    const target = { ticketId: '1001', idempotencyKey: undefined };
+    ids.push((await createNote({ ...ctx, requestId: crypto.randomUUID(), principal }, target, { message })).row.id);
+  }
+  return ids;
+}
+
+test('20,000 tickets come in over standard input, and a second time change nothing', async () => {
+  const lines = () => directoryLines(bigDirectory(0.1));
+  expect(await runCli('directory-import', ['-', ...here], { input: lines() })).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('20255 records of 5 organizations: 20260 created, 0 changed'),
+  });
+  expect(await runCli('directory-import', ['-', ...here], { input: lines() })).toMatchObject({
+    code: 0,
+    stdout: '20255 records of 5 organizations: 0 created, 0 changed, 0 rows written.\n',
+  });
+});
+
+test('a dry run shows each change, a wrong file each error, a wrong call how to call', async () => {
+  const demo = await readFile(DEMO, 'utf8');
+  const [dry, wrong, noFile, misused] = await Promise.all([
+    runCli('directory-import', ['-', '--dry-run', ...here], { input: [demo.replace('"hourlyRate":150', '"hourlyRate":155.5')] }),
+    runCli('directory-import', ['-', ...here], { input: [demo.replace('"hourlyRate":150', '"hourlyRate":"150"'), '{'] }),
+    runCli('directory-import', ['no-such-file', ...here]),
+    runCli('directory-import', ['a', 'b']),
+  ]);
+  expect(dry).toMatchObject({ code: 0, stdout: expect.stringContaining('northwind agreement acme-support: hourlyRate 150.00 → 155.50\n') });
+  expect(dry.stdout).toContain('0 would be created, 1 would be changed, 0 rows written.');
+  expect(wrong.code).toBe(1);
+  expect(wrong.stderr.trim().split('\n')).toEqual([
+    'line 9, agreement acme-support, /hourlyRate (invalid_type): hourlyRate was the text "150"; send a number from 0 to 100000 with at most two decimals',
+    'line 25, record (malformed_json): the line is not a JSON object',
+    '',
+    '2 errors; nothing was written.',
+  ]);
+  expect(noFile).toMatchObject({ code: 1, stderr: expect.stringContaining('no-such-file') });
+  expect(misused).toMatchObject({ code: 2, stderr: expect.stringContaining('Usage: npm run directory:import -- FILE|-') });
+});
+
+test('what happened is exported, goes on from any line, is redacted, and is erased only together with its export', async () => {
+  const [secret = ''] = await withLocalD1(local.persistTo, (db) => writeNotes(db, ['the password is hunter2', 'harmless']));
+  const exported = await runCli('changes-export', ['fabrikam', ...here]);
+  const lines = exported.stdout
+    .trim()
+    .split('\n')
+    .map((line): { cursor: string; action: string } => JSON.parse(line));
+  expect(lines.map(({ action }) => action)).toEqual(['api_key.created', 'note.created', 'note.created']);
+
+  const redact = ['fabrikam', 'note', secret, '--by', 'Ada', ...here];
+  expect(await runCli('record-redact', redact)).toMatchObject({ code: 0, stdout: `The text of note ${secret} is gone.\n` });
+  const output = join(local.persistTo, 'later.ndjson');
+  await runCli('changes-export', ['fabrikam', '--cursor', lines[2]?.cursor ?? '', '--output', output, ...here]);
+  expect((await readFile(output, 'utf8')).trim().split('\n')).toEqual([expect.stringContaining('"action":"note.redacted"')]);
+
+  const file = join(local.persistTo, 'fabrikam.ndjson');
+  expect(await runCli('organization-erase', ['fabrikam', '--by', 'Ada', ...here])).toMatchObject({ code: 2 });
+  expect(await runCli('organization-erase', ['fabrikam', '--export', file, '--by', 'Ada', ...here])).toMatchObject({
+    code: 0,
+    stdout: `4 changes are in ${file}. Organization fabrikam is erased, its 4 audit rows included.\n`,
+  });
+  const kept = await readFile(file, 'utf8');
+  expect(kept.trim().split('\n')).toHaveLength(4);
+  expect(kept).not.toContain('hunter2');
+  expect(await runCli('changes-export', ['fabrikam', ...here])).toMatchObject({
+    code: 1,
+    stderr: 'There is no organization fabrikam.\n',
+  });
+});
+
+test('--remote works through the API of Cloudflare, here a stand-in, and says what it misses', async () => {
+  await withLocalD1(local.persistTo, async (db) => {
+    const remote = await serveRemoteD1(db);
+    const lines = [...directoryLines({ organizations: 1, companies: 2, technicians: 2, tickets: 2 })].map((line) =>
+      line.replaceAll('msp-', 'far-'),
+    );
+    const run = (env = remote.env) => runCli('directory-import', ['-', '--remote'], { input: lines, env });
+    try {
+      expect(await run()).toMatchObject({ code: 0, stdout: expect.stringContaining('7 records of 1 organization: 8 created') });
+      expect(await run()).toMatchObject({ code: 0, stdout: expect.stringContaining('0 created, 0 changed, 0 rows written.') });
+      const [stranger, nameless] = await Promise.all([
+        run({ ...remote.env, CLOUDFLARE_API_TOKEN: 'bad' }),
+        run({ ...remote.env, CLOUDFLARE_API_TOKEN: '' }),
+      ]);
+      expect(stranger).toMatchObject({ code: 1, stderr: 'The database failed: Authentication error\n' });
+      expect(nameless).toMatchObject({ code: 2, stderr: expect.stringContaining('--remote needs CLOUDFLARE_API_TOKEN') });
+    } finally {
+      await remote.close();
+    }
+  });
+});

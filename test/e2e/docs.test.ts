@@ -1,0 +1,53 @@
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { RECIPES } from '../../src/http/docs/recipes.ts';
+import { inaccessible, openBrowser, watch } from '../support/browser.ts';
+import { startServer } from '../support/server.ts';
+
+let server: Awaited<ReturnType<typeof startServer>>;
+let browser: Browser;
+
+beforeAll(async () => {
+  [server, browser] = await Promise.all([startServer(), openBrowser()]);
+});
+
+afterAll(async () => {
+  await browser.close();
+  await server.close();
+});
+
+test('the reference page lets a reader try ping with a key, calls no other host, reports no error and is accessible', async () => {
+  const page = await browser.newPage();
+  const complaints = watch(page, server.url);
+  await page.goto(`${server.url}/docs`);
+  await page.getByRole('button', { name: 'Authorize' }).first().click();
+  expect(await inaccessible(page)).toEqual([]);
+  await page.locator('.auth-container input').fill(server.key);
+  await page.locator('.auth-btn-wrapper .authorize').click();
+  await page.locator('.auth-btn-wrapper .btn-done').click();
+
+  for (const operation of await page.locator('.opblock-summary-control').all()) await operation.click();
+  const tryItOut = page.getByRole('button', { name: 'Try it out' });
+  while ((await tryItOut.count()) > 0) await tryItOut.first().click();
+  await page.getByRole('button', { name: 'Execute' }).first().click();
+  const answer = page.locator('.live-responses-table').first();
+  await answer.waitFor();
+  expect(await answer.textContent()).toContain('"keyName": "Local demo"');
+  expect(complaints).toEqual([]);
+  expect(await inaccessible(page)).toEqual([]);
+  await page.close();
+});
+
+test.each(['/', '/docs/problems', '/docs/recipes', '/docs/keys', ...RECIPES.map(({ slug }) => `/docs/recipes/${slug}`)])(
+  '%s is accessible, works without script and calls no other host',
+  async (path) => {
+    const page = await browser.newPage();
+    const complaints = watch(page, server.url);
+    const response = await page.goto(server.url + path);
+    expect(response?.status()).toBe(200);
+    expect(await response?.headerValue('Content-Security-Policy')).toMatch(/^default-src 'none'; style-src 'self'; img-src 'self';/);
+    expect(complaints).toEqual([]);
+    expect(await inaccessible(page)).toEqual([]);
+    await page.close();
+  },
+);

@@ -1,0 +1,73 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { withLocalD1 } from '../../src/cli/local.ts';
+import { createApiKey } from '../../src/services/api-keys.ts';
+import { localDatabase } from '../support/command.ts';
+
+const BASE = 'http://127.0.0.1:8840';
+
+// Two Workers in one `wrangler dev`, joined by real service bindings: the example PSA in front, this service behind it.
+let local: Awaited<ReturnType<typeof localDatabase>>;
+let server: ChildProcess;
+
+beforeAll(async () => {
+  local = await localDatabase();
+  const configs = ['-c', 'test/e2e/host/wrangler.toml', '-c', 'wrangler.toml'];
+  const flags = ['--ip', '127.0.0.1', '--port', '8840', '--inspector-port', '8841', '--persist-to', local.persistTo];
+  server = spawn('wrangler', ['dev', ...configs, ...flags, '--show-interactive-dev-session=false'], {
+    env: { ...process.env, WRANGLER_SEND_METRICS: 'false', CLOUDFLARE_CF_FETCH_ENABLED: 'false' },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  let complaints = '';
+  server.stderr?.on('data', (chunk) => {
+    complaints += chunk;
+  });
+  for (;;) {
+    if (server.exitCode !== null) throw new Error(`wrangler dev ended: ${complaints}`);
+    const response = await fetch(`${BASE}/api/v1/ping`).catch(() => undefined);
+    if (response?.status === 401) return;
+    await new Promise((resolve) => setTimeout(resolve, 200));
+  }
+});
+
+afterAll(async () => {
+  server.kill();
+  await once(server, 'close');
+  await local.remove();
+});
+
+const json = async (path: string): Promise<unknown> => (await fetch(`${BASE}${path}`)).json();
+const text = async (path: string): Promise<string> => (await fetch(`${BASE}${path}`)).text();
+
+test('a PSA pushes its directory, receives what is written, shows it escaped and approves it', async () => {
+  const statuses = (status: string) => ({ ok: true, value: { written: true, records: Array(4).fill({ status }) } });
+  expect(await json('/push')).toEqual(statuses('created'));
+  expect(await json('/push')).toEqual(statuses('unchanged'));
+
+  const { value } = await withLocalD1(local.persistTo, (db) => {
+    const ctx = { db, now: Date.now, deadlineAt: Date.now() + 30_000, requestId: 'setup', source: { address: null, userAgent: null } };
+    const scopes = ['tickets:note:write' as const, 'tickets:time:write' as const];
+    return createApiKey({ ...ctx, organizationId: 'northwind', actorId: 'ada' }, 'twb', { name: 'n8n & friends', scopes });
+  });
+  const post = async (path: string, body: object): Promise<{ status: number; body: unknown }> => {
+    const headers = { Authorization: `Bearer ${value}`, 'Content-Type': 'application/json', 'Idempotency-Key': 'once' };
+    const response = await fetch(`${BASE}/api/v1/tickets/1001/${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
+    return { status: response.status, body: await response.json() };
+  };
+  const time = { minutes: 30, description: 'Cleared the "print" queue', billable: true };
+  expect(await post('notes', { message: '<script>alert("pwned")</script>' })).toMatchObject({ status: 201 });
+  expect(await post('time-entries', time)).toMatchObject({ status: 201, body: { entry: { status: 'SUBMITTED', hourlyRate: 120 } } });
+
+  const shown = await text('/');
+  expect(shown).toContain('1001: &lt;script&gt;alert(&quot;pwned&quot;)&lt;/script&gt; (n8n &amp; friends, internal)');
+  const entry = /id="([0-9a-f-]{36})">1001: Cleared the &quot;print&quot; queue \(n8n &amp; friends, SUBMITTED\)/.exec(shown)?.[1];
+  expect(await json(`/approve?entry=${entry}`)).toEqual({ ok: true, value: { status: 'APPROVED' } });
+  expect(await json(`/approve?entry=${entry}`)).toMatchObject({ ok: false, error: { code: 'already_reviewed' } });
+
+  expect(await text('/')).toContain('(n8n &amp; friends, APPROVED)');
+  expect(await post('time-entries', time)).toMatchObject({
+    status: 200,
+    body: { entry: { id: entry, status: 'APPROVED' }, idempotentReplay: true },
+  });
+});

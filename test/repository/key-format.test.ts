@@ -1,0 +1,15 @@
+import { expect, test } from 'vitest';
+import * as z from 'zod';
+import { generateKey } from '../../src/domain/api-key.ts';
+import { CHECKSUM_EXAMPLE, keyPattern } from '../../src/http/docs/key-format.ts';
+
+test('the published pattern finds keys in a text, and the published checksum tells them from what only looks like one', async () => {
+  const scanner: unknown = await import(`data:text/javascript,${encodeURIComponent(CHECKSUM_EXAMPLE)}`);
+  const { isKey } = z.object({ isKey: z.function({ input: [z.string()], output: z.boolean() }) }).parse(scanner);
+  for (let i = 0; i < 100; i++) {
+    const key = generateKey('twb');
+    expect(`token: ${key};`.match(new RegExp(keyPattern('twb'), 'g'))).toEqual([key]);
+    expect(isKey(key)).toBe(true);
+    expect(isKey(key.replace(/.$/, (last) => (last === '0' ? '1' : '0')))).toBe(false);
+  }
+});

@@ -1,0 +1,38 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import spectral from '@stoplight/spectral-core';
+import { oas } from '@stoplight/spectral-rulesets';
+import { expect, test } from 'vitest';
+import { describeApi } from '../../src/http/docs/openapi.ts';
+import { PROBLEMS } from '../../src/http/problem.ts';
+
+const settings = { keyPrefix: 'twb', ipLimit: { quota: 1200, windowMs: 10_000 }, keyLimit: { quota: 200, windowMs: 10_000 } };
+const document = describeApi(settings, 'https://tickets.northwind.example');
+
+test('Spectral finds neither an error nor a warning in the document', async () => {
+  const linter = new spectral.Spectral();
+  linter.setRuleset(new spectral.Ruleset({ extends: [oas] }));
+  expect(await linter.run(JSON.stringify(document))).toEqual([]);
+});
+
+test('Redocly finds neither an error nor a warning in the document', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'openapi-'));
+  try {
+    await writeFile(join(directory, 'openapi.json'), JSON.stringify(document));
+    const { stdout } = await promisify(execFile)('redocly', ['lint', '--format=json', 'openapi.json'], {
+      cwd: directory,
+      env: { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' },
+    });
+    expect(JSON.parse(stdout)).toMatchObject({ totals: { errors: 0, warnings: 0, ignored: 0 }, problems: [] });
+  } finally {
+    await rm(directory, { recursive: true });
+  }
+});
+
+test('every problem code is documented somewhere', () => {
+  const text = JSON.stringify(document.paths);
+  for (const code of Object.keys(PROBLEMS)) expect(text).toContain(`"${code}":{"summary"`);
+});

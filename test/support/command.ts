@@ -1,0 +1,42 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { pipeline } from 'node:stream/promises';
+
+/** What a command that ran to its end has said. */
+export interface Ran {
+  code: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+/** Runs one of the project's commands, with a standard input if there is one. */
+export async function runCli(
+  script: string,
+  args: string[],
+  { input, env }: { input?: Iterable<string>; env?: Record<string, string> } = {},
+): Promise<Ran> {
+  const child = spawn('node', [`src/cli/${script}.ts`, ...args], { env: { ...process.env, ...env } });
+  const output = Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
+  await pipeline(Readable.from(input ?? []), child.stdin);
+  const [stdout, stderr, [code]] = await output;
+  return { code, stdout, stderr };
+}
+
+/** Runs wrangler. */
+export async function wrangler(...args: string[]): Promise<void> {
+  const child = spawn('wrangler', args, { env: { ...process.env, WRANGLER_SEND_METRICS: 'false' } });
+  const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
+  if (code !== 0) throw new Error(`wrangler ${args.join(' ')}: ${stdout}${stderr}`);
+}
+
+/** A new directory with a migrated local database in it, as `--persist-to` takes it, and how to remove it. */
+export async function localDatabase(): Promise<{ persistTo: string; remove: () => Promise<void> }> {
+  const persistTo = await mkdtemp(join(tmpdir(), 'ticket-write-back-'));
+  await wrangler('d1', 'migrations', 'apply', 'DB', '--local', '--persist-to', persistTo);
+  return { persistTo, remove: () => rm(persistTo, { recursive: true }) };
+}

@@ -1,0 +1,138 @@
+import { Validator } from '@cfworker/json-schema';
+import * as z from 'zod';
+
+const json = z.json();
+type Json = z.infer<typeof json>;
+
+const schema = z.record(z.string(), json);
+const content = z.record(z.string(), z.object({ schema, examples: z.record(z.string(), z.object({ value: schema })).default({}) }));
+const operation = z.object({
+  requestBody: z.object({ content }).optional(),
+  responses: z.record(
+    z.string(),
+    z.object({ headers: z.record(z.string(), z.object({ required: z.boolean().default(false), schema })), content }),
+  ),
+});
+const openapi = z.object({
+  paths: z.record(z.string(), z.record(z.string(), operation)),
+  components: z.object({ schemas: schema }),
+});
+const problem = z.object({ code: z.string(), detail: z.string() });
+
+/** Headers that all web servers send: the contract has nothing to say about them. */
+const UNREMARKABLE = ['cache-control', 'content-type', 'x-content-type-options'];
+
+/** A published document, to hold answers against. Operations are named `POST /tickets/{ticketId}/notes`. */
+export function readContract(text: string) {
+  const raw = json.parse(JSON.parse(text));
+  const { paths, components } = openapi.parse(dereference(raw, raw));
+  const operations = Object.fromEntries(
+    Object.entries(paths).flatMap(([path, methods]) =>
+      Object.entries(methods).map(([method, operation]) => [`${method.toUpperCase()} ${path}`, operation]),
+    ),
+  );
+  const errorsOf = (schema: Json, value: Json) => {
+    const { errors } = new Validator(closed({ ...objectOf(schema), components }), '2020-12', false).validate(value);
+    return errors.map(({ instanceLocation, error }) => `${instanceLocation} ${error}`);
+  };
+
+  const seen = new Set<string>();
+  const details = new Map<string, Set<string>>();
+
+  /** What the answer to an operation says or does that the document does not tell; nothing, if they agree. */
+  async function undocumented(name: string, response: Response): Promise<string[]> {
+    const { status, headers } = response;
+    const type = headers.get('Content-Type') ?? '';
+    const documented = operations[name]?.responses[status];
+    const media = documented?.content[type];
+    if (!media) return [`${name} ${status} ${type} is not documented`];
+    seen.add(`${name} ${status}`);
+
+    const complaints: string[] = [];
+    for (const [header, { required, schema }] of Object.entries(documented.headers)) {
+      const value = headers.get(header);
+      if (value === null && required) complaints.push(`lacks ${header}`);
+      if (value === null) continue;
+      seen.add(`${name} ${header}`);
+      complaints.push(...errorsOf(schema, value).map((error) => `${header} ${error}`));
+    }
+    const known = [...UNREMARKABLE, ...Object.keys(documented.headers).map((header) => header.toLowerCase())];
+    complaints.push(...[...headers.keys()].filter((header) => !known.includes(header)).map((header) => `has ${header}`));
+
+    const body = json.parse(await response.clone().json());
+    complaints.push(...errorsOf(media.schema, body));
+    const told = problem.safeParse(body);
+    if (told.success) {
+      seen.add(`${name} ${status} ${told.data.code}`);
+      details.set(told.data.code, (details.get(told.data.code) ?? new Set()).add(withoutNumbers(told.data.detail)));
+    }
+    return complaints.map((complaint) => `${name} ${status} ${complaint}`);
+  }
+
+  /** What the document tells of and no answer so far has shown: statuses, problem codes and headers. */
+  function unseen(): string[] {
+    const told = Object.entries(operations).flatMap(([name, { responses }]) =>
+      Object.entries(responses).flatMap(([status, { headers, content }]) => [
+        `${name} ${status}`,
+        ...Object.keys(headers).map((header) => `${name} ${header}`),
+        ...examplesOf(content).map(({ code }) => `${name} ${status} ${code}`),
+      ]),
+    );
+    return [...new Set(told)].filter((what) => !seen.has(what));
+  }
+
+  /** The codes whose example has a detail that the service never gave, numbers aside. */
+  function invented(): string[] {
+    const examples = Object.values(operations).flatMap(({ responses }) =>
+      Object.values(responses).flatMap(({ content }) => examplesOf(content)),
+    );
+    return [...new Set(examples.filter(({ code, detail }) => !details.get(code)?.has(withoutNumbers(detail))).map(({ code }) => code))];
+  }
+
+  /** Whether a body is one that the document allows for an operation. */
+  function allows(name: string, body: Json): boolean {
+    const media = operations[name]?.requestBody?.content['application/json'];
+    if (!media) throw new Error(`${name} takes no body`);
+    return errorsOf(media.schema, body).length === 0;
+  }
+
+  return { operations: Object.keys(operations), undocumented, unseen, invented, allows };
+}
+
+/** The examples of problems that have a code. */
+function examplesOf(media: z.infer<typeof content>) {
+  return Object.values(media['application/problem+json']?.examples ?? {})
+    .map(({ value }) => problem.safeParse(value).data)
+    .filter((example) => example !== undefined);
+}
+
+const withoutNumbers = (text: string) => text.replaceAll(/\d+/g, '#');
+
+function objectOf(node: Json | undefined): Record<string, Json> {
+  return schema.parse(node);
+}
+
+/** The document with references written out, but for those to schemas: the validator follows them itself. */
+function dereference(node: Json, root: Json): Json {
+  if (Array.isArray(node)) return node.map((item) => dereference(item, root));
+  if (typeof node !== 'object' || node === null) return node;
+  const reference = node['$ref'];
+  if (typeof reference !== 'string' || reference.startsWith('#/components/schemas/')) {
+    return Object.fromEntries(Object.entries(node).map(([name, value]) => [name, dereference(value, root)]));
+  }
+  let target: Json = root;
+  for (const name of reference.slice(2).split('/')) target = objectOf(target)[name] ?? null;
+  return dereference(target, root);
+}
+
+/** Schemas with every object closed that leaves open what else it may hold: clients must ignore new fields, but here they are an error. */
+function closed(node: Json): Record<string, Json> {
+  const close = (value: Json): Json => {
+    if (Array.isArray(value)) return value.map(close);
+    return typeof value === 'object' && value !== null ? closed(value) : value;
+  };
+  const entries = Object.fromEntries(Object.entries(objectOf(node)).map(([name, value]) => [name, close(value)]));
+  return entries['type'] === 'object' && entries['properties'] && !('additionalProperties' in entries)
+    ? { ...entries, additionalProperties: false }
+    : entries;
+}
