@@ -8,7 +8,7 @@ CREATE TABLE `refused_uses` (
 	`last_at` integer NOT NULL,
 	`source_address` text,
 	PRIMARY KEY(`organization_id`, `key_id`, `reason`),
-	FOREIGN KEY (`organization_id`,`key_id`) REFERENCES `api_keys`(`organization_id`,`id`) ON UPDATE no action ON DELETE cascade,
+	FOREIGN KEY (`organization_id`,`key_id`) REFERENCES `api_keys`(`organization_id`,`id`) ON UPDATE no action ON DELETE no action,
 	CONSTRAINT "refused_uses_reason" CHECK("reason" in ('revoked', 'expired', 'scope_missing', 'organization_inactive', 'psa_not_included', 'idempotency_mismatch')),
 	CONSTRAINT "refused_uses_count" CHECK("count" > 0)
 ) STRICT, WITHOUT ROWID;

@@ -254,7 +254,7 @@ export const refusedUses = sqliteTable(
   },
   (t) => [
     primaryKey({ columns: [t.organizationId, t.keyId, t.reason] }),
-    foreignKey({ columns: [t.organizationId, t.keyId], foreignColumns: [apiKeys.organizationId, apiKeys.id] }).onDelete('cascade'),
+    foreignKey({ columns: [t.organizationId, t.keyId], foreignColumns: [apiKeys.organizationId, apiKeys.id] }),
     index('refused_uses_latest').on(t.organizationId, t.lastAt),
     index('refused_uses_with_address').on(t.lastAt).where(sql`source_address is not null`),
     check('refused_uses_reason', oneOf('reason', REFUSED_USE_REASONS)),
