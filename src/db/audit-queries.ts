@@ -104,4 +104,4 @@ export const FIND_BY_RECORD = rowsOf(`select * from (
     union all
     select audit_seq from time_entries where organization_id = ?1 and id in (?2, ?4)
     union all
-    select * from (select seq from audit_log where organization_id = ?1 and actor_type <> 'api_key' and target_id = ?2 order by seq desc limit 50))`);
+    select * from (select seq from audit_log indexed by audit_log_user_target where organization_id = ?1 and actor_type <> 'api_key' and target_id = ?2 order by seq desc limit 50))`);
