@@ -8,8 +8,12 @@ import { openapi } from './http/docs/openapi.ts';
 import { docs } from './http/docs/routes.tsx';
 import { guardUnknown } from './http/guard.ts';
 import { ipLimit } from './http/middleware/ip-limit.ts';
+import { keyExpiry } from './http/middleware/key-expiry.ts';
+import { refusedUses } from './http/middleware/refused-uses.ts';
 import { requestContext } from './http/middleware/request-context.ts';
 import { answerError, problem } from './http/problem.ts';
+import { settingsAssets } from './http/settings/assets.ts';
+import { createSettings } from './http/settings/index.tsx';
 
 /**
  * The map of the worker. `now` is the clock (UTC milliseconds) by which keys expire and work dates are reckoned.
@@ -34,10 +38,12 @@ export function createApp(settings: Settings, now: () => number = Date.now) {
 
   return new Hono<AppEnv>()
     .use(requestContext(settings, now))
-    .use('/api/*', ipLimit())
+    .use('/api/*', keyExpiry(), refusedUses(), ipLimit())
     .get('/api/v1/openapi.json', openapi(settings))
     .route('/api/v1', v1)
     .route('/', docs)
+    .route('/', settingsAssets)
+    .route('/settings', createSettings())
     .notFound((c) => problem(c, 'not_found', 'There is nothing at this address; the API is at /api/v1.'))
     .onError(answerError);
 }

@@ -1,7 +1,9 @@
 import type { HonoRequest } from 'hono';
+import { createRemoteJWKSet, type JWTVerifyGetKey } from 'jose';
 import { ExpiringMap } from './domain/expiring-map.ts';
 import type { FoundKey, Principal } from './domain/principal.ts';
 import { parsePolicy, type RateLimitDecision, type RateLimitPolicy } from './domain/rate-limit.ts';
+import type { Administration } from './services/administrators.ts';
 
 /** The deployment's settings, read once from the variables in wrangler.toml. */
 export interface Settings {
@@ -9,13 +11,32 @@ export interface Settings {
   keyPrefix: string;
   ipLimit: RateLimitPolicy;
   keyLimit: RateLimitPolicy;
+  /** How administrators sign in; undefined when it is not configured, and then nobody does. */
+  signIn?: SignIn | undefined;
 }
+
+/** Whose signed tokens (JWT, RFC 7519) name an administrator, and where they come. */
+export interface SignIn {
+  issuer: string;
+  audience: string;
+  /** The request header with the token, alone or behind `Bearer`. */
+  header: string;
+  /** The issuer's public keys. */
+  keys: JWTVerifyGetKey;
+  /** Where signing out is done, on this host. */
+  signOutPath: string | undefined;
+}
+
+type SettingsVars = Pick<
+  Env,
+  'KEY_PREFIX' | 'IP_LIMIT' | 'KEY_LIMIT' | 'ADMIN_ISSUER' | 'ADMIN_AUDIENCE' | 'ADMIN_JWKS_URL' | 'ADMIN_TOKEN_HEADER'
+>;
 
 /**
  * Reads the settings.
  * @throws Error naming the variable and the rule: a deployment with a wrong setting must not start.
  */
-export function parseSettings(vars: Pick<Env, 'KEY_PREFIX' | 'IP_LIMIT' | 'KEY_LIMIT'>): Settings {
+export function parseSettings(vars: SettingsVars): Settings {
   if (!/^[a-z][a-z0-9]{1,15}$/.test(vars.KEY_PREFIX)) {
     throw new Error(`KEY_PREFIX is "${vars.KEY_PREFIX}"; it takes 2 to 16 lower-case letters and digits, beginning with a letter`);
   }
@@ -26,7 +47,24 @@ export function parseSettings(vars: Pick<Env, 'KEY_PREFIX' | 'IP_LIMIT' | 'KEY_L
       throw err instanceof RangeError ? new Error(`${name}: ${err.message}`) : err;
     }
   };
-  return { keyPrefix: vars.KEY_PREFIX, ipLimit: limit('IP_LIMIT'), keyLimit: limit('KEY_LIMIT') };
+  return { keyPrefix: vars.KEY_PREFIX, ipLimit: limit('IP_LIMIT'), keyLimit: limit('KEY_LIMIT'), signIn: parseSignIn(vars) };
+}
+
+const ACCESS_HEADER = 'Cf-Access-Jwt-Assertion';
+
+function parseSignIn({
+  ADMIN_ISSUER: issuer,
+  ADMIN_AUDIENCE: audience,
+  ADMIN_JWKS_URL,
+  ADMIN_TOKEN_HEADER,
+}: SettingsVars): SignIn | undefined {
+  if (!issuer || !audience) return undefined;
+  const address = ADMIN_JWKS_URL || `${issuer}/cdn-cgi/access/certs`;
+  if (!URL.canParse(address))
+    throw new Error(`ADMIN_JWKS_URL: "${address}" is not an address; write https://… where the issuer publishes its keys`);
+  const header = ADMIN_TOKEN_HEADER || ACCESS_HEADER;
+  const signOutPath = header === ACCESS_HEADER ? '/cdn-cgi/access/logout' : undefined;
+  return { issuer, audience, header, keys: createRemoteJWKSet(new URL(address)), signOutPath };
 }
 
 /** A limit that was asked, and what it answered: what the RateLimit fields of the answer say. */
@@ -78,4 +116,27 @@ export interface AppEnv {
 export interface ApiEnv {
   Bindings: Env;
   Variables: RequestVariables & { principal: Principal };
+}
+
+/** The environment of the whole API: behind `authenticate` there is a principal, before it and after a refusal there is none. */
+export interface ObservedEnv {
+  Bindings: Env;
+  Variables: RequestVariables & { principal?: Principal };
+}
+
+/** Whoever is signed in to the settings area, in the organization that the address names. */
+export interface Administrator extends Administration {
+  /** All organizations that this person administers. */
+  organizations: readonly { id: string; name: string }[];
+}
+
+/** The environment of the settings pages, behind `signIn`. */
+export interface SettingsEnv {
+  Bindings: Env;
+  Variables: RequestVariables & { administrator: Administrator };
+}
+
+/** The part of it that helpers need. */
+export interface AdministratorScope extends RequestScope {
+  readonly var: Readonly<RequestVariables & { administrator: Administrator }>;
 }

@@ -1,9 +1,15 @@
 import { env } from 'cloudflare:workers';
 import { createApp } from './app.ts';
 import { parseSettings } from './env.ts';
+import { forgetOldAddresses } from './services/refused-uses.ts';
 
 export { RateLimiter } from './durable-objects/rate-limiter.ts';
 export { Directory } from './rpc/directory.ts';
 export { Work } from './rpc/work.ts';
 
-export default createApp(parseSettings(env));
+const app = createApp(parseSettings(env));
+
+export default {
+  fetch: app.fetch,
+  scheduled: (_event, { DB }) => forgetOldAddresses(DB, Date.now()),
+} satisfies ExportedHandler<Env>;

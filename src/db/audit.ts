@@ -44,6 +44,7 @@ export const auditKeyWrite = statement<AuditValues & { keyId: string; ticketId: 
         requestId: value<string>('requestId').as('request_id'),
         idempotencyKey: value<string | null>('idempotencyKey').as('idempotency_key'),
         ...origin,
+        detail: sql<null>`null`.as('detail'),
       })
       .from(apiKeys)
       .where(
@@ -52,7 +53,7 @@ export const auditKeyWrite = statement<AuditValues & { keyId: string; ticketId: 
   ),
 );
 
-const userAction = (ticketId: SQL.Aliased<string | null>) =>
+const userAction = (ticketId: SQL.Aliased<string | null>, detail: SQL.Aliased<string | null> = sql<null>`null`.as('detail')) =>
   builder.insert(auditLog).select(
     builder
       .select({
@@ -67,6 +68,7 @@ const userAction = (ticketId: SQL.Aliased<string | null>) =>
         requestId: value<string>('requestId').as('request_id'),
         idempotencyKey: sql<null>`null`.as('idempotency_key'),
         ...origin,
+        detail,
       })
       .from(users)
       .where(
@@ -76,6 +78,11 @@ const userAction = (ticketId: SQL.Aliased<string | null>) =>
 
 /** The audit row of what an administrator did. */
 export const auditUserAction = statement<AuditValues & { actorId: string }>(userAction(sql<null>`null`.as('ticket_id')));
+
+/** The same, with words on what was changed. */
+export const auditUserChange = statement<AuditValues & { actorId: string; detail: string | null }>(
+  userAction(sql<null>`null`.as('ticket_id'), value<string | null>('detail').as('detail')),
+);
 
 /** The ticket of the record that is the target. */
 const ticketOf = {
@@ -108,6 +115,7 @@ const systemAction = (kind: RecordKind) =>
           requestId: value<string>('requestId').as('request_id'),
           idempotencyKey: sql<null>`null`.as('idempotency_key'),
           ...origin,
+          detail: sql<null>`null`.as('detail'),
         })
         .from(organizations)
         .where(and(eq(organizations.id, sql.placeholder('organizationId')), sql`changes() = 1`)),

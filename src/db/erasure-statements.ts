@@ -9,7 +9,7 @@ export const OPEN_ERASURE = `insert into erasures (organization_id, request_id, 
     and (select request_id from audit_log where organization_id = ?1 and seq = ?5) is ?6`;
 
 /** Referring tables before those they refer to; in each, the organization's rows are one stretch of the primary key. */
-const TABLES = ['notes', 'time_entries', 'audit_log', 'api_keys', 'agreements', 'tickets', 'companies', 'users'] as const;
+const TABLES = ['notes', 'time_entries', 'audit_log', 'refused_uses', 'api_keys', 'agreements', 'tickets', 'companies', 'users'] as const;
 const isOpen = 'exists (select 1 from erasures where organization_id = ?1 and request_id = ?2 and open = 1)';
 
 export const ERASURE = [

@@ -3,6 +3,7 @@ import { check, foreignKey, index, integer, primaryKey, sqliteTable, text, uniqu
 import { SCOPE_IDS } from '../domain/api-key.ts';
 import { MAX_TEXT_LENGTH } from '../domain/fields.ts';
 import { MAX_HOURLY_RATE_MINOR } from '../domain/money.ts';
+import { REFUSED_USE_REASONS } from '../domain/refused-use.ts';
 import { AGREEMENT_SOURCES, MAX_MINUTES, TIME_ENTRY_STATUSES } from '../domain/time-entry.ts';
 
 // Every table is clustered (WITHOUT ROWID) on a primary key that begins with the organization: one row written per insert, and no
@@ -61,6 +62,7 @@ export const users = sqliteTable(
     primaryKey({ columns: [t.organizationId, t.id] }),
     uniqueIndex('users_email').on(t.organizationId, t.email),
     uniqueIndex('users_one_service_account').on(t.organizationId).where(sql`is_service = 1`),
+    index('users_administrators').on(t.email, t.organizationId).where(sql`is_admin = 1`),
     check('users_id', identifier('id')),
     check('users_flags', flags('is_admin', 'is_technician', 'is_service', 'active')),
     check('users_email_lower_case', sql`"email" = lower("email") and "email" like '%_@_%'`),
@@ -127,11 +129,20 @@ export const apiKeys = sqliteTable(
     expiresAt: integer('expires_at'),
     revokedAt: integer('revoked_at'),
     revokedBy: text('revoked_by'),
+    /** The key that replaced this one when it was rotated: one at most, and for ever. */
+    successorId: text('successor_id'),
+    /** The one-time token of the form that made the key: the same form never makes a second one. */
+    formToken: text('form_token'),
   },
   (t) => [
     primaryKey({ columns: [t.organizationId, t.id] }),
     foreignKey({ columns: [t.organizationId, t.createdBy], foreignColumns: [users.organizationId, users.id] }),
     uniqueIndex('api_keys_hash').on(t.hash),
+    uniqueIndex('api_keys_name_in_use').on(t.organizationId, t.name).where(sql`revoked_at is null and successor_id is null`),
+    uniqueIndex('api_keys_successor').on(t.organizationId, t.successorId).where(sql`successor_id is not null`),
+    uniqueIndex('api_keys_form_token').on(t.organizationId, t.formToken).where(sql`form_token is not null`),
+    index('api_keys_unrevoked').on(t.organizationId, t.expiresAt).where(sql`revoked_at is null`),
+    index('api_keys_hint').on(t.organizationId, t.hint),
     check('api_keys_name', sql`length(trim("name")) between 1 and 100`),
     check('api_keys_hash', sql`length("hash") = 64 and "hash" not glob '*[^0-9a-f]*'`),
     check('api_keys_scopes', oneOf('scopes', [...SCOPE_IDS, SCOPE_IDS.join(' ')])),
@@ -215,12 +226,39 @@ export const auditLog = sqliteTable(
     idempotencyKey: text('idempotency_key'),
     sourceAddress: text('source_address'),
     userAgent: text('user_agent'),
+    /** What was changed from what to what, in words; only where the action alone does not say it. */
+    detail: text('detail'),
   },
   (t) => [
     primaryKey({ columns: [t.organizationId, t.seq] }),
     index('audit_log_actor').on(t.organizationId, t.actorId, t.seq),
+    // Partial, so that the API's writes do not pay for it.
+    index('audit_log_user_target').on(t.organizationId, t.targetId, t.seq).where(sql`actor_type <> 'api_key'`),
     check('audit_log_actor_type', oneOf('actor_type', ACTOR_TYPES)),
     check('audit_log_action', sql`"action" glob '[a-z]*.[a-z]*'`),
+  ],
+);
+
+/** Requests that a key of the organization made in vain, by reason. The count is what was recorded: at least so many. */
+export const refusedUses = sqliteTable(
+  'refused_uses',
+  {
+    organizationId: organizationId(),
+    keyId: text('key_id').notNull(),
+    reason: text('reason', { enum: REFUSED_USE_REASONS }).notNull(),
+    count: integer('count').notNull(),
+    firstAt: integer('first_at').notNull(),
+    lastAt: integer('last_at').notNull(),
+    /** Of the last one; forgotten after 30 days. */
+    sourceAddress: text('source_address'),
+  },
+  (t) => [
+    primaryKey({ columns: [t.organizationId, t.keyId, t.reason] }),
+    foreignKey({ columns: [t.organizationId, t.keyId], foreignColumns: [apiKeys.organizationId, apiKeys.id] }),
+    index('refused_uses_latest').on(t.organizationId, t.lastAt),
+    index('refused_uses_with_address').on(t.lastAt).where(sql`source_address is not null`),
+    check('refused_uses_reason', oneOf('reason', REFUSED_USE_REASONS)),
+    check('refused_uses_count', sql`"count" > 0`),
   ],
 );
 

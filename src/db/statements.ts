@@ -13,13 +13,13 @@ const isTrue = (column: SQLiteColumn) => sql`${column} = 1`;
 const sameOrganization = (column: SQLiteColumn) => eq(column, sql.placeholder('organizationId'));
 
 /** Selects columns under the names of the fields, as the raw values that SQLite holds. */
-function named<Columns extends Record<string, SQLiteColumn>>(columns: Columns) {
+export function named<Columns extends Record<string, SQLiteColumn>>(columns: Columns) {
   const entries = Object.entries(columns).map(([name, column]) => [name, sql`${column}`.as(name)] as const);
   return Object.fromEntries(entries);
 }
 
 /** A row of these columns as D1 returns it: flags are 0 or 1. */
-type RowOf<Columns extends Record<string, SQLiteColumn>> = {
+export type RowOf<Columns extends Record<string, SQLiteColumn>> = {
   [Field in keyof Columns]: GetColumnData<Columns[Field]> extends boolean ? number : GetColumnData<Columns[Field]>;
 };
 

@@ -38,6 +38,10 @@ const settings = parseSettings({
   KEY_PREFIX: setting('KEY_PREFIX'),
   IP_LIMIT: setting('IP_LIMIT'),
   KEY_LIMIT: setting('KEY_LIMIT'),
+  ADMIN_ISSUER: setting('ADMIN_ISSUER'),
+  ADMIN_AUDIENCE: setting('ADMIN_AUDIENCE'),
+  ADMIN_JWKS_URL: setting('ADMIN_JWKS_URL'),
+  ADMIN_TOKEN_HEADER: setting('ADMIN_TOKEN_HEADER'),
 });
 
 await migrate();
@@ -91,7 +95,8 @@ async function prepareDemo(db: D1Database): Promise<string> {
 }
 
 async function serve(): Promise<void> {
-  const server = wrangler('dev', '--show-interactive-dev-session=false', ...args);
+  // --test-scheduled keeps wrangler from advertising the daily job, which nobody waits for here.
+  const server = wrangler('dev', 'src/dev/index.tsx', '--test-scheduled', '--show-interactive-dev-session=false', ...args);
   server.stdout?.pipe(process.stdout);
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => server.kill(signal));
   const ended = once(server, 'close').then(([code]) => {
@@ -123,5 +128,9 @@ Log 30 minutes on ticket 1001:
   curl -i ${baseUrl}/api/v1/tickets/1001/time-entries -H 'Authorization: Bearer ${key}' -H 'Content-Type: application/json' -H 'Idempotency-Key: first-try-${Date.now()}' -d '{"minutes": 30, "description": "Cleared the print queue", "billable": true}'
 
 Send it twice: the second answer is the same entry, marked as a replay. Stop with Ctrl-C.
+
+Create and watch keys as an administrator (here you sign in by choosing one):
+
+  ${baseUrl}/settings
 `;
 }

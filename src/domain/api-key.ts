@@ -91,6 +91,25 @@ export function whyUnauthorized(key: KeyStanding, now: number, scope?: Scope): U
   return undefined;
 }
 
+/** What an administrator is told of a key: `expiring` is still answered, but not for long. */
+export type KeyState = 'active' | 'expiring' | 'expired' | 'revoked';
+
+/** How long before its end a key counts as expiring. */
+export const EXPIRING_MS = 30 * 24 * 3_600_000;
+
+/** The state of a key at `now` (UTC milliseconds). */
+export function keyState({ revokedAt, expiresAt }: Pick<KeyStanding, 'revokedAt' | 'expiresAt'>, now: number): KeyState {
+  if (revokedAt !== null) return 'revoked';
+  if (expiresAt === null) return 'active';
+  if (now >= expiresAt) return 'expired';
+  return expiresAt - now <= EXPIRING_MS ? 'expiring' : 'active';
+}
+
+/** Whether a key in this state is answered. */
+export function isLive(state: KeyState): boolean {
+  return state === 'active' || state === 'expiring';
+}
+
 /** Scopes as stored: space-separated in the order of `SCOPE_IDS` (the syntax of RFC 6749 §3.3). */
 export function formatScopes(scopes: readonly Scope[]): string {
   return SCOPE_IDS.filter((scope) => scopes.includes(scope)).join(' ');

@@ -1,5 +1,8 @@
 import { TZDate } from '@date-fns/tz';
 
+/** A day of the calendar, without regard to clocks that are put forward or back. */
+export const DAY_MS = 24 * 3_600_000;
+
 /** Whether the runtime knows this IANA time zone name. */
 export function isTimeZone(name: string): boolean {
   try {
@@ -22,4 +25,14 @@ export function dateIn(timeZone: string, now: number): string {
 export function endOfDate(date: string, timeZone: string): number {
   const [year = Number.NaN, month = Number.NaN, day = Number.NaN] = date.split('-').map(Number);
   return new TZDate(year, month - 1, day + 1, timeZone).getTime();
+}
+
+/** The instant (UTC milliseconds) at which a calendar date begins in a time zone. */
+export function startOfDate(date: string, timeZone: string): number {
+  return endOfDate(addDays(date, -1), timeZone);
+}
+
+/** The calendar date so many days after another. */
+export function addDays(date: string, days: number): string {
+  return new Date(Date.parse(`${date}T00:00:00Z`) + days * DAY_MS).toISOString().slice(0, 10);
 }

@@ -4,6 +4,9 @@ import { endOfDate } from './calendar.ts';
 import { freeText, record, says } from './fields.ts';
 import { MAX_QUOTA, MAX_WINDOW_MS } from './rate-limit.ts';
 
+/** How many keys an organization may have that are neither revoked, expired nor replaced. */
+export const MAX_LIVE_KEYS = 100;
+
 const expiresRule = 'a date such as 2027-03-31, an instant such as 2027-03-31T12:00:00Z, or leave it out for never';
 const quotaRule = `a whole number from 1 to ${MAX_QUOTA}`;
 const windowRule = `whole seconds in milliseconds, from 1000 to ${MAX_WINDOW_MS}`;
@@ -13,20 +16,43 @@ const int = (rule: string, min: number, max: number) =>
     .min(min, { error: says(rule) })
     .max(max, { error: says(rule) });
 
+/** A name without its outer white space: two names that look alike are one. */
+const keyName = () => freeText(100).transform((name) => name.trim());
+const expires = () => z.union([z.iso.date(), z.iso.datetime({ offset: true })], { error: says(expiresRule) }).optional();
+const limit = () =>
+  record({
+    quota: int(quotaRule, 1, MAX_QUOTA),
+    windowMs: int(windowRule, 1000, MAX_WINDOW_MS).multipleOf(1000, { error: says(windowRule) }),
+  }).optional();
+
 /** What an administrator says of a new key. */
 export const newApiKey = record({
-  name: freeText(100),
+  name: keyName(),
   scopes: z.array(z.enum(SCOPE_IDS, { error: says(`one of ${SCOPE_IDS.join(', ')}`) }), { error: says('a list of scopes') }).min(1, {
     error: 'is empty; choose at least one scope',
   }),
-  expires: z.union([z.iso.date(), z.iso.datetime({ offset: true })], { error: says(expiresRule) }).optional(),
-  limit: record({
-    quota: int(quotaRule, 1, MAX_QUOTA),
-    windowMs: int(windowRule, 1000, MAX_WINDOW_MS).multipleOf(1000, { error: says(windowRule) }),
-  }).optional(),
+  expires: expires(),
+  limit: limit(),
 });
 
 export type NewApiKey = z.input<typeof newApiKey>;
+
+/** What may be said anew of a key that exists. */
+export const keyChanges = record({ name: keyName(), limit: limit() });
+
+export type KeyChanges = z.input<typeof keyChanges>;
+
+/** How long a key that is being replaced goes on, besides not at all. */
+export const GRACE_MS = { '1h': 3_600_000, '24h': 24 * 3_600_000, '7d': 7 * 24 * 3_600_000 } as const;
+
+/** What an administrator says when rotating a key: `expires` is the successor's. */
+export const rotation = record({ expires: expires(), grace: z.enum(['now', '1h', '24h', '7d'], { error: says('now, 1h, 24h or 7d') }) });
+
+/** As it comes from a form: not yet known to be right. */
+export interface Rotation {
+  expires?: string;
+  grace: string | undefined;
+}
 
 /** The first instant (UTC milliseconds) at which the key is dead: of a date without a time, the end of that day in the time zone. */
 export function expiryInstant(expires: string, timeZone: string): number {

@@ -13,6 +13,8 @@ export interface Principal {
   scopes: readonly Scope[];
   /** A limit of the key's own, or null for the deployment's. */
   limit: RateLimitPolicy | null;
+  /** UTC milliseconds from which on the key is dead, or null for never. */
+  expiresAt: number | null;
 }
 
 /** A key as the look-up found it: not yet judged. */

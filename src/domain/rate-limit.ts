@@ -32,6 +32,11 @@ export function parsePolicy(text: string): RateLimitPolicy {
   return policy;
 }
 
+/** The inverse of `parsePolicy`. */
+export function formatPolicy({ quota, windowMs }: RateLimitPolicy): string {
+  return `${quota}/${windowMs / 1000}s`;
+}
+
 /**
  * The sliding-window log: the times of the requests that were admitted, oldest first, in a ring.
  *

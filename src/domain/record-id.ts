@@ -1,4 +1,4 @@
-import { stringify, v7 } from 'uuid';
+import { stringify, v7, validate, version } from 'uuid';
 import * as z from 'zod';
 import { sha256 } from './bytes.ts';
 import { says } from './fields.ts';
@@ -15,6 +15,11 @@ export function recordId(what: string) {
 /** A UUID version 7 (RFC 9562 §5.7): it begins with `now` (UTC milliseconds), so ids sort by the time they were made. */
 export function timeOrderedId(now: number): string {
   return v7({ msecs: now });
+}
+
+/** When a version 7 UUID was made (UTC milliseconds); undefined for any other text. */
+export function timeOfId(id: string): number | undefined {
+  return validate(id) && version(id) === 7 ? Number.parseInt(id.replace('-', '').slice(0, 12), 16) : undefined;
 }
 
 /**

@@ -16,13 +16,21 @@ export class Refusal extends Error {
   }
 }
 
-/** Thrown where a key may not be used. `reason` is for the log; the caller learns nothing. */
+/** A key that exists, by its organization. */
+export interface KeyReference {
+  organizationId: string;
+  keyId: string;
+}
+
+/** Thrown where a key may not be used. `reason` and, where it exists, `key` are for its administrators; the caller learns nothing. */
 export class Unauthorized extends Error {
   override name = 'Unauthorized';
   readonly reason: UnauthorizedReason;
-  constructor(reason: UnauthorizedReason) {
+  readonly key: KeyReference | undefined;
+  constructor(reason: UnauthorizedReason, key?: KeyReference) {
     super(`unauthorized: ${reason}`);
     this.reason = reason;
+    this.key = key;
   }
 }
 
@@ -54,6 +62,16 @@ export class Invalid extends Error {
   constructor(errors: readonly FieldError[]) {
     super(errors.map(({ detail }) => detail).join('; '));
     this.errors = errors;
+  }
+}
+
+/** Thrown when the one-time token of a form has made a key already: a double click, or a page sent again. */
+export class FormAlreadyUsed extends Error {
+  override name = 'FormAlreadyUsed';
+  readonly keyId: string;
+  constructor(keyId: string) {
+    super(`the form has made key ${keyId} already`);
+    this.keyId = keyId;
   }
 }
 

@@ -1,5 +1,5 @@
-import type { PrincipalScope, RequestScope } from '../env.ts';
-import type { ApiContext, ServiceContext } from '../services/context.ts';
+import type { AdministratorScope, PrincipalScope, RequestScope } from '../env.ts';
+import type { AdminContext, ApiContext, ServiceContext, Source } from '../services/context.ts';
 
 const MAX_USER_AGENT_LENGTH = 100;
 
@@ -11,9 +11,19 @@ export function serviceContext(c: RequestScope): ServiceContext {
 
 /** What the verbs of the API need; only a route behind `guard` has the principal for it. */
 export function apiContext(c: PrincipalScope): ApiContext {
-  const source = {
+  return { ...serviceContext(c), principal: c.var.principal, source: sourceOf(c) };
+}
+
+/** What the verbs of an administrator need; only a page behind `signIn` has the administrator for it. */
+export function adminContext(c: AdministratorScope): AdminContext {
+  const { userId, organization } = c.var.administrator;
+  return { ...serviceContext(c), organizationId: organization.id, actorId: userId, source: sourceOf(c) };
+}
+
+/** Where the request came from. */
+export function sourceOf(c: RequestScope): Source {
+  return {
     address: c.req.header('CF-Connecting-IP') ?? null,
     userAgent: c.req.header('User-Agent')?.slice(0, MAX_USER_AGENT_LENGTH).toWellFormed() ?? null,
   };
-  return { ...serviceContext(c), principal: c.var.principal, source };
 }

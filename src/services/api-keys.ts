@@ -1,13 +1,39 @@
-import { auditUserAction } from '../db/audit.ts';
-import { callD1 } from '../db/client.ts';
-import { findRevocation, findTimeZone, insertKey, markRevoked } from '../db/key-statements.ts';
+import {
+  type ChangeExplanation,
+  changeKey,
+  explainChange,
+  explainNewKey,
+  explainRotation,
+  findRevocation,
+  findTimeZone,
+  findUnrevoked,
+  insertKey,
+  insertSuccessor,
+  markRevoked,
+  markSucceeded,
+  type NewKeyExplanation,
+  type RotationExplanation,
+  revokeSucceeded,
+} from '../db/key-statements.ts';
 import { formatScopes, generateKey, hashKey, keyHint } from '../domain/api-key.ts';
-import { fieldErrors } from '../domain/fields.ts';
-import { expiryInstant, type NewApiKey, newApiKey } from '../domain/new-api-key.ts';
+import { type FieldError, fieldErrors } from '../domain/fields.ts';
+import {
+  expiryInstant,
+  GRACE_MS,
+  type KeyChanges,
+  keyChanges,
+  MAX_LIVE_KEYS,
+  type NewApiKey,
+  newApiKey,
+  type Rotation,
+  rotation,
+} from '../domain/new-api-key.ts';
+import { formatPolicy, type RateLimitPolicy } from '../domain/rate-limit.ts';
 import { timeOrderedId } from '../domain/record-id.ts';
-import { Invalid, NotAdministrator } from '../domain/refusal.ts';
+import { FormAlreadyUsed, Invalid, NotAdministrator } from '../domain/refusal.ts';
+import { type AuditedChange, atD1, changeAudited } from './audited.ts';
 import type { AdminContext } from './context.ts';
-import { unavailable } from './unavailable.ts';
+import type { KeyDetails } from './key-details.ts';
 
 /** A key as it is shown once: `value` is kept nowhere. */
 export interface CreatedKey {
@@ -18,40 +44,139 @@ export interface CreatedKey {
   expiresAt: number | null;
 }
 
+const NAME_TAKEN: FieldError = {
+  pointer: '/name',
+  code: 'taken',
+  detail: 'name is in use by another key; choose one that says which workflow this key is for, or revoke the other key first',
+};
+
 /**
- * Creates a key in the administrator's organization, with its audit row.
- * @throws Invalid naming the fields, NotAdministrator, Refusal `unavailable`
+ * Creates a key in the administrator's organization, with its audit row. A `formToken` makes one key at most, however often it is sent.
+ * @throws Invalid naming the fields, FormAlreadyUsed, NotAdministrator, Refusal `unavailable`
  */
-export async function createApiKey(ctx: AdminContext, keyPrefix: string, input: NewApiKey): Promise<CreatedKey> {
+export async function createApiKey(ctx: AdminContext, keyPrefix: string, input: NewApiKey, formToken?: string): Promise<CreatedKey> {
   const parsed = newApiKey.safeParse(input);
   if (!parsed.success) throw new Invalid(fieldErrors(parsed.error));
   const { name, scopes, expires, limit } = parsed.data;
-  const actor = { organizationId: ctx.organizationId, actorId: ctx.actorId };
+  const actor = actorOf(ctx);
+  const { value, ...key } = await newKey(ctx, keyPrefix, expires);
+  const token = formToken ?? null;
 
-  const organization = await atD1(ctx, () => findTimeZone.bind(ctx.db, actor).first<{ timeZone: string }>());
-  if (!organization) throw new NotAdministrator();
-  const expiresAt = expires === undefined ? null : expiryInstant(expires, organization.timeZone);
-  if (expiresAt !== null && expiresAt <= ctx.now()) {
-    throw new Invalid([
-      { pointer: '/expires', code: 'out_of_range', detail: `expires was ${expires}, which has passed; choose a later date` },
-    ]);
-  }
-
-  const value = generateKey(keyPrefix);
-  const key = {
-    id: timeOrderedId(ctx.now()),
-    hint: keyHint(value),
-    hash: await hashKey(value),
+  const values = {
+    ...actor,
+    ...key,
     name,
     scopes: formatScopes(scopes),
-    expiresAt,
+    limitQuota: limit?.quota ?? null,
+    limitWindowMs: limit?.windowMs ?? null,
+    formToken: token,
   };
-  const limits = { limitQuota: limit?.quota ?? null, limitWindowMs: limit?.windowMs ?? null };
-  const changed = await changeAudited(ctx, 'api_key.created', key.id, (now) =>
-    insertKey.bind(ctx.db, { ...actor, ...key, ...limits, now }),
+  const [created] = await changeAudited(ctx, (now) => [
+    { statement: insertKey.bind(ctx.db, { ...values, now }), action: 'api_key.created', targetId: key.id, detail: name },
+  ]);
+  if (!created) await explain(ctx, { id: key.id, name, formToken: token });
+  return { id: key.id, value, hint: key.hint, expiresAt: key.expiresAt };
+}
+
+/** Throws the reason why a key was not inserted; returns if it was, and only the acknowledgement of it was lost. */
+async function explain(ctx: AdminContext, key: { id: string; name: string; formToken: string | null }): Promise<void> {
+  const found = await atD1(ctx, () => explainNewKey.bind(ctx.db, { ...actorOf(ctx), ...key }).first<NewKeyExplanation>());
+  if (!found?.administrator) throw new NotAdministrator();
+  if (found.own !== null) return;
+  if (found.madeByForm !== null) throw new FormAlreadyUsed(found.madeByForm);
+  if (found.named !== null) throw new Invalid([NAME_TAKEN]);
+  const detail = `the organization has ${MAX_LIVE_KEYS} live keys, as many as it may; revoke one that is not needed any more`;
+  throw new Invalid([{ pointer: '', code: 'too_many', detail }]);
+}
+
+/** What came of a rotation: the successor, or why there is none. */
+export type RotationResult =
+  | { outcome: 'rotated'; key: CreatedKey }
+  | { outcome: 'not_found' }
+  | { outcome: 'not_live' }
+  | { outcome: 'already_rotated'; successorId: string };
+
+/**
+ * Replaces a live key by a successor with the same name, scopes and limit, whose expiry is said anew. The old key goes on for the grace
+ * period, but never past its own expiry, or is revoked in the same transaction.
+ * @throws Invalid naming the fields, FormAlreadyUsed, NotAdministrator, Refusal `unavailable`
+ */
+export async function rotateApiKey(
+  ctx: AdminContext,
+  keyPrefix: string,
+  old: KeyDetails,
+  input: Rotation,
+  formToken: string,
+): Promise<RotationResult> {
+  const parsed = rotation.safeParse(input);
+  if (!parsed.success) throw new Invalid(fieldErrors(parsed.error));
+  const { expires, grace } = parsed.data;
+  const actor = actorOf(ctx);
+  const { value, ...key } = await newKey(ctx, keyPrefix, expires);
+
+  const [rotated] = await changeAudited(ctx, (now) => {
+    const endsAt = now + (grace === 'now' ? 0 : GRACE_MS[grace]);
+    const succeeded = markSucceeded.bind(ctx.db, { ...actor, keyId: old.id, id: key.id, now, endsAt, formToken });
+    const successor = insertSuccessor.bind(ctx.db, { ...actor, ...key, now, formToken });
+    return [
+      { statement: succeeded, action: 'api_key.rotated', targetId: old.id, detail: `replaced by ${key.hint}` },
+      { statement: successor, action: 'api_key.created', targetId: key.id, detail: `${old.name}, replaces ${old.hint}` },
+      ...(grace === 'now'
+        ? [{ statement: revokeSucceeded.bind(ctx.db, { ...actor, id: key.id, now }), action: 'api_key.revoked', targetId: old.id }]
+        : []),
+    ];
+  });
+  if (rotated) return { outcome: 'rotated', key: { id: key.id, value, hint: key.hint, expiresAt: key.expiresAt } };
+
+  const found = await atD1(ctx, () => explainRotation.bind(ctx.db, { ...actor, keyId: old.id, formToken }).first<RotationExplanation>());
+  if (!found?.administrator) throw new NotAdministrator();
+  // The batch was committed and only its acknowledgement was lost.
+  if (found.successorId === key.id) return { outcome: 'rotated', key: { id: key.id, value, hint: key.hint, expiresAt: key.expiresAt } };
+  if (found.madeByForm !== null) throw new FormAlreadyUsed(found.madeByForm);
+  if (found.successorId !== null) return { outcome: 'already_rotated', successorId: found.successorId };
+  return { outcome: found.exists === null ? 'not_found' : 'not_live' };
+}
+
+/** What came of changing a key. */
+export type ChangeResult = 'changed' | 'unchanged' | 'not_live' | 'overtaken';
+
+/**
+ * Renames a live key or gives it another limit of its own (none: the deployment's). `old` is the key as the administrator saw it: what
+ * somebody else has changed since is not overwritten.
+ * @throws Invalid naming the fields, NotAdministrator, Refusal `unavailable`
+ */
+export async function changeApiKey(ctx: AdminContext, old: KeyDetails, input: KeyChanges): Promise<ChangeResult> {
+  const parsed = keyChanges.safeParse(input);
+  if (!parsed.success) throw new Invalid(fieldErrors(parsed.error));
+  const { name, limit = null } = parsed.data;
+  const said = (policy: RateLimitPolicy | null) => (policy ? formatPolicy(policy) : 'default');
+  const details = [
+    ...(name === old.name ? [] : [`name ${JSON.stringify(old.name)} to ${JSON.stringify(name)}`]),
+    ...(said(limit) === said(old.limit) ? [] : [`limit ${said(old.limit)} to ${said(limit)}`]),
+  ];
+  if (details.length === 0) return 'unchanged';
+
+  const values = {
+    ...actorOf(ctx),
+    keyId: old.id,
+    name,
+    limitQuota: limit?.quota ?? null,
+    limitWindowMs: limit?.windowMs ?? null,
+    oldName: old.name,
+    oldLimitQuota: old.limit?.quota ?? null,
+    oldLimitWindowMs: old.limit?.windowMs ?? null,
+  };
+  const [changed] = await changeAudited(ctx, (now) => [
+    { statement: changeKey.bind(ctx.db, { ...values, now }), action: 'api_key.changed', targetId: old.id, detail: details.join(', ') },
+  ]);
+  if (changed) return 'changed';
+  const found = await atD1(ctx, () =>
+    explainChange.bind(ctx.db, { ...actorOf(ctx), keyId: old.id, name, now: ctx.now() }).first<ChangeExplanation>(),
   );
-  if (!changed) throw new NotAdministrator();
-  return { id: key.id, value, hint: key.hint, expiresAt };
+  if (!found?.administrator) throw new NotAdministrator();
+  if (found.live === null) return 'not_live';
+  if (found.named !== null && found.named !== old.id) throw new Invalid([NAME_TAKEN]);
+  return found.name === name ? 'changed' : 'overtaken';
 }
 
 /**
@@ -60,10 +185,8 @@ export async function createApiKey(ctx: AdminContext, keyPrefix: string, input: 
  * @throws NotAdministrator, Refusal `unavailable`
  */
 export async function revokeApiKey(ctx: AdminContext, keyId: string): Promise<'revoked' | 'already_revoked' | 'not_found'> {
-  const { organizationId, actorId } = ctx;
-  const changed = await changeAudited(ctx, 'api_key.revoked', keyId, (now) =>
-    markRevoked.bind(ctx.db, { organizationId, actorId, keyId, now }),
-  );
+  const { organizationId } = ctx;
+  const [changed] = await changeAudited(ctx, (now) => [revocation(ctx, keyId, now)]);
   if (changed) return 'revoked';
   const key = await atD1(ctx, () => findRevocation.bind(ctx.db, { organizationId, keyId }).first<{ revokedAt: number | null }>());
   if (!key) return 'not_found';
@@ -71,24 +194,39 @@ export async function revokeApiKey(ctx: AdminContext, keyId: string): Promise<'r
   return 'already_revoked';
 }
 
-/** Sends a change and its audit row as one transaction; whether it changed anything. */
-async function changeAudited(
-  ctx: AdminContext,
-  action: string,
-  targetId: string,
-  change: (now: number) => D1PreparedStatement,
-): Promise<boolean> {
-  const { organizationId, actorId, requestId, source } = ctx;
-  const results = await atD1(ctx, () => {
-    const now = ctx.now();
-    const audit = { organizationId, actorId, now, action, targetId, requestId, sourceAddress: source.address, userAgent: source.userAgent };
-    return ctx.db.batch([change(now), auditUserAction.bind(ctx.db, audit)]);
-  });
-  return results[0]?.meta.changes === 1;
+/**
+ * Revokes every key of the organization, those included that are made while it runs, and returns how many. Each is audited by itself. If
+ * it is cut off, what was revoked stays so, and doing it again revokes the rest.
+ * @throws NotAdministrator, Refusal `unavailable`
+ */
+export async function revokeAllApiKeys(ctx: AdminContext): Promise<number> {
+  const { organizationId } = ctx;
+  for (let revoked = 0; ; ) {
+    const { results } = await atD1(ctx, () => findUnrevoked.bind(ctx.db, { organizationId }).all<{ id: string }>());
+    if (results.length === 0) return revoked;
+    const changed = await changeAudited(ctx, (now) => results.map(({ id }) => revocation(ctx, id, now)));
+    const count = changed.filter(Boolean).length;
+    if (count === 0) throw new NotAdministrator();
+    revoked += count;
+  }
 }
 
-function atD1<T>(ctx: AdminContext, run: () => Promise<T>): Promise<T> {
-  return callD1(run, ctx.deadlineAt).catch((err: unknown) => {
-    throw unavailable(err);
-  });
+function revocation(ctx: AdminContext, keyId: string, now: number): AuditedChange {
+  return { statement: markRevoked.bind(ctx.db, { ...actorOf(ctx), keyId, now }), action: 'api_key.revoked', targetId: keyId };
+}
+
+const actorOf = ({ organizationId, actorId }: AdminContext) => ({ organizationId, actorId });
+
+/** A new value with what is stored of it, and its expiry reckoned in the organization's time zone. */
+async function newKey(ctx: AdminContext, keyPrefix: string, expires: string | undefined) {
+  const organization = await atD1(ctx, () => findTimeZone.bind(ctx.db, actorOf(ctx)).first<{ timeZone: string }>());
+  if (!organization) throw new NotAdministrator();
+  const expiresAt = expires === undefined ? null : expiryInstant(expires, organization.timeZone);
+  if (expiresAt !== null && expiresAt <= ctx.now()) {
+    throw new Invalid([
+      { pointer: '/expires', code: 'out_of_range', detail: `expires was ${expires}, which has passed; choose a later date` },
+    ]);
+  }
+  const value = generateKey(keyPrefix);
+  return { id: timeOrderedId(ctx.now()), value, hint: keyHint(value), hash: await hashKey(value), expiresAt };
 }

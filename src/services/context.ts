@@ -22,9 +22,13 @@ export interface ApiContext extends ServiceContext {
   source: Source;
 }
 
-/** What the verbs of an administrator are given. */
-export interface AdminContext extends ServiceContext {
+/** What the verbs are given that show an organization to its administrator. */
+export interface OrganizationContext extends ServiceContext {
   organizationId: string;
+}
+
+/** What the verbs are given by which an administrator changes something. */
+export interface AdminContext extends OrganizationContext {
   /** The administrator's user id. */
   actorId: string;
   source: Source;

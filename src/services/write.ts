@@ -123,7 +123,7 @@ export async function writeOnce<Row extends StoredRecord>(
 function whyRefused(found: Explanation<StoredRecord>, { scope, ticketId }: WriteRequest, now: number): Unauthorized | Refusal | undefined {
   const key = toFoundKey(found);
   const reason = whyUnauthorized(key, now, scope);
-  if (reason) return new Unauthorized(reason);
+  if (reason) return new Unauthorized(reason, key);
   if (!key.hasPsa) return psaNotIncluded();
   if (found.id !== null) return undefined;
   if (found.foundTicket === null)

@@ -79,12 +79,28 @@ describe('the directory', () => {
 describe('keys', () => {
   test('refuses two of one value, scopes that do not exist, and half a limit', async () => {
     await refuses(
-      `insert into api_keys select organization_id, 'copy', name, hash, hint, scopes, null, null, created_at, created_by, null, null, null from api_keys where id = '${keyId}'`,
+      `insert into api_keys select organization_id, 'copy', 'Copy', hash, hint, scopes, null, null, created_at, created_by, null, null, null, null, null from api_keys where id = '${keyId}'`,
       /UNIQUE constraint failed: api_keys.hash/,
     );
     await refuses(`update api_keys set scopes = 'tickets:read' where id = '${keyId}'`, /api_keys_scopes/);
     await refuses(`update api_keys set scopes = '' where id = '${keyId}'`, /api_keys_scopes/);
     await refuses(`update api_keys set limit_quota = 5 where id = '${keyId}'`, /api_keys_limit/);
+  });
+
+  test('refuses two current keys of one name, two keys of one form, and a second successor', async () => {
+    const columns = 'hint, scopes, null, null, created_at, created_by, null, null, null';
+    const copy = (id: string, rest: string) =>
+      `insert into api_keys select organization_id, '${id}', ${rest} from api_keys where id = '${keyId}'`;
+    const hash = (digit: string) => `'${digit.repeat(64)}'`;
+    await refuses(
+      copy('same-name', `name, ${hash('a')}, ${columns}, null, null`),
+      /UNIQUE constraint failed: api_keys.organization_id, api_keys.name/,
+    );
+    await run(copy('of-a-form', `'Other', ${hash('b')}, ${columns}, null, 'token'`));
+    await refuses(copy('same-form', `'Third', ${hash('c')}, ${columns}, null, 'token'`), /UNIQUE constraint failed: .*form_token/);
+    await run(`update api_keys set successor_id = 'next' where id = 'of-a-form'`);
+    await refuses(`update api_keys set successor_id = 'another' where id = 'of-a-form'`, /a key has one successor/);
+    await refuses(`update api_keys set successor_id = null where id = 'of-a-form'`, /a key has one successor/);
   });
 
   test('refuses to take a revocation back', async () => {

@@ -58,6 +58,7 @@ describe('a note', () => {
       idempotency_key: null,
       source_address: '192.0.2.9',
       user_agent: `n8n/${'x'.repeat(96)}`,
+      detail: null,
     });
   });
 });

@@ -1,3 +1,4 @@
+import { createExecutionContext, waitOnExecutionContext } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { createApp } from '../../src/app.ts';
 import type { Scope } from '../../src/domain/api-key.ts';
@@ -58,9 +59,14 @@ export function asAdmin(organizationId: string, now: () => number = Date.now): A
   return { db: env.DB, now, deadlineAt: Date.now() + 10_000, requestId: timeOrderedId(Date.now()), organizationId, actorId: 'ada', source };
 }
 
-/** A key of the organization, with both scopes unless others are asked for. */
+const keysMade = new Map<string, number>();
+
+/** A key of the organization, with both scopes unless others are asked for; the first is named `n8n: triage`, the next `n8n: triage 2`. */
 export function makeKey(organizationId: string, changes: Partial<NewApiKey> = {}, now: () => number = Date.now): Promise<CreatedKey> {
-  return createApiKey(asAdmin(organizationId, now), settings().keyPrefix, { name: 'n8n: triage', scopes: BOTH_SCOPES, ...changes });
+  const number = (keysMade.get(organizationId) ?? 0) + 1;
+  keysMade.set(organizationId, number);
+  const name = number === 1 ? 'n8n: triage' : `n8n: triage ${number}`;
+  return createApiKey(asAdmin(organizationId, now), settings().keyPrefix, { name, scopes: BOTH_SCOPES, ...changes });
 }
 
 /** Revokes a key as the administrator. */
@@ -72,6 +78,7 @@ export function revoke(organizationId: string, keyId: string): Promise<unknown> 
 export function makeApi(options: { now?: () => number; settings?: Partial<Settings>; bindings?: Partial<Env> } = {}) {
   const app = createApp(settings(options.settings), options.now);
   const bindings: Env = { ...env, ...options.bindings };
+  const contexts: ExecutionContext[] = [];
 
   // An app has an address of its own, so that no two tests share a limit.
   const address = `2001:db8:${randomHex()}:${randomHex()}::1`;
@@ -79,6 +86,8 @@ export function makeApi(options: { now?: () => number; settings?: Partial<Settin
   /** Sends a request. */
   async function send(path: string, init: RequestInit & { key?: string; headers?: Record<string, string> } = {}): Promise<Response> {
     const { key, headers, ...rest } = init;
+    const context = createExecutionContext();
+    contexts.push(context);
     return app.request(
       `https://api.example${path}`,
       {
@@ -86,6 +95,7 @@ export function makeApi(options: { now?: () => number; settings?: Partial<Settin
         headers: { 'CF-Connecting-IP': address, ...(key === undefined ? {} : { Authorization: `Bearer ${key}` }), ...headers },
       },
       bindings,
+      context,
     );
   }
 
@@ -98,6 +108,8 @@ export function makeApi(options: { now?: () => number; settings?: Partial<Settin
   return {
     send,
     post,
+    /** Waits for what the answers so far left to be done after them. */
+    settled: () => Promise.all(contexts.splice(0).map(waitOnExecutionContext)),
     postNote: (key: string, body: unknown = { message: 'Done' }, headers?: Record<string, string>, ticket = '1001') =>
       post(`/api/v1/tickets/${ticket}/notes`, key, body, headers),
     postTime: (key: string, body: unknown = TIME, headers?: Record<string, string>, ticket = '1001') =>
@@ -112,7 +124,7 @@ const randomHex = () => Math.floor(Math.random() * 0x10000).toString(16);
 
 /** The rows of a table that belong to the organization. */
 export async function rowsOf(
-  table: 'notes' | 'time_entries' | 'audit_log' | 'api_keys',
+  table: 'notes' | 'time_entries' | 'audit_log' | 'api_keys' | 'refused_uses',
   organizationId: string,
 ): Promise<Record<string, unknown>[]> {
   const { results } = await env.DB.prepare(`select * from ${table} where organization_id = ?`).bind(organizationId).all();

@@ -60,7 +60,7 @@ async function readKey(c: Context<ApiEnv>, hash: string, scope: Scope | undefine
   const reason = key ? whyUnauthorized(key, now(), scope) : 'unknown';
   if (!key || reason) {
     memory.keys.delete(hash);
-    throw new Unauthorized(reason ?? 'unknown');
+    throw new Unauthorized(reason ?? 'unknown', key);
   }
   if (key.hasPsa) memory.keys.set(hash, key, now() + REMEMBER_MS);
   else memory.keys.delete(hash);

@@ -16,7 +16,7 @@ export function requestContext(settings: Settings, now: () => number): Middlewar
     c.set('deadlineAt', Date.now() + REQUEST_DEADLINE_MS);
     c.set('requestId', timeOrderedId(now()));
     await next();
-    c.header('Cache-Control', 'no-store');
+    if (!c.res.headers.has('Cache-Control')) c.header('Cache-Control', 'no-store');
     c.header('X-Content-Type-Options', 'nosniff');
     c.header('X-Request-Id', c.var.requestId);
     // A 401 never tells of a limit, not even when the key was revoked after its limit had been asked.

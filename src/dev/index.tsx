@@ -1,0 +1,70 @@
+import { env } from 'cloudflare:workers';
+import { Hono } from 'hono';
+import { getCookie, setCookie } from 'hono/cookie';
+import { generateKeyPair, type JWTVerifyGetKey, SignJWT } from 'jose';
+import { createApp } from '../app.ts';
+import { parseSettings } from '../env.ts';
+import { SignInPage } from './sign-in-page.tsx';
+
+export { RateLimiter } from '../durable-objects/rate-limiter.ts';
+
+// What `npm start` serves instead of src/index.ts: the same app, and a page on which anyone may sign in as any local administrator. It
+// signs tokens with a key of its own, so that the app checks them just as it checks those of a real sign-in service.
+
+const ISSUER = 'http://local.invalid';
+const AUDIENCE = 'local-settings';
+const HEADER = 'Cf-Access-Jwt-Assertion';
+const COOKIE = 'local-sign-in';
+const SIGN_IN = '/dev/sign-in';
+const SIGN_OUT = '/dev/sign-out';
+
+/** Made on first use, for no random numbers are to be had while a Worker starts; gone when it stops. */
+let keyPair: ReturnType<typeof generateKeyPair> | undefined;
+const localKeys = () => {
+  keyPair ??= generateKeyPair('ES256');
+  return keyPair;
+};
+const keys: JWTVerifyGetKey = async () => (await localKeys()).publicKey;
+
+const settings = { ...parseSettings(env), signIn: { issuer: ISSUER, audience: AUDIENCE, header: HEADER, keys, signOutPath: SIGN_OUT } };
+const app = createApp(settings);
+
+interface LocalAdministrator {
+  email: string;
+  name: string;
+  organization: string;
+}
+
+export default new Hono<{ Bindings: Env }>()
+  .get(SIGN_IN, async (c) => {
+    const { results } = await c.env.DB.prepare(
+      `select users.email, users.name, organizations.name as organization from users
+       join organizations on organizations.id = users.organization_id
+       where users.is_admin = 1 and users.active = 1 order by organizations.name, users.name limit 100`,
+    ).all<LocalAdministrator>();
+    return c.html(<SignInPage administrators={results} action={SIGN_IN} />);
+  })
+  .post(SIGN_IN, async (c) => {
+    const { email } = await c.req.parseBody();
+    const { privateKey } = await localKeys();
+    const token = await new SignJWT({ email })
+      .setProtectedHeader({ alg: 'ES256' })
+      .setIssuer(ISSUER)
+      .setAudience(AUDIENCE)
+      .setIssuedAt()
+      .setExpirationTime('12h')
+      .sign(privateKey);
+    setCookie(c, COOKIE, token, { path: '/', httpOnly: true, sameSite: 'Strict' });
+    return c.redirect('/settings', 303);
+  })
+  .get(SIGN_OUT, (c) => {
+    setCookie(c, COOKIE, '', { path: '/', maxAge: 0 });
+    return c.redirect(SIGN_IN, 303);
+  })
+  .all('*', async (c) => {
+    const token = getCookie(c, COOKIE);
+    const headers = new Headers(c.req.raw.headers);
+    if (token !== undefined) headers.set(HEADER, token);
+    const response = await app.fetch(new Request(c.req.raw, { headers }), c.env, c.executionCtx);
+    return response.status === 401 && c.req.path.startsWith('/settings') ? c.redirect(SIGN_IN, 303) : response;
+  });

@@ -1,0 +1,34 @@
+interface Props {
+  administrators: readonly { email: string; name: string; organization: string }[];
+  action: string;
+}
+
+/** Lists the local administrators; choosing one is all the signing in there is. */
+export function SignInPage({ administrators, action }: Props) {
+  return (
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <title>Local sign-in</title>
+        <link rel="stylesheet" href="/settings.css" />
+        <link rel="icon" href="/settings.svg" type="image/svg+xml" />
+      </head>
+      <body>
+        <main>
+          <h1>Local sign-in</h1>
+          <p>This page exists on your machine only. Choose whom to be:</p>
+          {administrators.map(({ email, name, organization }) => (
+            <form method="post" action={action} class="actions">
+              <input type="hidden" name="email" value={email} />
+              <button type="submit">{name}</button>
+              <span>
+                {organization}, {email}
+              </span>
+            </form>
+          ))}
+        </main>
+      </body>
+    </html>
+  );
+}

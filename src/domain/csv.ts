@@ -1,0 +1,17 @@
+/** Makes Excel read the file as UTF-8. */
+export const BYTE_ORDER_MARK = '\uFEFF';
+
+/**
+ * One line of CSV (RFC 4180). A cell that a spreadsheet would take for a formula gets an apostrophe in front, so that a name such as
+ * `=HYPERLINK(…)` stays a name (OWASP, CSV injection).
+ */
+export function csvLine(cells: readonly (string | number | null)[]): string {
+  return `${cells.map(csvCell).join(',')}\r\n`;
+}
+
+function csvCell(cell: string | number | null): string {
+  if (cell === null) return '';
+  if (typeof cell === 'number') return String(cell);
+  const text = /^[\s\p{Cf}]*[=+\-@＝＋－＠]/u.test(cell) || /^[\t\r\n]/.test(cell) ? `'${cell}` : cell;
+  return `"${text.replaceAll('"', '""')}"`;
+}

@@ -1,0 +1,49 @@
+import type { UnauthorizedReason } from './api-key.ts';
+
+/** Why a use of an existing key came to nothing. The first four are answered 401 or 403; the last is a replay of another request. */
+export const REFUSED_USE_REASONS = [
+  'revoked',
+  'expired',
+  'scope_missing',
+  'organization_inactive',
+  'psa_not_included',
+  'idempotency_mismatch',
+] as const satisfies readonly (UnauthorizedReason | 'psa_not_included' | 'idempotency_mismatch')[];
+
+export type RefusedUseReason = (typeof REFUSED_USE_REASONS)[number];
+
+export function isRefusedUseReason(reason: string): reason is RefusedUseReason {
+  return REFUSED_USE_REASONS.some((one) => one === reason);
+}
+
+/** How long the source address of a refused use is remembered. */
+export const ADDRESS_RETENTION_MS = 30 * 24 * 3_600_000;
+
+const MINUTE_MS = 60_000;
+/** What one isolate remembers at most; beyond it the oldest is forgotten, which costs a write more or a count less. */
+const MAX_SUBJECTS = 1_000;
+
+/**
+ * Thins out what is to be recorded: at most one record per subject and minute, so that neither a broken workflow nor a prober can make
+ * the database write for each request. What came in between is added to the next record.
+ */
+export class RefusedUseMeter {
+  private readonly seen = new Map<string, { minute: number; unrecorded: number }>();
+
+  /** Counts one refused use at `now` (UTC milliseconds): how many are to be recorded now, 0 for none. */
+  count(subject: string, now: number): number {
+    const minute = Math.floor(now / MINUTE_MS);
+    const last = this.seen.get(subject);
+    if (last?.minute === minute) {
+      last.unrecorded += 1;
+      return 0;
+    }
+    this.seen.delete(subject);
+    if (this.seen.size >= MAX_SUBJECTS) {
+      const [oldest] = this.seen.keys();
+      if (oldest !== undefined) this.seen.delete(oldest);
+    }
+    this.seen.set(subject, { minute, unrecorded: 0 });
+    return 1 + (last?.unrecorded ?? 0);
+  }
+}

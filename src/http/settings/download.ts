@@ -1,0 +1,24 @@
+import { BYTE_ORDER_MARK, csvLine } from '../../domain/csv.ts';
+
+type Cells = readonly (string | number | null)[];
+
+/** A CSV file, made while it is read: one page of rows is in memory at a time. If one cannot be read the download breaks off, never short. */
+export function csvDownload(name: string, headings: readonly string[], pages: AsyncIterator<readonly Cells[]>): Response {
+  const encoder = new TextEncoder();
+  const body = new ReadableStream<Uint8Array>({
+    start: (controller) => controller.enqueue(encoder.encode(BYTE_ORDER_MARK + csvLine(headings))),
+    async pull(controller) {
+      const { done, value } = await pages.next();
+      if (done) controller.close();
+      else controller.enqueue(encoder.encode(value.map(csvLine).join('')));
+    },
+  });
+  return new Response(body, {
+    headers: { 'Content-Type': 'text/csv; charset=utf-8', 'Content-Disposition': `attachment; filename="${name}"` },
+  });
+}
+
+/** A moment as a spreadsheet understands it, in UTC. */
+export function utc(at: number | null): string | null {
+  return at === null ? null : new Date(at).toISOString();
+}

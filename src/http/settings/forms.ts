@@ -1,0 +1,112 @@
+import type { MiddlewareHandler } from 'hono';
+import { bodyLimit } from 'hono/body-limit';
+import { csrf } from 'hono/csrf';
+import { addDays, DAY_MS } from '../../domain/calendar.ts';
+import type { FieldError } from '../../domain/fields.ts';
+import type { RateLimitPolicy } from '../../domain/rate-limit.ts';
+import type { AppEnv } from '../../env.ts';
+import type { KeyDetails } from '../../services/key-details.ts';
+import { PageProblem } from './page-problem.ts';
+import type { FormValues, Messages } from './pages/key-form.tsx';
+
+/** Far more than any form here holds. */
+const MAX_FORM_BYTES = 16 * 1024;
+
+/** Every POST is a form of our own pages: the right media type, a sane size, sent from this very origin. */
+export const guardForms = () =>
+  [
+    requireForm(),
+    bodyLimit({
+      maxSize: MAX_FORM_BYTES,
+      onError: () => {
+        throw new PageProblem(413, 'Too much', 'The form holds more text than any of its fields takes.');
+      },
+    }),
+    csrf(),
+  ] as const;
+
+function requireForm(): MiddlewareHandler<AppEnv> {
+  return async function requireForm(c, next) {
+    const mediaType = c.req.header('Content-Type')?.split(';')[0]?.trim().toLowerCase();
+    if (c.req.method === 'POST' && mediaType !== 'application/x-www-form-urlencoded') {
+      throw new PageProblem(415, 'Not a form', 'Send the form of the page; no other kind of body is read here.');
+    }
+    await next();
+  };
+}
+
+/** The fields of a form that was sent. */
+export async function readForm(c: { req: { arrayBuffer(): Promise<ArrayBuffer> } }): Promise<URLSearchParams> {
+  return new URLSearchParams(new TextDecoder().decode(await c.req.arrayBuffer()));
+}
+
+/** The one-time token of a form. @throws PageProblem when it is not one that we made. */
+export function formToken(form: URLSearchParams): string {
+  const token = form.get('token') ?? '';
+  if (!/^[0-9a-f-]{36}$/.test(token))
+    throw new PageProblem(400, 'Incomplete form', 'The form lacks a part of it. Open the page again and send it from there.');
+  return token;
+}
+
+/** What was typed, to be shown again beside what is wrong with it. */
+export function typed(form: URLSearchParams): FormValues {
+  const text = (name: string) => form.get(name) ?? undefined;
+  return {
+    name: form.get('name') ?? '',
+    scopes: form.getAll('scope'),
+    expiration: text('expiration') || undefined,
+    date: text('date'),
+    limit: text('limit'),
+    grace: text('grace'),
+  };
+}
+
+/** What the rules refuse for sure, in place of a choice that makes no sense: so all that is wrong with a form is found at once. */
+const NO_DATE = '';
+
+/** The date until whose end a key is to work, from the choice on the form; none for no expiration. `today` is the organization's. */
+export function chosenExpiry({ expiration = '', date = '' }: FormValues, today: string): { expires?: string } {
+  if (expiration === 'date') return { expires: date };
+  // Without script the date can be filled in while something else is chosen: never guess which of the two was meant.
+  if (date !== '') return { expires: NO_DATE };
+  if (expiration === 'none') return {};
+  return { expires: /^(30|60|90|365)$/.test(expiration) ? addDays(today, Number(expiration)) : NO_DATE };
+}
+
+/** The choice that repeats a key's lifetime, counted from today. A key that never expired presets nothing: that has to be chosen anew. */
+export function sameLifetime({ createdAt, expiresAt }: KeyDetails, today: string): FormValues {
+  if (expiresAt === null) return {};
+  return { expiration: 'date', date: addDays(today, Math.max(1, Math.floor((expiresAt - createdAt) / DAY_MS))) };
+}
+
+/** A limit of the key's own, from a form: in the deployment's window, and lower than the deployment's quota. */
+export function chosenLimit({ limit = '' }: FormValues, { quota, windowMs }: RateLimitPolicy): { limit?: RateLimitPolicy } {
+  if (limit === '' || limit === String(quota)) return {};
+  return { limit: { quota: /^\d+$/.test(limit) && Number(limit) < quota ? Number(limit) : Number.NaN, windowMs } };
+}
+
+/** By field, or by field and rule. */
+const WORDS: Record<string, string> = {
+  'name too_short': 'Give the key a name that says which workflow it is for.',
+  'name too_long': 'Use at most 100 characters.',
+  'name taken': 'Another key has this name. Choose one that says which workflow this key is for, or revoke the other key first.',
+  scopes: 'Choose at least one.',
+  'expires out_of_range': 'This date has passed; choose a later one.',
+  expires: 'Choose an expiration. A date, written as 2027-03-31, goes with “On a date” only.',
+  limit: 'Enter a whole number, at least 1 and not higher than the limit of all keys, or leave it empty.',
+  grace: 'Choose how long the old key goes on working.',
+};
+
+const FIELDS: Record<string, keyof Messages> = { name: 'name', scopes: 'scopes', expires: 'expiration', limit: 'limit', grace: 'grace' };
+
+/** What is wrong with a form, in a person's words and beside the field: the first error of each. */
+export function messagesOf(errors: readonly FieldError[]): Messages {
+  const messages: Messages = {};
+  for (const { pointer, code, detail } of errors) {
+    const [, part = ''] = pointer.split('/');
+    messages[FIELDS[part] ?? 'form'] ??= WORDS[`${part} ${code}`] ?? WORDS[part] ?? sentence(detail);
+  }
+  return messages;
+}
+
+const sentence = (text: string) => `${text.charAt(0).toUpperCase()}${text.slice(1)}${text.endsWith('.') ? '' : '.'}`;

@@ -1,0 +1,191 @@
+import { SCOPE_IDS, SCOPES } from '../../../domain/api-key.ts';
+import type { RateLimitPolicy } from '../../../domain/rate-limit.ts';
+import { describedBy, FieldMessage, Notice, type Place } from './parts.tsx';
+
+/** What is wrong with a form, by field; `form` is about the whole. */
+export type Messages = Partial<Record<'name' | 'scopes' | 'expiration' | 'limit' | 'grace' | 'form', string>>;
+
+/** A form as it was typed, so that nothing is lost when something is wrong. */
+export interface FormValues {
+  name?: string | undefined;
+  scopes?: readonly string[];
+  expiration?: string | undefined;
+  date?: string | undefined;
+  limit?: string | undefined;
+  grace?: string | undefined;
+}
+
+interface FormProps {
+  place: Place;
+  token: string;
+  values: FormValues;
+  messages: Messages;
+  today: string;
+}
+
+/** The form for a new key. */
+export function NewKeyForm({ place, token, values, messages, today, defaultLimit }: FormProps & { defaultLimit: RateLimitPolicy }) {
+  return (
+    <form method="post" action={`${place.base}/keys`} class="form" data-once>
+      <input type="hidden" name="token" value={token} />
+      <Summary messages={messages} />
+      <NameField value={values.name} message={messages.name} />
+      <fieldset {...describedBy('scopes', messages.scopes)}>
+        <legend>What the key may do</legend>
+        {SCOPE_IDS.toReversed().map((scope) => (
+          <label class="choice">
+            <input type="checkbox" name="scope" value={scope} checked={values.scopes?.includes(scope) ?? false} /> {SCOPES[scope]}
+          </label>
+        ))}
+        <FieldMessage id="scopes" message={messages.scopes} />
+      </fieldset>
+      <ExpirationField values={values} message={messages.expiration} today={today} choices={['none', ...DAYS]} />
+      <LimitField value={values.limit} message={messages.limit} defaultLimit={defaultLimit} />
+      <div class="actions">
+        <button type="submit">Create key</button>
+        <a href={`${place.base}/keys`}>Cancel</a>
+      </div>
+    </form>
+  );
+}
+
+/** The form that asks how to rotate a key. */
+export function RotateForm({ place, token, values, messages, today, keyId }: FormProps & { keyId: string }) {
+  const graces = [
+    ['1h', 'For 1 hour'],
+    ['24h', 'For 24 hours'],
+    ['7d', 'For 7 days'],
+    ['now', 'Not at all: revoke it now'],
+  ] as const;
+  return (
+    <form method="post" action={`${place.base}/keys/${keyId}/rotate`} class="form" data-once>
+      <input type="hidden" name="token" value={token} />
+      <Summary messages={messages} />
+      <ExpirationField values={values} message={messages.expiration} today={today} choices={[...DAYS, 'none']} />
+      <fieldset {...describedBy('grace', messages.grace)}>
+        <legend>How long the old key goes on working</legend>
+        {graces.map(([grace, label]) => (
+          <label class="choice">
+            <input type="radio" name="grace" value={grace} checked={values.grace === grace} required /> {label}
+          </label>
+        ))}
+        <FieldMessage id="grace" message={messages.grace} />
+      </fieldset>
+      <div class="actions">
+        <button type="submit">Rotate</button>
+        <a href={`${place.base}/keys/${keyId}`}>Cancel</a>
+      </div>
+    </form>
+  );
+}
+
+/** The form that changes name and limit of a key. */
+export function ChangeForm({
+  place,
+  values,
+  messages,
+  keyId,
+  defaultLimit,
+}: Omit<FormProps, 'token' | 'today'> & { keyId: string; defaultLimit: RateLimitPolicy }) {
+  return (
+    <form method="post" action={`${place.base}/keys/${keyId}/change`} class="form">
+      <Summary messages={messages} />
+      <NameField value={values.name} message={messages.name} />
+      <LimitField value={values.limit} message={messages.limit} defaultLimit={defaultLimit} />
+      <div class="actions">
+        <button type="submit">Save</button>
+        <a href={`${place.base}/keys/${keyId}`}>Cancel</a>
+      </div>
+    </form>
+  );
+}
+
+function Summary({ messages: { form, ...fields } }: { messages: Messages }) {
+  if (form) return <Notice tone="warning">{form}</Notice>;
+  return Object.keys(fields).length > 0 ? <Notice tone="warning">Nothing was saved yet: see what is marked below.</Notice> : null;
+}
+
+function NameField({ value, message }: { value: string | undefined; message: string | undefined }) {
+  return (
+    <div class="field">
+      <label for="name">Name</label>
+      <input
+        id="name"
+        name="name"
+        type="text"
+        value={value}
+        maxlength={100}
+        required
+        autocomplete="off"
+        placeholder="n8n prod: alert triage"
+        {...describedBy('name', message, true)}
+      />
+      <p class="help" id="name-help">
+        One key per workflow. The name stands in the audit log with everything the key writes.
+      </p>
+      <FieldMessage id="name" message={message} />
+    </div>
+  );
+}
+
+const DAYS = ['30', '60', '90', '365', 'date'];
+const EXPIRATIONS: Record<string, string> = {
+  none: 'No expiration',
+  '30': '30 days',
+  '60': '60 days',
+  '90': '90 days',
+  '365': '1 year',
+  date: 'On a date',
+};
+
+interface ExpirationProps {
+  values: FormValues;
+  message: string | undefined;
+  today: string;
+  choices: readonly string[];
+}
+
+function ExpirationField({ values: { expiration, date }, message, today, choices }: ExpirationProps) {
+  return (
+    <div class="field">
+      <label for="expiration">Expiration</label>
+      <div class="row">
+        <select id="expiration" name="expiration" required {...describedBy('expiration', message, true)}>
+          {expiration === undefined && <option value="">Choose…</option>}
+          {choices.map((choice) => (
+            <option value={choice} selected={choice === expiration}>
+              {EXPIRATIONS[choice]}
+            </option>
+          ))}
+        </select>
+        <label class="inline" data-date>
+          Date <input type="date" name="date" value={date} min={today} />
+        </label>
+      </div>
+      <p class="help" id="expiration-help">
+        The key works until the end of its last day. The date counts only with “On a date”.
+      </p>
+      <FieldMessage id="expiration" message={message} />
+    </div>
+  );
+}
+
+interface LimitProps {
+  value: string | undefined;
+  message: string | undefined;
+  defaultLimit: RateLimitPolicy;
+}
+
+function LimitField({ value, message, defaultLimit: { quota, windowMs } }: LimitProps) {
+  const seconds = windowMs / 1000;
+  return (
+    <div class="field">
+      <label for="limit">Requests in {seconds} seconds (optional)</label>
+      <input id="limit" name="limit" type="number" min={1} max={quota} step={1} value={value} {...describedBy('limit', message, true)} />
+      <p class="help" id="limit-help">
+        At most so many; {quota} when left empty.
+      </p>
+      <FieldMessage id="limit" message={message} />
+    </div>
+  );
+}

@@ -1,0 +1,103 @@
+import { isLive } from '../../../domain/api-key.ts';
+import { formatPolicy, type RateLimitPolicy } from '../../../domain/rate-limit.ts';
+import type { AuditRow } from '../../../services/audit-log.ts';
+import type { KeyDetails } from '../../../services/key-details.ts';
+import type { RefusedUseRow } from '../../../services/refused-uses.ts';
+import { AuditTable } from './audit-log.tsx';
+import { Creator, LastWrite } from './key-list.tsx';
+import { Expiry, Hint, LinkButton, Notice, OtherKey, type Place, State, scopeLabels, Time } from './parts.tsx';
+import { RefusedUsesTable } from './refused-uses.tsx';
+
+/** What a page may say after something was done, by the word in its address. */
+export const DONE: Readonly<Record<string, string>> = {
+  revoked: 'The key is revoked. Every request with it is refused from now on.',
+  already_revoked: 'The key was revoked already.',
+  all_revoked: 'All keys are revoked. Every request with one of them is refused from now on.',
+  changed: 'Saved. The change counts from the next request on.',
+  unchanged: 'Nothing was changed.',
+};
+
+interface Props {
+  place: Place;
+  subject: KeyDetails;
+  defaultLimit: RateLimitPolicy;
+  entries: readonly AuditRow[];
+  refused: readonly RefusedUseRow[];
+  done: string | undefined;
+}
+
+/** One key, and all that is known of it. */
+export function KeyPage({ place, subject: key, defaultLimit, entries, refused, done }: Props) {
+  const address = `${place.base}/keys/${key.id}`;
+  return (
+    <>
+      {done && <Notice>{done}</Notice>}
+      <dl class="facts">
+        <dt>Hint</dt>
+        <dd>
+          <Hint hint={key.hint} />
+        </dd>
+        <dt>State</dt>
+        <dd>
+          <State state={key.state} />
+          {key.revokedAt !== null && (
+            <>
+              {' '}
+              on <Time at={key.revokedAt} place={place} /> by <bdi>{key.revokedBy}</bdi>
+            </>
+          )}
+        </dd>
+        <dt>Scopes</dt>
+        <dd>{scopeLabels(key.scopes)}</dd>
+        <dt>Expires</dt>
+        <dd>
+          <Expiry of={key} place={place} />
+        </dd>
+        <dt>Limit</dt>
+        <dd>{key.limit ? formatPolicy(key.limit) : `${formatPolicy(defaultLimit)}, as for every key`}</dd>
+        <dt>Created</dt>
+        <dd>
+          <Time at={key.createdAt} place={place} /> <Creator of={key} />
+        </dd>
+        <dt>Last write</dt>
+        <dd>
+          <LastWrite of={key} place={place} />
+        </dd>
+        {key.predecessor && (
+          <>
+            <dt>Replaces</dt>
+            <dd>
+              <OtherKey link={key.predecessor} place={place} />
+            </dd>
+          </>
+        )}
+        {key.successor && (
+          <>
+            <dt>Replaced by</dt>
+            <dd>
+              <OtherKey link={key.successor} place={place} />
+            </dd>
+          </>
+        )}
+      </dl>
+      {isLive(key.state) && (
+        <div class="actions">
+          {!key.successor && <LinkButton to={`${address}/rotate`}>Rotate</LinkButton>}
+          <LinkButton to={`${address}/change`} kind="quiet">
+            Change name or limit
+          </LinkButton>
+          <LinkButton to={`${address}/revoke`} kind="danger">
+            {key.successor ? 'End now' : 'Revoke'}
+          </LinkButton>
+        </div>
+      )}
+      <h2>Latest audit entries</h2>
+      {entries.length === 0 ? <p>None.</p> : <AuditTable caption="Latest audit entries of this key" rows={entries} place={place} />}
+      <p>
+        <a href={`${place.base}/audit?key=${key.id}`}>All entries of this key</a>
+      </p>
+      <h2>Refused uses</h2>
+      <RefusedUsesTable uses={refused} place={place} ofOneKey />
+    </>
+  );
+}

@@ -1,0 +1,82 @@
+import type { PropsWithChildren } from 'hono/jsx';
+import type { Administrator } from '../../../env.ts';
+
+interface Props {
+  title: string;
+  /** Undefined where nobody is signed in, or to nothing. */
+  administrator?: Administrator | undefined;
+  /** The page's own address, for the navigation to mark it. */
+  path?: string;
+  signOutPath?: string | undefined;
+}
+
+const PAGES = [
+  ['keys', 'API keys'],
+  ['audit', 'Audit log'],
+  ['refused', 'Refused uses'],
+  ['which-key', 'Which key is this?'],
+] as const;
+
+/** The frame of every page. */
+export function Layout({ children, title, administrator, path = '', signOutPath }: PropsWithChildren<Props>) {
+  const zone = administrator?.organization.timeZone.replaceAll('_', ' ');
+  return (
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="color-scheme" content="light dark" />
+        <title>{administrator ? `${title} · ${administrator.organization.name}` : title}</title>
+        <link rel="stylesheet" href="/settings.css" />
+        <link rel="icon" href="/settings.svg" type="image/svg+xml" />
+        <script src="/settings.js" defer></script>
+      </head>
+      <body>
+        <a class="skip" href="#main">
+          Skip to the content
+        </a>
+        {administrator && <Header administrator={administrator} path={path} signOutPath={signOutPath} />}
+        <main id="main">
+          <h1>{title}</h1>
+          {children}
+        </main>
+        {administrator && <footer>Times are in {zone === 'UTC' ? 'UTC.' : `${zone}; point at one to see it in UTC.`}</footer>}
+      </body>
+    </html>
+  );
+}
+
+function Header({ administrator, path, signOutPath }: { administrator: Administrator; path: string; signOutPath: string | undefined }) {
+  const { organization, organizations, userName } = administrator;
+  const base = `/settings/${organization.id}`;
+  const others = organizations.filter(({ id }) => id !== organization.id);
+  return (
+    <header>
+      <div class="who">
+        <strong>
+          <bdi>{organization.name}</bdi>
+        </strong>
+        {others.length > 0 && (
+          <nav aria-label="Other organizations">
+            {others.map(({ id, name }) => (
+              <a href={`/settings/${id}/keys`}>
+                <bdi>{name}</bdi>
+              </a>
+            ))}
+          </nav>
+        )}
+        <span class="user">
+          <bdi>{userName}</bdi>
+          {signOutPath && <a href={signOutPath}>Sign out</a>}
+        </span>
+      </div>
+      <nav aria-label="Settings">
+        {PAGES.map(([page, label]) => (
+          <a href={`${base}/${page}`} aria-current={path === `${base}/${page}` ? 'page' : undefined}>
+            {label}
+          </a>
+        ))}
+      </nav>
+    </header>
+  );
+}

@@ -1,0 +1,124 @@
+import type { Scope } from '../../../domain/api-key.ts';
+import type { CreatedKey } from '../../../services/api-keys.ts';
+import type { KeyDetails } from '../../../services/key-details.ts';
+import { Expiry, Hint, LinkButton, Notice, type Place } from './parts.tsx';
+
+interface Props {
+  place: Place;
+  created: CreatedKey;
+  name: string;
+  scopes: readonly Scope[];
+  /** The address of this deployment, such as https://api.example. */
+  origin: string;
+  /** The key that this one replaces. */
+  replaced?: KeyDetails | undefined;
+}
+
+/** A key in full, for the one time that it is shown. */
+export function NewKeyPage({ place, created, name, scopes, origin, replaced }: Props) {
+  const { value, id } = created;
+  return (
+    <>
+      <Notice>Copy the key now. It can’t be shown again: only its fingerprint is kept. If it gets lost, rotate it.</Notice>
+      <section class="secret" aria-labelledby="key-heading">
+        <h2 id="key-heading">
+          <bdi>{name}</bdi>
+        </h2>
+        <code id="key" class="value">
+          {value}
+        </code>
+        <div class="actions">
+          <button type="button" data-copy="key" hidden>
+            Copy
+          </button>
+          <button type="button" class="quiet" data-test="key" hidden>
+            Test this key
+          </button>
+          <output aria-live="polite" id="result"></output>
+        </div>
+        <p class="minor">
+          Expires: <Expiry of={created} place={place} />
+        </p>
+      </section>
+      {replaced && <Replaced old={replaced} place={place} />}
+      <h2>Try it</h2>
+      <p>Check that the key is right:</p>
+      <Command>{`curl ${origin}/api/v1/ping -H 'Authorization: Bearer ${value}'`}</Command>
+      {scopes.includes('tickets:note:write') && (
+        <>
+          <p>Add an internal note (put a ticket’s id in place of TICKET):</p>
+          <Command>{post(origin, value, 'notes', '{"message": "Disk cleaned up, 40 GB free"}')}</Command>
+        </>
+      )}
+      {scopes.includes('tickets:time:write') && (
+        <>
+          <p>Log 15 minutes:</p>
+          <Command>{post(origin, value, 'time-entries', '{"minutes": 15, "description": "Disk cleaned up", "billable": true}')}</Command>
+        </>
+      )}
+      <p class="minor">Make the Idempotency-Key from your workflow’s name and the event’s id: sent twice, it never writes twice.</p>
+      <h2>Where it goes</h2>
+      <dl class="places">
+        <dt>n8n</dt>
+        <dd>HTTP Request node, Authentication “Generic Credential Type”, “Bearer Auth”: the key only.</dd>
+        <dt>Make</dt>
+        <dd>HTTP module, header Authorization with the value “Bearer”, a space, and the key.</dd>
+        <dt>Zapier</dt>
+        <dd>Webhooks by Zapier, Custom Request, header Authorization with the value “Bearer”, a space, and the key.</dd>
+        <dt>Power Automate</dt>
+        <dd>HTTP action, header Authorization with the value “Bearer”, a space, and the key; switch on “Secure inputs”.</dd>
+      </dl>
+      <p>
+        <a href={`${place.base}/keys/${id}`}>Done: go to the key’s page</a>
+      </p>
+    </>
+  );
+}
+
+function Replaced({ old, place }: { old: KeyDetails; place: Place }) {
+  return (
+    <p>
+      It replaces <Hint hint={old.hint} />,{' '}
+      {old.state === 'revoked' ? (
+        'which is revoked.'
+      ) : (
+        <>
+          which works until <Expiry of={old} place={place} />.
+        </>
+      )}
+    </p>
+  );
+}
+
+function Command({ children }: { children: string }) {
+  return (
+    // A long line scrolls; with the focus on it, the arrow keys do.
+    <pre tabindex={0}>
+      <code>{children}</code>
+    </pre>
+  );
+}
+
+function post(origin: string, value: string, what: string, body: string): string {
+  const headers = [`Authorization: Bearer ${value}`, 'Content-Type: application/json', `Idempotency-Key: my-workflow:${what}-1`];
+  return `curl ${origin}/api/v1/tickets/TICKET/${what} ${headers.map((header) => `-H '${header}'`).join(' ')} -d '${body}'`;
+}
+
+/** What a form that has made a key already answers: the value is gone, but here is what can be done. */
+export function AlreadyMadePage({ place, made }: { place: Place; made: KeyDetails }) {
+  return (
+    <>
+      <Notice tone="warning">
+        This form has made the key <bdi>{made.name}</bdi> (<Hint hint={made.hint} />) already, so no second one was made. Its value was
+        shown once and can’t be shown again. If nobody copied it, rotate the key; if it isn’t needed, revoke it.
+      </Notice>
+      <div class="actions">
+        <LinkButton to={`${place.base}/keys/${made.id}/rotate`}>Rotate</LinkButton>
+        <LinkButton to={`${place.base}/keys/${made.id}/revoke`} kind="danger">
+          Revoke
+        </LinkButton>
+        <a href={`${place.base}/keys/${made.id}`}>Look at the key</a>
+      </div>
+    </>
+  );
+}

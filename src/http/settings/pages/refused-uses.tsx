@@ -1,0 +1,60 @@
+import type { RefusedUseRow } from '../../../services/refused-uses.ts';
+import { Hint, type Place, Table, Time } from './parts.tsx';
+
+const REASONS: Record<RefusedUseRow['reason'], string> = {
+  revoked: 'The key is revoked',
+  expired: 'The key has expired',
+  scope_missing: 'The key lacks the scope for what was asked',
+  organization_inactive: 'The organization is not active',
+  psa_not_included: 'The plan does not include PSA',
+  idempotency_mismatch: 'An Idempotency-Key was used again for something else; nothing new was written',
+};
+
+interface Props {
+  uses: readonly RefusedUseRow[];
+  place: Place;
+  ofOneKey?: boolean;
+}
+
+/** Why keys were refused, which the caller is not told. */
+export function RefusedUsesTable({ uses, place, ofOneKey = false }: Props) {
+  if (uses.length === 0) return <p>None.</p>;
+  return (
+    <Table caption="Refused uses" headings={[...(ofOneKey ? [] : ['Key']), 'Reason', 'How often', 'First', 'Last', 'From']}>
+      {uses.map((use) => (
+        <tr>
+          {!ofOneKey && (
+            <th scope="row">
+              <a href={`${place.base}/keys/${use.keyId}`}>
+                <bdi>{use.keyName}</bdi>
+              </a>
+              <Hint hint={use.keyHint} />
+            </th>
+          )}
+          <td data-label="Reason">{REASONS[use.reason]}</td>
+          <td data-label="How often">at least {use.count}</td>
+          <td data-label="First">
+            <Time at={use.firstAt} place={place} />
+          </td>
+          <td data-label="Last">
+            <Time at={use.lastAt} place={place} />
+          </td>
+          <td data-label="From">{use.sourceAddress ?? <span class="minor">not kept</span>}</td>
+        </tr>
+      ))}
+    </Table>
+  );
+}
+
+/** The refused uses of all keys. */
+export function RefusedUsesPage({ uses, place }: { uses: readonly RefusedUseRow[]; place: Place }) {
+  return (
+    <>
+      <p>
+        Whoever sends a bad key gets the same answer, whatever is wrong. Here stands why a key of yours was refused. Counts are the least
+        that it was; addresses are forgotten after 30 days.
+      </p>
+      <RefusedUsesTable uses={uses} place={place} />
+    </>
+  );
+}

@@ -1,0 +1,14 @@
+import { dateIn } from '../../domain/calendar.ts';
+import type { AdministratorScope } from '../../env.ts';
+import type { Place } from './pages/parts.tsx';
+
+/** Where the page stands. */
+export function placeOf(c: AdministratorScope): Place {
+  const { id, timeZone } = c.var.administrator.organization;
+  return { base: `/settings/${id}`, timeZone, now: c.var.now() };
+}
+
+/** Today's date where the organization is. */
+export function todayOf(c: AdministratorScope): string {
+  return dateIn(c.var.administrator.organization.timeZone, c.var.now());
+}

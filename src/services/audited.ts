@@ -1,0 +1,43 @@
+import { auditUserChange } from '../db/audit.ts';
+import { callD1 } from '../db/client.ts';
+import type { AdminContext, ServiceContext } from './context.ts';
+import { unavailable } from './unavailable.ts';
+
+/** One thing an administrator does: the statement that does it, and what the audit log says of it. */
+export interface AuditedChange {
+  statement: D1PreparedStatement;
+  action: string;
+  targetId: string;
+  /** What was changed, in words, where the action alone does not say it. */
+  detail?: string;
+}
+
+/**
+ * Sends changes, each with its audit row right behind it, as one transaction. A change may build on the one before it having happened
+ * (`changes() = 1`). Returns for each whether it changed something.
+ * @throws Refusal `unavailable`
+ */
+export async function changeAudited(ctx: AdminContext, changes: (now: number) => AuditedChange[]): Promise<boolean[]> {
+  const { organizationId, actorId, requestId, source } = ctx;
+  const results = await atD1(ctx, () => {
+    const now = ctx.now();
+    const origin = { organizationId, actorId, now, requestId, sourceAddress: source.address, userAgent: source.userAgent };
+    return ctx.db.batch(
+      changes(now).flatMap(({ statement, action, targetId, detail = null }) => [
+        statement,
+        auditUserChange.bind(ctx.db, { ...origin, action, targetId, detail }),
+      ]),
+    );
+  });
+  return results.filter((_, index) => index % 2 === 0).map(({ meta }) => meta.changes === 1);
+}
+
+/**
+ * Calls D1 for an administrator's page.
+ * @throws Refusal `unavailable`
+ */
+export function atD1<T>({ deadlineAt }: Pick<ServiceContext, 'deadlineAt'>, run: () => Promise<T>): Promise<T> {
+  return callD1(run, deadlineAt).catch((err: unknown) => {
+    throw unavailable(err);
+  });
+}

@@ -1,0 +1,48 @@
+import { findRefusedUses, findRefusedUsesOfKey, forgetAddresses, type RefusedUseRow, recordRefusedUse } from '../db/refused-uses.ts';
+import type { KeyReference } from '../domain/refusal.ts';
+import { ADDRESS_RETENTION_MS, type RefusedUseReason } from '../domain/refused-use.ts';
+import { atD1 } from './audited.ts';
+import type { OrganizationContext, ServiceContext } from './context.ts';
+
+export type { RefusedUseRow } from '../db/refused-uses.ts';
+
+/** Uses on the organization's page. */
+const PAGE_SIZE = 100;
+
+/** What is to be added to the record of a key's refused uses. */
+export interface RefusedUse extends KeyReference {
+  reason: RefusedUseReason;
+  count: number;
+  sourceAddress: string | null;
+}
+
+/**
+ * Records that a key was used in vain, for its administrators.
+ * @throws Refusal `unavailable`
+ */
+export async function recordRefusal(
+  ctx: ServiceContext,
+  { organizationId, keyId, reason, count, sourceAddress }: RefusedUse,
+): Promise<void> {
+  const values = { organizationId, keyId, reason, count, sourceAddress, now: ctx.now() };
+  await atD1(ctx, () => recordRefusedUse.bind(ctx.db, values).run());
+}
+
+/**
+ * The refused uses of one key, or the latest of the organization.
+ * @throws Refusal `unavailable`
+ */
+export async function listRefusedUses(ctx: OrganizationContext, keyId?: string): Promise<RefusedUseRow[]> {
+  const { db, organizationId } = ctx;
+  const statement =
+    keyId === undefined
+      ? findRefusedUses.bind(db, { organizationId, limit: PAGE_SIZE })
+      : findRefusedUsesOfKey.bind(db, { organizationId, keyId });
+  const { results } = await atD1(ctx, () => statement.all<RefusedUseRow>());
+  return results;
+}
+
+/** Forgets the source addresses of refused uses that are older than they are kept. Run once a day. */
+export async function forgetOldAddresses(db: D1Database, now: number): Promise<void> {
+  await forgetAddresses.bind(db, { before: now - ADDRESS_RETENTION_MS }).run();
+}

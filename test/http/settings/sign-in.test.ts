@@ -1,0 +1,163 @@
+import { describe, expect, test } from 'vitest';
+import { makeSignIn, type TokenChanges } from '../../support/sign-in.ts';
+import { importRecords, makeApi, makeKey, makeOrganization, rowsOf } from '../../support/world.ts';
+
+const signIn = await makeSignIn();
+const api = makeApi({ settings: { signIn: signIn.settings } });
+
+/** An organization whose administrator has an address of its own. */
+async function makeAdministered(): Promise<{ organization: string; email: string }> {
+  const organization = await makeOrganization();
+  const email = `ada@${organization}.example`;
+  await importRecords({ type: 'user', organization, id: 'ada', email, name: 'Ada', admin: true });
+  return { organization, email };
+}
+
+const open = (path: string, token?: string, header = 'Cf-Access-Jwt-Assertion') =>
+  api.send(path, { headers: token === undefined ? {} : { [header]: token } });
+
+describe('signing in', () => {
+  test('a good token opens the administrator’s organization, and /settings leads there', async () => {
+    const { organization, email } = await makeAdministered();
+    const token = await signIn.token(email.toUpperCase());
+    const entry = await open('/settings', token);
+    expect(entry.status).toBe(303);
+    expect(entry.headers.get('Location')).toBe(`/settings/${organization}/keys`);
+    const page = await open(`/settings/${organization}/keys`, token);
+    expect(page.status).toBe(200);
+    expect(await page.text()).toContain('Northwind');
+  });
+
+  test.each<[string, TokenChanges]>([
+    ['for another audience', { audience: 'payroll' }],
+    ['of another issuer', { issuer: 'https://elsewhere.example' }],
+    ['signed with another key', { forged: true }],
+    ['that has expired', { expiresIn: -60 }],
+    ['of an address that is not verified', { claims: { email_verified: false } }],
+    ['without an address', { claims: { email: undefined } }],
+  ])('a token %s is refused', async (_, changes) => {
+    const { organization, email } = await makeAdministered();
+    const response = await open(`/settings/${organization}/keys`, await signIn.token(email, changes));
+    expect(response.status).toBe(401);
+    expect(await response.text()).not.toContain('Northwind');
+  });
+
+  test('a token with algorithm none, a garbled one and none at all are refused', async () => {
+    const { organization, email } = await makeAdministered();
+    const [, payload] = (await signIn.token(email)).split('.');
+    const none = `${btoa('{"alg":"none"}').replaceAll('=', '')}.${payload}.`;
+    for (const token of [none, 'garbled', '', undefined]) {
+      expect((await open(`/settings/${organization}/keys`, token)).status).toBe(401);
+    }
+  });
+
+  test('somebody unknown, inactive or without the right is plainly refused', async () => {
+    const { organization } = await makeAdministered();
+    for (const [id, changes] of Object.entries({ tia: { technician: true }, gone: { admin: true, active: false } })) {
+      await importRecords({ type: 'user', organization, id, email: `${id}@${organization}.example`, name: id, ...changes });
+    }
+    for (const user of ['tia', 'gone', 'nobody']) {
+      const token = await signIn.token(`${user}@${organization}.example`);
+      for (const path of ['/settings', `/settings/${organization}/keys`]) expect((await open(path, token)).status).toBe(403);
+    }
+  });
+
+  test('whoever is deactivated loses access on the very next request', async () => {
+    const { organization, email } = await makeAdministered();
+    const token = await signIn.token(email);
+    expect((await open(`/settings/${organization}/keys`, token)).status).toBe(200);
+    await importRecords({ type: 'user', organization, id: 'ada', email, name: 'Ada', admin: true, active: false });
+    expect((await open(`/settings/${organization}/keys`, token)).status).toBe(403);
+  });
+
+  test('without configuration it answers 503 and says what to set, and the API goes on', async () => {
+    const closed = makeApi({ settings: { signIn: undefined } });
+    const { organization, email } = await makeAdministered();
+    const response = await closed.send(`/settings/${organization}/keys`, {
+      headers: { 'Cf-Access-Jwt-Assertion': await signIn.token(email) },
+    });
+    expect(response.status).toBe(503);
+    expect(await response.text()).toContain('ADMIN_ISSUER');
+    const key = await makeKey(organization);
+    expect((await closed.send('/api/v1/ping', { key: key.value })).status).toBe(200);
+  });
+
+  test('when the issuer’s keys cannot be had it answers 503, never lets in', async () => {
+    const keys = () => Promise.reject(new TypeError('fetch failed'));
+    const offline = makeApi({ settings: { signIn: { ...signIn.settings, keys } } });
+    const { organization, email } = await makeAdministered();
+    const response = await offline.send(`/settings/${organization}/keys`, {
+      headers: { 'Cf-Access-Jwt-Assertion': await signIn.token(email) },
+    });
+    expect(response.status).toBe(503);
+  });
+
+  test('a token may come behind Bearer in a header of the deployment’s choice', async () => {
+    const { organization, email } = await makeAdministered();
+    const oidc = makeApi({ settings: { signIn: { ...signIn.settings, header: 'Authorization' } } });
+    const headers = { Authorization: `Bearer ${await signIn.token(email)}` };
+    expect((await oidc.send(`/settings/${organization}/keys`, { headers })).status).toBe(200);
+  });
+});
+
+describe('organizations', () => {
+  test('whoever administers several switches by the address, and each page shows one of them', async () => {
+    const [one, two] = [await makeAdministered(), await makeAdministered()];
+    await importRecords({ type: 'user', organization: two.organization, id: 'both', email: one.email, name: 'Ada', admin: true });
+    const token = await signIn.token(one.email);
+    await makeKey(one.organization, { name: 'Only in one' });
+    await makeKey(two.organization, { name: 'Only in two' });
+    const pages = await Promise.all(
+      [one, two].map(async ({ organization }) => (await open(`/settings/${organization}/keys`, token)).text()),
+    );
+    expect(pages[0]).toContain('Only in one');
+    expect(pages[0]).not.toContain('Only in two');
+    expect(pages[0]).toContain(`href="/settings/${two.organization}/keys"`);
+    expect(pages[1]).toContain('Only in two');
+    expect(pages[1]).not.toContain('Only in one');
+  });
+
+  test('every route with ids of another organization is 404 and changes nothing', async () => {
+    const [mine, theirs] = [await makeAdministered(), await makeAdministered()];
+    const token = await signIn.token(mine.email);
+    const key = await makeKey(theirs.organization, { name: 'Theirs' });
+    const before = [await rowsOf('api_keys', theirs.organization), await rowsOf('audit_log', theirs.organization)];
+    const headers = {
+      'Cf-Access-Jwt-Assertion': token,
+      Origin: 'https://api.example',
+      'Content-Type': 'application/x-www-form-urlencoded',
+    };
+    const body = new URLSearchParams({
+      token: crypto.randomUUID(),
+      name: 'x',
+      scope: 'tickets:note:write',
+      expiration: 'none',
+      grace: 'now',
+    }).toString();
+    const pages = ['/keys', '/keys.csv', '/keys/new', '/audit', '/audit.csv', '/refused', '/which-key', '/revoke-all', ''];
+    const ofKey = ['', '/change', '/rotate', '/revoke'].map((page) => `/keys/${key.id}${page}`);
+    for (const path of [...pages, ...ofKey]) {
+      const response = await open(`/settings/${theirs.organization}${path}`, token);
+      expect([path, response.status]).toEqual([path, 404]);
+    }
+    for (const path of ofKey) {
+      const response = await open(`/settings/${mine.organization}${path}`, token);
+      expect([path, response.status]).toEqual([path, 404]);
+      expect(await response.text()).not.toContain('Theirs');
+    }
+    const forms = ['/keys', '/revoke-all', '/which-key', ...ofKey.slice(1)];
+    for (const base of [theirs.organization, mine.organization]) {
+      for (const path of base === mine.organization ? ofKey.slice(1) : forms) {
+        const response = await api.send(`/settings/${base}${path}`, { method: 'POST', headers, body });
+        expect([path, response.status]).toEqual([path, 404]);
+      }
+    }
+    const which = { method: 'POST', headers, body: new URLSearchParams({ pasted: key.value }).toString() };
+    expect(await (await api.send(`/settings/${mine.organization}/which-key`, which)).text()).toContain('Your organization has no such key');
+    for (const path of [`/audit?key=${key.id}`, `/audit?q=${key.id}`]) {
+      expect(await (await open(`/settings/${mine.organization}${path}`, token)).text()).toContain('No entry matches');
+    }
+    expect([await rowsOf('api_keys', theirs.organization), await rowsOf('audit_log', theirs.organization)]).toEqual(before);
+    expect(await rowsOf('api_keys', mine.organization)).toEqual([]);
+  });
+});

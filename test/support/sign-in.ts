@@ -1,0 +1,34 @@
+import { createLocalJWKSet, exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
+import type { SignIn } from '../../src/env.ts';
+
+const ISSUER = 'https://sign-in.example';
+const AUDIENCE = 'settings';
+
+/** Changes to a token that would otherwise be good. */
+export interface TokenChanges {
+  claims?: JWTPayload;
+  issuer?: string;
+  audience?: string;
+  /** Seconds from now. */
+  expiresIn?: number;
+  /** Another key than the one that is published. */
+  forged?: boolean;
+}
+
+/** A sign-in service with a key of its own: its settings, and the tokens it signs. */
+export async function makeSignIn() {
+  const own = await generateKeyPair('RS256');
+  const other = await generateKeyPair('RS256');
+  const keys = createLocalJWKSet({ keys: [{ ...(await exportJWK(own.publicKey)), alg: 'RS256', kid: 'own' }] });
+  const settings: SignIn = { issuer: ISSUER, audience: AUDIENCE, header: 'Cf-Access-Jwt-Assertion', keys, signOutPath: '/sign-out' };
+
+  async function token(email: string, { claims, issuer, audience, expiresIn = 60, forged = false }: TokenChanges = {}): Promise<string> {
+    return new SignJWT({ email, ...claims })
+      .setProtectedHeader({ alg: 'RS256', kid: 'own' })
+      .setIssuer(issuer ?? ISSUER)
+      .setAudience(audience ?? AUDIENCE)
+      .setExpirationTime(Math.floor(Date.now() / 1000) + expiresIn)
+      .sign(forged ? other.privateKey : own.privateKey);
+  }
+  return { settings, token };
+}
