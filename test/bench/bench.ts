@@ -1,6 +1,7 @@
 // npm run bench: measures the production bundle against its floor and its peers, all in one workerd on loopback, and prints Markdown
-// tables; the figures go to test-results/bench.json too. `-- --quick` is for working on the benchmark itself.
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+// tables; they go to test-results/bench.md too, and every figure to bench.json. `-- --quick` is for working on the benchmark itself.
+import { rmSync } from 'node:fs';
+import { mkdir, mkdtemp, writeFile } from 'node:fs/promises';
 import { availableParallelism, cpus, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -15,7 +16,7 @@ import { startWorkers } from './workers.ts';
 
 process.env['WRANGLER_SEND_METRICS'] = 'false';
 
-const OUTPUT = 'test-results/bench.json';
+const OUTPUT = 'test-results/bench';
 /** However it goes, the run ends. */
 const TIME_LIMIT_MS = 15 * 60_000;
 const CONNECTIONS = [1, 16];
@@ -28,6 +29,10 @@ const plan = options.quick
   : { rounds: 7, sliceMs: 1_000, entries: 1_000_000, samples: 4_000 };
 const keyPrefix = config.vars['KEY_PREFIX'] ?? '';
 
+// However it ends, nothing is left behind; Miniflare stops workerd by itself.
+const directory = await mkdtemp(join(tmpdir(), 'twb-bench-'));
+process.once('exit', () => rmSync(directory, { recursive: true, force: true }));
+process.once('SIGINT', () => process.exit(130));
 setTimeout(() => {
   console.error(`not finished after ${TIME_LIMIT_MS / 60_000} minutes`);
   process.exit(1);
@@ -35,38 +40,35 @@ setTimeout(() => {
 
 const startedAt = new Date();
 const loadBefore = loadavg()[0] ?? 0;
-const directory = await mkdtemp(join(tmpdir(), 'twb-bench-'));
+const workers = await startWorkers(directory);
 try {
-  const workers = await startWorkers(directory);
-  try {
-    const [small, large] = [await workers.database('small'), await workers.database('large')];
-    await prepare(small);
-    await prepare(large);
-    await grow(large, { keys: 8_800, entries: plan.entries });
-    const { meta } = await large.prepare('select 1').run();
-    const scenarios = await makeScenarios(workers, keyPrefix, workers.withBetterAuth);
-    console.error(`ready after ${seconds()} s`);
+  const [small, large] = [await workers.database('small'), await workers.database('large')];
+  await prepare(small);
+  await prepare(large);
+  await grow(large, { keys: 8_800, entries: plan.entries });
+  const { meta } = await large.prepare('select 1').run();
+  const scenarios = await makeScenarios(workers, keyPrefix, workers.withBetterAuth);
+  console.error(`ready after ${seconds()} s`);
 
-    const series = await runRounds(workers, scenarios, { ...plan, connections: CONNECTIONS });
-    const timings = await timeUnauthorized(workers, keyPrefix, plan.samples);
-    const verdicts = judge(series, LOADED);
+  const series = await runRounds(workers, scenarios, { ...plan, connections: CONNECTIONS });
+  const timings = await timeUnauthorized(workers, keyPrefix, plan.samples);
+  const verdicts = judge(series, LOADED);
 
-    const machine = `${availableParallelism()} cores of ${cpus()[0]?.model.trim()}, Node ${process.version}`;
-    const about = `${startedAt.toISOString().slice(0, 10)}, ${machine}, load ${loadBefore.toFixed(1)} before the start; ${plan.rounds} interleaved rounds of ${plan.sliceMs} ms, medians (min–max); large database: ${plan.entries.toLocaleString('en')} time entries, 10,000 keys, ${Math.round(meta.size_after / 1e6)} MB; ${seconds()} s in all`;
-    const tables = [...CONNECTIONS.toReversed().map((count) => seriesTable(series, count)), targetTable(verdicts), timingTable(timings)];
-    console.log([about, ...tables].join('\n\n'));
+  const machine = `${availableParallelism()} cores of ${cpus()[0]?.model.trim()}, Node ${process.version}`;
+  const about = `${startedAt.toISOString().slice(0, 10)}, ${machine}, load ${loadBefore.toFixed(1)} before the start; ${plan.rounds} interleaved rounds of ${plan.sliceMs} ms, medians (min–max); large database: ${plan.entries.toLocaleString('en')} time entries, 10,000 keys, ${Math.round(meta.size_after / 1e6)} MB; ${seconds()} s in all`;
+  const tables = [...CONNECTIONS.toReversed().map((count) => seriesTable(series, count)), targetTable(verdicts), timingTable(timings)];
+  const report = [about, ...tables].join('\n\n');
+  console.log(report);
 
-    await mkdir('test-results', { recursive: true });
-    await writeFile(
-      OUTPUT,
-      `${JSON.stringify({ startedAt, machine, loadBefore, ...plan, largeBytes: meta.size_after, series, verdicts, timings }, null, 2)}\n`,
-    );
-    console.error(`\nwritten to ${OUTPUT}`);
-  } finally {
-    await workers.dispose();
-  }
+  await mkdir('test-results', { recursive: true });
+  await writeFile(`${OUTPUT}.md`, `${report}\n`);
+  await writeFile(
+    `${OUTPUT}.json`,
+    `${JSON.stringify({ startedAt, machine, loadBefore, ...plan, largeBytes: meta.size_after, series, verdicts, timings }, null, 2)}\n`,
+  );
+  console.error(`\nwritten to ${OUTPUT}.md and .json`);
 } finally {
-  await rm(directory, { recursive: true });
+  await workers.dispose();
 }
 
 function seconds(): number {

@@ -3,6 +3,8 @@ import type { Scenario } from './scenarios.ts';
 import type { Workers } from './workers.ts';
 
 const WARM_UP = { ms: 2_000, requests: 150 };
+/** Of a slice in the round that is not counted. */
+const SETTLING_MS = 250;
 
 /** The slices of one scenario at one number of connections: one of each round, in order. */
 export interface Series {
@@ -30,7 +32,7 @@ export async function runRounds(
   for (let round = 0; round <= rounds; round++) {
     for (const count of connections) {
       for (const scenario of shuffled(scenarios)) {
-        const slice = await runSlice(workers, scenario, count, sliceMs);
+        const slice = await runSlice(workers, scenario, count, round === 0 ? SETTLING_MS : sliceMs);
         if (round > 0) series.find(({ name, connections }) => name === scenario.name && connections === count)?.slices.push(slice);
       }
     }

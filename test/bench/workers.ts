@@ -67,6 +67,8 @@ export async function startWorkers(directory: string): Promise<Workers & { withB
         bindings: { ...config.vars, IP_LIMIT: ipLimit, KEY_LIMIT: UNLIMITED },
         d1Databases: { DB: database },
         ...(script.includes('RateLimiter') ? { durableObjects: { RATE_LIMITER: { className: 'RateLimiter', useSQLite: true } } } : {}),
+        // The limiters store nothing; on a disk, the file of each new one would cost several fsync before the first answer.
+        unsafeEphemeralDurableObjects: true,
         unsafeDirectSockets: [{ host: '127.0.0.1', port: 0 }],
       })),
     }),

@@ -2,7 +2,6 @@
 declare module 'better-auth' {
   interface Key {
     name: string;
-    metadata: Record<string, string> | null;
   }
   interface Options {
     baseURL: string;
