@@ -1,7 +1,6 @@
 import type { Series } from './rounds.ts';
-import { FLOOR } from './scenarios.ts';
 import { type Spread, spread } from './statistics.ts';
-import { ratio, type Verdict } from './targets.ts';
+import { FLOOR, ratio, type Verdict } from './targets.ts';
 import type { CauseTiming } from './unauthorized-timing.ts';
 
 const MEASURES = { perSecond: 'requests/s', cpu: 'CPU per request', p50: 'p50' } as const;

@@ -2,7 +2,8 @@ import { generateKey } from '../../src/domain/api-key.ts';
 import { type RequestOptions, renderRequest } from './connection.ts';
 import { load, type Requests } from './load.ts';
 import { type BenchKey, makeKeys, ORGANIZATION, TICKET } from './seed.ts';
-import type { WorkerName, Workers } from './workers.ts';
+import { FLOOR } from './targets.ts';
+import { KEY_PREFIX, type WorkerName, type Workers } from './workers.ts';
 
 /** More than an isolate remembers (env.ts: 1,000): used in turn, each has been forgotten again by the time it comes back. */
 const COLD_KEYS = 1_200;
@@ -48,10 +49,10 @@ const pick = <T>(values: readonly T[], number: number): T => {
   return value;
 };
 
-/** What is measured. `withBetterAuth`: its packages could be installed. */
-export async function makeScenarios(workers: Workers, prefix: string, withBetterAuth: boolean): Promise<Scenario[]> {
+/** What is measured: without better-auth where its packages could not be installed. */
+export async function makeScenarios(workers: Workers): Promise<Scenario[]> {
   const small = await workers.database('small');
-  const keys = await makeKeys(small, prefix, WARM_KEYS);
+  const keys = await makeKeys(small, WARM_KEYS);
   const write = (ring: readonly BenchKey[]) => (number: number) => postTimeEntry(number, pick(ring, number).value, crypto.randomUUID());
   const ping = (ring: readonly BenchKey[]) => (number: number) =>
     from(number, { path: '/api/v1/ping', headers: authorization(pick(ring, number).value) });
@@ -84,7 +85,7 @@ export async function makeScenarios(workers: Workers, prefix: string, withBetter
         }),
     },
     { name: 'time entry, key remembered', worker: 'api', ...warm(keys) },
-    { name: 'time entry, key not remembered', worker: 'api', ...cold(await makeKeys(small, prefix, COLD_KEYS)) },
+    { name: 'time entry, key not remembered', worker: 'api', ...cold(await makeKeys(small, COLD_KEYS)) },
     {
       name: 'replay',
       worker: 'api',
@@ -97,7 +98,12 @@ export async function makeScenarios(workers: Workers, prefix: string, withBetter
         await load(origin, 1, send, 200, { ms: UNBOUNDED_MS, requests: 2 * ADDRESSES });
       },
     },
-    { name: '401, unknown key', worker: 'api', status: 401, requests: (number) => postTimeEntry(number, generateKey(prefix), 'unknown') },
+    {
+      name: '401, unknown key',
+      worker: 'api',
+      status: 401,
+      requests: (number) => postTimeEntry(number, generateKey(KEY_PREFIX), 'unknown'),
+    },
     {
       name: '429 by address, limiter asked',
       worker: 'api-limited',
@@ -121,8 +127,8 @@ export async function makeScenarios(workers: Workers, prefix: string, withBetter
         await load(origin, 1, () => unasked(0), 429, { ms: UNBOUNDED_MS, requests: ADDRESSES });
       },
     },
-    { name: 'time entry, key remembered, 1M entries', worker: 'api-large', ...warm(await makeKeys(large, prefix, WARM_KEYS)) },
-    { name: 'time entry, key not remembered, 1M entries', worker: 'api-large', ...cold(await makeKeys(large, prefix, COLD_KEYS)) },
+    { name: 'time entry, key remembered, 1M entries', worker: 'api-large', ...warm(await makeKeys(large, WARM_KEYS)) },
+    { name: 'time entry, key not remembered, 1M entries', worker: 'api-large', ...cold(await makeKeys(large, COLD_KEYS)) },
   ];
 
   const others: Scenario[] = [
@@ -131,7 +137,7 @@ export async function makeScenarios(workers: Workers, prefix: string, withBetter
     { name: FLOOR, worker: 'floor', ...warm(keys) },
     { name: 'naive chain', worker: 'naive', ...warm(keys) },
   ];
-  if (!withBetterAuth) return [...others, ...api];
+  if (!workers.withBetterAuth) return [...others, ...api];
 
   const setup = new URL(`/setup?organization=${ORGANIZATION}&key=${pick(keys, 0).id}`, await workers.origin('better-auth'));
   const response = await fetch(setup);
@@ -148,6 +154,3 @@ export async function makeScenarios(workers: Workers, prefix: string, withBetter
   ];
   return [...others, ...betterAuth, ...api];
 }
-
-/** The name of what everything is compared with. */
-export const FLOOR = 'floor chain';

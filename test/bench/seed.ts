@@ -4,6 +4,7 @@ import { unstable_splitSqlQuery } from 'wrangler';
 import { formatScopes, generateKey, hashKey, keyHint, SCOPE_IDS } from '../../src/domain/api-key.ts';
 import { timeOrderedId } from '../../src/domain/record-id.ts';
 import { importDirectory } from '../../src/services/import-directory.ts';
+import { KEY_PREFIX } from './workers.ts';
 
 const MIGRATIONS = 'migrations';
 const DEMO_DIRECTORY = 'src/dev/demo-directory.ndjson';
@@ -36,8 +37,8 @@ export type Standing = 'live' | 'revoked' | 'expired' | 'wrong_scope';
 /**
  * Makes keys, all in one statement: one by one, as an administrator makes them, thousands would take minutes through Miniflare's proxy.
  */
-export async function makeKeys(db: D1Database, prefix: string, count: number, standing: Standing = 'live'): Promise<BenchKey[]> {
-  const keys = Array.from({ length: count }, () => ({ id: timeOrderedId(Date.now()), value: generateKey(prefix) }));
+export async function makeKeys(db: D1Database, count: number, standing: Standing = 'live'): Promise<BenchKey[]> {
+  const keys = Array.from({ length: count }, () => ({ id: timeOrderedId(Date.now()), value: generateKey(KEY_PREFIX) }));
   const rows = await Promise.all(keys.map(async ({ id, value }) => ({ id, hash: await hashKey(value), hint: keyHint(value) })));
   const scopes = formatScopes(standing === 'wrong_scope' ? ['tickets:note:write'] : SCOPE_IDS);
   await db

@@ -1,6 +1,8 @@
 import type { Series } from './rounds.ts';
-import { FLOOR } from './scenarios.ts';
 import { type Spread, spread } from './statistics.ts';
+
+/** The name of what everything is compared with. */
+export const FLOOR = 'floor chain';
 
 type Measure = 'perSecond' | 'cpu' | 'p50';
 

@@ -4,7 +4,7 @@ import { shuffled } from './rounds.ts';
 import { postTimeEntry } from './scenarios.ts';
 import { makeKeys } from './seed.ts';
 import { cliffsDelta, median } from './statistics.ts';
-import type { Workers } from './workers.ts';
+import { KEY_PREFIX, type Workers } from './workers.ts';
 
 const KEYS_PER_CAUSE = 64;
 const WARM_UP_ROUNDS = 300;
@@ -22,11 +22,11 @@ export interface CauseTiming {
  * How long the 401 takes for each cause, one request at a time, the causes in a new random order in each round. The second series of
  * unknown keys is the yardstick: what differs no more than it does cannot be told apart.
  */
-export async function timeUnauthorized(workers: Workers, prefix: string, samples: number): Promise<CauseTiming[]> {
+export async function timeUnauthorized(workers: Workers, samples: number): Promise<CauseTiming[]> {
   const db = await workers.database('small');
-  const unknown = () => generateKey(prefix);
+  const unknown = () => generateKey(KEY_PREFIX);
   const oneOf = async (standing: 'revoked' | 'expired' | 'wrong_scope') => {
-    const keys = await makeKeys(db, prefix, KEYS_PER_CAUSE, standing);
+    const keys = await makeKeys(db, KEYS_PER_CAUSE, standing);
     return (round: number) => keys[round % keys.length]?.value ?? '';
   };
   const causes = [

@@ -12,6 +12,8 @@ const config = unstable_readConfig({ config: 'wrangler.toml' });
 /** The versions that were current when the benchmark was written; the first's peer ranges fit only with the second's exact version. */
 const BETTER_AUTH = ['better-auth@1.7.5', '@better-auth/api-key@1.7.5'];
 
+/** Of the keys that are made here. */
+export const KEY_PREFIX = 'bench';
 /** No limit bites where none is measured. */
 const UNLIMITED = '10000/1s';
 
@@ -27,6 +29,7 @@ interface WorkerPlan {
 export type WorkerName = 'ok' | 'hono' | 'floor' | 'naive' | 'better-auth' | 'api' | 'api-limited' | 'api-large';
 
 export interface Workers {
+  withBetterAuth: boolean;
   origin: (name: WorkerName) => Promise<URL>;
   database: (name: Database) => Promise<D1Database>;
   dispose: () => Promise<void>;
@@ -36,7 +39,7 @@ export interface Workers {
  * Bundles the production worker as a deployment does, and its contenders alike, and starts all of them in one workerd with real D1 and
  * Durable Objects, each on a direct socket of its own: nothing of Miniflare stands between the load and the workers.
  */
-export async function startWorkers(directory: string): Promise<Workers & { withBetterAuth: boolean }> {
+export async function startWorkers(directory: string): Promise<Workers> {
   const api = await bundleProduction(join(directory, 'api'));
   const [ok, hono, floor, naive] = await Promise.all(['ok', 'hono', 'floor', 'naive'].map((name) => bundleContender(name)));
   const betterAuth = await bundleBetterAuth(join(directory, 'better-auth'));
@@ -64,7 +67,7 @@ export async function startWorkers(directory: string): Promise<Workers & { withB
         compatibilityDate: config.compatibility_date ?? '',
         // What better-auth needs of node:async_hooks; the others do not notice.
         compatibilityFlags: name === 'better-auth' ? ['nodejs_compat'] : config.compatibility_flags,
-        bindings: { ...config.vars, IP_LIMIT: ipLimit, KEY_LIMIT: UNLIMITED },
+        bindings: { ...config.vars, KEY_PREFIX, IP_LIMIT: ipLimit, KEY_LIMIT: UNLIMITED },
         d1Databases: { DB: database },
         ...(script.includes('RateLimiter') ? { durableObjects: { RATE_LIMITER: { className: 'RateLimiter', useSQLite: true } } } : {}),
         // The limiters store nothing; on a disk, the file of each new one would cost several fsync before the first answer.
