@@ -10,7 +10,7 @@ const COLD_KEYS = 1_200;
 const WARM_KEYS = 8;
 const ADDRESSES = 16;
 /** So many addresses are refused once each, by their own limiter objects. */
-export const REFUSED_ADDRESSES = 1_500;
+const REFUSED_ADDRESSES = 1_500;
 const UNBOUNDED_MS = 60_000;
 
 /** What is sent to which worker, and what comes back. */

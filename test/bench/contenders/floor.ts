@@ -7,7 +7,7 @@ const LIMIT = { quota: 10_000, windowMs: 1_000 };
 const FIND_KEY = `select api_keys.organization_id, api_keys.id, api_keys.name, expires_at, revoked_at, scopes, has_psa
   from api_keys join organizations on organizations.id = organization_id where hash = ?1`;
 
-export interface PlainKey {
+interface PlainKey {
   organization_id: string;
   id: string;
   name: string;
