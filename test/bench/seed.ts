@@ -9,7 +9,6 @@ import { KEY_PREFIX } from './workers.ts';
 const MIGRATIONS = 'migrations';
 const DEMO_DIRECTORY = 'src/dev/demo-directory.ndjson';
 /** Rows that one statement inserts: well under the 30 s that D1 allows it. */
-// D1 binds every number as a float: what is to be an integer in SQL is cast.
 const ROWS_PER_STATEMENT = 100_000;
 
 /** The organization of the demo directory that everything here is written to. */
@@ -54,6 +53,7 @@ export async function makeKeys(db: D1Database, count: number, standing: Standing
 
 /** Adds keys that nobody uses, and time entries of theirs, each with its audit row: all in one organization, the worst case. */
 export async function grow(db: D1Database, { keys, entries }: { keys: number; entries: number }): Promise<void> {
+  // D1 binds every number as a float: what is to come out as an integer is cast.
   const upTo = 'with recursive n(i) as (select 1 union all select i + 1 from n where i < ?2)';
   await db
     .prepare(

@@ -9,7 +9,7 @@ import { unstable_readConfig } from 'wrangler';
 const run = promisify(execFile);
 const config = unstable_readConfig({ config: 'wrangler.toml' });
 
-/** The versions that were current when the benchmark was written; the first's peer ranges fit only with the second's exact version. */
+/** The newest release of the plugin (November 2026), and the release of better-auth that it was made with. */
 const BETTER_AUTH = ['better-auth@1.7.5', '@better-auth/api-key@1.7.5'];
 
 /** Of the keys that are made here. */
