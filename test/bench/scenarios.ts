@@ -139,17 +139,26 @@ export async function makeScenarios(workers: Workers): Promise<Scenario[]> {
   ];
   if (!workers.withBetterAuth) return [...others, ...api];
 
-  const setup = new URL(`/setup?organization=${ORGANIZATION}&key=${pick(keys, 0).id}`, await workers.origin('better-auth'));
+  const setup = new URL(
+    `/setup?organization=${ORGANIZATION}&key=${pick(keys, 0).id}&count=${WARM_KEYS}`,
+    await workers.origin('better-auth'),
+  );
   const response = await fetch(setup);
-  const key = await response.text();
-  if (!response.ok) throw new Error(`better-auth could not be set up: ${key}`);
+  const text = await response.text();
+  if (!response.ok) throw new Error(`better-auth could not be set up: ${text}`);
+  const theirs = text.split('\n');
   const betterAuth: Scenario[] = [
-    { name: 'better-auth, same write', worker: 'better-auth', status: 201, requests: (number) => postTimeEntry(number, key, 'unused') },
+    {
+      name: 'better-auth, same write',
+      worker: 'better-auth',
+      status: 201,
+      requests: (number) => postTimeEntry(number, pick(theirs, number), 'unused'),
+    },
     {
       name: 'better-auth, verify only',
       worker: 'better-auth',
       status: 200,
-      requests: (number) => from(number, { path: '/verify', headers: authorization(key) }),
+      requests: (number) => from(number, { path: '/verify', headers: authorization(pick(theirs, number)) }),
     },
   ];
   return [...others, ...betterAuth, ...api];

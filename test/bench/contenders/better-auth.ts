@@ -4,7 +4,8 @@ import { betterAuth } from 'better-auth';
 import { getMigrations } from 'better-auth/db/migration';
 import { plainInput, plainInserts } from './plain-write.ts';
 
-const LIMIT = { maxRequests: 1_000_000_000, timeWindow: 1_000 };
+/** Nowhere near, and no new window during a run: of several requests that open one, the plugin may refuse some. */
+const LIMIT = { maxRequests: 1_000_000_000, timeWindow: 24 * 60 * 60 * 1000 };
 
 const auth = betterAuth({
   baseURL: 'http://bench.example',
@@ -17,12 +18,13 @@ const auth = betterAuth({
 
 /**
  * better-auth's API-key plugin on its own D1 dialect, with its per-key limit on, and the floor's write behind it. There is no limit by
- * address. `GET /setup?organization&key` makes its tables and a key, and answers the key's value; `GET /verify` authenticates only.
+ * address. `GET /setup?organization&key&count` makes its tables and keys, and answers their values, one in a line; `GET /verify` authenticates only.
  */
 export default {
   async fetch(request) {
     const { pathname, searchParams } = new URL(request.url);
-    if (pathname === '/setup') return new Response(await setup(`${searchParams.get('organization')}:${searchParams.get('key')}`));
+    if (pathname === '/setup')
+      return new Response(await setup(`${searchParams.get('organization')}:${searchParams.get('key')}`, Number(searchParams.get('count'))));
 
     const value = request.headers.get('Authorization')?.slice('Bearer '.length) ?? '';
     const { valid, key } = await auth.api.verifyApiKey({ body: { key: value } });
@@ -39,9 +41,11 @@ export default {
   },
 } satisfies ExportedHandler<Env>;
 
-async function setup(name: string): Promise<string> {
+async function setup(name: string, count: number): Promise<string> {
   await (await getMigrations(auth.options)).runMigrations();
   const { user } = await auth.api.signUpEmail({ body: { email: 'ada@northwind.example', password: crypto.randomUUID(), name: 'Ada' } });
   const limits = { rateLimitEnabled: true, rateLimitMax: LIMIT.maxRequests, rateLimitTimeWindow: LIMIT.timeWindow };
-  return (await auth.api.createApiKey({ body: { userId: user.id, name, ...limits } })).key;
+  const make = () => auth.api.createApiKey({ body: { userId: user.id, name, ...limits } });
+  const keys = await Promise.all(Array.from({ length: count }, make));
+  return keys.map(({ key }) => key).join('\n');
 }
