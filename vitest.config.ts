@@ -18,7 +18,7 @@ export default defineConfig(async () => {
           test: {
             name: 'workerd',
             include: ['test/**/*.test.{ts,tsx}'],
-            exclude: ['test/domain/**', 'test/e2e/**', 'test/repository/**'],
+            exclude: ['test/bench/**', 'test/domain/**', 'test/e2e/**', 'test/repository/**'],
             setupFiles: ['./test/support/migrate.ts'],
             testTimeout: 30_000,
           },
@@ -27,7 +27,7 @@ export default defineConfig(async () => {
           // On Node: pure rules, real servers, real browsers, and the repository's own promises.
           test: {
             name: 'node',
-            include: ['test/{domain,e2e,repository}/**/*.test.ts'],
+            include: ['test/{bench,domain,e2e,repository}/**/*.test.ts'],
             testTimeout: 120_000,
             hookTimeout: 120_000,
           },

@@ -1,6 +1,8 @@
 import { env } from 'cloudflare:workers';
 import { beforeAll, expect, test } from 'vitest';
+import readme from '../../README.md?raw';
 import { generateKey } from '../../src/domain/api-key.ts';
+import type { Settings } from '../../src/env.ts';
 import { countD1 } from '../support/d1.ts';
 import { countLimiters } from '../support/limiter.ts';
 import { importRecords, makeApi, makeKey, makeOrganization, TIME } from '../support/world.ts';
@@ -45,10 +47,19 @@ beforeAll(async () => {
   ]);
 });
 
-function counting() {
+/** What one request costs the operator. */
+interface Bill {
+  objectCalls: number;
+  d1Calls: number;
+  read: number;
+  written: number;
+}
+
+function counting(settings: Partial<Settings> = {}) {
   const d1 = countD1(env.DB);
   const limiters = countLimiters(env.RATE_LIMITER);
-  return { d1: d1.calls, limiters: limiters.names, api: makeApi({ bindings: { DB: d1.db, RATE_LIMITER: limiters.namespace } }) };
+  const api = makeApi({ settings, bindings: { DB: d1.db, RATE_LIMITER: limiters.namespace } });
+  return { d1: d1.calls, limiters: limiters.names, api };
 }
 
 const readsOf = (calls: { rowsRead: number }[]) => calls.reduce((sum, { rowsRead }) => sum + rowsRead, 0);
@@ -146,4 +157,58 @@ test('ping and an unknown key: one statement, nothing written; a malformed key: 
   expect((await api.send('/api/v1/ping', { key: 'twb_malformed' })).status).toBe(401);
   expect(d1).toHaveLength(2);
   expect(limiters.map((name) => name.split(':')[0])).toEqual(['ip', 'key', 'ip', 'ip']);
+});
+
+test("the README's bill is what was counted here", async () => {
+  const { api, d1, limiters } = counting();
+  const limited = counting({ ipLimit: { quota: 1, windowMs: 10_000 }, keyLimit: { quota: 1, windowMs: 10_000 } });
+  const keys = { 'Idempotency-Key': crypto.randomUUID() };
+  const fresh = async () => (await makeKey(large.organization)).value;
+  const [note, time] = [await fresh(), await fresh()];
+  const address = { 'CF-Connecting-IP': '192.0.2.77' };
+  const ping = (key: string) => api.send('/api/v1/ping', { key });
+
+  const rows: string[] = [];
+  const counted = new Map<string, Bill>();
+  /** Runs a request and keeps its line of the table. */
+  const line = async (what: string, status: number, request: () => Promise<Response>, counters = { d1, limiters }) => {
+    counters.d1.length = 0;
+    counters.limiters.length = 0;
+    expect((await request()).status, what).toBe(status);
+    const written = counters.d1.reduce((sum, { rowsWritten }) => sum + rowsWritten, 0);
+    const bill = { objectCalls: counters.limiters.length, d1Calls: counters.d1.length, read: readsOf(counters.d1), written };
+    counted.set(what, bill);
+    rows.push(`| ${[what, ...Object.values(bill)].join(' | ')} |`);
+  };
+
+  await line('time entry, key not remembered', 201, () => api.postTime(time, TIME, keys));
+  await line('time entry, key remembered', 201, () => api.postTime(time, TIME, { 'Idempotency-Key': crypto.randomUUID() }));
+  await line('note, key not remembered', 201, () => api.postNote(note));
+  await line('note, key remembered', 201, () => api.postNote(note));
+  await line('replay, key remembered', 200, () => api.postTime(time, TIME, keys));
+  await line('ping', 200, () => ping(time));
+  await line('401: unknown key', 401, () => ping(generateKey('twb')));
+  await line('401: missing or malformed key', 401, () => ping('twb_malformed'));
+  await limited.api.send('/api/v1/ping', { headers: address });
+  await line('429 by address', 429, () => limited.api.send('/api/v1/ping', { headers: address }), limited);
+  await line('429 by address, refusal remembered', 429, () => limited.api.send('/api/v1/ping', { headers: address }), limited);
+  expect((await limited.api.postTime(time)).status).toBe(429);
+  await line('429 by key, refusal remembered', 429, () => limited.api.postTime(time), limited);
+  expect(readme).toContain(rows.join('\n'));
+
+  // A million writes, each as dear as the dearest above.
+  const write = counted.get('time entry, key not remembered');
+  if (!write) throw new Error('not counted');
+  const use = [
+    { of: 'Workers requests', millions: 1, included: 10, price: 0.3 },
+    { of: 'Durable Object requests', millions: write.objectCalls, included: 1, price: 0.15 },
+    { of: 'D1 rows read', millions: write.read, included: 25_000, price: 0.001 },
+    { of: 'D1 rows written', millions: write.written, included: 50, price: 1 },
+  ];
+  const dollars = (amount: number) => `$${amount.toFixed(2)}`;
+  const bill = use.map(({ of, millions, included, price }) => {
+    const beyond = Math.max(0, millions - included) * price;
+    return `| ${of} | ${millions} M | ${included.toLocaleString('en')} M | $${price} | ${dollars(beyond)} | ${dollars(millions * price)} |`;
+  });
+  expect(readme).toContain(bill.join('\n'));
 });

@@ -16,12 +16,14 @@ export function requestContext(settings: Settings, now: () => number): Middlewar
     c.set('deadlineAt', Date.now() + REQUEST_DEADLINE_MS);
     c.set('requestId', timeOrderedId(now()));
     await next();
-    if (!c.res.headers.has('Cache-Control')) c.header('Cache-Control', 'no-store');
-    c.header('X-Content-Type-Options', 'nosniff');
-    c.header('X-Request-Id', c.var.requestId);
+    // On the answer itself: `c.header` would build the whole answer anew for each of them.
+    const { headers } = c.res;
+    if (!headers.has('Cache-Control')) headers.set('Cache-Control', 'no-store');
+    headers.set('X-Content-Type-Options', 'nosniff');
+    headers.set('X-Request-Id', c.var.requestId);
     // A 401 never tells of a limit, not even when the key was revoked after its limit had been asked.
     if (c.var.appliedLimit && c.res.status !== 401) {
-      for (const [name, value] of Object.entries(rateLimitFields(c.var.appliedLimit))) c.header(name, value);
+      for (const [name, value] of Object.entries(rateLimitFields(c.var.appliedLimit))) headers.set(name, value);
     }
   };
 }

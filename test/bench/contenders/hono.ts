@@ -1,0 +1,4 @@
+import { Hono } from 'hono';
+
+/** The framework by itself. */
+export default new Hono().get('/', (c) => c.text('hello'));

@@ -1,0 +1,2 @@
+/** The runtime by itself. */
+export default { fetch: () => new Response('ok') };

@@ -1,0 +1,61 @@
+import { Connection } from './connection.ts';
+import { workerdMs } from './processor-time.ts';
+import { median } from './statistics.ts';
+
+/** What one contender did in one round. */
+export interface Slice {
+  requests: number;
+  perSecond: number;
+  /** Milliseconds from sending a request to its whole answer. */
+  p50: number;
+  /** Milliseconds of processor time, user and system, for each request. */
+  cpu: number;
+}
+
+/** Requests as they go over the wire; the number is that of the request in its slice. */
+export type Requests = (number: number) => string;
+
+export interface Bounds {
+  ms: number;
+  requests: number;
+}
+
+/**
+ * Sends requests over so many connections, the next as soon as an answer has come, until one of the bounds is reached.
+ * @throws Error at the first answer with another status: a benchmark of errors would measure nothing.
+ */
+export async function load(
+  origin: URL,
+  connections: number,
+  requests: Requests,
+  status: number,
+  bounds: Bounds,
+): Promise<{ latencies: number[]; ms: number }> {
+  const open = await Promise.all(Array.from({ length: connections }, () => Connection.open(origin)));
+  const latencies: number[] = [];
+  const start = performance.now();
+  let sent = 0;
+  const work = async (connection: Connection) => {
+    while (sent < bounds.requests && performance.now() - start < bounds.ms) {
+      const begun = performance.now();
+      const answer = await connection.send(requests(sent++));
+      latencies.push(performance.now() - begun);
+      if (answer.status !== status)
+        throw new Error(`${origin} answered ${answer.status} instead of ${status}: ${answer.body.slice(0, 300)}`);
+    }
+  };
+  try {
+    await Promise.all(open.map(work));
+    return { latencies, ms: performance.now() - start };
+  } finally {
+    for (const connection of open) connection.close();
+  }
+}
+
+/** The same, measured. */
+export async function measure(...args: Parameters<typeof load>): Promise<Slice> {
+  const before = await workerdMs();
+  const { latencies, ms } = await load(...args);
+  const cpu = (await workerdMs()) - before;
+  return { requests: latencies.length, perSecond: (latencies.length / ms) * 1000, p50: median(latencies), cpu: cpu / latencies.length };
+}

@@ -1,0 +1,49 @@
+import { expect, test } from 'vitest';
+import type { Slice } from './load.ts';
+import type { Series } from './rounds.ts';
+import { cliffsDelta, median, spread } from './statistics.ts';
+import { judge } from './targets.ts';
+
+test('the median lies in the middle, between the two middle ones of an even number', () => {
+  expect(median([3, 1, 2])).toBe(2);
+  expect(median([4, 1, 3, 2])).toBe(2.5);
+  expect(spread([2, 9, 4])).toEqual({ median: 4, min: 2, max: 9 });
+});
+
+test("Cliff's delta is what comparing every pair gives", () => {
+  const compared = (a: number[], b: number[]) =>
+    a.flatMap((x) => b.map((y) => Math.sign(x - y))).reduce((sum, sign) => sum + sign, 0) / (a.length * b.length);
+  for (const [a, b] of [
+    [
+      [1, 2, 3],
+      [4, 5],
+    ],
+    [
+      [4, 5],
+      [1, 2, 3],
+    ],
+    [
+      [1, 2, 2, 3],
+      [2, 2, 4, 1],
+    ],
+    [[7], [7]],
+  ] satisfies [number[], number[]][]) {
+    expect(cliffsDelta(a, b)).toBe(compared(a, b));
+  }
+});
+
+test('ratios are taken within a round, and a target whose rounds lie on both sides of its bound says so', () => {
+  const series = (name: string, perSecond: number[]): Series => ({
+    name,
+    connections: 16,
+    slices: perSecond.map((value): Slice => ({ requests: 1, perSecond: value, p50: 1, cpu: 1 })),
+  });
+  const verdicts = (warm: number[]) =>
+    judge([series('floor chain', [100, 200, 400]), series('time entry, key remembered', warm)], 16).filter(
+      ({ measure }) => measure === 'perSecond',
+    );
+  expect(verdicts([130, 260, 560])).toMatchObject([{ reached: { median: 1.3, min: 1.3, max: 1.4 }, verdict: 'met' }]);
+  expect(verdicts([130, 260, 400])).toMatchObject([{ verdict: 'met, within the spread' }]);
+  expect(verdicts([120, 260, 400])).toMatchObject([{ verdict: 'missed, within the spread' }]);
+  expect(verdicts([100, 200, 400])).toMatchObject([{ verdict: 'missed' }]);
+});

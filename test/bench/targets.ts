@@ -1,0 +1,61 @@
+import type { Series } from './rounds.ts';
+import { type Spread, spread } from './statistics.ts';
+
+/** The name of what everything is compared with. */
+export const FLOOR = 'floor chain';
+
+type Measure = 'perSecond' | 'cpu' | 'p50';
+
+/** A ratio within one run, and the bound that it is to keep. */
+interface Target {
+  of: string;
+  to: string;
+  measure: Measure;
+  atLeast?: number;
+  atMost?: number;
+}
+
+const warm = 'time entry, key remembered';
+const cold = 'time entry, key not remembered';
+
+const TARGETS: Target[] = [
+  { of: warm, to: FLOOR, measure: 'perSecond', atLeast: 1.25 },
+  { of: warm, to: FLOOR, measure: 'cpu', atMost: 0.8 },
+  { of: cold, to: FLOOR, measure: 'perSecond', atLeast: 0.9 },
+  { of: cold, to: FLOOR, measure: 'cpu', atMost: 1.15 },
+  { of: warm, to: 'naive chain', measure: 'perSecond', atLeast: 3.3 },
+  { of: warm, to: 'better-auth, same write', measure: 'perSecond', atLeast: 2.5 },
+  { of: 'ping', to: 'better-auth, verify only', measure: 'perSecond', atLeast: 3 },
+  { of: '401, unknown key', to: FLOOR, measure: 'perSecond', atLeast: 2.2 },
+  { of: '429 by address, limiter asked', to: FLOOR, measure: 'perSecond', atLeast: 8 },
+  { of: '429 by address, refusal remembered', to: 'Hono, "hello"', measure: 'perSecond', atLeast: 0.7 },
+  { of: `${warm}, 1M entries`, to: warm, measure: 'cpu', atMost: 1.25 },
+  { of: `${warm}, 1M entries`, to: warm, measure: 'p50', atMost: 1.25 },
+  { of: `${cold}, 1M entries`, to: cold, measure: 'cpu', atMost: 1.25 },
+  { of: `${cold}, 1M entries`, to: cold, measure: 'p50', atMost: 1.25 },
+];
+
+export interface Verdict extends Target {
+  reached: Spread;
+  /** `within spread`: rounds lie on both sides of the bound. */
+  verdict: 'met' | 'missed' | 'met, within the spread' | 'missed, within the spread';
+}
+
+/** The ratio of one scenario to another, taken in each round by itself. */
+export function ratio(of: Series, to: Series, measure: Measure): Spread {
+  return spread(of.slices.map((slice, round) => slice[measure] / (to.slices[round]?.[measure] ?? Number.NaN)));
+}
+
+/** Every target, at 16 connections, against what was reached; those whose contender did not take part are left out. */
+export function judge(series: readonly Series[], connections: number): Verdict[] {
+  const find = (scenario: string) => series.find((one) => one.name === scenario && one.connections === connections);
+  return TARGETS.flatMap((target) => {
+    const [of, to] = [find(target.of), find(target.to)];
+    if (!of || !to) return [];
+    const reached = ratio(of, to, target.measure);
+    const keeps = (value: number) => value >= (target.atLeast ?? -Infinity) && value <= (target.atMost ?? Infinity);
+    const met = keeps(reached.median) ? 'met' : 'missed';
+    const clear = keeps(reached.min) === keeps(reached.max);
+    return [{ ...target, reached, verdict: clear ? met : `${met}, within the spread` } satisfies Verdict];
+  });
+}
