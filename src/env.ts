@@ -37,12 +37,12 @@ type SettingsVars = Pick<
  * @throws Error naming the variable and the rule: a deployment with a wrong setting must not start.
  */
 export function parseSettings(vars: SettingsVars): Settings {
-  if (!/^[a-z][a-z0-9]{1,15}$/.test(vars.KEY_PREFIX)) {
+  if (!/^[a-z][a-z0-9]{1,15}$/.test(vars.KEY_PREFIX ?? '')) {
     throw new Error(`KEY_PREFIX is "${vars.KEY_PREFIX}"; it takes 2 to 16 lower-case letters and digits, beginning with a letter`);
   }
   const limit = (name: 'IP_LIMIT' | 'KEY_LIMIT') => {
     try {
-      return parsePolicy(vars[name]);
+      return parsePolicy(vars[name] ?? '');
     } catch (err) {
       throw err instanceof RangeError ? new Error(`${name}: ${err.message}`) : err;
     }
@@ -58,11 +58,14 @@ function parseSignIn({
   ADMIN_JWKS_URL,
   ADMIN_TOKEN_HEADER,
 }: SettingsVars): SignIn | undefined {
-  if (!issuer || !audience) return undefined;
-  const address = ADMIN_JWKS_URL || `${issuer}/cdn-cgi/access/certs`;
+  if (!issuer && !audience) return undefined;
+  if (!issuer || !audience) throw new Error(`ADMIN_${issuer ? 'AUDIENCE' : 'ISSUER'} is empty; set both issuer and audience, or neither`);
+  const address = ADMIN_JWKS_URL || `${issuer.replace(/\/$/, '')}/cdn-cgi/access/certs`;
   if (!URL.canParse(address))
     throw new Error(`ADMIN_JWKS_URL: "${address}" is not an address; write https://… where the issuer publishes its keys`);
   const header = ADMIN_TOKEN_HEADER || ACCESS_HEADER;
+  // A token in the sense of RFC 9110 §5.6.2.
+  if (!/^[\w!#$%&'*+.^`|~-]+$/.test(header)) throw new Error(`ADMIN_TOKEN_HEADER: "${header}" is not the name of a header`);
   const signOutPath = header === ACCESS_HEADER ? '/cdn-cgi/access/logout' : undefined;
   return { issuer, audience, header, keys: createRemoteJWKSet(new URL(address)), signOutPath };
 }

@@ -1,6 +1,6 @@
 import { fillPlaceholders, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/sqlite-proxy';
-import { withDeadline } from '../domain/deadline.ts';
+import { DeadlineExceeded, withDeadline } from '../domain/deadline.ts';
 
 /** What can be bound to a statement. */
 export type Bindable = string | number | null;
@@ -27,7 +27,7 @@ export function statement<Values extends Record<keyof Values, Bindable>>(query: 
 
 /**
  * Why a call to D1 gave no result. `rejected`: a statement failed and all of them were rolled back, a fault of ours or of the data.
- * `not_run`: D1 was too busy to begin. `unknown`: the answer was lost, so the statements may have been committed.
+ * `not_run`: D1 was too busy to begin, or the time was up before. `unknown`: the answer was lost, so the statements may have been committed.
  */
 export type D1FailureKind = 'rejected' | 'not_run' | 'unknown';
 
@@ -52,8 +52,10 @@ const FIRST_PAUSE_MS = 50;
 export async function callD1<T>(run: () => Promise<T>, deadlineAt: number): Promise<T> {
   let mayHaveRun = false;
   for (let attempt = 1; ; attempt++) {
+    const left = deadlineAt - Date.now();
+    if (left <= 0) throw new D1Failure(mayHaveRun ? 'unknown' : 'not_run', new DeadlineExceeded('no time was left to begin'));
     try {
-      return await withDeadline(run(), deadlineAt - Date.now());
+      return await withDeadline(run(), left);
     } catch (err) {
       const message = messages(err);
       const transient = /network connection lost|object to be reset|code was updated/i.test(message);

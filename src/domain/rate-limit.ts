@@ -37,6 +37,11 @@ export function formatPolicy({ quota, windowMs }: RateLimitPolicy): string {
   return `${quota}/${windowMs / 1000}s`;
 }
 
+/** Of a key's own policy, if it has one, and the deployment's, the one that lets fewer requests pass in the long run. */
+export function stricter(own: RateLimitPolicy | null, deployment: RateLimitPolicy): RateLimitPolicy {
+  return own && own.quota / own.windowMs <= deployment.quota / deployment.windowMs ? own : deployment;
+}
+
 /**
  * The sliding-window log: the times of the requests that were admitted, oldest first, in a ring.
  *

@@ -24,11 +24,10 @@ export async function takeFromLimit(
   const refusal = c.var.memory.refusals.get(memo, asked);
   if (refusal) return { name, policy, decision: refusedFor(refusal.until - asked) };
 
-  const decision = await ask(c, `${name}:${subject}`, policy);
-  if (decision?.admitted === false) {
-    const until = asked + decision.retryAfterMs;
+  const decision = await ask(c, `${name}:${subject}`, policy, (refused) => {
+    const until = asked + refused.retryAfterMs;
     c.var.memory.refusals.set(memo, { until }, until);
-  }
+  });
   return decision && { name, policy, decision };
 }
 
@@ -46,13 +45,20 @@ export function rateLimited({ name, policy, decision }: AppliedLimit): Problem {
   });
 }
 
-/** Asks the limiter object, and once more through a fresh stub if it could not be reached. */
-async function ask(c: RequestScope, name: string, policy: RateLimitPolicy): Promise<RateLimitDecision | undefined> {
+/** Asks the limiter object, and once more through a fresh stub if it could not be reached. `onRefusal` is told what it itself refused. */
+async function ask(
+  c: RequestScope,
+  name: string,
+  policy: RateLimitPolicy,
+  onRefusal: (decision: RateLimitDecision) => void,
+): Promise<RateLimitDecision | undefined> {
   const until = Date.now() + LIMITER_DEADLINE_MS;
   let failure: unknown;
   for (let attempt = 1; attempt <= 2 && Date.now() < until; attempt++) {
     try {
-      return await withDeadline(c.env.RATE_LIMITER.getByName(name).take(policy), until - Date.now());
+      const decision = await withDeadline(c.env.RATE_LIMITER.getByName(name).take(policy), until - Date.now());
+      if (!decision.admitted) onRefusal(decision);
+      return decision;
     } catch (err) {
       if (err instanceof Error && 'overloaded' in err && err.overloaded === true) {
         return refusedFor(OVERLOADED_RETRY_MS);

@@ -82,8 +82,10 @@ export async function writeOnce<Row extends StoredRecord>(
   };
 
   let timeZone = principal.timeZone;
+  let sent = 0;
   const insert = async () => {
     const now = ctx.now();
+    sent += 1;
     const [inserted] = await ctx.db.batch<Row>([
       statements.insert({ ...values, now }, timeZone),
       auditKeyWrite.bind(ctx.db, { ...audit, now }),
@@ -94,6 +96,7 @@ export async function writeOnce<Row extends StoredRecord>(
 
   for (let round = 1; round <= MAX_ROUNDS; round++) {
     let lost: D1Failure | undefined;
+    sent = 0;
     try {
       const row = await callD1(insert, ctx.deadlineAt - SETTLE_MS);
       if (row) return { row, replayed: false, mismatch: false };
@@ -103,7 +106,8 @@ export async function writeOnce<Row extends StoredRecord>(
     }
 
     const found = await callD1(explain, ctx.deadlineAt).catch((err: unknown) => {
-      throw lost ? new OutcomeUnknown(idempotencyKey !== undefined, lost) : unavailable(err);
+      // A batch that was sent again found nothing to insert perhaps because its first sending had been committed.
+      throw lost || sent > 1 ? new OutcomeUnknown(idempotencyKey !== undefined, lost ?? err) : unavailable(err);
     });
     const row = found && found.id !== null ? found : undefined;
     // The row of this very request: its batch was committed, only the acknowledgement was lost.
@@ -113,7 +117,8 @@ export async function writeOnce<Row extends StoredRecord>(
     if (!found) throw new Unauthorized('unknown');
     const refusal = whyRefused(found, request, ctx.now());
     if (refusal) throw refusal;
-    if (row) return { row, replayed: true, mismatch: row.requestDigest !== values.requestDigest };
+    // A redacted record has no digest: nobody can tell any more what was asked for.
+    if (row) return { row, replayed: true, mismatch: row.requestDigest !== '' && row.requestDigest !== values.requestDigest };
     timeZone = found.timeZone;
   }
   throw new Error(`nothing stands in the way of ${audit.action}, yet nothing was inserted`);

@@ -1,8 +1,9 @@
 import type { MiddlewareHandler } from 'hono';
+import { stricter } from '../../domain/rate-limit.ts';
 import type { ApiEnv, AppliedLimit, PrincipalScope } from '../../env.ts';
 import { rateLimited, takeFromLimit } from '../limiter.ts';
 
-/** Applies the key's own limit, or the deployment's for keys that have none. */
+/** Applies the key's own limit where it is the lower one, else the deployment's. */
 export function keyLimit(): MiddlewareHandler<ApiEnv> {
   return async function keyLimit(c, next) {
     let applied = await take(c);
@@ -21,7 +22,7 @@ export function keyLimit(): MiddlewareHandler<ApiEnv> {
 
 function take(c: PrincipalScope): Promise<AppliedLimit | undefined> {
   const { organizationId, keyId, limit } = c.var.principal;
-  return takeFromLimit(c, 'key', `${organizationId}:${keyId}`, limit ?? c.var.settings.keyLimit);
+  return takeFromLimit(c, 'key', `${organizationId}:${keyId}`, stricter(limit, c.var.settings.keyLimit));
 }
 
 function refused(applied: AppliedLimit | undefined): applied is AppliedLimit {
