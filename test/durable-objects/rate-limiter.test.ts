@@ -93,10 +93,20 @@ describe('a limiter that cannot be asked', () => {
     warned.mockRestore();
   });
 
-  test('because it is overloaded means 429', async () => {
-    const response = await ping(() => Promise.reject(Object.assign(new Error('Durable Object is overloaded.'), { overloaded: true })));
-    expect(response.status).toBe(429);
-    expect(response.headers.get('Retry-After')).toBe('1');
+  test('because it is overloaded means 429, and the next request asks it again', async () => {
+    const { value: key } = await makeKey(await makeOrganization());
+    let asked = 0;
+    const overloaded = brokenLimiters(env.RATE_LIMITER, () => {
+      asked += 1;
+      return Promise.reject(Object.assign(new Error('Durable Object is overloaded.'), { overloaded: true }));
+    });
+    const api = makeApi({ bindings: { RATE_LIMITER: overloaded } });
+    for (let request = 1; request <= 2; request++) {
+      const response = await api.send('/api/v1/ping', { key });
+      expect(response.status).toBe(429);
+      expect(response.headers.get('Retry-After')).toBe('1');
+      expect(asked).toBe(request);
+    }
   });
 
   test('because it hangs is not waited for longer than a second each', async () => {

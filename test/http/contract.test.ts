@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { MAX_BODY_BYTES } from '../../src/http/validate.ts';
-import { makeApi, makeKey, makeOrganization, rowsOf, TIME } from '../support/world.ts';
+import { importRecords, makeApi, makeKey, makeOrganization, rowsOf, TIME } from '../support/world.ts';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[78][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
@@ -107,11 +107,14 @@ describe('a time entry', () => {
 
   test.each([
     ['unknown', 'nobody@northwind.example'],
+    ["another organization's", 'fay@fabrikam.example'],
     ['inactive', 'ivan@northwind.example'],
     ['the service account', 'automation@northwind.example'],
     ['not a technician', 'ada@northwind.example'],
   ])('is refused when userEmail is %s, never credited to somebody else', async (_, userEmail) => {
     const { organization, key, api } = await world();
+    const fay = { type: 'user', id: 'fay', email: 'fay@fabrikam.example', name: 'Fay', technician: true };
+    await importRecords({ ...fay, organization: await makeOrganization() });
     const response = await api.postTime(key, { ...TIME, userEmail });
     expect(response.status).toBe(422);
     expect(await response.json()).toMatchObject({
@@ -205,10 +208,17 @@ describe('an address that does not exist', () => {
 });
 
 describe('a ticket', () => {
-  test('that is unknown, ill-formed or deactivated is one and the same 404', async () => {
+  test("that is unknown, another organization's, deactivated (or its company is) or ill-formed is one and the same 404", async () => {
     const { organization, key, api } = await world();
     const other = await makeOrganization();
-    const absurd = ['9999', 'a%2Fb', '%2e%2e%2fx', 'ticket 1001', "1001'--", '%00', '💥', 'x'.repeat(65), 'x'.repeat(4_000), '%zz', other];
+    await importRecords(
+      { type: 'ticket', organization: other, id: '2001', company: 'acme' },
+      { type: 'ticket', organization, id: 'closed', company: 'acme', active: false },
+      { type: 'company', organization, id: 'gone', name: 'Gone', active: false },
+      { type: 'ticket', organization, id: 'of-gone', company: 'gone' },
+    );
+    const nowhere = ['9999', '2001', 'closed', 'of-gone'];
+    const absurd = [...nowhere, 'a%2Fb', '%2e%2e%2fx', 'ticket 1001', "1001'--", '%00', '💥', 'x'.repeat(65), 'x'.repeat(4_000), '%zz'];
     for (const ticket of absurd) {
       const response = await api.postNote(key, { message: 'x' }, {}, ticket);
       expect([ticket, response.status]).toEqual([ticket, 404]);

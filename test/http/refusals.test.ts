@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers';
 import { describe, expect, test } from 'vitest';
-import { generateKey } from '../../src/domain/api-key.ts';
+import { generateKey, type Scope } from '../../src/domain/api-key.ts';
 import { timeOrderedId } from '../../src/domain/record-id.ts';
 import { countD1 } from '../support/d1.ts';
 import { countLimiters } from '../support/limiter.ts';
@@ -8,19 +8,20 @@ import { importRecords, makeApi, makeKey, makeOrganization, revoke, rowsOf, TIME
 
 type Api = ReturnType<typeof makeApi>;
 
-/** Every route, and how it is called with a key: what holds for one must hold for all. */
+/** Every route: what holds for one must hold for all. */
 const routes = {
-  ping: { scope: undefined, call: (api: Api, headers: Record<string, string>) => api.send('/api/v1/ping', { headers }) },
-  notes: {
-    scope: 'tickets:note:write',
-    call: (api: Api, headers: Record<string, string>) => api.postNote('', { message: 'x' }, headers),
-  },
-  'time entries': {
-    scope: 'tickets:time:write',
-    call: (api: Api, headers: Record<string, string>) => api.postTime('', TIME, headers),
-  },
-  'an unknown address': { scope: undefined, call: (api: Api, headers: Record<string, string>) => api.send('/api/v1/nowhere', { headers }) },
+  ping: { scope: undefined, method: 'GET', path: '/api/v1/ping' },
+  notes: { scope: 'tickets:note:write', method: 'POST', path: '/api/v1/tickets/1001/notes', body: { message: 'x' } },
+  'time entries': { scope: 'tickets:time:write', method: 'POST', path: '/api/v1/tickets/1001/time-entries', body: TIME },
+  'an unknown address': { scope: undefined, method: 'GET', path: '/api/v1/nowhere' },
 } as const;
+type Route = { scope: Scope | undefined; method: string; path: string; body?: unknown };
+
+/** Calls a route with no Authorization but what the headers say. */
+function send(api: Api, { method, path, body }: Route, headers: Record<string, string>): Promise<Response> {
+  const init = body === undefined ? {} : { body: JSON.stringify(body) };
+  return api.send(path, { method, ...init, headers: { 'Content-Type': 'application/json', ...headers } });
+}
 
 const bearer = (key: string) => ({ Authorization: `Bearer ${key}` });
 const hour = 3_600_000;
@@ -43,7 +44,10 @@ const CONSTANT_401 = {
   body: '{"type":"about:blank","title":"Unauthorized","status":401}',
 };
 
-describe.each(Object.entries(routes))('%s', (_, { scope, call }) => {
+describe.each<[string, Route]>(Object.entries(routes))('%s', (_, route) => {
+  const { scope } = route;
+  const call = (api: Api, headers: Record<string, string>) => send(api, route, headers);
+
   test('answers everything that is wrong with a key with one constant 401, and takes nothing from its limit', async () => {
     const organization = await makeOrganization();
     const limit = { quota: 1, windowMs: 10_000 };
@@ -60,6 +64,7 @@ describe.each(Object.entries(routes))('%s', (_, { scope, call }) => {
     const api = makeApi({ bindings: { RATE_LIMITER: limiters.namespace } });
     const later = makeApi({ now: () => Date.now() + hour, bindings: { RATE_LIMITER: limiters.namespace } });
     const refused = [
+      await call(api, {}),
       await call(api, { Authorization: '' }),
       await call(api, { Authorization: good.value }),
       await call(api, { Authorization: `Basic ${btoa(`x:${good.value}`)}` }),
@@ -81,15 +86,25 @@ describe.each(Object.entries(routes))('%s', (_, { scope, call }) => {
     expect(await rowsOf('notes', organization)).toHaveLength(scope === 'tickets:note:write' ? 1 : 0);
   });
 
-  test('still answers 401 to a dead key whose limit is used up', async () => {
-    const organization = await makeOrganization();
-    const key = await makeKey(organization, { limit: { quota: 1, windowMs: 10_000 } });
-    const api = makeApi();
-    expect((await call(api, bearer(key.value))).status).not.toBe(401);
-    expect((await call(api, bearer(key.value))).status).toBe(429);
-    await revoke(organization, key.id);
-    expect(await seen(await call(api, bearer(key.value)))).toEqual(CONSTANT_401);
-  });
+  test.each(['revoked', 'expired', ...(scope ? ['of another scope'] : [])])(
+    'still answers 401 to a key %s whose limit is used up',
+    async (how) => {
+      const organization = await makeOrganization();
+      const other: Scope = scope === 'tickets:note:write' ? 'tickets:time:write' : 'tickets:note:write';
+      const key = await makeKey(organization, {
+        limit: { quota: 1, windowMs: 10_000 },
+        expires: new Date(Date.now() + hour).toISOString(),
+        ...(how === 'of another scope' ? { scopes: [other] } : {}),
+      });
+      let now = Date.now();
+      const api = makeApi({ now: () => now });
+      expect((await api.send('/api/v1/ping', { key: key.value })).status).toBe(200);
+      expect((await api.send('/api/v1/ping', { key: key.value })).status).toBe(429);
+      if (how === 'revoked') await revoke(organization, key.id);
+      if (how === 'expired') now += hour;
+      expect(await seen(await call(api, bearer(key.value)))).toEqual(CONSTANT_401);
+    },
+  );
 
   test('answers 429 over the per-key limit, with the policy violated and how long to wait', async () => {
     const organization = await makeOrganization({ psa: false });
@@ -145,11 +160,13 @@ describe.each(Object.entries(routes))('%s', (_, { scope, call }) => {
   });
 });
 
-describe.each([
+describe.each<[string, Route]>([
   ['ping', routes.ping],
   ['notes', routes.notes],
   ['time entries', routes['time entries']],
-] as const)('%s', (_, { call }) => {
+])('%s', (_, route) => {
+  const call = (api: Api, headers: Record<string, string>) => send(api, route, headers);
+
   test('answers 403 to a good key whose organization has no PSA plan, before it looks at the body', async () => {
     const organization = await makeOrganization({ psa: false });
     const key = await makeKey(organization);

@@ -1,5 +1,5 @@
 import { env } from 'cloudflare:workers';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { aroundD1 } from '../support/d1.ts';
 import { aroundLimiters } from '../support/limiter.ts';
 import { importRecords, makeApi, makeKey, makeOrganization, revoke, rowsOf, TIME } from '../support/world.ts';
@@ -291,6 +291,30 @@ describe('when D1 fails', () => {
     expect(await response.json()).toMatchObject({ code: 'outcome_unknown' });
     expect((await api.postNote(key, undefined, idempotent('k'))).status).toBe(200);
     expect(await written(organization)).toHaveLength(1);
+  });
+
+  test('the commit done, the repeated batch finding nothing to insert, reading back lost: 503 outcome_unknown, not "nothing was written"', async () => {
+    const { organization, key } = await world();
+    const response = await failing([unacknowledged(lost)], unsent(lost)).postNote(key);
+    expect(await response.json()).toMatchObject({ code: 'outcome_unknown' });
+    expect(await written(organization)).toHaveLength(1);
+  });
+
+  test('no time left: the batch is not sent, 503 unavailable', async () => {
+    const { organization, key } = await world();
+    const late = aroundD1(env.DB, async (run, statements) => {
+      const results = await run();
+      if (statements === 1) vi.setSystemTime(Date.now() + 8_000);
+      return results;
+    });
+    vi.useFakeTimers({ toFake: ['Date'] });
+    try {
+      const response = await makeApi({ bindings: { DB: late } }).postNote(key);
+      expect(await response.json()).toMatchObject({ code: 'unavailable', detail: expect.stringContaining('Nothing was written') });
+    } finally {
+      vi.useRealTimers();
+    }
+    expect(await written(organization)).toEqual([]);
   });
 
   test('the outcome unknown without an Idempotency-Key: no Retry-After, and the advice to look first', async () => {
