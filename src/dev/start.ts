@@ -25,14 +25,16 @@ const { values: options } = parseArgs({
   strict: false,
   options: {
     var: { type: 'string', multiple: true },
-    port: { type: 'string', default: '8787' },
+    port: { type: 'string' },
     ip: { type: 'string', default: 'localhost' },
     'persist-to': { type: 'string' },
   },
 });
 const persistTo = typeof options['persist-to'] === 'string' ? options['persist-to'] : undefined;
 const host = options.ip === '0.0.0.0' || options.ip === '*' ? 'localhost' : options.ip;
-const baseUrl = `http://${host}:${options.port}`;
+// Named even if nobody asked for one: wrangler would quietly take another port where this one is in use.
+const port = typeof options.port === 'string' ? [] : ['--port', '8787'];
+const baseUrl = `http://${host}:${options.port ?? '8787'}`;
 
 const settings = parseSettings({
   KEY_PREFIX: setting('KEY_PREFIX'),
@@ -96,7 +98,7 @@ async function prepareDemo(db: D1Database): Promise<string> {
 
 async function serve(): Promise<void> {
   // --test-scheduled keeps wrangler from advertising the daily job, which nobody waits for here.
-  const server = wrangler('dev', 'src/dev/index.tsx', '--test-scheduled', '--show-interactive-dev-session=false', ...args);
+  const server = wrangler('dev', 'src/dev/index.tsx', '--test-scheduled', '--show-interactive-dev-session=false', ...port, ...args);
   server.stdout?.pipe(process.stdout);
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => server.kill(signal));
   const ended = once(server, 'close').then(([code]) => {

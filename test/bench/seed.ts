@@ -43,7 +43,7 @@ export async function makeKeys(db: D1Database, count: number, standing: Standing
   await db
     .prepare(
       `insert into api_keys (organization_id, id, name, hash, hint, scopes, created_at, created_by, expires_at, revoked_at, revoked_by)
-       select ?1, value ->> 'id', 'Benchmark', value ->> 'hash', value ->> 'hint', ?3, 0, 'ada', iif(?4 = 'expired', 1, null),
+       select ?1, value ->> 'id', 'Benchmark ' || (value ->> 'id'), value ->> 'hash', value ->> 'hint', ?3, 0, 'ada', iif(?4 = 'expired', 1, null),
          iif(?4 = 'revoked', 1, null), iif(?4 = 'revoked', 'ada', null) from json_each(?2)`,
     )
     .bind(ORGANIZATION, JSON.stringify(rows), scopes, standing)
@@ -58,7 +58,7 @@ export async function grow(db: D1Database, { keys, entries }: { keys: number; en
   await db
     .prepare(
       `insert into api_keys (organization_id, id, name, hash, hint, scopes, created_at, created_by)
-       ${upTo} select ?1, 'k' || i, 'Unused', lower(hex(randomblob(32))), 'twb_0000…0000', 'tickets:time:write', 0, 'ada' from n`,
+       ${upTo} select ?1, 'k' || i, 'Unused ' || i, lower(hex(randomblob(32))), 'twb_0000…0000', 'tickets:time:write', 0, 'ada' from n`,
     )
     .bind(ORGANIZATION, keys)
     .run();

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { build } from 'esbuild';
@@ -40,7 +40,7 @@ export interface Workers {
  * Durable Objects, each on a direct socket of its own: nothing of Miniflare stands between the load and the workers.
  */
 export async function startWorkers(directory: string): Promise<Workers> {
-  const api = await bundleProduction(join(directory, 'api'));
+  const { script: api, texts } = await bundleProduction(join(directory, 'api'));
   const [ok, hono, floor, naive] = await Promise.all(['ok', 'hono', 'floor', 'naive'].map((name) => bundleContender(name)));
   const betterAuth = await bundleBetterAuth(join(directory, 'better-auth'));
 
@@ -62,8 +62,7 @@ export async function startWorkers(directory: string): Promise<Workers> {
       cf: false,
       workers: [...plans].map(([name, { script, database, ipLimit }]) => ({
         name,
-        modules: true,
-        script,
+        modules: [{ type: 'ESModule' as const, path: 'index.js', contents: script }, ...(script === api ? texts : [])],
         compatibilityDate: config.compatibility_date ?? '',
         // What better-auth needs of node:async_hooks; the others do not notice.
         compatibilityFlags: name === 'better-auth' ? ['nodejs_compat'] : config.compatibility_flags,
@@ -85,9 +84,11 @@ export async function startWorkers(directory: string): Promise<Workers> {
   };
 }
 
-async function bundleProduction(outdir: string): Promise<string> {
+async function bundleProduction(outdir: string) {
   await run('wrangler', ['deploy', '--dry-run', '--outdir', outdir]);
-  return readFile(join(outdir, 'index.js'), 'utf8');
+  const names = (await readdir(outdir)).filter((name) => name.endsWith('.txt'));
+  const texts = names.map(async (path) => ({ type: 'Text' as const, path, contents: await readFile(join(outdir, path), 'utf8') }));
+  return { script: await readFile(join(outdir, 'index.js'), 'utf8'), texts: await Promise.all(texts) };
 }
 
 /** `resolveDir`: where the packages of better-auth are. */
