@@ -32,8 +32,6 @@ const { values: options } = parseArgs({
 });
 const persistTo = typeof options['persist-to'] === 'string' ? options['persist-to'] : undefined;
 const host = options.ip === '0.0.0.0' || options.ip === '*' ? 'localhost' : options.ip;
-// Named even if nobody asked for one: wrangler would quietly take another port where this one is in use.
-const port = typeof options.port === 'string' ? [] : ['--port', '8787'];
 const baseUrl = `http://${host}:${options.port ?? '8787'}`;
 
 const settings = parseSettings({
@@ -46,6 +44,16 @@ const settings = parseSettings({
   ADMIN_TOKEN_HEADER: setting('ADMIN_TOKEN_HEADER'),
 });
 
+// Wrangler would quietly take another port.
+if (
+  await fetch(baseUrl).then(
+    () => true,
+    () => false,
+  )
+) {
+  console.error(`${baseUrl} is in use. End what runs there, or choose another port: npm start -- --port 8080`);
+  process.exit(1);
+}
 await migrate();
 const key = await withLocalD1(persistTo, prepareDemo);
 await serve();
@@ -98,7 +106,7 @@ async function prepareDemo(db: D1Database): Promise<string> {
 
 async function serve(): Promise<void> {
   // --test-scheduled keeps wrangler from advertising the daily job, which nobody waits for here.
-  const server = wrangler('dev', 'src/dev/index.tsx', '--test-scheduled', '--show-interactive-dev-session=false', ...port, ...args);
+  const server = wrangler('dev', 'src/dev/index.tsx', '--test-scheduled', '--show-interactive-dev-session=false', ...args);
   server.stdout?.pipe(process.stdout);
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => server.kill(signal));
   const ended = once(server, 'close').then(([code]) => {
