@@ -32,6 +32,14 @@ export async function changeAudited(ctx: AdminContext, changes: (now: number) =>
   return results.filter((_, index) => index % 2 === 0).map(({ meta }) => meta.changes === 1);
 }
 
+/** How long an export waits for one of its pages. */
+const EXPORT_PAGE_DEADLINE_MS = 10_000;
+
+/** The context for the next page of an export: a download lasts as long as its reader takes, so the request's own deadline is no measure. */
+export function forNextPage<Context extends ServiceContext>(ctx: Context): Context {
+  return { ...ctx, deadlineAt: Date.now() + EXPORT_PAGE_DEADLINE_MS };
+}
+
 /**
  * Calls D1 for an administrator's page.
  * @throws Refusal `unavailable`
