@@ -40,12 +40,15 @@ export function forNextPage<Context extends ServiceContext>(ctx: Context): Conte
   return { ...ctx, deadlineAt: Date.now() + EXPORT_PAGE_DEADLINE_MS };
 }
 
+/** A change of which only the acknowledgement was lost may have been made. */
+const UNCERTAIN = 'The database did not answer. If something was to be changed, it may have been; look before you do it again.';
+
 /**
  * Calls D1 for an administrator's page.
  * @throws Refusal `unavailable`
  */
 export function atD1<T>({ deadlineAt }: Pick<ServiceContext, 'deadlineAt'>, run: () => Promise<T>): Promise<T> {
   return callD1(run, deadlineAt).catch((err: unknown) => {
-    throw unavailable(err);
+    throw unavailable(err, UNCERTAIN);
   });
 }

@@ -239,7 +239,7 @@ const NOT_LIVE = new PageProblem(
 const OVERTAKEN = new PageProblem(
   409,
   'Somebody else was faster',
-  'The key was changed while you were looking at it. Open it again and see what it is now.',
+  'Somebody changed the key at the same moment. Open it again and see what it is now.',
 );
 const ALREADY_ROTATED = new PageProblem(
   409,
