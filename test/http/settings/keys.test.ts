@@ -222,6 +222,18 @@ describe('rotating a key', () => {
   });
 });
 
+test('an expired key holds its name until it is revoked, which its page offers', async () => {
+  const { organization, create, get, post } = await makeSettings();
+  const expired = await makeKey(organization, { name: GOOD.name, expires: '2026-01-01' }, () => Date.parse('2025-12-01'));
+  expect((await create()).status).toBe(400);
+  const { text, base } = { ...(await get(`/keys/${expired.id}`)), base: `/settings/${organization}/keys/${expired.id}` };
+  expect(text).toContain(`"${base}/revoke"`);
+  for (const page of ['rotate', 'change']) expect(text).not.toContain(`"${base}/${page}"`);
+  expect((await post(`/keys/${expired.id}/revoke`, {})).status).toBe(303);
+  expect((await get(`/keys/${expired.id}`)).text).not.toContain(`"${base}/revoke"`);
+  expect((await create()).status).toBe(200);
+});
+
 describe('changing a key', () => {
   test('renames and lowers the limit from the next request on, audited from what to what', async () => {
     const { organization, api, post } = await makeSettings();
@@ -234,6 +246,22 @@ describe('changing a key', () => {
     const entry = (await rowsOf('audit_log', organization)).at(-1);
     expect(entry).toMatchObject({ action: 'api_key.changed', detail: 'name "n8n: triage" to "Zapier", limit default to 5/10s' });
     expect((await post(`/keys/${key.id}/change`, { name: 'Zapier', limit: '5' })).location).toContain('done=unchanged');
+  });
+
+  test('keeps the window of the key’s own limit', async () => {
+    const { organization, get, post } = await makeSettings();
+    const { id } = await makeKey(organization, { limit: { quota: 300, windowMs: 5_000 } });
+    expect((await get(`/keys/${id}/change`)).text).toContain('Requests in 5 seconds');
+    const limit = async () => (await rowsOf('api_keys', organization)).map((row) => [row['limit_quota'], row['limit_window_ms']]);
+    for (const [typed, kept] of [
+      ['300', [300, 5_000]],
+      ['200', [200, 5_000]],
+      ['7', [7, 5_000]],
+      ['', [null, null]],
+    ] as const) {
+      expect((await post(`/keys/${id}/change`, { name: 'Renamed', limit: typed })).status).toBe(303);
+      expect(await limit()).toEqual([kept]);
+    }
   });
 
   test('refuses a name that another current key has', async () => {
@@ -321,6 +349,18 @@ describe('refused uses', () => {
     expect((await api.send('/api/v1/ping', { key: key.value })).status).toBe(401);
     await api.settled();
     expect((await get('/keys')).text).toContain('still being tried');
+    // Later refusals of other kinds, however many, do not push it out.
+    await env.DB.batch([
+      env.DB.prepare(
+        `insert into api_keys select organization_id, 'other-' || value, name || value, substr(hash, 1, 60) || printf('%04d', value), hint,
+         scopes, null, null, created_at, created_by, 1, null, null, null, null from api_keys, json_each(?) where organization_id = ?`,
+      ).bind(JSON.stringify(Array.from({ length: 120 }, (_, i) => i)), organization),
+      env.DB.prepare(
+        `insert into refused_uses select organization_id, id, 'expired', 1, ?2, ?2, null from api_keys where organization_id = ?1 and id like 'other-%'`,
+      ).bind(organization, Date.now() + 1_000),
+    ]);
+    expect((await get('/keys')).text).toContain('still being tried');
+    await env.DB.prepare("delete from refused_uses where organization_id = ? and reason = 'expired'").bind(organization).run();
     const reasons = (await rowsOf('refused_uses', organization)).map(({ reason }) => reason);
     expect(reasons).toEqual(['idempotency_mismatch', 'revoked']);
 
@@ -405,6 +445,7 @@ describe('forms', () => {
     );
     expect(headers.get('Cache-Control')).toBe('no-store');
     expect(headers.get('X-Frame-Options')).toBe('DENY');
+    expect(headers.get('Strict-Transport-Security')).toBe('max-age=15552000');
   });
 });
 
