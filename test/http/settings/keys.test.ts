@@ -470,6 +470,61 @@ test('names are shown as text, never as markup, and are no formulas in a spreads
   for (const path of ['/keys.csv', '/audit.csv']) expect((await get(path)).text).toContain('"\'=HYPERLINK(""//evil"")');
 });
 
+describe('the audit log', () => {
+  test.each(['2027-02-30', '2027-13-01', '27-02-01', 'today'])('refuses %s as a date', async (date) => {
+    const { get } = await makeSettings();
+    for (const path of [`/audit?from=${date}`, `/audit?to=${date}`, `/audit.csv?from=${date}`]) {
+      const { status, text } = await get(path);
+      expect([status, text]).toEqual([400, expect.stringContaining('No such date')]);
+    }
+    expect((await get('/audit?from=2028-02-29')).status).toBe(200);
+  });
+
+  test('offers the download also when nothing matches so far', async () => {
+    const { organization, get } = await makeSettings();
+    await makeKey(organization);
+    expect((await get('/audit?ticket=77')).text).not.toContain('Download as CSV');
+    await env.DB.prepare(
+      `insert into audit_log select ?, value, 1, 'system', 'psa', 'PSA', 'note.created', 'r', iif(value = 2, '77', '1001'), 'q', null, null, null, null
+       from json_each(?)`,
+    )
+      .bind(organization, JSON.stringify(Array.from({ length: 1_200 }, (_, i) => i + 2)))
+      .run();
+    const { text } = await get('/audit?ticket=77');
+    expect(text).toContain('No entry matches so far');
+    expect(text).toContain('audit.csv?ticket=77');
+    expect((await get('/audit.csv?ticket=77')).text.trim().split('\r\n')).toHaveLength(2);
+  });
+
+  test('keeps a chosen key among the choices, however old it is', async () => {
+    const { organization, get } = await makeSettings();
+    const old = await makeKey(organization, { name: 'Long gone' }, () => Date.parse('2020-01-01'));
+    await revoke(organization, old.id);
+    const key = await makeKey(organization);
+    await env.DB.prepare(
+      `insert into api_keys select organization_id, 'f-' || printf('%03d', value), name || value, substr(hash, 1, 60) || printf('%04d', value), hint,
+       scopes, null, null, created_at, created_by, 1, null, null, null, null from api_keys, json_each(?) where organization_id = ? and api_keys.id = ?`,
+    )
+      .bind(JSON.stringify(Array.from({ length: 120 }, (_, i) => i)), organization, key.id)
+      .run();
+    expect((await get('/audit')).text).not.toContain(`value="${old.id}"`);
+    expect((await get(`/audit?key=${old.id}`)).text).toMatch(new RegExp(`value="${old.id}" selected`));
+  });
+
+  test('a search goes through the whole log, shows no filter beside it, and can be downloaded', async () => {
+    const { organization, get } = await makeSettings();
+    const [key, other] = [await makeKey(organization), await makeKey(organization)];
+    const { text } = await get(`/audit?q=${key.id}&key=${other.id}&action=note.created&from=2001-01-01`);
+    expect(text).toContain(`href="/settings/${organization}/keys/${key.id}"`);
+    expect(text).not.toMatch(/<option value="[^"]+" selected/);
+    expect(text).not.toContain('2001-01-01');
+    expect(text).toContain(`audit.csv?q=${key.id}"`);
+    const csv = (await get(`/audit.csv?q=${key.id}`)).text;
+    expect(csv).toContain(key.id);
+    expect(csv).not.toContain(other.id);
+  });
+});
+
 test('a creator who is no longer an administrator is marked', async () => {
   const { organization, get } = await makeSettings();
   await importRecords({ type: 'user', organization, id: 'olga', email: `olga@${organization}.example`, name: 'Olga', admin: true });
