@@ -99,7 +99,7 @@ describe('signing in', () => {
     expect((await oidc.send(`/settings/${organization}/keys`, { headers })).status).toBe(200);
   });
 
-  test.each([undefined, false, 'true'])('a provider other than Access that says email_verified: %s lets nobody in', async (verified) => {
+  test.each([undefined, false, 'true'])('a provider other than Access that says email_verified: %j lets nobody in', async (verified) => {
     const { organization, email } = await makeAdministered();
     const oidc = makeApi({ settings: { signIn: { ...signIn.settings, header: 'Authorization' } } });
     const headers = { Authorization: `Bearer ${await signIn.token(email, { claims: { email_verified: verified } })}` };
