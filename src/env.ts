@@ -50,7 +50,8 @@ export function parseSettings(vars: SettingsVars): Settings {
   return { keyPrefix: vars.KEY_PREFIX, ipLimit: limit('IP_LIMIT'), keyLimit: limit('KEY_LIMIT'), signIn: parseSignIn(vars) };
 }
 
-const ACCESS_HEADER = 'Cf-Access-Jwt-Assertion';
+/** In which Cloudflare Access passes its token on: the preset. */
+export const ACCESS_HEADER = 'Cf-Access-Jwt-Assertion';
 
 function parseSignIn({
   ADMIN_ISSUER: issuer,

@@ -76,10 +76,7 @@ const userAction = (ticketId: SQL.Aliased<string | null>, detail: SQL.Aliased<st
       ),
   );
 
-/** The audit row of what an administrator did. */
-export const auditUserAction = statement<AuditValues & { actorId: string }>(userAction(sql<null>`null`.as('ticket_id')));
-
-/** The same, with words on what was changed. */
+/** The audit row of what an administrator did, with words on what was changed. */
 export const auditUserChange = statement<AuditValues & { actorId: string; detail: string | null }>(
   userAction(sql<null>`null`.as('ticket_id'), value<string | null>('detail').as('detail')),
 );

@@ -235,6 +235,8 @@ export interface ChangeExplanation {
   /** The key's id, null when it is not live. */
   live: string | null;
   name: string | null;
+  limitQuota: number | null;
+  limitWindowMs: number | null;
   /** The key that has the wanted name. */
   named: string | null;
 }
@@ -246,6 +248,8 @@ export const explainChange = statement<ActorValues & { keyId: string; name: stri
       administrator: sql`${byActiveAdministrator}`.as('administrator'),
       live: sql`${apiKeys.id}`.as('live'),
       name: sql`${apiKeys.name}`.as('name'),
+      limitQuota: sql`${apiKeys.limitQuota}`.as('limitQuota'),
+      limitWindowMs: sql`${apiKeys.limitWindowMs}`.as('limitWindowMs'),
       named: keyWhere(and(eq(apiKeys.name, sql.placeholder('name')), isCurrent)).as('named'),
     })
     .from(organizations)

@@ -1,4 +1,4 @@
-import { and, desc, eq, lt, sql } from 'drizzle-orm';
+import { and, desc, eq, gte, lt, sql } from 'drizzle-orm';
 import { builder, statement, value } from './client.ts';
 import { apiKeys, refusedUses } from './schema.ts';
 import { named, type RowOf } from './statements.ts';
@@ -71,6 +71,20 @@ export const findRefusedUsesOfKey = statement<{ organizationId: string; keyId: s
 export const findRefusedUses = statement<{ organizationId: string; limit: number }>(
   joined()
     .where(eq(refusedUses.organizationId, sql.placeholder('organizationId')))
+    .orderBy(desc(refusedUses.lastAt))
+    .limit(sql.placeholder('limit')),
+);
+
+/** The organization's revoked keys that were tried since an instant, latest first. */
+export const findRevokedKeysTried = statement<{ organizationId: string; since: number; limit: number }>(
+  joined()
+    .where(
+      and(
+        eq(refusedUses.organizationId, sql.placeholder('organizationId')),
+        eq(refusedUses.reason, 'revoked'),
+        gte(refusedUses.lastAt, sql.placeholder('since')),
+      ),
+    )
     .orderBy(desc(refusedUses.lastAt))
     .limit(sql.placeholder('limit')),
 );

@@ -16,7 +16,7 @@ import {
   revokeSucceeded,
 } from '../db/key-statements.ts';
 import { formatScopes, generateKey, hashKey, keyHint } from '../domain/api-key.ts';
-import { type FieldError, fieldErrors } from '../domain/fields.ts';
+import type { FieldError } from '../domain/fields.ts';
 import {
   expiryInstant,
   GRACE_MS,
@@ -34,6 +34,7 @@ import { FormAlreadyUsed, Invalid, NotAdministrator } from '../domain/refusal.ts
 import { type AuditedChange, atD1, changeAudited } from './audited.ts';
 import type { AdminContext } from './context.ts';
 import type { KeyDetails } from './key-details.ts';
+import { validated } from './validated.ts';
 
 /** A key as it is shown once: `value` is kept nowhere. */
 export interface CreatedKey {
@@ -55,9 +56,7 @@ const NAME_TAKEN: FieldError = {
  * @throws Invalid naming the fields, FormAlreadyUsed, NotAdministrator, Refusal `unavailable`
  */
 export async function createApiKey(ctx: AdminContext, keyPrefix: string, input: NewApiKey, formToken?: string): Promise<CreatedKey> {
-  const parsed = newApiKey.safeParse(input);
-  if (!parsed.success) throw new Invalid(fieldErrors(parsed.error));
-  const { name, scopes, expires, limit } = parsed.data;
+  const { name, scopes, expires, limit } = validated(newApiKey, input);
   const actor = actorOf(ctx);
   const { value, ...key } = await newKey(ctx, keyPrefix, expires);
   const token = formToken ?? null;
@@ -108,9 +107,7 @@ export async function rotateApiKey(
   input: Rotation,
   formToken: string,
 ): Promise<RotationResult> {
-  const parsed = rotation.safeParse(input);
-  if (!parsed.success) throw new Invalid(fieldErrors(parsed.error));
-  const { expires, grace } = parsed.data;
+  const { expires, grace } = validated(rotation, input);
   const actor = actorOf(ctx);
   const { value, ...key } = await newKey(ctx, keyPrefix, expires);
 
@@ -141,14 +138,12 @@ export async function rotateApiKey(
 export type ChangeResult = 'changed' | 'unchanged' | 'not_live' | 'overtaken';
 
 /**
- * Renames a live key or gives it another limit of its own (none: the deployment's). `old` is the key as the administrator saw it: what
- * somebody else has changed since is not overwritten.
+ * Renames a live key or gives it another limit of its own (none: the deployment's). `old` is the key as it was read for this change: what
+ * somebody else changes between that and the write is not overwritten (`overtaken`).
  * @throws Invalid naming the fields, NotAdministrator, Refusal `unavailable`
  */
 export async function changeApiKey(ctx: AdminContext, old: KeyDetails, input: KeyChanges): Promise<ChangeResult> {
-  const parsed = keyChanges.safeParse(input);
-  if (!parsed.success) throw new Invalid(fieldErrors(parsed.error));
-  const { name, limit = null } = parsed.data;
+  const { name, limit = null } = validated(keyChanges, input);
   const said = (policy: RateLimitPolicy | null) => (policy ? formatPolicy(policy) : 'default');
   const details = [
     ...(name === old.name ? [] : [`name ${JSON.stringify(old.name)} to ${JSON.stringify(name)}`]),
@@ -176,7 +171,9 @@ export async function changeApiKey(ctx: AdminContext, old: KeyDetails, input: Ke
   if (!found?.administrator) throw new NotAdministrator();
   if (found.live === null) return 'not_live';
   if (found.named !== null && found.named !== old.id) throw new Invalid([NAME_TAKEN]);
-  return found.name === name ? 'changed' : 'overtaken';
+  // Equal in all: the change was committed and only its acknowledgement was lost, or somebody else wanted the very same.
+  const { limitQuota, limitWindowMs } = values;
+  return found.name === name && found.limitQuota === limitQuota && found.limitWindowMs === limitWindowMs ? 'changed' : 'overtaken';
 }
 
 /**
@@ -206,7 +203,8 @@ export async function revokeAllApiKeys(ctx: AdminContext): Promise<number> {
     if (results.length === 0) return revoked;
     const changed = await changeAudited(ctx, (now) => results.map(({ id }) => revocation(ctx, id, now)));
     const count = changed.filter(Boolean).length;
-    if (count === 0) throw new NotAdministrator();
+    // None: another request has just revoked the same ones, or whoever asks may not.
+    if (count === 0) await administratorsTimeZone(ctx);
     revoked += count;
   }
 }
@@ -217,11 +215,17 @@ function revocation(ctx: AdminContext, keyId: string, now: number): AuditedChang
 
 const actorOf = ({ organizationId, actorId }: AdminContext) => ({ organizationId, actorId });
 
-/** A new value with what is stored of it, and its expiry reckoned in the organization's time zone. */
-async function newKey(ctx: AdminContext, keyPrefix: string, expires: string | undefined) {
+/** The time zone of the actor's organization. @throws NotAdministrator if the actor is no active administrator there */
+async function administratorsTimeZone(ctx: AdminContext): Promise<string> {
   const organization = await atD1(ctx, () => findTimeZone.bind(ctx.db, actorOf(ctx)).first<{ timeZone: string }>());
   if (!organization) throw new NotAdministrator();
-  const expiresAt = expires === undefined ? null : expiryInstant(expires, organization.timeZone);
+  return organization.timeZone;
+}
+
+/** A new value with what is stored of it, and its expiry reckoned in the organization's time zone. */
+async function newKey(ctx: AdminContext, keyPrefix: string, expires: string | undefined) {
+  const timeZone = await administratorsTimeZone(ctx);
+  const expiresAt = expires === undefined ? null : expiryInstant(expires, timeZone);
   if (expiresAt !== null && expiresAt <= ctx.now()) {
     throw new Invalid([
       { pointer: '/expires', code: 'out_of_range', detail: `expires was ${expires}, which has passed; choose a later date` },

@@ -1,7 +1,7 @@
 import { type AuditRow, type AuditScan, auditPage, type ExaminedPart, FIND_BY_RECORD, FIRST_SEQ_SINCE } from '../db/audit-queries.ts';
 import { parseIdempotencyKey } from '../domain/idempotency-key.ts';
 import { derivedId, timeOfId } from '../domain/record-id.ts';
-import { atD1 } from './audited.ts';
+import { atD1, forNextPage } from './audited.ts';
 import type { OrganizationContext } from './context.ts';
 
 export type { AuditRow } from '../db/audit-queries.ts';
@@ -52,9 +52,14 @@ export async function readAuditLog(ctx: OrganizationContext, filter: AuditFilter
 
 /** The whole filtered log, newest first, a bounded number of entries at a time. */
 export async function* exportAuditLog(ctx: OrganizationContext, filter: AuditFilter): AsyncGenerator<AuditRow[]> {
-  const range = await seqRange(ctx, filter);
+  const range = await seqRange(forNextPage(ctx), filter);
   for (let before: number | undefined = range.before; before !== undefined; ) {
-    const page: AuditPage = await readPage(ctx, filter, { ...range, before, limit: EXPORT_PAGE_SIZE, examine: EXPORT_PAGE_SIZE });
+    const page: AuditPage = await readPage(forNextPage(ctx), filter, {
+      ...range,
+      before,
+      limit: EXPORT_PAGE_SIZE,
+      examine: EXPORT_PAGE_SIZE,
+    });
     yield page.rows;
     before = page.next;
   }

@@ -32,12 +32,23 @@ export async function changeAudited(ctx: AdminContext, changes: (now: number) =>
   return results.filter((_, index) => index % 2 === 0).map(({ meta }) => meta.changes === 1);
 }
 
+/** How long an export waits for one of its pages. */
+const EXPORT_PAGE_DEADLINE_MS = 10_000;
+
+/** The context for the next page of an export: a download lasts as long as its reader takes, so the request's own deadline is no measure. */
+export function forNextPage<Context extends ServiceContext>(ctx: Context): Context {
+  return { ...ctx, deadlineAt: Date.now() + EXPORT_PAGE_DEADLINE_MS };
+}
+
+/** A change of which only the acknowledgement was lost may have been made. */
+const UNCERTAIN = 'The database did not answer. If something was to be changed, it may have been; look before you do it again.';
+
 /**
  * Calls D1 for an administrator's page.
  * @throws Refusal `unavailable`
  */
 export function atD1<T>({ deadlineAt }: Pick<ServiceContext, 'deadlineAt'>, run: () => Promise<T>): Promise<T> {
   return callD1(run, deadlineAt).catch((err: unknown) => {
-    throw unavailable(err);
+    throw unavailable(err, UNCERTAIN);
   });
 }

@@ -1,7 +1,7 @@
 import { findKeyDetails, findKeyPage, findKeysByHint, findLiveKeys, findOwnKeyByHash, type KeyDetailsRow } from '../db/key-queries.ts';
 import { hashKey, isLive, isWellFormedKey, type KeyState, keyState, parseScopes, type Scope } from '../domain/api-key.ts';
 import type { RateLimitPolicy } from '../domain/rate-limit.ts';
-import { atD1 } from './audited.ts';
+import { atD1, forNextPage } from './audited.ts';
 import type { OrganizationContext } from './context.ts';
 
 /** A key as its administrators see it. Times are UTC milliseconds. */
@@ -68,7 +68,7 @@ export async function* everyKey(ctx: OrganizationContext): AsyncGenerator<KeyDet
   const { organizationId, db } = ctx;
   for (let before: string | undefined = END; before !== undefined; ) {
     const cursor: string = before;
-    const { results } = await atD1(ctx, () =>
+    const { results } = await atD1(forNextPage(ctx), () =>
       findKeyPage.bind(db, { organizationId, before: cursor, limit: PAGE_SIZE }).all<KeyDetailsRow>(),
     );
     yield results.map((row) => toKeyDetails(row, ctx.now()));

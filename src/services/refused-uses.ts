@@ -1,4 +1,11 @@
-import { findRefusedUses, findRefusedUsesOfKey, forgetAddresses, type RefusedUseRow, recordRefusedUse } from '../db/refused-uses.ts';
+import {
+  findRefusedUses,
+  findRefusedUsesOfKey,
+  findRevokedKeysTried,
+  forgetAddresses,
+  type RefusedUseRow,
+  recordRefusedUse,
+} from '../db/refused-uses.ts';
 import type { KeyReference } from '../domain/refusal.ts';
 import { ADDRESS_RETENTION_MS, type RefusedUseReason } from '../domain/refused-use.ts';
 import { atD1 } from './audited.ts';
@@ -38,6 +45,17 @@ export async function listRefusedUses(ctx: OrganizationContext, keyId?: string):
     keyId === undefined
       ? findRefusedUses.bind(db, { organizationId, limit: PAGE_SIZE })
       : findRefusedUsesOfKey.bind(db, { organizationId, keyId });
+  const { results } = await atD1(ctx, () => statement.all<RefusedUseRow>());
+  return results;
+}
+
+/**
+ * The latest uses of revoked keys since an instant (UTC milliseconds).
+ * @throws Refusal `unavailable`
+ */
+export async function listRevokedKeysTried(ctx: OrganizationContext, since: number): Promise<RefusedUseRow[]> {
+  const { db, organizationId } = ctx;
+  const statement = findRevokedKeysTried.bind(db, { organizationId, since, limit: PAGE_SIZE });
   const { results } = await atD1(ctx, () => statement.all<RefusedUseRow>());
   return results;
 }

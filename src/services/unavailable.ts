@@ -1,8 +1,10 @@
 import { D1Failure } from '../db/client.ts';
 import { Refusal } from '../domain/refusal.ts';
 
-/** What to throw for an error that came before anything could be written: 503 where D1 did not answer, else the error itself. */
-export function unavailable(err: unknown): unknown {
+const NOTHING_WRITTEN = 'The database did not answer. Nothing was written; send the same request again.';
+
+/** What to throw for an error: 503 where D1 did not answer, else the error itself. The text is for what came before anything could be written. */
+export function unavailable(err: unknown, detail = NOTHING_WRITTEN): unknown {
   if (!(err instanceof D1Failure) || err.kind === 'rejected') return err;
-  return new Refusal('unavailable', 'The database did not answer. Nothing was written; send the same request again.', { cause: err });
+  return new Refusal('unavailable', detail, { cause: err });
 }

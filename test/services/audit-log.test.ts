@@ -1,8 +1,8 @@
 import { env } from 'cloudflare:workers';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { type AuditFilter, exportAuditLog, readAuditLog, searchAuditLog } from '../../src/services/audit-log.ts';
-import { listKeys } from '../../src/services/key-details.ts';
-import { countD1 } from '../support/d1.ts';
+import { everyKey, listKeys } from '../../src/services/key-details.ts';
+import { aroundD1, countD1 } from '../support/d1.ts';
 import { asAdmin, makeApi, makeKey, makeOrganization } from '../support/world.ts';
 
 const ROWS = 100_000;
@@ -109,6 +109,20 @@ describe('a log of 100,000 entries', () => {
     expect(expected).toBe(0);
     expect(largest).toBe(1_000);
     expect(Math.max(...calls.map(({ rowsRead }) => rowsRead))).toBeLessThan(10_000);
+  });
+
+  test('a download goes on after the deadline of the request that began it', async () => {
+    // Slower than a deadline that has passed.
+    const db = aroundD1(env.DB, async (run) => {
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      return run();
+    });
+    const ctx = { ...asAdmin(organization), db, deadlineAt: Date.now() - 1 };
+    await expect(listKeys(ctx)).rejects.toMatchObject({ code: 'unavailable' });
+    const entries = exportAuditLog(ctx, { since: FIRST_AT });
+    expect((await entries.next()).value).toHaveLength(1_000);
+    expect((await entries.next()).value).toHaveLength(1_000);
+    expect((await everyKey(ctx).next()).value).toHaveLength(2);
   });
 
   test('the list of keys, with their last writes, reads no more than a small one', async () => {

@@ -1,9 +1,11 @@
 import { Hono } from 'hono';
+import * as z from 'zod';
 import { AUDIT_ACTIONS } from '../../domain/audit-action.ts';
 import { addDays, startOfDate } from '../../domain/calendar.ts';
 import type { SettingsEnv } from '../../env.ts';
 import { type AuditFilter, type AuditRow, exportAuditLog, readAuditLog, searchAuditLog } from '../../services/audit-log.ts';
-import { listKeys } from '../../services/key-details.ts';
+import type { OrganizationContext } from '../../services/context.ts';
+import { getKey, listKeys } from '../../services/key-details.ts';
 import { listRefusedUses } from '../../services/refused-uses.ts';
 import { adminContext } from '../service-context.ts';
 import { csvDownload, utc } from './download.ts';
@@ -24,11 +26,11 @@ audit.get('/audit', async (c) => {
       ? readAuditLog(ctx, toFilter(query, c.var.administrator.organization.timeZone), readCursor(c.req.query('before')))
       : searchAuditLog(ctx, query.q).then((rows) => ({ rows, next: undefined }));
   const [page, { live, ended }] = await Promise.all([found, listKeys(ctx)]);
-  return render(
-    c,
-    'Audit log',
-    <AuditLogPage {...page} place={placeOf(c)} query={query} selection={selection} keys={[...live, ...ended]} />,
-  );
+  const keys = [...live, ...ended];
+  // The list is of the newest keys; the one that is chosen belongs to it however old it is.
+  const older = query.key === undefined || keys.some(({ id }) => id === query.key) ? undefined : await getKey(ctx, query.key);
+  if (older) keys.push(older);
+  return render(c, 'Audit log', <AuditLogPage {...page} place={placeOf(c)} query={query} selection={selection} keys={keys} />);
 });
 
 const CSV_HEADINGS = [
@@ -50,9 +52,15 @@ const CSV_HEADINGS = [
 
 audit.get('/audit.csv', (c) => {
   const { query } = readQuery(new URL(c.req.url).searchParams);
-  const filter = toFilter(query, c.var.administrator.organization.timeZone);
-  return csvDownload('audit-log.csv', CSV_HEADINGS, auditLines(exportAuditLog(adminContext(c), filter)));
+  const ctx = adminContext(c);
+  const pages =
+    query.q === undefined ? exportAuditLog(ctx, toFilter(query, c.var.administrator.organization.timeZone)) : searchPages(ctx, query.q);
+  return csvDownload('audit-log.csv', CSV_HEADINGS, auditLines(pages));
 });
+
+async function* searchPages(ctx: OrganizationContext, text: string) {
+  yield await searchAuditLog(ctx, text);
+}
 
 const KINDS = { api_key: 'API key', user: 'User', system: 'System' };
 
@@ -84,11 +92,11 @@ audit.get('/refused', async (c) => {
 
 const FILTERS = ['key', 'action', 'ticket', 'from', 'to', 'q'] as const;
 
-/** The filters that an address holds, and the part of the address that repeats them. */
+/** The filters that an address holds, and the part of the address that repeats them. A search is for one thing in the whole log: no filter goes with it. */
 function readQuery(parameters: URLSearchParams): { query: AuditQuery; selection: string } {
   const query: AuditQuery = {};
   const selection = new URLSearchParams();
-  for (const name of FILTERS) {
+  for (const name of parameters.get('q')?.trim() ? (['q'] as const) : FILTERS) {
     const value = parameters.get(name)?.trim();
     if (!value) continue;
     query[name] = value;
@@ -109,9 +117,7 @@ function toFilter({ key, action, ticket, from, to }: AuditQuery, timeZone: strin
 }
 
 function aDate(text: string): string {
-  if (!/^\d{4}-\d\d-\d\d$/.test(text) || Number.isNaN(Date.parse(text))) {
-    throw new PageProblem(400, 'No such date', 'Write dates as 2027-03-31.');
-  }
+  if (!z.iso.date().safeParse(text).success) throw new PageProblem(400, 'No such date', 'Choose a day that exists, written as 2027-03-31.');
   return text;
 }
 

@@ -79,10 +79,20 @@ export function sameLifetime({ createdAt, expiresAt }: KeyDetails, today: string
   return { expiration: 'date', date: addDays(today, Math.max(1, Math.floor((expiresAt - createdAt) / DAY_MS))) };
 }
 
-/** A limit of the key's own, from a form: in the deployment's window, and lower than the deployment's quota. */
-export function chosenLimit({ limit = '' }: FormValues, { quota, windowMs }: RateLimitPolicy): { limit?: RateLimitPolicy } {
-  if (limit === '' || limit === String(quota)) return {};
-  return { limit: { quota: /^\d+$/.test(limit) && Number(limit) < quota ? Number(limit) : Number.NaN, windowMs } };
+/**
+ * A limit of the key's own, from a form: not above the deployment's quota, and in the window of `own`, the limit that the key had of its
+ * own before, or else in the deployment's. None when left empty, or the same as the deployment's.
+ */
+export function chosenLimit(
+  { limit = '' }: FormValues,
+  { quota, windowMs }: RateLimitPolicy,
+  own: RateLimitPolicy | null = null,
+): { limit?: RateLimitPolicy } {
+  if (limit === '') return {};
+  if (own && limit === String(own.quota)) return { limit: own };
+  const window = own?.windowMs ?? windowMs;
+  if (limit === String(quota) && window === windowMs) return {};
+  return { limit: { quota: /^\d+$/.test(limit) && Number(limit) <= quota ? Number(limit) : Number.NaN, windowMs: window } };
 }
 
 /** By field, or by field and rule. */

@@ -24,6 +24,8 @@ const protectPages = () =>
       baseUri: ["'none'"],
       frameAncestors: ["'none'"],
     },
+    // Of this host alone: what its neighbours do is theirs to say.
+    strictTransportSecurity: 'max-age=15552000',
     xFrameOptions: 'DENY',
     referrerPolicy: 'same-origin',
   });

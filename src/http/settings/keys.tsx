@@ -5,7 +5,7 @@ import type { AdministratorScope, SettingsEnv } from '../../env.ts';
 import { changeApiKey, createApiKey, revokeAllApiKeys, revokeApiKey, rotateApiKey } from '../../services/api-keys.ts';
 import { readAuditLog } from '../../services/audit-log.ts';
 import { everyKey, getKey, identifyKey, type KeyDetails, listKeys } from '../../services/key-details.ts';
-import { listRefusedUses } from '../../services/refused-uses.ts';
+import { listRefusedUses, listRevokedKeysTried } from '../../services/refused-uses.ts';
 import { adminContext } from '../service-context.ts';
 import { csvDownload, utc } from './download.ts';
 import { chosenExpiry, chosenLimit, formToken, messagesOf, readForm, sameLifetime, typed } from './forms.ts';
@@ -32,9 +32,7 @@ export const keys = new Hono<SettingsEnv>();
 keys.get('/keys', async (c) => {
   const ctx = adminContext(c);
   const before = c.req.query('before');
-  const [list, refused] = await Promise.all([listKeys(ctx, before), listRefusedUses(ctx)]);
-  const since = c.var.now() - WARN_OF_TRIED_MS;
-  const tried = refused.filter(({ reason, lastAt }) => reason === 'revoked' && lastAt >= since);
+  const [list, tried] = await Promise.all([listKeys(ctx, before), listRevokedKeysTried(ctx, c.var.now() - WARN_OF_TRIED_MS)]);
   return render(
     c,
     'API keys',
@@ -136,7 +134,7 @@ keys.get('/keys/:key/change', async (c) => {
   const key = await ownKey(c, c.req.param('key'));
   requireLive(key);
   const values = { name: key.name, ...(key.limit ? { limit: String(key.limit.quota) } : {}) };
-  const form = { place: placeOf(c), values, messages: {}, keyId: key.id, defaultLimit: c.var.settings.keyLimit };
+  const form = { place: placeOf(c), values, messages: {}, subject: key, defaultLimit: c.var.settings.keyLimit };
   return render(c, `Change ${key.name}`, <ChangeForm {...form} />);
 });
 
@@ -146,13 +144,13 @@ keys.post('/keys/:key/change', async (c) => {
   requireLive(key);
   const values = typed(await readForm(c));
   try {
-    const result = await changeApiKey(adminContext(c), key, { name: values.name ?? '', ...chosenLimit(values, keyLimit) });
+    const result = await changeApiKey(adminContext(c), key, { name: values.name ?? '', ...chosenLimit(values, keyLimit, key.limit) });
     if (result === 'not_live') throw NOT_LIVE;
     if (result === 'overtaken') throw OVERTAKEN;
     return c.redirect(`${placeOf(c).base}/keys/${key.id}?done=${result}`, 303);
   } catch (err) {
     if (!(err instanceof Invalid)) throw err;
-    const again = { place: placeOf(c), values, messages: messagesOf(err.errors), keyId: key.id, defaultLimit: keyLimit };
+    const again = { place: placeOf(c), values, messages: messagesOf(err.errors), subject: key, defaultLimit: keyLimit };
     return render(c, `Change ${key.name}`, <ChangeForm {...again} />, 400);
   }
 });
@@ -239,7 +237,7 @@ const NOT_LIVE = new PageProblem(
 const OVERTAKEN = new PageProblem(
   409,
   'Somebody else was faster',
-  'The key was changed while you were looking at it. Open it again and see what it is now.',
+  'Somebody changed the key at the same moment. Open it again and see what it is now.',
 );
 const ALREADY_ROTATED = new PageProblem(
   409,

@@ -222,6 +222,18 @@ describe('rotating a key', () => {
   });
 });
 
+test('an expired key holds its name until it is revoked, which its page offers', async () => {
+  const { organization, create, get, post } = await makeSettings();
+  const expired = await makeKey(organization, { name: GOOD.name, expires: '2026-01-01' }, () => Date.parse('2025-12-01'));
+  expect((await create()).status).toBe(400);
+  const { text, base } = { ...(await get(`/keys/${expired.id}`)), base: `/settings/${organization}/keys/${expired.id}` };
+  expect(text).toContain(`"${base}/revoke"`);
+  for (const page of ['rotate', 'change']) expect(text).not.toContain(`"${base}/${page}"`);
+  expect((await post(`/keys/${expired.id}/revoke`, {})).status).toBe(303);
+  expect((await get(`/keys/${expired.id}`)).text).not.toContain(`"${base}/revoke"`);
+  expect((await create()).status).toBe(200);
+});
+
 describe('changing a key', () => {
   test('renames and lowers the limit from the next request on, audited from what to what', async () => {
     const { organization, api, post } = await makeSettings();
@@ -234,6 +246,22 @@ describe('changing a key', () => {
     const entry = (await rowsOf('audit_log', organization)).at(-1);
     expect(entry).toMatchObject({ action: 'api_key.changed', detail: 'name "n8n: triage" to "Zapier", limit default to 5/10s' });
     expect((await post(`/keys/${key.id}/change`, { name: 'Zapier', limit: '5' })).location).toContain('done=unchanged');
+  });
+
+  test('keeps the window of the key’s own limit', async () => {
+    const { organization, get, post } = await makeSettings();
+    const { id } = await makeKey(organization, { limit: { quota: 300, windowMs: 5_000 } });
+    expect((await get(`/keys/${id}/change`)).text).toContain('Requests in 5 seconds');
+    const limit = async () => (await rowsOf('api_keys', organization)).map((row) => [row['limit_quota'], row['limit_window_ms']]);
+    for (const [typed, kept] of [
+      ['300', [300, 5_000]],
+      ['200', [200, 5_000]],
+      ['7', [7, 5_000]],
+      ['', [null, null]],
+    ] as const) {
+      expect((await post(`/keys/${id}/change`, { name: 'Renamed', limit: typed })).status).toBe(303);
+      expect(await limit()).toEqual([kept]);
+    }
   });
 
   test('refuses a name that another current key has', async () => {
@@ -321,6 +349,18 @@ describe('refused uses', () => {
     expect((await api.send('/api/v1/ping', { key: key.value })).status).toBe(401);
     await api.settled();
     expect((await get('/keys')).text).toContain('still being tried');
+    // Later refusals of other kinds, however many, do not push it out.
+    await env.DB.batch([
+      env.DB.prepare(
+        `insert into api_keys select organization_id, 'other-' || value, name || value, substr(hash, 1, 60) || printf('%04d', value), hint,
+         scopes, null, null, created_at, created_by, 1, null, null, null, null from api_keys, json_each(?) where organization_id = ?`,
+      ).bind(JSON.stringify(Array.from({ length: 120 }, (_, i) => i)), organization),
+      env.DB.prepare(
+        `insert into refused_uses select organization_id, id, 'expired', 1, ?2, ?2, null from api_keys where organization_id = ?1 and id like 'other-%'`,
+      ).bind(organization, Date.now() + 1_000),
+    ]);
+    expect((await get('/keys')).text).toContain('still being tried');
+    await env.DB.prepare("delete from refused_uses where organization_id = ? and reason = 'expired'").bind(organization).run();
     const reasons = (await rowsOf('refused_uses', organization)).map(({ reason }) => reason);
     expect(reasons).toEqual(['idempotency_mismatch', 'revoked']);
 
@@ -405,6 +445,7 @@ describe('forms', () => {
     );
     expect(headers.get('Cache-Control')).toBe('no-store');
     expect(headers.get('X-Frame-Options')).toBe('DENY');
+    expect(headers.get('Strict-Transport-Security')).toBe('max-age=15552000');
   });
 });
 
@@ -427,6 +468,61 @@ test('names are shown as text, never as markup, and are no formulas in a spreads
     expect(page).not.toContain('<b>Lovelace');
   }
   for (const path of ['/keys.csv', '/audit.csv']) expect((await get(path)).text).toContain('"\'=HYPERLINK(""//evil"")');
+});
+
+describe('the audit log', () => {
+  test.each(['2027-02-30', '2027-13-01', '27-02-01', 'today'])('refuses %s as a date', async (date) => {
+    const { get } = await makeSettings();
+    for (const path of [`/audit?from=${date}`, `/audit?to=${date}`, `/audit.csv?from=${date}`]) {
+      const { status, text } = await get(path);
+      expect([status, text]).toEqual([400, expect.stringContaining('No such date')]);
+    }
+    expect((await get('/audit?from=2028-02-29')).status).toBe(200);
+  });
+
+  test('offers the download also when nothing matches so far', async () => {
+    const { organization, get } = await makeSettings();
+    await makeKey(organization);
+    expect((await get('/audit?ticket=77')).text).not.toContain('Download as CSV');
+    await env.DB.prepare(
+      `insert into audit_log select ?, value, 1, 'system', 'psa', 'PSA', 'note.created', 'r', iif(value = 2, '77', '1001'), 'q', null, null, null, null
+       from json_each(?)`,
+    )
+      .bind(organization, JSON.stringify(Array.from({ length: 1_200 }, (_, i) => i + 2)))
+      .run();
+    const { text } = await get('/audit?ticket=77');
+    expect(text).toContain('No entry matches so far');
+    expect(text).toContain('audit.csv?ticket=77');
+    expect((await get('/audit.csv?ticket=77')).text.trim().split('\r\n')).toHaveLength(2);
+  });
+
+  test('keeps a chosen key among the choices, however old it is', async () => {
+    const { organization, get } = await makeSettings();
+    const old = await makeKey(organization, { name: 'Long gone' }, () => Date.parse('2020-01-01'));
+    await revoke(organization, old.id);
+    const key = await makeKey(organization);
+    await env.DB.prepare(
+      `insert into api_keys select organization_id, 'f-' || printf('%03d', value), name || value, substr(hash, 1, 60) || printf('%04d', value), hint,
+       scopes, null, null, created_at, created_by, 1, null, null, null, null from api_keys, json_each(?) where organization_id = ? and api_keys.id = ?`,
+    )
+      .bind(JSON.stringify(Array.from({ length: 120 }, (_, i) => i)), organization, key.id)
+      .run();
+    expect((await get('/audit')).text).not.toContain(`value="${old.id}"`);
+    expect((await get(`/audit?key=${old.id}`)).text).toMatch(new RegExp(`value="${old.id}" selected`));
+  });
+
+  test('a search goes through the whole log, shows no filter beside it, and can be downloaded', async () => {
+    const { organization, get } = await makeSettings();
+    const [key, other] = [await makeKey(organization), await makeKey(organization)];
+    const { text } = await get(`/audit?q=${key.id}&key=${other.id}&action=note.created&from=2001-01-01`);
+    expect(text).toContain(`href="/settings/${organization}/keys/${key.id}"`);
+    expect(text).not.toMatch(/<option value="[^"]+" selected/);
+    expect(text).not.toContain('2001-01-01');
+    expect(text).toContain(`audit.csv?q=${key.id}"`);
+    const csv = (await get(`/audit.csv?q=${key.id}`)).text;
+    expect(csv).toContain(key.id);
+    expect(csv).not.toContain(other.id);
+  });
 });
 
 test('a creator who is no longer an administrator is marked', async () => {

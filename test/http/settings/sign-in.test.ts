@@ -95,8 +95,15 @@ describe('signing in', () => {
   test('a token may come behind Bearer in a header of the deployment’s choice', async () => {
     const { organization, email } = await makeAdministered();
     const oidc = makeApi({ settings: { signIn: { ...signIn.settings, header: 'Authorization' } } });
-    const headers = { Authorization: `Bearer ${await signIn.token(email)}` };
+    const headers = { Authorization: `Bearer ${await signIn.token(email, { claims: { email_verified: true } })}` };
     expect((await oidc.send(`/settings/${organization}/keys`, { headers })).status).toBe(200);
+  });
+
+  test.each([undefined, false, 'true'])('a provider other than Access that says email_verified: %j lets nobody in', async (verified) => {
+    const { organization, email } = await makeAdministered();
+    const oidc = makeApi({ settings: { signIn: { ...signIn.settings, header: 'Authorization' } } });
+    const headers = { Authorization: `Bearer ${await signIn.token(email, { claims: { email_verified: verified } })}` };
+    expect((await oidc.send(`/settings/${organization}/keys`, { headers })).status).toBe(401);
   });
 });
 

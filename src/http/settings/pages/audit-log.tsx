@@ -34,7 +34,7 @@ export function AuditLogPage({ place, query, selection, keys, rows, next }: Prop
       {rows.length === 0 && next !== undefined && <Notice>No entry matches so far; there are older ones to look through.</Notice>}
       <div class="actions">
         {next !== undefined && <a href={at('audit', `before=${next}`)}>Older entries</a>}
-        {query.q === undefined && rows.length > 0 && <a href={at('audit.csv')}>Download as CSV</a>}
+        {(rows.length > 0 || next !== undefined) && <a href={at('audit.csv')}>Download as CSV</a>}
       </div>
     </>
   );
@@ -82,7 +82,7 @@ function Filters({ place, query, keys }: Pick<Props, 'place' | 'query' | 'keys'>
       </form>
       <form method="get" action={`${place.base}/audit`} class="filters">
         <label class="wide">
-          Record id, request id or Idempotency-Key
+          Record id, request id or Idempotency-Key, in the whole log
           <input type="search" name="q" value={query.q} />
         </label>
         <button type="submit" class="quiet">

@@ -1,5 +1,6 @@
 import { SCOPE_IDS, SCOPES } from '../../../domain/api-key.ts';
 import type { RateLimitPolicy } from '../../../domain/rate-limit.ts';
+import type { KeyDetails } from '../../../services/key-details.ts';
 import { describedBy, FieldMessage, Notice, type Place } from './parts.tsx';
 
 /** What is wrong with a form, by field; `form` is about the whole. */
@@ -84,14 +85,14 @@ export function ChangeForm({
   place,
   values,
   messages,
-  keyId,
+  subject: { id: keyId, limit },
   defaultLimit,
-}: Omit<FormProps, 'token' | 'today'> & { keyId: string; defaultLimit: RateLimitPolicy }) {
+}: Omit<FormProps, 'token' | 'today'> & { subject: Pick<KeyDetails, 'id' | 'limit'>; defaultLimit: RateLimitPolicy }) {
   return (
     <form method="post" action={`${place.base}/keys/${keyId}/change`} class="form">
       <Summary messages={messages} />
       <NameField value={values.name} message={messages.name} />
-      <LimitField value={values.limit} message={messages.limit} defaultLimit={defaultLimit} />
+      <LimitField value={values.limit} message={messages.limit} defaultLimit={defaultLimit} own={limit} />
       <div class="actions">
         <button type="submit">Save</button>
         <a href={`${place.base}/keys/${keyId}`}>Cancel</a>
@@ -174,16 +175,19 @@ interface LimitProps {
   value: string | undefined;
   message: string | undefined;
   defaultLimit: RateLimitPolicy;
+  /** The limit that the key has of its own, whose window it keeps. */
+  own?: RateLimitPolicy | null;
 }
 
-function LimitField({ value, message, defaultLimit: { quota, windowMs } }: LimitProps) {
-  const seconds = windowMs / 1000;
+function LimitField({ value, message, defaultLimit, own }: LimitProps) {
+  const max = Math.max(defaultLimit.quota, own?.quota ?? 0);
+  const seconds = (own ?? defaultLimit).windowMs / 1000;
   return (
     <div class="field">
       <label for="limit">Requests in {seconds} seconds (optional)</label>
-      <input id="limit" name="limit" type="number" min={1} max={quota} step={1} value={value} {...describedBy('limit', message, true)} />
+      <input id="limit" name="limit" type="number" min={1} max={max} step={1} value={value} {...describedBy('limit', message, true)} />
       <p class="help" id="limit-help">
-        At most so many; {quota} when left empty.
+        At most so many; when left empty, {defaultLimit.quota} in {defaultLimit.windowMs / 1000} seconds.
       </p>
       <FieldMessage id="limit" message={message} />
     </div>

@@ -80,12 +80,14 @@ export function KeyPage({ place, subject: key, defaultLimit, entries, refused, d
           </>
         )}
       </dl>
-      {isLive(key.state) && (
+      {key.state !== 'revoked' && (
         <div class="actions">
-          {!key.successor && <LinkButton to={`${address}/rotate`}>Rotate</LinkButton>}
-          <LinkButton to={`${address}/change`} kind="quiet">
-            Change name or limit
-          </LinkButton>
+          {isLive(key.state) && !key.successor && <LinkButton to={`${address}/rotate`}>Rotate</LinkButton>}
+          {isLive(key.state) && (
+            <LinkButton to={`${address}/change`} kind="quiet">
+              Change name or limit
+            </LinkButton>
+          )}
           <LinkButton to={`${address}/revoke`} kind="danger">
             {key.successor ? 'End now' : 'Revoke'}
           </LinkButton>
