@@ -61,10 +61,13 @@ export default new Hono<{ Bindings: Env }>()
     setCookie(c, COOKIE, '', { path: '/', maxAge: 0 });
     return c.redirect(SIGN_IN, 303);
   })
-  .all('*', async (c) => {
+  .all('/settings/*', async (c) => {
     const token = getCookie(c, COOKIE);
     const headers = new Headers(c.req.raw.headers);
     if (token !== undefined) headers.set(HEADER, token);
-    const response = await app.fetch(new Request(c.req.raw, { headers }), c.env, c.executionCtx);
-    return response.status === 401 && c.req.path.startsWith('/settings') ? c.redirect(SIGN_IN, 303) : response;
-  });
+    // The body is read first: wrangler's proxy dies of copied requests that are answered before somebody has read theirs.
+    const body = c.req.raw.body ? await c.req.raw.arrayBuffer() : null;
+    const response = await app.fetch(new Request(c.req.raw, { headers, body }), c.env, c.executionCtx);
+    return response.status === 401 ? c.redirect(SIGN_IN, 303) : response;
+  })
+  .all('*', (c) => app.fetch(c.req.raw, c.env, c.executionCtx));
