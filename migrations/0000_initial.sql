@@ -33,7 +33,7 @@ CREATE TABLE `api_keys` (
 	CONSTRAINT "api_keys_name" CHECK(length(trim("name")) between 1 and 100),
 	CONSTRAINT "api_keys_hash" CHECK(length("hash") = 64 and "hash" not glob '*[^0-9a-f]*'),
 	CONSTRAINT "api_keys_scopes" CHECK("scopes" = 'tickets:note:write' or "scopes" = 'tickets:time:write' or "scopes" = 'tickets:note:write tickets:time:write'),
-	CONSTRAINT "api_keys_limit" CHECK(("limit_quota" is null) = ("limit_window_ms" is null)),
+	CONSTRAINT "api_keys_limit" CHECK(("limit_quota" is null) = ("limit_window_ms" is null) and ("limit_quota" is null or ("limit_quota" between 1 and 10000 and "limit_window_ms" between 1000 and 10000))),
 	CONSTRAINT "api_keys_revoked" CHECK(("revoked_at" is null) = ("revoked_by" is null))
 ) STRICT, WITHOUT ROWID;
 --> statement-breakpoint

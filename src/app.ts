@@ -31,6 +31,7 @@ export function createApp(settings: Settings, now: () => number = Date.now) {
       },
     }),
   );
+  v1.get('/openapi.json', openapi(settings));
   v1.route('/', ping);
   v1.route('/', notes);
   v1.route('/', timeEntries);
@@ -39,7 +40,6 @@ export function createApp(settings: Settings, now: () => number = Date.now) {
   return new Hono<AppEnv>()
     .use(requestContext(settings, now))
     .use('/api/*', keyExpiry(), refusedUses(), ipLimit())
-    .get('/api/v1/openapi.json', openapi(settings))
     .route('/api/v1', v1)
     .route('/', docs)
     .route('/', settingsAssets)

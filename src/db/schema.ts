@@ -146,7 +146,10 @@ export const apiKeys = sqliteTable(
     check('api_keys_name', sql`length(trim("name")) between 1 and 100`),
     check('api_keys_hash', sql`length("hash") = 64 and "hash" not glob '*[^0-9a-f]*'`),
     check('api_keys_scopes', oneOf('scopes', [...SCOPE_IDS, SCOPE_IDS.join(' ')])),
-    check('api_keys_limit', sql`("limit_quota" is null) = ("limit_window_ms" is null)`),
+    check(
+      'api_keys_limit',
+      sql`("limit_quota" is null) = ("limit_window_ms" is null) and ("limit_quota" is null or ("limit_quota" between 1 and 10000 and "limit_window_ms" between 1000 and 10000))`,
+    ),
     check('api_keys_revoked', sql`("revoked_at" is null) = ("revoked_by" is null)`),
   ],
 );

@@ -41,6 +41,7 @@ const columns = {
   auditTicketId: auditLog.ticketId,
   requestId: auditLog.requestId,
   idempotencyKey: auditLog.idempotencyKey,
+  detail: auditLog.detail,
   noteId: notes.id,
   message: notes.message,
   noteTicketId: notes.ticketId,
@@ -61,6 +62,7 @@ const columns = {
   keyHint: apiKeys.hint,
   keyExpiresAt: apiKeys.expiresAt,
   keyRevokedAt: apiKeys.revokedAt,
+  keySuccessorId: apiKeys.successorId,
 };
 
 const isAbout = (kind: RecordKind | 'api_key') => sql`${auditLog.action} glob ${sql.raw(`'${kind}.*'`)}`;

@@ -4,9 +4,12 @@ import { getCookie, setCookie } from 'hono/cookie';
 import { generateKeyPair, type JWTVerifyGetKey, SignJWT } from 'jose';
 import { createApp } from '../app.ts';
 import { parseSettings } from '../env.ts';
+import { forgetOldAddresses } from '../services/refused-uses.ts';
 import { SignInPage } from './sign-in-page.tsx';
 
 export { RateLimiter } from '../durable-objects/rate-limiter.ts';
+export { Directory } from '../rpc/directory.ts';
+export { Work } from '../rpc/work.ts';
 
 // What `npm start` serves instead of src/index.ts: the same app, and a page on which anyone may sign in as any local administrator. It
 // signs tokens with a key of its own, so that the app checks them just as it checks those of a real sign-in service.
@@ -35,7 +38,7 @@ interface LocalAdministrator {
   organization: string;
 }
 
-export default new Hono<{ Bindings: Env }>()
+const local = new Hono<{ Bindings: Env }>()
   .get(SIGN_IN, async (c) => {
     const { results } = await c.env.DB.prepare(
       `select users.email, users.name, organizations.name as organization from users
@@ -61,10 +64,18 @@ export default new Hono<{ Bindings: Env }>()
     setCookie(c, COOKIE, '', { path: '/', maxAge: 0 });
     return c.redirect(SIGN_IN, 303);
   })
-  .all('*', async (c) => {
+  .all('/settings/*', async (c) => {
     const token = getCookie(c, COOKIE);
     const headers = new Headers(c.req.raw.headers);
     if (token !== undefined) headers.set(HEADER, token);
-    const response = await app.fetch(new Request(c.req.raw, { headers }), c.env, c.executionCtx);
-    return response.status === 401 && c.req.path.startsWith('/settings') ? c.redirect(SIGN_IN, 303) : response;
-  });
+    // The body is read first: wrangler's proxy dies of copied requests that are answered before somebody has read theirs.
+    const body = c.req.raw.body ? await c.req.raw.arrayBuffer() : null;
+    const response = await app.fetch(new Request(c.req.raw, { headers, body }), c.env, c.executionCtx);
+    return response.status === 401 ? c.redirect(SIGN_IN, 303) : response;
+  })
+  .all('*', (c) => app.fetch(c.req.raw, c.env, c.executionCtx));
+
+export default {
+  fetch: local.fetch,
+  scheduled: (_event, { DB }) => forgetOldAddresses(DB, Date.now()),
+} satisfies ExportedHandler<Env>;

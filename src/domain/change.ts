@@ -39,6 +39,8 @@ export interface ChangedKey {
   hint: string;
   expiresAt: string | null;
   revokedAt: string | null;
+  /** The key that replaced it, if it was rotated. */
+  successorId: string | null;
 }
 
 /** One row of the audit log, and the record it is about as that is now: a redacted note reads so in all its changes. */
@@ -55,6 +57,8 @@ export interface Change {
   ticketId: string | null;
   requestId: string;
   idempotencyKey: string | null;
+  /** What the action was in particular, in words for people, such as the name of a new key or what was changed in one. */
+  detail: PlainText | null;
   note: ChangedNote | null;
   timeEntry: ChangedTimeEntry | null;
   key: ChangedKey | null;

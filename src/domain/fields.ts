@@ -6,6 +6,8 @@ export const MAX_TEXT_LENGTH = 32_000;
 const MAX_EMAIL_LENGTH = 254;
 /** How much of what a caller sent is repeated in an error. */
 const MAX_ECHO_LENGTH = 40;
+/** How much of a field's name stands in a pointer: longer than any name somebody chose, and an answer still stays small. */
+const MAX_POINTER_NAME_LENGTH = 200;
 
 /** How the error for a field that was not sent begins. */
 const MISSING = 'is missing';
@@ -25,9 +27,9 @@ export const fieldErrorShape = z.object({
 export type FieldError = z.output<typeof fieldErrorShape>;
 
 /** Shortens a text to what may be repeated in an error. */
-export function echo(text: string): string {
-  const points = Array.from(text.slice(0, 4 * MAX_ECHO_LENGTH));
-  return (points.length > MAX_ECHO_LENGTH ? `${points.slice(0, MAX_ECHO_LENGTH).join('')}…` : text).toWellFormed();
+export function echo(text: string, max = MAX_ECHO_LENGTH): string {
+  const points = Array.from(text.slice(0, 4 * max));
+  return (points.length > max ? `${points.slice(0, max).join('')}…` : text).toWellFormed();
 }
 
 /** What a JSON value is, in words: `the text "30"`, `null`, `a list`. */
@@ -125,11 +127,10 @@ export function fieldErrors(error: z.core.$ZodError): FieldError[] {
 }
 
 function fieldError(path: string[], code: string, message: string): FieldError {
-  const names = path.map((name) => echo(name));
   return {
-    pointer: names.map((name) => `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`).join(''),
+    pointer: path.map((name) => `/${echo(name, MAX_POINTER_NAME_LENGTH).replaceAll('~', '~0').replaceAll('/', '~1')}`).join(''),
     code,
-    detail: `${names.length === 0 ? 'The body' : names.join('.')} ${message}`,
+    detail: `${path.length === 0 ? 'The body' : path.map((name) => echo(name)).join('.')} ${message}`,
   };
 }
 

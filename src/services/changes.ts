@@ -98,6 +98,7 @@ interface ChangeRow {
   auditTicketId: string | null;
   requestId: string;
   idempotencyKey: string | null;
+  detail: string | null;
   noteId: string | null;
   message: string;
   noteTicketId: string;
@@ -118,6 +119,7 @@ interface ChangeRow {
   keyHint: string;
   keyExpiresAt: number | null;
   keyRevokedAt: number | null;
+  keySuccessorId: string | null;
 }
 
 const isPlace = (row: PlaceRow | ChangeRow): row is PlaceRow => 'epoch' in row;
@@ -128,7 +130,7 @@ const optionalInstant = (at: number | null) => (at === null ? null : instant(at)
 const plain = (text: string): PlainText => ({ mediaType: 'text/plain', text });
 
 function toChange(row: ChangeRow, epoch: string): Change {
-  const { seq, action, targetId, requestId, idempotencyKey, noteId, entryId, keyId } = row;
+  const { seq, action, targetId, requestId, idempotencyKey, detail, noteId, entryId, keyId } = row;
   return {
     cursor: formatCursor({ epoch, seq, requestId }),
     seq,
@@ -139,6 +141,7 @@ function toChange(row: ChangeRow, epoch: string): Change {
     ticketId: row.auditTicketId,
     requestId,
     idempotencyKey,
+    detail: detail === null ? null : plain(detail),
     note: noteId === null ? null : toNote(row, noteId),
     timeEntry: entryId === null ? null : toTimeEntry(row, entryId),
     key: keyId === null ? null : toKey(row, keyId),
@@ -165,6 +168,13 @@ function toTimeEntry(row: ChangeRow, id: string): Change['timeEntry'] {
   };
 }
 
-function toKey({ keyName, keyHint, keyExpiresAt, keyRevokedAt }: ChangeRow, id: string): Change['key'] {
-  return { id, name: plain(keyName), hint: keyHint, expiresAt: optionalInstant(keyExpiresAt), revokedAt: optionalInstant(keyRevokedAt) };
+function toKey(row: ChangeRow, id: string): Change['key'] {
+  return {
+    id,
+    name: plain(row.keyName),
+    hint: row.keyHint,
+    expiresAt: optionalInstant(row.keyExpiresAt),
+    revokedAt: optionalInstant(row.keyRevokedAt),
+    successorId: row.keySuccessorId,
+  };
 }

@@ -87,6 +87,21 @@ describe('keys', () => {
     await refuses(`update api_keys set limit_quota = 5 where id = '${keyId}'`, /api_keys_limit/);
   });
 
+  test('refuses a limit that no limiter keeps', async () => {
+    const limit = (quota: number, windowMs: number) =>
+      `update api_keys set limit_quota = ${quota}, limit_window_ms = ${windowMs} where id = '${keyId}'`;
+    for (const [quota, windowMs] of [
+      [0, 1000],
+      [10_001, 1000],
+      [1, 999],
+      [1, 10_001],
+    ] as const) {
+      await refuses(limit(quota, windowMs), /api_keys_limit/);
+    }
+    expect((await run(limit(1, 1000))).meta.changes).toBe(1);
+    expect((await run(limit(10_000, 10_000))).meta.changes).toBe(1);
+  });
+
   test('refuses two current keys of one name, two keys of one form, and a second successor', async () => {
     const columns = 'hint, scopes, null, null, created_at, created_by, null, null, null';
     const copy = (id: string, rest: string) =>

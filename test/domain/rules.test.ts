@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { dateIn, endOfDate, isTimeZone } from '../../src/domain/calendar.ts';
 import { addressGroup } from '../../src/domain/client-address.ts';
+import { fieldErrors, record } from '../../src/domain/fields.ts';
 import { parseIdempotencyKey } from '../../src/domain/idempotency-key.ts';
 import { fromMinorUnits, hourlyRate } from '../../src/domain/money.ts';
 import { expiryInstant, newApiKey } from '../../src/domain/new-api-key.ts';
@@ -121,6 +122,25 @@ describe('money', () => {
       (minor) => rate.parse(fromMinorUnits(minor)) !== minor || !/^\d+(\.\d{1,2})?$/.test(JSON.stringify(fromMinorUnits(minor))),
     );
     expect(wrong).toEqual([]);
+  });
+});
+
+describe('the error for an unknown field', () => {
+  const error = (name: string) => {
+    const { error } = record({}).safeParse({ [name]: 1 });
+    return error && fieldErrors(error)[0];
+  };
+
+  test('points to it by its whole name, and repeats the beginning of it', () => {
+    const name = `~/${'n'.repeat(198)}`;
+    expect(error(name)).toMatchObject({
+      pointer: `/~0~1${'n'.repeat(198)}`,
+      detail: expect.stringMatching(/^~\/n{38}… is not accepted/),
+    });
+  });
+
+  test('stays small, however long the name is', () => {
+    expect(error('n'.repeat(100_000))?.pointer).toBe(`/${'n'.repeat(200)}…`);
   });
 });
 

@@ -26,6 +26,12 @@ describe('npm start', () => {
     await rm(directory, { recursive: true });
   });
 
+  test('runs the daily job when asked to', async () => {
+    const response = await fetch(`http://localhost:${port}/__scheduled?cron=17+3+*+*+*`);
+    expect(await response.text()).toBe('Ran scheduled event');
+    expect(response.status).toBe(200);
+  });
+
   test('prints a curl line that, pasted unchanged, logs time on ticket 1001, and once only', async () => {
     const first = await run('sh', ['-c', curlIn(running.output)]);
     expect(first.stdout).toContain('HTTP/1.1 201 Created');

@@ -22,6 +22,12 @@ async function bundle(name: string, ...entry: string[]): Promise<string> {
   return (await Promise.all(files.map((file) => readFile(join(outdir, file), 'utf8')))).join('\n');
 }
 
+/** The names that a bundle exports. */
+function exportsOf(code: string): string[] {
+  const list = /export\s*\{([^}]*)\}/.exec(code)?.[1] ?? '';
+  return [...list.matchAll(/(\w+)\s*(?:,|$)/g)].map(([, name = '']) => name).sort();
+}
+
 const LOCAL_ONLY = ['/dev/sign-in', 'local-sign-in', 'Local sign-in', 'local.invalid'];
 
 test('the production bundle holds nothing of the local sign-in, which the local one does', async () => {
@@ -30,4 +36,7 @@ test('the production bundle holds nothing of the local sign-in, which the local 
   for (const text of LOCAL_ONLY) expect(production).not.toContain(text);
   const local = await bundle('local', 'src/dev/index.tsx');
   for (const text of LOCAL_ONLY) expect(local).toContain(text);
+  // What other Workers bind to is there locally too.
+  expect(exportsOf(production)).toEqual(['Directory', 'RateLimiter', 'Work', 'default']);
+  expect(exportsOf(local)).toEqual(exportsOf(production));
 });

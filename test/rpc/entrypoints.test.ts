@@ -6,9 +6,11 @@ import type { DirectoryRecordInput } from '../../src/domain/directory.ts';
 import type { Answer } from '../../src/rpc/call.ts';
 import { Directory } from '../../src/rpc/directory.ts';
 import { Work } from '../../src/rpc/work.ts';
+import { rotateApiKey } from '../../src/services/api-keys.ts';
+import { listKeys } from '../../src/services/key-details.ts';
 import { reviewTimeEntry } from '../../src/services/review-time-entry.ts';
 import { aroundD1 } from '../support/d1.ts';
-import { importRecords, makeApi, makeKey, makeOrganization, revoke, rowsOf, TIME } from '../support/world.ts';
+import { asAdmin, importRecords, makeApi, makeKey, makeOrganization, revoke, rowsOf, TIME } from '../support/world.ts';
 
 // The calls go through real RPC: what is sent and answered is serialized on the way, as it is between two Workers.
 const directory = exports.Directory;
@@ -226,6 +228,26 @@ describe('Work.changes', () => {
       },
     });
     expect(revoked).toMatchObject({ action: 'api_key.revoked', key: { id: key.id, revokedAt: expect.stringMatching(/Z$/) } });
+  });
+
+  test('a change says what was done in particular, and a rotated key names its successor', async () => {
+    const organization = await makeOrganization();
+    const old = await makeKey(organization);
+    const admin = asAdmin(organization);
+    const [details] = (await listKeys(admin)).live;
+    if (!details) throw new Error('no key');
+    await rotateApiKey(admin, 'twb', details, { grace: '1h' }, crypto.randomUUID());
+
+    const [, rotated, created] = await allChanges(organization);
+    const successorId = created?.targetId;
+    expect(rotated).toMatchObject({
+      action: 'api_key.rotated',
+      detail: { mediaType: 'text/plain', text: `replaced by ${created?.key?.hint}` },
+      key: { id: old.id, successorId },
+    });
+    expect(created).toMatchObject({ action: 'api_key.created', key: { id: successorId, successorId: null } });
+    await makeApi().postNote(old.value);
+    expect((await allChanges(organization)).at(-1)).toMatchObject({ action: 'note.created', detail: null });
   });
 
   test('any action on a key is passed on, also one that this version does not know', async () => {

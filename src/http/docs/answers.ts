@@ -33,12 +33,26 @@ const limited = {
   ),
 };
 
+/** On every answer to a request with a key, but for a 401. */
+const keyed = {
+  ...limited,
+  'Api-Key-Expires-At': header(
+    z.iso.datetime().optional(),
+    'ApiKeyExpiresAt',
+    'When the key expires, if it does: have it replaced before then.',
+    '2027-01-31T23:00:00.000Z',
+  ),
+};
+
+/** The headers of a success that needs no key. */
+export const keylessHeaders = z.object(limited);
+
 /** The headers of a success. */
-export const successHeaders = z.object(limited);
+export const successHeaders = z.object(keyed);
 
 /** The headers of a replay. */
 export const replayHeaders = z.object({
-  ...limited,
+  ...keyed,
   'Idempotency-Replayed': header(
     z.literal('true'),
     'IdempotencyReplayed',
@@ -111,8 +125,17 @@ const shapes = new Map<ProblemCode, ReturnType<typeof makeShape>>();
 
 /** The answers to requests that fail with one of these codes, by status. */
 export function problemResponses(expected: readonly ProblemCode[]): ZodOpenApiResponsesObject {
+  return responses(expected, keyed);
+}
+
+/** The same where no key is needed. */
+export function keylessProblemResponses(expected: readonly ProblemCode[]): ZodOpenApiResponsesObject {
+  return responses(expected, limited);
+}
+
+function responses(expected: readonly ProblemCode[], headers: z.ZodRawShape): ZodOpenApiResponsesObject {
   const byStatus = Map.groupBy(expected, (code) => PROBLEMS[code].status);
-  return Object.fromEntries([...byStatus].map(([status, codes]) => [String(status), problemResponse(status, codes)]));
+  return Object.fromEntries([...byStatus].map(([status, codes]) => [String(status), problemResponse(status, codes, headers)]));
 }
 
 /** The answer to every request whose key is not good for it. */
@@ -134,12 +157,12 @@ export const unauthorizedResponse: ZodOpenApiResponseObject = {
   },
 };
 
-function problemResponse(status: number, codes: ProblemCode[]): ZodOpenApiResponseObject {
+function problemResponse(status: number, codes: ProblemCode[], headers: z.ZodRawShape): ZodOpenApiResponseObject {
   const [first, ...others] = codes;
   if (!first) throw new Error(`no problem has the status ${status}`);
   return {
     description: codes.map((code) => `\`${code}\`: ${PROBLEMS[code].meaning}`).join(' '),
-    headers: z.object({ ...limited, ...extraHeaders[status] }),
+    headers: z.object({ ...headers, ...extraHeaders[status] }),
     content: {
       'application/problem+json': {
         schema: others.length === 0 ? shapeOf(first) : z.discriminatedUnion('code', [shapeOf(first), ...others.map(shapeOf)]),

@@ -10,7 +10,14 @@ import type { RateLimitPolicy } from '../../domain/rate-limit.ts';
 import { timeEntryCreated, timeEntryReplayed, timeEntryRequest } from '../../domain/time-entry.ts';
 import type { AppEnv, Settings } from '../../env.ts';
 import type { ProblemCode } from '../problem.ts';
-import { problemResponses, replayHeaders, successHeaders, unauthorizedResponse } from './answers.ts';
+import {
+  keylessHeaders,
+  keylessProblemResponses,
+  problemResponses,
+  replayHeaders,
+  successHeaders,
+  unauthorizedResponse,
+} from './answers.ts';
 
 /** The version of the contract, not of the code: the path carries its first number. */
 const CONTRACT_VERSION = '1.0.0';
@@ -169,10 +176,10 @@ const readContract: ZodOpenApiOperationObject = {
   responses: {
     200: {
       description: 'The contract of the API as an OpenAPI 3.1 document.',
-      headers: successHeaders,
+      headers: keylessHeaders,
       content: { 'application/json': { schema: z.looseObject({ openapi: z.literal('3.1.0') }), example: { openapi: '3.1.0' } } },
     },
-    ...problemResponses(['rate_limited']),
+    ...keylessProblemResponses(['rate_limited']),
   },
 };
 

@@ -245,10 +245,10 @@ $answer.entry.id`,
     slug: 'typescript',
     tool: 'TypeScript',
     tried:
-      'The file below is compiled under `strict` by a test of this project, with types made from the document, and writes through bursts over the limit.',
+      '`client.ts` is compiled under `strict` by a test of this project, with types made from the document, and writes through bursts over the limit.',
     steps: [
       ['Types', '`npx -p typescript@5 -p openapi-typescript openapi-typescript <address>/api/v1/openapi.json -o api.d.ts`'],
-      ['Client', '`npm install openapi-fetch`, and the file below beside `api.d.ts`.'],
+      ['Client', '`npm install openapi-fetch`, and `client.ts` beside `api.d.ts`.'],
       ['`logTime`', 'Resends without userEmail after `technician_not_eligible`, with the same Idempotency-Key.'],
       ['`limitText`', 'Cuts a long text between characters.'],
     ],

@@ -13,6 +13,8 @@ const CONTRACT = 'GET /openapi.json';
 const api = makeApi();
 const contract = readContract(await (await api.send('/api/v1/openapi.json')).text());
 
+const EXPIRES = new Date(Date.now() + 7 * 86_400_000).toISOString().slice(0, 10);
+
 /** The answers are collected while the tests run; the last tests look at them together. */
 async function agrees(operation: string, status: number, response: Response | Promise<Response>): Promise<void> {
   const answer = await response;
@@ -45,7 +47,7 @@ beforeAll(async () => {
   // The faults below are meant; what the log says of them is tested elsewhere.
   vi.spyOn(console, 'error').mockImplementation(() => undefined);
   organization = await makeOrganization();
-  key = (await makeKey(organization)).value;
+  key = (await makeKey(organization, { expires: EXPIRES })).value;
   narrow = (await makeKey(organization, { limit: { quota: 1, windowMs: 10_000 } })).value;
   limited = (await makeKey(organization, { limit: { quota: 1, windowMs: 10_000 } })).value;
   planless = (await makeKey(await makeOrganization({ psa: false }))).value;
@@ -61,6 +63,13 @@ test('the document has every operation of the app and no other', () => {
 test('the document names the address it was asked at, and needs no key', async () => {
   const response = await api.send('/api/v1/openapi.json');
   expect(await response.json()).toMatchObject({ openapi: '3.1.0', servers: [{ url: 'https://api.example/api/v1' }] });
+});
+
+test('the document is there for GET only, as a good key learns and nobody else', async () => {
+  const response = await api.send('/api/v1/openapi.json', { method: 'POST', key });
+  expect(response.status).toBe(405);
+  expect(response.headers.get('Allow')).toBe('GET, HEAD');
+  expect((await api.send('/api/v1/openapi.json', { method: 'POST' })).status).toBe(401);
 });
 
 describe('every answer is as documented:', () => {
