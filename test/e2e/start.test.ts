@@ -27,8 +27,8 @@ describe('npm start', () => {
   });
 
   test('runs the daily job when asked to', async () => {
-    const response = await fetch(`http://localhost:${port}/__scheduled?cron=17+3+*+*+*`);
-    expect(await response.text()).toBe('Ran scheduled event');
+    const response = await fetch(`http://localhost:${port}/cdn-cgi/handler/scheduled`);
+    expect(await response.text()).toBe('ok');
     expect(response.status).toBe(200);
   });
 
