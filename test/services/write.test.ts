@@ -1,5 +1,6 @@
 import { env } from 'cloudflare:workers';
 import { describe, expect, test, vi } from 'vitest';
+import { redactRecord } from '../../src/services/redact-record.ts';
 import { aroundD1 } from '../support/d1.ts';
 import { aroundLimiters } from '../support/limiter.ts';
 import { importRecords, makeApi, makeKey, makeOrganization, revoke, rowsOf, TIME } from '../support/world.ts';
@@ -99,6 +100,16 @@ describe('a repeated Idempotency-Key', () => {
     expect(replay.headers.get('Idempotency-Mismatch')).toBe('true');
     expect(await replay.json()).toEqual({ ...first, idempotentReplay: true, idempotencyMismatch: true, ticketId: '1001' });
     expect(await written(organization)).toHaveLength(1);
+  });
+
+  test('returns a record that was redacted since, and calls it no mismatch', async () => {
+    const { organization, key, api } = await world();
+    const { note } = await (await api.postNote(key, { message: 'hunter2' }, idempotent('k'))).json<{ note: { id: string } }>();
+    const ctx = { db: env.DB, now: Date.now, deadlineAt: Date.now() + 10_000, requestId: crypto.randomUUID(), system: 'operator' as const };
+    expect(await redactRecord(ctx, { organization, kind: 'note', id: note.id, by: 'Ops' })).toEqual({ status: 'redacted' });
+    const replay = await api.postNote(key, { message: 'hunter2' }, idempotent('k'));
+    expect(replay.headers.get('Idempotency-Mismatch')).toBeNull();
+    expect(await replay.json()).toEqual({ note, idempotentReplay: true });
   });
 
   test('is free again after a request that failed', async () => {
