@@ -42,11 +42,11 @@ export async function runRounds(
 }
 
 async function runSlice(workers: Workers, scenario: Scenario, connections: number, ms: number): Promise<Slice> {
-  const { worker, status, requests, warmUp, maxRequests = Infinity } = scenario;
+  const { worker, status, requests, warmUp, repeatOn, maxRequests = Infinity } = scenario;
   const origin = await workers.origin(worker);
   if (warmUp) await warmUp(origin);
-  else await load(origin, connections, requests, status, WARM_UP);
-  return measure(origin, connections, requests, status, { ms, requests: maxRequests });
+  else await load(origin, connections, requests, status, WARM_UP, repeatOn);
+  return measure(origin, connections, requests, status, { ms, requests: maxRequests }, repeatOn);
 }
 
 export function shuffled<T>(values: readonly T[]): T[] {
