@@ -80,7 +80,7 @@ async function* keyLines(pages: AsyncIterable<readonly KeyDetails[]>) {
 
 // --- create ----------------------------------------------------------------------------------------------------------------------
 
-keys.get('/keys/new', (c) => {
+keys.get('/new-key', (c) => {
   const form = { place: placeOf(c), token: crypto.randomUUID(), values: { expiration: 'none' }, messages: {}, today: todayOf(c) };
   return render(c, 'Create a key', <NewKeyForm {...form} defaultLimit={c.var.settings.keyLimit} />);
 });
