@@ -56,6 +56,7 @@ async function ask(
   let failure: unknown;
   for (let attempt = 1; attempt <= 2 && Date.now() < until; attempt++) {
     try {
+      c.var.facts.limiterCalls += 1;
       const decision = await withDeadline(c.env.RATE_LIMITER.getByName(name).take(policy), until - Date.now());
       if (!decision.admitted) onRefusal(decision);
       return decision;
@@ -66,6 +67,7 @@ async function ask(
       failure = err;
     }
   }
-  log('warn', 'limiter_unreachable', { requestId: c.var.requestId, cause: failure });
+  // The object is told a policy and nothing else, so its message holds nothing that was sent.
+  log('warn', 'limiter_unreachable', { requestId: c.var.requestId, message: failure instanceof Error ? failure.message : undefined });
   return undefined;
 }

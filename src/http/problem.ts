@@ -1,4 +1,5 @@
 import { HTTPException } from 'hono/http-exception';
+import { withoutKeys } from '../domain/api-key.ts';
 import type { FieldError } from '../domain/fields.ts';
 import { OutcomeUnknown, Refusal, type RefusalCode, Unauthorized } from '../domain/refusal.ts';
 import type { RequestScope } from '../env.ts';
@@ -96,7 +97,7 @@ export const PROBLEMS = {
   unavailable: {
     status: 503,
     title: 'Temporarily unavailable',
-    meaning: 'The database did not answer; nothing was written.',
+    meaning: 'The database did not answer or takes no writes, or the operator has paused the service; nothing was written.',
     remedy: 'Wait the seconds in `Retry-After`, then send the same request again.',
   },
   outcome_unknown: {
@@ -142,8 +143,13 @@ export function problemType(code: ProblemCode): string {
 /** Answers with application/problem+json (RFC 9457). */
 export function problem(c: RequestScope, code: ProblemCode, detail: string, { headers = {}, members = {} }: Extras = {}): Response {
   const { status, title } = PROBLEMS[code];
+  c.var.facts.problem = code;
   const body = { type: problemType(code), title, status, code, detail, requestId: c.var.requestId, ...members };
-  return new Response(JSON.stringify(body), { status, headers: { ...headers, 'Content-Type': 'application/problem+json' } });
+  // A detail may repeat what was sent, and people paste keys where they do not belong.
+  return new Response(withoutKeys(JSON.stringify(body), c.var.settings.keyPrefix), {
+    status,
+    headers: { ...headers, 'Content-Type': 'application/problem+json' },
+  });
 }
 
 /** The one answer to everything that is wrong with a key: constant, so that a prober learns nothing. */

@@ -4,7 +4,7 @@ import { isRefusedUseReason, RefusedUseMeter, type RefusedUseReason } from '../.
 import type { ObservedEnv } from '../../env.ts';
 import { recordRefusal } from '../../services/refused-uses.ts';
 import { log } from '../log.ts';
-import { serviceContext, sourceOf } from '../service-context.ts';
+import { serviceContext } from '../service-context.ts';
 
 /** Recording has its own deadline: the request's may be over. */
 const RECORD_DEADLINE_MS = 5_000;
@@ -22,7 +22,7 @@ export function refusedUses(): MiddlewareHandler<ObservedEnv> {
     const { organizationId, keyId } = refused.key;
     const { reason } = refused;
     const count = meter.count(`${organizationId}:${keyId}:${reason}`, c.var.now());
-    if (count > 0) c.executionCtx.waitUntil(record(c, { organizationId, keyId, reason, count, sourceAddress: sourceOf(c).address }));
+    if (count > 0) c.executionCtx.waitUntil(record(c, { organizationId, keyId, reason, count, sourceAddress: c.var.source.address }));
   };
 }
 
