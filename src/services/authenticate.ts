@@ -10,7 +10,7 @@ import { unavailable } from './unavailable.ts';
  * @throws Refusal `unavailable` when the database does not answer.
  */
 export async function findKey(ctx: ServiceContext, hash: string): Promise<FoundKey | undefined> {
-  const row = await callD1(() => findKeyByHash.bind(ctx.db, { hash }).first<KeyRow>(), ctx.deadlineAt).catch((err: unknown) => {
+  const row = await callD1(ctx, () => findKeyByHash.bind(ctx.db, { hash }).first<KeyRow>()).catch((err: unknown) => {
     throw unavailable(err);
   });
   return row ? toFoundKey(row) : undefined;
