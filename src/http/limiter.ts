@@ -68,6 +68,6 @@ async function ask(
     }
   }
   // The object is told a policy and nothing else, so its message holds nothing that was sent.
-  log('warn', 'limiter_unreachable', { requestId: c.var.requestId, message: failure instanceof Error ? failure.message : undefined });
+  log('warn', 'limiter_unreachable', { requestId: c.var.requestId, reason: failure instanceof Error ? failure.message : undefined });
   return undefined;
 }
