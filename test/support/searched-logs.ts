@@ -7,18 +7,18 @@ import { secretsIn } from './secrets.ts';
 const MOST_LINES = 1_000;
 const LEVELS = ['debug', 'log', 'info', 'warn', 'error'];
 
-let lines: string[] = [];
+let lines: { level: string; text: string }[] = [];
 let found: string[] = [];
 
-function keep(args: readonly unknown[]): string {
-  const line = args.map((arg) => (arg instanceof Error ? `${arg.stack} ${arg.cause}` : String(arg))).join(' ');
+function keep(level: string, args: readonly unknown[]): string {
+  const text = args.map((arg) => (arg instanceof Error ? `${arg.stack} ${arg.cause}` : String(arg))).join(' ');
   if (lines.length === MOST_LINES) search();
-  lines.push(line);
-  return line;
+  lines.push({ level, text });
+  return text;
 }
 
 function search(): void {
-  found.push(...secretsIn(lines));
+  found.push(...secretsIn(lines.map(({ text }) => text)));
   lines = [];
 }
 
@@ -29,7 +29,7 @@ globalThis.console = new Proxy(console, {
     if (typeof property === 'symbol' || !LEVELS.includes(property)) return print;
     return new Proxy(print, {
       apply(_, __, args) {
-        const line = keep(args);
+        const line = keep(property, args);
         // Every request writes one: too many to read.
         return property === 'log' && line.startsWith('{"event":"request"') ? undefined : Reflect.apply(print, target, args);
       },
@@ -48,9 +48,9 @@ beforeEach(nothingFound);
 afterEach(nothingFound);
 afterAll(nothingFound);
 
-/** The lines with this event that were logged since the test began, or since the last call. */
-export function loggedLines(event: string): Record<string, unknown>[] {
-  const logged = lines.filter((line) => line.startsWith(`{"event":"${event}"`)).map((line) => JSON.parse(line));
+/** The lines with this event, and of this level if one is asked for, that were logged since the test began, or since the last call. */
+export function loggedLines(event: string, level?: string): Record<string, unknown>[] {
+  const logged = lines.filter((line) => line.text.startsWith(`{"event":"${event}"`) && (level === undefined || line.level === level));
   search();
-  return logged;
+  return logged.map(({ text }) => JSON.parse(text));
 }
