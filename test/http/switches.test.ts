@@ -155,11 +155,13 @@ describe('a paused service', () => {
       expect(response.headers.get('Retry-After')).toBe('60');
       expect(await response.json()).toMatchObject({
         code: 'unavailable',
-        detail: expect.stringMatching(/paused by its operator.*[Nn]othing was .*written/),
+        detail: expect.stringMatching(/paused by its operator. Nothing was written/),
       });
     }
     expect([d1, limiters]).toEqual([[], []]);
     expect(await rowsOf('notes', organization)).toEqual([]);
+    // It is meant: no alarm.
+    expect(loggedLines('request', 'log').filter(({ problem }) => problem === 'unavailable')).toHaveLength(answers.length);
   });
 
   test('goes on telling its contract, its documentation, and revokes keys', async () => {
