@@ -60,6 +60,10 @@ export async function startWorkers(directory: string): Promise<Workers> {
     convertV4MiniflareOptions({
       resourcePersistencePath: join(directory, 'state'),
       cf: false,
+      // The api writes a line for each request: taken in, as in a deployment, but not shown. What is wrong is.
+      handleStructuredLogs: ({ level, message }) => {
+        if (level === 'warn' || level === 'error') console.error(message);
+      },
       workers: [...plans].map(([name, { script, database, ipLimit }]) => ({
         name,
         modules: [{ type: 'ESModule' as const, path: 'index.js', contents: script }, ...(script === api ? texts : [])],
