@@ -84,7 +84,7 @@ async function read(ctx: SystemContext, statement: D1PreparedStatement): Promise
   return results.map((row) => toOperatorKey(row, ctx.now()));
 }
 
-const atD1 = <T>(ctx: SystemContext, run: () => Promise<T>) => repeatable(() => callD1(run, ctx.deadlineAt));
+const atD1 = <T>(ctx: SystemContext, run: () => Promise<T>) => repeatable(() => callD1(ctx, run));
 
 function toOperatorKey(row: OperatorKeyRow, now: number): OperatorKey {
   const { successorId, successorHint, successorExpiresAt, successorRevokedAt } = row;

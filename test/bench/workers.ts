@@ -60,6 +60,10 @@ export async function startWorkers(directory: string): Promise<Workers> {
     convertV4MiniflareOptions({
       resourcePersistencePath: join(directory, 'state'),
       cf: false,
+      // The lines of requests are made and written, as in production, but not shown.
+      handleStructuredLogs: ({ level, message }) => {
+        if (level === 'error' || level === 'warn') console.error(message);
+      },
       workers: [...plans].map(([name, { script, database, ipLimit }]) => ({
         name,
         modules: [{ type: 'ESModule' as const, path: 'index.js', contents: script }, ...(script === api ? texts : [])],

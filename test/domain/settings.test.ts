@@ -6,6 +6,7 @@ const vars = {
   KEY_PREFIX: 'twb',
   IP_LIMIT: '1200/10s',
   KEY_LIMIT: '200/10s',
+  IP_LIMIT_OVERRIDES: '',
   ADMIN_ISSUER: '',
   ADMIN_AUDIENCE: '',
   ADMIN_JWKS_URL: '',

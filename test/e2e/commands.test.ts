@@ -1,12 +1,18 @@
-import { readFile } from 'node:fs/promises';
+import { execFile } from 'node:child_process';
+import { cp, mkdtemp, readFile, rename, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { operatorContext } from '../../src/cli/command.ts';
 import { withLocalD1 } from '../../src/cli/local.ts';
 import { generateKey, hashKey } from '../../src/domain/api-key.ts';
 import { type CreatedKey, createApiKey } from '../../src/services/api-keys.ts';
 import { findKey } from '../../src/services/authenticate.ts';
+import { changes } from '../../src/services/changes.ts';
 import { createNote } from '../../src/services/create-note.ts';
 import { importDirectory } from '../../src/services/import-directory.ts';
+import { revokeKey } from '../../src/services/revoke-key.ts';
 import { bigDirectory, directoryLines } from '../support/big-directory.ts';
 import { localDatabase, runCli } from '../support/command.ts';
 import { serveRemoteD1 } from '../support/remote-d1-stub.ts';
@@ -197,6 +203,65 @@ test('--remote works through the API of Cloudflare, here a stand-in, and says wh
       });
     } finally {
       await remote.close();
+    }
+  });
+});
+
+describe('the README’s recipe for a restore', async () => {
+  const blocks = (await readFile('README.md', 'utf8')).matchAll(/```sh\n(for organization in [\s\S]*?)```/g);
+  const [before = '', after = ''] = Array.from(blocks, ([, block = '']) => block);
+
+  /** Runs a block of the README as it stands, but for where its files are, against a database in the place of the deployed one. */
+  async function follow(block: string, db: D1Database, directory: string): Promise<{ stdout: string; stderr: string }> {
+    const remote = await serveRemoteD1(db);
+    const env = { ...process.env, ...remote.env };
+    try {
+      return await promisify(execFile)('bash', ['-c', block.replaceAll('before-', join(directory, 'before-'))], { env });
+    } finally {
+      await remote.close();
+    }
+  }
+
+  test('ends the keys again that it has brought back to life, and nothing else', async () => {
+    const { persistTo, remove } = await localDatabase();
+    const point = `${persistTo}-point`;
+    const files = await mkdtemp(join(tmpdir(), 'restore-'));
+    try {
+      const demo = await readFile(DEMO, 'utf8');
+      const [leaked, live] = await withLocalD1(persistTo, async (db) => {
+        expect(await importDirectory(db, demo)).toMatchObject({ ok: true });
+        return [await makeKey(db, 'Leaked'), await makeKey(db, 'Live')];
+      });
+      if (!leaked || !live) throw new Error('no keys');
+      await cp(persistTo, point, { recursive: true });
+
+      const { cursor, late } = await withLocalD1(persistTo, async (db) => {
+        const late = await makeKey(db, 'Late');
+        for (const { id } of [leaked, late]) await revokeKey(operatorContext(db), { organization: 'northwind', key: id, by: 'Ada' });
+        await follow(before, db, files);
+        return { late, ...(await changes(operatorContext(db), { organization: 'northwind', cursor: null, limit: 100 })) };
+      });
+      await rm(persistTo, { recursive: true });
+      await rename(point, persistTo);
+
+      await withLocalD1(persistTo, async (db) => {
+        const standing = async ({ value }: CreatedKey) => findKey(operatorContext(db), await hashKey(value));
+        expect(await standing(leaked)).toMatchObject({ revokedAt: null });
+        const said = await follow(after, db, files);
+        expect(said).toMatchObject({
+          stdout: expect.stringMatching(/^Revoked at .*"Leaked"/),
+          stderr: `Organization northwind has no key ${late.id}.\n`,
+        });
+        expect(await standing(leaked)).toMatchObject({ revokedAt: expect.any(Number) });
+        expect(await standing(live)).toMatchObject({ revokedAt: null });
+        expect(await standing(late)).toBeUndefined();
+        // The place of the last change is another's now.
+        const goOn = changes(operatorContext(db), { organization: 'northwind', cursor, limit: 100 });
+        await expect(goOn).rejects.toMatchObject({ code: 'cursor_reset' });
+      });
+    } finally {
+      await remove();
+      await rm(files, { recursive: true });
     }
   });
 });

@@ -1,18 +1,27 @@
+import type { ChildProcess } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { diagnose, type Finding } from '../../src/cli/diagnose.ts';
 import { generateKey } from '../../src/domain/api-key.ts';
 import { runCli } from '../support/command.ts';
 import { type Meddling, serveEdge } from '../support/edge.ts';
-import { freePort, startServer } from '../support/server.ts';
+import { freePort, keyIn, start, stop } from '../support/server.ts';
 
-let service: Awaited<ReturnType<typeof startServer>>;
+let service: { server: ChildProcess; url: string; key: string; persistTo: string };
 beforeAll(async () => {
-  service = await startServer();
+  const persistTo = await mkdtemp(join(tmpdir(), 'twb-'));
+  const port = await freePort();
+  const { server, output } = await start('--port', String(port), '--persist-to', persistTo);
+  service = { server, url: `http://localhost:${port}`, key: keyIn(output), persistTo };
 });
-afterAll(() => service.close());
+afterAll(async () => {
+  await stop(service.server);
+  await rm(service.persistTo, { recursive: true });
+});
 
 const ours = { 'X-Content-Type-Options': 'nosniff', 'X-Request-Id': crypto.randomUUID() };
-const health = (status: 'ok' | 'paused') => Response.json({ status }, { headers: ours });
 const isApi = (path: string) => path.startsWith('/api/');
 
 async function all(found: AsyncIterable<Finding>): Promise<Finding[]> {
@@ -23,12 +32,7 @@ async function all(found: AsyncIterable<Finding>): Promise<Finding[]> {
 
 /** Everything the doctor finds behind something that stands in front of the local service. */
 async function findings(meddle: Meddling, key?: string): Promise<Record<string, Finding>> {
-  const edge = await serveEdge(service.url, (incoming, pass) => {
-    const answer = meddle(incoming, pass);
-    return incoming.path === '/healthz'
-      ? Promise.resolve(answer).then((answer) => (answer.status === 404 ? health('ok') : answer))
-      : answer;
-  });
+  const edge = await serveEdge(service.url, meddle);
   try {
     const found = await all(diagnose(new URL(edge.url), key));
     return Object.fromEntries(found.map((finding) => [finding.check, finding]));
@@ -69,15 +73,10 @@ const AGENTS = 'the User-Agents of automations';
 
 describe('the doctor', () => {
   test('finds nothing wrong with the service itself, and says what the key may do without showing it', async () => {
-    const edge = await serveEdge(service.url, async ({ path }, pass) => {
-      const answer = await pass();
-      return path === '/healthz' && answer.status === 404 ? health('ok') : answer;
-    });
     const [plain, keyed] = [
-      await runCli('doctor', [edge.url]),
-      await runCli('doctor', [edge.url, '--key-stdin'], { input: [`${service.key}\n`] }),
+      await runCli('doctor', [service.url]),
+      await runCli('doctor', [service.url, '--key-stdin'], { input: [`${service.key}\n`] }),
     ];
-    await edge.close();
     expect(plain).toMatchObject({ code: 0, stderr: '', stdout: expect.stringMatching(/\n\nAll is well\.\n$/) });
     expect(plain.stdout.trim().split('\n').slice(0, -2)).toEqual(Array(9).fill(expect.stringMatching(/^ok {4}/)));
     expect(plain.stdout).toContain('/settings: leads to a sign-in: /dev/sign-in');
@@ -168,7 +167,11 @@ describe('the doctor', () => {
 
   test('says of a paused service only that, and of a bad key what it may be', async () => {
     const paused = ({ path }: { path: string }, pass: () => Promise<Response>) =>
-      path === '/healthz' ? health('paused') : isApi(path) && path !== '/api/v1/openapi.json' ? new Response('', { status: 503 }) : pass();
+      path === '/healthz'
+        ? Response.json({ status: 'paused' }, { headers: ours })
+        : isApi(path) && path !== '/api/v1/openapi.json'
+          ? new Response('', { status: 503 })
+          : pass();
     expect(await failures(paused, service.key)).toEqual({ '/healthz': expect.stringMatching(/^paused: the API answers 503/) });
     expect(await failures((_, pass) => pass(), generateKey('twb'))).toEqual({
       'ping with the key': '401: the key is unknown here, revoked, expired or blocked, or its organization is inactive.',
@@ -180,7 +183,7 @@ describe('the doctor', () => {
       const send: typeof fetch = async (input, init) => {
         const url = new URL(String(input));
         if (url.protocol === 'http:') return plain();
-        return url.pathname === '/healthz' ? health('ok') : fetch(service.url + url.pathname, init);
+        return fetch(service.url + url.pathname, init);
       };
       const found = await all(diagnose(new URL('http://tickets.example'), undefined, send));
       expect(found.slice(1).every(({ ok }) => ok)).toBe(true);
