@@ -50,6 +50,19 @@ export function keyHint(value: string): string {
   return `${value.slice(0, -(RANDOM_LENGTH + CHECKSUM_LENGTH))}${random.slice(0, 4)}…${random.slice(-4)}`;
 }
 
+/**
+ * What a pasted text names a key by: its whole value, with or without `Bearer`, or its hint. Undefined for neither, such as a value with
+ * a piece missing.
+ */
+export function parseKeyReference(pasted: string): { value: string } | { hint: string } | undefined {
+  const text = pasted
+    .trim()
+    .replace(/^Bearer\s+/i, '')
+    .replace('...', '…');
+  if (isWellFormedKey(text, text.slice(0, text.indexOf('_')))) return { value: text };
+  return /^[a-z][a-z0-9]+_[0-9A-Za-z]{4}…[0-9A-Za-z]{4}$/.test(text) ? { hint: text } : undefined;
+}
+
 /** Of the part behind the prefix, so many characters make a text a key value, or so much of one that it must not be shown. */
 const TELLTALE_LENGTH = 12;
 
