@@ -6,13 +6,14 @@ export default defineConfig(async () => {
   return {
     test: {
       reporters: ['default', './test/support/closing-line.ts'],
+      provide: { propertyRuns: Number(process.env['PROPERTY_RUNS'] ?? '1') },
       projects: [
         {
           // Inside workerd, with real D1 and Durable Objects.
           plugins: [
             cloudflareTest({
               wrangler: { configPath: './wrangler.toml' },
-              miniflare: { bindings: { TEST_MIGRATIONS: migrations, PROPERTY_RUNS: process.env['PROPERTY_RUNS'] ?? '1' } },
+              miniflare: { bindings: { TEST_MIGRATIONS: migrations } },
             }),
           ],
           test: {
