@@ -137,8 +137,9 @@ async function makeTwin(world: string, number: number): Promise<Twin> {
     { type: 'ticket', organization, id: '1003', company: 'acme', active: number !== 1 },
     { type: 'ticket', organization, id: `${mark}own`, company: 'acme' },
   ];
-  const changing = (['user', 'company', 'agreement', 'ticket'] as const).map((type) =>
-    changingRecord(type, { id: organization, mark }, true),
+  // Each of them is inactive in another organization to begin with.
+  const changing = (['ticket', 'company', 'user', 'agreement'] as const).map((type, kind) =>
+    changingRecord(type, { id: organization, mark }, kind % ORGANIZATIONS !== number),
   );
   await upsert(organization, [
     { type: 'organization', id: organization, name: organization, psa: true, timeZone: 'UTC', defaultHourlyRate: 200 + number },
@@ -171,22 +172,20 @@ async function upsert(organization: string, records: DirectoryRecordInput[]): Pr
 
 /** All rows of some organizations. */
 async function contentsOf(twins: readonly Twin[]): Promise<Contents[]> {
-  const asked = twins.flatMap(({ id }) =>
-    TABLES.map((table) => env.DB.prepare(`select * from ${table} where organization_id = ?`).bind(id)),
-  );
-  const results = await env.DB.batch<Row>(asked);
-  return twins.map((_, number) => {
-    const rows = (table: (typeof TABLES)[number]) => results[number * TABLES.length + TABLES.indexOf(table)]?.results ?? [];
-    const [users, companies, agreements, tickets] = [rows('users'), rows('companies'), rows('agreements'), rows('tickets')];
-    const [api_keys, notes, time_entries] = [rows('api_keys'), rows('notes'), rows('time_entries')];
+  const ids = twins.map(({ id }) => id);
+  const select = (table: string) => `select * from ${table} where organization_id in (${ids.map(() => '?').join()})`;
+  const results = await env.DB.batch<Row>(TABLES.map((table) => env.DB.prepare(select(table)).bind(...ids)));
+  return ids.map((id) => {
+    const rows = (table: (typeof TABLES)[number]) =>
+      (results[TABLES.indexOf(table)]?.results ?? []).filter((row) => row['organization_id'] === id);
     return {
-      users,
-      companies,
-      agreements,
-      tickets,
-      api_keys,
-      notes,
-      time_entries,
+      users: rows('users'),
+      companies: rows('companies'),
+      agreements: rows('agreements'),
+      tickets: rows('tickets'),
+      api_keys: rows('api_keys'),
+      notes: rows('notes'),
+      time_entries: rows('time_entries'),
       audit_log: rows('audit_log'),
       refused_uses: rows('refused_uses'),
     };
