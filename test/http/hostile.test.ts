@@ -1,6 +1,6 @@
 import { env, exports } from 'cloudflare:workers';
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { generateKey } from '../../src/domain/api-key.ts';
 import type { Change } from '../../src/domain/change.ts';
 import { MAX_BODY_BYTES } from '../../src/http/validate.ts';
@@ -345,6 +345,70 @@ describe('JSON', async () => {
     const response = await api.postNote(key, `{"message":"a",${names}}`);
     expect(response.status).toBe(422);
     expect((await response.json<{ errors: unknown[] }>()).errors).toHaveLength(20);
+  });
+});
+
+// --- how a body comes ------------------------------------------------------------------------------------------------------------
+
+describe('a body', async () => {
+  const { organization, key } = await makeWorld();
+  const api = makeApi({ settings: unlimited });
+  const pieces = ['{"message":', '"slow"}'].map((piece) => new TextEncoder().encode(piece));
+  const post = (body: ReadableStream) =>
+    api.send('/api/v1/tickets/1001/notes', { method: 'POST', key, body, headers: { 'Content-Type': 'application/json' } });
+  /** The first piece of a body, and then what `rest` does. */
+  const begun = (rest: (controller: ReadableStreamDefaultController) => void | Promise<void>) => {
+    let pulls = 0;
+    return new ReadableStream({
+      pull: (controller) => {
+        pulls += 1;
+        return pulls === 1 ? controller.enqueue(pieces[0]) : rest(controller);
+      },
+    });
+  };
+
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  test('that breaks off is the caller’s fault: 400, nothing is written, and no error is logged', async () => {
+    const logged = vi.spyOn(console, 'error');
+    const response = await post(begun((controller) => controller.error(new Error('Network connection lost.'))));
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({
+      code: 'malformed_json',
+      detail: 'The body broke off before its end; send the request again, whole.',
+    });
+    expect(await rowsOf('notes', organization)).toEqual([]);
+    expect(logged).not.toHaveBeenCalled();
+    logged.mockRestore();
+  });
+
+  test('that does not end is waited for 20 s', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const waiting = Promise.withResolvers<void>();
+    const endless = begun(() => {
+      waiting.resolve();
+      return new Promise(() => undefined);
+    });
+    const answer = post(endless);
+    await waiting.promise;
+    await vi.advanceTimersByTimeAsync(20_000);
+    const response = await answer;
+    expect(response.status).toBe(400);
+    expect((await response.json<{ detail: string }>()).detail).toBe('The body did not come in within 20 s; send the request again, whole.');
+    expect(await rowsOf('notes', organization)).toEqual([]);
+  });
+
+  test('that takes longer than a request may without it is written all the same', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    const slow = begun((controller) => {
+      vi.setSystemTime(Date.now() + 15_000);
+      controller.enqueue(pieces[1]);
+      controller.close();
+    });
+    expect((await post(slow)).status).toBe(201);
+    expect(await rowsOf('notes', organization)).toMatchObject([{ message: 'slow' }]);
   });
 });
 

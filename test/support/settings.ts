@@ -14,22 +14,27 @@ export function formBody(fields: Fields): string {
 
 /** The pages of an organization, opened and sent by whoever has the e-mail address. */
 export async function openSettings(api: Api, organization: string, email: string) {
-  const headers = { 'Cf-Access-Jwt-Assertion': await signIn.token(email, { expiresIn: 400 * 24 * 3600 }) };
+  /** Of a form that is sent. */
+  const headers = {
+    'Cf-Access-Jwt-Assertion': await signIn.token(email, { expiresIn: 400 * 24 * 3600 }),
+    Origin: 'https://api.example',
+    'Content-Type': 'application/x-www-form-urlencoded',
+  };
   const base = `/settings/${organization}`;
 
   const get = async (path: string) => {
-    const response = await api.send(`${base}${path}`, { headers });
+    const response = await api.send(`${base}${path}`, { headers: { 'Cf-Access-Jwt-Assertion': headers['Cf-Access-Jwt-Assertion'] } });
     return { status: response.status, text: await response.text(), headers: response.headers };
   };
   const post = async (path: string, fields: Fields | string, more: Record<string, string> = {}) => {
     const response = await api.send(`${base}${path}`, {
       method: 'POST',
-      headers: { ...headers, Origin: 'https://api.example', 'Content-Type': 'application/x-www-form-urlencoded', ...more },
+      headers: { ...headers, ...more },
       body: typeof fields === 'string' ? fields : formBody(fields),
     });
     return { status: response.status, text: await response.text(), location: response.headers.get('Location'), headers: response.headers };
   };
-  return { base, get, post };
+  return { base, headers, get, post };
 }
 
 /** A settings area with one administrator signed in, and the API of the same deployment. */

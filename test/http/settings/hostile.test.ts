@@ -203,3 +203,11 @@ test.each(['UTC', 'America/New_York', 'Pacific/Kiritimati'])(
     }
   },
 );
+
+test('a form that breaks off is refused as incomplete, and nothing is done', async () => {
+  const { organization, base, api, headers } = await makeSettings();
+  const body = new ReadableStream({ pull: (controller) => controller.error(new Error('Network connection lost.')) });
+  const response = await api.send(`${base}/revoke-all`, { method: 'POST', headers, body });
+  expect([response.status, await response.text()]).toEqual([400, expect.stringContaining('broke off before its end')]);
+  expect(await rowsOf('audit_log', organization)).toEqual([]);
+});
