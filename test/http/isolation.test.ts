@@ -584,7 +584,7 @@ test('whatever anybody does: nothing is written, shown, listed, exported or coun
         before = after;
       }
     }),
-    { numRuns: runs('isolation against a model, in sequences of 30 to 40', 12) },
+    { numRuns: runs('isolation against a model, in sequences of 30 to 40', 12), endOnFailure: true },
   );
   tally.print('isolation: what was done');
 }, 600_000);

@@ -113,7 +113,7 @@ describe('a flood', () => {
         }
         checked += byAddress.check(ipLimit) + byKey.check(keyLimit);
       }),
-      { numRuns: runs('floods against a list of admissions, in sequences of 10 to 20', 20) },
+      { numRuns: runs('floods against a list of admissions, in sequences of 10 to 20', 20), endOnFailure: true },
     );
     console.log(`admissions checked: ${checked}`);
     expect(checked).toBeGreaterThan(500);

@@ -167,7 +167,7 @@ test('whatever form or address is sent: no 5xx, nothing typed becomes markup, a 
         expect(text).toContain(inHtml(EVIL_MARKUP));
       }
     }),
-    { numRuns: runs('hostile forms, in sequences of 8 to 12', 25) },
+    { numRuns: runs('hostile forms, in sequences of 8 to 12', 25), endOnFailure: true },
   );
   tally.print('hostile forms and pages by status');
   expect(tally.of('form 200')).toBeGreaterThan(25);
