@@ -6,6 +6,7 @@ export default defineConfig(async () => {
   return {
     test: {
       reporters: ['default', './test/support/closing-line.ts'],
+      provide: { propertyRuns: Number(process.env['PROPERTY_RUNS'] ?? '1') },
       projects: [
         {
           // Inside workerd, with real D1 and Durable Objects.
@@ -15,7 +16,6 @@ export default defineConfig(async () => {
               miniflare: {
                 bindings: {
                   TEST_MIGRATIONS: migrations,
-                  PROPERTY_RUNS: process.env['PROPERTY_RUNS'] ?? '1',
                   // Whatever a developer has switched in .dev.vars.
                   IP_LIMIT_OVERRIDES: '',
                   BLOCKED_KEYS: '',
