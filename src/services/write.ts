@@ -130,7 +130,11 @@ export async function writeOnce<Row extends StoredRecord>(
 }
 
 /** The reason why a write inserts nothing, in the order in which the API checks; a record that is there already outranks the rest. */
-function whyRefused(found: Explanation<StoredRecord>, { scope, ticketId }: WriteRequest, now: number): Unauthorized | Refusal | undefined {
+function whyRefused(
+  found: Explanation<StoredRecord>,
+  { kind, scope, ticketId }: WriteRequest,
+  now: number,
+): Unauthorized | Refusal | undefined {
   const key = toFoundKey(found);
   const reason = whyUnauthorized(key, now, scope);
   if (reason) return new Unauthorized(reason, key);
@@ -138,7 +142,7 @@ function whyRefused(found: Explanation<StoredRecord>, { scope, ticketId }: Write
   if (found.id !== null) return undefined;
   if (found.foundTicket === null)
     return new Refusal('ticket_not_found', `Your organization has no ticket ${echo(ticketId)}; check the id in the address.`);
-  if (found.foundUser === null) {
+  if (kind === 'time_entry' && found.foundUser === null) {
     return new Refusal(
       'technician_not_eligible',
       'userEmail is not the address of an active technician of your organization; correct it, or leave it out to credit the automation service account.',

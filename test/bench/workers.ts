@@ -88,7 +88,8 @@ export async function startWorkers(directory: string): Promise<Workers> {
   };
 }
 
-async function bundleProduction(outdir: string) {
+/** The production worker as a deployment uploads it: its script and the texts that it imports. */
+export async function bundleProduction(outdir: string) {
   await run('wrangler', ['deploy', '--dry-run', '--outdir', outdir]);
   const names = (await readdir(outdir)).filter((name) => name.endsWith('.txt'));
   const texts = names.map(async (path) => ({ type: 'Text' as const, path, contents: await readFile(join(outdir, path), 'utf8') }));

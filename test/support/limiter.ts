@@ -1,3 +1,4 @@
+import { type RateLimitPolicy, SlidingWindowLog } from '../../src/domain/rate-limit.ts';
 import type { RateLimiter } from '../../src/durable-objects/rate-limiter.ts';
 
 type Namespace = DurableObjectNamespace<RateLimiter>;
@@ -24,4 +25,15 @@ export function countLimiters(namespace: Namespace): { namespace: Namespace; nam
 /** A namespace whose objects answer each call with what `take` does: for limiters that hang, fail or are overloaded. */
 export function brokenLimiters(namespace: Namespace, take: () => Promise<never>): Namespace {
   return new Proxy(namespace, { get: () => () => ({ take }) });
+}
+
+/** A namespace whose objects are plain logs in this isolate: thousands of them cost nothing. */
+export function plainLimiters(namespace: Namespace): Namespace {
+  const logs = new Map<string, SlidingWindowLog>();
+  const getByName = (name: string) => {
+    const log = logs.get(name) ?? new SlidingWindowLog();
+    logs.set(name, log);
+    return { take: async (policy: RateLimitPolicy) => log.take(policy, Date.now()) };
+  };
+  return new Proxy(namespace, { get: () => getByName });
 }

@@ -9,16 +9,12 @@ export function requestLog(): MiddlewareHandler<ObservedEnv> {
   return async function requestLog(c, next) {
     const started = Date.now();
     await next();
-    const requestId = c.get('requestId');
-    const addressGroup = c.get('addressGroup');
-    const source = c.get('source');
-    const facts = c.get('facts');
-    const principal = c.get('principal');
-    const administrator = c.get('administrator');
+    const { requestId, addressGroup, source, settings, facts, principal, administrator } = c.var;
     const { status } = c.res;
     const refused = c.error instanceof Unauthorized ? c.error : undefined;
     const key = principal ?? refused?.key;
-    log(status >= 500 ? 'error' : 'log', 'request', {
+    const meant = settings.mode === 'paused' && facts.problem === 'unavailable';
+    log(status >= 500 && !meant ? 'error' : 'log', 'request', {
       requestId,
       method: c.req.method,
       route: routeOf(c),
