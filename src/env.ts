@@ -162,6 +162,8 @@ export interface RequestScope {
 /** The same, behind `authenticate`. */
 export interface PrincipalScope extends RequestScope {
   readonly get: Getter<RequestVariables & { principal: Principal }>;
+  /** Not to be read. The compiler takes one generic `get` for another, and tells the contexts apart by this alone. */
+  readonly var: { readonly principal: Principal };
 }
 
 /** Hono's environment of every route. */
@@ -197,4 +199,5 @@ export interface SettingsEnv {
 /** The part of it that helpers need. */
 export interface AdministratorScope extends RequestScope {
   readonly get: Getter<RequestVariables & { administrator: Administrator }>;
+  readonly var: { readonly administrator: Administrator };
 }

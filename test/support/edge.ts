@@ -1,6 +1,6 @@
+import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { buffer } from 'node:stream/consumers';
-import { freePort } from './server.ts';
 
 /** A request as what stands in front of the service sees it. */
 export interface Incoming {
@@ -29,10 +29,12 @@ export async function serveEdge(service: string, meddle: Meddling): Promise<{ ur
     );
     response.writeHead(answer.status, Object.fromEntries(kept)).end(await answer.text());
   });
-  const port = await freePort();
-  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('no port');
   return {
-    url: `http://127.0.0.1:${port}`,
+    url: `http://127.0.0.1:${address.port}`,
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());
