@@ -278,6 +278,17 @@ class World {
   async prepare(): Promise<void> {
     for (let number = 0; number <= ORGANIZATIONS; number++) this.twins.push(await makeTwin(this.name, number));
     await fill(this.twin(ORGANIZATIONS));
+    // First among all: what is read of an organization without saying of which would be read of this one, which may not use the API.
+    const closed = {
+      type: 'organization',
+      id: '0',
+      name: 'Closed',
+      psa: false,
+      timeZone: 'UTC',
+      defaultHourlyRate: 1,
+      active: false,
+    } as const;
+    await upsert(closed.id, [closed]);
     for (let at = 0; at < ORGANIZATIONS; at++) {
       for (const [name, scope] of [
         ['Shared', ['tickets:note:write', 'tickets:time:write']],
