@@ -135,7 +135,7 @@ test('whatever form or address is sent: no 5xx, nothing typed becomes markup, a 
         (
           await api.postTime(
             live.value,
-            { minutes: 1, description: `${EVIL_MARKUP} in a text`, billable: true, userEmail: 'tess@northwind.example' },
+            { minutes: 1, description: `Text with ${EVIL_MARKUP}`, billable: true, userEmail: 'tess@northwind.example' },
             caller,
           )
         ).status,
