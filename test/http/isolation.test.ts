@@ -98,7 +98,7 @@ const event = fc.oneof(
       do: fc.constant('directory'),
       at: which,
       type: fc.constantFrom('user', 'company', 'agreement', 'ticket'),
-      active: fc.boolean(),
+      to: fc.constantFrom('active', 'inactive', 'deactivated'),
     }),
   },
 );
@@ -279,33 +279,27 @@ class World {
     for (let number = 0; number <= ORGANIZATIONS; number++) this.twins.push(await makeTwin(this.name, number));
     await fill(this.twin(ORGANIZATIONS));
     // First among all: what is read of an organization without saying of which would be read of this one, which may not use the API.
-    const closed = {
-      type: 'organization',
-      id: '0',
-      name: 'Closed',
-      psa: false,
-      timeZone: 'UTC',
-      defaultHourlyRate: 1,
-      active: false,
-    } as const;
-    await upsert(closed.id, [closed]);
-    for (let at = 0; at < ORGANIZATIONS; at++) {
-      for (const [name, scope] of [
-        ['Shared', ['tickets:note:write', 'tickets:time:write']],
-        [`${this.twin(at).mark} Notes`, ['tickets:note:write']],
-      ] as const) {
-        const pages = await this.pagesOf('own', at);
-        const { text } = await pages.post('/keys', { token: crypto.randomUUID(), name, scope: [...scope], expiration: 'none' });
-        await this.keep(at, text);
-      }
-      const [first] = this.twin(at).keys;
-      await this.api.postNote(first?.value ?? '', { message: `${this.twin(at).mark} text` });
-      await this.api.postTime(
-        first?.value ?? '',
-        { minutes: 1, description: `${this.twin(at).mark} text`, billable: true },
-        { 'Idempotency-Key': 'a' },
-      );
-    }
+    const closed = { id: '0', name: 'Closed', psa: false, timeZone: 'UTC', defaultHourlyRate: 1, active: false };
+    await upsert(closed.id, [{ type: 'organization', ...closed }]);
+    for (let at = 0; at < ORGANIZATIONS; at++) await this.begin(at);
+  }
+
+  /** Three keys, one of them revoked and used since, a note and a time entry. */
+  private async begin(at: number): Promise<void> {
+    const { mark } = this.twin(at);
+    const pages = await this.pagesOf('own', at);
+    const create = async (name: string, ...scope: string[]) => {
+      const { text } = await pages.post('/keys', { token: crypto.randomUUID(), name, scope, expiration: 'none' });
+      return this.keep(at, text);
+    };
+    const shared = await create('Shared', 'tickets:note:write', 'tickets:time:write');
+    await create(`${mark} Notes`, 'tickets:note:write');
+    const lost = await create(`${mark} Lost`, 'tickets:note:write');
+    await pages.post(`/keys/${lost.id}/revoke`, {});
+    await this.api.postNote(lost.value, { message: `${mark} text` });
+    await this.api.postNote(shared.value, { message: `${mark} text` });
+    await this.api.postTime(shared.value, { minutes: 1, description: `${mark} text`, billable: true }, { 'Idempotency-Key': 'a' });
+    await this.settled();
   }
 
   settled = () => this.api.settled();
@@ -328,7 +322,7 @@ class World {
   }
 
   /** Keeps the key that a page shows. */
-  private async keep(at: number, page: string): Promise<void> {
+  private async keep(at: number, page: string): Promise<Twin['keys'][number]> {
     const { id: organization, keys } = this.twin(at);
     const value = keyIn(page);
     const hint = keyHint(value);
@@ -336,7 +330,9 @@ class World {
       .bind(organization, hint)
       .first<{ id: string }>();
     if (!row) throw new Error(`${organization} did not get the key ${hint}`);
-    keys.push({ id: row.id, value, hint });
+    const key = { id: row.id, value, hint };
+    keys.push(key);
+    return key;
   }
 
   private key(of: number, index: number): Twin['keys'][number] {
@@ -545,10 +541,10 @@ class World {
     return fresh ? { ...done, added: { audit_log: 1 }, changed: [table, 'audit_log'] } : done;
   }
 
-  private async directory({ at, type, active }: Doing<'directory'>): Promise<Done> {
+  private async directory({ at, type, to }: Doing<'directory'>): Promise<Done> {
     const twin = this.twin(at);
-    const record = changingRecord(type, twin, active);
-    if (active) await upsert(twin.id, [record]);
+    const record = changingRecord(type, twin, to === 'active');
+    if (to !== 'deactivated') await upsert(twin.id, [record]);
     else expect(await exports.Directory.deactivate(twin.id, [{ type, id: record.id }])).toMatchObject({ ok: true });
     const table = { user: 'users', company: 'companies', agreement: 'agreements', ticket: 'tickets' } as const;
     return { outcome: 'imported', changed: [table[type]] };
