@@ -181,8 +181,9 @@ describe('between the look-up of the key and the write', () => {
     const expiry = Date.now() + hour;
     let now = Date.now();
     const { value: key } = await makeKey(organization, { expires: new Date(expiry).toISOString() });
-    const onKeyLimit = aroundLimiters(env.RATE_LIMITER, (name) => {
+    const onKeyLimit = aroundLimiters(env.RATE_LIMITER, (take, name) => {
       if (name.startsWith('key:')) now = expiry;
+      return take();
     });
     const response = await makeApi({ now: () => now, bindings: { RATE_LIMITER: onKeyLimit } }).postTime(key, TIME);
     await expectNothingWritten(organization, response, 401);
