@@ -142,7 +142,8 @@ function expectTrue(claim: Claim, records: StoredRecord[]): void {
 
 /** Tries of a call to D1 that fails in a way worth another try. */
 const MAX_ATTEMPTS = 3;
-const TIMES = [1, 2, Number.POSITIVE_INFINITY];
+const ALWAYS = Number.POSITIVE_INFINITY;
+const TIMES = [1, 2, ALWAYS];
 
 /** What the request would come to if nothing failed. */
 type Errand = 'good' | 'replay' | 'unknown ticket' | 'invalid body';
@@ -157,7 +158,7 @@ interface Point {
   faults: readonly Fault[];
   errand: Errand;
   warm: readonly boolean[];
-  beside?: { call: Call; fault: Fault };
+  beside?: { call: Call; fault: Fault; times: number };
   /** What answer a fault leads to. */
   expected: (fault: Fault, times: number) => Claim['outcome'][];
 }
@@ -202,7 +203,7 @@ const POINTS: Point[] = [
     faults: READ_FAULTS,
     errand: 'good',
     warm: EITHER,
-    beside: { call: 'key', fault: OVERLOADED },
+    beside: { call: 'key', fault: OVERLOADED, times: ALWAYS },
     expected: read('rate_limited'),
   },
   ...(['good', 'replay', 'unknown ticket'] as const).map((errand) => ({
@@ -222,14 +223,19 @@ const POINTS: Point[] = [
     warm: EITHER,
     expected: read(WITHOUT_FAULT[errand]),
   })),
-  ...[LOST, LOST_ACKNOWLEDGEMENT].map((lost) => ({
-    name: `the read that settles a write (${lost.name})`,
+  ...[
+    { lost: LOST, lostTimes: ALWAYS },
+    { lost: LOST_ACKNOWLEDGEMENT, lostTimes: ALWAYS },
+    // Sent again, the batch finds nothing to insert.
+    { lost: LOST_ACKNOWLEDGEMENT, lostTimes: 1 },
+  ].map(({ lost, lostTimes }) => ({
+    name: `the read that settles a write (${lost.name} ${lostTimes === ALWAYS ? 'always' : 'once'})`,
     call: 'read' as const,
     behindBatch: true,
     faults: READ_FAULTS,
     errand: 'good' as const,
     warm: EITHER,
-    beside: { call: 'batch' as const, fault: lost },
+    beside: { call: 'batch' as const, fault: lost, times: lostTimes },
     expected: (fault: Fault, times: number): Claim['outcome'][] =>
       overcome(fault, times) && lost.works === 'before' ? ['written'] : ['outcome_unknown'],
   })),
@@ -259,10 +265,11 @@ describe.each(POINTS)('a fault of $name', ({ call, behindBatch = false, faults, 
             }
 
             let met = 0;
+            let metBeside = 0;
             let batches = 0;
             failing.choose = (now) => {
               if (now === 'batch') batches += 1;
-              if (now === beside?.call) return beside.fault;
+              if (now === beside?.call && metBeside++ < beside.times) return beside.fault;
               if (now !== call || batches > 0 !== (behindBatch || call === 'batch') || met === times) return undefined;
               met += 1;
               return fault;
