@@ -8,9 +8,8 @@ if (!Number.isInteger(kills) || kills < 1) throw new RangeError('--kills takes a
 
 const run = await crash(kills);
 try {
-  console.log(summary(run));
-  for (const problem of run.problems) console.error(problem);
-  if (run.problems.length > 0) process.exitCode = 1;
+  if (run.problems.length === 0) console.log(summary(run));
+  else throw new Error(`after ${kills} crashes:\n${run.problems.join('\n')}`);
 } finally {
   await run.remove();
 }

@@ -1,21 +1,12 @@
-import { readFile } from 'node:fs/promises';
 import { setTimeout } from 'node:timers/promises';
 import { withLocalD1 } from '../../src/cli/local.ts';
-import { SCOPE_IDS } from '../../src/domain/api-key.ts';
-import { createApiKey } from '../../src/services/api-keys.ts';
-import { importDirectory } from '../../src/services/import-directory.ts';
 import { localDatabase } from './command.ts';
 import { compareWithAcknowledged, inconsistencies } from './ledger.ts';
-import { production } from './production.ts';
+import { ORGANIZATIONS, production, seed, UNLIMITED } from './production.ts';
 
-/** Of the demo directory: each with an administrator, and two keys of its own in a run. */
-const ORGANIZATIONS = [
-  { id: 'northwind', administrator: 'ada' },
-  { id: 'fabrikam', administrator: 'fay' },
-];
+/** For each of the organizations. */
 const KEYS_EACH = 2;
 const CLIENTS_OF_KEY = 3;
-const UNLIMITED = '10000/1s';
 /** Of so many writes of a client, the last goes without Idempotency-Key and is never sent again. */
 const ONCE_IN = 5;
 /** Between the moment when all clients have written again and the next kill, at most. */
@@ -67,7 +58,7 @@ export async function crash(kills: number): Promise<CrashRun> {
   const server = await production(persistTo, { IP_LIMIT: UNLIMITED, KEY_LIMIT: UNLIMITED });
   const clients = await withLocalD1(persistTo, makeClients);
   const seen = new Map<string, Seen>(
-    ORGANIZATIONS.map(({ id }) => [id, { acknowledged: new Map(), unanswered: new Set(), wrong: [] }] as const),
+    ORGANIZATIONS.map((id) => [id, { acknowledged: new Map(), unanswered: new Set(), wrong: [] }] as const),
   );
 
   const over = new AbortController();
@@ -174,23 +165,12 @@ export async function crash(kills: number): Promise<CrashRun> {
   };
 }
 
-/** The demo directory, two keys for each of its organizations, and several clients for each key. */
-async function makeClients(db: D1Database): Promise<Client[]> {
-  const imported = await importDirectory(db, await readFile('src/dev/demo-directory.ndjson', 'utf8'));
-  if (!imported.ok) throw new Error(JSON.stringify(imported.errors));
-  const clients: Client[] = [];
-  for (const { id, administrator } of ORGANIZATIONS) {
-    for (let number = 1; number <= KEYS_EACH; number++) {
-      const source = { address: null, userAgent: null };
-      const ctx = { db, now: Date.now, deadlineAt: Date.now() + 30_000, requestId: crypto.randomUUID(), source };
-      const { value: key } = await createApiKey({ ...ctx, organizationId: id, actorId: administrator }, 'twb', {
-        name: `Crash ${number}`,
-        scopes: [...SCOPE_IDS],
-      });
-      for (let n = 1; n <= CLIENTS_OF_KEY; n++) clients.push({ organization: id, key, name: `client ${number}.${n}` });
-    }
-  }
-  return clients;
+function makeClients(db: D1Database): Promise<Client[]> {
+  return seed(db, KEYS_EACH).then((keys) =>
+    keys.flatMap(({ organization, value: key }, index) =>
+      Array.from({ length: CLIENTS_OF_KEY }, (_, n) => ({ organization, key, name: `client ${index + 1}.${n + 1}` })),
+    ),
+  );
 }
 
 /** Where the database and what the clients saw disagree; `found` are writes without an answer that are there. */

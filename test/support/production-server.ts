@@ -1,4 +1,5 @@
 // Serves the production bundle on a socket of workerd's own, with nothing of Miniflare's in between. Started by production.ts.
+import { once } from 'node:events';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { convertV4MiniflareOptions, Miniflare } from 'miniflare';
@@ -23,6 +24,9 @@ const miniflare = new Miniflare(
     unsafeDirectSockets: [{ host: '127.0.0.1', port }],
   }),
 );
-process.once('SIGTERM', () => void miniflare.dispose());
 await miniflare.ready;
 console.log('ready');
+// Whoever started this ends it so, or has ended.
+process.stdin.resume();
+await once(process.stdin, 'end');
+await miniflare.dispose();

@@ -1,12 +1,21 @@
-import { execFile, spawn } from 'node:child_process';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import { unstable_readConfig } from 'wrangler';
+import { SCOPE_IDS } from '../../src/domain/api-key.ts';
+import type { NewApiKey } from '../../src/domain/new-api-key.ts';
+import { type CreatedKey, createApiKey } from '../../src/services/api-keys.ts';
+import type { AdminContext } from '../../src/services/context.ts';
+import { importDirectory } from '../../src/services/import-directory.ts';
 import { freePort } from './server.ts';
 
 const run = promisify(execFile);
+
+/** A limit that no load of ours reaches. */
+export const UNLIMITED = '10000/1s';
 
 /** What production-server.ts is told. */
 export interface ProductionOptions {
@@ -24,7 +33,7 @@ export interface ProductionOptions {
 export interface Production {
   readonly url: URL;
   /** Of the process group that workerd is in. */
-  readonly groupId: number;
+  groupId(): number;
   /** Starts the server; resolves once it answers. */
   start(): Promise<void>;
   /** Ends server and workerd at once, by SIGKILL, in the middle of whatever they do. */
@@ -48,36 +57,61 @@ export async function production(persistTo: string, vars: Record<string, string>
     vars: { ...config.vars, ...vars },
   };
 
-  let groupId = 0;
-  let ended: Promise<void> = Promise.resolve();
-  const signal = (name: NodeJS.Signals) => {
-    if (groupId !== 0) process.kill(-groupId, name);
-  };
-  const end = (name: NodeJS.Signals) => {
-    signal(name);
-    return ended;
-  };
-  // The group is not the terminal's: whatever ends this process would leave it behind.
-  process.once('exit', () => signal('SIGKILL'));
-
+  let child: ChildProcess | undefined;
+  let ended: Promise<unknown> = Promise.resolve();
   return {
     url: new URL(`http://127.0.0.1:${port}`),
-    get groupId() {
-      return groupId;
-    },
+    groupId: () => child?.pid ?? 0,
     start: async () => {
       const script = join(import.meta.dirname, 'production-server.ts');
-      // A group of its own, so that workerd can be killed with it.
-      const child = spawn(process.execPath, [script, JSON.stringify(options)], { detached: true, stdio: ['ignore', 'pipe', 'inherit'] });
-      groupId = child.pid ?? 0;
-      ended = once(child, 'close').then(() => {
-        groupId = 0;
+      // A group of its own, so that workerd can be killed with it; its standard input ends with this process, however that ends.
+      const started = spawn(process.execPath, [script, JSON.stringify(options)], { detached: true, stdio: ['pipe', 'pipe', 'inherit'] });
+      child = started;
+      ended = once(started, 'close').then(() => {
+        child = undefined;
       });
-      const ready = once(createInterface(child.stdout), 'line');
+      const ready = once(createInterface(started.stdout), 'line');
       const [line] = await Promise.race([ready, ended.then(() => ['nothing, and ended'])]);
-      if (line !== 'ready') throw new Error(`production-server.ts said: ${line}`);
+      if (line !== 'ready') throw new Error(`production-server.ts said ${line}`);
     },
-    kill: () => end('SIGKILL'),
-    stop: () => end('SIGTERM'),
+    kill: async () => {
+      if (child?.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
+      await ended;
+    },
+    stop: async () => {
+      child?.stdin?.end();
+      await ended;
+    },
   };
+}
+
+/** Organizations of the demo directory whose plan includes PSA, with an administrator of each. */
+const ADMINISTRATORS = { northwind: 'ada', fabrikam: 'fay' };
+type OrganizationId = keyof typeof ADMINISTRATORS;
+export const ORGANIZATIONS: readonly OrganizationId[] = ['northwind', 'fabrikam'];
+
+/** Acting as the organization's administrator. */
+export function asAdministrator(db: D1Database, organizationId: OrganizationId): AdminContext {
+  const deadlineAt = Date.now() + 30_000;
+  const source = { address: null, userAgent: null };
+  return { db, now: Date.now, deadlineAt, requestId: crypto.randomUUID(), organizationId, actorId: ADMINISTRATORS[organizationId], source };
+}
+
+/** Makes a key with both scopes. */
+export function makeKey(db: D1Database, organization: OrganizationId, name: string, changes: Partial<NewApiKey> = {}): Promise<CreatedKey> {
+  return createApiKey(asAdministrator(db, organization), 'twb', { name, scopes: [...SCOPE_IDS], ...changes });
+}
+
+/** Imports the demo directory and makes so many keys for each organization. */
+export async function seed(db: D1Database, keysEach: number): Promise<{ organization: OrganizationId; value: string }[]> {
+  const imported = await importDirectory(db, await readFile('src/dev/demo-directory.ndjson', 'utf8'));
+  if (!imported.ok) throw new Error(JSON.stringify(imported.errors));
+  const keys: { organization: OrganizationId; value: string }[] = [];
+  for (const organization of ORGANIZATIONS) {
+    for (let number = 1; number <= keysEach; number++) {
+      const { value } = await makeKey(db, organization, `Key ${number}`);
+      keys.push({ organization, value });
+    }
+  }
+  return keys;
 }
