@@ -202,6 +202,9 @@ await withLocalD1(persistTo, async (db) => {
 const { thirdQuarter, lastQuarter, rise, flat } = growth(memory);
 if (!flat) problems.push('the resident memory of workerd went on growing');
 
+const tenths = Array.from({ length: 10 }, (_, tenth) =>
+  median(memory.slice(Math.floor((tenth * memory.length) / 10), Math.ceil(((tenth + 1) * memory.length) / 10))),
+);
 const rows = [...answers].map(([name, { statuses, times }]) => {
   const counts = [...statuses].sort(([a], [b]) => a - b).map(([status, count]) => `${status}: ${count.toLocaleString('en')}`);
   return [name, times.length.toLocaleString('en'), counts.join(', '), times.length === 0 ? '' : median(times).toFixed(1)];
@@ -213,7 +216,8 @@ for (const cells of [['request', 'sent', 'answers', 'p50 ms'], ['---', '--:', '-
 console.log(`
 ${total.toLocaleString('en')} requests over ${CONNECTIONS} connections in ${seconds.toFixed(0)} s: ${Math.round(total / seconds)} a second
 ${written.toLocaleString('en')} writes acknowledged, and held against the database
-resident memory of workerd: ${memory[0]?.toFixed(0)} MiB after the first second, at most ${Math.max(...memory).toFixed(0)}; median of the third quarter ${thirdQuarter.toFixed(0)}, of the last ${lastQuarter.toFixed(0)} MiB; line of least squares over the second half ${rise >= 0 ? '+' : ''}${rise.toFixed(1)} MiB`);
+resident memory of workerd, by tenths of the time: ${tenths.map((mib) => mib.toFixed(0)).join(', ')} MiB
+median of the third quarter ${thirdQuarter.toFixed(0)} MiB, of the last ${lastQuarter.toFixed(0)} MiB; line of least squares over the second half ${rise >= 0 ? '+' : ''}${rise.toFixed(1)} MiB`);
 
 for (const problem of problems.slice(0, 20)) console.error(problem);
 console.log(problems.length === 0 ? 'All as it should be.' : `${problems.length} problems.`);
