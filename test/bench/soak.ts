@@ -8,7 +8,7 @@ import { generateKey } from '../../src/domain/api-key.ts';
 import { revokeApiKey } from '../../src/services/api-keys.ts';
 import { localDatabase } from '../support/command.ts';
 import { compareWithAcknowledged, inconsistencies } from '../support/ledger.ts';
-import { asAdministrator, makeKey, ORGANIZATIONS, production, seed, UNLIMITED } from '../support/production.ts';
+import { asAdministrator, makeKey, ORGANIZATIONS, restartable, seed, UNLIMITED } from '../support/restartable.ts';
 import { type Answer, Connection, renderRequest } from './connection.ts';
 import { growth, workerdMiB } from './memory.ts';
 import { median } from './statistics.ts';
@@ -38,7 +38,7 @@ tooLate.unref();
 const { persistTo } = await localDatabase();
 process.once('exit', () => rmSync(persistTo, { recursive: true, force: true }));
 process.once('SIGINT', () => process.exit(130));
-const server = await production(persistTo, { IP_LIMIT: UNLIMITED, KEY_LIMIT: UNLIMITED });
+const server = await restartable(persistTo, { IP_LIMIT: UNLIMITED, KEY_LIMIT: UNLIMITED });
 const { keys, narrow, revoked } = await withLocalD1(persistTo, async (db) => {
   const all = await seed(db, KEYS_EACH);
   const limited = await makeKey(db, 'northwind', 'Narrow', { limit: { quota: 5, windowMs: 10_000 } });

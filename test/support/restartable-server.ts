@@ -1,11 +1,11 @@
-// Serves the production bundle on a socket of workerd's own, with nothing of Miniflare's in between. Started by production.ts.
+// Serves the production bundle on a socket of workerd's own, with nothing of Miniflare's in between. Started by restartable.ts.
 import { once } from 'node:events';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { convertV4MiniflareOptions, Miniflare } from 'miniflare';
-import type { ProductionOptions } from './production.ts';
+import type { ServerOptions } from './restartable.ts';
 
-const { bundle, persistTo, port, compatibilityDate, databaseId, vars }: ProductionOptions = JSON.parse(process.argv[2] ?? '');
+const { bundle, persistTo, port, compatibilityDate, databaseId, vars }: ServerOptions = JSON.parse(process.argv[2] ?? '');
 
 const texts = (await readdir(bundle)).filter((name) => name.endsWith('.txt'));
 const miniflare = new Miniflare(

@@ -17,8 +17,8 @@ const run = promisify(execFile);
 /** A limit that no load of ours reaches. */
 export const UNLIMITED = '10000/1s';
 
-/** What production-server.ts is told. */
-export interface ProductionOptions {
+/** What restartable-server.ts is told. */
+export interface ServerOptions {
   /** Where the bundle is. */
   bundle: string;
   /** Where the data are, as `--persist-to` has it. */
@@ -30,7 +30,7 @@ export interface ProductionOptions {
 }
 
 /** The production bundle, served by workerd alone on a port and data that stay the same however often it ends and is started again. */
-export interface Production {
+export interface RestartableServer {
   readonly url: URL;
   /** Of the process group that workerd is in. */
   groupId(): number;
@@ -43,12 +43,12 @@ export interface Production {
 }
 
 /** Bundles the Worker as a deployment does. `vars` replace some of those in wrangler.toml; `persistTo` is a migrated database. */
-export async function production(persistTo: string, vars: Record<string, string>): Promise<Production> {
+export async function restartable(persistTo: string, vars: Record<string, string>): Promise<RestartableServer> {
   const bundle = join(persistTo, 'bundle');
   await run('wrangler', ['deploy', '--dry-run', '--outdir', bundle], { env: { ...process.env, WRANGLER_SEND_METRICS: 'false' } });
   const config = unstable_readConfig({ config: 'wrangler.toml' });
   const port = await freePort();
-  const options: ProductionOptions = {
+  const options: ServerOptions = {
     bundle,
     persistTo,
     port,
@@ -63,7 +63,7 @@ export async function production(persistTo: string, vars: Record<string, string>
     url: new URL(`http://127.0.0.1:${port}`),
     groupId: () => child?.pid ?? 0,
     start: async () => {
-      const script = join(import.meta.dirname, 'production-server.ts');
+      const script = join(import.meta.dirname, 'restartable-server.ts');
       // A group of its own, so that workerd can be killed with it; its standard input ends with this process, however that ends.
       const started = spawn(process.execPath, [script, JSON.stringify(options)], { detached: true, stdio: ['pipe', 'pipe', 'inherit'] });
       child = started;
@@ -72,7 +72,7 @@ export async function production(persistTo: string, vars: Record<string, string>
       });
       const ready = once(createInterface(started.stdout), 'line');
       const [line] = await Promise.race([ready, ended.then(() => ['nothing, and ended'])]);
-      if (line !== 'ready') throw new Error(`production-server.ts said ${line}`);
+      if (line !== 'ready') throw new Error(`restartable-server.ts said ${line}`);
     },
     kill: async () => {
       if (child?.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
