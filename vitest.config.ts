@@ -6,20 +6,29 @@ export default defineConfig(async () => {
   return {
     test: {
       reporters: ['default', './test/support/closing-line.ts'],
+      provide: { propertyRuns: Number(process.env['PROPERTY_RUNS'] ?? '1') },
       projects: [
         {
           // Inside workerd, with real D1 and Durable Objects.
           plugins: [
             cloudflareTest({
               wrangler: { configPath: './wrangler.toml' },
-              miniflare: { bindings: { TEST_MIGRATIONS: migrations, PROPERTY_RUNS: process.env['PROPERTY_RUNS'] ?? '1' } },
+              miniflare: {
+                bindings: {
+                  TEST_MIGRATIONS: migrations,
+                  // Whatever a developer has switched in .dev.vars.
+                  IP_LIMIT_OVERRIDES: '',
+                  BLOCKED_KEYS: '',
+                  MODE: '',
+                },
+              },
             }),
           ],
           test: {
             name: 'workerd',
             include: ['test/**/*.test.{ts,tsx}'],
             exclude: ['test/bench/**', 'test/domain/**', 'test/e2e/**', 'test/repository/**'],
-            setupFiles: ['./test/support/migrate.ts'],
+            setupFiles: ['./test/support/searched-logs.ts', './test/support/migrate.ts'],
             testTimeout: 30_000,
           },
         },

@@ -119,18 +119,21 @@ export function record<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
 export function fieldErrors(error: z.core.$ZodError): FieldError[] {
   const errors = error.issues.flatMap((issue): FieldError[] => {
     const path = issue.path.map(String);
-    if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => fieldError([...path, key], 'unknown_field', issue.message));
+    if (issue.code === 'unrecognized_keys') {
+      return issue.keys.slice(0, MAX_FIELD_ERRORS).map((key) => fieldError([...path, key], 'unknown_field', issue.message));
+    }
     const code = issue.code === 'custom' && typeof issue.params?.['code'] === 'string' ? issue.params['code'] : codeOf(issue);
     return [fieldError(path, code, issue.message)];
   });
-  return errors.slice(0, MAX_FIELD_ERRORS);
+  const distinct = new Map(errors.map((error) => [`${error.pointer} ${error.detail}`, error]));
+  return [...distinct.values()].slice(0, MAX_FIELD_ERRORS);
 }
 
 function fieldError(path: string[], code: string, message: string): FieldError {
   return {
     pointer: path.map((name) => `/${echo(name, MAX_POINTER_NAME_LENGTH).replaceAll('~', '~0').replaceAll('/', '~1')}`).join(''),
     code,
-    detail: `${path.length === 0 ? 'The body' : path.map((name) => echo(name)).join('.')} ${message}`,
+    detail: `${path.length === 0 ? 'The body' : path.map((name) => echo(name) || '""').join('.')} ${message}`,
   };
 }
 

@@ -1,12 +1,12 @@
 import { zValidator } from '@hono/zod-validator';
 import type { HonoRequest, MiddlewareHandler } from 'hono';
-import { bodyLimit } from 'hono/body-limit';
 import type * as z from 'zod';
 import { echo, fieldErrors } from '../domain/fields.ts';
 import { parseIdempotencyKey } from '../domain/idempotency-key.ts';
 import type { AppEnv } from '../env.ts';
 import type { WriteTarget } from '../services/write.ts';
 import { Problem } from './problem.ts';
+import { readBody } from './read-body.ts';
 
 /** Enough for 32,000 characters of any script, escaped in any way. */
 export const MAX_BODY_BYTES = 512 * 1024;
@@ -15,11 +15,9 @@ export const MAX_BODY_BYTES = 512 * 1024;
 export const jsonBody = <Schema extends z.ZodType>(schema: Schema) =>
   [
     requireJson(),
-    bodyLimit({
-      maxSize: MAX_BODY_BYTES,
-      onError: () => {
-        throw new Problem('body_too_large', `The body is larger than ${MAX_BODY_BYTES} bytes (512 KiB); shorten the text.`);
-      },
+    readBody(MAX_BODY_BYTES, {
+      tooLarge: () => new Problem('body_too_large', `The body is larger than ${MAX_BODY_BYTES} bytes (512 KiB); shorten the text.`),
+      broken: (why) => new Problem('malformed_json', `The body ${why}; send the request again, whole.`),
     }),
     requireUtf8(),
     zValidator('json', schema, (result) => {

@@ -60,6 +60,10 @@ export async function startWorkers(directory: string): Promise<Workers> {
     convertV4MiniflareOptions({
       resourcePersistencePath: join(directory, 'state'),
       cf: false,
+      // The lines of requests are made and written, as in production, but not shown.
+      handleStructuredLogs: ({ level, message }) => {
+        if (level === 'error' || level === 'warn') console.error(message);
+      },
       workers: [...plans].map(([name, { script, database, ipLimit }]) => ({
         name,
         modules: [{ type: 'ESModule' as const, path: 'index.js', contents: script }, ...(script === api ? texts : [])],
@@ -84,7 +88,8 @@ export async function startWorkers(directory: string): Promise<Workers> {
   };
 }
 
-async function bundleProduction(outdir: string) {
+/** The production worker as a deployment uploads it: its script and the texts that it imports. */
+export async function bundleProduction(outdir: string) {
   await run('wrangler', ['deploy', '--dry-run', '--outdir', outdir]);
   const names = (await readdir(outdir)).filter((name) => name.endsWith('.txt'));
   const texts = names.map(async (path) => ({ type: 'Text' as const, path, contents: await readFile(join(outdir, path), 'utf8') }));

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { MAX_QUOTA, parsePolicy, type RateLimitPolicy, SlidingWindowLog } from '../../src/domain/rate-limit.ts';
+import { runs } from '../support/property.ts';
 
 const policy = (quota: number, windowMs: number): RateLimitPolicy => ({ quota, windowMs });
 
@@ -71,7 +72,6 @@ describe('the sliding window', () => {
       quota: fc.integer({ min: 1, max: 30 }),
       seconds: fc.integer({ min: 1, max: 10 }),
     });
-    const runs = 500;
     fc.assert(
       fc.property(fc.array(call, { maxLength: 200 }), (calls) => {
         const log = new SlidingWindowLog();
@@ -94,8 +94,7 @@ describe('the sliding window', () => {
           if (decision.retryAfterMs > 0) expect(free(now + decision.retryAfterMs - 1)).toBe(false);
         }
       }),
-      { numRuns: runs },
+      { numRuns: runs('sliding window against its model', 500) },
     );
-    console.log(`sliding window against its model: ${runs} runs`);
   });
 });

@@ -139,6 +139,10 @@ describe('the error for an unknown field', () => {
     });
   });
 
+  test('names the empty name too', () => {
+    expect(error('')).toMatchObject({ pointer: '/', detail: expect.stringMatching(/^"" is not accepted/) });
+  });
+
   test('stays small, however long the name is', () => {
     expect(error('n'.repeat(100_000))?.pointer).toBe(`/${'n'.repeat(200)}…`);
   });

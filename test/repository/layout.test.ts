@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { glob, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -91,5 +91,13 @@ export const probe = new Hono<AppEnv>().get('/probe', ${guards}(c) => c.json(api
     expect(await compile(route(''))).toMatch(/probe\.ts.*error TS2345/);
   } finally {
     await rm(directory, { recursive: true });
+  }
+});
+
+test('no test is left out, and every property test says how many runs it makes and makes more when asked to', async () => {
+  for await (const path of glob('test/**/*.test.{ts,tsx}')) {
+    const text = await readFile(path, 'utf8');
+    expect([path, text.match(/\b(?:test|describe)\.(?:skip|only|todo|skipIf|runIf|fails)\b/g)]).toEqual([path, null]);
+    expect([path, text.split('numRuns: runs(').length]).toEqual([path, text.split('fc.assert(').length]);
   }
 });

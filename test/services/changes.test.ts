@@ -2,6 +2,7 @@ import { env } from 'cloudflare:workers';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { changes } from '../../src/services/changes.ts';
+import { runs } from '../support/property.ts';
 import { makeApi, makeKey, makeOrganization, rowsOf } from '../support/world.ts';
 
 const organizations = 2;
@@ -108,6 +109,6 @@ test('however writers and readers interleave, readers see every committed record
         for (const { organization, id } of answers) if (organization === psa.organization) expect(ids).toContain(id);
       }
     }),
-    { numRuns: 8 },
+    { numRuns: runs('readers of the changes against writers', 8) },
   );
-});
+}, 300_000);

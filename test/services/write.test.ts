@@ -217,6 +217,24 @@ describe('between the look-up of the key and the write', () => {
     await expectNothingWritten(organization, await makeApi({ bindings: { DB: beforeBatch(close) } }).postNote(key), 404);
   });
 
+  test('a ticket that is open again before it is asked why nothing was written: the note and the entry are written', async () => {
+    const { organization, key } = await world();
+    const ticket = (active: boolean) => importRecords({ type: 'ticket', organization, id: '1001', company: 'acme', active });
+    for (const path of ['notes', 'time-entries']) {
+      let batches = 0;
+      const DB = aroundD1(env.DB, async (run, statements) => {
+        if (statements === 1 || ++batches > 1) return run();
+        await ticket(false);
+        const results = await run();
+        await ticket(true);
+        return results;
+      });
+      const body = path === 'notes' ? { message: 'x' } : TIME;
+      expect((await makeApi({ bindings: { DB } }).post(`/api/v1/tickets/1001/${path}`, key, body)).status).toBe(201);
+    }
+    expect(await written(organization)).toHaveLength(2);
+  });
+
   test('another time zone: the entry is dated by it', async () => {
     const { organization, key } = await world();
     const now = () => Date.parse('2026-11-21T20:00:00Z');

@@ -1,4 +1,4 @@
-import type { RateLimitDecision } from '../../src/domain/rate-limit.ts';
+import { type RateLimitDecision, type RateLimitPolicy, SlidingWindowLog } from '../../src/domain/rate-limit.ts';
 import type { RateLimiter } from '../../src/durable-objects/rate-limiter.ts';
 
 type Namespace = DurableObjectNamespace<RateLimiter>;
@@ -10,7 +10,7 @@ export function aroundLimiters(namespace: Namespace, around: (take: Take, name: 
     get(target, property) {
       if (property !== 'getByName') throw new Error(`aroundLimiters does not know ${String(property)}`);
       return (name: string) => ({
-        take: (policy: Parameters<RateLimiter['take']>[0]) => around(async () => target.getByName(name).take(policy), name),
+        take: (policy: RateLimitPolicy) => around(async () => target.getByName(name).take(policy), name),
       });
     },
   });
@@ -29,4 +29,15 @@ export function countLimiters(namespace: Namespace): { namespace: Namespace; nam
 /** A namespace whose objects answer each call with what `take` does: for limiters that hang, fail or are overloaded. */
 export function brokenLimiters(namespace: Namespace, take: () => Promise<never>): Namespace {
   return aroundLimiters(namespace, take);
+}
+
+/** A namespace whose objects are plain logs in this isolate: thousands of them cost nothing. */
+export function plainLimiters(namespace: Namespace): Namespace {
+  const logs = new Map<string, SlidingWindowLog>();
+  const getByName = (name: string) => {
+    const log = logs.get(name) ?? new SlidingWindowLog();
+    logs.set(name, log);
+    return { take: async (policy: RateLimitPolicy) => log.take(policy, Date.now()) };
+  };
+  return new Proxy(namespace, { get: () => getByName });
 }

@@ -1,18 +1,16 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { promisify } from 'node:util';
 import { unstable_readConfig } from 'wrangler';
 import { SCOPE_IDS } from '../../src/domain/api-key.ts';
 import type { NewApiKey } from '../../src/domain/new-api-key.ts';
 import { type CreatedKey, createApiKey } from '../../src/services/api-keys.ts';
 import type { AdminContext } from '../../src/services/context.ts';
 import { importDirectory } from '../../src/services/import-directory.ts';
+import { bundleProduction } from '../bench/workers.ts';
 import { freePort } from './server.ts';
-
-const run = promisify(execFile);
 
 /** A limit that no load of ours reaches. */
 export const UNLIMITED = '10000/1s';
@@ -45,7 +43,7 @@ export interface RestartableServer {
 /** Bundles the Worker as a deployment does. `vars` replace some of those in wrangler.toml; `persistTo` is a migrated database. */
 export async function restartable(persistTo: string, vars: Record<string, string>): Promise<RestartableServer> {
   const bundle = join(persistTo, 'bundle');
-  await run('wrangler', ['deploy', '--dry-run', '--outdir', bundle], { env: { ...process.env, WRANGLER_SEND_METRICS: 'false' } });
+  await bundleProduction(bundle);
   const config = unstable_readConfig({ config: 'wrangler.toml' });
   const port = await freePort();
   const options: ServerOptions = {

@@ -1,28 +1,26 @@
 import type { MiddlewareHandler } from 'hono';
-import { bodyLimit } from 'hono/body-limit';
 import { csrf } from 'hono/csrf';
 import { addDays, DAY_MS } from '../../domain/calendar.ts';
 import type { FieldError } from '../../domain/fields.ts';
 import type { RateLimitPolicy } from '../../domain/rate-limit.ts';
 import type { AppEnv } from '../../env.ts';
 import type { KeyDetails } from '../../services/key-details.ts';
+import { readBody } from '../read-body.ts';
 import { PageProblem } from './page-problem.ts';
 import type { FormValues, Messages } from './pages/key-form.tsx';
 
 /** Far more than any form here holds. */
 const MAX_FORM_BYTES = 16 * 1024;
 
-/** Every POST is a form of our own pages: the right media type, a sane size, sent from this very origin. */
+/** Every POST is a form of our own pages: the right media type, sent from this very origin, of a sane size. */
 export const guardForms = () =>
   [
     requireForm(),
-    bodyLimit({
-      maxSize: MAX_FORM_BYTES,
-      onError: () => {
-        throw new PageProblem(413, 'Too much', 'The form holds more text than any of its fields takes.');
-      },
-    }),
     csrf(),
+    readBody(MAX_FORM_BYTES, {
+      tooLarge: () => new PageProblem(413, 'Too much', 'The form holds more text than any of its fields takes.'),
+      broken: (why) => new PageProblem(400, 'Incomplete form', `The form ${why}, so nothing was done. Send it again.`),
+    }),
   ] as const;
 
 function requireForm(): MiddlewareHandler<AppEnv> {

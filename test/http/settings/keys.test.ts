@@ -2,41 +2,20 @@ import { env } from 'cloudflare:workers';
 import { describe, expect, test } from 'vitest';
 import { forgetOldAddresses } from '../../../src/services/refused-uses.ts';
 import { aroundD1, countD1 } from '../../support/d1.ts';
-import { makeSignIn } from '../../support/sign-in.ts';
-import { BOTH_SCOPES, importRecords, makeApi, makeKey, makeOrganization, revoke, rowsOf } from '../../support/world.ts';
+import { keyIn, makeSettings as makeArea } from '../../support/settings.ts';
+import { BOTH_SCOPES, importRecords, makeApi, makeKey, revoke, rowsOf } from '../../support/world.ts';
 
-const signIn = await makeSignIn();
 const DAY_MS = 24 * 3_600_000;
 const GOOD = { name: 'n8n prod', scope: 'tickets:note:write', expiration: 'none' };
 
-/** A settings area with one administrator signed in, and the API of the same deployment. */
-async function makeSettings(options: { timeZone?: string; now?: () => number; psa?: boolean } = {}) {
-  const organization = await makeOrganization(options);
-  const email = `ada@${organization}.example`;
-  await importRecords({ type: 'user', organization, id: 'ada', email, name: 'Ada <b>Lovelace</b>', admin: true });
-  const api = makeApi({ ...(options.now ? { now: options.now } : {}), settings: { signIn: signIn.settings } });
-  const headers = { 'Cf-Access-Jwt-Assertion': await signIn.token(email, { expiresIn: 400 * 24 * 3600 }) };
-  const base = `/settings/${organization}`;
-
-  const get = async (path: string) => {
-    const response = await api.send(`${base}${path}`, { headers });
-    return { status: response.status, text: await response.text(), headers: response.headers };
-  };
-  const post = async (path: string, fields: Record<string, string | string[]>, more: Record<string, string> = {}) => {
-    const body = new URLSearchParams(Object.entries(fields).flatMap(([name, value]) => [value].flat().map((one) => [name, one])));
-    const response = await api.send(`${base}${path}`, {
-      method: 'POST',
-      headers: { ...headers, Origin: 'https://api.example', 'Content-Type': 'application/x-www-form-urlencoded', ...more },
-      body: body.toString(),
-    });
-    return { status: response.status, text: await response.text(), location: response.headers.get('Location') };
-  };
+/** A settings area, and its form for a new key. */
+async function makeSettings(options: Parameters<typeof makeArea>[0] = {}) {
+  const area = await makeArea(options);
   /** Sends the form for a new key with a fresh token. */
-  const create = (fields: Record<string, string | string[]> = {}) => post('/keys', { token: crypto.randomUUID(), ...GOOD, ...fields });
-  return { organization, api, base, get, post, create };
+  const create = (fields: Record<string, string | string[]> = {}) => area.post('/keys', { token: crypto.randomUUID(), ...GOOD, ...fields });
+  return { ...area, create };
 }
 
-const keyIn = (text: string) => /twb_[0-9A-Za-z]{46}/.exec(text)?.[0] ?? 'no key shown';
 const actions = async (organization: string) => (await rowsOf('audit_log', organization)).map(({ action }) => action);
 
 describe('creating a key', () => {

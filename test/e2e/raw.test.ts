@@ -1,0 +1,253 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { Connection, renderRequest } from '../bench/connection.ts';
+import { startProduction } from '../support/production.ts';
+
+// The production bundle on a bare socket of workerd. What is wrong with HTTP itself workerd answers, or closes the connection; on Cloudflare
+// the edge stands before it and lets none of that through. What reaches the worker is answered by the worker: those answers have a request id.
+
+const IP_LIMIT = { quota: 20, windowMs: 10_000 };
+
+let server: Awaited<ReturnType<typeof startProduction>>;
+
+beforeAll(async () => {
+  server = await startProduction({ IP_LIMIT: '20/10s', KEY_LIMIT: '10000/1s' });
+});
+afterAll(() => server.close());
+
+/** Whatever was sent, the next request is served. */
+afterEach(async () => {
+  expect(await answersTo(head('GET /api/v1/ping HTTP/1.1'))).toEqual(['200']);
+});
+
+const writtenNotes = async () => (await server.db.prepare('select count(*) as count from notes').first<{ count: number }>())?.count;
+
+const open = async (): Promise<Socket> => {
+  const socket = connect(Number(server.url.port), server.url.hostname);
+  await once(socket, 'connect');
+  return socket;
+};
+
+/** Answers as they came, each as its status and, if it has one, its code; those that the worker did not give as `(400)`. */
+function summarize(received: string): string[] {
+  const answers = received.split(/(?=HTTP\/1\.1 \d{3} )/).filter((answer) => answer !== '');
+  return answers.map((answer) => {
+    const status = answer.slice('HTTP/1.1 '.length, 'HTTP/1.1 '.length + 3);
+    if (!/\r\nX-Request-Id: /i.test(answer)) return `(${status})`;
+    const code = /"code":"(\w+)"/.exec(answer)?.[1];
+    return code === undefined ? status : `${status} ${code}`;
+  });
+}
+
+/** Sends the bytes (as Latin-1), closes this side, and waits until the server has closed its own. */
+async function answersTo(bytes: string): Promise<string[]> {
+  const socket = await open();
+  let received = '';
+  socket.setEncoding('latin1').on('data', (data) => (received += data));
+  // A connection that the server closes while we still send is reset.
+  socket.on('error', () => undefined);
+  const closed = new Promise((resolve) => socket.once('close', resolve));
+  socket.end(Buffer.from(bytes, 'latin1'));
+  await closed;
+  return summarize(received);
+}
+
+let addresses = 0;
+/** An address that nobody has had. */
+function newAddress(): string {
+  addresses += 1;
+  return `198.18.${addresses >> 8}.${addresses & 255}`;
+}
+
+const BODY = '{"message":"raw"}';
+const POST = 'POST /api/v1/tickets/1001/notes HTTP/1.1';
+
+/** The head of a good request, from an address of its own, with further header lines. */
+const head = (line = POST, ...lines: string[]) =>
+  [
+    line,
+    'Host: api.example',
+    `Authorization: Bearer ${server.key}`,
+    'Content-Type: application/json',
+    `CF-Connecting-IP: ${newAddress()}`,
+    ...lines,
+    '\r\n',
+  ].join('\r\n');
+const LENGTH = `Content-Length: ${BODY.length}`;
+const CHUNKED = 'Transfer-Encoding: chunked';
+const chunk = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`;
+const END = '0\r\n\r\n';
+const PING = 'GET /api/v1/ping HTTP/1.1';
+/** A whole good request, to be hidden in the body of another. */
+const hidden = () => head(POST, LENGTH) + BODY;
+
+const OK = ['201'];
+const BROKEN = ['400 malformed_json'];
+/** Workerd's own answer or none at all. */
+const PLATFORM = 'platform';
+
+const CASES: [what: string, bytes: () => string, answers: string[] | typeof PLATFORM][] = [
+  ['a body as long as declared', () => head(POST, LENGTH) + BODY, OK],
+  ['a body shorter than declared, and nobody there any more', () => head(POST, 'Content-Length: 100') + BODY, BROKEN],
+  ['a body that is declared and never sent', () => head(POST, LENGTH), BROKEN],
+  ['a body longer than declared: the rest is no request', () => `${head(POST, LENGTH)}${BODY}xxxxxxxxxx`, OK],
+  ['a body declared so short that it is cut', () => head(POST, 'Content-Length: 5') + BODY, BROKEN],
+  ['a body declared as 1 GiB', () => head(POST, 'Content-Length: 1073741824') + BODY, ['413 body_too_large']],
+  ['no length and no body', () => head(POST), BROKEN],
+  ['a length below zero', () => head(POST, 'Content-Length: -5') + BODY, PLATFORM],
+  ['a length with a sign', () => head(POST, `Content-Length: +${BODY.length}`) + BODY, PLATFORM],
+  ['a length in hexadecimal', () => head(POST, 'Content-Length: 0x11') + BODY, PLATFORM],
+  ['a length beyond all numbers', () => head(POST, `Content-Length: ${'9'.repeat(30)}`) + BODY, ['413 body_too_large']],
+  ['two equal lengths in one header', () => head(POST, `Content-Length: ${BODY.length}, ${BODY.length}`) + BODY, PLATFORM],
+  ['two equal lengths', () => head(POST, LENGTH, LENGTH) + BODY, PLATFORM],
+  ['two lengths', () => head(POST, LENGTH, 'Content-Length: 5') + BODY, PLATFORM],
+
+  ['one chunk', () => head(POST, CHUNKED) + chunk(BODY) + END, OK],
+  ['a chunk for each character', () => head(POST, CHUNKED) + [...BODY].map(chunk).join('') + END, OK],
+  ['chunks with garbage for a size', () => `${head(POST, CHUNKED)}zz\r\n${BODY}\r\n${END}`, BROKEN],
+  ['a chunk of negative size', () => `${head(POST, CHUNKED)}-1\r\n${BODY}\r\n${END}`, BROKEN],
+  ['a chunk larger than all numbers', () => `${head(POST, CHUNKED)}${'F'.repeat(17)}\r\n${BODY}\r\n${END}`, BROKEN],
+  ['a chunk longer than its size', () => `${head(POST, CHUNKED)}${chunk(BODY).replace('}\r\n', '}XX')}${END}`, BROKEN],
+  ['a chunk cut short', () => `${head(POST, CHUNKED)}ff\r\n${BODY}`, BROKEN],
+  ['chunks without an end', () => head(POST, CHUNKED) + chunk(BODY), BROKEN],
+  ['1 MiB in chunks', () => head(POST, CHUNKED) + chunk(' '.repeat(16_384)).repeat(64) + END, ['413 body_too_large']],
+  ['an unknown transfer encoding', () => head(POST, 'Transfer-Encoding: xchunked') + chunk(BODY) + END, PLATFORM],
+  ['chunks inside gzip', () => head(POST, 'Transfer-Encoding: gzip, chunked') + chunk(BODY) + END, PLATFORM],
+  ['two transfer encodings', () => head(POST, CHUNKED, 'Transfer-Encoding: identity') + chunk(BODY) + END, PLATFORM],
+
+  // Two that read a request differently would let one hide another in its body. There is one reader here; its order is chunks before length.
+  ['a length and chunks: the chunks count', () => head(POST, 'Content-Length: 4', CHUNKED) + chunk(BODY) + END, OK],
+  ['a length and chunks, in the other order', () => head(POST, CHUNKED, 'Content-Length: 400') + chunk(BODY) + END, OK],
+  ['a request in the body of one that reads none', () => head(PING, `Content-Length: ${hidden().length}`) + hidden(), ['200']],
+  [
+    'a request in the body of one that is refused',
+    () => head(POST, `Content-Length: ${hidden().length}`).replace('Bearer ', 'Bearer x') + hidden(),
+    ['401'],
+  ],
+  ['a request in a body in chunks', () => head(PING, CHUNKED) + chunk(hidden()) + END, ['200']],
+  ['a request in a header', () => head(POST, LENGTH, `X: y ${hidden().replaceAll('\r\n', ' ')}`) + BODY, OK],
+  ['a name with a space behind it', () => head(POST, LENGTH, 'Transfer-Encoding : chunked') + BODY, PLATFORM],
+  ['a continued header line', () => head(POST, LENGTH, 'X: y', ' Transfer-Encoding: chunked') + BODY, PLATFORM],
+  ['a vertical tab before the value', () => head(POST, LENGTH, 'Transfer-Encoding: \vchunked') + BODY, PLATFORM],
+  ['two requests at once', () => head(POST, LENGTH) + BODY + head(PING), ['201', '200']],
+
+  ['NUL in a header', () => head(POST, LENGTH, 'X: a\0b') + BODY, PLATFORM],
+  ['a header line without a colon', () => head(POST, LENGTH, 'garbage') + BODY, PLATFORM],
+  ['a header without a name', () => head(POST, LENGTH, ': x') + BODY, PLATFORM],
+  ['1,000 headers', () => head(POST, ...Array.from({ length: 1_000 }, (_, i) => `X-${i}: y`), LENGTH) + BODY, OK],
+  ['a header of 16 KiB', () => head(POST, LENGTH, `X: ${'y'.repeat(16_384)}`) + BODY, OK],
+  ['a header of 1 MiB', () => head(POST, LENGTH, `X: ${'y'.repeat(1_048_576)}`) + BODY, PLATFORM],
+  ['a key of 64 KiB', () => head(POST, LENGTH).replace('Bearer ', `Bearer ${'x'.repeat(65_536)}`) + BODY, ['401']],
+  ['a path of 64 KiB', () => head(POST.replace('1001', '9'.repeat(65_536)), LENGTH) + BODY, ['404 ticket_not_found']],
+  ['two keys', () => head(POST, LENGTH, `Authorization: Bearer ${server.key}`) + BODY, ['401']],
+  ['two Idempotency-Keys', () => head(POST, LENGTH, 'Idempotency-Key: a', 'Idempotency-Key: a') + BODY, ['400 invalid_idempotency_key']],
+  [
+    'an Idempotency-Key and an empty one',
+    () => head(POST, LENGTH, 'Idempotency-Key: a', 'Idempotency-Key:') + BODY,
+    ['400 invalid_idempotency_key'],
+  ],
+  ['two media types', () => head(POST, LENGTH, 'Content-Type: text/plain') + BODY, ['415 unsupported_media_type']],
+  ['two addresses', () => head(POST, LENGTH, 'CF-Connecting-IP: 192.0.2.2') + BODY, OK],
+  ['a User-Agent in Latin-1, and bytes that are no text', () => head(POST, LENGTH, 'User-Agent: \xe9\xff\x80\xed\xa0\x80') + BODY, OK],
+  ['a User-Agent of UTF-8', () => head(POST, LENGTH, 'User-Agent: \xf0\x9f\x98\x80') + BODY, OK],
+  ['an Idempotency-Key in Latin-1', () => head(POST, LENGTH, 'Idempotency-Key: \xe9') + BODY, ['400 invalid_idempotency_key']],
+  ['a key with a byte too many', () => head(POST, LENGTH).replace('\r\nContent-Type', '\xe9\r\nContent-Type') + BODY, ['401']],
+  ['a path of bytes that are no text', () => head(POST.replace('1001', '\xff\xfe'), LENGTH) + BODY, ['404 ticket_not_found']],
+  ['Expect: 100-continue, and the body right behind it', () => head(POST, LENGTH, 'Expect: 100-continue') + BODY, OK],
+  ['a WebSocket asked for', () => head(PING, 'Upgrade: websocket', 'Connection: Upgrade', 'Sec-WebSocket-Version: 13'), ['200']],
+  ['HTTP/2 asked for', () => head(PING, 'Upgrade: h2c', 'Connection: Upgrade, HTTP2-Settings', 'HTTP2-Settings: AAMAAABk'), ['200']],
+  ['TRACE: nothing sent comes back', () => head('TRACE /api/v1/ping HTTP/1.1'), ['405 method_not_allowed']],
+  ['HTTP/1.0', () => head(POST.replace('1.1', '1.0'), LENGTH) + BODY, OK],
+
+  ['no Host', () => head(POST, LENGTH).replace('Host: api.example\r\n', '') + BODY, PLATFORM],
+  ['two Hosts', () => head(POST, LENGTH, 'Host: evil.example') + BODY, PLATFORM],
+  ['a Host that is none', () => head(POST, LENGTH).replace('api.example', 'a b/../?#@') + BODY, PLATFORM],
+  ['another host in the request line', () => head(POST.replace('/api', 'http://evil.example/api'), LENGTH) + BODY, PLATFORM],
+  ['CONNECT', () => head('CONNECT evil.example:443 HTTP/1.1'), PLATFORM],
+  ['OPTIONS *', () => head('OPTIONS * HTTP/1.1'), PLATFORM],
+  ['an unknown method', () => head(POST.replace('POST', 'FOO'), LENGTH) + BODY, PLATFORM],
+  ['a method in lower case', () => head(POST.replace('POST', 'post'), LENGTH) + BODY, PLATFORM],
+  ['HTTP/0.9', () => 'GET /api/v1/ping\r\n', PLATFORM],
+  ['the beginning of HTTP/2', () => 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', PLATFORM],
+  ['a request line without an address', () => 'GET\r\n\r\n', PLATFORM],
+  ['TLS', () => `\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03${'x'.repeat(500)}`, PLATFORM],
+  ['nothing but line breaks', () => '\r\n\r\n\r\n', PLATFORM],
+  ['nothing', () => '', PLATFORM],
+];
+
+test.each(CASES)('%s', async (_, bytes, expected) => {
+  const before = Number(await writtenNotes());
+  const answers = await answersTo(bytes());
+  if (expected === PLATFORM) expect(answers.filter((answer) => !answer.startsWith('('))).toEqual([]);
+  else expect(answers).toEqual(expected);
+  expect(Number(await writtenNotes()) - before).toBe(answers.filter((answer) => answer === '201').length);
+});
+
+test('a body that comes a byte at a time is taken, and one that never ends keeps nobody else waiting', async () => {
+  const before = Number(await writtenNotes());
+  const endless = await open();
+  endless.on('error', () => undefined);
+  endless.write(head(POST, 'Content-Length: 1000') + BODY);
+  const halves = await Promise.all(Array.from({ length: 100 }, open));
+  for (const socket of halves) socket.on('error', () => undefined).write(head(POST, LENGTH).slice(0, 60));
+
+  const slow = await open();
+  slow.write(head(POST, LENGTH));
+  for (const byte of BODY) {
+    slow.write(byte);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+    expect(await answersTo(head(PING))).toEqual(['200']);
+  }
+  const [answer] = await once(slow, 'data');
+  expect(summarize(String(answer))).toEqual(['201']);
+  expect(Number(await writtenNotes()) - before).toBe(1);
+
+  for (const socket of [slow, endless, ...halves]) socket.destroy();
+  expect(await answersTo(head(PING))).toEqual(['200']);
+  expect(Number(await writtenNotes()) - before).toBe(1);
+});
+
+describe('a flood', () => {
+  test('from 10,000 addresses hinders none of them, while one address among them gets its limit and no more', async () => {
+    const ADDRESSES = 10_000;
+    const address = (index: number) => `10.${index >> 16}.${(index >> 8) & 255}.${index & 255}`;
+    const ping = (from: string) => renderRequest({ path: '/api/v1/ping', headers: { 'CF-Connecting-IP': from } });
+    const connections = await Promise.all(Array.from({ length: 16 }, () => Connection.open(server.url)));
+    const attacker = await Connection.open(server.url);
+    const others: Record<number, number> = {};
+    const admissions: { sent: number; received: number }[] = [];
+    let next = 0;
+    let flooding = true;
+
+    const flood = connections.map(async (connection) => {
+      for (let index = next++; index < ADDRESSES; index = next++) {
+        const { status } = await connection.send(ping(address(index)));
+        others[status] = (others[status] ?? 0) + 1;
+      }
+    });
+    const attack = (async () => {
+      let attempts = 0;
+      for (; flooding; attempts++) {
+        const sent = performance.now();
+        const { status } = await attacker.send(ping('192.0.2.66'));
+        if (status !== 429) admissions.push({ sent, received: performance.now() });
+      }
+      return attempts;
+    })();
+    await Promise.all(flood);
+    flooding = false;
+    const attempts = await attack;
+    for (const connection of [attacker, ...connections]) connection.close();
+
+    expect(others).toEqual({ 401: ADDRESSES });
+    expect(admissions.length).toBeGreaterThanOrEqual(IP_LIMIT.quota);
+    expect(attempts).toBeGreaterThan(admissions.length);
+    // Each was counted between its being sent and answered: one more than the quota never fits into a window.
+    for (const [index, { sent }] of admissions.entries()) {
+      const beyond = admissions[index + IP_LIMIT.quota];
+      if (beyond) expect(beyond.received - sent).toBeGreaterThanOrEqual(IP_LIMIT.windowMs);
+    }
+    console.log(`flood: ${ADDRESSES} addresses, all admitted; one address: ${attempts} requests, ${admissions.length} admitted`);
+  });
+});

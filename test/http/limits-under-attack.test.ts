@@ -1,0 +1,232 @@
+import { listDurableObjectIds, runInDurableObject } from 'cloudflare:test';
+import { env } from 'cloudflare:workers';
+import fc from 'fast-check';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { generateKey, hashKey } from '../../src/domain/api-key.ts';
+import { ExpiringMap } from '../../src/domain/expiring-map.ts';
+import type { RateLimitPolicy } from '../../src/domain/rate-limit.ts';
+import { RefusedUseMeter } from '../../src/domain/refused-use.ts';
+import type { Settings } from '../../src/env.ts';
+import { countD1 } from '../support/d1.ts';
+import { rowCounts } from '../support/hostile.ts';
+import { plainLimiters } from '../support/limiter.ts';
+import { runs } from '../support/property.ts';
+import { makeApi, makeKey, makeOrganization, revoke } from '../support/world.ts';
+
+type Api = ReturnType<typeof makeApi>;
+
+const ISOLATES = 3;
+
+// The clock stands still but where a test moves it; the limiter objects see the same one.
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['Date'] });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const pass = (ms: number) => vi.setSystemTime(Date.now() + ms);
+const isolates = (settings: Partial<Settings>, bindings: Partial<Env> = {}) =>
+  Array.from({ length: ISOLATES }, () => makeApi({ settings, bindings }));
+const randomHex = () => Math.floor(Math.random() * 0x10000).toString(16);
+/** Any address of an IPv6 network, of 64 bits. */
+const within = (network: string) => `${network}:${[1, 2, 3, 4].map(randomHex).join(':')}`;
+
+/** When requests of each limit's subject were admitted. */
+class Admissions {
+  private readonly times = new Map<string, number[]>();
+
+  of(subject: string): number[] {
+    const times = this.times.get(subject) ?? [];
+    this.times.set(subject, times);
+    return times;
+  }
+
+  /** How many requests the limit has room for now. */
+  room(subject: string, { quota, windowMs }: RateLimitPolicy): number {
+    const now = Date.now();
+    return quota - this.of(subject).filter((time) => time > now - windowMs).length;
+  }
+
+  /** Checks every window there is: between an admission and the one `quota` behind it lies a whole window. How many were checked. */
+  check({ quota, windowMs }: RateLimitPolicy): number {
+    let checked = 0;
+    for (const [subject, times] of this.times) {
+      for (const [index, time] of times.entries()) {
+        const next = times[index + quota];
+        if (next !== undefined && next - time < windowMs) throw new Error(`${subject}: ${quota + 1} admitted within ${next - time} ms`);
+        checked += 1;
+      }
+    }
+    return checked;
+  }
+}
+
+/** Sends requests all at once, by turns through the isolates: how many passed the limits. */
+async function burst(apis: readonly Api[], count: number, request: (index: number) => { key?: string; address: string }): Promise<number> {
+  const answers = await Promise.all(
+    Array.from({ length: count }, (_, index) => {
+      const { key, address } = request(index);
+      const api = apis[index % apis.length];
+      return api?.send('/api/v1/ping', { ...(key !== undefined && { key }), headers: { 'CF-Connecting-IP': address } });
+    }),
+  );
+  for (const answer of answers) expect([200, 401, 429]).toContain(answer?.status);
+  return answers.filter((answer) => answer?.status !== 429).length;
+}
+
+describe('a flood', () => {
+  test('from addresses, networks and with keys, in any order and rhythm, over several isolates: the limits admit all they may and never more', async () => {
+    const ipLimit = { quota: 12, windowMs: 3_000 };
+    const keyLimit = { quota: 15, windowMs: 5_000 };
+    const apis = isolates({ ipLimit, keyLimit });
+    const organization = await makeOrganization();
+    const keys = [(await makeKey(organization)).value, (await makeKey(organization)).value];
+    const networks = [`2001:db8:${randomHex()}:1`, `2001:db8:${randomHex()}:2`];
+    const step = fc.record({
+      pause: fc.oneof(fc.constant(0), fc.constantFrom(1, 2_999, 3_000, 4_999, 5_000), fc.integer({ min: 1, max: 2_000 })),
+      from: fc.constantFrom('address', 'network', 'key'),
+      which: fc.nat(1),
+      count: fc.integer({ min: 1, max: 25 }),
+    });
+    let turns = 0;
+    let checked = 0;
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 20 }), async (steps) => {
+        const byAddress = new Admissions();
+        const byKey = new Admissions();
+        pass(10_000);
+        for (const { pause, from, which, count } of steps) {
+          pass(pause);
+          const subject = `${from} ${which}`;
+          const log = from === 'key' ? byKey : byAddress;
+          const policy = from === 'key' ? keyLimit : ipLimit;
+          const room = log.room(subject, policy);
+          const passed = await burst(apis, count, () => {
+            if (from === 'address') return { address: `198.51.100.${which}` };
+            if (from === 'network') return { address: within(networks[which] ?? '') };
+            // From so many addresses that none of them comes near its own limit.
+            return { address: `203.0.113.${turns++ % 60}`, key: keys[which] ?? '' };
+          });
+          expect([subject, passed]).toEqual([subject, Math.min(count, room)]);
+          log.of(subject).push(...Array<number>(passed).fill(Date.now()));
+        }
+        checked += byAddress.check(ipLimit) + byKey.check(keyLimit);
+      }),
+      { numRuns: runs('floods against a list of admissions, in sequences of 10 to 20', 20), endOnFailure: true },
+    );
+    console.log(`admissions checked: ${checked}`);
+    expect(checked).toBeGreaterThan(500);
+  }, 300_000);
+
+  test.each<[string, () => string]>([
+    ['one address', () => '192.0.2.200'],
+    ['random addresses of one /64', () => within('2001:db8:bad:1')],
+  ])('from %s takes its limit and no more, and all requests of others pass', async (_, attacker) => {
+    const ipLimit = { quota: 120, windowMs: 10_000 };
+    const apis = isolates({ ipLimit });
+    const admissions = new Admissions();
+    // The next addresses, the next networks of 64 bits, and all that come without an address.
+    const others = ['192.0.2.201', '192.0.2.199', '2001:db8:bad:2::1', '2001:db8:bad::1', ''];
+    for (let second = 0; second < 12; second++) {
+      pass(1_000);
+      const passed = await burst(apis, 30, () => ({ address: attacker() }));
+      admissions.of('attacker').push(...Array<number>(passed).fill(Date.now()));
+      for (const address of others) expect(await burst(apis, 5, () => ({ address }))).toBe(5);
+    }
+    console.log(`admissions checked: ${admissions.check(ipLimit)}`);
+    // Used up after four seconds, and ten after the first 30 there is room for as many again.
+    expect(admissions.of('attacker')).toHaveLength(120 + 2 * 30);
+  });
+
+  test('with one key from many addresses takes the limit of that key, and neither the addresses’ nor another key’s', async () => {
+    const keyLimit = { quota: 50, windowMs: 10_000 };
+    const apis = isolates({ keyLimit });
+    const organization = await makeOrganization();
+    const [key, other] = [(await makeKey(organization)).value, (await makeKey(organization)).value];
+    const address = (index: number) => `203.0.113.${index % 60}`;
+    expect(await burst(apis, 300, (index) => ({ address: address(index), key }))).toBe(50);
+    expect(await burst(apis, 50, (index) => ({ address: address(index), key: other }))).toBe(50);
+    expect(await burst(apis, 60, (index) => ({ address: address(index) }))).toBe(60);
+  });
+});
+
+describe('under a flood', () => {
+  test('an isolate remembers no more than it may', async () => {
+    const policy = { quota: 1, windowMs: 10_000 };
+    const set = vi.spyOn(ExpiringMap.prototype, 'set');
+    // Limiters in this isolate: so many real objects would take minutes here. A real flood of as many addresses is in test/e2e/raw.test.ts.
+    const limiters = plainLimiters(env.RATE_LIMITER);
+    const api = makeApi({ settings: { ipLimit: policy }, bindings: { RATE_LIMITER: limiters } });
+    const address = (index: number) => `10.0.${index >> 8}.${index & 255}`;
+    for (let index = 0; index < 10_100; index++) await limiters.getByName(`ip:${address(index)}`).take(policy);
+    for (let first = 0; first < 10_100; first += 100)
+      expect(await burst([api], 100, (index) => ({ address: address(first + index) }))).toBe(0);
+    const keys = await manyKeys(1_050);
+    for (let first = 0; first < keys.length; first += 50) {
+      expect(await burst([api], 50, (index) => ({ address: `10.1.${first / 50}.${index}`, key: keys[first + index] ?? '' }))).toBe(50);
+    }
+    const sizes = [...new Set(set.mock.contexts)].map((map) => (map instanceof ExpiringMap ? map.size : 0));
+    expect(sizes.sort((a, b) => a - b)).toEqual([1_000, 10_000]);
+    set.mockRestore();
+
+    const meter = new RefusedUseMeter();
+    for (let subject = 0; subject < 5_000; subject++) meter.count(String(subject), 0);
+    const seen: unknown = Reflect.get(meter, 'seen');
+    expect(seen instanceof Map && seen.size).toBe(1_000);
+  }, 120_000);
+
+  test('neither the limiters nor the database store anything of who passes or is refused', async () => {
+    const organization = await makeOrganization();
+    const { value: key } = await makeKey(organization);
+    const apis = isolates({ ipLimit: { quota: 40, windowMs: 10_000 } });
+    const before = await rowCounts();
+    await burst(apis, 100, (index) => ({ address: `203.0.113.${index % 60}` }));
+    await burst(apis, 100, () => ({ address: '198.51.100.1', key: generateKey('twb') }));
+    await burst(apis, 100, (index) => ({ address: `203.0.113.${index % 60}`, key }));
+    await Promise.all(apis.map((api) => api.settled()));
+    expect(await rowCounts()).toEqual(before);
+
+    const ids = await listDurableObjectIds(env.RATE_LIMITER);
+    expect(ids.length).toBeGreaterThanOrEqual(60);
+    for (const id of ids) {
+      const stored = await runInDurableObject(env.RATE_LIMITER.get(id), async (_, { storage }) => ({
+        entries: (await storage.list()).size,
+        tables: storage.sql.exec('select name from sqlite_master').toArray(),
+        alarm: await storage.getAlarm(),
+      }));
+      expect(stored).toEqual({ entries: 0, tables: [], alarm: null });
+    }
+  });
+
+  test('with a key that was revoked, one row says so, written at most once a minute by each isolate', async () => {
+    const organization = await makeOrganization();
+    const key = await makeKey(organization);
+    await revoke(organization, key.id);
+    const d1 = countD1(env.DB);
+    const apis = isolates({}, { DB: d1.db });
+    const before = await rowCounts();
+    const minutes = 3;
+    for (let minute = 0; minute < minutes; minute++) {
+      pass(60_000);
+      await burst(apis, 60, () => ({ address: '203.0.113.7', key: key.value }));
+      await Promise.all(apis.map((api) => api.settled()));
+    }
+    expect(await rowCounts()).toEqual({ ...before, refused_uses: (before['refused_uses'] ?? 0) + 1 });
+    expect(d1.calls.filter(({ rowsWritten }) => rowsWritten > 0)).toHaveLength(minutes * ISOLATES);
+  });
+});
+
+/** Values of so many good keys, of an organization of their own. */
+async function manyKeys(count: number): Promise<string[]> {
+  const organization = await makeOrganization();
+  const values = Array.from({ length: count }, () => generateKey('twb'));
+  const rows = await Promise.all(values.map(async (value, index) => ({ id: `key-${index}`, hash: await hashKey(value) })));
+  await env.DB.prepare(
+    `insert into api_keys (organization_id, id, name, hash, hint, scopes, created_at, created_by)
+     select ?1, value ->> 'id', value ->> 'id', value ->> 'hash', 'twb_Many…Many', 'tickets:note:write', 0, 'ada' from json_each(?2)`,
+  )
+    .bind(organization, JSON.stringify(rows))
+    .run();
+  return values;
+}

@@ -1,0 +1,213 @@
+import { env } from 'cloudflare:workers';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { BYTE_ORDER_MARK } from '../../../src/domain/csv.ts';
+import { countD1 } from '../../support/d1.ts';
+import { anyText, EVIL_ATTRIBUTE, EVIL_ELEMENT, EVIL_MARKUP, rowCounts, Tally } from '../../support/hostile.ts';
+import { runs } from '../../support/property.ts';
+import { formBody, keyIn, makeSettings } from '../../support/settings.ts';
+import { importRecords, makeKey, rowsOf } from '../../support/world.ts';
+
+type Settings = Awaited<ReturnType<typeof makeSettings>>;
+type Fields = Record<string, string | string[]>;
+
+// --- any form and any address ----------------------------------------------------------------------------------------------------
+
+const GOOD = { name: 'n8n', scope: ['tickets:note:write', 'tickets:time:write'], expiration: 'none', date: '', limit: '', grace: '1h' };
+
+/** The first and last dates there are, here and there, and some that there are not. */
+const DATES = ['0000-01-01', '0001-01-01', '9999-12-31', '0000-00-00', '2027-02-30', '-000001-01-01', '+275760-09-13', '10000-01-01'];
+
+/** Names that nobody else has, in most of the forms. */
+let named = 0;
+const name = fc.oneof(
+  { weight: 4, arbitrary: anyText.map((text) => `${text}${++named}`) },
+  { weight: 1, arbitrary: anyText },
+  { weight: 1, arbitrary: fc.tuple(anyText, fc.nat(120)).map(([text, times]) => `x${text}`.repeat(times)) },
+);
+const otherField = fc.oneof(
+  fc.tuple(fc.constantFrom('token', 'scope', 'expiration', 'date', 'limit', 'grace', '__proto__', 'organization', 'hash'), anyText),
+  fc.tuple(fc.constant('limit'), fc.constantFrom('0', '-1', '1e2', '1.5', '201', '٣', '9'.repeat(1_000), '0x1', ' 5')),
+  fc.tuple(fc.constant('expiration'), fc.constantFrom('30', '365', 'date', '')),
+  fc.tuple(fc.constant('date'), fc.constantFrom('2999-12-31', ...DATES)),
+);
+/** A form that is good but for its name, and perhaps one field. */
+const fields = fc.tuple(name, fc.option(otherField)).map(
+  ([name, other]): Fields => ({
+    ...GOOD,
+    token: crypto.randomUUID(),
+    name,
+    ...(other && { [other[0]]: other[1], ...(other[0] === 'date' && { expiration: 'date' }) }),
+  }),
+);
+const noise = fc.oneof(
+  fc.constantFrom('name=%', 'name=%ff%fe', 'name=%C0%AF', '&&&===&', 'name=a&name=b&token', 'scope[]=x&name[$ne]=', '%00=%00', '+'),
+  fc.string({ unit: 'binary' }),
+);
+
+/** The key that a step is about: the first, one that was revoked, or none that there is. */
+const target = fc.oneof({ weight: 4, arbitrary: fc.constantFrom('live', 'revoked') }, anyText);
+const form = fc.oneof(
+  { weight: 4, arbitrary: fc.constant('/keys') },
+  ...['change', 'rotate', 'revoke'].map((what) => ({
+    weight: 1,
+    arbitrary: target.map((key) => `/keys/${encodeURIComponent(key.toWellFormed())}/${what}`),
+  })),
+  { weight: 1, arbitrary: fc.constantFrom('/which-key', '/revoke-all', '/nowhere') },
+);
+const parameter = fc.tuple(
+  fc.constantFrom('key', 'action', 'ticket', 'from', 'to', 'q', 'before', 'done', '__proto__'),
+  fc.oneof(anyText, fc.constantFrom('1', '0', '9'.repeat(15), '2027-01-01', 'revoked', 'constructor', ...DATES)),
+);
+const address = fc.oneof(
+  fc
+    .tuple(fc.constantFrom('/audit', '/audit.csv', '/keys', '/keys.csv', '/refused'), fc.array(parameter, { maxLength: 3 }))
+    .map(([path, parameters]) => `${path}?${new URLSearchParams(parameters)}`),
+  fc
+    .tuple(target, fc.constantFrom('', '/change', '/rotate', '/revoke', '/x'))
+    .map(([key, page]) => `/keys/${encodeURIComponent(key.toWellFormed())}${page}`),
+  anyText.map((text) => `/${text}`),
+);
+
+const step = fc.oneof(
+  { weight: 5, arbitrary: fc.record({ form, body: fields }) },
+  { weight: 1, arbitrary: fc.record({ form, body: noise }) },
+  { weight: 1, arbitrary: fc.record({ form: fc.constant('/which-key'), body: anyText.map((pasted): Fields => ({ pasted })) }) },
+  { weight: 4, arbitrary: fc.record({ address }) },
+);
+
+const timeZone = fc.constantFrom('UTC', 'America/New_York', 'Pacific/Kiritimati');
+
+/** The same text, as it stands in HTML. */
+const inHtml = (text: string) =>
+  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;').replaceAll("'", '&#39;');
+
+/** What became an element or attribute in a page although somebody had typed it, and the links that lead elsewhere. */
+async function injected(page: string): Promise<string[]> {
+  const found: string[] = [];
+  const rewriter = new HTMLRewriter().on('*', {
+    element({ tagName, attributes }) {
+      if (tagName === EVIL_ELEMENT) found.push(tagName);
+      for (const [name = '', value = ''] of attributes) {
+        if (name === EVIL_ATTRIBUTE || name.startsWith('on') || name === 'style') found.push(`${tagName} ${name}`);
+        if (['href', 'src', 'action'].includes(name) && !/^(\/(?!\/)|#)/.test(value)) found.push(`${name}="${value}"`);
+      }
+    },
+  });
+  await rewriter.transform(new Response(page)).text();
+  return found;
+}
+
+/** The cells of a CSV file, line by line (RFC 4180). */
+function parseCsv(text: string): string[][] {
+  const lines: string[][] = [[]];
+  for (const [, quoted, plain, end] of text.slice(BYTE_ORDER_MARK.length).matchAll(/(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r\n)/g)) {
+    lines.at(-1)?.push(quoted?.replaceAll('""', '"') ?? plain ?? '');
+    if (end === '\r\n') lines.push([]);
+  }
+  return lines.slice(0, -1);
+}
+
+test('whatever form or address is sent: no 5xx, nothing typed becomes markup, a refused form writes nothing, and a name stays what it was', async () => {
+  const d1 = countD1(env.DB);
+  const tally = new Tally();
+
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 8, maxLength: 12 }), timeZone, async (steps, timeZone) => {
+      const settings = await makeSettings({ bindings: { DB: d1.db } });
+      const { organization, api, get, post } = settings;
+      // A directory may hold anything as a name, and a caller may call itself what it likes.
+      await importRecords(
+        { type: 'organization', id: organization, name: EVIL_MARKUP, psa: true, timeZone, defaultHourlyRate: 1 },
+        { type: 'user', organization, id: 'ada', email: `ada@${organization}.example`, name: EVIL_MARKUP, admin: true },
+        { type: 'user', organization, id: 'tess', email: 'tess@northwind.example', name: EVIL_MARKUP, technician: true },
+      );
+      const [live, revoked] = [
+        await makeKey(organization, { name: EVIL_MARKUP }),
+        await makeKey(organization, { name: `${EVIL_MARKUP}2` }),
+      ];
+      const caller = {
+        'User-Agent': EVIL_MARKUP,
+        'Idempotency-Key': EVIL_MARKUP.replaceAll(' ', '/').replace(/^"/, ''),
+        'CF-Connecting-IP': EVIL_MARKUP,
+      };
+      expect(
+        (
+          await api.postTime(
+            live.value,
+            { minutes: 1, description: 'By a caller with a strange name', billable: true, userEmail: 'tess@northwind.example' },
+            caller,
+          )
+        ).status,
+      ).toBe(201);
+      await post(`/keys/${revoked.id}/revoke`, {});
+      await api.postNote(revoked.value, undefined, caller);
+      const withIds = (path: string) => path.replace('/keys/live', `/keys/${live.id}`).replace('/keys/revoked', `/keys/${revoked.id}`);
+
+      for (const one of steps) {
+        await api.settled();
+        const before = await rowCounts();
+        d1.calls.length = 0;
+        const answer = 'address' in one ? await get(withIds(one.address)) : await post(withIds(one.form), one.body);
+        const what = 'address' in one ? 'page' : 'form';
+        tally.add(`${what} ${answer.status}`);
+        expect([200, 303, 400, 404, 409, 413, 415]).toContain(answer.status);
+        const wrote = d1.calls.reduce((sum, { rowsWritten }) => sum + rowsWritten, 0) > 0;
+        if (what === 'page' || answer.status >= 400) {
+          expect(wrote).toBe(false);
+          expect(await rowCounts()).toEqual(before);
+        }
+        if (answer.headers.get('Content-Type')?.startsWith('text/html')) expect(await injected(answer.text)).toEqual([]);
+        if ('form' in one && one.form === '/keys' && answer.status === 200) await expectNamed(settings, answer.text, typedName(one.body));
+      }
+      for (const page of ['/keys', '/audit', '/refused', `/keys/${live.id}`, `/keys/${revoked.id}`]) {
+        const { status, text } = await get(page);
+        expect([status, await injected(text)]).toEqual([200, []]);
+        // It was there to be found.
+        expect(text).toContain(inHtml(EVIL_MARKUP));
+      }
+    }),
+    { numRuns: runs('hostile forms, in sequences of 8 to 12', 25), endOnFailure: true },
+  );
+  tally.print('hostile forms and pages by status');
+  expect(tally.of('form 200')).toBeGreaterThan(25);
+  expect(tally.of('form 400')).toBeGreaterThan(25);
+}, 600_000);
+
+const typedName = (body: Fields | string) => new URLSearchParams(typeof body === 'string' ? body : formBody(body)).get('name') ?? '';
+
+/** A name that was accepted: the same without outer white space in the database, in the answer to ping, in the pages and in the file. */
+async function expectNamed({ organization, api, get }: Settings, created: string, typed: string): Promise<void> {
+  const name = typed.trim();
+  const codePoints = (text: unknown) => Array.from(String(text), (point) => point.codePointAt(0));
+  const row = (await rowsOf('api_keys', organization)).find((one) => codePoints(one['name']).join() === codePoints(name).join());
+  expect(row).toBeDefined();
+  const ping = await api.send('/api/v1/ping', { key: keyIn(created) });
+  expect(codePoints((await ping.json<{ keyName: string }>()).keyName)).toEqual(codePoints(name));
+  expect(created).toContain(inHtml(name));
+  for (const page of ['/keys', '/audit', `/keys/${row?.['id']}/change`]) expect((await get(page)).text).toContain(inHtml(name));
+  const cells = parseCsv((await get('/keys.csv')).text).map(([first]) => first);
+  expect([name, `'${name}`].some((cell) => cells.includes(cell))).toBe(true);
+}
+
+test.each(['UTC', 'America/New_York', 'Pacific/Kiritimati'])(
+  'the first and the last dates there are, in %s, are dates or are refused',
+  async (timeZone) => {
+    const { get, post } = await makeSettings({ timeZone });
+    for (const date of DATES) {
+      const answers = [
+        ...(await Promise.all(['/audit?from=', '/audit?to=', '/audit.csv?to='].map((path) => get(path + encodeURIComponent(date))))),
+        await post('/keys', { ...GOOD, name: date, token: crypto.randomUUID(), expiration: 'date', date }),
+      ];
+      for (const { status } of answers) expect([200, 400]).toContain(status);
+    }
+  },
+);
+
+test('a form that breaks off is refused as incomplete, and nothing is done', async () => {
+  const { organization, base, api, headers } = await makeSettings();
+  const body = new ReadableStream({ pull: (controller) => controller.error(new Error('Network connection lost.')) });
+  const response = await api.send(`${base}/revoke-all`, { method: 'POST', headers, body });
+  expect([response.status, await response.text()]).toEqual([400, expect.stringContaining('broke off before its end')]);
+  expect(await rowsOf('audit_log', organization)).toEqual([]);
+});
