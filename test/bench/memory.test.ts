@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { runs } from '../support/property.ts';
 import { growth } from './memory.ts';
 
 const samples = (count: number, at: (index: number) => number) => Array.from({ length: count }, (_, index) => at(index));
@@ -25,6 +26,7 @@ describe('the growth of memory', () => {
       fc.property(line, ({ from, by, half }) => {
         expect(growth(samples(2 * half, (index) => from + by * index)).rise).toBeCloseTo(by * (half - 1), 6);
       }),
+      { numRuns: runs('the rise of a line', 100) },
     );
   });
 });

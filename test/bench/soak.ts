@@ -8,7 +8,7 @@ import { generateKey } from '../../src/domain/api-key.ts';
 import { revokeApiKey } from '../../src/services/api-keys.ts';
 import { localDatabase } from '../support/command.ts';
 import { compareWithAcknowledged, inconsistencies } from '../support/ledger.ts';
-import { asAdministrator, makeKey, ORGANIZATIONS, production, seed, UNLIMITED } from '../support/production.ts';
+import { asAdministrator, makeKey, ORGANIZATIONS, restartable, seed, UNLIMITED } from '../support/restartable.ts';
 import { type Answer, Connection, renderRequest } from './connection.ts';
 import { growth, workerdMiB } from './memory.ts';
 import { median } from './statistics.ts';
@@ -38,7 +38,7 @@ tooLate.unref();
 const { persistTo } = await localDatabase();
 process.once('exit', () => rmSync(persistTo, { recursive: true, force: true }));
 process.once('SIGINT', () => process.exit(130));
-const server = await production(persistTo, { IP_LIMIT: UNLIMITED, KEY_LIMIT: UNLIMITED });
+const server = await restartable(persistTo, { IP_LIMIT: UNLIMITED, KEY_LIMIT: UNLIMITED });
 const { keys, narrow, revoked } = await withLocalD1(persistTo, async (db) => {
   const all = await seed(db, KEYS_EACH);
   const limited = await makeKey(db, 'northwind', 'Narrow', { limit: { quota: 5, windowMs: 10_000 } });
@@ -202,6 +202,9 @@ await withLocalD1(persistTo, async (db) => {
 const { thirdQuarter, lastQuarter, rise, flat } = growth(memory);
 if (!flat) problems.push('the resident memory of workerd went on growing');
 
+const tenths = Array.from({ length: 10 }, (_, tenth) =>
+  median(memory.slice(Math.floor((tenth * memory.length) / 10), Math.ceil(((tenth + 1) * memory.length) / 10))),
+);
 const rows = [...answers].map(([name, { statuses, times }]) => {
   const counts = [...statuses].sort(([a], [b]) => a - b).map(([status, count]) => `${status}: ${count.toLocaleString('en')}`);
   return [name, times.length.toLocaleString('en'), counts.join(', '), times.length === 0 ? '' : median(times).toFixed(1)];
@@ -213,7 +216,8 @@ for (const cells of [['request', 'sent', 'answers', 'p50 ms'], ['---', '--:', '-
 console.log(`
 ${total.toLocaleString('en')} requests over ${CONNECTIONS} connections in ${seconds.toFixed(0)} s: ${Math.round(total / seconds)} a second
 ${written.toLocaleString('en')} writes acknowledged, and held against the database
-resident memory of workerd: ${memory[0]?.toFixed(0)} MiB after the first second, at most ${Math.max(...memory).toFixed(0)}; median of the third quarter ${thirdQuarter.toFixed(0)}, of the last ${lastQuarter.toFixed(0)} MiB; line of least squares over the second half ${rise >= 0 ? '+' : ''}${rise.toFixed(1)} MiB`);
+resident memory of workerd, by tenths of the time: ${tenths.map((mib) => mib.toFixed(0)).join(', ')} MiB
+median of the third quarter ${thirdQuarter.toFixed(0)} MiB, of the last ${lastQuarter.toFixed(0)} MiB; line of least squares over the second half ${rise >= 0 ? '+' : ''}${rise.toFixed(1)} MiB`);
 
 for (const problem of problems.slice(0, 20)) console.error(problem);
 console.log(problems.length === 0 ? 'All as it should be.' : `${problems.length} problems.`);

@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises';
 import { withLocalD1 } from '../../src/cli/local.ts';
 import { localDatabase } from './command.ts';
 import { compareWithAcknowledged, inconsistencies } from './ledger.ts';
-import { ORGANIZATIONS, production, seed, UNLIMITED } from './production.ts';
+import { ORGANIZATIONS, restartable, seed, UNLIMITED } from './restartable.ts';
 
 /** For each of the organizations. */
 const KEYS_EACH = 2;
@@ -55,7 +55,7 @@ export interface CrashRun {
  */
 export async function crash(kills: number): Promise<CrashRun> {
   const { persistTo, remove } = await localDatabase();
-  const server = await production(persistTo, { IP_LIMIT: UNLIMITED, KEY_LIMIT: UNLIMITED });
+  const server = await restartable(persistTo, { IP_LIMIT: UNLIMITED, KEY_LIMIT: UNLIMITED });
   const clients = await withLocalD1(persistTo, makeClients);
   const seen = new Map<string, Seen>(
     ORGANIZATIONS.map((id) => [id, { acknowledged: new Map(), unanswered: new Set(), wrong: [] }] as const),

@@ -10,7 +10,7 @@ export function aroundLimiters(namespace: Namespace, around: (take: Take, name: 
     get(target, property) {
       if (property !== 'getByName') throw new Error(`aroundLimiters does not know ${String(property)}`);
       return (name: string) => ({
-        take: (policy: Parameters<RateLimiter['take']>[0]) => around(async () => target.getByName(name).take(policy), name),
+        take: (policy: RateLimitPolicy) => around(async () => target.getByName(name).take(policy), name),
       });
     },
   });

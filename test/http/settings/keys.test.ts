@@ -106,7 +106,7 @@ describe('creating a key', () => {
     const { organization, create } = await makeSettings();
     const key = await makeKey(organization);
     await env.DB.prepare(
-      `insert into api_keys select organization_id, 'copy-' || value, name || value, substr(hash, 1, 60) || printf('%04d', value), hint, scopes,
+      `insert into api_keys select organization_id, 'copy-' || value, name || value, printf('%064d', value), hint, scopes,
        null, null, created_at, created_by, iif(value > 98, 1, null), null, null, null, null
        from api_keys, json_each(?) where organization_id = ? and api_keys.id = ?`,
     )
@@ -331,7 +331,7 @@ describe('refused uses', () => {
     // Later refusals of other kinds, however many, do not push it out.
     await env.DB.batch([
       env.DB.prepare(
-        `insert into api_keys select organization_id, 'other-' || value, name || value, substr(hash, 1, 60) || printf('%04d', value), hint,
+        `insert into api_keys select organization_id, 'other-' || value, name || value, printf('%064d', value), hint,
          scopes, null, null, created_at, created_by, 1, null, null, null, null from api_keys, json_each(?) where organization_id = ?`,
       ).bind(JSON.stringify(Array.from({ length: 120 }, (_, i) => i)), organization),
       env.DB.prepare(
@@ -481,7 +481,7 @@ describe('the audit log', () => {
     await revoke(organization, old.id);
     const key = await makeKey(organization);
     await env.DB.prepare(
-      `insert into api_keys select organization_id, 'f-' || printf('%03d', value), name || value, substr(hash, 1, 60) || printf('%04d', value), hint,
+      `insert into api_keys select organization_id, 'f-' || printf('%03d', value), name || value, printf('%064d', value), hint,
        scopes, null, null, created_at, created_by, 1, null, null, null, null from api_keys, json_each(?) where organization_id = ? and api_keys.id = ?`,
     )
       .bind(JSON.stringify(Array.from({ length: 120 }, (_, i) => i)), organization, key.id)

@@ -15,7 +15,7 @@ import { freePort } from './server.ts';
 export const UNLIMITED = '10000/1s';
 
 /** The production bundle, served by workerd alone on a port and data that stay the same however often it ends and is started again. */
-export interface Production {
+export interface RestartableServer {
   readonly url: URL;
   /** Of the process group that workerd is in. */
   groupId(): number;
@@ -28,19 +28,18 @@ export interface Production {
 }
 
 /** Bundles the Worker as a deployment does. `vars` replace some of those in wrangler.toml; `persistTo` is a migrated database. */
-export async function production(persistTo: string, vars: Record<string, string>): Promise<Production> {
+export async function restartable(persistTo: string, vars: Record<string, string>): Promise<RestartableServer> {
   const bundle = join(persistTo, 'bundle');
   await bundleProduction(bundle);
-  const port = await freePort();
-  const options: ProductionWorker = { bundle, persistTo, port, vars };
+  const options: ProductionWorker = { bundle, persistTo, port: await freePort(), vars };
 
   let child: ChildProcess | undefined;
   let ended: Promise<unknown> = Promise.resolve();
   return {
-    url: new URL(`http://127.0.0.1:${port}`),
+    url: new URL(`http://127.0.0.1:${options.port}`),
     groupId: () => child?.pid ?? 0,
     start: async () => {
-      const script = join(import.meta.dirname, 'production-server.ts');
+      const script = join(import.meta.dirname, 'restartable-server.ts');
       // A group of its own, so that workerd can be killed with it; its standard input ends with this process, however that ends.
       const started = spawn(process.execPath, [script, JSON.stringify(options)], { detached: true, stdio: ['pipe', 'pipe', 'inherit'] });
       child = started;
@@ -49,7 +48,7 @@ export async function production(persistTo: string, vars: Record<string, string>
       });
       const ready = once(createInterface(started.stdout), 'line');
       const [line] = await Promise.race([ready, ended.then(() => ['nothing, and ended'])]);
-      if (line !== 'ready') throw new Error(`production-server.ts said ${line}`);
+      if (line !== 'ready') throw new Error(`restartable-server.ts said ${line}`);
     },
     kill: async () => {
       if (child?.pid !== undefined) process.kill(-child.pid, 'SIGKILL');

@@ -1,4 +1,4 @@
-// A process of its own for the production worker, so that it can be killed. Started by production.ts.
+// A process of its own for the production worker, so that it can be killed. Started by restartable.ts.
 import { once } from 'node:events';
 import { serveProduction } from './production-worker.ts';
 
