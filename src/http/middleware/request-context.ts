@@ -3,8 +3,8 @@ import { timeOrderedId } from '../../domain/record-id.ts';
 import { type AppEnv, IsolateMemory, type Settings } from '../../env.ts';
 import { rateLimitFields } from '../rate-limit-fields.ts';
 
-/** How long one request may take, from when its body is there. */
-export const REQUEST_DEADLINE_MS = 10_000;
+/** How long one request may take in all, but for the time in which its body comes in. */
+const REQUEST_DEADLINE_MS = 10_000;
 
 /** Gives the request its id, clock and deadline, and every answer the headers that all answers have. */
 export function requestContext(settings: Settings, now: () => number): MiddlewareHandler<AppEnv> {
