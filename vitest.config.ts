@@ -13,14 +13,22 @@ export default defineConfig(async () => {
           plugins: [
             cloudflareTest({
               wrangler: { configPath: './wrangler.toml' },
-              miniflare: { bindings: { TEST_MIGRATIONS: migrations } },
+              miniflare: {
+                bindings: {
+                  TEST_MIGRATIONS: migrations,
+                  // Whatever a developer has switched in .dev.vars.
+                  IP_LIMIT_OVERRIDES: '',
+                  BLOCKED_KEYS: '',
+                  MODE: '',
+                },
+              },
             }),
           ],
           test: {
             name: 'workerd',
             include: ['test/**/*.test.{ts,tsx}'],
             exclude: ['test/bench/**', 'test/domain/**', 'test/e2e/**', 'test/repository/**'],
-            setupFiles: ['./test/support/migrate.ts'],
+            setupFiles: ['./test/support/searched-logs.ts', './test/support/migrate.ts'],
             testTimeout: 30_000,
           },
         },

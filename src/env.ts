@@ -1,16 +1,26 @@
 import type { HonoRequest } from 'hono';
 import { createRemoteJWKSet, type JWTVerifyGetKey } from 'jose';
+import type { D1Counter } from './db/client.ts';
+import { type BlockedKeys, parseBlockedKeys } from './domain/blocked-keys.ts';
 import { ExpiringMap } from './domain/expiring-map.ts';
+import { type IpLimitOverride, parseIpLimitOverrides } from './domain/ip-limit-overrides.ts';
 import type { FoundKey, Principal } from './domain/principal.ts';
 import { parsePolicy, type RateLimitDecision, type RateLimitPolicy } from './domain/rate-limit.ts';
 import type { Administration } from './services/administrators.ts';
+import type { Source } from './services/context.ts';
 
-/** The deployment's settings, read once from the variables in wrangler.toml. */
+/** The deployment's settings, read once from the variables in wrangler.toml and the operator's secrets. */
 export interface Settings {
   /** What a key value starts with, without the underscore. */
   keyPrefix: string;
   ipLimit: RateLimitPolicy;
+  /** Other limits for addresses in certain networks, the most specific first. */
+  ipLimitOverrides: readonly IpLimitOverride[];
   keyLimit: RateLimitPolicy;
+  /** Keys that are answered 401 whatever the database says. */
+  blockedKeys: BlockedKeys;
+  /** Paused: the API answers 503 and touches nothing; the settings area, the documentation and the bindings go on. */
+  mode: 'open' | 'paused';
   /** How administrators sign in; undefined when it is not configured, and then nobody does. */
   signIn?: SignIn | undefined;
 }
@@ -27,10 +37,22 @@ export interface SignIn {
   signOutPath: string | undefined;
 }
 
-type SettingsVars = Pick<
-  Env,
-  'KEY_PREFIX' | 'IP_LIMIT' | 'KEY_LIMIT' | 'ADMIN_ISSUER' | 'ADMIN_AUDIENCE' | 'ADMIN_JWKS_URL' | 'ADMIN_TOKEN_HEADER'
->;
+interface SettingsVars
+  extends Pick<
+    Env,
+    | 'KEY_PREFIX'
+    | 'IP_LIMIT'
+    | 'IP_LIMIT_OVERRIDES'
+    | 'KEY_LIMIT'
+    | 'ADMIN_ISSUER'
+    | 'ADMIN_AUDIENCE'
+    | 'ADMIN_JWKS_URL'
+    | 'ADMIN_TOKEN_HEADER'
+  > {
+  // Secrets, so that they can be switched without a deployment; in wrangler.toml their names would be taken.
+  BLOCKED_KEYS?: string;
+  MODE?: string;
+}
 
 /**
  * Reads the settings.
@@ -40,14 +62,29 @@ export function parseSettings(vars: SettingsVars): Settings {
   if (!/^[a-z][a-z0-9]{1,15}$/.test(vars.KEY_PREFIX ?? '')) {
     throw new Error(`KEY_PREFIX is "${vars.KEY_PREFIX}"; it takes 2 to 16 lower-case letters and digits, beginning with a letter`);
   }
-  const limit = (name: 'IP_LIMIT' | 'KEY_LIMIT') => {
+  /** What `parse` makes of a variable; a missing one counts as empty. */
+  const read = <T>(name: Exclude<keyof SettingsVars, 'KEY_PREFIX'>, parse: (text: string) => T): T => {
     try {
-      return parsePolicy(vars[name] ?? '');
+      return parse(vars[name] ?? '');
     } catch (err) {
       throw err instanceof RangeError ? new Error(`${name}: ${err.message}`) : err;
     }
   };
-  return { keyPrefix: vars.KEY_PREFIX, ipLimit: limit('IP_LIMIT'), keyLimit: limit('KEY_LIMIT'), signIn: parseSignIn(vars) };
+  return {
+    keyPrefix: vars.KEY_PREFIX,
+    ipLimit: read('IP_LIMIT', parsePolicy),
+    ipLimitOverrides: read('IP_LIMIT_OVERRIDES', parseIpLimitOverrides),
+    keyLimit: read('KEY_LIMIT', parsePolicy),
+    blockedKeys: read('BLOCKED_KEYS', (text) => parseBlockedKeys(text, vars.KEY_PREFIX)),
+    mode: read('MODE', parseMode),
+    signIn: parseSignIn(vars),
+  };
+}
+
+function parseMode(text: string): Settings['mode'] {
+  if (text === 'paused') return text;
+  if (text === 'open' || text === '') return 'open';
+  throw new RangeError(`"${text}" is not a mode; write open or paused`);
 }
 
 /** In which Cloudflare Access passes its token on: the preset. */
@@ -86,6 +123,16 @@ export class IsolateMemory {
   readonly refusals = new ExpiringMap<{ until: number }>(10_000);
 }
 
+/** What a request's line in the log tells that its answer does not show: filled in on the way. */
+export interface RequestFacts extends D1Counter {
+  /** Calls to limiter objects, repeats too. */
+  limiterCalls: number;
+  /** The code of the problem that was answered. */
+  problem?: string;
+  /** Whether the key was remembered (`warm`) or had to be read (`cold`). */
+  key?: 'warm' | 'cold';
+}
+
 interface RequestVariables {
   memory: IsolateMemory;
   settings: Settings;
@@ -93,21 +140,30 @@ interface RequestVariables {
   /** UTC milliseconds of the machine's clock after which the request waits for nothing. */
   deadlineAt: number;
   requestId: string;
+  source: Source;
+  /** Whose limit by address the request counts against. */
+  addressGroup: string;
+  facts: RequestFacts;
   appliedLimit?: AppliedLimit;
   /** Set while an answer would rest on a remembered key: reads the key afresh into `principal`, or throws Unauthorized. */
   confirmKey?: (() => Promise<void>) | undefined;
 }
 
+/** Reads one variable of the request. Hono's `c.var` would make an object of all of them each time it is touched. */
+type Getter<Variables> = <Name extends keyof Variables>(name: Name) => Variables[Name];
+
 /** The part of Hono's context that all routes have in common, for helpers that serve any of them. */
 export interface RequestScope {
   readonly env: Env;
   readonly req: HonoRequest;
-  readonly var: Readonly<RequestVariables>;
+  readonly get: Getter<RequestVariables>;
 }
 
 /** The same, behind `authenticate`. */
 export interface PrincipalScope extends RequestScope {
-  readonly var: Readonly<RequestVariables & { principal: Principal }>;
+  readonly get: Getter<RequestVariables & { principal: Principal }>;
+  /** Not to be read. The compiler takes one generic `get` for another, and tells the contexts apart by this alone. */
+  readonly var: { readonly principal: Principal };
 }
 
 /** Hono's environment of every route. */
@@ -122,10 +178,10 @@ export interface ApiEnv {
   Variables: RequestVariables & { principal: Principal };
 }
 
-/** The environment of the whole API: behind `authenticate` there is a principal, before it and after a refusal there is none. */
+/** The environment of whoever looks at an answer: behind `authenticate` there is a principal, behind `signIn` an administrator, else neither. */
 export interface ObservedEnv {
   Bindings: Env;
-  Variables: RequestVariables & { principal?: Principal };
+  Variables: RequestVariables & { principal?: Principal; administrator?: Administrator };
 }
 
 /** Whoever is signed in to the settings area, in the organization that the address names. */
@@ -142,5 +198,6 @@ export interface SettingsEnv {
 
 /** The part of it that helpers need. */
 export interface AdministratorScope extends RequestScope {
-  readonly var: Readonly<RequestVariables & { administrator: Administrator }>;
+  readonly get: Getter<RequestVariables & { administrator: Administrator }>;
+  readonly var: { readonly administrator: Administrator };
 }

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers';
 import { createApp } from './app.ts';
+import { daily } from './daily.ts';
 import { parseSettings } from './env.ts';
-import { forgetOldAddresses } from './services/refused-uses.ts';
 
 export { RateLimiter } from './durable-objects/rate-limiter.ts';
 export { Directory } from './rpc/directory.ts';
@@ -11,5 +11,5 @@ const app = createApp(parseSettings(env));
 
 export default {
   fetch: app.fetch,
-  scheduled: (_event, { DB }) => forgetOldAddresses(DB, Date.now()),
+  scheduled: (_event, { DB }) => daily(DB, Date.now()),
 } satisfies ExportedHandler<Env>;

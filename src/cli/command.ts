@@ -58,10 +58,9 @@ export async function runCommand(usage: string, run: () => Promise<void>): Promi
 
 function explain(err: unknown): string {
   if (err instanceof D1Failure) {
-    const cause = err.cause instanceof Error ? err.cause.message : String(err.cause);
-    return /no such (table|column)/.test(cause)
+    return /no such (table|column)/.test(err.reason)
       ? 'The database is not migrated: run `npx wrangler d1 migrations apply DB` with --local or --remote first (npm start does it locally).'
-      : `The database failed: ${cause}`;
+      : `The database failed: ${err.reason}`;
   }
   if (err instanceof Refusal) return `${err.detail}${err.cause instanceof Error ? `\n${explain(err.cause)}` : ''}`;
   if (err instanceof Invalid || err instanceof Declined || err instanceof UsageError) return err.message;

@@ -5,6 +5,7 @@ import { importDirectory } from '../services/import-directory.ts';
 import type { DirectoryChange } from '../services/organization-directory.ts';
 import { databaseOptions, runCommand, UsageError, withDatabase } from './command.ts';
 import { withFileSpool } from './file-spool.ts';
+import { printable } from './printable.ts';
 
 await runCommand('npm run directory:import -- FILE|- [--dry-run] [--remote | --persist-to DIRECTORY]', async () => {
   const { values: options, positionals } = parseArgs({
@@ -64,9 +65,4 @@ function comparable(value: unknown): unknown {
 function shown(field: string, value: unknown): string {
   if (/rate$/i.test(field)) return (Number(value) / 100).toFixed(2);
   return value === 0 ? 'false' : value === 1 ? 'true' : JSON.stringify(value);
-}
-
-/** Control characters from a file must not reach the terminal. */
-function printable(text: string): string {
-  return text.replace(/\p{Cc}/gu, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }

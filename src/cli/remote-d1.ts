@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { Fault } from '../domain/fault.ts';
 
 /** Where a deployed database is reached: Cloudflare's API, with the same variables that wrangler reads. */
 export interface RemoteTarget {
@@ -55,10 +56,13 @@ export class RemoteD1 implements D1Database {
     });
     const text = await response.text();
     const answer = answerOf<T>().safeParse(jsonOrText(text));
-    if (!answer.success) throw new Error(`Cloudflare's API answered ${response.status}: ${text.slice(0, 200)}`);
+    if (!answer.success) throw new Fault(`Cloudflare's API answered ${response.status}, and not as its documentation says`);
     const { success, errors, result } = answer.data;
-    if (!success || !result)
-      throw new Error(errors.map(({ message }) => message).join('; ') || `Cloudflare's API answered ${response.status}`);
+    if (!success || !result) {
+      const message = errors.map((error) => error.message).join('; ') || `Cloudflare's API answered ${response.status}`;
+      // 400 is what a statement failed with, and may quote it; all else is about account, token and database.
+      throw response.status === 400 ? new Error(message) : new Fault(message);
+    }
     return result;
   }
 

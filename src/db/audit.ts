@@ -1,5 +1,4 @@
 import { and, eq, type SQL, sql } from 'drizzle-orm';
-import type { RecordKind } from '../domain/record-id.ts';
 import { builder, statement, value } from './client.ts';
 import { apiKeys, auditLog, notes, organizations, timeEntries, users } from './schema.ts';
 
@@ -96,7 +95,7 @@ export const auditReview = statement<AuditValues & { actorId: string }>(
   userAction(sql<string | null>`${ticketOf.time_entry}`.as('ticket_id')),
 );
 
-const systemAction = (kind: RecordKind) =>
+const systemAction = (ticketId: SQL.Aliased<string | null>) =>
   statement<AuditValues & { actorId: string; actorName: string }>(
     builder.insert(auditLog).select(
       builder
@@ -108,7 +107,7 @@ const systemAction = (kind: RecordKind) =>
           actorId: value<string>('actorId').as('actor_id'),
           actorName: value<string>('actorName').as('actor_name'),
           ...event,
-          ticketId: sql<string | null>`${ticketOf[kind]}`.as('ticket_id'),
+          ticketId,
           requestId: value<string>('requestId').as('request_id'),
           idempotencyKey: sql<null>`null`.as('idempotency_key'),
           ...origin,
@@ -119,5 +118,9 @@ const systemAction = (kind: RecordKind) =>
     ),
   );
 
-/** The audit row of what the PSA or an operator did to a record. */
-export const auditSystemAction = { note: systemAction('note'), time_entry: systemAction('time_entry') };
+/** The audit row of what the PSA or an operator did to a record or a key. */
+export const auditSystemAction = {
+  note: systemAction(sql<string | null>`${ticketOf.note}`.as('ticket_id')),
+  time_entry: systemAction(sql<string | null>`${ticketOf.time_entry}`.as('ticket_id')),
+  api_key: systemAction(sql<null>`null`.as('ticket_id')),
+};

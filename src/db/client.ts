@@ -1,6 +1,7 @@
 import { fillPlaceholders, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/sqlite-proxy';
-import { DeadlineExceeded, withDeadline } from '../domain/deadline.ts';
+import { withDeadline } from '../domain/deadline.ts';
+import { Fault } from '../domain/fault.ts';
 
 /** What can be bound to a statement. */
 export type Bindable = string | number | null;
@@ -27,47 +28,86 @@ export function statement<Values extends Record<keyof Values, Bindable>>(query: 
 
 /**
  * Why a call to D1 gave no result. `rejected`: a statement failed and all of them were rolled back, a fault of ours or of the data.
- * `not_run`: D1 was too busy to begin, or the time was up before. `unknown`: the answer was lost, so the statements may have been committed.
+ * `not_run`: D1 was too busy to begin, or the time was up before. `read_only`: D1 takes no writes, being full or read-only, so all was
+ * rolled back; reads may still do. `unknown`: the answer was lost, so the statements may have been committed.
  */
-export type D1FailureKind = 'rejected' | 'not_run' | 'unknown';
+export type D1FailureKind = 'rejected' | 'not_run' | 'read_only' | 'unknown';
 
-/** Thrown by `callD1`. Its cause may hold SQL or bound values: for the log's reader at most, never for a caller. */
-export class D1Failure extends Error {
+/**
+ * Thrown by `callD1`. It keeps nothing of what D1 said, which may hold SQL or bound values, but the `reason`: a phrase that stands in this
+ * file, a result code of SQLite, or a message of ours.
+ */
+export class D1Failure extends Fault {
   override name = 'D1Failure';
   readonly kind: D1FailureKind;
-  constructor(kind: D1FailureKind, cause: unknown) {
-    super(`D1 ${kind}`, { cause });
+  readonly reason: string;
+  constructor(kind: D1FailureKind, reason: string) {
+    super(`D1 ${kind}: ${reason}`);
     this.kind = kind;
+    this.reason = reason;
   }
+}
+
+/** What D1 says when it fails (its list of errors is at developers.cloudflare.com/d1/observability/debug-d1); the first phrase that is found decides. */
+const PHRASES: readonly { phrase: RegExp; kind: D1FailureKind; transient?: boolean }[] = [
+  { phrase: /overloaded|queued for too long/i, kind: 'not_run' },
+  { phrase: /network connection lost|object to be reset|code was updated/i, kind: 'unknown', transient: true },
+  { phrase: /exceeded maximum (?:DB size|account storage limit)|SQLITE_FULL|SQLITE_READONLY/i, kind: 'read_only' },
+  { phrase: /exceeded its (?:memory|CPU time) limit/i, kind: 'unknown' },
+  { phrase: /no such (?:table|column)|(?:UNIQUE|NOT NULL|CHECK|FOREIGN KEY) constraint failed/, kind: 'rejected' },
+  { phrase: /SQLITE_[A-Z]+/, kind: 'rejected' },
+];
+
+interface Classified {
+  kind: D1FailureKind;
+  reason: string;
+  transient: boolean;
+}
+
+function classify(err: unknown): Classified {
+  if (err instanceof Fault) return { kind: 'unknown', reason: err.message, transient: false };
+  const message = messages(err);
+  for (const { phrase, kind, transient = false } of PHRASES) {
+    const found = phrase.exec(message);
+    if (found) return { kind, reason: found[0], transient };
+  }
+  return { kind: 'unknown', reason: 'for a reason that is not known here', transient: false };
+}
+
+/** Counts calls to D1, repeats too. */
+export interface D1Counter {
+  d1Calls: number;
+}
+
+/** What a call to D1 needs to know of its caller. */
+export interface D1Caller {
+  /** UTC milliseconds of the machine's own clock after which no answer is waited for. */
+  readonly deadlineAt: number;
+  readonly calls?: D1Counter | undefined;
 }
 
 const MAX_ATTEMPTS = 3;
 const FIRST_PAUSE_MS = 50;
 
 /**
- * Runs work that may be repeated without harm against D1, until `deadlineAt` (UTC milliseconds). D1 itself repeats reads but never
- * writes, so a lost connection or an object that was reset or redeployed is tried again here; an overloaded database never is.
+ * Runs one call that may be repeated without harm against D1, until the deadline. D1 itself repeats reads but never writes, so a lost
+ * connection or an object that was reset or redeployed is tried again here; an overloaded database never is.
  * @throws D1Failure
  */
-export async function callD1<T>(run: () => Promise<T>, deadlineAt: number): Promise<T> {
+export async function callD1<T>({ deadlineAt, calls }: D1Caller, run: () => Promise<T>): Promise<T> {
   let mayHaveRun = false;
   for (let attempt = 1; ; attempt++) {
     const left = deadlineAt - Date.now();
-    if (left <= 0) throw new D1Failure(mayHaveRun ? 'unknown' : 'not_run', new DeadlineExceeded('no time was left to begin'));
+    if (left <= 0) throw new D1Failure(mayHaveRun ? 'unknown' : 'not_run', 'no time was left to begin');
+    if (calls) calls.d1Calls += 1;
     try {
       return await withDeadline(run(), left);
     } catch (err) {
-      const message = messages(err);
-      const transient = /network connection lost|object to be reset|code was updated/i.test(message);
-      const kind = /overloaded|queued for too long/i.test(message)
-        ? 'not_run'
-        : /SQLITE_/.test(message) && !transient
-          ? 'rejected'
-          : 'unknown';
+      const { kind, reason, transient } = classify(err);
       mayHaveRun ||= kind === 'unknown';
       const pause = FIRST_PAUSE_MS * 2 ** (attempt - 1) * (0.5 + Math.random());
       if (!transient || attempt === MAX_ATTEMPTS || Date.now() + pause >= deadlineAt)
-        throw new D1Failure(mayHaveRun ? 'unknown' : kind, err);
+        throw new D1Failure(mayHaveRun ? 'unknown' : kind, reason);
       await new Promise((resolve) => setTimeout(resolve, pause));
     }
   }

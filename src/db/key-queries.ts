@@ -1,7 +1,7 @@
 import { and, desc, eq, inArray, isNull, lt, type SQL, sql } from 'drizzle-orm';
 import { alias, type SQLiteColumn } from 'drizzle-orm/sqlite-core';
 import { builder, statement } from './client.ts';
-import { apiKeys, auditLog, users } from './schema.ts';
+import { apiKeys, auditLog, organizations, users } from './schema.ts';
 import { named, type RowOf } from './statements.ts';
 
 // What the settings area shows of keys. A key's last write is read from the audit log's index by actor; nothing is written for it.
@@ -21,6 +21,7 @@ const keyColumns = {
   createdAt: apiKeys.createdAt,
   expiresAt: apiKeys.expiresAt,
   revokedAt: apiKeys.revokedAt,
+  revokedById: apiKeys.revokedBy,
   createdBy: creators.name,
   creatorActive: creators.active,
   creatorAdmin: creators.isAdmin,
@@ -98,4 +99,59 @@ export const findKeysByHint = statement<{ organizationId: string; hint: string }
   keyDetails(eq(apiKeys.hint, sql.placeholder('hint')))
     .orderBy(desc(apiKeys.id))
     .limit(10),
+);
+
+const operatorColumns = {
+  organizationId: apiKeys.organizationId,
+  organization: organizations.name,
+  id: apiKeys.id,
+  name: apiKeys.name,
+  hint: apiKeys.hint,
+  expiresAt: apiKeys.expiresAt,
+  revokedAt: apiKeys.revokedAt,
+};
+const otherColumns = {
+  successorId: successors.id,
+  successorHint: successors.hint,
+  successorExpiresAt: successors.expiresAt,
+  successorRevokedAt: successors.revokedAt,
+  predecessorId: predecessors.id,
+  predecessorHint: predecessors.hint,
+  predecessorExpiresAt: predecessors.expiresAt,
+  predecessorRevokedAt: predecessors.revokedAt,
+};
+
+/** A key of any organization as an operator looks it up, with the other keys of its rotations. */
+export type OperatorKeyRow = RowOf<typeof operatorColumns> & {
+  [Field in keyof typeof otherColumns]: RowOf<typeof otherColumns>[Field] | null;
+};
+
+const keyAnywhere = (condition: SQL | undefined) =>
+  builder
+    .select({ ...named(operatorColumns), ...named(otherColumns) })
+    .from(organizations)
+    .innerJoin(apiKeys, eq(apiKeys.organizationId, organizations.id))
+    .leftJoin(successors, and(sameOrganization(successors.organizationId), eq(successors.id, apiKeys.successorId)))
+    .leftJoin(predecessors, and(sameOrganization(predecessors.organizationId), eq(predecessors.successorId, apiKeys.id)))
+    .where(condition)
+    .orderBy(apiKeys.id)
+    .limit(100);
+
+/** The key with this hash, in whatever organization. */
+export const findAnyKeyByHash = statement<{ hash: string }>(keyAnywhere(eq(apiKeys.hash, sql.placeholder('hash'))));
+
+const hinted = alias(apiKeys, 'hinted');
+const withHint = builder
+  .select({ organizationId: hinted.organizationId, id: hinted.id })
+  .from(organizations)
+  // CROSS: SQLite then keeps this order, and looks into each organization rather than through all hints.
+  .crossJoin(hinted)
+  .where(and(eq(hinted.organizationId, organizations.id), eq(hinted.hint, sql.placeholder('hint'))));
+
+/** The keys with this hint. Hints are indexed within an organization; the other keys of each are not read. */
+export const findAnyKeysByHint = statement<{ hint: string }>(keyAnywhere(sql`(${apiKeys.organizationId}, ${apiKeys.id}) in ${withHint}`));
+
+/** One key, by organization and id. */
+export const findAnyKeyById = statement<{ organizationId: string; keyId: string }>(
+  keyAnywhere(and(own, eq(apiKeys.id, sql.placeholder('keyId')))),
 );

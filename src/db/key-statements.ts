@@ -272,6 +272,14 @@ export const markRevoked = statement<RevokeValues>(
     .where(and(theKey, isNull(apiKeys.revokedAt), byActiveAdministrator)),
 );
 
+/** The same, for an operator, who is no user: `by` is written out. */
+export const markRevokedByOperator = statement<{ organizationId: string; keyId: string; now: number; by: string }>(
+  builder
+    .update(apiKeys)
+    .set({ revokedAt: value<number>('now'), revokedBy: value<string>('by') })
+    .where(and(theKey, isNull(apiKeys.revokedAt))),
+);
+
 /** `{ revokedAt }` of a key, or none. */
 export const findRevocation = statement<{ organizationId: string; keyId: string }>(
   builder

@@ -41,13 +41,30 @@ const keyColumns = {
 
 export type KeyRow = RowOf<typeof keyColumns>;
 
-/** The key with this hash and its organization: one `KeyRow` or none. */
+/** What is sent of a key that is not there, in the place and about the length of one that is: or the time of the answer would tell the two apart. */
+const nobody: Record<string, SQL> = {
+  organizationId: sql`'nobody-here'`,
+  keyId: sql`'00000000-0000-7000-8000-000000000000'`,
+  keyName: sql`'There is no such key'`,
+  scopes: sql`'tickets:note:write tickets:time:write'`,
+  limitQuota: sql`null`,
+  limitWindowMs: sql`null`,
+  expiresAt: sql`null`,
+  revokedAt: sql`0`,
+  organizationActive: sql`1`,
+  hasPsa: sql`1`,
+  timeZone: sql`'Etc/UTC'`,
+} satisfies Record<keyof KeyRow, SQL>;
+
+/** The key with this hash and its organization, one row of `KeyRow & { found: 1 }`; if there is none, a row with `found` 0. */
 export const findKeyByHash = statement<{ hash: string }>(
   builder
-    .select(named(keyColumns))
+    .select({ ...named(keyColumns), found: sql<number>`1`.as('found') })
     .from(apiKeys)
     .innerJoin(organizations, eq(organizations.id, apiKeys.organizationId))
-    .where(eq(apiKeys.hash, sql.placeholder('hash'))),
+    .where(eq(apiKeys.hash, sql.placeholder('hash')))
+    .unionAll(builder.select({ ...nobody, found: sql<number>`0` }).from(sql`(select 1)`))
+    .limit(1),
 );
 
 // --- the write -------------------------------------------------------------------------------------------------------------------

@@ -3,8 +3,8 @@ import { Hono } from 'hono';
 import { getCookie, setCookie } from 'hono/cookie';
 import { generateKeyPair, type JWTVerifyGetKey, SignJWT } from 'jose';
 import { createApp } from '../app.ts';
+import { daily } from '../daily.ts';
 import { parseSettings } from '../env.ts';
-import { forgetOldAddresses } from '../services/refused-uses.ts';
 import { SignInPage } from './sign-in-page.tsx';
 
 export { RateLimiter } from '../durable-objects/rate-limiter.ts';
@@ -77,5 +77,5 @@ const local = new Hono<{ Bindings: Env }>()
 
 export default {
   fetch: local.fetch,
-  scheduled: (_event, { DB }) => forgetOldAddresses(DB, Date.now()),
+  scheduled: (_event, { DB }) => daily(DB, Date.now()),
 } satisfies ExportedHandler<Env>;

@@ -37,7 +37,10 @@ const baseUrl = `http://${host}:${options.port ?? '8787'}`;
 const settings = parseSettings({
   KEY_PREFIX: setting('KEY_PREFIX'),
   IP_LIMIT: setting('IP_LIMIT'),
+  IP_LIMIT_OVERRIDES: setting('IP_LIMIT_OVERRIDES'),
   KEY_LIMIT: setting('KEY_LIMIT'),
+  BLOCKED_KEYS: setting('BLOCKED_KEYS'),
+  MODE: setting('MODE'),
   ADMIN_ISSUER: setting('ADMIN_ISSUER'),
   ADMIN_AUDIENCE: setting('ADMIN_AUDIENCE'),
   ADMIN_JWKS_URL: setting('ADMIN_JWKS_URL'),
@@ -120,8 +123,8 @@ async function serve(): Promise<void> {
 async function answers(): Promise<'answers'> {
   const until = Date.now() + READY_TIMEOUT_MS;
   while (Date.now() < until) {
-    const response = await fetch(`${baseUrl}/api/v1/ping`).catch(() => undefined);
-    if (response?.status === 401) return 'answers';
+    const response = await fetch(`${baseUrl}/healthz`).catch(() => undefined);
+    if (response?.ok) return 'answers';
     await new Promise((resolve) => setTimeout(resolve, 200));
   }
   throw new Error(`${baseUrl} did not answer within ${READY_TIMEOUT_MS / 1000} s`);

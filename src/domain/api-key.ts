@@ -50,6 +50,29 @@ export function keyHint(value: string): string {
   return `${value.slice(0, -(RANDOM_LENGTH + CHECKSUM_LENGTH))}${random.slice(0, 4)}…${random.slice(-4)}`;
 }
 
+/**
+ * What a pasted text names a key by: its whole value, with or without `Bearer`, or its hint. Undefined for neither, such as a value with
+ * a piece missing.
+ */
+export function parseKeyReference(pasted: string): { value: string } | { hint: string } | undefined {
+  const text = pasted
+    .trim()
+    .replace(/^Bearer\s+/i, '')
+    .replace('...', '…');
+  if (isWellFormedKey(text, text.slice(0, text.indexOf('_')))) return { value: text };
+  return /^[a-z][a-z0-9]+_[0-9A-Za-z]{4}…[0-9A-Za-z]{4}$/.test(text) ? { hint: text } : undefined;
+}
+
+/** Of the part behind the prefix, so many characters make a text a key value, or so much of one that it must not be shown. */
+const TELLTALE_LENGTH = 12;
+
+/** A text from outside without what looks like a key value of this deployment, cut off or not; hints stay. */
+export function withoutKeys(text: string, prefix: string): string {
+  // Hardly any text has one, and none should wait for the pattern to be made.
+  if (!text.includes(`${prefix}_`)) return text;
+  return text.replaceAll(new RegExp(`${prefix}_[0-9A-Za-z]{${TELLTALE_LENGTH},}`, 'g'), `${prefix}_[removed]`);
+}
+
 /** CRC-32 (ISO 3309, as in zlib) of an ASCII text as 6 base62 digits, most significant first. */
 function checksum(text: string): string {
   let crc = 0xffffffff;
@@ -76,8 +99,16 @@ export interface KeyStanding {
   organizationActive: boolean;
 }
 
-/** Why a request is answered 401: for the log and the administrator, never for the caller. */
-export type UnauthorizedReason = 'missing' | 'malformed' | 'unknown' | 'revoked' | 'expired' | 'organization_inactive' | 'scope_missing';
+/** Why a request is answered 401: for the log and the administrator, never for the caller. `blocked` is the operator's doing. */
+export type UnauthorizedReason =
+  | 'missing'
+  | 'malformed'
+  | 'blocked'
+  | 'unknown'
+  | 'revoked'
+  | 'expired'
+  | 'organization_inactive'
+  | 'scope_missing';
 
 /**
  * The first reason why the key may not be used at `now` (UTC milliseconds), or undefined when it may.

@@ -1,15 +1,16 @@
 import ipaddr from 'ipaddr.js';
 
-const IPV6_GROUP_BITS = 64;
+/** How many leading bits the addresses of an IPv6 group share. */
+export const IPV6_GROUP_BITS = 64;
 
 /**
  * The group of addresses that share one IP limit: an IPv4 address by itself (also when written as an IPv4-mapped IPv6 address), an
  * IPv6 address with its /64, for one subscriber usually has that many. Anything else, or nothing, shares the group `none`.
  */
-export function addressGroup(address: string | undefined): string {
-  if (address === undefined || !ipaddr.isValid(address)) return 'none';
+export function addressGroup(address: string | null = null): string {
+  if (address === null || !ipaddr.isValid(address)) return 'none';
   const parsed = ipaddr.process(address);
-  if (parsed.kind() === 'ipv4') return parsed.toString();
-  const network = ipaddr.IPv6.networkAddressFromCIDR(`${parsed.toNormalizedString()}/${IPV6_GROUP_BITS}`);
-  return `${network.toString()}/${IPV6_GROUP_BITS}`;
+  if (parsed instanceof ipaddr.IPv4) return parsed.toString();
+  const network = new ipaddr.IPv6([...parsed.parts.slice(0, IPV6_GROUP_BITS / 16), 0, 0, 0, 0]);
+  return `${network}/${IPV6_GROUP_BITS}`;
 }

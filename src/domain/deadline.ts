@@ -1,5 +1,7 @@
+import { Fault } from './fault.ts';
+
 /** What `withDeadline` rejects with. The work itself may still be going on. */
-export class DeadlineExceeded extends Error {
+export class DeadlineExceeded extends Fault {
   override name = 'DeadlineExceeded';
 }
 

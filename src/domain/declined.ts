@@ -3,6 +3,7 @@ export type DeclinedCode =
   | 'organization_not_found'
   | 'cursor_reset'
   | 'record_not_found'
+  | 'key_not_found'
   | 'already_reviewed'
   | 'reviewer_not_eligible'
   | 'not_exported';

@@ -1,6 +1,6 @@
 import type { UnauthorizedReason } from './api-key.ts';
 
-/** Why a use of an existing key came to nothing. The first four are answered 401 or 403; the last is a replay of another request. */
+/** Why a use of an existing key came to nothing. The first five are answered 401 or 403; the last is a replay of another request. */
 export const REFUSED_USE_REASONS = [
   'revoked',
   'expired',

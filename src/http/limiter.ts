@@ -2,7 +2,7 @@ import { withDeadline } from '../domain/deadline.ts';
 import type { RateLimitDecision, RateLimitPolicy } from '../domain/rate-limit.ts';
 import type { AppliedLimit, RequestScope } from '../env.ts';
 import { log } from './log.ts';
-import { Problem } from './problem.ts';
+import type { Problem } from './problem.ts';
 import { retryAfter } from './rate-limit-fields.ts';
 
 /** How long a request waits for a limiter, both tries together. */
@@ -21,12 +21,12 @@ export async function takeFromLimit(
   // before the question was sent: what is refused here, the object would have refused too.
   const asked = Date.now();
   const memo = `${name}:${subject} ${policy.quota}/${policy.windowMs}`;
-  const refusal = c.var.memory.refusals.get(memo, asked);
+  const refusal = c.get('memory').refusals.get(memo, asked);
   if (refusal) return { name, policy, decision: refusedFor(refusal.until - asked) };
 
   const decision = await ask(c, `${name}:${subject}`, policy, (refused) => {
     const until = asked + refused.retryAfterMs;
-    c.var.memory.refusals.set(memo, { until }, until);
+    c.get('memory').refusals.set(memo, { until }, until);
   });
   return decision && { name, policy, decision };
 }
@@ -35,14 +35,15 @@ function refusedFor(ms: number): RateLimitDecision {
   return { admitted: false, remaining: 0, resetMs: ms, retryAfterMs: ms };
 }
 
-/** The 429 for a limit that refused. */
-export function rateLimited({ name, policy, decision }: AppliedLimit): Problem {
+/** The 429 for a limit that refused: what `problem` answers with, or a `Problem` is made of. */
+export function rateLimited({ name, policy, decision }: AppliedLimit): ConstructorParameters<typeof Problem> {
   const wait = retryAfter(decision.retryAfterMs);
   const may = `may send ${policy.quota} requests in ${policy.windowMs / 1000} seconds`;
-  return new Problem('rate_limited', `This ${name === 'ip' ? 'address' : 'key'} ${may}; send the request again after ${wait} s.`, {
-    headers: { 'Retry-After': wait },
-    members: { 'violated-policies': [name] },
-  });
+  return [
+    'rate_limited',
+    `This ${name === 'ip' ? 'address' : 'key'} ${may}; send the request again after ${wait} s.`,
+    { headers: { 'Retry-After': wait }, members: { 'violated-policies': [name] } },
+  ];
 }
 
 /** Asks the limiter object, and once more through a fresh stub if it could not be reached. `onRefusal` is told what it itself refused. */
@@ -56,6 +57,7 @@ async function ask(
   let failure: unknown;
   for (let attempt = 1; attempt <= 2 && Date.now() < until; attempt++) {
     try {
+      c.get('facts').limiterCalls += 1;
       const decision = await withDeadline(c.env.RATE_LIMITER.getByName(name).take(policy), until - Date.now());
       if (!decision.admitted) onRefusal(decision);
       return decision;
@@ -66,6 +68,7 @@ async function ask(
       failure = err;
     }
   }
-  log('warn', 'limiter_unreachable', { requestId: c.var.requestId, cause: failure });
+  // The object is told a policy and nothing else, so its message holds nothing that was sent.
+  log('warn', 'limiter_unreachable', { requestId: c.get('requestId'), reason: failure instanceof Error ? failure.message : undefined });
   return undefined;
 }

@@ -1,4 +1,5 @@
 import { HTTPException } from 'hono/http-exception';
+import { withoutKeys } from '../domain/api-key.ts';
 import type { FieldError } from '../domain/fields.ts';
 import { OutcomeUnknown, Refusal, type RefusalCode, Unauthorized } from '../domain/refusal.ts';
 import type { RequestScope } from '../env.ts';
@@ -96,7 +97,7 @@ export const PROBLEMS = {
   unavailable: {
     status: 503,
     title: 'Temporarily unavailable',
-    meaning: 'The database did not answer; nothing was written.',
+    meaning: 'The database did not answer or takes no writes, or the operator has paused the service; nothing was written.',
     remedy: 'Wait the seconds in `Retry-After`, then send the same request again.',
   },
   outcome_unknown: {
@@ -142,8 +143,13 @@ export function problemType(code: ProblemCode): string {
 /** Answers with application/problem+json (RFC 9457). */
 export function problem(c: RequestScope, code: ProblemCode, detail: string, { headers = {}, members = {} }: Extras = {}): Response {
   const { status, title } = PROBLEMS[code];
-  const body = { type: problemType(code), title, status, code, detail, requestId: c.var.requestId, ...members };
-  return new Response(JSON.stringify(body), { status, headers: { ...headers, 'Content-Type': 'application/problem+json' } });
+  c.get('facts').problem = code;
+  const body = { type: problemType(code), title, status, code, detail, requestId: c.get('requestId'), ...members };
+  // A detail may repeat what was sent, and people paste keys where they do not belong.
+  return new Response(withoutKeys(JSON.stringify(body), c.get('settings').keyPrefix), {
+    status,
+    headers: { ...headers, 'Content-Type': 'application/problem+json' },
+  });
 }
 
 /** The one answer to everything that is wrong with a key: constant, so that a prober learns nothing. */
@@ -159,13 +165,13 @@ export async function answerError(err: unknown, c: RequestScope): Promise<Respon
   if (err instanceof Unauthorized) return unauthorized();
   if (err instanceof Problem) return problem(c, err.code, err.detail, err.extras);
   if (err instanceof Refusal) {
-    if (PROBLEMS[err.code].status >= 500) log('error', err.code, { requestId: c.var.requestId, cause: err.cause });
+    if (PROBLEMS[err.code].status >= 500) log('error', err.code, { requestId: c.get('requestId'), cause: err.cause });
     const retry = err.code === 'unavailable' || (err instanceof OutcomeUnknown && err.repeatable);
     return problem(c, err.code, err.detail, retry ? { headers: { 'Retry-After': String(RETRY_AFTER_SECONDS) } } : {});
   }
   // Hono's validator throws this before our shapes are asked; the body has been read and is repeated from its cache.
   if (err instanceof HTTPException && err.status === 400) return problem(c, 'malformed_json', whereNotJson(await c.req.text()));
-  log('error', 'internal_error', { requestId: c.var.requestId, cause: err });
+  log('error', 'internal_error', { requestId: c.get('requestId'), cause: err });
   return problem(c, 'internal_error', 'Something went wrong on our side. Tell us the request id if it stays that way.');
 }
 

@@ -96,12 +96,13 @@ export async function searchAuditLog(ctx: OrganizationContext, text: string): Pr
 }
 
 async function readPage(
-  { db, organizationId, deadlineAt }: OrganizationContext,
+  ctx: OrganizationContext,
   { keyId, action, ticketId, since, until }: AuditFilter,
   part: Pick<AuditScan, 'before' | 'from' | 'limit' | 'examine'> & { requestId?: string },
 ): Promise<AuditPage> {
+  const { db, organizationId } = ctx;
   const scan = { keyId, action, ticketId, since, until, requestId: undefined, ...part };
-  const [found, examined] = await atD1({ deadlineAt }, () => db.batch<AuditRow | ExaminedPart>(auditPage(db, organizationId, scan)));
+  const [found, examined] = await atD1(ctx, () => db.batch<AuditRow | ExaminedPart>(auditPage(db, organizationId, scan)));
   const rows = (found?.results ?? []).filter((row) => 'seq' in row);
   const [end] = (examined?.results ?? []).filter((row) => 'lowest' in row);
   return { rows, next: nextCursor(rows.at(-1)?.seq, rows.length === scan.limit, end, scan.examine) };

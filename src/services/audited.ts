@@ -1,5 +1,5 @@
 import { auditUserChange } from '../db/audit.ts';
-import { callD1 } from '../db/client.ts';
+import { callD1, type D1Caller } from '../db/client.ts';
 import type { AdminContext, ServiceContext } from './context.ts';
 import { unavailable } from './unavailable.ts';
 
@@ -47,8 +47,8 @@ const UNCERTAIN = 'The database did not answer. If something was to be changed, 
  * Calls D1 for an administrator's page.
  * @throws Refusal `unavailable`
  */
-export function atD1<T>({ deadlineAt }: Pick<ServiceContext, 'deadlineAt'>, run: () => Promise<T>): Promise<T> {
-  return callD1(run, deadlineAt).catch((err: unknown) => {
+export function atD1<T>(caller: D1Caller, run: () => Promise<T>): Promise<T> {
+  return callD1(caller, run).catch((err: unknown) => {
     throw unavailable(err, UNCERTAIN);
   });
 }

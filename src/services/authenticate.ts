@@ -10,10 +10,12 @@ import { unavailable } from './unavailable.ts';
  * @throws Refusal `unavailable` when the database does not answer.
  */
 export async function findKey(ctx: ServiceContext, hash: string): Promise<FoundKey | undefined> {
-  const row = await callD1(() => findKeyByHash.bind(ctx.db, { hash }).first<KeyRow>(), ctx.deadlineAt).catch((err: unknown) => {
+  const row = await callD1(ctx, () => findKeyByHash.bind(ctx.db, { hash }).first<KeyRow & { found: number }>()).catch((err: unknown) => {
     throw unavailable(err);
   });
-  return row ? toFoundKey(row) : undefined;
+  if (!row) throw new Error('the look-up of a key always gives a row');
+  const key = toFoundKey(row);
+  return row.found === 1 ? key : undefined;
 }
 
 /** The row of a key and its organization, in the terms of the domain. */

@@ -101,7 +101,7 @@ export async function deactivate(
     const ids = JSON.stringify(records.filter((reference) => reference.type === type).map(({ id }) => id));
     return [deactivateRecords(type), findRecords(type)].map((sql) => ctx.db.prepare(sql).bind(organization, ids));
   });
-  const results = await repeatable(() => callD1(() => ctx.db.batch<{ id: string; active?: number }>(statements), ctx.deadlineAt));
+  const results = await repeatable(() => callD1(ctx, () => ctx.db.batch<{ id: string; active?: number }>(statements)));
   const statusOf = ({ type, id }: RecordReference): DeactivatedRecord['status'] => {
     const [changed, found] = [0, 1].map((offset) => results[2 * types.indexOf(type) + offset]?.results.find((row) => row.id === id));
     if (changed) return 'deactivated';

@@ -59,10 +59,7 @@ export async function changes(
   const at = { organizationId: organization, seq: cursor?.seq ?? 0 };
   // One transaction: the place is judged in the very state that the page is read from.
   const [place, page] = await repeatable(() =>
-    callD1(
-      () => ctx.db.batch<PlaceRow | ChangeRow>([findPlace.bind(ctx.db, at), findChanges.bind(ctx.db, { ...at, limit })]),
-      ctx.deadlineAt,
-    ),
+    callD1(ctx, () => ctx.db.batch<PlaceRow | ChangeRow>([findPlace.bind(ctx.db, at), findChanges.bind(ctx.db, { ...at, limit })])),
   );
   const epoch = judge(place?.results.find(isPlace), organization, cursor);
   const rows = page?.results.filter(isChange) ?? [];

@@ -1,3 +1,4 @@
+import type { D1Counter } from '../db/client.ts';
 import type { Principal } from '../domain/principal.ts';
 
 /** What every verb is given. */
@@ -8,6 +9,8 @@ export interface ServiceContext {
   /** UTC milliseconds of the machine's own clock after which no answer is waited for. */
   deadlineAt: number;
   requestId: string;
+  /** Where calls to D1 are counted, if anybody wants to know. */
+  calls?: D1Counter | undefined;
 }
 
 /** Where a request came from, as the audit log keeps it. */

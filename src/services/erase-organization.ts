@@ -24,22 +24,18 @@ export async function eraseOrganization(
 ): Promise<{ auditRows: number }> {
   const { organization, cursor, by } = validated(eraseRequest, request);
   const seq = cursor?.seq ?? 0;
-  const place = await repeatable(() =>
-    callD1(() => findPlace.bind(ctx.db, { organizationId: organization, seq }).first<PlaceRow>(), ctx.deadlineAt),
-  );
+  const place = await repeatable(() => callD1(ctx, () => findPlace.bind(ctx.db, { organizationId: organization, seq }).first<PlaceRow>()));
   judge(place ?? undefined, organization, cursor);
 
   const one = [organization, ctx.requestId];
   const open = [ctx.now(), by, seq, cursor?.requestId ?? null];
   const results = await repeatable(() =>
-    callD1(
-      () =>
-        ctx.db.batch<{ lastSeq: number }>([
-          ctx.db.prepare(OPEN_ERASURE).bind(...one, ...open),
-          ...ERASURE.map((sql) => ctx.db.prepare(sql).bind(...one)),
-          ctx.db.prepare(FIND_ERASURE).bind(...one),
-        ]),
-      ctx.deadlineAt,
+    callD1(ctx, () =>
+      ctx.db.batch<{ lastSeq: number }>([
+        ctx.db.prepare(OPEN_ERASURE).bind(...one, ...open),
+        ...ERASURE.map((sql) => ctx.db.prepare(sql).bind(...one)),
+        ctx.db.prepare(FIND_ERASURE).bind(...one),
+      ]),
     ),
   );
   const erased = results.at(-1)?.results[0];

@@ -1,5 +1,5 @@
 import { findKeyDetails, findKeyPage, findKeysByHint, findLiveKeys, findOwnKeyByHash, type KeyDetailsRow } from '../db/key-queries.ts';
-import { hashKey, isLive, isWellFormedKey, type KeyState, keyState, parseScopes, type Scope } from '../domain/api-key.ts';
+import { hashKey, isLive, type KeyState, keyState, parseKeyReference, parseScopes, type Scope } from '../domain/api-key.ts';
 import type { RateLimitPolicy } from '../domain/rate-limit.ts';
 import { atD1, forNextPage } from './audited.ts';
 import type { OrganizationContext } from './context.ts';
@@ -93,15 +93,12 @@ export async function getKey(ctx: OrganizationContext, keyId: string): Promise<K
  */
 export async function identifyKey(ctx: OrganizationContext, keyPrefix: string, pasted: string): Promise<KeyDetails[] | 'neither'> {
   const { organizationId, db } = ctx;
-  const text = pasted
-    .trim()
-    .replace(/^Bearer\s+/i, '')
-    .replace('...', '…');
-  const isValue = isWellFormedKey(text, keyPrefix);
-  if (!isValue && !/^[a-z][a-z0-9]+_[0-9A-Za-z]{4}…[0-9A-Za-z]{4}$/.test(text)) return 'neither';
-  const statement = isValue
-    ? findOwnKeyByHash.bind(db, { organizationId, hash: await hashKey(text) })
-    : findKeysByHint.bind(db, { organizationId, hint: text });
+  const reference = parseKeyReference(pasted);
+  if (!reference || ('value' in reference && !reference.value.startsWith(`${keyPrefix}_`))) return 'neither';
+  const statement =
+    'value' in reference
+      ? findOwnKeyByHash.bind(db, { organizationId, hash: await hashKey(reference.value) })
+      : findKeysByHint.bind(db, { organizationId, hint: reference.hint });
   const { results } = await atD1(ctx, () => statement.all<KeyDetailsRow>());
   return results.map((row) => toKeyDetails(row, ctx.now()));
 }
@@ -120,7 +117,8 @@ function toKeyDetails(row: KeyDetailsRow, now: number): KeyDetails {
     creatorActive: row.creatorActive === 1 && row.creatorAdmin === 1,
     expiresAt: row.expiresAt,
     revokedAt: row.revokedAt,
-    revokedBy: row.revokedBy,
+    // Whoever is no user of the organization is an operator, written out.
+    revokedBy: row.revokedBy ?? row.revokedById,
     successor: link(row.successorId, row.successorHint),
     predecessor: link(row.predecessorId, row.predecessorHint),
     lastWrite: row.lastWriteAt === null ? null : { at: row.lastWriteAt, from: row.lastWriteFrom },

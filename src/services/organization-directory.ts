@@ -155,7 +155,7 @@ async function ask(db: D1Database, organization: string, questions: readonly Que
 }
 
 /** Everything here may be repeated without harm. */
-const call = <T>(run: () => Promise<T>) => callD1(run, Date.now() + CALL_DEADLINE_MS);
+const call = <T>(run: () => Promise<T>) => callD1({ deadlineAt: Date.now() + CALL_DEADLINE_MS }, run);
 
 const sound = (entries: readonly DirectoryEntry[]) => entries.flatMap(({ record }) => record ?? []);
 const ofType = (records: readonly DirectoryRecord[], type: DirectoryType) => records.filter((record) => record.type === type);

@@ -29,7 +29,7 @@ export async function redactRecord(
   const { organization: organizationId, kind, id, by } = validated(redactRequest, request);
   const target = { organizationId, id };
   const [redacted] = await repeatable(() =>
-    callD1(() => {
+    callD1(ctx, () => {
       const audit = {
         organizationId,
         actorId: ctx.system,
@@ -42,10 +42,10 @@ export async function redactRecord(
         userAgent: ctx.system,
       };
       return ctx.db.batch([markRedacted[kind].bind(ctx.db, target), auditSystemAction[kind].bind(ctx.db, audit)]);
-    }, ctx.deadlineAt),
+    }),
   );
   if (redacted?.meta.changes === 1) return { status: 'redacted' };
-  const found = await repeatable(() => callD1(() => findRecord[kind].bind(ctx.db, target).first(), ctx.deadlineAt));
+  const found = await repeatable(() => callD1(ctx, () => findRecord[kind].bind(ctx.db, target).first()));
   if (!found) throw new Declined('record_not_found', `Organization ${organizationId} has no ${kind} ${id}.`);
   return { status: 'unchanged' };
 }

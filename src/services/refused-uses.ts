@@ -1,3 +1,4 @@
+import { callD1 } from '../db/client.ts';
 import {
   findRefusedUses,
   findRefusedUsesOfKey,
@@ -15,6 +16,8 @@ export type { RefusedUseRow } from '../db/refused-uses.ts';
 
 /** Uses on the organization's page. */
 const PAGE_SIZE = 100;
+/** How long the daily job waits. */
+const JOB_DEADLINE_MS = 30_000;
 
 /** What is to be added to the record of a key's refused uses. */
 export interface RefusedUse extends KeyReference {
@@ -60,7 +63,10 @@ export async function listRevokedKeysTried(ctx: OrganizationContext, since: numb
   return results;
 }
 
-/** Forgets the source addresses of refused uses that are older than they are kept. Run once a day. */
+/**
+ * Forgets the source addresses of refused uses that are older than they are kept. Run once a day.
+ * @throws D1Failure
+ */
 export async function forgetOldAddresses(db: D1Database, now: number): Promise<void> {
-  await forgetAddresses.bind(db, { before: now - ADDRESS_RETENTION_MS }).run();
+  await callD1({ deadlineAt: Date.now() + JOB_DEADLINE_MS }, () => forgetAddresses.bind(db, { before: now - ADDRESS_RETENTION_MS }).run());
 }

@@ -1,5 +1,6 @@
-import { D1Failure } from '../db/client.ts';
-import { Refusal } from '../domain/refusal.ts';
+import { unavailable } from './unavailable.ts';
+
+const UNCERTAIN = 'The database did not answer. Make the same call again; repeating it does no harm.';
 
 /**
  * Runs calls to the database that may be repeated without harm.
@@ -7,7 +8,6 @@ import { Refusal } from '../domain/refusal.ts';
  */
 export function repeatable<T>(run: () => Promise<T>): Promise<T> {
   return run().catch((err: unknown) => {
-    if (!(err instanceof D1Failure) || err.kind === 'rejected') throw err;
-    throw new Refusal('unavailable', 'The database did not answer. Make the same call again; repeating it does no harm.', { cause: err });
+    throw unavailable(err, UNCERTAIN);
   });
 }

@@ -31,7 +31,7 @@ export async function reviewTimeEntry(
 ): Promise<{ status: Decision }> {
   const { organization: organizationId, entry: id, decision: status, reviewer } = validated(reviewRequest, request);
   const [reviewed] = await repeatable(() =>
-    callD1(() => {
+    callD1(ctx, () => {
       const audit = {
         organizationId,
         actorId: reviewer,
@@ -43,13 +43,11 @@ export async function reviewTimeEntry(
         userAgent: ctx.system,
       };
       return ctx.db.batch([markReviewed.bind(ctx.db, { organizationId, id, reviewer, status }), auditReview.bind(ctx.db, audit)]);
-    }, ctx.deadlineAt),
+    }),
   );
   if (reviewed?.meta.changes === 1) return { status };
 
-  const found = await repeatable(() =>
-    callD1(() => findReview.bind(ctx.db, { organizationId, id, reviewer }).first<ReviewRow>(), ctx.deadlineAt),
-  );
+  const found = await repeatable(() => callD1(ctx, () => findReview.bind(ctx.db, { organizationId, id, reviewer }).first<ReviewRow>()));
   if (!found) throw new Declined('record_not_found', `Organization ${organizationId} has no time entry ${id}.`);
   // The review of this very request: its batch was committed, only the acknowledgement was lost.
   if (found.requestId === ctx.requestId) return { status };

@@ -96,16 +96,20 @@ export async function writeOnce<Row extends StoredRecord>(
 
   for (let round = 1; round <= MAX_ROUNDS; round++) {
     let lost: D1Failure | undefined;
+    let refused: D1Failure | undefined;
     sent = 0;
     try {
-      const row = await callD1(insert, ctx.deadlineAt - SETTLE_MS);
+      const row = await callD1({ calls: ctx.calls, deadlineAt: ctx.deadlineAt - SETTLE_MS }, insert);
       if (row) return { row, replayed: false, mismatch: false };
     } catch (err) {
-      if (!(err instanceof D1Failure && err.kind === 'unknown')) throw unavailable(err);
-      lost = err;
+      if (!(err instanceof D1Failure)) throw err;
+      if (err.kind === 'unknown') lost = err;
+      // A database that takes no writes can still say that there is nothing to write: a replay, or a dead key.
+      else if (err.kind === 'read_only') refused = err;
+      else throw unavailable(err);
     }
 
-    const found = await callD1(explain, ctx.deadlineAt).catch((err: unknown) => {
+    const found = await callD1(ctx, explain).catch((err: unknown) => {
       // A batch that was sent again found nothing to insert perhaps because its first sending had been committed.
       throw lost || sent > 1 ? new OutcomeUnknown(idempotencyKey !== undefined, lost ?? err) : unavailable(err);
     });
@@ -119,13 +123,18 @@ export async function writeOnce<Row extends StoredRecord>(
     if (refusal) throw refusal;
     // A redacted record has no digest: nobody can tell any more what was asked for.
     if (row) return { row, replayed: true, mismatch: row.requestDigest !== '' && row.requestDigest !== values.requestDigest };
+    if (refused) throw unavailable(refused);
     timeZone = found.timeZone;
   }
   throw new Error(`nothing stands in the way of ${audit.action}, yet nothing was inserted`);
 }
 
 /** The reason why a write inserts nothing, in the order in which the API checks; a record that is there already outranks the rest. */
-function whyRefused(found: Explanation<StoredRecord>, { scope, ticketId }: WriteRequest, now: number): Unauthorized | Refusal | undefined {
+function whyRefused(
+  found: Explanation<StoredRecord>,
+  { kind, scope, ticketId }: WriteRequest,
+  now: number,
+): Unauthorized | Refusal | undefined {
   const key = toFoundKey(found);
   const reason = whyUnauthorized(key, now, scope);
   if (reason) return new Unauthorized(reason, key);
@@ -133,7 +142,7 @@ function whyRefused(found: Explanation<StoredRecord>, { scope, ticketId }: Write
   if (found.id !== null) return undefined;
   if (found.foundTicket === null)
     return new Refusal('ticket_not_found', `Your organization has no ticket ${echo(ticketId)}; check the id in the address.`);
-  if (found.foundUser === null) {
+  if (kind === 'time_entry' && found.foundUser === null) {
     return new Refusal(
       'technician_not_eligible',
       'userEmail is not the address of an active technician of your organization; correct it, or leave it out to credit the automation service account.',

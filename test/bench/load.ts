@@ -20,13 +20,8 @@ export interface Bounds {
   requests: number;
 }
 
-/** How often a request may be repeated that was refused without a reason. */
-const MAX_REPEATS = 5;
-
 /**
  * Sends requests over so many connections, the next as soon as an answer has come, until one of the bounds is reached.
- * An answer of the status `repeatOn` is asked for again, as its client would have to;
- * the time counts, and after `MAX_REPEATS` the refusal counts as an answer, in favour of whoever refused.
  * @throws Error at the first answer with another status: a benchmark of errors would measure nothing.
  */
 export async function load(
@@ -35,7 +30,6 @@ export async function load(
   requests: Requests,
   status: number,
   bounds: Bounds,
-  repeatOn?: number,
 ): Promise<{ latencies: number[]; ms: number }> {
   const open = await Promise.all(Array.from({ length: connections }, () => Connection.open(origin)));
   const latencies: number[] = [];
@@ -44,11 +38,9 @@ export async function load(
   const work = async (connection: Connection) => {
     while (sent < bounds.requests && performance.now() - start < bounds.ms) {
       const begun = performance.now();
-      const request = requests(sent++);
-      let answer = await connection.send(request);
-      for (let repeats = 0; answer.status === repeatOn && repeats < MAX_REPEATS; repeats++) answer = await connection.send(request);
+      const answer = await connection.send(requests(sent++));
       latencies.push(performance.now() - begun);
-      if (answer.status !== status && answer.status !== repeatOn)
+      if (answer.status !== status)
         throw new Error(`${origin} answered ${answer.status} instead of ${status}: ${answer.body.slice(0, 300)}`);
     }
   };

@@ -42,11 +42,15 @@ export async function runRounds(
 }
 
 async function runSlice(workers: Workers, scenario: Scenario, connections: number, ms: number): Promise<Slice> {
-  const { worker, status, requests, warmUp, repeatOn, maxRequests = Infinity } = scenario;
+  const { name, worker, status, requests, warmUp, maxRequests = Infinity } = scenario;
   const origin = await workers.origin(worker);
-  if (warmUp) await warmUp(origin);
-  else await load(origin, connections, requests, status, WARM_UP, repeatOn);
-  return measure(origin, connections, requests, status, { ms, requests: maxRequests }, repeatOn);
+  try {
+    if (warmUp) await warmUp(origin);
+    else await load(origin, connections, requests, status, WARM_UP);
+    return await measure(origin, connections, requests, status, { ms, requests: maxRequests });
+  } catch (err) {
+    throw new Error(`${name}, ${connections} connections`, { cause: err });
+  }
 }
 
 export function shuffled<T>(values: readonly T[]): T[] {

@@ -23,8 +23,6 @@ export interface Scenario {
   warmUp?: (origin: URL) => Promise<unknown>;
   /** At most so many requests, where the state lasts no longer. */
   maxRequests?: number;
-  /** A status that a good request gets now and then under concurrency; it is sent again. */
-  repeatOn?: number;
 }
 
 const TIME_ENTRY = { minutes: 30, description: 'Cleared the print queue', billable: true };
@@ -154,14 +152,12 @@ export async function makeScenarios(workers: Workers): Promise<Scenario[]> {
       name: 'better-auth, same write',
       worker: 'better-auth',
       status: 201,
-      repeatOn: 401,
       requests: (number) => postTimeEntry(number, pick(theirs, number), 'unused'),
     },
     {
       name: 'better-auth, verify only',
       worker: 'better-auth',
       status: 200,
-      repeatOn: 401,
       requests: (number) => from(number, { path: '/verify', headers: authorization(pick(theirs, number)) }),
     },
   ];

@@ -1,10 +1,10 @@
 import { execFile } from 'node:child_process';
-import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { build } from 'esbuild';
 import { convertV4MiniflareOptions, Miniflare } from 'miniflare';
 import { unstable_readConfig } from 'wrangler';
+import { bundleProduction, readBundle } from '../support/production-worker.ts';
 
 const run = promisify(execFile);
 const config = unstable_readConfig({ config: 'wrangler.toml' });
@@ -40,7 +40,8 @@ export interface Workers {
  * Durable Objects, each on a direct socket of its own: nothing of Miniflare stands between the load and the workers.
  */
 export async function startWorkers(directory: string): Promise<Workers> {
-  const { script: api, texts } = await bundleProduction(join(directory, 'api'));
+  await bundleProduction(join(directory, 'api'));
+  const { script: api, texts } = await readBundle(join(directory, 'api'));
   const [ok, hono, floor, naive] = await Promise.all(['ok', 'hono', 'floor', 'naive'].map((name) => bundleContender(name)));
   const betterAuth = await bundleBetterAuth(join(directory, 'better-auth'));
 
@@ -60,6 +61,10 @@ export async function startWorkers(directory: string): Promise<Workers> {
     convertV4MiniflareOptions({
       resourcePersistencePath: join(directory, 'state'),
       cf: false,
+      // The lines of requests are made and written, as in production, but not shown.
+      handleStructuredLogs: ({ level, message }) => {
+        if (level === 'error' || level === 'warn') console.error(message);
+      },
       workers: [...plans].map(([name, { script, database, ipLimit }]) => ({
         name,
         modules: [{ type: 'ESModule' as const, path: 'index.js', contents: script }, ...(script === api ? texts : [])],
@@ -82,14 +87,6 @@ export async function startWorkers(directory: string): Promise<Workers> {
     database: (name) => miniflare.getD1Database('DB', name === 'large' ? 'api-large' : 'api'),
     dispose: () => miniflare.dispose(),
   };
-}
-
-/** The production worker as a deployment uploads it: its script and the texts that it imports. */
-export async function bundleProduction(outdir: string) {
-  await run('wrangler', ['deploy', '--dry-run', '--outdir', outdir]);
-  const names = (await readdir(outdir)).filter((name) => name.endsWith('.txt'));
-  const texts = names.map(async (path) => ({ type: 'Text' as const, path, contents: await readFile(join(outdir, path), 'utf8') }));
-  return { script: await readFile(join(outdir, 'index.js'), 'utf8'), texts: await Promise.all(texts) };
 }
 
 /** `resolveDir`: where the packages of better-auth are. */

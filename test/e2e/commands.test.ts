@@ -1,12 +1,18 @@
-import { readFile } from 'node:fs/promises';
+import { execFile } from 'node:child_process';
+import { cp, mkdtemp, readFile, rename, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { operatorContext } from '../../src/cli/command.ts';
 import { withLocalD1 } from '../../src/cli/local.ts';
 import { generateKey, hashKey } from '../../src/domain/api-key.ts';
-import { createApiKey } from '../../src/services/api-keys.ts';
+import { type CreatedKey, createApiKey } from '../../src/services/api-keys.ts';
 import { findKey } from '../../src/services/authenticate.ts';
+import { changes } from '../../src/services/changes.ts';
 import { createNote } from '../../src/services/create-note.ts';
 import { importDirectory } from '../../src/services/import-directory.ts';
+import { revokeKey } from '../../src/services/revoke-key.ts';
 import { bigDirectory, directoryLines } from '../support/big-directory.ts';
 import { localDatabase, runCli } from '../support/command.ts';
 import { serveRemoteD1 } from '../support/remote-d1-stub.ts';
@@ -23,13 +29,18 @@ beforeAll(async () => {
 });
 afterAll(() => local.remove());
 
+const setup = { now: Date.now, requestId: 'setup', source: { address: null, userAgent: null } };
+
+/** Gives an organization a key. */
+function makeKey(db: D1Database, name: string, organizationId = 'northwind', actorId = 'ada'): Promise<CreatedKey> {
+  const ctx = { ...setup, db, deadlineAt: Date.now() + 30_000, organizationId, actorId };
+  return createApiKey(ctx, 'twb', { name, scopes: ['tickets:note:write'] });
+}
+
 /** Gives fabrikam a key and writes notes with it; returns the ids of the notes. */
 async function writeNotes(db: D1Database, messages: string[]): Promise<string[]> {
-  const ctx = { db, now: Date.now, deadlineAt: Date.now() + 30_000, requestId: 'setup', source: { address: null, userAgent: null } };
-  const { value } = await createApiKey({ ...ctx, organizationId: 'fabrikam', actorId: 'fay' }, 'twb', {
-    name: `n8n ${await hashKey(generateKey('twb'))}`,
-    scopes: ['tickets:note:write'],
-  });
+  const ctx = { ...setup, db, deadlineAt: Date.now() + 30_000 };
+  const { value } = await makeKey(db, `n8n ${crypto.randomUUID()}`, 'fabrikam', 'fay');
   const principal = await findKey(ctx, await hashKey(value));
   if (!principal) throw new Error('the key is not there');
   const ids: string[] = [];
@@ -54,9 +65,12 @@ test('20,000 tickets come in over standard input, and a second time change nothi
 
 test('a dry run shows each change, a wrong file each error, a wrong call how to call', async () => {
   const demo = await readFile(DEMO, 'utf8');
-  const [dry, wrong, noFile, misused] = await Promise.all([
-    runCli('directory-import', ['-', '--dry-run', ...here], { input: [demo.replace('"hourlyRate":150', '"hourlyRate":155.5')] }),
-    runCli('directory-import', ['-', ...here], { input: [demo.replace('"hourlyRate":150', '"hourlyRate":"150"'), '{'] }),
+  // One after the other: two processes in one local database at once may find it locked.
+  const dry = await runCli('directory-import', ['-', '--dry-run', ...here], {
+    input: [demo.replace('"hourlyRate":150', '"hourlyRate":155.5')],
+  });
+  const wrong = await runCli('directory-import', ['-', ...here], { input: [demo.replace('"hourlyRate":150', '"hourlyRate":"150"'), '{'] });
+  const [noFile, misused] = await Promise.all([
     runCli('directory-import', ['no-such-file', ...here]),
     runCli('directory-import', ['a', 'b']),
   ]);
@@ -103,6 +117,67 @@ test('what happened is exported, goes on from any line, is redacted, and is eras
   });
 });
 
+test('a key is revoked by what comes on standard input, which no output repeats', async () => {
+  const [one, two] = await withLocalD1(local.persistTo, async (db) => [await makeKey(db, 'One'), await makeKey(db, 'Two')]);
+  if (!one || !two) throw new Error('no keys');
+  const by = ['--by', 'Ada, phone call', ...here];
+  const described = (key: CreatedKey, name: string) => `"${name}" (${key.hint}), key ${key.id}, of northwind (Northwind MSP)`;
+
+  const revoked = await runCli('key-revoke', by, { input: [`Bearer ${one.value}\n`] });
+  expect(revoked).toMatchObject({ code: 0, stderr: '', stdout: expect.stringContaining(`Z: ${described(one, 'One')}.\nFrom now on`) });
+  expect(revoked.stdout).toMatch(/^Revoked at 20/);
+  const at = revoked.stdout.slice('Revoked at '.length, 'Revoked at 2026-01-01T00:00:00.000Z'.length);
+  expect(await runCli('key-revoke', by, { input: [one.hint] })).toMatchObject({
+    code: 0,
+    stdout: `Revoked already, at ${at}: ${described(one, 'One')}. Nothing was changed.\n`,
+  });
+
+  const refused = [
+    await runCli('key-revoke', by, { input: [`${generateKey('twb')}\n`] }),
+    await runCli('key-revoke', by, { input: [two.value.slice(0, -1)] }),
+    await runCli('key-revoke', [...by, '--organization', 'contoso', '--key', two.id]),
+  ];
+  expect(refused.map(({ code, stderr }) => [code, stderr])).toEqual([
+    [1, 'This database has no such key. Another environment has its keys in its own database.\n'],
+    [1, 'That is neither a hint such as twb_Ab12…x9Yz nor a whole key; a piece may be missing.\n'],
+    [1, `Organization contoso has no key ${two.id}.\n`],
+  ]);
+  const misused = await Promise.all([
+    runCli('key-revoke', by, { input: [] }),
+    runCli('key-revoke', here, { input: [two.value] }),
+    runCli('key-revoke', [...by, two.value]),
+    runCli('key-revoke', [...by, '--organization', 'northwind', '--key', two.value]),
+    runCli('key-revoke', [...by, `--${two.value}`]),
+  ]);
+  expect(misused.map(({ code, stderr }) => [code, stderr.split('\n')[0]])).toEqual([
+    [2, 'Nothing came on standard input.'],
+    [2, 'Say with --by who asked for it; it stands in the audit log.'],
+    ...Array(3).fill([2, expect.stringMatching(/^A key value stands on the command line/)]),
+  ]);
+  for (const { stdout, stderr } of [...refused, ...misused]) expect(stdout + stderr).not.toContain(two.value.slice(4, 20));
+  expect(revoked.stdout).not.toContain(one.value.slice(4, 20));
+});
+
+test('keys with the same hint are listed, and the one that is named is revoked', async () => {
+  const [one, two] = await withLocalD1(local.persistTo, async (db) => {
+    const keys = [await makeKey(db, 'Twin'), await makeKey(db, 'Other\u001b twin')];
+    await db.prepare('update api_keys set hint = ? where id = ?').bind(keys[0]?.hint, keys[1]?.id).run();
+    return keys;
+  });
+  if (!one || !two) throw new Error('no keys');
+  const by = ['--by', 'Ada', ...here];
+  const listed = await runCli('key-revoke', by, { input: [one.hint] });
+  expect(listed.code).toBe(1);
+  expect(listed.stderr.trim().split('\n')).toEqual([
+    '2 keys have this hint; nothing was revoked. Say which one:',
+    `  --organization northwind --key ${one.id}: "Twin" (${one.hint}), key ${one.id}, of northwind (Northwind MSP), active`,
+    `  --organization northwind --key ${two.id}: "Other\\u001b twin" (${one.hint}), key ${two.id}, of northwind (Northwind MSP), active`,
+  ]);
+  const named = await runCli('key-revoke', [...by, '--organization', 'northwind', '--key', two.id]);
+  expect(named).toMatchObject({ code: 0, stdout: expect.stringContaining(`key ${two.id}`) });
+  expect((await runCli('key-revoke', by, { input: [one.hint] })).stderr).toMatch(/, active\n.*, revoked\n$/);
+});
+
 test('--remote works through the API of Cloudflare, here a stand-in, and says what it misses', async () => {
   await withLocalD1(local.persistTo, async (db) => {
     const remote = await serveRemoteD1(db);
@@ -119,8 +194,74 @@ test('--remote works through the API of Cloudflare, here a stand-in, and says wh
       ]);
       expect(stranger).toMatchObject({ code: 1, stderr: 'The database failed: Authentication error\n' });
       expect(nameless).toMatchObject({ code: 2, stderr: expect.stringContaining('--remote needs CLOUDFLARE_API_TOKEN') });
+
+      const { value, id } = await makeKey(db, 'Remote');
+      const revoke = await runCli('key-revoke', ['--by', 'Ada', '--remote'], { input: [value], env: remote.env });
+      expect(revoke).toMatchObject({ code: 0, stdout: expect.stringContaining(`key ${id}`) });
+      expect(await findKey({ ...setup, db, deadlineAt: Date.now() + 30_000 }, await hashKey(value))).toMatchObject({
+        revokedAt: expect.any(Number),
+      });
     } finally {
       await remote.close();
+    }
+  });
+});
+
+describe('the README’s recipe for a restore', async () => {
+  const blocks = (await readFile('README.md', 'utf8')).matchAll(/```sh\n(for organization in [\s\S]*?)```/g);
+  const [before = '', after = ''] = Array.from(blocks, ([, block = '']) => block);
+
+  /** Runs a block of the README as it stands, but for where its files are, against a database in the place of the deployed one. */
+  async function follow(block: string, db: D1Database, directory: string): Promise<{ stdout: string; stderr: string }> {
+    const remote = await serveRemoteD1(db);
+    const env = { ...process.env, ...remote.env };
+    try {
+      return await promisify(execFile)('bash', ['-c', block.replaceAll('before-', join(directory, 'before-'))], { env });
+    } finally {
+      await remote.close();
+    }
+  }
+
+  test('ends the keys again that it has brought back to life, and nothing else', async () => {
+    const { persistTo, remove } = await localDatabase();
+    const point = `${persistTo}-point`;
+    const files = await mkdtemp(join(tmpdir(), 'restore-'));
+    try {
+      const demo = await readFile(DEMO, 'utf8');
+      const [leaked, live] = await withLocalD1(persistTo, async (db) => {
+        expect(await importDirectory(db, demo)).toMatchObject({ ok: true });
+        return [await makeKey(db, 'Leaked'), await makeKey(db, 'Live')];
+      });
+      if (!leaked || !live) throw new Error('no keys');
+      await cp(persistTo, point, { recursive: true });
+
+      const { cursor, late } = await withLocalD1(persistTo, async (db) => {
+        const late = await makeKey(db, 'Late');
+        for (const { id } of [leaked, late]) await revokeKey(operatorContext(db), { organization: 'northwind', key: id, by: 'Ada' });
+        await follow(before, db, files);
+        return { late, ...(await changes(operatorContext(db), { organization: 'northwind', cursor: null, limit: 100 })) };
+      });
+      await rm(persistTo, { recursive: true });
+      await rename(point, persistTo);
+
+      await withLocalD1(persistTo, async (db) => {
+        const standing = async ({ value }: CreatedKey) => findKey(operatorContext(db), await hashKey(value));
+        expect(await standing(leaked)).toMatchObject({ revokedAt: null });
+        const said = await follow(after, db, files);
+        expect(said).toMatchObject({
+          stdout: expect.stringMatching(/^Revoked at .*"Leaked"/),
+          stderr: `Organization northwind has no key ${late.id}.\n`,
+        });
+        expect(await standing(leaked)).toMatchObject({ revokedAt: expect.any(Number) });
+        expect(await standing(live)).toMatchObject({ revokedAt: null });
+        expect(await standing(late)).toBeUndefined();
+        // The place of the last change is another's now.
+        const goOn = changes(operatorContext(db), { organization: 'northwind', cursor, limit: 100 });
+        await expect(goOn).rejects.toMatchObject({ code: 'cursor_reset' });
+      });
+    } finally {
+      await remove();
+      await rm(files, { recursive: true });
     }
   });
 });

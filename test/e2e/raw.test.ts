@@ -1,18 +1,33 @@
 import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { Connection, renderRequest } from '../bench/connection.ts';
-import { startProduction } from '../support/production.ts';
+import { makeKeys, prepare } from '../bench/seed.ts';
+import { KEY_PREFIX } from '../bench/workers.ts';
+import { bundleProduction, serveProduction } from '../support/production-worker.ts';
 
 // The production bundle on a bare socket of workerd. What is wrong with HTTP itself workerd answers, or closes the connection; on Cloudflare
 // the edge stands before it and lets none of that through. What reaches the worker is answered by the worker: those answers have a request id.
 
 const IP_LIMIT = { quota: 20, windowMs: 10_000 };
 
-let server: Awaited<ReturnType<typeof startProduction>>;
+let server: { url: URL; db: D1Database; key: string; close: () => Promise<void> };
 
 beforeAll(async () => {
-  server = await startProduction({ IP_LIMIT: '20/10s', KEY_LIMIT: '10000/1s' });
+  const bundle = await mkdtemp(join(tmpdir(), 'twb-raw-'));
+  await bundleProduction(bundle);
+  const worker = await serveProduction({ bundle, port: 0, vars: { KEY_PREFIX, IP_LIMIT: '20/10s', KEY_LIMIT: '10000/1s' } });
+  const db = await worker.getD1Database('DB', 'api');
+  await prepare(db);
+  const [key] = await makeKeys(db, 1);
+  const close = async () => {
+    await worker.dispose();
+    await rm(bundle, { recursive: true });
+  };
+  server = { url: await worker.unsafeGetDirectURL('api'), db, key: key?.value ?? '', close };
 });
 afterAll(() => server.close());
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { freePort, keyIn, start, stop } from '../support/server.ts';
+import { freePort, keyIn, printedBy, start, stop } from '../support/server.ts';
 
 const run = promisify(execFile);
 
@@ -30,6 +30,7 @@ describe('npm start', () => {
     const response = await fetch(`http://localhost:${port}/cdn-cgi/handler/scheduled`);
     expect(await response.text()).toBe('ok');
     expect(response.status).toBe(200);
+    expect(printedBy(running.server)).toMatch(/^\{"event":"database_size","bytes":\d+,"share":0\.?\d*\}$/m);
   });
 
   test('prints a curl line that, pasted unchanged, logs time on ticket 1001, and once only', async () => {

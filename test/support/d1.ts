@@ -9,37 +9,53 @@ type Run = () => Promise<D1Result[]>;
 
 /**
  * The database with every call passed through `around`, which may count it, fail it before or after it has run, or change things in
- * between. It must answer with the results of `run`.
+ * between. It must answer with the results of `run`. It is told how many statements there are, and their SQL.
  */
-export function aroundD1(db: D1Database, around: (run: Run, statements: number) => Promise<D1Result[]>): D1Database {
+export function aroundD1(
+  db: D1Database,
+  around: (run: Run, statements: number, sql: readonly string[]) => Promise<D1Result[]>,
+): D1Database {
+  const texts = new WeakMap<D1PreparedStatement, string>();
   const originals = new WeakMap<D1PreparedStatement, D1PreparedStatement>();
   const original = (statement: D1PreparedStatement) => originals.get(statement) ?? statement;
 
-  const wrap = (statement: D1PreparedStatement): D1PreparedStatement => {
+  const wrap = (statement: D1PreparedStatement, sql: string): D1PreparedStatement => {
     const single = async () => {
-      const [result] = await around(async () => [await statement.all()], 1);
+      const [result] = await around(async () => [await statement.all()], 1, [sql]);
       if (!result) throw new Error('around gave no result');
       return result;
     };
     const wrapped = new Proxy(statement, {
       get(target, property) {
-        if (property === 'bind') return (...values: unknown[]) => wrap(target.bind(...values));
+        if (property === 'bind') return (...values: unknown[]) => wrap(target.bind(...values), sql);
         if (property === 'first') return async () => (await single()).results[0] ?? null;
         if (property === 'all' || property === 'run') return single;
         throw new Error(`aroundD1 does not know ${String(property)}`);
       },
     });
     originals.set(wrapped, statement);
+    texts.set(wrapped, sql);
     return wrapped;
   };
 
   return new Proxy(db, {
     get(target, property) {
-      if (property === 'prepare') return (sql: string) => wrap(target.prepare(sql));
+      if (property === 'prepare') return (sql: string) => wrap(target.prepare(sql), sql);
       if (property === 'batch')
-        return (statements: D1PreparedStatement[]) => around(() => target.batch(statements.map(original)), statements.length);
+        return (statements: D1PreparedStatement[]) => {
+          const sql = statements.map((statement) => texts.get(statement) ?? '');
+          return around(() => target.batch(statements.map(original)), statements.length, sql);
+        };
       throw new Error(`aroundD1 does not know ${String(property)}`);
     },
+  });
+}
+
+/** The database when it is full or read-only: every call that holds a statement which writes fails with this message, and reads work. */
+export function withoutWrites(db: D1Database, message: string): D1Database {
+  return aroundD1(db, (run, _, sql) => {
+    if (sql.some((text) => /^\s*(?:insert|update|delete|replace)\b/i.test(text))) return Promise.reject(new Error(message));
+    return run();
   });
 }
 

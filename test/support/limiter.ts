@@ -1,17 +1,17 @@
-import { type RateLimitPolicy, SlidingWindowLog } from '../../src/domain/rate-limit.ts';
+import { type RateLimitDecision, type RateLimitPolicy, SlidingWindowLog } from '../../src/domain/rate-limit.ts';
 import type { RateLimiter } from '../../src/durable-objects/rate-limiter.ts';
 
 type Namespace = DurableObjectNamespace<RateLimiter>;
+type Take = () => Promise<RateLimitDecision>;
 
-/** The namespace, with `onCall` told the name of each object before it is called: stubs are never kept, so a name is a call. */
-export function aroundLimiters(namespace: Namespace, onCall: (name: string) => void): Namespace {
+/** The namespace with every call passed through `around`, which is told the object's name and may fail the call or let it hang. */
+export function aroundLimiters(namespace: Namespace, around: (take: Take, name: string) => Promise<RateLimitDecision>): Namespace {
   return new Proxy(namespace, {
     get(target, property) {
       if (property !== 'getByName') throw new Error(`aroundLimiters does not know ${String(property)}`);
-      return (name: string) => {
-        onCall(name);
-        return target.getByName(name);
-      };
+      return (name: string) => ({
+        take: (policy: Parameters<RateLimiter['take']>[0]) => around(async () => target.getByName(name).take(policy), name),
+      });
     },
   });
 }
@@ -19,12 +19,16 @@ export function aroundLimiters(namespace: Namespace, onCall: (name: string) => v
 /** The namespace and the names of the objects that were called, as a growing list. */
 export function countLimiters(namespace: Namespace): { namespace: Namespace; names: string[] } {
   const names: string[] = [];
-  return { namespace: aroundLimiters(namespace, (name) => names.push(name)), names };
+  const counted = aroundLimiters(namespace, (take, name) => {
+    names.push(name);
+    return take();
+  });
+  return { namespace: counted, names };
 }
 
 /** A namespace whose objects answer each call with what `take` does: for limiters that hang, fail or are overloaded. */
 export function brokenLimiters(namespace: Namespace, take: () => Promise<never>): Namespace {
-  return new Proxy(namespace, { get: () => () => ({ take }) });
+  return aroundLimiters(namespace, take);
 }
 
 /** A namespace whose objects are plain logs in this isolate: thousands of them cost nothing. */

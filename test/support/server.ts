@@ -4,6 +4,12 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { rememberBody, rememberKey, secretsIn } from './secrets.ts';
+
+const outputs = new WeakMap<ChildProcess, () => string>();
+
+/** All that a server has printed so far. */
+export const printedBy = (server: ChildProcess) => outputs.get(server)?.() ?? '';
 
 /** A port of this machine that nobody listens on. */
 export async function freePort(): Promise<number> {
@@ -20,18 +26,29 @@ export async function start(...args: string[]): Promise<{ server: ChildProcess; 
   const server = spawn('node', ['src/dev/start.ts', ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';
   for (const stream of [server.stdout, server.stderr]) stream?.on('data', (chunk) => (output += chunk));
+  outputs.set(server, () => output);
   const ended = once(server, 'close').then(() => Promise.reject(new Error(`the server ended:\n${output}`)));
   while (!output.includes('Stop with Ctrl-C')) await Promise.race([ended, new Promise((resolve) => setTimeout(resolve, 100))]);
   ended.catch(() => undefined);
   return { server, output };
 }
 
-/** Ends a server, if it has not ended by itself. */
+/** Ends a server, if it has not ended by itself, and searches for secrets in all that it printed. */
 export async function stop(server: ChildProcess): Promise<void> {
-  if (server.exitCode !== null || server.signalCode !== null) return;
-  const closed = once(server, 'close');
-  server.kill('SIGTERM');
-  await closed;
+  if (server.exitCode === null && server.signalCode === null) {
+    const closed = once(server, 'close');
+    server.kill('SIGTERM');
+    await closed;
+  }
+  const output = printedBy(server);
+  const key = keyIn(output);
+  const [, body] = / -d '(.+)'/.exec(output) ?? [];
+  if (key !== '') await rememberKey(key);
+  if (body !== undefined) rememberBody(body);
+  // The two lines by which `npm start` hands out its demo key: the key, and the curl line with it.
+  const lines = output.split('\n').filter((line) => line !== `  ${key}` && !line.startsWith('  curl -i '));
+  const secrets = secretsIn(lines);
+  if (secrets.length > 0) throw new Error(`The server has printed ${secrets.join('\nand ')}`);
 }
 
 /** The key that a start printed. */
@@ -46,8 +63,11 @@ export async function startServer(...args: string[]): Promise<{ url: string; key
     url: `http://localhost:${port}`,
     key: keyIn(output),
     close: async () => {
-      await stop(server);
-      await rm(directory, { recursive: true });
+      try {
+        await stop(server);
+      } finally {
+        await rm(directory, { recursive: true });
+      }
     },
   };
 }

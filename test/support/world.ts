@@ -8,6 +8,7 @@ import { parseSettings, type Settings } from '../../src/env.ts';
 import { type CreatedKey, createApiKey, revokeApiKey } from '../../src/services/api-keys.ts';
 import type { AdminContext } from '../../src/services/context.ts';
 import { importDirectory } from '../../src/services/import-directory.ts';
+import { rememberBody, rememberKey } from './secrets.ts';
 
 export const BOTH_SCOPES: Scope[] = ['tickets:note:write', 'tickets:time:write'];
 
@@ -62,11 +63,13 @@ export function asAdmin(organizationId: string, now: () => number = Date.now): A
 const keysMade = new Map<string, number>();
 
 /** A key of the organization, with both scopes unless others are asked for; the first is named `n8n: triage`, the next `n8n: triage 2`. */
-export function makeKey(organizationId: string, changes: Partial<NewApiKey> = {}, now: () => number = Date.now): Promise<CreatedKey> {
+export async function makeKey(organizationId: string, changes: Partial<NewApiKey> = {}, now: () => number = Date.now): Promise<CreatedKey> {
   const number = (keysMade.get(organizationId) ?? 0) + 1;
   keysMade.set(organizationId, number);
   const name = number === 1 ? 'n8n: triage' : `n8n: triage ${number}`;
-  return createApiKey(asAdmin(organizationId, now), settings().keyPrefix, { name, scopes: BOTH_SCOPES, ...changes });
+  const key = await createApiKey(asAdmin(organizationId, now), settings().keyPrefix, { name, scopes: BOTH_SCOPES, ...changes });
+  await rememberKey(key.value);
+  return key;
 }
 
 /** Revokes a key as the administrator. */
@@ -86,6 +89,7 @@ export function makeApi(options: { now?: () => number; settings?: Partial<Settin
   /** Sends a request. */
   async function send(path: string, init: RequestInit & { key?: string; headers?: Record<string, string> } = {}): Promise<Response> {
     const { key, headers, ...rest } = init;
+    if (typeof rest.body === 'string') rememberBody(rest.body);
     const context = createExecutionContext();
     contexts.push(context);
     return app.request(
@@ -110,12 +114,15 @@ export function makeApi(options: { now?: () => number; settings?: Partial<Settin
     post,
     /** Waits for what the answers so far left to be done after them. */
     settled: () => Promise.all(contexts.splice(0).map(waitOnExecutionContext)),
-    postNote: (key: string, body: unknown = { message: 'Done' }, headers?: Record<string, string>, ticket = '1001') =>
+    postNote: (key: string, body: unknown = NOTE, headers?: Record<string, string>, ticket = '1001') =>
       post(`/api/v1/tickets/${ticket}/notes`, key, body, headers),
     postTime: (key: string, body: unknown = TIME, headers?: Record<string, string>, ticket = '1001') =>
       post(`/api/v1/tickets/${ticket}/time-entries`, key, body, headers),
   };
 }
+
+/** A valid body for a note. */
+export const NOTE = { message: 'Restarted the print spooler' };
 
 /** A valid body for a time entry. */
 export const TIME = { minutes: 30, description: 'Cleared the print queue', billable: true };

@@ -5,7 +5,7 @@ import { guard } from '../guard.ts';
 
 /** GET /ping: says whose key this is. No side effects. */
 export const ping = new Hono<AppEnv>().get('/ping', ...guard(), (c) => {
-  const { organizationId, keyName, scopes } = c.var.principal;
+  const { organizationId, keyName, scopes } = c.get('principal');
   const answer: PingAnswer = { ok: true, organizationId, keyName, scopes: [...scopes] };
   return c.json(answer);
 });

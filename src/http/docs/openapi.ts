@@ -186,7 +186,7 @@ const readContract: ZodOpenApiOperationObject = {
 const inWords = ({ quota, windowMs }: RateLimitPolicy) => `${quota} requests in any ${windowMs / 1000} seconds`;
 
 /** The contract of a deployment as an OpenAPI 3.1 document, made from the very shapes that validate and answer. `origin` is where it is reached. */
-export function describeApi({ keyPrefix, ipLimit, keyLimit }: Settings, origin: string) {
+export function describeApi({ keyPrefix, ipLimit, keyLimit }: Pick<Settings, 'keyPrefix' | 'ipLimit' | 'keyLimit'>, origin: string) {
   return createDocument(
     {
       openapi: '3.1.0',

@@ -45,4 +45,4 @@ export const docs = new Hono<AppEnv>()
     const recipe = RECIPES.find(({ slug }) => slug === c.req.param('slug'));
     return recipe ? c.html(<RecipePage recipe={recipe} origin={originOf(c.req.url)} />) : c.notFound();
   })
-  .get('/docs/keys', withPolicy(POLICY), (c) => c.html(<Keys keyPrefix={c.var.settings.keyPrefix} />));
+  .get('/docs/keys', withPolicy(POLICY), (c) => c.html(<Keys keyPrefix={c.get('settings').keyPrefix} />));

@@ -1,9 +1,10 @@
 import type { Context, MiddlewareHandler } from 'hono';
-import { hashKey, isWellFormedKey, type Scope, whyUnauthorized } from '../../domain/api-key.ts';
+import { hashKey, isWellFormedKey, keyHint, type Scope, whyUnauthorized } from '../../domain/api-key.ts';
 import type { FoundKey } from '../../domain/principal.ts';
 import { psaNotIncluded, Refusal, Unauthorized } from '../../domain/refusal.ts';
 import type { ApiEnv } from '../../env.ts';
 import { findKey } from '../../services/authenticate.ts';
+import { log } from '../log.ts';
 import { serviceContext } from '../service-context.ts';
 
 /** RFC 6750 §2.1; the scheme's name is case-insensitive (RFC 9110 §11.1). */
@@ -17,18 +18,27 @@ const REMEMBER_MS = 60_000;
  * A write with a key that this isolate remembers begins without reading it: the write's own batch checks the key again, and what D1
  * decides there is the answer. Any other answer on such a request rests on memory alone, and is sent only after the key was read
  * afresh. So a revoked key gets its 401 at once in every isolate, and yet a warm write costs one call to D1.
+ *
+ * A key that the operator has blocked is looked up as an unknown one would be, so that it cannot be told from one.
  */
 export function authenticate(scope?: Scope): MiddlewareHandler<ApiEnv> {
   return async function authenticate(c, next) {
     const header = c.req.header('Authorization');
     if (header === undefined) throw new Unauthorized('missing');
     const value = BEARER.exec(header)?.[1];
-    if (value === undefined || !isWellFormedKey(value, c.var.settings.keyPrefix)) throw new Unauthorized('malformed');
+    const { keyPrefix, blockedKeys } = c.get('settings');
+    if (value === undefined || !isWellFormedKey(value, keyPrefix)) throw new Unauthorized('malformed');
 
     const hash = await hashKey(value);
-    const { keys } = c.var.memory;
-    const remembered = scope && keys.get(hash, c.var.now());
-    if (remembered && !whyUnauthorized(remembered, c.var.now(), scope)) {
+    const facts = c.get('facts');
+    const memory = c.get('memory');
+    facts.key = 'cold';
+    if (blockedKeys.size > 0 && blockedKeys.has(keyHint(value))) throw await blocked(c, hash);
+
+    const { keys } = memory;
+    const remembered = scope && keys.get(hash, c.get('now')());
+    if (remembered && !blockedKeys.has(remembered.keyId) && !whyUnauthorized(remembered, c.get('now')(), scope)) {
+      facts.key = 'warm';
       c.set('principal', remembered);
       c.set('confirmKey', async () => {
         c.set('principal', await readKey(c, hash, scope));
@@ -41,12 +51,13 @@ export function authenticate(scope?: Scope): MiddlewareHandler<ApiEnv> {
     await next();
     // The verbs have asked D1; whatever else was thrown has not.
     const decidedByD1 = c.error === undefined || c.error instanceof Refusal || c.error instanceof Unauthorized;
-    if (c.var.confirmKey && !decidedByD1) {
+    const confirmKey = c.get('confirmKey');
+    if (confirmKey && !decidedByD1) {
       const answer = c.res;
       // Or its headers would find their way into the 401.
       c.res = undefined;
-      await c.var.confirmKey();
-      if (!c.var.principal.hasPsa) throw psaNotIncluded();
+      await confirmKey();
+      if (!c.get('principal').hasPsa) throw psaNotIncluded();
       c.res = answer;
     }
     if (c.res.status === 401 || c.res.status === 403) keys.delete(hash);
@@ -55,9 +66,11 @@ export function authenticate(scope?: Scope): MiddlewareHandler<ApiEnv> {
 
 /** Reads the key from D1 and remembers it if it is good for a write; one that is refused, or has lost its plan, is forgotten. */
 async function readKey(c: Context<ApiEnv>, hash: string, scope: Scope | undefined): Promise<FoundKey> {
-  const { memory, now } = c.var;
+  const memory = c.get('memory');
+  const now = c.get('now');
+  const settings = c.get('settings');
   const key = await findKey(serviceContext(c), hash);
-  const reason = key ? whyUnauthorized(key, now(), scope) : 'unknown';
+  const reason = key ? (settings.blockedKeys.has(key.keyId) ? 'blocked' : whyUnauthorized(key, now(), scope)) : 'unknown';
   if (!key || reason) {
     memory.keys.delete(hash);
     throw new Unauthorized(reason ?? 'unknown', key);
@@ -65,4 +78,13 @@ async function readKey(c: Context<ApiEnv>, hash: string, scope: Scope | undefine
   if (key.hasPsa) memory.keys.set(hash, key, now() + REMEMBER_MS);
   else memory.keys.delete(hash);
   return key;
+}
+
+/** The refusal of a key that is blocked by its hint. It is read only because an unknown key would be, so it may fail: the answer is the same. */
+async function blocked(c: Context<ApiEnv>, hash: string): Promise<Unauthorized> {
+  const key = await findKey(serviceContext(c), hash).catch((err: unknown) => {
+    log('warn', 'blocked_key_not_read', { requestId: c.get('requestId'), cause: err });
+    return undefined;
+  });
+  return new Unauthorized('blocked', key);
 }

@@ -1,16 +1,22 @@
 import type { MiddlewareHandler } from 'hono';
-import { addressGroup } from '../../domain/client-address.ts';
+import { overriddenLimit } from '../../domain/ip-limit-overrides.ts';
 import type { AppEnv } from '../../env.ts';
 import { rateLimited, takeFromLimit } from '../limiter.ts';
+import { problem } from '../problem.ts';
 
 /** Applies the limit of the caller's address group, before anything else is looked at. */
 export function ipLimit(): MiddlewareHandler<AppEnv> {
   return async function ipLimit(c, next) {
-    const applied = await takeFromLimit(c, 'ip', addressGroup(c.req.header('CF-Connecting-IP')), c.var.settings.ipLimit);
+    const settings = c.get('settings');
+    const source = c.get('source');
+    const addressGroup = c.get('addressGroup');
+    const policy = overriddenLimit(settings.ipLimitOverrides, source.address) ?? settings.ipLimit;
+    const applied = await takeFromLimit(c, 'ip', addressGroup, policy);
     if (applied && !applied.decision.admitted) {
       c.set('appliedLimit', applied);
-      throw rateLimited(applied);
+      // Not thrown: the stack of an error would be a good part of what a flood costs.
+      return problem(c, ...rateLimited(applied));
     }
-    await next();
+    return next();
   };
 }

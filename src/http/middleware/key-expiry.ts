@@ -5,7 +5,7 @@ import type { ObservedEnv } from '../../env.ts';
 export function keyExpiry(): MiddlewareHandler<ObservedEnv> {
   return async function keyExpiry(c, next) {
     await next();
-    const expiresAt = c.var.principal?.expiresAt ?? null;
+    const expiresAt = c.get('principal')?.expiresAt ?? null;
     if (expiresAt !== null && c.res.status !== 401) c.header('Api-Key-Expires-At', new Date(expiresAt).toISOString());
   };
 }

@@ -4,7 +4,7 @@ import { isRefusedUseReason, RefusedUseMeter, type RefusedUseReason } from '../.
 import type { ObservedEnv } from '../../env.ts';
 import { recordRefusal } from '../../services/refused-uses.ts';
 import { log } from '../log.ts';
-import { serviceContext, sourceOf } from '../service-context.ts';
+import { serviceContext } from '../service-context.ts';
 
 /** Recording has its own deadline: the request's may be over. */
 const RECORD_DEADLINE_MS = 5_000;
@@ -21,8 +21,8 @@ export function refusedUses(): MiddlewareHandler<ObservedEnv> {
     if (!refused) return;
     const { organizationId, keyId } = refused.key;
     const { reason } = refused;
-    const count = meter.count(`${organizationId}:${keyId}:${reason}`, c.var.now());
-    if (count > 0) c.executionCtx.waitUntil(record(c, { organizationId, keyId, reason, count, sourceAddress: sourceOf(c).address }));
+    const count = meter.count(`${organizationId}:${keyId}:${reason}`, c.get('now')());
+    if (count > 0) c.executionCtx.waitUntil(record(c, { organizationId, keyId, reason, count, sourceAddress: c.get('source').address }));
   };
 }
 
@@ -31,7 +31,7 @@ function refusedUse(c: Context<ObservedEnv>): { key: KeyReference; reason: Refus
   if (error instanceof Unauthorized) {
     return error.key && isRefusedUseReason(error.reason) ? { key: error.key, reason: error.reason } : undefined;
   }
-  const { principal } = c.var;
+  const principal = c.get('principal');
   if (!principal) return undefined;
   if (error instanceof Refusal && error.code === 'psa_not_included') return { key: principal, reason: error.code };
   if (c.res.headers.has('Idempotency-Mismatch')) return { key: principal, reason: 'idempotency_mismatch' };
@@ -45,6 +45,6 @@ async function record(c: Context<ObservedEnv>, use: Parameters<typeof recordRefu
   try {
     await recordRefusal({ ...serviceContext(c), deadlineAt: Date.now() + RECORD_DEADLINE_MS }, use);
   } catch (err) {
-    log('warn', 'refused_use_not_recorded', { requestId: c.var.requestId, cause: err });
+    log('warn', 'refused_use_not_recorded', { requestId: c.get('requestId'), cause: err });
   }
 }

@@ -5,7 +5,7 @@ import type { ApiEnv } from '../../env.ts';
 /** Lets through organizations whose plan includes PSA. */
 export function requirePlan(): MiddlewareHandler<ApiEnv> {
   return async function requirePlan(c, next) {
-    if (!c.var.principal.hasPsa) throw psaNotIncluded();
+    if (!c.get('principal').hasPsa) throw psaNotIncluded();
     await next();
   };
 }

@@ -23,7 +23,7 @@ audit.get('/audit', async (c) => {
   const { query, selection } = readQuery(new URL(c.req.url).searchParams);
   const found =
     query.q === undefined
-      ? readAuditLog(ctx, toFilter(query, c.var.administrator.organization.timeZone), readCursor(c.req.query('before')))
+      ? readAuditLog(ctx, toFilter(query, c.get('administrator').organization.timeZone), readCursor(c.req.query('before')))
       : searchAuditLog(ctx, query.q).then((rows) => ({ rows, next: undefined }));
   const [page, { live, ended }] = await Promise.all([found, listKeys(ctx)]);
   const keys = [...live, ...ended];
@@ -54,7 +54,7 @@ audit.get('/audit.csv', (c) => {
   const { query } = readQuery(new URL(c.req.url).searchParams);
   const ctx = adminContext(c);
   const pages =
-    query.q === undefined ? exportAuditLog(ctx, toFilter(query, c.var.administrator.organization.timeZone)) : searchPages(ctx, query.q);
+    query.q === undefined ? exportAuditLog(ctx, toFilter(query, c.get('administrator').organization.timeZone)) : searchPages(ctx, query.q);
   return csvDownload('audit-log.csv', CSV_HEADINGS, auditLines(pages));
 });
 

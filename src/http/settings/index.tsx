@@ -1,6 +1,7 @@
 import { type Context, Hono } from 'hono';
 import { HTTPException } from 'hono/http-exception';
 import { secureHeaders } from 'hono/secure-headers';
+import { D1Failure } from '../../db/client.ts';
 import { NotAdministrator, Refusal } from '../../domain/refusal.ts';
 import type { AppEnv, SettingsEnv } from '../../env.ts';
 import { log } from '../log.ts';
@@ -34,7 +35,7 @@ const protectPages = () =>
 export function createSettings() {
   const pages = new Hono<SettingsEnv>()
     .use(signIn())
-    .get('/', (c) => c.redirect(`/settings/${c.var.administrator.organization.id}/keys`, 303))
+    .get('/', (c) => c.redirect(`/settings/${c.get('administrator').organization.id}/keys`, 303))
     .route('/', keys)
     .route('/', audit);
 
@@ -51,9 +52,13 @@ export function createSettings() {
     .onError(answerWithPage);
 }
 
+/** What remains when a key cannot be revoked. */
+const BLOCK_INSTEAD =
+  'If a key has to stop at once, have the operator of this service put its hint, as the list of keys shows it, into BLOCKED_KEYS: that works without the database.';
+
 /** Every error of the settings area becomes a page; what nobody expected is logged, never shown. */
 function answerWithPage(err: Error, c: Context<AppEnv>): Response | Promise<Response> {
-  const { status, title, detail } = toPageProblem(err, c.var.requestId);
+  const { status, title, detail } = toPageProblem(err, c.get('requestId'));
   const page = (
     <>
       <p>{detail}</p>
@@ -81,11 +86,17 @@ function toPageProblem(err: Error, requestId: string): PageProblem {
   }
   if (err instanceof Refusal && err.code === 'unavailable') {
     log('error', err.code, { requestId, cause: err.cause });
-    return new PageProblem(
-      503,
-      'Not available now',
-      'The database did not answer, and it is not certain that the change was made. Open the page again in a moment and look.',
-    );
+    return err.cause instanceof D1Failure && err.cause.kind === 'read_only'
+      ? new PageProblem(
+          503,
+          'Not done',
+          `The database takes no changes at the moment: it is full or read-only, so what you asked for was not done. A key that was to be revoked still works. ${BLOCK_INSTEAD}`,
+        )
+      : new PageProblem(
+          503,
+          'Not available now',
+          `The database did not answer, and it is not certain that the change was made. Open the page again in a moment and look. ${BLOCK_INSTEAD}`,
+        );
   }
   log('error', 'internal_error', { requestId, cause: err });
   return new PageProblem(

@@ -32,7 +32,7 @@ export const keys = new Hono<SettingsEnv>();
 keys.get('/keys', async (c) => {
   const ctx = adminContext(c);
   const before = c.req.query('before');
-  const [list, tried] = await Promise.all([listKeys(ctx, before), listRevokedKeysTried(ctx, c.var.now() - WARN_OF_TRIED_MS)]);
+  const [list, tried] = await Promise.all([listKeys(ctx, before), listRevokedKeysTried(ctx, c.get('now')() - WARN_OF_TRIED_MS)]);
   return render(
     c,
     'API keys',
@@ -80,13 +80,13 @@ async function* keyLines(pages: AsyncIterable<readonly KeyDetails[]>) {
 
 // --- create ----------------------------------------------------------------------------------------------------------------------
 
-keys.get('/keys/new', (c) => {
+keys.get('/new-key', (c) => {
   const form = { place: placeOf(c), token: crypto.randomUUID(), values: { expiration: 'none' }, messages: {}, today: todayOf(c) };
-  return render(c, 'Create a key', <NewKeyForm {...form} defaultLimit={c.var.settings.keyLimit} />);
+  return render(c, 'Create a key', <NewKeyForm {...form} defaultLimit={c.get('settings').keyLimit} />);
 });
 
 keys.post('/keys', async (c) => {
-  const { keyPrefix, keyLimit } = c.var.settings;
+  const { keyPrefix, keyLimit } = c.get('settings');
   const form = await readForm(c);
   const token = formToken(form);
   const values = typed(form);
@@ -125,7 +125,7 @@ keys.get('/keys/:key', async (c) => {
   const ctx = adminContext(c);
   const key = await ownKey(c, c.req.param('key'));
   const [{ rows }, refused] = await Promise.all([readAuditLog(ctx, { keyId: key.id }), listRefusedUses(ctx, key.id)]);
-  const { keyLimit } = c.var.settings;
+  const { keyLimit } = c.get('settings');
   const page = { place: placeOf(c), subject: key, defaultLimit: keyLimit, entries: rows.slice(0, LATEST_ENTRIES), refused };
   return render(c, key.name, <KeyPage {...page} done={DONE[c.req.query('done') ?? '']} />);
 });
@@ -134,12 +134,12 @@ keys.get('/keys/:key/change', async (c) => {
   const key = await ownKey(c, c.req.param('key'));
   requireLive(key);
   const values = { name: key.name, ...(key.limit ? { limit: String(key.limit.quota) } : {}) };
-  const form = { place: placeOf(c), values, messages: {}, subject: key, defaultLimit: c.var.settings.keyLimit };
+  const form = { place: placeOf(c), values, messages: {}, subject: key, defaultLimit: c.get('settings').keyLimit };
   return render(c, `Change ${key.name}`, <ChangeForm {...form} />);
 });
 
 keys.post('/keys/:key/change', async (c) => {
-  const { keyLimit } = c.var.settings;
+  const { keyLimit } = c.get('settings');
   const key = await ownKey(c, c.req.param('key'));
   requireLive(key);
   const values = typed(await readForm(c));
@@ -168,7 +168,7 @@ keys.get('/keys/:key/rotate', async (c) => {
 });
 
 keys.post('/keys/:key/rotate', async (c) => {
-  const { keyPrefix } = c.var.settings;
+  const { keyPrefix } = c.get('settings');
   const key = await ownKey(c, c.req.param('key'));
   const form = await readForm(c);
   const token = formToken(form);
@@ -208,7 +208,7 @@ keys.post('/keys/:key/revoke', async (c) => {
 
 keys.get('/revoke-all', async (c) => {
   const { live } = await listKeys(adminContext(c));
-  const { name } = c.var.administrator.organization;
+  const { name } = c.get('administrator').organization;
   return render(c, 'Revoke all keys?', <ConfirmRevokeAllPage place={placeOf(c)} live={live.length} organization={name} />);
 });
 
@@ -223,7 +223,7 @@ keys.get('/which-key', (c) => render(c, 'Which key is this?', <WhichKeyPage plac
 
 keys.post('/which-key', async (c) => {
   const pasted = (await readForm(c)).get('pasted') ?? '';
-  const found = await identifyKey(adminContext(c), c.var.settings.keyPrefix, pasted);
+  const found = await identifyKey(adminContext(c), c.get('settings').keyPrefix, pasted);
   return render(c, 'Which key is this?', <WhichKeyPage place={placeOf(c)} found={found} />);
 });
 

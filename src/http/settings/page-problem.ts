@@ -1,7 +1,8 @@
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
+import { Fault } from '../../domain/fault.ts';
 
 /** Thrown in the settings area to answer with a page that says what is wrong and what to do. */
-export class PageProblem extends Error {
+export class PageProblem extends Fault {
   override name = 'PageProblem';
   readonly status: ContentfulStatusCode;
   readonly title: string;

@@ -4,11 +4,11 @@ import type { Place } from './pages/parts.tsx';
 
 /** Where the page stands. */
 export function placeOf(c: AdministratorScope): Place {
-  const { id, timeZone } = c.var.administrator.organization;
-  return { base: `/settings/${id}`, timeZone, now: c.var.now() };
+  const { id, timeZone } = c.get('administrator').organization;
+  return { base: `/settings/${id}`, timeZone, now: c.get('now')() };
 }
 
 /** Today's date where the organization is. */
 export function todayOf(c: AdministratorScope): string {
-  return dateIn(c.var.administrator.organization.timeZone, c.var.now());
+  return dateIn(c.get('administrator').organization.timeZone, c.get('now')());
 }

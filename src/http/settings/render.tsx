@@ -7,7 +7,8 @@ import { Layout } from './pages/layout.tsx';
 
 /** Answers with a page of the administrator's organization. */
 export function render(c: Context<SettingsEnv>, title: string, content: Child, status: ContentfulStatusCode = 200) {
-  const { administrator, settings } = c.var;
+  const administrator = c.get('administrator');
+  const settings = c.get('settings');
   const head = { title, administrator, path: c.req.path, signOutPath: settings.signIn?.signOutPath };
   return c.html(html`<!doctype html>${<Layout {...head}>{content}</Layout>}`, status);
 }

@@ -27,7 +27,7 @@ const INVALID_TOKEN = [
 
 /** The organizations of whoever the request's token names. @throws PageProblem if it names nobody. */
 export async function signedInAdministrations(c: RequestScope): Promise<Administration[]> {
-  const { signIn } = c.var.settings;
+  const { signIn } = c.get('settings');
   if (!signIn) {
     throw new PageProblem(
       503,
@@ -60,7 +60,7 @@ async function verifiedEmail(c: RequestScope, { header, issuer, audience, keys }
       audience,
       algorithms: ALGORITHMS,
       requiredClaims: ['exp', 'email'],
-      currentDate: new Date(c.var.now()),
+      currentDate: new Date(c.get('now')()),
     });
     const { email, email_verified: verified } = payload;
     // Access proves every address itself and has no such claim; elsewhere anyone may have typed in an address that is not said to be verified.

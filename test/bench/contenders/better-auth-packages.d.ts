@@ -18,7 +18,7 @@ declare module 'better-auth' {
       createApiKey(input: {
         body: { userId: string; name: string; rateLimitEnabled: boolean; rateLimitMax: number; rateLimitTimeWindow: number };
       }): Promise<{ key: string }>;
-      verifyApiKey(input: { body: { key: string } }): Promise<{ valid: boolean; key: Key | null }>;
+      verifyApiKey(input: { body: { key: string } }): Promise<{ valid: boolean; key: Key | null; error: unknown }>;
     };
   }
   export function betterAuth(options: Options): Auth;

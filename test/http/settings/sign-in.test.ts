@@ -141,7 +141,7 @@ describe('organizations', () => {
       expiration: 'none',
       grace: 'now',
     }).toString();
-    const pages = ['/keys', '/keys.csv', '/keys/new', '/audit', '/audit.csv', '/refused', '/which-key', '/revoke-all', ''];
+    const pages = ['/keys', '/keys.csv', '/new-key', '/audit', '/audit.csv', '/refused', '/which-key', '/revoke-all', ''];
     const ofKey = ['', '/change', '/rotate', '/revoke'].map((page) => `/keys/${key.id}${page}`);
     for (const path of [...pages, ...ofKey]) {
       const response = await open(`/settings/${theirs.organization}${path}`, token);

@@ -27,7 +27,7 @@ export function KeyListPage({ place, live, ended, next, tried, continued, done }
         </Notice>
       ))}
       <div class="actions">
-        <LinkButton to={`${place.base}/keys/new`}>Create key</LinkButton>
+        <LinkButton to={`${place.base}/new-key`}>Create key</LinkButton>
         {live.length + ended.length > 0 && <a href={`${place.base}/keys.csv`}>Download as CSV</a>}
         {live.length > 0 && <a href={`${place.base}/revoke-all`}>Revoke all…</a>}
       </div>

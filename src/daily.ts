@@ -1,0 +1,18 @@
+import { log } from './http/log.ts';
+import { databaseSize } from './services/database-size.ts';
+import { forgetOldAddresses } from './services/refused-uses.ts';
+
+/** Shares of the largest possible database from which on its size is a warning, then an error: there is time to act before writes fail. */
+const WARN_FROM = 0.7;
+const ERROR_FROM = 0.9;
+
+/** What is done once a day. If one part fails the other is done all the same; then it is thrown, so that the platform shows the failure. */
+export async function daily(db: D1Database, now: number): Promise<void> {
+  const parts = await Promise.allSettled([logDatabaseSize(db), forgetOldAddresses(db, now)]);
+  for (const part of parts) if (part.status === 'rejected') throw part.reason;
+}
+
+async function logDatabaseSize(db: D1Database): Promise<void> {
+  const { bytes, share } = await databaseSize(db);
+  log(share >= ERROR_FROM ? 'error' : share >= WARN_FROM ? 'warn' : 'log', 'database_size', { bytes, share: Number(share.toFixed(4)) });
+}

@@ -1,0 +1,57 @@
+import ipaddr from 'ipaddr.js';
+import { IPV6_GROUP_BITS } from './client-address.ts';
+import { parsePolicy, type RateLimitPolicy } from './rate-limit.ts';
+
+/** A limit for each address group within a network. */
+export interface IpLimitOverride {
+  network: ipaddr.IPv4 | ipaddr.IPv6;
+  bits: number;
+  policy: RateLimitPolicy;
+}
+
+/**
+ * Reads `CIDR=limit` entries separated by commas, such as `203.0.113.0/24=5000/10s, 2001:db8::/32=100/1s`; the most specific come first.
+ * @throws RangeError naming the entry and the rule.
+ */
+export function parseIpLimitOverrides(text: string): IpLimitOverride[] {
+  const overrides = new Map<string, IpLimitOverride>();
+  for (const entry of text.split(',').map((part) => part.trim())) {
+    if (entry === '') continue;
+    const refuse = (rule: string) => new RangeError(`"${entry}": ${rule}`);
+    const [cidr = '', limit, ...rest] = entry.split('=').map((part) => part.trim());
+    if (limit === undefined || rest.length > 0) throw refuse('write network=limit such as "203.0.113.0/24=5000/10s"');
+    const { network, bits } = parseNetwork(cidr, refuse);
+    const name = `${network}/${bits}`;
+    if (overrides.has(name)) throw refuse(`${name} stands there twice`);
+    overrides.set(name, { network, bits, policy: parseLimit(limit, refuse) });
+  }
+  return [...overrides.values()].sort((a, b) => b.bits - a.bits);
+}
+
+/** The limit of the most specific network that the address lies in, if it lies in any. */
+export function overriddenLimit(overrides: readonly IpLimitOverride[], address: string | null): RateLimitPolicy | undefined {
+  if (overrides.length === 0 || address === null || !ipaddr.isValid(address)) return undefined;
+  const parsed = ipaddr.process(address);
+  return overrides.find(({ network, bits }) => network.kind() === parsed.kind() && parsed.match(network, bits))?.policy;
+}
+
+function parseNetwork(cidr: string, refuse: (rule: string) => RangeError): Pick<IpLimitOverride, 'network' | 'bits'> {
+  const [address = ''] = cidr.split('/');
+  // Short and octal forms, and zones, say something else to whoever reads them.
+  const isPlain = ipaddr.IPv4.isValidFourPartDecimal(address) || (ipaddr.IPv6.isValid(address) && !address.includes('%'));
+  if (!isPlain || !ipaddr.isValidCIDR(cidr)) throw refuse(`${cidr} is not a network; write address/bits such as 203.0.113.0/24`);
+  const [parsed, bits] = ipaddr.parseCIDR(cidr);
+  const isIpv6 = parsed.kind() === 'ipv6';
+  if (isIpv6 && bits > IPV6_GROUP_BITS) throw refuse(`IPv6 addresses are limited by /${IPV6_GROUP_BITS}; the network may not be smaller`);
+  const network = (isIpv6 ? ipaddr.IPv6 : ipaddr.IPv4).networkAddressFromCIDR(cidr);
+  if (network.toString() !== parsed.toString()) throw refuse(`${cidr} has bits set behind its network; write ${network}/${bits}`);
+  return { network, bits };
+}
+
+function parseLimit(limit: string, refuse: (rule: string) => RangeError): RateLimitPolicy {
+  try {
+    return parsePolicy(limit);
+  } catch (err) {
+    throw err instanceof RangeError ? refuse(err.message) : err;
+  }
+}
