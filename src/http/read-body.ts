@@ -2,7 +2,6 @@ import type { MiddlewareHandler } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { DeadlineExceeded, withDeadline } from '../domain/deadline.ts';
 import type { AppEnv } from '../env.ts';
-import { REQUEST_DEADLINE_MS } from './middleware/request-context.ts';
 
 /** How long a caller may take to send a body. */
 const BODY_DEADLINE_MS = 20_000;
@@ -20,6 +19,7 @@ interface Refusals {
 export function readBody(maxSize: number, { tooLarge, broken }: Refusals): MiddlewareHandler<AppEnv> {
   const limit = bodyLimit({ maxSize, onError: () => new Response(null, { status: 413 }) });
   return async function readBody(c, next) {
+    const begun = Date.now();
     const read = limit(c, async () => {
       await c.req.arrayBuffer();
     });
@@ -27,7 +27,7 @@ export function readBody(maxSize: number, { tooLarge, broken }: Refusals): Middl
       throw broken(err instanceof DeadlineExceeded ? `did not come in within ${BODY_DEADLINE_MS / 1_000} s` : 'broke off before its end');
     });
     if (exceeded) throw tooLarge();
-    c.set('deadlineAt', Date.now() + REQUEST_DEADLINE_MS);
+    c.set('deadlineAt', c.var.deadlineAt + Date.now() - begun);
     await next();
   };
 }

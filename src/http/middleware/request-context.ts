@@ -6,8 +6,8 @@ import { type AppEnv, IsolateMemory, type Settings } from '../../env.ts';
 import type { Source } from '../../services/context.ts';
 import { rateLimitFields } from '../rate-limit-fields.ts';
 
-/** How long one request may take, from when its body is there. */
-export const REQUEST_DEADLINE_MS = 10_000;
+/** How long one request may take in all, but for the time in which its body comes in. */
+const REQUEST_DEADLINE_MS = 10_000;
 const MAX_USER_AGENT_LENGTH = 100;
 
 /** Gives the request its id, clock, deadline and source, and every answer the headers that all answers have. */
