@@ -106,7 +106,7 @@ describe('creating a key', () => {
     const { organization, create } = await makeSettings();
     const key = await makeKey(organization);
     await env.DB.prepare(
-      `insert into api_keys select organization_id, 'copy-' || value, name || value, printf('%064d', value), hint, scopes,
+      `insert into api_keys select organization_id, 'copy-' || value, name || value, printf('a%063d', value), hint, scopes,
        null, null, created_at, created_by, iif(value > 98, 1, null), null, null, null, null
        from api_keys, json_each(?) where organization_id = ? and api_keys.id = ?`,
     )
