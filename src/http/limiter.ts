@@ -68,7 +68,6 @@ async function ask(
       failure = err;
     }
   }
-  // The object is told a policy and nothing else, so its message holds nothing that was sent.
-  log('warn', 'limiter_unreachable', { requestId: c.get('requestId'), reason: failure instanceof Error ? failure.message : undefined });
+  log('warn', 'limiter_unreachable', { requestId: c.get('requestId'), cause: failure });
   return undefined;
 }

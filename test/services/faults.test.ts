@@ -179,6 +179,8 @@ const batch =
   (errand: Errand) =>
   (fault: Fault, times: number): Claim['outcome'][] => {
     if (overcome(fault, times)) return [WITHOUT_FAULT[errand]];
+    // Reads still do, and find what needs no write.
+    if (fault.says === 'read_only') return [errand === 'good' ? 'unavailable' : WITHOUT_FAULT[errand]];
     if (fault.says === 'overloaded' || fault.says === 'rejected') return nothingSent(fault);
     // The answer of the batch is lost, and reading back finds a record or does not.
     if (errand === 'replay' || (errand === 'good' && fault.works === 'before')) return [WITHOUT_FAULT[errand]];

@@ -10,9 +10,9 @@ export const SENTINEL = 'insert into "notes" … values (hunter2)';
 export interface Fault {
   name: string;
   /**
-   * What the message says: worth another try, not begun, a statement that failed, or nothing that is understood. A `hang` says nothing, ever.
+   * What the message says: worth another try, not begun, a statement that failed, that nothing is written at all, or nothing that is understood. A `hang` says nothing, ever.
    */
-  says: 'transient' | 'overloaded' | 'rejected' | 'unknown' | 'hang';
+  says: 'transient' | 'overloaded' | 'rejected' | 'read_only' | 'unknown' | 'hang';
   message: string;
   /** Whether the call does its work all the same: before it fails, or long after the request was answered. */
   works?: 'before' | 'later' | undefined;
@@ -37,15 +37,16 @@ const D1_MESSAGES = {
     'D1 DB reset because its code was updated.',
   ],
   overloaded: ['D1 DB is overloaded. Requests queued for too long.', 'D1 DB is overloaded. Too many requests queued.'],
-  rejected: ['database or disk is full: SQLITE_FULL', 'database is locked: SQLITE_BUSY'],
+  rejected: ['database is locked: SQLITE_BUSY'],
+  read_only: ['database or disk is full: SQLITE_FULL', 'Exceeded maximum DB size.'],
   unknown: ['internal error; reference = 0a1b2c3d4e5f'],
   hang: ['no answer at all'],
 } as const;
 const d1Faults = (says: Fault['says'], works?: Fault['works']) => D1_MESSAGES[says].map((message) => fault(says, message, { works }));
 
 /** Of a read, or of a batch that has nothing to commit. */
-export const READ_FAULTS: readonly Fault[] = (['transient', 'overloaded', 'rejected', 'unknown', 'hang'] as const).flatMap((says) =>
-  d1Faults(says),
+export const READ_FAULTS: readonly Fault[] = (['transient', 'overloaded', 'rejected', 'read_only', 'unknown', 'hang'] as const).flatMap(
+  (says) => d1Faults(says),
 );
 
 /** Of a batch that writes: before it ran, in its middle, after its commit, and when it runs after nobody waits for it any more. */
