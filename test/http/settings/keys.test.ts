@@ -331,7 +331,7 @@ describe('refused uses', () => {
     // Later refusals of other kinds, however many, do not push it out.
     await env.DB.batch([
       env.DB.prepare(
-        `insert into api_keys select organization_id, 'other-' || value, name || value, printf('%064d', value), hint,
+        `insert into api_keys select organization_id, 'other-' || value, name || value, lower(hex(randomblob(32))), hint,
          scopes, null, null, created_at, created_by, 1, null, null, null, null from api_keys, json_each(?) where organization_id = ?`,
       ).bind(JSON.stringify(Array.from({ length: 120 }, (_, i) => i)), organization),
       env.DB.prepare(
@@ -481,7 +481,7 @@ describe('the audit log', () => {
     await revoke(organization, old.id);
     const key = await makeKey(organization);
     await env.DB.prepare(
-      `insert into api_keys select organization_id, 'f-' || printf('%03d', value), name || value, printf('%064d', value), hint,
+      `insert into api_keys select organization_id, 'f-' || printf('%03d', value), name || value, lower(hex(randomblob(32))), hint,
        scopes, null, null, created_at, created_by, 1, null, null, null, null from api_keys, json_each(?) where organization_id = ? and api_keys.id = ?`,
     )
       .bind(JSON.stringify(Array.from({ length: 120 }, (_, i) => i)), organization, key.id)
