@@ -174,7 +174,9 @@ test('a double click makes one key, and going back and sending again says so', a
   await page.reload();
   await page.getByRole('heading', { name: 'The key was made already' }).waitFor();
   await link(page, 'API keys').click();
-  expect(await page.getByRole('link', { name: 'Clicked twice' }).count()).toBe(1);
+  const made = page.getByRole('link', { name: 'Clicked twice' });
+  await made.first().waitFor();
+  expect(await made.count()).toBe(1);
 });
 
 test('two tabs on two organizations do not mix, and signing out ends both', async () => {
