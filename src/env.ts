@@ -81,10 +81,12 @@ export function parseSettings(vars: SettingsVars): Settings {
   };
 }
 
+/** It is a secret, so its value is not repeated: somebody may have typed a key in its place. */
 function parseMode(text: string): Settings['mode'] {
-  if (text === 'paused') return text;
-  if (text === 'open' || text === '') return 'open';
-  throw new RangeError(`"${text}" is not a mode; write open or paused`);
+  const mode = text.trim();
+  if (mode === 'paused') return mode;
+  if (mode === 'open' || mode === '') return 'open';
+  throw new RangeError('what stands there is not a mode; write open or paused');
 }
 
 /** In which Cloudflare Access passes its token on: the preset. */

@@ -115,7 +115,8 @@ export async function* diagnose(url: URL, key?: string, send: typeof fetch = fet
     });
     yield await check('wrong keys', async () => {
       const reference = namesOf(await post());
-      const wrong = { 'a malformed key': 'twb_no', 'an unknown key': generateKey('twb') };
+      const prefix = key?.slice(0, key.indexOf('_')) ?? 'twb';
+      const wrong = { 'a malformed key': `${prefix}_no`, 'an unknown key': generateKey(prefix) };
       for (const [what, value] of Object.entries(wrong)) {
         const given = await post({ Authorization: `Bearer ${value}` });
         const fault = wrongWith401(given);
@@ -125,7 +126,7 @@ export async function* diagnose(url: URL, key?: string, send: typeof fetch = fet
             `${what} is told apart by its headers: ${namesOf(given)} instead of ${reference}. Something on the way adds or removes them.`,
           );
       }
-      return 'no answer tells a malformed or unknown key from a missing one';
+      return `no answer tells a malformed or unknown key (${prefix}_…) from a missing one`;
     });
     yield await check('headers that callers make up', async () => {
       const id = '00000000-0000-4000-8000-000000000000';

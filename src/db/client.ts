@@ -54,6 +54,9 @@ const PHRASES: readonly { phrase: RegExp; kind: D1FailureKind; transient?: boole
   { phrase: /network connection lost|object to be reset|code was updated/i, kind: 'unknown', transient: true },
   { phrase: /exceeded maximum (?:DB size|account storage limit)|SQLITE_FULL|SQLITE_READONLY/i, kind: 'read_only' },
   { phrase: /exceeded its (?:memory|CPU time) limit/i, kind: 'unknown' },
+  // Another writer was in the way, or the machine itself failed.
+  { phrase: /SQLITE_(?:BUSY|LOCKED)/, kind: 'not_run' },
+  { phrase: /SQLITE_(?:IOERR|NOMEM|CANTOPEN|INTERRUPT|PROTOCOL)/, kind: 'unknown' },
   { phrase: /no such (?:table|column)|(?:UNIQUE|NOT NULL|CHECK|FOREIGN KEY) constraint failed/, kind: 'rejected' },
   { phrase: /SQLITE_[A-Z]+/, kind: 'rejected' },
 ];
@@ -71,7 +74,8 @@ function classify(err: unknown): Classified {
     const found = phrase.exec(message);
     if (found) return { kind, reason: found[0], transient };
   }
-  return { kind: 'unknown', reason: 'for a reason that is not known here', transient: false };
+  const name = err instanceof Error ? err.name : typeof err;
+  return { kind: 'unknown', reason: `${name}, for a reason that is not known here`, transient: false };
 }
 
 /** Counts calls to D1, repeats too. */

@@ -19,6 +19,10 @@ function causes(err: unknown): string[] {
 /** Of an error of ours its message; of any other its name and where it was thrown, for its message may quote what was sent. */
 function told(err: Error): string {
   if (err instanceof Fault) return `${err.name}: ${err.message}`;
-  const frames = (err.stack ?? '').split('\n').filter((line) => line.startsWith('    at '));
+  // The stack begins with the message, which may have lines that look like frames.
+  const frames = (err.stack ?? '')
+    .replace(err.message, '')
+    .split('\n')
+    .filter((line) => line.startsWith('    at '));
   return [err.name, ...frames.slice(0, FRAMES).map((line) => line.trim())].join(' ');
 }

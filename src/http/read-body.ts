@@ -20,14 +20,19 @@ export function readBody(maxSize: number, { tooLarge, broken }: Refusals): Middl
   const limit = bodyLimit({ maxSize, onError: () => new Response(null, { status: 413 }) });
   return async function readBody(c, next) {
     const begun = Date.now();
+    let tooMuch = false;
     const read = limit(c, async () => {
       await c.req.arrayBuffer();
     });
-    const exceeded = await withDeadline(read, BODY_DEADLINE_MS).catch((err: unknown) => {
+    try {
+      if (await withDeadline(read, BODY_DEADLINE_MS)) tooMuch = true;
+    } catch (err) {
       throw broken(err instanceof DeadlineExceeded ? `did not come in within ${BODY_DEADLINE_MS / 1_000} s` : 'broke off before its end');
-    });
-    if (exceeded) throw tooLarge();
-    c.set('deadlineAt', c.var.deadlineAt + Date.now() - begun);
+    } finally {
+      // A refusal too may have to ask D1, whether a remembered key still lives.
+      c.set('deadlineAt', c.get('deadlineAt') + Date.now() - begun);
+    }
+    if (tooMuch) throw tooLarge();
     await next();
   };
 }

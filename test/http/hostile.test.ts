@@ -411,6 +411,16 @@ describe('a body', async () => {
     expect((await post(slow)).status).toBe(201);
     expect(await rowsOf('notes', organization)).toMatchObject([{ message: 'slow' }]);
   });
+
+  test('that is slow and then breaks off is the caller’s fault, also where a remembered key has to be confirmed', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    const broken = begun((controller) => {
+      vi.setSystemTime(Date.now() + 15_000);
+      controller.error(new Error('gone'));
+    });
+    const response = await post(broken);
+    expect([response.status, (await response.json<{ code: string }>()).code]).toEqual([400, 'malformed_json']);
+  });
 });
 
 // --- headers ---------------------------------------------------------------------------------------------------------------------

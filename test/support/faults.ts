@@ -36,10 +36,14 @@ const D1_MESSAGES = {
     'D1 DB storage operation exceeded timeout which caused object to be reset.',
     'D1 DB reset because its code was updated.',
   ],
-  overloaded: ['D1 DB is overloaded. Requests queued for too long.', 'D1 DB is overloaded. Too many requests queued.'],
-  rejected: ['database is locked: SQLITE_BUSY'],
+  overloaded: [
+    'D1 DB is overloaded. Requests queued for too long.',
+    'D1 DB is overloaded. Too many requests queued.',
+    'database is locked: SQLITE_BUSY',
+  ],
+  rejected: ['CHECK constraint failed: minutes: SQLITE_CONSTRAINT'],
   read_only: ['database or disk is full: SQLITE_FULL', 'Exceeded maximum DB size.'],
-  unknown: ['internal error; reference = 0a1b2c3d4e5f'],
+  unknown: ['internal error; reference = 0a1b2c3d4e5f', 'disk I/O error: SQLITE_IOERR'],
   hang: ['no answer at all'],
 } as const;
 const d1Faults = (says: Fault['says'], works?: Fault['works']) => D1_MESSAGES[says].map((message) => fault(says, message, { works }));

@@ -19,7 +19,7 @@ const REMEMBER_MS = 60_000;
  * decides there is the answer. Any other answer on such a request rests on memory alone, and is sent only after the key was read
  * afresh. So a revoked key gets its 401 at once in every isolate, and yet a warm write costs one call to D1.
  *
- * A key that the operator has blocked is looked up as an unknown one would be, so that it cannot be told from one.
+ * A key that the operator has blocked is looked up as an unknown one would be, so that it cannot be told from one while D1 answers.
  */
 export function authenticate(scope?: Scope): MiddlewareHandler<ApiEnv> {
   return async function authenticate(c, next) {

@@ -4,7 +4,7 @@ import type { AppEnv } from '../../env.ts';
 import { rateLimited, takeFromLimit } from '../limiter.ts';
 import { problem } from '../problem.ts';
 
-/** Applies the limit of the caller's address group, before anything else is looked at. */
+/** Applies the limit of the caller's address group, before anything of the request is looked at. */
 export function ipLimit(): MiddlewareHandler<AppEnv> {
   return async function ipLimit(c, next) {
     const settings = c.get('settings');
