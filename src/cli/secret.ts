@@ -3,8 +3,8 @@ import { Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { UsageError } from './command.ts';
 
-/** Whatever begins like a key value, whichever deployment it belongs to: one that lost its end is still most of a key. */
-const LOOKS_LIKE_A_KEY = /[a-z0-9]_[0-9A-Za-z]{12,}/;
+/** Whatever begins like a key value, whichever deployment it belongs to; one that lost a few characters at its end is still most of a key. */
+const LOOKS_LIKE_A_KEY = /[a-z0-9]_[0-9A-Za-z]{40,}/;
 
 /**
  * Refuses a call with a key value among its arguments, before anything repeats them in an error.
