@@ -11,5 +11,5 @@ const app = createApp(parseSettings(env));
 
 export default {
   fetch: app.fetch,
-  scheduled: (_event, { DB }) => daily(DB, Date.now()),
+  scheduled: (_event, { DB }) => daily(DB),
 } satisfies ExportedHandler<Env>;

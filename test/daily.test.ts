@@ -9,7 +9,7 @@ const sized = (size_after: number) =>
   aroundD1(env.DB, async (run) => (await run()).map((result) => ({ ...result, meta: { ...result.meta, size_after } })));
 
 test('once a day the size of the database is logged', async () => {
-  await daily(env.DB, Date.now());
+  await daily(env.DB);
   const [line] = loggedLines('database_size');
   expect(line).toEqual({ event: 'database_size', bytes: expect.any(Number), share: expect.any(Number) });
   expect(line?.['bytes']).toBeGreaterThan(10_000);
@@ -22,12 +22,12 @@ test.each([
   [9_000_000_000, 'error', 0.9],
   [9_999_998_976, 'error', 1],
 ])('a size of %i bytes is logged as %s', async (bytes, level, share) => {
-  await daily(sized(bytes), Date.now());
+  await daily(sized(bytes));
   expect(loggedLines('database_size', level)).toEqual([{ event: 'database_size', bytes, share }]);
 });
 
 test('a full database is logged all the same, and the day counts as failed', async () => {
   const message = 'D1_ERROR: Exceeded maximum DB size';
-  await expect(daily(withoutWrites(sized(9_999_998_976), message), Date.now())).rejects.toThrow('D1 read_only: Exceeded maximum DB size');
+  await expect(daily(withoutWrites(sized(9_999_998_976), message))).rejects.toThrow('D1 read_only: Exceeded maximum DB size');
   expect(loggedLines('database_size', 'error')).toHaveLength(1);
 });

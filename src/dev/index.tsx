@@ -77,5 +77,5 @@ const local = new Hono<{ Bindings: Env }>()
 
 export default {
   fetch: local.fetch,
-  scheduled: (_event, { DB }) => daily(DB, Date.now()),
+  scheduled: (_event, { DB }) => daily(DB),
 } satisfies ExportedHandler<Env>;

@@ -30,7 +30,7 @@ export function parseIpLimitOverrides(text: string): IpLimitOverride[] {
 
 /** The limit of the most specific network that the address lies in, if it lies in any. */
 export function overriddenLimit(overrides: readonly IpLimitOverride[], address: string | null): RateLimitPolicy | undefined {
-  if (overrides.length === 0 || address === null || !ipaddr.isValid(address)) return undefined;
+  if (overrides.length === 0 || address === null) return undefined;
   const parsed = ipaddr.process(address);
   return overrides.find(({ network, bits }) => network.kind() === parsed.kind() && parsed.match(network, bits))?.policy;
 }

@@ -31,7 +31,7 @@ export const PROBLEMS = {
     status: 400,
     title: 'The Idempotency-Key is not usable',
     meaning:
-      'The Idempotency-Key is empty, longer than 255 characters, sent twice, or holds a space or a character that is not visible ASCII.',
+      'The Idempotency-Key is empty, longer than 255 characters, sent twice, or holds a space, a character that is not visible ASCII, or an API key.',
     remedy: 'Send one value such as `triage:evt-20418`, or leave the header out.',
   },
   psa_not_included: {

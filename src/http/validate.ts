@@ -1,9 +1,10 @@
 import { zValidator } from '@hono/zod-validator';
 import type { HonoRequest, MiddlewareHandler } from 'hono';
 import type * as z from 'zod';
+import { holdsKey } from '../domain/api-key.ts';
 import { echo, fieldErrors } from '../domain/fields.ts';
 import { parseIdempotencyKey } from '../domain/idempotency-key.ts';
-import type { AppEnv } from '../env.ts';
+import type { AppEnv, RequestScope } from '../env.ts';
 import type { WriteTarget } from '../services/write.ts';
 import { Problem } from './problem.ts';
 import { readBody } from './read-body.ts';
@@ -30,16 +31,19 @@ export const jsonBody = <Schema extends z.ZodType>(schema: Schema) =>
   ] as const;
 
 /** The ticket and Idempotency-Key that a write is addressed to. */
-export function writeTarget(c: { req: HonoRequest<'/:ticketId'> }): WriteTarget {
+export function writeTarget(c: Pick<RequestScope, 'get'> & { req: HonoRequest<'/:ticketId'> }): WriteTarget {
   const parsed = parseIdempotencyKey(c.req.header('Idempotency-Key'));
-  if (!parsed.ok) {
-    throw new Problem(
-      'invalid_idempotency_key',
-      `Idempotency-Key ${parsed.rule}; send one value of 1 to 255 visible ASCII characters, or leave the header out.`,
-    );
+  if (!parsed.ok) throw invalidIdempotencyKey(parsed.rule, 'send one value of 1 to 255 visible ASCII characters');
+  const { key } = parsed;
+  // It would stand in the audit log, and for ever.
+  if (key !== undefined && holdsKey(key, c.get('settings').keyPrefix)) {
+    throw invalidIdempotencyKey('holds an API key', 'send what names the event, and the API key in Authorization alone');
   }
-  return { ticketId: c.req.param('ticketId'), idempotencyKey: parsed.key };
+  return { ticketId: c.req.param('ticketId'), idempotencyKey: key };
 }
+
+const invalidIdempotencyKey = (rule: string, remedy: string) =>
+  new Problem('invalid_idempotency_key', `Idempotency-Key ${rule}; ${remedy}, or leave the header out.`);
 
 function requireJson(): MiddlewareHandler<AppEnv> {
   return async function requireJson(c, next) {

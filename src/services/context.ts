@@ -13,6 +13,9 @@ export interface ServiceContext {
   calls?: D1Counter | undefined;
 }
 
+/** What the parts of the daily job are given. */
+export type JobContext = Pick<ServiceContext, 'db' | 'now' | 'deadlineAt'>;
+
 /** Where a request came from, as the audit log keeps it. */
 export interface Source {
   address: string | null;

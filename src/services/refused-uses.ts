@@ -10,14 +10,12 @@ import {
 import type { KeyReference } from '../domain/refusal.ts';
 import { ADDRESS_RETENTION_MS, type RefusedUseReason } from '../domain/refused-use.ts';
 import { atD1 } from './audited.ts';
-import type { OrganizationContext, ServiceContext } from './context.ts';
+import type { JobContext, OrganizationContext, ServiceContext } from './context.ts';
 
 export type { RefusedUseRow } from '../db/refused-uses.ts';
 
 /** Uses on the organization's page. */
 const PAGE_SIZE = 100;
-/** How long the daily job waits. */
-const JOB_DEADLINE_MS = 30_000;
 
 /** What is to be added to the record of a key's refused uses. */
 export interface RefusedUse extends KeyReference {
@@ -67,6 +65,6 @@ export async function listRevokedKeysTried(ctx: OrganizationContext, since: numb
  * Forgets the source addresses of refused uses that are older than they are kept. Run once a day.
  * @throws D1Failure
  */
-export async function forgetOldAddresses(db: D1Database, now: number): Promise<void> {
-  await callD1({ deadlineAt: Date.now() + JOB_DEADLINE_MS }, () => forgetAddresses.bind(db, { before: now - ADDRESS_RETENTION_MS }).run());
+export async function forgetOldAddresses({ db, now, deadlineAt }: JobContext): Promise<void> {
+  await callD1({ deadlineAt }, () => forgetAddresses.bind(db, { before: now() - ADDRESS_RETENTION_MS }).run());
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { dateIn, endOfDate, isTimeZone } from '../../src/domain/calendar.ts';
-import { addressGroup } from '../../src/domain/client-address.ts';
+import { addressGroup, clientAddress } from '../../src/domain/client-address.ts';
 import { fieldErrors, record } from '../../src/domain/fields.ts';
 import { parseIdempotencyKey } from '../../src/domain/idempotency-key.ts';
 import { fromMinorUnits, hourlyRate } from '../../src/domain/money.ts';
@@ -56,10 +56,11 @@ describe('an address group', () => {
     ['2001:db8:1:3::', '2001:db8:1:3::/64'],
     ['not an address', 'none'],
     ['192.0.2.7, 192.0.2.8', 'none'],
+    [`fe80::1%${'x'.repeat(1_000)}`, 'none'],
     ['', 'none'],
     [undefined, 'none'],
-  ])('of %j is %j', (address, group) => {
-    expect(addressGroup(address)).toBe(group);
+  ])('of a header %j is %j', (header, group) => {
+    expect(addressGroup(clientAddress(header))).toBe(group);
   });
 });
 

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { generateKey } from '../../src/domain/api-key.ts';
 import { MAX_BODY_BYTES } from '../../src/http/validate.ts';
 import { importRecords, makeApi, makeKey, makeOrganization, rowsOf, TIME } from '../support/world.ts';
 
@@ -437,6 +438,29 @@ describe('an Idempotency-Key', () => {
       });
     }
     expect(await rowsOf('notes', organization)).toEqual([]);
+  });
+
+  test.each([(key: string) => key, (key: string) => `"${key}"`, (key: string) => `flow:${key}:1`])(
+    'an API key in its place (%s) is refused, and kept nowhere',
+    async (misuse) => {
+      const { organization, key, api } = await world();
+      const response = await api.postNote(key, undefined, { 'Idempotency-Key': misuse(key) });
+      expect(await response.json()).toMatchObject({
+        status: 400,
+        code: 'invalid_idempotency_key',
+        detail:
+          'Idempotency-Key holds an API key; send what names the event, and the API key in Authorization alone, or leave the header out.',
+      });
+      expect(await rowsOf('notes', organization)).toEqual([]);
+      expect(JSON.stringify(await rowsOf('audit_log', organization))).not.toContain(key);
+    },
+  );
+
+  test('what only looks like an API key is as good as any other value', async () => {
+    const { key, api } = await world();
+    for (const value of [key.slice(0, -1), generateKey('other'), 'twb_invoice20418and20419']) {
+      expect((await api.postNote(key, undefined, { 'Idempotency-Key': value })).status).toBe(201);
+    }
   });
 
   test('sent twice is refused', async () => {

@@ -1,6 +1,6 @@
 import type { HonoRequest, MiddlewareHandler } from 'hono';
 import { withoutKeys } from '../../domain/api-key.ts';
-import { addressGroup } from '../../domain/client-address.ts';
+import { addressGroup, clientAddress } from '../../domain/client-address.ts';
 import { timeOrderedId } from '../../domain/record-id.ts';
 import { type AppEnv, IsolateMemory, type Settings } from '../../env.ts';
 import type { Source } from '../../services/context.ts';
@@ -41,7 +41,7 @@ export function requestContext(settings: Settings, now: () => number): Middlewar
 function sourceOf(req: HonoRequest, keyPrefix: string): Source {
   const userAgent = req.header('User-Agent');
   return {
-    address: req.header('CF-Connecting-IP') ?? null,
+    address: clientAddress(req.header('CF-Connecting-IP')),
     userAgent: userAgent === undefined ? null : withoutKeys(userAgent, keyPrefix).slice(0, MAX_USER_AGENT_LENGTH).toWellFormed(),
   };
 }

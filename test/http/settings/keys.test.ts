@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers';
 import { describe, expect, test } from 'vitest';
-import { forgetOldAddresses } from '../../../src/services/refused-uses.ts';
+import { daily } from '../../../src/daily.ts';
 import { aroundD1, countD1 } from '../../support/d1.ts';
 import { keyIn, makeSettings as makeArea } from '../../support/settings.ts';
 import { BOTH_SCOPES, importRecords, makeApi, makeKey, revoke, rowsOf } from '../../support/world.ts';
@@ -359,9 +359,9 @@ test('the address of a refused use is forgotten after 30 days, the count is not'
   await api.settled();
   const [use] = await rowsOf('refused_uses', organization);
   const lastAt = Number(use?.['last_at']);
-  await forgetOldAddresses(env.DB, lastAt + 30 * DAY_MS);
+  await daily(env.DB, () => lastAt + 30 * DAY_MS);
   expect(await rowsOf('refused_uses', organization)).toEqual([use]);
-  await forgetOldAddresses(env.DB, lastAt + 30 * DAY_MS + 1);
+  await daily(env.DB, () => lastAt + 30 * DAY_MS + 1);
   expect(await rowsOf('refused_uses', organization)).toEqual([{ ...use, source_address: null }]);
 });
 
