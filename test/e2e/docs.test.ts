@@ -26,9 +26,13 @@ test('the reference page lets a reader try ping with a key, calls no other host,
   await page.locator('.auth-btn-wrapper .authorize').click();
   await page.locator('.auth-btn-wrapper .btn-done').click();
 
-  for (const operation of await page.locator('.opblock-summary-control').all()) await operation.click();
+  const operations = await page.locator('.opblock-summary-control').all();
   const tryItOut = page.getByRole('button', { name: 'Try it out' });
-  while ((await tryItOut.count()) > 0) await tryItOut.first().click();
+  for (const operation of operations) {
+    await operation.click();
+    await tryItOut.click();
+    await tryItOut.waitFor({ state: 'detached' });
+  }
   await page.getByRole('button', { name: 'Execute' }).first().click();
   const answer = page.locator('.live-responses-table').first();
   await answer.waitFor();

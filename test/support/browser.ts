@@ -43,6 +43,8 @@ const RUN = "axe.run({ rules: { 'target-size': { enabled: true } } }).then(({ vi
 /** What axe finds wrong with a page: each rule with the elements that break it. */
 export async function inaccessible(page: Page): Promise<string[]> {
   await page.waitForLoadState();
+  // What still unfolds would be too small.
+  await page.evaluate('Promise.allSettled(document.getAnimations().map(({ finished }) => finished))');
   // Put in by the debugger, which no Content-Security-Policy holds back.
   await page.evaluate(await readFile(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8'));
   const found = violations.parse(await page.evaluate(RUN));
