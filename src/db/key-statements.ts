@@ -1,22 +1,11 @@
-import { and, eq, exists, isNull, type SQL, sql } from 'drizzle-orm';
+import { and, eq, isNull, type SQL, sql } from 'drizzle-orm';
 import { MAX_LIVE_KEYS } from '../domain/new-api-key.ts';
+import { type ActorValues, activeAdministrator, byActiveAdministrator } from './administrators.ts';
 import { builder, statement, value } from './client.ts';
 import { apiKeys, organizations, users } from './schema.ts';
 
 // Rendered once, like the statements of the request path. Each write re-checks that the actor is an active administrator, and its audit
 // row is the next statement of the same batch: it adds a row if and only if the write did.
-
-interface ActorValues {
-  organizationId: string;
-  actorId: string;
-}
-
-const activeAdministrator = and(
-  eq(users.organizationId, sql.placeholder('organizationId')),
-  eq(users.id, sql.placeholder('actorId')),
-  sql`${users.isAdmin} = 1`,
-  sql`${users.active} = 1`,
-);
 
 /** The time zone of the actor's organization, if the actor is an active administrator there: `{ timeZone }` or none. */
 export const findTimeZone = statement<ActorValues>(
@@ -47,7 +36,6 @@ const ownKeys = eq(apiKeys.organizationId, sql.placeholder('organizationId'));
 const theKey = and(ownKeys, eq(apiKeys.id, sql.placeholder('keyId')));
 const isCurrent = and(isNull(apiKeys.revokedAt), isNull(apiKeys.successorId));
 const isUnexpired = sql`(${apiKeys.expiresAt} is null or ${apiKeys.expiresAt} > ${sql.placeholder('now')})`;
-const byActiveAdministrator = exists(builder.select({ one: sql`1` }).from(users).where(activeAdministrator));
 
 /** How many keys of the organization are live and not replaced. Two counts, for one condition with `or` would read the expired ones too. */
 const liveKeys = (() => {

@@ -1,9 +1,10 @@
-import { and, asc, eq, exists, gt, ne, sql } from 'drizzle-orm';
+import { and, asc, eq, gt, ne, sql } from 'drizzle-orm';
 import { REDACTED } from '../domain/change.ts';
 import type { RecordKind } from '../domain/record-id.ts';
+import { type ActorValues, byActiveAdministrator } from './administrators.ts';
 import { nextSeq } from './audit.ts';
 import { builder, statement, value } from './client.ts';
-import { apiKeys, auditLog, databaseEpoch, notes, organizations, timeEntries, users } from './schema.ts';
+import { apiKeys, auditLog, databaseEpoch, notes, organizations, timeEntries } from './schema.ts';
 
 // Statements by which the PSA reads, reviews and redacts what was written. They find rows by keys that begin with the organization; a
 // page of changes reads at most three rows for each change.
@@ -89,22 +90,8 @@ export const findChanges = statement<{ organizationId: string; seq: number; limi
     .limit(sql.placeholder('limit')),
 );
 
-interface ReviewValues {
-  organizationId: string;
-  id: string;
-  reviewer: string;
-  status: 'APPROVED' | 'REJECTED';
-}
-
-const reviewer = and(
-  eq(users.organizationId, sql.placeholder('organizationId')),
-  eq(users.id, sql.placeholder('reviewer')),
-  sql`${users.isAdmin} = 1`,
-  sql`${users.active} = 1`,
-);
-
-/** Reviews an entry that is SUBMITTED, if the reviewer is an active administrator. */
-export const markReviewed = statement<ReviewValues>(
+/** Reviews an entry that is SUBMITTED, if the actor is an active administrator. */
+export const markReviewed = statement<ActorValues & { id: string; status: 'APPROVED' | 'REJECTED' }>(
   builder
     .update(timeEntries)
     .set({ status: value<'APPROVED'>('status'), reviewSeq: nextSeq })
@@ -113,33 +100,30 @@ export const markReviewed = statement<ReviewValues>(
         eq(timeEntries.organizationId, sql.placeholder('organizationId')),
         eq(timeEntries.id, sql.placeholder('id')),
         eq(timeEntries.status, sql`'SUBMITTED'`),
-        exists(builder.select({ one: sql`1` }).from(users).where(reviewer)),
+        byActiveAdministrator,
       ),
     ),
 );
 
-/** An entry's review: all null but the status while it is SUBMITTED. `foundReviewer` is null if whoever asks may not review. */
+/** An entry's review: all null but the status while it is SUBMITTED. */
 export interface ReviewRow {
   status: 'SUBMITTED' | 'APPROVED' | 'REJECTED';
   reviewedAt: number | null;
   reviewedBy: string | null;
   requestId: string | null;
-  foundReviewer: string | null;
 }
 
 /** The standing of an entry, or none: what to say when nothing was reviewed. */
-export const findReview = statement<{ organizationId: string; id: string; reviewer: string }>(
+export const findReview = statement<{ organizationId: string; id: string }>(
   builder
     .select({
       status: column(timeEntries.status, 'status'),
       reviewedAt: column(auditLog.at, 'reviewedAt'),
       reviewedBy: column(auditLog.actorId, 'reviewedBy'),
       requestId: column(auditLog.requestId, 'requestId'),
-      foundReviewer: column(users.id, 'foundReviewer'),
     })
     .from(timeEntries)
     .leftJoin(auditLog, and(eq(auditLog.organizationId, timeEntries.organizationId), eq(auditLog.seq, timeEntries.reviewSeq)))
-    .leftJoin(users, reviewer)
     .where(and(eq(timeEntries.organizationId, sql.placeholder('organizationId')), eq(timeEntries.id, sql.placeholder('id')))),
 );
 

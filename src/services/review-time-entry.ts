@@ -29,12 +29,12 @@ export async function reviewTimeEntry(
   ctx: SystemContext,
   request: { organization: string; entry: string; decision: Decision; reviewer: string },
 ): Promise<{ status: Decision }> {
-  const { organization: organizationId, entry: id, decision: status, reviewer } = validated(reviewRequest, request);
+  const { organization: organizationId, entry: id, decision: status, reviewer: actorId } = validated(reviewRequest, request);
   const [reviewed] = await repeatable(() =>
     callD1(ctx, () => {
       const audit = {
         organizationId,
-        actorId: reviewer,
+        actorId,
         now: ctx.now(),
         action: status === 'APPROVED' ? 'time_entry.approved' : 'time_entry.rejected',
         targetId: id,
@@ -42,12 +42,12 @@ export async function reviewTimeEntry(
         sourceAddress: null,
         userAgent: ctx.system,
       };
-      return ctx.db.batch([markReviewed.bind(ctx.db, { organizationId, id, reviewer, status }), auditReview.bind(ctx.db, audit)]);
+      return ctx.db.batch([markReviewed.bind(ctx.db, { organizationId, id, actorId, status }), auditReview.bind(ctx.db, audit)]);
     }),
   );
   if (reviewed?.meta.changes === 1) return { status };
 
-  const found = await repeatable(() => callD1(ctx, () => findReview.bind(ctx.db, { organizationId, id, reviewer }).first<ReviewRow>()));
+  const found = await repeatable(() => callD1(ctx, () => findReview.bind(ctx.db, { organizationId, id }).first<ReviewRow>()));
   if (!found) throw new Declined('record_not_found', `Organization ${organizationId} has no time entry ${id}.`);
   // The review of this very request: its batch was committed, only the acknowledgement was lost.
   if (found.requestId === ctx.requestId) return { status };
@@ -55,5 +55,5 @@ export async function reviewTimeEntry(
     const when = found.reviewedAt === null ? '' : ` by ${found.reviewedBy} at ${new Date(found.reviewedAt).toISOString()}`;
     throw new Declined('already_reviewed', `Time entry ${id} was ${found.status} already${when}.`);
   }
-  throw new Declined('reviewer_not_eligible', `${reviewer} is not an active administrator of organization ${organizationId}.`);
+  throw new Declined('reviewer_not_eligible', `${actorId} is not an active administrator of organization ${organizationId}.`);
 }
