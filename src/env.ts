@@ -147,7 +147,7 @@ interface RequestVariables {
   addressGroup: string;
   facts: RequestFacts;
   appliedLimit?: AppliedLimit;
-  /** Set while an answer would rest on a remembered key: reads the key afresh into `principal`, or throws Unauthorized. */
+  /** Set while an answer would rest on a key as it was some time ago: reads it afresh into `principal`, or throws Unauthorized. */
   confirmKey?: (() => Promise<void>) | undefined;
 }
 

@@ -68,12 +68,15 @@ const local = new Hono<{ Bindings: Env }>()
     const token = getCookie(c, COOKIE);
     const headers = new Headers(c.req.raw.headers);
     if (token !== undefined) headers.set(HEADER, token);
-    // The body is read first: wrangler's proxy dies of copied requests that are answered before somebody has read theirs.
-    const body = c.req.raw.body ? await c.req.raw.arrayBuffer() : null;
-    const response = await app.fetch(new Request(c.req.raw, { headers, body }), c.env, c.executionCtx);
+    const response = await app.fetch(await withBody(c.req.raw, headers), c.env, c.executionCtx);
     return response.status === 401 ? c.redirect(SIGN_IN, 303) : response;
   })
-  .all('*', (c) => app.fetch(c.req.raw, c.env, c.executionCtx));
+  .all('*', async (c) => app.fetch(await withBody(c.req.raw), c.env, c.executionCtx));
+
+/** The request once its body is there: wrangler's proxy dies of an answer that comes before somebody has read the body. */
+async function withBody(request: Request, headers = request.headers): Promise<Request> {
+  return new Request(request, { headers, body: request.body && (await request.arrayBuffer()) });
+}
 
 export default {
   fetch: local.fetch,

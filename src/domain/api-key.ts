@@ -73,11 +73,9 @@ export function withoutKeys(text: string, prefix: string): string {
   return text.replaceAll(new RegExp(`${prefix}_[0-9A-Za-z]{${TELLTALE_LENGTH},}`, 'g'), `${prefix}_[removed]`);
 }
 
-/** Whether a whole key value of this deployment stands somewhere in the text. */
+/** Whether a key value of this deployment stands somewhere in the text, or most of one: more than the UUID that people put behind a prefix. */
 export function holdsKey(text: string, prefix: string): boolean {
-  if (!text.includes(`${prefix}_`)) return false;
-  const values = text.match(new RegExp(`${prefix}_[0-9A-Za-z]{${KEY_LENGTH}}`, 'g')) ?? [];
-  return values.some((value) => isWellFormedKey(value, prefix));
+  return text.includes(`${prefix}_`) && new RegExp(`${prefix}_[0-9A-Za-z]{33}`).test(text);
 }
 
 /** CRC-32 (ISO 3309, as in zlib) of an ASCII text as 6 base62 digits, most significant first. */

@@ -3,8 +3,9 @@ import { TZDate } from '@date-fns/tz';
 /** A day of the calendar, without regard to clocks that are put forward or back. */
 export const DAY_MS = 24 * 3_600_000;
 
-/** Whether the runtime knows this IANA time zone name. */
+/** Whether the runtime knows this IANA time zone name. It knows offsets such as +05:30 too, which have no summer time and are no names. */
 export function isTimeZone(name: string): boolean {
+  if (/^[+-]/.test(name)) return false;
   try {
     new Intl.DateTimeFormat('en', { timeZone: name });
     return true;

@@ -56,7 +56,7 @@ export function unquoted(isRight: (value: unknown) => boolean) {
     if (typeof value !== 'string') return undefined;
     const trimmed = value.trim();
     const parsed = trimmed === 'true' ? true : trimmed === 'false' ? false : trimmed === '' ? undefined : Number(trimmed);
-    return isRight(parsed) ? `send ${trimmed} without quotes` : undefined;
+    return isRight(parsed) ? `send ${parsed} without quotes` : undefined;
   };
 }
 

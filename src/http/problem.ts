@@ -1,6 +1,7 @@
 import { HTTPException } from 'hono/http-exception';
 import { withoutKeys } from '../domain/api-key.ts';
 import type { FieldError } from '../domain/fields.ts';
+import { whereNotJson } from '../domain/not-json.ts';
 import { OutcomeUnknown, Refusal, type RefusalCode, Unauthorized } from '../domain/refusal.ts';
 import type { RequestScope } from '../env.ts';
 import { log } from './log.ts';
@@ -173,25 +174,4 @@ export async function answerError(err: unknown, c: RequestScope): Promise<Respon
   if (err instanceof HTTPException && err.status === 400) return problem(c, 'malformed_json', whereNotJson(await c.req.text()));
   log('error', 'internal_error', { requestId: c.get('requestId'), cause: err });
   return problem(c, 'internal_error', 'Something went wrong on our side. Tell us the request id if it stays that way.');
-}
-
-/** Says where a text stops being JSON, as far as the engine's message tells. */
-function whereNotJson(text: string): string {
-  if (text.trim() === '') return 'The body is empty; send a JSON object.';
-  try {
-    JSON.parse(text);
-    return 'The body is not valid JSON; send a JSON object.';
-  } catch (err) {
-    if (!(err instanceof SyntaxError)) throw err;
-    const position = /at position (\d+)/.exec(err.message)?.[1];
-    if (position === undefined) {
-      const token = /^Unexpected token '(.+?)'/su.exec(err.message)?.[1];
-      return token === undefined
-        ? 'The body is not valid JSON: it ends too early. Send a complete JSON object.'
-        : `The body is not valid JSON: there is an unexpected ${JSON.stringify(token)}. Send a JSON object, with its names and texts in double quotes.`;
-    }
-    const lines = text.slice(0, Number(position)).split('\n');
-    const column = (lines.at(-1) ?? '').length + 1;
-    return `The body is not valid JSON: see line ${lines.length}, column ${column}. Check quotes, commas and unescaped line breaks there.`;
-  }
 }

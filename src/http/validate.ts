@@ -54,12 +54,11 @@ function requireJson(): MiddlewareHandler<AppEnv> {
         `Content-Type ${mediaType === '' ? 'is missing' : `was ${echo(mediaType)}`}; send application/json.`,
       );
     }
-    const charset = parameters
-      .find((parameter) => parameter.startsWith('charset='))
-      ?.slice('charset='.length)
-      .replaceAll('"', '');
-    if (charset !== undefined && charset !== 'utf-8' && charset !== 'utf8') {
-      throw new Problem('unsupported_media_type', `Content-Type names the charset ${echo(charset)}; send UTF-8.`);
+    for (const parameter of parameters) {
+      const [name, charset = ''] = parameter.split('=').map((part) => part.trim().replaceAll('"', ''));
+      if (name === 'charset' && charset !== 'utf-8' && charset !== 'utf8') {
+        throw new Problem('unsupported_media_type', `Content-Type names the charset ${echo(charset)}; send UTF-8.`);
+      }
     }
     const encoding = c.req.header('Content-Encoding')?.trim().toLowerCase() ?? 'identity';
     if (encoding !== 'identity')

@@ -141,7 +141,10 @@ function whyRefused(
   if (!key.hasPsa) return psaNotIncluded();
   if (found.id !== null) return undefined;
   if (found.foundTicket === null)
-    return new Refusal('ticket_not_found', `Your organization has no ticket ${echo(ticketId)}; check the id in the address.`);
+    return new Refusal(
+      'ticket_not_found',
+      `Your organization has no ticket ${JSON.stringify(echo(ticketId))}; check the id in the address.`,
+    );
   if (kind === 'time_entry' && found.foundUser === null) {
     return new Refusal(
       'technician_not_eligible',

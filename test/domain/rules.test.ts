@@ -44,6 +44,7 @@ describe('a date without a time', () => {
 test('time zones are known by their IANA names', () => {
   expect(isTimeZone('Europe/Berlin')).toBe(true);
   expect(isTimeZone('Mars/Olympus')).toBe(false);
+  expect(isTimeZone('-00:30')).toBe(false);
   expect(isTimeZone('')).toBe(false);
 });
 

@@ -1,5 +1,5 @@
 import { type ChildProcess, execFile } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -43,6 +43,18 @@ describe('npm start', () => {
     const second = await run('sh', ['-c', curlIn(running.output)]);
     expect(second.stdout).toContain('HTTP/1.1 200 OK');
     expect(second.stdout).toContain('"idempotentReplay":true');
+  });
+
+  test('refuses a body that is too large, sent without its length, and goes on', async () => {
+    const headers = ['Content-Type: application/json', 'Transfer-Encoding: chunked', `Authorization: Bearer ${keyIn(running.output)}`];
+    const large = join(directory, 'large.json');
+    await writeFile(large, 'x'.repeat(700_000));
+    const path = `http://localhost:${port}/api/v1/tickets/1001/notes`;
+    for (let time = 1; time <= 3; time++) {
+      const { stdout } = await run('curl', ['-sS', ...headers.flatMap((header) => ['-H', header]), '--data-binary', `@${large}`, path]);
+      expect(JSON.parse(stdout)).toMatchObject({ status: 413, code: 'body_too_large' });
+    }
+    expect((await fetch(`http://localhost:${port}/healthz`)).status).toBe(200);
   });
 
   test('started again keeps the data, replaces the key of before, and passes what follows -- on to wrangler', async () => {

@@ -280,6 +280,7 @@ describe('a body that does not fit', () => {
 
   const refusedTime: [string, Record<string, unknown>, string, string][] = [
     ['minutes as a text', { minutes: '30' }, '/minutes', 'minutes was the text "30"; send 30 without quotes'],
+    ['minutes as a text that is no JSON', { minutes: '030' }, '/minutes', 'minutes was the text "030"; send 30 without quotes'],
     ['minutes 0', { minutes: 0 }, '/minutes', 'minutes was 0; send a whole number from 1 to 1440'],
     ['minutes -0', { minutes: -0 }, '/minutes', 'minutes was 0; send a whole number'],
     ['minutes 1441', { minutes: 1441 }, '/minutes', 'minutes was 1441; send a whole number from 1 to 1440'],
@@ -353,14 +354,19 @@ describe('a body that does not fit', () => {
 
 describe('a body that cannot be read', () => {
   test.each([
-    ['{"message": "x",}', 'line 1, column 17'],
-    ["{'message': 'x'}", 'line 1, column 2'],
-    ['{\n  "message": "a\nb"\n}', 'line 2, column 16'],
-    ['{"message": "x"', 'line 1, column 16'],
-    ['', 'The body is empty'],
+    ['{"message": "x",}', 'line 1, column 17, at "}"'],
+    ["{'message': 'x'}", 'line 1, column 2, at "\'"'],
+    ['{\n  "message": "a\nb"\n}', 'line 2, column 16, at "\\n"'],
+    ['{\n  "message": Done,\n  "x": true\n}', 'line 2, column 14, at "D"'],
+    ['{"message": 030}', 'line 1, column 14, at "3"'],
+    ['message=x', 'line 1, column 1, at "m"'],
+    ['🖨', 'line 1, column 1, at "🖨"'],
+    [`{"message": "${'x'.repeat(65_536)}" "`, 'behind its first 65536 characters'],
+    ['{"message": "x"', 'ends too early'],
     ['[[[[', 'ends too early'],
-    ['message=x', 'unexpected "m"'],
-    ["'", 'unexpected'],
+    ['', 'The body is empty'],
+    ['[object Object]', 'not JSON but the text "[object Object]"'],
+    ['undefined', 'not JSON but the text "undefined"'],
   ])('%j is malformed_json, and says where', async (body, where) => {
     const { key, api } = await world();
     const response = await api.postNote(key, body);
@@ -440,25 +446,30 @@ describe('an Idempotency-Key', () => {
     expect(await rowsOf('notes', organization)).toEqual([]);
   });
 
-  test.each([(key: string) => key, (key: string) => `"${key}"`, (key: string) => `flow:${key}:1`])(
-    'an API key in its place (%s) is refused, and kept nowhere',
-    async (misuse) => {
-      const { organization, key, api } = await world();
-      const response = await api.postNote(key, undefined, { 'Idempotency-Key': misuse(key) });
-      expect(await response.json()).toMatchObject({
-        status: 400,
-        code: 'invalid_idempotency_key',
-        detail:
-          'Idempotency-Key holds an API key; send what names the event, and the API key in Authorization alone, or leave the header out.',
-      });
-      expect(await rowsOf('notes', organization)).toEqual([]);
-      expect(JSON.stringify(await rowsOf('audit_log', organization))).not.toContain(key);
-    },
-  );
+  const SECRET = 'twb_'.length + 40;
+  test.each([
+    ['alone', (key: string) => key],
+    ['quoted', (key: string) => `"${key}"`],
+    ['in a longer text', (key: string) => `flow:${key}:1`],
+    ['without its last character', (key: string) => key.slice(0, -1)],
+    ['without its checksum', (key: string) => `flow:${key.slice(0, SECRET)}`],
+    ['without its checksum and seven characters', (key: string) => key.slice(0, SECRET - 7)],
+  ])('an API key %s is refused, and kept nowhere', async (_, misuse) => {
+    const { organization, key, api } = await world();
+    const response = await api.postNote(key, undefined, { 'Idempotency-Key': misuse(key) });
+    expect(await response.json()).toMatchObject({
+      status: 400,
+      code: 'invalid_idempotency_key',
+      detail:
+        'Idempotency-Key holds an API key; send what names the event, and the API key in Authorization alone, or leave the header out.',
+    });
+    expect(await rowsOf('notes', organization)).toEqual([]);
+    expect(JSON.stringify(await rowsOf('audit_log', organization))).not.toContain(key.slice(0, SECRET - 7));
+  });
 
   test('what only looks like an API key is as good as any other value', async () => {
     const { key, api } = await world();
-    for (const value of [key.slice(0, -1), generateKey('other'), 'twb_invoice20418and20419']) {
+    for (const value of [generateKey('other'), `twb_${crypto.randomUUID().replaceAll('-', '')}`, 'twb_invoice20418and20419']) {
       expect((await api.postNote(key, undefined, { 'Idempotency-Key': value })).status).toBe(201);
     }
   });

@@ -8,7 +8,7 @@ import { countD1 } from '../support/d1.ts';
 import { anyText, headerValue, rowCounts, Tally } from '../support/hostile.ts';
 import { countLimiters } from '../support/limiter.ts';
 import { runs } from '../support/property.ts';
-import { makeApi, makeKey, makeOrganization, rowsOf } from '../support/world.ts';
+import { makeApi, makeKey, makeOrganization, revoke, rowsOf } from '../support/world.ts';
 
 const UNLIMITED = { quota: 10_000, windowMs: 1_000 };
 const unlimited = { ipLimit: UNLIMITED, keyLimit: UNLIMITED };
@@ -355,8 +355,8 @@ describe('a body', async () => {
   const { organization, key } = await makeWorld();
   const api = makeApi({ settings: unlimited });
   const pieces = ['{"message":', '"slow"}'].map((piece) => new TextEncoder().encode(piece));
-  const post = (body: ReadableStream) =>
-    api.send('/api/v1/tickets/1001/notes', { method: 'POST', key, body, headers: { 'Content-Type': 'application/json' } });
+  const post = (body: ReadableStream, by = key) =>
+    api.send('/api/v1/tickets/1001/notes', { method: 'POST', key: by, body, headers: { 'Content-Type': 'application/json' } });
   /** The first piece of a body, and then what `rest` does. */
   const begun = (rest: (controller: ReadableStreamDefaultController) => void | Promise<void>) => {
     let pulls = 0;
@@ -421,6 +421,22 @@ describe('a body', async () => {
     const response = await post(broken);
     expect([response.status, (await response.json<{ code: string }>()).code]).toEqual([400, 'malformed_json']);
   });
+
+  test.each(['read for it', 'remembered'])(
+    'that comes after the revocation of its key, which was %s, is 401 whatever it is',
+    async (how) => {
+      for (const rest of ['"a"}', '""}', 'a']) {
+        const doomed = await makeKey(organization);
+        if (how === 'remembered') expect((await api.postNote(doomed.value)).status).toBe(201);
+        const body = begun(async (controller) => {
+          await revoke(organization, doomed.id);
+          controller.enqueue(new TextEncoder().encode(rest));
+          controller.close();
+        });
+        expect((await post(body, doomed.value)).status).toBe(401);
+      }
+    },
+  );
 });
 
 // --- headers ---------------------------------------------------------------------------------------------------------------------
@@ -475,6 +491,8 @@ describe('headers', async () => {
     ['application/json ;charset=utf-8;', 201],
     ['application/json;odata.metadata=minimal', 201],
     ['application/json; charset=utf-16', 415],
+    ['application/json; charset =utf-16', 415],
+    ['application/json; charset=utf-8; charset=utf-16', 415],
     ['application/json; charset=', 415],
     ['application/json, application/json', 415],
     ['application/json/x', 415],

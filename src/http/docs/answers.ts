@@ -89,14 +89,16 @@ const members: Partial<Record<ProblemCode, z.ZodRawShape>> = {
 
 /** One `detail` of each code as the service words it, with the further members that belong to it. */
 const examples: Record<ProblemCode, { detail: string } & Record<string, unknown>> = {
-  malformed_json: { detail: 'The body is not valid JSON: see line 1, column 13. Check quotes, commas and unescaped line breaks there.' },
+  malformed_json: {
+    detail: 'The body is not valid JSON: see line 1, column 13, at "\\n". Check quotes, commas and unescaped line breaks there.',
+  },
   invalid_encoding: { detail: 'The body holds bytes that are not UTF-8; encode the JSON text as UTF-8 before you send it.' },
   invalid_idempotency_key: {
     detail: 'Idempotency-Key is empty; send one value of 1 to 255 visible ASCII characters, or leave the header out.',
   },
   psa_not_included: { detail: "Your organization's plan does not include PSA; ask an administrator to add it." },
   not_found: { detail: 'There is no such address in this API; check the path.' },
-  ticket_not_found: { detail: 'Your organization has no ticket 4711; check the id in the address.' },
+  ticket_not_found: { detail: 'Your organization has no ticket "4711"; check the id in the address.' },
   method_not_allowed: { detail: 'DELETE is not possible at this address; use POST.' },
   body_too_large: { detail: 'The body is larger than 524288 bytes (512 KiB); shorten the text.' },
   unsupported_media_type: { detail: 'Content-Type was text/plain; send application/json.' },

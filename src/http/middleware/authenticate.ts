@@ -16,8 +16,8 @@ const REMEMBER_MS = 60_000;
  * Lets through a live key that holds the scope, if one is asked for, and puts its principal into the context.
  *
  * A write with a key that this isolate remembers begins without reading it: the write's own batch checks the key again, and what D1
- * decides there is the answer. Any other answer on such a request rests on memory alone, and is sent only after the key was read
- * afresh. So a revoked key gets its 401 at once in every isolate, and yet a warm write costs one call to D1.
+ * decides there is the answer. Any other answer to a write rests on memory, or on what was read before its body came in, and is sent
+ * only after the key was read afresh. So a revoked key gets its 401 at once in every isolate, and yet a warm write costs one call to D1.
  *
  * A key that the operator has blocked is looked up as an unknown one would be, so that it cannot be told from one while D1 answers.
  */
@@ -40,12 +40,14 @@ export function authenticate(scope?: Scope): MiddlewareHandler<ApiEnv> {
     if (remembered && !blockedKeys.has(remembered.keyId) && !whyUnauthorized(remembered, c.get('now')(), scope)) {
       facts.key = 'warm';
       c.set('principal', remembered);
+    } else {
+      c.set('principal', await readKey(c, hash, scope));
+    }
+    if (scope) {
       c.set('confirmKey', async () => {
         c.set('principal', await readKey(c, hash, scope));
         c.set('confirmKey', undefined);
       });
-    } else {
-      c.set('principal', await readKey(c, hash, scope));
     }
 
     await next();

@@ -10,7 +10,7 @@ export function keyLimit(): MiddlewareHandler<ApiEnv> {
     let applied = await take(c);
     const confirmKey = c.get('confirmKey');
     if (refused(applied) && confirmKey) {
-      // Refused under a remembered limit: the key may be dead by now, or have another limit.
+      // Refused under the limit of some time ago: the key may be dead by now, or have another one.
       const before = c.get('principal').limit;
       await confirmKey();
       const { limit } = c.get('principal');
