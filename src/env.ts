@@ -132,7 +132,7 @@ export interface RequestFacts extends D1Counter {
   /** The code of the problem that was answered. */
   problem?: string;
   /** Whether the key was remembered (`warm`) or had to be read (`cold`). */
-  key?: 'warm' | 'cold';
+  lookup?: 'warm' | 'cold';
 }
 
 interface RequestVariables {

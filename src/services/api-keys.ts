@@ -137,12 +137,15 @@ export async function rotateApiKey(
 /** What came of changing a key. */
 export type ChangeResult = 'changed' | 'unchanged' | 'not_live' | 'overtaken';
 
+/** What can be changed of a key. */
+export type ChangeableKey = Pick<KeyDetails, 'id' | 'name' | 'limit'>;
+
 /**
- * Renames a live key or gives it another limit of its own (none: the deployment's). `old` is the key as it was read for this change: what
- * somebody else changes between that and the write is not overwritten (`overtaken`).
+ * Renames a live key or gives it another limit of its own (none: the deployment's). `old` is the key as whoever changes it has seen it: what
+ * somebody else has changed since then is not overwritten (`overtaken`).
  * @throws Invalid naming the fields, NotAdministrator, Refusal `unavailable`
  */
-export async function changeApiKey(ctx: AdminContext, old: KeyDetails, input: KeyChanges): Promise<ChangeResult> {
+export async function changeApiKey(ctx: AdminContext, old: ChangeableKey, input: KeyChanges): Promise<ChangeResult> {
   const { name, limit = null } = validated(keyChanges, input);
   const said = (policy: RateLimitPolicy | null) => (policy ? formatPolicy(policy) : 'default');
   const details = [

@@ -245,6 +245,7 @@ function expectedPage(own: Contents, page: Doing<'open'>['page'], keyId: string)
   if (!key) return 404;
   if (page.endsWith('/change')) return isLive(key) ? 200 : 409;
   if (page.endsWith('/rotate')) return isLive(key) && key['successor_id'] === null ? 200 : 409;
+  if (page.endsWith('/revoke')) return key['revoked_at'] === null ? 200 : 303;
   return 200;
 }
 
@@ -416,7 +417,7 @@ class World {
     if (status !== 200) return done;
     if (page === '/keys.csv') expect(lines(text)).toBe(own.api_keys.length);
     if (page === '/refused') expect(text.split('at least ').length - 1).toBe(own.refused_uses.length);
-    if (page === '/revoke-all') expect(text).toMatch(new RegExp(`\\(${own.api_keys.filter(isLive).length} (is|are) in use\\)`));
+    if (page === '/revoke-all') expect(text).toMatch(new RegExp(`\\(${own.api_keys.filter(isLive).length || 'none'} (is|are) in use\\)`));
     return done;
   }
 
@@ -455,9 +456,12 @@ class World {
     const key = this.key(this.owner(event), event.index);
     const pasted = form === 'which value' ? key.value : key.hint;
     const token = this.tokens[event.token] ?? '';
+    const shown = own.api_keys.find(({ id }) => id === key.id);
     const fields = {
       token,
       name,
+      shown_name: String(shown?.['name']),
+      shown_limit: shown?.['limit_quota'] ? `${shown['limit_quota']}/${Number(shown['limit_window_ms']) / 1_000}s` : '',
       scope: ['tickets:note:write', 'tickets:time:write'],
       expiration: 'none',
       grace: form === 'rotate now' ? 'now' : '1h',

@@ -32,13 +32,13 @@ export function authenticate(scope?: Scope): MiddlewareHandler<ApiEnv> {
     const hash = await hashKey(value);
     const facts = c.get('facts');
     const memory = c.get('memory');
-    facts.key = 'cold';
+    facts.lookup = 'cold';
     if (blockedKeys.size > 0 && blockedKeys.has(keyHint(value))) throw await blocked(c, hash);
 
     const { keys } = memory;
     const remembered = scope && keys.get(hash, c.get('now')());
     if (remembered && !blockedKeys.has(remembered.keyId) && !whyUnauthorized(remembered, c.get('now')(), scope)) {
-      facts.key = 'warm';
+      facts.lookup = 'warm';
       c.set('principal', remembered);
     } else {
       c.set('principal', await readKey(c, hash, scope));

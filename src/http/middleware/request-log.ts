@@ -23,7 +23,7 @@ export function requestLog(): MiddlewareHandler<ObservedEnv> {
       problem: refused ? undefined : facts.problem,
       reason: refused?.reason,
       key: key?.keyId,
-      lookup: facts.key,
+      lookup: facts.lookup,
       organization: key?.organizationId ?? administrator?.organization.id,
       administrator: administrator?.userId,
       address: addressGroup,

@@ -2,8 +2,9 @@ import type { MiddlewareHandler } from 'hono';
 import { csrf } from 'hono/csrf';
 import { addDays, DAY_MS } from '../../domain/calendar.ts';
 import type { FieldError } from '../../domain/fields.ts';
-import type { RateLimitPolicy } from '../../domain/rate-limit.ts';
+import { parsePolicy, type RateLimitPolicy } from '../../domain/rate-limit.ts';
 import type { AppEnv } from '../../env.ts';
+import type { ChangeableKey } from '../../services/api-keys.ts';
 import type { KeyDetails } from '../../services/key-details.ts';
 import { readBody } from '../read-body.ts';
 import { PageProblem } from './page-problem.ts';
@@ -41,9 +42,21 @@ export async function readForm(c: { req: { arrayBuffer(): Promise<ArrayBuffer> }
 /** The one-time token of a form. @throws PageProblem when it is not one that we made. */
 export function formToken(form: URLSearchParams): string {
   const token = form.get('token') ?? '';
-  if (!/^[0-9a-f-]{36}$/.test(token))
-    throw new PageProblem(400, 'Incomplete form', 'The form lacks a part of it. Open the page again and send it from there.');
+  if (!/^[0-9a-f-]{36}$/.test(token)) throw INCOMPLETE;
   return token;
+}
+
+const INCOMPLETE = new PageProblem(400, 'Incomplete form', 'The form lacks a part of it. Open the page again and send it from there.');
+
+/** The key as the form for changing it has shown it. @throws PageProblem when the form does not say so */
+export function shownKey(form: URLSearchParams, id: string): ChangeableKey {
+  const [name, limit] = [form.get('shown_name'), form.get('shown_limit')];
+  if (name === null || limit === null) throw INCOMPLETE;
+  try {
+    return { id, name, limit: limit === '' ? null : parsePolicy(limit) };
+  } catch (err) {
+    throw err instanceof RangeError ? INCOMPLETE : err;
+  }
 }
 
 /** What was typed, to be shown again beside what is wrong with it. */

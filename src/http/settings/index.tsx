@@ -3,13 +3,13 @@ import { HTTPException } from 'hono/http-exception';
 import { secureHeaders } from 'hono/secure-headers';
 import { D1Failure } from '../../db/client.ts';
 import { NotAdministrator, Refusal } from '../../domain/refusal.ts';
-import type { AppEnv, SettingsEnv } from '../../env.ts';
+import type { ObservedEnv, SettingsEnv } from '../../env.ts';
 import { log } from '../log.ts';
 import { audit } from './audit.tsx';
 import { guardForms } from './forms.ts';
 import { keys } from './keys.tsx';
 import { PageProblem } from './page-problem.ts';
-import { renderAlone } from './render.tsx';
+import { render } from './render.tsx';
 import { signedInAdministrations, signIn } from './sign-in.ts';
 
 /** Everything comes from this origin, nothing is written into the page, and no other page may frame it. */
@@ -39,7 +39,7 @@ export function createSettings() {
     .route('/', keys)
     .route('/', audit);
 
-  return new Hono<AppEnv>()
+  return new Hono<ObservedEnv>()
     .use(protectPages(), ...guardForms())
     .get('/', async (c) => {
       const [first] = await signedInAdministrations(c);
@@ -57,20 +57,22 @@ const BLOCK_INSTEAD =
   'If a key has to stop at once, have the operator of this service put its hint, as the list of keys shows it, into BLOCKED_KEYS: that works without the database.';
 
 /** Every error of the settings area becomes a page; what nobody expected is logged, never shown. */
-function answerWithPage(err: Error, c: Context<AppEnv>): Response | Promise<Response> {
-  const { status, title, detail } = toPageProblem(err, c.get('requestId'));
+function answerWithPage(err: Error, c: Context<ObservedEnv>): Response | Promise<Response> {
+  const { status, title, detail } = toPageProblem(err, c);
+  const administrator = c.get('administrator');
   const page = (
     <>
       <p>{detail}</p>
       <p>
-        <a href="/settings">To the settings</a>
+        <a href={administrator ? `/settings/${administrator.organization.id}/keys` : '/settings'}>To the settings</a>
       </p>
     </>
   );
-  return renderAlone(c, title, page, status);
+  return render(c, title, page, status);
 }
 
-function toPageProblem(err: Error, requestId: string): PageProblem {
+function toPageProblem(err: Error, c: Context<ObservedEnv>): PageProblem {
+  const requestId = c.get('requestId');
   if (err instanceof PageProblem) {
     if (err.status >= 500) log('error', 'settings_unavailable', { requestId, cause: err.cause ?? err });
     return err;
@@ -86,6 +88,13 @@ function toPageProblem(err: Error, requestId: string): PageProblem {
   }
   if (err instanceof Refusal && err.code === 'unavailable') {
     log('error', err.code, { requestId, cause: err.cause });
+    if (c.req.method === 'GET') {
+      return new PageProblem(
+        503,
+        'Not available now',
+        'The database did not answer. Nothing was changed; open the page again in a moment.',
+      );
+    }
     return err.cause instanceof D1Failure && err.cause.kind === 'read_only'
       ? new PageProblem(
           503,

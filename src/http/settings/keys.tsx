@@ -8,10 +8,10 @@ import { everyKey, getKey, identifyKey, type KeyDetails, listKeys } from '../../
 import { listRefusedUses, listRevokedKeysTried } from '../../services/refused-uses.ts';
 import { adminContext } from '../service-context.ts';
 import { csvDownload, utc } from './download.ts';
-import { chosenExpiry, chosenLimit, formToken, messagesOf, readForm, sameLifetime, typed } from './forms.ts';
+import { chosenExpiry, chosenLimit, formToken, messagesOf, readForm, sameLifetime, shownKey, typed } from './forms.ts';
 import { notFound, PageProblem } from './page-problem.ts';
 import { ConfirmRevokeAllPage, ConfirmRevokePage } from './pages/confirm.tsx';
-import { DONE, KeyPage } from './pages/key.tsx';
+import { doneTo, KeyPage } from './pages/key.tsx';
 import { ChangeForm, NewKeyForm, RotateForm } from './pages/key-form.tsx';
 import { KeyListPage } from './pages/key-list.tsx';
 import { AlreadyMadePage, NewKeyPage } from './pages/new-key.tsx';
@@ -33,11 +33,10 @@ keys.get('/keys', async (c) => {
   const ctx = adminContext(c);
   const before = c.req.query('before');
   const [list, tried] = await Promise.all([listKeys(ctx, before), listRevokedKeysTried(ctx, c.get('now')() - WARN_OF_TRIED_MS)]);
-  return render(
-    c,
-    'API keys',
-    <KeyListPage {...list} place={placeOf(c)} tried={tried} continued={before !== undefined} done={DONE[c.req.query('done') ?? '']} />,
-  );
+  const { hasPsa } = c.get('administrator').organization;
+  const allRevoked = c.req.query('done') === 'all_revoked' && list.live.length === 0;
+  const page = { ...list, place: placeOf(c), tried, continued: before !== undefined, hasPsa, allRevoked };
+  return render(c, 'API keys', <KeyListPage {...page} />);
 });
 
 const CSV_HEADINGS = [
@@ -127,14 +126,14 @@ keys.get('/keys/:key', async (c) => {
   const [{ rows }, refused] = await Promise.all([readAuditLog(ctx, { keyId: key.id }), listRefusedUses(ctx, key.id)]);
   const { keyLimit } = c.get('settings');
   const page = { place: placeOf(c), subject: key, defaultLimit: keyLimit, entries: rows.slice(0, LATEST_ENTRIES), refused };
-  return render(c, key.name, <KeyPage {...page} done={DONE[c.req.query('done') ?? '']} />);
+  return render(c, key.name, <KeyPage {...page} done={doneTo(key, c.req.query('done'))} />);
 });
 
 keys.get('/keys/:key/change', async (c) => {
   const key = await ownKey(c, c.req.param('key'));
   requireLive(key);
   const values = { name: key.name, ...(key.limit ? { limit: String(key.limit.quota) } : {}) };
-  const form = { place: placeOf(c), values, messages: {}, subject: key, defaultLimit: c.get('settings').keyLimit };
+  const form = { place: placeOf(c), values, messages: {}, shown: key, defaultLimit: c.get('settings').keyLimit };
   return render(c, `Change ${key.name}`, <ChangeForm {...form} />);
 });
 
@@ -142,15 +141,17 @@ keys.post('/keys/:key/change', async (c) => {
   const { keyLimit } = c.get('settings');
   const key = await ownKey(c, c.req.param('key'));
   requireLive(key);
-  const values = typed(await readForm(c));
+  const form = await readForm(c);
+  const shown = shownKey(form, key.id);
+  const values = typed(form);
   try {
-    const result = await changeApiKey(adminContext(c), key, { name: values.name ?? '', ...chosenLimit(values, keyLimit, key.limit) });
+    const result = await changeApiKey(adminContext(c), shown, { name: values.name ?? '', ...chosenLimit(values, keyLimit, shown.limit) });
     if (result === 'not_live') throw NOT_LIVE;
     if (result === 'overtaken') throw OVERTAKEN;
     return c.redirect(`${placeOf(c).base}/keys/${key.id}?done=${result}`, 303);
   } catch (err) {
     if (!(err instanceof Invalid)) throw err;
-    const again = { place: placeOf(c), values, messages: messagesOf(err.errors), subject: key, defaultLimit: keyLimit };
+    const again = { place: placeOf(c), values, messages: messagesOf(err.errors), shown, defaultLimit: keyLimit };
     return render(c, `Change ${key.name}`, <ChangeForm {...again} />, 400);
   }
 });
@@ -196,7 +197,8 @@ keys.post('/keys/:key/rotate', async (c) => {
 
 keys.get('/keys/:key/revoke', async (c) => {
   const key = await ownKey(c, c.req.param('key'));
-  return render(c, `Revoke ${key.name}?`, <ConfirmRevokePage place={placeOf(c)} subject={key} />);
+  if (key.state === 'revoked') return c.redirect(`${placeOf(c).base}/keys/${key.id}?done=already_revoked`, 303);
+  return render(c, key.successor ? `End ${key.name} now?` : `Revoke ${key.name}?`, <ConfirmRevokePage place={placeOf(c)} subject={key} />);
 });
 
 keys.post('/keys/:key/revoke', async (c) => {
@@ -237,7 +239,7 @@ const NOT_LIVE = new PageProblem(
 const OVERTAKEN = new PageProblem(
   409,
   'Somebody else was faster',
-  'Somebody changed the key at the same moment. Open it again and see what it is now.',
+  'Somebody has changed the key since you opened the form, so nothing was saved. Open it again and see what it is now.',
 );
 const ALREADY_ROTATED = new PageProblem(
   409,

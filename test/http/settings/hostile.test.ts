@@ -26,7 +26,10 @@ const name = fc.oneof(
   { weight: 1, arbitrary: fc.tuple(anyText, fc.nat(120)).map(([text, times]) => `x${text}`.repeat(times)) },
 );
 const otherField = fc.oneof(
-  fc.tuple(fc.constantFrom('token', 'scope', 'expiration', 'date', 'limit', 'grace', '__proto__', 'organization', 'hash'), anyText),
+  fc.tuple(
+    fc.constantFrom('token', 'scope', 'expiration', 'date', 'limit', 'grace', 'shown_name', 'shown_limit', '__proto__', 'organization'),
+    anyText,
+  ),
   fc.tuple(fc.constant('limit'), fc.constantFrom('0', '-1', '1e2', '1.5', '201', '٣', '9'.repeat(1_000), '0x1', ' 5')),
   fc.tuple(fc.constant('expiration'), fc.constantFrom('30', '365', 'date', '')),
   fc.tuple(fc.constant('date'), fc.constantFrom('2999-12-31', ...DATES)),
@@ -37,6 +40,8 @@ const fields = fc.tuple(name, fc.option(otherField)).map(
     ...GOOD,
     token: crypto.randomUUID(),
     name,
+    shown_name: 'n8n: triage',
+    shown_limit: '',
     ...(other && { [other[0]]: other[1], ...(other[0] === 'date' && { expiration: 'date' }) }),
   }),
 );

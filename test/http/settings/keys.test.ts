@@ -214,21 +214,34 @@ test('an expired key holds its name until it is revoked, which its page offers',
 });
 
 describe('changing a key', () => {
+  type Area = Awaited<ReturnType<typeof makeSettings>>;
+
+  /** The hidden fields of the form as it is opened now: what it shows. */
+  async function openForm({ get }: Area, id: string): Promise<Record<string, string>> {
+    const { text } = await get(`/keys/${id}/change`);
+    return Object.fromEntries([...text.matchAll(/name="(shown_\w+)" value="([^"]*)"/g)].map(([, name = '', value = '']) => [name, value]));
+  }
+
+  const change = async (area: Area, id: string, typed: Record<string, string>) =>
+    area.post(`/keys/${id}/change`, { ...(await openForm(area, id)), ...typed });
+
   test('renames and lowers the limit from the next request on, audited from what to what', async () => {
-    const { organization, api, post } = await makeSettings();
+    const area = await makeSettings();
+    const { organization, api } = area;
     const key = await makeKey(organization);
-    const answer = await post(`/keys/${key.id}/change`, { name: 'Zapier', limit: '5' });
+    const answer = await change(area, key.id, { name: 'Zapier', limit: '5' });
     expect([answer.status, answer.location]).toEqual([303, `/settings/${organization}/keys/${key.id}?done=changed`]);
     const ping = await api.send('/api/v1/ping', { key: key.value });
     expect(await ping.json()).toMatchObject({ keyName: 'Zapier' });
     expect(ping.headers.get('RateLimit-Policy')).toBe('"key";q=5;w=10');
     const entry = (await rowsOf('audit_log', organization)).at(-1);
     expect(entry).toMatchObject({ action: 'api_key.changed', detail: 'name "n8n: triage" to "Zapier", limit default to 5/10s' });
-    expect((await post(`/keys/${key.id}/change`, { name: 'Zapier', limit: '5' })).location).toContain('done=unchanged');
+    expect((await change(area, key.id, { name: 'Zapier', limit: '5' })).location).toContain('done=unchanged');
   });
 
   test('keeps the window of the key’s own limit', async () => {
-    const { organization, get, post } = await makeSettings();
+    const area = await makeSettings();
+    const { organization, get } = area;
     const { id } = await makeKey(organization, { limit: { quota: 300, windowMs: 5_000 } });
     expect((await get(`/keys/${id}/change`)).text).toContain('Requests in 5 seconds');
     const limit = async () => (await rowsOf('api_keys', organization)).map((row) => [row['limit_quota'], row['limit_window_ms']]);
@@ -238,18 +251,76 @@ describe('changing a key', () => {
       ['7', [7, 5_000]],
       ['', [null, null]],
     ] as const) {
-      expect((await post(`/keys/${id}/change`, { name: 'Renamed', limit: typed })).status).toBe(303);
+      expect((await change(area, id, { name: 'Renamed', limit: typed })).status).toBe(303);
       expect(await limit()).toEqual([kept]);
     }
   });
 
   test('refuses a name that another current key has', async () => {
-    const { organization, post } = await makeSettings();
+    const area = await makeSettings();
+    const { organization } = area;
     const [key, other] = [await makeKey(organization), await makeKey(organization, { name: 'Other' })];
-    expect((await post(`/keys/${key.id}/change`, { name: 'Other' })).status).toBe(400);
+    expect((await change(area, key.id, { name: 'Other' })).status).toBe(400);
     await revoke(organization, other.id);
-    expect((await post(`/keys/${key.id}/change`, { name: 'Other' })).status).toBe(303);
+    expect((await change(area, key.id, { name: 'Other' })).status).toBe(303);
   });
+
+  test('does not undo what somebody else has changed since the form was opened', async () => {
+    const area = await makeSettings();
+    const { organization, post } = area;
+    const { id } = await makeKey(organization);
+    const [first, second] = [await openForm(area, id), await openForm(area, id)];
+    expect((await post(`/keys/${id}/change`, { ...first, name: 'n8n: triage', limit: '3' })).status).toBe(303);
+    const late = await post(`/keys/${id}/change`, { ...second, name: 'Renamed', limit: '' });
+    expect(late.status).toBe(409);
+    expect(late.text).toContain('Somebody has changed the key since you opened the form, so nothing was saved.');
+    expect(await rowsOf('api_keys', organization)).toMatchObject([{ name: 'n8n: triage', limit_quota: 3 }]);
+    // The same form again, by a second click, is no other change.
+    expect((await post(`/keys/${id}/change`, { ...first, name: 'n8n: triage', limit: '3' })).location).toContain('done=changed');
+    expect((await rowsOf('audit_log', organization)).filter(({ action }) => action === 'api_key.changed')).toHaveLength(1);
+  });
+
+  test.each([{}, { shown_name: 'x' }, { shown_name: 'x', shown_limit: '0/1s' }])(
+    'refuses a form that does not say what it has shown: %j',
+    async (form) => {
+      const { organization, post } = await makeSettings();
+      const { id } = await makeKey(organization);
+      const answer = await post(`/keys/${id}/change`, { name: 'Renamed', ...form });
+      expect([answer.status, answer.text.includes('Incomplete form')]).toEqual([400, true]);
+    },
+  );
+});
+
+describe('what a page says was done', () => {
+  test('is said only while it is true', async () => {
+    const { organization, get, post } = await makeSettings();
+    const { id } = await makeKey(organization);
+    const untrue = [
+      `/keys/${id}?done=revoked`,
+      `/keys/${id}?done=already_revoked`,
+      '/keys?done=all_revoked',
+      `/keys/${id}?done=constructor`,
+    ];
+    for (const address of untrue) expect((await get(address)).text).not.toContain('role="status"');
+    expect((await post('/revoke-all', {})).location).toContain('done=all_revoked');
+    for (const address of [`/keys/${id}?done=revoked`, '/keys?done=all_revoked'])
+      expect((await get(address)).text).toContain('role="status"');
+    const again = await get(`/keys/${id}/revoke`);
+    expect([again.status, again.headers.get('Location')]).toEqual([303, `/settings/${organization}/keys/${id}?done=already_revoked`]);
+  });
+});
+
+test('an error is told in the frame of the organization in the address', async () => {
+  const { organization, get } = await makeSettings();
+  const { status, text } = await get(`/keys/${crypto.randomUUID()}`);
+  expect([status, text.includes('aria-label="Settings"')]).toEqual([404, true]);
+  expect(text).toContain(`<a href="/settings/${organization}/keys">To the settings</a>`);
+});
+
+test('an organization whose plan lacks PSA is told so on the list of keys', async () => {
+  const [poor, rich] = [await makeArea({ psa: false }), await makeSettings()];
+  const note = 'does not include PSA';
+  expect([(await poor.get('/keys')).text.includes(note), (await rich.get('/keys')).text.includes(note)]).toEqual([true, false]);
 });
 
 describe('revoking', () => {

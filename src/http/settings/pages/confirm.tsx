@@ -30,8 +30,9 @@ export function ConfirmRevokeAllPage({ place, live, organization }: { place: Pla
   return (
     <>
       <p>
-        For the bad night: every key of <bdi>{organization}</bdi> ({live === 1 ? '1 is' : `${live} are`} in use) is refused from the very
-        next request on, and every automation stops writing. This cannot be undone; each workflow then needs a new key.
+        For the bad night: every key of <bdi>{organization}</bdi> ({live === 0 ? 'none is' : live === 1 ? '1 is' : `${live} are`} in use) is
+        refused from the very next request on, and every automation stops writing. This cannot be undone; each workflow then needs a new
+        key.
       </p>
       <form method="post" action={`${place.base}/revoke-all`} class="actions">
         <button type="submit" class="danger">

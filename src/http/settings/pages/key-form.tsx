@@ -1,6 +1,6 @@
 import { SCOPE_IDS, SCOPES } from '../../../domain/api-key.ts';
-import type { RateLimitPolicy } from '../../../domain/rate-limit.ts';
-import type { KeyDetails } from '../../../services/key-details.ts';
+import { formatPolicy, type RateLimitPolicy } from '../../../domain/rate-limit.ts';
+import type { ChangeableKey } from '../../../services/api-keys.ts';
 import { describedBy, FieldMessage, Notice, type Place } from './parts.tsx';
 
 /** What is wrong with a form, by field; `form` is about the whole. */
@@ -80,16 +80,18 @@ export function RotateForm({ place, token, values, messages, today, keyId }: For
   );
 }
 
-/** The form that changes name and limit of a key. */
+/** The form that changes name and limit of a key, `shown` as they are now. */
 export function ChangeForm({
   place,
   values,
   messages,
-  subject: { id: keyId, limit },
+  shown: { id: keyId, name, limit },
   defaultLimit,
-}: Omit<FormProps, 'token' | 'today'> & { subject: Pick<KeyDetails, 'id' | 'limit'>; defaultLimit: RateLimitPolicy }) {
+}: Omit<FormProps, 'token' | 'today'> & { shown: ChangeableKey; defaultLimit: RateLimitPolicy }) {
   return (
     <form method="post" action={`${place.base}/keys/${keyId}/change`} class="form">
+      <input type="hidden" name="shown_name" value={name} />
+      <input type="hidden" name="shown_limit" value={limit ? formatPolicy(limit) : ''} />
       <Summary messages={messages} />
       <NameField value={values.name} message={messages.name} />
       <LimitField value={values.limit} message={messages.limit} defaultLimit={defaultLimit} own={limit} />

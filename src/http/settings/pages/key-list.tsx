@@ -8,24 +8,22 @@ interface Props extends KeyList {
   tried: readonly RefusedUseRow[];
   /** Whether this is a page further back. */
   continued: boolean;
-  done: string | undefined;
+  hasPsa: boolean;
+  /** Whether all keys have just been revoked. */
+  allRevoked: boolean;
 }
 
 /** The organization's keys: those alive first. */
-export function KeyListPage({ place, live, ended, next, tried, continued, done }: Props) {
+export function KeyListPage({ place, live, ended, next, tried, continued, hasPsa, allRevoked }: Props) {
   return (
     <>
-      {done && <Notice>{done}</Notice>}
-      {tried.map((use) => (
+      {allRevoked && <Notice>All keys are revoked. Every request with one of them is refused from now on.</Notice>}
+      {!hasPsa && (
         <Notice tone="warning">
-          The revoked key{' '}
-          <a href={`${place.base}/keys/${use.keyId}`}>
-            <bdi>{use.keyName}</bdi>
-          </a>{' '}
-          (<Hint hint={use.keyHint} />) is still being tried, last on <Time at={use.lastAt} place={place} />
-          {use.sourceAddress && ` from ${use.sourceAddress}`}. Something still has it: find it and give it a new key.
+          The plan of this organization does not include PSA. Until it does, every request with one of its keys is refused.
         </Notice>
-      ))}
+      )}
+      <Tried uses={tried} place={place} />
       <div class="actions">
         <LinkButton to={`${place.base}/new-key`}>Create key</LinkButton>
         {live.length + ended.length > 0 && <a href={`${place.base}/keys.csv`}>Download as CSV</a>}
@@ -46,6 +44,30 @@ export function KeyListPage({ place, live, ended, next, tried, continued, done }
       )}
     </>
   );
+}
+
+/** More keys than that are not told of one by one. */
+const MAX_TOLD = 2;
+
+function Tried({ uses, place }: { uses: readonly RefusedUseRow[]; place: Place }) {
+  if (uses.length > MAX_TOLD) {
+    return (
+      <Notice tone="warning">
+        At least {uses.length} revoked keys are still being tried. <a href={`${place.base}/refused`}>Refused uses</a> tells which, and from
+        where. Something still has them: find it and give it new keys.
+      </Notice>
+    );
+  }
+  return uses.map((use) => (
+    <Notice tone="warning">
+      The revoked key{' '}
+      <a href={`${place.base}/keys/${use.keyId}`}>
+        <bdi>{use.keyName}</bdi>
+      </a>{' '}
+      (<Hint hint={use.keyHint} />) is still being tried, last on <Time at={use.lastAt} place={place} />
+      {use.sourceAddress && ` from ${use.sourceAddress}`}. Something still has it: find it and give it a new key.
+    </Notice>
+  ));
 }
 
 function Empty() {
@@ -112,9 +134,9 @@ export function LastWrite({ of: { lastWrite }, place }: { of: KeyDetails; place:
 /** Who made a key, marked when that person no longer is an administrator. */
 export function Creator({ of: { createdBy, creatorActive } }: { of: KeyDetails }) {
   return (
-    <>
+    <span>
       by <bdi>{createdBy}</bdi>
       {!creatorActive && <span class="mark"> no longer active</span>}
-    </>
+    </span>
   );
 }

@@ -8,14 +8,19 @@ import { Creator, LastWrite } from './key-list.tsx';
 import { Expiry, Hint, LinkButton, Notice, OtherKey, type Place, State, scopeLabels, Time } from './parts.tsx';
 import { RefusedUsesTable } from './refused-uses.tsx';
 
-/** What a page may say after something was done, by the word in its address. */
-export const DONE: Readonly<Record<string, string>> = {
-  revoked: 'The key is revoked. Every request with it is refused from now on.',
-  already_revoked: 'The key was revoked already.',
-  all_revoked: 'All keys are revoked. Every request with one of them is refused from now on.',
-  changed: 'Saved. The change counts from the next request on.',
-  unchanged: 'Nothing was changed.',
-};
+const REVOKED = new Map([
+  ['revoked', 'The key is revoked. Every request with it is refused from now on.'],
+  ['already_revoked', 'The key was revoked already.'],
+]);
+const CHANGED = new Map([
+  ['changed', 'Saved. The change counts from the next request on.'],
+  ['unchanged', 'Nothing was changed.'],
+]);
+
+/** What was done to a key, in words, by the word in the page's address; that address can be opened again when it is not true any more. */
+export function doneTo({ state }: KeyDetails, word = ''): string | undefined {
+  return state === 'revoked' ? REVOKED.get(word) : CHANGED.get(word);
+}
 
 interface Props {
   place: Place;
