@@ -317,6 +317,30 @@ test('an error is told in the frame of the organization in the address', async (
   expect(text).toContain(`<a href="/settings/${organization}/keys">To the settings</a>`);
 });
 
+test('a page that could not be read does not make one doubt a change', async () => {
+  let down = false;
+  const DB = aroundD1(env.DB, (run) => (down ? Promise.reject(new Error('D1 DB is overloaded. Too many requests queued.')) : run()));
+  const { get, post } = await makeSettings({ bindings: { DB } });
+  down = true;
+  const [read, written] = [await get('/audit'), await post('/revoke-all', {})];
+  expect([read.status, written.status]).toEqual([503, 503]);
+  expect(read.text).toContain('Nothing was changed');
+  expect(written.text).toContain('not certain that the change was made');
+});
+
+test('revoked keys that are still tried are named one by one only while they are few', async () => {
+  const { organization, api, get } = await makeSettings();
+  const banners = async () => (await get('/keys')).text.match(/role="alert"/g)?.length;
+  for (const [number, told] of [1, 2, 1].entries()) {
+    const { id, value } = await makeKey(organization, { name: `Key ${number}` });
+    await revoke(organization, id);
+    await api.send('/api/v1/ping', { key: value });
+    await api.settled();
+    expect(await banners()).toBe(told);
+  }
+  expect((await get('/keys')).text).toContain('At least 3 revoked keys are still being tried');
+});
+
 test('an organization whose plan lacks PSA is told so on the list of keys', async () => {
   const [poor, rich] = [await makeArea({ psa: false }), await makeSettings()];
   const note = 'does not include PSA';
