@@ -1,8 +1,11 @@
 import * as z from 'zod';
 import { SCOPE_IDS } from './api-key.ts';
-import { endOfDate } from './calendar.ts';
+import { dateIn, endOfDate } from './calendar.ts';
 import { freeText, record, says } from './fields.ts';
 import { MAX_QUOTA, MAX_WINDOW_MS } from './rate-limit.ts';
+
+/** How many years ahead the expiry of a key may lie: one that is to live for longer has none. */
+export const MAX_EXPIRY_YEARS = 10;
 
 /** How many keys an organization may have that are neither revoked, expired nor replaced. */
 export const MAX_LIVE_KEYS = 100;
@@ -57,4 +60,10 @@ export interface Rotation {
 /** The first instant (UTC milliseconds) at which the key is dead: of a date without a time, the end of that day in the time zone. */
 export function expiryInstant(expires: string, timeZone: string): number {
   return expires.includes('T') ? Date.parse(expires) : endOfDate(expires, timeZone);
+}
+
+/** The last instant (UTC milliseconds) at which a key made at `now` may expire: the end of the same day of a later year in the time zone. */
+export function lastExpiry(timeZone: string, now: number): number {
+  const today = dateIn(timeZone, now);
+  return endOfDate(`${Number(today.slice(0, 4)) + MAX_EXPIRY_YEARS}${today.slice(4)}`, timeZone);
 }
