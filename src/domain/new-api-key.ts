@@ -19,8 +19,20 @@ const int = (rule: string, min: number, max: number) =>
     .min(min, { error: says(rule) })
     .max(max, { error: says(rule) });
 
-/** A name without its outer white space: two names that look alike are one. */
-const keyName = () => freeText(100).transform((name) => name.trim());
+/**
+ * A name without outer white space, with one blank for any white space in it, and without control and format characters: two names that
+ * look alike are hardly ever two. Case counts, and so do letters of different alphabets with the same shape.
+ */
+const keyName = () =>
+  freeText(100)
+    .transform((name) => name.trim().replace(/\s+/g, ' '))
+    .superRefine((name, context) => {
+      const [found] = /[\p{Cc}\p{Cf}]/u.exec(name) ?? [];
+      if (found === undefined) return;
+      const which = `U+${found.codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0')}`;
+      const message = `has the invisible character ${which}; remove it, for control and format characters are not accepted`;
+      context.addIssue({ code: 'custom', message, params: { code: 'forbidden_character' } });
+    });
 const expires = () => z.union([z.iso.date(), z.iso.datetime({ offset: true })], { error: says(expiresRule) }).optional();
 const limit = () =>
   record({

@@ -4,7 +4,7 @@ import { addressGroup, clientAddress } from '../../src/domain/client-address.ts'
 import { fieldErrors, record } from '../../src/domain/fields.ts';
 import { parseIdempotencyKey } from '../../src/domain/idempotency-key.ts';
 import { fromMinorUnits, hourlyRate } from '../../src/domain/money.ts';
-import { expiryInstant, lastExpiry, newApiKey } from '../../src/domain/new-api-key.ts';
+import { expiryInstant, keyChanges, lastExpiry, newApiKey } from '../../src/domain/new-api-key.ts';
 import { derivedId, timeOrderedId } from '../../src/domain/record-id.ts';
 
 describe('the work date', () => {
@@ -177,5 +177,30 @@ describe('a new key', () => {
       'expires was the text "2027-02-30"',
     );
     expect(errors({ name: 'n8n', scopes: ['tickets:note:write'], limit: { quota: 0, windowMs: 1_500 } })).toHaveLength(2);
+  });
+
+  test.each([
+    ['workflow  B', 'workflow B'],
+    [' workflow\u00a0\u3000B\t', 'workflow B'],
+    ['a\r\nb\tc', 'a b c'],
+    ['\ufeffNote É 😀', 'Note É 😀'],
+    ['workflow b', 'workflow b'],
+  ])('has for the name %j the name %j', (typed, name) => {
+    expect(newApiKey.parse({ name: typed, scopes: ['tickets:note:write'] }).name).toBe(name);
+    expect(keyChanges.parse({ name: typed }).name).toBe(name);
+  });
+
+  test.each([
+    ['workflow\u200b B', 'U+200B'],
+    ['\u202eB wolfkrow', 'U+202E'],
+    ['work\u00adflow', 'U+00AD'],
+    ['\u001b[31mworkflow', 'U+001B'],
+    ['workflow B\u0085', 'U+0085'],
+    ['workflow \u{e0041}', 'U+E0041'],
+  ])('has no name like %j', (name, which) => {
+    const message = `has the invisible character ${which}; remove it, for control and format characters are not accepted`;
+    expect(errors({ name, scopes: ['tickets:note:write'] })).toEqual([`name ${message}`]);
+    const { error } = keyChanges.safeParse({ name });
+    expect(error && fieldErrors(error)).toEqual([{ pointer: '/name', code: 'forbidden_character', detail: `name ${message}` }]);
   });
 });
