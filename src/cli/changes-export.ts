@@ -2,7 +2,7 @@
 import { open } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import { databaseOptions, runCommand, UsageError, withDatabase } from './command.ts';
-import { exportChanges, intoFile } from './export-changes.ts';
+import { exportChanges, intoFile, PRIVATE, withFile } from './export-changes.ts';
 
 const usage = 'npm run -s changes:export -- ORGANIZATION [--cursor CURSOR] [--output FILE] [--remote | --persist-to DIRECTORY]';
 
@@ -13,14 +13,17 @@ await runCommand(usage, async () => {
   });
   const [organization, ...rest] = positionals;
   if (organization === undefined || rest.length > 0) throw new UsageError('Name one organization.');
-  const output = options.output === undefined ? undefined : await open(options.output, 'a', 0o600);
-  try {
-    const write = output ? intoFile(output) : toStandardOutput;
+  const exportTo = async (write: (lines: string) => Promise<unknown>) => {
     const { cursor, count } = await withDatabase(options, (db) => exportChanges(db, organization, options.cursor ?? null, write));
     console.error(`${count} changes. ${cursor === null ? 'Nothing has happened yet.' : `Go on later with --cursor ${cursor}`}`);
-  } finally {
-    await output?.close();
-  }
+  };
+  const { output } = options;
+  if (output === undefined) return exportTo(toStandardOutput);
+  await withFile(
+    output,
+    () => open(output, 'a', PRIVATE),
+    (file) => exportTo(intoFile(file)),
+  );
 });
 
 function toStandardOutput(lines: string): Promise<void> {

@@ -1,6 +1,9 @@
-import type { FileHandle } from 'node:fs/promises';
+import { type FileHandle, open, rm } from 'node:fs/promises';
 import { changes, MAX_CHANGES } from '../services/changes.ts';
 import { operatorContext } from './command.ts';
+
+/** The mode of a new file: nobody else on this machine reads what happened. */
+export const PRIVATE = 0o600;
 
 /** Writes all changes of an organization behind a cursor as lines of JSON, and returns the cursor behind the last of them. */
 export async function exportChanges(
@@ -17,6 +20,33 @@ export async function exportChanges(
     cursor = page.cursor;
     count += page.changes.length;
     if (!page.more) return { cursor, count };
+  }
+}
+
+/**
+ * Opens a file for as long as `use` runs, to write to its end: a new one, or what `existing` makes of one that is there already. A new one
+ * that is still empty when `use` fails is removed again.
+ */
+export async function withFile<T>(path: string, existing: () => Promise<FileHandle>, use: (file: FileHandle) => Promise<T>): Promise<T> {
+  const created = await create(path);
+  const file = created ?? (await existing());
+  try {
+    return await use(file);
+  } catch (err) {
+    if (created && (await created.stat()).size === 0) await rm(path);
+    throw err;
+  } finally {
+    await file.close();
+  }
+}
+
+/** Opens a file that was not there before, or returns undefined if it was. */
+async function create(path: string): Promise<FileHandle | undefined> {
+  try {
+    return await open(path, 'ax', PRIVATE);
+  } catch (err) {
+    if (err instanceof Error && 'code' in err && err.code === 'EEXIST') return undefined;
+    throw err;
   }
 }
 

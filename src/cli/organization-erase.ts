@@ -1,10 +1,10 @@
 // npm run organization:erase: exports an organization's changes into a file, then removes the organization for good.
-import { open } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import { Declined } from '../domain/declined.ts';
-import { eraseOrganization } from '../services/erase-organization.ts';
+import { eraseOrganization, eraseRequest } from '../services/erase-organization.ts';
+import { validated } from '../services/validated.ts';
 import { databaseOptions, operatorContext, runCommand, UsageError, withDatabase } from './command.ts';
-import { exportChanges, intoFile } from './export-changes.ts';
+import { exportChanges, intoFile, withFile } from './export-changes.ts';
 
 /** How often keys may write between the export and the erasure before it is given up. */
 const MAX_ROUNDS = 5;
@@ -21,8 +21,13 @@ await runCommand(usage, async () => {
   if (path === undefined) throw new UsageError('Say with --export into which new file the changes go before they are erased.');
   if (by === undefined) throw new UsageError('Say with --by who asked for it; it is kept for ever.');
 
-  const file = await open(path, 'wx', 0o600);
-  try {
+  // What would be refused after the export is refused before it.
+  validated(eraseRequest, { organization, cursor: null, by });
+
+  const taken = () => {
+    throw new UsageError(`The file that --export names is there already: ${path}. Name a new one, or remove that one if nobody needs it.`);
+  };
+  await withFile(path, taken, async (file) => {
     const { exported, auditRows } = await withDatabase(options, async (db) => {
       let cursor: string | null = null;
       let exported = 0;
@@ -40,7 +45,5 @@ await runCommand(usage, async () => {
       }
     });
     console.log(`${exported} changes are in ${path}. Organization ${organization} is erased, its ${auditRows} audit rows included.`);
-  } finally {
-    await file.close();
-  }
+  });
 });

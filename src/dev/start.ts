@@ -2,9 +2,10 @@
 // `--` goes on to `wrangler dev`.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync, readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
+import { parseArgs, parseEnv } from 'node:util';
 import { config, withLocalD1 } from '../cli/local.ts';
 import { timeOrderedId } from '../domain/record-id.ts';
 import { parseSettings } from '../env.ts';
@@ -34,6 +35,9 @@ const persistTo = typeof options['persist-to'] === 'string' ? options['persist-t
 const host = options.ip === '0.0.0.0' || options.ip === '*' ? 'localhost' : options.ip;
 const baseUrl = `http://${host}:${options.port ?? '8787'}`;
 
+const DEV_VARS = '.dev.vars';
+const devVars = existsSync(DEV_VARS) ? parseEnv(readFileSync(DEV_VARS, 'utf8')) : {};
+
 const settings = parseSettings({
   KEY_PREFIX: setting('KEY_PREFIX'),
   IP_LIMIT: setting('IP_LIMIT'),
@@ -61,10 +65,10 @@ await migrate();
 const key = await withLocalD1(persistTo, prepareDemo);
 await serve();
 
-/** A variable as `wrangler dev` will see it: from `--var NAME:value`, else from wrangler.toml. */
+/** A variable as `wrangler dev` will see it: from `--var NAME:value`, else from .dev.vars, else from wrangler.toml. */
 function setting(name: string): string {
   const given = [options.var].flat().findLast((pair) => typeof pair === 'string' && pair.startsWith(`${name}:`));
-  return typeof given === 'string' ? given.slice(name.length + 1) : (config.vars[name] ?? '');
+  return typeof given === 'string' ? given.slice(name.length + 1) : (devVars[name] ?? config.vars[name] ?? '');
 }
 
 function wrangler(...command: string[]): ChildProcess {

@@ -50,15 +50,16 @@ export function keyHint(value: string): string {
   return `${value.slice(0, -(RANDOM_LENGTH + CHECKSUM_LENGTH))}${random.slice(0, 4)}…${random.slice(-4)}`;
 }
 
+/** What stands before a key, and behind it, where people copy one from: a header of a request, a line of code or of JSON. */
+const BEFORE_KEY = /^["']?(?:Authorization["']?\s*:\s*["']?)?(?:Bearer\s+)?["']?/i;
+const BEHIND_KEY = /["']?[,;]?$/;
+
 /**
- * What a pasted text names a key by: its whole value, with or without `Bearer`, or its hint. Undefined for neither, such as a value with
- * a piece missing.
+ * What a pasted text names a key by: its whole value or its hint, with or without `Authorization:`, `Bearer`, quotes around and a comma or
+ * semicolon behind. Undefined for neither, such as a value with a piece missing.
  */
 export function parseKeyReference(pasted: string): { value: string } | { hint: string } | undefined {
-  const text = pasted
-    .trim()
-    .replace(/^Bearer\s+/i, '')
-    .replace('...', '…');
+  const text = pasted.trim().replace(BEFORE_KEY, '').replace(BEHIND_KEY, '').replace('...', '…');
   if (isWellFormedKey(text, text.slice(0, text.indexOf('_')))) return { value: text };
   return /^[a-z][a-z0-9]+_[0-9A-Za-z]{4}…[0-9A-Za-z]{4}$/.test(text) ? { hint: text } : undefined;
 }

@@ -1,8 +1,11 @@
 import * as z from 'zod';
 import { SCOPE_IDS } from './api-key.ts';
-import { endOfDate } from './calendar.ts';
+import { dateIn, endOfDate } from './calendar.ts';
 import { freeText, record, says } from './fields.ts';
 import { MAX_QUOTA, MAX_WINDOW_MS } from './rate-limit.ts';
+
+/** How many years ahead the expiry of a key may lie: one that is to live for longer has none. */
+export const MAX_EXPIRY_YEARS = 10;
 
 /** How many keys an organization may have that are neither revoked, expired nor replaced. */
 export const MAX_LIVE_KEYS = 100;
@@ -16,8 +19,20 @@ const int = (rule: string, min: number, max: number) =>
     .min(min, { error: says(rule) })
     .max(max, { error: says(rule) });
 
-/** A name without its outer white space: two names that look alike are one. */
-const keyName = () => freeText(100).transform((name) => name.trim());
+/**
+ * A name without outer white space, with one blank for any white space in it, and without control and format characters: two names that
+ * look alike are hardly ever two. Case counts, and so do letters of different alphabets with the same shape.
+ */
+const keyName = () =>
+  freeText(100)
+    .transform((name) => name.trim().replace(/\s+/g, ' '))
+    .superRefine((name, context) => {
+      const [found] = /[\p{Cc}\p{Cf}]/u.exec(name) ?? [];
+      if (found === undefined) return;
+      const which = `U+${found.codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0')}`;
+      const message = `has the invisible character ${which}; remove it, for control and format characters are not accepted`;
+      context.addIssue({ code: 'custom', message, params: { code: 'forbidden_character' } });
+    });
 const expires = () => z.union([z.iso.date(), z.iso.datetime({ offset: true })], { error: says(expiresRule) }).optional();
 const limit = () =>
   record({
@@ -57,4 +72,10 @@ export interface Rotation {
 /** The first instant (UTC milliseconds) at which the key is dead: of a date without a time, the end of that day in the time zone. */
 export function expiryInstant(expires: string, timeZone: string): number {
   return expires.includes('T') ? Date.parse(expires) : endOfDate(expires, timeZone);
+}
+
+/** The last instant (UTC milliseconds) at which a key made at `now` may expire: the end of the same day of a later year in the time zone. */
+export function lastExpiry(timeZone: string, now: number): number {
+  const today = dateIn(timeZone, now);
+  return endOfDate(`${Number(today.slice(0, 4)) + MAX_EXPIRY_YEARS}${today.slice(4)}`, timeZone);
 }

@@ -22,6 +22,8 @@ import {
   GRACE_MS,
   type KeyChanges,
   keyChanges,
+  lastExpiry,
+  MAX_EXPIRY_YEARS,
   MAX_LIVE_KEYS,
   type NewApiKey,
   newApiKey,
@@ -229,10 +231,11 @@ async function administratorsTimeZone(ctx: AdminContext): Promise<string> {
 async function newKey(ctx: AdminContext, keyPrefix: string, expires: string | undefined) {
   const timeZone = await administratorsTimeZone(ctx);
   const expiresAt = expires === undefined ? null : expiryInstant(expires, timeZone);
-  if (expiresAt !== null && expiresAt <= ctx.now()) {
-    throw new Invalid([
-      { pointer: '/expires', code: 'out_of_range', detail: `expires was ${expires}, which has passed; choose a later date` },
-    ]);
+  const wrong = (code: string, why: string) => new Invalid([{ pointer: '/expires', code, detail: `expires was ${expires}, which ${why}` }]);
+  if (expiresAt !== null && expiresAt <= ctx.now()) throw wrong('out_of_range', 'has passed; choose a later date');
+  if (expiresAt !== null && expiresAt > lastExpiry(timeZone, ctx.now())) {
+    const rule = `lies more than ${MAX_EXPIRY_YEARS} years ahead`;
+    throw wrong('too_late', `${rule}; choose an earlier date, or leave it out for a key that never expires`);
   }
   const value = generateKey(keyPrefix);
   return { id: timeOrderedId(ctx.now()), value, hint: keyHint(value), hash: await hashKey(value), expiresAt };

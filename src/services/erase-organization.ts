@@ -9,7 +9,8 @@ import type { SystemContext } from './context.ts';
 import { repeatable } from './repeatable.ts';
 import { validated } from './validated.ts';
 
-const eraseRequest = record({ organization: directoryId('an organization'), cursor: cursorText, by: freeText(100) });
+/** What `eraseOrganization` is asked. */
+export const eraseRequest = record({ organization: directoryId('an organization'), cursor: cursorText, by: freeText(100) });
 
 /**
  * Removes an organization and everything of it for good, in one transaction: its keys, notes, time entries, directory and audit log. Only

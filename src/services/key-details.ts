@@ -87,8 +87,8 @@ export async function getKey(ctx: OrganizationContext, keyId: string): Promise<K
 }
 
 /**
- * The organization's keys that a pasted text belongs to: a whole value, with or without `Bearer`, or a hint. `neither` is a text that is
- * none of these, such as a value with a piece missing. The value is hashed, and kept and logged nowhere.
+ * The organization's keys that a pasted text belongs to: a whole value or a hint, as `parseKeyReference` reads them. `neither` is a text
+ * that is none of these, such as a value with a piece missing. The value is hashed, and kept and logged nowhere.
  * @throws Refusal `unavailable`
  */
 export async function identifyKey(ctx: OrganizationContext, keyPrefix: string, pasted: string): Promise<KeyDetails[] | 'neither'> {

@@ -7,6 +7,7 @@ import {
   isWellFormedKey,
   type KeyStanding,
   keyHint,
+  parseKeyReference,
   parseScopes,
   whyUnauthorized,
 } from '../../src/domain/api-key.ts';
@@ -56,6 +57,43 @@ describe('the key value', () => {
     expect(await hashKey('abc')).toBe('ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad');
     const key = generateKey('twb');
     expect(keyHint(key)).toBe(`twb_${key.slice(4, 8)}…${key.slice(40, 44)}`);
+  });
+});
+
+describe('a pasted text', () => {
+  const value = generateKey('twb');
+  const hint = keyHint(value);
+  const ways: [string, (key: string) => string][] = [
+    ['alone', (key) => key],
+    ['with white space around', (key) => `\t${key}\r\n`],
+    ['behind Bearer', (key) => `bearer  ${key}`],
+    ['as a header', (key) => `Authorization: Bearer ${key}`],
+    ['as a header without white space', (key) => `authorization:${key}`],
+    ['as a header in quotes', (key) => `'Authorization: Bearer ${key}'`],
+    ['as a member of JSON', (key) => `"Authorization" : "Bearer ${key}",`],
+    ['as a header whose key is in quotes', (key) => `Authorization: Bearer "${key}"`],
+    ['in double quotes', (key) => `"${key}"`],
+    ['in single quotes', (key) => `'${key}'`],
+    ['in quotes with a comma behind', (key) => `"${key}",`],
+    ['in quotes with a semicolon behind', (key) => `'${key}'; `],
+    ['with a comma behind', (key) => `${key},`],
+    ['with a semicolon behind', (key) => `Bearer ${key};`],
+  ];
+
+  test.each(ways)('names the key or its hint %s', (_, paste) => {
+    expect(parseKeyReference(paste(value))).toEqual({ value });
+    expect(parseKeyReference(paste(hint))).toEqual({ hint });
+    expect(parseKeyReference(paste(hint.replace('…', '...')))).toEqual({ hint });
+  });
+
+  test('names none when something else stands there', () => {
+    const others = ['', '""', 'Bearer', 'Authorization: Bearer', 'Authorization: Basic dTpw', `X-Key: ${value}`, `${value} ${value}`];
+    expect(others.map(parseKeyReference)).toEqual(others.map(() => undefined));
+  });
+
+  test.each(ways)('names none with a piece missing %s', (_, paste) => {
+    expect(parseKeyReference(paste(value.slice(0, -1)))).toBeUndefined();
+    expect(parseKeyReference(paste(value.slice(1)))).toBeUndefined();
   });
 });
 

@@ -4,7 +4,7 @@ import { addressGroup, clientAddress } from '../../src/domain/client-address.ts'
 import { fieldErrors, record } from '../../src/domain/fields.ts';
 import { parseIdempotencyKey } from '../../src/domain/idempotency-key.ts';
 import { fromMinorUnits, hourlyRate } from '../../src/domain/money.ts';
-import { expiryInstant, newApiKey } from '../../src/domain/new-api-key.ts';
+import { expiryInstant, keyChanges, lastExpiry, newApiKey } from '../../src/domain/new-api-key.ts';
 import { derivedId, timeOrderedId } from '../../src/domain/record-id.ts';
 
 describe('the work date', () => {
@@ -39,6 +39,16 @@ describe('a date without a time', () => {
     expect(expiryInstant('2026-12-31', 'UTC')).toBe(Date.parse('2027-01-01T00:00:00Z'));
     expect(expiryInstant('2026-12-31T12:00:00+01:00', 'UTC')).toBe(Date.parse('2026-12-31T11:00:00Z'));
   });
+});
+
+test.each([
+  ['UTC', '2026-11-21T00:00:00Z', '2036-11-22T00:00:00Z'],
+  ['America/New_York', '2026-11-21T04:59:59Z', '2036-11-21T05:00:00Z'],
+  ['Pacific/Kiritimati', '2026-11-21T12:00:00Z', '2036-11-22T10:00:00Z'],
+  // A day that the later year does not have.
+  ['UTC', '2028-02-29T12:00:00Z', '2038-03-02T00:00:00Z'],
+])('in %s at %s the last expiry is %s', (timeZone, now, last) => {
+  expect(lastExpiry(timeZone, Date.parse(now))).toBe(Date.parse(last));
 });
 
 test('time zones are known by their IANA names', () => {
@@ -167,5 +177,30 @@ describe('a new key', () => {
       'expires was the text "2027-02-30"',
     );
     expect(errors({ name: 'n8n', scopes: ['tickets:note:write'], limit: { quota: 0, windowMs: 1_500 } })).toHaveLength(2);
+  });
+
+  test.each([
+    ['workflow  B', 'workflow B'],
+    [' workflow\u00a0\u3000B\t', 'workflow B'],
+    ['a\r\nb\tc', 'a b c'],
+    ['\ufeffNote É 😀', 'Note É 😀'],
+    ['workflow b', 'workflow b'],
+  ])('has for the name %j the name %j', (typed, name) => {
+    expect(newApiKey.parse({ name: typed, scopes: ['tickets:note:write'] }).name).toBe(name);
+    expect(keyChanges.parse({ name: typed }).name).toBe(name);
+  });
+
+  test.each([
+    ['workflow\u200b B', 'U+200B'],
+    ['\u202eB wolfkrow', 'U+202E'],
+    ['work\u00adflow', 'U+00AD'],
+    ['\u001b[31mworkflow', 'U+001B'],
+    ['workflow B\u0085', 'U+0085'],
+    ['workflow \u{e0041}', 'U+E0041'],
+  ])('has no name like %j', (name, which) => {
+    const message = `has the invisible character ${which}; remove it, for control and format characters are not accepted`;
+    expect(errors({ name, scopes: ['tickets:note:write'] })).toEqual([`name ${message}`]);
+    const { error } = keyChanges.safeParse({ name });
+    expect(error && fieldErrors(error)).toEqual([{ pointer: '/name', code: 'forbidden_character', detail: `name ${message}` }]);
   });
 });

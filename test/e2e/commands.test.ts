@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { cp, mkdtemp, readFile, rename, rm } from 'node:fs/promises';
+import { cp, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -117,6 +117,33 @@ test('what happened is exported, goes on from any line, is redacted, and is eras
   });
 });
 
+test('a command that exports nothing leaves no file of its own, and says what to do about one that is there', async () => {
+  await withLocalD1(local.persistTo, (db) => makeKey(db, 'Something to export'));
+  const files = await mkdtemp(join(tmpdir(), 'export-'));
+  try {
+    const [file, taken] = [join(files, 'new.ndjson'), join(files, 'taken.ndjson')];
+    await writeFile(taken, '');
+    const erase = (organization: string, path: string, by = 'Ada') =>
+      runCli('organization-erase', [organization, '--export', path, '--by', by, ...here]);
+    // One after the other: two processes in one local database at once may find it locked.
+    const nobody = [
+      await erase('contos', file),
+      await runCli('changes-export', ['contos', '--output', file, ...here]),
+      await runCli('changes-export', ['contos', '--output', taken, ...here]),
+    ];
+    for (const ran of nobody) expect(ran).toMatchObject({ code: 1, stderr: 'There is no organization contos.\n' });
+    const [nameless, late] = await Promise.all([erase('northwind', file, ' '), erase('northwind', taken)]);
+    expect(nameless).toMatchObject({ code: 1, stderr: expect.stringContaining('by was only white space') });
+    expect(late.code).toBe(2);
+    expect(late.stderr.split('\n')[0]).toBe(
+      `The file that --export names is there already: ${taken}. Name a new one, or remove that one if nobody needs it.`,
+    );
+    expect(await readdir(files)).toEqual(['taken.ndjson']);
+  } finally {
+    await rm(files, { recursive: true });
+  }
+});
+
 test('a key is revoked by what comes on standard input, which no output repeats', async () => {
   const [one, two] = await withLocalD1(local.persistTo, async (db) => [await makeKey(db, 'One'), await makeKey(db, 'Two')]);
   if (!one || !two) throw new Error('no keys');
@@ -160,8 +187,10 @@ test('a key is revoked by what comes on standard input, which no output repeats'
 
 test('keys with the same hint are listed, and the one that is named is revoked', async () => {
   const [one, two] = await withLocalD1(local.persistTo, async (db) => {
-    const keys = [await makeKey(db, 'Twin'), await makeKey(db, 'Other\u001b twin')];
-    await db.prepare('update api_keys set hint = ? where id = ?').bind(keys[0]?.hint, keys[1]?.id).run();
+    const keys = [await makeKey(db, 'Twin'), await makeKey(db, 'Other twin')];
+    // As keys were named before control characters were refused.
+    const update = db.prepare('update api_keys set hint = ?, name = ? where id = ?');
+    await update.bind(keys[0]?.hint, 'Other\u001b twin', keys[1]?.id).run();
     return keys;
   });
   if (!one || !two) throw new Error('no keys');

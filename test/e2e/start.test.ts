@@ -1,10 +1,10 @@
 import { type ChildProcess, execFile } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { freePort, keyIn, printedBy, start, stop } from '../support/server.ts';
+import { freePort, keyIn, printedBy, start, startIn, stop } from '../support/server.ts';
 
 const run = promisify(execFile);
 
@@ -67,6 +67,26 @@ describe('npm start', () => {
     expect(response.status).toBe(200);
     expect(response.headers.get('RateLimit-Policy')).toBe('"key";q=2;w=10');
   });
+});
+
+test('the key fits the settings in .dev.vars, over which --var goes', async () => {
+  // Not in the checkout, whose .dev.vars is the developer's.
+  const directory = await mkdtemp(join(tmpdir(), 'twb-'));
+  const files = (await readdir('.')).filter((name) => !name.startsWith('.'));
+  for (const name of files) await symlink(resolve(name), join(directory, name));
+  await writeFile(join(directory, '.dev.vars'), '# Staging\nKEY_PREFIX="stg" # as there\nKEY_LIMIT=no limit\n');
+  const port = await freePort();
+  const { server, output } = await startIn(directory, '--port', String(port), '--var', 'KEY_LIMIT:2/10s');
+  try {
+    const key = keyIn(output);
+    expect(key).toMatch(/^stg_/);
+    const response = await fetch(`http://localhost:${port}/api/v1/ping`, { headers: { Authorization: `Bearer ${key}` } });
+    expect(response.status).toBe(200);
+    expect(response.headers.get('RateLimit-Policy')).toBe('"key";q=2;w=10');
+  } finally {
+    await stop(server);
+    await rm(directory, { recursive: true });
+  }
 });
 
 test('a wrong setting stops the start, and the message names it and the rule', async () => {

@@ -192,7 +192,8 @@ describe('an organization lives on', () => {
 describe('Work.changes', () => {
   test('a change carries its record, its key and its texts as plain text', async () => {
     const organization = await makeOrganization();
-    const key = await makeKey(organization, { expires: '2099-01-01', name: '<b>n8n</b>' });
+    const expires = new Date(Date.now() + 24 * 3_600_000).toISOString();
+    const key = await makeKey(organization, { expires, name: '<b>n8n</b>' });
     const api = makeApi();
     await api.postNote(key.value, { message: '<script>alert(1)</script>' });
     await api.postTime(key.value, TIME, { 'Idempotency-Key': 'k-1' });
@@ -203,7 +204,7 @@ describe('Work.changes', () => {
       id: key.id,
       name: { mediaType: 'text/plain', text: '<b>n8n</b>' },
       hint: key.hint,
-      expiresAt: '2099-01-02T00:00:00.000Z',
+      expiresAt: expires,
     };
     expect(created).toMatchObject({ seq: 1, action: 'api_key.created', actor: { type: 'user', id: 'ada' }, key: shownKey, note: null });
     expect(note).toMatchObject({

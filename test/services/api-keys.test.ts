@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers';
 import { describe, expect, test } from 'vitest';
 import { NotAdministrator } from '../../src/domain/refusal.ts';
-import { changeApiKey, revokeAllApiKeys, revokeApiKey } from '../../src/services/api-keys.ts';
+import { changeApiKey, revokeAllApiKeys, revokeApiKey, rotateApiKey } from '../../src/services/api-keys.ts';
 import { getKey } from '../../src/services/key-details.ts';
 import { aroundD1 } from '../support/d1.ts';
 import { asAdmin, makeKey, makeOrganization, rowsOf } from '../support/world.ts';
@@ -35,6 +35,35 @@ describe('revoking all keys', () => {
     await makeKey(organization);
     await expect(revokeAllApiKeys({ ...asAdmin(organization), actorId: 'tess' })).rejects.toThrow(NotAdministrator);
     expect((await rowsOf('api_keys', organization)).map((row) => row['revoked_at'])).toEqual([null]);
+  });
+});
+
+describe('the expiry of a new key', () => {
+  const now = () => Date.parse('2026-11-21T12:00:00Z');
+  const refused = (expires: string, code: string, why: string) => ({
+    errors: [{ pointer: '/expires', code, detail: `expires was ${expires}, which ${why}` }],
+  });
+
+  test.each(['2026-11-20', '2026-11-21T12:00:00Z', '0001-01-01'])('of %s has passed', async (expires) => {
+    const organization = await makeOrganization();
+    const why = 'has passed; choose a later date';
+    await expect(makeKey(organization, { expires }, now)).rejects.toMatchObject(refused(expires, 'out_of_range', why));
+  });
+
+  test.each(['2036-11-22', '2036-11-22T05:00:00.001Z', '9999-12-31', '9999-12-31T23:59:59-14:00'])('of %s is too late', async (expires) => {
+    const organization = await makeOrganization({ timeZone: 'America/New_York' });
+    const why = 'lies more than 10 years ahead; choose an earlier date, or leave it out for a key that never expires';
+    await expect(makeKey(organization, { expires }, now)).rejects.toMatchObject(refused(expires, 'too_late', why));
+    const old = await read(organization, (await makeKey(organization, {}, now)).id);
+    const rotated = rotateApiKey(asAdmin(organization, now), 'twb', old, { expires, grace: '1h' }, crypto.randomUUID());
+    await expect(rotated).rejects.toMatchObject(refused(expires, 'too_late', why));
+  });
+
+  test('may be the end of this day in ten years where the organization is', async () => {
+    const organization = await makeOrganization({ timeZone: 'America/New_York' });
+    for (const expires of ['2036-11-21', '2036-11-22T05:00:00Z']) {
+      expect(await makeKey(organization, { expires }, now)).toMatchObject({ expiresAt: Date.parse('2036-11-22T05:00:00Z') });
+    }
   });
 });
 

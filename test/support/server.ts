@@ -22,8 +22,11 @@ export async function freePort(): Promise<number> {
 }
 
 /** Starts the local server as `npm start` does; resolves with all it printed once it says that it is ready. */
-export async function start(...args: string[]): Promise<{ server: ChildProcess; output: string }> {
-  const server = spawn('node', ['src/dev/start.ts', ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+export const start = (...args: string[]) => startIn('.', ...args);
+
+/** The same in another directory that has the files of the checkout. */
+export async function startIn(cwd: string, ...args: string[]): Promise<{ server: ChildProcess; output: string }> {
+  const server = spawn('node', ['src/dev/start.ts', ...args], { cwd, stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';
   for (const stream of [server.stdout, server.stderr]) stream?.on('data', (chunk) => (output += chunk));
   outputs.set(server, () => output);
@@ -51,8 +54,8 @@ export async function stop(server: ChildProcess): Promise<void> {
   if (secrets.length > 0) throw new Error(`The server has printed ${secrets.join('\nand ')}`);
 }
 
-/** The key that a start printed. */
-export const keyIn = (output: string) => /twb_[0-9A-Za-z]{46}/.exec(output)?.[0] ?? '';
+/** The key that a start printed, whatever its prefix is. */
+export const keyIn = (output: string) => /\b[a-z0-9]+_[0-9A-Za-z]{46}\b/.exec(output)?.[0] ?? '';
 
 /** A local server with a database of its own: its address, its demo key, and how to end it. */
 export async function startServer(...args: string[]): Promise<{ url: string; key: string; close: () => Promise<void> }> {
