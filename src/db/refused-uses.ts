@@ -49,7 +49,6 @@ const refusedUseColumns = {
   sourceAddress: refusedUses.sourceAddress,
   keyName: apiKeys.name,
   keyHint: apiKeys.hint,
-  keyRevokedAt: apiKeys.revokedAt,
 };
 
 export type RefusedUseRow = RowOf<typeof refusedUseColumns>;

@@ -1,5 +1,7 @@
 import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { withLocalD1 } from '../../src/cli/local.ts';
+import { importDirectory } from '../../src/services/import-directory.ts';
 import { inaccessible, openBrowser, watch } from '../support/browser.ts';
 import { startServer } from '../support/server.ts';
 
@@ -14,14 +16,18 @@ afterAll(async () => {
   await server?.close();
 });
 
-/** A browser of its own, signed in as Ada of Northwind, that collects what it complains about. */
-async function signIn(options: BrowserContextOptions = {}, hands = mouse): Promise<{ page: Page; complaints: string[] }> {
+/** A browser of its own, signed in as Ada of Northwind or somebody else, that collects what it complains about. */
+async function signIn(
+  options: BrowserContextOptions = {},
+  hands = mouse,
+  name = 'Ada Administrator',
+): Promise<{ page: Page; complaints: string[] }> {
   const context = await browser.newContext(options);
   onTestFinished(() => context.close());
   const page = await context.newPage();
   const complaints = watch(page, server.url);
   await page.goto(`${server.url}/settings`);
-  await hands.press(page.getByRole('button', { name: 'Ada Administrator' }));
+  await hands.press(page.getByRole('button', { name }));
   await page.getByRole('heading', { name: 'API keys' }).waitFor();
   return { page, complaints };
 }
@@ -180,13 +186,38 @@ test('a double click makes one key, and going back and sending again says so', a
 });
 
 test('two tabs on two organizations do not mix, and signing out ends both', async () => {
-  const { page } = await signIn();
-  const other = await page.context().newPage();
-  await other.goto(`${server.url}/settings/fabrikam/keys`);
-  await other.getByRole('heading', { name: 'Not found' }).waitFor();
-  await link(page, 'Sign out').click();
-  await page.goto(`${server.url}/settings/northwind/keys`);
-  await page.getByRole('heading', { name: 'Local sign-in' }).waitFor();
+  const bea = { type: 'user', id: 'bea', email: 'bea@both.example', admin: true };
+  const records = ['northwind', 'fabrikam'].map((organization) => ({ ...bea, organization, name: `Bea of ${organization}` }));
+  const directory = records.map((record) => JSON.stringify(record)).join('\n');
+  expect(await withLocalD1(server.persistTo, (db) => importDirectory(db, directory))).toMatchObject({ ok: true });
+
+  const { page: one } = await signIn({}, mouse, 'Bea of northwind');
+  const two = await one.context().newPage();
+  await one.goto(`${server.url}/settings/northwind/new-key`);
+  await two.goto(`${server.url}/settings/fabrikam/new-key`);
+  const tabs = [
+    [one, 'Made in northwind'],
+    [two, 'Made in fabrikam'],
+  ] as const;
+  for (const [tab, name] of tabs) {
+    await tab.getByLabel('Name').fill(name);
+    await tab.getByLabel('Internal notes').check();
+  }
+  for (const [tab] of tabs) await button(tab, 'Create key').click();
+  for (const [tab, name] of tabs) {
+    await link(tab, 'Done: go to the key’s page').click();
+    await heading(tab, name).waitFor();
+    await link(tab, 'API keys').click();
+    await heading(tab, 'API keys').waitFor();
+    expect(await tab.getByRole('link', { name: 'Made in' }).allTextContents()).toEqual([name]);
+  }
+
+  await link(one, 'Sign out').click();
+  await heading(one, 'Local sign-in').waitFor();
+  await link(two, 'Audit log').click();
+  await heading(two, 'Local sign-in').waitFor();
+  await one.goto(`${server.url}/settings/northwind/keys`);
+  await heading(one, 'Local sign-in').waitFor();
 });
 
 describe.each([

@@ -57,19 +57,20 @@ export async function stop(server: ChildProcess): Promise<void> {
 /** The key that a start printed, whatever its prefix is. */
 export const keyIn = (output: string) => /\b[a-z0-9]+_[0-9A-Za-z]{46}\b/.exec(output)?.[0] ?? '';
 
-/** A local server with a database of its own: its address, its demo key, and how to end it. */
-export async function startServer(...args: string[]): Promise<{ url: string; key: string; close: () => Promise<void> }> {
-  const directory = await mkdtemp(join(tmpdir(), 'twb-'));
+/** A local server with a database of its own: its address, its demo key, where the database is, and how to end it. */
+export async function startServer(...args: string[]): Promise<{ url: string; key: string; persistTo: string; close: () => Promise<void> }> {
+  const persistTo = await mkdtemp(join(tmpdir(), 'twb-'));
   const port = await freePort();
-  const { server, output } = await start('--port', String(port), '--persist-to', directory, ...args);
+  const { server, output } = await start('--port', String(port), '--persist-to', persistTo, ...args);
   return {
     url: `http://localhost:${port}`,
     key: keyIn(output),
+    persistTo,
     close: async () => {
       try {
         await stop(server);
       } finally {
-        await rm(directory, { recursive: true });
+        await rm(persistTo, { recursive: true });
       }
     },
   };

@@ -444,6 +444,24 @@ describe('refused uses', () => {
     await poor.api.settled();
     expect(await rowsOf('refused_uses', poor.organization)).toMatchObject([{ reason: 'psa_not_included' }]);
   });
+
+  test('the banner stays for 7 days after the last attempt', async () => {
+    let now = Date.now();
+    const { organization, api, get } = await makeSettings({ now: () => now });
+    const key = await makeKey(organization);
+    await revoke(organization, key.id);
+    const lastAt = now;
+    await api.send('/api/v1/ping', { key: key.value });
+    await api.settled();
+    for (const [ms, shown] of [
+      [-1, true],
+      [0, true],
+      [1, false],
+    ] as const) {
+      now = lastAt + 7 * DAY_MS + ms;
+      expect([ms, (await get('/keys')).text.includes('still being tried')]).toEqual([ms, shown]);
+    }
+  });
 });
 
 test('the address of a refused use is forgotten after 30 days, the count is not', async () => {

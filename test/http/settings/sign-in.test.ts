@@ -70,6 +70,19 @@ describe('signing in', () => {
     expect((await open(`/settings/${organization}/keys`, token)).status).toBe(403);
   });
 
+  test('nobody administers an inactive organization, and whoever has another goes on there', async () => {
+    const [closed, other] = [await makeAdministered(), await makeAdministered()];
+    const token = await signIn.token(closed.email);
+    const record = { type: 'organization', id: closed.organization, name: 'Closed', psa: true, timeZone: 'UTC', defaultHourlyRate: 1 };
+    await importRecords({ ...record, active: false });
+    for (const path of ['/settings', `/settings/${closed.organization}/keys`]) expect((await open(path, token)).status).toBe(403);
+
+    await importRecords({ type: 'user', organization: other.organization, id: 'both', email: closed.email, name: 'Ada', admin: true });
+    expect((await open('/settings', token)).headers.get('Location')).toBe(`/settings/${other.organization}/keys`);
+    expect((await open(`/settings/${closed.organization}/keys`, token)).status).toBe(404);
+    expect(await (await open(`/settings/${other.organization}/keys`, token)).text()).not.toContain('Closed');
+  });
+
   test('without configuration it answers 503 and says what to set, and the API goes on', async () => {
     const closed = makeApi({ settings: { signIn: undefined } });
     const { organization, email } = await makeAdministered();
