@@ -185,6 +185,7 @@ describe('a new key', () => {
     ['a\r\nb\tc', 'a b c'],
     ['\ufeffNote É 😀', 'Note É 😀'],
     ['workflow b', 'workflow b'],
+    ['می\u200cشود 👩\u200d💻', 'می\u200cشود 👩\u200d💻'],
   ])('has for the name %j the name %j', (typed, name) => {
     expect(newApiKey.parse({ name: typed, scopes: ['tickets:note:write'] }).name).toBe(name);
     expect(keyChanges.parse({ name: typed }).name).toBe(name);

@@ -113,6 +113,7 @@ const WORDS: Record<string, string> = {
   'name taken': 'Another key has this name. Choose one that says which workflow this key is for, or revoke the other key first.',
   scopes: 'Choose at least one.',
   'expires out_of_range': 'This date has passed; choose a later one.',
+  'expires too_late': 'A key lives for ten years at most, or without expiration.',
   expires: 'Choose an expiration. A date, written as 2027-03-31, goes with “On a date” only.',
   limit: 'Enter a whole number, at least 1 and not higher than the limit of all keys, or leave it empty.',
   grace: 'Choose how long the old key goes on working.',

@@ -61,6 +61,7 @@ describe('creating a key', () => {
     expect(again.text).toContain('value="My &quot;workflow&quot;"');
     expect(again.text).toContain('value="2001-01-01"');
     expect(again.text).toContain('This date has passed');
+    expect((await create({ expiration: 'date', date: '9999-12-31' })).text).toContain('A key lives for ten years at most');
     expect(await rowsOf('api_keys', organization)).toEqual([]);
   });
 
