@@ -41,6 +41,7 @@ import { validated } from './validated.ts';
 /** A key as it is shown once: `value` is kept nowhere. */
 export interface CreatedKey {
   id: string;
+  name: string;
   value: string;
   hint: string;
   /** UTC milliseconds, or null for never. */
@@ -76,7 +77,7 @@ export async function createApiKey(ctx: AdminContext, keyPrefix: string, input: 
     { statement: insertKey.bind(ctx.db, { ...values, now }), action: 'api_key.created', targetId: key.id, detail: name },
   ]);
   if (!created) await explain(ctx, { id: key.id, name, formToken: token });
-  return { id: key.id, value, hint: key.hint, expiresAt: key.expiresAt };
+  return { id: key.id, name, value, hint: key.hint, expiresAt: key.expiresAt };
 }
 
 /** Throws the reason why a key was not inserted; returns if it was, and only the acknowledgement of it was lost. */
@@ -125,12 +126,13 @@ export async function rotateApiKey(
         : []),
     ];
   });
-  if (rotated) return { outcome: 'rotated', key: { id: key.id, value, hint: key.hint, expiresAt: key.expiresAt } };
+  const successor = { id: key.id, name: old.name, value, hint: key.hint, expiresAt: key.expiresAt };
+  if (rotated) return { outcome: 'rotated', key: successor };
 
   const found = await atD1(ctx, () => explainRotation.bind(ctx.db, { ...actor, keyId: old.id, formToken }).first<RotationExplanation>());
   if (!found?.administrator) throw new NotAdministrator();
   // The batch was committed and only its acknowledgement was lost.
-  if (found.successorId === key.id) return { outcome: 'rotated', key: { id: key.id, value, hint: key.hint, expiresAt: key.expiresAt } };
+  if (found.successorId === key.id) return { outcome: 'rotated', key: successor };
   if (found.madeByForm !== null) throw new FormAlreadyUsed(found.madeByForm);
   if (found.successorId !== null) return { outcome: 'already_rotated', successorId: found.successorId };
   return { outcome: found.exists === null ? 'not_found' : 'not_live' };

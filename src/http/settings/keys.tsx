@@ -90,12 +90,11 @@ keys.post('/keys', async (c) => {
   const token = formToken(form);
   const values = typed(form);
   const today = todayOf(c);
-  const name = values.name ?? '';
   const scopes = SCOPE_IDS.filter((scope) => values.scopes?.includes(scope));
-  const input = { name, scopes, ...chosenExpiry(values, today), ...chosenLimit(values, keyLimit) };
+  const input = { name: values.name ?? '', scopes, ...chosenExpiry(values, today), ...chosenLimit(values, keyLimit) };
   try {
     const created = await createApiKey(adminContext(c), keyPrefix, input, token);
-    const shown = { place: placeOf(c), created, name, scopes, origin: new URL(c.req.url).origin };
+    const shown = { place: placeOf(c), created, scopes, origin: new URL(c.req.url).origin };
     return render(c, 'Your new key', <NewKeyPage {...shown} />);
   } catch (err) {
     if (err instanceof FormAlreadyUsed) return alreadyMade(c, err);
@@ -182,8 +181,8 @@ keys.post('/keys/:key/rotate', async (c) => {
     if (result.outcome === 'not_live') throw NOT_LIVE;
     if (result.outcome === 'already_rotated') throw ALREADY_ROTATED;
     const replaced = await ownKey(c, key.id);
-    const { name, scopes } = replaced;
-    const shown = { place: placeOf(c), created: result.key, name, scopes, origin: new URL(c.req.url).origin, replaced };
+    const { scopes } = replaced;
+    const shown = { place: placeOf(c), created: result.key, scopes, origin: new URL(c.req.url).origin, replaced };
     return render(c, 'Your new key', <NewKeyPage {...shown} />);
   } catch (err) {
     if (err instanceof FormAlreadyUsed) return alreadyMade(c, err);

@@ -183,7 +183,7 @@ const typedName = (body: Fields | string) => new URLSearchParams(typeof body ===
 
 /** A name that was accepted: the same without outer white space in the database, in the answer to ping, in the pages and in the file. */
 async function expectNamed({ organization, api, get }: Settings, created: string, typed: string): Promise<void> {
-  const name = typed.trim();
+  const name = typed.trim().replace(/\s+/g, ' ');
   const codePoints = (text: unknown) => Array.from(String(text), (point) => point.codePointAt(0));
   const row = (await rowsOf('api_keys', organization)).find((one) => codePoints(one['name']).join() === codePoints(name).join());
   expect(row).toBeDefined();

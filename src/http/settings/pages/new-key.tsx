@@ -6,7 +6,6 @@ import { Expiry, Hint, LinkButton, Notice, type Place } from './parts.tsx';
 interface Props {
   place: Place;
   created: CreatedKey;
-  name: string;
   scopes: readonly Scope[];
   /** The address of this deployment, such as https://api.example. */
   origin: string;
@@ -15,8 +14,8 @@ interface Props {
 }
 
 /** A key in full, for the one time that it is shown. */
-export function NewKeyPage({ place, created, name, scopes, origin, replaced }: Props) {
-  const { value, id } = created;
+export function NewKeyPage({ place, created, scopes, origin, replaced }: Props) {
+  const { name, value, id } = created;
   return (
     <>
       <Notice>Copy the key now. It can’t be shown again: only its fingerprint is kept. If it gets lost, rotate it.</Notice>
