@@ -33,6 +33,11 @@ export function startOfDate(date: string, timeZone: string): number {
   return endOfDate(addDays(date, -1), timeZone);
 }
 
+/** The same day of a later year; of 29 February, where there is none, a date that counts as 1 March. */
+export function yearsLater(date: string, years: number): string {
+  return `${Number(date.slice(0, 4)) + years}${date.slice(4)}`;
+}
+
 /** The calendar date so many days after another. */
 export function addDays(date: string, days: number): string {
   return new Date(Date.parse(`${date}T00:00:00Z`) + days * DAY_MS).toISOString().slice(0, 10);

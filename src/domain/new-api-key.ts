@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { SCOPE_IDS } from './api-key.ts';
-import { dateIn, endOfDate } from './calendar.ts';
+import { dateIn, endOfDate, yearsLater } from './calendar.ts';
 import { freeText, record, says } from './fields.ts';
 import { MAX_QUOTA, MAX_WINDOW_MS } from './rate-limit.ts';
 
@@ -79,6 +79,5 @@ export function expiryInstant(expires: string, timeZone: string): number {
 
 /** The last instant (UTC milliseconds) at which a key made at `now` may expire: the end of the same day of a later year in the time zone. */
 export function lastExpiry(timeZone: string, now: number): number {
-  const today = dateIn(timeZone, now);
-  return endOfDate(`${Number(today.slice(0, 4)) + MAX_EXPIRY_YEARS}${today.slice(4)}`, timeZone);
+  return endOfDate(yearsLater(dateIn(timeZone, now), MAX_EXPIRY_YEARS), timeZone);
 }

@@ -1,4 +1,6 @@
 import { SCOPE_IDS, SCOPES } from '../../../domain/api-key.ts';
+import { yearsLater } from '../../../domain/calendar.ts';
+import { MAX_EXPIRY_YEARS } from '../../../domain/new-api-key.ts';
 import { formatPolicy, type RateLimitPolicy } from '../../../domain/rate-limit.ts';
 import type { ChangeableKey } from '../../../services/api-keys.ts';
 import { describedBy, FieldMessage, Notice, type Place } from './parts.tsx';
@@ -162,7 +164,7 @@ function ExpirationField({ values: { expiration, date }, message, today, choices
           ))}
         </select>
         <label class="inline" data-date>
-          Date <input type="date" name="date" value={date} min={today} />
+          Date <input type="date" name="date" value={date} min={today} max={yearsLater(today, MAX_EXPIRY_YEARS)} />
         </label>
       </div>
       <p class="help" id="expiration-help">
