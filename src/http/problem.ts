@@ -20,7 +20,7 @@ export const PROBLEMS = {
     status: 400,
     title: 'The body is not JSON',
     meaning: 'The body cannot be read as JSON, often because a quote or a line break inside a text was not escaped.',
-    remedy: 'Let the tool build the JSON instead of writing it by hand; the detail names line and column.',
+    remedy: 'Let the tool build the JSON instead of writing it by hand; the detail says where it stops being JSON.',
   },
   invalid_encoding: {
     status: 400,
