@@ -5,7 +5,7 @@ export default defineConfig(async () => {
   const migrations = await readD1Migrations('./migrations');
   return {
     test: {
-      reporters: ['default', './test/support/closing-line.ts'],
+      reporters: ['default', './test/support/summary-reporter.ts'],
       provide: { propertyRuns: Number(process.env['PROPERTY_RUNS'] ?? '1') },
       projects: [
         {
@@ -27,7 +27,7 @@ export default defineConfig(async () => {
           test: {
             name: 'workerd',
             include: ['test/**/*.test.{ts,tsx}'],
-            exclude: ['test/bench/**', 'test/domain/**', 'test/e2e/**', 'test/repository/**'],
+            exclude: ['test/{bench,domain,e2e,lib,repository}/**', 'test/config.test.ts'],
             setupFiles: ['./test/support/searched-logs.ts', './test/support/migrate.ts'],
             testTimeout: 30_000,
           },
@@ -36,7 +36,7 @@ export default defineConfig(async () => {
           // On Node: pure rules, real servers, real browsers, and the repository's own promises.
           test: {
             name: 'node',
-            include: ['test/{bench,domain,e2e,repository}/**/*.test.ts'],
+            include: ['test/{bench,domain,e2e,lib,repository}/**/*.test.ts', 'test/config.test.ts'],
             testTimeout: 120_000,
             hookTimeout: 120_000,
           },

@@ -5,7 +5,7 @@ import type { AppEnv, Settings } from './env.ts';
 import { notes } from './http/api/notes.ts';
 import { ping } from './http/api/ping.ts';
 import { timeEntries } from './http/api/time-entries.ts';
-import { openapi } from './http/docs/openapi.ts';
+import { openapi } from './http/api/openapi.ts';
 import { docs } from './http/docs/routes.tsx';
 import { guardUnknown } from './http/guard.ts';
 import { ipLimit } from './http/middleware/ip-limit.ts';

@@ -1,7 +1,7 @@
-import { log } from './http/log.ts';
+import { log } from './lib/log.ts';
 import type { JobContext } from './services/context.ts';
 import { databaseSize } from './services/database-size.ts';
-import { forgetOldAddresses } from './services/refused-uses.ts';
+import { forgetOldAddresses } from './services/keys/refused-uses.ts';
 
 /** Shares of the largest possible database from which on its size is a warning, then an error: there is time to act before writes fail. */
 const WARN_FROM = 0.7;

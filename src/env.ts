@@ -2,11 +2,11 @@ import type { HonoRequest } from 'hono';
 import { createRemoteJWKSet, type JWTVerifyGetKey } from 'jose';
 import type { D1Counter } from './db/client.ts';
 import { type BlockedKeys, parseBlockedKeys } from './domain/blocked-keys.ts';
-import { ExpiringMap } from './domain/expiring-map.ts';
+import { ExpiringMap } from './lib/expiring-map.ts';
 import { type IpLimitOverride, parseIpLimitOverrides } from './domain/ip-limit-overrides.ts';
 import type { FoundKey, Principal } from './domain/principal.ts';
 import { parsePolicy, type RateLimitDecision, type RateLimitPolicy } from './domain/rate-limit.ts';
-import type { Administration } from './services/administrators.ts';
+import type { Administration } from './services/directory/administrators.ts';
 import type { Source } from './services/context.ts';
 
 /** The deployment's settings, read once from the variables in wrangler.toml and the operator's secrets. */

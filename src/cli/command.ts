@@ -1,7 +1,7 @@
 import { D1Failure } from '../db/client.ts';
 import { Declined } from '../domain/declined.ts';
 import { timeOrderedId } from '../domain/record-id.ts';
-import { Invalid, Refusal } from '../domain/refusal.ts';
+import { Invalid, Refusal } from '../domain/errors.ts';
 import type { SystemContext } from '../services/context.ts';
 import { config, withLocalD1 } from './local.ts';
 import { RemoteD1 } from './remote-d1.ts';

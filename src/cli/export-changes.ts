@@ -1,5 +1,5 @@
 import { type FileHandle, open, rm } from 'node:fs/promises';
-import { changes, MAX_CHANGES } from '../services/changes.ts';
+import { changes, MAX_CHANGES } from '../services/work/list-changes.ts';
 import { operatorContext } from './command.ts';
 
 /** The mode of a new file: nobody else on this machine reads what happened. */

@@ -2,7 +2,7 @@ import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { DirectoryEntry } from '../domain/directory.ts';
-import type { DirectorySpool } from '../services/directory-spool.ts';
+import type { DirectorySpool } from './import/directory-spool.ts';
 
 /** How much waits in memory, in UTF-16 units, before it is written to the disk. */
 const BUFFER_LENGTH = 4 * 1024 * 1024;

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { Fault } from '../domain/fault.ts';
+import { Fault } from '../lib/loggable-error.ts';
 
 /** Where a deployed database is reached: Cloudflare's API, with the same variables that wrangler reads. */
 export interface RemoteTarget {

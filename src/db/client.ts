@@ -1,7 +1,7 @@
 import { fillPlaceholders, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/sqlite-proxy';
-import { withDeadline } from '../domain/deadline.ts';
-import { Fault } from '../domain/fault.ts';
+import { withDeadline } from '../lib/deadline.ts';
+import { Fault } from '../lib/loggable-error.ts';
 
 /** What can be bound to a statement. */
 export type Bindable = string | number | null;

@@ -1,7 +1,7 @@
 import { and, eq, type GetColumnData, isNull, type SQL, sql } from 'drizzle-orm';
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core';
 import type { Scope } from '../domain/api-key.ts';
-import { nextSeq } from './audit.ts';
+import { nextSeq } from './audit/audit-row.ts';
 import { builder, statement, value } from './client.ts';
 import { agreements, apiKeys, companies, notes, organizations, tickets, timeEntries, users } from './schema.ts';
 

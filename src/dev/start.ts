@@ -9,9 +9,9 @@ import { parseArgs, parseEnv } from 'node:util';
 import { config, withLocalD1 } from '../cli/local.ts';
 import { timeOrderedId } from '../domain/record-id.ts';
 import { parseSettings } from '../env.ts';
-import { createApiKey, revokeApiKey } from '../services/api-keys.ts';
+import { createApiKey, revokeApiKey } from '../services/keys/change-keys.ts';
 import type { AdminContext } from '../services/context.ts';
-import { importDirectory } from '../services/import-directory.ts';
+import { importDirectory } from '../cli/import/import-directory.ts';
 
 const DEMO_KEY_NAME = 'Local demo';
 const READY_TIMEOUT_MS = 60_000;

@@ -1,4 +1,4 @@
-import { sha256, toHex } from './bytes.ts';
+import { sha256, toHex } from '../lib/bytes.ts';
 
 /** What a key may be allowed to do: the identifier as it travels, and the label administrators see. */
 export const SCOPES = {

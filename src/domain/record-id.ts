@@ -1,6 +1,6 @@
 import { stringify, v7, validate, version } from 'uuid';
 import * as z from 'zod';
-import { sha256 } from './bytes.ts';
+import { sha256 } from '../lib/bytes.ts';
 import { says } from './fields.ts';
 
 /** What the API can write; also part of what an Idempotency-Key is unique within. */

@@ -1,7 +1,7 @@
-import { withDeadline } from '../domain/deadline.ts';
+import { withDeadline } from '../lib/deadline.ts';
 import type { RateLimitDecision, RateLimitPolicy } from '../domain/rate-limit.ts';
 import type { AppliedLimit, RequestScope } from '../env.ts';
-import { log } from './log.ts';
+import { log } from '../lib/log.ts';
 import type { Problem } from './problem.ts';
 import { retryAfter } from './rate-limit-fields.ts';
 

@@ -1,10 +1,10 @@
 import { HTTPException } from 'hono/http-exception';
 import { withoutKeys } from '../domain/api-key.ts';
 import type { FieldError } from '../domain/fields.ts';
-import { whereNotJson } from '../domain/not-json.ts';
-import { OutcomeUnknown, Refusal, type RefusalCode, Unauthorized } from '../domain/refusal.ts';
+import { whereNotJson } from '../lib/json-error.ts';
+import { OutcomeUnknown, Refusal, type RefusalCode, Unauthorized } from '../domain/errors.ts';
 import type { RequestScope } from '../env.ts';
-import { log } from './log.ts';
+import { log } from '../lib/log.ts';
 
 interface ProblemKind {
   status: number;

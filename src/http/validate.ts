@@ -5,9 +5,9 @@ import { holdsKey } from '../domain/api-key.ts';
 import { echo, fieldErrors } from '../domain/fields.ts';
 import { parseIdempotencyKey } from '../domain/idempotency-key.ts';
 import type { AppEnv, RequestScope } from '../env.ts';
-import type { WriteTarget } from '../services/write.ts';
+import type { WriteTarget } from '../services/work/write-once.ts';
 import { Problem } from './problem.ts';
-import { readBody } from './read-body.ts';
+import { readBody } from './middleware/read-body.ts';
 
 /** Enough for 32,000 characters of any script, escaped in any way. */
 export const MAX_BODY_BYTES = 512 * 1024;

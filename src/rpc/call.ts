@@ -1,7 +1,7 @@
 import { Declined, type DeclinedCode } from '../domain/declined.ts';
 import type { FieldError } from '../domain/fields.ts';
 import { timeOrderedId } from '../domain/record-id.ts';
-import { Invalid, Refusal } from '../domain/refusal.ts';
+import { Invalid, Refusal } from '../domain/errors.ts';
 import type { SystemContext } from '../services/context.ts';
 
 /** How long one call may take. */

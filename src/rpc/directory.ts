@@ -1,6 +1,6 @@
 import { WorkerEntrypoint } from 'cloudflare:workers';
 import type { DirectoryRecordInput } from '../domain/directory.ts';
-import { type DeactivatedRecord, deactivate, type RecordReference, type Upserted, upsertRecords } from '../services/change-directory.ts';
+import { type DeactivatedRecord, deactivate, type RecordReference, type Upserted, upsertRecords } from '../services/directory/change-records.ts';
 import { type Answer, answer } from './call.ts';
 
 /**

@@ -1,9 +1,9 @@
 import { WorkerEntrypoint } from 'cloudflare:workers';
 import type { RecordKind } from '../domain/record-id.ts';
-import { type ChangesPage, changes, MAX_CHANGES } from '../services/changes.ts';
-import { eraseOrganization } from '../services/erase-organization.ts';
-import { redactRecord } from '../services/redact-record.ts';
-import { type Decision, reviewTimeEntry } from '../services/review-time-entry.ts';
+import { type ChangesPage, changes, MAX_CHANGES } from '../services/work/list-changes.ts';
+import { eraseOrganization } from '../services/directory/erase-organization.ts';
+import { redactRecord } from '../services/work/redact-record.ts';
+import { type Decision, reviewTimeEntry } from '../services/work/review-time-entry.ts';
 import { type Answer, answer } from './call.ts';
 
 /** What was written, for a PSA that is a Worker itself: read it, review it, redact it, erase it. As closed to HTTP as `Directory`. */

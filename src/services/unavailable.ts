@@ -1,5 +1,5 @@
 import { D1Failure } from '../db/client.ts';
-import { Refusal } from '../domain/refusal.ts';
+import { Refusal } from '../domain/errors.ts';
 
 const NOTHING_WRITTEN = 'The database did not answer. Nothing was written; send the same request again.';
 const READ_ONLY = 'The database takes no writes at the moment. Nothing was written; send the same request again later.';

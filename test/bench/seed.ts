@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { unstable_splitSqlQuery } from 'wrangler';
 import { formatScopes, generateKey, hashKey, keyHint, SCOPE_IDS } from '../../src/domain/api-key.ts';
 import { timeOrderedId } from '../../src/domain/record-id.ts';
-import { importDirectory } from '../../src/services/import-directory.ts';
+import { importDirectory } from '../../src/cli/import/import-directory.ts';
 import { KEY_PREFIX } from './workers.ts';
 
 const MIGRATIONS = 'migrations';

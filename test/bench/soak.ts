@@ -10,7 +10,7 @@ import { setTimeout } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { withLocalD1 } from '../../src/cli/local.ts';
 import { generateKey } from '../../src/domain/api-key.ts';
-import { revokeApiKey } from '../../src/services/api-keys.ts';
+import { revokeApiKey } from '../../src/services/keys/change-keys.ts';
 import { localDatabase } from '../support/command.ts';
 import { compareWithAcknowledged, inconsistencies } from '../support/ledger.ts';
 import { asAdministrator, makeKey, ORGANIZATIONS, restartable, seed, UNLIMITED } from '../support/restartable.ts';

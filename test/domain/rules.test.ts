@@ -4,7 +4,7 @@ import { addressGroup, clientAddress } from '../../src/domain/client-address.ts'
 import { fieldErrors, record } from '../../src/domain/fields.ts';
 import { parseIdempotencyKey } from '../../src/domain/idempotency-key.ts';
 import { fromMinorUnits, hourlyRate } from '../../src/domain/money.ts';
-import { expiryInstant, keyChanges, lastExpiry, newApiKey } from '../../src/domain/new-api-key.ts';
+import { expiryInstant, keyChanges, lastExpiry, newApiKey } from '../../src/domain/key-input.ts';
 import { derivedId, timeOrderedId } from '../../src/domain/record-id.ts';
 
 describe('the work date', () => {

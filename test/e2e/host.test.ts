@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { withLocalD1 } from '../../src/cli/local.ts';
-import { createApiKey } from '../../src/services/api-keys.ts';
+import { createApiKey } from '../../src/services/keys/change-keys.ts';
 import { localDatabase } from '../support/command.ts';
 
 const BASE = 'http://127.0.0.1:8840';

@@ -3,7 +3,7 @@ import { env } from 'cloudflare:workers';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { generateKey, hashKey } from '../../src/domain/api-key.ts';
-import { ExpiringMap } from '../../src/domain/expiring-map.ts';
+import { ExpiringMap } from '../../src/lib/expiring-map.ts';
 import type { RateLimitPolicy } from '../../src/domain/rate-limit.ts';
 import { RefusedUseMeter } from '../../src/domain/refused-use.ts';
 import type { Settings } from '../../src/env.ts';

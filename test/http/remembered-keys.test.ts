@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { ExpiringMap } from '../../src/domain/expiring-map.ts';
+import { ExpiringMap } from '../../src/lib/expiring-map.ts';
 import { countD1 } from '../support/d1.ts';
 import { countLimiters } from '../support/limiter.ts';
 import { runs } from '../support/property.ts';

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import * as z from 'zod';
 import { parsePolicy } from '../../src/domain/rate-limit.ts';
 import { CHECKSUM_RULE, keyPattern } from '../../src/http/docs/key-format.ts';
-import { describeApi } from '../../src/http/docs/openapi.ts';
+import { describeApi } from '../../src/http/api/openapi.ts';
 import { RECIPES, RULES } from '../../src/http/docs/recipes.ts';
 import { UNAUTHORIZED_STEPS } from '../../src/http/docs/unauthorized.ts';
 import { PROBLEMS } from '../../src/http/problem.ts';

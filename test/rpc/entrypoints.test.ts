@@ -1,14 +1,14 @@
 import { env, exports } from 'cloudflare:workers';
 import { describe, expect, test } from 'vitest';
-import { ERASURE } from '../../src/db/erasure-statements.ts';
+import { ERASURE } from '../../src/db/directory/erasure.ts';
 import type { Change } from '../../src/domain/change.ts';
 import type { DirectoryRecordInput } from '../../src/domain/directory.ts';
 import type { Answer } from '../../src/rpc/call.ts';
 import { Directory } from '../../src/rpc/directory.ts';
 import { Work } from '../../src/rpc/work.ts';
-import { rotateApiKey } from '../../src/services/api-keys.ts';
-import { listKeys } from '../../src/services/key-details.ts';
-import { reviewTimeEntry } from '../../src/services/review-time-entry.ts';
+import { rotateApiKey } from '../../src/services/keys/change-keys.ts';
+import { listKeys } from '../../src/services/keys/read-keys.ts';
+import { reviewTimeEntry } from '../../src/services/work/review-time-entry.ts';
 import { aroundD1 } from '../support/d1.ts';
 import { asAdmin, importRecords, makeApi, makeKey, makeOrganization, revoke, rowsOf, TIME } from '../support/world.ts';
 
@@ -291,7 +291,7 @@ describe('Work.changes', () => {
         return results;
       });
       const ctx = { db, now: Date.now, deadlineAt: Date.now() + 10_000, requestId: 'r', system: 'psa' as const };
-      const { changes } = await import('../../src/services/changes.ts');
+      const { changes } = await import('../../src/services/work/list-changes.ts');
       await changes(ctx, { organization, cursor: null, limit: 5 });
       return rows;
     };

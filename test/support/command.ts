@@ -20,7 +20,7 @@ export async function runCli(
   args: string[],
   { input, env }: { input?: Iterable<string>; env?: Record<string, string> } = {},
 ): Promise<Ran> {
-  const child = spawn('node', [`src/cli/${script}.ts`, ...args], { env: { ...process.env, ...env } });
+  const child = spawn('node', [`src/cli/commands/${script}.ts`, ...args], { env: { ...process.env, ...env } });
   const output = Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
   await pipeline(Readable.from(input ?? []), child.stdin);
   const [stdout, stderr, [code]] = await output;

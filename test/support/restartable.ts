@@ -4,10 +4,10 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { SCOPE_IDS } from '../../src/domain/api-key.ts';
-import type { NewApiKey } from '../../src/domain/new-api-key.ts';
-import { type CreatedKey, createApiKey } from '../../src/services/api-keys.ts';
+import type { NewApiKey } from '../../src/domain/key-input.ts';
+import { type CreatedKey, createApiKey } from '../../src/services/keys/change-keys.ts';
 import type { AdminContext } from '../../src/services/context.ts';
-import { importDirectory } from '../../src/services/import-directory.ts';
+import { importDirectory } from '../../src/cli/import/import-directory.ts';
 import { bundleProduction, type ProductionWorker } from './production-worker.ts';
 import { freePort } from './server.ts';
 

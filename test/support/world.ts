@@ -2,12 +2,12 @@ import { createExecutionContext, waitOnExecutionContext } from 'cloudflare:test'
 import { env } from 'cloudflare:workers';
 import { createApp } from '../../src/app.ts';
 import type { Scope } from '../../src/domain/api-key.ts';
-import type { NewApiKey } from '../../src/domain/new-api-key.ts';
+import type { NewApiKey } from '../../src/domain/key-input.ts';
 import { timeOrderedId } from '../../src/domain/record-id.ts';
 import { parseSettings, type Settings } from '../../src/env.ts';
-import { type CreatedKey, createApiKey, revokeApiKey } from '../../src/services/api-keys.ts';
+import { type CreatedKey, createApiKey, revokeApiKey } from '../../src/services/keys/change-keys.ts';
 import type { AdminContext } from '../../src/services/context.ts';
-import { importDirectory } from '../../src/services/import-directory.ts';
+import { importDirectory } from '../../src/cli/import/import-directory.ts';
 import { rememberBody, rememberKey } from './secrets.ts';
 
 export const BOTH_SCOPES: Scope[] = ['tickets:note:write', 'tickets:time:write'];

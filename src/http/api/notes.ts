@@ -1,11 +1,11 @@
 import { Hono } from 'hono';
 import { type NoteCreated, noteRequest } from '../../domain/note.ts';
 import type { AppEnv } from '../../env.ts';
-import { createNote } from '../../services/create-note.ts';
+import { createNote } from '../../services/work/create-note.ts';
 import { guard } from '../guard.ts';
 import { apiContext } from '../service-context.ts';
 import { jsonBody, writeTarget } from '../validate.ts';
-import { answerWritten } from './written.ts';
+import { answerWritten } from './answer-write.ts';
 
 /** POST /tickets/{ticketId}/notes: adds an internal note. */
 export const notes = new Hono<AppEnv>().post(

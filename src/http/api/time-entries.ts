@@ -2,11 +2,11 @@ import { Hono } from 'hono';
 import { fromMinorUnits } from '../../domain/money.ts';
 import { type TimeEntryCreated, timeEntryRequest } from '../../domain/time-entry.ts';
 import type { AppEnv } from '../../env.ts';
-import { createTimeEntry } from '../../services/create-time-entry.ts';
+import { createTimeEntry } from '../../services/work/create-time-entry.ts';
 import { guard } from '../guard.ts';
 import { apiContext } from '../service-context.ts';
 import { jsonBody, writeTarget } from '../validate.ts';
-import { answerWritten } from './written.ts';
+import { answerWritten } from './answer-write.ts';
 
 /** POST /tickets/{ticketId}/time-entries: logs time. */
 export const timeEntries = new Hono<AppEnv>().post(

@@ -1,10 +1,10 @@
 import type { Context, MiddlewareHandler } from 'hono';
 import { hashKey, isWellFormedKey, keyHint, type Scope, whyUnauthorized } from '../../domain/api-key.ts';
 import type { FoundKey } from '../../domain/principal.ts';
-import { psaNotIncluded, Refusal, Unauthorized } from '../../domain/refusal.ts';
+import { psaNotIncluded, Refusal, Unauthorized } from '../../domain/errors.ts';
 import type { ApiEnv } from '../../env.ts';
-import { findKey } from '../../services/authenticate.ts';
-import { log } from '../log.ts';
+import { findKey } from '../../services/keys/find-key.ts';
+import { log } from '../../lib/log.ts';
 import { serviceContext } from '../service-context.ts';
 
 /** RFC 6750 §2.1; the scheme's name is case-insensitive (RFC 9110 §11.1). */

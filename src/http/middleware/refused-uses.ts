@@ -1,9 +1,9 @@
 import type { Context, MiddlewareHandler } from 'hono';
-import { type KeyReference, Refusal, Unauthorized } from '../../domain/refusal.ts';
+import { type KeyReference, Refusal, Unauthorized } from '../../domain/errors.ts';
 import { isRefusedUseReason, RefusedUseMeter, type RefusedUseReason } from '../../domain/refused-use.ts';
 import type { ObservedEnv } from '../../env.ts';
-import { recordRefusal } from '../../services/refused-uses.ts';
-import { log } from '../log.ts';
+import { recordRefusal } from '../../services/keys/refused-uses.ts';
+import { log } from '../../lib/log.ts';
 import { serviceContext } from '../service-context.ts';
 
 /** Recording has its own deadline: the request's may be over. */

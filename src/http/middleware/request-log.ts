@@ -1,8 +1,8 @@
 import type { Context, MiddlewareHandler } from 'hono';
 import { matchedRoutes } from 'hono/route';
-import { Unauthorized } from '../../domain/refusal.ts';
+import { Unauthorized } from '../../domain/errors.ts';
 import type { ObservedEnv } from '../../env.ts';
-import { log } from '../log.ts';
+import { log } from '../../lib/log.ts';
 
 /** Writes one line for each request once its answer is made. Of what the caller sent only the method and the User-Agent are in it. */
 export function requestLog(): MiddlewareHandler<ObservedEnv> {

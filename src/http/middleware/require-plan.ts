@@ -1,5 +1,5 @@
 import type { MiddlewareHandler } from 'hono';
-import { psaNotIncluded } from '../../domain/refusal.ts';
+import { psaNotIncluded } from '../../domain/errors.ts';
 import type { ApiEnv } from '../../env.ts';
 
 /** Lets through organizations whose plan includes PSA. */

@@ -1,18 +1,18 @@
 import { Hono } from 'hono';
 import * as z from 'zod';
-import { AUDIT_ACTIONS } from '../../domain/audit-action.ts';
+import { AUDIT_ACTIONS } from '../../domain/audit-actions.ts';
 import { addDays, startOfDate } from '../../domain/calendar.ts';
 import type { SettingsEnv } from '../../env.ts';
-import { type AuditFilter, type AuditRow, exportAuditLog, readAuditLog, searchAuditLog } from '../../services/audit-log.ts';
+import { type AuditFilter, type AuditRow, exportAuditLog, readAuditLog, searchAuditLog } from '../../services/audit/read-audit-log.ts';
 import type { OrganizationContext } from '../../services/context.ts';
-import { getKey, listKeys } from '../../services/key-details.ts';
-import { listRefusedUses } from '../../services/refused-uses.ts';
+import { getKey, listKeys } from '../../services/keys/read-keys.ts';
+import { listRefusedUses } from '../../services/keys/refused-uses.ts';
 import { adminContext } from '../service-context.ts';
 import { csvDownload, utc } from './download.ts';
 import { PageProblem } from './page-problem.ts';
 import { AuditLogPage, type AuditQuery } from './pages/audit-log.tsx';
 import { RefusedUsesPage } from './pages/refused-uses.tsx';
-import { placeOf } from './place.ts';
+import { placeOf } from './page-context.ts';
 import { render } from './render.tsx';
 
 /** The pages that show what happened. */

@@ -1,4 +1,4 @@
-import { BYTE_ORDER_MARK, csvLine } from '../../domain/csv.ts';
+import { BYTE_ORDER_MARK, csvLine } from '../../lib/csv.ts';
 
 type Cells = readonly (string | number | null)[];
 

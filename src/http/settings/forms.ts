@@ -4,9 +4,9 @@ import { addDays, DAY_MS } from '../../domain/calendar.ts';
 import type { FieldError } from '../../domain/fields.ts';
 import { parsePolicy, type RateLimitPolicy } from '../../domain/rate-limit.ts';
 import type { AppEnv } from '../../env.ts';
-import type { ChangeableKey } from '../../services/api-keys.ts';
-import type { KeyDetails } from '../../services/key-details.ts';
-import { readBody } from '../read-body.ts';
+import type { ChangeableKey } from '../../services/keys/change-keys.ts';
+import type { KeyDetails } from '../../services/keys/read-keys.ts';
+import { readBody } from '../middleware/read-body.ts';
 import { PageProblem } from './page-problem.ts';
 import type { FormValues, Messages } from './pages/key-form.tsx';
 

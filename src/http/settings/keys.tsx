@@ -1,11 +1,11 @@
 import { type Context, Hono } from 'hono';
 import { isLive, SCOPE_IDS } from '../../domain/api-key.ts';
-import { FormAlreadyUsed, Invalid } from '../../domain/refusal.ts';
+import { FormAlreadyUsed, Invalid } from '../../domain/errors.ts';
 import type { AdministratorScope, SettingsEnv } from '../../env.ts';
-import { changeApiKey, createApiKey, revokeAllApiKeys, revokeApiKey, rotateApiKey } from '../../services/api-keys.ts';
-import { readAuditLog } from '../../services/audit-log.ts';
-import { everyKey, getKey, identifyKey, type KeyDetails, listKeys } from '../../services/key-details.ts';
-import { listRefusedUses, listRevokedKeysTried } from '../../services/refused-uses.ts';
+import { changeApiKey, createApiKey, revokeAllApiKeys, revokeApiKey, rotateApiKey } from '../../services/keys/change-keys.ts';
+import { readAuditLog } from '../../services/audit/read-audit-log.ts';
+import { everyKey, getKey, identifyKey, type KeyDetails, listKeys } from '../../services/keys/read-keys.ts';
+import { listRefusedUses, listRevokedKeysTried } from '../../services/keys/refused-uses.ts';
 import { adminContext } from '../service-context.ts';
 import { csvDownload, utc } from './download.ts';
 import { chosenExpiry, chosenLimit, formToken, messagesOf, readForm, sameLifetime, shownKey, typed } from './forms.ts';
@@ -15,9 +15,9 @@ import { doneTo, KeyPage } from './pages/key.tsx';
 import { ChangeForm, NewKeyForm, RotateForm } from './pages/key-form.tsx';
 import { KeyListPage } from './pages/key-list.tsx';
 import { AlreadyMadePage, NewKeyPage } from './pages/new-key.tsx';
-import { scopeLabels, stateLabel } from './pages/parts.tsx';
+import { scopeLabels, stateLabel } from './pages/components.tsx';
 import { WhichKeyPage } from './pages/which-key.tsx';
-import { placeOf, todayOf } from './place.ts';
+import { placeOf, todayOf } from './page-context.ts';
 import { render } from './render.tsx';
 
 /** For how long after the last attempt the list warns of a revoked key that is still being tried. */

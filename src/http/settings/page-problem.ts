@@ -1,5 +1,5 @@
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
-import { Fault } from '../../domain/fault.ts';
+import { Fault } from '../../lib/loggable-error.ts';
 
 /** Thrown in the settings area to answer with a page that says what is wrong and what to do. */
 export class PageProblem extends Fault {

@@ -1,7 +1,7 @@
 import type { MiddlewareHandler } from 'hono';
 import { errors, jwtVerify } from 'jose';
 import { ACCESS_HEADER, type RequestScope, type SettingsEnv, type SignIn } from '../../env.ts';
-import { type Administration, administrationsOf } from '../../services/administrators.ts';
+import { type Administration, administrationsOf } from '../../services/directory/administrators.ts';
 import { serviceContext } from '../service-context.ts';
 import { PageProblem } from './page-problem.ts';
 

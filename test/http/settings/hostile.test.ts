@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { BYTE_ORDER_MARK } from '../../../src/domain/csv.ts';
+import { BYTE_ORDER_MARK } from '../../../src/lib/csv.ts';
 import { countD1 } from '../../support/d1.ts';
 import { anyText, EVIL_ATTRIBUTE, EVIL_ELEMENT, EVIL_MARKUP, rowCounts, Tally } from '../../support/hostile.ts';
 import { runs } from '../../support/property.ts';

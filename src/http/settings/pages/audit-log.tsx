@@ -1,6 +1,6 @@
-import { AUDIT_ACTIONS } from '../../../domain/audit-action.ts';
-import type { AuditRow } from '../../../services/audit-log.ts';
-import { Hint, Notice, type Place, Table, Time } from './parts.tsx';
+import { AUDIT_ACTIONS } from '../../../domain/audit-actions.ts';
+import type { AuditRow } from '../../../services/audit/read-audit-log.ts';
+import { Hint, Notice, type Place, Table, Time } from './components.tsx';
 
 /** The filters as they stand in the address. */
 export interface AuditQuery {

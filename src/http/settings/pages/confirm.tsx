@@ -1,6 +1,6 @@
-import type { KeyDetails } from '../../../services/key-details.ts';
+import type { KeyDetails } from '../../../services/keys/read-keys.ts';
 import { LastWrite } from './key-list.tsx';
-import { Hint, type Place } from './parts.tsx';
+import { Hint, type Place } from './components.tsx';
 
 /** Asks before a key is revoked, and says what that stops. */
 export function ConfirmRevokePage({ place, subject: key }: { place: Place; subject: KeyDetails }) {

@@ -1,9 +1,9 @@
 import { SCOPE_IDS, SCOPES } from '../../../domain/api-key.ts';
 import { yearsLater } from '../../../domain/calendar.ts';
-import { MAX_EXPIRY_YEARS } from '../../../domain/new-api-key.ts';
+import { MAX_EXPIRY_YEARS } from '../../../domain/key-input.ts';
 import { formatPolicy, type RateLimitPolicy } from '../../../domain/rate-limit.ts';
-import type { ChangeableKey } from '../../../services/api-keys.ts';
-import { describedBy, FieldMessage, Notice, type Place } from './parts.tsx';
+import type { ChangeableKey } from '../../../services/keys/change-keys.ts';
+import { describedBy, FieldMessage, Notice, type Place } from './components.tsx';
 
 /** What is wrong with a form, by field; `form` is about the whole. */
 export type Messages = Partial<Record<'name' | 'scopes' | 'expiration' | 'limit' | 'grace' | 'form', string>>;

@@ -1,6 +1,6 @@
-import type { KeyDetails, KeyList } from '../../../services/key-details.ts';
-import type { RefusedUseRow } from '../../../services/refused-uses.ts';
-import { Expiry, Hint, LinkButton, Notice, OtherKey, type Place, State, scopeLabels, Table, Time } from './parts.tsx';
+import type { KeyDetails, KeyList } from '../../../services/keys/read-keys.ts';
+import type { RefusedUseRow } from '../../../services/keys/refused-uses.ts';
+import { Expiry, Hint, LinkButton, Notice, OtherKey, type Place, State, scopeLabels, Table, Time } from './components.tsx';
 
 interface Props extends KeyList {
   place: Place;

@@ -1,11 +1,11 @@
 import { isLive } from '../../../domain/api-key.ts';
 import { formatPolicy, type RateLimitPolicy } from '../../../domain/rate-limit.ts';
-import type { AuditRow } from '../../../services/audit-log.ts';
-import type { KeyDetails } from '../../../services/key-details.ts';
-import type { RefusedUseRow } from '../../../services/refused-uses.ts';
+import type { AuditRow } from '../../../services/audit/read-audit-log.ts';
+import type { KeyDetails } from '../../../services/keys/read-keys.ts';
+import type { RefusedUseRow } from '../../../services/keys/refused-uses.ts';
 import { AuditTable } from './audit-log.tsx';
 import { Creator, LastWrite } from './key-list.tsx';
-import { Expiry, Hint, LinkButton, Notice, OtherKey, type Place, State, scopeLabels, Time } from './parts.tsx';
+import { Expiry, Hint, LinkButton, Notice, OtherKey, type Place, State, scopeLabels, Time } from './components.tsx';
 import { RefusedUsesTable } from './refused-uses.tsx';
 
 const REVOKED = new Map([

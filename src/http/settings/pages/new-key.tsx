@@ -1,7 +1,7 @@
 import type { Scope } from '../../../domain/api-key.ts';
-import type { CreatedKey } from '../../../services/api-keys.ts';
-import type { KeyDetails } from '../../../services/key-details.ts';
-import { Expiry, Hint, LinkButton, Notice, type Place } from './parts.tsx';
+import type { CreatedKey } from '../../../services/keys/change-keys.ts';
+import type { KeyDetails } from '../../../services/keys/read-keys.ts';
+import { Expiry, Hint, LinkButton, Notice, type Place } from './components.tsx';
 
 interface Props {
   place: Place;

@@ -1,5 +1,5 @@
-import type { RefusedUseRow } from '../../../services/refused-uses.ts';
-import { Hint, type Place, Table, Time } from './parts.tsx';
+import type { RefusedUseRow } from '../../../services/keys/refused-uses.ts';
+import { Hint, type Place, Table, Time } from './components.tsx';
 
 const REASONS: Record<RefusedUseRow['reason'], string> = {
   revoked: 'The key is revoked',

@@ -1,5 +1,5 @@
-import type { KeyDetails } from '../../../services/key-details.ts';
-import { Hint, Notice, type Place, State, scopeLabels } from './parts.tsx';
+import type { KeyDetails } from '../../../services/keys/read-keys.ts';
+import { Hint, Notice, type Place, State, scopeLabels } from './components.tsx';
 
 /** Names the key that a pasted value or hint belongs to. The value is never put back on the page. */
 export function WhichKeyPage({ place, found }: { place: Place; found: readonly KeyDetails[] | 'neither' | undefined }) {

@@ -1,0 +1,109 @@
+import { conflicts, type DirectoryError, readLine } from '../../domain/directory.ts';
+import { readLines } from './lines.ts';
+import { type DirectorySpool, MemorySpool } from './directory-spool.ts';
+import { type DirectoryChange, findChanges, findObstacles, writeChanges } from '../../services/directory/differences.ts';
+
+/** Longest line of a directory file; the longest right record is a twentieth of it. */
+export const MAX_LINE_BYTES = 64 * 1024;
+/** Most records of one organization in one file: they are held in memory together and written in one transaction. */
+export const MAX_ORGANIZATION_RECORDS = 100_000;
+
+export interface ImportOptions {
+  /** Where the records wait; memory, if nothing else is said. */
+  spool?: DirectorySpool;
+  /** Finds out what would change, and writes nothing. */
+  dryRun?: boolean;
+  /** Told of each record that is about to be created or changed. */
+  onChange?: (organization: string, change: DirectoryChange) => void;
+  /** Told of each organization that has been checked or, if it had to be, written. */
+  onProgress?: (progress: ImportProgress) => void;
+}
+
+export interface ImportProgress {
+  step: 'checked' | 'imported';
+  done: number;
+  total: number;
+}
+
+export type ImportResult =
+  | { ok: true; organizations: number; records: number; created: number; changed: number; rowsWritten: number }
+  | { ok: false; errors: DirectoryError[] };
+
+/**
+ * Imports a directory of organizations, users, companies, agreements and tickets (newline-delimited JSON, see domain/directory.ts).
+ *
+ * The whole file is validated first; if anything is wrong, every error is returned and nothing is written. Then each organization is
+ * written in one transaction, and only what differs: importing the same file again writes nothing, and an import that was cut off is
+ * completed by the next. Records that are not in the file stay as they are. At no time is more than one organization in memory, but for
+ * what the spool keeps there.
+ * @throws D1Failure
+ */
+export async function importDirectory(
+  db: D1Database,
+  source: string | AsyncIterable<Uint8Array>,
+  options: ImportOptions = {},
+): Promise<ImportResult> {
+  const { spool = new MemorySpool(), dryRun = false, onChange, onProgress } = options;
+  const { records, errors } = await spoolLines(typeof source === 'string' ? bytesOf(source) : source, spool);
+  const organizations = spool.organizations();
+
+  const outdated: string[] = [];
+  for (const [index, organization] of organizations.entries()) {
+    const entries = await spool.read(organization);
+    errors.push(...conflicts(entries, (line) => `on line ${line}`), ...(await findObstacles(db, organization, entries)));
+    if (errors.length === 0 && (await findChanges(db, organization, entries)).length > 0) outdated.push(organization);
+    onProgress?.({ step: 'checked', done: index + 1, total: organizations.length });
+  }
+  if (errors.length > 0) return { ok: false, errors: errors.sort((a, b) => a.at - b.at) };
+
+  const result = { ok: true as const, organizations: organizations.length, records, created: 0, changed: 0, rowsWritten: 0 };
+  for (const [index, organization] of outdated.entries()) {
+    const entries = await spool.read(organization);
+    const changes = await findChanges(db, organization, entries);
+    for (const change of changes) {
+      if (change.before) result.changed += 1;
+      else result.created += 1;
+      onChange?.(organization, change);
+    }
+    if (!dryRun) result.rowsWritten += await writeChanges(db, organization, entries, changes);
+    onProgress?.({ step: 'imported', done: index + 1, total: outdated.length });
+  }
+  return result;
+}
+
+/** Reads every line into the spool, and finds all that is wrong with a line by itself. */
+async function spoolLines(
+  chunks: AsyncIterable<Uint8Array>,
+  spool: DirectorySpool,
+): Promise<{ records: number; errors: DirectoryError[] }> {
+  const errors: DirectoryError[] = [];
+  const counts = new Map<string, number>();
+  let records = 0;
+  for await (const line of readLines(chunks, MAX_LINE_BYTES)) {
+    if ('fault' in line) {
+      const detail =
+        line.fault === 'too_long' ? `the line is longer than ${MAX_LINE_BYTES} bytes` : 'the line holds bytes that are not UTF-8';
+      errors.push({ at: line.line, subject: 'record', pointer: '', code: line.fault, detail });
+      continue;
+    }
+    if (line.text.trim() === '') continue;
+    records += 1;
+    const read = readLine(line.text, line.line);
+    errors.push(...read.errors);
+    if (!read.entry || read.organization === undefined) continue;
+    const count = (counts.get(read.organization) ?? 0) + 1;
+    counts.set(read.organization, count);
+    if (count <= MAX_ORGANIZATION_RECORDS) await spool.add(read.organization, read.entry);
+    if (count === MAX_ORGANIZATION_RECORDS + 1) errors.push(tooMany(read.organization, line.line));
+  }
+  return { records, errors };
+}
+
+function tooMany(organization: string, line: number): DirectoryError {
+  const detail = `organization ${organization} has more than ${MAX_ORGANIZATION_RECORDS} records in this file, which are written in one transaction; put companies, users and agreements into a first file and the tickets into further ones`;
+  return { at: line, subject: `organization ${organization}`, pointer: '', code: 'too_many_records', detail };
+}
+
+async function* bytesOf(text: string): AsyncGenerator<Uint8Array> {
+  yield new TextEncoder().encode(text);
+}

@@ -1,0 +1,67 @@
+/** A value that can be bound to a statement. */
+export type Bindable = string | number | null;
+
+/** A statement with its parameters filled in; `Row` is a row that it returns. */
+export interface BoundStatement<Row> {
+  /** Prepares the statement for a D1 call. */
+  prepare(db: D1Database): D1PreparedStatement;
+  /** Runs the statement and returns all rows with D1's metadata. */
+  all(db: D1Database): Promise<D1Result<Row>>;
+  /** Runs the statement and returns the first row, or null. */
+  first(db: D1Database): Promise<Row | null>;
+}
+
+/** SQL text that is bound and run many times. `Values` are its named parameters, `Row` a row that it returns. */
+export interface Statement<Values, Row = never> {
+  /** The text as D1 receives it, with numbered parameters. */
+  readonly sql: string;
+  bind(values: Values): BoundStatement<Row>;
+}
+
+/** A string literal, which is left alone, or a named parameter such as `:organizationId`. */
+const LITERAL_OR_PARAMETER = /'[^']*'|:([A-Za-z]\w*)/g;
+
+/** A statement from SQL with named parameters (`:organizationId`), which D1 itself does not support. */
+export function statement<Values extends Record<keyof Values, Bindable>, Row = never>(text: string): Statement<Values, Row> {
+  const names: string[] = [];
+  const sql = text.replaceAll(LITERAL_OR_PARAMETER, (match, name?: string) => {
+    if (name === undefined) return match;
+    if (!names.includes(name)) names.push(name);
+    return `?${names.indexOf(name) + 1}`;
+  });
+  return { sql, bind: (values) => boundTo<Row>(sql, valuesOf(values, names)) };
+}
+
+function valuesOf(values: Record<string, Bindable>, names: readonly string[]): Bindable[] {
+  return names.map((name) => {
+    const value = values[name];
+    if (value === undefined) throw new Error(`no value for :${name}`);
+    return value;
+  });
+}
+
+function boundTo<Row>(sql: string, values: readonly Bindable[]): BoundStatement<Row> {
+  const prepare = (db: D1Database) => db.prepare(sql).bind(...values);
+  return { prepare, all: (db) => prepare(db).all<Row>(), first: (db) => prepare(db).first<Row>() };
+}
+
+/** Runs statements as one D1 call, which is one transaction. Each result is in the place of its statement. */
+export function batch<const Rows extends readonly unknown[]>(
+  db: D1Database,
+  statements: { readonly [Index in keyof Rows]: BoundStatement<Rows[Index]> },
+): Promise<{ [Index in keyof Rows]: D1Result<Rows[Index]> }>;
+export function batch(db: D1Database, statements: readonly BoundStatement<unknown>[]): Promise<unknown> {
+  return db.batch(statements.map((statement) => statement.prepare(db)));
+}
+
+/** The select list for a row: one SQL expression for each of its fields. A row with a missing field does not compile. */
+export function columns<Row>(expressions: Readonly<Record<keyof Row & string, string>>): string {
+  return Object.entries(expressions)
+    .map(([field, expression]) => `${expression} as ${field}`)
+    .join(', ');
+}
+
+/** `insert into … select …` with each column beside its expression, so that the two lists cannot differ in order. */
+export function insertInto(table: string, expressions: Readonly<Record<string, string>>): string {
+  return `insert into ${table} (${Object.keys(expressions).join(', ')}) select ${Object.values(expressions).join(', ')}`;
+}

@@ -1,0 +1,199 @@
+import { env } from 'cloudflare:workers';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { timeOrderedId } from '../../../src/domain/record-id.ts';
+import { type AuditFilter, exportAuditLog, readAuditLog, searchAuditLog } from '../../../src/services/audit/read-audit-log.ts';
+import { everyKey, listKeys } from '../../../src/services/keys/read-keys.ts';
+import { aroundD1, countD1 } from '../../support/d1.ts';
+import { asAdmin, makeApi, makeKey, makeOrganization } from '../../support/world.ts';
+
+const ROWS = 100_000;
+const STEP_MS = 60_000;
+const FIRST_AT = Date.parse('2026-01-01T00:00:00Z');
+
+let organization: string;
+let rareKey: string;
+
+/** The log of a busy organization: one row a minute, now and then a rare key, action or ticket among them. */
+beforeAll(async () => {
+  organization = await makeOrganization();
+  const [busy, rare] = [await makeKey(organization), await makeKey(organization)];
+  rareKey = rare.id;
+  // Two rows of the log are there already: the keys’ own.
+  await env.DB.prepare(
+    `with recursive n(i) as (select 3 union all select i + 1 from n where i < ?1)
+     insert into audit_log select ?2, i, ?3 + i * ?4, 'api_key', iif(i % 20000 = 7, ?6, ?5), 'n8n', iif(i % 30000 = 9, 'note.created', 'time_entry.created'),
+       'record-' || i, iif(i % 40000 = 11, 'rare', '1001'), 'request-' || i, null, '192.0.2.1', null, null from n`,
+  )
+    .bind(ROWS, organization, FIRST_AT, STEP_MS, busy.id, rare.id)
+    .run();
+});
+
+/** Reads as the pages do, and says how many rows D1 read for it. */
+async function counted<T>(read: (ctx: ReturnType<typeof asAdmin>) => Promise<T>): Promise<{ result: T; rowsRead: number; calls: number }> {
+  const { db, calls } = countD1(env.DB);
+  const result = await read({ ...asAdmin(organization), db });
+  return { result, rowsRead: calls.reduce((sum, call) => sum + call.rowsRead, 0), calls: calls.length };
+}
+
+interface Entry {
+  at: number;
+  requestId?: string;
+}
+
+/** An organization whose log holds that its key was created, at `FIRST_AT`, and then these entries. */
+async function makeLog(entries: readonly Entry[]): Promise<string> {
+  const own = await makeOrganization();
+  const { id } = await makeKey(own, {}, () => FIRST_AT);
+  await env.DB.prepare(
+    `insert into audit_log select ?1, 2 + key, value ->> 'at', 'api_key', ?2, 'n8n', 'note.created', 'record', '1001',
+       coalesce(value ->> 'requestId', 'another request'), null, null, null, null from json_each(?3)`,
+  )
+    .bind(own, id, JSON.stringify(entries))
+    .run();
+  return own;
+}
+
+const page = (filter: AuditFilter, cursor?: number) => counted((ctx) => readAuditLog(ctx, filter, cursor));
+const seqs = (rows: readonly { seq: number }[]) => rows.map(({ seq }) => seq);
+
+describe('a log of 100,000 entries', () => {
+  test('the first page and one deep inside read as few rows', async () => {
+    const first = await page({});
+    expect(seqs(first.result.rows)).toEqual(Array.from({ length: 50 }, (_, i) => ROWS - i));
+    expect(first.rowsRead).toBeLessThan(400);
+    const deep = await page({}, 50_000);
+    expect(seqs(deep.result.rows).at(0)).toBe(49_999);
+    expect(deep.rowsRead).toBeLessThan(400);
+  });
+
+  test('a key that wrote rarely is found without looking at the others', async () => {
+    const { result, rowsRead } = await page({ keyId: rareKey });
+    // What it did, and last that it was created.
+    expect(seqs(result.rows)).toEqual([80_007, 60_007, 40_007, 20_007, 7, 2]);
+    expect(result.next).toBeUndefined();
+    expect(rowsRead).toBeLessThan(100);
+  });
+
+  test('a rare action or ticket is looked for a bounded number of rows at a time, and the pages together find all of them', async () => {
+    for (const [filter, expected] of [
+      [{ action: 'note.created' }, [90_009, 60_009, 30_009, 9]],
+      [{ ticketId: 'rare' }, [80_011, 40_011, 11]],
+    ] satisfies [AuditFilter, number[]][]) {
+      const found: number[] = [];
+      let most = 0;
+      for (let cursor: number | undefined = Number.MAX_SAFE_INTEGER; cursor !== undefined; ) {
+        const { result, rowsRead } = await page(filter, cursor);
+        found.push(...seqs(result.rows));
+        most = Math.max(most, rowsRead);
+        cursor = result.next;
+      }
+      expect(found).toEqual(expected);
+      expect(most).toBeLessThan(2_500);
+    }
+  });
+
+  test('a span of time is found by halving, to the millisecond', async () => {
+    const at = (seq: number) => FIRST_AT + seq * STEP_MS;
+    const { result, rowsRead } = await page({ since: at(500), until: at(503) });
+    expect(seqs(result.rows)).toEqual([502, 501, 500]);
+    expect(rowsRead).toBeLessThan(300);
+  });
+
+  test('clocks that lie 30 s apart do not hide an entry from its span', async () => {
+    // Of a log of seven the search for a time looks at the fourth entry and then at the sixth.
+    const skewed = await makeLog([1_000, 36_000, 5_000, 40_000, 79_999, 45_000].map((ms) => ({ at: FIRST_AT + ms })));
+    const { rows } = await readAuditLog(asAdmin(skewed), { since: FIRST_AT + 35_000, until: FIRST_AT + 50_000 });
+    expect(seqs(rows)).toEqual([7, 5, 3]);
+  });
+
+  test('an export reads a page at a time, and holds every entry once', async () => {
+    const { db, calls } = countD1(env.DB);
+    let expected = ROWS;
+    let largest = 0;
+    for await (const rows of exportAuditLog({ ...asAdmin(organization), db }, {})) {
+      largest = Math.max(largest, rows.length);
+      for (const { seq } of rows) {
+        if (seq !== expected) throw new Error(`entry ${expected} is missing`);
+        expected -= 1;
+      }
+    }
+    expect(expected).toBe(0);
+    expect(largest).toBe(1_000);
+    expect(Math.max(...calls.map(({ rowsRead }) => rowsRead))).toBeLessThan(10_000);
+  });
+
+  test('a download goes on after the deadline of the request that began it', async () => {
+    // Slower than a deadline that has passed.
+    const db = aroundD1(env.DB, async (run) => {
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      return run();
+    });
+    const ctx = { ...asAdmin(organization), db, deadlineAt: Date.now() - 1 };
+    await expect(listKeys(ctx)).rejects.toMatchObject({ code: 'unavailable' });
+    const entries = exportAuditLog(ctx, { since: FIRST_AT });
+    expect((await entries.next()).value).toHaveLength(1_000);
+    expect((await entries.next()).value).toHaveLength(1_000);
+    expect((await everyKey(ctx).next()).value).toHaveLength(2);
+  });
+
+  test('the list of keys, with their last writes, reads no more than a small one', async () => {
+    const { result, rowsRead } = await counted((ctx) => listKeys(ctx));
+    expect(result.live.map(({ lastWrite }) => lastWrite?.at)).toEqual([FIRST_AT + ROWS * STEP_MS, FIRST_AT + 80_007 * STEP_MS]);
+    expect(rowsRead).toBeLessThan(60);
+  });
+});
+
+describe('search', () => {
+  test('finds an entry by record id, request id and Idempotency-Key, quoted or not, in few rows', async () => {
+    const own = await makeOrganization();
+    const key = await makeKey(own);
+    const api = makeApi();
+    const response = await api.postTime(key.value, undefined, { 'Idempotency-Key': 'triage:17' });
+    const { entry } = await response.json<{ entry: { id: string } }>();
+    const note = await api.postNote(key.value);
+    const requests = [response, note].map(({ headers }) => headers.get('X-Request-Id') ?? '');
+    for (const [text, action] of [
+      [entry.id, 'time_entry.created'],
+      [entry.id.toUpperCase(), 'time_entry.created'],
+      ['triage:17', 'time_entry.created'],
+      ['"triage:17"', 'time_entry.created'],
+      [requests[0] ?? '', 'time_entry.created'],
+      [requests[1] ?? '', 'note.created'],
+      [key.id, 'api_key.created'],
+    ] as const) {
+      const { db, calls } = countD1(env.DB);
+      const rows = await searchAuditLog({ ...asAdmin(own), db }, text);
+      expect([text, rows.map((row) => row.action)]).toEqual([text, [action]]);
+      expect(calls.reduce((sum, call) => sum + call.rowsRead, 0)).toBeLessThan(100);
+    }
+    expect(await searchAuditLog(asAdmin(own), 'triage:18')).toEqual([]);
+    expect(await searchAuditLog(asAdmin(organization), entry.id)).toEqual([]);
+  });
+
+  test('for a request id that does not exist looks through a bounded part of the log', async () => {
+    const at = FIRST_AT + 50_000 * STEP_MS;
+    const id = `${at
+      .toString(16)
+      .padStart(12, '0')
+      .replace(/^(.{8})/, '$1-')}-7000-8000-000000000000`;
+    const { result, rowsRead } = await counted((ctx) => searchAuditLog(ctx, id));
+    expect(result).toEqual([]);
+    expect(rowsRead).toBeLessThan(200);
+  });
+
+  test('finds a request that took 30 s behind an entry of a clock 30 s ahead', async () => {
+    const receivedAt = FIRST_AT + 60_000;
+    const requestId = timeOrderedId(receivedAt);
+    const own = await makeLog([{ at: receivedAt + 59_999 }, { at: receivedAt + 29_999, requestId }]);
+    expect(seqs(await searchAuditLog(asAdmin(own), requestId))).toEqual([3]);
+  });
+
+  test('looks for a request id among the 10,000 entries after it, and no further', async () => {
+    const receivedAt = FIRST_AT + 60_000;
+    const requestId = timeOrderedId(receivedAt);
+    const log = (length: number) => Array.from({ length }, (_, i) => ({ at: receivedAt + i, ...(i === 0 && { requestId }) }));
+    const [reached, beyond] = [await makeLog(log(10_000)), await makeLog(log(10_001))];
+    expect(seqs(await searchAuditLog(asAdmin(reached), requestId))).toEqual([2]);
+    expect(await searchAuditLog(asAdmin(beyond), requestId)).toEqual([]);
+  });
+});

@@ -1,0 +1,216 @@
+import { env } from 'cloudflare:workers';
+import { beforeAll, expect, test } from 'vitest';
+import readme from '../../../README.md?raw';
+import { generateKey } from '../../../src/domain/api-key.ts';
+import type { Settings } from '../../../src/env.ts';
+import { countD1 } from '../../support/d1.ts';
+import { countLimiters } from '../../support/limiter.ts';
+import { importRecords, makeApi, makeKey, makeOrganization, TIME } from '../../support/world.ts';
+
+// The program's own budget, counted exactly: calls to Durable Objects and D1, statements, rows read and written.
+
+const SIZE = 10_000;
+let small: { key: string; organization: string };
+let large: { key: string; organization: string };
+
+beforeAll(async () => {
+  const make = async () => {
+    const organization = await makeOrganization();
+    return { organization, key: (await makeKey(organization)).value };
+  };
+  small = await make();
+  large = await make();
+  const { organization, key } = large;
+  await importRecords(
+    ...Array.from({ length: SIZE }, (_, i) => ({
+      type: 'user',
+      organization,
+      id: `u${i}`,
+      email: `u${i}@x.example`,
+      name: 'U',
+      technician: true,
+    })),
+    ...Array.from({ length: SIZE }, (_, i) => ({ type: 'ticket', organization, id: `t${i}`, company: 'acme' })),
+  );
+  // One real entry, and 10,000 more like it, each with its audit row and key.
+  expect((await makeApi().postTime(key)).status).toBe(201);
+  const numbers = `with recursive n(i) as (select 1 union all select i + 1 from n where i < ${SIZE})`;
+  await env.DB.batch([
+    env.DB.prepare(
+      `insert into audit_log (organization_id, seq, at, actor_type, actor_id, actor_name, action, target_id, request_id)
+       ${numbers} select ?1, i + (select max(seq) from audit_log where organization_id = ?1), 0, 'api_key', 'k' || (i % 100), 'k', 'time_entry.created', 'e' || i, 'r' from n order by i`,
+    ).bind(organization),
+    env.DB.prepare(
+      `insert into time_entries ${numbers} select organization_id, 'e' || i, ticket_id, created_at, key_id, request_id, request_digest, audit_seq + i,
+         user_id, minutes, description, billable, work_date, hourly_rate_minor, agreement_source, status, review_seq from n, (select * from time_entries where organization_id = ?1)`,
+    ).bind(organization),
+  ]);
+});
+
+/** What one request costs the operator. */
+interface Bill {
+  objectCalls: number;
+  d1Calls: number;
+  read: number;
+  written: number;
+}
+
+function counting(settings: Partial<Settings> = {}) {
+  const d1 = countD1(env.DB);
+  const limiters = countLimiters(env.RATE_LIMITER);
+  const api = makeApi({ settings, bindings: { DB: d1.db, RATE_LIMITER: limiters.namespace } });
+  return { d1: d1.calls, limiters: limiters.names, api };
+}
+
+const readsOf = (calls: { rowsRead: number }[]) => calls.reduce((sum, { rowsRead }) => sum + rowsRead, 0);
+
+test.each([
+  ['credited to the service account', TIME],
+  ['credited to a technician', { ...TIME, userEmail: 'tess@northwind.example' }],
+])(
+  'an accepted idempotent time entry %s: 2 Durable Object calls, 2 D1 calls, 3 rows written, as many rows read in a large organization as in a small one',
+  async (_, body) => {
+    const read: number[] = [];
+    for (const { key } of [small, large]) {
+      const { api, d1, limiters } = counting();
+      expect((await api.postTime(key, body, { 'Idempotency-Key': crypto.randomUUID() })).status).toBe(201);
+      expect(limiters.map((name) => name.split(':')[0])).toEqual(['ip', 'key']);
+      expect(d1.map(({ statements, rowsWritten }) => [statements, rowsWritten])).toEqual([
+        [1, 0],
+        [2, 3],
+      ]);
+      read.push(readsOf(d1));
+    }
+    expect(read[0]).toBe(read[1]);
+    expect(read[0]).toBeLessThanOrEqual(16);
+  },
+);
+
+test('a warm accepted time entry, its key remembered: 2 Durable Object calls and 1 D1 call, 3 rows written', async () => {
+  const { api, d1, limiters } = counting();
+  await api.postTime(small.key);
+  d1.length = 0;
+  limiters.length = 0;
+  expect((await api.postTime(small.key)).status).toBe(201);
+  expect(limiters.map((name) => name.split(':')[0])).toEqual(['ip', 'key']);
+  expect(d1.map(({ statements, rowsWritten }) => [statements, rowsWritten])).toEqual([[2, 3]]);
+  expect(readsOf(d1)).toBeLessThanOrEqual(14);
+});
+
+test('an accepted note: the same calls, 3 rows written', async () => {
+  const read: number[] = [];
+  for (const { key } of [small, large]) {
+    const { api, d1, limiters } = counting();
+    expect((await api.postNote(key)).status).toBe(201);
+    expect(limiters).toHaveLength(2);
+    expect(d1.map(({ statements, rowsWritten }) => [statements, rowsWritten])).toEqual([
+      [1, 0],
+      [2, 3],
+    ]);
+    read.push(readsOf(d1));
+  }
+  expect(read[0]).toBe(read[1]);
+  expect(read[0]).toBeLessThanOrEqual(16);
+});
+
+test('a replay writes no row, and reads no more in a large organization', async () => {
+  const read: number[] = [];
+  for (const { key } of [small, large]) {
+    const headers = { 'Idempotency-Key': crypto.randomUUID() };
+    const { api, d1 } = counting();
+    await api.postTime(key, TIME, headers);
+    d1.length = 0;
+    expect((await api.postTime(key, TIME, headers)).status).toBe(200);
+    expect(d1.map(({ statements, rowsWritten }) => [statements, rowsWritten])).toEqual([
+      [2, 0],
+      [1, 0],
+    ]);
+    read.push(readsOf(d1));
+  }
+  expect(read[0]).toBe(read[1]);
+});
+
+test('a refused ticket or technician writes no row, and reads no more in a large organization', async () => {
+  for (const [ticket, body] of [
+    ['9999', TIME],
+    ['1001', { ...TIME, userEmail: 'nobody@x.example' }],
+  ] as const) {
+    const read: number[] = [];
+    for (const { key } of [small, large]) {
+      const { api, d1 } = counting();
+      await api.postTime(key, body, {}, ticket);
+      expect(d1.map(({ rowsWritten }) => rowsWritten)).toEqual([0, 0, 0]);
+      read.push(readsOf(d1));
+    }
+    expect(read[0]).toBe(read[1]);
+  }
+});
+
+test('ping and an unknown key: one statement, nothing written; a malformed key: no D1 at all', async () => {
+  const { api, d1, limiters } = counting();
+  expect((await api.send('/api/v1/ping', { key: small.key })).status).toBe(200);
+  expect((await api.send('/api/v1/ping', { key: generateKey('twb') })).status).toBe(401);
+  expect(d1.map(({ statements, rowsWritten }) => [statements, rowsWritten])).toEqual([
+    [1, 0],
+    [1, 0],
+  ]);
+  expect((await api.send('/api/v1/ping', { key: 'twb_malformed' })).status).toBe(401);
+  expect(d1).toHaveLength(2);
+  expect(limiters.map((name) => name.split(':')[0])).toEqual(['ip', 'key', 'ip', 'ip']);
+});
+
+test("the README's bill is what was counted here", async () => {
+  const { api, d1, limiters } = counting();
+  const limited = counting({ ipLimit: { quota: 1, windowMs: 10_000 }, keyLimit: { quota: 1, windowMs: 10_000 } });
+  const keys = { 'Idempotency-Key': crypto.randomUUID() };
+  const fresh = async () => (await makeKey(large.organization)).value;
+  const [note, time] = [await fresh(), await fresh()];
+  const address = { 'CF-Connecting-IP': '192.0.2.77' };
+  const ping = (key: string) => api.send('/api/v1/ping', { key });
+
+  const rows: string[] = [];
+  const counted = new Map<string, Bill>();
+  /** Runs a request and keeps its line of the table. */
+  const line = async (what: string, status: number, request: () => Promise<Response>, counters = { d1, limiters }) => {
+    counters.d1.length = 0;
+    counters.limiters.length = 0;
+    expect((await request()).status, what).toBe(status);
+    const written = counters.d1.reduce((sum, { rowsWritten }) => sum + rowsWritten, 0);
+    const bill = { objectCalls: counters.limiters.length, d1Calls: counters.d1.length, read: readsOf(counters.d1), written };
+    counted.set(what, bill);
+    rows.push(`| ${[what, ...Object.values(bill)].join(' | ')} |`);
+  };
+
+  await line('time entry, key not remembered', 201, () => api.postTime(time, TIME, keys));
+  await line('time entry, key remembered', 201, () => api.postTime(time, TIME, { 'Idempotency-Key': crypto.randomUUID() }));
+  await line('note, key not remembered', 201, () => api.postNote(note));
+  await line('note, key remembered', 201, () => api.postNote(note));
+  await line('replay, key remembered', 200, () => api.postTime(time, TIME, keys));
+  await line('ping', 200, () => ping(time));
+  await line('401: unknown key', 401, () => ping(generateKey('twb')));
+  await line('401: missing or malformed key', 401, () => ping('twb_malformed'));
+  await limited.api.send('/api/v1/ping', { headers: address });
+  await line('429 by address', 429, () => limited.api.send('/api/v1/ping', { headers: address }), limited);
+  await line('429 by address, refusal remembered', 429, () => limited.api.send('/api/v1/ping', { headers: address }), limited);
+  // Each from another address, or it would be the address that is refused.
+  const byKey = (last: number) => limited.api.postTime(time, TIME, { 'CF-Connecting-IP': `203.0.113.${last}` });
+  expect((await byKey(1)).status).toBe(429);
+  await line('429 by key, refusal remembered', 429, () => byKey(2), limited);
+  expect(readme).toContain(rows.join('\n'));
+
+  // A million writes, each as dear as the dearest above.
+  const write = counted.get('time entry, key not remembered');
+  if (!write) throw new Error('not counted');
+  const use = [
+    { of: 'Workers requests', millions: 1, included: 10, price: 0.3 },
+    { of: 'Durable Object requests', millions: write.objectCalls, included: 1, price: 0.15 },
+    { of: 'D1 rows read', millions: write.read, included: 25_000, price: 0.001 },
+    { of: 'D1 rows written', millions: write.written, included: 50, price: 1 },
+  ];
+  const dollars = (amount: number) => `$${amount.toFixed(2)}`;
+  const bill = use.map(({ of, millions, included, price }) => {
+    const beyond = Math.max(0, millions - included) * price;
+    return `| ${of} | ${millions} M | ${included.toLocaleString('en')} M | $${price} | ${dollars(beyond)} | ${dollars(millions * price)} |`;
+  });
+  expect(readme).toContain(bill.join('\n'));
+});

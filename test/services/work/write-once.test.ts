@@ -1,0 +1,248 @@
+import { env } from 'cloudflare:workers';
+import { describe, expect, test } from 'vitest';
+import { redactRecord } from '../../../src/services/work/redact-record.ts';
+import { aroundD1 } from '../../support/d1.ts';
+import { aroundLimiters } from '../../support/limiter.ts';
+import { importRecords, makeApi, makeKey, makeOrganization, revoke, rowsOf, TIME } from '../../support/world.ts';
+
+const hour = 3_600_000;
+const idempotent = (key: string) => ({ 'Idempotency-Key': key });
+
+async function world(options?: Parameters<typeof makeOrganization>[0]) {
+  const organization = await makeOrganization(options);
+  const { value: key, id: keyId } = await makeKey(organization);
+  return { organization, key, keyId, api: makeApi() };
+}
+
+/** How often each status came. */
+function tally(responses: Response[]): Record<number, number> {
+  const counts: Record<number, number> = {};
+  for (const { status } of responses) counts[status] = (counts[status] ?? 0) + 1;
+  return counts;
+}
+
+async function written(organization: string) {
+  const audit = await rowsOf('audit_log', organization);
+  const records = [...(await rowsOf('notes', organization)), ...(await rowsOf('time_entries', organization))];
+  const seqs = audit.map(({ seq }) => seq);
+  expect(seqs).toEqual(seqs.map((_, index) => index + 1));
+  const audited = audit.filter(({ actor_type }) => actor_type === 'api_key').map(({ target_id, seq }) => `${target_id} ${seq}`);
+  expect(records.map(({ id, audit_seq }) => `${id} ${audit_seq}`).sort()).toEqual(audited.sort());
+  return records;
+}
+
+describe('a repeated Idempotency-Key', () => {
+  test('returns the entry that it made, with 200, and makes no second one', async () => {
+    const { organization, key, api } = await world();
+    const first = await api.postTime(key, TIME, idempotent('"flow:1"'));
+    expect(first.headers.get('Idempotency-Replayed')).toBeNull();
+    const body = await first.json<object>();
+    expect(body).not.toHaveProperty('idempotentReplay');
+    const second = await api.postTime(key, TIME, idempotent('flow:1'));
+    expect(second.status).toBe(200);
+    expect(second.headers.get('Idempotency-Replayed')).toBe('true');
+    expect(second.headers.get('Idempotency-Mismatch')).toBeNull();
+    expect(await second.json()).toEqual({ ...body, idempotentReplay: true });
+    expect(await written(organization)).toHaveLength(1);
+    expect((await rowsOf('audit_log', organization)).at(-1)).toMatchObject({ idempotency_key: 'flow:1' });
+  });
+
+  test('returns the note that it made', async () => {
+    const { organization, key, api } = await world();
+    const body = await (await api.postNote(key, { message: 'x' }, idempotent('k'))).json<object>();
+    const second = await api.postNote(key, { message: 'x' }, idempotent('k'));
+    expect(second.status).toBe(200);
+    expect(await second.json()).toEqual({ ...body, idempotentReplay: true });
+    expect(await written(organization)).toHaveLength(1);
+  });
+
+  test('counts for notes and time entries apart, and for each organization apart', async () => {
+    const one = await world();
+    const two = await world();
+    const responses = [
+      await one.api.postNote(one.key, undefined, idempotent('k')),
+      await one.api.postTime(one.key, undefined, idempotent('k')),
+      await two.api.postTime(two.key, undefined, idempotent('k')),
+    ];
+    expect(tally(responses)).toEqual({ 201: 3 });
+  });
+
+  test('returns the entry as it was made, whatever has changed since, also to another key', async () => {
+    const { organization, key, api } = await world();
+    const request = { ...TIME, userEmail: 'tess@northwind.example' };
+    const body = await (await api.postTime(key, request, idempotent('k'))).json<object>();
+    await importRecords(
+      { type: 'user', organization, id: 'tess', email: 'tess@northwind.example', name: 'Tess', technician: true, active: false },
+      { type: 'agreement', organization, id: 'acme-support', company: 'acme', hourlyRate: 500 },
+      { type: 'ticket', organization, id: '1001', company: 'acme', active: false },
+    );
+    const other = await makeKey(organization, { name: 'make: nightly', scopes: ['tickets:time:write'] });
+    for (const anyKey of [key, other.value]) {
+      const replay = await api.postTime(anyKey, { ...request, userEmail: 'TESS@northwind.example' }, idempotent('k'));
+      expect(replay.status).toBe(200);
+      expect(replay.headers.get('Idempotency-Mismatch')).toBeNull();
+      expect(await replay.json()).toEqual({ ...body, idempotentReplay: true });
+    }
+    expect((await api.postTime(key, request, idempotent('k2'))).status).toBe(404);
+  });
+
+  test.each([
+    ['another body', { ...TIME, minutes: 31 }, '1001'],
+    ['a technician more', { ...TIME, userEmail: 'nobody@northwind.example' }, '1001'],
+    ['another ticket', TIME, '1002'],
+    ['a ticket that does not exist', TIME, '9999'],
+  ])('with %s returns what it made, and says that it was asked for something else', async (_, body, ticket) => {
+    const { organization, key, api } = await world();
+    const first = await (await api.postTime(key, TIME, idempotent('k'))).json<object>();
+    const replay = await api.postTime(key, body, idempotent('k'), ticket);
+    expect(replay.status).toBe(200);
+    expect(replay.headers.get('Idempotency-Replayed')).toBe('true');
+    expect(replay.headers.get('Idempotency-Mismatch')).toBe('true');
+    expect(await replay.json()).toEqual({ ...first, idempotentReplay: true, idempotencyMismatch: true, ticketId: '1001' });
+    expect(await written(organization)).toHaveLength(1);
+  });
+
+  test('returns a record that was redacted since, and calls it no mismatch', async () => {
+    const { organization, key, api } = await world();
+    const { note } = await (await api.postNote(key, { message: 'hunter2' }, idempotent('k'))).json<{ note: { id: string } }>();
+    const ctx = { db: env.DB, now: Date.now, deadlineAt: Date.now() + 10_000, requestId: crypto.randomUUID(), system: 'operator' as const };
+    expect(await redactRecord(ctx, { organization, kind: 'note', id: note.id, by: 'Ops' })).toEqual({ status: 'redacted' });
+    const replay = await api.postNote(key, { message: 'hunter2' }, idempotent('k'));
+    expect(replay.headers.get('Idempotency-Mismatch')).toBeNull();
+    expect(await replay.json()).toEqual({ note, idempotentReplay: true });
+  });
+
+  test('is free again after a request that failed', async () => {
+    const { organization, key, api } = await world();
+    expect((await api.postTime(key, { ...TIME, minutes: 0 }, idempotent('k'))).status).toBe(422);
+    expect((await api.postTime(key, TIME, idempotent('k'), '9999')).status).toBe(404);
+    expect((await api.postTime(key, { ...TIME, userEmail: 'ivan@northwind.example' }, idempotent('k'))).status).toBe(422);
+    expect((await api.postTime(key, TIME, idempotent('k'))).status).toBe(201);
+    expect(await written(organization)).toHaveLength(1);
+  });
+
+  test('sent 100 times at once makes one entry and one audit row: one 201 and ninety-nine 200', async () => {
+    const { organization, key, api } = await world();
+    const responses = await Promise.all(Array.from({ length: 100 }, () => api.postTime(key, TIME, idempotent('k'))));
+    expect(tally(responses)).toEqual({ 200: 99, 201: 1 });
+    const ids = await Promise.all(responses.map(async (response) => (await response.json<{ entry: { id: string } }>()).entry.id));
+    expect(new Set(ids).size).toBe(1);
+    expect(await written(organization)).toHaveLength(1);
+  });
+});
+
+test('many writers at once leave no gap in the numbers of the audit log', async () => {
+  const { organization, key, api } = await world();
+  const other = await makeKey(organization, { name: 'second' });
+  const writes = Array.from({ length: 60 }, (_, i) => {
+    const by = i % 2 === 0 ? key : other.value;
+    if (i % 3 === 0) return api.postNote(by);
+    return i % 3 === 1 ? api.postTime(by) : api.postTime(by, TIME, {}, '9999');
+  });
+  expect(tally(await Promise.all(writes))).toEqual({ 201: 40, 404: 20 });
+  expect(await written(organization)).toHaveLength(40);
+});
+
+describe('between the look-up of the key and the write', () => {
+  /** Something happens when the first batch is about to be sent. */
+  function beforeBatch(happens: () => Promise<unknown>) {
+    let done = false;
+    return aroundD1(env.DB, async (run, statements) => {
+      if (statements > 1 && !done) {
+        done = true;
+        await happens();
+      }
+      return run();
+    });
+  }
+
+  async function expectNothingWritten(organization: string, response: Response, status: number) {
+    expect(response.status).toBe(status);
+    expect(await written(organization)).toEqual([]);
+  }
+
+  test('a revoke: nothing is committed, and the answer is the constant 401 without a trace of the limit', async () => {
+    const { organization, key, keyId } = await world();
+    const api = makeApi({ bindings: { DB: beforeBatch(() => revoke(organization, keyId)) } });
+    const response = await api.postTime(key, TIME, idempotent('k'));
+    await expectNothingWritten(organization, response, 401);
+    expect([...response.headers.keys()]).toEqual([
+      'cache-control',
+      'content-type',
+      'www-authenticate',
+      'x-content-type-options',
+      'x-request-id',
+    ]);
+    expect(await response.text()).toBe('{"type":"about:blank","title":"Unauthorized","status":401}');
+  });
+
+  test('an expiry: 401', async () => {
+    const organization = await makeOrganization();
+    const expiry = Date.now() + hour;
+    let now = Date.now();
+    const { value: key } = await makeKey(organization, { expires: new Date(expiry).toISOString() });
+    const onKeyLimit = aroundLimiters(env.RATE_LIMITER, (take, name) => {
+      if (name.startsWith('key:')) now = expiry;
+      return take();
+    });
+    const response = await makeApi({ now: () => now, bindings: { RATE_LIMITER: onKeyLimit } }).postTime(key, TIME);
+    await expectNothingWritten(organization, response, 401);
+  });
+
+  test('an expiry while the batch is repeated after a lost connection: the clock is read again, 401', async () => {
+    const organization = await makeOrganization();
+    const expiry = Date.now() + hour;
+    let now = Date.now();
+    const { value: key } = await makeKey(organization, { expires: new Date(expiry).toISOString() });
+    let lost = false;
+    const DB = aroundD1(env.DB, (run, statements) => {
+      if (statements === 1 || lost) return run();
+      lost = true;
+      now = expiry;
+      return Promise.reject(new Error('D1_ERROR: Network connection lost.'));
+    });
+    await expectNothingWritten(organization, await makeApi({ now: () => now, bindings: { DB } }).postTime(key, TIME), 401);
+  });
+
+  test('a lost plan: 403', async () => {
+    const { organization, key } = await world();
+    const lose = () =>
+      importRecords({ type: 'organization', id: organization, name: 'N', psa: false, timeZone: 'UTC', defaultHourlyRate: 120 });
+    await expectNothingWritten(organization, await makeApi({ bindings: { DB: beforeBatch(lose) } }).postNote(key), 403);
+  });
+
+  test('a ticket deactivated: 404', async () => {
+    const { organization, key } = await world();
+    const close = () => importRecords({ type: 'ticket', organization, id: '1001', company: 'acme', active: false });
+    await expectNothingWritten(organization, await makeApi({ bindings: { DB: beforeBatch(close) } }).postNote(key), 404);
+  });
+
+  test('a ticket that is open again before it is asked why nothing was written: the note and the entry are written', async () => {
+    const { organization, key } = await world();
+    const ticket = (active: boolean) => importRecords({ type: 'ticket', organization, id: '1001', company: 'acme', active });
+    for (const path of ['notes', 'time-entries']) {
+      let batches = 0;
+      const DB = aroundD1(env.DB, async (run, statements) => {
+        if (statements === 1 || ++batches > 1) return run();
+        await ticket(false);
+        const results = await run();
+        await ticket(true);
+        return results;
+      });
+      const body = path === 'notes' ? { message: 'x' } : TIME;
+      expect((await makeApi({ bindings: { DB } }).post(`/api/v1/tickets/1001/${path}`, key, body)).status).toBe(201);
+    }
+    expect(await written(organization)).toHaveLength(2);
+  });
+
+  test('another time zone: the entry is dated by it', async () => {
+    const { organization, key } = await world();
+    const now = () => Date.parse('2026-11-21T20:00:00Z');
+    const move = () =>
+      importRecords({ type: 'organization', id: organization, name: 'N', psa: true, timeZone: 'Asia/Tokyo', defaultHourlyRate: 120 });
+    const response = await makeApi({ now, bindings: { DB: beforeBatch(move) } }).postTime(key);
+    expect(response.status).toBe(201);
+    expect(await response.json()).toMatchObject({ entry: { workDate: '2026-11-22T00:00:00.000Z' } });
+    expect(await written(organization)).toHaveLength(1);
+  });
+});
