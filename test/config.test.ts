@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import { parseConfig } from '../src/config.ts';
 import { generateKey, keyHint } from '../src/domain/api-key.ts';
 import { overriddenLimit, parseIpLimitOverrides } from '../src/domain/ip-limit-overrides.ts';
 import { stricter } from '../src/domain/rate-limit.ts';
-import { parseSettings } from '../src/env.ts';
 
 const vars = {
   KEY_PREFIX: 'twb',
@@ -17,7 +17,7 @@ const vars = {
 
 describe('the settings', () => {
   test('are read from the variables; without issuer and audience nobody signs in', () => {
-    expect(parseSettings(vars)).toEqual({
+    expect(parseConfig(vars)).toEqual({
       keyPrefix: 'twb',
       ipLimit: { quota: 1200, windowMs: 10_000 },
       ipLimitOverrides: [],
@@ -39,7 +39,7 @@ describe('the settings', () => {
     [{ ADMIN_ISSUER: 'https://team.example', ADMIN_AUDIENCE: 'aud', ADMIN_JWKS_URL: 'certs' }, 'ADMIN_JWKS_URL: "certs" is not an address'],
     [{ ADMIN_ISSUER: 'https://team.example', ADMIN_AUDIENCE: 'aud', ADMIN_TOKEN_HEADER: 'a b' }, 'ADMIN_TOKEN_HEADER: "a b"'],
   ])('%j stop the start, and the message names variable and rule', (wrong, message) => {
-    expect(() => parseSettings({ ...vars, ...wrong })).toThrow(message);
+    expect(() => parseConfig({ ...vars, ...wrong })).toThrow(message);
   });
 });
 
@@ -49,13 +49,13 @@ describe('the mode', () => {
     ['open', 'open'],
     ['paused', 'paused'],
   ])('%j is %s', (MODE, mode) => {
-    expect(parseSettings({ ...vars, MODE }).mode).toBe(mode);
+    expect(parseConfig({ ...vars, MODE }).mode).toBe(mode);
   });
 });
 
 describe('the list of blocked keys', () => {
   const id = '01a3b2c4-5d6e-7f80-9a1b-2c3d4e5f6071';
-  const parse = (BLOCKED_KEYS: string) => [...parseSettings({ ...vars, BLOCKED_KEYS }).blockedKeys];
+  const parse = (BLOCKED_KEYS: string) => [...parseConfig({ ...vars, BLOCKED_KEYS }).blockedKeys];
 
   test('takes ids and hints, separated by commas or white space, and three dots for the one character', () => {
     expect(parse(` ${id.toUpperCase()},twb_Ab12…x9Yz\n\ttwb_0000...zzzz , `)).toEqual([id, 'twb_Ab12…x9Yz', 'twb_0000…zzzz']);
@@ -116,7 +116,7 @@ describe('the limits for networks', () => {
     ['203.0.113.0/24=0/1s', '"0/1s" is not a rate limit; write quota/window'],
     ['203.0.113.0/24=10/11s', '"10/11s" is not a rate limit'],
   ])('%j stops the start, and the message names entry and rule', (IP_LIMIT_OVERRIDES, rule) => {
-    const start = () => parseSettings({ ...vars, IP_LIMIT_OVERRIDES });
+    const start = () => parseConfig({ ...vars, IP_LIMIT_OVERRIDES });
     expect(start).toThrow(rule);
     expect(start).toThrow(`IP_LIMIT_OVERRIDES: "${IP_LIMIT_OVERRIDES.split(', ').at(-1)}": `);
   });

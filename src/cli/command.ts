@@ -1,9 +1,8 @@
-import { D1Failure } from '../db/client.ts';
-import { Declined } from '../domain/declined.ts';
+import { D1Failure } from '../db/call.ts';
+import { ServiceError } from '../domain/errors.ts';
 import { timeOrderedId } from '../domain/record-id.ts';
-import { Invalid, Refusal } from '../domain/errors.ts';
-import type { SystemContext } from '../services/context.ts';
-import { config, withLocalD1 } from './local.ts';
+import type { ActorContext, SystemActor } from '../services/context.ts';
+import { withLocalD1, wranglerConfig } from './local.ts';
 import { RemoteD1 } from './remote-d1.ts';
 
 /** How long an operator waits for one call to the database. */
@@ -28,7 +27,7 @@ export function withDatabase<T>(
       baseUrl: process.env['CLOUDFLARE_API_BASE_URL'] ?? 'https://api.cloudflare.com/client/v4',
       accountId: required('CLOUDFLARE_ACCOUNT_ID'),
       apiToken: required('CLOUDFLARE_API_TOKEN'),
-      databaseId: process.env['D1_DATABASE_ID'] ?? config.d1_databases.find(({ binding }) => binding === 'DB')?.database_id ?? '',
+      databaseId: process.env['D1_DATABASE_ID'] ?? wranglerConfig.d1_databases.find(({ binding }) => binding === 'DB')?.database_id ?? '',
     }),
   );
 }
@@ -39,9 +38,10 @@ function required(name: string): string {
   return value;
 }
 
-/** What a verb is given when an operator calls it. */
-export function operatorContext(db: D1Database): SystemContext {
-  return { db, now: Date.now, deadlineAt: Date.now() + DEADLINE_MS, requestId: timeOrderedId(Date.now()), system: 'operator' };
+/** The context of a verb that an operator calls. */
+export function operatorContext(db: D1Database): ActorContext<SystemActor> {
+  const source = { address: null, userAgent: 'operator' };
+  return { db, now: Date.now, deadlineAt: Date.now() + DEADLINE_MS, requestId: timeOrderedId(Date.now()), actor: 'operator', source };
 }
 
 /** Runs a command: whatever goes wrong is one message on standard error and an exit code of 1, or 2 if it was called wrongly. */
@@ -62,8 +62,8 @@ function explain(err: unknown): string {
       ? 'The database is not migrated: run `npx wrangler d1 migrations apply DB` with --local or --remote first (npm start does it locally).'
       : `The database failed: ${err.reason}`;
   }
-  if (err instanceof Refusal) return `${err.detail}${err.cause instanceof Error ? `\n${explain(err.cause)}` : ''}`;
-  if (err instanceof Invalid || err instanceof Declined || err instanceof UsageError) return err.message;
+  if (err instanceof ServiceError) return `${err.detail}${err.cause instanceof Error ? `\n${explain(err.cause)}` : ''}`;
+  if (err instanceof UsageError) return err.message;
   if (err instanceof Error && 'code' in err) return err.message;
   return err instanceof Error ? (err.stack ?? err.message) : String(err);
 }

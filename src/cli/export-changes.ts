@@ -1,11 +1,11 @@
 import { type FileHandle, open, rm } from 'node:fs/promises';
-import { changes, MAX_CHANGES } from '../services/work/list-changes.ts';
+import { listChanges, MAX_CHANGES } from '../services/work/list-changes.ts';
 import { operatorContext } from './command.ts';
 
 /** The mode of a new file: nobody else on this machine reads what happened. */
 export const PRIVATE = 0o600;
 
-/** Writes all changes of an organization behind a cursor as lines of JSON, and returns the cursor behind the last of them. */
+/** Writes all changes of an organization after a cursor as lines of JSON, and returns the cursor after the last of them. */
 export async function exportChanges(
   db: D1Database,
   organization: string,
@@ -15,7 +15,7 @@ export async function exportChanges(
   let cursor = from;
   let count = 0;
   for (;;) {
-    const page = await changes(operatorContext(db), { organization, cursor, limit: MAX_CHANGES });
+    const page = await listChanges(operatorContext(db), { organization, cursor, limit: MAX_CHANGES });
     if (page.changes.length > 0) await write(page.changes.map((change) => `${JSON.stringify(change)}\n`).join(''));
     cursor = page.cursor;
     count += page.changes.length;

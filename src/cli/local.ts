@@ -9,7 +9,7 @@ const configShape = z.object({
 });
 
 /** What of wrangler.toml a script needs. Asking wrangler for it would take a second and 150 MiB more. */
-export const config = configShape.parse(parse(readFileSync('wrangler.toml', 'utf8')));
+export const wranglerConfig = configShape.parse(parse(readFileSync('wrangler.toml', 'utf8')));
 
 /** Opens the D1 database that `wrangler dev` uses, for as long as `use` runs. `persistTo` is wrangler's own option. */
 export async function withLocalD1<T>(persistTo: string | undefined, use: (db: D1Database) => Promise<T>): Promise<T> {
@@ -17,7 +17,7 @@ export async function withLocalD1<T>(persistTo: string | undefined, use: (db: D1
     convertV4MiniflareOptions({
       modules: true,
       script: 'export default {}',
-      d1Databases: Object.fromEntries(config.d1_databases.map(({ binding, database_id }) => [binding, database_id])),
+      d1Databases: Object.fromEntries(wranglerConfig.d1_databases.map(({ binding, database_id }) => [binding, database_id])),
       resourcePersistencePath: `${persistTo ?? '.wrangler/state'}/v3`,
     }),
   );

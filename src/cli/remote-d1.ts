@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { Fault } from '../lib/loggable-error.ts';
+import { LoggableError } from '../lib/loggable-error.ts';
 
 /** Where a deployed database is reached: Cloudflare's API, with the same variables that wrangler reads. */
 export interface RemoteTarget {
@@ -56,12 +56,12 @@ export class RemoteD1 implements D1Database {
     });
     const text = await response.text();
     const answer = answerOf<T>().safeParse(jsonOrText(text));
-    if (!answer.success) throw new Fault(`Cloudflare's API answered ${response.status}, and not as its documentation says`);
+    if (!answer.success) throw new LoggableError(`Cloudflare's API answered ${response.status}, and not as its documentation says`);
     const { success, errors, result } = answer.data;
     if (!success || !result) {
       const message = errors.map((error) => error.message).join('; ') || `Cloudflare's API answered ${response.status}`;
       // 400 is what a statement failed with, and may quote it; all else is about account, token and database.
-      throw response.status === 400 ? new Error(message) : new Fault(message);
+      throw response.status === 400 ? new Error(message) : new LoggableError(message);
     }
     return result;
   }

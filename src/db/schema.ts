@@ -1,13 +1,14 @@
 import { sql } from 'drizzle-orm';
 import { check, foreignKey, index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
-import { SCOPE_IDS } from '../domain/api-key.ts';
 import { MAX_TEXT_LENGTH } from '../domain/fields.ts';
 import { MAX_HOURLY_RATE_MINOR } from '../domain/money.ts';
-import { REFUSED_USE_REASONS } from '../domain/refused-use.ts';
+import type { RefusedUseReason } from '../domain/refused-use.ts';
 import { AGREEMENT_SOURCES, MAX_MINUTES, TIME_ENTRY_STATUSES } from '../domain/time-entry.ts';
 
-// Every table is clustered (WITHOUT ROWID) on a primary key that begins with the organization: one row written per insert, and no
-// query can wander into a neighbour's rows. drizzle-kit cannot say WITHOUT ROWID or triggers; the migrations add them by hand.
+// The schema, from which drizzle-kit generates migrations. It does not know WITHOUT ROWID, STRICT or triggers: the migrations add them
+// by hand. Every table is clustered (WITHOUT ROWID) on a primary key that begins with the organization: one row written per insert, and
+// each query stays within one tenant. `notes` alone keeps its rowid: a WITHOUT ROWID row above about 1,000 bytes takes a 4 KB overflow
+// page, so a note of 800 characters would take almost four times the space, which is worth the second row written.
 // Times are UTC milliseconds, money is minor units, e-mail addresses are lower case.
 
 const organizationId = () => text('organization_id').notNull();
@@ -17,6 +18,11 @@ const flags = (...columns: string[]) => sql.raw(columns.map((column) => `"${colu
 // Not `in (…)`: for a list of three or more SQLite builds a temporary index, and that is one row read more at each write.
 const oneOf = (column: string, values: readonly string[]) => sql.raw(values.map((value) => `"${column}" = '${value}'`).join(' or '));
 const between = (column: string, low: number, high: number) => sql.raw(`"${column}" between ${low} and ${high}`);
+/** Lower-case identifiers, separated by single spaces. Not a list of the allowed ones: SQLite cannot change a CHECK. */
+const words = (column: string) =>
+  sql.raw(
+    `length("${column}") > 0 and "${column}" not glob '*[^a-z0-9:_ -]*' and "${column}" = trim("${column}") and instr("${column}", '  ') = 0`,
+  );
 const identifier = (column: string) =>
   sql.raw(`length("${column}") between 1 and 64 and "${column}" not glob '*[^A-Za-z0-9._~-]*' and "${column}" not in ('.', '..')`);
 
@@ -115,11 +121,13 @@ export const apiKeys = sqliteTable(
   {
     organizationId: organizationId().references(() => organizations.id),
     id: id(),
+    /** The id of the first key of the rotation chain; of a key that replaced none, its own. */
+    chainId: text('chain_id').notNull(),
     name: text('name').notNull(),
-    /** SHA-256 of the key value in hex; the value itself is nowhere. */
+    /** SHA-256 of the key value in hex; the value itself is not stored. */
     hash: text('hash').notNull(),
     hint: text('hint').notNull(),
-    /** As domain/api-key.ts formats them. */
+    /** As domain/scopes.ts formats them. */
     scopes: text('scopes').notNull(),
     /** A limit of the key's own, lower than the deployment's; both null for the deployment's. */
     limitQuota: integer('limit_quota'),
@@ -129,9 +137,9 @@ export const apiKeys = sqliteTable(
     expiresAt: integer('expires_at'),
     revokedAt: integer('revoked_at'),
     revokedBy: text('revoked_by'),
-    /** The key that replaced this one when it was rotated: one at most, and for ever. */
+    /** The key that replaced this one when it was rotated: at most one, and permanently. */
     successorId: text('successor_id'),
-    /** The one-time token of the form that made the key: the same form never makes a second one. */
+    /** The one-time token of the form that created the key: the same form never creates a second one. */
     formToken: text('form_token'),
   },
   (t) => [
@@ -145,7 +153,7 @@ export const apiKeys = sqliteTable(
     index('api_keys_hint').on(t.organizationId, t.hint),
     check('api_keys_name', sql`length(trim("name")) between 1 and 100`),
     check('api_keys_hash', sql`length("hash") = 64 and "hash" not glob '*[^0-9a-f]*'`),
-    check('api_keys_scopes', oneOf('scopes', [...SCOPE_IDS, SCOPE_IDS.join(' ')])),
+    check('api_keys_scopes', words('scopes')),
     check(
       'api_keys_limit',
       sql`("limit_quota" is null) = ("limit_window_ms" is null) and ("limit_quota" is null or ("limit_quota" between 1 and 10000 and "limit_window_ms" between 1000 and 10000))`,
@@ -154,22 +162,22 @@ export const apiKeys = sqliteTable(
   ],
 );
 
-/** What notes and time entries have in common. */
-const written = {
+/** The columns that every kind of record has. */
+const recordColumns = {
   organizationId: organizationId(),
   id: id(),
   ticketId: text('ticket_id').notNull(),
   createdAt: integer('created_at').notNull(),
   keyId: text('key_id').notNull(),
-  /** The request that made the record: how a repeated batch knows its own row. */
+  /** The request that made the record: it identifies a repeated batch's own row. */
   requestId: text('request_id').notNull(),
-  /** SHA-256 of ticket and validated body, in hex: how a replay tells a different request. */
+  /** SHA-256 of ticket and validated body, in hex: it identifies a replay of a different request. */
   requestDigest: text('request_digest').notNull(),
-  /** The audit row that was committed with the record. No foreign key: SQLite would look through all records at each audit row. */
+  /** The audit row that was committed with the record. No foreign key: SQLite would scan all records at each audit row. */
   auditSeq: integer('audit_seq').notNull(),
 };
 
-export const notes = sqliteTable('notes', { ...written, message: text('message').notNull() }, (t) => [
+export const notes = sqliteTable('notes', { ...recordColumns, message: text('message').notNull() }, (t) => [
   primaryKey({ columns: [t.organizationId, t.id] }),
   foreignKey({ columns: [t.organizationId, t.ticketId], foreignColumns: [tickets.organizationId, tickets.id] }),
   foreignKey({ columns: [t.organizationId, t.keyId], foreignColumns: [apiKeys.organizationId, apiKeys.id] }),
@@ -179,7 +187,7 @@ export const notes = sqliteTable('notes', { ...written, message: text('message')
 export const timeEntries = sqliteTable(
   'time_entries',
   {
-    ...written,
+    ...recordColumns,
     userId: text('user_id').notNull(),
     minutes: integer('minutes').notNull(),
     description: text('description').notNull(),
@@ -189,7 +197,7 @@ export const timeEntries = sqliteTable(
     hourlyRateMinor: integer('hourly_rate_minor').notNull(),
     agreementSource: text('agreement_source', { enum: AGREEMENT_SOURCES }).notNull(),
     status: text('status', { enum: TIME_ENTRY_STATUSES }).notNull(),
-    /** The audit row of the review, null while SUBMITTED: how a repeated batch knows its own review. */
+    /** The audit row of the review, null while SUBMITTED: it identifies a repeated batch's own review. */
     reviewSeq: integer('review_seq'),
   },
   (t) => [
@@ -200,7 +208,7 @@ export const timeEntries = sqliteTable(
     check('time_entries_minutes', between('minutes', 1, MAX_MINUTES)),
     check('time_entries_description', freeText('description')),
     check('time_entries_flags', flags('billable')),
-    check('time_entries_work_date', sql`"work_date" = date("work_date")`),
+    check('time_entries_work_date', sql`"work_date" is date("work_date")`),
     check('time_entries_rate', between('hourly_rate_minor', 0, MAX_HOURLY_RATE_MINOR)),
     check('time_entries_source', oneOf('agreement_source', AGREEMENT_SOURCES)),
     check('time_entries_status', oneOf('status', TIME_ENTRY_STATUSES)),
@@ -235,24 +243,24 @@ export const auditLog = sqliteTable(
   (t) => [
     primaryKey({ columns: [t.organizationId, t.seq] }),
     index('audit_log_actor').on(t.organizationId, t.actorId, t.seq),
-    // Partial, so that the API's writes do not pay for it.
+    // Partial, so that writes of the API cost nothing here.
     index('audit_log_user_target').on(t.organizationId, t.targetId, t.seq).where(sql`actor_type <> 'api_key'`),
     check('audit_log_actor_type', oneOf('actor_type', ACTOR_TYPES)),
     check('audit_log_action', sql`"action" glob '[a-z]*.[a-z]*'`),
   ],
 );
 
-/** Requests that a key of the organization made in vain, by reason. The count is what was recorded: at least so many. */
+/** Refused requests with a key of the organization, by reason. The count is a minimum. */
 export const refusedUses = sqliteTable(
   'refused_uses',
   {
     organizationId: organizationId(),
     keyId: text('key_id').notNull(),
-    reason: text('reason', { enum: REFUSED_USE_REASONS }).notNull(),
+    reason: text('reason').$type<RefusedUseReason>().notNull(),
     count: integer('count').notNull(),
     firstAt: integer('first_at').notNull(),
     lastAt: integer('last_at').notNull(),
-    /** Of the last one; forgotten after 30 days. */
+    /** Of the last one; removed after 30 days. */
     sourceAddress: text('source_address'),
   },
   (t) => [
@@ -260,19 +268,19 @@ export const refusedUses = sqliteTable(
     foreignKey({ columns: [t.organizationId, t.keyId], foreignColumns: [apiKeys.organizationId, apiKeys.id] }),
     index('refused_uses_latest').on(t.organizationId, t.lastAt),
     index('refused_uses_with_address').on(t.lastAt).where(sql`source_address is not null`),
-    check('refused_uses_reason', oneOf('reason', REFUSED_USE_REASONS)),
+    check('refused_uses_reason', words('reason')),
     check('refused_uses_count', sql`"count" > 0`),
   ],
 );
 
-/** Names this database: one row, made with it. A cursor into the audit log of another database is worth nothing here. */
+/** Identifies this database: one row, created with it. A cursor from another database is not valid here. */
 export const databaseEpoch = sqliteTable('database_epoch', { id: integer('id').primaryKey(), epoch: text('epoch').notNull() }, () => [
   check('database_epoch_single', sql`"id" = 1`),
 ]);
 
 /**
- * What was erased, kept for ever and without anything of what it held. Only while an organization's row here is `open` do the triggers
- * let its audit rows go; the transaction that opens it also closes it.
+ * The organizations that were erased, without any of their data; kept permanently. The triggers allow an organization's audit rows to be
+ * deleted only while its row here is `open`; the transaction that opens it also closes it.
  */
 export const erasures = sqliteTable(
   'erasures',

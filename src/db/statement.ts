@@ -54,11 +54,20 @@ export function batch(db: D1Database, statements: readonly BoundStatement<unknow
   return db.batch(statements.map((statement) => statement.prepare(db)));
 }
 
-/** The select list for a row: one SQL expression for each of its fields. A row with a missing field does not compile. */
-export function columns<Row>(expressions: Readonly<Record<keyof Row & string, string>>): string {
-  return Object.entries(expressions)
-    .map(([field, expression]) => `${expression} as ${field}`)
+/** The SQL expression of each field of a row. A row with a missing field does not compile. */
+export type Fields<Row> = Readonly<Record<keyof Row & string, string>>;
+
+/** The select list for a row; `alias` is the table that its columns are in, if they do not name one. */
+export function columns<Row>(fields: Fields<Row>, alias?: string): string {
+  return Object.entries(fields)
+    .map(([field, expression]) => `${alias === undefined ? expression : `${alias}.${expression}`} as ${field}`)
     .join(', ');
+}
+
+/** A row as one JSON object, or null if the row of an outer join is missing. */
+export function jsonObject<Row>(fields: Fields<Row>, alias: string): string {
+  const pairs = Object.entries(fields).map(([field, column]) => `'${field}', ${alias}.${column}`);
+  return `iif(${alias}.organization_id is null, null, json_object(${pairs.join(', ')}))`;
 }
 
 /** `insert into … select …` with each column beside its expression, so that the two lists cannot differ in order. */

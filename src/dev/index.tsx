@@ -3,8 +3,8 @@ import { Hono } from 'hono';
 import { getCookie, setCookie } from 'hono/cookie';
 import { generateKeyPair, type JWTVerifyGetKey, SignJWT } from 'jose';
 import { createApp } from '../app.ts';
+import { parseConfig } from '../config.ts';
 import { daily } from '../daily.ts';
-import { parseSettings } from '../env.ts';
 import { SignInPage } from './sign-in-page.tsx';
 
 export { RateLimiter } from '../durable-objects/rate-limiter.ts';
@@ -29,8 +29,8 @@ const localKeys = () => {
 };
 const keys: JWTVerifyGetKey = async () => (await localKeys()).publicKey;
 
-const settings = { ...parseSettings(env), signIn: { issuer: ISSUER, audience: AUDIENCE, header: HEADER, keys, signOutPath: SIGN_OUT } };
-const app = createApp(settings);
+const config = { ...parseConfig(env), signIn: { issuer: ISSUER, audience: AUDIENCE, header: HEADER, keys, signOutPath: SIGN_OUT } };
+const app = createApp(config);
 
 interface LocalAdministrator {
   email: string;

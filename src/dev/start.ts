@@ -6,12 +6,14 @@ import { existsSync, readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs, parseEnv } from 'node:util';
-import { config, withLocalD1 } from '../cli/local.ts';
-import { timeOrderedId } from '../domain/record-id.ts';
-import { parseSettings } from '../env.ts';
-import { createApiKey, revokeApiKey } from '../services/keys/change-keys.ts';
-import type { AdminContext } from '../services/context.ts';
 import { importDirectory } from '../cli/import/import-directory.ts';
+import { withLocalD1, wranglerConfig } from '../cli/local.ts';
+import { parseConfig } from '../config.ts';
+import { timeOrderedId } from '../domain/record-id.ts';
+import { SCOPE_IDS } from '../domain/scopes.ts';
+import type { ActorContext, AdminActor } from '../services/context.ts';
+import { createApiKey } from '../services/keys/create-key.ts';
+import { revokeAsAdministrator } from '../services/keys/revoke-key.ts';
 
 const DEMO_KEY_NAME = 'Local demo';
 const READY_TIMEOUT_MS = 60_000;
@@ -38,17 +40,17 @@ const baseUrl = `http://${host}:${options.port ?? '8787'}`;
 const DEV_VARS = '.dev.vars';
 const devVars = existsSync(DEV_VARS) ? parseEnv(readFileSync(DEV_VARS, 'utf8')) : {};
 
-const settings = parseSettings({
-  KEY_PREFIX: setting('KEY_PREFIX'),
-  IP_LIMIT: setting('IP_LIMIT'),
-  IP_LIMIT_OVERRIDES: setting('IP_LIMIT_OVERRIDES'),
-  KEY_LIMIT: setting('KEY_LIMIT'),
-  BLOCKED_KEYS: setting('BLOCKED_KEYS'),
-  MODE: setting('MODE'),
-  ADMIN_ISSUER: setting('ADMIN_ISSUER'),
-  ADMIN_AUDIENCE: setting('ADMIN_AUDIENCE'),
-  ADMIN_JWKS_URL: setting('ADMIN_JWKS_URL'),
-  ADMIN_TOKEN_HEADER: setting('ADMIN_TOKEN_HEADER'),
+const config = parseConfig({
+  KEY_PREFIX: variable('KEY_PREFIX'),
+  IP_LIMIT: variable('IP_LIMIT'),
+  IP_LIMIT_OVERRIDES: variable('IP_LIMIT_OVERRIDES'),
+  KEY_LIMIT: variable('KEY_LIMIT'),
+  BLOCKED_KEYS: variable('BLOCKED_KEYS'),
+  MODE: variable('MODE'),
+  ADMIN_ISSUER: variable('ADMIN_ISSUER'),
+  ADMIN_AUDIENCE: variable('ADMIN_AUDIENCE'),
+  ADMIN_JWKS_URL: variable('ADMIN_JWKS_URL'),
+  ADMIN_TOKEN_HEADER: variable('ADMIN_TOKEN_HEADER'),
 });
 
 // Wrangler would quietly take another port.
@@ -66,9 +68,9 @@ const key = await withLocalD1(persistTo, prepareDemo);
 await serve();
 
 /** A variable as `wrangler dev` will see it: from `--var NAME:value`, else from .dev.vars, else from wrangler.toml. */
-function setting(name: string): string {
+function variable(name: string): string {
   const given = [options.var].flat().findLast((pair) => typeof pair === 'string' && pair.startsWith(`${name}:`));
-  return typeof given === 'string' ? given.slice(name.length + 1) : (devVars[name] ?? config.vars[name] ?? '');
+  return typeof given === 'string' ? given.slice(name.length + 1) : (devVars[name] ?? wranglerConfig.vars[name] ?? '');
 }
 
 function wrangler(...command: string[]): ChildProcess {
@@ -90,24 +92,20 @@ async function prepareDemo(db: D1Database): Promise<string> {
   const directory = await importDirectory(db, await readFile(fileURLToPath(import.meta.resolve('./demo-directory.ndjson')), 'utf8'));
   if (!directory.ok) throw new Error(directory.errors.map(({ at, subject, detail }) => `line ${at}, ${subject}: ${detail}`).join('\n'));
 
-  const ctx: AdminContext = {
+  const ctx: ActorContext<AdminActor> = {
     db,
     now: Date.now,
     deadlineAt: Date.now() + READY_TIMEOUT_MS,
     requestId: timeOrderedId(Date.now()),
-    organizationId: 'northwind',
-    actorId: 'ada',
+    actor: { organizationId: 'northwind', userId: 'ada' },
     source: { address: null, userAgent: 'npm start' },
   };
   const { results } = await db
     .prepare('select id from api_keys where organization_id = ? and name = ? and revoked_at is null')
-    .bind(ctx.organizationId, DEMO_KEY_NAME)
+    .bind(ctx.actor.organizationId, DEMO_KEY_NAME)
     .all<{ id: string }>();
-  for (const { id } of results) await revokeApiKey(ctx, id);
-  const created = await createApiKey(ctx, settings.keyPrefix, {
-    name: DEMO_KEY_NAME,
-    scopes: ['tickets:note:write', 'tickets:time:write'],
-  });
+  for (const { id } of results) await revokeAsAdministrator(ctx, id);
+  const created = await createApiKey(ctx, config.keyPrefix, { name: DEMO_KEY_NAME, scopes: [...SCOPE_IDS] });
   return created.value;
 }
 

@@ -1,15 +1,5 @@
 import { sha256, toHex } from '../lib/bytes.ts';
-
-/** What a key may be allowed to do: the identifier as it travels, and the label administrators see. */
-export const SCOPES = {
-  'tickets:note:write': 'Internal notes',
-  'tickets:time:write': 'Time entries',
-} as const;
-
-export type Scope = keyof typeof SCOPES;
-
-/** The scope identifiers in the one order in which they are stored and shown. */
-export const SCOPE_IDS = ['tickets:note:write', 'tickets:time:write'] as const satisfies readonly Scope[];
+import type { Scope } from './scopes.ts';
 
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const RANDOM_LENGTH = 40;
@@ -145,15 +135,4 @@ export function keyState({ revokedAt, expiresAt }: Pick<KeyStanding, 'revokedAt'
 /** Whether a key in this state is answered. */
 export function isLive(state: KeyState): boolean {
   return state === 'active' || state === 'expiring';
-}
-
-/** Scopes as stored: space-separated in the order of `SCOPE_IDS` (the syntax of RFC 6749 §3.3). */
-export function formatScopes(scopes: readonly Scope[]): string {
-  return SCOPE_IDS.filter((scope) => scopes.includes(scope)).join(' ');
-}
-
-/** The inverse of `formatScopes`. */
-export function parseScopes(stored: string): Scope[] {
-  const held = stored.split(' ');
-  return SCOPE_IDS.filter((scope) => held.includes(scope));
 }

@@ -1,13 +1,30 @@
-/** What the audit log can tell of, and in which words. Other parts of the system may add actions; those are shown as they are stored. */
-export const AUDIT_ACTIONS: Readonly<Record<string, string>> = {
-  'note.created': 'Internal note added',
-  'time_entry.created': 'Time logged',
-  'time_entry.approved': 'Time approved',
-  'time_entry.rejected': 'Time rejected',
-  'note.redacted': 'Internal note redacted',
-  'time_entry.redacted': 'Time entry redacted',
-  'api_key.created': 'Key created',
-  'api_key.changed': 'Key changed',
-  'api_key.rotated': 'Key rotated',
-  'api_key.revoked': 'Key revoked',
-};
+import { RECORD_KIND_NAMES, RECORD_KINDS, type RecordKind } from './record-kinds.ts';
+
+const KEY_ACTIONS = {
+  created: 'Key created',
+  changed: 'Key changed',
+  rotated: 'Key rotated',
+  revoked: 'Key revoked',
+} as const;
+
+type RecordAction = { [Kind in RecordKind]: `${Kind}.${keyof (typeof RECORD_KINDS)[Kind]['auditActions'] & string}` }[RecordKind];
+
+/** Every action that this service writes into the audit log: what it happened to, and what happened. */
+export type AuditAction = RecordAction | `api_key.${keyof typeof KEY_ACTIONS}`;
+
+const labels: Readonly<Record<string, string>> = Object.fromEntries([
+  ...RECORD_KIND_NAMES.flatMap((kind) => labelled(kind, RECORD_KINDS[kind].auditActions)),
+  ...labelled('api_key', KEY_ACTIONS),
+]);
+
+function labelled(subject: RecordKind | 'api_key', actions: Readonly<Record<string, string>>) {
+  return Object.entries(actions).map(([action, label]) => [`${subject}.${action}`, label] as const);
+}
+
+/** The actions with their labels, for a list to choose from. */
+export const AUDIT_ACTION_LABELS: readonly (readonly [action: string, label: string])[] = Object.entries(labels);
+
+/** The label of an action. Other systems may add actions; those are shown as they are stored. */
+export function auditActionLabel(action: string): string {
+  return labels[action] ?? action;
+}

@@ -15,9 +15,13 @@ export function isTimeZone(name: string): boolean {
   }
 }
 
-/** The calendar date, `YYYY-MM-DD`, that it is in an IANA time zone at `now` (UTC milliseconds). */
+/**
+ * The calendar date, `YYYY-MM-DD`, in an IANA time zone at `now` (UTC milliseconds).
+ * @throws RangeError if the runtime does not know the zone
+ */
 export function dateIn(timeZone: string, now: number): string {
   const local = new TZDate(now, timeZone);
+  if (Number.isNaN(local.getFullYear())) throw new RangeError(`unknown time zone ${timeZone}`);
   const pad = (part: number, digits: number) => String(part).padStart(digits, '0');
   return `${pad(local.getFullYear(), 4)}-${pad(local.getMonth() + 1, 2)}-${pad(local.getDate(), 2)}`;
 }

@@ -1,8 +1,9 @@
+import type { RECORD_KINDS, RecordKind } from './record-kinds.ts';
 import type { AgreementSource, TimeEntryStatus } from './time-entry.ts';
 
-// What the PSA is given to read. Everything in it can be sent over RPC and written as JSON.
+// What the PSA reads. Everything in it can be sent over RPC and written as JSON.
 
-/** What somebody outside wrote. It is plain text, never markup: escape it before it is shown in a page. */
+/** Text from outside. It is plain text, never markup: escape it before showing it in a page. */
 export interface PlainText {
   mediaType: 'text/plain';
   text: string;
@@ -31,6 +32,17 @@ export interface ChangedTimeEntry {
   status: TimeEntryStatus;
 }
 
+/** A record of each kind as the PSA reads it. */
+interface ChangedRecord {
+  note: ChangedNote;
+  time_entry: ChangedTimeEntry;
+}
+
+/** For each kind of record, under its field: the record that a change is about, or null. */
+export type ChangedRecords = {
+  [Kind in RecordKind as (typeof RECORD_KINDS)[Kind]['changeField']]: ChangedRecord[Kind] | null;
+};
+
 /** The key that a record was written with, or that something happened to, as it is now. */
 export interface ChangedKey {
   id: string;
@@ -43,26 +55,24 @@ export interface ChangedKey {
   successorId: string | null;
 }
 
-/** One row of the audit log, and the record it is about as that is now: a redacted note reads so in all its changes. */
-export interface Change {
-  /** Hand it to `changes` to go on behind this change. */
+/** One row of the audit log, and the record it is about as it is now: a redacted note is redacted in all its changes. */
+export interface Change extends ChangedRecords {
+  /** Pass it to `changes` to continue after this change. */
   cursor: string;
   /** Counts from 1 without gaps within the organization, in the order in which the changes were committed. */
   seq: number;
   at: string;
-  /** `note.created`, `time_entry.approved`, `api_key.revoked` and so on; more may come, so pass over what you do not know. */
+  /** `note.created`, `time_entry.approved`, `api_key.revoked` and so on. More may be added: ignore actions that you do not know. */
   action: string;
   actor: { type: 'api_key' | 'user' | 'system'; id: string; name: PlainText };
   targetId: string;
   ticketId: string | null;
   requestId: string;
   idempotencyKey: string | null;
-  /** What the action was in particular, in words for people, such as the name of a new key or what was changed in one. */
+  /** The details of the action in words, such as the name of a new key or what was changed in one. */
   detail: PlainText | null;
-  note: ChangedNote | null;
-  timeEntry: ChangedTimeEntry | null;
   key: ChangedKey | null;
 }
 
-/** What a text reads once it has been redacted. */
+/** The text of a record that was redacted. */
 export const REDACTED = '[redacted]';

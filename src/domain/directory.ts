@@ -1,15 +1,15 @@
 import * as z from 'zod';
 import { isTimeZone } from './calendar.ts';
 import { DIRECTORY_ID } from './directory-id.ts';
-import { echo, emailAddress, type FieldError, fieldErrors, freeText, record, says } from './fields.ts';
+import { echo, emailAddress, type FieldError, fieldErrors, freeText, ruleError, strictObject } from './fields.ts';
 import { hourlyRate } from './money.ts';
 
 /** The id of a directory record. */
 export const directoryId = (what: string) => {
-  const error = says(`the id of ${what}: 1 to 64 letters, digits or . _ ~ -`);
+  const error = ruleError(`the id of ${what}: 1 to 64 letters, digits or . _ ~ -`);
   return z.string({ error }).regex(DIRECTORY_ID, { error });
 };
-const flag = () => z.boolean({ error: says('true or false') });
+const flag = () => z.boolean({ error: ruleError('true or false') });
 const active = flag().default(true);
 const MAX_NAME_LENGTH = 200;
 const name = freeText(MAX_NAME_LENGTH);
@@ -20,18 +20,18 @@ export const BUILT_IN_SERVICE_ACCOUNT = 'service-account';
 
 /** The records of a directory, one JSON object on each line of the file. Rates come out in minor units, addresses in lower case. */
 const shapes = {
-  organization: record({
+  organization: strictObject({
     type: z.literal('organization'),
     id: directoryId('the organization'),
     name,
     psa: flag(),
-    timeZone: z.string({ error: says('an IANA time zone such as Europe/Berlin') }).refine(isTimeZone, {
-      error: says('an IANA time zone such as Europe/Berlin'),
+    timeZone: z.string({ error: ruleError('an IANA time zone such as Europe/Berlin') }).refine(isTimeZone, {
+      error: ruleError('an IANA time zone such as Europe/Berlin'),
     }),
     defaultHourlyRate: hourlyRate(),
     active,
   }),
-  user: record({
+  user: strictObject({
     type: z.literal('user'),
     organization,
     id: directoryId('the user'),
@@ -52,8 +52,8 @@ const shapes = {
       path: ['id'],
       error: `was ${BUILT_IN_SERVICE_ACCOUNT}, which only a service account can have; choose another id`,
     }),
-  company: record({ type: z.literal('company'), organization, id: directoryId('the company'), name, active }),
-  agreement: record({
+  company: strictObject({ type: z.literal('company'), organization, id: directoryId('the company'), name, active }),
+  agreement: strictObject({
     type: z.literal('agreement'),
     organization,
     id: directoryId('the agreement'),
@@ -61,7 +61,13 @@ const shapes = {
     hourlyRate: hourlyRate(),
     active,
   }),
-  ticket: record({ type: z.literal('ticket'), organization, id: directoryId('the ticket'), company: directoryId('a company'), active }),
+  ticket: strictObject({
+    type: z.literal('ticket'),
+    organization,
+    id: directoryId('the ticket'),
+    company: directoryId('a company'),
+    active,
+  }),
 };
 
 /** What a record can be. */
@@ -166,31 +172,31 @@ export function entryError({ at, type, id }: DirectoryEntry, pointer: string, co
 
 /**
  * What no two records of one organization may both claim: an id, an e-mail address, being the service account, a company's active
- * agreement. `place` says in words where the first claim stands.
+ * agreement. `locate` says in words where the first claim is.
  */
-export function conflicts(entries: readonly DirectoryEntry[], place: (at: number) => string): DirectoryError[] {
+export function conflicts(entries: readonly DirectoryEntry[], locate: (at: number) => string): DirectoryError[] {
   const claimed = new Map<string, number>();
   const errors: DirectoryError[] = [];
   for (const entry of entries) {
-    for (const { pointer, claim, says } of claims(entry)) {
+    for (const { pointer, claim, taken } of uniqueClaims(entry)) {
       const first = claimed.get(claim);
       if (first === undefined) claimed.set(claim, entry.at);
-      else errors.push(entryError(entry, pointer, 'conflict', `${says} ${place(first)}`));
+      else errors.push(entryError(entry, pointer, 'conflict', `${taken} ${locate(first)}`));
     }
   }
   return errors;
 }
 
-function claims({ type, id, record }: DirectoryEntry): { pointer: string; claim: string; says: string }[] {
-  const own = { pointer: '/id', claim: `${type} ${id}`, says: `id ${id} stands already` };
+function uniqueClaims({ type, id, record }: DirectoryEntry): { pointer: string; claim: string; taken: string }[] {
+  const own = { pointer: '/id', claim: `${type} ${id}`, taken: `id ${id} stands already` };
   if (record?.type === 'user') {
-    const email = { pointer: '/email', claim: `email ${record.email}`, says: `email ${record.email} stands already` };
-    const service = { pointer: '/service', claim: 'service', says: 'service is true already for the user' };
+    const email = { pointer: '/email', claim: `email ${record.email}`, taken: `email ${record.email} stands already` };
+    const service = { pointer: '/service', claim: 'service', taken: 'service is true already for the user' };
     return record.service ? [own, email, service] : [own, email];
   }
   if (record?.type === 'agreement' && record.active) {
     const { company } = record;
-    return [own, { pointer: '/active', claim: `active ${company}`, says: `company ${company} has an active agreement already` }];
+    return [own, { pointer: '/active', claim: `active ${company}`, taken: `company ${company} has an active agreement already` }];
   }
   return [own];
 }

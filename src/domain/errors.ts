@@ -1,19 +1,78 @@
 import type { UnauthorizedReason } from './api-key.ts';
 import type { FieldError } from './fields.ts';
 
-/** Every reason for which a verb may refuse; how each is answered stands in http/problem.ts. */
-export type RefusalCode = 'psa_not_included' | 'ticket_not_found' | 'technician_not_eligible' | 'unavailable' | 'outcome_unknown';
+/** Every reason for which a verb does not do what it was asked. Each interface maps the codes that can reach it. */
+export type ServiceErrorCode =
+  // Writes of the API.
+  | 'psa_not_included'
+  | 'ticket_not_found'
+  | 'technician_not_eligible'
+  | 'outcome_unknown'
+  // The database did not do its part.
+  | 'unavailable'
+  // Input that breaks a rule; `errors` names the fields.
+  | 'invalid'
+  // Administrators.
+  | 'not_administrator'
+  | 'form_already_used'
+  | 'key_not_found'
+  | 'key_not_live'
+  | 'key_already_rotated'
+  | 'key_changed_meanwhile'
+  | 'not_a_key'
+  // The PSA and operators.
+  | 'organization_not_found'
+  | 'record_not_found'
+  | 'already_reviewed'
+  | 'reviewer_not_eligible'
+  | 'cursor_reset'
+  | 'not_exported';
 
-/** Thrown by verbs that were asked for something that must not be done. `detail` is for the caller. */
-export class Refusal extends Error {
-  override name = 'Refusal';
-  readonly code: RefusalCode;
+interface Extras {
+  /** Of `invalid`: what is wrong with which field. */
+  errors?: readonly FieldError[];
+  /** Of `form_already_used`: the id of the key that the form created. */
+  keyId?: string;
+  /** Of `outcome_unknown`: whether sending the request again is safe. */
+  retryable?: boolean;
+  /** Of `unavailable`: whether the statements were not run, were rolled back since D1 takes no writes, or may have been committed. */
+  database?: 'not_run' | 'read_only' | 'unknown';
+  cause?: unknown;
+}
+
+/** Thrown by verbs for every failure that is to be expected. `detail` is one sentence for the caller. */
+export class ServiceError extends Error {
+  override name = 'ServiceError';
+  readonly code: ServiceErrorCode;
   readonly detail: string;
-  constructor(code: RefusalCode, detail: string, options?: ErrorOptions) {
-    super(`${code}: ${detail}`, options);
+  readonly errors: readonly FieldError[];
+  readonly keyId: string | undefined;
+  readonly retryable: boolean;
+  readonly database: Extras['database'];
+  constructor(code: ServiceErrorCode, detail: string, { errors = [], keyId, retryable = false, database, cause }: Extras = {}) {
+    super(`${code}: ${detail}`, cause === undefined ? undefined : { cause });
     this.code = code;
     this.detail = detail;
+    this.errors = errors;
+    this.keyId = keyId;
+    this.retryable = retryable;
+    this.database = database;
   }
+}
+
+/** Whether an error is the expected failure with this code. */
+export function hasCode(err: unknown, code: ServiceErrorCode): err is ServiceError {
+  return err instanceof ServiceError && err.code === code;
+}
+
+/** Input that breaks rules, one error for each. */
+export function invalidInput(errors: readonly FieldError[]): ServiceError {
+  return new ServiceError('invalid', errors.map(({ detail }) => detail).join('; '), { errors });
+}
+
+/** The organization's plan lacks PSA: found before the write, or in its transaction. */
+export function psaNotIncluded(): ServiceError {
+  return new ServiceError('psa_not_included', "Your organization's plan does not include PSA; ask an administrator to add it.");
 }
 
 /** A key that exists, by its organization. */
@@ -31,54 +90,5 @@ export class Unauthorized extends Error {
     super(`unauthorized: ${reason}`);
     this.reason = reason;
     this.key = key;
-  }
-}
-
-/** The organization's plan lacks PSA: found at the door, or at the moment of the write. */
-export function psaNotIncluded(): Refusal {
-  return new Refusal('psa_not_included', "Your organization's plan does not include PSA; ask an administrator to add it.");
-}
-
-/** The database may have committed the write but did not say so, and reading it back did not settle it. */
-export class OutcomeUnknown extends Refusal {
-  /** Whether sending the request again is safe: with an Idempotency-Key it never makes a second record. */
-  readonly repeatable: boolean;
-  constructor(repeatable: boolean, cause: unknown) {
-    super(
-      'outcome_unknown',
-      repeatable
-        ? 'The database did not confirm the write, so the record may exist. Send the same request with the same Idempotency-Key again: it never makes a second record.'
-        : 'The database did not confirm the write, so the record may exist. Look at the ticket before you send it again, and send an Idempotency-Key to make repeating safe.',
-      { cause },
-    );
-    this.repeatable = repeatable;
-  }
-}
-
-/** Thrown by the verbs of administrators for input that breaks a rule. */
-export class Invalid extends Error {
-  override name = 'Invalid';
-  readonly errors: readonly FieldError[];
-  constructor(errors: readonly FieldError[]) {
-    super(errors.map(({ detail }) => detail).join('; '));
-    this.errors = errors;
-  }
-}
-
-/** Thrown when the one-time token of a form has made a key already: a double click, or a page sent again. */
-export class FormAlreadyUsed extends Error {
-  override name = 'FormAlreadyUsed';
-  readonly keyId: string;
-  constructor(keyId: string) {
-    super(`the form has made key ${keyId} already`);
-    this.keyId = keyId;
-  }
-}
-
-/** Thrown when whoever acts is not, or not any more, an active administrator of the organization. */
-export class NotAdministrator extends Error {
-  override name = 'NotAdministrator';
-  constructor() {
-    super('not an active administrator of this organization');
   }
 }

@@ -45,7 +45,7 @@ function describe(value: unknown): string {
  * Sets a field's rule in words. Whatever is wrong with the value, the error then reads `was …; send <rule>` or `is missing; send
  * <rule>`; `hint` may replace the advice for one particular value.
  */
-export function says(rule: string, hint?: (value: unknown) => string | undefined) {
+export function ruleError(rule: string, hint?: (value: unknown) => string | undefined) {
   return ({ input }: { input?: unknown }) =>
     input === undefined ? `${MISSING}; send ${rule}` : `was ${describe(input)}; ${hint?.(input) ?? `send ${rule}`}`;
 }
@@ -74,7 +74,7 @@ function codePoints(text: string): number {
 export function freeText(max = MAX_TEXT_LENGTH) {
   const rule = `a text of 1 to ${max} characters`;
   return z
-    .string({ error: says(rule) })
+    .string({ error: ruleError(rule) })
     .superRefine((text, context) => {
       const report = (code: string, message: string) => context.addIssue({ code: 'custom', message, params: { code } });
       const nul = text.indexOf('\0');
@@ -99,13 +99,13 @@ export function freeText(max = MAX_TEXT_LENGTH) {
 /** An e-mail address, compared without regard to case: what comes out is lower case. */
 export function emailAddress(rule: string) {
   return z
-    .email({ error: says(rule) })
+    .email({ error: ruleError(rule) })
     .max(MAX_EMAIL_LENGTH, { error: () => `is longer than ${MAX_EMAIL_LENGTH} characters; send ${rule}` })
     .toLowerCase();
 }
 
 /** An object that refuses fields it does not know, by name. */
-export function record<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
+export function strictObject<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
   const known = Object.keys(shape).join(', ');
   return z.strictObject(shape, {
     error: ({ code, input }) =>

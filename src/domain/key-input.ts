@@ -1,8 +1,8 @@
 import * as z from 'zod';
-import { SCOPE_IDS } from './api-key.ts';
 import { dateIn, endOfDate, yearsLater } from './calendar.ts';
-import { freeText, record, says } from './fields.ts';
+import { freeText, ruleError, strictObject } from './fields.ts';
 import { MAX_QUOTA, MAX_WINDOW_MS } from './rate-limit.ts';
+import { SCOPE_IDS } from './scopes.ts';
 
 /** How many years ahead the expiry of a key may lie: one that is to live for longer has none. */
 export const MAX_EXPIRY_YEARS = 10;
@@ -15,9 +15,9 @@ const quotaRule = `a whole number from 1 to ${MAX_QUOTA}`;
 const windowRule = `whole seconds in milliseconds, from 1000 to ${MAX_WINDOW_MS}`;
 const int = (rule: string, min: number, max: number) =>
   z
-    .int({ error: says(rule) })
-    .min(min, { error: says(rule) })
-    .max(max, { error: says(rule) });
+    .int({ error: ruleError(rule) })
+    .min(min, { error: ruleError(rule) })
+    .max(max, { error: ruleError(rule) });
 
 /** Control and format characters, but for the two joiners, with which Persian and many emoji are written. */
 const INVISIBLE = /[[\p{Cc}\p{Cf}]--[\u200c\u200d]]/v;
@@ -36,19 +36,21 @@ const keyName = () =>
       const message = `has the invisible character ${which}; remove it, for control and format characters are not accepted`;
       context.addIssue({ code: 'custom', message, params: { code: 'forbidden_character' } });
     });
-const expires = () => z.union([z.iso.date(), z.iso.datetime({ offset: true })], { error: says(expiresRule) }).optional();
+const expires = () => z.union([z.iso.date(), z.iso.datetime({ offset: true })], { error: ruleError(expiresRule) }).optional();
 const limit = () =>
-  record({
+  strictObject({
     quota: int(quotaRule, 1, MAX_QUOTA),
-    windowMs: int(windowRule, 1000, MAX_WINDOW_MS).multipleOf(1000, { error: says(windowRule) }),
+    windowMs: int(windowRule, 1000, MAX_WINDOW_MS).multipleOf(1000, { error: ruleError(windowRule) }),
   }).optional();
 
 /** What an administrator says of a new key. */
-export const newApiKey = record({
+export const newApiKey = strictObject({
   name: keyName(),
-  scopes: z.array(z.enum(SCOPE_IDS, { error: says(`one of ${SCOPE_IDS.join(', ')}`) }), { error: says('a list of scopes') }).min(1, {
-    error: 'is empty; choose at least one scope',
-  }),
+  scopes: z
+    .array(z.enum(SCOPE_IDS, { error: ruleError(`one of ${SCOPE_IDS.join(', ')}`) }), { error: ruleError('a list of scopes') })
+    .min(1, {
+      error: 'is empty; choose at least one scope',
+    }),
   expires: expires(),
   limit: limit(),
 });
@@ -56,7 +58,7 @@ export const newApiKey = record({
 export type NewApiKey = z.input<typeof newApiKey>;
 
 /** What may be said anew of a key that exists. */
-export const keyChanges = record({ name: keyName(), limit: limit() });
+export const keyChanges = strictObject({ name: keyName(), limit: limit() });
 
 export type KeyChanges = z.input<typeof keyChanges>;
 
@@ -64,7 +66,10 @@ export type KeyChanges = z.input<typeof keyChanges>;
 export const GRACE_MS = { '1h': 3_600_000, '24h': 24 * 3_600_000, '7d': 7 * 24 * 3_600_000 } as const;
 
 /** What an administrator says when rotating a key: `expires` is the successor's. */
-export const rotation = record({ expires: expires(), grace: z.enum(['now', '1h', '24h', '7d'], { error: says('now, 1h, 24h or 7d') }) });
+export const rotation = strictObject({
+  expires: expires(),
+  grace: z.enum(['now', '1h', '24h', '7d'], { error: ruleError('now, 1h, 24h or 7d') }),
+});
 
 /** As it comes from a form: not yet known to be right. */
 export interface Rotation {

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { says } from './fields.ts';
+import { ruleError } from './fields.ts';
 
 /** 100,000.00 an hour. */
 export const MAX_HOURLY_RATE_MINOR = 10_000_000;
@@ -11,7 +11,7 @@ export function fromMinorUnits(minor: number): number {
 
 /** Reads an hourly rate (a number, at most two decimals) into minor units. */
 export function hourlyRate() {
-  const error = says('a number from 0 to 100000 with at most two decimals');
+  const error = ruleError('a number from 0 to 100000 with at most two decimals');
   return z
     .number({ error })
     .min(0, { error })

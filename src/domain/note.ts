@@ -1,9 +1,9 @@
 import * as z from 'zod';
-import { freeText, MAX_TEXT_LENGTH, record } from './fields.ts';
+import { freeText, MAX_TEXT_LENGTH, strictObject } from './fields.ts';
 import { replayFields } from './replay.ts';
 
 /** Body of POST /tickets/{ticketId}/notes. */
-export const noteRequest = record({
+export const noteRequest = strictObject({
   message: freeText().meta({
     description: `The text of the note, 1 to ${MAX_TEXT_LENGTH} characters: counted in Unicode code points without outer white space, stored exactly as sent. No NUL, no lone surrogates.`,
   }),

@@ -1,6 +1,7 @@
 import * as z from 'zod';
-import { type KeyStanding, SCOPE_IDS, type Scope } from './api-key.ts';
+import type { KeyStanding } from './api-key.ts';
 import type { RateLimitPolicy } from './rate-limit.ts';
+import { SCOPE_IDS, type Scope } from './scopes.ts';
 
 /** Who is asking: a key, and the organization it acts within. */
 export interface Principal {

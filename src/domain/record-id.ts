@@ -1,15 +1,12 @@
 import { stringify, v7, validate, version } from 'uuid';
 import * as z from 'zod';
 import { sha256 } from '../lib/bytes.ts';
-import { says } from './fields.ts';
-
-/** What the API can write; also part of what an Idempotency-Key is unique within. */
-export const RECORD_KINDS = ['note', 'time_entry'] as const;
-export type RecordKind = (typeof RECORD_KINDS)[number];
+import { ruleError } from './fields.ts';
+import type { RecordKind } from './record-kinds.ts';
 
 /** The id of a record that was made here, as it comes back to us. */
 export function recordId(what: string) {
-  return z.guid({ error: says(`the id of ${what}, a UUID`) }).toLowerCase();
+  return z.guid({ error: ruleError(`the id of ${what}, a UUID`) }).toLowerCase();
 }
 
 /** A UUID version 7 (RFC 9562 §5.7): it begins with `now` (UTC milliseconds), so ids sort by the time they were made. */

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { emailAddress, freeText, MAX_TEXT_LENGTH, record, says, unquoted } from './fields.ts';
+import { emailAddress, freeText, MAX_TEXT_LENGTH, ruleError, strictObject, unquoted } from './fields.ts';
 import { replayFields } from './replay.ts';
 
 /** A day has 1440 minutes; one entry never holds more. */
@@ -7,10 +7,10 @@ export const MAX_MINUTES = 1440;
 
 const minutesRule = `a whole number from 1 to ${MAX_MINUTES}`;
 const isMinutes = (value: unknown) => typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= MAX_MINUTES;
-const minutesError = { error: says(minutesRule, unquoted(isMinutes)) };
+const minutesError = { error: ruleError(minutesRule, unquoted(isMinutes)) };
 
 /** Body of POST /tickets/{ticketId}/time-entries. */
-export const timeEntryRequest = record({
+export const timeEntryRequest = strictObject({
   minutes: z
     .int(minutesError)
     .min(1, minutesError)
@@ -21,7 +21,7 @@ export const timeEntryRequest = record({
   }),
   billable: z
     .boolean({
-      error: says(
+      error: ruleError(
         'true or false',
         unquoted((value) => typeof value === 'boolean'),
       ),

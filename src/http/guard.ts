@@ -1,13 +1,13 @@
-import type { Scope } from '../domain/api-key.ts';
+import type { Scope } from '../domain/scopes.ts';
 import { authenticate } from './middleware/authenticate.ts';
 import { keyLimit } from './middleware/key-limit.ts';
 import { requirePlan } from './middleware/require-plan.ts';
 
-// The order of the checks, written once. The IP limit stands before all of them, in app.ts. A later check never answers before an earlier
+// The order of the checks, written once. The IP limit comes before all of them, in app.ts. A later check never answers before an earlier
 // one has passed: a per-key 429 or a 403 ahead of the scope check would tell a prober that the key exists.
 
-/** Key, scope, per-key limit, plan: what every endpoint begins with. Without a scope any live key will do. */
+/** Key, scope, per-key limit, plan: the start of every endpoint. Without a scope any live key is admitted. */
 export const guard = (scope?: Scope) => [authenticate(scope), keyLimit(), requirePlan()] as const;
 
-/** Key and per-key limit only: for addresses that do not exist, which a good key may learn and nobody else. */
+/** Key and per-key limit only: for addresses that do not exist, which only the holder of a live key may learn. */
 export const guardUnknown = () => [authenticate(), keyLimit()] as const;

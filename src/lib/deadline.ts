@@ -1,7 +1,7 @@
-import { Fault } from './loggable-error.ts';
+import { LoggableError } from './loggable-error.ts';
 
 /** What `withDeadline` rejects with. The work itself may still be going on. */
-export class DeadlineExceeded extends Fault {
+export class DeadlineExceeded extends LoggableError {
   override name = 'DeadlineExceeded';
 }
 

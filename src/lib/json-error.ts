@@ -4,7 +4,7 @@ const UNFILLED = /^(?:\[object \w+\]|undefined|NaN|None)$/;
 const MAX_SEARCHED = 65_536;
 
 /** Says of a text that is not JSON where it stops being so: one sentence on the place, one on what to do. */
-export function whereNotJson(text: string): string {
+export function describeJsonError(text: string): string {
   const trimmed = text.trim();
   if (trimmed === '') return 'The body is empty; send a JSON object.';
   if (UNFILLED.test(trimmed)) {

@@ -1,10 +1,10 @@
-import { Fault } from './loggable-error.ts';
+import { LoggableError } from './loggable-error.ts';
 
 /** Frames of an error's stack that tell where it came from. */
 const FRAMES = 3;
 
 /**
- * Writes one JSON line to the log. Keys, their hashes, headers, bodies and SQL never go in: of a cause only what `told` lets through. Fields
+ * Writes one JSON line to the log. Keys, their hashes, headers, bodies and SQL never go in: of a cause only what `safeMessage` lets through. Fields
  * that are undefined are left out.
  */
 export function log(level: 'log' | 'warn' | 'error', event: string, { cause, ...fields }: Record<string, unknown>): void {
@@ -13,12 +13,12 @@ export function log(level: 'log' | 'warn' | 'error', event: string, { cause, ...
 
 function causes(err: unknown): string[] {
   if (!(err instanceof Error)) return [typeof err];
-  return [told(err), ...(err.cause === undefined ? [] : causes(err.cause))];
+  return [safeMessage(err), ...(err.cause === undefined ? [] : causes(err.cause))];
 }
 
 /** Of an error of ours its message; of any other its name and where it was thrown, for its message may quote what was sent. */
-function told(err: Error): string {
-  if (err instanceof Fault) return `${err.name}: ${err.message}`;
+function safeMessage(err: Error): string {
+  if (err instanceof LoggableError) return `${err.name}: ${err.message}`;
   // The stack begins with the message, which may have lines that look like frames.
   const frames = (err.stack ?? '')
     .replace(err.message, '')

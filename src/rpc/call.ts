@@ -1,32 +1,45 @@
-import { Declined, type DeclinedCode } from '../domain/declined.ts';
+import { ServiceError } from '../domain/errors.ts';
 import type { FieldError } from '../domain/fields.ts';
 import { timeOrderedId } from '../domain/record-id.ts';
-import { Invalid, Refusal } from '../domain/errors.ts';
-import type { SystemContext } from '../services/context.ts';
+import type { ActorContext, SystemActor } from '../services/context.ts';
 
 /** How long one call may take. */
 const CALL_DEADLINE_MS = 30_000;
 
-/** Why a call did nothing. `errors` names the arguments of an `invalid` one by JSON Pointer, such as `/records/3/type`. */
-export type CallError = { code: DeclinedCode | 'invalid' | 'unavailable'; detail: string; errors: FieldError[] };
+/** The expected failures that the PSA can meet. Any other code is a fault of ours here. */
+const CALL_ERRORS = [
+  'invalid',
+  'unavailable',
+  'organization_not_found',
+  'cursor_reset',
+  'record_not_found',
+  'already_reviewed',
+  'reviewer_not_eligible',
+  'not_exported',
+] as const;
 
-/** The answer to a call. Errors are answers too: what is thrown would lose its fields on the way to another Worker. */
+/** Why a call did nothing. `errors` names the arguments of an `invalid` one by JSON Pointer, such as `/records/3/type`. */
+export type CallError = { code: (typeof CALL_ERRORS)[number]; detail: string; errors: FieldError[] };
+
+/** The result of a call. Errors are results too: a thrown error would lose its fields on the way to another Worker. */
 export type Answer<T> = { ok: true; value: T } | { ok: false; error: CallError };
 
-/** Runs a verb for the PSA. Only what nobody expected is thrown, and so logged by the runtime. */
-export async function answer<T>(env: Env, run: (ctx: SystemContext) => Promise<T>): Promise<Answer<T>> {
+/** Runs a verb for the PSA. Only unexpected errors are thrown, and so logged by the runtime. */
+export async function answer<T>(env: Env, run: (ctx: ActorContext<SystemActor>) => Promise<T>): Promise<Answer<T>> {
   const now = Date.now();
+  const ctx = {
+    db: env.DB,
+    now: Date.now,
+    deadlineAt: now + CALL_DEADLINE_MS,
+    requestId: timeOrderedId(now),
+    actor: 'psa' as const,
+    source: { address: null, userAgent: 'psa' },
+  };
   try {
-    const ctx = { db: env.DB, now: Date.now, deadlineAt: now + CALL_DEADLINE_MS, requestId: timeOrderedId(now), system: 'psa' as const };
     return { ok: true, value: await run(ctx) };
   } catch (err) {
-    if (err instanceof Invalid) return failed('invalid', err.message, [...err.errors]);
-    if (err instanceof Declined) return failed(err.code, err.message);
-    if (err instanceof Refusal && err.code === 'unavailable') return failed(err.code, err.detail);
-    throw err;
+    const code = err instanceof ServiceError ? CALL_ERRORS.find((known) => known === err.code) : undefined;
+    if (!(err instanceof ServiceError) || code === undefined) throw err;
+    return { ok: false, error: { code, detail: err.detail, errors: [...err.errors] } };
   }
-}
-
-function failed(code: CallError['code'], detail: string, errors: FieldError[] = []): Answer<never> {
-  return { ok: false, error: { code, detail, errors } };
 }

@@ -1,16 +1,16 @@
 import { WorkerEntrypoint } from 'cloudflare:workers';
-import type { RecordKind } from '../domain/record-id.ts';
-import { type ChangesPage, changes, MAX_CHANGES } from '../services/work/list-changes.ts';
+import type { RecordKind } from '../domain/record-kinds.ts';
 import { eraseOrganization } from '../services/directory/erase-organization.ts';
+import { type ChangesPage, listChanges, MAX_CHANGES } from '../services/work/list-changes.ts';
 import { redactRecord } from '../services/work/redact-record.ts';
 import { type Decision, reviewTimeEntry } from '../services/work/review-time-entry.ts';
 import { type Answer, answer } from './call.ts';
 
-/** What was written, for a PSA that is a Worker itself: read it, review it, redact it, erase it. As closed to HTTP as `Directory`. */
+/** The work, for a PSA that is a Worker: reads, reviews, redacts and erases it. Like `Directory`, it is not reachable over HTTP. */
 export class Work extends WorkerEntrypoint<Env> {
-  /** The next changes of an organization behind a cursor (null: from the beginning), oldest first; at most 100. */
+  /** The next changes of an organization after a cursor (null: from the start), oldest first; at most 100. */
   changes(organization: string, cursor: string | null, limit: number = MAX_CHANGES): Promise<Answer<ChangesPage>> {
-    return answer(this.env, (ctx) => changes(ctx, { organization, cursor, limit }));
+    return answer(this.env, (ctx) => listChanges(ctx, { organization, cursor, limit }));
   }
 
   /** Approves or rejects a time entry, once, in the name of an administrator. */
@@ -18,12 +18,12 @@ export class Work extends WorkerEntrypoint<Env> {
     return answer(this.env, (ctx) => reviewTimeEntry(ctx, { organization, entry, decision, reviewer }));
   }
 
-  /** Replaces the text of a note or time entry with "[redacted]". */
+  /** Replaces the text of a record with "[redacted]". */
   redactRecord(organization: string, kind: RecordKind, id: string, by: string): Promise<Answer<{ status: 'redacted' | 'unchanged' }>> {
     return answer(this.env, (ctx) => redactRecord(ctx, { organization, kind, id, by }));
   }
 
-  /** Removes an organization for good, once all of its changes have been read: `cursor` is the last one. */
+  /** Removes an organization permanently, after all of its changes have been read: `cursor` is the last one. */
   eraseOrganization(organization: string, cursor: string | null, by: string): Promise<Answer<{ auditRows: number }>> {
     return answer(this.env, (ctx) => eraseOrganization(ctx, { organization, cursor, by }));
   }

@@ -1,46 +1,45 @@
-import type { D1Counter } from '../db/client.ts';
-import type { Principal } from '../domain/principal.ts';
+import type { D1Counter } from '../db/call.ts';
 
 /** What every verb is given. */
 export interface ServiceContext {
   db: D1Database;
-  /** The clock: UTC milliseconds. Read it just before it matters, not once at the beginning. */
+  /** The clock: UTC milliseconds. Read it just before it matters, not once at the start. */
   now: () => number;
-  /** UTC milliseconds of the machine's own clock after which no answer is waited for. */
+  /** UTC milliseconds of the machine's own clock after which no response is awaited. */
   deadlineAt: number;
   requestId: string;
-  /** Where calls to D1 are counted, if anybody wants to know. */
-  calls?: D1Counter | undefined;
+  /** Counts the calls to D1, for the request log. */
+  stats?: D1Counter | undefined;
 }
 
-/** What the parts of the daily job are given. */
-export type JobContext = Pick<ServiceContext, 'db' | 'now' | 'deadlineAt'>;
+/**
+ * What a verb is given that acts for somebody. The organization is the actor's, never one from the input: for the API the actor is a
+ * `Principal`, in the settings area an `AdminActor`. A `SystemActor` is trusted with all organizations and names one in each call.
+ */
+export interface ActorContext<Actor> extends ServiceContext {
+  actor: Actor;
+  /** Where the request came from, as the audit log keeps it. */
+  source: Source;
+}
 
-/** Where a request came from, as the audit log keeps it. */
 export interface Source {
   address: string | null;
   userAgent: string | null;
 }
 
-/** What the verbs of the API are given: the organization they act in is the principal's, never one from the input. */
-export interface ApiContext extends ServiceContext {
-  principal: Principal;
-  source: Source;
-}
-
-/** What the verbs are given that show an organization to its administrator. */
-export interface OrganizationContext extends ServiceContext {
+/** A signed-in administrator of one organization. */
+export interface AdminActor {
   organizationId: string;
+  userId: string;
 }
 
-/** What the verbs are given by which an administrator changes something. */
-export interface AdminContext extends OrganizationContext {
-  /** The administrator's user id. */
-  actorId: string;
-  source: Source;
-}
+/** The PSA's own software or an operator: no user of an organization. */
+export type SystemActor = 'psa' | 'operator';
 
-/** What the verbs are given that the PSA's own software or an operator calls: no user of an organization, and trusted with all of them. */
-export interface SystemContext extends ServiceContext {
-  system: 'psa' | 'operator';
+/** How long a long export waits for one of its pages, in milliseconds. */
+const PAGE_DEADLINE_MS = 10_000;
+
+/** The context for the next page of an export, which takes as long as its reader does: each page has its own deadline. */
+export function forNextPage<Context extends ServiceContext>(ctx: Context): Context {
+  return { ...ctx, deadlineAt: Date.now() + PAGE_DEADLINE_MS };
 }

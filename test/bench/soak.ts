@@ -10,7 +10,7 @@ import { setTimeout } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { withLocalD1 } from '../../src/cli/local.ts';
 import { generateKey } from '../../src/domain/api-key.ts';
-import { revokeApiKey } from '../../src/services/keys/change-keys.ts';
+import { revokeAsAdministrator } from '../../src/services/keys/revoke-key.ts';
 import { localDatabase } from '../support/command.ts';
 import { compareWithAcknowledged, inconsistencies } from '../support/ledger.ts';
 import { asAdministrator, makeKey, ORGANIZATIONS, restartable, seed, UNLIMITED } from '../support/restartable.ts';
@@ -54,7 +54,7 @@ const { keys, narrow, revoked } = await withLocalD1(persistTo, async (db) => {
   const all = await seed(db, KEYS_EACH);
   const limited = await makeKey(db, 'northwind', 'Narrow', { limit: { quota: 5, windowMs: 10_000 } });
   const dead = await makeKey(db, 'northwind', 'Revoked');
-  await revokeApiKey(asAdministrator(db, 'northwind'), dead.id);
+  await revokeAsAdministrator(asAdministrator(db, 'northwind'), dead.id);
   return { keys: all, narrow: { organization: 'northwind', value: limited.value }, revoked: dead.value };
 });
 

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers';
 import { expect, test } from 'vitest';
-import { directoryJsonSchema } from '../../src/domain/directory.ts';
 import { importDirectory, MAX_LINE_BYTES, MAX_ORGANIZATION_RECORDS } from '../../src/cli/import/import-directory.ts';
+import { directoryJsonSchema } from '../../src/domain/directory.ts';
 import { aroundD1, countD1 } from '../support/d1.ts';
 import { importRecords, makeOrganization } from '../support/world.ts';
 

@@ -1,16 +1,15 @@
 import { crc32 } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import {
-  formatScopes,
   generateKey,
   hashKey,
   isWellFormedKey,
   type KeyStanding,
   keyHint,
   parseKeyReference,
-  parseScopes,
   whyUnauthorized,
 } from '../../src/domain/api-key.ts';
+import { formatScopes, parseScopes } from '../../src/domain/scopes.ts';
 
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { dateIn, endOfDate, isTimeZone } from '../../src/domain/calendar.ts';
 import { addressGroup, clientAddress } from '../../src/domain/client-address.ts';
-import { fieldErrors, record } from '../../src/domain/fields.ts';
+import { fieldErrors, strictObject } from '../../src/domain/fields.ts';
 import { parseIdempotencyKey } from '../../src/domain/idempotency-key.ts';
-import { fromMinorUnits, hourlyRate } from '../../src/domain/money.ts';
 import { expiryInstant, keyChanges, lastExpiry, newApiKey } from '../../src/domain/key-input.ts';
+import { fromMinorUnits, hourlyRate } from '../../src/domain/money.ts';
 import { derivedId, timeOrderedId } from '../../src/domain/record-id.ts';
 
 describe('the work date', () => {
@@ -139,7 +139,7 @@ describe('money', () => {
 
 describe('the error for an unknown field', () => {
   const error = (name: string) => {
-    const { error } = record({}).safeParse({ [name]: 1 });
+    const { error } = strictObject({}).safeParse({ [name]: 1 });
     return error && fieldErrors(error)[0];
   };
 

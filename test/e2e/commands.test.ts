@@ -5,14 +5,14 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { operatorContext } from '../../src/cli/command.ts';
+import { importDirectory } from '../../src/cli/import/import-directory.ts';
 import { withLocalD1 } from '../../src/cli/local.ts';
 import { generateKey, hashKey } from '../../src/domain/api-key.ts';
-import { type CreatedKey, createApiKey } from '../../src/services/keys/change-keys.ts';
+import { type CreatedKey, createApiKey } from '../../src/services/keys/create-key.ts';
 import { findKey } from '../../src/services/keys/find-key.ts';
-import { changes } from '../../src/services/work/list-changes.ts';
+import { revokeAsOperator } from '../../src/services/keys/revoke-key.ts';
 import { createNote } from '../../src/services/work/create-note.ts';
-import { importDirectory } from '../../src/cli/import/import-directory.ts';
-import { revokeKey } from '../../src/services/keys/operator-keys.ts';
+import { listChanges } from '../../src/services/work/list-changes.ts';
 import { bigDirectory, directoryLines } from '../support/big-directory.ts';
 import { localDatabase, runCli } from '../support/command.ts';
 import { serveRemoteD1 } from '../support/remote-d1-stub.ts';
@@ -32,8 +32,8 @@ afterAll(() => local.remove());
 const setup = { now: Date.now, requestId: 'setup', source: { address: null, userAgent: null } };
 
 /** Gives an organization a key. */
-function makeKey(db: D1Database, name: string, organizationId = 'northwind', actorId = 'ada'): Promise<CreatedKey> {
-  const ctx = { ...setup, db, deadlineAt: Date.now() + 30_000, organizationId, actorId };
+function makeKey(db: D1Database, name: string, organizationId = 'northwind', userId = 'ada'): Promise<CreatedKey> {
+  const ctx = { ...setup, db, deadlineAt: Date.now() + 30_000, actor: { organizationId, userId } };
   return createApiKey(ctx, 'twb', { name, scopes: ['tickets:note:write'] });
 }
 
@@ -41,12 +41,12 @@ function makeKey(db: D1Database, name: string, organizationId = 'northwind', act
 async function writeNotes(db: D1Database, messages: string[]): Promise<string[]> {
   const ctx = { ...setup, db, deadlineAt: Date.now() + 30_000 };
   const { value } = await makeKey(db, `n8n ${crypto.randomUUID()}`, 'fabrikam', 'fay');
-  const principal = await findKey(ctx, await hashKey(value));
-  if (!principal) throw new Error('the key is not there');
+  const actor = await findKey(ctx, await hashKey(value));
+  if (!actor) throw new Error('the key is not there');
   const ids: string[] = [];
   for (const message of messages) {
     const target = { ticketId: '1001', idempotencyKey: undefined };
-    ids.push((await createNote({ ...ctx, requestId: crypto.randomUUID(), principal }, target, { message })).row.id);
+    ids.push((await createNote({ ...ctx, requestId: crypto.randomUUID(), actor }, target, { message })).row.id);
   }
   return ids;
 }
@@ -266,9 +266,9 @@ describe('the README’s recipe for a restore', async () => {
 
       const { cursor, late } = await withLocalD1(persistTo, async (db) => {
         const late = await makeKey(db, 'Late');
-        for (const { id } of [leaked, late]) await revokeKey(operatorContext(db), { organization: 'northwind', key: id, by: 'Ada' });
+        for (const { id } of [leaked, late]) await revokeAsOperator(operatorContext(db), { organization: 'northwind', key: id, by: 'Ada' });
         await follow(before, db, files);
-        return { late, ...(await changes(operatorContext(db), { organization: 'northwind', cursor: null, limit: 100 })) };
+        return { late, ...(await listChanges(operatorContext(db), { organization: 'northwind', cursor: null, limit: 100 })) };
       });
       await rm(persistTo, { recursive: true });
       await rename(point, persistTo);
@@ -285,7 +285,7 @@ describe('the README’s recipe for a restore', async () => {
         expect(await standing(live)).toMatchObject({ revokedAt: null });
         expect(await standing(late)).toBeUndefined();
         // The place of the last change is another's now.
-        const goOn = changes(operatorContext(db), { organization: 'northwind', cursor, limit: 100 });
+        const goOn = listChanges(operatorContext(db), { organization: 'northwind', cursor, limit: 100 });
         await expect(goOn).rejects.toMatchObject({ code: 'cursor_reset' });
       });
     } finally {

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { withLocalD1 } from '../../src/cli/local.ts';
-import { createApiKey } from '../../src/services/keys/change-keys.ts';
+import { createApiKey } from '../../src/services/keys/create-key.ts';
 import { localDatabase } from '../support/command.ts';
 
 const BASE = 'http://127.0.0.1:8840';
@@ -48,7 +48,7 @@ test('a PSA pushes its directory, receives what is written, shows it escaped and
   const { value } = await withLocalD1(local.persistTo, (db) => {
     const ctx = { db, now: Date.now, deadlineAt: Date.now() + 30_000, requestId: 'setup', source: { address: null, userAgent: null } };
     const scopes = ['tickets:note:write' as const, 'tickets:time:write' as const];
-    return createApiKey({ ...ctx, organizationId: 'northwind', actorId: 'ada' }, 'twb', { name: 'n8n & friends', scopes });
+    return createApiKey({ ...ctx, actor: { organizationId: 'northwind', userId: 'ada' } }, 'twb', { name: 'n8n & friends', scopes });
   });
   const post = async (path: string, body: object): Promise<{ status: number; body: unknown }> => {
     const headers = { Authorization: `Bearer ${value}`, 'Content-Type': 'application/json', 'Idempotency-Key': 'once' };

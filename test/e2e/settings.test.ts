@@ -1,7 +1,7 @@
 import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { withLocalD1 } from '../../src/cli/local.ts';
 import { importDirectory } from '../../src/cli/import/import-directory.ts';
+import { withLocalD1 } from '../../src/cli/local.ts';
 import { inaccessible, openBrowser, watch } from '../support/browser.ts';
 import { startServer } from '../support/server.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { generateKey } from '../../src/domain/api-key.ts';
-import { MAX_BODY_BYTES } from '../../src/http/validate.ts';
+import { MAX_BODY_BYTES } from '../../src/http/middleware/json-body.ts';
 import { importRecords, makeApi, makeKey, makeOrganization, rowsOf, TIME } from '../support/world.ts';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[78][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;

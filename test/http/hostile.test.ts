@@ -133,7 +133,7 @@ const codePoints = (text: unknown) => Array.from(String(text), (point) => point.
 test('whatever is sent with a good key: no 5xx, nothing written unless 201, and every text is stored and handed on as it was sent', async () => {
   const { organization, key } = await makeWorld();
   const d1 = countD1(env.DB);
-  const api = makeApi({ settings: unlimited, bindings: { DB: d1.db } });
+  const api = makeApi({ config: unlimited, bindings: { DB: d1.db } });
   const contract = readContract(await (await api.send('/api/v1/openapi.json')).text());
   const tally = new Tally();
   const stored = new Map<string, string>();
@@ -328,7 +328,7 @@ const TORTURE: [what: string, body: string | Uint8Array, answer: string][] = [
 
 describe('JSON', async () => {
   const { organization, key } = await makeWorld();
-  const api = makeApi({ settings: unlimited });
+  const api = makeApi({ config: unlimited });
 
   test.each(TORTURE)('%s', async (_, body, answer) => {
     const kind = typeof body === 'string' && body.startsWith('{"minutes"') ? 'time-entries' : 'notes';
@@ -353,7 +353,7 @@ describe('JSON', async () => {
 
 describe('a body', async () => {
   const { organization, key } = await makeWorld();
-  const api = makeApi({ settings: unlimited });
+  const api = makeApi({ config: unlimited });
   const pieces = ['{"message":', '"slow"}'].map((piece) => new TextEncoder().encode(piece));
   const post = (body: ReadableStream, by = key) =>
     api.send('/api/v1/tickets/1001/notes', { method: 'POST', key: by, body, headers: { 'Content-Type': 'application/json' } });
@@ -443,7 +443,7 @@ describe('a body', async () => {
 
 describe('headers', async () => {
   const { organization, key } = await makeWorld();
-  const api = makeApi({ settings: unlimited });
+  const api = makeApi({ config: unlimited });
   const note = (headers: Record<string, string>) => api.postNote(key, { message: 'a' }, headers);
   const codeOf = async (response: Response) => (await response.json<{ code?: string }>()).code;
 
@@ -524,7 +524,7 @@ describe('headers', async () => {
 
   test('no header but CF-Connecting-IP says where a request comes from; without a good one all share a group', async () => {
     const limiters = countLimiters(env.RATE_LIMITER);
-    const api = makeApi({ settings: unlimited, bindings: { RATE_LIMITER: limiters.namespace } });
+    const api = makeApi({ config: unlimited, bindings: { RATE_LIMITER: limiters.namespace } });
     const group = async (headers: Record<string, string>) => {
       limiters.names.length = 0;
       expect((await api.send('/api/v1/ping', { headers })).status).toBe(401);

@@ -267,7 +267,7 @@ function expectedForm(own: Contents, asked: { form: Doing<'send'>['form']; keyId
 
 class World {
   readonly twins: Twin[] = [];
-  private readonly api = makeApi({ settings: { ipLimit: UNLIMITED, keyLimit: UNLIMITED, signIn: signIn.settings } });
+  private readonly api = makeApi({ config: { ipLimit: UNLIMITED, keyLimit: UNLIMITED, signIn: signIn.config } });
   private readonly pages = new Map<string, ReturnType<typeof openSettings>>();
   private readonly tokens = [crypto.randomUUID(), crypto.randomUUID(), crypto.randomUUID()];
   private readonly name: string;

@@ -2,11 +2,11 @@ import { listDurableObjectIds, runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import type { Config } from '../../src/config.ts';
 import { generateKey, hashKey } from '../../src/domain/api-key.ts';
-import { ExpiringMap } from '../../src/lib/expiring-map.ts';
 import type { RateLimitPolicy } from '../../src/domain/rate-limit.ts';
 import { RefusedUseMeter } from '../../src/domain/refused-use.ts';
-import type { Settings } from '../../src/env.ts';
+import { ExpiringMap } from '../../src/lib/expiring-map.ts';
 import { countD1 } from '../support/d1.ts';
 import { rowCounts } from '../support/hostile.ts';
 import { plainLimiters } from '../support/limiter.ts';
@@ -26,8 +26,8 @@ afterEach(() => {
 });
 
 const pass = (ms: number) => vi.setSystemTime(Date.now() + ms);
-const isolates = (settings: Partial<Settings>, bindings: Partial<Env> = {}) =>
-  Array.from({ length: ISOLATES }, () => makeApi({ settings, bindings }));
+const isolates = (settings: Partial<Config>, bindings: Partial<Env> = {}) =>
+  Array.from({ length: ISOLATES }, () => makeApi({ config: settings, bindings }));
 const randomHex = () => Math.floor(Math.random() * 0x10000).toString(16);
 /** Any address of an IPv6 network, of 64 bits. */
 const within = (network: string) => `${network}:${[1, 2, 3, 4].map(randomHex).join(':')}`;
@@ -157,7 +157,7 @@ describe('under a flood', () => {
     const set = vi.spyOn(ExpiringMap.prototype, 'set');
     // Limiters in this isolate: so many real objects would take minutes here. A real flood of as many addresses is in test/e2e/raw.test.ts.
     const limiters = plainLimiters(env.RATE_LIMITER);
-    const api = makeApi({ settings: { ipLimit: policy }, bindings: { RATE_LIMITER: limiters } });
+    const api = makeApi({ config: { ipLimit: policy }, bindings: { RATE_LIMITER: limiters } });
     const address = (index: number) => `10.0.${index >> 8}.${index & 255}`;
     for (let index = 0; index < 10_100; index++) await limiters.getByName(`ip:${address(index)}`).take(policy);
     for (let first = 0; first < 10_100; first += 100)

@@ -1,9 +1,10 @@
 import { env } from 'cloudflare:workers';
 import { describe, expect, test } from 'vitest';
-import { generateKey, type Scope } from '../../src/domain/api-key.ts';
+import { generateKey } from '../../src/domain/api-key.ts';
 import { timeOrderedId } from '../../src/domain/record-id.ts';
-import { rotateApiKey } from '../../src/services/keys/change-keys.ts';
-import { getKey } from '../../src/services/keys/read-keys.ts';
+import type { Scope } from '../../src/domain/scopes.ts';
+import { findOwnKey } from '../../src/services/keys/read-keys.ts';
+import { rotateApiKey } from '../../src/services/keys/rotate-key.ts';
 import { countD1 } from '../support/d1.ts';
 import { countLimiters } from '../support/limiter.ts';
 import { asAdmin, importRecords, makeApi, makeKey, makeOrganization, revoke, rowsOf, TIME } from '../support/world.ts';
@@ -101,7 +102,7 @@ async function makeCauses(scope: Scope | undefined) {
 /** Replaces a key as the administrator. */
 async function rotate(organization: string, keyId: string, grace: string, now: () => number = Date.now): Promise<void> {
   const ctx = asAdmin(organization, now);
-  const key = await getKey(ctx, keyId);
+  const key = await findOwnKey(ctx, keyId);
   if (!key) throw new Error('no such key');
   expect(await rotateApiKey(ctx, 'twb', key, { grace }, crypto.randomUUID())).toMatchObject({ outcome: 'rotated' });
 }
@@ -197,7 +198,7 @@ describe.each<[string, Route]>(Object.entries(routes))('%s', (name, route) => {
 
   test('answers 429 over the IP limit before it looks at the key, without a call to D1', async () => {
     const d1 = countD1(env.DB);
-    const api = makeApi({ settings: { ipLimit: { quota: 2, windowMs: 10_000 } }, bindings: { DB: d1.db } });
+    const api = makeApi({ config: { ipLimit: { quota: 2, windowMs: 10_000 } }, bindings: { DB: d1.db } });
     const from = { 'CF-Connecting-IP': `198.51.100.${Math.floor(Math.random() * 256)}`, ...bearer(generateKey('twb')) };
     await call(api, from);
     await call(api, from);
@@ -240,7 +241,7 @@ test('a malformed key touches no D1, an unknown one is looked up once and writes
 });
 
 test('the addresses of one IPv6 /64 share a limit, those of the next do not; X-Forwarded-For is not believed', async () => {
-  const api = makeApi({ settings: { ipLimit: { quota: 2, windowMs: 10_000 } } });
+  const api = makeApi({ config: { ipLimit: { quota: 2, windowMs: 10_000 } } });
   const network = `2001:db8:${timeOrderedId(Date.now()).slice(-4)}`;
   const from = async (address: string) =>
     (await api.send('/api/v1/ping', { headers: { 'CF-Connecting-IP': address, 'X-Forwarded-For': crypto.randomUUID() } })).status;
@@ -260,8 +261,8 @@ test('a scheme in any case, and more than one space before the key, are accepted
 
 test('a changed limit acts on the next request', async () => {
   const { value: key } = await makeKey(await makeOrganization());
-  const wide = makeApi({ settings: { keyLimit: { quota: 5, windowMs: 10_000 } } });
-  const narrow = makeApi({ settings: { keyLimit: { quota: 2, windowMs: 10_000 } } });
+  const wide = makeApi({ config: { keyLimit: { quota: 5, windowMs: 10_000 } } });
+  const narrow = makeApi({ config: { keyLimit: { quota: 2, windowMs: 10_000 } } });
   for (let i = 0; i < 2; i++) expect((await wide.send('/api/v1/ping', { key })).status).toBe(200);
   expect((await narrow.send('/api/v1/ping', { key })).status).toBe(429);
   expect((await wide.send('/api/v1/ping', { key })).status).toBe(200);

@@ -184,7 +184,7 @@ test('whatever the order of events, on however many isolates: a dead key gets 40
 describe('what a limiter has refused', () => {
   test('is refused from memory until the time it named, and not a moment longer', async () => {
     const limiters = countLimiters(env.RATE_LIMITER);
-    const api = makeApi({ settings: { ipLimit: { quota: 2, windowMs: 1_000 } }, bindings: { RATE_LIMITER: limiters.namespace } });
+    const api = makeApi({ config: { ipLimit: { quota: 2, windowMs: 1_000 } }, bindings: { RATE_LIMITER: limiters.namespace } });
     const from = { headers: { 'CF-Connecting-IP': '198.51.100.200' } };
     for (let i = 0; i < 2; i++) expect((await api.send('/api/v1/ping', from)).status).toBe(401);
     const started = Date.now();
@@ -203,12 +203,12 @@ describe('what a limiter has refused', () => {
   test('does not bind a changed limit, nor another address', async () => {
     const limiters = countLimiters(env.RATE_LIMITER);
     const bindings = { RATE_LIMITER: limiters.namespace };
-    const api = makeApi({ settings: { ipLimit: { quota: 1, windowMs: 10_000 } }, bindings });
+    const api = makeApi({ config: { ipLimit: { quota: 1, windowMs: 10_000 } }, bindings });
     const from = (last: number) => ({ headers: { 'CF-Connecting-IP': `203.0.113.${last}` } });
     await api.send('/api/v1/ping', from(1));
     expect((await api.send('/api/v1/ping', from(1))).status).toBe(429);
     expect((await api.send('/api/v1/ping', from(2))).status).toBe(401);
-    const wider = makeApi({ settings: { ipLimit: { quota: 2, windowMs: 10_000 } }, bindings });
+    const wider = makeApi({ config: { ipLimit: { quota: 2, windowMs: 10_000 } }, bindings });
     expect((await wider.send('/api/v1/ping', from(1))).status).toBe(401);
   });
 });

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers';
 import { describe, expect, test, vi } from 'vitest';
+import type { Config } from '../../src/config.ts';
 import { generateKey } from '../../src/domain/api-key.ts';
-import type { Settings } from '../../src/env.ts';
 import { aroundD1, countD1 } from '../support/d1.ts';
 import { brokenLimiters, countLimiters } from '../support/limiter.ts';
 import { loggedLines } from '../support/searched-logs.ts';
@@ -101,7 +101,7 @@ describe('the line of a request', () => {
     const { organization } = await world();
     const { db, calls } = countD1(env.DB);
     const { namespace, names } = countLimiters(env.RATE_LIMITER);
-    const counting = (settings: Partial<Settings> = {}) => makeApi({ settings, bindings: { DB: db, RATE_LIMITER: namespace } });
+    const counting = (settings: Partial<Config> = {}) => makeApi({ config: settings, bindings: { DB: db, RATE_LIMITER: namespace } });
     const [api, limited] = [counting(), counting({ ipLimit: { quota: 1, windowMs: 10_000 } })];
     const { value: key } = await makeKey(organization);
     const headers = { 'Idempotency-Key': 'once' };
@@ -155,10 +155,10 @@ describe('the line of a request', () => {
 
   test('of a settings page names the administrator', async () => {
     const { organization } = await world();
-    const { settings: signIn, token } = await makeSignIn();
+    const { config: signIn, token } = await makeSignIn();
     const email = `ada@${organization}.example`;
     await importRecords({ type: 'user', organization, id: 'ada', email, name: 'Ada', admin: true });
-    const api = makeApi({ settings: { signIn } });
+    const api = makeApi({ config: { signIn } });
     const headers = { 'Cf-Access-Jwt-Assertion': await token(email) };
     const line = await lineOf(api.send(`/settings/${organization}/keys`, { headers }));
     expect(line).toMatchObject({

@@ -33,7 +33,7 @@ describe('healthz', () => {
     ['open', 'ok'],
     ['paused', 'paused'],
   ] as const)('of a service that is %s says "%s", asks nobody and is not to be stored', async (mode, status) => {
-    const { api, d1, limiters } = counting({ settings: { mode } });
+    const { api, d1, limiters } = counting({ config: { mode } });
     const response = await api.send('/healthz');
     expect(response.status).toBe(200);
     expect(response.headers.get('Cache-Control')).toBe('no-store');
@@ -56,7 +56,7 @@ describe('a blocked key', () => {
     async (_, by) => {
       const { organization, key } = await world();
       const before = await rowsOf('audit_log', organization);
-      const { api, d1, limiters } = counting({ settings: { blockedKeys: new Set([by(key)]) } });
+      const { api, d1, limiters } = counting({ config: { blockedKeys: new Set([by(key)]) } });
       const cost = () => ({
         d1: d1.splice(0).map(({ statements, rowsWritten }) => ({ statements, rowsWritten })),
         limiters: limiters.splice(0).map((name) => name.split(':')[0]),
@@ -85,7 +85,7 @@ describe('a blocked key', () => {
   test.each(Object.entries(blockedBy))('by its %s that is revoked as well leaves no refused use either', async (_, by) => {
     const { organization, key } = await world();
     await revoke(organization, key.id);
-    const api = makeApi({ settings: { blockedKeys: new Set([by(key)]) } });
+    const api = makeApi({ config: { blockedKeys: new Set([by(key)]) } });
     expect((await api.send('/api/v1/ping', { key: key.value })).status).toBe(401);
     await api.settled();
     expect(await rowsOf('refused_uses', organization)).toEqual([]);
@@ -94,7 +94,7 @@ describe('a blocked key', () => {
   test.each(Object.entries(blockedBy))('by its %s is refused by an isolate that remembers it', async (_, by) => {
     const { organization, key } = await world();
     const blockedKeys = new Set<string>();
-    const api = makeApi({ settings: { blockedKeys } });
+    const api = makeApi({ config: { blockedKeys } });
     expect((await api.postNote(key.value)).status).toBe(201);
     blockedKeys.add(by(key));
     expect((await api.postNote(key.value)).status).toBe(401);
@@ -109,7 +109,7 @@ describe('a blocked key', () => {
       .run();
     const other = await makeKey(organization);
     const ping = async (blocked: string[], value: string) =>
-      (await makeApi({ settings: { blockedKeys: new Set(blocked) } }).send('/api/v1/ping', { key: value })).status;
+      (await makeApi({ config: { blockedKeys: new Set(blocked) } }).send('/api/v1/ping', { key: value })).status;
     expect([keyHint(twin), twin === key.value]).toEqual([key.hint, false]);
     expect([await ping([], twin), await ping([key.id], twin), await ping([key.id], key.value)]).toEqual([200, 200, 401]);
     for (const value of [key.value, twin]) expect(await ping([key.hint], value)).toBe(401);
@@ -119,7 +119,7 @@ describe('a blocked key', () => {
   test('by its hint is refused also while D1 is down', async () => {
     const { key } = await world();
     const DB = aroundD1(env.DB, () => Promise.reject(new Error('D1_ERROR: Network connection lost.')));
-    const api = makeApi({ settings: { blockedKeys: new Set([key.hint]) }, bindings: { DB } });
+    const api = makeApi({ config: { blockedKeys: new Set([key.hint]) }, bindings: { DB } });
     expect(await seen(await api.postNote(key.value))).toEqual(await seen(await makeApi().send('/api/v1/ping')));
   });
 });
@@ -140,7 +140,7 @@ describe('a paused service', () => {
   test('answers every request to the API with 503 and when to come back, and touches nothing', async () => {
     const organization = await makeOrganization();
     const { value: key } = await makeKey(organization);
-    const { api, d1, limiters } = counting({ settings: { mode: 'paused' } });
+    const { api, d1, limiters } = counting({ config: { mode: 'paused' } });
     const answers = [
       await api.send('/api/v1/ping', { key }),
       await api.send('/api/v1/ping'),
@@ -165,12 +165,12 @@ describe('a paused service', () => {
   });
 
   test('goes on telling its contract, its documentation, and revokes keys', async () => {
-    const { settings: signIn, token } = await makeSignIn();
+    const { config: signIn, token } = await makeSignIn();
     const organization = await makeOrganization();
     const key = await makeKey(organization);
     const email = `ada@${organization}.example`;
     await importRecords({ type: 'user', organization, id: 'ada', email, name: 'Ada', admin: true });
-    const api = makeApi({ settings: { mode: 'paused', signIn } });
+    const api = makeApi({ config: { mode: 'paused', signIn } });
     for (const path of ['/api/v1/openapi.json', '/docs', '/']) expect((await api.send(path)).status).toBe(200);
     const response = await api.send(`/settings/${organization}/keys/${key.id}/revoke`, {
       method: 'POST',
@@ -189,7 +189,7 @@ describe('a paused service', () => {
 describe('a limit for a network', () => {
   test('acts on each address group within it, the most specific first, and the 429 tells it', async () => {
     const ipLimitOverrides = parseIpLimitOverrides('203.0.113.0/24=3/10s, 203.0.113.128/25=2/10s, 2001:db8:77::/48=1/5s');
-    const api = makeApi({ settings: { ipLimit: { quota: 4, windowMs: 10_000 }, ipLimitOverrides } });
+    const api = makeApi({ config: { ipLimit: { quota: 4, windowMs: 10_000 }, ipLimitOverrides } });
     /** How many requests an address may send, and what the refusal says. */
     const admitted = async (address: string) => {
       for (let count = 0; ; count++) {

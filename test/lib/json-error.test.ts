@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { whereNotJson } from '../../src/lib/json-error.ts';
+import { describeJsonError } from '../../src/lib/json-error.ts';
 import { runs } from '../support/property.ts';
 
 /** JSON texts of one line or several, and a place in each. */
@@ -14,7 +14,7 @@ const placeInJson = fc
 test('a text that breaks off anywhere ends too early', () => {
   fc.assert(
     fc.property(placeInJson, ({ text, place }) => {
-      expect(whereNotJson(text.slice(0, place))).toContain('it ends too early');
+      expect(describeJsonError(text.slice(0, place))).toContain('it ends too early');
     }),
     { numRuns: runs('JSON that breaks off', 500) },
   );
@@ -26,7 +26,9 @@ test('a character that fits nowhere is found wherever it stands', () => {
       const before = text.slice(0, place);
       const lines = before.split('\n');
       const column = place - before.lastIndexOf('\n');
-      expect(whereNotJson(`${before}\u0001${text.slice(place)}`)).toContain(`see line ${lines.length}, column ${column}, at "\\u0001".`);
+      expect(describeJsonError(`${before}\u0001${text.slice(place)}`)).toContain(
+        `see line ${lines.length}, column ${column}, at "\\u0001".`,
+      );
     }),
     { numRuns: runs('JSON with a stray character', 500) },
   );
@@ -34,5 +36,5 @@ test('a character that fits nowhere is found wherever it stands', () => {
 
 test('what tools put where a value was missing is named', () => {
   for (const text of ['[object Object]', ' undefined\n', 'NaN', 'None'])
-    expect(whereNotJson(text)).toContain(`not JSON but the text "${text.trim()}"`);
+    expect(describeJsonError(text)).toContain(`not JSON but the text "${text.trim()}"`);
 });

@@ -76,7 +76,7 @@ test('a route that forgets authentication does not compile', async () => {
   // Below node_modules, where packages resolve and no other tool looks.
   const directory = await mkdtemp(join('node_modules', '.probe-'));
   const route = (guards: string) => `import { Hono } from 'hono';
-import type { AppEnv } from '../../src/env.ts';
+import type { AppEnv } from '../../src/config.ts';
 import { guard } from '../../src/http/guard.ts';
 import { apiContext } from '../../src/http/service-context.ts';
 export const used = guard;

@@ -7,12 +7,10 @@ import { expect, test } from 'vitest';
  * applied somewhere changes new databases and never the old ones. A new migration is added here; its line may change until it lands.
  */
 const LANDED: Record<string, string> = {
-  '0000_initial.sql': '16f0311d49353ee71579e6a68df99c811308d5e12012effe7e966add02087fea',
-  '0001_settings_area.sql': '72af4a3ffed80d7bbb78897ade4c332551e59e44e9809d904a28a9aae4f351f4',
-  '0002_psa.sql': '472e7cdac6c143e938ed6687f633bee4bb8f51e2065f515dccf35d552c818519',
+  '0000_foundation.sql': 'b014579c0ce1bab9cf57d3bb0cb7eee1ccf2b701b9f50242ef8be17b7f08bc26',
 };
-/** From before the first deployment: there was no previous release to work under. */
-const FOUNDATIONS = ['0000_initial.sql', '0001_settings_area.sql', '0002_psa.sql'];
+/** The first one: there is no previous release that it must work with. */
+const FOUNDATION = '0000_foundation.sql';
 
 const migrations = await Promise.all(
   (await readdir('migrations'))
@@ -42,7 +40,7 @@ test('migrations that have landed are as they were', () => {
 });
 
 test('a migration works under the release before: it takes nothing away and refuses nothing new', () => {
-  const found = migrations.filter(({ name }) => !FOUNDATIONS.includes(name)).map(({ name, sql }) => [name, breaking(sql)]);
+  const found = migrations.filter(({ name }) => name !== FOUNDATION).map(({ name, sql }) => [name, breaking(sql)]);
   expect(found.filter(([, statements]) => statements?.length !== 0)).toEqual([]);
 });
 

@@ -7,7 +7,7 @@ import spectral from '@stoplight/spectral-core';
 import { oas } from '@stoplight/spectral-rulesets';
 import { expect, test } from 'vitest';
 import { describeApi } from '../../src/http/api/openapi.ts';
-import { PROBLEMS } from '../../src/http/problem.ts';
+import { PROBLEMS } from '../../src/http/problems.ts';
 
 const settings = { keyPrefix: 'twb', ipLimit: { quota: 1200, windowMs: 10_000 }, keyLimit: { quota: 200, windowMs: 10_000 } };
 const document = describeApi(settings, 'https://tickets.northwind.example');

@@ -2,11 +2,10 @@ import { readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import * as z from 'zod';
 import { parsePolicy } from '../../src/domain/rate-limit.ts';
-import { CHECKSUM_RULE, keyPattern } from '../../src/http/docs/key-format.ts';
 import { describeApi } from '../../src/http/api/openapi.ts';
+import { CHECKSUM_RULE, keyPattern } from '../../src/http/docs/key-format.ts';
 import { RECIPES, RULES } from '../../src/http/docs/recipes.ts';
-import { UNAUTHORIZED_STEPS } from '../../src/http/docs/unauthorized.ts';
-import { PROBLEMS } from '../../src/http/problem.ts';
+import { PROBLEMS, UNAUTHORIZED_STEPS } from '../../src/http/problems.ts';
 
 const configuration = await readFile('wrangler.toml', 'utf8');
 const readme = await readFile('README.md', 'utf8');

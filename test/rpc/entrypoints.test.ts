@@ -1,13 +1,13 @@
 import { env, exports } from 'cloudflare:workers';
 import { describe, expect, test } from 'vitest';
-import { ERASURE } from '../../src/db/directory/erasure.ts';
+import { ERASE } from '../../src/db/directory/erasure.ts';
 import type { Change } from '../../src/domain/change.ts';
 import type { DirectoryRecordInput } from '../../src/domain/directory.ts';
 import type { Answer } from '../../src/rpc/call.ts';
 import { Directory } from '../../src/rpc/directory.ts';
 import { Work } from '../../src/rpc/work.ts';
-import { rotateApiKey } from '../../src/services/keys/change-keys.ts';
 import { listKeys } from '../../src/services/keys/read-keys.ts';
+import { rotateApiKey } from '../../src/services/keys/rotate-key.ts';
 import { reviewTimeEntry } from '../../src/services/work/review-time-entry.ts';
 import { aroundD1 } from '../support/d1.ts';
 import { asAdmin, importRecords, makeApi, makeKey, makeOrganization, revoke, rowsOf, TIME } from '../support/world.ts';
@@ -15,6 +15,8 @@ import { asAdmin, importRecords, makeApi, makeKey, makeOrganization, revoke, row
 // The calls go through real RPC: what is sent and answered is serialized on the way, as it is between two Workers.
 const directory = exports.Directory;
 const work = exports.Work;
+
+const asPsa = { actor: 'psa' as const, source: { address: null, userAgent: 'psa' } };
 
 const value = <T>(answer: Answer<T>): T => {
   if (!answer.ok) throw new Error(JSON.stringify(answer.error));
@@ -290,9 +292,9 @@ describe('Work.changes', () => {
         rows = results.reduce((total, { meta }) => total + meta.rows_read, 0);
         return results;
       });
-      const ctx = { db, now: Date.now, deadlineAt: Date.now() + 10_000, requestId: 'r', system: 'psa' as const };
-      const { changes } = await import('../../src/services/work/list-changes.ts');
-      await changes(ctx, { organization, cursor: null, limit: 5 });
+      const ctx = { db, now: Date.now, deadlineAt: Date.now() + 10_000, requestId: 'r', ...asPsa };
+      const { listChanges } = await import('../../src/services/work/list-changes.ts');
+      await listChanges(ctx, { organization, cursor: null, limit: 5 });
       return rows;
     };
     for (let i = 0; i < 5; i++) await makeApi().postNote(key.value);
@@ -410,7 +412,7 @@ describe('Work.reviewTimeEntry', () => {
       if (++calls === 1) throw new Error('Network connection lost.');
       return results;
     });
-    const ctx = { db, now: Date.now, deadlineAt: Date.now() + 10_000, requestId: 'lost', system: 'psa' as const };
+    const ctx = { db, now: Date.now, deadlineAt: Date.now() + 10_000, requestId: 'lost', ...asPsa };
     expect(await reviewTimeEntry(ctx, { organization, entry: id, decision: 'APPROVED', reviewer: 'ada' })).toEqual({ status: 'APPROVED' });
     expect(calls).toBe(3);
   });
@@ -500,7 +502,7 @@ describe('Work.eraseOrganization', () => {
 
   test('an erasure deletes from every table that holds rows of organizations, its own record excepted', async () => {
     const { erasures: _, ...tables } = await rowsByTable('nobody');
-    const deleted = ERASURE.flatMap((sql) => /^delete from (\w+)/.exec(sql)?.[1] ?? []);
+    const deleted = ERASE.flatMap(({ sql }) => /^delete from (\w+)/.exec(sql)?.[1] ?? []);
     expect(deleted.toSorted()).toEqual([...Object.keys(tables), 'organizations'].toSorted());
   });
 

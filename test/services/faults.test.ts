@@ -265,9 +265,9 @@ describe.each(POINTS)('a fault of $name', ({ call, behindBatch = false, faults, 
   ): Promise<StoredRecord[]> {
     const write: Write = { kind, idempotencyKey: repeatable ? `k${number}` : undefined, text: `${number}` };
     const failing = new Faults();
-    const api = makeApi({ settings, bindings: failing.bindings });
+    const api = makeApi({ config: settings, bindings: failing.bindings });
     if (isWarm) expect((await send(api, key, { ...write, idempotencyKey: undefined }, '9999')).status).toBe(404);
-    if (errand === 'replay') expect((await send(makeApi({ settings }), key, write)).status).toBe(201);
+    if (errand === 'replay') expect((await send(makeApi({ config: settings }), key, write)).status).toBe(201);
     const known = errand === 'replay' ? await recordsOf(organization) : before;
 
     let met = 0;
@@ -329,7 +329,7 @@ describe('a write', () => {
     const { organization, key } = await world();
     const failing = new Faults();
     failing.choose = (call) => met[call]?.shift();
-    const response = await send(makeApi({ settings, bindings: failing.bindings }), key, {
+    const response = await send(makeApi({ config: settings, bindings: failing.bindings }), key, {
       kind: 'note',
       idempotencyKey: undefined,
       text: 'x',
@@ -356,7 +356,7 @@ describe('a write', () => {
       if (call === 'read') vi.setSystemTime(Date.now() + 8_000);
       return undefined;
     };
-    const api = makeApi({ settings, bindings: failing.bindings });
+    const api = makeApi({ config: settings, bindings: failing.bindings });
     expect((await claimOf(await send(api, key, { kind: 'note', idempotencyKey: undefined, text: 'x' }), false)).outcome).toBe(
       'unavailable',
     );
@@ -369,7 +369,7 @@ test('a ping is answered 503 unavailable when its key cannot be read', async () 
   const { key } = await world();
   const failing = new Faults();
   failing.choose = (call) => (call === 'read' ? LOST : undefined);
-  const response = await makeApi({ settings, bindings: failing.bindings }).send('/api/v1/ping', { key });
+  const response = await makeApi({ config: settings, bindings: failing.bindings }).send('/api/v1/ping', { key });
   expect((await claimOf(response, false)).outcome).toBe('unavailable');
 });
 
@@ -395,7 +395,7 @@ test('whatever the faults and their order: what was acknowledged is there once, 
     fc.asyncProperty(fc.array(burst, { minLength: 3, maxLength: 8 }), async (bursts) => {
       const { organization, key } = await world();
       const failing = new Faults();
-      const isolates = [0, 1].map(() => makeApi({ settings, bindings: failing.bindings }));
+      const isolates = [0, 1].map(() => makeApi({ config: settings, bindings: failing.bindings }));
       const claims: { write: Write; claim: Claim }[] = [];
       let texts = 0;
 
@@ -430,7 +430,7 @@ test('whatever the faults and their order: what was acknowledged is there once, 
 
       for (const write of new Map(claims.filter(({ write }) => write.idempotencyKey).map(({ write }) => [write.text, write])).values()) {
         const there = records.find(({ text }) => text === write.text);
-        const repeated = await claimOf(await send(makeApi({ settings }), key, write), true);
+        const repeated = await claimOf(await send(makeApi({ config: settings }), key, write), true);
         expect(repeated).toMatchObject(there ? { outcome: 'replayed', id: there.id } : { outcome: 'written' });
       }
       await recordsOf(organization);

@@ -41,7 +41,7 @@ const once = { 'Idempotency-Key': 'once' };
 
 describe.each(Object.entries(NO_WRITES))('a database that is %s', (_, message) => {
   const bindings = { DB: withoutWrites(env.DB, message) };
-  const settings = { signIn: signIn.settings };
+  const settings = { signIn: signIn.config };
 
   test('writes nothing and says so: 503 with Retry-After, the key remembered or not, with an Idempotency-Key or without', async () => {
     const { organization, key } = await world();
@@ -73,13 +73,13 @@ describe.each(Object.entries(NO_WRITES))('a database that is %s', (_, message) =
 
   test('cannot revoke: the page says that the key still works and what to do, and blocking it works', async () => {
     const { key, revokeThrough } = await world();
-    const answer = await revokeThrough(makeApi({ bindings, settings }));
+    const answer = await revokeThrough(makeApi({ bindings, config: settings }));
     expect(answer.status).toBe(503);
     expect(answer.text).toContain('it is full or read-only, so what you asked for was not done. A key that was to be revoked still works.');
     expect(answer.text).toContain('BLOCKED_KEYS');
     expect((await makeApi({ bindings }).send('/api/v1/ping', { key: key.value })).status).toBe(200);
     for (const blocked of [key.id, key.hint]) {
-      const api = makeApi({ bindings, settings: { blockedKeys: new Set([blocked]) } });
+      const api = makeApi({ bindings, config: { blockedKeys: new Set([blocked]) } });
       expect((await api.send('/api/v1/ping', { key: key.value })).status).toBe(401);
       expect((await api.postNote(key.value, NOTE, once)).status).toBe(401);
     }
@@ -105,7 +105,7 @@ describe('a database that is down', () => {
 
   test('leaves 503 for everybody but a key that is blocked by its hint', async () => {
     const { key, revokeThrough } = await world();
-    const api = makeApi({ bindings, settings: { signIn: signIn.settings } });
+    const api = makeApi({ bindings, config: { signIn: signIn.config } });
     for (const answer of [await api.send('/api/v1/ping', { key: key.value }), await api.postNote(key.value)]) {
       expect(await answer.json()).toMatchObject({
         status: 503,
@@ -114,7 +114,7 @@ describe('a database that is down', () => {
       });
     }
     expect(await revokeThrough(api)).toMatchObject({ status: 503, text: expect.stringContaining('BLOCKED_KEYS') });
-    const blockedBy = (blocked: string) => makeApi({ bindings, settings: { blockedKeys: new Set([blocked]) } });
+    const blockedBy = (blocked: string) => makeApi({ bindings, config: { blockedKeys: new Set([blocked]) } });
     expect((await blockedBy(key.hint).postNote(key.value)).status).toBe(401);
     expect((await blockedBy(key.id).postNote(key.value)).status).toBe(503);
   });

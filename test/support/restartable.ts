@@ -3,11 +3,11 @@ import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { SCOPE_IDS } from '../../src/domain/api-key.ts';
-import type { NewApiKey } from '../../src/domain/key-input.ts';
-import { type CreatedKey, createApiKey } from '../../src/services/keys/change-keys.ts';
-import type { AdminContext } from '../../src/services/context.ts';
 import { importDirectory } from '../../src/cli/import/import-directory.ts';
+import type { NewApiKey } from '../../src/domain/key-input.ts';
+import { SCOPE_IDS } from '../../src/domain/scopes.ts';
+import type { ActorContext, AdminActor } from '../../src/services/context.ts';
+import { type CreatedKey, createApiKey } from '../../src/services/keys/create-key.ts';
 import { bundleProduction, type ProductionWorker } from './production-worker.ts';
 import { freePort } from './server.ts';
 
@@ -67,10 +67,17 @@ type OrganizationId = keyof typeof ADMINISTRATORS;
 export const ORGANIZATIONS: readonly OrganizationId[] = ['northwind', 'fabrikam'];
 
 /** Acting as the organization's administrator. */
-export function asAdministrator(db: D1Database, organizationId: OrganizationId): AdminContext {
+export function asAdministrator(db: D1Database, organizationId: OrganizationId): ActorContext<AdminActor> {
   const deadlineAt = Date.now() + 30_000;
   const source = { address: null, userAgent: null };
-  return { db, now: Date.now, deadlineAt, requestId: crypto.randomUUID(), organizationId, actorId: ADMINISTRATORS[organizationId], source };
+  return {
+    db,
+    now: Date.now,
+    deadlineAt,
+    requestId: crypto.randomUUID(),
+    actor: { organizationId, userId: ADMINISTRATORS[organizationId] },
+    source,
+  };
 }
 
 /** Makes a key with both scopes. */

@@ -43,7 +43,7 @@ export async function makeSettings(options: { timeZone?: string; now?: () => num
   const email = `ada@${organization}.example`;
   await importRecords({ type: 'user', organization, id: 'ada', email, name: 'Ada <b>Lovelace</b>', admin: true });
   const { now, bindings } = options;
-  const api = makeApi({ ...(now && { now }), ...(bindings && { bindings }), settings: { signIn: signIn.settings } });
+  const api = makeApi({ ...(now && { now }), ...(bindings && { bindings }), config: { signIn: signIn.config } });
   return { organization, api, ...(await openSettings(api, organization, email)) };
 }
 

@@ -1,5 +1,5 @@
 import { createLocalJWKSet, exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
-import type { SignIn } from '../../src/env.ts';
+import type { SignIn } from '../../src/config.ts';
 
 const ISSUER = 'https://sign-in.example';
 const AUDIENCE = 'settings';
@@ -15,12 +15,12 @@ export interface TokenChanges {
   forged?: boolean;
 }
 
-/** A sign-in service with a key of its own: its settings, and the tokens it signs. */
+/** A sign-in service with a key of its own: its configuration, and the tokens it signs. */
 export async function makeSignIn() {
   const own = await generateKeyPair('RS256');
   const other = await generateKeyPair('RS256');
   const keys = createLocalJWKSet({ keys: [{ ...(await exportJWK(own.publicKey)), alg: 'RS256', kid: 'own' }] });
-  const settings: SignIn = { issuer: ISSUER, audience: AUDIENCE, header: 'Cf-Access-Jwt-Assertion', keys, signOutPath: '/sign-out' };
+  const config: SignIn = { issuer: ISSUER, audience: AUDIENCE, header: 'Cf-Access-Jwt-Assertion', keys, signOutPath: '/sign-out' };
 
   async function token(email: string, { claims, issuer, audience, expiresIn = 60, forged = false }: TokenChanges = {}): Promise<string> {
     return new SignJWT({ email, ...claims })
@@ -30,5 +30,5 @@ export async function makeSignIn() {
       .setExpirationTime(Math.floor(Date.now() / 1000) + expiresIn)
       .sign(forged ? other.privateKey : own.privateKey);
   }
-  return { settings, token };
+  return { config, token };
 }

@@ -1,20 +1,21 @@
 import { createExecutionContext, waitOnExecutionContext } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { createApp } from '../../src/app.ts';
-import type { Scope } from '../../src/domain/api-key.ts';
+import { importDirectory } from '../../src/cli/import/import-directory.ts';
+import { type Config, parseConfig } from '../../src/config.ts';
 import type { NewApiKey } from '../../src/domain/key-input.ts';
 import { timeOrderedId } from '../../src/domain/record-id.ts';
-import { parseSettings, type Settings } from '../../src/env.ts';
-import { type CreatedKey, createApiKey, revokeApiKey } from '../../src/services/keys/change-keys.ts';
-import type { AdminContext } from '../../src/services/context.ts';
-import { importDirectory } from '../../src/cli/import/import-directory.ts';
+import type { Scope } from '../../src/domain/scopes.ts';
+import type { ActorContext, AdminActor } from '../../src/services/context.ts';
+import { type CreatedKey, createApiKey } from '../../src/services/keys/create-key.ts';
+import { revokeAsAdministrator } from '../../src/services/keys/revoke-key.ts';
 import { rememberBody, rememberKey } from './secrets.ts';
 
 export const BOTH_SCOPES: Scope[] = ['tickets:note:write', 'tickets:time:write'];
 
-/** The settings of wrangler.toml, some of them replaced. */
-export function settings(changes: Partial<Settings> = {}): Settings {
-  return { ...parseSettings(env), ...changes };
+/** The configuration in wrangler.toml, with some changes. */
+export function config(changes: Partial<Config> = {}): Config {
+  return { ...parseConfig(env), ...changes };
 }
 
 let organizations = 0;
@@ -55,9 +56,10 @@ export async function importRecords(...records: Record<string, unknown>[]): Prom
 }
 
 /** Acting as the organization's administrator. */
-export function asAdmin(organizationId: string, now: () => number = Date.now): AdminContext {
+export function asAdmin(organizationId: string, now: () => number = Date.now): ActorContext<AdminActor> {
   const source = { address: '192.0.2.1', userAgent: 'test' };
-  return { db: env.DB, now, deadlineAt: Date.now() + 10_000, requestId: timeOrderedId(Date.now()), organizationId, actorId: 'ada', source };
+  const actor = { organizationId, userId: 'ada' };
+  return { db: env.DB, now, deadlineAt: Date.now() + 10_000, requestId: timeOrderedId(Date.now()), actor, source };
 }
 
 const keysMade = new Map<string, number>();
@@ -67,19 +69,19 @@ export async function makeKey(organizationId: string, changes: Partial<NewApiKey
   const number = (keysMade.get(organizationId) ?? 0) + 1;
   keysMade.set(organizationId, number);
   const name = number === 1 ? 'n8n: triage' : `n8n: triage ${number}`;
-  const key = await createApiKey(asAdmin(organizationId, now), settings().keyPrefix, { name, scopes: BOTH_SCOPES, ...changes });
+  const key = await createApiKey(asAdmin(organizationId, now), config().keyPrefix, { name, scopes: BOTH_SCOPES, ...changes });
   await rememberKey(key.value);
   return key;
 }
 
 /** Revokes a key as the administrator. */
 export function revoke(organizationId: string, keyId: string): Promise<unknown> {
-  return revokeApiKey(asAdmin(organizationId), keyId);
+  return revokeAsAdministrator(asAdmin(organizationId), keyId);
 }
 
-/** An app of a test's own, sent requests directly; its clock, settings and bindings may be replaced. */
-export function makeApi(options: { now?: () => number; settings?: Partial<Settings>; bindings?: Partial<Env> } = {}) {
-  const app = createApp(settings(options.settings), options.now);
+/** An app of a test's own, sent requests directly; its clock, configuration and bindings may be replaced. */
+export function makeApi(options: { now?: () => number; config?: Partial<Config>; bindings?: Partial<Env> } = {}) {
+  const app = createApp(config(options.config), options.now);
   const bindings: Env = { ...env, ...options.bindings };
   const contexts: ExecutionContext[] = [];
 

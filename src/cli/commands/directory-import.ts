@@ -1,10 +1,10 @@
 // npm run directory:import: brings a directory file into the database.
 import { open } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
-import { importDirectory } from '../import/import-directory.ts';
-import type { DirectoryChange } from '../../services/directory/differences.ts';
+import type { DirectoryDifference } from '../../services/directory/differences.ts';
 import { databaseOptions, runCommand, UsageError, withDatabase } from '../command.ts';
 import { withFileSpool } from '../file-spool.ts';
+import { importDirectory } from '../import/import-directory.ts';
 import { printable } from '../printable.ts';
 
 await runCommand('npm run directory:import -- FILE|- [--dry-run] [--remote | --persist-to DIRECTORY]', async () => {
@@ -50,7 +50,7 @@ function count(number: number, noun: string): string {
 }
 
 /** One line that says what would become of a record, such as `northwind ticket 1002: company globex → acme`. */
-function describe(organization: string, { type, id, before, after }: DirectoryChange): string {
+function describe(organization: string, { type, id, before, after }: DirectoryDifference): string {
   const subject = type === 'organization' ? `organization ${id}` : `${organization} ${type} ${id}`;
   if (before === null) return `${subject}: new`;
   const fields = Object.entries(before).filter(([field, value]) => value !== comparable(after[field]));

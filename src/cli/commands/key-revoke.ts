@@ -1,8 +1,9 @@
 // npm run key:revoke: revokes a key by its hint or its whole value, whichever organization it belongs to.
 import { parseArgs } from 'node:util';
-import { Declined } from '../../domain/declined.ts';
-import type { SystemContext } from '../../services/context.ts';
-import { findKeyById, findKeys, type OperatorKey, revokeKey } from '../../services/keys/operator-keys.ts';
+import { ServiceError } from '../../domain/errors.ts';
+import type { ServiceContext } from '../../services/context.ts';
+import { findKeysAnywhere, getKeyAnywhere, type OperatorKey } from '../../services/keys/read-keys.ts';
+import { revokeAsOperator } from '../../services/keys/revoke-key.ts';
 import { databaseOptions, operatorContext, runCommand, UsageError, withDatabase } from '../command.ts';
 import { printable } from '../printable.ts';
 import { readSecret, refuseKeysInArguments } from '../secret.ts';
@@ -25,8 +26,8 @@ await runCommand(usage, async () => {
     const key =
       id === undefined || organization === undefined
         ? await identify(ctx, pasted, organization)
-        : await findKeyById(ctx, { organization, key: id });
-    const { status, revokedAt } = await revokeKey(ctx, { organization: key.organizationId, key: key.id, by });
+        : await getKeyAnywhere(ctx, { organization, key: id });
+    const { status, revokedAt } = await revokeAsOperator(ctx, { organization: key.organizationId, key: key.id, by });
     const at = new Date(revokedAt).toISOString();
     console.log(
       status === 'revoked'
@@ -37,21 +38,18 @@ await runCommand(usage, async () => {
   });
 });
 
-/** The one key that a pasted text names, in one organization or in all. @throws Declined if there is none, or more than one */
-async function identify(ctx: SystemContext, pasted: string, organization: string | undefined): Promise<OperatorKey> {
-  const found = await findKeys(ctx, pasted);
-  if (found === 'neither') {
-    throw new Declined('key_not_found', 'That is neither a hint such as twb_Ab12…x9Yz nor a whole key; a piece may be missing.');
-  }
+/** The one key that a pasted text names, in one organization or in all. @throws ServiceError if there is none, or more than one */
+async function identify(ctx: ServiceContext, pasted: string, organization: string | undefined): Promise<OperatorKey> {
+  const found = await findKeysAnywhere(ctx, pasted);
   const meant = found.filter(({ organizationId }) => organization === undefined || organizationId === organization);
   const [key, ...others] = meant;
   if (!key) {
     const where = organization === undefined ? 'This database' : `Organization ${organization}`;
-    throw new Declined('key_not_found', `${where} has no such key. Another environment has its keys in its own database.`);
+    throw new ServiceError('key_not_found', `${where} has no such key. Another environment has its keys in its own database.`);
   }
   if (others.length === 0) return key;
   const lines = meant.map((each) => `\n  --organization ${each.organizationId} --key ${each.id}: ${describe(each)}, ${each.state}`);
-  throw new Declined('key_not_found', `${meant.length} keys have this hint; nothing was revoked. Say which one:${lines.join('')}`);
+  throw new ServiceError('key_not_found', `${meant.length} keys have this hint; nothing was revoked. Say which one:${lines.join('')}`);
 }
 
 function describe({ name, hint, id, organization, organizationId }: OperatorKey): string {

@@ -1,8 +1,8 @@
 // npm run organization:erase: exports an organization's changes into a file, then removes the organization for good.
 import { parseArgs } from 'node:util';
-import { Declined } from '../../domain/declined.ts';
+import { hasCode } from '../../domain/errors.ts';
 import { eraseOrganization, eraseRequest } from '../../services/directory/erase-organization.ts';
-import { validated } from '../../services/parse-input.ts';
+import { parseInput } from '../../services/parse-input.ts';
 import { databaseOptions, operatorContext, runCommand, UsageError, withDatabase } from '../command.ts';
 import { exportChanges, intoFile, withFile } from '../export-changes.ts';
 
@@ -22,7 +22,7 @@ await runCommand(usage, async () => {
   if (by === undefined) throw new UsageError('Say with --by who asked for it; it is kept for ever.');
 
   // What would be refused after the export is refused before it.
-  validated(eraseRequest, { organization, cursor: null, by });
+  parseInput(eraseRequest, { organization, cursor: null, by });
 
   const taken = () => {
     throw new UsageError(`The file that --export names is there already: ${path}. Name a new one, or remove that one if nobody needs it.`);
@@ -40,7 +40,7 @@ await runCommand(usage, async () => {
           const { auditRows } = await eraseOrganization(operatorContext(db), { organization, cursor, by });
           return { exported, auditRows };
         } catch (err) {
-          if (!(err instanceof Declined && err.code === 'not_exported') || round === MAX_ROUNDS) throw err;
+          if (!hasCode(err, 'not_exported') || round === MAX_ROUNDS) throw err;
         }
       }
     });

@@ -1,7 +1,7 @@
 import { conflicts, type DirectoryError, readLine } from '../../domain/directory.ts';
-import { readLines } from './lines.ts';
+import { type DirectoryDifference, findConflicts, findDifferences, writeDifferences } from '../../services/directory/differences.ts';
 import { type DirectorySpool, MemorySpool } from './directory-spool.ts';
-import { type DirectoryChange, findChanges, findObstacles, writeChanges } from '../../services/directory/differences.ts';
+import { readLines } from './lines.ts';
 
 /** Longest line of a directory file; the longest right record is a twentieth of it. */
 export const MAX_LINE_BYTES = 64 * 1024;
@@ -14,7 +14,7 @@ export interface ImportOptions {
   /** Finds out what would change, and writes nothing. */
   dryRun?: boolean;
   /** Told of each record that is about to be created or changed. */
-  onChange?: (organization: string, change: DirectoryChange) => void;
+  onChange?: (organization: string, change: DirectoryDifference) => void;
   /** Told of each organization that has been checked or, if it had to be, written. */
   onProgress?: (progress: ImportProgress) => void;
 }
@@ -36,7 +36,7 @@ export type ImportResult =
  * written in one transaction, and only what differs: importing the same file again writes nothing, and an import that was cut off is
  * completed by the next. Records that are not in the file stay as they are. At no time is more than one organization in memory, but for
  * what the spool keeps there.
- * @throws D1Failure
+ * @throws ServiceError `unavailable`
  */
 export async function importDirectory(
   db: D1Database,
@@ -50,8 +50,8 @@ export async function importDirectory(
   const outdated: string[] = [];
   for (const [index, organization] of organizations.entries()) {
     const entries = await spool.read(organization);
-    errors.push(...conflicts(entries, (line) => `on line ${line}`), ...(await findObstacles(db, organization, entries)));
-    if (errors.length === 0 && (await findChanges(db, organization, entries)).length > 0) outdated.push(organization);
+    errors.push(...conflicts(entries, (line) => `on line ${line}`), ...(await findConflicts(db, organization, entries)));
+    if (errors.length === 0 && (await findDifferences(db, organization, entries)).length > 0) outdated.push(organization);
     onProgress?.({ step: 'checked', done: index + 1, total: organizations.length });
   }
   if (errors.length > 0) return { ok: false, errors: errors.sort((a, b) => a.at - b.at) };
@@ -59,13 +59,13 @@ export async function importDirectory(
   const result = { ok: true as const, organizations: organizations.length, records, created: 0, changed: 0, rowsWritten: 0 };
   for (const [index, organization] of outdated.entries()) {
     const entries = await spool.read(organization);
-    const changes = await findChanges(db, organization, entries);
+    const changes = await findDifferences(db, organization, entries);
     for (const change of changes) {
       if (change.before) result.changed += 1;
       else result.created += 1;
       onChange?.(organization, change);
     }
-    if (!dryRun) result.rowsWritten += await writeChanges(db, organization, entries, changes);
+    if (!dryRun) result.rowsWritten += await writeDifferences(db, organization, entries, changes);
     onProgress?.({ step: 'imported', done: index + 1, total: outdated.length });
   }
   return result;

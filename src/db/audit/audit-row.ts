@@ -1,126 +1,67 @@
-import { and, eq, type SQL, sql } from 'drizzle-orm';
-import { builder, statement, value } from '../client.ts';
-import { apiKeys, auditLog, notes, organizations, timeEntries, users } from '../schema.ts';
+import { forEachKind, type RecordKind } from '../../domain/record-kinds.ts';
+import { insertInto, statement } from '../statement.ts';
+import { RECORD_TABLES } from '../work/record-tables.ts';
+import { NEXT_SEQ } from './next-seq.ts';
 
-// An audit row exists only as the statement right behind a write, in the same batch: it adds a row if and only if that write changed
-// one. There is no `on conflict`, so that it fails, and the write with it, rather than vanish.
+// An audit row is only ever written by the statement that follows a write in the same batch: it inserts a row if and only if that
+// write changed one. There is no `on conflict`: the statement fails, and the write with it, instead of inserting nothing.
 
-/** The number that the organization's next audit row gets. */
-export const nextSeq = sql<number>`(select coalesce(max(${auditLog.seq}), 0) + 1 from ${auditLog} where ${eq(auditLog.organizationId, sql.placeholder('organizationId'))})`;
-
-interface AuditValues {
+export interface AuditValues {
   organizationId: string;
   now: number;
+  actorId: string;
+  /** Used for `system` only: keys and users are named as the database names them. */
+  actorName: string;
   action: string;
   targetId: string;
+  ticketId: string | null;
   requestId: string;
+  idempotencyKey: string | null;
   sourceAddress: string | null;
   userAgent: string | null;
+  detail: string | null;
 }
 
-const event = {
-  action: value<string>('action').as('action'),
-  targetId: value<string>('targetId').as('target_id'),
-};
-const origin = {
-  sourceAddress: value<string | null>('sourceAddress').as('source_address'),
-  userAgent: value<string | null>('userAgent').as('user_agent'),
-};
+export type ActorType = 'api_key' | 'user' | 'system';
 
-/** The audit row of a write made with a key. */
-export const auditKeyWrite = statement<AuditValues & { keyId: string; ticketId: string; idempotencyKey: string | null }>(
-  builder.insert(auditLog).select(
-    builder
-      .select({
-        organizationId: sql<string>`${apiKeys.organizationId}`.as('organization_id'),
-        seq: nextSeq.as('seq'),
-        at: value<number>('now').as('at'),
-        actorType: sql<'api_key'>`'api_key'`.as('actor_type'),
-        actorId: sql<string>`${apiKeys.id}`.as('actor_id'),
-        actorName: sql<string>`${apiKeys.name}`.as('actor_name'),
-        ...event,
-        ticketId: value<string>('ticketId').as('ticket_id'),
-        requestId: value<string>('requestId').as('request_id'),
-        idempotencyKey: value<string | null>('idempotencyKey').as('idempotency_key'),
-        ...origin,
-        detail: sql<null>`null`.as('detail'),
-      })
-      .from(apiKeys)
-      .where(
-        and(eq(apiKeys.organizationId, sql.placeholder('organizationId')), eq(apiKeys.id, sql.placeholder('keyId')), sql`changes() = 1`),
-      ),
-  ),
-);
-
-const userAction = (ticketId: SQL.Aliased<string | null>, detail: SQL.Aliased<string | null> = sql<null>`null`.as('detail')) =>
-  builder.insert(auditLog).select(
-    builder
-      .select({
-        organizationId: sql<string>`${users.organizationId}`.as('organization_id'),
-        seq: nextSeq.as('seq'),
-        at: value<number>('now').as('at'),
-        actorType: sql<'user'>`'user'`.as('actor_type'),
-        actorId: sql<string>`${users.id}`.as('actor_id'),
-        actorName: sql<string>`${users.name}`.as('actor_name'),
-        ...event,
-        ticketId,
-        requestId: value<string>('requestId').as('request_id'),
-        idempotencyKey: sql<null>`null`.as('idempotency_key'),
-        ...origin,
-        detail,
-      })
-      .from(users)
-      .where(
-        and(eq(users.organizationId, sql.placeholder('organizationId')), eq(users.id, sql.placeholder('actorId')), sql`changes() = 1`),
-      ),
-  );
-
-/** The audit row of what an administrator did, with words on what was changed. */
-export const auditUserChange = statement<AuditValues & { actorId: string; detail: string | null }>(
-  userAction(sql<null>`null`.as('ticket_id'), value<string | null>('detail').as('detail')),
-);
-
-/** The ticket of the record that is the target. */
-const ticketOf = {
-  note: builder.select({ ticketId: notes.ticketId }).from(notes).where(targetIn(notes)),
-  time_entry: builder.select({ ticketId: timeEntries.ticketId }).from(timeEntries).where(targetIn(timeEntries)),
+/** Where an actor is found, and the name that the log keeps. */
+const ACTORS: Record<ActorType, { from: string; name: string }> = {
+  api_key: { from: 'api_keys a where a.organization_id = :organizationId and a.id = :actorId', name: 'a.name' },
+  user: { from: 'users a where a.organization_id = :organizationId and a.id = :actorId', name: 'a.name' },
+  system: { from: 'organizations a where a.id = :organizationId', name: ':actorName' },
 };
 
-function targetIn(table: typeof notes | typeof timeEntries) {
-  return and(eq(table.organizationId, sql.placeholder('organizationId')), eq(table.id, sql.placeholder('targetId')));
+/** The audit row of what an actor did, on the ticket that the SQL expression `ticketId` gives. */
+function auditRow(actorType: ActorType, ticketId: string) {
+  const { from, name } = ACTORS[actorType];
+  const row = insertInto('audit_log', {
+    organization_id: ':organizationId',
+    seq: NEXT_SEQ,
+    at: ':now',
+    actor_type: `'${actorType}'`,
+    actor_id: ':actorId',
+    actor_name: name,
+    action: ':action',
+    target_id: ':targetId',
+    ticket_id: ticketId,
+    request_id: ':requestId',
+    idempotency_key: ':idempotencyKey',
+    source_address: ':sourceAddress',
+    user_agent: ':userAgent',
+    detail: ':detail',
+  });
+  return statement<AuditValues>(`${row} from ${from} and changes() = 1`);
 }
 
-/** The audit row of an administrator's review of a time entry. */
-export const auditReview = statement<AuditValues & { actorId: string }>(
-  userAction(sql<string | null>`${ticketOf.time_entry}`.as('ticket_id')),
-);
+const ticketOf = (kind: RecordKind) =>
+  `(select r.ticket_id from ${RECORD_TABLES[kind].table} r where r.organization_id = :organizationId and r.id = :targetId)`;
 
-const systemAction = (ticketId: SQL.Aliased<string | null>) =>
-  statement<AuditValues & { actorId: string; actorName: string }>(
-    builder.insert(auditLog).select(
-      builder
-        .select({
-          organizationId: sql<string>`${organizations.id}`.as('organization_id'),
-          seq: nextSeq.as('seq'),
-          at: value<number>('now').as('at'),
-          actorType: sql<'system'>`'system'`.as('actor_type'),
-          actorId: value<string>('actorId').as('actor_id'),
-          actorName: value<string>('actorName').as('actor_name'),
-          ...event,
-          ticketId,
-          requestId: value<string>('requestId').as('request_id'),
-          idempotencyKey: sql<null>`null`.as('idempotency_key'),
-          ...origin,
-          detail: sql<null>`null`.as('detail'),
-        })
-        .from(organizations)
-        .where(and(eq(organizations.id, sql.placeholder('organizationId')), sql`changes() = 1`)),
-    ),
-  );
+const auditRowsOf = (actorType: ActorType) => ({
+  /** Of a change whose ticket, if it has one, is given. */
+  given: auditRow(actorType, ':ticketId'),
+  /** Of a change to a record that exists: on that record's ticket. */
+  ofRecord: forEachKind((kind) => auditRow(actorType, ticketOf(kind))),
+});
 
-/** The audit row of what the PSA or an operator did to a record or a key. */
-export const auditSystemAction = {
-  note: systemAction(sql<string | null>`${ticketOf.note}`.as('ticket_id')),
-  time_entry: systemAction(sql<string | null>`${ticketOf.time_entry}`.as('ticket_id')),
-  api_key: systemAction(sql<null>`null`.as('ticket_id')),
-};
+/** The audit row for each type of actor. */
+export const AUDIT_ROWS = { api_key: auditRowsOf('api_key'), user: auditRowsOf('user'), system: auditRowsOf('system') };

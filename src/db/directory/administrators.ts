@@ -1,48 +1,44 @@
-import { and, asc, eq, exists, sql } from 'drizzle-orm';
-import { builder, statement } from '../client.ts';
-import { organizations, users } from '../schema.ts';
-import { named, type RowOf } from '../statements.ts';
+import { columns, statement } from '../statement.ts';
 
-/** Whether a user may manage keys and review time entries. */
-const isActiveAdministrator = sql`${users.isAdmin} = 1 and ${users.active} = 1`;
-
-/** Whoever changes something. */
-export interface ActorValues {
+/** The parameters that name who changes something. */
+export interface AdministratorValues {
   organizationId: string;
-  actorId: string;
+  userId: string;
 }
 
-/** The actor's row in `users`, if the actor is an active administrator of the organization. */
-export const activeAdministrator = and(
-  eq(users.organizationId, sql.placeholder('organizationId')),
-  eq(users.id, sql.placeholder('actorId')),
-  isActiveAdministrator,
-);
+/** The condition that the user `:userId` (alias `u`) is an active administrator of the organization. */
+export const IS_ACTIVE_ADMINISTRATOR = 'u.organization_id = :organizationId and u.id = :userId and u.is_admin = 1 and u.active = 1';
 
 /** The condition of a write that only an active administrator may make. */
-export const byActiveAdministrator = exists(builder.select({ one: sql`1` }).from(users).where(activeAdministrator));
+export const BY_ACTIVE_ADMINISTRATOR = `exists (select 1 from users u where ${IS_ACTIVE_ADMINISTRATOR})`;
 
-const administratorColumns = {
-  userId: users.id,
-  userName: users.name,
-  organizationId: organizations.id,
-  organizationName: organizations.name,
-  timeZone: organizations.timeZone,
-  hasPsa: organizations.hasPsa,
-};
+/** A user as administrator of one organization. */
+export interface AdministratorRow {
+  userId: string;
+  userName: string;
+  organizationId: string;
+  organizationName: string;
+  timeZone: string;
+  hasPsa: number;
+}
 
-export type AdministratorRow = RowOf<typeof administratorColumns>;
-
-/** Nobody administers more organizations than this; the query has to end somewhere. */
+/** No one administers more organizations than this; the query has to end somewhere. */
 const MAX_ORGANIZATIONS = 100;
 
 /** The active organizations that the person with this e-mail address (lower case) is an active administrator of, by name. */
-export const findAdministrator = statement<{ email: string }>(
-  builder
-    .select(named(administratorColumns))
-    .from(users)
-    .innerJoin(organizations, and(eq(organizations.id, users.organizationId), sql`${organizations.active} = 1`))
-    .where(and(eq(users.email, sql.placeholder('email')), isActiveAdministrator))
-    .orderBy(asc(organizations.name), asc(organizations.id))
-    .limit(MAX_ORGANIZATIONS),
-);
+export const findAdministrator = statement<{ email: string }, AdministratorRow>(`
+  select ${columns<AdministratorRow>({
+    userId: 'u.id',
+    userName: 'u.name',
+    organizationId: 'o.id',
+    organizationName: 'o.name',
+    timeZone: 'o.time_zone',
+    hasPsa: 'o.has_psa',
+  })}
+  from users u join organizations o on o.id = u.organization_id and o.active = 1
+  where u.email = :email and u.is_admin = 1 and u.active = 1
+  order by o.name, o.id limit ${MAX_ORGANIZATIONS}`);
+
+/** The time zone of the organization, if the user is an active administrator there. */
+export const findTimeZone = statement<AdministratorValues, { timeZone: string }>(`
+  select o.time_zone as timeZone from users u join organizations o on o.id = u.organization_id where ${IS_ACTIVE_ADMINISTRATOR}`);

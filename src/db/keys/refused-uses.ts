@@ -1,97 +1,74 @@
-import { and, desc, eq, gte, lt, sql } from 'drizzle-orm';
-import { builder, statement, value } from '../client.ts';
-import { apiKeys, refusedUses } from '../schema.ts';
-import { named, type RowOf } from '../statements.ts';
+import type { RefusedUseReason } from '../../domain/refused-use.ts';
+import { columns, insertInto, statement } from '../statement.ts';
 
 interface RefusedUseValues {
   organizationId: string;
   keyId: string;
-  reason: string;
+  reason: RefusedUseReason;
   count: number;
   now: number;
   sourceAddress: string | null;
 }
 
 /** Adds to the count of a key and reason. */
-export const recordRefusedUse = statement<RefusedUseValues>(
-  builder
-    .insert(refusedUses)
-    .select(
-      builder
-        .select({
-          organizationId: sql<string>`${apiKeys.organizationId}`.as('organization_id'),
-          keyId: sql<string>`${apiKeys.id}`.as('key_id'),
-          reason: value<RefusedUseRow['reason']>('reason').as('reason'),
-          count: value<number>('count').as('count'),
-          firstAt: value<number>('now').as('first_at'),
-          lastAt: value<number>('now').as('last_at'),
-          sourceAddress: value<string | null>('sourceAddress').as('source_address'),
-        })
-        .from(apiKeys)
-        .where(and(eq(apiKeys.organizationId, sql.placeholder('organizationId')), eq(apiKeys.id, sql.placeholder('keyId')))),
-    )
-    .onConflictDoUpdate({
-      target: [refusedUses.organizationId, refusedUses.keyId, refusedUses.reason],
-      set: {
-        count: sql`${refusedUses.count} + excluded.count`,
-        lastAt: sql`max(${refusedUses.lastAt}, excluded.last_at)`,
-        sourceAddress: sql`excluded.source_address`,
-      },
-    }),
-);
+export const addRefusedUses = statement<RefusedUseValues>(`
+  ${insertInto('refused_uses', {
+    organization_id: 'k.organization_id',
+    key_id: 'k.id',
+    reason: ':reason',
+    count: ':count',
+    first_at: ':now',
+    last_at: ':now',
+    source_address: ':sourceAddress',
+  })}
+  from api_keys k where k.organization_id = :organizationId and k.id = :keyId
+  on conflict (organization_id, key_id, reason) do update set
+    count = refused_uses.count + excluded.count,
+    last_at = max(refused_uses.last_at, excluded.last_at),
+    source_address = excluded.source_address`);
 
-const refusedUseColumns = {
-  keyId: refusedUses.keyId,
-  reason: refusedUses.reason,
-  count: refusedUses.count,
-  firstAt: refusedUses.firstAt,
-  lastAt: refusedUses.lastAt,
-  sourceAddress: refusedUses.sourceAddress,
-  keyName: apiKeys.name,
-  keyHint: apiKeys.hint,
-};
+/** Refused uses of one key for one reason, with the key. Times are UTC milliseconds. */
+export interface RefusedUseRow {
+  keyId: string;
+  keyName: string;
+  keyHint: string;
+  reason: RefusedUseReason;
+  count: number;
+  firstAt: number;
+  lastAt: number;
+  sourceAddress: string | null;
+}
 
-export type RefusedUseRow = RowOf<typeof refusedUseColumns>;
-
-const joined = () =>
-  builder
-    .select(named(refusedUseColumns))
-    .from(refusedUses)
-    .innerJoin(apiKeys, and(eq(apiKeys.organizationId, refusedUses.organizationId), eq(apiKeys.id, refusedUses.keyId)));
+const REFUSED_USES = `
+  select ${columns<RefusedUseRow>({
+    keyId: 'r.key_id',
+    keyName: 'k.name',
+    keyHint: 'k.hint',
+    reason: 'r.reason',
+    count: 'r.count',
+    firstAt: 'r.first_at',
+    lastAt: 'r.last_at',
+    sourceAddress: 'r.source_address',
+  })}
+  from refused_uses r join api_keys k on k.organization_id = r.organization_id and k.id = r.key_id
+  where r.organization_id = :organizationId`;
 
 /** The refused uses of one key, latest first. */
-export const findRefusedUsesOfKey = statement<{ organizationId: string; keyId: string }>(
-  joined()
-    .where(and(eq(refusedUses.organizationId, sql.placeholder('organizationId')), eq(refusedUses.keyId, sql.placeholder('keyId'))))
-    .orderBy(desc(refusedUses.lastAt)),
+export const findRefusedUsesOfKey = statement<{ organizationId: string; keyId: string }, RefusedUseRow>(
+  `${REFUSED_USES} and r.key_id = :keyId order by r.last_at desc`,
 );
 
 /** The organization's latest refused uses. */
-export const findRefusedUses = statement<{ organizationId: string; limit: number }>(
-  joined()
-    .where(eq(refusedUses.organizationId, sql.placeholder('organizationId')))
-    .orderBy(desc(refusedUses.lastAt))
-    .limit(sql.placeholder('limit')),
+export const findRefusedUses = statement<{ organizationId: string; limit: number }, RefusedUseRow>(
+  `${REFUSED_USES} order by r.last_at desc limit :limit`,
 );
 
-/** The organization's revoked keys that were tried since an instant, latest first. */
-export const findRevokedKeysTried = statement<{ organizationId: string; since: number; limit: number }>(
-  joined()
-    .where(
-      and(
-        eq(refusedUses.organizationId, sql.placeholder('organizationId')),
-        eq(refusedUses.reason, 'revoked'),
-        gte(refusedUses.lastAt, sql.placeholder('since')),
-      ),
-    )
-    .orderBy(desc(refusedUses.lastAt))
-    .limit(sql.placeholder('limit')),
+/** The organization's revoked keys that were used since an instant, latest first. */
+export const findRevokedKeysInUse = statement<{ organizationId: string; since: number; limit: number }, RefusedUseRow>(
+  `${REFUSED_USES} and r.reason = 'revoked' and r.last_at >= :since order by r.last_at desc limit :limit`,
 );
 
-/** Forgets the addresses of uses that lie before an instant. */
+/** Removes the source addresses of uses before an instant. */
 export const forgetAddresses = statement<{ before: number }>(
-  builder
-    .update(refusedUses)
-    .set({ sourceAddress: sql`null` })
-    .where(and(lt(refusedUses.lastAt, sql.placeholder('before')), sql`${refusedUses.sourceAddress} is not null`)),
+  'update refused_uses set source_address = null where last_at < :before and source_address is not null',
 );

@@ -1,161 +1,79 @@
-import { and, asc, eq, gt, ne, sql } from 'drizzle-orm';
-import { REDACTED } from '../../domain/change.ts';
-import type { RecordKind } from '../../domain/record-id.ts';
-import { type ActorValues, byActiveAdministrator } from '../directory/administrators.ts';
-import { nextSeq } from '../audit/audit-row.ts';
-import { builder, statement, value } from '../client.ts';
-import { apiKeys, auditLog, databaseEpoch, notes, organizations, timeEntries } from '../schema.ts';
+import { RECORD_KIND_NAMES, type RecordKind } from '../../domain/record-kinds.ts';
+import { columns, jsonObject, statement } from '../statement.ts';
+import { RECORD_TABLES } from './record-tables.ts';
 
-// Statements by which the PSA reads, reviews and redacts what was written. They find rows by keys that begin with the organization; a
-// page of changes reads at most three rows for each change.
+// The change feed: the audit log, with each record as it is now. A page reads at most three rows for each change.
 
-const column = <T>(expression: unknown, name: string) => sql<T>`${expression}`.as(name);
-
-/** Where a cursor is looked for: `{ epoch, organizationId, requestId }`, the last two null if there is no such organization or row. */
-export interface PlaceRow {
+/** What is at a cursor's position: the last two are null if there is no such organization or row. */
+export interface CursorPosition {
   epoch: string;
   organizationId: string | null;
   requestId: string | null;
 }
 
-/** The database's epoch, the organization and the audit row with this `seq`. */
-export const findPlace = statement<{ organizationId: string; seq: number }>(
-  builder
-    .select({
-      epoch: column(databaseEpoch.epoch, 'epoch'),
-      organizationId: column(organizations.id, 'organizationId'),
-      requestId: column(auditLog.requestId, 'requestId'),
-    })
-    .from(databaseEpoch)
-    .leftJoin(organizations, eq(organizations.id, sql.placeholder('organizationId')))
-    .leftJoin(auditLog, and(eq(auditLog.organizationId, organizations.id), eq(auditLog.seq, sql.placeholder('seq')))),
-);
+/** The database's epoch, the organization, and the audit row with this `seq`. Always one row. */
+export const findCursorPosition = statement<{ organizationId: string; seq: number }, CursorPosition>(`
+  select d.epoch, o.id as organizationId, a.request_id as requestId
+  from database_epoch d
+  left join organizations o on o.id = :organizationId
+  left join audit_log a on a.organization_id = o.id and a.seq = :seq`);
 
-const columns = {
-  seq: auditLog.seq,
-  at: auditLog.at,
-  actorType: auditLog.actorType,
-  actorId: auditLog.actorId,
-  actorName: auditLog.actorName,
-  action: auditLog.action,
-  targetId: auditLog.targetId,
-  auditTicketId: auditLog.ticketId,
-  requestId: auditLog.requestId,
-  idempotencyKey: auditLog.idempotencyKey,
-  detail: auditLog.detail,
-  noteId: notes.id,
-  message: notes.message,
-  noteTicketId: notes.ticketId,
-  noteCreatedAt: notes.createdAt,
-  entryId: timeEntries.id,
-  description: timeEntries.description,
-  entryTicketId: timeEntries.ticketId,
-  entryCreatedAt: timeEntries.createdAt,
-  userId: timeEntries.userId,
-  minutes: timeEntries.minutes,
-  billable: timeEntries.billable,
-  workDate: timeEntries.workDate,
-  hourlyRateMinor: timeEntries.hourlyRateMinor,
-  agreementSource: timeEntries.agreementSource,
-  status: timeEntries.status,
-  keyId: apiKeys.id,
-  keyName: apiKeys.name,
-  keyHint: apiKeys.hint,
-  keyExpiresAt: apiKeys.expiresAt,
-  keyRevokedAt: apiKeys.revokedAt,
-  keySuccessorId: apiKeys.successorId,
-};
-
-const isAbout = (kind: RecordKind | 'api_key') => sql`${auditLog.action} glob ${sql.raw(`'${kind}.*'`)}`;
-
-/** The organization's audit rows behind `seq`, in order, each with the record it is about and that record's key. */
-export const findChanges = statement<{ organizationId: string; seq: number; limit: number }>(
-  builder
-    .select(Object.fromEntries(Object.entries(columns).map(([name, from]) => [name, column(from, name)])))
-    .from(auditLog)
-    .leftJoin(notes, and(eq(notes.organizationId, auditLog.organizationId), eq(notes.id, auditLog.targetId), isAbout('note')))
-    .leftJoin(
-      timeEntries,
-      and(eq(timeEntries.organizationId, auditLog.organizationId), eq(timeEntries.id, auditLog.targetId), isAbout('time_entry')),
-    )
-    .leftJoin(
-      apiKeys,
-      and(
-        eq(apiKeys.organizationId, auditLog.organizationId),
-        eq(apiKeys.id, sql`coalesce(${notes.keyId}, ${timeEntries.keyId}, iif(${isAbout('api_key')}, ${auditLog.targetId}, null))`),
-      ),
-    )
-    .where(and(eq(auditLog.organizationId, sql.placeholder('organizationId')), gt(auditLog.seq, sql.placeholder('seq'))))
-    .orderBy(asc(auditLog.seq))
-    .limit(sql.placeholder('limit')),
-);
-
-/** Reviews an entry that is SUBMITTED, if the actor is an active administrator. */
-export const markReviewed = statement<ActorValues & { id: string; status: 'APPROVED' | 'REJECTED' }>(
-  builder
-    .update(timeEntries)
-    .set({ status: value<'APPROVED'>('status'), reviewSeq: nextSeq })
-    .where(
-      and(
-        eq(timeEntries.organizationId, sql.placeholder('organizationId')),
-        eq(timeEntries.id, sql.placeholder('id')),
-        eq(timeEntries.status, sql`'SUBMITTED'`),
-        byActiveAdministrator,
-      ),
-    ),
-);
-
-/** An entry's review: all null but the status while it is SUBMITTED. */
-export interface ReviewRow {
-  status: 'SUBMITTED' | 'APPROVED' | 'REJECTED';
-  reviewedAt: number | null;
-  reviewedBy: string | null;
-  requestId: string | null;
+/** An audit row with the key it is about. */
+interface AuditedKeyRow {
+  seq: number;
+  at: number;
+  actorType: 'api_key' | 'user' | 'system';
+  actorId: string;
+  actorName: string;
+  action: string;
+  targetId: string;
+  ticketId: string | null;
+  requestId: string;
+  idempotencyKey: string | null;
+  detail: string | null;
+  keyId: string | null;
+  keyName: string;
+  keyHint: string;
+  keyExpiresAt: number | null;
+  keyRevokedAt: number | null;
+  keySuccessorId: string | null;
 }
 
-/** The standing of an entry, or none: what to say when nothing was reviewed. */
-export const findReview = statement<{ organizationId: string; id: string }>(
-  builder
-    .select({
-      status: column(timeEntries.status, 'status'),
-      reviewedAt: column(auditLog.at, 'reviewedAt'),
-      reviewedBy: column(auditLog.actorId, 'reviewedBy'),
-      requestId: column(auditLog.requestId, 'requestId'),
-    })
-    .from(timeEntries)
-    .leftJoin(auditLog, and(eq(auditLog.organizationId, timeEntries.organizationId), eq(auditLog.seq, timeEntries.reviewSeq)))
-    .where(and(eq(timeEntries.organizationId, sql.placeholder('organizationId')), eq(timeEntries.id, sql.placeholder('id')))),
+/** A change, with the record it is about under its kind: a `RecordRows[Kind]` as JSON, or null. */
+export type ChangeRow = AuditedKeyRow & Record<RecordKind, string | null>;
+
+const isAbout = (subject: RecordKind | 'api_key') => `a.action glob '${subject}.*'`;
+/** A kind's name is also the alias of its table. */
+const joins = RECORD_KIND_NAMES.map(
+  (kind) =>
+    `left join ${RECORD_TABLES[kind].table} ${kind} on ${kind}.organization_id = a.organization_id and ${kind}.id = a.target_id and ${isAbout(kind)}`,
 );
+const keyIds = [...RECORD_KIND_NAMES.map((kind) => `${kind}.key_id`), `iif(${isAbout('api_key')}, a.target_id, null)`];
 
-interface RecordValues {
-  organizationId: string;
-  id: string;
-}
-
-const recordIn = (table: typeof notes | typeof timeEntries) =>
-  and(eq(table.organizationId, sql.placeholder('organizationId')), eq(table.id, sql.placeholder('id')));
-
-/**
- * Puts "[redacted]" in the place of a record's text, unless it stands there already. The request's digest goes too: with it one could try
- * out what the text was.
- */
-export const markRedacted = {
-  note: statement<RecordValues>(
-    builder
-      .update(notes)
-      .set({ message: sql.raw(`'${REDACTED}'`), requestDigest: sql`''` })
-      .where(and(recordIn(notes), ne(notes.message, sql.raw(`'${REDACTED}'`)))),
-  ),
-  time_entry: statement<RecordValues>(
-    builder
-      .update(timeEntries)
-      .set({ description: sql.raw(`'${REDACTED}'`), requestDigest: sql`''` })
-      .where(and(recordIn(timeEntries), ne(timeEntries.description, sql.raw(`'${REDACTED}'`)))),
-  ),
-} satisfies Record<RecordKind, unknown>;
-
-/** `{ id }` of a record, or none. */
-export const findRecord = {
-  note: statement<RecordValues>(builder.select({ id: notes.id }).from(notes).where(recordIn(notes))),
-  time_entry: statement<RecordValues>(builder.select({ id: timeEntries.id }).from(timeEntries).where(recordIn(timeEntries))),
-} satisfies Record<RecordKind, unknown>;
+/** The organization's audit rows after `seq`, in order, each with the record it is about and that record's key. */
+export const findChanges = statement<{ organizationId: string; seq: number; limit: number }, ChangeRow>(`
+  select ${columns<AuditedKeyRow>({
+    seq: 'a.seq',
+    at: 'a.at',
+    actorType: 'a.actor_type',
+    actorId: 'a.actor_id',
+    actorName: 'a.actor_name',
+    action: 'a.action',
+    targetId: 'a.target_id',
+    ticketId: 'a.ticket_id',
+    requestId: 'a.request_id',
+    idempotencyKey: 'a.idempotency_key',
+    detail: 'a.detail',
+    keyId: 'k.id',
+    keyName: 'k.name',
+    keyHint: 'k.hint',
+    keyExpiresAt: 'k.expires_at',
+    keyRevokedAt: 'k.revoked_at',
+    keySuccessorId: 'k.successor_id',
+  })},
+    ${RECORD_KIND_NAMES.map((kind) => `${jsonObject(RECORD_TABLES[kind].fields, kind)} as ${kind}`).join(', ')}
+  from audit_log a
+  ${joins.join('\n  ')}
+  left join api_keys k on k.organization_id = a.organization_id and k.id = coalesce(${keyIds.join(', ')})
+  where a.organization_id = :organizationId and a.seq > :seq
+  order by a.seq limit :limit`);

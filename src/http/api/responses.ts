@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { ZodOpenApiResponseObject, ZodOpenApiResponsesObject } from 'zod-openapi';
 import { fieldErrorShape } from '../../domain/fields.ts';
-import { PROBLEMS, type ProblemCode, problemType } from '../problem.ts';
+import { PROBLEMS, type ProblemCode, problemType, UNAUTHORIZED_PROBLEM } from '../problems.ts';
 
 /** The request id of all examples. */
 const REQUEST_ID = '01a3b2c4-5d6e-7f80-9a1b-2c3d4e5f6071';
@@ -152,9 +152,13 @@ export const unauthorizedResponse: ZodOpenApiResponseObject = {
   content: {
     'application/problem+json': {
       schema: z
-        .object({ type: z.literal('about:blank'), title: z.literal('Unauthorized'), status: z.literal(401) })
+        .object({
+          type: z.literal(UNAUTHORIZED_PROBLEM.type),
+          title: z.literal(UNAUTHORIZED_PROBLEM.title),
+          status: z.literal(UNAUTHORIZED_PROBLEM.status),
+        })
         .meta({ id: 'UnauthorizedProblem' }),
-      examples: { unauthorized: { value: { type: 'about:blank', title: 'Unauthorized', status: 401 } } },
+      examples: { unauthorized: { value: UNAUTHORIZED_PROBLEM } },
     },
   },
 };

@@ -1,21 +1,25 @@
 import { Hono } from 'hono';
 import { fromMinorUnits } from '../../domain/money.ts';
-import { type TimeEntryCreated, timeEntryRequest } from '../../domain/time-entry.ts';
-import type { AppEnv } from '../../env.ts';
+import { RECORD_KINDS } from '../../domain/record-kinds.ts';
+import { type TimeEntryCreated, timeEntryCreated, timeEntryReplayed, timeEntryRequest } from '../../domain/time-entry.ts';
 import { createTimeEntry } from '../../services/work/create-time-entry.ts';
+import { type AppEnv, apiContext } from '../context.ts';
 import { guard } from '../guard.ts';
-import { apiContext } from '../service-context.ts';
-import { jsonBody, writeTarget } from '../validate.ts';
-import { answerWritten } from './answer-write.ts';
+import { jsonBody } from '../middleware/json-body.ts';
+import { answerWrite } from './answer-write.ts';
+import { writeOperation } from './operation.ts';
+import { writeTarget } from './write-target.ts';
+
+const { path, scope } = RECORD_KINDS.time_entry;
 
 /** POST /tickets/{ticketId}/time-entries: logs time. */
 export const timeEntries = new Hono<AppEnv>().post(
-  '/tickets/:ticketId/time-entries',
-  ...guard('tickets:time:write'),
+  `/tickets/:ticketId/${path}`,
+  ...guard(scope),
   ...jsonBody(timeEntryRequest),
   async (c) => {
-    const written = await createTimeEntry(apiContext(c), writeTarget(c), c.req.valid('json'));
-    const { id, minutes, workDate, status, billable, hourlyRateMinor, userId, agreementSource } = written.row;
+    const outcome = await createTimeEntry(apiContext(c), writeTarget(c), c.req.valid('json'));
+    const { id, minutes, workDate, status, billable, hourlyRateMinor, userId, agreementSource } = outcome.row;
     const entry: TimeEntryCreated['entry'] = {
       id,
       minutes,
@@ -25,6 +29,39 @@ export const timeEntries = new Hono<AppEnv>().post(
       hourlyRate: fromMinorUnits(hourlyRateMinor),
       userId,
     };
-    return answerWritten(c, written, { entry, agreementSource });
+    return answerWrite(c, outcome, { entry, agreementSource });
   },
 );
+
+const work = { minutes: 30, description: 'Cleared the print queue', billable: true };
+
+export const createTimeEntryOperation = writeOperation({
+  operationId: 'createTimeEntry',
+  schemaName: 'TimeEntry',
+  summary: 'Log time on a ticket',
+  description: `Scope: \`${scope}\`. The entry is dated today in the organization's time zone (a retry after midnight lands on the next day), is SUBMITTED for approval, and takes its rate from the company's agreement or the organization's default.`,
+  request: timeEntryRequest,
+  requestExamples: {
+    serviceAccount: { summary: 'Credited to the automation service account', value: work },
+    technician: { summary: 'Credited to a technician', value: { ...work, userEmail: 'tess@northwind.example' } },
+  },
+  created: timeEntryCreated,
+  replayed: timeEntryReplayed,
+  example: {
+    entry: {
+      id: '01a3b2c4-5d6e-7f80-9a1b-2c3d4e5f6073',
+      minutes: 30,
+      workDate: '2026-11-21T00:00:00.000Z',
+      status: 'SUBMITTED',
+      billable: true,
+      hourlyRate: 150,
+      userId: 'automation',
+    },
+    agreementSource: 'company_default',
+  },
+  meaning: {
+    created: 'The entry was logged now.',
+    replayed: 'A replay: this Idempotency-Key had logged the entry before.',
+  },
+  problems: ['technician_not_eligible'],
+});

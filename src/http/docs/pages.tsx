@@ -1,8 +1,7 @@
-import { PROBLEMS } from '../problem.ts';
+import { PROBLEMS, UNAUTHORIZED_STEPS } from '../problems.ts';
 import { CHECKSUM_EXAMPLE, CHECKSUM_RULE, keyPattern } from './key-format.ts';
 import { Code, Page, Table, Text } from './layout.tsx';
 import { RECIPES, type Recipe, RULES } from './recipes.ts';
-import { UNAUTHORIZED_STEPS } from './unauthorized.ts';
 
 export function Home({ origin }: { origin: string }) {
   return (

@@ -1,48 +1,37 @@
 import { Hono } from 'hono';
-import { createMiddleware } from 'hono/factory';
-import type { AppEnv } from '../../env.ts';
+import type { AppEnv } from '../context.ts';
+import { securePages } from '../middleware/secure-pages.ts';
 import { Home, Keys, Problems, RecipePage, Recipes, Reference } from './pages.tsx';
 import { RECIPES } from './recipes.ts';
 
+/** Everything comes from this origin, and no other page may frame it. */
 const POLICY = {
-  'default-src': "'none'",
-  'style-src': "'self'",
-  'img-src': "'self'",
-  'base-uri': "'none'",
-  'form-action': "'none'",
-  'frame-ancestors': "'none'",
+  defaultSrc: ["'none'"],
+  styleSrc: ["'self'"],
+  imgSrc: ["'self'"],
+  baseUri: ["'none'"],
+  formAction: ["'none'"],
+  frameAncestors: ["'none'"],
 };
-/** The library of the reference page puts styles into its elements and pictures into data: addresses; and it calls the API. */
+/** The library of the reference page sets styles on its elements, uses images in data: addresses, and calls the API. */
 const REFERENCE_POLICY = {
   ...POLICY,
-  'script-src': "'self'",
-  'style-src': "'self' 'unsafe-inline'",
-  'img-src': "'self' data:",
-  'connect-src': "'self'",
-};
-
-/** Sends a Content-Security-Policy with the page. */
-const withPolicy = (policy: Record<string, string>) => {
-  const value = Object.entries(policy)
-    .map((directive) => directive.join(' '))
-    .join('; ');
-  return createMiddleware<AppEnv>(async function withPolicy(c, next) {
-    await next();
-    c.header('Content-Security-Policy', value);
-    c.header('Referrer-Policy', 'no-referrer');
-  });
+  scriptSrc: ["'self'"],
+  styleSrc: ["'self'", "'unsafe-inline'"],
+  imgSrc: ["'self'", 'data:'],
+  connectSrc: ["'self'"],
 };
 
 const originOf = (url: string) => new URL(url).origin;
 
-/** The pages for those who build automations. They say nothing that is not public, and ask nothing of the database. */
+/** The pages for builders of automations: public, and without access to the database. */
 export const docs = new Hono<AppEnv>()
-  .get('/', withPolicy(POLICY), (c) => c.html(<Home origin={originOf(c.req.url)} />))
-  .get('/docs', withPolicy(REFERENCE_POLICY), (c) => c.html(<Reference />))
-  .get('/docs/problems', withPolicy(POLICY), (c) => c.html(<Problems />))
-  .get('/docs/recipes', withPolicy(POLICY), (c) => c.html(<Recipes />))
-  .get('/docs/recipes/:slug', withPolicy(POLICY), (c) => {
+  .get('/', securePages(POLICY, 'no-referrer'), (c) => c.html(<Home origin={originOf(c.req.url)} />))
+  .get('/docs', securePages(REFERENCE_POLICY, 'no-referrer'), (c) => c.html(<Reference />))
+  .get('/docs/problems', securePages(POLICY, 'no-referrer'), (c) => c.html(<Problems />))
+  .get('/docs/recipes', securePages(POLICY, 'no-referrer'), (c) => c.html(<Recipes />))
+  .get('/docs/recipes/:slug', securePages(POLICY, 'no-referrer'), (c) => {
     const recipe = RECIPES.find(({ slug }) => slug === c.req.param('slug'));
     return recipe ? c.html(<RecipePage recipe={recipe} origin={originOf(c.req.url)} />) : c.notFound();
   })
-  .get('/docs/keys', withPolicy(POLICY), (c) => c.html(<Keys keyPrefix={c.get('settings').keyPrefix} />));
+  .get('/docs/keys', securePages(POLICY, 'no-referrer'), (c) => c.html(<Keys keyPrefix={c.get('config').keyPrefix} />));

@@ -1,8 +1,8 @@
 import type { MiddlewareHandler } from 'hono';
-import type { ObservedEnv } from '../../env.ts';
+import type { AppEnv } from '../context.ts';
 
-/** Tells a caller whose key expires when it will, in `Api-Key-Expires-At`, so that an automation can warn in time. A 401 tells nothing. */
-export function keyExpiry(): MiddlewareHandler<ObservedEnv> {
+/** Sends the key's expiry in `Api-Key-Expires-At`, so that an automation can warn in time. A 401 does not have it. */
+export function keyExpiry(): MiddlewareHandler<AppEnv> {
   return async function keyExpiry(c, next) {
     await next();
     const expiresAt = c.get('principal')?.expiresAt ?? null;

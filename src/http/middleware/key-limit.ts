@@ -1,20 +1,22 @@
 import type { MiddlewareHandler } from 'hono';
+import type { Principal } from '../../domain/principal.ts';
 import { stricter } from '../../domain/rate-limit.ts';
-import type { ApiEnv, AppliedLimit, PrincipalScope } from '../../env.ts';
-import { rateLimited, takeFromLimit } from '../limiter.ts';
-import { Problem } from '../problem.ts';
+import type { ApiEnv, AppEnv, AppliedLimit, ContextOf } from '../context.ts';
+import { Problem } from '../problems.ts';
+import { rateLimited, takeFromLimit } from '../rate-limit.ts';
 
 /** Applies the key's own limit where it is the lower one, else the deployment's. */
 export function keyLimit(): MiddlewareHandler<ApiEnv> {
   return async function keyLimit(c, next) {
-    let applied = await take(c);
-    const confirmKey = c.get('confirmKey');
-    if (refused(applied) && confirmKey) {
-      // Refused under the limit of some time ago: the key may be dead by now, or have another one.
-      const before = c.get('principal').limit;
-      await confirmKey();
-      const { limit } = c.get('principal');
-      if (limit?.quota !== before?.quota || limit?.windowMs !== before?.windowMs) applied = await take(c);
+    const principal = c.get('principal');
+    const check = c.get('keyCheck');
+    let applied = await take(c, principal);
+    if (refused(applied) && check.isStale) {
+      // Refused by a cached limit: the key may be dead by now, or have another limit.
+      const current = await check.refresh();
+      c.set('principal', current);
+      const isSame = current.limit?.quota === principal.limit?.quota && current.limit?.windowMs === principal.limit?.windowMs;
+      if (!isSame) applied = await take(c, current);
     }
     if (applied) c.set('appliedLimit', applied);
     if (refused(applied)) throw new Problem(...rateLimited(applied));
@@ -22,9 +24,8 @@ export function keyLimit(): MiddlewareHandler<ApiEnv> {
   };
 }
 
-function take(c: PrincipalScope): Promise<AppliedLimit | undefined> {
-  const { organizationId, keyId, limit } = c.get('principal');
-  return takeFromLimit(c, 'key', `${organizationId}:${keyId}`, stricter(limit, c.get('settings').keyLimit));
+function take(c: ContextOf<AppEnv>, { organizationId, keyId, limit }: Principal): Promise<AppliedLimit | undefined> {
+  return takeFromLimit(c, 'key', `${organizationId}:${keyId}`, stricter(limit, c.get('config').keyLimit));
 }
 
 function refused(applied: AppliedLimit | undefined): applied is AppliedLimit {

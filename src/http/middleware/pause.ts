@@ -1,15 +1,15 @@
 import type { MiddlewareHandler } from 'hono';
-import type { AppEnv } from '../../env.ts';
-import { Problem } from '../problem.ts';
+import type { AppEnv } from '../context.ts';
+import { Problem } from '../problems.ts';
 
 const RETRY_AFTER_SECONDS = 60;
 const CONTRACT = '/api/v1/openapi.json';
 
-/** While the operator has paused the service, refuses everything but reading the contract, before anything is counted or looked up. */
+/** While the operator has paused the service, refuses every request except for the contract, before anything is counted or looked up. */
 export function pause(): MiddlewareHandler<AppEnv> {
   return async function pause(c, next) {
     const reads = c.req.method === 'GET' || c.req.method === 'HEAD';
-    if (c.get('settings').mode === 'paused' && !(reads && c.req.path === CONTRACT)) {
+    if (c.get('config').mode === 'paused' && !(reads && c.req.path === CONTRACT)) {
       throw new Problem('unavailable', 'The service is paused by its operator. Nothing was written; send the same request again later.', {
         headers: { 'Retry-After': String(RETRY_AFTER_SECONDS) },
       });

@@ -1,35 +1,36 @@
 import type { HonoRequest, MiddlewareHandler } from 'hono';
+import type { Config } from '../../config.ts';
 import { withoutKeys } from '../../domain/api-key.ts';
 import { addressGroup, clientAddress } from '../../domain/client-address.ts';
 import { timeOrderedId } from '../../domain/record-id.ts';
-import { type AppEnv, IsolateMemory, type Settings } from '../../env.ts';
 import type { Source } from '../../services/context.ts';
-import { rateLimitFields } from '../rate-limit-fields.ts';
+import { type AppEnv, IsolateCaches } from '../context.ts';
+import { rateLimitFields } from '../rate-limit.ts';
 
-/** How long one request may take in all, but for the time in which its body comes in. */
+/** How long one request may take in all, except for the time in which its body is received. */
 const REQUEST_DEADLINE_MS = 10_000;
 const MAX_USER_AGENT_LENGTH = 100;
 
-/** Gives the request its id, clock, deadline and source, and every answer the headers that all answers have. */
-export function requestContext(settings: Settings, now: () => number): MiddlewareHandler<AppEnv> {
-  const memory = new IsolateMemory();
+/** Sets the request's id, clock, deadline and source, and the headers that every response has. */
+export function requestContext(config: Config, now: () => number): MiddlewareHandler<AppEnv> {
+  const caches = new IsolateCaches();
   return async function requestContext(c, next) {
-    const source = sourceOf(c.req, settings.keyPrefix);
-    c.set('settings', settings);
-    c.set('memory', memory);
+    const source = sourceOf(c.req, config.keyPrefix);
+    c.set('config', config);
+    c.set('caches', caches);
     c.set('now', now);
     c.set('deadlineAt', Date.now() + REQUEST_DEADLINE_MS);
     c.set('requestId', timeOrderedId(now()));
     c.set('source', source);
     c.set('addressGroup', addressGroup(source.address));
-    c.set('facts', { d1Calls: 0, limiterCalls: 0 });
+    c.set('requestStats', { d1Calls: 0, limiterCalls: 0 });
     await next();
-    // On the answer itself: `c.header` would build the whole answer anew for each of them.
+    // On the response itself: `c.header` would copy the whole response for each of them.
     const { headers } = c.res;
     if (!headers.has('Cache-Control')) headers.set('Cache-Control', 'no-store');
     headers.set('X-Content-Type-Options', 'nosniff');
     headers.set('X-Request-Id', c.get('requestId'));
-    // A 401 never tells of a limit, not even when the key was revoked after its limit had been asked.
+    // A 401 never has rate-limit fields, not even if the key was revoked after its limit was counted.
     const appliedLimit = c.get('appliedLimit');
     if (appliedLimit && c.res.status !== 401) {
       for (const [name, value] of Object.entries(rateLimitFields(appliedLimit))) headers.set(name, value);
@@ -37,7 +38,7 @@ export function requestContext(settings: Settings, now: () => number): Middlewar
   };
 }
 
-/** Where the request came from. Some tools let people type a User-Agent, and people paste keys: they go no further, and before the cut, which would leave a part. */
+/** Where the request came from. People paste keys into a User-Agent: they are removed before the text is cut, which could leave a part of one. */
 function sourceOf(req: HonoRequest, keyPrefix: string): Source {
   const userAgent = req.header('User-Agent');
   return {

@@ -1,8 +1,8 @@
 import type { MiddlewareHandler } from 'hono';
 import { psaNotIncluded } from '../../domain/errors.ts';
-import type { ApiEnv } from '../../env.ts';
+import type { ApiEnv } from '../context.ts';
 
-/** Lets through organizations whose plan includes PSA. */
+/** Admits organizations whose plan includes PSA. */
 export function requirePlan(): MiddlewareHandler<ApiEnv> {
   return async function requirePlan(c, next) {
     if (!c.get('principal').hasPsa) throw psaNotIncluded();

@@ -1,22 +1,19 @@
 import { Hono } from 'hono';
 import * as z from 'zod';
-import { AUDIT_ACTIONS } from '../../domain/audit-actions.ts';
+import { auditActionLabel } from '../../domain/audit-actions.ts';
 import { addDays, startOfDate } from '../../domain/calendar.ts';
-import type { SettingsEnv } from '../../env.ts';
-import { type AuditFilter, type AuditRow, exportAuditLog, readAuditLog, searchAuditLog } from '../../services/audit/read-audit-log.ts';
-import type { OrganizationContext } from '../../services/context.ts';
-import { getKey, listKeys } from '../../services/keys/read-keys.ts';
-import { listRefusedUses } from '../../services/keys/refused-uses.ts';
-import { adminContext } from '../service-context.ts';
+import { type AuditEntry, type AuditFilter, exportAuditLog, readAuditLog, searchAuditLog } from '../../services/audit/read-audit-log.ts';
+import type { ActorContext, AdminActor } from '../../services/context.ts';
+import { findOwnKey, listKeys } from '../../services/keys/read-keys.ts';
+import { type AdminEnv, adminContext } from '../context.ts';
 import { csvDownload, utc } from './download.ts';
+import { pageContext } from './page-context.ts';
 import { PageProblem } from './page-problem.ts';
 import { AuditLogPage, type AuditQuery } from './pages/audit-log.tsx';
-import { RefusedUsesPage } from './pages/refused-uses.tsx';
-import { placeOf } from './page-context.ts';
 import { render } from './render.tsx';
 
-/** The pages that show what happened. */
-export const audit = new Hono<SettingsEnv>();
+/** The audit log, as a page and as CSV. */
+export const audit = new Hono<AdminEnv>();
 
 audit.get('/audit', async (c) => {
   const ctx = adminContext(c);
@@ -24,13 +21,13 @@ audit.get('/audit', async (c) => {
   const found =
     query.q === undefined
       ? readAuditLog(ctx, toFilter(query, c.get('administrator').organization.timeZone), readCursor(c.req.query('before')))
-      : searchAuditLog(ctx, query.q).then((rows) => ({ rows, next: undefined }));
+      : searchAuditLog(ctx, query.q).then((entries) => ({ entries, next: undefined }));
   const [page, { live, ended }] = await Promise.all([found, listKeys(ctx)]);
   const keys = [...live, ...ended];
-  // The list is of the newest keys; the one that is chosen belongs to it however old it is.
-  const older = query.key === undefined || keys.some(({ id }) => id === query.key) ? undefined : await getKey(ctx, query.key);
+  // The list has the newest keys; add the selected one if it is older.
+  const older = query.key === undefined || keys.some(({ id }) => id === query.key) ? undefined : await findOwnKey(ctx, query.key);
   if (older) keys.push(older);
-  return render(c, 'Audit log', <AuditLogPage {...page} place={placeOf(c)} query={query} selection={selection} keys={keys} />);
+  return render(c, 'Audit log', <AuditLogPage {...page} context={pageContext(c)} query={query} selection={selection} keys={keys} />);
 });
 
 const CSV_HEADINGS = [
@@ -58,41 +55,36 @@ audit.get('/audit.csv', (c) => {
   return csvDownload('audit-log.csv', CSV_HEADINGS, auditLines(pages));
 });
 
-async function* searchPages(ctx: OrganizationContext, text: string) {
+async function* searchPages(ctx: ActorContext<AdminActor>, text: string) {
   yield await searchAuditLog(ctx, text);
 }
 
 const KINDS = { api_key: 'API key', user: 'User', system: 'System' };
 
-async function* auditLines(pages: AsyncIterable<readonly AuditRow[]>) {
+async function* auditLines(pages: AsyncIterable<readonly AuditEntry[]>) {
   for await (const page of pages) {
-    yield page.map((row) => [
-      utc(row.at),
-      row.actorName,
-      KINDS[row.actorType],
-      row.keyHint,
-      AUDIT_ACTIONS[row.action] ?? row.action,
-      row.ticketId,
-      row.technician,
-      row.minutes,
-      row.detail,
-      row.targetId,
-      row.requestId,
-      row.idempotencyKey,
-      row.sourceAddress,
-      row.userAgent,
+    yield page.map((entry) => [
+      utc(entry.at),
+      entry.actorName,
+      KINDS[entry.actorType],
+      entry.key?.hint ?? null,
+      auditActionLabel(entry.action),
+      entry.ticketId,
+      entry.time?.technician ?? null,
+      entry.time?.minutes ?? null,
+      entry.detail,
+      entry.targetId,
+      entry.requestId,
+      entry.idempotencyKey,
+      entry.sourceAddress,
+      entry.userAgent,
     ]);
   }
 }
 
-audit.get('/refused', async (c) => {
-  const uses = await listRefusedUses(adminContext(c));
-  return render(c, 'Refused uses', <RefusedUsesPage uses={uses} place={placeOf(c)} />);
-});
-
 const FILTERS = ['key', 'action', 'ticket', 'from', 'to', 'q'] as const;
 
-/** The filters that an address holds, and the part of the address that repeats them. A search is for one thing in the whole log: no filter goes with it. */
+/** The filters in an address, and the query string that repeats them. A search is for one thing in the whole log, without filters. */
 function readQuery(parameters: URLSearchParams): { query: AuditQuery; selection: string } {
   const query: AuditQuery = {};
   const selection = new URLSearchParams();
@@ -111,18 +103,18 @@ function toFilter({ key, action, ticket, from, to }: AuditQuery, timeZone: strin
     keyId: key,
     action,
     ticketId: ticket,
-    since: from === undefined ? undefined : start(aDate(from)),
-    until: to === undefined ? undefined : start(addDays(aDate(to), 1)),
+    since: from === undefined ? undefined : start(requireDate(from)),
+    until: to === undefined ? undefined : start(addDays(requireDate(to), 1)),
   };
 }
 
-function aDate(text: string): string {
+function requireDate(text: string): string {
   if (!z.iso.date().safeParse(text).success) throw new PageProblem(400, 'No such date', 'Choose a day that exists, written as 2027-03-31.');
   return text;
 }
 
 function readCursor(text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
-  if (!/^\d{1,15}$/.test(text)) throw new PageProblem(400, 'No such page', 'Open the audit log again and go on from there.');
+  if (!/^\d{1,15}$/.test(text)) throw new PageProblem(400, 'No such page', 'Open the audit log again and continue from there.');
   return Number(text);
 }

@@ -3,9 +3,9 @@ import { csrf } from 'hono/csrf';
 import { addDays, DAY_MS } from '../../domain/calendar.ts';
 import type { FieldError } from '../../domain/fields.ts';
 import { parsePolicy, type RateLimitPolicy } from '../../domain/rate-limit.ts';
-import type { AppEnv } from '../../env.ts';
-import type { ChangeableKey } from '../../services/keys/change-keys.ts';
+import type { ChangeableKey } from '../../services/keys/change-key.ts';
 import type { KeyDetails } from '../../services/keys/read-keys.ts';
+import type { AppEnv } from '../context.ts';
 import { readBody } from '../middleware/read-body.ts';
 import { PageProblem } from './page-problem.ts';
 import type { FormValues, Messages } from './pages/key-form.tsx';
@@ -42,25 +42,26 @@ export async function readForm(c: { req: { arrayBuffer(): Promise<ArrayBuffer> }
 /** The one-time token of a form. @throws PageProblem when it is not one that we made. */
 export function formToken(form: URLSearchParams): string {
   const token = form.get('token') ?? '';
-  if (!/^[0-9a-f-]{36}$/.test(token)) throw INCOMPLETE;
+  if (!/^[0-9a-f-]{36}$/.test(token)) throw incomplete();
   return token;
 }
 
-const INCOMPLETE = new PageProblem(400, 'Incomplete form', 'The form lacks a part of it. Open the page again and send it from there.');
+const incomplete = () =>
+  new PageProblem(400, 'Incomplete form', 'A part of the form is missing. Open the page again and send it from there.');
 
 /** The key as the form for changing it has shown it. @throws PageProblem when the form does not say so */
 export function shownKey(form: URLSearchParams, id: string): ChangeableKey {
   const [name, limit] = [form.get('shown_name'), form.get('shown_limit')];
-  if (name === null || limit === null) throw INCOMPLETE;
+  if (name === null || limit === null) throw incomplete();
   try {
     return { id, name, limit: limit === '' ? null : parsePolicy(limit) };
   } catch (err) {
-    throw err instanceof RangeError ? INCOMPLETE : err;
+    throw err instanceof RangeError ? incomplete() : err;
   }
 }
 
-/** What was typed, to be shown again beside what is wrong with it. */
-export function typed(form: URLSearchParams): FormValues {
+/** The values of a form, to be shown again beside its errors. */
+export function readFormValues(form: URLSearchParams): FormValues {
   const text = (name: string) => form.get(name) ?? undefined;
   return {
     name: form.get('name') ?? '',
@@ -72,7 +73,7 @@ export function typed(form: URLSearchParams): FormValues {
   };
 }
 
-/** What the rules refuse for sure, in place of a choice that makes no sense: so all that is wrong with a form is found at once. */
+/** An always-invalid date for contradictory choices, so that all field errors are reported together. */
 const NO_DATE = '';
 
 /** The date until whose end a key is to work, from the choice on the form; none for no expiration. `today` is the organization's. */

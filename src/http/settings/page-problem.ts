@@ -1,8 +1,8 @@
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
-import { Fault } from '../../lib/loggable-error.ts';
+import { LoggableError } from '../../lib/loggable-error.ts';
 
-/** Thrown in the settings area to answer with a page that says what is wrong and what to do. */
-export class PageProblem extends Fault {
+/** Thrown in the settings area to respond with a page that says what is wrong and what to do. */
+export class PageProblem extends LoggableError {
   override name = 'PageProblem';
   readonly status: ContentfulStatusCode;
   readonly title: string;
@@ -13,9 +13,4 @@ export class PageProblem extends Fault {
     this.title = title;
     this.detail = detail;
   }
-}
-
-/** For ids of the organization's own that do not exist, and for those of others alike. */
-export function notFound(what: string): PageProblem {
-  return new PageProblem(404, 'Not found', `Your organization has no such ${what}.`);
 }

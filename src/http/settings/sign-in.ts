@@ -1,18 +1,19 @@
 import type { MiddlewareHandler } from 'hono';
 import { errors, jwtVerify } from 'jose';
-import { ACCESS_HEADER, type RequestScope, type SettingsEnv, type SignIn } from '../../env.ts';
+import { ACCESS_HEADER, type SignIn } from '../../config.ts';
 import { type Administration, administrationsOf } from '../../services/directory/administrators.ts';
-import { serviceContext } from '../service-context.ts';
+import { type AdminEnv, type AppEnv, type ContextOf, serviceContext } from '../context.ts';
 import { PageProblem } from './page-problem.ts';
 
 const ALGORITHMS = ['RS256', 'ES256'];
-const FORBIDDEN = new PageProblem(
-  403,
-  'No access',
-  'You are signed in, but you are not an active administrator of any organization here. Ask an administrator of yours to make you one.',
-);
+const forbidden = () =>
+  new PageProblem(
+    403,
+    'No access',
+    'You are signed in, but you are not an active administrator of any organization here. Ask an administrator of your organization to make you one.',
+  );
 
-/** What is wrong with a token itself, whereas anything else means that the issuer's keys could not be had. */
+/** Errors of the token itself; any other error means that the issuer's keys could not be read. */
 const INVALID_TOKEN = [
   errors.JWTClaimValidationFailed,
   errors.JWTExpired,
@@ -25,23 +26,23 @@ const INVALID_TOKEN = [
   errors.JWKSMultipleMatchingKeys,
 ];
 
-/** The organizations of whoever the request's token names. @throws PageProblem if it names nobody. */
-export async function signedInAdministrations(c: RequestScope): Promise<Administration[]> {
-  const { signIn } = c.get('settings');
+/** The organizations of the person that the request's token names. @throws PageProblem if it names no administrator. */
+export async function signedInAdministrations(c: ContextOf<AppEnv>): Promise<Administration[]> {
+  const { signIn } = c.get('config');
   if (!signIn) {
     throw new PageProblem(
       503,
       'The settings area is not configured',
-      'Set ADMIN_ISSUER and ADMIN_AUDIENCE (and, unless Cloudflare Access signs people in, ADMIN_JWKS_URL and ADMIN_TOKEN_HEADER) and deploy again. The API works meanwhile.',
+      'Set ADMIN_ISSUER and ADMIN_AUDIENCE (and, unless Cloudflare Access signs people in, ADMIN_JWKS_URL and ADMIN_TOKEN_HEADER) and deploy again. The API keeps working.',
     );
   }
   const administrations = await administrationsOf(serviceContext(c), await verifiedEmail(c, signIn));
-  if (administrations.length === 0) throw FORBIDDEN;
+  if (administrations.length === 0) throw forbidden();
   return administrations;
 }
 
-/** Lets through an administrator of the organization in the address. To everyone else it does not exist. */
-export function signIn(): MiddlewareHandler<SettingsEnv, '/:organization/*'> {
+/** Admits an administrator of the organization in the address. For everyone else the address does not exist. */
+export function signIn(): MiddlewareHandler<AdminEnv, '/:organization/*'> {
   return async function signIn(c, next) {
     const administrations = await signedInAdministrations(c);
     const administration = administrations.find(({ organization }) => organization.id === c.req.param('organization'));
@@ -51,7 +52,7 @@ export function signIn(): MiddlewareHandler<SettingsEnv, '/:organization/*'> {
   };
 }
 
-async function verifiedEmail(c: RequestScope, { header, issuer, audience, keys }: SignIn): Promise<string> {
+async function verifiedEmail(c: ContextOf<AppEnv>, { header, issuer, audience, keys }: SignIn): Promise<string> {
   const token = c.req.header(header)?.replace(/^Bearer +/i, '');
   if (token === undefined) throw new PageProblem(401, 'Sign in first', 'This page is for administrators. Sign in and open it again.');
   try {
@@ -63,7 +64,7 @@ async function verifiedEmail(c: RequestScope, { header, issuer, audience, keys }
       currentDate: new Date(c.get('now')()),
     });
     const { email, email_verified: verified } = payload;
-    // Access proves every address itself and has no such claim; elsewhere anyone may have typed in an address that is not said to be verified.
+    // Access verifies every address and sends no such claim. With another issuer, an unverified address may be anyone's.
     const isVerified = verified === true || (verified === undefined && header === ACCESS_HEADER);
     if (typeof email === 'string' && isVerified) return email;
   } catch (err) {

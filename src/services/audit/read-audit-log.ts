@@ -1,10 +1,40 @@
-import { type AuditRow, type AuditScan, auditPage, type ExaminedPart, FIND_BY_RECORD, FIRST_SEQ_SINCE } from '../../db/audit/audit-log.ts';
+import {
+  type AuditLogRow,
+  type ExaminedPart,
+  findAuditPage,
+  findAuditPageOfKey,
+  findAuditRowsAbout,
+  findFirstSeqSince,
+} from '../../db/audit/audit-log.ts';
+import { batch } from '../../db/statement.ts';
 import { parseIdempotencyKey } from '../../domain/idempotency-key.ts';
 import { derivedId, timeOfId } from '../../domain/record-id.ts';
-import { atD1, forNextPage } from './write-with-audit.ts';
-import type { OrganizationContext } from '../context.ts';
+import { forEachKind, RECORD_KIND_NAMES } from '../../domain/record-kinds.ts';
+import { callD1 } from '../call-d1.ts';
+import { type ActorContext, type AdminActor, forNextPage } from '../context.ts';
 
-export type { AuditRow } from '../../db/audit/audit-log.ts';
+/** An entry of the audit log. Times are UTC milliseconds. */
+export interface AuditEntry {
+  /** The entry's number within its organization, from 1. */
+  seq: number;
+  at: number;
+  actorType: AuditLogRow['actorType'];
+  /** The actor's name at that time. */
+  actorName: string;
+  action: string;
+  targetId: string;
+  ticketId: string | null;
+  requestId: string;
+  idempotencyKey: string | null;
+  sourceAddress: string | null;
+  userAgent: string | null;
+  /** What was changed, in words. */
+  detail: string | null;
+  /** The key that acted, or that an administrator did something to, as it is now. */
+  key: { id: string; name: string; hint: string; revoked: boolean } | null;
+  /** Of a time entry. */
+  time: { minutes: number; technician: string } | null;
+}
 
 /** Which entries to show. `since` and `until` (excluded) are UTC milliseconds. */
 export interface AuditFilter {
@@ -15,30 +45,29 @@ export interface AuditFilter {
   until?: number | undefined;
 }
 
-/** Entries, newest first. `next` is the cursor of the page after them, present also when this page found nothing but there is more to examine. */
+/** Entries, newest first. `next` is the cursor of the page after them; also a page that found nothing has one if there is more to examine. */
 export interface AuditPage {
-  rows: AuditRow[];
+  entries: AuditEntry[];
   next: number | undefined;
 }
 
 const PAGE_SIZE = 50;
-/** How many entries a filtered page looks at before it asks whether to go on. */
+/** How many entries a filtered page examines before it asks whether to continue. */
 const EXAMINED_PER_PAGE = 1_000;
 /** Entries that an export reads at a time. */
 const EXPORT_PAGE_SIZE = 1_000;
-/** How far the clocks of two machines may lie apart: `seq` is the order of commits, and times may deviate from it by so much. */
+/** How far the clocks of two machines may differ: `seq` is the order of commits, and times may deviate from it by as much. */
 const CLOCK_SKEW_MS = 30_000;
-/** A request id is made when the request comes in; then its body may take 20 s, and its write is committed within the 10 s of the request. */
+/** A request id is made when the request arrives; then its body may take 20 s, and its write is committed within the request's 10 s. */
 const LONGEST_REQUEST_MS = 30_000;
-
-/** What a search by request id looks through at most: 10,000 entries around the time in the id. */
+/** The most pages that a search by request id examines: 10,000 entries around the time in the id. */
 const MAX_SEARCH_PAGES = 10;
 
 /**
- * A page of the audit log before the cursor. It reads a bounded number of rows, however many there are.
- * @throws Refusal `unavailable`
+ * A page of the audit log before the cursor. It reads a bounded number of rows, however long the log is.
+ * @throws ServiceError `unavailable`
  */
-export async function readAuditLog(ctx: OrganizationContext, filter: AuditFilter, cursor?: number): Promise<AuditPage> {
+export async function readAuditLog(ctx: ActorContext<AdminActor>, filter: AuditFilter, cursor?: number): Promise<AuditPage> {
   const range = await seqRange(ctx, filter);
   const { action, ticketId, since, until } = filter;
   const filtered = [action, ticketId, since, until].some((condition) => condition !== undefined);
@@ -51,74 +80,89 @@ export async function readAuditLog(ctx: OrganizationContext, filter: AuditFilter
 }
 
 /** The whole filtered log, newest first, a bounded number of entries at a time. */
-export async function* exportAuditLog(ctx: OrganizationContext, filter: AuditFilter): AsyncGenerator<AuditRow[]> {
+export async function* exportAuditLog(ctx: ActorContext<AdminActor>, filter: AuditFilter): AsyncGenerator<AuditEntry[]> {
   const range = await seqRange(forNextPage(ctx), filter);
+  const part = { from: range.from, limit: EXPORT_PAGE_SIZE, examine: EXPORT_PAGE_SIZE };
   for (let before: number | undefined = range.before; before !== undefined; ) {
-    const page: AuditPage = await readPage(forNextPage(ctx), filter, {
-      ...range,
-      before,
-      limit: EXPORT_PAGE_SIZE,
-      examine: EXPORT_PAGE_SIZE,
-    });
-    yield page.rows;
+    const page: AuditPage = await readPage(forNextPage(ctx), filter, { ...part, before });
+    yield page.entries;
     before = page.next;
   }
 }
 
 /**
- * The entries about one thing, named by a record id, a key id, an Idempotency-Key or a request id.
- * @throws Refusal `unavailable`
+ * The entries about one thing: a record id, a key id, an Idempotency-Key or a request id.
+ * @throws ServiceError `unavailable`
  */
-export async function searchAuditLog(ctx: OrganizationContext, text: string): Promise<AuditRow[]> {
-  const { organizationId, db } = ctx;
+export async function searchAuditLog(ctx: ActorContext<AdminActor>, text: string): Promise<AuditEntry[]> {
+  const { organizationId } = ctx.actor;
   const parsed = parseIdempotencyKey(text);
   if (!parsed.ok || parsed.key === undefined) return [];
-  const [note, timeEntry] = await Promise.all([
-    derivedId(organizationId, 'note', parsed.key),
-    derivedId(organizationId, 'time_entry', parsed.key),
-  ]);
+  const { key } = parsed;
   const id = text.toLowerCase();
-  const { results } = await atD1(ctx, () => db.prepare(FIND_BY_RECORD).bind(organizationId, id, note, timeEntry).all<AuditRow>());
+  const derived = await Promise.all(RECORD_KIND_NAMES.map(async (kind) => [kind, await derivedId(organizationId, kind, key)] as const));
+  const ids = new Map(derived);
+  const values = { organizationId, id, ...forEachKind((kind) => ids.get(kind) ?? id) };
+  const { results } = await callD1(ctx, 'nothing_written', (db) => findAuditRowsAbout.bind(values).all(db));
   const receivedAt = timeOfId(id);
-  if (results.length > 0 || receivedAt === undefined) return results;
+  if (results.length > 0 || receivedAt === undefined) return results.map(toEntry);
 
-  // Between two machines' clocks and a slow write, the entry lies somewhere in a narrow part of the log, which is looked through.
-  const filter = { since: receivedAt, until: receivedAt + LONGEST_REQUEST_MS };
-  const range = await seqRange(ctx, filter);
+  // Clocks differ and a write may be slow, so the entry is somewhere in a narrow part of the log, which is searched.
+  const range = await seqRange(ctx, { since: receivedAt, until: receivedAt + LONGEST_REQUEST_MS });
   const part = { from: range.from, limit: PAGE_SIZE, examine: EXAMINED_PER_PAGE, requestId: id };
   let before: number | undefined = range.before;
   for (let pages = 0; pages < MAX_SEARCH_PAGES && before !== undefined; pages++) {
     const page: AuditPage = await readPage(ctx, {}, { ...part, before });
-    if (page.rows.length > 0) return page.rows;
+    if (page.entries.length > 0) return page.entries;
     before = page.next;
   }
   return [];
 }
 
-async function readPage(
-  ctx: OrganizationContext,
-  { keyId, action, ticketId, since, until }: AuditFilter,
-  part: Pick<AuditScan, 'before' | 'from' | 'limit' | 'examine'> & { requestId?: string },
-): Promise<AuditPage> {
-  const { db, organizationId } = ctx;
-  const scan = { keyId, action, ticketId, since, until, requestId: undefined, ...part };
-  const [found, examined] = await atD1(ctx, () => db.batch<AuditRow | ExaminedPart>(auditPage(db, organizationId, scan)));
-  const rows = (found?.results ?? []).filter((row) => 'seq' in row);
-  const [end] = (examined?.results ?? []).filter((row) => 'lowest' in row);
-  return { rows, next: nextCursor(rows.at(-1)?.seq, rows.length === scan.limit, end, scan.examine) };
+/** The part of the log that a page examines, and how many entries it returns at most. */
+interface Part {
+  before: number;
+  from: number;
+  limit: number;
+  examine: number;
+  requestId?: string;
 }
 
-/** Where the next page begins: behind the last row of a full page, else behind the last row examined, if there may be more. */
-function nextCursor(last: number | undefined, full: boolean, end: ExaminedPart | undefined, examine: number): number | undefined {
-  if (end === undefined || end.lowest === null) return undefined;
-  if (full && last !== undefined && end.lowest < last) return last;
-  return end.examined === examine ? end.lowest : undefined;
+async function readPage(ctx: ActorContext<AdminActor>, filter: AuditFilter, part: Part): Promise<AuditPage> {
+  const { keyId, action = null, ticketId = null, since = null, until = null } = filter;
+  const { before, from, limit, examine, requestId = null } = part;
+  const values = {
+    organizationId: ctx.actor.organizationId,
+    before,
+    from,
+    examine,
+    limit,
+    action,
+    ticketId,
+    requestId,
+    since,
+    until,
+  };
+  const statements =
+    keyId === undefined
+      ? ([findAuditPage.rows.bind(values), findAuditPage.examined.bind(values)] as const)
+      : ([findAuditPageOfKey.rows.bind({ ...values, keyId }), findAuditPageOfKey.examined.bind({ ...values, keyId })] as const);
+  const [{ results: rows }, { results }] = await callD1(ctx, 'nothing_written', (db) => batch(db, statements));
+  return { entries: rows.map(toEntry), next: nextCursor(rows.at(-1)?.seq, rows.length === limit, results[0], examine) };
 }
 
-/** The part of the log in which all entries of a span of time lie, however the clocks of the machines differed. */
-async function seqRange(ctx: OrganizationContext, { since, until }: AuditFilter): Promise<{ from: number; before: number }> {
-  const firstSince = async (time: number) => {
-    const row = await atD1(ctx, () => ctx.db.prepare(FIRST_SEQ_SINCE).bind(ctx.organizationId, time).first<{ seq: number }>());
+/** Where the next page begins: after the last row of a full page, else after the last row examined, if there may be more. */
+function nextCursor(last: number | undefined, full: boolean, part: ExaminedPart | undefined, examine: number): number | undefined {
+  if (part === undefined || part.lowest === null) return undefined;
+  if (full && last !== undefined && part.lowest < last) return last;
+  return part.examined === examine ? part.lowest : undefined;
+}
+
+/** The part of the log that holds all entries of a period, however the clocks of the machines differed. */
+async function seqRange(ctx: ActorContext<AdminActor>, { since, until }: AuditFilter): Promise<{ from: number; before: number }> {
+  const { organizationId } = ctx.actor;
+  const firstSince = async (at: number) => {
+    const row = await callD1(ctx, 'nothing_written', (db) => findFirstSeqSince.bind({ organizationId, at }).first(db));
     if (!row) throw new Error('a binary search always ends somewhere');
     return row.seq;
   };
@@ -127,4 +171,12 @@ async function seqRange(ctx: OrganizationContext, { since, until }: AuditFilter)
     until === undefined ? Number.MAX_SAFE_INTEGER : firstSince(until + CLOCK_SKEW_MS),
   ]);
   return { from, before };
+}
+
+function toEntry({ keyId, keyName, keyHint, keyRevokedAt, minutes, technician, actorId: _, ...entry }: AuditLogRow): AuditEntry {
+  return {
+    ...entry,
+    key: keyId === null ? null : { id: keyId, name: keyName ?? '', hint: keyHint ?? '', revoked: keyRevokedAt !== null },
+    time: minutes === null ? null : { minutes, technician: technician ?? '' },
+  };
 }

@@ -1,54 +1,80 @@
-import { auditUserChange } from '../../db/audit/audit-row.ts';
-import { callD1, type D1Caller } from '../../db/client.ts';
-import type { AdminContext, ServiceContext } from '../context.ts';
-import { unavailable } from '../unavailable.ts';
+import { AUDIT_ROWS } from '../../db/audit/audit-row.ts';
+import { type BoundStatement, batch } from '../../db/statement.ts';
+import type { AuditAction } from '../../domain/audit-actions.ts';
+import type { RecordKind } from '../../domain/record-kinds.ts';
+import { callD1, type LostCall } from '../call-d1.ts';
+import type { ActorContext, AdminActor, ServiceContext, Source, SystemActor } from '../context.ts';
 
-/** One thing an administrator does: the statement that does it, and what the audit log says of it. */
-export interface AuditedChange {
-  statement: D1PreparedStatement;
-  action: string;
+/** Who changes something, as the audit log names them. */
+export type AuditActor =
+  | { type: 'api_key' | 'user'; id: string }
+  /** The name is what the operator or the PSA says about who asked for it. */
+  | { type: 'system'; id: SystemActor; name: string };
+
+/** One change: the statement that makes it, and what the audit log says about it. */
+export interface AuditedChange<Row> {
+  statement: BoundStatement<Row>;
+  action: AuditAction;
   targetId: string;
-  /** What was changed, in words, where the action alone does not say it. */
-  detail?: string;
+  /** The ticket it is about: an id, or the ticket of the target, which is a record of this kind. */
+  ticket?: { id: string } | { of: RecordKind };
+  idempotencyKey?: string | undefined;
+  /** What was changed, in words, if the action alone does not say it. */
+  detail?: string | undefined;
+}
+
+/** Where and for whom the changes are made. */
+interface Target {
+  organizationId: string;
+  actor: AuditActor;
+  source: Source;
 }
 
 /**
- * Sends changes, each with its audit row right behind it, as one transaction. A change may build on the one before it having happened
- * (`changes() = 1`). Returns for each whether it changed something.
- * @throws Refusal `unavailable`
+ * Sends changes as one transaction, each followed by its audit row, which is written if and only if the change changed a row. A change
+ * may require that the one before it did (`changes() = 1`). `changes` is called again for each attempt, with the time of that attempt.
+ * Returns a result for each change.
+ * @throws ServiceError `unavailable`, see `callD1`
  */
-export async function changeAudited(ctx: AdminContext, changes: (now: number) => AuditedChange[]): Promise<boolean[]> {
-  const { organizationId, actorId, requestId, source } = ctx;
-  const results = await atD1(ctx, () => {
+export async function writeWithAudit<Row>(
+  ctx: ServiceContext,
+  { organizationId, actor, source }: Target,
+  lost: LostCall,
+  changes: (now: number) => readonly AuditedChange<Row>[],
+): Promise<D1Result<Row>[]> {
+  const results = await callD1(ctx, lost, (db) => {
     const now = ctx.now();
-    const origin = { organizationId, actorId, now, requestId, sourceAddress: source.address, userAgent: source.userAgent };
-    return ctx.db.batch(
-      changes(now).flatMap(({ statement, action, targetId, detail = null }) => [
-        statement,
-        auditUserChange.bind(ctx.db, { ...origin, action, targetId, detail }),
-      ]),
-    );
+    const origin = {
+      organizationId,
+      now,
+      actorId: actor.id,
+      actorName: actor.type === 'system' ? actor.name : '',
+      requestId: ctx.requestId,
+      sourceAddress: source.address,
+      userAgent: source.userAgent,
+    };
+    const statements = changes(now).flatMap(({ statement, ticket, action, targetId, idempotencyKey = null, detail = null }) => {
+      const rows = AUDIT_ROWS[actor.type];
+      const auditRow = ticket && 'of' in ticket ? rows.ofRecord[ticket.of] : rows.given;
+      const ticketId = ticket && 'id' in ticket ? ticket.id : null;
+      return [statement, auditRow.bind({ ...origin, action, targetId, ticketId, idempotencyKey, detail })];
+    });
+    return batch<Row[]>(db, statements);
   });
-  return results.filter((_, index) => index % 2 === 0).map(({ meta }) => meta.changes === 1);
+  return results.filter((_, index) => index % 2 === 0);
 }
 
-/** How long an export waits for one of its pages. */
-const EXPORT_PAGE_DEADLINE_MS = 10_000;
-
-/** The context for the next page of an export: a download lasts as long as its reader takes, so the request's own deadline is no measure. */
-export function forNextPage<Context extends ServiceContext>(ctx: Context): Context {
-  return { ...ctx, deadlineAt: Date.now() + EXPORT_PAGE_DEADLINE_MS };
+/** Whether a change changed its row. */
+export function hasChanged(result: D1Result<unknown> | undefined): boolean {
+  return result?.meta.changes === 1;
 }
 
-/** A change of which only the acknowledgement was lost may have been made. */
-const UNCERTAIN = 'The database did not answer. If something was to be changed, it may have been; look before you do it again.';
+/** Where an administrator's changes are made, and in whose name. */
+export function byAdministrator({ actor, source }: ActorContext<AdminActor>): Target {
+  return { organizationId: actor.organizationId, actor: { type: 'user', id: actor.userId }, source };
+}
 
-/**
- * Calls D1 for an administrator's page.
- * @throws Refusal `unavailable`
- */
-export function atD1<T>(caller: D1Caller, run: () => Promise<T>): Promise<T> {
-  return callD1(caller, run).catch((err: unknown) => {
-    throw unavailable(err, UNCERTAIN);
-  });
+/** Where a change of the PSA's software or an operator is made; `by` says who asked for it. */
+export function bySystem({ actor, source }: ActorContext<SystemActor>, organizationId: string, by: string): Target {
+  return { organizationId, actor: { type: 'system', id: actor, name: by }, source };
 }

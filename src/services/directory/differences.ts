@@ -1,18 +1,18 @@
 import * as z from 'zod';
-import { callD1 } from '../../db/client.ts';
 import {
-  differingRecords,
   ENSURE_SERVICE_ACCOUNT,
-  EXISTING_COMPANIES,
+  FIND_COMPANIES,
+  FIND_DIFFERING_RECORDS,
+  FIND_HELD_COMPANIES,
+  FIND_HELD_EMAILS,
   FIND_ORGANIZATIONS,
   type FoundRow,
-  HELD_COMPANIES,
-  HELD_EMAILS,
   RELEASE_AGREEMENTS,
   RELEASE_USERS,
   RETIRE_SERVICE_ACCOUNT,
-  upsertRecords,
+  UPSERT_RECORDS,
 } from '../../db/directory/records.ts';
+import { type BoundStatement, batch, type Statement } from '../../db/statement.ts';
 import {
   BUILT_IN_SERVICE_ACCOUNT,
   DIRECTORY_TYPES,
@@ -22,16 +22,17 @@ import {
   type DirectoryType,
   entryError,
 } from '../../domain/directory.ts';
+import { callD1 } from '../call-d1.ts';
 
-// The part of an import that concerns one organization: what would change, what stands against it, and the transaction that does it.
+// What an upsert of one organization's records does: what would change, what prevents it, and the transaction that does it.
 
 /** Records that one statement carries: with the longest names still well under the 2 MB that D1 allows for a bound value. */
 const RECORDS_PER_STATEMENT = 1_000;
 /** How long one call may take: a transaction of the largest organization takes a few seconds. */
 const CALL_DEADLINE_MS = 60_000;
 
-/** A record that the database has not yet, or has otherwise: then `before` holds its present values by field. */
-export interface DirectoryChange {
+/** A record that the database does not have, or has with other values: `before` holds those by field. */
+export interface DirectoryDifference {
   type: DirectoryType;
   id: string;
   before: Record<string, string | number> | null;
@@ -40,16 +41,20 @@ export interface DirectoryChange {
 
 const beforeShape = z.record(z.string(), z.union([z.string(), z.number()]));
 
-/** Which of the organization's records an import would create or change, the service account that it does without being told included. */
-export async function findChanges(db: D1Database, organization: string, entries: readonly DirectoryEntry[]): Promise<DirectoryChange[]> {
-  const records = sound(entries);
-  const [organizations = [], ...differing] = await ask(db, organization, [
-    { sql: FIND_ORGANIZATIONS, about: [organization] },
-    ...DIRECTORY_TYPES.map((type) => ({ sql: differingRecords(type), about: ofType(records, type) })),
+/** The organization's records that an upsert would create or change, including the service account that it adds or retires. */
+export async function findDifferences(
+  db: D1Database,
+  organization: string,
+  entries: readonly DirectoryEntry[],
+): Promise<DirectoryDifference[]> {
+  const records = validRecords(entries);
+  const [organizations = [], ...differing] = await query(db, organization, [
+    { statement: FIND_ORGANIZATIONS, items: [organization] },
+    ...DIRECTORY_TYPES.map((type) => ({ statement: FIND_DIFFERING_RECORDS[type], items: ofType(records, type) })),
   ]);
   const byId = new Map(records.map((record) => [`${record.type} ${record.id}`, record]));
-  const changes = DIRECTORY_TYPES.flatMap((type, index) =>
-    (differing[index] ?? []).map(({ id, found }): DirectoryChange => {
+  const differences = DIRECTORY_TYPES.flatMap((type, index) =>
+    (differing[index] ?? []).map(({ id, found }): DirectoryDifference => {
       const before = found === null ? null : beforeShape.parse(JSON.parse(found));
       return { type, id, before, after: { ...byId.get(`${type} ${id}`) } };
     }),
@@ -60,26 +65,26 @@ export async function findChanges(db: D1Database, organization: string, entries:
   const present = organizations[0]?.found ?? null;
   const presentStays = present !== null && !users.some(({ id }) => id === present);
   if (named && presentStays) {
-    changes.push({ type: 'user', id: present, before: { service: 1, active: 1 }, after: { service: false, active: false } });
+    differences.push({ type: 'user', id: present, before: { service: 1, active: 1 }, after: { service: false, active: false } });
   }
   if (!named && !presentStays) {
-    changes.push({ type: 'user', id: BUILT_IN_SERVICE_ACCOUNT, before: null, after: { service: true, active: true } });
+    differences.push({ type: 'user', id: BUILT_IN_SERVICE_ACCOUNT, before: null, after: { service: true, active: true } });
   }
-  return changes;
+  return differences;
 }
 
-/** What stands against importing the records: references to what is nowhere, and unique values that records left as they are hold. */
-export async function findObstacles(db: D1Database, organization: string, entries: readonly DirectoryEntry[]): Promise<DirectoryError[]> {
-  const records = sound(entries);
+/** What prevents an upsert: references to records that do not exist, and unique values held by records that it does not touch. */
+export async function findConflicts(db: D1Database, organization: string, entries: readonly DirectoryEntry[]): Promise<DirectoryError[]> {
+  const records = validRecords(entries);
   const here = new Set(entries.map(({ type, id }) => `${type} ${id}`));
   const elsewhere = new Set(
     records.flatMap((record) => ('company' in record && !here.has(`company ${record.company}`) ? record.company : [])),
   );
-  const [organizations = [], companies = [], emails = [], agreements = []] = await ask(db, organization, [
-    { sql: FIND_ORGANIZATIONS, about: [organization] },
-    { sql: EXISTING_COMPANIES, about: [...elsewhere] },
-    { sql: HELD_EMAILS, about: ofType(records, 'user') },
-    { sql: HELD_COMPANIES, about: ofType(records, 'agreement') },
+  const [organizations = [], companies = [], emails = [], agreements = []] = await query(db, organization, [
+    { statement: FIND_ORGANIZATIONS, items: [organization] },
+    { statement: FIND_COMPANIES, items: [...elsewhere] },
+    { statement: FIND_HELD_EMAILS, items: ofType(records, 'user') },
+    { statement: FIND_HELD_COMPANIES, items: ofType(records, 'agreement') },
   ]);
   if (organizations.length === 0 && !here.has(`organization ${organization}`)) {
     const detail = `organization ${organization} is neither among these records nor in the database`;
@@ -87,7 +92,7 @@ export async function findObstacles(db: D1Database, organization: string, entrie
   }
 
   for (const { id } of companies) elsewhere.delete(id);
-  // Whoever is among the records gets the values that stand there; only those who are not keep theirs.
+  // Records of this upsert get the values that they name; only records outside it keep theirs.
   const emailHolders = new Map(emails.filter(({ found }) => !here.has(`user ${found}`)).map(({ id, found }) => [id, found]));
   const activeAgreements = new Map(agreements.filter(({ found }) => !here.has(`agreement ${found}`)).map(({ id, found }) => [id, found]));
   return entries.flatMap((entry) => {
@@ -110,54 +115,56 @@ export async function findObstacles(db: D1Database, organization: string, entrie
 }
 
 /** Writes what differs in one transaction: all of the organization's records or none. Returns the rows written. */
-export async function writeChanges(
+export async function writeDifferences(
   db: D1Database,
-  organization: string,
+  organizationId: string,
   entries: readonly DirectoryEntry[],
-  changes: readonly DirectoryChange[],
+  differences: readonly DirectoryDifference[],
 ): Promise<number> {
-  const differing = new Set(changes.map(({ type, id }) => `${type} ${id}`));
-  const records = sound(entries).filter(({ type, id }) => differing.has(`${type} ${id}`));
-  const each = (type: DirectoryType, sql: string) =>
-    chunks(ofType(records, type)).map((some) => db.prepare(sql).bind(organization, JSON.stringify(some)));
-  const statements = [
-    ...each('organization', upsertRecords('organization')),
-    ...each('company', upsertRecords('company')),
+  const differing = new Set(differences.map(({ type, id }) => `${type} ${id}`));
+  const records = validRecords(entries).filter(({ type, id }) => differing.has(`${type} ${id}`));
+  const each = (type: DirectoryType, statement: Statement<{ organizationId: string; json: string }>) =>
+    chunks(ofType(records, type)).map((chunk) => statement.bind({ organizationId, json: JSON.stringify(chunk) }));
+  const results = await call(db, [
+    ...each('organization', UPSERT_RECORDS.organization),
+    ...each('company', UPSERT_RECORDS.company),
     ...each('user', RETIRE_SERVICE_ACCOUNT),
     ...each('user', RELEASE_USERS),
-    ...each('user', upsertRecords('user')),
-    db.prepare(ENSURE_SERVICE_ACCOUNT).bind(organization),
+    ...each('user', UPSERT_RECORDS.user),
+    ENSURE_SERVICE_ACCOUNT.bind({ organizationId }),
     ...each('agreement', RELEASE_AGREEMENTS),
-    ...each('agreement', upsertRecords('agreement')),
-    ...each('ticket', upsertRecords('ticket')),
-  ];
-  const results = await call(() => db.batch(statements));
+    ...each('agreement', UPSERT_RECORDS.agreement),
+    ...each('ticket', UPSERT_RECORDS.ticket),
+  ]);
   return results.reduce((total, { meta }) => total + meta.rows_written, 0);
 }
 
-interface Question {
-  sql: string;
-  about: readonly unknown[];
+interface Query {
+  statement: Statement<{ organizationId: string; json: string }, FoundRow>;
+  items: readonly unknown[];
 }
 
-/** Asks questions about lists of any length in one call; each gets its answer in its place. */
-async function ask(db: D1Database, organization: string, questions: readonly Question[]): Promise<FoundRow[][]> {
-  const parts = questions.flatMap(({ sql, about }, index) => chunks(about).map((some) => ({ sql, some, index })));
-  const results = await call(() =>
-    db.batch<FoundRow>(parts.map(({ sql, some }) => db.prepare(sql).bind(organization, JSON.stringify(some)))),
+/** Runs queries about lists of any length in one call. Each result is in the place of its query. */
+async function query(db: D1Database, organizationId: string, queries: readonly Query[]): Promise<FoundRow[][]> {
+  const parts = queries.flatMap(({ statement, items }, index) => chunks(items).map((chunk) => ({ statement, chunk, index })));
+  const results = await call(
+    db,
+    parts.map(({ statement, chunk }) => statement.bind({ organizationId, json: JSON.stringify(chunk) })),
   );
-  const answers: FoundRow[][] = questions.map(() => []);
+  const found: FoundRow[][] = queries.map(() => []);
   for (const [part, { results: rows }] of results.entries()) {
     const { index } = parts[part] ?? {};
-    if (index !== undefined) answers[index]?.push(...rows);
+    if (index !== undefined) found[index]?.push(...rows);
   }
-  return answers;
+  return found;
 }
 
 /** Everything here may be repeated without harm. */
-const call = <T>(run: () => Promise<T>) => callD1({ deadlineAt: Date.now() + CALL_DEADLINE_MS }, run);
+function call<Row>(db: D1Database, statements: readonly BoundStatement<Row>[]): Promise<D1Result<Row>[]> {
+  return callD1({ db, deadlineAt: Date.now() + CALL_DEADLINE_MS }, 'safe_to_repeat', () => batch<Row[]>(db, statements));
+}
 
-const sound = (entries: readonly DirectoryEntry[]) => entries.flatMap(({ record }) => record ?? []);
+const validRecords = (entries: readonly DirectoryEntry[]) => entries.flatMap(({ record }) => record ?? []);
 const ofType = (records: readonly DirectoryRecord[], type: DirectoryType) => records.filter((record) => record.type === type);
 
 function chunks<T>(list: readonly T[]): T[][] {

@@ -1,50 +1,45 @@
-import { callD1 } from '../../db/client.ts';
-import { ERASURE, FIND_ERASURE, OPEN_ERASURE } from '../../db/directory/erasure.ts';
-import { findPlace, type PlaceRow } from '../../db/work/changes.ts';
-import { Declined } from '../../domain/declined.ts';
+import { ERASE, findErasure, openErasure } from '../../db/directory/erasure.ts';
+import { batch } from '../../db/statement.ts';
+import { findCursorPosition } from '../../db/work/changes.ts';
 import { directoryId } from '../../domain/directory.ts';
-import { freeText, record } from '../../domain/fields.ts';
-import { cursorText, judge } from '../work/list-changes.ts';
-import type { SystemContext } from '../context.ts';
-import { repeatable } from '../repeatable.ts';
-import { validated } from '../parse-input.ts';
+import { ServiceError } from '../../domain/errors.ts';
+import { freeText, strictObject } from '../../domain/fields.ts';
+import { callD1 } from '../call-d1.ts';
+import type { ServiceContext } from '../context.ts';
+import { parseInput } from '../parse-input.ts';
+import { cursorText, requireValidCursor } from '../work/list-changes.ts';
 
-/** What `eraseOrganization` is asked. */
-export const eraseRequest = record({ organization: directoryId('an organization'), cursor: cursorText, by: freeText(100) });
+/** The input of `eraseOrganization`. */
+export const eraseRequest = strictObject({ organization: directoryId('an organization'), cursor: cursorText, by: freeText(100) });
 
 /**
- * Removes an organization and everything of it for good, in one transaction: its keys, notes, time entries, directory and audit log. Only
- * whoever has read all of its changes can do so: `cursor` must be the last one. What remains is one row that says that it was
- * done, when, how many audit rows there were, and by whom (`by`).
- * @throws Invalid naming the argument; Declined `organization_not_found`, `cursor_reset` or `not_exported`: there are changes behind the cursor;
- *   Refusal `unavailable`
+ * Removes an organization and everything it has, in one transaction: keys, notes, time entries, directory and audit log. It requires
+ * that all changes have been read: `cursor` must be the last one. One row remains that says that the organization was erased, when, how
+ * many audit rows there were, and who asked for it (`by`).
+ * @throws ServiceError `invalid`, `organization_not_found`, `cursor_reset`, `not_exported` (there are changes after the cursor),
+ *   `unavailable`
  */
 export async function eraseOrganization(
-  ctx: SystemContext,
+  ctx: ServiceContext,
   request: { organization: string; cursor: string | null; by: string },
 ): Promise<{ auditRows: number }> {
-  const { organization, cursor, by } = validated(eraseRequest, request);
+  const { organization, cursor, by } = parseInput(eraseRequest, request);
   const seq = cursor?.seq ?? 0;
-  const place = await repeatable(() => callD1(ctx, () => findPlace.bind(ctx.db, { organizationId: organization, seq }).first<PlaceRow>()));
-  judge(place ?? undefined, organization, cursor);
+  const position = await callD1(ctx, 'safe_to_repeat', (db) => findCursorPosition.bind({ organizationId: organization, seq }).first(db));
+  requireValidCursor(position ?? undefined, organization, cursor);
 
-  const one = [organization, ctx.requestId];
-  const open = [ctx.now(), by, seq, cursor?.requestId ?? null];
-  const results = await repeatable(() =>
-    callD1(ctx, () =>
-      ctx.db.batch<{ lastSeq: number }>([
-        ctx.db.prepare(OPEN_ERASURE).bind(...one, ...open),
-        ...ERASURE.map((sql) => ctx.db.prepare(sql).bind(...one)),
-        ctx.db.prepare(FIND_ERASURE).bind(...one),
-      ]),
-    ),
-  );
-  const erased = results.at(-1)?.results[0];
-  if (!erased) {
-    throw new Declined(
+  const erasure = { organizationId: organization, requestId: ctx.requestId };
+  const cursorRequestId = cursor?.requestId ?? null;
+  const open = openErasure.bind({ ...erasure, now: ctx.now(), by, seq, cursorRequestId });
+  const [found] = await callD1(ctx, 'safe_to_repeat', async (db) => {
+    const results = await batch(db, [open, ...ERASE.map((statement) => statement.bind(erasure)), findErasure.bind(erasure)]);
+    return results.at(-1)?.results ?? [];
+  });
+  if (!found) {
+    throw new ServiceError(
       'not_exported',
-      `Organization ${organization} has changes behind the cursor; read them all, then erase with the last.`,
+      `Organization ${organization} has changes after the cursor; read them all, then erase with the last one.`,
     );
   }
-  return { auditRows: erased.lastSeq };
+  return { auditRows: found.lastSeq };
 }

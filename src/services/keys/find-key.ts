@@ -1,19 +1,16 @@
-import { callD1 } from '../../db/client.ts';
-import { findKeyByHash, type KeyRow } from '../../db/statements.ts';
-import { parseScopes } from '../../domain/api-key.ts';
+import { findKeyByHash, type KeyRow } from '../../db/keys/find-key.ts';
 import type { FoundKey } from '../../domain/principal.ts';
+import { parseScopes } from '../../domain/scopes.ts';
+import { callD1 } from '../call-d1.ts';
 import type { ServiceContext } from '../context.ts';
-import { unavailable } from '../unavailable.ts';
 
 /**
- * Looks a key up by the hash of its value; undefined when there is none. The key is not judged yet: see `whyUnauthorized`.
- * @throws Refusal `unavailable` when the database does not answer.
+ * Finds a key by the hash of its value; undefined if there is none. Whether it may be used is for `whyUnauthorized` to say.
+ * @throws ServiceError `unavailable`
  */
 export async function findKey(ctx: ServiceContext, hash: string): Promise<FoundKey | undefined> {
-  const row = await callD1(ctx, () => findKeyByHash.bind(ctx.db, { hash }).first<KeyRow & { found: number }>()).catch((err: unknown) => {
-    throw unavailable(err);
-  });
-  if (!row) throw new Error('the look-up of a key always gives a row');
+  const row = await callD1(ctx, 'nothing_written', (db) => findKeyByHash.bind({ hash }).first(db));
+  if (!row) throw new Error('the lookup of a key always returns a row');
   const key = toFoundKey(row);
   return row.found === 1 ? key : undefined;
 }
@@ -27,9 +24,14 @@ export function toFoundKey(row: KeyRow): FoundKey {
     keyId: row.keyId,
     keyName: row.keyName,
     scopes: parseScopes(row.scopes),
-    limit: row.limitQuota === null || row.limitWindowMs === null ? null : { quota: row.limitQuota, windowMs: row.limitWindowMs },
+    limit: toLimit(row),
     expiresAt: row.expiresAt,
     revokedAt: row.revokedAt,
     organizationActive: row.organizationActive === 1,
   };
+}
+
+/** The limit of a key's own, or null for the deployment's. */
+export function toLimit({ limitQuota, limitWindowMs }: Pick<KeyRow, 'limitQuota' | 'limitWindowMs'>): FoundKey['limit'] {
+  return limitQuota === null || limitWindowMs === null ? null : { quota: limitQuota, windowMs: limitWindowMs };
 }

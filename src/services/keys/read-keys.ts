@@ -1,8 +1,27 @@
-import { findKeyDetails, findKeyPage, findKeysByHint, findLiveKeys, findOwnKeyByHash, type KeyDetailsRow } from '../../db/keys/key-details.ts';
-import { hashKey, isLive, type KeyState, keyState, parseKeyReference, parseScopes, type Scope } from '../../domain/api-key.ts';
+import {
+  findAnyKeyByHash,
+  findAnyKeyById,
+  findAnyKeysByHint,
+  findKeyDetails,
+  findKeyPage,
+  findLiveKeys,
+  findOwnKeyByHash,
+  findOwnKeysByHint,
+  type KeyDetailsRow,
+  type OperatorKeyRow,
+} from '../../db/keys/read-keys.ts';
+import { type BoundStatement, batch } from '../../db/statement.ts';
+import { hashKey, isLive, type KeyState, keyState, parseKeyReference } from '../../domain/api-key.ts';
+import { directoryId } from '../../domain/directory.ts';
+import { ServiceError } from '../../domain/errors.ts';
+import { strictObject } from '../../domain/fields.ts';
 import type { RateLimitPolicy } from '../../domain/rate-limit.ts';
-import { atD1, forNextPage } from '../audit/write-with-audit.ts';
-import type { OrganizationContext } from '../context.ts';
+import { recordId } from '../../domain/record-id.ts';
+import { parseScopes, type Scope } from '../../domain/scopes.ts';
+import { callD1 } from '../call-d1.ts';
+import { type ActorContext, type AdminActor, forNextPage, type ServiceContext, type SystemActor } from '../context.ts';
+import { parseInput } from '../parse-input.ts';
+import { toLimit } from './find-key.ts';
 
 /** A key as its administrators see it. Times are UTC milliseconds. */
 export interface KeyDetails {
@@ -14,7 +33,7 @@ export interface KeyDetails {
   limit: RateLimitPolicy | null;
   createdAt: number;
   createdBy: string;
-  /** Whether whoever created it is still an active administrator. */
+  /** Whether the creator is still an active administrator. */
   creatorActive: boolean;
   expiresAt: number | null;
   revokedAt: number | null;
@@ -32,10 +51,10 @@ export interface KeyLink {
 
 /** Ended keys on one page of the list. */
 const PAGE_SIZE = 100;
-/** After every id that there can be: ids are lower-case hex. */
+/** Sorts after every id: ids are lower-case hex. */
 const END = 'g';
 
-/** The list of keys: those alive, by name, and a page of the others, newest first, with the cursor of the next page. */
+/** The list of keys: the live ones by name, and a page of the others, newest first, with the cursor of the next page. */
 export interface KeyList {
   live: KeyDetails[];
   ended: KeyDetails[];
@@ -43,34 +62,29 @@ export interface KeyList {
 }
 
 /**
- * One page of the organization's keys. Each page looks at a fixed number of them, so one that holds many live keys lists fewer ended ones.
- * @throws Refusal `unavailable`
+ * One page of the organization's keys. Each page looks at a fixed number of keys, so a page with many live keys lists fewer ended ones.
+ * @throws ServiceError `unavailable`
  */
-export async function listKeys(ctx: OrganizationContext, before = END): Promise<KeyList> {
-  const { organizationId, db } = ctx;
+export async function listKeys(ctx: ActorContext<AdminActor>, before = END): Promise<KeyList> {
+  const { organizationId } = ctx.actor;
   const now = ctx.now();
-  const [live, page] = await atD1(ctx, () =>
-    db.batch<KeyDetailsRow>([
-      findLiveKeys.bind(db, { organizationId, now }),
-      findKeyPage.bind(db, { organizationId, before, limit: PAGE_SIZE + 1 }),
-    ]),
+  const [live, page] = await callD1(ctx, 'nothing_written', (db) =>
+    batch(db, [findLiveKeys.bind({ organizationId, now }), findKeyPage.bind({ organizationId, before, limit: PAGE_SIZE + 1 })]),
   );
-  const looked = page?.results.slice(0, PAGE_SIZE) ?? [];
+  const examined = page.results.slice(0, PAGE_SIZE);
   return {
-    live: (live?.results ?? []).map((row) => toKeyDetails(row, now)),
-    ended: looked.map((row) => toKeyDetails(row, now)).filter(({ state }) => !isLive(state)),
-    next: (page?.results.length ?? 0) > PAGE_SIZE ? looked.at(-1)?.id : undefined,
+    live: live.results.map((row) => toKeyDetails(row, now)),
+    ended: examined.map((row) => toKeyDetails(row, now)).filter(({ state }) => !isLive(state)),
+    next: page.results.length > PAGE_SIZE ? examined.at(-1)?.id : undefined,
   };
 }
 
 /** All keys of the organization, newest first, a page at a time. */
-export async function* everyKey(ctx: OrganizationContext): AsyncGenerator<KeyDetails[]> {
-  const { organizationId, db } = ctx;
+export async function* everyKey(ctx: ActorContext<AdminActor>): AsyncGenerator<KeyDetails[]> {
+  const { organizationId } = ctx.actor;
   for (let before: string | undefined = END; before !== undefined; ) {
-    const cursor: string = before;
-    const { results } = await atD1(forNextPage(ctx), () =>
-      findKeyPage.bind(db, { organizationId, before: cursor, limit: PAGE_SIZE }).all<KeyDetailsRow>(),
-    );
+    const page = findKeyPage.bind({ organizationId, before, limit: PAGE_SIZE });
+    const { results }: { results: KeyDetailsRow[] } = await callD1(forNextPage(ctx), 'nothing_written', (db) => page.all(db));
     yield results.map((row) => toKeyDetails(row, ctx.now()));
     before = results.length === PAGE_SIZE ? results.at(-1)?.id : undefined;
   }
@@ -78,49 +92,140 @@ export async function* everyKey(ctx: OrganizationContext): AsyncGenerator<KeyDet
 
 /**
  * One key of the organization, or undefined.
- * @throws Refusal `unavailable`
+ * @throws ServiceError `unavailable`
  */
-export async function getKey(ctx: OrganizationContext, keyId: string): Promise<KeyDetails | undefined> {
-  const { organizationId, db } = ctx;
-  const row = await atD1(ctx, () => findKeyDetails.bind(db, { organizationId, keyId }).first<KeyDetailsRow>());
+export async function findOwnKey(ctx: ActorContext<AdminActor>, keyId: string): Promise<KeyDetails | undefined> {
+  const { organizationId } = ctx.actor;
+  const row = await callD1(ctx, 'nothing_written', (db) => findKeyDetails.bind({ organizationId, keyId }).first(db));
   return row ? toKeyDetails(row, ctx.now()) : undefined;
 }
 
 /**
- * The organization's keys that a pasted text belongs to: a whole value or a hint, as `parseKeyReference` reads them. `neither` is a text
- * that is none of these, such as a value with a piece missing. The value is hashed, and kept and logged nowhere.
- * @throws Refusal `unavailable`
+ * One key of the organization.
+ * @throws ServiceError `key_not_found`, `unavailable`
  */
-export async function identifyKey(ctx: OrganizationContext, keyPrefix: string, pasted: string): Promise<KeyDetails[] | 'neither'> {
-  const { organizationId, db } = ctx;
+export async function getOwnKey(ctx: ActorContext<AdminActor>, keyId: string): Promise<KeyDetails> {
+  const key = await findOwnKey(ctx, keyId);
+  if (!key) throw keyNotFound(ctx.actor.organizationId, keyId);
+  return key;
+}
+
+/** For a key that the organization does not have, whether or not another one does. */
+export function keyNotFound(organizationId: string, keyId: string): ServiceError {
+  return new ServiceError('key_not_found', `Organization ${organizationId} has no key ${keyId}.`);
+}
+
+/** For a text that names no key: a value with a piece missing, for example. */
+function notAKey(): ServiceError {
+  return new ServiceError('not_a_key', 'That is neither a hint such as twb_Ab12…x9Yz nor a whole key; a piece may be missing.');
+}
+
+/**
+ * The organization's keys that a pasted text names: a whole value or a hint, as `parseKeyReference` reads them. The value is hashed at
+ * once, and neither stored nor logged.
+ * @throws ServiceError `not_a_key`, `unavailable`
+ */
+export async function identifyKey(ctx: ActorContext<AdminActor>, keyPrefix: string, pasted: string): Promise<KeyDetails[]> {
+  const { organizationId } = ctx.actor;
   const reference = parseKeyReference(pasted);
-  if (!reference || ('value' in reference && !reference.value.startsWith(`${keyPrefix}_`))) return 'neither';
+  if (!reference || ('value' in reference && !reference.value.startsWith(`${keyPrefix}_`))) throw notAKey();
   const statement =
     'value' in reference
-      ? findOwnKeyByHash.bind(db, { organizationId, hash: await hashKey(reference.value) })
-      : findKeysByHint.bind(db, { organizationId, hint: reference.hint });
-  const { results } = await atD1(ctx, () => statement.all<KeyDetailsRow>());
+      ? findOwnKeyByHash.bind({ organizationId, hash: await hashKey(reference.value) })
+      : findOwnKeysByHint.bind({ organizationId, hint: reference.hint });
+  const { results } = await callD1(ctx, 'nothing_written', (db) => statement.all(db));
   return results.map((row) => toKeyDetails(row, ctx.now()));
 }
 
 function toKeyDetails(row: KeyDetailsRow, now: number): KeyDetails {
-  const link = (id: string | null, hint: string | null) => (id === null || hint === null ? null : { id, hint });
   return {
     id: row.id,
     name: row.name,
     hint: row.hint,
     scopes: parseScopes(row.scopes),
     state: keyState(row, now),
-    limit: row.limitQuota === null || row.limitWindowMs === null ? null : { quota: row.limitQuota, windowMs: row.limitWindowMs },
+    limit: toLimit(row),
     createdAt: row.createdAt,
     createdBy: row.createdBy,
     creatorActive: row.creatorActive === 1 && row.creatorAdmin === 1,
     expiresAt: row.expiresAt,
     revokedAt: row.revokedAt,
-    // Whoever is no user of the organization is an operator, written out.
+    // An id that is no user's is an operator, in words.
     revokedBy: row.revokedBy ?? row.revokedById,
-    successor: link(row.successorId, row.successorHint),
-    predecessor: link(row.predecessorId, row.predecessorHint),
+    successor: toLink(row.successorId, row.successorHint),
+    predecessor: toLink(row.predecessorId, row.predecessorHint),
     lastWrite: row.lastWriteAt === null ? null : { at: row.lastWriteAt, from: row.lastWriteFrom },
+  };
+}
+
+function toLink(id: string | null, hint: string | null): KeyLink | null {
+  return id === null || hint === null ? null : { id, hint };
+}
+
+/** A key as an operator sees it, of any organization. */
+export interface OperatorKey {
+  organizationId: string;
+  organization: string;
+  id: string;
+  name: string;
+  hint: string;
+  state: KeyState;
+  /** The other keys of its rotation that are still live: its successor, and the key that it replaced. */
+  liveRelatives: (KeyLink & { how: 'replaces it' | 'it replaces' })[];
+}
+
+/**
+ * The keys that a pasted text names, in all organizations: one at most for a whole value, rarely more for a hint.
+ * @throws ServiceError `not_a_key`, `unavailable`
+ */
+export async function findKeysAnywhere(ctx: ServiceContext, pasted: string): Promise<OperatorKey[]> {
+  const reference = parseKeyReference(pasted);
+  if (!reference) throw notAKey();
+  const statement =
+    'value' in reference
+      ? findAnyKeyByHash.bind({ hash: await hashKey(reference.value) })
+      : findAnyKeysByHint.bind({ hint: reference.hint });
+  return readOperatorKeys(ctx, statement);
+}
+
+const keyRequest = strictObject({ organization: directoryId('an organization'), key: recordId('the key') });
+
+/**
+ * The key with this id in this organization.
+ * @throws ServiceError `invalid`, `key_not_found`, `unavailable`
+ */
+export async function getKeyAnywhere(ctx: ActorContext<SystemActor>, request: { organization: string; key: string }): Promise<OperatorKey> {
+  const { organization: organizationId, key: keyId } = parseInput(keyRequest, request);
+  const [found] = await readOperatorKeys(ctx, findAnyKeyById.bind({ organizationId, keyId }));
+  if (!found) throw keyNotFound(organizationId, keyId);
+  return found;
+}
+
+async function readOperatorKeys(ctx: ServiceContext, statement: BoundStatement<OperatorKeyRow>): Promise<OperatorKey[]> {
+  const { results } = await callD1(ctx, 'safe_to_repeat', (db) => statement.all(db));
+  return results.map((row) => toOperatorKey(row, ctx.now()));
+}
+
+function toOperatorKey(row: OperatorKeyRow, now: number): OperatorKey {
+  const relatives = [
+    {
+      link: toLink(row.successorId, row.successorHint),
+      dates: { expiresAt: row.successorExpiresAt, revokedAt: row.successorRevokedAt },
+      how: 'replaces it' as const,
+    },
+    {
+      link: toLink(row.predecessorId, row.predecessorHint),
+      dates: { expiresAt: row.predecessorExpiresAt, revokedAt: row.predecessorRevokedAt },
+      how: 'it replaces' as const,
+    },
+  ];
+  return {
+    organizationId: row.organizationId,
+    organization: row.organization,
+    id: row.id,
+    name: row.name,
+    hint: row.hint,
+    state: keyState(row, now),
+    liveRelatives: relatives.flatMap(({ link, dates, how }) => (link && isLive(keyState(dates, now)) ? [{ ...link, how }] : [])),
   };
 }

@@ -1,70 +1,80 @@
-import { callD1 } from '../../db/client.ts';
 import {
+  addRefusedUses,
   findRefusedUses,
   findRefusedUsesOfKey,
-  findRevokedKeysTried,
+  findRevokedKeysInUse,
   forgetAddresses,
   type RefusedUseRow,
-  recordRefusedUse,
 } from '../../db/keys/refused-uses.ts';
 import type { KeyReference } from '../../domain/errors.ts';
 import { ADDRESS_RETENTION_MS, type RefusedUseReason } from '../../domain/refused-use.ts';
-import { atD1 } from '../audit/write-with-audit.ts';
-import type { JobContext, OrganizationContext, ServiceContext } from '../context.ts';
+import { callD1 } from '../call-d1.ts';
+import type { ActorContext, AdminActor, ServiceContext } from '../context.ts';
 
-export type { RefusedUseRow } from '../../db/keys/refused-uses.ts';
-
-/** Uses on the organization's page. */
+/** Entries on one page. */
 const PAGE_SIZE = 100;
 
-/** What is to be added to the record of a key's refused uses. */
-export interface RefusedUse extends KeyReference {
+/** Uses of one key that were refused for one reason. Times are UTC milliseconds; the count is a minimum. */
+export interface RefusedUse {
+  key: { id: string; name: string; hint: string };
+  reason: RefusedUseReason;
+  count: number;
+  firstAt: number;
+  lastAt: number;
+  sourceAddress: string | null;
+}
+
+/** What is added to the record of a key's refused uses. */
+export interface NewRefusedUses extends KeyReference {
   reason: RefusedUseReason;
   count: number;
   sourceAddress: string | null;
 }
 
 /**
- * Records that a key was used in vain, for its administrators.
- * @throws Refusal `unavailable`
+ * Records that uses of a key were refused, for its administrators.
+ * @throws ServiceError `unavailable`
  */
-export async function recordRefusal(
+export async function recordRefusedUses(
   ctx: ServiceContext,
-  { organizationId, keyId, reason, count, sourceAddress }: RefusedUse,
+  { organizationId, keyId, reason, count, sourceAddress }: NewRefusedUses,
 ): Promise<void> {
   const values = { organizationId, keyId, reason, count, sourceAddress, now: ctx.now() };
-  await atD1(ctx, () => recordRefusedUse.bind(ctx.db, values).run());
+  await callD1(ctx, 'may_have_written', (db) => addRefusedUses.bind(values).all(db));
 }
 
 /**
- * The refused uses of one key, or the latest of the organization.
- * @throws Refusal `unavailable`
+ * The refused uses of one key, or the latest ones of the organization.
+ * @throws ServiceError `unavailable`
  */
-export async function listRefusedUses(ctx: OrganizationContext, keyId?: string): Promise<RefusedUseRow[]> {
-  const { db, organizationId } = ctx;
+export async function listRefusedUses(ctx: ActorContext<AdminActor>, keyId?: string): Promise<RefusedUse[]> {
+  const { organizationId } = ctx.actor;
   const statement =
-    keyId === undefined
-      ? findRefusedUses.bind(db, { organizationId, limit: PAGE_SIZE })
-      : findRefusedUsesOfKey.bind(db, { organizationId, keyId });
-  const { results } = await atD1(ctx, () => statement.all<RefusedUseRow>());
-  return results;
+    keyId === undefined ? findRefusedUses.bind({ organizationId, limit: PAGE_SIZE }) : findRefusedUsesOfKey.bind({ organizationId, keyId });
+  const { results } = await callD1(ctx, 'nothing_written', (db) => statement.all(db));
+  return results.map(toRefusedUse);
 }
 
 /**
  * The latest uses of revoked keys since an instant (UTC milliseconds).
- * @throws Refusal `unavailable`
+ * @throws ServiceError `unavailable`
  */
-export async function listRevokedKeysTried(ctx: OrganizationContext, since: number): Promise<RefusedUseRow[]> {
-  const { db, organizationId } = ctx;
-  const statement = findRevokedKeysTried.bind(db, { organizationId, since, limit: PAGE_SIZE });
-  const { results } = await atD1(ctx, () => statement.all<RefusedUseRow>());
-  return results;
+export async function listRevokedKeysInUse(ctx: ActorContext<AdminActor>, since: number): Promise<RefusedUse[]> {
+  const { organizationId } = ctx.actor;
+  const statement = findRevokedKeysInUse.bind({ organizationId, since, limit: PAGE_SIZE });
+  const { results } = await callD1(ctx, 'nothing_written', (db) => statement.all(db));
+  return results.map(toRefusedUse);
+}
+
+function toRefusedUse({ keyId, keyName, keyHint, ...use }: RefusedUseRow): RefusedUse {
+  return { key: { id: keyId, name: keyName, hint: keyHint }, ...use };
 }
 
 /**
- * Forgets the source addresses of refused uses that are older than they are kept. Run once a day.
- * @throws D1Failure
+ * Removes the source addresses of refused uses after their retention time. Run once a day.
+ * @throws ServiceError `unavailable`
  */
-export async function forgetOldAddresses({ db, now, deadlineAt }: JobContext): Promise<void> {
-  await callD1({ deadlineAt }, () => forgetAddresses.bind(db, { before: now() - ADDRESS_RETENTION_MS }).run());
+export async function forgetOldAddresses(ctx: ServiceContext): Promise<void> {
+  const before = ctx.now() - ADDRESS_RETENTION_MS;
+  await callD1(ctx, 'safe_to_repeat', (db) => forgetAddresses.bind({ before }).all(db));
 }

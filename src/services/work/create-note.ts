@@ -1,19 +1,18 @@
-import { explainNote, insertNote, type NoteRow } from '../../db/statements.ts';
+import { explainNote, insertNote, type StoredNote } from '../../db/work/notes.ts';
 import type { NoteRequest } from '../../domain/note.ts';
-import type { ApiContext } from '../context.ts';
-import { type WriteTarget, type Written, writeOnce } from './write-once.ts';
+import type { Principal } from '../../domain/principal.ts';
+import type { ActorContext } from '../context.ts';
+import { type WriteOutcome, type WriteTarget, writeOnce } from './write-once.ts';
 
 /**
- * Adds an internal note to a ticket, with its audit row. Nothing is ever sent to a customer.
- * @throws Unauthorized, Refusal
+ * Adds an internal note to a ticket. Nothing is ever sent to a customer.
+ * @throws as `writeOnce`
  */
-export function createNote(ctx: ApiContext, target: WriteTarget, body: NoteRequest): Promise<Written<NoteRow>> {
-  return writeOnce<NoteRow>(
-    ctx,
-    { ...target, kind: 'note', scope: 'tickets:note:write', body },
-    {
-      insert: (values) => insertNote.bind(ctx.db, { ...values, message: body.message }),
-      explain: (values) => explainNote.bind(ctx.db, values),
-    },
-  );
+export function createNote(ctx: ActorContext<Principal>, target: WriteTarget, body: NoteRequest): Promise<WriteOutcome<StoredNote>> {
+  return writeOnce(ctx, target, {
+    kind: 'note',
+    body,
+    insert: (values) => insertNote.bind({ ...values, message: body.message }),
+    explain: (values) => explainNote.bind(values),
+  });
 }

@@ -1,51 +1,42 @@
 import * as z from 'zod';
-import { auditSystemAction } from '../../db/audit/audit-row.ts';
-import { callD1 } from '../../db/client.ts';
-import { findRecord, markRedacted } from '../../db/work/changes.ts';
-import { Declined } from '../../domain/declined.ts';
+import { findRecord, markRedacted } from '../../db/work/redact.ts';
 import { directoryId } from '../../domain/directory.ts';
-import { freeText, record, says } from '../../domain/fields.ts';
-import { RECORD_KINDS, type RecordKind, recordId } from '../../domain/record-id.ts';
-import type { SystemContext } from '../context.ts';
-import { repeatable } from '../repeatable.ts';
-import { validated } from '../parse-input.ts';
+import { ServiceError } from '../../domain/errors.ts';
+import { freeText, ruleError, strictObject } from '../../domain/fields.ts';
+import { recordId } from '../../domain/record-id.ts';
+import { RECORD_KIND_NAMES, RECORD_KINDS, type RecordKind } from '../../domain/record-kinds.ts';
+import { bySystem, hasChanged, writeWithAudit } from '../audit/write-with-audit.ts';
+import { callD1 } from '../call-d1.ts';
+import type { ActorContext, SystemActor } from '../context.ts';
+import { parseInput } from '../parse-input.ts';
 
-const redactRequest = record({
+const redactRequest = strictObject({
   organization: directoryId('an organization'),
-  kind: z.enum(RECORD_KINDS, { error: says(`one of ${RECORD_KINDS.join(', ')}`) }),
+  kind: z.enum(RECORD_KIND_NAMES, { error: ruleError(`one of ${RECORD_KIND_NAMES.join(', ')}`) }),
   id: recordId('the record'),
   by: freeText(100),
 });
 
 /**
- * Takes the text out of a note or time entry, as when somebody pasted a password: it reads "[redacted]" from then on, in the changes that
- * were read before as well. `by` says who asked for it and stands in the audit row. Redacting again changes nothing.
- * @throws Invalid naming the argument, Declined `record_not_found`, Refusal `unavailable`
+ * Removes the text of a record, for example because it holds a password: it reads "[redacted]" from then on, also in changes that were
+ * read before. `by` says who asked for it and is kept in the audit log. Redacting again changes nothing.
+ * @throws ServiceError `invalid`, `record_not_found`, `unavailable`
  */
 export async function redactRecord(
-  ctx: SystemContext,
+  ctx: ActorContext<SystemActor>,
   request: { organization: string; kind: RecordKind; id: string; by: string },
 ): Promise<{ status: 'redacted' | 'unchanged' }> {
-  const { organization: organizationId, kind, id, by } = validated(redactRequest, request);
-  const target = { organizationId, id };
-  const [redacted] = await repeatable(() =>
-    callD1(ctx, () => {
-      const audit = {
-        organizationId,
-        actorId: ctx.system,
-        actorName: by,
-        now: ctx.now(),
-        action: `${kind}.redacted`,
-        targetId: id,
-        requestId: ctx.requestId,
-        sourceAddress: null,
-        userAgent: ctx.system,
-      };
-      return ctx.db.batch([markRedacted[kind].bind(ctx.db, target), auditSystemAction[kind].bind(ctx.db, audit)]);
-    }),
-  );
-  if (redacted?.meta.changes === 1) return { status: 'redacted' };
-  const found = await repeatable(() => callD1(ctx, () => findRecord[kind].bind(ctx.db, target).first()));
-  if (!found) throw new Declined('record_not_found', `Organization ${organizationId} has no ${kind} ${id}.`);
+  const { organization: organizationId, kind, id, by } = parseInput(redactRequest, request);
+  const [redacted] = await writeWithAudit(ctx, bySystem(ctx, organizationId, by), 'safe_to_repeat', () => [
+    { statement: markRedacted[kind].bind({ organizationId, id }), action: `${kind}.redacted`, targetId: id, ticket: { of: kind } },
+  ]);
+  if (hasChanged(redacted)) return { status: 'redacted' };
+  const found = await callD1(ctx, 'safe_to_repeat', (db) => findRecord[kind].bind({ organizationId, id }).first(db));
+  if (!found) throw recordNotFound(organizationId, kind, id);
   return { status: 'unchanged' };
+}
+
+/** The organization has no such record. */
+export function recordNotFound(organizationId: string, kind: RecordKind, id: string): ServiceError {
+  return new ServiceError('record_not_found', `Organization ${organizationId} has no ${RECORD_KINDS[kind].noun} ${id}.`);
 }

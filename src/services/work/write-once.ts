@@ -1,27 +1,21 @@
-import { auditKeyWrite } from '../../db/audit/audit-row.ts';
-import { callD1, D1Failure } from '../../db/client.ts';
-import type { ExplainValues, Explanation, InsertValues } from '../../db/statements.ts';
-import { type Scope, whyUnauthorized } from '../../domain/api-key.ts';
-import { sha256, toHex } from '../../lib/bytes.ts';
+import type { BoundStatement } from '../../db/statement.ts';
+import type { ExplainValues, Explanation, InsertValues, StoredRecord } from '../../db/work/record-table.ts';
+import { whyUnauthorized } from '../../domain/api-key.ts';
+import { hasCode, psaNotIncluded, ServiceError, Unauthorized } from '../../domain/errors.ts';
 import { echo } from '../../domain/fields.ts';
-import { derivedId, type RecordKind, timeOrderedId } from '../../domain/record-id.ts';
-import { OutcomeUnknown, psaNotIncluded, Refusal, Unauthorized } from '../../domain/errors.ts';
+import type { Principal } from '../../domain/principal.ts';
+import { derivedId, timeOrderedId } from '../../domain/record-id.ts';
+import { RECORD_KINDS, type RecordKind } from '../../domain/record-kinds.ts';
+import { sha256, toHex } from '../../lib/bytes.ts';
+import { writeWithAudit } from '../audit/write-with-audit.ts';
+import { callD1 } from '../call-d1.ts';
+import type { ActorContext } from '../context.ts';
 import { toFoundKey } from '../keys/find-key.ts';
-import type { ApiContext } from '../context.ts';
-import { unavailable } from '../unavailable.ts';
 
-/** Kept back from the deadline for finding out whether a batch without an answer was committed. */
+/** Kept back from the deadline to find out whether a batch without a response was committed. */
 const SETTLE_MS = 2_000;
-/** Between a refused insert and the question why, the reason may have gone; then the insert is tried again. */
+/** The cause may disappear before we read it; then insert again. */
 const MAX_ROUNDS = 3;
-
-/** Of every record: what tells one's own row from a replay, and a replay of another request. */
-interface StoredRecord {
-  id: string;
-  ticketId: string;
-  requestId: string;
-  requestDigest: string;
-}
 
 /** What a write is addressed to. */
 export interface WriteTarget {
@@ -29,22 +23,20 @@ export interface WriteTarget {
   idempotencyKey: string | undefined;
 }
 
-/** A write that is to happen at most once. */
-export interface WriteRequest extends WriteTarget {
+/** How one kind of record is written. */
+export interface RecordWrite<Row> {
   kind: RecordKind;
-  scope: Scope;
-  /** The validated body: with the ticket, what a replay is compared by. */
+  /**
+   * The validated body: together with the ticket it decides whether a replay is the same request. A field with a default would turn
+   * retries across the deployment that adds it into mismatches.
+   */
   body: Record<string, string | number | boolean | undefined>;
+  insert: (values: InsertValues, timeZone: string) => BoundStatement<Row>;
+  explain: (values: ExplainValues) => BoundStatement<Explanation<Row>>;
 }
 
-/** The two statements that differ by kind of record. */
-export interface WriteStatements {
-  insert: (values: InsertValues, timeZone: string) => D1PreparedStatement;
-  explain: (values: ExplainValues) => D1PreparedStatement;
-}
-
-/** What came of a write. A replay that differs from the request that made the record names the record's ticket. */
-export interface Written<Row> {
+/** The outcome of a write. `mismatch`: the record was made by a request that differs from this one. */
+export interface WriteOutcome<Row> {
   row: Row;
   replayed: boolean;
   mismatch: boolean;
@@ -53,103 +45,91 @@ export interface Written<Row> {
 /**
  * Writes a record and its audit row in one transaction, or finds the record that this Idempotency-Key already made.
  *
- * The insert itself re-checks key, plan, ticket and technician, and the primary key makes it happen at most once: what the database
- * decided is the answer. Only when it inserted nothing is it asked why.
- * @throws Unauthorized, Refusal
+ * The insert itself checks key, plan, ticket and technician again, and the primary key makes it happen at most once: what the database
+ * decides is the response. Only if it inserted nothing is the reason read.
+ * @throws Unauthorized; ServiceError `psa_not_included`, `ticket_not_found`, `technician_not_eligible`, `unavailable`, `outcome_unknown`
  */
 export async function writeOnce<Row extends StoredRecord>(
-  ctx: ApiContext,
-  request: WriteRequest,
-  statements: WriteStatements,
-): Promise<Written<Row>> {
-  const { principal } = ctx;
-  const { ticketId, idempotencyKey } = request;
+  ctx: ActorContext<Principal>,
+  { ticketId, idempotencyKey }: WriteTarget,
+  { kind, body, insert, explain }: RecordWrite<Row>,
+): Promise<WriteOutcome<Row>> {
+  const { organizationId, keyId } = ctx.actor;
   const values = {
-    organizationId: principal.organizationId,
-    keyId: principal.keyId,
-    id: idempotencyKey === undefined ? timeOrderedId(ctx.now()) : await derivedId(principal.organizationId, request.kind, idempotencyKey),
+    organizationId,
+    keyId,
+    id: idempotencyKey === undefined ? timeOrderedId(ctx.now()) : await derivedId(organizationId, kind, idempotencyKey),
     ticketId,
     requestId: ctx.requestId,
-    requestDigest: toHex(await sha256(JSON.stringify([ticketId, Object.entries(request.body).sort()]))),
+    requestDigest: toHex(await sha256(JSON.stringify([ticketId, Object.entries(body).sort()]))),
   };
-  const audit = {
-    ...values,
-    action: `${request.kind}.created`,
-    targetId: values.id,
-    idempotencyKey: idempotencyKey ?? null,
-    sourceAddress: ctx.source.address,
-    userAgent: ctx.source.userAgent,
-  };
+  const target = { organizationId, actor: { type: 'api_key' as const, id: keyId }, source: ctx.source };
+  const audit = { action: `${kind}.created` as const, targetId: values.id, ticket: { id: ticketId }, idempotencyKey };
+  const untilSettling = { ...ctx, deadlineAt: ctx.deadlineAt - SETTLE_MS };
+  const outcomeUnknown = ({ cause }: ServiceError) => unknownOutcome(idempotencyKey !== undefined, cause);
 
-  let timeZone = principal.timeZone;
-  let sent = 0;
-  const insert = async () => {
-    const now = ctx.now();
-    sent += 1;
-    const [inserted] = await ctx.db.batch<Row>([
-      statements.insert({ ...values, now }, timeZone),
-      auditKeyWrite.bind(ctx.db, { ...audit, now }),
-    ]);
-    return inserted?.results[0];
-  };
-  const explain = () => statements.explain(values).first<Explanation<Row>>();
-
+  let { timeZone } = ctx.actor;
   for (let round = 1; round <= MAX_ROUNDS; round++) {
-    let lost: D1Failure | undefined;
-    let refused: D1Failure | undefined;
-    sent = 0;
+    let attempts = 0;
+    let lost: ServiceError | undefined;
+    let readOnly: ServiceError | undefined;
     try {
-      const row = await callD1({ calls: ctx.calls, deadlineAt: ctx.deadlineAt - SETTLE_MS }, insert);
+      const [inserted] = await writeWithAudit(untilSettling, target, 'nothing_written', (now) => {
+        attempts += 1;
+        return [{ ...audit, statement: insert({ ...values, now }, timeZone) }];
+      });
+      const row = inserted?.results[0];
       if (row) return { row, replayed: false, mismatch: false };
     } catch (err) {
-      if (!(err instanceof D1Failure)) throw err;
-      if (err.kind === 'unknown') lost = err;
-      // A database that takes no writes can still say that there is nothing to write: a replay, or a dead key.
-      else if (err.kind === 'read_only') refused = err;
-      else throw unavailable(err);
+      if (!hasCode(err, 'unavailable')) throw err;
+      if (err.database === 'unknown') lost = err;
+      // A database that takes no writes can still tell that there is nothing to write: a replay, or a dead key.
+      else if (err.database === 'read_only') readOnly = err;
+      else throw err;
     }
 
-    const found = await callD1(ctx, explain).catch((err: unknown) => {
-      // A batch that was sent again found nothing to insert perhaps because its first sending had been committed.
-      throw lost || sent > 1 ? new OutcomeUnknown(idempotencyKey !== undefined, lost ?? err) : unavailable(err);
+    const found = await callD1(ctx, 'nothing_written', (db) => explain(values).first(db)).catch((err: unknown) => {
+      // A repeated batch may have inserted nothing because its first attempt was committed.
+      throw hasCode(err, 'unavailable') && (lost || attempts > 1) ? outcomeUnknown(lost ?? err) : err;
     });
     const row = found && found.id !== null ? found : undefined;
-    // The row of this very request: its batch was committed, only the acknowledgement was lost.
+    // The row of this very request: its batch was committed, and only the acknowledgement was lost.
     if (row?.requestId === ctx.requestId) return { row, replayed: false, mismatch: false };
-    if (lost && !row) throw new OutcomeUnknown(idempotencyKey !== undefined, lost);
+    if (lost && !row) throw outcomeUnknown(lost);
 
     if (!found) throw new Unauthorized('unknown');
-    const refusal = whyRefused(found, request, ctx.now());
-    if (refusal) throw refusal;
-    // A redacted record has no digest: nobody can tell any more what was asked for.
+    requireWritable(found, kind, ticketId, ctx.now());
+    // A redacted record has no digest: what was asked for can no longer be told.
     if (row) return { row, replayed: true, mismatch: row.requestDigest !== '' && row.requestDigest !== values.requestDigest };
-    if (refused) throw unavailable(refused);
+    if (readOnly) throw readOnly;
     timeZone = found.timeZone;
   }
-  throw new Error(`nothing stands in the way of ${audit.action}, yet nothing was inserted`);
+  throw new Error(`nothing prevents ${audit.action}, but nothing was inserted`);
 }
 
-/** The reason why a write inserts nothing, in the order in which the API checks; a record that is there already outranks the rest. */
-function whyRefused(
-  found: Explanation<StoredRecord>,
-  { kind, scope, ticketId }: WriteRequest,
-  now: number,
-): Unauthorized | Refusal | undefined {
+/** Throws the reason why a write inserted nothing, in the order in which the API checks. An existing record outranks ticket and technician. */
+function requireWritable(found: Explanation<StoredRecord>, kind: RecordKind, ticketId: string, now: number): void {
   const key = toFoundKey(found);
-  const reason = whyUnauthorized(key, now, scope);
-  if (reason) return new Unauthorized(reason, key);
-  if (!key.hasPsa) return psaNotIncluded();
-  if (found.id !== null) return undefined;
-  if (found.foundTicket === null)
-    return new Refusal(
-      'ticket_not_found',
-      `Your organization has no ticket ${JSON.stringify(echo(ticketId))}; check the id in the address.`,
-    );
-  if (kind === 'time_entry' && found.foundUser === null) {
-    return new Refusal(
+  const reason = whyUnauthorized(key, now, RECORD_KINDS[kind].scope);
+  if (reason) throw new Unauthorized(reason, key);
+  if (!key.hasPsa) throw psaNotIncluded();
+  if (found.id !== null) return;
+  if (found.ticketFound === 0) {
+    const sent = JSON.stringify(echo(ticketId));
+    throw new ServiceError('ticket_not_found', `Your organization has no ticket ${sent}; check the id in the address.`);
+  }
+  if (found.userFound === 0) {
+    throw new ServiceError(
       'technician_not_eligible',
       'userEmail is not the address of an active technician of your organization; correct it, or leave it out to credit the automation service account.',
     );
   }
-  return undefined;
+}
+
+/** The database may have committed the write but did not say so, and reading it back did not settle it. */
+function unknownOutcome(retryable: boolean, cause: unknown): ServiceError {
+  const detail = retryable
+    ? 'The database did not confirm the write, so the record may exist. Send the same request with the same Idempotency-Key again: it never makes a second record.'
+    : 'The database did not confirm the write, so the record may exist. Look at the ticket before you send it again, and send an Idempotency-Key to make repeating safe.';
+  return new ServiceError('outcome_unknown', detail, { retryable, cause });
 }

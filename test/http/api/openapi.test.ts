@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, test, vi } from 'vitest';
 import { createApp } from '../../../src/app.ts';
 import { readContract } from '../../support/contract.ts';
 import { aroundD1 } from '../../support/d1.ts';
-import { BOTH_SCOPES, makeApi, makeKey, makeOrganization, revoke, settings, TIME } from '../../support/world.ts';
+import { BOTH_SCOPES, config, makeApi, makeKey, makeOrganization, revoke, TIME } from '../../support/world.ts';
 
 const PING = 'GET /ping';
 const NOTE = 'POST /tickets/{ticketId}/notes';
@@ -54,7 +54,7 @@ beforeAll(async () => {
 });
 
 test('the document has every operation of the app and no other', () => {
-  const routes = createApp(settings())
+  const routes = createApp(config())
     .routes.filter(({ method, path }) => method !== 'ALL' && path.startsWith('/api/'))
     .map(({ method, path }) => `${method} ${path.replace('/api/v1', '').replaceAll(/:(\w+)/g, '{$1}')}`);
   expect([...new Set(routes)].sort()).toEqual(contract.operations.sort());
@@ -75,7 +75,7 @@ test('the document is there for GET only, as a good key learns and nobody else',
 describe('every answer is as documented:', () => {
   test('of the document itself', async () => {
     await agrees(CONTRACT, 200, api.send('/api/v1/openapi.json'));
-    const one = makeApi({ settings: { ipLimit: { quota: 1, windowMs: 10_000 } } });
+    const one = makeApi({ config: { ipLimit: { quota: 1, windowMs: 10_000 } } });
     const headers = { 'CF-Connecting-IP': '192.0.2.77' };
     await one.send('/api/v1/openapi.json', { headers });
     await agrees(CONTRACT, 429, one.send('/api/v1/openapi.json', { headers }));

@@ -8,7 +8,7 @@ import { runs } from '../../support/property.ts';
 import { formBody, keyIn, makeSettings } from '../../support/settings.ts';
 import { importRecords, makeKey, rowsOf } from '../../support/world.ts';
 
-type Settings = Awaited<ReturnType<typeof makeSettings>>;
+type Config = Awaited<ReturnType<typeof makeSettings>>;
 type Fields = Record<string, string | string[]>;
 
 // --- any form and any address ----------------------------------------------------------------------------------------------------
@@ -182,7 +182,7 @@ test('whatever form or address is sent: no 5xx, nothing typed becomes markup, a 
 const typedName = (body: Fields | string) => new URLSearchParams(typeof body === 'string' ? body : formBody(body)).get('name') ?? '';
 
 /** A name that was accepted: the same without outer white space in the database, in the answer to ping, in the pages and in the file. */
-async function expectNamed({ organization, api, get }: Settings, created: string, typed: string): Promise<void> {
+async function expectNamed({ organization, api, get }: Config, created: string, typed: string): Promise<void> {
   const name = typed.trim().replace(/\s+/g, ' ');
   const codePoints = (text: unknown) => Array.from(String(text), (point) => point.codePointAt(0));
   const row = (await rowsOf('api_keys', organization)).find((one) => codePoints(one['name']).join() === codePoints(name).join());

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { EXPIRING_MS, keyState } from '../../../src/domain/api-key.ts';
 import { addDays, startOfDate } from '../../../src/domain/calendar.ts';
-import { csvLine } from '../../../src/lib/csv.ts';
 import { timeOfId, timeOrderedId } from '../../../src/domain/record-id.ts';
 import { RefusedUseMeter } from '../../../src/domain/refused-use.ts';
+import { csvLine } from '../../../src/lib/csv.ts';
 
 test('a key is expiring in its last 30 days, expired from its expiry on, and revoked whatever else', () => {
   const now = 1_000_000_000_000;

@@ -3,7 +3,7 @@ import { makeSignIn, type TokenChanges } from '../../support/sign-in.ts';
 import { importRecords, makeApi, makeKey, makeOrganization, rowsOf } from '../../support/world.ts';
 
 const signIn = await makeSignIn();
-const api = makeApi({ settings: { signIn: signIn.settings } });
+const api = makeApi({ config: { signIn: signIn.config } });
 
 /** An organization whose administrator has an address of its own. */
 async function makeAdministered(): Promise<{ organization: string; email: string }> {
@@ -84,7 +84,7 @@ describe('signing in', () => {
   });
 
   test('without configuration it answers 503 and says what to set, and the API goes on', async () => {
-    const closed = makeApi({ settings: { signIn: undefined } });
+    const closed = makeApi({ config: { signIn: undefined } });
     const { organization, email } = await makeAdministered();
     const response = await closed.send(`/settings/${organization}/keys`, {
       headers: { 'Cf-Access-Jwt-Assertion': await signIn.token(email) },
@@ -97,7 +97,7 @@ describe('signing in', () => {
 
   test('when the issuer’s keys cannot be had it answers 503, never lets in', async () => {
     const keys = () => Promise.reject(new TypeError('fetch failed'));
-    const offline = makeApi({ settings: { signIn: { ...signIn.settings, keys } } });
+    const offline = makeApi({ config: { signIn: { ...signIn.config, keys } } });
     const { organization, email } = await makeAdministered();
     const response = await offline.send(`/settings/${organization}/keys`, {
       headers: { 'Cf-Access-Jwt-Assertion': await signIn.token(email) },
@@ -107,14 +107,14 @@ describe('signing in', () => {
 
   test('a token may come behind Bearer in a header of the deployment’s choice', async () => {
     const { organization, email } = await makeAdministered();
-    const oidc = makeApi({ settings: { signIn: { ...signIn.settings, header: 'Authorization' } } });
+    const oidc = makeApi({ config: { signIn: { ...signIn.config, header: 'Authorization' } } });
     const headers = { Authorization: `Bearer ${await signIn.token(email, { claims: { email_verified: true } })}` };
     expect((await oidc.send(`/settings/${organization}/keys`, { headers })).status).toBe(200);
   });
 
   test.each([undefined, false, 'true'])('a provider other than Access that says email_verified: %j lets nobody in', async (verified) => {
     const { organization, email } = await makeAdministered();
-    const oidc = makeApi({ settings: { signIn: { ...signIn.settings, header: 'Authorization' } } });
+    const oidc = makeApi({ config: { signIn: { ...signIn.config, header: 'Authorization' } } });
     const headers = { Authorization: `Bearer ${await signIn.token(email, { claims: { email_verified: verified } })}` };
     expect((await oidc.send(`/settings/${organization}/keys`, { headers })).status).toBe(401);
   });

@@ -59,17 +59,17 @@ const seqs = (rows: readonly { seq: number }[]) => rows.map(({ seq }) => seq);
 describe('a log of 100,000 entries', () => {
   test('the first page and one deep inside read as few rows', async () => {
     const first = await page({});
-    expect(seqs(first.result.rows)).toEqual(Array.from({ length: 50 }, (_, i) => ROWS - i));
+    expect(seqs(first.result.entries)).toEqual(Array.from({ length: 50 }, (_, i) => ROWS - i));
     expect(first.rowsRead).toBeLessThan(400);
     const deep = await page({}, 50_000);
-    expect(seqs(deep.result.rows).at(0)).toBe(49_999);
+    expect(seqs(deep.result.entries).at(0)).toBe(49_999);
     expect(deep.rowsRead).toBeLessThan(400);
   });
 
   test('a key that wrote rarely is found without looking at the others', async () => {
     const { result, rowsRead } = await page({ keyId: rareKey });
     // What it did, and last that it was created.
-    expect(seqs(result.rows)).toEqual([80_007, 60_007, 40_007, 20_007, 7, 2]);
+    expect(seqs(result.entries)).toEqual([80_007, 60_007, 40_007, 20_007, 7, 2]);
     expect(result.next).toBeUndefined();
     expect(rowsRead).toBeLessThan(100);
   });
@@ -83,7 +83,7 @@ describe('a log of 100,000 entries', () => {
       let most = 0;
       for (let cursor: number | undefined = Number.MAX_SAFE_INTEGER; cursor !== undefined; ) {
         const { result, rowsRead } = await page(filter, cursor);
-        found.push(...seqs(result.rows));
+        found.push(...seqs(result.entries));
         most = Math.max(most, rowsRead);
         cursor = result.next;
       }
@@ -95,15 +95,15 @@ describe('a log of 100,000 entries', () => {
   test('a span of time is found by halving, to the millisecond', async () => {
     const at = (seq: number) => FIRST_AT + seq * STEP_MS;
     const { result, rowsRead } = await page({ since: at(500), until: at(503) });
-    expect(seqs(result.rows)).toEqual([502, 501, 500]);
+    expect(seqs(result.entries)).toEqual([502, 501, 500]);
     expect(rowsRead).toBeLessThan(300);
   });
 
   test('clocks that lie 30 s apart do not hide an entry from its span', async () => {
     // Of a log of seven the search for a time looks at the fourth entry and then at the sixth.
     const skewed = await makeLog([1_000, 36_000, 5_000, 40_000, 79_999, 45_000].map((ms) => ({ at: FIRST_AT + ms })));
-    const { rows } = await readAuditLog(asAdmin(skewed), { since: FIRST_AT + 35_000, until: FIRST_AT + 50_000 });
-    expect(seqs(rows)).toEqual([7, 5, 3]);
+    const { entries } = await readAuditLog(asAdmin(skewed), { since: FIRST_AT + 35_000, until: FIRST_AT + 50_000 });
+    expect(seqs(entries)).toEqual([7, 5, 3]);
   });
 
   test('an export reads a page at a time, and holds every entry once', async () => {

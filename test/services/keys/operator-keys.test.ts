@@ -1,18 +1,19 @@
 import { env } from 'cloudflare:workers';
 import { expect, test } from 'vitest';
-import { rotateApiKey } from '../../../src/services/keys/change-keys.ts';
-import type { SystemContext } from '../../../src/services/context.ts';
-import { getKey } from '../../../src/services/keys/read-keys.ts';
-import { findKeyById, findKeys, revokeKey } from '../../../src/services/keys/operator-keys.ts';
+import type { ActorContext, SystemActor } from '../../../src/services/context.ts';
+import { findKeysAnywhere, getKeyAnywhere, getOwnKey } from '../../../src/services/keys/read-keys.ts';
+import { revokeAsOperator } from '../../../src/services/keys/revoke-key.ts';
+import { rotateApiKey } from '../../../src/services/keys/rotate-key.ts';
 import { aroundD1, countD1 } from '../../support/d1.ts';
-import { asAdmin, makeApi, makeKey, makeOrganization, rowsOf, settings } from '../../support/world.ts';
+import { asAdmin, config, makeApi, makeKey, makeOrganization, rowsOf } from '../../support/world.ts';
 
-const asOperator = (db = env.DB): SystemContext => ({
+const asOperator = (db = env.DB): ActorContext<SystemActor> => ({
   db,
   now: Date.now,
   deadlineAt: Date.now() + 10_000,
   requestId: crypto.randomUUID(),
-  system: 'operator',
+  actor: 'operator',
+  source: { address: null, userAgent: 'operator' },
 });
 
 test('an operator’s revocation ends a key that an isolate remembers, and says in the audit log and the settings who asked', async () => {
@@ -21,11 +22,11 @@ test('an operator’s revocation ends a key that an isolate remembers, and says 
   const api = makeApi();
   expect((await api.postNote(value)).status).toBe(201);
 
-  const found = await findKeyById(asOperator(), { organization, key: id });
-  expect(await findKeys(asOperator(), ` Bearer ${value}\n`)).toEqual([found]);
+  const found = await getKeyAnywhere(asOperator(), { organization, key: id });
+  expect(await findKeysAnywhere(asOperator(), ` Bearer ${value}\n`)).toEqual([found]);
   expect(found).toMatchObject({ id, hint, organizationId: organization, organization: 'Northwind', name: 'n8n: triage', state: 'active' });
   const request = { organization, key: id, by: 'Ada, phone call' };
-  const revoked = await revokeKey(asOperator(), request);
+  const revoked = await revokeAsOperator(asOperator(), request);
   expect(revoked.status).toBe('revoked');
 
   expect((await api.postNote(value)).status).toBe(401);
@@ -39,9 +40,9 @@ test('an operator’s revocation ends a key that an isolate remembers, and says 
     actor_name: 'Ada, phone call',
     at: revoked.revokedAt,
   });
-  expect(await getKey(asAdmin(organization), id)).toMatchObject({ state: 'revoked', revokedBy: 'operator (Ada, phone call)' });
+  expect(await getOwnKey(asAdmin(organization), id)).toMatchObject({ state: 'revoked', revokedBy: 'operator (Ada, phone call)' });
 
-  expect(await revokeKey(asOperator(), request)).toEqual({ status: 'already_revoked', revokedAt: revoked.revokedAt });
+  expect(await revokeAsOperator(asOperator(), request)).toEqual({ status: 'already_revoked', revokedAt: revoked.revokedAt });
   expect(await rowsOf('audit_log', organization)).toHaveLength(3);
 });
 
@@ -52,15 +53,15 @@ test('a revocation whose audit row fails is none, and one that is committed twic
   await env.DB.prepare(
     `create trigger no_audit before insert on audit_log when new.organization_id = '${organization}' begin select raise(abort, 'no'); end`,
   ).run();
-  await expect(revokeKey(asOperator(), request)).rejects.toThrow();
+  await expect(revokeAsOperator(asOperator(), request)).rejects.toThrow();
   await env.DB.prepare('drop trigger no_audit').run();
-  expect(await findKeyById(asOperator(), { organization, key: id })).toMatchObject({ state: 'active' });
+  expect(await getKeyAnywhere(asOperator(), { organization, key: id })).toMatchObject({ state: 'active' });
 
   const twice = aroundD1(env.DB, async (run) => {
     await run();
     return run();
   });
-  expect(await revokeKey(asOperator(twice), request)).toMatchObject({ status: 'already_revoked' });
+  expect(await revokeAsOperator(asOperator(twice), request)).toMatchObject({ status: 'already_revoked' });
   expect((await rowsOf('audit_log', organization)).map(({ action }) => action)).toEqual(['api_key.created', 'api_key.revoked']);
 });
 
@@ -69,14 +70,14 @@ test('what names no key, or another organization’s, is declined by name', asyn
   const { id, value } = await makeKey(other);
   const named = { organization: own, key: id };
   const declined = { code: 'key_not_found', message: `Organization ${own} has no key ${id}.` };
-  await expect(findKeyById(asOperator(), named)).rejects.toMatchObject(declined);
-  await expect(revokeKey(asOperator(), { ...named, by: 'Ada' })).rejects.toMatchObject(declined);
-  await expect(revokeKey(asOperator(), { organization: own, key: 'x', by: '' })).rejects.toMatchObject({
+  await expect(getKeyAnywhere(asOperator(), named)).rejects.toMatchObject(declined);
+  await expect(revokeAsOperator(asOperator(), { ...named, by: 'Ada' })).rejects.toMatchObject(declined);
+  await expect(revokeAsOperator(asOperator(), { organization: own, key: 'x', by: '' })).rejects.toMatchObject({
     errors: [{ pointer: '/key' }, { pointer: '/by' }],
   });
-  expect(await findKeys(asOperator(), value.slice(1))).toBe('neither');
-  expect(await findKeys(asOperator(), value.slice(0, -1))).toBe('neither');
-  expect(await findKeys(asOperator(), 'twb_0000…0000')).toEqual([]);
+  expect(await findKeysAnywhere(asOperator(), value.slice(1))).toBe('neither');
+  expect(await findKeysAnywhere(asOperator(), value.slice(0, -1))).toBe('neither');
+  expect(await findKeysAnywhere(asOperator(), 'twb_0000…0000')).toEqual([]);
 });
 
 test('a hint is looked up in every organization, without reading the keys that have others', async () => {
@@ -85,15 +86,15 @@ test('a hint is looked up in every organization, without reading the keys that h
   await env.DB.prepare('update api_keys set hint = ? where id = ?').bind(one.hint, two.id).run();
   const read = async () => {
     const { db, calls } = countD1(env.DB);
-    const found = await findKeys(asOperator(db), one.hint.replace('…', '...'));
+    const found = await findKeysAnywhere(asOperator(db), one.hint.replace('…', '...'));
     expect(found).toMatchObject([{ id: one.id }, { id: two.id }]);
     return calls[0]?.rowsRead ?? 0;
   };
   const before = await read();
   await env.DB.prepare(
-    `insert into api_keys (organization_id, id, name, hash, hint, scopes, created_at, created_by)
+    `insert into api_keys (organization_id, id, chain_id, name, hash, hint, scopes, created_at, created_by)
      with recursive numbers(n) as (select 1 union all select n + 1 from numbers where n < 1000)
-     select ?, n, n, printf('%064x', n), 'twb_other', 'tickets:note:write', 1, 'ada' from numbers`,
+     select ?, n, n, n, printf('%064x', n), 'twb_other', 'tickets:note:write', 1, 'ada' from numbers`,
   )
     .bind(second)
     .run();
@@ -104,15 +105,12 @@ test('a hint is looked up in every organization, without reading the keys that h
 test('the other key of a rotation is named while it still works', async () => {
   const organization = await makeOrganization();
   const { id } = await makeKey(organization);
-  const old = await getKey(asAdmin(organization), id);
-  if (!old) throw new Error('no key');
-  const rotated = await rotateApiKey(asAdmin(organization), settings().keyPrefix, old, { grace: '24h' }, crypto.randomUUID());
-  if (rotated.outcome !== 'rotated') throw new Error(rotated.outcome);
-  const { key: successor } = rotated;
-  const relatives = async (key: string) => (await findKeyById(asOperator(), { organization, key })).liveRelatives;
+  const old = await getOwnKey(asAdmin(organization), id);
+  const successor = await rotateApiKey(asAdmin(organization), config().keyPrefix, old, { grace: '24h' }, crypto.randomUUID());
+  const relatives = async (key: string) => (await getKeyAnywhere(asOperator(), { organization, key })).liveRelatives;
 
   expect(await relatives(id)).toEqual([{ id: successor.id, hint: successor.hint, how: 'replaces it' }]);
   expect(await relatives(successor.id)).toEqual([{ id, hint: old.hint, how: 'it replaces' }]);
-  await revokeKey(asOperator(), { organization, key: successor.id, by: 'Ada' });
+  await revokeAsOperator(asOperator(), { organization, key: successor.id, by: 'Ada' });
   expect(await relatives(id)).toEqual([]);
 });

@@ -1,8 +1,8 @@
 import { env } from 'cloudflare:workers';
 import { beforeAll, expect, test } from 'vitest';
 import readme from '../../../README.md?raw';
+import type { Config } from '../../../src/config.ts';
 import { generateKey } from '../../../src/domain/api-key.ts';
-import type { Settings } from '../../../src/env.ts';
 import { countD1 } from '../../support/d1.ts';
 import { countLimiters } from '../../support/limiter.ts';
 import { importRecords, makeApi, makeKey, makeOrganization, TIME } from '../../support/world.ts';
@@ -55,10 +55,10 @@ interface Bill {
   written: number;
 }
 
-function counting(settings: Partial<Settings> = {}) {
+function counting(settings: Partial<Config> = {}) {
   const d1 = countD1(env.DB);
   const limiters = countLimiters(env.RATE_LIMITER);
-  const api = makeApi({ settings, bindings: { DB: d1.db, RATE_LIMITER: limiters.namespace } });
+  const api = makeApi({ config: settings, bindings: { DB: d1.db, RATE_LIMITER: limiters.namespace } });
   return { d1: d1.calls, limiters: limiters.names, api };
 }
 

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { changes } from '../../../src/services/work/list-changes.ts';
+import { listChanges } from '../../../src/services/work/list-changes.ts';
 import { runs } from '../../support/property.ts';
 import { makeApi, makeKey, makeOrganization, rowsOf } from '../../support/world.ts';
 
@@ -43,7 +43,7 @@ class Reader {
   /** Reads one page, which must go on right behind the cursor, without a gap; whether there may be more. */
   async read(limit: number): Promise<boolean> {
     const ctx = { db: env.DB, now: Date.now, deadlineAt: Date.now() + 10_000, requestId: 'reader' };
-    const page = await changes(ctx, { organization: this.organization, cursor: this.cursor, limit });
+    const page = await listChanges(ctx, { organization: this.organization, cursor: this.cursor, limit });
     const before = Number(this.cursor?.split('.')[1] ?? 0);
     expect(page.changes.map(({ seq }) => seq)).toEqual(page.changes.map((_, index) => before + 1 + index));
     for (const { seq, targetId } of page.changes) this.seen.set(seq, targetId);

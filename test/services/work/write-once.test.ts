@@ -105,8 +105,9 @@ describe('a repeated Idempotency-Key', () => {
   test('returns a record that was redacted since, and calls it no mismatch', async () => {
     const { organization, key, api } = await world();
     const { note } = await (await api.postNote(key, { message: 'hunter2' }, idempotent('k'))).json<{ note: { id: string } }>();
-    const ctx = { db: env.DB, now: Date.now, deadlineAt: Date.now() + 10_000, requestId: crypto.randomUUID(), system: 'operator' as const };
-    expect(await redactRecord(ctx, { organization, kind: 'note', id: note.id, by: 'Ops' })).toEqual({ status: 'redacted' });
+    const ctx = { db: env.DB, now: Date.now, deadlineAt: Date.now() + 10_000, requestId: crypto.randomUUID() };
+    const asOperator = { ...ctx, actor: 'operator' as const, source: { address: null, userAgent: 'operator' } };
+    expect(await redactRecord(asOperator, { organization, kind: 'note', id: note.id, by: 'Ops' })).toEqual({ status: 'redacted' });
     const replay = await api.postNote(key, { message: 'hunter2' }, idempotent('k'));
     expect(replay.headers.get('Idempotency-Mismatch')).toBeNull();
     expect(await replay.json()).toEqual({ note, idempotentReplay: true });

@@ -1,6 +1,7 @@
-import { AUDIT_ACTIONS } from '../../../domain/audit-actions.ts';
-import type { AuditRow } from '../../../services/audit/read-audit-log.ts';
-import { Hint, Notice, type Place, Table, Time } from './components.tsx';
+import { AUDIT_ACTION_LABELS, auditActionLabel } from '../../../domain/audit-actions.ts';
+import type { AuditEntry } from '../../../services/audit/read-audit-log.ts';
+import type { PageContext } from '../page-context.ts';
+import { Hint, Notice, Table, Time } from './components.tsx';
 
 /** The filters as they stand in the address. */
 export interface AuditQuery {
@@ -13,37 +14,37 @@ export interface AuditQuery {
 }
 
 interface Props {
-  place: Place;
+  context: PageContext;
   query: AuditQuery;
   /** The address of this selection, without a cursor. */
   selection: string;
   keys: readonly { id: string; name: string; hint: string }[];
-  rows: readonly AuditRow[];
+  entries: readonly AuditEntry[];
   next: number | undefined;
 }
 
 /** The audit log: who did what, newest first. */
-export function AuditLogPage({ place, query, selection, keys, rows, next }: Props) {
+export function AuditLogPage({ context, query, selection, keys, entries, next }: Props) {
   const at = (page: string, more = '') =>
-    `${place.base}/${page}${[selection, more].some(Boolean) ? '?' : ''}${[selection, more].filter(Boolean).join('&')}`;
+    `${context.base}/${page}${[selection, more].some(Boolean) ? '?' : ''}${[selection, more].filter(Boolean).join('&')}`;
   return (
     <>
-      <Filters place={place} query={query} keys={keys} />
-      {rows.length > 0 && <AuditTable caption="Audit entries, newest first" rows={rows} place={place} />}
-      {rows.length === 0 && next === undefined && <Notice>No entry matches.</Notice>}
-      {rows.length === 0 && next !== undefined && <Notice>No entry matches so far; there are older ones to look through.</Notice>}
+      <Filters context={context} query={query} keys={keys} />
+      {entries.length > 0 && <AuditTable caption="Audit entries, newest first" entries={entries} context={context} />}
+      {entries.length === 0 && next === undefined && <Notice>No entry matches.</Notice>}
+      {entries.length === 0 && next !== undefined && <Notice>No entry matches so far; there are older ones to look through.</Notice>}
       <div class="actions">
         {next !== undefined && <a href={at('audit', `before=${next}`)}>Older entries</a>}
-        {(rows.length > 0 || next !== undefined) && <a href={at('audit.csv')}>Download as CSV</a>}
+        {(entries.length > 0 || next !== undefined) && <a href={at('audit.csv')}>Download as CSV</a>}
       </div>
     </>
   );
 }
 
-function Filters({ place, query, keys }: Pick<Props, 'place' | 'query' | 'keys'>) {
+function Filters({ context, query, keys }: Pick<Props, 'context' | 'query' | 'keys'>) {
   return (
     <search>
-      <form method="get" action={`${place.base}/audit`} class="filters">
+      <form method="get" action={`${context.base}/audit`} class="filters">
         <label>
           Key
           <select name="key">
@@ -59,7 +60,7 @@ function Filters({ place, query, keys }: Pick<Props, 'place' | 'query' | 'keys'>
           Action
           <select name="action">
             <option value="">All</option>
-            {Object.entries(AUDIT_ACTIONS).map(([action, label]) => (
+            {AUDIT_ACTION_LABELS.map(([action, label]) => (
               <option value={action} selected={action === query.action}>
                 {label}
               </option>
@@ -80,7 +81,7 @@ function Filters({ place, query, keys }: Pick<Props, 'place' | 'query' | 'keys'>
         </label>
         <button type="submit">Filter</button>
       </form>
-      <form method="get" action={`${place.base}/audit`} class="filters">
+      <form method="get" action={`${context.base}/audit`} class="filters">
         <label class="wide">
           Record id, request id or Idempotency-Key, in the whole log
           <input type="search" name="q" value={query.q} />
@@ -88,86 +89,86 @@ function Filters({ place, query, keys }: Pick<Props, 'place' | 'query' | 'keys'>
         <button type="submit" class="quiet">
           Search
         </button>
-        {Object.values(query).some((value) => value !== undefined) && <a href={`${place.base}/audit`}>Show all</a>}
+        {Object.values(query).some((value) => value !== undefined) && <a href={`${context.base}/audit`}>Show all</a>}
       </form>
     </search>
   );
 }
 
 /** Entries of the audit log as a table. */
-export function AuditTable({ caption, rows, place }: { caption: string; rows: readonly AuditRow[]; place: Place }) {
+export function AuditTable({ caption, entries, context }: { caption: string; entries: readonly AuditEntry[]; context: PageContext }) {
   return (
     <Table caption={caption} headings={['Time', 'By', 'Action', 'Ticket', 'Details', 'From']}>
-      {rows.map((row) => (
+      {entries.map((entry) => (
         <tr>
           <td data-label="Time">
-            <Time at={row.at} place={place} />
+            <Time at={entry.at} context={context} />
           </td>
           <th scope="row" data-label="By">
-            <Actor row={row} place={place} />
+            <Actor entry={entry} context={context} />
           </th>
-          <td data-label="Action">{AUDIT_ACTIONS[row.action] ?? row.action}</td>
-          <td data-label="Ticket">{row.ticketId ?? '–'}</td>
+          <td data-label="Action">{auditActionLabel(entry.action)}</td>
+          <td data-label="Ticket">{entry.ticketId ?? '–'}</td>
           <td data-label="Details">
-            <Details row={row} place={place} />
+            <Details entry={entry} context={context} />
           </td>
-          <td data-label="From">{row.sourceAddress ?? '–'}</td>
+          <td data-label="From">{entry.sourceAddress ?? '–'}</td>
         </tr>
       ))}
     </Table>
   );
 }
 
-/** The actor's name as it was then; of a key also the hint, and whether it has been revoked since. */
-function Actor({ row, place }: { row: AuditRow; place: Place }) {
-  if (row.actorType !== 'api_key' || row.keyId === null) return <bdi>{row.actorName}</bdi>;
+/** The actor's name at that time; of a key also the hint, and whether it has been revoked since. */
+function Actor({ entry: { actorType, actorName, key }, context }: { entry: AuditEntry; context: PageContext }) {
+  if (actorType !== 'api_key' || key === null) return <bdi>{actorName}</bdi>;
   return (
     <>
-      <a href={`${place.base}/keys/${row.keyId}`}>
-        <bdi>{row.actorName}</bdi>
+      <a href={`${context.base}/keys/${key.id}`}>
+        <bdi>{actorName}</bdi>
       </a>
-      {row.keyHint && <Hint hint={row.keyHint} />}
-      {row.keyRevokedAt !== null && <span class="mark"> revoked</span>}
+      <Hint hint={key.hint} />
+      {key.revoked && <span class="mark"> revoked</span>}
     </>
   );
 }
 
-function Details({ row, place }: { row: AuditRow; place: Place }) {
-  const ofKey = row.actorType !== 'api_key' && row.keyId !== null;
+function Details({ entry, context }: { entry: AuditEntry; context: PageContext }) {
+  const { actorType, key, time, detail } = entry;
   return (
     <>
-      {row.minutes !== null && (
+      {time && (
         <span>
-          {row.minutes} min, <bdi>{row.technician}</bdi>
+          {time.minutes} min, <bdi>{time.technician}</bdi>
         </span>
       )}
-      {ofKey && (
-        <a href={`${place.base}/keys/${row.keyId}`}>
-          <bdi>{row.keyName}</bdi> {row.keyHint && <Hint hint={row.keyHint} />}
+      {actorType !== 'api_key' && key && (
+        <a href={`${context.base}/keys/${key.id}`}>
+          <bdi>{key.name}</bdi> <Hint hint={key.hint} />
         </a>
       )}
-      {row.detail && row.detail !== row.keyName && (
+      {detail && detail !== key?.name && (
         <span class="minor">
-          <bdi>{row.detail}</bdi>
+          <bdi>{detail}</bdi>
         </span>
       )}
       <details>
         <summary>Ids</summary>
         <dl>
           <dt>Record</dt>
-          <dd>{row.targetId}</dd>
+          <dd>{entry.targetId}</dd>
           <dt>Request</dt>
-          <dd>{row.requestId}</dd>
-          {row.idempotencyKey !== null && (
+          <dd>{entry.requestId}</dd>
+          {entry.idempotencyKey !== null && (
             <>
               <dt>Idempotency-Key</dt>
-              <dd>{row.idempotencyKey}</dd>
+              <dd>{entry.idempotencyKey}</dd>
             </>
           )}
-          {row.userAgent !== null && (
+          {entry.userAgent !== null && (
             <>
               <dt>User-Agent</dt>
-              <dd>{row.userAgent}</dd>
+              <dd>{entry.userAgent}</dd>
             </>
           )}
         </dl>

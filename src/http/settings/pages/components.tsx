@@ -1,37 +1,38 @@
 import type { PropsWithChildren } from 'hono/jsx';
-import { type KeyState, SCOPES, type Scope } from '../../../domain/api-key.ts';
+import type { KeyState } from '../../../domain/api-key.ts';
 import { DAY_MS, dateIn, endOfDate } from '../../../domain/calendar.ts';
+import { type Scope, scopeLabels } from '../../../domain/scopes.ts';
 import type { KeyLink } from '../../../services/keys/read-keys.ts';
-
-/** Where a page stands: the address of its organization's pages, and the zone and moment that its times are told in. */
-export interface Place {
-  base: string;
-  timeZone: string;
-  now: number;
-}
+import type { PageContext } from '../page-context.ts';
 
 /** A moment in the organization's time zone, with UTC on hover. */
-export function Time({ at, place, text }: { at: number; place: Place; text?: string }) {
+export function Time({ at, context, text }: { at: number; context: PageContext; text?: string }) {
   const iso = new Date(at).toISOString();
   return (
     <time datetime={iso} title={`${iso.slice(0, 19).replace('T', ' ')} UTC`}>
-      {text ?? new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short', timeZone: place.timeZone }).format(at)}
+      {text ?? new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short', timeZone: context.timeZone }).format(at)}
     </time>
   );
 }
 
 /** When a key expires: mostly at the end of a day. Of a key that is about to, also how soon. */
-export function Expiry({ of: { expiresAt, state }, place }: { of: { expiresAt: number | null; state?: KeyState }; place: Place }) {
+export function Expiry({
+  of: { expiresAt, state },
+  context,
+}: {
+  of: { expiresAt: number | null; state?: KeyState };
+  context: PageContext;
+}) {
   if (expiresAt === null) return <>Never</>;
-  const lastDay = lastFullDay(expiresAt, place.timeZone);
-  const days = Math.floor((expiresAt - place.now) / DAY_MS);
+  const lastDay = lastFullDay(expiresAt, context.timeZone);
+  const days = Math.floor((expiresAt - context.now) / DAY_MS);
   return (
     <>
       {lastDay === undefined ? (
-        <Time at={expiresAt} place={place} />
+        <Time at={expiresAt} context={context} />
       ) : (
         <>
-          end of <Time at={expiresAt} place={place} text={lastDay} />
+          end of <Time at={expiresAt} context={context} text={lastDay} />
         </>
       )}
       {state === 'expiring' && <span class="minor"> ({days === 0 ? 'within a day' : days === 1 ? 'in 1 day' : `in ${days} days`})</span>}
@@ -55,8 +56,8 @@ export function State({ state }: { state: KeyState }) {
 /** The name of a state, for lists that are not pages. */
 export const stateLabel = (state: KeyState) => STATES[state];
 
-/** Scopes by their labels. */
-export const scopeLabels = (scopes: readonly Scope[]) => scopes.map((scope) => SCOPES[scope]).join(', ');
+/** Scopes by their labels, separated by commas. */
+export const scopeList = (scopes: readonly Scope[]) => scopeLabels(scopes).join(', ');
 
 /** What a key is recognised by. */
 export function Hint({ hint }: { hint: string }) {
@@ -64,9 +65,9 @@ export function Hint({ hint }: { hint: string }) {
 }
 
 /** The other key of a rotation, told apart by its hint. */
-export function OtherKey({ link, place }: { link: KeyLink; place: Place }) {
+export function OtherKey({ link, context }: { link: KeyLink; context: PageContext }) {
   return (
-    <a href={`${place.base}/keys/${link.id}`}>
+    <a href={`${context.base}/keys/${link.id}`}>
       <Hint hint={link.hint} />
     </a>
   );

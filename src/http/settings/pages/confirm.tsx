@@ -1,9 +1,10 @@
 import type { KeyDetails } from '../../../services/keys/read-keys.ts';
+import type { PageContext } from '../page-context.ts';
+import { Hint } from './components.tsx';
 import { LastWrite } from './key-list.tsx';
-import { Hint, type Place } from './components.tsx';
 
 /** Asks before a key is revoked, and says what that stops. */
-export function ConfirmRevokePage({ place, subject: key }: { place: Place; subject: KeyDetails }) {
+export function ConfirmRevokePage({ context, subject: key }: { context: PageContext; subject: KeyDetails }) {
   return (
     <>
       <p>
@@ -13,20 +14,20 @@ export function ConfirmRevokePage({ place, subject: key }: { place: Place; subje
         (<Hint hint={key.hint} />) is refused from the very next request on. This cannot be undone.
       </p>
       <p>
-        Its last write: <LastWrite of={key} place={place} />
+        Its last write: <LastWrite of={key} context={context} />
       </p>
-      <form method="post" action={`${place.base}/keys/${key.id}/revoke`} class="actions">
+      <form method="post" action={`${context.base}/keys/${key.id}/revoke`} class="actions">
         <button type="submit" class="danger">
           Revoke
         </button>
-        <a href={`${place.base}/keys/${key.id}`}>Cancel</a>
+        <a href={`${context.base}/keys/${key.id}`}>Cancel</a>
       </form>
     </>
   );
 }
 
 /** Asks before all keys are revoked. */
-export function ConfirmRevokeAllPage({ place, live, organization }: { place: Place; live: number; organization: string }) {
+export function ConfirmRevokeAllPage({ context, live, organization }: { context: PageContext; live: number; organization: string }) {
   return (
     <>
       <p>
@@ -34,11 +35,11 @@ export function ConfirmRevokeAllPage({ place, live, organization }: { place: Pla
         refused from the very next request on, and every automation stops writing. This cannot be undone; each workflow then needs a new
         key.
       </p>
-      <form method="post" action={`${place.base}/revoke-all`} class="actions">
+      <form method="post" action={`${context.base}/revoke-all`} class="actions">
         <button type="submit" class="danger">
           Revoke all keys
         </button>
-        <a href={`${place.base}/keys`}>Cancel</a>
+        <a href={`${context.base}/keys`}>Cancel</a>
       </form>
     </>
   );

@@ -1,9 +1,10 @@
-import { SCOPE_IDS, SCOPES } from '../../../domain/api-key.ts';
 import { yearsLater } from '../../../domain/calendar.ts';
 import { MAX_EXPIRY_YEARS } from '../../../domain/key-input.ts';
 import { formatPolicy, type RateLimitPolicy } from '../../../domain/rate-limit.ts';
-import type { ChangeableKey } from '../../../services/keys/change-keys.ts';
-import { describedBy, FieldMessage, Notice, type Place } from './components.tsx';
+import { RECORD_KIND_NAMES, RECORD_KINDS } from '../../../domain/record-kinds.ts';
+import type { ChangeableKey } from '../../../services/keys/change-key.ts';
+import type { PageContext } from '../page-context.ts';
+import { describedBy, FieldMessage, Notice } from './components.tsx';
 
 /** What is wrong with a form, by field; `form` is about the whole. */
 export type Messages = Partial<Record<'name' | 'scopes' | 'expiration' | 'limit' | 'grace' | 'form', string>>;
@@ -19,7 +20,7 @@ export interface FormValues {
 }
 
 interface FormProps {
-  place: Place;
+  context: PageContext;
   token: string;
   values: FormValues;
   messages: Messages;
@@ -27,33 +28,36 @@ interface FormProps {
 }
 
 /** The form for a new key. */
-export function NewKeyForm({ place, token, values, messages, today, defaultLimit }: FormProps & { defaultLimit: RateLimitPolicy }) {
+export function NewKeyForm({ context, token, values, messages, today, defaultLimit }: FormProps & { defaultLimit: RateLimitPolicy }) {
   return (
-    <form method="post" action={`${place.base}/keys`} class="form" data-once>
+    <form method="post" action={`${context.base}/keys`} class="form" data-once>
       <input type="hidden" name="token" value={token} />
       <Summary messages={messages} />
       <NameField value={values.name} message={messages.name} />
       <fieldset {...describedBy('scopes', messages.scopes)}>
         <legend>What the key may do</legend>
-        {SCOPE_IDS.toReversed().map((scope) => (
-          <label class="choice">
-            <input type="checkbox" name="scope" value={scope} checked={values.scopes?.includes(scope) ?? false} /> {SCOPES[scope]}
-          </label>
-        ))}
+        {RECORD_KIND_NAMES.toReversed().map((kind) => {
+          const { scope, scopeLabel } = RECORD_KINDS[kind];
+          return (
+            <label class="choice">
+              <input type="checkbox" name="scope" value={scope} checked={values.scopes?.includes(scope) ?? false} /> {scopeLabel}
+            </label>
+          );
+        })}
         <FieldMessage id="scopes" message={messages.scopes} />
       </fieldset>
       <ExpirationField values={values} message={messages.expiration} today={today} choices={['none', ...DAYS]} />
       <LimitField value={values.limit} message={messages.limit} defaultLimit={defaultLimit} />
       <div class="actions">
         <button type="submit">Create key</button>
-        <a href={`${place.base}/keys`}>Cancel</a>
+        <a href={`${context.base}/keys`}>Cancel</a>
       </div>
     </form>
   );
 }
 
 /** The form that asks how to rotate a key. */
-export function RotateForm({ place, token, values, messages, today, keyId }: FormProps & { keyId: string }) {
+export function RotateForm({ context, token, values, messages, today, keyId }: FormProps & { keyId: string }) {
   const graces = [
     ['1h', 'For 1 hour'],
     ['24h', 'For 24 hours'],
@@ -61,7 +65,7 @@ export function RotateForm({ place, token, values, messages, today, keyId }: For
     ['now', 'Not at all: revoke it now'],
   ] as const;
   return (
-    <form method="post" action={`${place.base}/keys/${keyId}/rotate`} class="form" data-once>
+    <form method="post" action={`${context.base}/keys/${keyId}/rotate`} class="form" data-once>
       <input type="hidden" name="token" value={token} />
       <Summary messages={messages} />
       <ExpirationField values={values} message={messages.expiration} today={today} choices={[...DAYS, 'none']} />
@@ -76,7 +80,7 @@ export function RotateForm({ place, token, values, messages, today, keyId }: For
       </fieldset>
       <div class="actions">
         <button type="submit">Rotate</button>
-        <a href={`${place.base}/keys/${keyId}`}>Cancel</a>
+        <a href={`${context.base}/keys/${keyId}`}>Cancel</a>
       </div>
     </form>
   );
@@ -84,14 +88,14 @@ export function RotateForm({ place, token, values, messages, today, keyId }: For
 
 /** The form that changes name and limit of a key, `shown` as they are now. */
 export function ChangeForm({
-  place,
+  context,
   values,
   messages,
   shown: { id: keyId, name, limit },
   defaultLimit,
 }: Omit<FormProps, 'token' | 'today'> & { shown: ChangeableKey; defaultLimit: RateLimitPolicy }) {
   return (
-    <form method="post" action={`${place.base}/keys/${keyId}/change`} class="form">
+    <form method="post" action={`${context.base}/keys/${keyId}/change`} class="form">
       <input type="hidden" name="shown_name" value={name} />
       <input type="hidden" name="shown_limit" value={limit ? formatPolicy(limit) : ''} />
       <Summary messages={messages} />
@@ -99,7 +103,7 @@ export function ChangeForm({
       <LimitField value={values.limit} message={messages.limit} defaultLimit={defaultLimit} own={limit} />
       <div class="actions">
         <button type="submit">Save</button>
-        <a href={`${place.base}/keys/${keyId}`}>Cancel</a>
+        <a href={`${context.base}/keys/${keyId}`}>Cancel</a>
       </div>
     </form>
   );

@@ -1,11 +1,12 @@
 import type { KeyDetails, KeyList } from '../../../services/keys/read-keys.ts';
-import type { RefusedUseRow } from '../../../services/keys/refused-uses.ts';
-import { Expiry, Hint, LinkButton, Notice, OtherKey, type Place, State, scopeLabels, Table, Time } from './components.tsx';
+import type { RefusedUse } from '../../../services/keys/refused-uses.ts';
+import type { PageContext } from '../page-context.ts';
+import { Expiry, Hint, LinkButton, Notice, OtherKey, State, scopeList, Table, Time } from './components.tsx';
 
 interface Props extends KeyList {
-  place: Place;
-  /** Uses of revoked keys that were refused of late. */
-  tried: readonly RefusedUseRow[];
+  context: PageContext;
+  /** Recent uses of revoked keys. */
+  revokedInUse: readonly RefusedUse[];
   /** Whether this is a page further back. */
   continued: boolean;
   hasPsa: boolean;
@@ -14,7 +15,7 @@ interface Props extends KeyList {
 }
 
 /** The organization's keys: those alive first. */
-export function KeyListPage({ place, live, ended, next, tried, continued, hasPsa, allRevoked }: Props) {
+export function KeyListPage({ context, live, ended, next, revokedInUse, continued, hasPsa, allRevoked }: Props) {
   return (
     <>
       {allRevoked && <Notice>All keys are revoked. Every request with one of them is refused from now on.</Notice>}
@@ -23,48 +24,48 @@ export function KeyListPage({ place, live, ended, next, tried, continued, hasPsa
           The plan of this organization does not include PSA. Until it does, every request with one of its keys is refused.
         </Notice>
       )}
-      <Tried uses={tried} place={place} />
+      <RevokedInUse uses={revokedInUse} context={context} />
       <div class="actions">
-        <LinkButton to={`${place.base}/new-key`}>Create key</LinkButton>
-        {live.length + ended.length > 0 && <a href={`${place.base}/keys.csv`}>Download as CSV</a>}
-        {live.length > 0 && <a href={`${place.base}/revoke-all`}>Revoke all…</a>}
+        <LinkButton to={`${context.base}/new-key`}>Create key</LinkButton>
+        {live.length + ended.length > 0 && <a href={`${context.base}/keys.csv`}>Download as CSV</a>}
+        {live.length > 0 && <a href={`${context.base}/revoke-all`}>Revoke all…</a>}
       </div>
-      {!continued && live.length > 0 && <Keys caption="Keys in use" keys={live} place={place} />}
+      {!continued && live.length > 0 && <Keys caption="Keys in use" keys={live} context={context} />}
       {!continued && live.length === 0 && <Empty />}
       {ended.length > 0 && (
         <>
           <h2>Expired and revoked</h2>
-          <Keys caption="Keys that have expired or were revoked" keys={ended} place={place} />
+          <Keys caption="Keys that have expired or were revoked" keys={ended} context={context} />
         </>
       )}
       {next && (
         <p>
-          <a href={`${place.base}/keys?before=${next}`}>Older keys</a>
+          <a href={`${context.base}/keys?before=${next}`}>Older keys</a>
         </p>
       )}
     </>
   );
 }
 
-/** More keys than that are not told of one by one. */
-const MAX_TOLD = 2;
+/** More keys than this get one notice together. */
+const MAX_NOTICES = 2;
 
-function Tried({ uses, place }: { uses: readonly RefusedUseRow[]; place: Place }) {
-  if (uses.length > MAX_TOLD) {
+function RevokedInUse({ uses, context }: { uses: readonly RefusedUse[]; context: PageContext }) {
+  if (uses.length > MAX_NOTICES) {
     return (
       <Notice tone="warning">
-        At least {uses.length} revoked keys are still being tried. <a href={`${place.base}/refused`}>Refused uses</a> tells which, and from
-        where. Something still has them: find it and give it new keys.
+        At least {uses.length} revoked keys are still being tried. <a href={`${context.base}/refused`}>Refused uses</a> tells which, and
+        from where. Something still has them: find it and give it new keys.
       </Notice>
     );
   }
   return uses.map((use) => (
     <Notice tone="warning">
       The revoked key{' '}
-      <a href={`${place.base}/keys/${use.keyId}`}>
-        <bdi>{use.keyName}</bdi>
+      <a href={`${context.base}/keys/${use.key.id}`}>
+        <bdi>{use.key.name}</bdi>
       </a>{' '}
-      (<Hint hint={use.keyHint} />) is still being tried, last on <Time at={use.lastAt} place={place} />
+      (<Hint hint={use.key.hint} />) is still being tried, last on <Time at={use.lastAt} context={context} />
       {use.sourceAddress && ` from ${use.sourceAddress}`}. Something still has it: find it and give it a new key.
     </Notice>
   ));
@@ -85,34 +86,34 @@ function Empty() {
 
 const HEADINGS = ['Name', 'Scopes', 'State', 'Last write', 'Expires', 'Created'];
 
-function Keys({ caption, keys, place }: { caption: string; keys: readonly KeyDetails[]; place: Place }) {
+function Keys({ caption, keys, context }: { caption: string; keys: readonly KeyDetails[]; context: PageContext }) {
   return (
     <Table caption={caption} headings={HEADINGS}>
       {keys.map((key) => (
         <tr>
           <th scope="row">
-            <a href={`${place.base}/keys/${key.id}`}>
+            <a href={`${context.base}/keys/${key.id}`}>
               <bdi>{key.name}</bdi>
             </a>
             <Hint hint={key.hint} />
             {key.successor && (
               <span class="minor">
-                Replaced by <OtherKey link={key.successor} place={place} />
+                Replaced by <OtherKey link={key.successor} context={context} />
               </span>
             )}
           </th>
-          <td data-label="Scopes">{scopeLabels(key.scopes)}</td>
+          <td data-label="Scopes">{scopeList(key.scopes)}</td>
           <td data-label="State">
             <State state={key.state} />
           </td>
           <td data-label="Last write">
-            <LastWrite of={key} place={place} />
+            <LastWrite of={key} context={context} />
           </td>
           <td data-label="Expires">
-            <Expiry of={key} place={place} />
+            <Expiry of={key} context={context} />
           </td>
           <td data-label="Created">
-            <Time at={key.createdAt} place={place} /> <Creator of={key} />
+            <Time at={key.createdAt} context={context} /> <Creator of={key} />
           </td>
         </tr>
       ))}
@@ -121,11 +122,11 @@ function Keys({ caption, keys, place }: { caption: string; keys: readonly KeyDet
 }
 
 /** When a key last wrote something, and from where. */
-export function LastWrite({ of: { lastWrite }, place }: { of: KeyDetails; place: Place }) {
+export function LastWrite({ of: { lastWrite }, context }: { of: KeyDetails; context: PageContext }) {
   if (!lastWrite) return <>None</>;
   return (
     <>
-      <Time at={lastWrite.at} place={place} />
+      <Time at={lastWrite.at} context={context} />
       {lastWrite.from && <span class="minor"> from {lastWrite.from}</span>}
     </>
   );

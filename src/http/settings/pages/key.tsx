@@ -1,11 +1,12 @@
 import { isLive } from '../../../domain/api-key.ts';
 import { formatPolicy, type RateLimitPolicy } from '../../../domain/rate-limit.ts';
-import type { AuditRow } from '../../../services/audit/read-audit-log.ts';
+import type { AuditEntry } from '../../../services/audit/read-audit-log.ts';
 import type { KeyDetails } from '../../../services/keys/read-keys.ts';
-import type { RefusedUseRow } from '../../../services/keys/refused-uses.ts';
+import type { RefusedUse } from '../../../services/keys/refused-uses.ts';
+import type { PageContext } from '../page-context.ts';
 import { AuditTable } from './audit-log.tsx';
+import { Expiry, Hint, LinkButton, Notice, OtherKey, State, scopeList, Time } from './components.tsx';
 import { Creator, LastWrite } from './key-list.tsx';
-import { Expiry, Hint, LinkButton, Notice, OtherKey, type Place, State, scopeLabels, Time } from './components.tsx';
 import { RefusedUsesTable } from './refused-uses.tsx';
 
 const REVOKED = new Map([
@@ -17,23 +18,23 @@ const CHANGED = new Map([
   ['unchanged', 'Nothing was changed.'],
 ]);
 
-/** What was done to a key, in words, by the word in the page's address; that address can be opened again when it is not true any more. */
-export function doneTo({ state }: KeyDetails, word = ''): string | undefined {
+/** The notice for `?done=…`; undefined once the key's state contradicts it, since the address can be opened again. */
+export function noticeFor({ state }: KeyDetails, word = ''): string | undefined {
   return state === 'revoked' ? REVOKED.get(word) : CHANGED.get(word);
 }
 
 interface Props {
-  place: Place;
+  context: PageContext;
   subject: KeyDetails;
   defaultLimit: RateLimitPolicy;
-  entries: readonly AuditRow[];
-  refused: readonly RefusedUseRow[];
+  entries: readonly AuditEntry[];
+  refused: readonly RefusedUse[];
   done: string | undefined;
 }
 
-/** One key, and all that is known of it. */
-export function KeyPage({ place, subject: key, defaultLimit, entries, refused, done }: Props) {
-  const address = `${place.base}/keys/${key.id}`;
+/** One key with its facts, activity and refused uses. */
+export function KeyPage({ context, subject: key, defaultLimit, entries, refused, done }: Props) {
+  const address = `${context.base}/keys/${key.id}`;
   return (
     <>
       {done && <Notice>{done}</Notice>}
@@ -48,31 +49,31 @@ export function KeyPage({ place, subject: key, defaultLimit, entries, refused, d
           {key.revokedAt !== null && (
             <>
               {' '}
-              on <Time at={key.revokedAt} place={place} /> by <bdi>{key.revokedBy}</bdi>
+              on <Time at={key.revokedAt} context={context} /> by <bdi>{key.revokedBy}</bdi>
             </>
           )}
         </dd>
         <dt>Scopes</dt>
-        <dd>{scopeLabels(key.scopes)}</dd>
+        <dd>{scopeList(key.scopes)}</dd>
         <dt>Expires</dt>
         <dd>
-          <Expiry of={key} place={place} />
+          <Expiry of={key} context={context} />
         </dd>
         <dt>Limit</dt>
         <dd>{key.limit ? formatPolicy(key.limit) : `${formatPolicy(defaultLimit)}, as for every key`}</dd>
         <dt>Created</dt>
         <dd>
-          <Time at={key.createdAt} place={place} /> <Creator of={key} />
+          <Time at={key.createdAt} context={context} /> <Creator of={key} />
         </dd>
         <dt>Last write</dt>
         <dd>
-          <LastWrite of={key} place={place} />
+          <LastWrite of={key} context={context} />
         </dd>
         {key.predecessor && (
           <>
             <dt>Replaces</dt>
             <dd>
-              <OtherKey link={key.predecessor} place={place} />
+              <OtherKey link={key.predecessor} context={context} />
             </dd>
           </>
         )}
@@ -80,7 +81,7 @@ export function KeyPage({ place, subject: key, defaultLimit, entries, refused, d
           <>
             <dt>Replaced by</dt>
             <dd>
-              <OtherKey link={key.successor} place={place} />
+              <OtherKey link={key.successor} context={context} />
             </dd>
           </>
         )}
@@ -99,12 +100,12 @@ export function KeyPage({ place, subject: key, defaultLimit, entries, refused, d
         </div>
       )}
       <h2>Latest audit entries</h2>
-      {entries.length === 0 ? <p>None.</p> : <AuditTable caption="Latest audit entries of this key" rows={entries} place={place} />}
+      {entries.length === 0 ? <p>None.</p> : <AuditTable caption="Latest audit entries of this key" entries={entries} context={context} />}
       <p>
-        <a href={`${place.base}/audit?key=${key.id}`}>All entries of this key</a>
+        <a href={`${context.base}/audit?key=${key.id}`}>All entries of this key</a>
       </p>
       <h2>Refused uses</h2>
-      <RefusedUsesTable uses={refused} place={place} ofOneKey />
+      <RefusedUsesTable uses={refused} context={context} ofOneKey />
     </>
   );
 }

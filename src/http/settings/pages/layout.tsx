@@ -1,5 +1,5 @@
 import type { PropsWithChildren } from 'hono/jsx';
-import type { Administrator } from '../../../env.ts';
+import type { Administrator } from '../../context.ts';
 
 interface Props {
   title: string;

@@ -1,10 +1,12 @@
-import type { Scope } from '../../../domain/api-key.ts';
-import type { CreatedKey } from '../../../services/keys/change-keys.ts';
+import { RECORD_KINDS } from '../../../domain/record-kinds.ts';
+import { type Scope, writableKinds } from '../../../domain/scopes.ts';
+import type { CreatedKey } from '../../../services/keys/create-key.ts';
 import type { KeyDetails } from '../../../services/keys/read-keys.ts';
-import { Expiry, Hint, LinkButton, Notice, type Place } from './components.tsx';
+import type { PageContext } from '../page-context.ts';
+import { Expiry, Hint, LinkButton, Notice } from './components.tsx';
 
 interface Props {
-  place: Place;
+  context: PageContext;
   created: CreatedKey;
   scopes: readonly Scope[];
   /** The address of this deployment, such as https://api.example. */
@@ -14,7 +16,7 @@ interface Props {
 }
 
 /** A key in full, for the one time that it is shown. */
-export function NewKeyPage({ place, created, scopes, origin, replaced }: Props) {
+export function NewKeyPage({ context, created, scopes, origin, replaced }: Props) {
   const { name, value, id } = created;
   return (
     <>
@@ -36,25 +38,22 @@ export function NewKeyPage({ place, created, scopes, origin, replaced }: Props) 
           <output aria-live="polite" id="result"></output>
         </div>
         <p class="minor">
-          Expires: <Expiry of={created} place={place} />
+          Expires: <Expiry of={created} context={context} />
         </p>
       </section>
-      {replaced && <Replaced old={replaced} place={place} />}
+      {replaced && <Replaced old={replaced} context={context} />}
       <h2>Try it</h2>
       <p>Check that the key is right:</p>
       <Command>{`curl ${origin}/api/v1/ping -H 'Authorization: Bearer ${value}'`}</Command>
-      {scopes.includes('tickets:note:write') && (
-        <>
-          <p>Add an internal note (put a ticket’s id in place of TICKET):</p>
-          <Command>{post(origin, value, 'notes', '{"message": "Disk cleaned up, 40 GB free"}')}</Command>
-        </>
-      )}
-      {scopes.includes('tickets:time:write') && (
-        <>
-          <p>Log 15 minutes:</p>
-          <Command>{post(origin, value, 'time-entries', '{"minutes": 15, "description": "Disk cleaned up", "billable": true}')}</Command>
-        </>
-      )}
+      {writableKinds(scopes).map((kind) => {
+        const { path, example } = RECORD_KINDS[kind];
+        return (
+          <>
+            <p>{example.purpose} (put a ticket’s id in place of TICKET):</p>
+            <Command>{post(origin, value, path, JSON.stringify(example.body))}</Command>
+          </>
+        );
+      })}
       <p class="minor">Make the Idempotency-Key from your workflow’s name and the event’s id: sent twice, it never writes twice.</p>
       <h2>Where it goes</h2>
       <dl class="places">
@@ -68,13 +67,13 @@ export function NewKeyPage({ place, created, scopes, origin, replaced }: Props) 
         <dd>HTTP action, header Authorization with the value “Bearer”, a space, and the key; switch on “Secure inputs”.</dd>
       </dl>
       <p>
-        <a href={`${place.base}/keys/${id}`}>Done: go to the key’s page</a>
+        <a href={`${context.base}/keys/${id}`}>Done: go to the key’s page</a>
       </p>
     </>
   );
 }
 
-function Replaced({ old, place }: { old: KeyDetails; place: Place }) {
+function Replaced({ old, context }: { old: KeyDetails; context: PageContext }) {
   return (
     <p>
       It replaces <Hint hint={old.hint} />,{' '}
@@ -82,7 +81,7 @@ function Replaced({ old, place }: { old: KeyDetails; place: Place }) {
         'which is revoked.'
       ) : (
         <>
-          which works until <Expiry of={old} place={place} />.
+          which works until <Expiry of={old} context={context} />.
         </>
       )}
     </p>
@@ -98,25 +97,25 @@ function Command({ children }: { children: string }) {
   );
 }
 
-function post(origin: string, value: string, what: string, body: string): string {
-  const headers = [`Authorization: Bearer ${value}`, 'Content-Type: application/json', `Idempotency-Key: my-workflow:${what}-1`];
-  return `curl ${origin}/api/v1/tickets/TICKET/${what} ${headers.map((header) => `-H '${header}'`).join(' ')} -d '${body}'`;
+function post(origin: string, value: string, path: string, body: string): string {
+  const headers = [`Authorization: Bearer ${value}`, 'Content-Type: application/json', `Idempotency-Key: my-workflow:${path}-1`];
+  return `curl ${origin}/api/v1/tickets/TICKET/${path} ${headers.map((header) => `-H '${header}'`).join(' ')} -d '${body}'`;
 }
 
-/** What a form that has made a key already answers: the value is gone, but here is what can be done. */
-export function AlreadyMadePage({ place, made }: { place: Place; made: KeyDetails }) {
+/** The page for a form that has created a key already: the value is gone, but there is something to do. */
+export function AlreadyCreatedPage({ context, created }: { context: PageContext; created: KeyDetails }) {
   return (
     <>
       <Notice tone="warning">
-        This form has made the key <bdi>{made.name}</bdi> (<Hint hint={made.hint} />) already, so no second one was made. Its value was
-        shown once and can’t be shown again. If nobody copied it, rotate the key; if it isn’t needed, revoke it.
+        This form has created the key <bdi>{created.name}</bdi> (<Hint hint={created.hint} />) already, so no second one was created. Its
+        value was shown once and can’t be shown again. If nobody copied it, rotate the key; if it isn’t needed, revoke it.
       </Notice>
       <div class="actions">
-        <LinkButton to={`${place.base}/keys/${made.id}/rotate`}>Rotate</LinkButton>
-        <LinkButton to={`${place.base}/keys/${made.id}/revoke`} kind="danger">
+        <LinkButton to={`${context.base}/keys/${created.id}/rotate`}>Rotate</LinkButton>
+        <LinkButton to={`${context.base}/keys/${created.id}/revoke`} kind="danger">
           Revoke
         </LinkButton>
-        <a href={`${place.base}/keys/${made.id}`}>Look at the key</a>
+        <a href={`${context.base}/keys/${created.id}`}>Look at the key</a>
       </div>
     </>
   );

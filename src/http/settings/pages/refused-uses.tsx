@@ -1,7 +1,8 @@
-import type { RefusedUseRow } from '../../../services/keys/refused-uses.ts';
-import { Hint, type Place, Table, Time } from './components.tsx';
+import type { RefusedUse } from '../../../services/keys/refused-uses.ts';
+import type { PageContext } from '../page-context.ts';
+import { Hint, Table, Time } from './components.tsx';
 
-const REASONS: Record<RefusedUseRow['reason'], string> = {
+const REASONS: Record<RefusedUse['reason'], string> = {
   revoked: 'The key is revoked',
   expired: 'The key has expired',
   scope_missing: 'The key lacks the scope for what was asked',
@@ -11,13 +12,13 @@ const REASONS: Record<RefusedUseRow['reason'], string> = {
 };
 
 interface Props {
-  uses: readonly RefusedUseRow[];
-  place: Place;
+  uses: readonly RefusedUse[];
+  context: PageContext;
   ofOneKey?: boolean;
 }
 
 /** Why keys were refused, which the caller is not told. */
-export function RefusedUsesTable({ uses, place, ofOneKey = false }: Props) {
+export function RefusedUsesTable({ uses, context, ofOneKey = false }: Props) {
   if (uses.length === 0) return <p>None.</p>;
   return (
     <Table caption="Refused uses" headings={[...(ofOneKey ? [] : ['Key']), 'Reason', 'How often', 'First', 'Last', 'From']}>
@@ -25,19 +26,19 @@ export function RefusedUsesTable({ uses, place, ofOneKey = false }: Props) {
         <tr>
           {!ofOneKey && (
             <th scope="row">
-              <a href={`${place.base}/keys/${use.keyId}`}>
-                <bdi>{use.keyName}</bdi>
+              <a href={`${context.base}/keys/${use.key.id}`}>
+                <bdi>{use.key.name}</bdi>
               </a>
-              <Hint hint={use.keyHint} />
+              <Hint hint={use.key.hint} />
             </th>
           )}
           <td data-label="Reason">{REASONS[use.reason]}</td>
           <td data-label="How often">at least {use.count}</td>
           <td data-label="First">
-            <Time at={use.firstAt} place={place} />
+            <Time at={use.firstAt} context={context} />
           </td>
           <td data-label="Last">
-            <Time at={use.lastAt} place={place} />
+            <Time at={use.lastAt} context={context} />
           </td>
           <td data-label="From">{use.sourceAddress ?? <span class="minor">not kept</span>}</td>
         </tr>
@@ -47,14 +48,14 @@ export function RefusedUsesTable({ uses, place, ofOneKey = false }: Props) {
 }
 
 /** The refused uses of all keys. */
-export function RefusedUsesPage({ uses, place }: { uses: readonly RefusedUseRow[]; place: Place }) {
+export function RefusedUsesPage({ uses, context }: { uses: readonly RefusedUse[]; context: PageContext }) {
   return (
     <>
       <p>
         Whoever sends a bad key gets the same answer, whatever is wrong. Here stands why a key of yours was refused. Counts are the least
         that it was; addresses are forgotten after 30 days.
       </p>
-      <RefusedUsesTable uses={uses} place={place} />
+      <RefusedUsesTable uses={uses} context={context} />
     </>
   );
 }

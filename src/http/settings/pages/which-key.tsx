@@ -1,31 +1,32 @@
 import type { KeyDetails } from '../../../services/keys/read-keys.ts';
-import { Hint, Notice, type Place, State, scopeLabels } from './components.tsx';
+import type { PageContext } from '../page-context.ts';
+import { Hint, Notice, State, scopeList } from './components.tsx';
 
 /** Names the key that a pasted value or hint belongs to. The value is never put back on the page. */
-export function WhichKeyPage({ place, found }: { place: Place; found: readonly KeyDetails[] | 'neither' | undefined }) {
+export function WhichKeyPage({ context, found }: { context: PageContext; found: readonly KeyDetails[] | 'not_a_key' | undefined }) {
   return (
     <>
-      {found === 'neither' && (
+      {found === 'not_a_key' && (
         <Notice tone="warning">
           This is neither a complete key nor a hint. A piece may be missing, or the key belongs to another system or environment.
         </Notice>
       )}
-      {found !== undefined && found !== 'neither' && found.length === 0 && (
+      {found !== undefined && found !== 'not_a_key' && found.length === 0 && (
         <Notice tone="warning">Your organization has no such key.</Notice>
       )}
       {found !== undefined &&
-        found !== 'neither' &&
+        found !== 'not_a_key' &&
         found.map((key) => (
           <Notice>
             This is{' '}
-            <a href={`${place.base}/keys/${key.id}`}>
+            <a href={`${context.base}/keys/${key.id}`}>
               <bdi>{key.name}</bdi>
             </a>{' '}
             (<Hint hint={key.hint} />
-            ), {scopeLabels(key.scopes)}: <State state={key.state} />
+            ), {scopeList(key.scopes)}: <State state={key.state} />
           </Notice>
         ))}
-      <form method="post" action={`${place.base}/which-key`} class="form">
+      <form method="post" action={`${context.base}/which-key`} class="form">
         <div class="field">
           <label for="pasted">A key, or the hint of one</label>
           <input id="pasted" name="pasted" type="text" required autocomplete="off" spellcheck={false} aria-describedby="pasted-help" />

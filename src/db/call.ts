@@ -1,30 +1,5 @@
-import { fillPlaceholders, sql } from 'drizzle-orm';
-import { drizzle } from 'drizzle-orm/sqlite-proxy';
 import { withDeadline } from '../lib/deadline.ts';
-import { Fault } from '../lib/loggable-error.ts';
-
-/** What can be bound to a statement. */
-export type Bindable = string | number | null;
-
-/** A statement rendered once, to be bound and run many times. */
-export interface Statement<Values> {
-  readonly sql: string;
-  bind(d1: D1Database, values: Values): D1PreparedStatement;
-}
-
-/** drizzle's query builder without a database: it only renders SQL, at module level, so that no request pays for it. */
-export const builder = drizzle(() => Promise.reject(new Error('this builder only renders; bind its statements to a D1Database')));
-
-/** A bound value as a selected expression. */
-export const value = <T>(name: string) => sql<T>`${sql.placeholder(name)}`;
-
-/** Renders a query whose `sql.placeholder(name)`s are the keys of `Values`. */
-export function statement<Values extends Record<keyof Values, Bindable>>(query: {
-  toSQL(): { sql: string; params: unknown[] };
-}): Statement<Values> {
-  const { sql: text, params } = query.toSQL();
-  return { sql: text, bind: (d1, values) => d1.prepare(text).bind(...fillPlaceholders(params, { ...values })) };
-}
+import { LoggableError } from '../lib/loggable-error.ts';
 
 /**
  * Why a call to D1 gave no result. `rejected`: a statement failed and all of them were rolled back, a fault of ours or of the data.
@@ -34,10 +9,10 @@ export function statement<Values extends Record<keyof Values, Bindable>>(query: 
 export type D1FailureKind = 'rejected' | 'not_run' | 'read_only' | 'unknown';
 
 /**
- * Thrown by `callD1`. It keeps nothing of what D1 said, which may hold SQL or bound values, but the `reason`: a phrase that stands in this
+ * Thrown by `runD1`. It keeps nothing of what D1 said, which may hold SQL or bound values, but the `reason`: a phrase that stands in this
  * file, a result code of SQLite, or a message of ours.
  */
-export class D1Failure extends Fault {
+export class D1Failure extends LoggableError {
   override name = 'D1Failure';
   readonly kind: D1FailureKind;
   readonly reason: string;
@@ -68,7 +43,7 @@ interface Classified {
 }
 
 function classify(err: unknown): Classified {
-  if (err instanceof Fault) return { kind: 'unknown', reason: err.message, transient: false };
+  if (err instanceof LoggableError) return { kind: 'unknown', reason: err.message, transient: false };
   const message = messages(err);
   for (const { phrase, kind, transient = false } of PHRASES) {
     const found = phrase.exec(message);
@@ -87,7 +62,7 @@ export interface D1Counter {
 export interface D1Caller {
   /** UTC milliseconds of the machine's own clock after which no answer is waited for. */
   readonly deadlineAt: number;
-  readonly calls?: D1Counter | undefined;
+  readonly stats?: D1Counter | undefined;
 }
 
 const MAX_ATTEMPTS = 3;
@@ -98,12 +73,12 @@ const FIRST_PAUSE_MS = 50;
  * connection or an object that was reset or redeployed is tried again here; an overloaded database never is.
  * @throws D1Failure
  */
-export async function callD1<T>({ deadlineAt, calls }: D1Caller, run: () => Promise<T>): Promise<T> {
+export async function runD1<T>({ deadlineAt, stats }: D1Caller, run: () => Promise<T>): Promise<T> {
   let mayHaveRun = false;
   for (let attempt = 1; ; attempt++) {
     const left = deadlineAt - Date.now();
     if (left <= 0) throw new D1Failure(mayHaveRun ? 'unknown' : 'not_run', 'no time was left to begin');
-    if (calls) calls.d1Calls += 1;
+    if (stats) stats.d1Calls += 1;
     try {
       return await withDeadline(run(), left);
     } catch (err) {

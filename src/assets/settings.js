@@ -1,5 +1,4 @@
 // What the pages do better with script; without it they do the rest. Nothing here writes markup.
-'use strict';
 
 const result = document.getElementById('result');
 const say = (text) => {

@@ -1,10 +1,6 @@
-import { HTTPException } from 'hono/http-exception';
 import { withoutKeys } from '../domain/api-key.ts';
 import type { FieldError } from '../domain/fields.ts';
-import { whereNotJson } from '../lib/json-error.ts';
-import { OutcomeUnknown, Refusal, type RefusalCode, Unauthorized } from '../domain/errors.ts';
-import type { RequestScope } from '../env.ts';
-import { log } from '../lib/log.ts';
+import type { AppEnv, ContextOf } from './context.ts';
 
 interface ProblemKind {
   status: number;
@@ -107,22 +103,19 @@ export const PROBLEMS = {
     meaning: 'The database did not confirm the write, so the record may exist.',
     remedy: 'With an Idempotency-Key send the same request again; without one, look at the ticket first.',
   },
-} as const satisfies Record<RefusalCode, ProblemKind> & Record<string, ProblemKind>;
+} as const satisfies Record<string, ProblemKind>;
 
 export type ProblemCode = keyof typeof PROBLEMS;
 
 /** Registered in the IANA HTTP problem types registry. */
 const QUOTA_EXCEEDED = 'https://iana.org/assignments/http-problem-types#quota-exceeded';
-/** When to come back after a 503. */
-const RETRY_AFTER_SECONDS = 5;
-
 interface Extras {
   headers?: Record<string, string>;
   /** Further members of the problem object. */
   members?: { errors?: FieldError[]; 'violated-policies'?: string[] };
 }
 
-/** Thrown anywhere in http/ to answer with a problem. `detail` is one plain sentence that names the field and the remedy. */
+/** Thrown anywhere in http/ to respond with a problem. `detail` is one plain sentence that names the field and the remedy. */
 export class Problem extends Error {
   override name = 'Problem';
   readonly code: ProblemCode;
@@ -141,37 +134,34 @@ export function problemType(code: ProblemCode): string {
   return code === 'rate_limited' ? QUOTA_EXCEEDED : `/docs/problems#${code}`;
 }
 
-/** Answers with application/problem+json (RFC 9457). */
-export function problem(c: RequestScope, code: ProblemCode, detail: string, { headers = {}, members = {} }: Extras = {}): Response {
+/** Responds with application/problem+json (RFC 9457). */
+export function problem(c: ContextOf<AppEnv>, code: ProblemCode, detail: string, { headers = {}, members = {} }: Extras = {}): Response {
   const { status, title } = PROBLEMS[code];
-  c.get('facts').problem = code;
+  c.get('requestStats').problem = code;
   const body = { type: problemType(code), title, status, code, detail, requestId: c.get('requestId'), ...members };
   // A detail may repeat what was sent, and people paste keys where they do not belong.
-  return new Response(withoutKeys(JSON.stringify(body), c.get('settings').keyPrefix), {
+  return new Response(withoutKeys(JSON.stringify(body), c.get('config').keyPrefix), {
     status,
     headers: { ...headers, 'Content-Type': 'application/problem+json' },
   });
 }
 
-/** The one answer to everything that is wrong with a key: constant, so that a prober learns nothing. */
-function unauthorized(): Response {
-  return new Response('{"type":"about:blank","title":"Unauthorized","status":401}', {
+/** The body of the one response to everything that is wrong with a key. */
+export const UNAUTHORIZED_PROBLEM = { type: 'about:blank', title: 'Unauthorized', status: 401 } as const;
+const UNAUTHORIZED_BODY = JSON.stringify(UNAUTHORIZED_PROBLEM);
+
+/** The 401: constant, so that a prober learns nothing. */
+export function unauthorized(): Response {
+  return new Response(UNAUTHORIZED_BODY, {
     status: 401,
     headers: { 'Content-Type': 'application/problem+json', 'WWW-Authenticate': 'Bearer' },
   });
 }
 
-/** The worker's one error handler: everything thrown becomes an answer here, and what nobody expected is logged, never shown. */
-export async function answerError(err: unknown, c: RequestScope): Promise<Response> {
-  if (err instanceof Unauthorized) return unauthorized();
-  if (err instanceof Problem) return problem(c, err.code, err.detail, err.extras);
-  if (err instanceof Refusal) {
-    if (PROBLEMS[err.code].status >= 500) log('error', err.code, { requestId: c.get('requestId'), cause: err.cause });
-    const retry = err.code === 'unavailable' || (err instanceof OutcomeUnknown && err.repeatable);
-    return problem(c, err.code, err.detail, retry ? { headers: { 'Retry-After': String(RETRY_AFTER_SECONDS) } } : {});
-  }
-  // Hono's validator throws this before our shapes are asked; the body has been read and is repeated from its cache.
-  if (err instanceof HTTPException && err.status === 400) return problem(c, 'malformed_json', whereNotJson(await c.req.text()));
-  log('error', 'internal_error', { requestId: c.get('requestId'), cause: err });
-  return problem(c, 'internal_error', 'Something went wrong on our side. Tell us the request id if it stays that way.');
-}
+/** What to do about a 401, in order: the response itself never says which it is. */
+export const UNAUTHORIZED_STEPS = [
+  'ping works but a write is 401: the key lacks the scope for it.',
+  "ping is 401: send `Authorization: Bearer <key>`; in n8n choose 'Bearer Auth' and enter the key only.",
+  'Still 401: ask your administrator for Refused uses of the key.',
+  'Nothing there: the value is truncated, or it belongs to another environment.',
+] as const;

@@ -1,32 +1,31 @@
-import { withDeadline } from '../lib/deadline.ts';
 import type { RateLimitDecision, RateLimitPolicy } from '../domain/rate-limit.ts';
-import type { AppliedLimit, RequestScope } from '../env.ts';
+import { withDeadline } from '../lib/deadline.ts';
 import { log } from '../lib/log.ts';
-import type { Problem } from './problem.ts';
-import { retryAfter } from './rate-limit-fields.ts';
+import type { AppEnv, AppliedLimit, ContextOf } from './context.ts';
+import type { Problem } from './problems.ts';
 
-/** How long a request waits for a limiter, both tries together. */
+/** How long a request waits for a limiter, both attempts together. */
 const LIMITER_DEADLINE_MS = 1_000;
-/** What an overloaded limiter object asks of its callers. */
+/** How long callers wait for an overloaded limiter object. */
 const OVERLOADED_RETRY_MS = 1_000;
 
-/** Takes one request from the limit of an address group or a key. Undefined: the limiter could not be reached, and so lets pass. */
+/** Takes one request from the limit of an address group or a key. Undefined if the limiter could not be reached: the request passes. */
 export async function takeFromLimit(
-  c: RequestScope,
+  c: ContextOf<AppEnv>,
   name: AppliedLimit['name'],
   subject: string,
   policy: RateLimitPolicy,
 ): Promise<AppliedLimit | undefined> {
-  // An object that has refused would refuse again until the time it named, so a flood is answered from here. That time is reckoned from
-  // before the question was sent: what is refused here, the object would have refused too.
+  // An object that has refused would refuse again until the time it named, so a flood is answered from here. That time is counted from
+  // before the request was sent: what is refused here, the object would have refused too.
   const asked = Date.now();
   const memo = `${name}:${subject} ${policy.quota}/${policy.windowMs}`;
-  const refusal = c.get('memory').refusals.get(memo, asked);
+  const refusal = c.get('caches').limitRefusals.get(memo, asked);
   if (refusal) return { name, policy, decision: refusedFor(refusal.until - asked) };
 
   const decision = await ask(c, `${name}:${subject}`, policy, (refused) => {
     const until = asked + refused.retryAfterMs;
-    c.get('memory').refusals.set(memo, { until }, until);
+    c.get('caches').limitRefusals.set(memo, { until }, until);
   });
   return decision && { name, policy, decision };
 }
@@ -35,7 +34,7 @@ function refusedFor(ms: number): RateLimitDecision {
   return { admitted: false, remaining: 0, resetMs: ms, retryAfterMs: ms };
 }
 
-/** The 429 for a limit that refused: what `problem` answers with, or a `Problem` is made of. */
+/** The 429 for a limit that refused, as arguments of `problem` or `Problem`. */
 export function rateLimited({ name, policy, decision }: AppliedLimit): ConstructorParameters<typeof Problem> {
   const wait = retryAfter(decision.retryAfterMs);
   const may = `may send ${policy.quota} requests in ${policy.windowMs / 1000} seconds`;
@@ -46,9 +45,9 @@ export function rateLimited({ name, policy, decision }: AppliedLimit): Construct
   ];
 }
 
-/** Asks the limiter object, and once more through a fresh stub if it could not be reached. `onRefusal` is told what it itself refused. */
+/** Calls the limiter object, once more with a fresh stub if it could not be reached. `onRefusal` gets what the object itself refused. */
 async function ask(
-  c: RequestScope,
+  c: ContextOf<AppEnv>,
   name: string,
   policy: RateLimitPolicy,
   onRefusal: (decision: RateLimitDecision) => void,
@@ -57,7 +56,7 @@ async function ask(
   let failure: unknown;
   for (let attempt = 1; attempt <= 2 && Date.now() < until; attempt++) {
     try {
-      c.get('facts').limiterCalls += 1;
+      c.get('requestStats').limiterCalls += 1;
       const decision = await withDeadline(c.env.RATE_LIMITER.getByName(name).take(policy), until - Date.now());
       if (!decision.admitted) onRefusal(decision);
       return decision;
@@ -70,4 +69,22 @@ async function ask(
   }
   log('warn', 'limiter_unreachable', { requestId: c.get('requestId'), cause: failure });
   return undefined;
+}
+
+const seconds = (ms: number) => Math.ceil(ms / 1000);
+
+/**
+ * The RateLimit header fields (draft-ietf-httpapi-ratelimit-headers): of the policy the quota `q` and window `w`, of its present state
+ * the requests that remain, `r`, and `t`, the seconds until the oldest counted request leaves the window and its place comes back.
+ */
+export function rateLimitFields({ name, policy, decision }: AppliedLimit): Record<string, string> {
+  return {
+    'RateLimit-Policy': `"${name}";q=${policy.quota};w=${seconds(policy.windowMs)}`,
+    RateLimit: `"${name}";r=${decision.remaining};t=${seconds(decision.resetMs)}`,
+  };
+}
+
+/** Retry-After in whole seconds, at least 1 (RFC 9110 §10.2.3). */
+export function retryAfter(ms: number): string {
+  return String(Math.max(1, seconds(ms)));
 }

@@ -1,18 +1,15 @@
 import { zValidator } from '@hono/zod-validator';
-import type { HonoRequest, MiddlewareHandler } from 'hono';
+import type { MiddlewareHandler } from 'hono';
 import type * as z from 'zod';
-import { holdsKey } from '../domain/api-key.ts';
-import { echo, fieldErrors } from '../domain/fields.ts';
-import { parseIdempotencyKey } from '../domain/idempotency-key.ts';
-import type { AppEnv, RequestScope } from '../env.ts';
-import type { WriteTarget } from '../services/work/write-once.ts';
-import { Problem } from './problem.ts';
-import { readBody } from './middleware/read-body.ts';
+import { echo, fieldErrors } from '../../domain/fields.ts';
+import type { AppEnv } from '../context.ts';
+import { Problem } from '../problems.ts';
+import { readBody } from './read-body.ts';
 
 /** Enough for 32,000 characters of any script, escaped in any way. */
 export const MAX_BODY_BYTES = 512 * 1024;
 
-/** Media type, size, encoding, JSON, shape: in this order, and all of a shape's errors at once. Behind it stands `c.req.valid('json')`. */
+/** Checks media type, size, encoding, JSON and shape, in this order, and reports all errors of the shape at once. Then `c.req.valid('json')` has the body. */
 export const jsonBody = <Schema extends z.ZodType>(schema: Schema) =>
   [
     requireJson(),
@@ -29,21 +26,6 @@ export const jsonBody = <Schema extends z.ZodType>(schema: Schema) =>
       throw new Problem('validation_failed', `${errors[0]?.detail}${more}.`, { members: { errors } });
     }),
   ] as const;
-
-/** The ticket and Idempotency-Key that a write is addressed to. */
-export function writeTarget(c: Pick<RequestScope, 'get'> & { req: HonoRequest<'/:ticketId'> }): WriteTarget {
-  const parsed = parseIdempotencyKey(c.req.header('Idempotency-Key'));
-  if (!parsed.ok) throw invalidIdempotencyKey(parsed.rule, 'send one value of 1 to 255 visible ASCII characters');
-  const { key } = parsed;
-  // It would stand in the audit log, and for ever.
-  if (key !== undefined && holdsKey(key, c.get('settings').keyPrefix)) {
-    throw invalidIdempotencyKey('holds an API key', 'send what names the event, and the API key in Authorization alone');
-  }
-  return { ticketId: c.req.param('ticketId'), idempotencyKey: key };
-}
-
-const invalidIdempotencyKey = (rule: string, remedy: string) =>
-  new Problem('invalid_idempotency_key', `Idempotency-Key ${rule}; ${remedy}, or leave the header out.`);
 
 function requireJson(): MiddlewareHandler<AppEnv> {
   return async function requireJson(c, next) {
@@ -67,7 +49,7 @@ function requireJson(): MiddlewareHandler<AppEnv> {
   };
 }
 
-/** Refuses bytes that are not UTF-8; a text decoder would quietly put replacement characters in their place. */
+/** Refuses bytes that are not UTF-8: a lenient decoder would silently replace them. */
 function requireUtf8(): MiddlewareHandler<AppEnv> {
   return async function requireUtf8(c, next) {
     const bytes = await c.req.arrayBuffer();

@@ -1,0 +1,41 @@
+import { type AdministratorValues, BY_ACTIVE_ADMINISTRATOR } from '../directory/administrators.ts';
+import { statement } from '../statement.ts';
+import { IS_CURRENT, IS_UNEXPIRED, keyIdWhere, THE_KEY } from './conditions.ts';
+
+interface ChangeValues extends AdministratorValues {
+  keyId: string;
+  now: number;
+  name: string;
+  limitQuota: number | null;
+  limitWindowMs: number | null;
+  oldName: string;
+  oldLimitQuota: number | null;
+  oldLimitWindowMs: number | null;
+}
+
+/** Changes name and limit of a live key that still has the old ones, unless another key has the name. */
+export const changeKey = statement<ChangeValues>(`
+  update api_keys set name = :name, limit_quota = :limitQuota, limit_window_ms = :limitWindowMs
+  where ${THE_KEY} and revoked_at is null and ${IS_UNEXPIRED}
+    and name = :oldName and limit_quota is :oldLimitQuota and limit_window_ms is :oldLimitWindowMs and ${BY_ACTIVE_ADMINISTRATOR}
+    and not exists (select 1 from api_keys other where other.organization_id = :organizationId and other.name = :name
+      and other.revoked_at is null and other.successor_id is null and other.id <> :keyId and api_keys.successor_id is null)`);
+
+export interface ChangeExplanation {
+  administrator: number;
+  /** The key's id; null if it is not live. */
+  live: string | null;
+  name: string | null;
+  limitQuota: number | null;
+  limitWindowMs: number | null;
+  /** The key that has the wanted name. */
+  named: string | null;
+}
+
+/** Why a key was not changed: one row. */
+export const explainChange = statement<AdministratorValues & { keyId: string; name: string; now: number }, ChangeExplanation>(`
+  select ${BY_ACTIVE_ADMINISTRATOR} as administrator, api_keys.id as live, api_keys.name as name,
+    api_keys.limit_quota as limitQuota, api_keys.limit_window_ms as limitWindowMs,
+    ${keyIdWhere(`api_keys.name = :name and ${IS_CURRENT}`)} as named
+  from organizations o left join api_keys on ${THE_KEY} and api_keys.revoked_at is null and ${IS_UNEXPIRED}
+  where o.id = :organizationId`);

@@ -1,0 +1,69 @@
+import { MAX_LIVE_KEYS } from '../../domain/key-input.ts';
+import { type AdministratorValues, BY_ACTIVE_ADMINISTRATOR, IS_ACTIVE_ADMINISTRATOR } from '../directory/administrators.ts';
+import { insertInto, statement } from '../statement.ts';
+import { IS_CURRENT, keyIdWhere } from './conditions.ts';
+
+/** What is stored of a new key, whether it is the first of its chain or a successor. */
+export interface KeyValues extends AdministratorValues {
+  id: string;
+  hash: string;
+  hint: string;
+  now: number;
+  expiresAt: number | null;
+  formToken: string | null;
+}
+
+/** The columns of `api_keys`, for a key that is new; a successor takes some of them from its predecessor. */
+export const NEW_KEY = {
+  organization_id: ':organizationId',
+  id: ':id',
+  chain_id: ':id',
+  name: ':name',
+  hash: ':hash',
+  hint: ':hint',
+  scopes: ':scopes',
+  limit_quota: ':limitQuota',
+  limit_window_ms: ':limitWindowMs',
+  created_at: ':now',
+  created_by: ':userId',
+  expires_at: ':expiresAt',
+  revoked_at: 'null',
+  revoked_by: 'null',
+  successor_id: 'null',
+  form_token: ':formToken',
+};
+
+const count = (expiry: string) =>
+  `(select count(*) from api_keys where organization_id = :organizationId and ${IS_CURRENT} and expires_at ${expiry})`;
+/** How many keys are live and not replaced. Two counts: one condition with `or` would read the expired keys as well. */
+const LIVE_KEYS = `${count('is null')} + ${count('> :now')}`;
+
+interface NewKeyValues extends KeyValues {
+  name: string;
+  scopes: string;
+  limitQuota: number | null;
+  limitWindowMs: number | null;
+}
+
+/** Inserts a key, or nothing if there are too many, if its name or form token is in use, or if the user is no administrator. */
+export const insertKey = statement<NewKeyValues>(`
+  ${insertInto('api_keys', NEW_KEY)}
+  from users u where ${IS_ACTIVE_ADMINISTRATOR} and ${LIVE_KEYS} < ${MAX_LIVE_KEYS}
+  on conflict do nothing`);
+
+export interface NewKeyExplanation {
+  administrator: number;
+  /** The key with this very id: the insert was committed before, only its acknowledgement was lost. */
+  own: string | null;
+  /** The key that the form created. */
+  createdByForm: string | null;
+  /** The key that has the name. */
+  named: string | null;
+}
+
+/** Why a key was not inserted: one row. */
+export const explainNewKey = statement<AdministratorValues & { id: string; name: string; formToken: string | null }, NewKeyExplanation>(`
+  select ${BY_ACTIVE_ADMINISTRATOR} as administrator,
+    ${keyIdWhere('api_keys.id = :id')} as own,
+    ${keyIdWhere('api_keys.form_token = :formToken')} as createdByForm,
+    ${keyIdWhere(`api_keys.name = :name and ${IS_CURRENT}`)} as named`);

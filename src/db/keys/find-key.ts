@@ -1,0 +1,56 @@
+import { SCOPE_IDS } from '../../domain/scopes.ts';
+import { columns, statement } from '../statement.ts';
+
+/** A key with what decides whether it may be used. Flags are 0 or 1. */
+export interface KeyRow {
+  organizationId: string;
+  keyId: string;
+  keyName: string;
+  scopes: string;
+  limitQuota: number | null;
+  limitWindowMs: number | null;
+  expiresAt: number | null;
+  revokedAt: number | null;
+  organizationActive: number;
+  hasPsa: number;
+  timeZone: string;
+}
+
+/** The fields of a `KeyRow`, from `api_keys k` and `organizations o`. */
+export const KEY_COLUMNS = columns<KeyRow>({
+  organizationId: 'k.organization_id',
+  keyId: 'k.id',
+  keyName: 'k.name',
+  scopes: 'k.scopes',
+  limitQuota: 'k.limit_quota',
+  limitWindowMs: 'k.limit_window_ms',
+  expiresAt: 'k.expires_at',
+  revokedAt: 'k.revoked_at',
+  organizationActive: 'o.active',
+  hasPsa: 'o.has_psa',
+  timeZone: 'o.time_zone',
+});
+
+/** The row returned for an unknown key: about as long as a real one, so that timing does not reveal whether a key exists. */
+const UNKNOWN_KEY = columns<KeyRow>({
+  organizationId: "'nobody-here'",
+  keyId: "'00000000-0000-7000-8000-000000000000'",
+  keyName: "'There is no such key'",
+  scopes: `'${SCOPE_IDS.join(' ')}'`,
+  limitQuota: 'null',
+  limitWindowMs: 'null',
+  expiresAt: 'null',
+  revokedAt: '0',
+  organizationActive: '1',
+  hasPsa: '1',
+  timeZone: "'Etc/UTC'",
+});
+
+/** The key with this hash, always one row: `found` is 0 if there is no such key. */
+export const findKeyByHash = statement<{ hash: string }, KeyRow & { found: number }>(`
+  select ${KEY_COLUMNS}, 1 as found
+  from api_keys k join organizations o on o.id = k.organization_id
+  where k.hash = :hash
+  union all
+  select ${UNKNOWN_KEY}, 0 as found
+  limit 1`);

@@ -1,0 +1,149 @@
+import { columns, statement } from '../statement.ts';
+
+// What administrators and operators are shown of keys. A key's last write comes from the audit log's index by actor, so that a write
+// does not have to store it.
+
+/** The other key of a rotation; all null if there is none. */
+interface LinkedKeys {
+  successorId: string | null;
+  successorHint: string | null;
+  predecessorId: string | null;
+  predecessorHint: string | null;
+}
+
+/** A key as the settings area shows it. Flags are 0 or 1. */
+export interface KeyDetailsRow extends LinkedKeys {
+  id: string;
+  name: string;
+  hint: string;
+  scopes: string;
+  limitQuota: number | null;
+  limitWindowMs: number | null;
+  createdAt: number;
+  expiresAt: number | null;
+  revokedAt: number | null;
+  /** The id of the user who revoked the key, or the operator in words. */
+  revokedById: string | null;
+  revokedBy: string | null;
+  createdBy: string;
+  creatorActive: number;
+  creatorAdmin: number;
+  lastWriteAt: number | null;
+  lastWriteFrom: string | null;
+}
+
+const LINKS = {
+  successorId: 's.id',
+  successorHint: 's.hint',
+  predecessorId: 'p.id',
+  predecessorHint: 'p.hint',
+};
+const JOIN_LINKS = `left join api_keys s on s.organization_id = k.organization_id and s.id = k.successor_id
+  left join api_keys p on p.organization_id = k.organization_id and p.successor_id = k.id`;
+
+const KEY_DETAILS = `
+  select ${columns<KeyDetailsRow>({
+    id: 'k.id',
+    name: 'k.name',
+    hint: 'k.hint',
+    scopes: 'k.scopes',
+    limitQuota: 'k.limit_quota',
+    limitWindowMs: 'k.limit_window_ms',
+    createdAt: 'k.created_at',
+    expiresAt: 'k.expires_at',
+    revokedAt: 'k.revoked_at',
+    revokedById: 'k.revoked_by',
+    revokedBy: 'revoker.name',
+    createdBy: 'creator.name',
+    creatorActive: 'creator.active',
+    creatorAdmin: 'creator.is_admin',
+    ...LINKS,
+    lastWriteAt: 'a.at',
+    lastWriteFrom: 'a.source_address',
+  })}
+  from api_keys k
+  join users creator on creator.organization_id = k.organization_id and creator.id = k.created_by
+  left join users revoker on revoker.organization_id = k.organization_id and revoker.id = k.revoked_by
+  ${JOIN_LINKS}
+  left join audit_log a on a.organization_id = k.organization_id and a.seq =
+    (select max(w.seq) from audit_log w where w.organization_id = k.organization_id and w.actor_id = k.id)
+  where k.organization_id = :organizationId`;
+
+/** One key. */
+export const findKeyDetails = statement<{ organizationId: string; keyId: string }, KeyDetailsRow>(`${KEY_DETAILS} and k.id = :keyId`);
+
+/** More than an organization can have alive, replaced ones in their grace period included. */
+const MAX_LISTED = 500;
+
+const unrevoked = (expiry: string) =>
+  `select id from api_keys where organization_id = :organizationId and revoked_at is null and expires_at ${expiry}`;
+
+/** The keys that are neither revoked nor expired, by name. Two index ranges, so that expired keys are not read. */
+export const findLiveKeys = statement<{ organizationId: string; now: number }, KeyDetailsRow>(
+  `${KEY_DETAILS} and k.id in (${unrevoked('is null')} union all ${unrevoked('> :now')})
+  order by k.name, k.id desc limit ${MAX_LISTED}`,
+);
+
+/** A page of all keys that were created before the one with the id `before`, newest first. */
+export const findKeyPage = statement<{ organizationId: string; before: string; limit: number }, KeyDetailsRow>(
+  `${KEY_DETAILS} and k.id < :before order by k.id desc limit :limit`,
+);
+
+/** The organization's key with this hash. */
+export const findOwnKeyByHash = statement<{ organizationId: string; hash: string }, KeyDetailsRow>(`${KEY_DETAILS} and k.hash = :hash`);
+
+/** The organization's keys with this hint: rarely more than one. */
+export const findOwnKeysByHint = statement<{ organizationId: string; hint: string }, KeyDetailsRow>(
+  `${KEY_DETAILS} and k.hint = :hint order by k.id desc limit 10`,
+);
+
+/** A key of any organization as an operator looks it up, with the other keys of its rotation. */
+export interface OperatorKeyRow extends LinkedKeys {
+  organizationId: string;
+  organization: string;
+  id: string;
+  name: string;
+  hint: string;
+  expiresAt: number | null;
+  revokedAt: number | null;
+  successorExpiresAt: number | null;
+  successorRevokedAt: number | null;
+  predecessorExpiresAt: number | null;
+  predecessorRevokedAt: number | null;
+}
+
+const OPERATOR_KEY = `
+  select ${columns<OperatorKeyRow>({
+    organizationId: 'k.organization_id',
+    organization: 'o.name',
+    id: 'k.id',
+    name: 'k.name',
+    hint: 'k.hint',
+    expiresAt: 'k.expires_at',
+    revokedAt: 'k.revoked_at',
+    ...LINKS,
+    successorExpiresAt: 's.expires_at',
+    successorRevokedAt: 's.revoked_at',
+    predecessorExpiresAt: 'p.expires_at',
+    predecessorRevokedAt: 'p.revoked_at',
+  })}
+  from organizations o join api_keys k on k.organization_id = o.id
+  ${JOIN_LINKS}`;
+
+/** The key with this hash, in any organization. */
+export const findAnyKeyByHash = statement<{ hash: string }, OperatorKeyRow>(`${OPERATOR_KEY} where k.hash = :hash`);
+
+/**
+ * The keys with this hint, in any organization. Hints are indexed by organization: the cross join keeps SQLite from reading all keys,
+ * because it then looks into the index once for each organization.
+ */
+export const findAnyKeysByHint = statement<{ hint: string }, OperatorKeyRow>(`${OPERATOR_KEY}
+  where (k.organization_id, k.id) in (
+    select h.organization_id, h.id from organizations each_organization cross join api_keys h
+    where h.organization_id = each_organization.id and h.hint = :hint)
+  order by k.id limit 100`);
+
+/** One key, by organization and id. */
+export const findAnyKeyById = statement<{ organizationId: string; keyId: string }, OperatorKeyRow>(
+  `${OPERATOR_KEY} where k.organization_id = :organizationId and k.id = :keyId`,
+);

@@ -1,0 +1,28 @@
+import { type AdministratorValues, BY_ACTIVE_ADMINISTRATOR } from '../directory/administrators.ts';
+import { statement } from '../statement.ts';
+import { THE_KEY } from './conditions.ts';
+
+/** When a key was revoked (UTC milliseconds). */
+interface Revocation {
+  revokedAt: number;
+}
+
+/** Revokes a key that is not revoked yet, if the user is an active administrator. */
+export const markRevokedByAdministrator = statement<AdministratorValues & { keyId: string; now: number }, Revocation>(`
+  update api_keys set revoked_at = :now, revoked_by = :userId
+  where ${THE_KEY} and revoked_at is null and ${BY_ACTIVE_ADMINISTRATOR} returning revoked_at as revokedAt`);
+
+/** The same for an operator, who is no user: `by` says who it was, in words. */
+export const markRevokedByOperator = statement<{ organizationId: string; keyId: string; now: number; by: string }, Revocation>(`
+  update api_keys set revoked_at = :now, revoked_by = :by
+  where ${THE_KEY} and revoked_at is null returning revoked_at as revokedAt`);
+
+/** Whether and when a key was revoked, or no row if there is no such key. */
+export const findRevocation = statement<{ organizationId: string; keyId: string }, { revokedAt: number | null }>(
+  `select revoked_at as revokedAt from api_keys where ${THE_KEY}`,
+);
+
+/** The organization's keys that are not revoked, a bounded number of them. */
+export const findUnrevoked = statement<{ organizationId: string }, { id: string }>(
+  'select id from api_keys where organization_id = :organizationId and revoked_at is null limit 100',
+);

@@ -1,0 +1,47 @@
+import { type AdministratorValues, BY_ACTIVE_ADMINISTRATOR } from '../directory/administrators.ts';
+import { insertInto, statement } from '../statement.ts';
+import { IS_CURRENT, IS_UNEXPIRED, keyIdWhere, THE_KEY } from './conditions.ts';
+import { type KeyValues, NEW_KEY } from './create-key.ts';
+
+// A rotation is up to three changes in one transaction, each with its audit row: mark the old key, insert the successor, revoke the old
+// key. The second and third run only if the one before changed a row.
+
+const CREATED_BY_FORM = keyIdWhere('api_keys.form_token = :formToken');
+
+/** Names the successor of a live key that has none. The key then ends at `endsAt` or at its own expiry, whichever is earlier. */
+export const markSucceeded = statement<
+  AdministratorValues & { keyId: string; id: string; now: number; endsAt: number; formToken: string | null }
+>(`
+  update api_keys set successor_id = :id, expires_at = min(coalesce(expires_at, :endsAt), :endsAt)
+  where ${THE_KEY} and ${IS_CURRENT} and ${IS_UNEXPIRED} and ${BY_ACTIVE_ADMINISTRATOR} and ${CREATED_BY_FORM} is null`);
+
+/** Inserts the successor of the key that names it, with the same chain, name, scopes and limit. */
+export const insertSuccessor = statement<KeyValues>(`
+  ${insertInto('api_keys', {
+    ...NEW_KEY,
+    chain_id: 'k.chain_id',
+    name: 'k.name',
+    scopes: 'k.scopes',
+    limit_quota: 'k.limit_quota',
+    limit_window_ms: 'k.limit_window_ms',
+  })}
+  from api_keys k where k.organization_id = :organizationId and k.successor_id = :id and changes() = 1`);
+
+/** Revokes the key that was just succeeded by `id`. */
+export const revokeSucceeded = statement<AdministratorValues & { id: string; now: number }>(`
+  update api_keys set revoked_at = :now, revoked_by = :userId
+  where organization_id = :organizationId and successor_id = :id and changes() = 1`);
+
+export interface RotationExplanation {
+  administrator: number;
+  /** The key's id; null if there is no such key. */
+  exists: string | null;
+  successorId: string | null;
+  createdByForm: string | null;
+}
+
+/** Why a key was not rotated: one row. */
+export const explainRotation = statement<AdministratorValues & { keyId: string; formToken: string }, RotationExplanation>(`
+  select ${BY_ACTIVE_ADMINISTRATOR} as administrator, api_keys.id as "exists", api_keys.successor_id as successorId,
+    ${CREATED_BY_FORM} as createdByForm
+  from organizations o left join api_keys on ${THE_KEY} where o.id = :organizationId`);

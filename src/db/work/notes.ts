@@ -1,0 +1,46 @@
+import { KEY_COLUMNS } from '../keys/find-key.ts';
+import { columns, insertInto, statement } from '../statement.ts';
+import {
+  EXPLAINED_KEY,
+  type ExplainValues,
+  type Explanation,
+  FROM_WRITABLE_TICKET,
+  fromExplained,
+  type InsertValues,
+  keyMay,
+  type RecordTable,
+  STORED_FIELDS,
+  STORED_VALUES,
+  type StoredRecord,
+} from './record-table.ts';
+
+/** A note as a write returns it. */
+export type StoredNote = StoredRecord;
+
+/** A note as the PSA reads it. */
+export interface NoteRow {
+  id: string;
+  ticketId: string;
+  createdAt: number;
+  message: string;
+}
+
+export const NOTES: RecordTable<NoteRow> = {
+  table: 'notes',
+  textColumn: 'message',
+  fields: { id: 'id', ticketId: 'ticket_id', createdAt: 'created_at', message: 'message' },
+};
+
+/** Inserts the note if key, plan and ticket allow it and the id is new. Returns the note, or nothing. */
+export const insertNote = statement<InsertValues & { message: string }, StoredNote>(`
+  ${insertInto(NOTES.table, { ...STORED_VALUES, message: ':message' })}
+  ${FROM_WRITABLE_TICKET}
+  where ${keyMay('tickets:note:write')}
+  on conflict (organization_id, id) do nothing
+  returning ${columns(STORED_FIELDS)}`);
+
+/** The explanation of a note that was not inserted: one row, or none if the key is gone. */
+export const explainNote = statement<ExplainValues, Explanation<StoredNote>>(`
+  select ${KEY_COLUMNS}, ${columns(STORED_FIELDS, 'r')}, c.id is not null as ticketFound, 1 as userFound
+  ${fromExplained(NOTES.table)}
+  where ${EXPLAINED_KEY}`);

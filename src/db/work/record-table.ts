@@ -1,0 +1,99 @@
+import type { Scope } from '../../domain/scopes.ts';
+import { NEXT_SEQ } from '../audit/next-seq.ts';
+import type { KeyRow } from '../keys/find-key.ts';
+import type { Fields } from '../statement.ts';
+
+// What the tables of all kinds of records have in common. Every condition finds single rows by unique keys that begin with the
+// organization: what a write reads does not grow with the data. Flags are compared with literals (`is_service = 1`), because SQLite
+// uses a partial index only if it sees the index's own condition, not a bound parameter.
+
+/** Where a kind of record is stored. `Row` is a record as the PSA reads it, the text included. */
+export interface RecordTable<Row> {
+  table: string;
+  /** The column with the text that somebody wrote: a redaction replaces it. */
+  textColumn: string;
+  fields: Fields<Row>;
+}
+
+/** What every record returns from a write: what tells this request's own row from a replay, and a replay of a different request. */
+export interface StoredRecord {
+  id: string;
+  ticketId: string;
+  createdAt: number;
+  requestId: string;
+  requestDigest: string;
+}
+
+/** The columns of a `StoredRecord`. */
+export const STORED_FIELDS: Fields<StoredRecord> = {
+  id: 'id',
+  ticketId: 'ticket_id',
+  createdAt: 'created_at',
+  requestId: 'request_id',
+  requestDigest: 'request_digest',
+};
+
+/** The parameters of every insert, in addition to those of its own kind. */
+export interface InsertValues {
+  organizationId: string;
+  keyId: string;
+  /** UTC milliseconds, read just before the batch is sent. */
+  now: number;
+  id: string;
+  ticketId: string;
+  requestId: string;
+  requestDigest: string;
+}
+
+/** The values of the columns that every record has. */
+export const STORED_VALUES = {
+  organization_id: 'k.organization_id',
+  id: ':id',
+  ticket_id: 't.id',
+  created_at: ':now',
+  key_id: 'k.id',
+  request_id: ':requestId',
+  request_digest: ':requestDigest',
+  audit_seq: NEXT_SEQ,
+};
+
+const OPEN_TICKET = 't.organization_id = :organizationId and t.id = :ticketId and t.active = 1';
+const ACTIVE_COMPANY = 'c.organization_id = :organizationId and c.id = t.company_id and c.active = 1';
+
+/** The rows that a write needs: key `k`, organization `o`, ticket `t` and its company `c`, all of them good for the write. */
+export const FROM_WRITABLE_TICKET = `from api_keys k
+  join organizations o on o.id = :organizationId and o.active = 1 and o.has_psa = 1
+  join tickets t on ${OPEN_TICKET}
+  join companies c on ${ACTIVE_COMPANY}`;
+
+/** The condition that the key is live at this moment and holds the scope. */
+export function keyMay(scope: Scope): string {
+  return `k.organization_id = :organizationId and k.id = :keyId and k.revoked_at is null
+    and (k.expires_at is null or k.expires_at > :now) and instr(' ' || k.scopes || ' ', ' ${scope} ') > 0`;
+}
+
+/** The parameters of every explanation. */
+export interface ExplainValues {
+  organizationId: string;
+  keyId: string;
+  id: string;
+  ticketId: string;
+}
+
+/**
+ * Why nothing was inserted: the key, whether ticket and credited user were found (0 or 1; 1 where a kind needs no user), and the record
+ * that has the id already, if there is one.
+ */
+export type Explanation<Row> = KeyRow & { ticketFound: number; userFound: number } & (Row | { id: null });
+
+/** The rows that explain a write: the record `r` in `table`, and the ticket and company where they are open. */
+export function fromExplained(table: string): string {
+  return `from api_keys k
+  join organizations o on o.id = :organizationId
+  left join ${table} r on r.organization_id = :organizationId and r.id = :id
+  left join tickets t on ${OPEN_TICKET}
+  left join companies c on ${ACTIVE_COMPANY}`;
+}
+
+/** The condition that finds the key to explain: by id alone, whatever has become of it. */
+export const EXPLAINED_KEY = 'k.organization_id = :organizationId and k.id = :keyId';

@@ -1,0 +1,16 @@
+import type { RecordKind } from '../../domain/record-kinds.ts';
+import { NOTES, type NoteRow } from './notes.ts';
+import type { RecordTable } from './record-table.ts';
+import { TIME_ENTRIES, type TimeEntryRow } from './time-entries.ts';
+
+/** A record of each kind as the PSA reads it. */
+export interface RecordRows {
+  note: NoteRow;
+  time_entry: TimeEntryRow;
+}
+
+/** The table of each kind of record: redaction, erasure, the change feed and the search of the audit log are derived from it. */
+export const RECORD_TABLES: { readonly [Kind in RecordKind]: RecordTable<RecordRows[Kind]> } = {
+  note: NOTES,
+  time_entry: TIME_ENTRIES,
+};

@@ -1,0 +1,26 @@
+import { REDACTED } from '../../domain/change.ts';
+import { forEachKind } from '../../domain/record-kinds.ts';
+import { statement } from '../statement.ts';
+import { RECORD_TABLES } from './record-tables.ts';
+
+interface RecordValues {
+  organizationId: string;
+  id: string;
+}
+
+/**
+ * Replaces a record's text with "[redacted]", unless it was redacted before. The request's digest goes too: with it a guess at the
+ * text could be confirmed.
+ */
+export const markRedacted = forEachKind((kind) => {
+  const { table, textColumn } = RECORD_TABLES[kind];
+  return statement<RecordValues>(`update ${table} set ${textColumn} = '${REDACTED}', request_digest = ''
+    where organization_id = :organizationId and id = :id and ${textColumn} <> '${REDACTED}'`);
+});
+
+/** The record, if it exists. */
+export const findRecord = forEachKind((kind) =>
+  statement<RecordValues, { id: string }>(
+    `select id from ${RECORD_TABLES[kind].table} where organization_id = :organizationId and id = :id`,
+  ),
+);

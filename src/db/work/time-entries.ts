@@ -1,0 +1,115 @@
+import type { AgreementSource, TimeEntryStatus } from '../../domain/time-entry.ts';
+import { KEY_COLUMNS } from '../keys/find-key.ts';
+import { columns, type Fields, insertInto, statement } from '../statement.ts';
+import {
+  EXPLAINED_KEY,
+  type ExplainValues,
+  type Explanation,
+  FROM_WRITABLE_TICKET,
+  fromExplained,
+  type InsertValues,
+  keyMay,
+  type RecordTable,
+  STORED_FIELDS,
+  STORED_VALUES,
+  type StoredRecord,
+} from './record-table.ts';
+
+interface TimeEntryFields {
+  userId: string;
+  minutes: number;
+  billable: number;
+  workDate: string;
+  hourlyRateMinor: number;
+  agreementSource: AgreementSource;
+  status: TimeEntryStatus;
+}
+
+const TIME_ENTRY_FIELDS: Fields<TimeEntryFields> = {
+  userId: 'user_id',
+  minutes: 'minutes',
+  billable: 'billable',
+  workDate: 'work_date',
+  hourlyRateMinor: 'hourly_rate_minor',
+  agreementSource: 'agreement_source',
+  status: 'status',
+};
+
+/** A time entry as a write returns it. */
+export interface StoredTimeEntry extends StoredRecord, TimeEntryFields {}
+
+const STORED_TIME_ENTRY_FIELDS: Fields<StoredTimeEntry> = { ...STORED_FIELDS, ...TIME_ENTRY_FIELDS };
+
+/** A time entry as the PSA reads it. */
+export interface TimeEntryRow extends TimeEntryFields {
+  id: string;
+  ticketId: string;
+  createdAt: number;
+  description: string;
+}
+
+export const TIME_ENTRIES: RecordTable<TimeEntryRow> = {
+  table: 'time_entries',
+  textColumn: 'description',
+  fields: { id: 'id', ticketId: 'ticket_id', createdAt: 'created_at', description: 'description', ...TIME_ENTRY_FIELDS },
+};
+
+export interface TimeEntryValues extends InsertValues {
+  minutes: number;
+  description: string;
+  billable: number;
+  workDate: string;
+  /** The zone that the work date was computed in; nothing is inserted if the organization has another one by now. */
+  timeZone: string;
+}
+
+/** Two conditions, because one that said "service account or this e-mail" would read every user of the organization. */
+const CREDITED_USER = {
+  serviceAccount: 'u.organization_id = :organizationId and u.is_service = 1',
+  technician: `u.organization_id = :organizationId and u.email = :userEmail
+    and u.active = 1 and u.is_technician = 1 and u.is_service = 0`,
+};
+
+const insertTimeEntry = (creditedUser: string) => `
+  ${insertInto(TIME_ENTRIES.table, {
+    ...STORED_VALUES,
+    user_id: 'u.id',
+    minutes: ':minutes',
+    description: ':description',
+    billable: ':billable',
+    work_date: ':workDate',
+    hourly_rate_minor: 'coalesce(g.hourly_rate_minor, o.default_hourly_rate_minor)',
+    agreement_source: "iif(g.id is null, 'organization_default', 'company_default')",
+    status: "'SUBMITTED'",
+    review_seq: 'null',
+  })}
+  ${FROM_WRITABLE_TICKET}
+  join users u on ${creditedUser}
+  left join agreements g on g.organization_id = :organizationId and g.company_id = t.company_id and g.active = 1
+  where ${keyMay('tickets:time:write')} and o.time_zone = :timeZone
+  on conflict (organization_id, id) do nothing
+  returning ${columns(STORED_TIME_ENTRY_FIELDS)}`;
+
+/** Inserts the entry, credited to the service account, if everything allows it and the id is new. Returns the entry, or nothing. */
+export const insertServiceTimeEntry = statement<TimeEntryValues, StoredTimeEntry>(insertTimeEntry(CREDITED_USER.serviceAccount));
+
+/** The same, credited to the technician with this e-mail address. */
+export const insertTechnicianTimeEntry = statement<TimeEntryValues & { userEmail: string }, StoredTimeEntry>(
+  insertTimeEntry(CREDITED_USER.technician),
+);
+
+const explainTimeEntry = (creditedUser: string) => `
+  select ${KEY_COLUMNS}, ${columns(STORED_TIME_ENTRY_FIELDS, 'r')}, c.id is not null as ticketFound, u.id is not null as userFound
+  ${fromExplained(TIME_ENTRIES.table)}
+  left join users u on ${creditedUser}
+  where ${EXPLAINED_KEY}`;
+
+/** The explanation of an entry for the service account that was not inserted: one row, or none if the key is gone. */
+export const explainServiceTimeEntry = statement<ExplainValues, Explanation<StoredTimeEntry>>(
+  explainTimeEntry(CREDITED_USER.serviceAccount),
+);
+
+/** The explanation of an entry for a named technician that was not inserted. */
+export const explainTechnicianTimeEntry = statement<ExplainValues & { userEmail: string }, Explanation<StoredTimeEntry>>(
+  explainTimeEntry(CREDITED_USER.technician),
+);

@@ -1,0 +1,56 @@
+import { fromKeys, keysOf } from '../lib/objects.ts';
+
+/** What one kind of record is called and may be written with. */
+interface RecordKindEntry {
+  /** The scope that a key needs to write it: its identifier, and the label that administrators see. */
+  scope: string;
+  scopeLabel: string;
+  /** The last segment of its path, `/tickets/{ticketId}/<path>`. */
+  path: string;
+  /** The field of a change (domain/change.ts) that holds it. */
+  changeField: string;
+  /** What it is called in a sentence. */
+  noun: string;
+  /** What can happen to it, and how the audit log words that. */
+  auditActions: { readonly created: string; readonly redacted: string } & Readonly<Record<string, string>>;
+  /** An example for a curl line: what it does, in words, and its body. */
+  example: { readonly purpose: string; readonly body: Readonly<Record<string, string | number | boolean>> };
+}
+
+/**
+ * The one list of what the API can write. A kind's name is also part of what an Idempotency-Key is unique within. Whatever else
+ * differs by kind is a `Record<RecordKind, …>` in the layer that it belongs to, so that a missing entry does not compile.
+ */
+export const RECORD_KINDS = {
+  note: {
+    scope: 'tickets:note:write',
+    scopeLabel: 'Internal notes',
+    path: 'notes',
+    changeField: 'note',
+    noun: 'internal note',
+    auditActions: { created: 'Internal note added', redacted: 'Internal note redacted' },
+    example: { purpose: 'Add an internal note', body: { message: 'Disk cleaned up, 40 GB free' } },
+  },
+  time_entry: {
+    scope: 'tickets:time:write',
+    scopeLabel: 'Time entries',
+    path: 'time-entries',
+    changeField: 'timeEntry',
+    noun: 'time entry',
+    auditActions: {
+      created: 'Time logged',
+      approved: 'Time approved',
+      rejected: 'Time rejected',
+      redacted: 'Time entry redacted',
+    },
+    example: { purpose: 'Log 15 minutes', body: { minutes: 15, description: 'Disk cleaned up', billable: true } },
+  },
+} as const satisfies Record<string, RecordKindEntry>;
+
+export type RecordKind = keyof typeof RECORD_KINDS;
+
+/** The kinds, in the order of the registry. */
+export const RECORD_KIND_NAMES = keysOf(RECORD_KINDS);
+
+/** An object with one value for each kind of record. */
+export const forEachKind = <Value>(make: (kind: RecordKind) => Value) => fromKeys(RECORD_KIND_NAMES, make);

@@ -1,0 +1,14 @@
+import { secureHeaders } from 'hono/secure-headers';
+
+type Options = NonNullable<Parameters<typeof secureHeaders>[0]>;
+
+/** Sends the security headers of a page with its Content-Security-Policy. */
+export function securePages(contentSecurityPolicy: Options['contentSecurityPolicy'], referrerPolicy: 'no-referrer' | 'same-origin') {
+  return secureHeaders({
+    contentSecurityPolicy: contentSecurityPolicy ?? {},
+    referrerPolicy,
+    // No includeSubDomains: other hosts of the zone are not ours to decide.
+    strictTransportSecurity: 'max-age=15552000',
+    xFrameOptions: 'DENY',
+  });
+}

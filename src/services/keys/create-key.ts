@@ -1,0 +1,88 @@
+import { explainNewKey, insertKey } from '../../db/keys/create-key.ts';
+import { generateKey, hashKey, keyHint } from '../../domain/api-key.ts';
+import { invalidInput, ServiceError } from '../../domain/errors.ts';
+import type { FieldError } from '../../domain/fields.ts';
+import { expiryInstant, lastExpiry, MAX_EXPIRY_YEARS, MAX_LIVE_KEYS, type NewApiKey, newApiKey } from '../../domain/key-input.ts';
+import { timeOrderedId } from '../../domain/record-id.ts';
+import { formatScopes } from '../../domain/scopes.ts';
+import { byAdministrator, hasChanged, writeWithAudit } from '../audit/write-with-audit.ts';
+import { callD1 } from '../call-d1.ts';
+import type { ActorContext, AdminActor } from '../context.ts';
+import { administratorsTimeZone, notAdministrator } from '../directory/administrators.ts';
+import { parseInput } from '../parse-input.ts';
+
+/** A key as it is shown once: `value` is stored nowhere. */
+export interface CreatedKey {
+  id: string;
+  name: string;
+  value: string;
+  hint: string;
+  /** UTC milliseconds, or null for never. */
+  expiresAt: number | null;
+}
+
+/** Another key that is in use has the name. */
+export const NAME_TAKEN: FieldError = {
+  pointer: '/name',
+  code: 'taken',
+  detail: 'name is in use by another key; choose one that says which workflow this key is for, or revoke the other key first',
+};
+
+/**
+ * Creates a key in the administrator's organization. A `formToken` creates one key at most, however often it is sent.
+ * @throws ServiceError `invalid`, `form_already_used`, `not_administrator`, `unavailable`
+ */
+export async function createApiKey(
+  ctx: ActorContext<AdminActor>,
+  keyPrefix: string,
+  input: NewApiKey,
+  formToken?: string,
+): Promise<CreatedKey> {
+  const { name, scopes, expires, limit } = parseInput(newApiKey, input);
+  const { value, ...key } = await makeKey(ctx, keyPrefix, expires);
+  const values = {
+    ...ctx.actor,
+    ...key,
+    name,
+    scopes: formatScopes(scopes),
+    limitQuota: limit?.quota ?? null,
+    limitWindowMs: limit?.windowMs ?? null,
+    formToken: formToken ?? null,
+  };
+  const [created] = await writeWithAudit(ctx, byAdministrator(ctx), 'may_have_written', (now) => [
+    { statement: insertKey.bind({ ...values, now }), action: 'api_key.created', targetId: key.id, detail: name },
+  ]);
+  if (!hasChanged(created)) await requireCreated(ctx, { id: key.id, name, formToken: values.formToken });
+  return { id: key.id, name, value, hint: key.hint, expiresAt: key.expiresAt };
+}
+
+/** Throws the reason why a key was not inserted; returns if it was, and only the acknowledgement was lost. */
+async function requireCreated(ctx: ActorContext<AdminActor>, key: { id: string; name: string; formToken: string | null }): Promise<void> {
+  const found = await callD1(ctx, 'may_have_written', (db) => explainNewKey.bind({ ...ctx.actor, ...key }).first(db));
+  if (!found?.administrator) throw notAdministrator();
+  if (found.own !== null) return;
+  if (found.createdByForm !== null) throw formAlreadyUsed(found.createdByForm);
+  if (found.named !== null) throw invalidInput([NAME_TAKEN]);
+  const detail = `the organization has ${MAX_LIVE_KEYS} live keys, which is the limit; revoke one that is no longer needed`;
+  throw invalidInput([{ pointer: '', code: 'too_many', detail }]);
+}
+
+/** The one-time token of a form has created a key before: a double click, or a page that was sent again. */
+export function formAlreadyUsed(keyId: string): ServiceError {
+  return new ServiceError('form_already_used', `The form created key ${keyId} before.`, { keyId });
+}
+
+/** A new key value with what is stored of it, and its expiry computed in the organization's time zone. */
+export async function makeKey(ctx: ActorContext<AdminActor>, keyPrefix: string, expires: string | undefined) {
+  const timeZone = await administratorsTimeZone(ctx);
+  const expiresAt = expires === undefined ? null : expiryInstant(expires, timeZone);
+  const refuse = (code: string, why: string) =>
+    invalidInput([{ pointer: '/expires', code, detail: `expires was ${expires}, which ${why}` }]);
+  if (expiresAt !== null && expiresAt <= ctx.now()) throw refuse('out_of_range', 'has passed; choose a later date');
+  if (expiresAt !== null && expiresAt > lastExpiry(timeZone, ctx.now())) {
+    const rule = `is more than ${MAX_EXPIRY_YEARS} years from now`;
+    throw refuse('too_late', `${rule}; choose an earlier date, or leave it out for a key that never expires`);
+  }
+  const value = generateKey(keyPrefix);
+  return { id: timeOrderedId(ctx.now()), value, hint: keyHint(value), hash: await hashKey(value), expiresAt };
+}

@@ -1,0 +1,79 @@
+import { findRevocation, findUnrevoked, markRevokedByAdministrator, markRevokedByOperator } from '../../db/keys/revoke-key.ts';
+import { directoryId } from '../../domain/directory.ts';
+import { freeText, strictObject } from '../../domain/fields.ts';
+import { recordId } from '../../domain/record-id.ts';
+import { byAdministrator, bySystem, hasChanged, writeWithAudit } from '../audit/write-with-audit.ts';
+import { callD1 } from '../call-d1.ts';
+import type { ActorContext, AdminActor, ServiceContext, SystemActor } from '../context.ts';
+import { administratorsTimeZone, notAdministrator } from '../directory/administrators.ts';
+import { parseInput } from '../parse-input.ts';
+import { keyNotFound } from './read-keys.ts';
+
+// Once a revocation has returned, no write with the key is committed. Revoking again is harmless and changes nothing.
+
+const revocationBy = ({ actor }: ActorContext<AdminActor>, keyId: string, now: number) => ({
+  statement: markRevokedByAdministrator.bind({ ...actor, keyId, now }),
+  action: 'api_key.revoked' as const,
+  targetId: keyId,
+});
+
+/**
+ * Revokes a key of the administrator's organization.
+ * @throws ServiceError `key_not_found`, `not_administrator`, `unavailable`
+ */
+export async function revokeAsAdministrator(ctx: ActorContext<AdminActor>, keyId: string): Promise<'revoked' | 'already_revoked'> {
+  const [revoked] = await writeWithAudit(ctx, byAdministrator(ctx), 'may_have_written', (now) => [revocationBy(ctx, keyId, now)]);
+  if (hasChanged(revoked)) return 'revoked';
+  if ((await revocationOf(ctx, ctx.actor.organizationId, keyId)) === null) throw notAdministrator();
+  return 'already_revoked';
+}
+
+/**
+ * Revokes every key of the organization, including keys that are created while it runs, and returns how many it revoked. If it is cut
+ * off, the keys revoked so far stay revoked, and doing it again revokes the rest.
+ * @throws ServiceError `not_administrator`, `unavailable`
+ */
+export async function revokeAllKeys(ctx: ActorContext<AdminActor>): Promise<number> {
+  const { organizationId } = ctx.actor;
+  for (let revoked = 0; ; ) {
+    const { results } = await callD1(ctx, 'may_have_written', (db) => findUnrevoked.bind({ organizationId }).all(db));
+    if (results.length === 0) return revoked;
+    const changes = await writeWithAudit(ctx, byAdministrator(ctx), 'may_have_written', (now) =>
+      results.map(({ id }) => revocationBy(ctx, id, now)),
+    );
+    const count = changes.filter(hasChanged).length;
+    // None: another request has just revoked the same keys, or the user is no administrator.
+    if (count === 0) await administratorsTimeZone(ctx);
+    revoked += count;
+  }
+}
+
+const revokeRequest = strictObject({ organization: directoryId('an organization'), key: recordId('the key'), by: freeText(100) });
+
+/**
+ * Revokes a key for an operator; `by` says who asked for it. Returns when the key was revoked, in UTC milliseconds.
+ * @throws ServiceError `invalid`, `key_not_found`, `unavailable`
+ */
+export async function revokeAsOperator(
+  ctx: ActorContext<SystemActor>,
+  request: { organization: string; key: string; by: string },
+): Promise<{ status: 'revoked' | 'already_revoked'; revokedAt: number }> {
+  const { organization: organizationId, key: keyId, by } = parseInput(revokeRequest, request);
+  // No user has an id like that, so it is never taken for one.
+  const operator = `${ctx.actor} (${by})`;
+  const [revoked] = await writeWithAudit(ctx, bySystem(ctx, organizationId, by), 'safe_to_repeat', (now) => [
+    { statement: markRevokedByOperator.bind({ organizationId, keyId, now, by: operator }), action: 'api_key.revoked', targetId: keyId },
+  ]);
+  const [revocation] = revoked?.results ?? [];
+  if (revocation) return { status: 'revoked', revokedAt: revocation.revokedAt };
+  const revokedAt = await revocationOf(ctx, organizationId, keyId);
+  if (revokedAt === null) throw new Error('a key that exists and is not revoked can be revoked');
+  return { status: 'already_revoked', revokedAt };
+}
+
+/** When the key was revoked (UTC milliseconds), or null if it was not. @throws ServiceError `key_not_found`, `unavailable` */
+async function revocationOf(ctx: ServiceContext, organizationId: string, keyId: string): Promise<number | null> {
+  const found = await callD1(ctx, 'safe_to_repeat', (db) => findRevocation.bind({ organizationId, keyId }).first(db));
+  if (!found) throw keyNotFound(organizationId, keyId);
+  return found.revokedAt;
+}

@@ -1,0 +1,72 @@
+import { explainRotation, insertSuccessor, markSucceeded, revokeSucceeded } from '../../db/keys/rotate-key.ts';
+import { ServiceError } from '../../domain/errors.ts';
+import { GRACE_MS, type Rotation, rotation } from '../../domain/key-input.ts';
+import { type AuditedChange, byAdministrator, hasChanged, writeWithAudit } from '../audit/write-with-audit.ts';
+import { callD1 } from '../call-d1.ts';
+import type { ActorContext, AdminActor } from '../context.ts';
+import { notAdministrator } from '../directory/administrators.ts';
+import { parseInput } from '../parse-input.ts';
+import { type CreatedKey, formAlreadyUsed, makeKey } from './create-key.ts';
+import { type KeyDetails, keyNotFound } from './read-keys.ts';
+
+/**
+ * Replaces a live key by a successor with the same name, scopes and limit and an expiry of its own. The old key works for the grace
+ * period, but never past its own expiry, or is revoked in the same transaction.
+ * @throws ServiceError `invalid`, `form_already_used`, `key_not_found`, `key_not_live`, `key_already_rotated`, `not_administrator`,
+ *   `unavailable`
+ */
+export async function rotateApiKey(
+  ctx: ActorContext<AdminActor>,
+  keyPrefix: string,
+  old: KeyDetails,
+  input: Rotation,
+  formToken: string,
+): Promise<CreatedKey> {
+  const { actor } = ctx;
+  const { expires, grace } = parseInput(rotation, input);
+  const { value, ...key } = await makeKey(ctx, keyPrefix, expires);
+  const successor = { id: key.id, name: old.name, value, hint: key.hint, expiresAt: key.expiresAt };
+
+  const [rotated] = await writeWithAudit(ctx, byAdministrator(ctx), 'may_have_written', (now) => {
+    const endsAt = now + (grace === 'now' ? 0 : GRACE_MS[grace]);
+    const changes: AuditedChange<never>[] = [
+      {
+        statement: markSucceeded.bind({ ...actor, keyId: old.id, id: key.id, now, endsAt, formToken }),
+        action: 'api_key.rotated',
+        targetId: old.id,
+        detail: `replaced by ${key.hint}`,
+      },
+      {
+        statement: insertSuccessor.bind({ ...actor, ...key, now, formToken }),
+        action: 'api_key.created',
+        targetId: key.id,
+        detail: `${old.name}, replaces ${old.hint}`,
+      },
+    ];
+    if (grace === 'now') {
+      const statement = revokeSucceeded.bind({ ...actor, id: key.id, now });
+      changes.push({ statement, action: 'api_key.revoked', targetId: old.id });
+    }
+    return changes;
+  });
+  if (hasChanged(rotated)) return successor;
+
+  const found = await callD1(ctx, 'may_have_written', (db) => explainRotation.bind({ ...actor, keyId: old.id, formToken }).first(db));
+  if (!found?.administrator) throw notAdministrator();
+  // The batch was committed, and only its acknowledgement was lost.
+  if (found.successorId === key.id) return successor;
+  if (found.createdByForm !== null) throw formAlreadyUsed(found.createdByForm);
+  if (found.successorId !== null) throw keyAlreadyRotated();
+  if (found.exists === null) throw keyNotFound(actor.organizationId, old.id);
+  throw keyNotLive();
+}
+
+/** The key has expired or was revoked. */
+export function keyNotLive(): ServiceError {
+  return new ServiceError('key_not_live', 'The key has expired or was revoked, which cannot be undone; create a new key instead.');
+}
+
+/** The key was replaced before. */
+export function keyAlreadyRotated(): ServiceError {
+  return new ServiceError('key_already_rotated', 'A key has at most one successor; rotate the successor instead.');
+}
