@@ -9,7 +9,7 @@ import { ping } from './http/api/ping.ts';
 import { RECORD_ENDPOINTS } from './http/api/record-endpoints.ts';
 import type { AppEnv } from './http/context.ts';
 import { docs } from './http/docs/routes.tsx';
-import { guardUnknown } from './http/guard.ts';
+import { guardUnknown } from './http/middleware/guard.ts';
 import { ipLimit } from './http/middleware/ip-limit.ts';
 import { keyExpiry } from './http/middleware/key-expiry.ts';
 import { pause } from './http/middleware/pause.ts';

@@ -28,6 +28,9 @@ test.each([
 
 test('a full database is logged all the same, and the day counts as failed', async () => {
   const message = 'D1_ERROR: Exceeded maximum DB size';
-  await expect(daily(withoutWrites(sized(9_999_998_976), message))).rejects.toThrow('D1 read_only: Exceeded maximum DB size');
+  await expect(daily(withoutWrites(sized(9_999_998_976), message))).rejects.toMatchObject({
+    code: 'unavailable',
+    cause: { message: 'D1 read_only: Exceeded maximum DB size' },
+  });
   expect(loggedLines('database_size', 'error')).toHaveLength(1);
 });

@@ -1,5 +1,6 @@
 import { sql } from 'drizzle-orm';
 import { check, foreignKey, index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
+import { ACTOR_TYPES } from '../domain/audit-actions.ts';
 import { MAX_TEXT_LENGTH } from '../domain/fields.ts';
 import { MAX_HOURLY_RATE_MINOR } from '../domain/money.ts';
 import type { RefusedUseReason } from '../domain/refused-use.ts';
@@ -214,9 +215,6 @@ export const timeEntries = sqliteTable(
     check('time_entries_status', oneOf('status', TIME_ENTRY_STATUSES)),
   ],
 );
-
-/** Who acts: a key, an administrator, or the PSA's own software and operators, who are no users here. */
-const ACTOR_TYPES = ['api_key', 'user', 'system'] as const;
 
 /** Append-only. `seq` counts from 1 without gaps within an organization and is the order in which the writes were committed. */
 export const auditLog = sqliteTable(

@@ -1,5 +1,9 @@
 import { RECORD_KIND_NAMES, RECORD_KINDS, type RecordKind } from './record-kinds.ts';
 
+/** Who acts: a key, an administrator, or the PSA's own software and operators, who are no users. */
+export const ACTOR_TYPES = ['api_key', 'user', 'system'] as const;
+export type ActorType = (typeof ACTOR_TYPES)[number];
+
 const KEY_ACTIONS = {
   created: 'Key created',
   changed: 'Key changed',

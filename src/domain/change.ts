@@ -1,3 +1,4 @@
+import type { ActorType } from './audit-actions.ts';
 import type { RECORD_KINDS, RecordKind } from './record-kinds.ts';
 import type { AgreementSource, TimeEntryStatus } from './time-entry.ts';
 
@@ -64,7 +65,7 @@ export interface Change extends ChangedRecords {
   at: string;
   /** `note.created`, `time_entry.approved`, `api_key.revoked` and so on. More may be added: ignore actions that you do not know. */
   action: string;
-  actor: { type: 'api_key' | 'user' | 'system'; id: string; name: PlainText };
+  actor: { type: ActorType; id: string; name: PlainText };
   targetId: string;
   ticketId: string | null;
   requestId: string;

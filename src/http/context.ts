@@ -1,10 +1,9 @@
 import type { HonoRequest } from 'hono';
 import type { Config } from '../config.ts';
-import type { D1Counter } from '../db/call.ts';
 import type { FoundKey, Principal } from '../domain/principal.ts';
 import type { RateLimitDecision, RateLimitPolicy } from '../domain/rate-limit.ts';
 import { ExpiringMap } from '../lib/expiring-map.ts';
-import type { ActorContext, AdminActor, ServiceContext, Source } from '../services/context.ts';
+import type { ActorContext, AdminActor, D1Counter, ServiceContext, Source } from '../services/context.ts';
 import type { Administration } from '../services/directory/administrators.ts';
 import type { KeyCheck } from './key-check.ts';
 

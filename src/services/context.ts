@@ -1,5 +1,7 @@
 import type { D1Counter } from '../db/call.ts';
 
+export type { D1Counter } from '../db/call.ts';
+
 /** What every verb is given. */
 export interface ServiceContext {
   db: D1Database;

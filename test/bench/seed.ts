@@ -43,8 +43,8 @@ export async function makeKeys(db: D1Database, count: number, standing: Standing
   const scopes = formatScopes(standing === 'wrong_scope' ? ['tickets:note:write'] : SCOPE_IDS);
   await db
     .prepare(
-      `insert into api_keys (organization_id, id, name, hash, hint, scopes, created_at, created_by, expires_at, revoked_at, revoked_by)
-       select ?1, value ->> 'id', 'Benchmark ' || (value ->> 'id'), value ->> 'hash', value ->> 'hint', ?3, 0, 'ada', iif(?4 = 'expired', 1, null),
+      `insert into api_keys (organization_id, id, chain_id, name, hash, hint, scopes, created_at, created_by, expires_at, revoked_at, revoked_by)
+       select ?1, value ->> 'id', value ->> 'id', 'Benchmark ' || (value ->> 'id'), value ->> 'hash', value ->> 'hint', ?3, 0, 'ada', iif(?4 = 'expired', 1, null),
          iif(?4 = 'revoked', 1, null), iif(?4 = 'revoked', 'ada', null) from json_each(?2)`,
     )
     .bind(ORGANIZATION, JSON.stringify(rows), scopes, standing)
@@ -58,8 +58,8 @@ export async function grow(db: D1Database, { keys, entries }: { keys: number; en
   const upTo = 'with recursive n(i) as (select 1 union all select i + 1 from n where i < ?2)';
   await db
     .prepare(
-      `insert into api_keys (organization_id, id, name, hash, hint, scopes, created_at, created_by)
-       ${upTo} select ?1, 'k' || i, 'Unused ' || i, lower(hex(randomblob(32))), 'twb_0000…0000', 'tickets:time:write', 0, 'ada' from n`,
+      `insert into api_keys (organization_id, id, chain_id, name, hash, hint, scopes, created_at, created_by)
+       ${upTo} select ?1, 'k' || i, 'k' || i, 'Unused ' || i, lower(hex(randomblob(32))), 'twb_0000…0000', 'tickets:time:write', 0, 'ada' from n`,
     )
     .bind(ORGANIZATION, keys)
     .run();

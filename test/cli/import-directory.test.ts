@@ -220,7 +220,7 @@ test('each organization is written whole or not at all, and an import that was c
     if (results.some(({ meta }) => meta.rows_written > 0) && ++writes === 2) throw new Error('the power went');
     return results;
   });
-  await expect(importDirectory(cutOff, source)).rejects.toThrow('D1 unknown');
+  await expect(importDirectory(cutOff, source)).rejects.toMatchObject({ code: 'unavailable', database: 'unknown' });
   const count = async () => {
     const { results } = await env.DB.prepare(
       'select o.id, (select count(*) from tickets t where t.organization_id = o.id) as tickets from organizations o where o.id in (?, ?, ?)',

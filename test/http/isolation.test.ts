@@ -195,8 +195,8 @@ async function contentsOf(twins: readonly Twin[]): Promise<Contents[]> {
 /** An organization that nobody touches, with as many live keys as one may have: counted in with another's, they would leave no room. */
 async function fill({ id }: Twin): Promise<void> {
   await env.DB.prepare(
-    `insert into api_keys (organization_id, id, name, hash, hint, scopes, created_at, created_by)
-     select ?1, 'key-' || value, 'Shared ' || value, lower(hex(randomblob(32))), 'twb_Full…Full', 'tickets:note:write', 0, 'ada' from json_each(?2)`,
+    `insert into api_keys (organization_id, id, chain_id, name, hash, hint, scopes, created_at, created_by)
+     select ?1, 'key-' || value, 'key-' || value, 'Shared ' || value, lower(hex(randomblob(32))), 'twb_Full…Full', 'tickets:note:write', 0, 'ada' from json_each(?2)`,
   )
     .bind(id, JSON.stringify(Array.from({ length: 100 }, (_, number) => number)))
     .run();

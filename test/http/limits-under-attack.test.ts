@@ -223,8 +223,8 @@ async function manyKeys(count: number): Promise<string[]> {
   const values = Array.from({ length: count }, () => generateKey('twb'));
   const rows = await Promise.all(values.map(async (value, index) => ({ id: `key-${index}`, hash: await hashKey(value) })));
   await env.DB.prepare(
-    `insert into api_keys (organization_id, id, name, hash, hint, scopes, created_at, created_by)
-     select ?1, value ->> 'id', value ->> 'id', value ->> 'hash', 'twb_Many…Many', 'tickets:note:write', 0, 'ada' from json_each(?2)`,
+    `insert into api_keys (organization_id, id, chain_id, name, hash, hint, scopes, created_at, created_by)
+     select ?1, value ->> 'id', value ->> 'id', value ->> 'id', value ->> 'hash', 'twb_Many…Many', 'tickets:note:write', 0, 'ada' from json_each(?2)`,
   )
     .bind(organization, JSON.stringify(rows))
     .run();

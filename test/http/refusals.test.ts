@@ -104,7 +104,7 @@ async function rotate(organization: string, keyId: string, grace: string, now: (
   const ctx = asAdmin(organization, now);
   const key = await findOwnKey(ctx, keyId);
   if (!key) throw new Error('no such key');
-  expect(await rotateApiKey(ctx, 'twb', key, { grace }, crypto.randomUUID())).toMatchObject({ outcome: 'rotated' });
+  expect(await rotateApiKey(ctx, 'twb', key, { grace }, crypto.randomUUID())).toMatchObject({ name: key.name });
 }
 
 describe.each<[string, Route]>(Object.entries(routes))('%s', (name, route) => {

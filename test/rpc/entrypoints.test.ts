@@ -360,7 +360,7 @@ describe('Work.reviewTimeEntry', () => {
     for (const again of ['APPROVED', 'REJECTED'] as const) {
       expect(await work.reviewTimeEntry(organization, id, again, 'ada')).toMatchObject({
         ok: false,
-        error: { code: 'already_reviewed', detail: expect.stringContaining(`${decision} already by ada at`) },
+        error: { code: 'already_reviewed', detail: expect.stringContaining(`already ${decision} by ada at`) },
       });
     }
     const audited = (await allChanges(organization)).slice(2);

@@ -1,7 +1,7 @@
+import type { ActorType } from '../../domain/audit-actions.ts';
 import { RECORD_KIND_NAMES, type RecordKind } from '../../domain/record-kinds.ts';
 import { columns, statement } from '../statement.ts';
 import { RECORD_TABLES } from '../work/record-tables.ts';
-import type { ActorType } from './audit-row.ts';
 
 // Reads of the audit log, each of a bounded number of rows.
 

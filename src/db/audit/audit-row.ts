@@ -1,3 +1,4 @@
+import type { ActorType } from '../../domain/audit-actions.ts';
 import { forEachKind, type RecordKind } from '../../domain/record-kinds.ts';
 import { insertInto, statement } from '../statement.ts';
 import { RECORD_TABLES } from '../work/record-tables.ts';
@@ -21,8 +22,6 @@ export interface AuditValues {
   userAgent: string | null;
   detail: string | null;
 }
-
-export type ActorType = 'api_key' | 'user' | 'system';
 
 /** Where an actor is found, and the name that the log keeps. */
 const ACTORS: Record<ActorType, { from: string; name: string }> = {

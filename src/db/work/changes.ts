@@ -1,3 +1,4 @@
+import type { ActorType } from '../../domain/audit-actions.ts';
 import { RECORD_KIND_NAMES, type RecordKind } from '../../domain/record-kinds.ts';
 import { columns, jsonObject, statement } from '../statement.ts';
 import { RECORD_TABLES } from './record-tables.ts';
@@ -22,7 +23,7 @@ export const findCursorPosition = statement<{ organizationId: string; seq: numbe
 interface AuditedKeyRow {
   seq: number;
   at: number;
-  actorType: 'api_key' | 'user' | 'system';
+  actorType: ActorType;
   actorId: string;
   actorName: string;
   action: string;

@@ -3,7 +3,7 @@ import { type NoteCreated, noteCreated, noteReplayed, noteRequest } from '../../
 import { RECORD_KINDS } from '../../domain/record-kinds.ts';
 import { createNote } from '../../services/work/create-note.ts';
 import { type AppEnv, apiContext } from '../context.ts';
-import { guard } from '../guard.ts';
+import { guard } from '../middleware/guard.ts';
 import { jsonBody } from '../middleware/json-body.ts';
 import { answerWrite } from './answer-write.ts';
 import { writeOperation } from './operation.ts';

@@ -3,7 +3,7 @@ import type { ZodOpenApiOperationObject } from 'zod-openapi';
 import { type PingAnswer, pingAnswer } from '../../domain/principal.ts';
 import { SCOPE_IDS } from '../../domain/scopes.ts';
 import type { AppEnv } from '../context.ts';
-import { guard } from '../guard.ts';
+import { guard } from '../middleware/guard.ts';
 import { KEY_PROBLEMS } from './operation.ts';
 import { problemResponses, successHeaders, unauthorizedResponse } from './responses.ts';
 

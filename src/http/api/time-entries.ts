@@ -4,7 +4,7 @@ import { RECORD_KINDS } from '../../domain/record-kinds.ts';
 import { type TimeEntryCreated, timeEntryCreated, timeEntryReplayed, timeEntryRequest } from '../../domain/time-entry.ts';
 import { createTimeEntry } from '../../services/work/create-time-entry.ts';
 import { type AppEnv, apiContext } from '../context.ts';
-import { guard } from '../guard.ts';
+import { guard } from '../middleware/guard.ts';
 import { jsonBody } from '../middleware/json-body.ts';
 import { answerWrite } from './answer-write.ts';
 import { writeOperation } from './operation.ts';

@@ -66,7 +66,7 @@ export async function writeOnce<Row extends StoredRecord>(
   const target = { organizationId, actor: { type: 'api_key' as const, id: keyId }, source: ctx.source };
   const audit = { action: `${kind}.created` as const, targetId: values.id, ticket: { id: ticketId }, idempotencyKey };
   const untilSettling = { ...ctx, deadlineAt: ctx.deadlineAt - SETTLE_MS };
-  const outcomeUnknown = ({ cause }: ServiceError) => unknownOutcome(idempotencyKey !== undefined, cause);
+  const outcomeUnknown = (cause: unknown) => unknownOutcome(idempotencyKey !== undefined, cause);
 
   let { timeZone } = ctx.actor;
   for (let round = 1; round <= MAX_ROUNDS; round++) {
@@ -90,12 +90,12 @@ export async function writeOnce<Row extends StoredRecord>(
 
     const found = await callD1(ctx, 'nothing_written', (db) => explain(values).first(db)).catch((err: unknown) => {
       // A repeated batch may have inserted nothing because its first attempt was committed.
-      throw hasCode(err, 'unavailable') && (lost || attempts > 1) ? outcomeUnknown(lost ?? err) : err;
+      throw lost || attempts > 1 ? outcomeUnknown(lost?.cause ?? err) : err;
     });
     const row = found && found.id !== null ? found : undefined;
     // The row of this very request: its batch was committed, and only the acknowledgement was lost.
     if (row?.requestId === ctx.requestId) return { row, replayed: false, mismatch: false };
-    if (lost && !row) throw outcomeUnknown(lost);
+    if (lost && !row) throw outcomeUnknown(lost.cause);
 
     if (!found) throw new Unauthorized('unknown');
     requireWritable(found, kind, ticketId, ctx.now());

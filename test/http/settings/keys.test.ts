@@ -86,7 +86,7 @@ describe('creating a key', () => {
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 409, 409]);
     const late = await post('/keys', fields);
     expect(late.status).toBe(409);
-    expect(late.text).toMatch(/made the key.*already.*Rotate.*Revoke/s);
+    expect(late.text).toMatch(/created the key.*already.*Rotate.*Revoke/s);
     expect(late.text).not.toMatch(/twb_[0-9A-Za-z]{46}/);
     expect(await rowsOf('api_keys', organization)).toHaveLength(1);
     expect(await actions(organization)).toEqual(['api_key.created']);
@@ -107,7 +107,7 @@ describe('creating a key', () => {
     const { organization, create } = await makeSettings();
     const key = await makeKey(organization);
     await env.DB.prepare(
-      `insert into api_keys select organization_id, 'copy-' || value, name || value, printf('a%063d', value), hint, scopes,
+      `insert into api_keys select organization_id, 'copy-' || value, chain_id, name || value, printf('a%063d', value), hint, scopes,
        null, null, created_at, created_by, iif(value > 98, 1, null), null, null, null, null
        from api_keys, json_each(?) where organization_id = ? and api_keys.id = ?`,
     )
@@ -274,7 +274,7 @@ describe('changing a key', () => {
     expect((await post(`/keys/${id}/change`, { ...first, name: 'n8n: triage', limit: '3' })).status).toBe(303);
     const late = await post(`/keys/${id}/change`, { ...second, name: 'Renamed', limit: '' });
     expect(late.status).toBe(409);
-    expect(late.text).toContain('Somebody has changed the key since you opened the form, so nothing was saved.');
+    expect(late.text).toContain('The key was changed after you opened the form, so nothing was saved.');
     expect(await rowsOf('api_keys', organization)).toMatchObject([{ name: 'n8n: triage', limit_quota: 3 }]);
     // The same form again, by a second click, is no other change.
     expect((await post(`/keys/${id}/change`, { ...first, name: 'n8n: triage', limit: '3' })).location).toContain('done=changed');
@@ -326,7 +326,7 @@ test('a page that could not be read does not make one doubt a change', async () 
   const [read, written] = [await get('/audit'), await post('/revoke-all', {})];
   expect([read.status, written.status]).toEqual([503, 503]);
   expect(read.text).toContain('Nothing was changed');
-  expect(written.text).toContain('not certain that the change was made');
+  expect(written.text).toContain('not certain whether the change was made');
 });
 
 test('revoked keys that are still tried are named one by one only while they are few', async () => {
@@ -427,7 +427,7 @@ describe('refused uses', () => {
     // Later refusals of other kinds, however many, do not push it out.
     await env.DB.batch([
       env.DB.prepare(
-        `insert into api_keys select organization_id, 'other-' || value, name || value, lower(hex(randomblob(32))), hint,
+        `insert into api_keys select organization_id, 'other-' || value, chain_id, name || value, lower(hex(randomblob(32))), hint,
          scopes, null, null, created_at, created_by, 1, null, null, null, null from api_keys, json_each(?) where organization_id = ?`,
       ).bind(JSON.stringify(Array.from({ length: 120 }, (_, i) => i)), organization),
       env.DB.prepare(
@@ -595,7 +595,7 @@ describe('the audit log', () => {
     await revoke(organization, old.id);
     const key = await makeKey(organization);
     await env.DB.prepare(
-      `insert into api_keys select organization_id, 'f-' || printf('%03d', value), name || value, lower(hex(randomblob(32))), hint,
+      `insert into api_keys select organization_id, 'f-' || printf('%03d', value), chain_id, name || value, lower(hex(randomblob(32))), hint,
        scopes, null, null, created_at, created_by, 1, null, null, null, null from api_keys, json_each(?) where organization_id = ? and api_keys.id = ?`,
     )
       .bind(JSON.stringify(Array.from({ length: 120 }, (_, i) => i)), organization, key.id)

@@ -1,7 +1,7 @@
-import type { Scope } from '../domain/scopes.ts';
-import { authenticate } from './middleware/authenticate.ts';
-import { keyLimit } from './middleware/key-limit.ts';
-import { requirePlan } from './middleware/require-plan.ts';
+import type { Scope } from '../../domain/scopes.ts';
+import { authenticate } from './authenticate.ts';
+import { keyLimit } from './key-limit.ts';
+import { requirePlan } from './require-plan.ts';
 
 // The order of the checks, written once. The IP limit comes before all of them, in app.ts. A later check never answers before an earlier
 // one has passed: a per-key 429 or a 403 ahead of the scope check would tell a prober that the key exists.

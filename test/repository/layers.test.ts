@@ -1,0 +1,95 @@
+import { glob, readFile } from 'node:fs/promises';
+import { dirname, join, normalize } from 'node:path';
+import { expect, test } from 'vitest';
+
+/**
+ * What each part of src may import: other parts, and packages. A part is a folder, or a file directly in src; the longest name that
+ * matches a file counts. Everything that is not listed is forbidden.
+ */
+const ALLOWED: Record<string, { parts: readonly string[]; packages?: readonly string[] }> = {
+  lib: { parts: [] },
+  domain: { parts: ['lib'], packages: ['zod', 'uuid', 'ipaddr.js', '@date-fns/tz'] },
+  db: { parts: ['domain', 'lib'] },
+  'db/schema.ts': { parts: ['domain'], packages: ['drizzle-orm', 'drizzle-orm/sqlite-core'] },
+  services: { parts: ['db', 'domain', 'lib'], packages: ['zod'] },
+  'durable-objects': { parts: ['domain'], packages: ['cloudflare:workers'] },
+  'config.ts': { parts: ['domain'], packages: ['jose'] },
+  http: { parts: ['services', 'domain', 'lib', 'config.ts'], packages: ['hono', 'zod'] },
+  'http/middleware': { parts: ['http', 'services', 'domain', 'lib', 'config.ts'], packages: ['hono', 'zod', '@hono/zod-validator'] },
+  'http/api': { parts: ['http', 'http/middleware', 'services', 'domain', 'config.ts'], packages: ['hono', 'zod', 'zod-openapi'] },
+  'http/docs': { parts: ['http', 'http/middleware', 'domain'], packages: ['hono', 'node:zlib'] },
+  'http/settings': {
+    parts: ['http', 'http/middleware', 'services', 'domain', 'lib', 'config.ts'],
+    packages: ['hono', 'zod', 'jose'],
+  },
+  rpc: { parts: ['services', 'domain'], packages: ['cloudflare:workers'] },
+  'daily.ts': { parts: ['services', 'domain', 'lib'] },
+  'app.ts': { parts: ['http', 'http/middleware', 'http/api', 'http/docs', 'http/settings', 'domain', 'config.ts'], packages: ['hono'] },
+  'index.ts': { parts: ['app.ts', 'config.ts', 'daily.ts', 'durable-objects', 'rpc'], packages: ['cloudflare:workers'] },
+  cli: { parts: ['services', 'db', 'domain', 'lib'], packages: ['node', 'zod', 'miniflare', 'smol-toml'] },
+  dev: {
+    parts: ['app.ts', 'cli', 'config.ts', 'daily.ts', 'durable-objects', 'rpc', 'services', 'domain'],
+    packages: ['node', 'hono', 'jose', 'cloudflare:workers'],
+  },
+};
+
+/** Files that only these files may import, whatever their parts allow. */
+const ONLY_FROM: Record<string, readonly string[]> = {
+  // A change and its audit row are sent together or not at all.
+  'db/audit/audit-row.ts': ['services/audit/write-with-audit.ts'],
+};
+
+/** The part that a file of src belongs to. */
+function partOf(path: string): string | undefined {
+  const names = Object.keys(ALLOWED).filter((name) => path === name || path.startsWith(`${name}/`));
+  return names.sort((a, b) => b.length - a.length)[0];
+}
+
+/** `import … from '…'`, `export … from '…'`, `import '…'` and `import('…')`. */
+const IMPORT = /^(?:import|export)(?:[^'";]*?\bfrom)?\s*'([^']+)'|\bimport\('([^']+)'\)/gm;
+
+/** Imports, type-only ones included, of a file of src that its part may not have. */
+function forbidden(path: string, source: string): string[] {
+  const part = partOf(path);
+  const allowed = part === undefined ? undefined : ALLOWED[part];
+  if (!allowed) return ['is in no part'];
+  const imports = Array.from(source.matchAll(IMPORT), ([, specifier = '', dynamic = specifier]) => dynamic);
+  return imports.filter((specifier) => {
+    if (!specifier.startsWith('.')) {
+      return !(allowed.packages ?? []).some(
+        (name) => specifier === name || specifier.startsWith(`${name}/`) || specifier.startsWith(`${name}:`),
+      );
+    }
+    const target = normalize(join(dirname(path), specifier));
+    const importers = ONLY_FROM[target];
+    if (importers && !importers.includes(path)) return true;
+    const targetPart = partOf(target);
+    return targetPart !== part && !allowed.parts.some((name) => name === targetPart);
+  });
+}
+
+test('every file imports only what its part may import', async () => {
+  const found: string[] = [];
+  for await (const path of glob('**/*.{ts,tsx}', { cwd: 'src', exclude: (name) => name === 'assets' })) {
+    if (path.endsWith('.d.ts')) continue;
+    found.push(...forbidden(path, await readFile(join('src', path), 'utf8')).map((specifier) => `${path}: ${specifier}`));
+  }
+  expect(found).toEqual([]);
+});
+
+test.each([
+  ['lib/x.ts', "import { x } from '../domain/fields.ts';"],
+  ['domain/x.ts', "import type { Hono } from 'hono';"],
+  ['domain/x.ts', "import { runD1 } from '../db/call.ts';"],
+  ['db/x.ts', "import { sql } from 'drizzle-orm';"],
+  ['services/work/x.ts', "import { problem } from '../../http/problems.ts';"],
+  ['services/work/x.ts', "import { AUDIT_ROWS } from '../../db/audit/audit-row.ts';"],
+  ['http/api/x.ts', "import { docs } from '../docs/routes.tsx';"],
+  ['http/docs/x.ts', "const api = await import('../api/notes.ts');"],
+  ['http/x.ts', "import type { D1Counter } from '../db/call.ts';"],
+  ['http/settings/pages/x.tsx', "import { createApp } from '../../../app.ts';"],
+  ['index.ts', "export { x } from './dev/start.ts';"],
+  ['elsewhere/x.ts', "import './y.ts';"],
+])('%s may not hold: %s', (path, source) => {
+  expect(forbidden(path, source)).toHaveLength(1);
+});
