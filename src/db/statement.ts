@@ -65,7 +65,7 @@ export function columns<Row>(fields: Fields<Row>, alias?: string): string {
 }
 
 /** A row as one JSON object, or null if the row of an outer join is missing. */
-export function jsonObject<Row>(fields: Fields<Row>, alias: string): string {
+export function jsonObject(fields: Readonly<Record<string, string>>, alias: string): string {
   const pairs = Object.entries(fields).map(([field, column]) => `'${field}', ${alias}.${column}`);
   return `iif(${alias}.organization_id is null, null, json_object(${pairs.join(', ')}))`;
 }

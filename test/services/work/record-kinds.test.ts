@@ -1,0 +1,110 @@
+import { env } from 'cloudflare:workers';
+import { describe, expect, test } from 'vitest';
+import { RECORD_TABLES } from '../../../src/db/work/record-tables.ts';
+import { RECORD_KIND_NAMES, RECORD_KINDS } from '../../../src/domain/record-kinds.ts';
+import { SCOPE_IDS } from '../../../src/domain/scopes.ts';
+import { readAuditLog, searchAuditLog } from '../../../src/services/audit/read-audit-log.ts';
+import { eraseOrganization } from '../../../src/services/directory/erase-organization.ts';
+import { listChanges } from '../../../src/services/work/list-changes.ts';
+import { redactRecord } from '../../../src/services/work/redact-record.ts';
+import { asAdmin, makeApi, makeKey, makeOrganization, rowsOf } from '../../support/world.ts';
+
+// What every kind of record in the registry must do. A kind that was added without one of its parts fails here.
+
+const asOperator = () => ({
+  db: env.DB,
+  now: Date.now,
+  deadlineAt: Date.now() + 10_000,
+  requestId: crypto.randomUUID(),
+  actor: 'operator' as const,
+  source: { address: null, userAgent: 'test' },
+});
+
+describe.each(RECORD_KIND_NAMES.map((kind) => ({ kind, ...RECORD_KINDS[kind] })))(
+  '$kind',
+  ({ kind, scope, path, changeField, example }) => {
+    /** An organization with one record of this kind, written with a key that has no other scope. */
+    async function written() {
+      const organization = await makeOrganization();
+      const key = await makeKey(organization, { scopes: [scope] });
+      const api = makeApi();
+      const post = () => api.post(`/api/v1/tickets/1001/${path}`, key.value, example.body, { 'Idempotency-Key': `${kind}:evt-1` });
+      const response = await post();
+      expect(response.status).toBe(201);
+      const [record] = await rows(organization);
+      if (!record) throw new Error('no record');
+      return { organization, key, api, post, id: String(record['id']) };
+    }
+
+    const { table, textColumn } = RECORD_TABLES[kind];
+    const rows = async (organization: string) =>
+      (await env.DB.prepare(`select * from ${table} where organization_id = ?`).bind(organization).all()).results;
+
+    test('is written once with its own scope, and audited', async () => {
+      const { organization, key, post, id } = await written();
+      const replay = await post();
+      expect(replay.status).toBe(200);
+      expect(replay.headers.get('Idempotency-Replayed')).toBe('true');
+      expect(await rows(organization)).toHaveLength(1);
+      const audit = await rowsOf('audit_log', organization);
+      expect(audit.filter(({ actor_type }) => actor_type === 'api_key')).toMatchObject([
+        { action: `${kind}.created`, target_id: id, actor_id: key.id, ticket_id: '1001', idempotency_key: `${kind}:evt-1` },
+      ]);
+    });
+
+    test('is refused to a key that has every other scope', async () => {
+      const organization = await makeOrganization();
+      const key = await makeKey(organization, { scopes: SCOPE_IDS.filter((other) => other !== scope) });
+      const response = await makeApi().post(`/api/v1/tickets/1001/${path}`, key.value, example.body);
+      expect(response.status).toBe(401);
+      expect(await rows(organization)).toEqual([]);
+    });
+
+    test('is in the change feed under its field, with its key', async () => {
+      const { organization, key, id } = await written();
+      const { changes } = await listChanges(asOperator(), { organization, cursor: null, limit: 100 });
+      const [change, ...others] = changes.filter(({ action }) => action === `${kind}.created`);
+      expect(others).toEqual([]);
+      expect(change).toMatchObject({ targetId: id, [changeField]: { id, ticketId: '1001' }, key: { id: key.id } });
+      for (const other of RECORD_KIND_NAMES.filter((name) => name !== kind)) {
+        expect(change?.[RECORD_KINDS[other].changeField]).toBeNull();
+      }
+    });
+
+    test('is found by its Idempotency-Key and by its id', async () => {
+      const { organization, id } = await written();
+      const expected = [{ action: `${kind}.created`, targetId: id }];
+      expect(await searchAuditLog(asAdmin(organization), `${kind}:evt-1`)).toMatchObject(expected);
+      expect(await searchAuditLog(asAdmin(organization), id)).toMatchObject(expected);
+    });
+
+    test('can be redacted: its text goes, and the audit row names its ticket', async () => {
+      const { organization, id } = await written();
+      const request = { organization, kind, id, by: 'Ada' };
+      expect(await redactRecord(asOperator(), request)).toEqual({ status: 'redacted' });
+      expect(await redactRecord(asOperator(), request)).toEqual({ status: 'unchanged' });
+      expect(await rows(organization)).toMatchObject([{ [textColumn]: '[redacted]', request_digest: '' }]);
+      expect((await rowsOf('audit_log', organization)).at(-1)).toMatchObject({
+        action: `${kind}.redacted`,
+        target_id: id,
+        ticket_id: '1001',
+      });
+      const entries = await Array.fromAsync(exportAuditLog(asAdmin(organization), { action: `${kind}.redacted` }));
+      expect(entries.flat()).toMatchObject([{ targetId: id }]);
+    });
+
+    test('goes with its organization when that is erased', async () => {
+      const { organization } = await written();
+      const { cursor } = await listChanges(asOperator(), { organization, cursor: null, limit: 100 });
+      await eraseOrganization(asOperator(), { organization, cursor, by: 'Ada' });
+      expect(await rows(organization)).toEqual([]);
+    });
+
+    test('is documented', async () => {
+      const document = await (await makeApi().send('/api/v1/openapi.json')).json<{
+        paths: Record<string, { post?: { description: string } }>;
+      }>();
+      expect(document.paths[`/tickets/{ticketId}/${path}`]?.post?.description).toContain(`\`${scope}\``);
+    });
+  },
+);
