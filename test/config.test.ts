@@ -33,7 +33,7 @@ describe('the settings', () => {
     [{ KEY_PREFIX: '' }, 'KEY_PREFIX is ""'],
     [{ IP_LIMIT: '0/10s' }, 'IP_LIMIT: "0/10s" is not a rate limit'],
     [{ KEY_LIMIT: '200/60s' }, 'KEY_LIMIT: "200/60s" is not a rate limit'],
-    [{ MODE: 'Paused' }, 'MODE: what stands there is not a mode; write open or paused'],
+    [{ MODE: 'Paused' }, 'MODE: its value is not a mode; write open or paused'],
     [{ ADMIN_ISSUER: 'https://team.example' }, 'ADMIN_AUDIENCE is empty'],
     [{ ADMIN_AUDIENCE: 'aud' }, 'ADMIN_ISSUER is empty'],
     [{ ADMIN_ISSUER: 'https://team.example', ADMIN_AUDIENCE: 'aud', ADMIN_JWKS_URL: 'certs' }, 'ADMIN_JWKS_URL: "certs" is not an address'],

@@ -62,7 +62,8 @@ function explain(err: unknown): string {
       ? 'The database is not migrated: run `npx wrangler d1 migrations apply DB` with --local or --remote first (npm start does it locally).'
       : `The database failed: ${err.reason}`;
   }
-  if (err instanceof ServiceError) return `${err.detail}${err.cause instanceof Error ? `\n${explain(err.cause)}` : ''}`;
+  // Of a database failure the cause is what an operator can act on.
+  if (err instanceof ServiceError) return err.cause instanceof D1Failure ? explain(err.cause) : err.detail;
   if (err instanceof UsageError) return err.message;
   if (err instanceof Error && 'code' in err) return err.message;
   return err instanceof Error ? (err.stack ?? err.message) : String(err);

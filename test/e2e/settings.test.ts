@@ -178,7 +178,7 @@ test('a double click makes one key, and going back and sending again says so', a
   await button(page, 'Create key').dblclick();
   await page.getByText('It can’t be shown again').waitFor();
   await page.reload();
-  await page.getByRole('heading', { name: 'The key was made already' }).waitFor();
+  await page.getByRole('heading', { name: 'The key was created already' }).waitFor();
   await link(page, 'API keys').click();
   const made = page.getByRole('link', { name: 'Clicked twice' });
   await made.first().waitFor();
