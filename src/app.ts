@@ -36,7 +36,9 @@ export function createApp(config: Config, now: () => number = Date.now) {
   v1.get('/openapi.json', openapi(config));
   v1.route('/', ping);
   for (const kind of RECORD_KIND_NAMES) v1.route('/', RECORD_ENDPOINTS[kind].route);
-  v1.all('*', ...guardUnknown(), (c) => problem(c, 'not_found', 'There is no such address in this API; check the path.'));
+  v1.all('*', ...guardUnknown(), (c) =>
+    problem(c, 'not_found', 'There is no such address in this API; check the path.'),
+  );
 
   return (
     // Pinned: the default SmartRouter silently falls back to a slower router. Pinned, an unsupported path fails every test.

@@ -54,7 +54,9 @@ interface Variables
  */
 export function parseConfig(vars: Variables): Config {
   if (!/^[a-z][a-z0-9]{1,15}$/.test(vars.KEY_PREFIX ?? '')) {
-    throw new Error(`KEY_PREFIX is "${vars.KEY_PREFIX}"; it takes 2 to 16 lower-case letters and digits, beginning with a letter`);
+    throw new Error(
+      `KEY_PREFIX is "${vars.KEY_PREFIX}"; it takes 2 to 16 lower-case letters and digits, beginning with a letter`,
+    );
   }
   /** Parses one variable; a missing one counts as empty. */
   const read = <T>(name: Exclude<keyof Variables, 'KEY_PREFIX'>, parse: (text: string) => T): T => {
@@ -93,13 +95,17 @@ function parseSignIn({
   ADMIN_TOKEN_HEADER,
 }: Variables): SignIn | undefined {
   if (!issuer && !audience) return undefined;
-  if (!issuer || !audience) throw new Error(`ADMIN_${issuer ? 'AUDIENCE' : 'ISSUER'} is empty; set both issuer and audience, or neither`);
+  if (!issuer || !audience)
+    throw new Error(`ADMIN_${issuer ? 'AUDIENCE' : 'ISSUER'} is empty; set both issuer and audience, or neither`);
   const address = ADMIN_JWKS_URL || `${issuer.replace(/\/$/, '')}/cdn-cgi/access/certs`;
   if (!URL.canParse(address))
-    throw new Error(`ADMIN_JWKS_URL: "${address}" is not an address; write https://… where the issuer publishes its keys`);
+    throw new Error(
+      `ADMIN_JWKS_URL: "${address}" is not an address; write https://… where the issuer publishes its keys`,
+    );
   const header = ADMIN_TOKEN_HEADER || ACCESS_HEADER;
   // A token in the sense of RFC 9110 §5.6.2.
-  if (!/^[\w!#$%&'*+.^`|~-]+$/.test(header)) throw new Error(`ADMIN_TOKEN_HEADER: "${header}" is not the name of a header`);
+  if (!/^[\w!#$%&'*+.^`|~-]+$/.test(header))
+    throw new Error(`ADMIN_TOKEN_HEADER: "${header}" is not the name of a header`);
   const signOutPath = header === ACCESS_HEADER ? '/cdn-cgi/access/logout' : undefined;
   return { issuer, audience, header, keys: createRemoteJWKSet(new URL(address)), signOutPath };
 }

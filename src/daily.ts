@@ -19,5 +19,8 @@ export async function daily(db: D1Database, now: () => number = Date.now): Promi
 
 async function logDatabaseSize(ctx: ServiceContext): Promise<void> {
   const { bytes, share } = await databaseSize(ctx);
-  log(share >= ERROR_FROM ? 'error' : share >= WARN_FROM ? 'warn' : 'log', 'database_size', { bytes, share: Number(share.toFixed(4)) });
+  log(share >= ERROR_FROM ? 'error' : share >= WARN_FROM ? 'warn' : 'log', 'database_size', {
+    bytes,
+    share: Number(share.toFixed(4)),
+  });
 }

@@ -36,8 +36,14 @@ describe('the settings', () => {
     [{ MODE: 'Paused' }, 'MODE: its value is not a mode; write open or paused'],
     [{ ADMIN_ISSUER: 'https://team.example' }, 'ADMIN_AUDIENCE is empty'],
     [{ ADMIN_AUDIENCE: 'aud' }, 'ADMIN_ISSUER is empty'],
-    [{ ADMIN_ISSUER: 'https://team.example', ADMIN_AUDIENCE: 'aud', ADMIN_JWKS_URL: 'certs' }, 'ADMIN_JWKS_URL: "certs" is not an address'],
-    [{ ADMIN_ISSUER: 'https://team.example', ADMIN_AUDIENCE: 'aud', ADMIN_TOKEN_HEADER: 'a b' }, 'ADMIN_TOKEN_HEADER: "a b"'],
+    [
+      { ADMIN_ISSUER: 'https://team.example', ADMIN_AUDIENCE: 'aud', ADMIN_JWKS_URL: 'certs' },
+      'ADMIN_JWKS_URL: "certs" is not an address',
+    ],
+    [
+      { ADMIN_ISSUER: 'https://team.example', ADMIN_AUDIENCE: 'aud', ADMIN_TOKEN_HEADER: 'a b' },
+      'ADMIN_TOKEN_HEADER: "a b"',
+    ],
   ])('%j stop the start, and the message names variable and rule', (wrong, message) => {
     expect(() => parseConfig({ ...vars, ...wrong })).toThrow(message);
   });
@@ -58,7 +64,11 @@ describe('the list of blocked keys', () => {
   const parse = (BLOCKED_KEYS: string) => [...parseConfig({ ...vars, BLOCKED_KEYS }).blockedKeys];
 
   test('takes ids and hints, separated by commas or white space, and three dots for the one character', () => {
-    expect(parse(` ${id.toUpperCase()},twb_Ab12…x9Yz\n\ttwb_0000...zzzz , `)).toEqual([id, 'twb_Ab12…x9Yz', 'twb_0000…zzzz']);
+    expect(parse(` ${id.toUpperCase()},twb_Ab12…x9Yz\n\ttwb_0000...zzzz , `)).toEqual([
+      id,
+      'twb_Ab12…x9Yz',
+      'twb_0000…zzzz',
+    ]);
     expect(parse('')).toEqual([]);
   });
 

@@ -25,7 +25,10 @@ for (const button of document.querySelectorAll('[data-test]')) {
     say('Asking…');
     const key = document.getElementById(button.dataset.test).textContent.trim();
     try {
-      const response = await fetch('/api/v1/ping', { headers: { Authorization: `Bearer ${key}` }, credentials: 'omit' });
+      const response = await fetch('/api/v1/ping', {
+        headers: { Authorization: `Bearer ${key}` },
+        credentials: 'omit',
+      });
       const answer = await response.json();
       if (response.ok) say(`It works: ping answers as “${answer.keyName}” of ${answer.organizationId}.`);
       else say(`Ping answers ${response.status} ${answer.title}. ${answer.detail ?? ''}`);

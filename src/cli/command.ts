@@ -14,7 +14,10 @@ export class UsageError extends Error {
 }
 
 /** The options that choose the database: the local one, in wrangler's own folder or another, or the deployed one. */
-export const databaseOptions = { remote: { type: 'boolean', default: false }, 'persist-to': { type: 'string' } } as const;
+export const databaseOptions = {
+  remote: { type: 'boolean', default: false },
+  'persist-to': { type: 'string' },
+} as const;
 
 /** Opens the chosen database for as long as `use` runs. */
 export function withDatabase<T>(
@@ -27,7 +30,10 @@ export function withDatabase<T>(
       baseUrl: process.env['CLOUDFLARE_API_BASE_URL'] ?? 'https://api.cloudflare.com/client/v4',
       accountId: required('CLOUDFLARE_ACCOUNT_ID'),
       apiToken: required('CLOUDFLARE_API_TOKEN'),
-      databaseId: process.env['D1_DATABASE_ID'] ?? wranglerConfig.d1_databases.find(({ binding }) => binding === 'DB')?.database_id ?? '',
+      databaseId:
+        process.env['D1_DATABASE_ID'] ??
+        wranglerConfig.d1_databases.find(({ binding }) => binding === 'DB')?.database_id ??
+        '',
     }),
   );
 }
@@ -41,7 +47,14 @@ function required(name: string): string {
 /** The context of a verb that an operator calls. */
 export function operatorContext(db: D1Database): ActorContext<SystemActor> {
   const source = { address: null, userAgent: 'operator' };
-  return { db, now: Date.now, deadlineAt: Date.now() + DEADLINE_MS, requestId: timeOrderedId(Date.now()), actor: 'operator', source };
+  return {
+    db,
+    now: Date.now,
+    deadlineAt: Date.now() + DEADLINE_MS,
+    requestId: timeOrderedId(Date.now()),
+    actor: 'operator',
+    source,
+  };
 }
 
 /** Runs a command: whatever goes wrong is one message on standard error and an exit code of 1, or 2 if it was called wrongly. */
@@ -50,7 +63,8 @@ export async function runCommand(usage: string, run: () => Promise<void>): Promi
     await run();
   } catch (err) {
     const misused =
-      err instanceof UsageError || (err instanceof TypeError && 'code' in err && String(err.code).startsWith('ERR_PARSE_ARGS'));
+      err instanceof UsageError ||
+      (err instanceof TypeError && 'code' in err && String(err.code).startsWith('ERR_PARSE_ARGS'));
     console.error(`${explain(err)}${misused ? `\n\nUsage: ${usage}` : ''}`);
     process.exitCode = misused ? 2 : 1;
   }

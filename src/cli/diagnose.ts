@@ -87,7 +87,9 @@ export async function* diagnose(url: URL, key?: string, send: typeof fetch = fet
   const health = await check('/healthz', async () => {
     paused = isPaused(await ask('/healthz'));
     if (!paused) return 'ok';
-    throw new Failure('paused: the API answers 503, and was not looked at. When that is over: echo open | npx wrangler secret put MODE');
+    throw new Failure(
+      'paused: the API answers 503, and was not looked at. When that is over: echo open | npx wrangler secret put MODE',
+    );
   });
   yield health;
   if (!health.answered) return;
@@ -97,7 +99,9 @@ export async function* diagnose(url: URL, key?: string, send: typeof fetch = fet
   if (keyless?.ok) {
     yield await check('the User-Agents of automations', async () => {
       const answers = await Promise.all(
-        Object.entries(USER_AGENTS).map(async ([tool, agent]) => [tool, wrongWith401(await post({ 'User-Agent': agent }))] as const),
+        Object.entries(USER_AGENTS).map(
+          async ([tool, agent]) => [tool, wrongWith401(await post({ 'User-Agent': agent }))] as const,
+        ),
       );
       const wrong = answers.filter(([, fault]) => fault !== undefined);
       if (wrong.length === 0) return `the same answer to ${Object.keys(USER_AGENTS).join(', ')}`;
@@ -154,11 +158,14 @@ export async function* diagnose(url: URL, key?: string, send: typeof fetch = fet
   });
   yield await check('/api/v1/openapi.json', async () => {
     const given = await ask('/api/v1/openapi.json');
-    if (given.status === 200 && isOurs(given) && /^\s*\{"openapi":"3\.1/.test(given.body)) return 'the document is there';
+    if (given.status === 200 && isOurs(given) && /^\s*\{"openapi":"3\.1/.test(given.body))
+      return 'the document is there';
     throw new Failure(whoAnswered(given));
   });
   if (key !== undefined && !paused) {
-    yield await check('ping with the key', async () => pinged(await ask('/api/v1/ping', { headers: { Authorization: `Bearer ${key}` } })));
+    yield await check('ping with the key', async () =>
+      pinged(await ask('/api/v1/ping', { headers: { Authorization: `Bearer ${key}` } })),
+    );
   }
 }
 
@@ -187,7 +194,8 @@ async function answer(send: typeof fetch, url: string, init: RequestInit): Promi
 
 /** Why a request failed, in plain words: Node says it in the code of a cause. */
 function whyNoAnswer(err: unknown, { host }: URL): string {
-  if (err instanceof Error && err.name === 'TimeoutError') return `${host} gave no answer within ${TIMEOUT_MS / 1000} s.`;
+  if (err instanceof Error && err.name === 'TimeoutError')
+    return `${host} gave no answer within ${TIMEOUT_MS / 1000} s.`;
   const code = codeOf(err);
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN')
     return `${host} has no address (${code}). Check the name, and the route or custom domain.`;
@@ -217,7 +225,8 @@ async function onlyHttps(send: typeof fetch, host: string): Promise<string> {
     throw err;
   }
   const location = given.headers.get('location') ?? '';
-  if (given.status >= 300 && given.status < 400 && location.startsWith(`https://${host}/`)) return 'plain http is sent on to https';
+  if (given.status >= 300 && given.status < 400 && location.startsWith(`https://${host}/`))
+    return 'plain http is sent on to https';
   throw new Failure(
     `plain http is answered with ${given.status}: keys sent there can be read on the way. Turn on "Always Use HTTPS" for the zone.`,
   );
@@ -254,7 +263,8 @@ function wrongWith401(given: Answer): string | undefined {
       return `${name} is ${found ?? 'missing'} instead of ${value}. A proxy or a transform rule changes headers; leave /api/* alone.`;
   }
   const telltale = TELLTALE_HEADERS.find((name) => headers.has(name));
-  if (telltale !== undefined) return `${telltale} came with the 401. Something on the way adds it; a prober learns from it.`;
+  if (telltale !== undefined)
+    return `${telltale} came with the 401. Something on the way adds it; a prober learns from it.`;
   return ID.test(headers.get('x-request-id') ?? '')
     ? undefined
     : 'X-Request-Id is missing or is not ours. A proxy in front changes headers.';
@@ -268,7 +278,8 @@ function namesOf({ headers }: Answer): string {
 }
 
 /** Whether an answer has what the service puts on every one of its own. */
-const isOurs = ({ headers }: Answer) => headers.get('x-content-type-options') === 'nosniff' && ID.test(headers.get('x-request-id') ?? '');
+const isOurs = ({ headers }: Answer) =>
+  headers.get('x-content-type-options') === 'nosniff' && ID.test(headers.get('x-request-id') ?? '');
 
 /** Cloudflare's own refusals, by the number in their text. */
 const CLOUDFLARE_ERRORS: Record<string, string> = {
@@ -296,7 +307,9 @@ function whoAnswered({ status, headers, body }: Answer): string {
     return `the service answers ${status} ${problem.data.code}: ${problem.data.detail.slice(0, 200)}`;
   }
   const server = headers.get('server');
-  const what = /text\/html/.test(headers.get('content-type') ?? '') ? `an HTML page${titleOf(body)}` : 'not in our form';
+  const what = /text\/html/.test(headers.get('content-type') ?? '')
+    ? `an HTML page${titleOf(body)}`
+    : 'not in our form';
   return `it answers ${status}, ${what}${server === null ? '' : `, by ${server.slice(0, 40)}`}. Is this the address of the service, in its present release, and is nothing else in front?`;
 }
 
@@ -315,7 +328,9 @@ function guarded(start: Answer, page: Answer): string {
   const location = start.headers.get('location') ?? '';
   const leads = start.status >= 300 && start.status < 400;
   if (isOpen(start) || (leads && /^(https?:\/\/[^/]+)?\/settings\//.test(location))) {
-    throw new Failure(`open without a sign-in (${start.status}). Take the route away at once; then put Access or your gateway in front.`);
+    throw new Failure(
+      `open without a sign-in (${start.status}). Take the route away at once; then put Access or your gateway in front.`,
+    );
   }
   // The service says 403 and 404 only to somebody whose token it believes.
   if (isOpen(page) || (isOurs(page) && [403, 404].includes(page.status))) {

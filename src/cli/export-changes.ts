@@ -27,7 +27,11 @@ export async function exportChanges(
  * Opens a file for as long as `use` runs, to write to its end: a new one, or what `existing` makes of one that is there already. A new one
  * that is still empty when `use` fails is removed again.
  */
-export async function withFile<T>(path: string, existing: () => Promise<FileHandle>, use: (file: FileHandle) => Promise<T>): Promise<T> {
+export async function withFile<T>(
+  path: string,
+  existing: () => Promise<FileHandle>,
+  use: (file: FileHandle) => Promise<T>,
+): Promise<T> {
   const created = await create(path);
   const file = created ?? (await existing());
   try {

@@ -17,7 +17,9 @@ export async function withLocalD1<T>(persistTo: string | undefined, use: (db: D1
     convertV4MiniflareOptions({
       modules: true,
       script: 'export default {}',
-      d1Databases: Object.fromEntries(wranglerConfig.d1_databases.map(({ binding, database_id }) => [binding, database_id])),
+      d1Databases: Object.fromEntries(
+        wranglerConfig.d1_databases.map(({ binding, database_id }) => [binding, database_id]),
+      ),
       resourcePersistencePath: `${persistTo ?? '.wrangler/state'}/v3`,
     }),
   );

@@ -23,7 +23,9 @@ const answerOf = <T>() =>
   z.object({
     success: z.boolean(),
     errors: z.array(z.object({ message: z.string() })).default([]),
-    result: z.array(z.object({ success: z.literal(true), meta, results: z.array(z.custom<T>()).default([]) })).nullish(),
+    result: z
+      .array(z.object({ success: z.literal(true), meta, results: z.array(z.custom<T>()).default([]) }))
+      .nullish(),
   });
 
 /**
@@ -56,7 +58,8 @@ export class RemoteD1 implements D1Database {
     });
     const text = await response.text();
     const answer = answerOf<T>().safeParse(jsonOrText(text));
-    if (!answer.success) throw new LoggableError(`Cloudflare's API answered ${response.status}, and not as its documentation says`);
+    if (!answer.success)
+      throw new LoggableError(`Cloudflare's API answered ${response.status}, and not as its documentation says`);
     const { success, errors, result } = answer.data;
     if (!success || !result) {
       const message = errors.map((error) => error.message).join('; ') || `Cloudflare's API answered ${response.status}`;

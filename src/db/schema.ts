@@ -17,7 +17,8 @@ const id = () => text('id').notNull();
 const flag = (name: string) => integer(name, { mode: 'boolean' }).notNull();
 const flags = (...columns: string[]) => sql.raw(columns.map((column) => `"${column}" in (0, 1)`).join(' and '));
 // Not `in (…)`: for a list of three or more SQLite builds a temporary index, and that is one row read more at each write.
-const oneOf = (column: string, values: readonly string[]) => sql.raw(values.map((value) => `"${column}" = '${value}'`).join(' or '));
+const oneOf = (column: string, values: readonly string[]) =>
+  sql.raw(values.map((value) => `"${column}" = '${value}'`).join(' or '));
 const between = (column: string, low: number, high: number) => sql.raw(`"${column}" between ${low} and ${high}`);
 /** Lower-case identifiers, separated by single spaces. Not a list of the allowed ones: SQLite cannot change a CHECK. */
 const words = (column: string) =>
@@ -25,14 +26,17 @@ const words = (column: string) =>
     `length("${column}") > 0 and "${column}" not glob '*[^a-z0-9:_ -]*' and "${column}" = trim("${column}") and instr("${column}", '  ') = 0`,
   );
 const identifier = (column: string) =>
-  sql.raw(`length("${column}") between 1 and 64 and "${column}" not glob '*[^A-Za-z0-9._~-]*' and "${column}" not in ('.', '..')`);
+  sql.raw(
+    `length("${column}") between 1 and 64 and "${column}" not glob '*[^A-Za-z0-9._~-]*' and "${column}" not in ('.', '..')`,
+  );
 
 /** What `String.prototype.trim` takes off (ECMA-262 WhiteSpace and LineTerminator), for SQLite's trim(). */
 const WHITE_SPACE = [
-  9, 10, 11, 12, 13, 32, 0xa0, 0x1680, 0x2000, 0x2001, 0x2002, 0x2003, 0x2004, 0x2005, 0x2006, 0x2007, 0x2008, 0x2009, 0x200a, 0x2028,
-  0x2029, 0x202f, 0x205f, 0x3000, 0xfeff,
+  9, 10, 11, 12, 13, 32, 0xa0, 0x1680, 0x2000, 0x2001, 0x2002, 0x2003, 0x2004, 0x2005, 0x2006, 0x2007, 0x2008, 0x2009,
+  0x200a, 0x2028, 0x2029, 0x202f, 0x205f, 0x3000, 0xfeff,
 ];
-const freeText = (column: string) => sql.raw(`length(trim("${column}", char(${WHITE_SPACE.join(',')}))) between 1 and ${MAX_TEXT_LENGTH}`);
+const freeText = (column: string) =>
+  sql.raw(`length(trim("${column}", char(${WHITE_SPACE.join(',')}))) between 1 and ${MAX_TEXT_LENGTH}`);
 
 export const organizations = sqliteTable(
   'organizations',
@@ -79,7 +83,12 @@ export const users = sqliteTable(
 
 export const companies = sqliteTable(
   'companies',
-  { organizationId: organizationId().references(() => organizations.id), id: id(), name: text('name').notNull(), active: flag('active') },
+  {
+    organizationId: organizationId().references(() => organizations.id),
+    id: id(),
+    name: text('name').notNull(),
+    active: flag('active'),
+  },
   (t) => [
     primaryKey({ columns: [t.organizationId, t.id] }),
     check('companies_id', identifier('id')),
@@ -147,7 +156,9 @@ export const apiKeys = sqliteTable(
     primaryKey({ columns: [t.organizationId, t.id] }),
     foreignKey({ columns: [t.organizationId, t.createdBy], foreignColumns: [users.organizationId, users.id] }),
     uniqueIndex('api_keys_hash').on(t.hash),
-    uniqueIndex('api_keys_name_in_use').on(t.organizationId, t.name).where(sql`revoked_at is null and successor_id is null`),
+    uniqueIndex('api_keys_name_in_use')
+      .on(t.organizationId, t.name)
+      .where(sql`revoked_at is null and successor_id is null`),
     uniqueIndex('api_keys_successor').on(t.organizationId, t.successorId).where(sql`successor_id is not null`),
     uniqueIndex('api_keys_form_token').on(t.organizationId, t.formToken).where(sql`form_token is not null`),
     index('api_keys_unrevoked').on(t.organizationId, t.expiresAt).where(sql`revoked_at is null`),
@@ -272,9 +283,11 @@ export const refusedUses = sqliteTable(
 );
 
 /** Identifies this database: one row, created with it. A cursor from another database is not valid here. */
-export const databaseEpoch = sqliteTable('database_epoch', { id: integer('id').primaryKey(), epoch: text('epoch').notNull() }, () => [
-  check('database_epoch_single', sql`"id" = 1`),
-]);
+export const databaseEpoch = sqliteTable(
+  'database_epoch',
+  { id: integer('id').primaryKey(), epoch: text('epoch').notNull() },
+  () => [check('database_epoch_single', sql`"id" = 1`)],
+);
 
 /**
  * The organizations that were erased, without any of their data; kept permanently. The triggers allow an organization's audit rows to be

@@ -22,7 +22,9 @@ export interface Statement<Values, Row = never> {
 const LITERAL_OR_PARAMETER = /'[^']*'|:([A-Za-z]\w*)/g;
 
 /** A statement from SQL with named parameters (`:organizationId`), which D1 itself does not support. */
-export function statement<Values extends Record<keyof Values, Bindable>, Row = never>(text: string): Statement<Values, Row> {
+export function statement<Values extends Record<keyof Values, Bindable>, Row = never>(
+  text: string,
+): Statement<Values, Row> {
   const names: string[] = [];
   const sql = text.replaceAll(LITERAL_OR_PARAMETER, (match, name?: string) => {
     if (name === undefined) return match;

@@ -29,7 +29,10 @@ const localKeys = () => {
 };
 const keys: JWTVerifyGetKey = async () => (await localKeys()).publicKey;
 
-const config = { ...parseConfig(env), signIn: { issuer: ISSUER, audience: AUDIENCE, header: HEADER, keys, signOutPath: SIGN_OUT } };
+const config = {
+  ...parseConfig(env),
+  signIn: { issuer: ISSUER, audience: AUDIENCE, header: HEADER, keys, signOutPath: SIGN_OUT },
+};
 const app = createApp(config);
 
 interface LocalAdministrator {

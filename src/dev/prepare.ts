@@ -8,4 +8,5 @@ const to = join(import.meta.dirname, '../assets/docs/swagger-ui');
 
 await rm(to, { recursive: true, force: true });
 await mkdir(to);
-for (const file of ['swagger-ui.css', 'swagger-ui-bundle.js', 'LICENSE', 'NOTICE']) await cp(join(from, file), join(to, file));
+for (const file of ['swagger-ui.css', 'swagger-ui-bundle.js', 'LICENSE', 'NOTICE'])
+  await cp(join(from, file), join(to, file));

@@ -78,7 +78,14 @@ function wrangler(...command: string[]): ChildProcess {
 }
 
 async function migrate(): Promise<void> {
-  const child = wrangler('d1', 'migrations', 'apply', 'DB', '--local', ...(persistTo ? ['--persist-to', persistTo] : []));
+  const child = wrangler(
+    'd1',
+    'migrations',
+    'apply',
+    'DB',
+    '--local',
+    ...(persistTo ? ['--persist-to', persistTo] : []),
+  );
   let output = '';
   child.stdout?.on('data', (chunk) => {
     output += chunk;
@@ -89,8 +96,12 @@ async function migrate(): Promise<void> {
 
 /** Imports the demo directory, revokes the demo keys of earlier starts and returns a new one's value. */
 async function prepareDemo(db: D1Database): Promise<string> {
-  const directory = await importDirectory(db, await readFile(fileURLToPath(import.meta.resolve('./demo-directory.ndjson')), 'utf8'));
-  if (!directory.ok) throw new Error(directory.errors.map(({ at, subject, detail }) => `line ${at}, ${subject}: ${detail}`).join('\n'));
+  const directory = await importDirectory(
+    db,
+    await readFile(fileURLToPath(import.meta.resolve('./demo-directory.ndjson')), 'utf8'),
+  );
+  if (!directory.ok)
+    throw new Error(directory.errors.map(({ at, subject, detail }) => `line ${at}, ${subject}: ${detail}`).join('\n'));
 
   const ctx: ActorContext<AdminActor> = {
     db,
@@ -111,7 +122,13 @@ async function prepareDemo(db: D1Database): Promise<string> {
 
 async function serve(): Promise<void> {
   // --test-scheduled keeps wrangler from advertising the daily job, which nobody waits for here.
-  const server = wrangler('dev', 'src/dev/index.tsx', '--test-scheduled', '--show-interactive-dev-session=false', ...args);
+  const server = wrangler(
+    'dev',
+    'src/dev/index.tsx',
+    '--test-scheduled',
+    '--show-interactive-dev-session=false',
+    ...args,
+  );
   server.stdout?.pipe(process.stdout);
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => server.kill(signal));
   const ended = once(server, 'close').then(([code]) => {

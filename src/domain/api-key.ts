@@ -125,7 +125,10 @@ export type KeyState = 'active' | 'expiring' | 'expired' | 'revoked';
 export const EXPIRING_MS = 30 * 24 * 3_600_000;
 
 /** The state of a key at `now` (UTC milliseconds). */
-export function keyState({ revokedAt, expiresAt }: Pick<KeyStanding, 'revokedAt' | 'expiresAt'>, now: number): KeyState {
+export function keyState(
+  { revokedAt, expiresAt }: Pick<KeyStanding, 'revokedAt' | 'expiresAt'>,
+  now: number,
+): KeyState {
   if (revokedAt !== null) return 'revoked';
   if (expiresAt === null) return 'active';
   if (now >= expiresAt) return 'expired';

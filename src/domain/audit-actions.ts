@@ -11,7 +11,9 @@ const KEY_ACTIONS = {
   revoked: 'Key revoked',
 } as const;
 
-type RecordAction = { [Kind in RecordKind]: `${Kind}.${keyof (typeof RECORD_KINDS)[Kind]['auditActions'] & string}` }[RecordKind];
+type RecordAction = {
+  [Kind in RecordKind]: `${Kind}.${keyof (typeof RECORD_KINDS)[Kind]['auditActions'] & string}`;
+}[RecordKind];
 
 /** Every action that this service writes into the audit log: what it happened to, and what happened. */
 export type AuditAction = RecordAction | `api_key.${keyof typeof KEY_ACTIONS}`;

@@ -15,7 +15,8 @@ export function parseBlockedKeys(text: string, keyPrefix: string): BlockedKeys {
   return new Set(
     entries.map((entry, index) => {
       const place = `entry ${index + 1} of ${entries.length}`;
-      if (isWellFormedKey(entry, keyPrefix)) throw new RangeError(`${place} is a whole key value; use its hint, ${keyHint(entry)}`);
+      if (isWellFormedKey(entry, keyPrefix))
+        throw new RangeError(`${place} is a whole key value; use its hint, ${keyHint(entry)}`);
       const id = entry.toLowerCase();
       if (KEY_ID.test(id)) return id;
       const dotted = entry.replace('...', '…');

@@ -72,14 +72,25 @@ const shapes = {
 
 /** What a record can be. */
 export type DirectoryType = keyof typeof shapes;
-export const DIRECTORY_TYPES = ['organization', 'company', 'user', 'agreement', 'ticket'] as const satisfies readonly DirectoryType[];
+export const DIRECTORY_TYPES = [
+  'organization',
+  'company',
+  'user',
+  'agreement',
+  'ticket',
+] as const satisfies readonly DirectoryType[];
 
 export type DirectoryOrganization = z.output<typeof shapes.organization>;
 export type DirectoryUser = z.output<typeof shapes.user>;
 export type DirectoryCompany = z.output<typeof shapes.company>;
 export type DirectoryAgreement = z.output<typeof shapes.agreement>;
 export type DirectoryTicket = z.output<typeof shapes.ticket>;
-export type DirectoryRecord = DirectoryOrganization | DirectoryUser | DirectoryCompany | DirectoryAgreement | DirectoryTicket;
+export type DirectoryRecord =
+  | DirectoryOrganization
+  | DirectoryUser
+  | DirectoryCompany
+  | DirectoryAgreement
+  | DirectoryTicket;
 
 /** A record as a PSA writes it: fields that have a default may be left out. */
 export type DirectoryRecordInput = { [Type in DirectoryType]: z.input<(typeof shapes)[Type]> }[DirectoryType];
@@ -87,7 +98,10 @@ export type DirectoryRecordInput = { [Type in DirectoryType]: z.input<(typeof sh
 /** JSON Schema (draft 2020-12) of a record. A few rules it cannot say, such as which time zones there are, stand in its descriptions. */
 export function directoryJsonSchema(): Record<string, unknown> {
   const described = DIRECTORY_TYPES.map((type) => shapes[type].meta({ title: type, description: DESCRIPTIONS[type] }));
-  return { title: 'One line of a directory file', ...z.toJSONSchema(z.union(described), { io: 'input', override: describeText }) };
+  return {
+    title: 'One line of a directory file',
+    ...z.toJSONSchema(z.union(described), { io: 'input', override: describeText }),
+  };
 }
 
 const DESCRIPTIONS: Record<DirectoryType, string> = {
@@ -100,7 +114,13 @@ const DESCRIPTIONS: Record<DirectoryType, string> = {
 };
 
 /** The length that `freeText` counts by itself, in code points, as JSON Schema counts it too. */
-function describeText({ path, jsonSchema }: { path: (string | number)[]; jsonSchema: z.core.JSONSchema.BaseSchema }): void {
+function describeText({
+  path,
+  jsonSchema,
+}: {
+  path: (string | number)[];
+  jsonSchema: z.core.JSONSchema.BaseSchema;
+}): void {
   if (path.at(-1) === 'name') Object.assign(jsonSchema, { minLength: 1, maxLength: MAX_NAME_LENGTH });
 }
 
@@ -133,12 +153,18 @@ export function readLine(text: string, at: number): ReadRecord {
     value = JSON.parse(text);
   } catch (err) {
     if (!(err instanceof SyntaxError)) throw err;
-    return { errors: [{ at, subject: 'record', pointer: '', code: 'malformed_json', detail: 'the line is not a JSON object' }] };
+    return {
+      errors: [{ at, subject: 'record', pointer: '', code: 'malformed_json', detail: 'the line is not a JSON object' }],
+    };
   }
   return readRecord(value, at);
 }
 
-const head = z.looseObject({ type: z.enum(DIRECTORY_TYPES), id: z.unknown().optional(), organization: z.unknown().optional() });
+const head = z.looseObject({
+  type: z.enum(DIRECTORY_TYPES),
+  id: z.unknown().optional(),
+  organization: z.unknown().optional(),
+});
 const ownership = z.object({ id: directoryId('the record'), organization });
 
 /** Reads a record. */
@@ -157,7 +183,9 @@ export function readRecord(value: unknown, at: number): ReadRecord {
   const subject = typeof data.id === 'string' ? `${type} ${echo(data.id)}` : type;
   const errors = fieldErrors(result.error).map((error) => ({ ...error, at, subject }));
   const owned = ownership.safeParse(type === 'organization' ? { id: data.id, organization: data.id } : data).data;
-  return owned ? { organization: owned.organization, entry: { at, type, id: owned.id, record: null }, errors } : { errors };
+  return owned
+    ? { organization: owned.organization, entry: { at, type, id: owned.id, record: null }, errors }
+    : { errors };
 }
 
 /** The id of the organization that a record belongs to. */
@@ -166,7 +194,12 @@ export function ownerOf(record: DirectoryRecord): string {
 }
 
 /** An error of a record that was read. */
-export function entryError({ at, type, id }: DirectoryEntry, pointer: string, code: string, detail: string): DirectoryError {
+export function entryError(
+  { at, type, id }: DirectoryEntry,
+  pointer: string,
+  code: string,
+  detail: string,
+): DirectoryError {
   return { at, subject: `${type} ${id}`, pointer, code, detail };
 }
 
@@ -196,7 +229,10 @@ function uniqueClaims({ type, id, record }: DirectoryEntry): { pointer: string; 
   }
   if (record?.type === 'agreement' && record.active) {
     const { company } = record;
-    return [own, { pointer: '/active', claim: `active ${company}`, taken: `company ${company} has an active agreement already` }];
+    return [
+      own,
+      { pointer: '/active', claim: `active ${company}`, taken: `company ${company} has an active agreement already` },
+    ];
   }
   return [own];
 }

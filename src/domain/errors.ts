@@ -49,7 +49,11 @@ export class ServiceError extends Error {
   readonly keyId: string | undefined;
   readonly retryable: boolean;
   readonly database: Extras['database'];
-  constructor(code: ServiceErrorCode, detail: string, { errors = [], keyId, retryable = false, database, cause }: Extras = {}) {
+  constructor(
+    code: ServiceErrorCode,
+    detail: string,
+    { errors = [], keyId, retryable = false, database, cause }: Extras = {},
+  ) {
     super(`${code}: ${detail}`, cause === undefined ? undefined : { cause });
     this.code = code;
     this.detail = detail;
@@ -72,7 +76,10 @@ export function invalidInput(errors: readonly FieldError[]): ServiceError {
 
 /** The organization's plan lacks PSA: found before the write, or in its transaction. */
 export function psaNotIncluded(): ServiceError {
-  return new ServiceError('psa_not_included', "Your organization's plan does not include PSA; ask an administrator to add it.");
+  return new ServiceError(
+    'psa_not_included',
+    "Your organization's plan does not include PSA; ask an administrator to add it.",
+  );
 }
 
 /** A key that exists, by its organization. */

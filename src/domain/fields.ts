@@ -20,7 +20,9 @@ export const fieldErrorShape = z.object({
   pointer: z.string().meta({ description: 'Where in the body: a JSON Pointer (RFC 6901); empty for the body itself.' }),
   code: z
     .string()
-    .meta({ description: 'The rule that was broken, such as `required`, `invalid_type`, `out_of_range` or `unknown_field`.' }),
+    .meta({
+      description: 'The rule that was broken, such as `required`, `invalid_type`, `out_of_range` or `unknown_field`.',
+    }),
   detail: z.string().meta({ description: 'What was sent and what to send.' }),
 });
 
@@ -55,7 +57,8 @@ export function unquoted(isRight: (value: unknown) => boolean) {
   return (value: unknown) => {
     if (typeof value !== 'string') return undefined;
     const trimmed = value.trim();
-    const parsed = trimmed === 'true' ? true : trimmed === 'false' ? false : trimmed === '' ? undefined : Number(trimmed);
+    const parsed =
+      trimmed === 'true' ? true : trimmed === 'false' ? false : trimmed === '' ? undefined : Number(trimmed);
     return isRight(parsed) ? `send ${parsed} without quotes` : undefined;
   };
 }
@@ -79,7 +82,10 @@ export function freeText(max = MAX_TEXT_LENGTH) {
       const report = (code: string, message: string) => context.addIssue({ code: 'custom', message, params: { code } });
       const nul = text.indexOf('\0');
       if (nul >= 0) {
-        report('forbidden_character', `has a NUL character at position ${codePoints(text.slice(0, nul)) + 1}; remove it`);
+        report(
+          'forbidden_character',
+          `has a NUL character at position ${codePoints(text.slice(0, nul)) + 1}; remove it`,
+        );
       }
       const surrogate = text.search(/\p{Surrogate}/u);
       if (surrogate >= 0) {
@@ -120,9 +126,12 @@ export function fieldErrors(error: z.core.$ZodError): FieldError[] {
   const errors = error.issues.flatMap((issue): FieldError[] => {
     const path = issue.path.map(String);
     if (issue.code === 'unrecognized_keys') {
-      return issue.keys.slice(0, MAX_FIELD_ERRORS).map((key) => fieldError([...path, key], 'unknown_field', issue.message));
+      return issue.keys
+        .slice(0, MAX_FIELD_ERRORS)
+        .map((key) => fieldError([...path, key], 'unknown_field', issue.message));
     }
-    const code = issue.code === 'custom' && typeof issue.params?.['code'] === 'string' ? issue.params['code'] : codeOf(issue);
+    const code =
+      issue.code === 'custom' && typeof issue.params?.['code'] === 'string' ? issue.params['code'] : codeOf(issue);
     return [fieldError(path, code, issue.message)];
   });
   const distinct = new Map(errors.map((error) => [`${error.pointer} ${error.detail}`, error]));
@@ -131,7 +140,9 @@ export function fieldErrors(error: z.core.$ZodError): FieldError[] {
 
 function fieldError(path: string[], code: string, message: string): FieldError {
   return {
-    pointer: path.map((name) => `/${echo(name, MAX_POINTER_NAME_LENGTH).replaceAll('~', '~0').replaceAll('/', '~1')}`).join(''),
+    pointer: path
+      .map((name) => `/${echo(name, MAX_POINTER_NAME_LENGTH).replaceAll('~', '~0').replaceAll('/', '~1')}`)
+      .join(''),
     code,
     detail: `${path.length === 0 ? 'The body' : path.map((name) => echo(name) || '""').join('.')} ${message}`,
   };

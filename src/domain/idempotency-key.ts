@@ -20,7 +20,8 @@ export function parseIdempotencyKey(header: string | undefined): IdempotencyKeyR
   }
   let key = header;
   if (header.startsWith('"')) {
-    if (!/^"(?:[^"\\]|\\["\\])*"$/.test(header)) return { ok: false, rule: 'begins with a quote but is not one quoted string' };
+    if (!/^"(?:[^"\\]|\\["\\])*"$/.test(header))
+      return { ok: false, rule: 'begins with a quote but is not one quoted string' };
     key = header.slice(1, -1).replace(/\\(["\\])/g, '$1');
   }
   if (key === '') return { ok: false, rule: 'is empty' };

@@ -29,7 +29,10 @@ export function parseIpLimitOverrides(text: string): IpLimitOverride[] {
 }
 
 /** The limit of the most specific network that the address lies in, if it lies in any. */
-export function overriddenLimit(overrides: readonly IpLimitOverride[], address: string | null): RateLimitPolicy | undefined {
+export function overriddenLimit(
+  overrides: readonly IpLimitOverride[],
+  address: string | null,
+): RateLimitPolicy | undefined {
   if (overrides.length === 0 || address === null) return undefined;
   const parsed = ipaddr.process(address);
   return overrides.find(({ network, bits }) => network.kind() === parsed.kind() && parsed.match(network, bits))?.policy;
@@ -38,13 +41,17 @@ export function overriddenLimit(overrides: readonly IpLimitOverride[], address: 
 function parseNetwork(cidr: string, refuse: (rule: string) => RangeError): Pick<IpLimitOverride, 'network' | 'bits'> {
   const [address = ''] = cidr.split('/');
   // Short and octal forms, and zones, say something else to whoever reads them.
-  const isPlain = ipaddr.IPv4.isValidFourPartDecimal(address) || (ipaddr.IPv6.isValid(address) && !address.includes('%'));
-  if (!isPlain || !ipaddr.isValidCIDR(cidr)) throw refuse(`${cidr} is not a network; write address/bits such as 203.0.113.0/24`);
+  const isPlain =
+    ipaddr.IPv4.isValidFourPartDecimal(address) || (ipaddr.IPv6.isValid(address) && !address.includes('%'));
+  if (!isPlain || !ipaddr.isValidCIDR(cidr))
+    throw refuse(`${cidr} is not a network; write address/bits such as 203.0.113.0/24`);
   const [parsed, bits] = ipaddr.parseCIDR(cidr);
   const isIpv6 = parsed.kind() === 'ipv6';
-  if (isIpv6 && bits > IPV6_GROUP_BITS) throw refuse(`IPv6 addresses are limited by /${IPV6_GROUP_BITS}; the network may not be smaller`);
+  if (isIpv6 && bits > IPV6_GROUP_BITS)
+    throw refuse(`IPv6 addresses are limited by /${IPV6_GROUP_BITS}; the network may not be smaller`);
   const network = (isIpv6 ? ipaddr.IPv6 : ipaddr.IPv4).networkAddressFromCIDR(cidr);
-  if (network.toString() !== parsed.toString()) throw refuse(`${cidr} has bits set behind its network; write ${network}/${bits}`);
+  if (network.toString() !== parsed.toString())
+    throw refuse(`${cidr} has bits set behind its network; write ${network}/${bits}`);
   return { network, bits };
 }
 

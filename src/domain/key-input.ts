@@ -36,7 +36,8 @@ const keyName = () =>
       const message = `has the invisible character ${which}; remove it, for control and format characters are not accepted`;
       context.addIssue({ code: 'custom', message, params: { code: 'forbidden_character' } });
     });
-const expires = () => z.union([z.iso.date(), z.iso.datetime({ offset: true })], { error: ruleError(expiresRule) }).optional();
+const expires = () =>
+  z.union([z.iso.date(), z.iso.datetime({ offset: true })], { error: ruleError(expiresRule) }).optional();
 const limit = () =>
   strictObject({
     quota: int(quotaRule, 1, MAX_QUOTA),
@@ -47,7 +48,9 @@ const limit = () =>
 export const newApiKey = strictObject({
   name: keyName(),
   scopes: z
-    .array(z.enum(SCOPE_IDS, { error: ruleError(`one of ${SCOPE_IDS.join(', ')}`) }), { error: ruleError('a list of scopes') })
+    .array(z.enum(SCOPE_IDS, { error: ruleError(`one of ${SCOPE_IDS.join(', ')}`) }), {
+      error: ruleError('a list of scopes'),
+    })
     .min(1, {
       error: 'is empty; choose at least one scope',
     }),

@@ -26,8 +26,16 @@ export const MAX_WINDOW_MS = 10_000;
 export function parsePolicy(text: string): RateLimitPolicy {
   const match = /^(\d{1,5})\/(\d{1,2})s$/.exec(text);
   const policy = match && { quota: Number(match[1]), windowMs: Number(match[2]) * 1000 };
-  if (!policy || policy.quota < 1 || policy.quota > MAX_QUOTA || policy.windowMs < 1000 || policy.windowMs > MAX_WINDOW_MS) {
-    throw new RangeError(`"${text}" is not a rate limit; write quota/window such as "200/10s", quota 1–10000, window 1s–10s`);
+  if (
+    !policy ||
+    policy.quota < 1 ||
+    policy.quota > MAX_QUOTA ||
+    policy.windowMs < 1000 ||
+    policy.windowMs > MAX_WINDOW_MS
+  ) {
+    throw new RangeError(
+      `"${text}" is not a rate limit; write quota/window such as "200/10s", quota 1–10000, window 1s–10s`,
+    );
   }
   return policy;
 }

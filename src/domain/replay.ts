@@ -6,7 +6,10 @@ export const replayFields = {
   idempotencyMismatch: z
     .literal(true)
     .optional()
-    .meta({ description: 'Present if this request differs from the one that made the record. The key was reused for something else.' }),
+    .meta({
+      description:
+        'Present if this request differs from the one that made the record. The key was reused for something else.',
+    }),
   ticketId: z.string().optional().meta({ description: 'With a mismatch: the ticket the record is on.' }),
 };
 

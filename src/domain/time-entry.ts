@@ -6,7 +6,8 @@ import { replayFields } from './replay.ts';
 export const MAX_MINUTES = 1440;
 
 const minutesRule = `a whole number from 1 to ${MAX_MINUTES}`;
-const isMinutes = (value: unknown) => typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= MAX_MINUTES;
+const isMinutes = (value: unknown) =>
+  typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= MAX_MINUTES;
 const minutesError = { error: ruleError(minutesRule, unquoted(isMinutes)) };
 
 /** Body of POST /tickets/{ticketId}/time-entries. */
@@ -28,7 +29,8 @@ export const timeEntryRequest = strictObject({
     })
     .meta({ description: 'Whether the time is billable.' }),
   userEmail: emailAddress('the e-mail address of a technician, or leave the field out').optional().meta({
-    description: 'Credits this active technician instead of the automation service account. Upper and lower case are the same.',
+    description:
+      'Credits this active technician instead of the automation service account. Upper and lower case are the same.',
   }),
 });
 
@@ -57,11 +59,15 @@ export const timeEntryCreated = z.object({
     hourlyRate: z
       .number()
       .min(0)
-      .meta({ description: "From the company's agreement or the organization's default; it cannot be sent. At most two decimals." }),
+      .meta({
+        description:
+          "From the company's agreement or the organization's default; it cannot be sent. At most two decimals.",
+      }),
     userId: z.string().meta({ description: 'The technician credited, or the automation service account.' }),
   }),
   agreementSource: z.enum(AGREEMENT_SOURCES).meta({
-    description: "Where the rate came from: the active agreement of the ticket's company, or the organization's default rate.",
+    description:
+      "Where the rate came from: the active agreement of the ticket's company, or the organization's default rate.",
   }),
 });
 

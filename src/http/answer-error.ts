@@ -28,7 +28,8 @@ export async function answerError(err: unknown, c: ContextOf<AppEnv>): Promise<R
     return problem(c, code, err.detail, mayRetry ? { headers: { 'Retry-After': String(RETRY_AFTER_SECONDS) } } : {});
   }
   // Hono's validator throws this before our schema is used. The body was read and comes from Hono's cache.
-  if (err instanceof HTTPException && err.status === 400) return problem(c, 'malformed_json', describeJsonError(await c.req.text()));
+  if (err instanceof HTTPException && err.status === 400)
+    return problem(c, 'malformed_json', describeJsonError(await c.req.text()));
   log('error', 'internal_error', { requestId: c.get('requestId'), cause: err });
   return problem(c, 'internal_error', INTERNAL_ERROR);
 }

@@ -64,7 +64,8 @@ export const PROBLEMS = {
   unsupported_media_type: {
     status: 415,
     title: 'The body is not sent as JSON',
-    meaning: 'The Content-Type is missing or is not `application/json`, the charset is not UTF-8, or the body is compressed.',
+    meaning:
+      'The Content-Type is missing or is not `application/json`, the charset is not UTF-8, or the body is compressed.',
     remedy: 'Send `Content-Type: application/json` and the plain body.',
   },
   validation_failed: {
@@ -77,7 +78,8 @@ export const PROBLEMS = {
     status: 422,
     title: 'Not an active technician',
     meaning: 'userEmail is not the address of an active technician of the organization.',
-    remedy: 'Correct it, or send again without userEmail and with the same Idempotency-Key: the service account is credited.',
+    remedy:
+      'Correct it, or send again without userEmail and with the same Idempotency-Key: the service account is credited.',
   },
   rate_limited: {
     status: 429,
@@ -94,7 +96,8 @@ export const PROBLEMS = {
   unavailable: {
     status: 503,
     title: 'Temporarily unavailable',
-    meaning: 'The database did not answer or takes no writes, or the operator has paused the service; nothing was written.',
+    meaning:
+      'The database did not answer or takes no writes, or the operator has paused the service; nothing was written.',
     remedy: 'Wait the seconds in `Retry-After`, then send the same request again.',
   },
   outcome_unknown: {
@@ -135,7 +138,12 @@ export function problemType(code: ProblemCode): string {
 }
 
 /** Responds with application/problem+json (RFC 9457). */
-export function problem(c: ContextOf<AppEnv>, code: ProblemCode, detail: string, { headers = {}, members = {} }: Extras = {}): Response {
+export function problem(
+  c: ContextOf<AppEnv>,
+  code: ProblemCode,
+  detail: string,
+  { headers = {}, members = {} }: Extras = {},
+): Response {
   const { status, title } = PROBLEMS[code];
   c.get('requestStats').problem = code;
   const body = { type: problemType(code), title, status, code, detail, requestId: c.get('requestId'), ...members };

@@ -7,7 +7,11 @@ const FRAMES = 3;
  * Writes one JSON line to the log. Keys, their hashes, headers, bodies and SQL never go in: of a cause only what `safeMessage` lets through. Fields
  * that are undefined are left out.
  */
-export function log(level: 'log' | 'warn' | 'error', event: string, { cause, ...fields }: Record<string, unknown>): void {
+export function log(
+  level: 'log' | 'warn' | 'error',
+  event: string,
+  { cause, ...fields }: Record<string, unknown>,
+): void {
   console[level](JSON.stringify({ event, ...fields, cause: cause === undefined ? undefined : causes(cause) }));
 }
 

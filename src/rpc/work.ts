@@ -14,12 +14,22 @@ export class Work extends WorkerEntrypoint<Env> {
   }
 
   /** Approves or rejects a time entry, once, in the name of an administrator. */
-  reviewTimeEntry(organization: string, entry: string, decision: Decision, reviewer: string): Promise<Answer<{ status: Decision }>> {
+  reviewTimeEntry(
+    organization: string,
+    entry: string,
+    decision: Decision,
+    reviewer: string,
+  ): Promise<Answer<{ status: Decision }>> {
     return answer(this.env, (ctx) => reviewTimeEntry(ctx, { organization, entry, decision, reviewer }));
   }
 
   /** Replaces the text of a record with "[redacted]". */
-  redactRecord(organization: string, kind: RecordKind, id: string, by: string): Promise<Answer<{ status: 'redacted' | 'unchanged' }>> {
+  redactRecord(
+    organization: string,
+    kind: RecordKind,
+    id: string,
+    by: string,
+  ): Promise<Answer<{ status: 'redacted' | 'unchanged' }>> {
     return answer(this.env, (ctx) => redactRecord(ctx, { organization, kind, id, by }));
   }
 

@@ -7,7 +7,8 @@ const DETAILS = {
   /** The call only reads, or comes before anything is written. */
   nothing_written: 'The database did not answer. Nothing was written; send the same request again.',
   /** The call may have been committed, and repeating it may do something else. */
-  may_have_written: 'The database did not answer. If something was to be changed, it may have been; look before you do it again.',
+  may_have_written:
+    'The database did not answer. If something was to be changed, it may have been; look before you do it again.',
   /** The call may have been committed, and repeating it does no harm. */
   safe_to_repeat: 'The database did not answer. Make the same call again; repeating it does no harm.',
 } as const;

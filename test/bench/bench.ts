@@ -54,7 +54,11 @@ try {
 
   const machine = `${availableParallelism()} cores of ${cpus()[0]?.model.trim()}, Node ${process.version}`;
   const about = `${startedAt.toISOString().slice(0, 10)}, ${machine}, load ${loadBefore.toFixed(1)} before the start; ${plan.rounds} interleaved rounds of ${plan.sliceMs} ms, medians (min–max); large database: ${plan.entries.toLocaleString('en')} time entries, 10,000 keys, ${Math.round(meta.size_after / 1e6)} MB; ${seconds()} s in all`;
-  const tables = [...CONNECTIONS.toReversed().map((count) => seriesTable(series, count)), targetTable(verdicts), timingTable(timings)];
+  const tables = [
+    ...CONNECTIONS.toReversed().map((count) => seriesTable(series, count)),
+    targetTable(verdicts),
+    timingTable(timings),
+  ];
   const report = [about, ...tables].join('\n\n');
   console.log(report);
 

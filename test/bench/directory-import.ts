@@ -15,7 +15,8 @@ try {
   const file = join(persistTo, 'directory.ndjson');
   await pipeline(Readable.from(directoryLines(bigDirectory())), createWriteStream(file));
   console.log(`${((await stat(file)).size / 2 ** 20).toFixed(1)} MiB of directory`);
-  for (const run of ['first', 'second']) await measure(run, ['src/cli/commands/directory-import.ts', file, '--persist-to', persistTo]);
+  for (const run of ['first', 'second'])
+    await measure(run, ['src/cli/commands/directory-import.ts', file, '--persist-to', persistTo]);
 } finally {
   await remove();
 }

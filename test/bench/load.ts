@@ -57,5 +57,10 @@ export async function measure(...args: Parameters<typeof load>): Promise<Slice> 
   const before = await workerdMs();
   const { latencies, ms } = await load(...args);
   const cpu = (await workerdMs()) - before;
-  return { requests: latencies.length, perSecond: (latencies.length / ms) * 1000, p50: median(latencies), cpu: cpu / latencies.length };
+  return {
+    requests: latencies.length,
+    perSecond: (latencies.length / ms) * 1000,
+    p50: median(latencies),
+    cpu: cpu / latencies.length,
+  };
 }

@@ -3,7 +3,8 @@ import { describe, expect, test } from 'vitest';
 import { runs } from '../support/property.ts';
 import { growth } from './memory.ts';
 
-const samples = (count: number, at: (index: number) => number) => Array.from({ length: count }, (_, index) => at(index));
+const samples = (count: number, at: (index: number) => number) =>
+  Array.from({ length: count }, (_, index) => at(index));
 
 describe('the growth of memory', () => {
   test('is none where it warmed up, and goes up and down with the garbage collector', () => {

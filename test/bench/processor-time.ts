@@ -18,7 +18,8 @@ export async function workerdMs(): Promise<number> {
     if (found) processes.set(Number(pid), found);
   }
   const belongs = (process: Process | undefined): boolean =>
-    process !== undefined && ((process.name === 'workerd' && isOurs(process.parent)) || belongs(processes.get(process.parent)));
+    process !== undefined &&
+    ((process.name === 'workerd' && isOurs(process.parent)) || belongs(processes.get(process.parent)));
   const isOurs = (pid: number): boolean => {
     if (pid === process.pid) return true;
     const parent = processes.get(pid)?.parent;

@@ -11,7 +11,14 @@ export function seriesTable(series: readonly Series[], connections: number): str
   const floor = chosen.find(({ name }) => name === FLOOR);
   if (!floor) throw new Error('the floor was not measured');
   return table(
-    [`${connections} connection${connections === 1 ? '' : 's'}`, 'requests/s', '× floor', 'p50 ms', 'CPU ms/request', 'CPU × floor'],
+    [
+      `${connections} connection${connections === 1 ? '' : 's'}`,
+      'requests/s',
+      '× floor',
+      'p50 ms',
+      'CPU ms/request',
+      'CPU × floor',
+    ],
     chosen.map((one) => [
       one.name,
       show(spread(one.slices.map(({ perSecond }) => perSecond)), (value) => Math.round(value).toLocaleString('en')),
@@ -37,7 +44,12 @@ export function targetTable(verdicts: readonly Verdict[]): string {
 export function timingTable(timings: readonly CauseTiming[]): string {
   return table(
     ['401 because the key is', 'samples', 'median ms', "Cliff's δ to unknown"],
-    timings.map(({ cause, samples, median, cliffsDelta }) => [cause, String(samples), median.toFixed(3), cliffsDelta.toFixed(3)]),
+    timings.map(({ cause, samples, median, cliffsDelta }) => [
+      cause,
+      String(samples),
+      median.toFixed(3),
+      cliffsDelta.toFixed(3),
+    ]),
   );
 }
 
@@ -51,5 +63,7 @@ function threeDigits(value: number): string {
 
 function table(head: string[], rows: string[][]): string {
   const line = (cells: string[]) => `| ${cells.join(' | ')} |`;
-  return [line(head), `|${head.map((_, column) => (column === 0 ? '---|' : '--:|')).join('')}`, ...rows.map(line)].join('\n');
+  return [line(head), `|${head.map((_, column) => (column === 0 ? '---|' : '--:|')).join('')}`, ...rows.map(line)].join(
+    '\n',
+  );
 }

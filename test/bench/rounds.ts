@@ -28,12 +28,15 @@ export async function runRounds(
   scenarios: readonly Scenario[],
   { rounds, sliceMs, connections }: Plan,
 ): Promise<Series[]> {
-  const series = connections.flatMap((count) => scenarios.map(({ name }): Series => ({ name, connections: count, slices: [] })));
+  const series = connections.flatMap((count) =>
+    scenarios.map(({ name }): Series => ({ name, connections: count, slices: [] })),
+  );
   for (let round = 0; round <= rounds; round++) {
     for (const count of connections) {
       for (const scenario of shuffled(scenarios)) {
         const slice = await runSlice(workers, scenario, count, round === 0 ? SETTLING_MS : sliceMs);
-        if (round > 0) series.find(({ name, connections }) => name === scenario.name && connections === count)?.slices.push(slice);
+        if (round > 0)
+          series.find(({ name, connections }) => name === scenario.name && connections === count)?.slices.push(slice);
       }
     }
     console.error(round === 0 ? 'warmed up' : `round ${round} of ${rounds}`);

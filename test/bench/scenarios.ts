@@ -53,7 +53,8 @@ const pick = <T>(values: readonly T[], number: number): T => {
 export async function makeScenarios(workers: Workers): Promise<Scenario[]> {
   const small = await workers.database('small');
   const keys = await makeKeys(small, WARM_KEYS);
-  const write = (ring: readonly BenchKey[]) => (number: number) => postTimeEntry(number, pick(ring, number).value, crypto.randomUUID());
+  const write = (ring: readonly BenchKey[]) => (number: number) =>
+    postTimeEntry(number, pick(ring, number).value, crypto.randomUUID());
   const ping = (ring: readonly BenchKey[]) => (number: number) =>
     from(number, { path: '/api/v1/ping', headers: authorization(pick(ring, number).value) });
   const cold = (ring: readonly BenchKey[]) => ({
@@ -68,7 +69,10 @@ export async function makeScenarios(workers: Workers): Promise<Scenario[]> {
   const replayed = crypto.randomUUID();
   let group = 0;
   const unasked = (number: number) =>
-    renderRequest({ path: '/api/v1/ping', headers: { 'CF-Connecting-IP': `10.${group}.${number >> 8}.${number & 255}` } });
+    renderRequest({
+      path: '/api/v1/ping',
+      headers: { 'CF-Connecting-IP': `10.${group}.${number >> 8}.${number & 255}` },
+    });
 
   const api: Scenario[] = [
     { name: 'ping', worker: 'api', status: 200, requests: ping(keys) },
@@ -128,7 +132,11 @@ export async function makeScenarios(workers: Workers): Promise<Scenario[]> {
       },
     },
     { name: 'time entry, key remembered, 1M entries', worker: 'api-large', ...warm(await makeKeys(large, WARM_KEYS)) },
-    { name: 'time entry, key not remembered, 1M entries', worker: 'api-large', ...cold(await makeKeys(large, COLD_KEYS)) },
+    {
+      name: 'time entry, key not remembered, 1M entries',
+      worker: 'api-large',
+      ...cold(await makeKeys(large, COLD_KEYS)),
+    },
   ];
 
   const others: Scenario[] = [

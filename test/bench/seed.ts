@@ -39,7 +39,9 @@ export type Standing = 'live' | 'revoked' | 'expired' | 'wrong_scope';
  */
 export async function makeKeys(db: D1Database, count: number, standing: Standing = 'live'): Promise<BenchKey[]> {
   const keys = Array.from({ length: count }, () => ({ id: timeOrderedId(Date.now()), value: generateKey(KEY_PREFIX) }));
-  const rows = await Promise.all(keys.map(async ({ id, value }) => ({ id, hash: await hashKey(value), hint: keyHint(value) })));
+  const rows = await Promise.all(
+    keys.map(async ({ id, value }) => ({ id, hash: await hashKey(value), hint: keyHint(value) })),
+  );
   const scopes = formatScopes(standing === 'wrong_scope' ? ['tickets:note:write'] : SCOPE_IDS);
   await db
     .prepare(

@@ -91,9 +91,19 @@ const pick = <T>(values: readonly T[]): T => {
   return value;
 };
 
-function render(method: string, path: string, key: string, more: { body?: unknown; headers?: Record<string, string> } = {}): string {
+function render(
+  method: string,
+  path: string,
+  key: string,
+  more: { body?: unknown; headers?: Record<string, string> } = {},
+): string {
   const address = `192.0.2.${Math.floor(Math.random() * ADDRESSES)}`;
-  const headers = { 'CF-Connecting-IP': address, 'User-Agent': 'soak', Authorization: `Bearer ${key}`, ...more.headers };
+  const headers = {
+    'CF-Connecting-IP': address,
+    'User-Agent': 'soak',
+    Authorization: `Bearer ${key}`,
+    ...more.headers,
+  };
   return renderRequest({ method, path: `/api/v1${path}`, headers, body: more.body });
 }
 
@@ -107,7 +117,12 @@ const idIn = ({ body }: Answer) => /"id":"([0-9a-f-]{36})"/.exec(body)?.[1] ?? '
 
 function write(kind: Write['kind'], key: Key, statuses: readonly number[] = [201]): Task {
   const number = ++writes;
-  const one: Write = { key, kind, idempotencyKey: number % 5 === 0 ? undefined : `soak:${number}`, text: `soak ${number}` };
+  const one: Write = {
+    key,
+    kind,
+    idempotencyKey: number % 5 === 0 ? undefined : `soak:${number}`,
+    text: `soak ${number}`,
+  };
   return {
     request: renderWrite(one),
     statuses,
@@ -115,7 +130,8 @@ function write(kind: Write['kind'], key: Key, statuses: readonly number[] = [201
       if (answer.status !== 201) return;
       const id = idIn(answer);
       acknowledged.get(key.organization)?.set(id, one.text);
-      if (one.idempotencyKey !== undefined && key !== narrow) repeatable[remembered++ % REPEATABLE] = { write: one, id };
+      if (one.idempotencyKey !== undefined && key !== narrow)
+        repeatable[remembered++ % REPEATABLE] = { write: one, id };
     },
   };
 }
@@ -127,7 +143,11 @@ const MIX: { name: string; share: number; task: () => Task }[] = [
   { name: 'replay', share: 0.15, task: replay },
   { name: 'ping', share: 0.1, task: () => ({ request: render('GET', '/ping', pick(keys).value), statuses: [200] }) },
   { name: 'key of a low limit', share: 0.04, task: () => write('notes', narrow, [201, 429]) },
-  { name: 'unknown key', share: 0.02, task: () => ({ request: render('GET', '/ping', generateKey('twb')), statuses: [401] }) },
+  {
+    name: 'unknown key',
+    share: 0.02,
+    task: () => ({ request: render('GET', '/ping', generateKey('twb')), statuses: [401] }),
+  },
   { name: 'malformed key', share: 0.01, task: () => ({ request: render('GET', '/ping', 'twb_0'), statuses: [401] }) },
   { name: 'revoked key', share: 0.02, task: () => ({ request: render('GET', '/ping', revoked), statuses: [401] }) },
   { name: 'invalid body', share: 0.03, task: () => misuse(422, '/tickets/1001/notes', { message: '', hourlyRate: 1 }) },
@@ -221,8 +241,15 @@ const tenths = Array.from({ length: 10 }, (_, tenth) =>
   median(memory.slice(Math.floor((tenth * memory.length) / 10), Math.ceil(((tenth + 1) * memory.length) / 10))),
 );
 const rows = [...answers].map(([name, { statuses, times }]) => {
-  const counts = [...statuses].sort(([a], [b]) => a - b).map(([status, count]) => `${status}: ${count.toLocaleString('en')}`);
-  return [name, times.length.toLocaleString('en'), counts.join(', '), times.length === 0 ? '' : median(times).toFixed(1)];
+  const counts = [...statuses]
+    .sort(([a], [b]) => a - b)
+    .map(([status, count]) => `${status}: ${count.toLocaleString('en')}`);
+  return [
+    name,
+    times.length.toLocaleString('en'),
+    counts.join(', '),
+    times.length === 0 ? '' : median(times).toFixed(1),
+  ];
 });
 const total = [...answers.values()].reduce((sum, { times }) => sum + times.length, 0);
 const written = [...acknowledged.values()].reduce((sum, there) => sum + there.size, 0);

@@ -42,10 +42,16 @@ export interface Workers {
 export async function startWorkers(directory: string): Promise<Workers> {
   await bundleProduction(join(directory, 'api'));
   const { script: api, texts } = await readBundle(join(directory, 'api'));
-  const [ok, hono, floor, naive] = await Promise.all(['ok', 'hono', 'floor', 'naive'].map((name) => bundleContender(name)));
+  const [ok, hono, floor, naive] = await Promise.all(
+    ['ok', 'hono', 'floor', 'naive'].map((name) => bundleContender(name)),
+  );
   const betterAuth = await bundleBetterAuth(join(directory, 'better-auth'));
 
-  const plan = (script = '', database: Database = 'small', ipLimit = UNLIMITED): WorkerPlan => ({ script, database, ipLimit });
+  const plan = (script = '', database: Database = 'small', ipLimit = UNLIMITED): WorkerPlan => ({
+    script,
+    database,
+    ipLimit,
+  });
   const plans = new Map<WorkerName, WorkerPlan>([
     ['ok', plan(ok)],
     ['hono', plan(hono)],
@@ -73,7 +79,9 @@ export async function startWorkers(directory: string): Promise<Workers> {
         compatibilityFlags: name === 'better-auth' ? ['nodejs_compat'] : config.compatibility_flags,
         bindings: { ...config.vars, KEY_PREFIX, IP_LIMIT: ipLimit, KEY_LIMIT: UNLIMITED },
         d1Databases: { DB: database },
-        ...(script.includes('RateLimiter') ? { durableObjects: { RATE_LIMITER: { className: 'RateLimiter', useSQLite: true } } } : {}),
+        ...(script.includes('RateLimiter')
+          ? { durableObjects: { RATE_LIMITER: { className: 'RateLimiter', useSQLite: true } } }
+          : {}),
         // The limiters store nothing; on a disk, the file of each new one would cost several fsync before the first answer.
         unsafeEphemeralDurableObjects: true,
         unsafeDirectSockets: [{ host: '127.0.0.1', port: 0 }],
@@ -105,7 +113,9 @@ async function bundleContender(name: string, resolveDir?: string): Promise<strin
         name: 'better-auth',
         setup: (plugin) =>
           plugin.onResolve({ filter: /^@?better-auth(\/|$)/ }, ({ path, kind, resolveDir: from }) =>
-            resolveDir === undefined || from.startsWith(resolveDir) ? undefined : plugin.resolve(path, { kind, resolveDir }),
+            resolveDir === undefined || from.startsWith(resolveDir)
+              ? undefined
+              : plugin.resolve(path, { kind, resolveDir }),
           ),
       },
     ],
@@ -116,9 +126,19 @@ async function bundleContender(name: string, resolveDir?: string): Promise<strin
 /** Undefined, and a word about it, where npm cannot get the packages. */
 async function bundleBetterAuth(directory: string): Promise<string | undefined> {
   try {
-    await run('npm', ['install', '--prefix', directory, '--no-audit', '--no-fund', '--legacy-peer-deps', ...BETTER_AUTH]);
+    await run('npm', [
+      'install',
+      '--prefix',
+      directory,
+      '--no-audit',
+      '--no-fund',
+      '--legacy-peer-deps',
+      ...BETTER_AUTH,
+    ]);
   } catch (err) {
-    console.warn(`without better-auth, for its packages could not be installed: ${err instanceof Error ? err.message : err}`);
+    console.warn(
+      `without better-auth, for its packages could not be installed: ${err instanceof Error ? err.message : err}`,
+    );
     return undefined;
   }
   return bundleContender('better-auth', directory);

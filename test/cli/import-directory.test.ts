@@ -17,7 +17,9 @@ const organizationRecord = (id: string) => ({
 const fresh = () => `fresh-${crypto.randomUUID().slice(0, 13)}`;
 
 async function table(name: string, organization: string): Promise<Record<string, unknown>[]> {
-  const { results } = await env.DB.prepare(`select * from ${name} where organization_id = ? order by id`).bind(organization).all();
+  const { results } = await env.DB.prepare(`select * from ${name} where organization_id = ? order by id`)
+    .bind(organization)
+    .all();
   return results;
 }
 
@@ -78,7 +80,9 @@ test('a record refers to companies of its own organization only', async () => {
   const [organization, other] = [await makeOrganization(), fresh()];
   const company = { type: 'company', organization: other, id: 'only-there', name: 'There' };
   expect(
-    await errorsOf(text(organizationRecord(other), company, { type: 'ticket', organization, id: '9', company: 'only-there' })),
+    await errorsOf(
+      text(organizationRecord(other), company, { type: 'ticket', organization, id: '9', company: 'only-there' }),
+    ),
   ).toEqual(['3 ticket 9 /company unknown_reference']);
 });
 
@@ -96,7 +100,10 @@ test('values that records outside of the file hold are conflicts', async () => {
   const organization = await makeOrganization();
   const user = { type: 'user', organization, id: 'twin', email: 'TESS@northwind.example', name: 'Twin' };
   const agreement = { type: 'agreement', organization, id: 'second', company: 'acme', hourlyRate: 1 };
-  expect(await errorsOf(text(user, agreement))).toEqual(['1 user twin /email conflict', '2 agreement second /active conflict']);
+  expect(await errorsOf(text(user, agreement))).toEqual([
+    '1 user twin /email conflict',
+    '2 agreement second /active conflict',
+  ]);
 });
 
 test('bytes are read as UTF-8 whatever chunks they come in; what is not UTF-8 is named by its line', async () => {
@@ -116,10 +123,14 @@ test('more records of an organization than one transaction takes are refused, wi
   const organization = await makeOrganization();
   async function* tickets() {
     for (let i = 0; i <= MAX_ORGANIZATION_RECORDS; i++) {
-      yield new TextEncoder().encode(`{"type":"ticket","organization":"${organization}","id":"${i}","company":"acme"}\n`);
+      yield new TextEncoder().encode(
+        `{"type":"ticket","organization":"${organization}","id":"${i}","company":"acme"}\n`,
+      );
     }
   }
-  expect(await errorsOf(tickets())).toEqual([`${MAX_ORGANIZATION_RECORDS + 1} organization ${organization}  too_many_records`]);
+  expect(await errorsOf(tickets())).toEqual([
+    `${MAX_ORGANIZATION_RECORDS + 1} organization ${organization}  too_many_records`,
+  ]);
 });
 
 test('an import that is repeated writes nothing', async () => {
@@ -191,7 +202,8 @@ test('ids that differ in upper and lower case only are two, and can swap like an
 
 test('an organization always has one service account, whoever is named and unnamed', async () => {
   const organization = await makeOrganization();
-  const service = async () => (await table('users', organization)).filter(({ is_service }) => is_service === 1).map(({ id }) => id);
+  const service = async () =>
+    (await table('users', organization)).filter(({ is_service }) => is_service === 1).map(({ id }) => id);
   const user = (id: string, fields: object) =>
     importRecords({ type: 'user', organization, id, email: `${id}@northwind.example`, name: id, ...fields });
 
@@ -239,7 +251,13 @@ test('a failure within an organization leaves nothing of it', async () => {
   const failing = aroundD1(env.DB, async (run, statements) => {
     if (statements < 6) return run();
     // Another PSA process takes the address between the check and the write.
-    await importRecords(organizationRecord(organization), { type: 'user', organization, id: 'thief', email: 'a@b.example', name: 'Thief' });
+    await importRecords(organizationRecord(organization), {
+      type: 'user',
+      organization,
+      id: 'thief',
+      email: 'a@b.example',
+      name: 'Thief',
+    });
     return run();
   });
   const source = text(
@@ -255,9 +273,17 @@ test('a failure within an organization leaves nothing of it', async () => {
 test('the JSON Schema names every field that the shapes take, and which are required', () => {
   const schema = directoryJsonSchema();
   expect(schema['anyOf']).toMatchObject([
-    { title: 'organization', required: ['type', 'id', 'name', 'psa', 'timeZone', 'defaultHourlyRate'], additionalProperties: false },
+    {
+      title: 'organization',
+      required: ['type', 'id', 'name', 'psa', 'timeZone', 'defaultHourlyRate'],
+      additionalProperties: false,
+    },
     { title: 'company', required: ['type', 'organization', 'id', 'name'] },
-    { title: 'user', required: ['type', 'organization', 'id', 'email', 'name'], properties: { name: { maxLength: 200 } } },
+    {
+      title: 'user',
+      required: ['type', 'organization', 'id', 'email', 'name'],
+      properties: { name: { maxLength: 200 } },
+    },
     { title: 'agreement', required: ['type', 'organization', 'id', 'company', 'hourlyRate'] },
     { title: 'ticket', required: ['type', 'organization', 'id', 'company'], properties: { active: { default: true } } },
   ]);

@@ -18,16 +18,22 @@ const answer = z.object({ entry: z.object({ id: z.string() }), idempotentReplay:
 const cache = 'node_modules/.cache/node-red';
 await mkdir(cache, { recursive: true });
 await writeFile(join(cache, 'package.json'), '{"private": true}');
-await promisify(execFile)('npm', ['install', '--no-audit', '--no-fund', '--loglevel=error', `node-red@${VERSION}`], { cwd: cache });
+await promisify(execFile)('npm', ['install', '--no-audit', '--no-fund', '--loglevel=error', `node-red@${VERSION}`], {
+  cwd: cache,
+});
 
 const userDir = await mkdtemp(join(tmpdir(), 'node-red-'));
 await cp('src/assets/docs/recipes/node-red.json', join(userDir, 'flows.json'));
 const server = await startServer('--var', 'KEY_LIMIT:10/10s');
 const port = await freePort();
-const nodeRed = spawn(join(cache, 'node_modules/.bin/node-red'), ['--userDir', userDir, '--port', String(port), 'flows.json'], {
-  env: { ...process.env, TICKETS_URL: server.url, TICKETS_API_KEY: server.key },
-  stdio: ['ignore', 'pipe', 'inherit'],
-});
+const nodeRed = spawn(
+  join(cache, 'node_modules/.bin/node-red'),
+  ['--userDir', userDir, '--port', String(port), 'flows.json'],
+  {
+    env: { ...process.env, TICKETS_URL: server.url, TICKETS_API_KEY: server.key },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  },
+);
 const closed = once(nodeRed, 'close');
 try {
   await ready();
@@ -46,7 +52,9 @@ try {
     again.every(({ idempotentReplay }) => idempotentReplay),
     'delivered again, all are replays',
   );
-  console.log(`Node-RED ${VERSION}: ${EVENTS} events at once, limit 10 in 10 s: ${EVENTS} entries; delivered again: ${EVENTS} replays.`);
+  console.log(
+    `Node-RED ${VERSION}: ${EVENTS} events at once, limit 10 in 10 s: ${EVENTS} entries; delivered again: ${EVENTS} replays.`,
+  );
 } finally {
   nodeRed.kill('SIGTERM');
   await closed;

@@ -32,7 +32,10 @@ describe('the audit log', () => {
     await refuses('delete from audit_log where organization_id = $org and seq = 3', /append-only/);
     await refuses(`insert or replace into audit_log (${columns}) ${row(1)}`, /seq must be the next/);
     await refuses(`insert or replace into audit_log (${columns}) ${row(3)}`, /seq must be the next/);
-    await refuses(`insert into audit_log (${columns}) ${row(1)} on conflict do update set actor_name = 'x'`, /seq must be the next/);
+    await refuses(
+      `insert into audit_log (${columns}) ${row(1)} on conflict do update set actor_name = 'x'`,
+      /seq must be the next/,
+    );
     expect((await run('select * from audit_log where organization_id = $org')).results).toEqual(before);
   });
 
@@ -42,17 +45,30 @@ describe('the audit log', () => {
   });
 
   test('refuses unknown kinds of actors', async () => {
-    await refuses(`insert into audit_log (${columns}) values ($org, 4, 0, 'nobody', 'x', 'x', 'a.b', 'x', 'r')`, /audit_log_actor_type/);
+    await refuses(
+      `insert into audit_log (${columns}) values ($org, 4, 0, 'nobody', 'x', 'x', 'a.b', 'x', 'r')`,
+      /audit_log_actor_type/,
+    );
   });
 });
 
 describe('the directory', () => {
   test('refuses a second service account, and one that is inactive, a technician or an administrator', async () => {
-    const user = (flags: string) => `insert into users values ($org, 'second', 'second@northwind.example', 'Second', ${flags})`;
+    const user = (flags: string) =>
+      `insert into users values ($org, 'second', 'second@northwind.example', 'Second', ${flags})`;
     await refuses(user('0, 0, 1, 1'), /UNIQUE constraint failed/);
-    await refuses("update users set active = 0 where organization_id = $org and id = 'automation'", /users_service_account/);
-    await refuses("update users set is_technician = 1 where organization_id = $org and id = 'automation'", /users_service_account/);
-    await refuses("update users set is_admin = 1 where organization_id = $org and id = 'automation'", /users_service_account/);
+    await refuses(
+      "update users set active = 0 where organization_id = $org and id = 'automation'",
+      /users_service_account/,
+    );
+    await refuses(
+      "update users set is_technician = 1 where organization_id = $org and id = 'automation'",
+      /users_service_account/,
+    );
+    await refuses(
+      "update users set is_admin = 1 where organization_id = $org and id = 'automation'",
+      /users_service_account/,
+    );
   });
 
   test('refuses an e-mail address twice, or not in lower case', async () => {
@@ -60,7 +76,10 @@ describe('the directory', () => {
       "update users set email = 'tess@northwind.example' where organization_id = $org and id = 'ada'",
       /UNIQUE constraint failed/,
     );
-    await refuses("update users set email = 'Ada@northwind.example' where organization_id = $org and id = 'ada'", /users_email_lower_case/);
+    await refuses(
+      "update users set email = 'Ada@northwind.example' where organization_id = $org and id = 'ada'",
+      /users_email_lower_case/,
+    );
   });
 
   test('refuses a second active agreement of a company, and a rate out of bounds', async () => {
@@ -113,7 +132,10 @@ describe('keys', () => {
       /UNIQUE constraint failed: api_keys.organization_id, api_keys.name/,
     );
     await run(copy('of-a-form', `'Other', ${hash('b')}, ${columns}, null, 'token'`));
-    await refuses(copy('same-form', `'Third', ${hash('c')}, ${columns}, null, 'token'`), /UNIQUE constraint failed: .*form_token/);
+    await refuses(
+      copy('same-form', `'Third', ${hash('c')}, ${columns}, null, 'token'`),
+      /UNIQUE constraint failed: .*form_token/,
+    );
     await run(`update api_keys set successor_id = 'next' where id = 'of-a-form'`);
     await refuses(`update api_keys set successor_id = 'another' where id = 'of-a-form'`, /a key has one successor/);
     await refuses(`update api_keys set successor_id = null where id = 'of-a-form'`, /a key has one successor/);
@@ -130,7 +152,17 @@ describe('keys', () => {
 describe('records', () => {
   const copy = (table: string, changes: Record<string, string>) => {
     const all = {
-      notes: ['organization_id', 'id', 'ticket_id', 'created_at', 'key_id', 'request_id', 'request_digest', 'audit_seq', 'message'],
+      notes: [
+        'organization_id',
+        'id',
+        'ticket_id',
+        'created_at',
+        'key_id',
+        'request_id',
+        'request_digest',
+        'audit_seq',
+        'message',
+      ],
       time_entries: [
         ...[
           'organization_id',
@@ -179,9 +211,9 @@ describe('records', () => {
   test('takes 32,000 characters, counted as code points', async () => {
     const astral = `replace(hex(zeroblob(16000)), '0', '𝕬')`;
     expect((await run(copy('notes', { id: "'long'", message: astral }))).meta.changes).toBe(1);
-    expect((await run("select length(message) as n from notes where organization_id = $org and id = 'long'")).results).toEqual([
-      { n: 32_000 },
-    ]);
+    expect(
+      (await run("select length(message) as n from notes where organization_id = $org and id = 'long'")).results,
+    ).toEqual([{ n: 32_000 }]);
   });
 });
 

@@ -28,7 +28,10 @@ describe('the key value', () => {
       for (const character of generateKey('twb').slice(4, -6)) counts.set(character, (counts.get(character) ?? 0) + 1);
     }
     const expected = (keys * 40) / 62;
-    const chiSquare = [...BASE62].reduce((sum, character) => sum + ((counts.get(character) ?? 0) - expected) ** 2 / expected, 0);
+    const chiSquare = [...BASE62].reduce(
+      (sum, character) => sum + ((counts.get(character) ?? 0) - expected) ** 2 / expected,
+      0,
+    );
     // 61 degrees of freedom: 120 has a chance of one in 100,000; without throwing bytes away it would be about 2,000.
     expect(chiSquare).toBeLessThan(120);
   });
@@ -86,7 +89,15 @@ describe('a pasted text', () => {
   });
 
   test('names none when something else stands there', () => {
-    const others = ['', '""', 'Bearer', 'Authorization: Bearer', 'Authorization: Basic dTpw', `X-Key: ${value}`, `${value} ${value}`];
+    const others = [
+      '',
+      '""',
+      'Bearer',
+      'Authorization: Bearer',
+      'Authorization: Basic dTpw',
+      `X-Key: ${value}`,
+      `${value} ${value}`,
+    ];
     expect(others.map(parseKeyReference)).toEqual(others.map(() => undefined));
   });
 
@@ -103,7 +114,12 @@ test('scopes are stored in one order, whatever order they come in', () => {
 });
 
 describe('a key is refused', () => {
-  const key: KeyStanding = { revokedAt: null, expiresAt: 1_000, scopes: ['tickets:note:write'], organizationActive: true };
+  const key: KeyStanding = {
+    revokedAt: null,
+    expiresAt: 1_000,
+    scopes: ['tickets:note:write'],
+    organizationActive: true,
+  };
 
   test('from the very millisecond it expires', () => {
     expect(whyUnauthorized(key, 999)).toBeUndefined();

@@ -12,12 +12,21 @@ describe('a policy', () => {
     expect(parsePolicy('10000/10s')).toEqual(policy(10_000, 10_000));
   });
 
-  test.each(['', '200', '200/10', '0/10s', '10001/10s', '200/0s', '200/11s', '200/10m', '-1/10s', '1.5/10s', ' 200/10s'])(
-    'is refused as %j',
-    (text) => {
-      expect(() => parsePolicy(text)).toThrow(`"${text}" is not a rate limit`);
-    },
-  );
+  test.each([
+    '',
+    '200',
+    '200/10',
+    '0/10s',
+    '10001/10s',
+    '200/0s',
+    '200/11s',
+    '200/10m',
+    '-1/10s',
+    '1.5/10s',
+    ' 200/10s',
+  ])('is refused as %j', (text) => {
+    expect(() => parsePolicy(text)).toThrow(`"${text}" is not a rate limit`);
+  });
 });
 
 describe('the sliding window', () => {
@@ -55,7 +64,12 @@ describe('the sliding window', () => {
     const log = new SlidingWindowLog();
     expect(log.take(policy(2, 1_000), 5_000).admitted).toBe(true);
     expect(log.take(policy(2, 1_000), 1_000).admitted).toBe(true);
-    expect(log.take(policy(2, 1_000), 1_000)).toEqual({ admitted: false, remaining: 0, resetMs: 1_000, retryAfterMs: 1_000 });
+    expect(log.take(policy(2, 1_000), 1_000)).toEqual({
+      admitted: false,
+      remaining: 0,
+      resetMs: 1_000,
+      retryAfterMs: 1_000,
+    });
   });
 
   test('keeps the largest quota exactly', () => {

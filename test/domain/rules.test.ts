@@ -88,12 +88,23 @@ describe('an Idempotency-Key', () => {
     expect(parseIdempotencyKey(header)).toEqual({ ok: true, key });
   });
 
-  test.each(['', '""', 'x'.repeat(256), `"${'x'.repeat(256)}"`, 'a b', 'a, a', '"a", "a"', '"abc', '"a"b"', '"a\\b"', 'ä', '\x01', '\x7f'])(
-    '%j is refused',
-    (header) => {
-      expect(parseIdempotencyKey(header).ok).toBe(false);
-    },
-  );
+  test.each([
+    '',
+    '""',
+    'x'.repeat(256),
+    `"${'x'.repeat(256)}"`,
+    'a b',
+    'a, a',
+    '"a", "a"',
+    '"abc',
+    '"a"b"',
+    '"a\\b"',
+    'ä',
+    '\x01',
+    '\x7f',
+  ])('%j is refused', (header) => {
+    expect(parseIdempotencyKey(header).ok).toBe(false);
+  });
 
   test('is absent without a header', () => {
     expect(parseIdempotencyKey(undefined)).toEqual({ ok: true, key: undefined });
@@ -125,13 +136,15 @@ describe('money', () => {
     expect(hourlyRate().parse(95.5)).toBe(9_550);
     expect(hourlyRate().parse(1.15)).toBe(115);
     expect(hourlyRate().parse(0)).toBe(0);
-    for (const wrong of [95.505, -1, 100_000.01, Number.NaN, '95']) expect(hourlyRate().safeParse(wrong).success).toBe(false);
+    for (const wrong of [95.505, -1, 100_000.01, Number.NaN, '95'])
+      expect(hourlyRate().safeParse(wrong).success).toBe(false);
   });
 
   test('goes out as the number that was meant, for every amount of minor units', () => {
     const rate = hourlyRate();
     const wrong = Array.from({ length: 100_000 }, (_, minor) => minor).filter(
-      (minor) => rate.parse(fromMinorUnits(minor)) !== minor || !/^\d+(\.\d{1,2})?$/.test(JSON.stringify(fromMinorUnits(minor))),
+      (minor) =>
+        rate.parse(fromMinorUnits(minor)) !== minor || !/^\d+(\.\d{1,2})?$/.test(JSON.stringify(fromMinorUnits(minor))),
     );
     expect(wrong).toEqual([]);
   });
@@ -161,22 +174,32 @@ describe('the error for an unknown field', () => {
 });
 
 describe('a new key', () => {
-  const errors = (input: unknown) => newApiKey.safeParse(input).error?.issues.map(({ path, message }) => `${path.join('.')} ${message}`);
+  const errors = (input: unknown) =>
+    newApiKey.safeParse(input).error?.issues.map(({ path, message }) => `${path.join('.')} ${message}`);
 
   test('needs a name, at least one known scope, and takes an expiry and a limit', () => {
     expect(errors({ name: 'n8n', scopes: ['tickets:note:write'] })).toBeUndefined();
     expect(
-      errors({ name: 'n8n', scopes: ['tickets:note:write'], expires: '2027-03-31', limit: { quota: 5, windowMs: 1_000 } }),
+      errors({
+        name: 'n8n',
+        scopes: ['tickets:note:write'],
+        expires: '2027-03-31',
+        limit: { quota: 5, windowMs: 1_000 },
+      }),
     ).toBeUndefined();
     expect(errors({ name: ' ', scopes: [] })).toEqual([
       'name was only white space; send a text of 1 to 100 characters',
       'scopes is empty; choose at least one scope',
     ]);
-    expect(errors({ name: 'n8n', scopes: ['tickets:read'] })?.[0]).toContain('send one of tickets:note:write, tickets:time:write');
+    expect(errors({ name: 'n8n', scopes: ['tickets:read'] })?.[0]).toContain(
+      'send one of tickets:note:write, tickets:time:write',
+    );
     expect(errors({ name: 'n8n', scopes: ['tickets:note:write'], expires: '2027-02-30' })?.[0]).toContain(
       'expires was the text "2027-02-30"',
     );
-    expect(errors({ name: 'n8n', scopes: ['tickets:note:write'], limit: { quota: 0, windowMs: 1_500 } })).toHaveLength(2);
+    expect(errors({ name: 'n8n', scopes: ['tickets:note:write'], limit: { quota: 0, windowMs: 1_500 } })).toHaveLength(
+      2,
+    );
   });
 
   test.each([
@@ -202,6 +225,8 @@ describe('a new key', () => {
     const message = `has the invisible character ${which}; remove it, for control and format characters are not accepted`;
     expect(errors({ name, scopes: ['tickets:note:write'] })).toEqual([`name ${message}`]);
     const { error } = keyChanges.safeParse({ name });
-    expect(error && fieldErrors(error)).toEqual([{ pointer: '/name', code: 'forbidden_character', detail: `name ${message}` }]);
+    expect(error && fieldErrors(error)).toEqual([
+      { pointer: '/name', code: 'forbidden_character', detail: `name ${message}` },
+    ]);
   });
 });

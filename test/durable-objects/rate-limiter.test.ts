@@ -22,7 +22,8 @@ describe('a limiter object', () => {
         .map(({ remaining }) => remaining)
         .sort((a, b) => b - a),
     ).toEqual(Array.from({ length: 20 }, (_, i) => 19 - i));
-    for (const { admitted, retryAfterMs } of decisions) expect(admitted || (retryAfterMs > 0 && retryAfterMs <= 10_000)).toBe(true);
+    for (const { admitted, retryAfterMs } of decisions)
+      expect(admitted || (retryAfterMs > 0 && retryAfterMs <= 10_000)).toBe(true);
   });
 
   test('admits no more than the quota in any window, however it lies', async () => {
@@ -35,7 +36,8 @@ describe('a limiter object', () => {
       if ((await stub.take(policy)).admitted) admitted.push(time);
     }
     expect(admitted.length).toBe(80);
-    for (const from of admitted) expect(admitted.filter((time) => time >= from && time < from + 10_000).length).toBeLessThanOrEqual(20);
+    for (const from of admitted)
+      expect(admitted.filter((time) => time >= from && time < from + 10_000).length).toBeLessThanOrEqual(20);
   });
 
   test('keeps nothing in storage', async () => {
@@ -84,12 +86,17 @@ describe('a limiter that cannot be asked', () => {
     let tries = 0;
     const response = await ping(() => {
       tries += 1;
-      return Promise.reject(new Error('Internal error while starting up Durable Object storage caused object to be reset.'));
+      return Promise.reject(
+        new Error('Internal error while starting up Durable Object storage caused object to be reset.'),
+      );
     });
     expect(response.status).toBe(200);
     expect(response.headers.get('RateLimit')).toBeNull();
     expect(tries).toBe(4);
-    expect(warned.mock.calls.map(([line]) => JSON.parse(String(line)).event)).toEqual(['limiter_unreachable', 'limiter_unreachable']);
+    expect(warned.mock.calls.map(([line]) => JSON.parse(String(line)).event)).toEqual([
+      'limiter_unreachable',
+      'limiter_unreachable',
+    ]);
     warned.mockRestore();
   });
 

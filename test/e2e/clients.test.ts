@@ -14,7 +14,11 @@ const answer = z.object({ entry: z.object({ id: z.string() }), idempotentReplay:
 
 const bodyOf = (n: number) => ({ minutes: 1 + (n % 60), description: `Event ${n}`, billable: true });
 
-function postEntry({ url, key }: { url: string; key: string }, idempotencyKey: string, body: unknown): Promise<Response> {
+function postEntry(
+  { url, key }: { url: string; key: string },
+  idempotencyKey: string,
+  body: unknown,
+): Promise<Response> {
   return fetch(`${url}/api/v1/tickets/1001/time-entries`, {
     method: 'POST',
     headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json', 'Idempotency-Key': idempotencyKey },
@@ -29,7 +33,8 @@ describe('bursts over the limit of the key', () => {
   });
   afterAll(() => server.close());
 
-  const useUp = () => Promise.all(Array.from({ length: 10 }, async (_, n) => (await postEntry(server, `burst:${n}`, bodyOf(n))).text()));
+  const useUp = () =>
+    Promise.all(Array.from({ length: 10 }, async (_, n) => (await postEntry(server, `burst:${n}`, bodyOf(n))).text()));
 
   test('the curl example, copied from its page, waits and arrives', async () => {
     const recipe = RECIPES.find(({ slug }) => slug === 'curl');

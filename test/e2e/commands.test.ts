@@ -69,12 +69,17 @@ test('a dry run shows each change, a wrong file each error, a wrong call how to 
   const dry = await runCli('directory-import', ['-', '--dry-run', ...here], {
     input: [demo.replace('"hourlyRate":150', '"hourlyRate":155.5')],
   });
-  const wrong = await runCli('directory-import', ['-', ...here], { input: [demo.replace('"hourlyRate":150', '"hourlyRate":"150"'), '{'] });
+  const wrong = await runCli('directory-import', ['-', ...here], {
+    input: [demo.replace('"hourlyRate":150', '"hourlyRate":"150"'), '{'],
+  });
   const [noFile, misused] = await Promise.all([
     runCli('directory-import', ['no-such-file', ...here]),
     runCli('directory-import', ['a', 'b']),
   ]);
-  expect(dry).toMatchObject({ code: 0, stdout: expect.stringContaining('northwind agreement acme-support: hourlyRate 150.00 → 155.50\n') });
+  expect(dry).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('northwind agreement acme-support: hourlyRate 150.00 → 155.50\n'),
+  });
   expect(dry.stdout).toContain('0 would be created, 1 would be changed, 0 rows written.');
   expect(wrong.code).toBe(1);
   expect(wrong.stderr.trim().split('\n')).toEqual([
@@ -84,11 +89,16 @@ test('a dry run shows each change, a wrong file each error, a wrong call how to 
     '2 errors; nothing was written.',
   ]);
   expect(noFile).toMatchObject({ code: 1, stderr: expect.stringContaining('no-such-file') });
-  expect(misused).toMatchObject({ code: 2, stderr: expect.stringContaining('Usage: npm run directory:import -- FILE|-') });
+  expect(misused).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('Usage: npm run directory:import -- FILE|-'),
+  });
 });
 
 test('what happened is exported, goes on from any line, is redacted, and is erased only together with its export', async () => {
-  const [secret = ''] = await withLocalD1(local.persistTo, (db) => writeNotes(db, ['the password is hunter2', 'harmless']));
+  const [secret = ''] = await withLocalD1(local.persistTo, (db) =>
+    writeNotes(db, ['the password is hunter2', 'harmless']),
+  );
   const exported = await runCli('changes-export', ['fabrikam', ...here]);
   const lines = exported.stdout
     .trim()
@@ -97,10 +107,15 @@ test('what happened is exported, goes on from any line, is redacted, and is eras
   expect(lines.map(({ action }) => action)).toEqual(['api_key.created', 'note.created', 'note.created']);
 
   const redact = ['fabrikam', 'note', secret, '--by', 'Ada', ...here];
-  expect(await runCli('record-redact', redact)).toMatchObject({ code: 0, stdout: `The text of note ${secret} is gone.\n` });
+  expect(await runCli('record-redact', redact)).toMatchObject({
+    code: 0,
+    stdout: `The text of note ${secret} is gone.\n`,
+  });
   const output = join(local.persistTo, 'later.ndjson');
   await runCli('changes-export', ['fabrikam', '--cursor', lines[2]?.cursor ?? '', '--output', output, ...here]);
-  expect((await readFile(output, 'utf8')).trim().split('\n')).toEqual([expect.stringContaining('"action":"note.redacted"')]);
+  expect((await readFile(output, 'utf8')).trim().split('\n')).toEqual([
+    expect.stringContaining('"action":"note.redacted"'),
+  ]);
 
   const file = join(local.persistTo, 'fabrikam.ndjson');
   expect(await runCli('organization-erase', ['fabrikam', '--by', 'Ada', ...here])).toMatchObject({ code: 2 });
@@ -145,13 +160,21 @@ test('a command that exports nothing leaves no file of its own, and says what to
 });
 
 test('a key is revoked by what comes on standard input, which no output repeats', async () => {
-  const [one, two] = await withLocalD1(local.persistTo, async (db) => [await makeKey(db, 'One'), await makeKey(db, 'Two')]);
+  const [one, two] = await withLocalD1(local.persistTo, async (db) => [
+    await makeKey(db, 'One'),
+    await makeKey(db, 'Two'),
+  ]);
   if (!one || !two) throw new Error('no keys');
   const by = ['--by', 'Ada, phone call', ...here];
-  const described = (key: CreatedKey, name: string) => `"${name}" (${key.hint}), key ${key.id}, of northwind (Northwind MSP)`;
+  const described = (key: CreatedKey, name: string) =>
+    `"${name}" (${key.hint}), key ${key.id}, of northwind (Northwind MSP)`;
 
   const revoked = await runCli('key-revoke', by, { input: [`Bearer ${one.value}\n`] });
-  expect(revoked).toMatchObject({ code: 0, stderr: '', stdout: expect.stringContaining(`Z: ${described(one, 'One')}.\nFrom now on`) });
+  expect(revoked).toMatchObject({
+    code: 0,
+    stderr: '',
+    stdout: expect.stringContaining(`Z: ${described(one, 'One')}.\nFrom now on`),
+  });
   expect(revoked.stdout).toMatch(/^Revoked at 20/);
   const at = revoked.stdout.slice('Revoked at '.length, 'Revoked at 2026-01-01T00:00:00.000Z'.length);
   expect(await runCli('key-revoke', by, { input: [one.hint] })).toMatchObject({
@@ -181,7 +204,8 @@ test('a key is revoked by what comes on standard input, which no output repeats'
     [2, 'Say with --by who asked for it; it stands in the audit log.'],
     ...Array(3).fill([2, expect.stringMatching(/^A key value stands on the command line/)]),
   ]);
-  for (const { stdout, stderr } of [...refused, ...misused]) expect(stdout + stderr).not.toContain(two.value.slice(4, 20));
+  for (const { stdout, stderr } of [...refused, ...misused])
+    expect(stdout + stderr).not.toContain(two.value.slice(4, 20));
   expect(revoked.stdout).not.toContain(one.value.slice(4, 20));
 });
 
@@ -215,14 +239,23 @@ test('--remote works through the API of Cloudflare, here a stand-in, and says wh
     );
     const run = (env = remote.env) => runCli('directory-import', ['-', '--remote'], { input: lines, env });
     try {
-      expect(await run()).toMatchObject({ code: 0, stdout: expect.stringContaining('7 records of 1 organization: 8 created') });
-      expect(await run()).toMatchObject({ code: 0, stdout: expect.stringContaining('0 created, 0 changed, 0 rows written.') });
+      expect(await run()).toMatchObject({
+        code: 0,
+        stdout: expect.stringContaining('7 records of 1 organization: 8 created'),
+      });
+      expect(await run()).toMatchObject({
+        code: 0,
+        stdout: expect.stringContaining('0 created, 0 changed, 0 rows written.'),
+      });
       const [stranger, nameless] = await Promise.all([
         run({ ...remote.env, CLOUDFLARE_API_TOKEN: 'bad' }),
         run({ ...remote.env, CLOUDFLARE_API_TOKEN: '' }),
       ]);
       expect(stranger).toMatchObject({ code: 1, stderr: 'The database failed: Authentication error\n' });
-      expect(nameless).toMatchObject({ code: 2, stderr: expect.stringContaining('--remote needs CLOUDFLARE_API_TOKEN') });
+      expect(nameless).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining('--remote needs CLOUDFLARE_API_TOKEN'),
+      });
 
       const { value, id } = await makeKey(db, 'Remote');
       const revoke = await runCli('key-revoke', ['--by', 'Ada', '--remote'], { input: [value], env: remote.env });
@@ -245,7 +278,9 @@ describe('the README’s recipe for a restore', async () => {
     const remote = await serveRemoteD1(db);
     const env = { ...process.env, ...remote.env };
     try {
-      return await promisify(execFile)('bash', ['-c', block.replaceAll('before-', join(directory, 'before-'))], { env });
+      return await promisify(execFile)('bash', ['-c', block.replaceAll('before-', join(directory, 'before-'))], {
+        env,
+      });
     } finally {
       await remote.close();
     }
@@ -266,9 +301,13 @@ describe('the README’s recipe for a restore', async () => {
 
       const { cursor, late } = await withLocalD1(persistTo, async (db) => {
         const late = await makeKey(db, 'Late');
-        for (const { id } of [leaked, late]) await revokeAsOperator(operatorContext(db), { organization: 'northwind', key: id, by: 'Ada' });
+        for (const { id } of [leaked, late])
+          await revokeAsOperator(operatorContext(db), { organization: 'northwind', key: id, by: 'Ada' });
         await follow(before, db, files);
-        return { late, ...(await listChanges(operatorContext(db), { organization: 'northwind', cursor: null, limit: 100 })) };
+        return {
+          late,
+          ...(await listChanges(operatorContext(db), { organization: 'northwind', cursor: null, limit: 100 })),
+        };
       });
       await rm(persistTo, { recursive: true });
       await rename(point, persistTo);

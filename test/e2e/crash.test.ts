@@ -8,7 +8,8 @@ const IN_NORTHWIND = `organization_id = 'northwind'`;
 const SOME_NOTE = `from audit_log where ${IN_NORTHWIND} and action = 'note.created' and idempotency_key is not null limit 1`;
 const SOME_ENTRY = SOME_NOTE.replace('note.', 'time_entry.');
 const NOTE = 'organization_id, ticket_id, message, created_at, key_id, request_id, request_digest, audit_seq';
-const AUDIT_ROW = 'organization_id, at, actor_type, actor_id, actor_name, action, target_id, ticket_id, request_id, idempotency_key';
+const AUDIT_ROW =
+  'organization_id, at, actor_type, actor_id, actor_name, action, target_id, ticket_id, request_id, idempotency_key';
 
 /** Damage that crashes could have done, and what must be said of it. */
 const DAMAGE: [string, string, RegExp[]][] = [
@@ -56,7 +57,9 @@ describe('a server that is killed at random moments while it is written to', () 
   test.each(DAMAGE)('is found out if there is %s', async (_, sql, found) => {
     await run.use(async (db, problems) => {
       const before = await problems();
-      const { results } = await db.prepare("select name from sqlite_master where type = 'trigger'").all<{ name: string }>();
+      const { results } = await db
+        .prepare("select name from sqlite_master where type = 'trigger'")
+        .all<{ name: string }>();
       for (const { name } of results) await db.prepare(`drop trigger ${name}`).run();
       expect((await db.prepare(sql).run()).meta.changes).toBe(1);
       const news = (await problems()).filter((problem) => !before.includes(problem)).join('\n');

@@ -42,16 +42,21 @@ test('the reference page lets a reader try ping with a key, calls no other host,
   await page.close();
 });
 
-test.each(['/', '/docs/problems', '/docs/recipes', '/docs/keys', ...RECIPES.map(({ slug }) => `/docs/recipes/${slug}`)])(
-  '%s is accessible, works without script and calls no other host',
-  async (path) => {
-    const page = await browser.newPage();
-    const complaints = watch(page, server.url);
-    const response = await page.goto(server.url + path);
-    expect(response?.status()).toBe(200);
-    expect(await response?.headerValue('Content-Security-Policy')).toMatch(/^default-src 'none'; style-src 'self'; img-src 'self';/);
-    expect(complaints).toEqual([]);
-    expect(await inaccessible(page)).toEqual([]);
-    await page.close();
-  },
-);
+test.each([
+  '/',
+  '/docs/problems',
+  '/docs/recipes',
+  '/docs/keys',
+  ...RECIPES.map(({ slug }) => `/docs/recipes/${slug}`),
+])('%s is accessible, works without script and calls no other host', async (path) => {
+  const page = await browser.newPage();
+  const complaints = watch(page, server.url);
+  const response = await page.goto(server.url + path);
+  expect(response?.status()).toBe(200);
+  expect(await response?.headerValue('Content-Security-Policy')).toMatch(
+    /^default-src 'none'; style-src 'self'; img-src 'self';/,
+  );
+  expect(complaints).toEqual([]);
+  expect(await inaccessible(page)).toEqual([]);
+  await page.close();
+});

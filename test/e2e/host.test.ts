@@ -46,22 +46,40 @@ test('a PSA pushes its directory, receives what is written, shows it escaped and
   expect(await json('/push')).toEqual(statuses('unchanged'));
 
   const { value } = await withLocalD1(local.persistTo, (db) => {
-    const ctx = { db, now: Date.now, deadlineAt: Date.now() + 30_000, requestId: 'setup', source: { address: null, userAgent: null } };
+    const ctx = {
+      db,
+      now: Date.now,
+      deadlineAt: Date.now() + 30_000,
+      requestId: 'setup',
+      source: { address: null, userAgent: null },
+    };
     const scopes = ['tickets:note:write' as const, 'tickets:time:write' as const];
-    return createApiKey({ ...ctx, actor: { organizationId: 'northwind', userId: 'ada' } }, 'twb', { name: 'n8n & friends', scopes });
+    return createApiKey({ ...ctx, actor: { organizationId: 'northwind', userId: 'ada' } }, 'twb', {
+      name: 'n8n & friends',
+      scopes,
+    });
   });
   const post = async (path: string, body: object): Promise<{ status: number; body: unknown }> => {
     const headers = { Authorization: `Bearer ${value}`, 'Content-Type': 'application/json', 'Idempotency-Key': 'once' };
-    const response = await fetch(`${BASE}/api/v1/tickets/1001/${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
+    const response = await fetch(`${BASE}/api/v1/tickets/1001/${path}`, {
+      method: 'POST',
+      headers,
+      body: JSON.stringify(body),
+    });
     return { status: response.status, body: await response.json() };
   };
   const time = { minutes: 30, description: 'Cleared the "print" queue', billable: true };
   expect(await post('notes', { message: '<script>alert("pwned")</script>' })).toMatchObject({ status: 201 });
-  expect(await post('time-entries', time)).toMatchObject({ status: 201, body: { entry: { status: 'SUBMITTED', hourlyRate: 120 } } });
+  expect(await post('time-entries', time)).toMatchObject({
+    status: 201,
+    body: { entry: { status: 'SUBMITTED', hourlyRate: 120 } },
+  });
 
   const shown = await text('/');
   expect(shown).toContain('1001: &lt;script&gt;alert(&quot;pwned&quot;)&lt;/script&gt; (n8n &amp; friends, internal)');
-  const entry = /id="([0-9a-f-]{36})">1001: Cleared the &quot;print&quot; queue \(n8n &amp; friends, SUBMITTED\)/.exec(shown)?.[1];
+  const entry = /id="([0-9a-f-]{36})">1001: Cleared the &quot;print&quot; queue \(n8n &amp; friends, SUBMITTED\)/.exec(
+    shown,
+  )?.[1];
   expect(await json(`/approve?entry=${entry}`)).toEqual({ ok: true, value: { status: 'APPROVED' } });
   expect(await json(`/approve?entry=${entry}`)).toMatchObject({ ok: false, error: { code: 'already_reviewed' } });
 

@@ -81,7 +81,9 @@ describe('the doctor', () => {
     expect(plain.stdout.trim().split('\n').slice(0, -2)).toEqual(Array(9).fill(expect.stringMatching(/^ok {4}/)));
     expect(plain.stdout).toContain('/settings: leads to a sign-in: /dev/sign-in');
     expect(keyed).toMatchObject({ code: 0, stderr: '' });
-    expect(keyed.stdout).toContain('ok    ping with the key: 200, organization northwind, tickets:note:write and tickets:time:write');
+    expect(keyed.stdout).toContain(
+      'ok    ping with the key: 200, organization northwind, tickets:note:write and tickets:time:write',
+    );
     expect(keyed.stdout).not.toContain(service.key.slice(4, 20));
   });
 
@@ -96,28 +98,42 @@ describe('the doctor', () => {
     expect((await inFront(() => html(200, 'Welcome to nginx!', { Server: 'nginx' })))[POST]).toMatch(
       /^it answers 200, an HTML page \("Welcome to nginx!"\), by nginx\./,
     );
-    expect((await inFront(() => Response.json({ error: 'unauthorized' }, { status: 401 })))[POST]).toMatch(/^a 401 that is not ours/);
-    expect((await inFront(() => new Response(null, { status: 301, headers: { Location: 'https://www.example/?key=x' } })))[POST]).toMatch(
-      /^a redirect \(301 to https:\/\/www\.example\/\)/,
+    expect((await inFront(() => Response.json({ error: 'unauthorized' }, { status: 401 })))[POST]).toMatch(
+      /^a 401 that is not ours/,
     );
-    expect((await inFront(() => new Response('error code: 1020', { status: 403 })))[POST]).toMatch(/error 1020: a firewall rule/);
+    expect(
+      (await inFront(() => new Response(null, { status: 301, headers: { Location: 'https://www.example/?key=x' } })))[
+        POST
+      ],
+    ).toMatch(/^a redirect \(301 to https:\/\/www\.example\/\)/);
+    expect((await inFront(() => new Response('error code: 1020', { status: 403 })))[POST]).toMatch(
+      /error 1020: a firewall rule/,
+    );
   });
 
   test('finds protection that goes by the User-Agent, or by the text of a note', async () => {
     const byAgent = await failures(({ headers, path }, pass) =>
-      isApi(path) && /python/.test(headers.get('User-Agent') ?? '') ? new Response('error code: 1010', { status: 403 }) : pass(),
+      isApi(path) && /python/.test(headers.get('User-Agent') ?? '')
+        ? new Response('error code: 1010', { status: 403 })
+        : pass(),
     );
     expect(byAgent).toEqual({
       [AGENTS]: expect.stringMatching(/^Python: Cloudflare answers 403, error 1010: the browser integrity check/),
     });
-    const byText = await failures(({ body }, pass) => (body.includes('<script>') ? html(403, 'Attention Required!') : pass()));
+    const byText = await failures(({ body }, pass) =>
+      body.includes('<script>') ? html(403, 'Attention Required!') : pass(),
+    );
     expect(Object.keys(byText)).toEqual(['a note that quotes an attack']);
   });
 
   test.each<[string, string, Meddling]>([
     [POST, 'Set-Cookie (__cf_bm)', changing((headers) => headers.append('Set-Cookie', '__cf_bm=secret; Path=/'))],
     [POST, 'www-authenticate is missing instead of Bearer', changing((headers) => headers.delete('WWW-Authenticate'))],
-    [POST, 'cache-control is max-age=60 instead of no-store', changing((headers) => headers.set('Cache-Control', 'max-age=60'))],
+    [
+      POST,
+      'cache-control is max-age=60 instead of no-store',
+      changing((headers) => headers.set('Cache-Control', 'max-age=60')),
+    ],
     [POST, 'ratelimit came with the 401', changing((headers) => headers.set('RateLimit', '"ip";r=1;t=1'))],
     [POST, 'X-Request-Id is missing', changing((headers) => headers.delete('X-Request-Id'))],
   ])('%s: %s', async (check, says, meddle) => {
@@ -134,15 +150,23 @@ describe('the doctor', () => {
       const id = incoming.headers.get('X-Request-Id');
       return changing((headers) => id !== null && headers.set('X-Request-Id', id))(incoming, pass);
     };
-    expect(await failures(echoing)).toEqual({ 'headers that callers make up': expect.stringContaining('X-Request-Id of the caller') });
-    expect(await failures(({ headers }, pass) => (headers.has('X-Forwarded-For') ? html(403, 'Forbidden') : pass()))).toEqual({
+    expect(await failures(echoing)).toEqual({
+      'headers that callers make up': expect.stringContaining('X-Request-Id of the caller'),
+    });
+    expect(
+      await failures(({ headers }, pass) => (headers.has('X-Forwarded-For') ? html(403, 'Forbidden') : pass())),
+    ).toEqual({
       'headers that callers make up': expect.stringContaining('X-Forwarded-For'),
     });
   });
 
   test('tells a guarded settings area from an open one', async () => {
     const settings = async (meddle: Meddling) =>
-      (await findings(({ ...incoming }, pass) => (incoming.path.startsWith('/settings') ? meddle(incoming, pass) : pass())))['/settings'];
+      (
+        await findings(({ ...incoming }, pass) =>
+          incoming.path.startsWith('/settings') ? meddle(incoming, pass) : pass(),
+        )
+      )['/settings'];
     const page = (status: number) => new Response('', { status, headers: { ...ours, ...pageHeaders } });
     const pageHeaders = {
       'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
@@ -150,19 +174,38 @@ describe('the doctor', () => {
       'Strict-Transport-Security': 'max-age=15552000',
     };
     expect(await settings(accessLogin)).toMatchObject({ ok: true, says: 'guarded by Cloudflare Access' });
-    expect(await settings(() => page(401))).toMatchObject({ ok: true, says: expect.stringContaining('guarded by the service (401)') });
-    expect(await settings(() => page(503))).toMatchObject({ ok: true, says: expect.stringContaining('nobody can sign in') });
+    expect(await settings(() => page(401))).toMatchObject({
+      ok: true,
+      says: expect.stringContaining('guarded by the service (401)'),
+    });
+    expect(await settings(() => page(503))).toMatchObject({
+      ok: true,
+      says: expect.stringContaining('nobody can sign in'),
+    });
     expect(await settings(() => html(200, 'API keys'))).toMatchObject({
       ok: false,
       says: expect.stringContaining('open without a sign-in (200)'),
     });
     const onward = () => new Response(null, { status: 303, headers: { Location: '/settings/northwind/keys' } });
-    expect(await settings(onward)).toMatchObject({ ok: false, says: expect.stringContaining('open without a sign-in (303)') });
+    expect(await settings(onward)).toMatchObject({
+      ok: false,
+      says: expect.stringContaining('open without a sign-in (303)'),
+    });
     const gullible: Meddling = ({ headers }) => page(headers.has('Cf-Access-Jwt-Assertion') ? 404 : 401);
-    expect(await settings(gullible)).toMatchObject({ ok: false, says: expect.stringContaining('a forged token is believed') });
-    const framed = () => new Response('', { status: 401, headers: { ...ours, ...pageHeaders, 'X-Frame-Options': 'SAMEORIGIN' } });
-    expect(await settings(framed)).toMatchObject({ ok: false, says: expect.stringContaining('x-frame-options lacks DENY') });
-    expect(await settings(() => html(502, 'Bad gateway'))).toMatchObject({ ok: false, says: expect.stringContaining('it answers 502') });
+    expect(await settings(gullible)).toMatchObject({
+      ok: false,
+      says: expect.stringContaining('a forged token is believed'),
+    });
+    const framed = () =>
+      new Response('', { status: 401, headers: { ...ours, ...pageHeaders, 'X-Frame-Options': 'SAMEORIGIN' } });
+    expect(await settings(framed)).toMatchObject({
+      ok: false,
+      says: expect.stringContaining('x-frame-options lacks DENY'),
+    });
+    expect(await settings(() => html(502, 'Bad gateway'))).toMatchObject({
+      ok: false,
+      says: expect.stringContaining('it answers 502'),
+    });
   });
 
   test('says of a paused service only that, and of a bad key what it may be', async () => {
@@ -172,9 +215,12 @@ describe('the doctor', () => {
         : isApi(path) && path !== '/api/v1/openapi.json'
           ? new Response('', { status: 503 })
           : pass();
-    expect(await failures(paused, service.key)).toEqual({ '/healthz': expect.stringMatching(/^paused: the API answers 503/) });
+    expect(await failures(paused, service.key)).toEqual({
+      '/healthz': expect.stringMatching(/^paused: the API answers 503/),
+    });
     expect(await failures((_, pass) => pass(), generateKey('twb'))).toEqual({
-      'ping with the key': '401: the key is unknown here, revoked, expired or blocked, or its organization is inactive.',
+      'ping with the key':
+        '401: the key is unknown here, revoked, expired or blocked, or its organization is inactive.',
     });
   });
 
@@ -218,7 +264,9 @@ describe('the doctor', () => {
     };
     const failed = (code: string) => new TypeError('fetch failed', { cause: Object.assign(new Error(code), { code }) });
     expect(await broken(failed('ENOTFOUND'))).toMatch(/^tickets\.example has no address \(ENOTFOUND\)/);
-    expect(await broken(failed('CERT_HAS_EXPIRED'))).toMatch(/^the TLS connection to tickets\.example failed \(CERT_HAS_EXPIRED\)/);
+    expect(await broken(failed('CERT_HAS_EXPIRED'))).toMatch(
+      /^the TLS connection to tickets\.example failed \(CERT_HAS_EXPIRED\)/,
+    );
     expect(await broken(failed('ERR_TLS_CERT_ALTNAME_INVALID'))).toMatch(/another name/);
     expect(await broken(new DOMException('', 'TimeoutError'))).toBe('tickets.example gave no answer within 10 s.');
     const host = `localhost:${await freePort()}`;
@@ -227,16 +275,27 @@ describe('the doctor', () => {
       stdout: `FAIL  /healthz: nothing listens at ${host}. Check the port, or start the server.\n\n1 failed.\n`,
       stderr: '',
     });
-    for (const wrong of [[], ['tickets.example'], ['https://tickets.example/api/v1'], ['https://a.example', 'https://b.example']]) {
-      expect(await runCli('doctor', wrong)).toMatchObject({ code: 2, stderr: expect.stringContaining('Usage: npm run doctor') });
+    for (const wrong of [
+      [],
+      ['tickets.example'],
+      ['https://tickets.example/api/v1'],
+      ['https://a.example', 'https://b.example'],
+    ]) {
+      expect(await runCli('doctor', wrong)).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining('Usage: npm run doctor'),
+      });
     }
   });
 });
 
 test('a key revoked by the command is refused by the running service at its next request', async () => {
-  const ping = async () => (await fetch(`${service.url}/api/v1/ping`, { headers: { Authorization: `Bearer ${service.key}` } })).status;
+  const ping = async () =>
+    (await fetch(`${service.url}/api/v1/ping`, { headers: { Authorization: `Bearer ${service.key}` } })).status;
   expect(await ping()).toBe(200);
-  const revoked = await runCli('key-revoke', ['--by', 'Ada', '--persist-to', service.persistTo], { input: [service.key] });
+  const revoked = await runCli('key-revoke', ['--by', 'Ada', '--persist-to', service.persistTo], {
+    input: [service.key],
+  });
   expect(revoked).toMatchObject({ code: 0, stderr: '' });
   expect(await ping()).toBe(401);
 });

@@ -19,7 +19,11 @@ let server: { url: URL; db: D1Database; key: string; close: () => Promise<void> 
 beforeAll(async () => {
   const bundle = await mkdtemp(join(tmpdir(), 'twb-raw-'));
   await bundleProduction(bundle);
-  const worker = await serveProduction({ bundle, port: 0, vars: { KEY_PREFIX, IP_LIMIT: '20/10s', KEY_LIMIT: '10000/1s' } });
+  const worker = await serveProduction({
+    bundle,
+    port: 0,
+    vars: { KEY_PREFIX, IP_LIMIT: '20/10s', KEY_LIMIT: '10000/1s' },
+  });
   const db = await worker.getD1Database('DB', 'api');
   await prepare(db);
   const [key] = await makeKeys(db, 1);
@@ -36,7 +40,8 @@ afterEach(async () => {
   expect(await answersTo(head('GET /api/v1/ping HTTP/1.1'))).toEqual(['200']);
 });
 
-const writtenNotes = async () => (await server.db.prepare('select count(*) as count from notes').first<{ count: number }>())?.count;
+const writtenNotes = async () =>
+  (await server.db.prepare('select count(*) as count from notes').first<{ count: number }>())?.count;
 
 const open = async (): Promise<Socket> => {
   const socket = connect(Number(server.url.port), server.url.hostname);
@@ -114,7 +119,11 @@ const CASES: [what: string, bytes: () => string, answers: string[] | typeof PLAT
   ['a length with a sign', () => head(POST, `Content-Length: +${BODY.length}`) + BODY, PLATFORM],
   ['a length in hexadecimal', () => head(POST, 'Content-Length: 0x11') + BODY, PLATFORM],
   ['a length beyond all numbers', () => head(POST, `Content-Length: ${'9'.repeat(30)}`) + BODY, ['413 body_too_large']],
-  ['two equal lengths in one header', () => head(POST, `Content-Length: ${BODY.length}, ${BODY.length}`) + BODY, PLATFORM],
+  [
+    'two equal lengths in one header',
+    () => head(POST, `Content-Length: ${BODY.length}, ${BODY.length}`) + BODY,
+    PLATFORM,
+  ],
   ['two equal lengths', () => head(POST, LENGTH, LENGTH) + BODY, PLATFORM],
   ['two lengths', () => head(POST, LENGTH, 'Content-Length: 5') + BODY, PLATFORM],
 
@@ -134,7 +143,11 @@ const CASES: [what: string, bytes: () => string, answers: string[] | typeof PLAT
   // Two that read a request differently would let one hide another in its body. There is one reader here; its order is chunks before length.
   ['a length and chunks: the chunks count', () => head(POST, 'Content-Length: 4', CHUNKED) + chunk(BODY) + END, OK],
   ['a length and chunks, in the other order', () => head(POST, CHUNKED, 'Content-Length: 400') + chunk(BODY) + END, OK],
-  ['a request in the body of one that reads none', () => head(PING, `Content-Length: ${hidden().length}`) + hidden(), ['200']],
+  [
+    'a request in the body of one that reads none',
+    () => head(PING, `Content-Length: ${hidden().length}`) + hidden(),
+    ['200'],
+  ],
   [
     'a request in the body of one that is refused',
     () => head(POST, `Content-Length: ${hidden().length}`).replace('Bearer ', 'Bearer x') + hidden(),
@@ -156,7 +169,11 @@ const CASES: [what: string, bytes: () => string, answers: string[] | typeof PLAT
   ['a key of 64 KiB', () => head(POST, LENGTH).replace('Bearer ', `Bearer ${'x'.repeat(65_536)}`) + BODY, ['401']],
   ['a path of 64 KiB', () => head(POST.replace('1001', '9'.repeat(65_536)), LENGTH) + BODY, ['404 ticket_not_found']],
   ['two keys', () => head(POST, LENGTH, `Authorization: Bearer ${server.key}`) + BODY, ['401']],
-  ['two Idempotency-Keys', () => head(POST, LENGTH, 'Idempotency-Key: a', 'Idempotency-Key: a') + BODY, ['400 invalid_idempotency_key']],
+  [
+    'two Idempotency-Keys',
+    () => head(POST, LENGTH, 'Idempotency-Key: a', 'Idempotency-Key: a') + BODY,
+    ['400 invalid_idempotency_key'],
+  ],
   [
     'an Idempotency-Key and an empty one',
     () => head(POST, LENGTH, 'Idempotency-Key: a', 'Idempotency-Key:') + BODY,
@@ -164,21 +181,49 @@ const CASES: [what: string, bytes: () => string, answers: string[] | typeof PLAT
   ],
   ['two media types', () => head(POST, LENGTH, 'Content-Type: text/plain') + BODY, ['415 unsupported_media_type']],
   ['two addresses', () => head(POST, LENGTH, 'CF-Connecting-IP: 192.0.2.2') + BODY, OK],
-  ['a User-Agent in Latin-1, and bytes that are no text', () => head(POST, LENGTH, 'User-Agent: \xe9\xff\x80\xed\xa0\x80') + BODY, OK],
+  [
+    'a User-Agent in Latin-1, and bytes that are no text',
+    () => head(POST, LENGTH, 'User-Agent: \xe9\xff\x80\xed\xa0\x80') + BODY,
+    OK,
+  ],
   ['a User-Agent of UTF-8', () => head(POST, LENGTH, 'User-Agent: \xf0\x9f\x98\x80') + BODY, OK],
-  ['an Idempotency-Key in Latin-1', () => head(POST, LENGTH, 'Idempotency-Key: \xe9') + BODY, ['400 invalid_idempotency_key']],
-  ['a key with a byte too many', () => head(POST, LENGTH).replace('\r\nContent-Type', '\xe9\r\nContent-Type') + BODY, ['401']],
-  ['a path of bytes that are no text', () => head(POST.replace('1001', '\xff\xfe'), LENGTH) + BODY, ['404 ticket_not_found']],
+  [
+    'an Idempotency-Key in Latin-1',
+    () => head(POST, LENGTH, 'Idempotency-Key: \xe9') + BODY,
+    ['400 invalid_idempotency_key'],
+  ],
+  [
+    'a key with a byte too many',
+    () => head(POST, LENGTH).replace('\r\nContent-Type', '\xe9\r\nContent-Type') + BODY,
+    ['401'],
+  ],
+  [
+    'a path of bytes that are no text',
+    () => head(POST.replace('1001', '\xff\xfe'), LENGTH) + BODY,
+    ['404 ticket_not_found'],
+  ],
   ['Expect: 100-continue, and the body right behind it', () => head(POST, LENGTH, 'Expect: 100-continue') + BODY, OK],
-  ['a WebSocket asked for', () => head(PING, 'Upgrade: websocket', 'Connection: Upgrade', 'Sec-WebSocket-Version: 13'), ['200']],
-  ['HTTP/2 asked for', () => head(PING, 'Upgrade: h2c', 'Connection: Upgrade, HTTP2-Settings', 'HTTP2-Settings: AAMAAABk'), ['200']],
+  [
+    'a WebSocket asked for',
+    () => head(PING, 'Upgrade: websocket', 'Connection: Upgrade', 'Sec-WebSocket-Version: 13'),
+    ['200'],
+  ],
+  [
+    'HTTP/2 asked for',
+    () => head(PING, 'Upgrade: h2c', 'Connection: Upgrade, HTTP2-Settings', 'HTTP2-Settings: AAMAAABk'),
+    ['200'],
+  ],
   ['TRACE: nothing sent comes back', () => head('TRACE /api/v1/ping HTTP/1.1'), ['405 method_not_allowed']],
   ['HTTP/1.0', () => head(POST.replace('1.1', '1.0'), LENGTH) + BODY, OK],
 
   ['no Host', () => head(POST, LENGTH).replace('Host: api.example\r\n', '') + BODY, PLATFORM],
   ['two Hosts', () => head(POST, LENGTH, 'Host: evil.example') + BODY, PLATFORM],
   ['a Host that is none', () => head(POST, LENGTH).replace('api.example', 'a b/../?#@') + BODY, PLATFORM],
-  ['another host in the request line', () => head(POST.replace('/api', 'http://evil.example/api'), LENGTH) + BODY, PLATFORM],
+  [
+    'another host in the request line',
+    () => head(POST.replace('/api', 'http://evil.example/api'), LENGTH) + BODY,
+    PLATFORM,
+  ],
   ['CONNECT', () => head('CONNECT evil.example:443 HTTP/1.1'), PLATFORM],
   ['OPTIONS *', () => head('OPTIONS * HTTP/1.1'), PLATFORM],
   ['an unknown method', () => head(POST.replace('POST', 'FOO'), LENGTH) + BODY, PLATFORM],
@@ -263,6 +308,8 @@ describe('a flood', () => {
       const beyond = admissions[index + IP_LIMIT.quota];
       if (beyond) expect(beyond.received - sent).toBeGreaterThanOrEqual(IP_LIMIT.windowMs);
     }
-    console.log(`flood: ${ADDRESSES} addresses, all admitted; one address: ${attempts} requests, ${admissions.length} admitted`);
+    console.log(
+      `flood: ${ADDRESSES} addresses, all admitted; one address: ${attempts} requests, ${admissions.length} admitted`,
+    );
   });
 });

@@ -86,9 +86,13 @@ const heading = (page: Page, name: string) => page.getByRole('heading', { name, 
 const shownKey = async (page: Page) => (await page.locator('#key').textContent()) ?? '';
 
 const call = (path: string, key: string, init: RequestInit = {}) =>
-  fetch(`${server.url}/api/v1${path}`, { ...init, headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' } });
+  fetch(`${server.url}/api/v1${path}`, {
+    ...init,
+    headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' },
+  });
 const ping = async (key: string) => (await call('/ping', key)).status;
-const note = async (key: string) => (await call('/tickets/1001/notes', key, { method: 'POST', body: '{"message": "Done"}' })).status;
+const note = async (key: string) =>
+  (await call('/tickets/1001/notes', key, { method: 'POST', body: '{"message": "Done"}' })).status;
 
 /** The whole life of a key, in the browser and by HTTP. */
 async function liveThrough(page: Page, hands: Hands, name: string, scripted: boolean): Promise<void> {
@@ -187,7 +191,11 @@ test('a double click makes one key, and going back and sending again says so', a
 
 test('two tabs on two organizations do not mix, and signing out ends both', async () => {
   const bea = { type: 'user', id: 'bea', email: 'bea@both.example', admin: true };
-  const records = ['northwind', 'fabrikam'].map((organization) => ({ ...bea, organization, name: `Bea of ${organization}` }));
+  const records = ['northwind', 'fabrikam'].map((organization) => ({
+    ...bea,
+    organization,
+    name: `Bea of ${organization}`,
+  }));
   const directory = records.map((record) => JSON.stringify(record)).join('\n');
   expect(await withLocalD1(server.persistTo, (db) => importDirectory(db, directory))).toMatchObject({ ok: true });
 
@@ -231,7 +239,9 @@ describe.each([
     const found: Record<string, unknown> = {};
     const examine = async (name: string) => {
       found[name] = await inaccessible(page);
-      const overflow = await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth');
+      const overflow = await page.evaluate(
+        'document.documentElement.scrollWidth - document.documentElement.clientWidth',
+      );
       if (overflow !== 0) found[name] = `is ${overflow} px too wide`;
     };
     const name = `Seen ${colorScheme} ${width}`;

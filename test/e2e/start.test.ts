@@ -46,12 +46,22 @@ describe('npm start', () => {
   });
 
   test('refuses a body that is too large, sent without its length, and goes on', async () => {
-    const headers = ['Content-Type: application/json', 'Transfer-Encoding: chunked', `Authorization: Bearer ${keyIn(running.output)}`];
+    const headers = [
+      'Content-Type: application/json',
+      'Transfer-Encoding: chunked',
+      `Authorization: Bearer ${keyIn(running.output)}`,
+    ];
     const large = join(directory, 'large.json');
     await writeFile(large, 'x'.repeat(700_000));
     const path = `http://localhost:${port}/api/v1/tickets/1001/notes`;
     for (let time = 1; time <= 3; time++) {
-      const { stdout } = await run('curl', ['-sS', ...headers.flatMap((header) => ['-H', header]), '--data-binary', `@${large}`, path]);
+      const { stdout } = await run('curl', [
+        '-sS',
+        ...headers.flatMap((header) => ['-H', header]),
+        '--data-binary',
+        `@${large}`,
+        path,
+      ]);
       expect(JSON.parse(stdout)).toMatchObject({ status: 413, code: 'body_too_large' });
     }
     expect((await fetch(`http://localhost:${port}/healthz`)).status).toBe(200);
@@ -61,7 +71,8 @@ describe('npm start', () => {
     const before = keyIn(running.output);
     await stop(running.server);
     running = await start('--port', String(port), '--persist-to', directory, '--var', 'KEY_LIMIT:2/10s');
-    const ping = (key: string) => fetch(`http://localhost:${port}/api/v1/ping`, { headers: { Authorization: `Bearer ${key}` } });
+    const ping = (key: string) =>
+      fetch(`http://localhost:${port}/api/v1/ping`, { headers: { Authorization: `Bearer ${key}` } });
     expect((await ping(before)).status).toBe(401);
     const response = await ping(keyIn(running.output));
     expect(response.status).toBe(200);
@@ -80,7 +91,9 @@ test('the key fits the settings in .dev.vars, over which --var goes', async () =
   try {
     const key = keyIn(output);
     expect(key).toMatch(/^stg_/);
-    const response = await fetch(`http://localhost:${port}/api/v1/ping`, { headers: { Authorization: `Bearer ${key}` } });
+    const response = await fetch(`http://localhost:${port}/api/v1/ping`, {
+      headers: { Authorization: `Bearer ${key}` },
+    });
     expect(response.status).toBe(200);
     expect(response.headers.get('RateLimit-Policy')).toBe('"key";q=2;w=10');
   } finally {
@@ -91,9 +104,14 @@ test('the key fits the settings in .dev.vars, over which --var goes', async () =
 
 test('a wrong setting stops the start, and the message names it and the rule', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'twb-'));
-  const failed = await start('--port', String(await freePort()), '--persist-to', directory, '--var', 'KEY_LIMIT:200/60s').catch(
-    (err: unknown) => err,
-  );
+  const failed = await start(
+    '--port',
+    String(await freePort()),
+    '--persist-to',
+    directory,
+    '--var',
+    'KEY_LIMIT:200/60s',
+  ).catch((err: unknown) => err);
   expect(failed).toBeInstanceOf(Error);
   expect(String(failed)).toContain(
     'KEY_LIMIT: "200/60s" is not a rate limit; write quota/window such as "200/10s", quota 1–10000, window 1s–10s',

@@ -38,13 +38,26 @@ describe('a note', () => {
   test('is created with 201, kept exactly as sent, and audited against the key', async () => {
     const { organization, key, keyId, api } = await world();
     const message = '  Zeile 1\r\n𝕬ⓔ\u0301 عربي 👩‍👩‍👧\t';
-    const response = await api.postNote(key, { message }, { 'CF-Connecting-IP': '192.0.2.9', 'User-Agent': `n8n/${'x'.repeat(200)}` });
+    const response = await api.postNote(
+      key,
+      { message },
+      { 'CF-Connecting-IP': '192.0.2.9', 'User-Agent': `n8n/${'x'.repeat(200)}` },
+    );
     expect(response.status).toBe(201);
     const { note } = await response.json<{ note: { id: string; createdAt: string } }>();
-    expect(note).toEqual({ id: expect.stringMatching(UUID), createdAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/) });
+    expect(note).toEqual({
+      id: expect.stringMatching(UUID),
+      createdAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+    });
     const [row, ...others] = await rowsOf('notes', organization);
     expect(others).toEqual([]);
-    expect(row).toMatchObject({ id: note.id, ticket_id: '1001', message, key_id: keyId, created_at: Date.parse(note.createdAt) });
+    expect(row).toMatchObject({
+      id: note.id,
+      ticket_id: '1001',
+      message,
+      key_id: keyId,
+      created_at: Date.parse(note.createdAt),
+    });
     expect((await rowsOf('audit_log', organization)).at(-1)).toEqual({
       organization_id: organization,
       seq: row?.['audit_seq'],
@@ -93,11 +106,14 @@ describe('a time entry', () => {
   test.each([
     ['1002', 120, 'organization_default'],
     ['1003', 120, 'organization_default'],
-  ])('on ticket %s, whose company has no active agreement, has the default rate', async (ticket, hourlyRate, agreementSource) => {
-    const { key, api } = await world();
-    const response = await api.postTime(key, TIME, {}, ticket);
-    expect(await response.json()).toMatchObject({ entry: { hourlyRate }, agreementSource });
-  });
+  ])(
+    'on ticket %s, whose company has no active agreement, has the default rate',
+    async (ticket, hourlyRate, agreementSource) => {
+      const { key, api } = await world();
+      const response = await api.postTime(key, TIME, {}, ticket);
+      expect(await response.json()).toMatchObject({ entry: { hourlyRate }, agreementSource });
+    },
+  );
 
   test('credits the technician named by userEmail, whatever its case', async () => {
     const { key, api } = await world();
@@ -177,7 +193,14 @@ describe('an address that does not exist', () => {
     const organization = await makeOrganization({ psa: false });
     const { value: key } = await makeKey(organization, { scopes: ['tickets:note:write'] });
     const api = makeApi();
-    for (const path of ['/api/v1/nowhere', '/api/v1/', '/api/v1', '/api/v1/ping/', '/api/v1/tickets/1001', '/api/v1/tickets//notes']) {
+    for (const path of [
+      '/api/v1/nowhere',
+      '/api/v1/',
+      '/api/v1',
+      '/api/v1/ping/',
+      '/api/v1/tickets/1001',
+      '/api/v1/tickets//notes',
+    ]) {
       const response = await api.send(path, { key });
       expect([path, response.status]).toEqual([path, 404]);
       expect(await response.json()).toMatchObject({ code: 'not_found' });
@@ -219,7 +242,18 @@ describe('a ticket', () => {
       { type: 'ticket', organization, id: 'of-gone', company: 'gone' },
     );
     const nowhere = ['9999', '2001', 'closed', 'of-gone'];
-    const absurd = [...nowhere, 'a%2Fb', '%2e%2e%2fx', 'ticket 1001', "1001'--", '%00', '💥', 'x'.repeat(65), 'x'.repeat(4_000), '%zz'];
+    const absurd = [
+      ...nowhere,
+      'a%2Fb',
+      '%2e%2e%2fx',
+      'ticket 1001',
+      "1001'--",
+      '%00',
+      '💥',
+      'x'.repeat(65),
+      'x'.repeat(4_000),
+      '%zz',
+    ];
     for (const ticket of absurd) {
       const response = await api.postNote(key, { message: 'x' }, {}, ticket);
       expect([ticket, response.status]).toEqual([ticket, 404]);
@@ -250,10 +284,34 @@ describe('a body that does not fit', () => {
     ['a number', { message: 5 }, '/message', 'invalid_type', 'message was 5; send a text'],
     ['an empty text', { message: '' }, '/message', 'too_short', 'message was empty'],
     ['white space', { message: ' \t\n\u00a0\u2003\ufeff' }, '/message', 'too_short', 'message was only white space'],
-    ['32,001 characters', { message: 'x'.repeat(32_001) }, '/message', 'too_long', 'message has 32001 characters; send at most 32000'],
-    ['32,001 astral characters', { message: '𝕬'.repeat(32_001) }, '/message', 'too_long', 'message has 32001 characters'],
-    ['NUL', { message: 'a𝕬\0b' }, '/message', 'forbidden_character', 'message has a NUL character at position 3; remove it'],
-    ['a lone surrogate', '{"message":"a𝕬\\ud800b"}', '/message', 'forbidden_character', '(a lone UTF-16 surrogate) at position 3'],
+    [
+      '32,001 characters',
+      { message: 'x'.repeat(32_001) },
+      '/message',
+      'too_long',
+      'message has 32001 characters; send at most 32000',
+    ],
+    [
+      '32,001 astral characters',
+      { message: '𝕬'.repeat(32_001) },
+      '/message',
+      'too_long',
+      'message has 32001 characters',
+    ],
+    [
+      'NUL',
+      { message: 'a𝕬\0b' },
+      '/message',
+      'forbidden_character',
+      'message has a NUL character at position 3; remove it',
+    ],
+    [
+      'a lone surrogate',
+      '{"message":"a𝕬\\ud800b"}',
+      '/message',
+      'forbidden_character',
+      '(a lone UTF-16 surrogate) at position 3',
+    ],
     [
       'an unknown field',
       { message: 'x', internal: false },
@@ -271,7 +329,11 @@ describe('a body that does not fit', () => {
     const { organization, key, api } = await world();
     const response = await api.postNote(key, body);
     expect(response.status).toBe(422);
-    const problem = await response.json<{ code: string; detail: string; errors: { pointer: string; code: string; detail: string }[] }>();
+    const problem = await response.json<{
+      code: string;
+      detail: string;
+      errors: { pointer: string; code: string; detail: string }[];
+    }>();
     expect(problem.code).toBe('validation_failed');
     expect(problem.errors[0]).toEqual({ pointer, code, detail: expect.stringContaining(detail) });
     expect(problem.detail).toContain(problem.errors[0]?.detail);
@@ -280,7 +342,12 @@ describe('a body that does not fit', () => {
 
   const refusedTime: [string, Record<string, unknown>, string, string][] = [
     ['minutes as a text', { minutes: '30' }, '/minutes', 'minutes was the text "30"; send 30 without quotes'],
-    ['minutes as a text that is no JSON', { minutes: '030' }, '/minutes', 'minutes was the text "030"; send 30 without quotes'],
+    [
+      'minutes as a text that is no JSON',
+      { minutes: '030' },
+      '/minutes',
+      'minutes was the text "030"; send 30 without quotes',
+    ],
     ['minutes 0', { minutes: 0 }, '/minutes', 'minutes was 0; send a whole number from 1 to 1440'],
     ['minutes -0', { minutes: -0 }, '/minutes', 'minutes was 0; send a whole number'],
     ['minutes 1441', { minutes: 1441 }, '/minutes', 'minutes was 1441; send a whole number from 1 to 1440'],
@@ -299,7 +366,12 @@ describe('a body that does not fit', () => {
       'userEmail was an empty text; send the e-mail address of a technician, or leave the field out',
     ],
     ['userEmail null', { userEmail: null }, '/userEmail', 'userEmail was null; send the e-mail address'],
-    ['userEmail not an address', { userEmail: 'tess' }, '/userEmail', 'userEmail was the text "tess"; send the e-mail address'],
+    [
+      'userEmail not an address',
+      { userEmail: 'tess' },
+      '/userEmail',
+      'userEmail was the text "tess"; send the e-mail address',
+    ],
     ['hourlyRate', { hourlyRate: 500 }, '/hourlyRate', 'hourlyRate is not accepted; remove it'],
     ['status', { status: 'APPROVED' }, '/status', 'status is not accepted; remove it'],
     ['userId', { userId: 'tess' }, '/userId', 'userId is not accepted; remove it'],
@@ -320,7 +392,12 @@ describe('a body that does not fit', () => {
       detail: string;
       errors: { pointer: string }[];
     }>();
-    expect(problem.errors.map(({ pointer }) => pointer).sort()).toEqual(['/billable', '/description', '/hourlyRate', '/minutes']);
+    expect(problem.errors.map(({ pointer }) => pointer).sort()).toEqual([
+      '/billable',
+      '/description',
+      '/hourlyRate',
+      '/minutes',
+    ]);
     expect(problem.detail).toContain('(3 more in errors)');
     const many = Object.fromEntries(Array.from({ length: 5_000 }, (_, i) => [`field/${i}~`, i]));
     const crowded = await (await api.postNote(key, many)).json<{ errors: { pointer: string }[] }>();
@@ -376,10 +453,17 @@ describe('a body that cannot be read', () => {
 
   test('with bytes that are not UTF-8 is refused, never stored with replacement characters', async () => {
     const { organization, key, api } = await world();
-    const latin1 = new Uint8Array([...new TextEncoder().encode('{"message":"Stra'), 0xdf, ...new TextEncoder().encode('e"}')]);
+    const latin1 = new Uint8Array([
+      ...new TextEncoder().encode('{"message":"Stra'),
+      0xdf,
+      ...new TextEncoder().encode('e"}'),
+    ]);
     const response = await api.postNote(key, latin1);
     expect(response.status).toBe(400);
-    expect(await response.json()).toMatchObject({ code: 'invalid_encoding', detail: expect.stringContaining('not UTF-8') });
+    expect(await response.json()).toMatchObject({
+      code: 'invalid_encoding',
+      detail: expect.stringContaining('not UTF-8'),
+    });
     expect(await rowsOf('notes', organization)).toEqual([]);
   });
 
@@ -388,7 +472,10 @@ describe('a body that cannot be read', () => {
     const body = JSON.stringify({ message: 'x'.repeat(600 * 1024) });
     const declared = await api.postNote(key, body, { 'Content-Length': String(body.length) });
     expect(declared.status).toBe(413);
-    expect(await declared.json()).toMatchObject({ code: 'body_too_large', detail: expect.stringContaining('524288 bytes (512 KiB)') });
+    expect(await declared.json()).toMatchObject({
+      code: 'body_too_large',
+      detail: expect.stringContaining('524288 bytes (512 KiB)'),
+    });
     expect((await api.postNote(key, body)).status).toBe(413);
     const fits = JSON.stringify({ message: 'x' }).padEnd(MAX_BODY_BYTES);
     expect((await api.postNote(key, fits)).status).toBe(201);
@@ -405,7 +492,10 @@ describe('a body that cannot be read', () => {
     const { key, api } = await world();
     const response = await api.postNote(key, { message: 'x' }, { 'Content-Type': type });
     expect(response.status).toBe(415);
-    expect(await response.json()).toMatchObject({ code: 'unsupported_media_type', detail: expect.stringContaining(detail) });
+    expect(await response.json()).toMatchObject({
+      code: 'unsupported_media_type',
+      detail: expect.stringContaining(detail),
+    });
   });
 
   test.each(['application/json; charset=utf-8', 'Application/JSON;charset="UTF-8"', 'application/json ; profile=x'])(
@@ -469,7 +559,11 @@ describe('an Idempotency-Key', () => {
 
   test('what only looks like an API key is as good as any other value', async () => {
     const { key, api } = await world();
-    for (const value of [generateKey('other'), `twb_${crypto.randomUUID().replaceAll('-', '')}`, 'twb_invoice20418and20419']) {
+    for (const value of [
+      generateKey('other'),
+      `twb_${crypto.randomUUID().replaceAll('-', '')}`,
+      'twb_invoice20418and20419',
+    ]) {
       expect((await api.postNote(key, undefined, { 'Idempotency-Key': value })).status).toBe(201);
     }
   });

@@ -27,7 +27,10 @@ type Kind = 'notes' | 'time-entries';
 const text = fc.oneof(
   { weight: 12, arbitrary: anyText },
   { weight: 2, arbitrary: anyText.map((any) => `\r\n ${any}x${any} \t`) },
-  { weight: 1, arbitrary: fc.tuple(anyText, fc.nat(40_000)).map(([any, times]) => `x${any}`.repeat(times).slice(0, 70_000)) },
+  {
+    weight: 1,
+    arbitrary: fc.tuple(anyText, fc.nat(40_000)).map(([any, times]) => `x${any}`.repeat(times).slice(0, 70_000)),
+  },
   { weight: 1, arbitrary: fc.string({ unit: fc.nat(0xffff).map((unit) => String.fromCharCode(unit)), maxLength: 20 }) },
 );
 
@@ -46,7 +49,11 @@ const valid: fc.Arbitrary<{ kind: Kind; body: Json; text: string }> = fc.oneof(
 /** The same JSON in other bytes: as it is, in ASCII alone, spread over lines behind a byte order mark. */
 const encoder = fc.constantFrom<(value: unknown) => string>(
   (value) => JSON.stringify(value),
-  (value) => JSON.stringify(value).replace(/[\u0080-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`),
+  (value) =>
+    JSON.stringify(value).replace(
+      /[\u0080-\uffff]/g,
+      (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
+    ),
   (value) => `\uFEFF\r\n${JSON.stringify(value, null, '\t')}\n`,
 );
 
@@ -59,7 +66,10 @@ interface Mutation {
   method?: string;
 }
 
-const fieldName = fc.oneof(fc.constantFrom('message', 'minutes', 'description', 'billable', 'userEmail', '__proto__', ''), anyText);
+const fieldName = fc.oneof(
+  fc.constantFrom('message', 'minutes', 'description', 'billable', 'userEmail', '__proto__', ''),
+  anyText,
+);
 const otherBody = fc.oneof(
   fieldName.map((name) => (body: Json) => Object.fromEntries(Object.entries(body).filter(([field]) => field !== name))),
   fc.tuple(fieldName, fc.jsonValue()).map(
@@ -91,7 +101,9 @@ const otherHeaders = fc
     fc.tuple(fc.constantFrom('Content-Type', 'Content-Encoding', 'Authorization'), headerValue),
     fc.tuple(
       fc.constant('Content-Type'),
-      fc.tuple(fc.constantFrom('application/json', 'APPLICATION/JSON', 'text/json'), headerValue).map(([type, rest]) => `${type};${rest}`),
+      fc
+        .tuple(fc.constantFrom('application/json', 'APPLICATION/JSON', 'text/json'), headerValue)
+        .map(([type, rest]) => `${type};${rest}`),
     ),
     fc.tuple(
       fc.constantFrom('User-Agent', 'CF-Connecting-IP', 'X-Forwarded-For', 'X-Request-Id', 'Range', 'Cookie', 'Origin'),
@@ -154,7 +166,9 @@ test('whatever is sent with a good key: no 5xx, nothing written unless 201, and 
         headers: { 'Content-Type': 'application/json', ...mutation.headers },
       });
       const { status } = response;
-      expect(d1.calls.reduce((sum, { rowsWritten }) => sum + rowsWritten, 0)).toBe(status !== 201 ? 0 : kind === 'notes' ? 4 : 3);
+      expect(d1.calls.reduce((sum, { rowsWritten }) => sum + rowsWritten, 0)).toBe(
+        status !== 201 ? 0 : kind === 'notes' ? 4 : 3,
+      );
       tally.add(status);
       expect([200, 201, 400, 401, 404, 405, 413, 415, 422]).toContain(status);
       if (Object.keys(mutation).length === 0) expect(status).toBe(isAcceptable(text) ? 201 : 422);
@@ -165,14 +179,21 @@ test('whatever is sent with a good key: no 5xx, nothing written unless 201, and 
       expect(answer.length).toBeLessThan(16_000);
 
       const { note, entry } = status === 201 ? JSON.parse(answer) : {};
-      const added: Record<string, number> = note ? { notes: 1, audit_log: 1 } : entry ? { time_entries: 1, audit_log: 1 } : {};
+      const added: Record<string, number> = note
+        ? { notes: 1, audit_log: 1 }
+        : entry
+          ? { time_entries: 1, audit_log: 1 }
+          : {};
       const { refused_uses: _, ...after } = await rowCounts();
-      for (const [table, count] of Object.entries(after)) expect([table, count - (before[table] ?? 0)]).toEqual([table, added[table] ?? 0]);
+      for (const [table, count] of Object.entries(after))
+        expect([table, count - (before[table] ?? 0)]).toEqual([table, added[table] ?? 0]);
       if (status !== 201) return;
 
       const { id } = note ?? entry;
       const meant = parse(sent);
-      const row = await env.DB.prepare(`select * from ${note ? 'notes' : 'time_entries'} where organization_id = ? and id = ?`)
+      const row = await env.DB.prepare(
+        `select * from ${note ? 'notes' : 'time_entries'} where organization_id = ? and id = ?`,
+      )
         .bind(organization, id)
         .first();
       const meantText = String(meant[note ? 'message' : 'description']);
@@ -189,7 +210,9 @@ test('whatever is sent with a good key: no 5xx, nothing written unless 201, and 
 
   // The PSA gets each of them as it was sent.
   const records = (await allChanges(organization)).flatMap(({ note, timeEntry }) => note ?? timeEntry ?? []);
-  const read = new Map(records.map((record) => [record.id, ('message' in record ? record.message : record.description).text]));
+  const read = new Map(
+    records.map((record) => [record.id, ('message' in record ? record.message : record.description).text]),
+  );
   for (const [id, text] of stored) expect(codePoints(read.get(id))).toEqual(codePoints(text));
 }, 600_000);
 
@@ -236,9 +259,21 @@ const TORTURE: [what: string, body: string | Uint8Array, answer: string][] = [
   ['100,000 lists in one another', nested('[', ']', DEPTH), NO_OBJECT],
   ['100,000 lists that never end', '['.repeat(DEPTH), NOT_JSON],
   ['100,000 lists as the message', message(nested('[', ']', DEPTH)), '422 /message invalid_type'],
-  ['80,000 objects in one another', `${'{"a":'.repeat(80_000)}1${'}'.repeat(80_000)}`, '422 /message required, /a unknown_field'],
-  ['80,000 objects in an unknown field', `{"message":"a","x":${'{"a":'.repeat(80_000)}1${'}'.repeat(80_000)}}`, '422 /x unknown_field'],
-  ['a name of 400,000 characters', `{"message":"a","${'k'.repeat(400_000)}":1}`, `422 /${'k'.repeat(200)}… unknown_field`],
+  [
+    '80,000 objects in one another',
+    `${'{"a":'.repeat(80_000)}1${'}'.repeat(80_000)}`,
+    '422 /message required, /a unknown_field',
+  ],
+  [
+    '80,000 objects in an unknown field',
+    `{"message":"a","x":${'{"a":'.repeat(80_000)}1${'}'.repeat(80_000)}}`,
+    '422 /x unknown_field',
+  ],
+  [
+    'a name of 400,000 characters',
+    `{"message":"a","${'k'.repeat(400_000)}":1}`,
+    `422 /${'k'.repeat(200)}… unknown_field`,
+  ],
 
   ['1e999', time('1e999'), WRONG_MINUTES],
   ['-1e999', time('-1e999'), WRONG_MINUTES],
@@ -265,7 +300,11 @@ const TORTURE: [what: string, body: string | Uint8Array, answer: string][] = [
 
   ['a byte order mark', bytes([0xef, 0xbb, 0xbf], message('"a"')), '201 a'],
   ['two byte order marks', bytes([0xef, 0xbb, 0xbf, 0xef, 0xbb, 0xbf], message('"a"')), NOT_JSON],
-  ['UTF-16 with a byte order mark', new Uint8Array([0xff, 0xfe, ...bytes('{}')].flatMap((byte) => [byte, 0])), NOT_UTF8],
+  [
+    'UTF-16 with a byte order mark',
+    new Uint8Array([0xff, 0xfe, ...bytes('{}')].flatMap((byte) => [byte, 0])),
+    NOT_UTF8,
+  ],
   ['UTF-16 without', new Uint8Array([...bytes(message('"a"'))].flatMap((byte) => [byte, 0])), NOT_JSON],
   ['Latin-1', inMessage(0xe9), NOT_UTF8],
   ['an overlong slash', inMessage(0xc0, 0xaf), NOT_UTF8],
@@ -335,7 +374,10 @@ describe('JSON', async () => {
     const [table, column] = kind === 'notes' ? (['notes', 'message'] as const) : (['time_entries', 'minutes'] as const);
     const before = new Set((await rowsOf(table, organization)).map(({ id }) => id));
     const response = await api.post(`/api/v1/tickets/1001/${kind}`, key, body);
-    const { code, errors = [] } = await response.json<{ code?: string; errors?: { pointer: string; code: string }[] }>();
+    const { code, errors = [] } = await response.json<{
+      code?: string;
+      errors?: { pointer: string; code: string }[];
+    }>();
     const made = (await rowsOf(table, organization)).filter(({ id }) => !before.has(id)).map((row) => row[column]);
     const fields = errors.map(({ pointer, code }) => `${pointer} ${code}`).join(', ');
     expect(`${response.status} ${made.join()}${fields || (code ?? '')}`).toBe(answer);
@@ -356,7 +398,12 @@ describe('a body', async () => {
   const api = makeApi({ config: unlimited });
   const pieces = ['{"message":', '"slow"}'].map((piece) => new TextEncoder().encode(piece));
   const post = (body: ReadableStream, by = key) =>
-    api.send('/api/v1/tickets/1001/notes', { method: 'POST', key: by, body, headers: { 'Content-Type': 'application/json' } });
+    api.send('/api/v1/tickets/1001/notes', {
+      method: 'POST',
+      key: by,
+      body,
+      headers: { 'Content-Type': 'application/json' },
+    });
   /** The first piece of a body, and then what `rest` does. */
   const begun = (rest: (controller: ReadableStreamDefaultController) => void | Promise<void>) => {
     let pulls = 0;
@@ -397,7 +444,9 @@ describe('a body', async () => {
     await vi.advanceTimersByTimeAsync(20_000);
     const response = await answer;
     expect(response.status).toBe(400);
-    expect((await response.json<{ detail: string }>()).detail).toBe('The body did not come in within 20 s; send the request again, whole.');
+    expect((await response.json<{ detail: string }>()).detail).toBe(
+      'The body did not come in within 20 s; send the request again, whole.',
+    );
     expect(await rowsOf('notes', organization)).toEqual([]);
   });
 
@@ -541,7 +590,15 @@ describe('headers', async () => {
     };
     expect(await group({ 'CF-Connecting-IP': '192.0.2.9', ...spoofed })).toBe('ip:192.0.2.9');
     // On Cloudflare the header is always there, once, and the platform's. Elsewhere, whatever is no address counts as one address.
-    for (const garbage of ['', '192.0.2.1, 192.0.2.2', '192.0.2.256', '<script>', 'x'.repeat(65_536), '192.0.2.1:80', '192.0.2.0/24']) {
+    for (const garbage of [
+      '',
+      '192.0.2.1, 192.0.2.2',
+      '192.0.2.256',
+      '<script>',
+      'x'.repeat(65_536),
+      '192.0.2.1:80',
+      '192.0.2.0/24',
+    ]) {
       expect(await group({ 'CF-Connecting-IP': garbage, ...spoofed })).toBe('ip:none');
     }
     await api.postNote(key, { message: 'a' }, { 'CF-Connecting-IP': '192.0.2.9', ...spoofed });
@@ -568,7 +625,11 @@ describe('headers', async () => {
     ];
     for (const headers of harmless) {
       const response = await note(headers);
-      expect([headers, response.status, response.headers.get('Content-Type')]).toEqual([headers, 201, 'application/json']);
+      expect([headers, response.status, response.headers.get('Content-Type')]).toEqual([
+        headers,
+        201,
+        'application/json',
+      ]);
       expect(response.headers.get('X-Request-Id')).not.toBe('mine');
     }
   });
@@ -586,7 +647,8 @@ describe('headers', async () => {
       await api.send('/api/v1/openapi.json', { headers: foreign }),
     ];
     expect(answers.map(({ status }) => status)).toEqual([401, 201, 200]);
-    for (const { headers } of answers) expect([...headers.keys()].filter((name) => name.startsWith('access-control'))).toEqual([]);
+    for (const { headers } of answers)
+      expect([...headers.keys()].filter((name) => name.startsWith('access-control'))).toEqual([]);
   });
 
   test('a User-Agent is kept to its hundredth character', async () => {

@@ -75,7 +75,16 @@ const event = fc.oneof(
       do: fc.constant('send'),
       viewer,
       at: which,
-      form: fc.constantFrom('create', 'create', 'change', 'rotate', 'rotate now', 'revoke', 'which value', 'which hint'),
+      form: fc.constantFrom(
+        'create',
+        'create',
+        'change',
+        'rotate',
+        'rotate now',
+        'revoke',
+        'which value',
+        'which hint',
+      ),
       away,
       index,
       name: fc.constantFrom('Shared', 'Shared too', 'n8n'),
@@ -86,11 +95,23 @@ const event = fc.oneof(
   { weight: 3, arbitrary: fc.record({ do: fc.constant('changes'), at: which, away }) },
   {
     weight: 2,
-    arbitrary: fc.record({ do: fc.constant('review'), at: which, away, index, reviewer: fc.constantFrom('ada', 'both', 'tess') }),
+    arbitrary: fc.record({
+      do: fc.constant('review'),
+      at: which,
+      away,
+      index,
+      reviewer: fc.constantFrom('ada', 'both', 'tess'),
+    }),
   },
   {
     weight: 2,
-    arbitrary: fc.record({ do: fc.constant('redact'), at: which, away, index, kind: fc.constantFrom('note', 'time_entry') }),
+    arbitrary: fc.record({
+      do: fc.constant('redact'),
+      at: which,
+      away,
+      index,
+      kind: fc.constantFrom('note', 'time_entry'),
+    }),
   },
   {
     weight: 2,
@@ -108,7 +129,17 @@ type Doing<What extends Event['do']> = Extract<Event, { do: What }>;
 
 // --- the organizations -----------------------------------------------------------------------------------------------------------
 
-const TABLES = ['users', 'companies', 'agreements', 'tickets', 'api_keys', 'notes', 'time_entries', 'audit_log', 'refused_uses'] as const;
+const TABLES = [
+  'users',
+  'companies',
+  'agreements',
+  'tickets',
+  'api_keys',
+  'notes',
+  'time_entries',
+  'audit_log',
+  'refused_uses',
+] as const;
 type Row = Record<string, string | number | null>;
 type Contents = Record<(typeof TABLES)[number], Row[]>;
 
@@ -129,8 +160,22 @@ async function makeTwin(world: string, number: number): Promise<Twin> {
     // Administers the first two organizations; in the others the same address is anybody's.
     { type: 'user', organization, id: 'both', email: `both@${world}.example`, name: `${mark} Both`, admin: number < 2 },
     { type: 'user', organization, id: 'tom', email: 'tom@shared.example', name: `${mark} Tom`, technician: true },
-    { type: 'user', organization, id: `${mark}own`, email: `own@${organization}.example`, name: `${mark} Own`, technician: true },
-    { type: 'user', organization, id: `${mark}service`, email: 'automation@shared.example', name: `${mark} Automation`, service: true },
+    {
+      type: 'user',
+      organization,
+      id: `${mark}own`,
+      email: `own@${organization}.example`,
+      name: `${mark} Own`,
+      technician: true,
+    },
+    {
+      type: 'user',
+      organization,
+      id: `${mark}service`,
+      email: 'automation@shared.example',
+      name: `${mark} Automation`,
+      service: true,
+    },
     { type: 'company', organization, id: 'acme', name: `${mark} Acme` },
     { type: 'ticket', organization, id: '1001', company: 'acme' },
     // Everywhere but in the second organization.
@@ -142,7 +187,14 @@ async function makeTwin(world: string, number: number): Promise<Twin> {
     changingRecord(type, { id: organization, mark }, kind % ORGANIZATIONS !== number),
   );
   await upsert(organization, [
-    { type: 'organization', id: organization, name: organization, psa: true, timeZone: 'UTC', defaultHourlyRate: 200 + number },
+    {
+      type: 'organization',
+      id: organization,
+      name: organization,
+      psa: true,
+      timeZone: 'UTC',
+      defaultHourlyRate: 200 + number,
+    },
     ...others,
     ...changing,
   ]);
@@ -156,9 +208,18 @@ function changingRecord(
   active: boolean,
 ): DirectoryRecordInput {
   if (type === 'user')
-    return { type, organization, id: `${mark}tess`, email: 'tess@shared.example', name: `${mark} Tess`, technician: true, active };
+    return {
+      type,
+      organization,
+      id: `${mark}tess`,
+      email: 'tess@shared.example',
+      name: `${mark} Tess`,
+      technician: true,
+      active,
+    };
   if (type === 'company') return { type, organization, id: 'globex', name: `${mark} Globex`, active };
-  if (type === 'agreement') return { type, organization, id: 'support', company: 'acme', hourlyRate: agreedRate(organization), active };
+  if (type === 'agreement')
+    return { type, organization, id: 'support', company: 'acme', hourlyRate: agreedRate(organization), active };
   return { type: 'ticket', organization, id: '1002', company: 'globex', active };
 }
 
@@ -214,8 +275,10 @@ interface Done {
   changed?: (keyof Contents)[];
 }
 
-const isLive = (key: Row) => key['revoked_at'] === null && (key['expires_at'] === null || Number(key['expires_at']) > Date.now());
-const isActive = (rows: Row[], id: Row[string] | undefined) => rows.some((row) => row['id'] === id && row['active'] === 1);
+const isLive = (key: Row) =>
+  key['revoked_at'] === null && (key['expires_at'] === null || Number(key['expires_at']) > Date.now());
+const isActive = (rows: Row[], id: Row[string] | undefined) =>
+  rows.some((row) => row['id'] === id && row['active'] === 1);
 const lines = (csv: string) => csv.split('\r\n').length - 2;
 
 /** What the organization, if it were alone, would answer to a write, and which user and company a new time entry would have. */
@@ -226,7 +289,8 @@ function expectedWrite(
   const key = own.api_keys.find(({ id }) => id === asked.keyId);
   const scope = asked.kind === 'note' ? 'tickets:note:write' : 'tickets:time:write';
   if (!key || !isLive(key) || !String(key['scopes']).includes(scope)) return { status: 401 };
-  const made = (entry: Row) => entry['idempotency_key'] === asked.idempotencyKey && entry['action'] === `${asked.kind}.created`;
+  const made = (entry: Row) =>
+    entry['idempotency_key'] === asked.idempotencyKey && entry['action'] === `${asked.kind}.created`;
   if (asked.idempotencyKey !== null && own.audit_log.some(made)) return { status: 200 };
   const company = own.tickets.find(({ id, active }) => id === asked.ticket && active === 1)?.['company_id'];
   if (!isActive(own.companies, company)) return { status: 404 };
@@ -250,12 +314,18 @@ function expectedPage(own: Contents, page: Doing<'open'>['page'], keyId: string)
 }
 
 /** What it would answer to a form of its administrator's. */
-function expectedForm(own: Contents, asked: { form: Doing<'send'>['form']; keyId: string; name: string; token: string }): number {
+function expectedForm(
+  own: Contents,
+  asked: { form: Doing<'send'>['form']; keyId: string; name: string; token: string },
+): number {
   const { form, keyId, name, token } = asked;
   const key = own.api_keys.find(({ id }) => id === keyId);
   const isUsed = own.api_keys.some((one) => one['form_token'] === token);
   const isTaken = (except?: string) =>
-    own.api_keys.some((one) => one['name'] === name && one['revoked_at'] === null && one['successor_id'] === null && one['id'] !== except);
+    own.api_keys.some(
+      (one) =>
+        one['name'] === name && one['revoked_at'] === null && one['successor_id'] === null && one['id'] !== except,
+    );
   if (form.startsWith('which')) return 200;
   if (form === 'create') return isUsed ? 409 : isTaken() ? 400 : 200;
   if (!key) return 404;
@@ -299,7 +369,11 @@ class World {
     await pages.post(`/keys/${lost.id}/revoke`, {});
     await this.api.postNote(lost.value, { message: `${mark} text` });
     await this.api.postNote(shared.value, { message: `${mark} text` });
-    await this.api.postTime(shared.value, { minutes: 1, description: `${mark} text`, billable: true }, { 'Idempotency-Key': 'a' });
+    await this.api.postTime(
+      shared.value,
+      { minutes: 1, description: `${mark} text`, billable: true },
+      { 'Idempotency-Key': 'a' },
+    );
     await this.settled();
   }
 
@@ -316,7 +390,10 @@ class World {
   }
 
   private pagesOf(viewer: Viewer, at: number): ReturnType<typeof openSettings> {
-    const email = viewer === 'both' ? `both@${this.name}.example` : this.twin(viewer === 'own' ? at : (at + 1) % ORGANIZATIONS).email;
+    const email =
+      viewer === 'both'
+        ? `both@${this.name}.example`
+        : this.twin(viewer === 'own' ? at : (at + 1) % ORGANIZATIONS).email;
     const pages = this.pages.get(`${viewer} ${at}`) ?? openSettings(this.api, this.twin(at).id, email);
     this.pages.set(`${viewer} ${at}`, pages);
     return pages;
@@ -376,13 +453,20 @@ class World {
     const key = this.key(at, event.index);
     const ticket = event.ticket === 'own' ? `${named.mark}own` : event.ticket;
     const userEmail =
-      kind === 'note' ? undefined : event.user && (event.user === 'own' ? `own@${named.id}.example` : `${event.user}@shared.example`);
+      kind === 'note'
+        ? undefined
+        : event.user && (event.user === 'own' ? `own@${named.id}.example` : `${event.user}@shared.example`);
     const headers = idempotencyKey === null ? {} : { 'Idempotency-Key': idempotencyKey };
     const text = `${mark} text`;
     const response =
       kind === 'note'
         ? await this.api.postNote(key.value, { message: text }, headers, ticket)
-        : await this.api.postTime(key.value, { minutes: 1, description: text, billable: true, userEmail }, headers, ticket);
+        : await this.api.postTime(
+            key.value,
+            { minutes: 1, description: text, billable: true, userEmail },
+            headers,
+            ticket,
+          );
     const { status } = response;
     const answer = await response.text();
     const asked = `${ticket} ${userEmail}`;
@@ -417,7 +501,8 @@ class World {
     if (status !== 200) return done;
     if (page === '/keys.csv') expect(lines(text)).toBe(own.api_keys.length);
     if (page === '/refused') expect(text.split('at least ').length - 1).toBe(own.refused_uses.length);
-    if (page === '/revoke-all') expect(text).toMatch(new RegExp(`\\(${own.api_keys.filter(isLive).length || 'none'} (is|are) in use\\)`));
+    if (page === '/revoke-all')
+      expect(text).toMatch(new RegExp(`\\(${own.api_keys.filter(isLive).length || 'none'} (is|are) in use\\)`));
     return done;
   }
 
@@ -430,7 +515,10 @@ class World {
     const byTarget = (id: unknown) => (one: Row) => one['target_id'] === id;
     const filters: Record<typeof filter, [query: string, matches: (one: Row) => boolean]> = {
       all: ['', () => true],
-      key: [`?key=${key}`, (one) => one['actor_id'] === key || (one['actor_type'] !== 'api_key' && one['target_id'] === key)],
+      key: [
+        `?key=${key}`,
+        (one) => one['actor_id'] === key || (one['actor_type'] !== 'api_key' && one['target_id'] === key),
+      ],
       ticket: [`?ticket=${ticket}`, (one) => one['ticket_id'] === ticket],
       action: ['?action=note.created', (one) => one['action'] === 'note.created'],
       'search for a key': [`?q=${key}`, byTarget(key)],
@@ -468,11 +556,19 @@ class World {
       pasted,
     };
     const action = form === 'rotate now' ? 'rotate' : form;
-    const path = action === 'create' ? '/keys' : action.startsWith('which') ? '/which-key' : `/keys/${key.id}/${action}`;
+    const path =
+      action === 'create' ? '/keys' : action.startsWith('which') ? '/which-key' : `/keys/${key.id}/${action}`;
     const { status, text, location } = await pages.post(path, fields);
-    expect([event, status]).toEqual([event, this.administers(event) ? expectedForm(own, { form, keyId: key.id, name, token }) : 404]);
+    expect([event, status]).toEqual([
+      event,
+      this.administers(event) ? expectedForm(own, { form, keyId: key.id, name, token }) : 404,
+    ]);
 
-    const done: Done = { outcome: `${form} ${status}`, asked: `${key.id} ${action.startsWith('which') ? pasted : ''}`, answer: text };
+    const done: Done = {
+      outcome: `${form} ${status}`,
+      asked: `${key.id} ${action.startsWith('which') ? pasted : ''}`,
+      answer: text,
+    };
     if (status >= 400) return done;
     if (action.startsWith('which')) {
       expect(text.includes(`/keys/${key.id}`)).toBe(own.api_keys.some(({ id }) => id === key.id));
@@ -498,7 +594,10 @@ class World {
     const all = [];
     let cursor: string | null = null;
     for (let more = true; more; ) {
-      const page: Awaited<ReturnType<typeof exports.Work.changes>> = await exports.Work.changes(this.twin(at).id, cursor);
+      const page: Awaited<ReturnType<typeof exports.Work.changes>> = await exports.Work.changes(
+        this.twin(at).id,
+        cursor,
+      );
       if (!page.ok) throw new Error(page.error.detail);
       all.push(...page.value.changes);
       ({ cursor, more } = page.value);
@@ -507,7 +606,9 @@ class World {
     expect(all.map(({ targetId }) => targetId)).toEqual(own.audit_log.map((row) => row['target_id']));
     // The place where another organization's changes end is none in this one's.
     const foreign = await exports.Work.changes(this.twin(this.owner(event)).id, cursor);
-    expect(foreign).toMatchObject(event.away === 0 ? { ok: true, value: { changes: [] } } : { ok: false, error: { code: 'cursor_reset' } });
+    expect(foreign).toMatchObject(
+      event.away === 0 ? { ok: true, value: { changes: [] } } : { ok: false, error: { code: 'cursor_reset' } },
+    );
     return { outcome: 'read', answer: JSON.stringify(all) };
   }
 
@@ -539,7 +640,9 @@ class World {
     const row = own[table].find(({ id }) => id === record);
     const fresh = row !== undefined && row['request_digest'] !== '';
     expect(answer).toMatchObject(
-      row ? { ok: true, value: { status: fresh ? 'redacted' : 'unchanged' } } : { ok: false, error: { code: 'record_not_found' } },
+      row
+        ? { ok: true, value: { status: fresh ? 'redacted' : 'unchanged' } }
+        : { ok: false, error: { code: 'record_not_found' } },
     );
     const done = { outcome: row ? 'redacted' : 'record_not_found', asked: record, answer: JSON.stringify(answer) };
     return fresh ? { ...done, added: { audit_log: 1 }, changed: [table, 'audit_log'] } : done;

@@ -54,7 +54,8 @@ class Admissions {
     for (const [subject, times] of this.times) {
       for (const [index, time] of times.entries()) {
         const next = times[index + quota];
-        if (next !== undefined && next - time < windowMs) throw new Error(`${subject}: ${quota + 1} admitted within ${next - time} ms`);
+        if (next !== undefined && next - time < windowMs)
+          throw new Error(`${subject}: ${quota + 1} admitted within ${next - time} ms`);
         checked += 1;
       }
     }
@@ -63,7 +64,11 @@ class Admissions {
 }
 
 /** Sends requests all at once, by turns through the isolates: how many passed the limits. */
-async function burst(apis: readonly Api[], count: number, request: (index: number) => { key?: string; address: string }): Promise<number> {
+async function burst(
+  apis: readonly Api[],
+  count: number,
+  request: (index: number) => { key?: string; address: string },
+): Promise<number> {
   const answers = await Promise.all(
     Array.from({ length: count }, (_, index) => {
       const { key, address } = request(index);
@@ -84,7 +89,11 @@ describe('a flood', () => {
     const keys = [(await makeKey(organization)).value, (await makeKey(organization)).value];
     const networks = [`2001:db8:${randomHex()}:1`, `2001:db8:${randomHex()}:2`];
     const step = fc.record({
-      pause: fc.oneof(fc.constant(0), fc.constantFrom(1, 2_999, 3_000, 4_999, 5_000), fc.integer({ min: 1, max: 2_000 })),
+      pause: fc.oneof(
+        fc.constant(0),
+        fc.constantFrom(1, 2_999, 3_000, 4_999, 5_000),
+        fc.integer({ min: 1, max: 2_000 }),
+      ),
       from: fc.constantFrom('address', 'network', 'key'),
       which: fc.nat(1),
       count: fc.integer({ min: 1, max: 25 }),
@@ -164,7 +173,9 @@ describe('under a flood', () => {
       expect(await burst([api], 100, (index) => ({ address: address(first + index) }))).toBe(0);
     const keys = await manyKeys(1_050);
     for (let first = 0; first < keys.length; first += 50) {
-      expect(await burst([api], 50, (index) => ({ address: `10.1.${first / 50}.${index}`, key: keys[first + index] ?? '' }))).toBe(50);
+      expect(
+        await burst([api], 50, (index) => ({ address: `10.1.${first / 50}.${index}`, key: keys[first + index] ?? '' })),
+      ).toBe(50);
     }
     const sizes = [...new Set(set.mock.contexts)].map((map) => (map instanceof ExpiringMap ? map.size : 0));
     expect(sizes.sort((a, b) => a - b)).toEqual([1_000, 10_000]);
@@ -221,7 +232,9 @@ describe('under a flood', () => {
 async function manyKeys(count: number): Promise<string[]> {
   const organization = await makeOrganization();
   const values = Array.from({ length: count }, () => generateKey('twb'));
-  const rows = await Promise.all(values.map(async (value, index) => ({ id: `key-${index}`, hash: await hashKey(value) })));
+  const rows = await Promise.all(
+    values.map(async (value, index) => ({ id: `key-${index}`, hash: await hashKey(value) })),
+  );
   await env.DB.prepare(
     `insert into api_keys (organization_id, id, chain_id, name, hash, hint, scopes, created_at, created_by)
      select ?1, value ->> 'id', value ->> 'id', value ->> 'id', value ->> 'hash', 'twb_Many…Many', 'tickets:note:write', 0, 'ada' from json_each(?2)`,

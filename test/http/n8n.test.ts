@@ -24,7 +24,10 @@ test("n8n's way of sending 150 items at once, and all of them again if one fails
       );
       const responses = await Promise.all(sent);
       if (responses.every(({ ok }) => ok)) {
-        return { tries, answers: await Promise.all(responses.map(async (response) => answer.parse(await response.json()))) };
+        return {
+          tries,
+          answers: await Promise.all(responses.map(async (response) => answer.parse(await response.json()))),
+        };
       }
       if (tries === MAX_TRIES) throw new Error('n8n gives up');
       await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));

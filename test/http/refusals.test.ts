@@ -15,7 +15,12 @@ type Api = ReturnType<typeof makeApi>;
 const routes = {
   ping: { scope: undefined, method: 'GET', path: '/api/v1/ping' },
   notes: { scope: 'tickets:note:write', method: 'POST', path: '/api/v1/tickets/1001/notes', body: { message: 'x' } },
-  'time entries': { scope: 'tickets:time:write', method: 'POST', path: '/api/v1/tickets/1001/time-entries', body: TIME },
+  'time entries': {
+    scope: 'tickets:time:write',
+    method: 'POST',
+    path: '/api/v1/tickets/1001/time-entries',
+    body: TIME,
+  },
   'an unknown address': { scope: undefined, method: 'GET', path: '/api/v1/nowhere' },
   'a wrong method': { scope: undefined, method: 'GET', path: '/api/v1/tickets/1001/notes' },
 } as const;
@@ -67,7 +72,15 @@ async function makeCauses(scope: Scope | undefined) {
   await rotate(organization, replacedAtOnce.id, 'now');
   const closed = await makeOrganization();
   const ofClosed = await makeKey(closed, { limit });
-  await importRecords({ type: 'organization', id: closed, name: 'Gone', psa: true, timeZone: 'UTC', defaultHourlyRate: 1, active: false });
+  await importRecords({
+    type: 'organization',
+    id: closed,
+    name: 'Gone',
+    psa: true,
+    timeZone: 'UTC',
+    defaultHourlyRate: 1,
+    active: false,
+  });
 
   const { value } = good;
   const unreadable: Record<string, Record<string, string>> = {
@@ -115,7 +128,10 @@ describe.each<[string, Route]>(Object.entries(routes))('%s', (name, route) => {
     const { good, unreadable, dead } = await makeCauses(scope);
     const limiters = countLimiters(env.RATE_LIMITER);
     const api = makeApi({ bindings: { RATE_LIMITER: limiters.namespace } });
-    const causes = { ...unreadable, ...Object.fromEntries(Object.entries(dead).map(([cause, key]) => [cause, bearer(key)])) };
+    const causes = {
+      ...unreadable,
+      ...Object.fromEntries(Object.entries(dead).map(([cause, key]) => [cause, bearer(key)])),
+    };
     // Each of them twice: the second time whatever could be remembered is.
     for (const [cause, headers] of [...Object.entries(causes), ...Object.entries(causes)]) {
       expect([cause, await seen(await call(api, headers))]).toEqual([cause, CONSTANT_401]);
@@ -149,7 +165,10 @@ describe.each<[string, Route]>(Object.entries(routes))('%s', (name, route) => {
     for (const [cause, key] of Object.entries(dead)) {
       // What administrators are told of a key that exists is written behind the answer.
       const later = cause === 'unknown' ? [] : [1];
-      expect([cause, await spent(bearer(key))]).toEqual([cause, { objects: ['ip'], calls: [{ statements: 1, rowsWritten: 0 }], later }]);
+      expect([cause, await spent(bearer(key))]).toEqual([
+        cause,
+        { objects: ['ip'], calls: [{ statements: 1, rowsWritten: 0 }], later },
+      ]);
     }
   });
 
@@ -224,7 +243,10 @@ describe.each<[string, Route]>([
     const key = await makeKey(organization);
     const response = await call(makeApi(), { ...bearer(key.value), 'Content-Type': 'text/plain' });
     expect(response.status).toBe(403);
-    expect(await response.json()).toMatchObject({ code: 'psa_not_included', detail: expect.stringContaining('does not include PSA') });
+    expect(await response.json()).toMatchObject({
+      code: 'psa_not_included',
+      detail: expect.stringContaining('does not include PSA'),
+    });
     expect(response.headers.get('RateLimit')).toMatch(/^"key";r=199;/);
   });
 });
@@ -244,7 +266,11 @@ test('the addresses of one IPv6 /64 share a limit, those of the next do not; X-F
   const api = makeApi({ config: { ipLimit: { quota: 2, windowMs: 10_000 } } });
   const network = `2001:db8:${timeOrderedId(Date.now()).slice(-4)}`;
   const from = async (address: string) =>
-    (await api.send('/api/v1/ping', { headers: { 'CF-Connecting-IP': address, 'X-Forwarded-For': crypto.randomUUID() } })).status;
+    (
+      await api.send('/api/v1/ping', {
+        headers: { 'CF-Connecting-IP': address, 'X-Forwarded-For': crypto.randomUUID() },
+      })
+    ).status;
   expect(await from(`${network}:1::1`)).toBe(401);
   expect(await from(`${network}:1:ffff::2`)).toBe(401);
   expect(await from(`${network}:1:abcd::3`)).toBe(429);

@@ -81,14 +81,23 @@ describe('a remembered key', () => {
     calls.length = 0;
     expect((await api.postNote(key.value)).status).toBe(429);
     expect(statements(calls)).toEqual([1]);
-    await env.DB.prepare('update api_keys set limit_quota = 6 where organization_id = ? and id = ?').bind(organization, key.id).run();
+    await env.DB.prepare('update api_keys set limit_quota = 6 where organization_id = ? and id = ?')
+      .bind(organization, key.id)
+      .run();
     expect((await api.postNote(key.value)).status).toBe(201);
     expect((await api.postNote(key.value)).status).toBe(429);
   });
 
   test('whose organization lost its plan gets 403 for a bad body too', async () => {
     const { organization, key, api } = await warm();
-    await importRecords({ type: 'organization', id: organization, name: 'N', psa: false, timeZone: 'UTC', defaultHourlyRate: 1 });
+    await importRecords({
+      type: 'organization',
+      id: organization,
+      name: 'N',
+      psa: false,
+      timeZone: 'UTC',
+      defaultHourlyRate: 1,
+    });
     expect((await api.postNote(key.value, 'not json')).status).toBe(403);
   });
 
@@ -117,11 +126,17 @@ test('whatever the order of events, on however many isolates: a dead key gets 40
     { weight: 2, arbitrary: fc.record({ do: fc.constant('badBody' as const), isolate }) },
     { weight: 1, arbitrary: fc.record({ do: fc.constant('unknownTicket' as const), isolate }) },
     { weight: 2, arbitrary: fc.record({ do: fc.constant('ping' as const), isolate }) },
-    { weight: 1, arbitrary: fc.record({ do: fc.constant('wait' as const), ms: fc.integer({ min: 1, max: 2 * minute }) }) },
+    {
+      weight: 1,
+      arbitrary: fc.record({ do: fc.constant('wait' as const), ms: fc.integer({ min: 1, max: 2 * minute }) }),
+    },
     { weight: 1, arbitrary: fc.record({ do: fc.constant('plan' as const), psa: fc.boolean() }) },
     { weight: 1, arbitrary: fc.record({ do: fc.constant('limit' as const), quota: fc.constantFrom(1, 100) }) },
     { weight: 1, arbitrary: fc.record({ do: fc.constant('endIn' as const), ms: fc.integer({ min: 1, max: minute }) }) },
-    { weight: 1, arbitrary: fc.record({ do: fc.constant('revoke' as const), racing: fc.array(isolate, { maxLength: 4 }) }) },
+    {
+      weight: 1,
+      arbitrary: fc.record({ do: fc.constant('revoke' as const), racing: fc.array(isolate, { maxLength: 4 }) }),
+    },
   );
 
   await fc.assert(
@@ -142,22 +157,34 @@ test('whatever the order of events, on however many isolates: a dead key gets 40
         const response = await request;
         const { status } = response;
         expect(statuses).toContain(status);
-        if (status === 401) expect(await response.text()).toBe('{"type":"about:blank","title":"Unauthorized","status":401}');
+        if (status === 401)
+          expect(await response.text()).toBe('{"type":"about:blank","title":"Unauthorized","status":401}');
         if (status === 201) model.written += 1;
       };
 
       for (const e of events) {
-        if (e.do === 'write') await ask(e.note ? api(e.isolate).postNote(key.value) : api(e.isolate).postTime(key.value), allowed(201));
+        if (e.do === 'write')
+          await ask(e.note ? api(e.isolate).postNote(key.value) : api(e.isolate).postTime(key.value), allowed(201));
         else if (e.do === 'badBody') await ask(api(e.isolate).postTime(key.value, { minutes: 0 }), allowed(422));
-        else if (e.do === 'unknownTicket') await ask(api(e.isolate).postNote(key.value, undefined, {}, '9999'), allowed(404));
+        else if (e.do === 'unknownTicket')
+          await ask(api(e.isolate).postNote(key.value, undefined, {}, '9999'), allowed(404));
         else if (e.do === 'ping') await ask(api(e.isolate).send('/api/v1/ping', { key: key.value }), allowed(200));
         else if (e.do === 'wait') now += e.ms;
         else if (e.do === 'plan') {
           model.psa = e.psa;
-          await importRecords({ type: 'organization', id: organization, name: 'N', psa: e.psa, timeZone: 'UTC', defaultHourlyRate: 120 });
+          await importRecords({
+            type: 'organization',
+            id: organization,
+            name: 'N',
+            psa: e.psa,
+            timeZone: 'UTC',
+            defaultHourlyRate: 120,
+          });
         } else if (e.do === 'limit') {
           model.limited ||= e.quota === 1;
-          await env.DB.prepare('update api_keys set limit_quota = ?, limit_window_ms = 10000 where organization_id = ? and id = ?')
+          await env.DB.prepare(
+            'update api_keys set limit_quota = ?, limit_window_ms = 10000 where organization_id = ? and id = ?',
+          )
             .bind(e.quota, organization, key.id)
             .run();
         } else if (e.do === 'endIn') {
@@ -184,7 +211,10 @@ test('whatever the order of events, on however many isolates: a dead key gets 40
 describe('what a limiter has refused', () => {
   test('is refused from memory until the time it named, and not a moment longer', async () => {
     const limiters = countLimiters(env.RATE_LIMITER);
-    const api = makeApi({ config: { ipLimit: { quota: 2, windowMs: 1_000 } }, bindings: { RATE_LIMITER: limiters.namespace } });
+    const api = makeApi({
+      config: { ipLimit: { quota: 2, windowMs: 1_000 } },
+      bindings: { RATE_LIMITER: limiters.namespace },
+    });
     const from = { headers: { 'CF-Connecting-IP': '198.51.100.200' } };
     for (let i = 0; i < 2; i++) expect((await api.send('/api/v1/ping', from)).status).toBe(401);
     const started = Date.now();

@@ -53,8 +53,15 @@ describe('the line of a request', () => {
 
   test('names the code of a problem, and of a 401 the reason that the answer does not tell', async () => {
     const { organization, key, keyId, api } = await world();
-    expect(await lineOf(api.postNote(key, {}))).toMatchObject({ status: 422, problem: 'validation_failed', key: keyId });
-    expect(await lineOf(api.postNote(key, undefined, {}, '9999'))).toMatchObject({ status: 404, problem: 'ticket_not_found' });
+    expect(await lineOf(api.postNote(key, {}))).toMatchObject({
+      status: 422,
+      problem: 'validation_failed',
+      key: keyId,
+    });
+    expect(await lineOf(api.postNote(key, undefined, {}, '9999'))).toMatchObject({
+      status: 404,
+      problem: 'ticket_not_found',
+    });
     expect(await lineOf(api.send('/api/v1/ping', { key, method: 'DELETE' }))).toMatchObject({
       status: 405,
       problem: 'method_not_allowed',
@@ -94,14 +101,19 @@ describe('the line of a request', () => {
       defaultHourlyRate: 1,
       active: false,
     });
-    expect(await why(api.send('/api/v1/ping', { key: unscoped.value }))).toEqual([401, 'organization_inactive', ...of(unscoped.id)]);
+    expect(await why(api.send('/api/v1/ping', { key: unscoped.value }))).toEqual([
+      401,
+      'organization_inactive',
+      ...of(unscoped.id),
+    ]);
   });
 
   test('counts the calls as the budget counts them', async () => {
     const { organization } = await world();
     const { db, calls } = countD1(env.DB);
     const { namespace, names } = countLimiters(env.RATE_LIMITER);
-    const counting = (settings: Partial<Config> = {}) => makeApi({ config: settings, bindings: { DB: db, RATE_LIMITER: namespace } });
+    const counting = (settings: Partial<Config> = {}) =>
+      makeApi({ config: settings, bindings: { DB: db, RATE_LIMITER: namespace } });
     const [api, limited] = [counting(), counting({ ipLimit: { quota: 1, windowMs: 10_000 } })];
     const { value: key } = await makeKey(organization);
     const headers = { 'Idempotency-Key': 'once' };
@@ -139,7 +151,8 @@ describe('the line of a request', () => {
   test('names the pattern of an address, never what was typed into it', async () => {
     const { organization, key, api } = await world();
     const typed = generateKey('twb');
-    const route = async (path: string, init: Parameters<typeof api.send>[1] = { key }) => (await lineOf(api.send(path, init)))['route'];
+    const route = async (path: string, init: Parameters<typeof api.send>[1] = { key }) =>
+      (await lineOf(api.send(path, init)))['route'];
     expect(await route(`/api/v1/tickets/${typed}/notes`, { key, method: 'POST', body: '{}' })).toBe(NOTES);
     expect(await route(`/api/v1/tickets/${typed}/notes?key=${typed}`, { method: 'POST' })).toBe(NOTES);
     expect(await route('/api/v1/ping', { key, method: 'HEAD' })).toBe('/api/v1/ping');
@@ -175,7 +188,8 @@ describe('the line of a request', () => {
 
   test('is an error from 500 on, with a second line that names the cause by the same request id, and nothing of what D1 said', async () => {
     const { key } = await world();
-    const said = 'D1_ERROR: near "x": syntax error in insert into "notes" values (\'a secret text\') at offset 3: SQLITE_ERROR';
+    const said =
+      'D1_ERROR: near "x": syntax error in insert into "notes" values (\'a secret text\') at offset 3: SQLITE_ERROR';
     const DB = aroundD1(env.DB, (run, statements) => (statements > 1 ? Promise.reject(new Error(said)) : run()));
     const errors = vi.spyOn(console, 'error').mockImplementation(() => undefined);
     const response = await makeApi({ bindings: { DB } }).postNote(key);

@@ -71,7 +71,10 @@ describe('a blocked key', () => {
         const unknown = [await seen(await ask(generateKey('twb'))), cost()];
         loggedLines('request');
         expect([await seen(await ask(key.value)), cost()]).toEqual(unknown);
-        expect(unknown).toEqual([expect.objectContaining({ status: 401 }), { d1: [{ statements: 1, rowsWritten: 0 }], limiters: ['ip'] }]);
+        expect(unknown).toEqual([
+          expect.objectContaining({ status: 401 }),
+          { d1: [{ statements: 1, rowsWritten: 0 }], limiters: ['ip'] },
+        ]);
         expect(loggedLines('request')).toMatchObject([{ reason: 'blocked', key: key.id, organization }]);
       }
       await api.settled();
@@ -82,14 +85,17 @@ describe('a blocked key', () => {
     },
   );
 
-  test.each(Object.entries(blockedBy))('by its %s that is revoked as well leaves no refused use either', async (_, by) => {
-    const { organization, key } = await world();
-    await revoke(organization, key.id);
-    const api = makeApi({ config: { blockedKeys: new Set([by(key)]) } });
-    expect((await api.send('/api/v1/ping', { key: key.value })).status).toBe(401);
-    await api.settled();
-    expect(await rowsOf('refused_uses', organization)).toEqual([]);
-  });
+  test.each(Object.entries(blockedBy))(
+    'by its %s that is revoked as well leaves no refused use either',
+    async (_, by) => {
+      const { organization, key } = await world();
+      await revoke(organization, key.id);
+      const api = makeApi({ config: { blockedKeys: new Set([by(key)]) } });
+      expect((await api.send('/api/v1/ping', { key: key.value })).status).toBe(401);
+      await api.settled();
+      expect(await rowsOf('refused_uses', organization)).toEqual([]);
+    },
+  );
 
   test.each(Object.entries(blockedBy))('by its %s is refused by an isolate that remembers it', async (_, by) => {
     const { organization, key } = await world();
@@ -111,7 +117,9 @@ describe('a blocked key', () => {
     const ping = async (blocked: string[], value: string) =>
       (await makeApi({ config: { blockedKeys: new Set(blocked) } }).send('/api/v1/ping', { key: value })).status;
     expect([keyHint(twin), twin === key.value]).toEqual([key.hint, false]);
-    expect([await ping([], twin), await ping([key.id], twin), await ping([key.id], key.value)]).toEqual([200, 200, 401]);
+    expect([await ping([], twin), await ping([key.id], twin), await ping([key.id], key.value)]).toEqual([
+      200, 200, 401,
+    ]);
     for (const value of [key.value, twin]) expect(await ping([key.hint], value)).toBe(401);
     expect(await ping([key.hint, key.id], other.value)).toBe(200);
   });
@@ -126,7 +134,9 @@ describe('a blocked key', () => {
 
 /** Another good key value with the same hint: the same random bytes at both ends. */
 function withHintOf(value: string): string {
-  const [first = [], last = []] = [value.slice(4, 8), value.slice(40, 44)].map((end) => Array.from(end, (one) => BASE62.indexOf(one)));
+  const [first = [], last = []] = [value.slice(4, 8), value.slice(40, 44)].map((end) =>
+    Array.from(end, (one) => BASE62.indexOf(one)),
+  );
   const random = vi.spyOn(crypto, 'getRandomValues').mockImplementation((array) => {
     if (array instanceof Uint8Array) array.set([...first, ...Array(32).fill(0), ...last]);
     return array;
@@ -161,7 +171,9 @@ describe('a paused service', () => {
     expect([d1, limiters]).toEqual([[], []]);
     expect(await rowsOf('notes', organization)).toEqual([]);
     // It is meant: no alarm.
-    expect(loggedLines('request', 'log').filter(({ problem }) => problem === 'unavailable')).toHaveLength(answers.length);
+    expect(loggedLines('request', 'log').filter(({ problem }) => problem === 'unavailable')).toHaveLength(
+      answers.length,
+    );
   });
 
   test('goes on telling its contract, its documentation, and revokes keys', async () => {
@@ -188,7 +200,9 @@ describe('a paused service', () => {
 
 describe('a limit for a network', () => {
   test('acts on each address group within it, the most specific first, and the 429 tells it', async () => {
-    const ipLimitOverrides = parseIpLimitOverrides('203.0.113.0/24=3/10s, 203.0.113.128/25=2/10s, 2001:db8:77::/48=1/5s');
+    const ipLimitOverrides = parseIpLimitOverrides(
+      '203.0.113.0/24=3/10s, 203.0.113.128/25=2/10s, 2001:db8:77::/48=1/5s',
+    );
     const api = makeApi({ config: { ipLimit: { quota: 4, windowMs: 10_000 }, ipLimitOverrides } });
     /** How many requests an address may send, and what the refusal says. */
     const admitted = async (address: string) => {

@@ -20,10 +20,16 @@ async function codeIn(directory: string): Promise<string> {
 
 test('every version is exact, and the lock file has the digest of every package', async () => {
   const { devDependencies: clients = {} } = await json<Manifest>('test/clients/package.json');
-  const inexact = Object.entries({ ...shipped, ...tools, ...clients }).filter(([, version]) => !/^\d+\.\d+\.\d+(-[\w.]+)?$/.test(version));
+  const inexact = Object.entries({ ...shipped, ...tools, ...clients }).filter(
+    ([, version]) => !/^\d+\.\d+\.\d+(-[\w.]+)?$/.test(version),
+  );
   expect(inexact).toEqual([]);
-  const { packages } = await json<{ packages: Record<string, { integrity?: string; link?: boolean }> }>('package-lock.json');
-  const unsealed = Object.entries(packages).filter(([path, { integrity, link }]) => path.includes('node_modules/') && !integrity && !link);
+  const { packages } = await json<{ packages: Record<string, { integrity?: string; link?: boolean }> }>(
+    'package-lock.json',
+  );
+  const unsealed = Object.entries(packages).filter(
+    ([path, { integrity, link }]) => path.includes('node_modules/') && !integrity && !link,
+  );
   expect(unsealed).toEqual([]);
 });
 

@@ -15,8 +15,14 @@ const ALLOWED: Record<string, { parts: readonly string[]; packages?: readonly st
   'durable-objects': { parts: ['domain'], packages: ['cloudflare:workers'] },
   'config.ts': { parts: ['domain'], packages: ['jose'] },
   http: { parts: ['services', 'domain', 'lib', 'config.ts'], packages: ['hono', 'zod'] },
-  'http/middleware': { parts: ['http', 'services', 'domain', 'lib', 'config.ts'], packages: ['hono', 'zod', '@hono/zod-validator'] },
-  'http/api': { parts: ['http', 'http/middleware', 'services', 'domain', 'config.ts'], packages: ['hono', 'zod', 'zod-openapi'] },
+  'http/middleware': {
+    parts: ['http', 'services', 'domain', 'lib', 'config.ts'],
+    packages: ['hono', 'zod', '@hono/zod-validator'],
+  },
+  'http/api': {
+    parts: ['http', 'http/middleware', 'services', 'domain', 'config.ts'],
+    packages: ['hono', 'zod', 'zod-openapi'],
+  },
   'http/docs': { parts: ['http', 'http/middleware', 'domain'], packages: ['hono', 'node:zlib'] },
   'http/settings': {
     parts: ['http', 'http/middleware', 'services', 'domain', 'lib', 'config.ts'],
@@ -24,8 +30,14 @@ const ALLOWED: Record<string, { parts: readonly string[]; packages?: readonly st
   },
   rpc: { parts: ['services', 'domain'], packages: ['cloudflare:workers'] },
   'daily.ts': { parts: ['services', 'domain', 'lib'] },
-  'app.ts': { parts: ['http', 'http/middleware', 'http/api', 'http/docs', 'http/settings', 'domain', 'config.ts'], packages: ['hono'] },
-  'index.ts': { parts: ['app.ts', 'config.ts', 'daily.ts', 'durable-objects', 'rpc'], packages: ['cloudflare:workers'] },
+  'app.ts': {
+    parts: ['http', 'http/middleware', 'http/api', 'http/docs', 'http/settings', 'domain', 'config.ts'],
+    packages: ['hono'],
+  },
+  'index.ts': {
+    parts: ['app.ts', 'config.ts', 'daily.ts', 'durable-objects', 'rpc'],
+    packages: ['cloudflare:workers'],
+  },
   cli: { parts: ['services', 'db', 'domain', 'lib'], packages: ['node', 'zod', 'miniflare', 'smol-toml'] },
   dev: {
     parts: ['app.ts', 'cli', 'config.ts', 'daily.ts', 'durable-objects', 'rpc', 'services', 'domain'],
@@ -72,7 +84,9 @@ test('every file imports only what its part may import', async () => {
   const found: string[] = [];
   for await (const path of glob('**/*.{ts,tsx}', { cwd: 'src', exclude: (name) => name === 'assets' })) {
     if (path.endsWith('.d.ts')) continue;
-    found.push(...forbidden(path, await readFile(join('src', path), 'utf8')).map((specifier) => `${path}: ${specifier}`));
+    found.push(
+      ...forbidden(path, await readFile(join('src', path), 'utf8')).map((specifier) => `${path}: ${specifier}`),
+    );
   }
   expect(found).toEqual([]);
 });

@@ -27,10 +27,14 @@ function breaking(sql: string): string[] {
   return sql.split(/-->\s*statement-breakpoint/).flatMap((part) => {
     const lines = part.trim().split('\n');
     const statement = lines.filter((line) => !line.startsWith('--')).join('\n');
-    const taken = /^\s*drop (table|index|view)|\b(drop|rename)\b(?! trigger)/i.test(statement.replace(/^\s*drop trigger.*/i, ''));
+    const taken = /^\s*drop (table|index|view)|\b(drop|rename)\b(?! trigger)/i.test(
+      statement.replace(/^\s*drop trigger.*/i, ''),
+    );
     const [, table] = /\bon [`"]?(\w+)/i.exec(statement) ?? [];
     const refused = /^\s*create (unique index|trigger)/i.test(statement) && !created.has(table);
-    return (taken || refused) && !/^-- since \S+: /m.test(part) ? [lines.find((line) => !line.startsWith('--')) ?? ''] : [];
+    return (taken || refused) && !/^-- since \S+: /m.test(part)
+      ? [lines.find((line) => !line.startsWith('--')) ?? '']
+      : [];
   });
 }
 

@@ -9,7 +9,11 @@ import { expect, test } from 'vitest';
 import { describeApi } from '../../src/http/api/openapi.ts';
 import { PROBLEMS } from '../../src/http/problems.ts';
 
-const settings = { keyPrefix: 'twb', ipLimit: { quota: 1200, windowMs: 10_000 }, keyLimit: { quota: 200, windowMs: 10_000 } };
+const settings = {
+  keyPrefix: 'twb',
+  ipLimit: { quota: 1200, windowMs: 10_000 },
+  keyLimit: { quota: 200, windowMs: 10_000 },
+};
 const document = describeApi(settings, 'https://tickets.northwind.example');
 
 test('Spectral finds neither an error nor a warning in the document', async () => {

@@ -9,14 +9,24 @@ import { PROBLEMS, UNAUTHORIZED_STEPS } from '../../src/http/problems.ts';
 
 const configuration = await readFile('wrangler.toml', 'utf8');
 const readme = await readFile('README.md', 'utf8');
-const settings = { keyPrefix: 'twb', ipLimit: { quota: 1200, windowMs: 10_000 }, keyLimit: { quota: 200, windowMs: 10_000 } };
+const settings = {
+  keyPrefix: 'twb',
+  ipLimit: { quota: 1200, windowMs: 10_000 },
+  keyLimit: { quota: 200, windowMs: 10_000 },
+};
 const text = JSON.stringify(describeApi(settings, 'https://tickets.example'));
 
 const described = z.object({ description: z.string().optional() });
-const fields = z.object({ properties: z.record(z.string(), described.extend({ type: z.string() })), required: z.array(z.string()) });
+const fields = z.object({
+  properties: z.record(z.string(), described.extend({ type: z.string() })),
+  required: z.array(z.string()),
+});
 const document = z
   .object({
-    paths: z.record(z.string(), z.record(z.string(), z.object({ summary: z.string(), responses: z.record(z.string(), z.unknown()) }))),
+    paths: z.record(
+      z.string(),
+      z.record(z.string(), z.object({ summary: z.string(), responses: z.record(z.string(), z.unknown()) })),
+    ),
     components: z.object({
       schemas: z.record(z.string(), z.unknown()),
       headers: z.record(z.string(), z.object({ schema: described })),
@@ -57,10 +67,17 @@ const TABLES: Record<string, string[]> = {
   ),
   'note fields': fieldRows('NoteRequest'),
   'time entry fields': fieldRows('TimeEntryRequest'),
-  errors: Object.entries(PROBLEMS).map(([code, { status, meaning, remedy }]) => row(status, `\`${code}\``, meaning, remedy)),
+  errors: Object.entries(PROBLEMS).map(([code, { status, meaning, remedy }]) =>
+    row(status, `\`${code}\``, meaning, remedy),
+  ),
   headers: [...headers].map(([name, description]) => row(`\`${name}\``, description)),
   limits: [
-    row('Source address', '`IP_LIMIT`', limit('IP_LIMIT'), 'before the key is looked at; IPv6 addresses share one limit per /64'),
+    row(
+      'Source address',
+      '`IP_LIMIT`',
+      limit('IP_LIMIT'),
+      'before the key is looked at; IPv6 addresses share one limit per /64',
+    ),
     row('Key', '`KEY_LIMIT`', limit('KEY_LIMIT'), 'once the key is known; a key may carry a lower one of its own'),
   ],
   '401 steps': UNAUTHORIZED_STEPS.map((step, index) => `${index + 1}. ${step}`),

@@ -23,7 +23,8 @@ test('the search of the logs finds keys, hashes, headers, bodies, texts and SQL,
     'near "x": syntax error in insert into "notes" values (1)',
     'select id from users',
   ];
-  for (const secret of secrets) expect([secret, secretsIn(['before', secret, 'after']).length > 0]).toEqual([secret, true]);
+  for (const secret of secrets)
+    expect([secret, secretsIn(['before', secret, 'after']).length > 0]).toEqual([secret, true]);
 
   const line = {
     event: 'request',
@@ -32,12 +33,19 @@ test('the search of the logs finds keys, hashes, headers, bodies, texts and SQL,
     key: '01a3b2c4-5d6e-7f80-9a1b-2c3d4e5f6072',
     userAgent: withoutKeys(`flow ${known}`, 'twb'),
   };
-  expect(secretsIn([JSON.stringify(line), `hint ${keyHint(known)}`, 'remembered keys against a model: 40 runs'])).toEqual([]);
+  expect(
+    secretsIn([JSON.stringify(line), `hint ${keyHint(known)}`, 'remembered keys against a model: 40 runs']),
+  ).toEqual([]);
 });
 
-test.each([1, 11, 12, 30, 46, 60])('of a key value in a text from outside, %i characters behind the prefix', (length) => {
-  const value = `${generateKey('twb')}${'x'.repeat(20)}`.slice(0, 4 + length);
-  const removed = length >= 12;
-  expect(withoutKeys(`a ${value}, b ${value}`, 'twb')).toBe(removed ? 'a twb_[removed], b twb_[removed]' : `a ${value}, b ${value}`);
-  expect(withoutKeys(value, 'stg')).toBe(value);
-});
+test.each([1, 11, 12, 30, 46, 60])(
+  'of a key value in a text from outside, %i characters behind the prefix',
+  (length) => {
+    const value = `${generateKey('twb')}${'x'.repeat(20)}`.slice(0, 4 + length);
+    const removed = length >= 12;
+    expect(withoutKeys(`a ${value}, b ${value}`, 'twb')).toBe(
+      removed ? 'a twb_[removed], b twb_[removed]' : `a ${value}, b ${value}`,
+    );
+    expect(withoutKeys(value, 'stg')).toBe(value);
+  },
+);

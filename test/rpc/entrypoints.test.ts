@@ -24,7 +24,8 @@ const value = <T>(answer: Answer<T>): T => {
 };
 
 /** All changes of an organization. */
-const allChanges = async (organization: string): Promise<Change[]> => value(await work.changes(organization, null)).changes;
+const allChanges = async (organization: string): Promise<Change[]> =>
+  value(await work.changes(organization, null)).changes;
 
 /** A wrong argument, as a caller without types would send it. */
 const untyped = (input: unknown) => JSON.parse(JSON.stringify(input));
@@ -58,13 +59,21 @@ describe('Directory', () => {
     expect(written).toBe(false);
     expect(records).toMatchObject([
       { status: 'not_written' },
-      { status: 'refused', errors: [{ pointer: '/active', code: 'invalid_type', detail: 'active was the text "no"; send true or false' }] },
+      {
+        status: 'refused',
+        errors: [{ pointer: '/active', code: 'invalid_type', detail: 'active was the text "no"; send true or false' }],
+      },
       { status: 'refused', errors: [{ pointer: '/company', code: 'unknown_reference' }] },
       { status: 'refused', errors: [{ pointer: '/organization', code: 'other_organization' }] },
-      { status: 'refused', errors: [{ pointer: '/id', code: 'conflict', detail: 'id 8 stands already in records[2]' }] },
+      {
+        status: 'refused',
+        errors: [{ pointer: '/id', code: 'conflict', detail: 'id 8 stands already in records[2]' }],
+      },
       { status: 'refused', errors: [{ pointer: '/type' }] },
     ]);
-    expect(value(await directory.deactivate(organization, [{ type: 'company', id: 'fine' }])).records).toEqual([{ status: 'not_found' }]);
+    expect(value(await directory.deactivate(organization, [{ type: 'company', id: 'fine' }])).records).toEqual([
+      { status: 'not_found' },
+    ]);
   });
 
   test('batches are bounded, and wrong shapes are refused by the name of the field', async () => {
@@ -77,7 +86,10 @@ describe('Directory', () => {
     expect(await directory.upsert(untyped(7), untyped('x'))).toMatchObject({
       ok: false,
       error: {
-        errors: [{ pointer: '/organization' }, { pointer: '/records', detail: 'records was the text "x"; send a list of records' }],
+        errors: [
+          { pointer: '/organization' },
+          { pointer: '/records', detail: 'records was the text "x"; send a list of records' },
+        ],
       },
     });
     expect(await directory.deactivate(organization, untyped([{ type: 'invoice', id: '' }]))).toMatchObject({
@@ -128,7 +140,14 @@ describe('an organization lives on', () => {
   test('the plan is lost and gained from one request to the next', async () => {
     const { organization, key, api, code } = await world();
     const plan = (psa: boolean) =>
-      importRecords({ type: 'organization', id: organization, name: 'Northwind', psa, timeZone: 'UTC', defaultHourlyRate: 120 });
+      importRecords({
+        type: 'organization',
+        id: organization,
+        name: 'Northwind',
+        psa,
+        timeZone: 'UTC',
+        defaultHourlyRate: 120,
+      });
     expect(await code(api.postNote(key))).toBe(201);
     await plan(false);
     expect(await code(api.postNote(key))).toBe(403);
@@ -141,7 +160,14 @@ describe('an organization lives on', () => {
     await directory.deactivate(organization, [{ type: 'organization', id: organization }]);
     expect(await code(api.postNote(key))).toBe(401);
     expect(await code(api.send('/api/v1/ping', { key }))).toBe(401);
-    await importRecords({ type: 'organization', id: organization, name: 'Northwind', psa: true, timeZone: 'UTC', defaultHourlyRate: 120 });
+    await importRecords({
+      type: 'organization',
+      id: organization,
+      name: 'Northwind',
+      psa: true,
+      timeZone: 'UTC',
+      defaultHourlyRate: 120,
+    });
     expect(await code(api.postNote(key))).toBe(201);
   });
 
@@ -184,9 +210,13 @@ describe('an organization lives on', () => {
   test('a renamed service account stays the one that is credited, and another one takes its place at once', async () => {
     const { organization, entry } = await world();
     const account = { type: 'user', organization, service: true } as const;
-    await directory.upsert(organization, [{ ...account, id: 'automation', email: 'bot@northwind.example', name: 'Bot' }]);
+    await directory.upsert(organization, [
+      { ...account, id: 'automation', email: 'bot@northwind.example', name: 'Bot' },
+    ]);
     expect(await entry()).toMatchObject({ entry: { userId: 'automation' } });
-    await directory.upsert(organization, [{ ...account, id: 'robot', email: 'robot@northwind.example', name: 'Robot' }]);
+    await directory.upsert(organization, [
+      { ...account, id: 'robot', email: 'robot@northwind.example', name: 'Robot' },
+    ]);
     expect(await entry()).toMatchObject({ entry: { userId: 'robot' } });
   });
 });
@@ -208,7 +238,13 @@ describe('Work.changes', () => {
       hint: key.hint,
       expiresAt: expires,
     };
-    expect(created).toMatchObject({ seq: 1, action: 'api_key.created', actor: { type: 'user', id: 'ada' }, key: shownKey, note: null });
+    expect(created).toMatchObject({
+      seq: 1,
+      action: 'api_key.created',
+      actor: { type: 'user', id: 'ada' },
+      key: shownKey,
+      note: null,
+    });
     expect(note).toMatchObject({
       seq: 2,
       action: 'note.created',
@@ -230,7 +266,10 @@ describe('Work.changes', () => {
         userId: 'automation',
       },
     });
-    expect(revoked).toMatchObject({ action: 'api_key.revoked', key: { id: key.id, revokedAt: expect.stringMatching(/Z$/) } });
+    expect(revoked).toMatchObject({
+      action: 'api_key.revoked',
+      key: { id: key.id, revokedAt: expect.stringMatching(/Z$/) },
+    });
   });
 
   test('a change says what was done in particular, and a rotated key names its successor', async () => {
@@ -279,7 +318,10 @@ describe('Work.changes', () => {
   });
 
   test('an organization in which nothing happened has no changes and no cursor', async () => {
-    expect(await work.changes(await makeOrganization(), null)).toEqual({ ok: true, value: { changes: [], cursor: null, more: false } });
+    expect(await work.changes(await makeOrganization(), null)).toEqual({
+      ok: true,
+      value: { changes: [], cursor: null, more: false },
+    });
   });
 
   test('a page reads no more rows in a long log than in a short one', async () => {
@@ -320,7 +362,10 @@ describe('Work.changes', () => {
   });
 
   test('another organization, and none, are told apart from silence', async () => {
-    expect(await work.changes('unheard-of', null)).toMatchObject({ ok: false, error: { code: 'organization_not_found' } });
+    expect(await work.changes('unheard-of', null)).toMatchObject({
+      ok: false,
+      error: { code: 'organization_not_found' },
+    });
     const [one, other] = [await makeOrganization(), await makeOrganization()];
     await makeKey(one);
     await makeKey(other);
@@ -354,26 +399,32 @@ describe('Work.reviewTimeEntry', () => {
     return { organization, post, id: (await post()).entry.id };
   }
 
-  test.each(['APPROVED', 'REJECTED'] as const)('an entry is %s once, audited in the name of the reviewer', async (decision) => {
-    const { organization, post, id } = await submitted();
-    expect(await work.reviewTimeEntry(organization, id, decision, 'ada')).toEqual({ ok: true, value: { status: decision } });
-    for (const again of ['APPROVED', 'REJECTED'] as const) {
-      expect(await work.reviewTimeEntry(organization, id, again, 'ada')).toMatchObject({
-        ok: false,
-        error: { code: 'already_reviewed', detail: expect.stringContaining(`already ${decision} by ada at`) },
+  test.each(['APPROVED', 'REJECTED'] as const)(
+    'an entry is %s once, audited in the name of the reviewer',
+    async (decision) => {
+      const { organization, post, id } = await submitted();
+      expect(await work.reviewTimeEntry(organization, id, decision, 'ada')).toEqual({
+        ok: true,
+        value: { status: decision },
       });
-    }
-    const audited = (await allChanges(organization)).slice(2);
-    expect(audited).toMatchObject([
-      {
-        action: `time_entry.${decision.toLowerCase()}`,
-        actor: { type: 'user', id: 'ada' },
-        ticketId: '1001',
-        timeEntry: { id, status: decision },
-      },
-    ]);
-    expect(await post()).toMatchObject({ entry: { id, status: decision }, idempotentReplay: true });
-  });
+      for (const again of ['APPROVED', 'REJECTED'] as const) {
+        expect(await work.reviewTimeEntry(organization, id, again, 'ada')).toMatchObject({
+          ok: false,
+          error: { code: 'already_reviewed', detail: expect.stringContaining(`already ${decision} by ada at`) },
+        });
+      }
+      const audited = (await allChanges(organization)).slice(2);
+      expect(audited).toMatchObject([
+        {
+          action: `time_entry.${decision.toLowerCase()}`,
+          actor: { type: 'user', id: 'ada' },
+          ticketId: '1001',
+          timeEntry: { id, status: decision },
+        },
+      ]);
+      expect(await post()).toMatchObject({ entry: { id, status: decision }, idempotentReplay: true });
+    },
+  );
 
   test.each(['tess', 'automation', 'unheard-of'])('%s may not review', async (reviewer) => {
     const { organization, id } = await submitted();
@@ -387,7 +438,10 @@ describe('Work.reviewTimeEntry', () => {
   test('an administrator who is inactive by now, or of another organization, may not review', async () => {
     const { organization, id } = await submitted();
     const other = await makeOrganization();
-    expect(await work.reviewTimeEntry(other, id, 'APPROVED', 'ada')).toMatchObject({ ok: false, error: { code: 'record_not_found' } });
+    expect(await work.reviewTimeEntry(other, id, 'APPROVED', 'ada')).toMatchObject({
+      ok: false,
+      error: { code: 'record_not_found' },
+    });
     await directory.deactivate(organization, [{ type: 'user', id: 'ada' }]);
     expect(await work.reviewTimeEntry(organization, id, 'APPROVED', 'ada')).toMatchObject({
       ok: false,
@@ -398,7 +452,9 @@ describe('Work.reviewTimeEntry', () => {
   test('simultaneous reviews end with one decision and one audit row', async () => {
     const { organization, id } = await submitted();
     const answers = await Promise.all(
-      Array.from({ length: 8 }, (_, i) => work.reviewTimeEntry(organization, id, i % 2 ? 'APPROVED' : 'REJECTED', 'ada')),
+      Array.from({ length: 8 }, (_, i) =>
+        work.reviewTimeEntry(organization, id, i % 2 ? 'APPROVED' : 'REJECTED', 'ada'),
+      ),
     );
     expect(answers.filter(({ ok }) => ok)).toHaveLength(1);
     expect(await rowsOf('audit_log', organization)).toHaveLength(3);
@@ -413,7 +469,9 @@ describe('Work.reviewTimeEntry', () => {
       return results;
     });
     const ctx = { db, now: Date.now, deadlineAt: Date.now() + 10_000, requestId: 'lost', ...asPsa };
-    expect(await reviewTimeEntry(ctx, { organization, entry: id, decision: 'APPROVED', reviewer: 'ada' })).toEqual({ status: 'APPROVED' });
+    expect(await reviewTimeEntry(ctx, { organization, entry: id, decision: 'APPROVED', reviewer: 'ada' })).toEqual({
+      status: 'APPROVED',
+    });
     expect(calls).toBe(3);
   });
 
@@ -421,7 +479,9 @@ describe('Work.reviewTimeEntry', () => {
     const { organization, id } = await submitted();
     await work.reviewTimeEntry(organization, id, 'REJECTED', 'ada');
     await expect(
-      env.DB.prepare(`update time_entries set status = 'SUBMITTED' where organization_id = ? and id = ?`).bind(organization, id).run(),
+      env.DB.prepare(`update time_entries set status = 'SUBMITTED' where organization_id = ? and id = ?`)
+        .bind(organization, id)
+        .run(),
     ).rejects.toThrow('a review cannot be undone');
   });
 
@@ -444,9 +504,18 @@ describe('Work.redactRecord', () => {
     const noteId = note?.targetId ?? '';
     const entryId = entry?.targetId ?? '';
 
-    expect(await work.redactRecord(organization, 'note', noteId, 'Ada, ticket 77')).toEqual({ ok: true, value: { status: 'redacted' } });
-    expect(await work.redactRecord(organization, 'time_entry', entryId, 'Ada')).toEqual({ ok: true, value: { status: 'redacted' } });
-    expect(await work.redactRecord(organization, 'note', noteId, 'Ada')).toEqual({ ok: true, value: { status: 'unchanged' } });
+    expect(await work.redactRecord(organization, 'note', noteId, 'Ada, ticket 77')).toEqual({
+      ok: true,
+      value: { status: 'redacted' },
+    });
+    expect(await work.redactRecord(organization, 'time_entry', entryId, 'Ada')).toEqual({
+      ok: true,
+      value: { status: 'redacted' },
+    });
+    expect(await work.redactRecord(organization, 'note', noteId, 'Ada')).toEqual({
+      ok: true,
+      value: { status: 'unchanged' },
+    });
 
     const changes = await allChanges(organization);
     expect(changes.slice(1)).toMatchObject([
@@ -487,7 +556,9 @@ describe('Work.eraseOrganization', () => {
       `select name from sqlite_master where type = 'table' and sql like '%organization\\_id%' escape '\\'`,
     ).all<{ name: string }>();
     const counts = await env.DB.batch<{ rows: number }>(
-      results.map(({ name }) => env.DB.prepare(`select count(*) as rows from ${name} where organization_id = ?`).bind(organization)),
+      results.map(({ name }) =>
+        env.DB.prepare(`select count(*) as rows from ${name} where organization_id = ?`).bind(organization),
+      ),
     );
     return Object.fromEntries(results.map(({ name }, index) => [name, counts[index]?.results[0]?.rows ?? -1]));
   }
@@ -509,18 +580,28 @@ describe('Work.eraseOrganization', () => {
   test('whoever has read everything can erase it, in every table; what remains is the record that it was done', async () => {
     const { organization, key } = await busy();
     const { cursor } = value(await work.changes(organization, null));
-    expect(await work.eraseOrganization(organization, cursor, 'Ada, by letter')).toEqual({ ok: true, value: { auditRows: 3 } });
+    expect(await work.eraseOrganization(organization, cursor, 'Ada, by letter')).toEqual({
+      ok: true,
+      value: { auditRows: 3 },
+    });
     const { erasures, ...rest } = await rowsByTable(organization);
     expect(erasures).toBe(1);
     expect(Object.values(rest).every((rows) => rows === 0)).toBe(true);
-    expect(await env.DB.prepare('select count(*) as n from organizations where id = ?').bind(organization).first('n')).toBe(0);
-    expect(await env.DB.prepare('select * from erasures where organization_id = ?').bind(organization).first()).toMatchObject({
+    expect(
+      await env.DB.prepare('select count(*) as n from organizations where id = ?').bind(organization).first('n'),
+    ).toBe(0);
+    expect(
+      await env.DB.prepare('select * from erasures where organization_id = ?').bind(organization).first(),
+    ).toMatchObject({
       erased_by: 'Ada, by letter',
       last_seq: 3,
       open: 0,
     });
     expect((await makeApi().postNote(key.value)).status).toBe(401);
-    expect(await work.changes(organization, cursor)).toMatchObject({ ok: false, error: { code: 'organization_not_found' } });
+    expect(await work.changes(organization, cursor)).toMatchObject({
+      ok: false,
+      error: { code: 'organization_not_found' },
+    });
   });
 
   test('changes that were not read stand in the way, and nothing is touched', async () => {
@@ -528,7 +609,10 @@ describe('Work.eraseOrganization', () => {
     const before = await rowsByTable(organization);
     const [first] = await allChanges(organization);
     for (const cursor of [null, first?.cursor ?? '']) {
-      expect(await work.eraseOrganization(organization, cursor, 'Ada')).toMatchObject({ ok: false, error: { code: 'not_exported' } });
+      expect(await work.eraseOrganization(organization, cursor, 'Ada')).toMatchObject({
+        ok: false,
+        error: { code: 'not_exported' },
+      });
     }
     expect(await rowsByTable(organization)).toEqual(before);
   });
@@ -537,7 +621,14 @@ describe('Work.eraseOrganization', () => {
     const organization = await makeOrganization();
     const again = () =>
       importRecords(
-        { type: 'organization', id: organization, name: 'Northwind', psa: true, timeZone: 'UTC', defaultHourlyRate: 120 },
+        {
+          type: 'organization',
+          id: organization,
+          name: 'Northwind',
+          psa: true,
+          timeZone: 'UTC',
+          defaultHourlyRate: 120,
+        },
         { type: 'user', organization, id: 'ada', email: 'ada@northwind.example', name: 'Ada', admin: true },
       );
     await makeKey(organization);

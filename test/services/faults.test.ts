@@ -49,9 +49,18 @@ interface Write {
   text: string;
 }
 
-function send(api: Api, key: string, { kind, idempotencyKey, text }: Write, ticket = '1001', valid = true): Promise<Response> {
+function send(
+  api: Api,
+  key: string,
+  { kind, idempotencyKey, text }: Write,
+  ticket = '1001',
+  valid = true,
+): Promise<Response> {
   // One address for all: each further one would be a further limiter object.
-  const headers = { 'CF-Connecting-IP': '192.0.2.1', ...(idempotencyKey === undefined ? {} : { 'Idempotency-Key': idempotencyKey }) };
+  const headers = {
+    'CF-Connecting-IP': '192.0.2.1',
+    ...(idempotencyKey === undefined ? {} : { 'Idempotency-Key': idempotencyKey }),
+  };
   const extra = valid ? {} : { minutes: 0 };
   return kind === 'note'
     ? api.postNote(key, { message: text, ...extra }, headers, ticket)
@@ -66,8 +75,13 @@ type Claim =
 async function claimOf(response: Response, repeatable: boolean): Promise<Claim> {
   const text = await response.text();
   expect(text).not.toMatch(/hunter2|SQLITE|D1_ERROR|insert into|overloaded|object|locked/i);
-  const body: { note?: { id: string }; entry?: { id: string }; code?: string; detail?: string; idempotentReplay?: boolean } =
-    JSON.parse(text);
+  const body: {
+    note?: { id: string };
+    entry?: { id: string };
+    code?: string;
+    detail?: string;
+    idempotentReplay?: boolean;
+  } = JSON.parse(text);
   const { status, headers } = response;
   const requestId = headers.get('X-Request-Id') ?? '';
   const retryAfter = headers.get('Retry-After');
@@ -88,7 +102,9 @@ async function claimOf(response: Response, repeatable: boolean): Promise<Claim> 
       return { outcome: 'unavailable', requestId };
     case '503 outcome_unknown':
       expect(retryAfter).toBe(repeatable ? '5' : null);
-      expect(body.detail).toContain(repeatable ? 'Send the same request with the same Idempotency-Key' : 'Look at the ticket');
+      expect(body.detail).toContain(
+        repeatable ? 'Send the same request with the same Idempotency-Key' : 'Look at the ticket',
+      );
       return { outcome: 'outcome_unknown', requestId };
     case '500 internal_error':
       expect(body).toEqual({
@@ -137,7 +153,8 @@ async function recordsOf(organization: string): Promise<StoredRecord[]> {
 function expectTrue(claim: Claim, records: StoredRecord[]): void {
   const made = records.filter(({ requestId }) => requestId === claim.requestId);
   if (claim.outcome === 'written') expect(made).toMatchObject([{ id: claim.id }]);
-  else if (claim.outcome === 'outcome_unknown' || claim.outcome === 'internal_error') expect(made.length).toBeLessThanOrEqual(1);
+  else if (claim.outcome === 'outcome_unknown' || claim.outcome === 'internal_error')
+    expect(made.length).toBeLessThanOrEqual(1);
   else expect(made).toEqual([]);
 }
 
@@ -150,7 +167,12 @@ const TIMES = [1, 2, ALWAYS];
 
 /** What the request would come to if nothing failed. */
 type Errand = 'good' | 'replay' | 'unknown ticket' | 'invalid body';
-const WITHOUT_FAULT = { good: 'written', replay: 'replayed', 'unknown ticket': 'refused', 'invalid body': 'refused' } as const;
+const WITHOUT_FAULT = {
+  good: 'written',
+  replay: 'replayed',
+  'unknown ticket': 'refused',
+  'invalid body': 'refused',
+} as const;
 
 /** Where a fault strikes: which call of which requests, beside which other fault that strikes always. */
 interface Point {
@@ -169,9 +191,11 @@ interface Point {
 const overcome = ({ says }: Fault, times: number) => says === 'transient' && times < maxAttempts('read');
 
 /** Before anything was sent that writes. What the database rejects may be answered with 500 or, where it is only for now, with 503. */
-const nothingSent = ({ says }: Fault): Claim['outcome'][] => (says === 'rejected' ? ['internal_error', 'unavailable'] : ['unavailable']);
+const nothingSent = ({ says }: Fault): Claim['outcome'][] =>
+  says === 'rejected' ? ['internal_error', 'unavailable'] : ['unavailable'];
 
-const read = (expected: Claim['outcome']) => (fault: Fault, times: number) => (overcome(fault, times) ? [expected] : nothingSent(fault));
+const read = (expected: Claim['outcome']) => (fault: Fault, times: number) =>
+  overcome(fault, times) ? [expected] : nothingSent(fault);
 
 const limiter = ({ says }: Fault): Claim['outcome'][] => (says === 'overloaded' ? ['rate_limited'] : ['written']);
 
@@ -191,9 +215,30 @@ const OVERLOADED = LIMITER_FAULTS.find(({ says }) => says === 'overloaded') ?? L
 const EITHER = [false, true];
 
 const POINTS: Point[] = [
-  { name: 'the limiter of the address', call: 'ip', faults: LIMITER_FAULTS, errand: 'good', warm: EITHER, expected: limiter },
-  { name: 'the limiter of the key', call: 'key', faults: LIMITER_FAULTS, errand: 'good', warm: EITHER, expected: limiter },
-  { name: 'the look-up of the key', call: 'read', faults: READ_FAULTS, errand: 'good', warm: [false], expected: read('written') },
+  {
+    name: 'the limiter of the address',
+    call: 'ip',
+    faults: LIMITER_FAULTS,
+    errand: 'good',
+    warm: EITHER,
+    expected: limiter,
+  },
+  {
+    name: 'the limiter of the key',
+    call: 'key',
+    faults: LIMITER_FAULTS,
+    errand: 'good',
+    warm: EITHER,
+    expected: limiter,
+  },
+  {
+    name: 'the look-up of the key',
+    call: 'read',
+    faults: READ_FAULTS,
+    errand: 'good',
+    warm: [false],
+    expected: read('written'),
+  },
   {
     name: 'the look-up of the key, or its confirmation ahead of a refusal',
     call: 'read',
@@ -342,7 +387,10 @@ describe('a write', () => {
 
   test('whose batch was committed and not acknowledged, then refused for overload: its outcome is unknown if it cannot be read back', async () => {
     const overloaded = READ_FAULTS.find(({ says }) => says === 'overloaded');
-    const { claim, records } = await sendAgainst({ batch: [LOST_ACKNOWLEDGEMENT, overloaded], read: [undefined, LOST, LOST, LOST] });
+    const { claim, records } = await sendAgainst({
+      batch: [LOST_ACKNOWLEDGEMENT, overloaded],
+      read: [undefined, LOST, LOST, LOST],
+    });
     expect(claim.outcome).toBe('outcome_unknown');
     expect(records).toHaveLength(1);
   });
@@ -357,9 +405,9 @@ describe('a write', () => {
       return undefined;
     };
     const api = makeApi({ config: settings, bindings: failing.bindings });
-    expect((await claimOf(await send(api, key, { kind: 'note', idempotencyKey: undefined, text: 'x' }), false)).outcome).toBe(
-      'unavailable',
-    );
+    expect(
+      (await claimOf(await send(api, key, { kind: 'note', idempotencyKey: undefined, text: 'x' }), false)).outcome,
+    ).toBe('unavailable');
     expect(calls).toEqual(['ip', 'read', 'key']);
     expect(await recordsOf(organization)).toEqual([]);
   });
@@ -381,7 +429,11 @@ const faultsOf = (faults: readonly Fault[], maxLength: number) =>
 /** Requests that are sent at once, and what the calls of all of them meet, one after the other, by kind of call. */
 const burst = fc.record({
   requests: fc.array(
-    fc.record({ kind: fc.constantFrom(...KINDS), idempotencyKey: fc.constantFrom(undefined, 'a', 'b', 'c'), isolate: fc.nat(1) }),
+    fc.record({
+      kind: fc.constantFrom(...KINDS),
+      idempotencyKey: fc.constantFrom(undefined, 'a', 'b', 'c'),
+      isolate: fc.nat(1),
+    }),
     { minLength: 1, maxLength: 3 },
   ),
   ip: faultsOf(LIMITER_FAULTS, 2),
@@ -426,9 +478,13 @@ test('whatever the faults and their order: what was acknowledged is there once, 
 
       const records = await recordsOf(organization);
       for (const { claim } of claims) expectTrue(claim, records);
-      expect(await compareWithAcknowledged(env.DB, organization, acknowledgedBy(claims))).toMatchObject({ missing: [] });
+      expect(await compareWithAcknowledged(env.DB, organization, acknowledgedBy(claims))).toMatchObject({
+        missing: [],
+      });
 
-      for (const write of new Map(claims.filter(({ write }) => write.idempotencyKey).map(({ write }) => [write.text, write])).values()) {
+      for (const write of new Map(
+        claims.filter(({ write }) => write.idempotencyKey).map(({ write }) => [write.text, write]),
+      ).values()) {
         const there = records.find(({ text }) => text === write.text);
         const repeated = await claimOf(await send(makeApi({ config: settings }), key, write), true);
         expect(repeated).toMatchObject(there ? { outcome: 'replayed', id: there.id } : { outcome: 'written' });

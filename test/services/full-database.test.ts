@@ -47,12 +47,21 @@ describe.each(Object.entries(NO_WRITES))('a database that is %s', (_, message) =
     const { organization, key } = await world();
     const api = makeApi({ bindings });
     loggedLines('unavailable');
-    for (const answer of [await api.postNote(key.value), await api.postTime(key.value, TIME, once), await api.postTime(key.value)]) {
+    for (const answer of [
+      await api.postNote(key.value),
+      await api.postTime(key.value, TIME, once),
+      await api.postTime(key.value),
+    ]) {
       expect(answer.status).toBe(503);
       expect(answer.headers.get('Retry-After')).toBe('5');
-      expect(await answer.json()).toMatchObject({ code: 'unavailable', detail: expect.stringContaining('Nothing was written') });
+      expect(await answer.json()).toMatchObject({
+        code: 'unavailable',
+        detail: expect.stringContaining('Nothing was written'),
+      });
     }
-    expect(loggedLines('unavailable')).toMatchObject(Array(3).fill({ cause: [expect.stringMatching(/^D1Failure: D1 read_only: /)] }));
+    expect(loggedLines('unavailable')).toMatchObject(
+      Array(3).fill({ cause: [expect.stringMatching(/^D1Failure: D1 read_only: /)] }),
+    );
     expect([...(await rowsOf('notes', organization)), ...(await rowsOf('time_entries', organization))]).toEqual([]);
     expect((await makeApi().postTime(key.value, TIME, once)).status).toBe(201);
   });
@@ -75,7 +84,9 @@ describe.each(Object.entries(NO_WRITES))('a database that is %s', (_, message) =
     const { key, revokeThrough } = await world();
     const answer = await revokeThrough(makeApi({ bindings, config: settings }));
     expect(answer.status).toBe(503);
-    expect(answer.text).toContain('it is full or read-only, so the change was not made. A key that was to be revoked still works.');
+    expect(answer.text).toContain(
+      'it is full or read-only, so the change was not made. A key that was to be revoked still works.',
+    );
     expect(answer.text).toContain('BLOCKED_KEYS');
     expect((await makeApi({ bindings }).send('/api/v1/ping', { key: key.value })).status).toBe(200);
     for (const blocked of [key.id, key.hint]) {

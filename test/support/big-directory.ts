@@ -8,7 +8,12 @@ export interface DirectorySize {
 
 /** 200,000 tickets of 2,000 companies and 500 technicians in 50 organizations, or a fraction of all that. */
 export function bigDirectory(fraction = 1): DirectorySize {
-  return { organizations: 50 * fraction, companies: 2_000 * fraction, technicians: 500 * fraction, tickets: 200_000 * fraction };
+  return {
+    organizations: 50 * fraction,
+    companies: 2_000 * fraction,
+    technicians: 500 * fraction,
+    tickets: 200_000 * fraction,
+  };
 }
 
 /** A directory file of this size, line by line. The organizations take turns, as they would in an export ordered by anything else. */
@@ -17,7 +22,14 @@ export function* directoryLines({ organizations, companies, technicians, tickets
   const owner = (index: number) => `msp-${index % organizations}`;
   const perOrganization = companies / organizations;
   for (let i = 0; i < organizations; i++) {
-    yield line({ type: 'organization', id: owner(i), name: `MSP ${i}`, psa: true, timeZone: 'Europe/Berlin', defaultHourlyRate: 100 });
+    yield line({
+      type: 'organization',
+      id: owner(i),
+      name: `MSP ${i}`,
+      psa: true,
+      timeZone: 'Europe/Berlin',
+      defaultHourlyRate: 100,
+    });
   }
   for (let i = 0; i < technicians; i++) {
     const organization = owner(i);
@@ -25,7 +37,12 @@ export function* directoryLines({ organizations, companies, technicians, tickets
     yield line({ type: 'user', organization, id: `technician-${i}`, email, name: `Technician ${i}`, technician: true });
   }
   for (let i = 0; i < companies; i++) {
-    yield line({ type: 'company', organization: owner(i), id: `company-${Math.floor(i / organizations)}`, name: `Company ${i}` });
+    yield line({
+      type: 'company',
+      organization: owner(i),
+      id: `company-${Math.floor(i / organizations)}`,
+      name: `Company ${i}`,
+    });
   }
   for (let i = 0; i < tickets; i++) {
     const company = `company-${Math.floor(i / organizations) % perOrganization}`;

@@ -5,7 +5,13 @@ import { type Browser, chromium, type Page } from 'playwright-core';
 import * as z from 'zod';
 
 const INSTALLED = ['/usr/bin/chromium', '/usr/bin/google-chrome'];
-const FLAGS = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--disable-background-networking', '--disable-component-update'];
+const FLAGS = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--disable-background-networking',
+  '--disable-component-update',
+];
 
 /** A browser without a window: the machine's own, or else the one that comes in a package. */
 export async function openBrowser(): Promise<Browser> {
@@ -24,7 +30,8 @@ async function packagedChromium(): Promise<string> {
 export function watch(page: Page, origin: string): string[] {
   const complaints: string[] = [];
   page.on('request', (request) => {
-    if (!request.url().startsWith(`${origin}/`) && !/^(data|blob):/.test(request.url())) complaints.push(`asked for ${request.url()}`);
+    if (!request.url().startsWith(`${origin}/`) && !/^(data|blob):/.test(request.url()))
+      complaints.push(`asked for ${request.url()}`);
   });
   page.on('console', (message) => {
     if (['error', 'warning'].includes(message.type())) complaints.push(`${message.type()}: ${message.text()}`);
@@ -48,5 +55,7 @@ export async function inaccessible(page: Page): Promise<string[]> {
   // Put in by the debugger, which no Content-Security-Policy holds back.
   await page.evaluate(await readFile(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8'));
   const found = violations.parse(await page.evaluate(RUN));
-  return found.flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => `${id}: ${html} ${failureSummary ?? ''}`));
+  return found.flatMap(({ id, nodes }) =>
+    nodes.map(({ html, failureSummary }) => `${id}: ${html} ${failureSummary ?? ''}`),
+  );
 }

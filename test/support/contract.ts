@@ -5,7 +5,10 @@ const json = z.json();
 type Json = z.infer<typeof json>;
 
 const schema = z.record(z.string(), json);
-const content = z.record(z.string(), z.object({ schema, examples: z.record(z.string(), z.object({ value: schema })).default({}) }));
+const content = z.record(
+  z.string(),
+  z.object({ schema, examples: z.record(z.string(), z.object({ value: schema })).default({}) }),
+);
 const operation = z.object({
   requestBody: z.object({ content }).optional(),
   responses: z.record(
@@ -57,7 +60,9 @@ export function readContract(text: string) {
       complaints.push(...errorsOf(schema, value).map((error) => `${header} ${error}`));
     }
     const known = [...UNREMARKABLE, ...Object.keys(documented.headers).map((header) => header.toLowerCase())];
-    complaints.push(...[...headers.keys()].filter((header) => !known.includes(header)).map((header) => `has ${header}`));
+    complaints.push(
+      ...[...headers.keys()].filter((header) => !known.includes(header)).map((header) => `has ${header}`),
+    );
 
     const body = json.parse(await response.clone().json());
     complaints.push(...errorsOf(media.schema, body));
@@ -86,7 +91,11 @@ export function readContract(text: string) {
     const examples = Object.values(operations).flatMap(({ responses }) =>
       Object.values(responses).flatMap(({ content }) => examplesOf(content)),
     );
-    return [...new Set(examples.filter(({ code, detail }) => !details.get(code)?.has(withoutNumbers(detail))).map(({ code }) => code))];
+    return [
+      ...new Set(
+        examples.filter(({ code, detail }) => !details.get(code)?.has(withoutNumbers(detail))).map(({ code }) => code),
+      ),
+    ];
   }
 
   /** Whether a body is one that the document allows for an operation. */

@@ -74,7 +74,9 @@ export async function crash(kills: number): Promise<CrashRun> {
   /** One request and its whole answer, or undefined if there was none. */
   const ask = async ({ key, name }: Client, number: number, idempotencyKey: string | undefined, text: string) => {
     const [path, body] =
-      number % 2 === 0 ? ['notes', { message: text }] : ['time-entries', { minutes: 30, description: text, billable: true }];
+      number % 2 === 0
+        ? ['notes', { message: text }]
+        : ['time-entries', { minutes: 30, description: text, billable: true }];
     onTheirWay += 1;
     try {
       const response = await fetch(new URL(`/api/v1/tickets/1001/${path}`, server.url), {
@@ -103,7 +105,8 @@ export async function crash(kills: number): Promise<CrashRun> {
     const of = seen.get(client.organization);
     if (!of) throw new Error(`nobody watches ${client.organization}`);
     const text = `${client.name}, write ${number}`;
-    const idempotencyKey = number % ONCE_IN === ONCE_IN - 1 ? undefined : `${client.name}:${number}`.replaceAll(' ', '-');
+    const idempotencyKey =
+      number % ONCE_IN === ONCE_IN - 1 ? undefined : `${client.name}:${number}`.replaceAll(' ', '-');
     for (let tries = 1; ; tries++) {
       const answer = await ask(client, number, idempotencyKey, text);
       if (answer?.status === 200 || answer?.status === 201) {
@@ -114,14 +117,17 @@ export async function crash(kills: number): Promise<CrashRun> {
         served.add(client);
         return;
       }
-      if (answer && answer.status !== 429 && answer.status < 500) throw new Error(`answered ${answer.status}: ${answer.text}`);
+      if (answer && answer.status !== 429 && answer.status < 500)
+        throw new Error(`answered ${answer.status}: ${answer.text}`);
       if (idempotencyKey === undefined) {
         // Surely not written, or perhaps: both are held against what is there.
         of.unanswered.add(text);
         return;
       }
       const asked = 1_000 * Number(answer?.retryAfter ?? 0);
-      await sleep(Math.max(asked, Math.min(FIRST_PAUSE_MS * 2 ** (tries - 1), LONGEST_PAUSE_MS)) + Math.random() * FIRST_PAUSE_MS);
+      await sleep(
+        Math.max(asked, Math.min(FIRST_PAUSE_MS * 2 ** (tries - 1), LONGEST_PAUSE_MS)) + Math.random() * FIRST_PAUSE_MS,
+      );
     }
   };
 
@@ -174,14 +180,19 @@ function makeClients(db: D1Database): Promise<Client[]> {
 }
 
 /** Where the database and what the clients saw disagree; `found` are writes without an answer that are there. */
-async function findProblems(db: D1Database, seen: ReadonlyMap<string, Seen>): Promise<{ problems: string[]; found: number }> {
+async function findProblems(
+  db: D1Database,
+  seen: ReadonlyMap<string, Seen>,
+): Promise<{ problems: string[]; found: number }> {
   const problems: string[] = [];
   let found = 0;
   for (const [organization, { acknowledged, unanswered, wrong }] of seen) {
     problems.push(...(await inconsistencies(db, organization)));
     const compared = await compareWithAcknowledged(db, organization, acknowledged);
     problems.push(...compared.missing.map((id) => `${organization}: ${id} was acknowledged and is not there`));
-    problems.push(...wrong.map((text) => `${organization}: "${text}" was called a replay, but had been sent once only`));
+    problems.push(
+      ...wrong.map((text) => `${organization}: "${text}" was called a replay, but had been sent once only`),
+    );
     for (const text of compared.unacknowledged) {
       if (unanswered.has(text)) found += 1;
       else problems.push(`${organization}: "${text}" is there, but should have been acknowledged, or never be`);

@@ -54,7 +54,8 @@ export function aroundD1(
 /** The database when it is full or read-only: every call that holds a statement which writes fails with this message, and reads work. */
 export function withoutWrites(db: D1Database, message: string): D1Database {
   return aroundD1(db, (run, _, sql) => {
-    if (sql.some((text) => /^\s*(?:insert|update|delete|replace)\b/i.test(text))) return Promise.reject(new Error(message));
+    if (sql.some((text) => /^\s*(?:insert|update|delete|replace)\b/i.test(text)))
+      return Promise.reject(new Error(message));
     return run();
   });
 }

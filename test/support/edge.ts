@@ -14,12 +14,16 @@ export interface Incoming {
 export type Meddling = (incoming: Incoming, pass: () => Promise<Response>) => Response | Promise<Response>;
 
 /** Something that stands in front of a service, such as bot protection or a proxy. */
-export async function serveEdge(service: string, meddle: Meddling): Promise<{ url: string; close: () => Promise<void> }> {
+export async function serveEdge(
+  service: string,
+  meddle: Meddling,
+): Promise<{ url: string; close: () => Promise<void> }> {
   const server = createServer(async (request, response) => {
     const { method = 'GET', url: path = '/' } = request;
     const headers = new Headers();
     for (const [name, value] of Object.entries(request.headers)) {
-      if (typeof value === 'string' && !/^(host|connection|content-length|transfer-encoding)$/.test(name)) headers.set(name, value);
+      if (typeof value === 'string' && !/^(host|connection|content-length|transfer-encoding)$/.test(name))
+        headers.set(name, value);
     }
     const body = (await buffer(request)).toString();
     const pass = () => fetch(service + path, { method, headers, redirect: 'manual', ...(body === '' ? {} : { body }) });

@@ -46,19 +46,23 @@ const D1_MESSAGES = {
   unknown: ['internal error; reference = 0a1b2c3d4e5f', 'disk I/O error: SQLITE_IOERR'],
   hang: ['no answer at all'],
 } as const;
-const d1Faults = (says: Fault['says'], works?: Fault['works']) => D1_MESSAGES[says].map((message) => fault(says, message, { works }));
+const d1Faults = (says: Fault['says'], works?: Fault['works']) =>
+  D1_MESSAGES[says].map((message) => fault(says, message, { works }));
 
 /** Of a read, or of a batch that has nothing to commit. */
-export const READ_FAULTS: readonly Fault[] = (['transient', 'overloaded', 'rejected', 'read_only', 'unknown', 'hang'] as const).flatMap(
-  (says) => d1Faults(says),
-);
+export const READ_FAULTS: readonly Fault[] = (
+  ['transient', 'overloaded', 'rejected', 'read_only', 'unknown', 'hang'] as const
+).flatMap((says) => d1Faults(says));
 
 /** Of a batch that writes: before it ran, in its middle, after its commit, and when it runs after nobody waits for it any more. */
 export const BATCH_FAULTS: readonly Fault[] = [
   ...READ_FAULTS,
   fault('rejected', 'a rejected record', { rejects: 'record' }),
   fault('rejected', 'a rejected audit row', { rejects: 'audit_log' }),
-  ...(['transient', 'unknown', 'hang'] as const).flatMap((says) => [...d1Faults(says, 'before'), ...d1Faults(says, 'later').slice(0, 1)]),
+  ...(['transient', 'unknown', 'hang'] as const).flatMap((says) => [
+    ...d1Faults(says, 'before'),
+    ...d1Faults(says, 'later').slice(0, 1),
+  ]),
 ];
 
 export const LIMITER_FAULTS: readonly Fault[] = [
@@ -98,7 +102,9 @@ export class Faults {
 
   readonly bindings = {
     DB: aroundD1(env.DB, (run, statements) => this.meet(statements === 1 ? 'read' : 'batch', run)),
-    RATE_LIMITER: aroundLimiters(env.RATE_LIMITER, (take, name) => this.meet(name.startsWith('ip:') ? 'ip' : 'key', take)),
+    RATE_LIMITER: aroundLimiters(env.RATE_LIMITER, (take, name) =>
+      this.meet(name.startsWith('ip:') ? 'ip' : 'key', take),
+    ),
   };
 
   /** No fault any more; what was to be done later is done now, and what nobody waited for comes to its end. */
@@ -134,7 +140,10 @@ export class Faults {
 /** Lets the database itself reject every insert into these tables while something runs. */
 async function rejecting<T>(table: 'record' | 'audit_log', run: () => Promise<T>): Promise<T> {
   const tables = table === 'record' ? ['notes', 'time_entries'] : [table];
-  const triggers = tables.map((name) => ({ name: `reject_${name}_${crypto.randomUUID().replaceAll('-', '')}`, table: name }));
+  const triggers = tables.map((name) => ({
+    name: `reject_${name}_${crypto.randomUUID().replaceAll('-', '')}`,
+    table: name,
+  }));
   await env.DB.batch(
     triggers.map(({ name, table }) =>
       env.DB.prepare(`create trigger ${name} before insert on ${table} begin select raise(abort, '${SENTINEL}'); end`),

@@ -17,17 +17,63 @@ const PIECES = [
   // Beyond the basic plane, joined ones too; the last code point, non-characters, private use, the replacement character.
   ...['😀', '👩‍👩‍👧‍👦', '🇪🇺', '𝕏', '\u{20000}', '\u{10FFFF}', '\uFFFF', '\uFDD0', '\uE000', '\uFFFD'],
   // White space and ends of lines of every kind, and control characters.
-  ...['\r\n', '\n', '\r', '\t', ' ', '   ', '\u00A0', '\u3000', '\u2028', '\u2029', '\u0085', '\v', '\u0001', '\u001B[31m', '\u007F'],
+  ...[
+    '\r\n',
+    '\n',
+    '\r',
+    '\t',
+    ' ',
+    '   ',
+    '\u00A0',
+    '\u3000',
+    '\u2028',
+    '\u2029',
+    '\u0085',
+    '\v',
+    '\u0001',
+    '\u001B[31m',
+    '\u007F',
+  ],
   // What other languages take for their own.
-  ...[EVIL_MARKUP, `</title><${EVIL_ELEMENT}>`, '--></option></select>', '&lt;&#60;&amp;', ']]>', '\\', '\\u0000', '\\"', '%00', '%F0%9F'],
-  ...["'; drop table notes; --", '--', '/*', '=1+1', '@SUM(1)', '{{7*7}}', '%s%n', '../../..', 'null', 'undefined', 'NaN'],
+  ...[
+    EVIL_MARKUP,
+    `</title><${EVIL_ELEMENT}>`,
+    '--></option></select>',
+    '&lt;&#60;&amp;',
+    ']]>',
+    '\\',
+    '\\u0000',
+    '\\"',
+    '%00',
+    '%F0%9F',
+  ],
+  ...[
+    "'; drop table notes; --",
+    '--',
+    '/*',
+    '=1+1',
+    '@SUM(1)',
+    '{{7*7}}',
+    '%s%n',
+    '../../..',
+    'null',
+    'undefined',
+    'NaN',
+  ],
 ];
 
 /** Any text that has an encoding: mostly of the pieces above, and any code points. */
 export const anyText = fc
-  .array(fc.oneof({ weight: 3, arbitrary: fc.constantFrom(...PIECES) }, fc.string({ unit: 'binary', maxLength: 6 }), fc.string()), {
-    maxLength: 6,
-  })
+  .array(
+    fc.oneof(
+      { weight: 3, arbitrary: fc.constantFrom(...PIECES) },
+      fc.string({ unit: 'binary', maxLength: 6 }),
+      fc.string(),
+    ),
+    {
+      maxLength: 6,
+    },
+  )
   .map((pieces) => pieces.join(''));
 
 /** What can stand in a header, but for bytes that are not ASCII: those go over a socket in test/e2e/raw.test.ts. */
@@ -64,7 +110,9 @@ export class Tally {
   /** Prints the number of inputs and what came of them. */
   print(what: string): void {
     const total = [...this.counts.values()].reduce((sum, count) => sum + count, 0);
-    const parts = [...this.counts].sort(([a], [b]) => (a < b ? -1 : 1)).map(([outcome, count]) => `${outcome}: ${count}`);
+    const parts = [...this.counts]
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([outcome, count]) => `${outcome}: ${count}`);
     console.log(`${what}: ${total} (${parts.join(', ')})`);
   }
 }

@@ -5,7 +5,10 @@ type Namespace = DurableObjectNamespace<RateLimiter>;
 type Take = () => Promise<RateLimitDecision>;
 
 /** The namespace with every call passed through `around`, which is told the object's name and may fail the call or let it hang. */
-export function aroundLimiters(namespace: Namespace, around: (take: Take, name: string) => Promise<RateLimitDecision>): Namespace {
+export function aroundLimiters(
+  namespace: Namespace,
+  around: (take: Take, name: string) => Promise<RateLimitDecision>,
+): Namespace {
   return new Proxy(namespace, {
     get(target, property) {
       if (property !== 'getByName') throw new Error(`aroundLimiters does not know ${String(property)}`);

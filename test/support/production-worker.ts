@@ -9,13 +9,19 @@ const run = promisify(execFile);
 
 /** Bundles the worker into a directory, as a deployment does. */
 export async function bundleProduction(outdir: string): Promise<void> {
-  await run('wrangler', ['deploy', '--dry-run', '--outdir', outdir], { env: { ...process.env, WRANGLER_SEND_METRICS: 'false' } });
+  await run('wrangler', ['deploy', '--dry-run', '--outdir', outdir], {
+    env: { ...process.env, WRANGLER_SEND_METRICS: 'false' },
+  });
 }
 
 /** What a deployment would upload from that directory: the script and the texts that it imports. */
 export async function readBundle(directory: string) {
   const names = (await readdir(directory)).filter((name) => name.endsWith('.txt'));
-  const texts = names.map(async (path) => ({ type: 'Text' as const, path, contents: await readFile(join(directory, path), 'utf8') }));
+  const texts = names.map(async (path) => ({
+    type: 'Text' as const,
+    path,
+    contents: await readFile(join(directory, path), 'utf8'),
+  }));
   return { script: await readFile(join(directory, 'index.js'), 'utf8'), texts: await Promise.all(texts) };
 }
 
@@ -36,7 +42,9 @@ export async function serveProduction({ bundle, vars, port, persistTo }: Product
   const config = unstable_readConfig({ config: 'wrangler.toml' });
   const miniflare = new Miniflare(
     convertV4MiniflareOptions({
-      ...(persistTo === undefined ? { unsafeEphemeralDurableObjects: true } : { resourcePersistencePath: `${persistTo}/v3` }),
+      ...(persistTo === undefined
+        ? { unsafeEphemeralDurableObjects: true }
+        : { resourcePersistencePath: `${persistTo}/v3` }),
       cf: false,
       name: 'api',
       modules: [{ type: 'ESModule', path: 'index.js', contents: script }, ...texts],

@@ -6,10 +6,14 @@ import * as z from 'zod';
 const request = z.strictObject({ batch: z.array(z.strictObject({ sql: z.string(), params: z.array(z.unknown()) })) });
 
 /** A stand-in for the part of Cloudflare's API that runs statements, in front of a local database: accepts one token, account and database. */
-export async function serveRemoteD1(db: D1Database): Promise<{ env: Record<string, string>; close: () => Promise<void> }> {
+export async function serveRemoteD1(
+  db: D1Database,
+): Promise<{ env: Record<string, string>; close: () => Promise<void> }> {
   const answer = async (incoming: IncomingMessage): Promise<[number, unknown]> => {
-    if (incoming.headers.authorization !== 'Bearer good') return [403, { success: false, errors: [{ message: 'Authentication error' }] }];
-    if (incoming.url !== '/accounts/acc/d1/database/base/query') return [404, { success: false, errors: [{ message: 'not found' }] }];
+    if (incoming.headers.authorization !== 'Bearer good')
+      return [403, { success: false, errors: [{ message: 'Authentication error' }] }];
+    if (incoming.url !== '/accounts/acc/d1/database/base/query')
+      return [404, { success: false, errors: [{ message: 'not found' }] }];
     const { batch } = request.parse(JSON.parse(await text(incoming)));
     try {
       const result = await db.batch(batch.map(({ sql, params }) => db.prepare(sql).bind(...params)));
@@ -23,7 +27,9 @@ export async function serveRemoteD1(db: D1Database): Promise<{ env: Record<strin
     response.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(body));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port }: AddressInfo = z.object({ port: z.number(), address: z.string(), family: z.string() }).parse(server.address());
+  const { port }: AddressInfo = z
+    .object({ port: z.number(), address: z.string(), family: z.string() })
+    .parse(server.address());
   return {
     env: {
       CLOUDFLARE_API_BASE_URL: `http://127.0.0.1:${port}`,

@@ -41,7 +41,10 @@ export async function restartable(persistTo: string, vars: Record<string, string
     start: async () => {
       const script = join(import.meta.dirname, 'restartable-server.ts');
       // A group of its own, so that workerd can be killed with it; its standard input ends with this process, however that ends.
-      const started = spawn(process.execPath, [script, JSON.stringify(options)], { detached: true, stdio: ['pipe', 'pipe', 'inherit'] });
+      const started = spawn(process.execPath, [script, JSON.stringify(options)], {
+        detached: true,
+        stdio: ['pipe', 'pipe', 'inherit'],
+      });
       child = started;
       ended = once(started, 'close').then(() => {
         child = undefined;
@@ -81,12 +84,20 @@ export function asAdministrator(db: D1Database, organizationId: OrganizationId):
 }
 
 /** Makes a key with both scopes. */
-export function makeKey(db: D1Database, organization: OrganizationId, name: string, changes: Partial<NewApiKey> = {}): Promise<CreatedKey> {
+export function makeKey(
+  db: D1Database,
+  organization: OrganizationId,
+  name: string,
+  changes: Partial<NewApiKey> = {},
+): Promise<CreatedKey> {
   return createApiKey(asAdministrator(db, organization), 'twb', { name, scopes: [...SCOPE_IDS], ...changes });
 }
 
 /** Imports the demo directory and makes so many keys for each organization. */
-export async function seed(db: D1Database, keysEach: number): Promise<{ organization: OrganizationId; value: string }[]> {
+export async function seed(
+  db: D1Database,
+  keysEach: number,
+): Promise<{ organization: OrganizationId; value: string }[]> {
   const imported = await importDirectory(db, await readFile('src/dev/demo-directory.ndjson', 'utf8'));
   if (!imported.ok) throw new Error(JSON.stringify(imported.errors));
   const keys: { organization: OrganizationId; value: string }[] = [];

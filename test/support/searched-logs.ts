@@ -31,7 +31,9 @@ globalThis.console = new Proxy(console, {
       apply(_, __, args) {
         const line = keep(property, args);
         // Every request writes one: too many to read.
-        return property === 'log' && line.startsWith('{"event":"request"') ? undefined : Reflect.apply(print, target, args);
+        return property === 'log' && line.startsWith('{"event":"request"')
+          ? undefined
+          : Reflect.apply(print, target, args);
       },
     });
   },
@@ -50,7 +52,9 @@ afterAll(nothingFound);
 
 /** The lines with this event, and of this level if one is asked for, that were logged since the test began, or since the last call. */
 export function loggedLines(event: string, level?: string): Record<string, unknown>[] {
-  const logged = lines.filter((line) => line.text.startsWith(`{"event":"${event}"`) && (level === undefined || line.level === level));
+  const logged = lines.filter(
+    (line) => line.text.startsWith(`{"event":"${event}"`) && (level === undefined || line.level === level),
+  );
   search();
   return logged.map(({ text }) => JSON.parse(text));
 }

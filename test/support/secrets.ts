@@ -57,8 +57,12 @@ export function rememberBody(body: string): void {
 export function secretsIn(lines: readonly string[]): string[] {
   const all = lines.join('\n');
   const found = [
-    ...Object.entries(SHAPES).flatMap(([what, shape]) => (shape.test(all) ? [[what, (line: string) => shape.test(line)] as const] : [])),
-    ...[...values].flatMap(([value, what]) => (all.includes(value) ? [[what, (line: string) => line.includes(value)] as const] : [])),
+    ...Object.entries(SHAPES).flatMap(([what, shape]) =>
+      shape.test(all) ? [[what, (line: string) => shape.test(line)] as const] : [],
+    ),
+    ...[...values].flatMap(([value, what]) =>
+      all.includes(value) ? [[what, (line: string) => line.includes(value)] as const] : [],
+    ),
   ];
   return found.map(([what, has]) => `${what}: ${lines.find(has)}`);
 }

@@ -31,7 +31,8 @@ export async function startIn(cwd: string, ...args: string[]): Promise<{ server:
   for (const stream of [server.stdout, server.stderr]) stream?.on('data', (chunk) => (output += chunk));
   outputs.set(server, () => output);
   const ended = once(server, 'close').then(() => Promise.reject(new Error(`the server ended:\n${output}`)));
-  while (!output.includes('Stop with Ctrl-C')) await Promise.race([ended, new Promise((resolve) => setTimeout(resolve, 100))]);
+  while (!output.includes('Stop with Ctrl-C'))
+    await Promise.race([ended, new Promise((resolve) => setTimeout(resolve, 100))]);
   ended.catch(() => undefined);
   return { server, output };
 }
@@ -58,7 +59,9 @@ export async function stop(server: ChildProcess): Promise<void> {
 export const keyIn = (output: string) => /\b[a-z0-9]+_[0-9A-Za-z]{46}\b/.exec(output)?.[0] ?? '';
 
 /** A local server with a database of its own: its address, its demo key, where the database is, and how to end it. */
-export async function startServer(...args: string[]): Promise<{ url: string; key: string; persistTo: string; close: () => Promise<void> }> {
+export async function startServer(
+  ...args: string[]
+): Promise<{ url: string; key: string; persistTo: string; close: () => Promise<void> }> {
   const persistTo = await mkdtemp(join(tmpdir(), 'twb-'));
   const port = await freePort();
   const { server, output } = await start('--port', String(port), '--persist-to', persistTo, ...args);

@@ -9,7 +9,9 @@ type Fields = Record<string, string | string[]>;
 
 /** A form as a browser encodes it. */
 export function formBody(fields: Fields): string {
-  return new URLSearchParams(Object.entries(fields).flatMap(([name, value]) => [value].flat().map((one) => [name, one]))).toString();
+  return new URLSearchParams(
+    Object.entries(fields).flatMap(([name, value]) => [value].flat().map((one) => [name, one])),
+  ).toString();
 }
 
 /** The pages of an organization, opened and sent by whoever has the e-mail address. */
@@ -23,7 +25,9 @@ export async function openSettings(api: Api, organization: string, email: string
   const base = `/settings/${organization}`;
 
   const get = async (path: string) => {
-    const response = await api.send(`${base}${path}`, { headers: { 'Cf-Access-Jwt-Assertion': headers['Cf-Access-Jwt-Assertion'] } });
+    const response = await api.send(`${base}${path}`, {
+      headers: { 'Cf-Access-Jwt-Assertion': headers['Cf-Access-Jwt-Assertion'] },
+    });
     return { status: response.status, text: await response.text(), headers: response.headers };
   };
   const post = async (path: string, fields: Fields | string, more: Record<string, string> = {}) => {
@@ -32,13 +36,20 @@ export async function openSettings(api: Api, organization: string, email: string
       headers: { ...headers, ...more },
       body: typeof fields === 'string' ? fields : formBody(fields),
     });
-    return { status: response.status, text: await response.text(), location: response.headers.get('Location'), headers: response.headers };
+    return {
+      status: response.status,
+      text: await response.text(),
+      location: response.headers.get('Location'),
+      headers: response.headers,
+    };
   };
   return { base, headers, get, post };
 }
 
 /** A settings area with one administrator signed in, and the API of the same deployment. */
-export async function makeSettings(options: { timeZone?: string; now?: () => number; psa?: boolean; bindings?: Partial<Env> } = {}) {
+export async function makeSettings(
+  options: { timeZone?: string; now?: () => number; psa?: boolean; bindings?: Partial<Env> } = {},
+) {
   const organization = await makeOrganization(options);
   const email = `ada@${organization}.example`;
   await importRecords({ type: 'user', organization, id: 'ada', email, name: 'Ada <b>Lovelace</b>', admin: true });

@@ -20,9 +20,18 @@ export async function makeSignIn() {
   const own = await generateKeyPair('RS256');
   const other = await generateKeyPair('RS256');
   const keys = createLocalJWKSet({ keys: [{ ...(await exportJWK(own.publicKey)), alg: 'RS256', kid: 'own' }] });
-  const config: SignIn = { issuer: ISSUER, audience: AUDIENCE, header: 'Cf-Access-Jwt-Assertion', keys, signOutPath: '/sign-out' };
+  const config: SignIn = {
+    issuer: ISSUER,
+    audience: AUDIENCE,
+    header: 'Cf-Access-Jwt-Assertion',
+    keys,
+    signOutPath: '/sign-out',
+  };
 
-  async function token(email: string, { claims, issuer, audience, expiresIn = 60, forged = false }: TokenChanges = {}): Promise<string> {
+  async function token(
+    email: string,
+    { claims, issuer, audience, expiresIn = 60, forged = false }: TokenChanges = {},
+  ): Promise<string> {
     return new SignJWT({ email, ...claims })
       .setProtectedHeader({ alg: 'RS256', kid: 'own' })
       .setIssuer(issuer ?? ISSUER)

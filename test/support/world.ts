@@ -35,8 +35,23 @@ export async function makeOrganization({ psa = true, timeZone = 'UTC' }: Organiz
     { type: 'organization', id: organization, name: 'Northwind', psa, timeZone, defaultHourlyRate: 120 },
     { type: 'user', organization, id: 'ada', email: 'ada@northwind.example', name: 'Ada', admin: true },
     { type: 'user', organization, id: 'tess', email: 'tess@northwind.example', name: 'Tess', technician: true },
-    { type: 'user', organization, id: 'ivan', email: 'ivan@northwind.example', name: 'Ivan', technician: true, active: false },
-    { type: 'user', organization, id: 'automation', email: 'automation@northwind.example', name: 'Automation', service: true },
+    {
+      type: 'user',
+      organization,
+      id: 'ivan',
+      email: 'ivan@northwind.example',
+      name: 'Ivan',
+      technician: true,
+      active: false,
+    },
+    {
+      type: 'user',
+      organization,
+      id: 'automation',
+      email: 'automation@northwind.example',
+      name: 'Automation',
+      service: true,
+    },
     { type: 'company', organization, id: 'acme', name: 'Acme' },
     { type: 'company', organization, id: 'globex', name: 'Globex' },
     { type: 'company', organization, id: 'initech', name: 'Initech' },
@@ -65,11 +80,19 @@ export function asAdmin(organizationId: string, now: () => number = Date.now): A
 const keysMade = new Map<string, number>();
 
 /** A key of the organization, with both scopes unless others are asked for; the first is named `n8n: triage`, the next `n8n: triage 2`. */
-export async function makeKey(organizationId: string, changes: Partial<NewApiKey> = {}, now: () => number = Date.now): Promise<CreatedKey> {
+export async function makeKey(
+  organizationId: string,
+  changes: Partial<NewApiKey> = {},
+  now: () => number = Date.now,
+): Promise<CreatedKey> {
   const number = (keysMade.get(organizationId) ?? 0) + 1;
   keysMade.set(organizationId, number);
   const name = number === 1 ? 'n8n: triage' : `n8n: triage ${number}`;
-  const key = await createApiKey(asAdmin(organizationId, now), config().keyPrefix, { name, scopes: BOTH_SCOPES, ...changes });
+  const key = await createApiKey(asAdmin(organizationId, now), config().keyPrefix, {
+    name,
+    scopes: BOTH_SCOPES,
+    ...changes,
+  });
   await rememberKey(key.value);
   return key;
 }
@@ -89,7 +112,10 @@ export function makeApi(options: { now?: () => number; config?: Partial<Config>;
   const address = `2001:db8:${randomHex()}:${randomHex()}::1`;
 
   /** Sends a request. */
-  async function send(path: string, init: RequestInit & { key?: string; headers?: Record<string, string> } = {}): Promise<Response> {
+  async function send(
+    path: string,
+    init: RequestInit & { key?: string; headers?: Record<string, string> } = {},
+  ): Promise<Response> {
     const { key, headers, ...rest } = init;
     if (typeof rest.body === 'string') rememberBody(rest.body);
     const context = createExecutionContext();
@@ -98,7 +124,11 @@ export function makeApi(options: { now?: () => number; config?: Partial<Config>;
       `https://api.example${path}`,
       {
         ...rest,
-        headers: { 'CF-Connecting-IP': address, ...(key === undefined ? {} : { Authorization: `Bearer ${key}` }), ...headers },
+        headers: {
+          'CF-Connecting-IP': address,
+          ...(key === undefined ? {} : { Authorization: `Bearer ${key}` }),
+          ...headers,
+        },
       },
       bindings,
       context,
@@ -136,6 +166,8 @@ export async function rowsOf(
   table: 'notes' | 'time_entries' | 'audit_log' | 'api_keys' | 'refused_uses',
   organizationId: string,
 ): Promise<Record<string, unknown>[]> {
-  const { results } = await env.DB.prepare(`select * from ${table} where organization_id = ?`).bind(organizationId).all();
+  const { results } = await env.DB.prepare(`select * from ${table} where organization_id = ?`)
+    .bind(organizationId)
+    .all();
   return results;
 }

@@ -4,7 +4,8 @@ import { parseArgs } from 'node:util';
 import { databaseOptions, runCommand, UsageError, withDatabase } from '../command.ts';
 import { exportChanges, intoFile, PRIVATE, withFile } from '../export-changes.ts';
 
-const usage = 'npm run -s changes:export -- ORGANIZATION [--cursor CURSOR] [--output FILE] [--remote | --persist-to DIRECTORY]';
+const usage =
+  'npm run -s changes:export -- ORGANIZATION [--cursor CURSOR] [--output FILE] [--remote | --persist-to DIRECTORY]';
 
 await runCommand(usage, async () => {
   const { values: options, positionals } = parseArgs({
@@ -14,8 +15,12 @@ await runCommand(usage, async () => {
   const [organization, ...rest] = positionals;
   if (organization === undefined || rest.length > 0) throw new UsageError('Name one organization.');
   const exportTo = async (write: (lines: string) => Promise<unknown>) => {
-    const { cursor, count } = await withDatabase(options, (db) => exportChanges(db, organization, options.cursor ?? null, write));
-    console.error(`${count} changes. ${cursor === null ? 'Nothing has happened yet.' : `Go on later with --cursor ${cursor}`}`);
+    const { cursor, count } = await withDatabase(options, (db) =>
+      exportChanges(db, organization, options.cursor ?? null, write),
+    );
+    console.error(
+      `${count} changes. ${cursor === null ? 'Nothing has happened yet.' : `Go on later with --cursor ${cursor}`}`,
+    );
   };
   const { output } = options;
   if (output === undefined) return exportTo(toStandardOutput);

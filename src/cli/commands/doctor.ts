@@ -13,7 +13,8 @@ await runCommand('npm run doctor -- https://HOST [--key-stdin]', async () => {
     options: { 'key-stdin': { type: 'boolean', default: false } },
   });
   const [address, ...rest] = positionals;
-  if (address === undefined || rest.length > 0) throw new UsageError('Name one address, such as https://tickets.example.');
+  if (address === undefined || rest.length > 0)
+    throw new UsageError('Name one address, such as https://tickets.example.');
   const url = URL.canParse(address) ? new URL(address) : undefined;
   if (!url || !/^https?:$/.test(url.protocol) || url.pathname !== '/') {
     throw new UsageError('The address begins with https:// and ends with the host, such as https://tickets.example.');
@@ -31,6 +32,7 @@ await runCommand('npm run doctor -- https://HOST [--key-stdin]', async () => {
 
 async function readKey(): Promise<string> {
   const key = (await readSecret('The key (not shown): ')).trim().replace(/^Bearer\s+/i, '');
-  if (!isWellFormedKey(key, key.slice(0, key.indexOf('_')))) throw new UsageError('What came on standard input is no whole key.');
+  if (!isWellFormedKey(key, key.slice(0, key.indexOf('_'))))
+    throw new UsageError('What came on standard input is no whole key.');
   return key;
 }

@@ -45,11 +45,19 @@ async function identify(ctx: ServiceContext, pasted: string, organization: strin
   const [key, ...others] = meant;
   if (!key) {
     const where = organization === undefined ? 'This database' : `Organization ${organization}`;
-    throw new ServiceError('key_not_found', `${where} has no such key. Another environment has its keys in its own database.`);
+    throw new ServiceError(
+      'key_not_found',
+      `${where} has no such key. Another environment has its keys in its own database.`,
+    );
   }
   if (others.length === 0) return key;
-  const lines = meant.map((each) => `\n  --organization ${each.organizationId} --key ${each.id}: ${describe(each)}, ${each.state}`);
-  throw new ServiceError('key_not_found', `${meant.length} keys have this hint; nothing was revoked. Say which one:${lines.join('')}`);
+  const lines = meant.map(
+    (each) => `\n  --organization ${each.organizationId} --key ${each.id}: ${describe(each)}, ${each.state}`,
+  );
+  throw new ServiceError(
+    'key_not_found',
+    `${meant.length} keys have this hint; nothing was revoked. Say which one:${lines.join('')}`,
+  );
 }
 
 function describe({ name, hint, id, organization, organizationId }: OperatorKey): string {

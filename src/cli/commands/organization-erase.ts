@@ -18,14 +18,17 @@ await runCommand(usage, async () => {
   const [organization, ...rest] = positionals;
   if (organization === undefined || rest.length > 0) throw new UsageError('Name one organization.');
   const { export: path, by } = options;
-  if (path === undefined) throw new UsageError('Say with --export into which new file the changes go before they are erased.');
+  if (path === undefined)
+    throw new UsageError('Say with --export into which new file the changes go before they are erased.');
   if (by === undefined) throw new UsageError('Say with --by who asked for it; it is kept for ever.');
 
   // What would be refused after the export is refused before it.
   parseInput(eraseRequest, { organization, cursor: null, by });
 
   const taken = () => {
-    throw new UsageError(`The file that --export names is there already: ${path}. Name a new one, or remove that one if nobody needs it.`);
+    throw new UsageError(
+      `The file that --export names is there already: ${path}. Name a new one, or remove that one if nobody needs it.`,
+    );
   };
   await withFile(path, taken, async (file) => {
     const { exported, auditRows } = await withDatabase(options, async (db) => {
@@ -44,6 +47,8 @@ await runCommand(usage, async () => {
         }
       }
     });
-    console.log(`${exported} changes are in ${path}. Organization ${organization} is erased, its ${auditRows} audit rows included.`);
+    console.log(
+      `${exported} changes are in ${path}. Organization ${organization} is erased, its ${auditRows} audit rows included.`,
+    );
   });
 });

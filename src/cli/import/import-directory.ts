@@ -1,5 +1,10 @@
 import { conflicts, type DirectoryError, readLine } from '../../domain/directory.ts';
-import { type DirectoryDifference, findConflicts, findDifferences, writeDifferences } from '../../services/directory/differences.ts';
+import {
+  type DirectoryDifference,
+  findConflicts,
+  findDifferences,
+  writeDifferences,
+} from '../../services/directory/differences.ts';
 import { type DirectorySpool, MemorySpool } from './directory-spool.ts';
 import { readLines } from './lines.ts';
 
@@ -50,13 +55,24 @@ export async function importDirectory(
   const outdated: string[] = [];
   for (const [index, organization] of organizations.entries()) {
     const entries = await spool.read(organization);
-    errors.push(...conflicts(entries, (line) => `on line ${line}`), ...(await findConflicts(db, organization, entries)));
-    if (errors.length === 0 && (await findDifferences(db, organization, entries)).length > 0) outdated.push(organization);
+    errors.push(
+      ...conflicts(entries, (line) => `on line ${line}`),
+      ...(await findConflicts(db, organization, entries)),
+    );
+    if (errors.length === 0 && (await findDifferences(db, organization, entries)).length > 0)
+      outdated.push(organization);
     onProgress?.({ step: 'checked', done: index + 1, total: organizations.length });
   }
   if (errors.length > 0) return { ok: false, errors: errors.sort((a, b) => a.at - b.at) };
 
-  const result = { ok: true as const, organizations: organizations.length, records, created: 0, changed: 0, rowsWritten: 0 };
+  const result = {
+    ok: true as const,
+    organizations: organizations.length,
+    records,
+    created: 0,
+    changed: 0,
+    rowsWritten: 0,
+  };
   for (const [index, organization] of outdated.entries()) {
     const entries = await spool.read(organization);
     const changes = await findDifferences(db, organization, entries);
@@ -82,7 +98,9 @@ async function spoolLines(
   for await (const line of readLines(chunks, MAX_LINE_BYTES)) {
     if ('fault' in line) {
       const detail =
-        line.fault === 'too_long' ? `the line is longer than ${MAX_LINE_BYTES} bytes` : 'the line holds bytes that are not UTF-8';
+        line.fault === 'too_long'
+          ? `the line is longer than ${MAX_LINE_BYTES} bytes`
+          : 'the line holds bytes that are not UTF-8';
       errors.push({ at: line.line, subject: 'record', pointer: '', code: line.fault, detail });
       continue;
     }

@@ -132,11 +132,15 @@ export const findFirstSeqSince = statement<{ organizationId: string; at: number 
 
 /** The audit rows of records with the id, or with the id that their kind derives from an Idempotency-Key (given under its name). */
 const RECORDS = RECORD_KIND_NAMES.map(
-  (kind) => `select audit_seq from ${RECORD_TABLES[kind].table} where organization_id = :organizationId and id in (:id, :${kind})`,
+  (kind) =>
+    `select audit_seq from ${RECORD_TABLES[kind].table} where organization_id = :organizationId and id in (:id, :${kind})`,
 );
 
 /** The rows about a record or a key. */
-export const findAuditRowsAbout = statement<{ organizationId: string; id: string } & Record<RecordKind, string>, AuditLogRow>(
+export const findAuditRowsAbout = statement<
+  { organizationId: string; id: string } & Record<RecordKind, string>,
+  AuditLogRow
+>(
   rowsOf(`select * from (
     ${RECORDS.join(' union all ')}
     union all

@@ -7,7 +7,8 @@ export interface AdministratorValues {
 }
 
 /** The condition that the user `:userId` (alias `u`) is an active administrator of the organization. */
-export const IS_ACTIVE_ADMINISTRATOR = 'u.organization_id = :organizationId and u.id = :userId and u.is_admin = 1 and u.active = 1';
+export const IS_ACTIVE_ADMINISTRATOR =
+  'u.organization_id = :organizationId and u.id = :userId and u.is_admin = 1 and u.active = 1';
 
 /** The condition of a write that only an active administrator may make. */
 export const BY_ACTIVE_ADMINISTRATOR = `exists (select 1 from users u where ${IS_ACTIVE_ADMINISTRATOR})`;

@@ -12,13 +12,16 @@ interface ErasureValues {
 }
 
 /** Opens the erasure. `cursorRequestId` is the request id of the last audit row that was read, `seq` its number; null and 0 for none. */
-export const openErasure = statement<ErasureValues & { now: number; by: string; seq: number; cursorRequestId: string | null }>(`
+export const openErasure = statement<
+  ErasureValues & { now: number; by: string; seq: number; cursorRequestId: string | null }
+>(`
   insert into erasures (organization_id, request_id, erased_at, erased_by, last_seq, open)
   select :organizationId, :requestId, :now, :by, :seq, 1 from organizations where id = :organizationId
     and (select coalesce(max(seq), 0) from audit_log where organization_id = :organizationId) = :seq
     and (select request_id from audit_log where organization_id = :organizationId and seq = :seq) is :cursorRequestId`);
 
-const IS_OPEN = 'exists (select 1 from erasures where organization_id = :organizationId and request_id = :requestId and open = 1)';
+const IS_OPEN =
+  'exists (select 1 from erasures where organization_id = :organizationId and request_id = :requestId and open = 1)';
 
 /** Referring tables before those they refer to, and the audit log last. In each, the organization's rows are one range of the primary key. */
 const TABLES = [

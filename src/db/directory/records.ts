@@ -24,9 +24,19 @@ const TABLES: Record<DirectoryType, DirectoryTable> = {
   company: { name: 'companies', columns: { name: 'name', active: 'active' } },
   user: {
     name: 'users',
-    columns: { email: 'email', name: 'name', is_admin: 'admin', is_technician: 'technician', is_service: 'service', active: 'active' },
+    columns: {
+      email: 'email',
+      name: 'name',
+      is_admin: 'admin',
+      is_technician: 'technician',
+      is_service: 'service',
+      active: 'active',
+    },
   },
-  agreement: { name: 'agreements', columns: { company_id: 'company', hourly_rate_minor: 'hourlyRate', active: 'active' } },
+  agreement: {
+    name: 'agreements',
+    columns: { company_id: 'company', hourly_rate_minor: 'hourlyRate', active: 'active' },
+  },
   ticket: { name: 'tickets', columns: { company_id: 'company', active: 'active' } },
 };
 

@@ -33,7 +33,10 @@ export interface ChangeExplanation {
 }
 
 /** Why a key was not changed: one row. */
-export const explainChange = statement<AdministratorValues & { keyId: string; name: string; now: number }, ChangeExplanation>(`
+export const explainChange = statement<
+  AdministratorValues & { keyId: string; name: string; now: number },
+  ChangeExplanation
+>(`
   select ${BY_ACTIVE_ADMINISTRATOR} as administrator, api_keys.id as live, api_keys.name as name,
     api_keys.limit_quota as limitQuota, api_keys.limit_window_ms as limitWindowMs,
     ${keyIdWhere(`api_keys.name = :name and ${IS_CURRENT}`)} as named

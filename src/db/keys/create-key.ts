@@ -1,5 +1,9 @@
 import { MAX_LIVE_KEYS } from '../../domain/key-input.ts';
-import { type AdministratorValues, BY_ACTIVE_ADMINISTRATOR, IS_ACTIVE_ADMINISTRATOR } from '../directory/administrators.ts';
+import {
+  type AdministratorValues,
+  BY_ACTIVE_ADMINISTRATOR,
+  IS_ACTIVE_ADMINISTRATOR,
+} from '../directory/administrators.ts';
 import { insertInto, statement } from '../statement.ts';
 import { IS_CURRENT, keyIdWhere } from './conditions.ts';
 
@@ -62,7 +66,10 @@ export interface NewKeyExplanation {
 }
 
 /** Why a key was not inserted: one row. */
-export const explainNewKey = statement<AdministratorValues & { id: string; name: string; formToken: string | null }, NewKeyExplanation>(`
+export const explainNewKey = statement<
+  AdministratorValues & { id: string; name: string; formToken: string | null },
+  NewKeyExplanation
+>(`
   select ${BY_ACTIVE_ADMINISTRATOR} as administrator,
     ${keyIdWhere('api_keys.id = :id')} as own,
     ${keyIdWhere('api_keys.form_token = :formToken')} as createdByForm,

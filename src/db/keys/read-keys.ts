@@ -70,7 +70,9 @@ const KEY_DETAILS = `
   where k.organization_id = :organizationId`;
 
 /** One key. */
-export const findKeyDetails = statement<{ organizationId: string; keyId: string }, KeyDetailsRow>(`${KEY_DETAILS} and k.id = :keyId`);
+export const findKeyDetails = statement<{ organizationId: string; keyId: string }, KeyDetailsRow>(
+  `${KEY_DETAILS} and k.id = :keyId`,
+);
 
 /** More than an organization can have alive, replaced ones in their grace period included. */
 const MAX_LISTED = 500;
@@ -90,7 +92,9 @@ export const findKeyPage = statement<{ organizationId: string; before: string; l
 );
 
 /** The organization's key with this hash. */
-export const findOwnKeyByHash = statement<{ organizationId: string; hash: string }, KeyDetailsRow>(`${KEY_DETAILS} and k.hash = :hash`);
+export const findOwnKeyByHash = statement<{ organizationId: string; hash: string }, KeyDetailsRow>(
+  `${KEY_DETAILS} and k.hash = :hash`,
+);
 
 /** The organization's keys with this hint: rarely more than one. */
 export const findOwnKeysByHint = statement<{ organizationId: string; hint: string }, KeyDetailsRow>(

@@ -13,7 +13,10 @@ export const markRevokedByAdministrator = statement<AdministratorValues & { keyI
   where ${THE_KEY} and revoked_at is null and ${BY_ACTIVE_ADMINISTRATOR} returning revoked_at as revokedAt`);
 
 /** The same for an operator, who is no user: `by` says who it was, in words. */
-export const markRevokedByOperator = statement<{ organizationId: string; keyId: string; now: number; by: string }, Revocation>(`
+export const markRevokedByOperator = statement<
+  { organizationId: string; keyId: string; now: number; by: string },
+  Revocation
+>(`
   update api_keys set revoked_at = :now, revoked_by = :by
   where ${THE_KEY} and revoked_at is null returning revoked_at as revokedAt`);
 

@@ -41,7 +41,10 @@ export interface RotationExplanation {
 }
 
 /** Why a key was not rotated: one row. */
-export const explainRotation = statement<AdministratorValues & { keyId: string; formToken: string }, RotationExplanation>(`
+export const explainRotation = statement<
+  AdministratorValues & { keyId: string; formToken: string },
+  RotationExplanation
+>(`
   select ${BY_ACTIVE_ADMINISTRATOR} as administrator, api_keys.id as "exists", api_keys.successor_id as successorId,
     ${CREATED_BY_FORM} as createdByForm
   from organizations o left join api_keys on ${THE_KEY} where o.id = :organizationId`);

@@ -51,7 +51,13 @@ export interface TimeEntryRow extends TimeEntryFields {
 export const TIME_ENTRIES: RecordTable<TimeEntryRow> = {
   table: 'time_entries',
   textColumn: 'description',
-  fields: { id: 'id', ticketId: 'ticket_id', createdAt: 'created_at', description: 'description', ...TIME_ENTRY_FIELDS },
+  fields: {
+    id: 'id',
+    ticketId: 'ticket_id',
+    createdAt: 'created_at',
+    description: 'description',
+    ...TIME_ENTRY_FIELDS,
+  },
 };
 
 export interface TimeEntryValues extends InsertValues {
@@ -91,7 +97,9 @@ const insertTimeEntry = (creditedUser: string) => `
   returning ${columns(STORED_TIME_ENTRY_FIELDS)}`;
 
 /** Inserts the entry, credited to the service account, if everything allows it and the id is new. Returns the entry, or nothing. */
-export const insertServiceTimeEntry = statement<TimeEntryValues, StoredTimeEntry>(insertTimeEntry(CREDITED_USER.serviceAccount));
+export const insertServiceTimeEntry = statement<TimeEntryValues, StoredTimeEntry>(
+  insertTimeEntry(CREDITED_USER.serviceAccount),
+);
 
 /** The same, credited to the technician with this e-mail address. */
 export const insertTechnicianTimeEntry = statement<TimeEntryValues & { userEmail: string }, StoredTimeEntry>(
@@ -110,6 +118,7 @@ export const explainServiceTimeEntry = statement<ExplainValues, Explanation<Stor
 );
 
 /** The explanation of an entry for a named technician that was not inserted. */
-export const explainTechnicianTimeEntry = statement<ExplainValues & { userEmail: string }, Explanation<StoredTimeEntry>>(
-  explainTimeEntry(CREDITED_USER.technician),
-);
+export const explainTechnicianTimeEntry = statement<
+  ExplainValues & { userEmail: string },
+  Explanation<StoredTimeEntry>
+>(explainTimeEntry(CREDITED_USER.technician));

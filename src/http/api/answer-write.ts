@@ -4,10 +4,17 @@ import type { WriteOutcome } from '../../services/work/write-once.ts';
 import type { ApiEnv } from '../context.ts';
 
 /** 201 for a new record; 200 for one that the Idempotency-Key had made before, which says whether the request was the same. */
-export function answerWrite<Body extends object>(c: Context<ApiEnv>, outcome: WriteOutcome<{ ticketId: string }>, body: Body): Response {
+export function answerWrite<Body extends object>(
+  c: Context<ApiEnv>,
+  outcome: WriteOutcome<{ ticketId: string }>,
+  body: Body,
+): Response {
   if (!outcome.replayed) return c.json(body, 201);
   const { mismatch, row } = outcome;
   const headers = { 'Idempotency-Replayed': 'true', ...(mismatch ? { 'Idempotency-Mismatch': 'true' } : {}) };
-  const replay: ReplayFields = { idempotentReplay: true, ...(mismatch ? { idempotencyMismatch: true, ticketId: row.ticketId } : {}) };
+  const replay: ReplayFields = {
+    idempotentReplay: true,
+    ...(mismatch ? { idempotencyMismatch: true, ticketId: row.ticketId } : {}),
+  };
   return c.json({ ...body, ...replay }, 200, headers);
 }

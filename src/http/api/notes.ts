@@ -12,12 +12,17 @@ import { writeTarget } from './write-target.ts';
 const { path, scope } = RECORD_KINDS.note;
 
 /** POST /tickets/{ticketId}/notes: adds an internal note. */
-export const notes = new Hono<AppEnv>().post(`/tickets/:ticketId/${path}`, ...guard(scope), ...jsonBody(noteRequest), async (c) => {
-  const outcome = await createNote(apiContext(c), writeTarget(c), c.req.valid('json'));
-  const { id, createdAt } = outcome.row;
-  const body: NoteCreated = { note: { id, createdAt: new Date(createdAt).toISOString() } };
-  return answerWrite(c, outcome, body);
-});
+export const notes = new Hono<AppEnv>().post(
+  `/tickets/:ticketId/${path}`,
+  ...guard(scope),
+  ...jsonBody(noteRequest),
+  async (c) => {
+    const outcome = await createNote(apiContext(c), writeTarget(c), c.req.valid('json'));
+    const { id, createdAt } = outcome.row;
+    const body: NoteCreated = { note: { id, createdAt: new Date(createdAt).toISOString() } };
+    return answerWrite(c, outcome, body);
+  },
+);
 
 export const createNoteOperation = writeOperation({
   operationId: 'createNote',

@@ -23,20 +23,28 @@ const readContract: ZodOpenApiOperationObject = {
     200: {
       description: 'The contract of the API as an OpenAPI 3.1 document.',
       headers: keylessHeaders,
-      content: { 'application/json': { schema: z.looseObject({ openapi: z.literal('3.1.0') }), example: { openapi: '3.1.0' } } },
+      content: {
+        'application/json': { schema: z.looseObject({ openapi: z.literal('3.1.0') }), example: { openapi: '3.1.0' } },
+      },
     },
     ...keylessProblemResponses(['rate_limited']),
   },
 };
 
 const writes = Object.fromEntries(
-  RECORD_KIND_NAMES.map((kind) => [`/tickets/{ticketId}/${RECORD_KINDS[kind].path}`, { post: RECORD_ENDPOINTS[kind].operation }]),
+  RECORD_KIND_NAMES.map((kind) => [
+    `/tickets/{ticketId}/${RECORD_KINDS[kind].path}`,
+    { post: RECORD_ENDPOINTS[kind].operation },
+  ]),
 );
 
 const inWords = ({ quota, windowMs }: RateLimitPolicy) => `${quota} requests in any ${windowMs / 1000} seconds`;
 
 /** The contract of a deployment as an OpenAPI 3.1 document, made from the very shapes that validate and answer. `origin` is where it is reached. */
-export function describeApi({ keyPrefix, ipLimit, keyLimit }: Pick<Config, 'keyPrefix' | 'ipLimit' | 'keyLimit'>, origin: string) {
+export function describeApi(
+  { keyPrefix, ipLimit, keyLimit }: Pick<Config, 'keyPrefix' | 'ipLimit' | 'keyLimit'>,
+  origin: string,
+) {
   return createDocument(
     {
       openapi: '3.1.0',

@@ -6,7 +6,12 @@ import type { ProblemCode } from '../problems.ts';
 import { problemResponses, replayHeaders, successHeaders, unauthorizedResponse } from './responses.ts';
 
 /** The problems that any request with a key can meet. */
-export const KEY_PROBLEMS = ['psa_not_included', 'rate_limited', 'internal_error', 'unavailable'] as const satisfies ProblemCode[];
+export const KEY_PROBLEMS = [
+  'psa_not_included',
+  'rate_limited',
+  'internal_error',
+  'unavailable',
+] as const satisfies ProblemCode[];
 /** The problems that any write can meet. */
 const WRITE_PROBLEMS = [
   ...KEY_PROBLEMS,
@@ -24,7 +29,10 @@ const WRITE_PROBLEMS = [
 
 const writeParameters = {
   path: z.object({
-    ticketId: z.string().regex(DIRECTORY_ID).meta({ description: 'The ticket, by its id in the PSA.', example: '1001' }),
+    ticketId: z
+      .string()
+      .regex(DIRECTORY_ID)
+      .meta({ description: 'The ticket, by its id in the PSA.', example: '1001' }),
   }),
   header: z.object({
     'Idempotency-Key': idempotencyKeyHeader.optional().meta({
@@ -64,7 +72,12 @@ export function writeOperation(write: WriteDescription): ZodOpenApiOperationObje
     requestParams: writeParameters,
     requestBody: {
       required: true,
-      content: { 'application/json': { schema: write.request.meta({ id: `${schemaName}Request` }), examples: write.requestExamples } },
+      content: {
+        'application/json': {
+          schema: write.request.meta({ id: `${schemaName}Request` }),
+          examples: write.requestExamples,
+        },
+      },
     },
     responses: {
       200: {

@@ -10,7 +10,12 @@ const REQUEST_ID = '01a3b2c4-5d6e-7f80-9a1b-2c3d4e5f6071';
 const header = <Shape extends z.ZodType>(shape: Shape, id: string, description: string, example: string) =>
   shape.meta({ description, example, header: { id } });
 
-const requestId = header(z.uuid(), 'RequestId', 'Made here for each request: name it when you ask for help.', REQUEST_ID);
+const requestId = header(
+  z.uuid(),
+  'RequestId',
+  'Made here for each request: name it when you ask for help.',
+  REQUEST_ID,
+);
 const WHOLE_SECONDS = /^[1-9]\d*$/;
 const retryAfter = z.string().regex(WHOLE_SECONDS);
 const RETRY_AFTER = 'After how many seconds to send the same request again.';
@@ -71,13 +76,18 @@ export const replayHeaders = z.object({
 const extraHeaders: Partial<Record<number, z.ZodRawShape>> = {
   405: { Allow: header(z.string(), 'Allow', 'The methods that this address knows.', 'POST') },
   429: { 'Retry-After': header(retryAfter, 'RetryAfter', RETRY_AFTER, '2') },
-  503: { 'Retry-After': header(retryAfter.optional(), 'RetryAfterIfSafe', `${RETRY_AFTER} Absent if that is not safe.`, '5') },
+  503: {
+    'Retry-After': header(retryAfter.optional(), 'RetryAfterIfSafe', `${RETRY_AFTER} Absent if that is not safe.`, '5'),
+  },
 };
 
 /** The members that only the problems of one code have. */
 const members: Partial<Record<ProblemCode, z.ZodRawShape>> = {
   validation_failed: {
-    errors: z.array(fieldErrorShape).min(1).meta({ description: 'Everything that is wrong with the body, at most 20.' }),
+    errors: z
+      .array(fieldErrorShape)
+      .min(1)
+      .meta({ description: 'Everything that is wrong with the body, at most 20.' }),
   },
   rate_limited: {
     'violated-policies': z
@@ -90,9 +100,12 @@ const members: Partial<Record<ProblemCode, z.ZodRawShape>> = {
 /** One `detail` of each code as the service words it, with the further members that belong to it. */
 const examples: Record<ProblemCode, { detail: string } & Record<string, unknown>> = {
   malformed_json: {
-    detail: 'The body is not valid JSON: see line 1, column 13, at "\\n". Check quotes, commas and unescaped line breaks there.',
+    detail:
+      'The body is not valid JSON: see line 1, column 13, at "\\n". Check quotes, commas and unescaped line breaks there.',
   },
-  invalid_encoding: { detail: 'The body holds bytes that are not UTF-8; encode the JSON text as UTF-8 before you send it.' },
+  invalid_encoding: {
+    detail: 'The body holds bytes that are not UTF-8; encode the JSON text as UTF-8 before you send it.',
+  },
   invalid_idempotency_key: {
     detail: 'Idempotency-Key is empty; send one value of 1 to 255 visible ASCII characters, or leave the header out.',
   },
@@ -104,7 +117,9 @@ const examples: Record<ProblemCode, { detail: string } & Record<string, unknown>
   unsupported_media_type: { detail: 'Content-Type was text/plain; send application/json.' },
   validation_failed: {
     detail: 'minutes was the text "30"; send 30 without quotes.',
-    errors: [{ pointer: '/minutes', code: 'invalid_type', detail: 'minutes was the text "30"; send 30 without quotes' }],
+    errors: [
+      { pointer: '/minutes', code: 'invalid_type', detail: 'minutes was the text "30"; send 30 without quotes' },
+    ],
   },
   technician_not_eligible: {
     detail:
@@ -137,7 +152,9 @@ export function keylessProblemResponses(expected: readonly ProblemCode[]): ZodOp
 
 function responses(expected: readonly ProblemCode[], headers: z.ZodRawShape): ZodOpenApiResponsesObject {
   const byStatus = Map.groupBy(expected, (code) => PROBLEMS[code].status);
-  return Object.fromEntries([...byStatus].map(([status, codes]) => [String(status), problemResponse(status, codes, headers)]));
+  return Object.fromEntries(
+    [...byStatus].map(([status, codes]) => [String(status), problemResponse(status, codes, headers)]),
+  );
 }
 
 /** The answer to every request whose key is not good for it. */
@@ -171,8 +188,11 @@ function problemResponse(status: number, codes: ProblemCode[], headers: z.ZodRaw
     headers: z.object({ ...headers, ...extraHeaders[status] }),
     content: {
       'application/problem+json': {
-        schema: others.length === 0 ? shapeOf(first) : z.discriminatedUnion('code', [shapeOf(first), ...others.map(shapeOf)]),
-        examples: Object.fromEntries(codes.map((code) => [code, { summary: PROBLEMS[code].title, value: exampleOf(code) }])),
+        schema:
+          others.length === 0 ? shapeOf(first) : z.discriminatedUnion('code', [shapeOf(first), ...others.map(shapeOf)]),
+        examples: Object.fromEntries(
+          codes.map((code) => [code, { summary: PROBLEMS[code].title, value: exampleOf(code) }]),
+        ),
       },
     },
   };
@@ -192,7 +212,9 @@ function makeShape(code: ProblemCode) {
       title: z.string(),
       status: z.literal(status),
       code: z.literal(code),
-      detail: z.string().meta({ description: 'What is wrong and what to do, in one sentence. Show it to people; do not compare it.' }),
+      detail: z
+        .string()
+        .meta({ description: 'What is wrong and what to do, in one sentence. Show it to people; do not compare it.' }),
       requestId: z.uuid().meta({ description: 'The same as X-Request-Id.' }),
       ...members[code],
     })

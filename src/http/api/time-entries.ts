@@ -1,7 +1,12 @@
 import { Hono } from 'hono';
 import { fromMinorUnits } from '../../domain/money.ts';
 import { RECORD_KINDS } from '../../domain/record-kinds.ts';
-import { type TimeEntryCreated, timeEntryCreated, timeEntryReplayed, timeEntryRequest } from '../../domain/time-entry.ts';
+import {
+  type TimeEntryCreated,
+  timeEntryCreated,
+  timeEntryReplayed,
+  timeEntryRequest,
+} from '../../domain/time-entry.ts';
 import { createTimeEntry } from '../../services/work/create-time-entry.ts';
 import { type AppEnv, apiContext } from '../context.ts';
 import { guard } from '../middleware/guard.ts';

@@ -15,7 +15,10 @@ export function writeTarget(c: Pick<ContextOf<AppEnv>, 'get'> & { req: HonoReque
   const { key } = parsed;
   // The audit log would keep it permanently.
   if (key !== undefined && holdsKey(key, c.get('config').keyPrefix)) {
-    throw invalidIdempotencyKey('holds an API key', 'send what names the event, and the API key in Authorization alone');
+    throw invalidIdempotencyKey(
+      'holds an API key',
+      'send what names the event, and the API key in Authorization alone',
+    );
   }
   return { ticketId: c.req.param('ticketId'), idempotencyKey: key };
 }

@@ -6,7 +6,9 @@ import { RECIPES, type Recipe, RULES } from './recipes.ts';
 export function Home({ origin }: { origin: string }) {
   return (
     <Page title="Ticket Write-Back API">
-      <p>An automation did some work for a ticket. Here it writes the result back: an internal note, or a time entry.</p>
+      <p>
+        An automation did some work for a ticket. Here it writes the result back: an internal note, or a time entry.
+      </p>
       <ul>
         <li>
           <a href="/docs">Reference</a>: every request and answer, to read and to try.
@@ -57,8 +59,9 @@ export function Problems() {
   return (
     <Page title="Problems">
       <p>
-        Every error but the 401 is <code>application/problem+json</code> with a <code>code</code>, a <code>detail</code> that says what to
-        do, and a <code>requestId</code> to name when you ask for help. Compare the code, never the words.
+        Every error but the 401 is <code>application/problem+json</code> with a <code>code</code>, a <code>detail</code>{' '}
+        that says what to do, and a <code>requestId</code> to name when you ask for help. Compare the code, never the
+        words.
       </p>
       <section class="table" tabindex={0} aria-label="Problem codes">
         <table>
@@ -90,8 +93,8 @@ export function Problems() {
       </section>
       <h2 id="unauthorized">401 Unauthorized</h2>
       <p>
-        A key that is missing, malformed, unknown, revoked, expired or lacks the scope gets the same 401 with nothing more in it, so that
-        nobody can find out by trying. Go through these in order:
+        A key that is missing, malformed, unknown, revoked, expired or lacks the scope gets the same 401 with nothing
+        more in it, so that nobody can find out by trying. Go through these in order:
       </p>
       <ol>
         {UNAUTHORIZED_STEPS.map((step) => (
@@ -139,7 +142,8 @@ export function RecipePage({ recipe, origin }: { recipe: Recipe; origin: string 
       <h2>Example</h2>
       <Code label={`Example for ${tool}`}>{example.text(origin)}</Code>
       <p>
-        What holds for every tool, from the Idempotency-Key to retries after midnight, stands under <a href="/docs/recipes">Recipes</a>.
+        What holds for every tool, from the Idempotency-Key to retries after midnight, stands under{' '}
+        <a href="/docs/recipes">Recipes</a>.
       </p>
     </Page>
   );
@@ -149,8 +153,8 @@ export function Keys({ keyPrefix }: { keyPrefix: string }) {
   return (
     <Page title="Key format">
       <p>
-        For secret scanners: a key that was committed or pasted somewhere can be found without false alarms, and without asking this
-        service. Whoever finds one asks an administrator to revoke it.
+        For secret scanners: a key that was committed or pasted somewhere can be found without false alarms, and without
+        asking this service. Whoever finds one asks an administrator to revoke it.
       </p>
       <Table
         head={['What', 'Value']}

@@ -18,7 +18,10 @@ const max = MAX_TEXT_LENGTH.toLocaleString('en');
 
 /** What people get wrong, whatever the tool. */
 export const RULES: readonly (readonly [question: string, answer: string])[] = [
-  ['What is the Idempotency-Key?', '`<workflow>:<event id>`, such as `triage:evt-20418`: the same each time this event is worked on.'],
+  [
+    'What is the Idempotency-Key?',
+    '`<workflow>:<event id>`, such as `triage:evt-20418`: the same each time this event is worked on.',
+  ],
   [
     'What must it never be?',
     'A ticket number (the second entry of a ticket would be lost), an execution id, or a value made anew on each try (each try would write again).',
@@ -44,7 +47,10 @@ export const RULES: readonly (readonly [question: string, answer: string])[] = [
     'A retry after midnight?',
     "The entry is dated on the day it is written, in the organization's time zone: an entry that arrives after midnight lands on the next work date.",
   ],
-  ['Where does the key go?', "Into the tool's credential store or an environment variable, never into a flow that is exported or shared."],
+  [
+    'Where does the key go?',
+    "Into the tool's credential store or an environment variable, never into a flow that is exported or shared.",
+  ],
 ];
 
 const body = '{"minutes": 30, "description": "Cleared the print queue", "billable": true}';
@@ -58,7 +64,10 @@ export const RECIPES: readonly Recipe[] = [
       ['The key', 'In the environment: `export TICKETS_API_KEY=…`'],
       ['`--fail-with-body`', 'An error ends the script, and its body says what to do.'],
       ['`--retry 5`', 'Repeats with the same key and body; waits as long as `Retry-After` says.'],
-      ['`--output`', 'On the screen the answers of all tries would follow one another; in the file only the last one stands.'],
+      [
+        '`--output`',
+        'On the screen the answers of all tries would follow one another; in the file only the last one stands.',
+      ],
       [
         'A text from a file',
         "`jq --rawfile log job.log -n '{message: $log[0:32000]}'` builds the JSON and cuts between characters; send it with `--data-binary @-`.",
@@ -68,7 +77,9 @@ export const RECIPES: readonly Recipe[] = [
       'Without `--retry` nothing. With it 408, 429, 500, 502, 503, 504 and timeouts, and with `--retry-connrefused` a refused connection.',
     example: {
       language: 'sh',
-      text: (origin) => `curl --fail-with-body --silent --show-error --retry 5 --retry-connrefused --output answer.json \\
+      text: (
+        origin,
+      ) => `curl --fail-with-body --silent --show-error --retry 5 --retry-connrefused --output answer.json \\
   '${origin}/api/v1/tickets/1001/time-entries' \\
   -H "Authorization: Bearer $TICKETS_API_KEY" \\
   -H 'Content-Type: application/json' \\
@@ -83,7 +94,10 @@ cat answer.json`,
     tried: 'Could not be run here; written for Windows PowerShell 5.1 and PowerShell 7.',
     steps: [
       ['TLS', 'Windows PowerShell 5.1 may begin with an older version: switch to TLS 1.2.'],
-      ['The body', 'As UTF-8 bytes. A plain string is sent in another encoding by 5.1, and `ü` becomes `invalid_encoding`.'],
+      [
+        'The body',
+        'As UTF-8 bytes. A plain string is sent in another encoding by 5.1, and `ü` becomes `invalid_encoding`.',
+      ],
       ['The error body', '`$_.ErrorDetails.Message`, and where that is empty the response stream.'],
       ['The wait', '10 seconds: no limit has a longer window.'],
     ],
@@ -157,13 +171,19 @@ $answer.entry.id`,
       'Run by a test of this project in Node-RED 5.0.7: 20 events at once with a limit of 10 in 10 seconds made 20 entries; delivered again, 20 replays.',
     steps: [
       ['Import', 'Menu, Import, select the file, Deploy.'],
-      ['Address and key', '`TICKETS_URL` and `TICKETS_API_KEY` in the environment of Node-RED; the exported flow holds no key.'],
+      [
+        'Address and key',
+        '`TICKETS_URL` and `TICKETS_API_KEY` in the environment of Node-RED; the exported flow holds no key.',
+      ],
       [
         'Event',
         'POST to `/work-done`: `{"eventId", "ticketId", "minutes", "description", "billable"}`, and userEmail if a technician is credited.',
       ],
       ['Idempotency-Key', '`triage:<eventId>`, set once before the first try.'],
-      ['Answer', 'The webhook is answered when the entry is written: who sent the event may deliver it again without harm.'],
+      [
+        'Answer',
+        'The webhook is answered when the entry is written: who sent the event may deliver it again without harm.',
+      ],
     ],
     repeats:
       'Nothing by itself. The flow repeats 429, 5xx and lost connections up to 20 times, waits as long as `Retry-After` says, and resends without userEmail after `technician_not_eligible`.',
@@ -199,8 +219,14 @@ $answer.entry.id`,
     tried: "Could not be run here; settings and repeats are from the vendor's help pages.",
     steps: [
       ['Action', 'Webhooks by Zapier, Custom Request; method POST.'],
-      ['Headers', '`Authorization | Bearer <key>`, `Content-Type | application/json`, `Idempotency-Key | triage:<id of the trigger>`.'],
-      ['Data', 'JSON. Escape texts in a Code step with `JSON.stringify`: a line break in a mapped field breaks the JSON.'],
+      [
+        'Headers',
+        '`Authorization | Bearer <key>`, `Content-Type | application/json`, `Idempotency-Key | triage:<id of the trigger>`.',
+      ],
+      [
+        'Data',
+        'JSON. Escape texts in a Code step with `JSON.stringify`: a line break in a mapped field breaks the JSON.',
+      ],
       ['Unflatten', 'No.'],
       ['Autoreplay', 'On (a plan with it is needed).'],
     ],
@@ -247,7 +273,10 @@ $answer.entry.id`,
     tried:
       '`client.ts` is compiled under `strict` by a test of this project, with types made from the document, and writes through bursts over the limit.',
     steps: [
-      ['Types', '`npx -p typescript@5 -p openapi-typescript openapi-typescript <address>/api/v1/openapi.json -o api.d.ts`'],
+      [
+        'Types',
+        '`npx -p typescript@5 -p openapi-typescript openapi-typescript <address>/api/v1/openapi.json -o api.d.ts`',
+      ],
       ['Client', '`npm install openapi-fetch`, and `client.ts` beside `api.d.ts`.'],
       ['`logTime`', 'Resends without userEmail after `technician_not_eligible`, with the same Idempotency-Key.'],
       ['`limitText`', 'Cuts a long text between characters.'],

@@ -14,7 +14,8 @@ export const jsonBody = <Schema extends z.ZodType>(schema: Schema) =>
   [
     requireJson(),
     readBody(MAX_BODY_BYTES, {
-      tooLarge: () => new Problem('body_too_large', `The body is larger than ${MAX_BODY_BYTES} bytes (512 KiB); shorten the text.`),
+      tooLarge: () =>
+        new Problem('body_too_large', `The body is larger than ${MAX_BODY_BYTES} bytes (512 KiB); shorten the text.`),
       broken: (why) => new Problem('malformed_json', `The body ${why}; send the request again, whole.`),
     }),
     requireUtf8(),
@@ -29,7 +30,9 @@ export const jsonBody = <Schema extends z.ZodType>(schema: Schema) =>
 
 function requireJson(): MiddlewareHandler<AppEnv> {
   return async function requireJson(c, next) {
-    const [mediaType = '', ...parameters] = (c.req.header('Content-Type') ?? '').split(';').map((part) => part.trim().toLowerCase());
+    const [mediaType = '', ...parameters] = (c.req.header('Content-Type') ?? '')
+      .split(';')
+      .map((part) => part.trim().toLowerCase());
     if (mediaType !== 'application/json') {
       throw new Problem(
         'unsupported_media_type',
@@ -44,7 +47,10 @@ function requireJson(): MiddlewareHandler<AppEnv> {
     }
     const encoding = c.req.header('Content-Encoding')?.trim().toLowerCase() ?? 'identity';
     if (encoding !== 'identity')
-      throw new Problem('unsupported_media_type', `Content-Encoding was ${echo(encoding)}; send the body uncompressed.`);
+      throw new Problem(
+        'unsupported_media_type',
+        `Content-Encoding was ${echo(encoding)}; send the body uncompressed.`,
+      );
     await next();
   };
 }
@@ -57,7 +63,10 @@ function requireUtf8(): MiddlewareHandler<AppEnv> {
       new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(bytes);
     } catch (err) {
       if (!(err instanceof TypeError)) throw err;
-      throw new Problem('invalid_encoding', 'The body holds bytes that are not UTF-8; encode the JSON text as UTF-8 before you send it.');
+      throw new Problem(
+        'invalid_encoding',
+        'The body holds bytes that are not UTF-8; encode the JSON text as UTF-8 before you send it.',
+      );
     }
     await next();
   };

@@ -15,7 +15,8 @@ export function keyLimit(): MiddlewareHandler<ApiEnv> {
       // Refused by a cached limit: the key may be dead by now, or have another limit.
       const current = await check.refresh();
       c.set('principal', current);
-      const isSame = current.limit?.quota === principal.limit?.quota && current.limit?.windowMs === principal.limit?.windowMs;
+      const isSame =
+        current.limit?.quota === principal.limit?.quota && current.limit?.windowMs === principal.limit?.windowMs;
       if (!isSame) applied = await take(c, current);
     }
     if (applied) c.set('appliedLimit', applied);

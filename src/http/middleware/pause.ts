@@ -10,9 +10,13 @@ export function pause(): MiddlewareHandler<AppEnv> {
   return async function pause(c, next) {
     const reads = c.req.method === 'GET' || c.req.method === 'HEAD';
     if (c.get('config').mode === 'paused' && !(reads && c.req.path === CONTRACT)) {
-      throw new Problem('unavailable', 'The service is paused by its operator. Nothing was written; send the same request again later.', {
-        headers: { 'Retry-After': String(RETRY_AFTER_SECONDS) },
-      });
+      throw new Problem(
+        'unavailable',
+        'The service is paused by its operator. Nothing was written; send the same request again later.',
+        {
+          headers: { 'Retry-After': String(RETRY_AFTER_SECONDS) },
+        },
+      );
     }
     await next();
   };

@@ -27,7 +27,11 @@ export function readBody(maxSize: number, { tooLarge, broken }: BodyErrors): Mid
     try {
       if (await withDeadline(read, BODY_DEADLINE_MS)) tooMuch = true;
     } catch (err) {
-      throw broken(err instanceof DeadlineExceeded ? `did not come in within ${BODY_DEADLINE_MS / 1_000} s` : 'broke off before its end');
+      throw broken(
+        err instanceof DeadlineExceeded
+          ? `did not come in within ${BODY_DEADLINE_MS / 1_000} s`
+          : 'broke off before its end',
+      );
     } finally {
       // Also if the body is refused: D1 may then have to confirm a cached key.
       c.set('deadlineAt', c.get('deadlineAt') + Date.now() - begun);

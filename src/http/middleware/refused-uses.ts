@@ -21,7 +21,10 @@ export function refusedUses(): MiddlewareHandler<AppEnv> {
     const { organizationId, keyId } = refused.key;
     const { reason } = refused;
     const count = meter.count(`${organizationId}:${keyId}:${reason}`, c.get('now')());
-    if (count > 0) c.executionCtx.waitUntil(record(c, { organizationId, keyId, reason, count, sourceAddress: c.get('source').address }));
+    if (count > 0)
+      c.executionCtx.waitUntil(
+        record(c, { organizationId, keyId, reason, count, sourceAddress: c.get('source').address }),
+      );
   };
 }
 

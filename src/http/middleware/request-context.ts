@@ -43,6 +43,7 @@ function sourceOf(req: HonoRequest, keyPrefix: string): Source {
   const userAgent = req.header('User-Agent');
   return {
     address: clientAddress(req.header('CF-Connecting-IP')),
-    userAgent: userAgent === undefined ? null : withoutKeys(userAgent, keyPrefix).slice(0, MAX_USER_AGENT_LENGTH).toWellFormed(),
+    userAgent:
+      userAgent === undefined ? null : withoutKeys(userAgent, keyPrefix).slice(0, MAX_USER_AGENT_LENGTH).toWellFormed(),
   };
 }

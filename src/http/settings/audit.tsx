@@ -2,7 +2,13 @@ import { Hono } from 'hono';
 import * as z from 'zod';
 import { auditActionLabel } from '../../domain/audit-actions.ts';
 import { addDays, startOfDate } from '../../domain/calendar.ts';
-import { type AuditEntry, type AuditFilter, exportAuditLog, readAuditLog, searchAuditLog } from '../../services/audit/read-audit-log.ts';
+import {
+  type AuditEntry,
+  type AuditFilter,
+  exportAuditLog,
+  readAuditLog,
+  searchAuditLog,
+} from '../../services/audit/read-audit-log.ts';
 import type { ActorContext, AdminActor } from '../../services/context.ts';
 import { findOwnKey, listKeys } from '../../services/keys/read-keys.ts';
 import { type AdminEnv, adminContext } from '../context.ts';
@@ -20,14 +26,23 @@ audit.get('/audit', async (c) => {
   const { query, selection } = readQuery(new URL(c.req.url).searchParams);
   const found =
     query.q === undefined
-      ? readAuditLog(ctx, toFilter(query, c.get('administrator').organization.timeZone), readCursor(c.req.query('before')))
+      ? readAuditLog(
+          ctx,
+          toFilter(query, c.get('administrator').organization.timeZone),
+          readCursor(c.req.query('before')),
+        )
       : searchAuditLog(ctx, query.q).then((entries) => ({ entries, next: undefined }));
   const [page, { live, ended }] = await Promise.all([found, listKeys(ctx)]);
   const keys = [...live, ...ended];
   // The list has the newest keys; add the selected one if it is older.
-  const older = query.key === undefined || keys.some(({ id }) => id === query.key) ? undefined : await findOwnKey(ctx, query.key);
+  const older =
+    query.key === undefined || keys.some(({ id }) => id === query.key) ? undefined : await findOwnKey(ctx, query.key);
   if (older) keys.push(older);
-  return render(c, 'Audit log', <AuditLogPage {...page} context={pageContext(c)} query={query} selection={selection} keys={keys} />);
+  return render(
+    c,
+    'Audit log',
+    <AuditLogPage {...page} context={pageContext(c)} query={query} selection={selection} keys={keys} />,
+  );
 });
 
 const CSV_HEADINGS = [
@@ -51,7 +66,9 @@ audit.get('/audit.csv', (c) => {
   const { query } = readQuery(new URL(c.req.url).searchParams);
   const ctx = adminContext(c);
   const pages =
-    query.q === undefined ? exportAuditLog(ctx, toFilter(query, c.get('administrator').organization.timeZone)) : searchPages(ctx, query.q);
+    query.q === undefined
+      ? exportAuditLog(ctx, toFilter(query, c.get('administrator').organization.timeZone))
+      : searchPages(ctx, query.q);
   return csvDownload('audit-log.csv', CSV_HEADINGS, auditLines(pages));
 });
 
@@ -109,12 +126,14 @@ function toFilter({ key, action, ticket, from, to }: AuditQuery, timeZone: strin
 }
 
 function requireDate(text: string): string {
-  if (!z.iso.date().safeParse(text).success) throw new PageProblem(400, 'No such date', 'Choose a day that exists, written as 2027-03-31.');
+  if (!z.iso.date().safeParse(text).success)
+    throw new PageProblem(400, 'No such date', 'Choose a day that exists, written as 2027-03-31.');
   return text;
 }
 
 function readCursor(text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
-  if (!/^\d{1,15}$/.test(text)) throw new PageProblem(400, 'No such page', 'Open the audit log again and continue from there.');
+  if (!/^\d{1,15}$/.test(text))
+    throw new PageProblem(400, 'No such page', 'Open the audit log again and continue from there.');
   return Number(text);
 }

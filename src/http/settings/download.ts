@@ -3,7 +3,11 @@ import { BYTE_ORDER_MARK, csvLine } from '../../lib/csv.ts';
 type Cells = readonly (string | number | null)[];
 
 /** A CSV file, made while it is read: one page of rows is in memory at a time. If one cannot be read the download breaks off, never short. */
-export function csvDownload(name: string, headings: readonly string[], pages: AsyncIterator<readonly Cells[]>): Response {
+export function csvDownload(
+  name: string,
+  headings: readonly string[],
+  pages: AsyncIterator<readonly Cells[]>,
+): Response {
   const encoder = new TextEncoder();
   const body = new ReadableStream<Uint8Array>({
     start: (controller) => controller.enqueue(encoder.encode(BYTE_ORDER_MARK + csvLine(headings))),

@@ -104,14 +104,17 @@ export function chosenLimit(
   if (own && limit === String(own.quota)) return { limit: own };
   const window = own?.windowMs ?? windowMs;
   if (limit === String(quota) && window === windowMs) return {};
-  return { limit: { quota: /^\d+$/.test(limit) && Number(limit) <= quota ? Number(limit) : Number.NaN, windowMs: window } };
+  return {
+    limit: { quota: /^\d+$/.test(limit) && Number(limit) <= quota ? Number(limit) : Number.NaN, windowMs: window },
+  };
 }
 
 /** By field, or by field and rule. */
 const WORDS: Record<string, string> = {
   'name too_short': 'Give the key a name that says which workflow it is for.',
   'name too_long': 'Use at most 100 characters.',
-  'name taken': 'Another key has this name. Choose one that says which workflow this key is for, or revoke the other key first.',
+  'name taken':
+    'Another key has this name. Choose one that says which workflow this key is for, or revoke the other key first.',
   scopes: 'Choose at least one.',
   'expires out_of_range': 'This date has passed; choose a later one.',
   'expires too_late': 'A key lives for ten years at most, or without expiration.',
@@ -120,7 +123,13 @@ const WORDS: Record<string, string> = {
   grace: 'Choose how long the old key goes on working.',
 };
 
-const FIELDS: Record<string, keyof Messages> = { name: 'name', scopes: 'scopes', expires: 'expiration', limit: 'limit', grace: 'grace' };
+const FIELDS: Record<string, keyof Messages> = {
+  name: 'name',
+  scopes: 'scopes',
+  expires: 'expiration',
+  limit: 'limit',
+  grace: 'grace',
+};
 
 /** What is wrong with a form, in a person's words and beside the field: the first error of each. */
 export function messagesOf(errors: readonly FieldError[]): Messages {

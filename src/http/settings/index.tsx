@@ -63,10 +63,15 @@ function answerWithPage(err: Error, c: Context<AppEnv>): Response | Promise<Resp
 
 /** The page for each expected failure that an administrator can meet. Any other code is a fault of ours here. */
 const PAGES: Partial<Record<ServiceErrorCode, (err: ServiceError, isRead: boolean) => PageProblem>> = {
-  not_administrator: () => new PageProblem(403, 'No access', 'You are no longer an administrator of this organization.'),
+  not_administrator: () =>
+    new PageProblem(403, 'No access', 'You are no longer an administrator of this organization.'),
   key_not_found: () => new PageProblem(404, 'Not found', 'Your organization has no such key.'),
   key_not_live: () =>
-    new PageProblem(409, 'This key is not in use', 'It has expired or was revoked, which cannot be undone. Create a new key instead.'),
+    new PageProblem(
+      409,
+      'This key is not in use',
+      'It has expired or was revoked, which cannot be undone. Create a new key instead.',
+    ),
   key_already_rotated: () =>
     new PageProblem(
       409,
@@ -111,7 +116,8 @@ function toPageProblem(err: Error, c: Context<AppEnv>): PageProblem {
     return page;
   }
   if (err instanceof HTTPException && err.status === 403) {
-    const detail = 'The form was not sent from a page of this address, so nothing was done. Open the page and send it from there.';
+    const detail =
+      'The form was not sent from a page of this address, so nothing was done. Open the page and send it from there.';
     return new PageProblem(403, 'Not from here', detail);
   }
   log('error', 'internal_error', { requestId, cause: err });

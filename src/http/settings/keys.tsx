@@ -11,7 +11,16 @@ import { revokeAllKeys, revokeAsAdministrator } from '../../services/keys/revoke
 import { keyAlreadyRotated, keyNotLive, rotateApiKey } from '../../services/keys/rotate-key.ts';
 import { type AdminEnv, adminContext } from '../context.ts';
 import { csvDownload, utc } from './download.ts';
-import { chosenExpiry, chosenLimit, formToken, messagesOf, readForm, readFormValues, sameLifetime, shownKey } from './forms.ts';
+import {
+  chosenExpiry,
+  chosenLimit,
+  formToken,
+  messagesOf,
+  readForm,
+  readFormValues,
+  sameLifetime,
+  shownKey,
+} from './forms.ts';
 import { pageContext, todayOf } from './page-context.ts';
 import { scopeList, stateLabel } from './pages/components.tsx';
 import { ConfirmRevokeAllPage, ConfirmRevokePage } from './pages/confirm.tsx';
@@ -34,7 +43,10 @@ export const keys = new Hono<AdminEnv>();
 keys.get('/keys', async (c) => {
   const ctx = adminContext(c);
   const before = c.req.query('before');
-  const [list, revokedInUse] = await Promise.all([listKeys(ctx, before), listRevokedKeysInUse(ctx, c.get('now')() - WARN_OF_USE_MS)]);
+  const [list, revokedInUse] = await Promise.all([
+    listKeys(ctx, before),
+    listRevokedKeysInUse(ctx, c.get('now')() - WARN_OF_USE_MS),
+  ]);
   const { hasPsa } = c.get('administrator').organization;
   const allRevoked = c.req.query('done') === 'all_revoked' && list.live.length === 0;
   const page = { ...list, context: pageContext(c), revokedInUse, continued: before !== undefined, hasPsa, allRevoked };
@@ -82,7 +94,13 @@ async function* keyLines(pages: AsyncIterable<readonly KeyDetails[]>) {
 // --- create ----------------------------------------------------------------------------------------------------------------------
 
 keys.get('/new-key', (c) => {
-  const form = { context: pageContext(c), token: crypto.randomUUID(), values: { expiration: 'none' }, messages: {}, today: todayOf(c) };
+  const form = {
+    context: pageContext(c),
+    token: crypto.randomUUID(),
+    values: { expiration: 'none' },
+    messages: {},
+    today: todayOf(c),
+  };
   return render(c, 'Create a key', <NewKeyForm {...form} defaultLimit={c.get('config').keyLimit} />);
 });
 
@@ -109,7 +127,12 @@ keys.post('/keys', async (c) => {
 /** The response to a form that was sent twice: 409, with what can be done about the key that it created. */
 async function alreadyCreated(c: Context<AdminEnv>, { keyId = '' }: ServiceError): Promise<Response> {
   const created = await getOwnKey(adminContext(c), keyId);
-  return render(c, 'The key was created already', <AlreadyCreatedPage context={pageContext(c)} created={created} />, 409);
+  return render(
+    c,
+    'The key was created already',
+    <AlreadyCreatedPage context={pageContext(c)} created={created} />,
+    409,
+  );
 }
 
 // --- one key ---------------------------------------------------------------------------------------------------------------------
@@ -117,9 +140,18 @@ async function alreadyCreated(c: Context<AdminEnv>, { keyId = '' }: ServiceError
 keys.get('/keys/:key', async (c) => {
   const ctx = adminContext(c);
   const key = await getOwnKey(ctx, c.req.param('key'));
-  const [{ entries }, refused] = await Promise.all([readAuditLog(ctx, { keyId: key.id }), listRefusedUses(ctx, key.id)]);
+  const [{ entries }, refused] = await Promise.all([
+    readAuditLog(ctx, { keyId: key.id }),
+    listRefusedUses(ctx, key.id),
+  ]);
   const { keyLimit } = c.get('config');
-  const page = { context: pageContext(c), subject: key, defaultLimit: keyLimit, entries: entries.slice(0, LATEST_ENTRIES), refused };
+  const page = {
+    context: pageContext(c),
+    subject: key,
+    defaultLimit: keyLimit,
+    entries: entries.slice(0, LATEST_ENTRIES),
+    refused,
+  };
   return render(c, key.name, <KeyPage {...page} done={noticeFor(key, c.req.query('done'))} />);
 });
 
@@ -139,7 +171,10 @@ keys.post('/keys/:key/change', async (c) => {
   const shown = shownKey(form, key.id);
   const values = readFormValues(form);
   try {
-    const result = await changeApiKey(adminContext(c), shown, { name: values.name ?? '', ...chosenLimit(values, keyLimit, shown.limit) });
+    const result = await changeApiKey(adminContext(c), shown, {
+      name: values.name ?? '',
+      ...chosenLimit(values, keyLimit, shown.limit),
+    });
     return c.redirect(`${pageContext(c).base}/keys/${key.id}?done=${result}`, 303);
   } catch (err) {
     if (!hasCode(err, 'invalid')) throw err;
@@ -203,7 +238,11 @@ keys.post('/keys/:key/revoke', async (c) => {
 keys.get('/revoke-all', async (c) => {
   const { live } = await listKeys(adminContext(c));
   const { name } = c.get('administrator').organization;
-  return render(c, 'Revoke all keys?', <ConfirmRevokeAllPage context={pageContext(c)} live={live.length} organization={name} />);
+  return render(
+    c,
+    'Revoke all keys?',
+    <ConfirmRevokeAllPage context={pageContext(c)} live={live.length} organization={name} />,
+  );
 });
 
 keys.post('/revoke-all', async (c) => {
@@ -213,7 +252,9 @@ keys.post('/revoke-all', async (c) => {
 
 // --- which key is this? ----------------------------------------------------------------------------------------------------------
 
-keys.get('/which-key', (c) => render(c, 'Which key is this?', <WhichKeyPage context={pageContext(c)} found={undefined} />));
+keys.get('/which-key', (c) =>
+  render(c, 'Which key is this?', <WhichKeyPage context={pageContext(c)} found={undefined} />),
+);
 
 keys.post('/which-key', async (c) => {
   const pasted = (await readForm(c)).get('pasted') ?? '';

@@ -6,7 +6,12 @@ import type { AdminEnv, AppEnv } from '../context.ts';
 import { Layout } from './pages/layout.tsx';
 
 /** Responds with a page, in the frame of the administrator's organization if the address names one. */
-export function render<E extends AdminEnv | AppEnv>(c: Context<E>, title: string, content: Child, status: ContentfulStatusCode = 200) {
+export function render<E extends AdminEnv | AppEnv>(
+  c: Context<E>,
+  title: string,
+  content: Child,
+  status: ContentfulStatusCode = 200,
+) {
   const administrator = c.get('administrator');
   const { signIn } = c.get('config');
   const head = { title, administrator, path: c.req.path, signOutPath: signIn?.signOutPath };

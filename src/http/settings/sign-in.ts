@@ -47,14 +47,18 @@ export function signIn(): MiddlewareHandler<AdminEnv, '/:organization/*'> {
     const administrations = await signedInAdministrations(c);
     const administration = administrations.find(({ organization }) => organization.id === c.req.param('organization'));
     if (!administration) throw new PageProblem(404, 'Not found', 'There is nothing at this address.');
-    c.set('administrator', { ...administration, organizations: administrations.map(({ organization }) => organization) });
+    c.set('administrator', {
+      ...administration,
+      organizations: administrations.map(({ organization }) => organization),
+    });
     await next();
   };
 }
 
 async function verifiedEmail(c: ContextOf<AppEnv>, { header, issuer, audience, keys }: SignIn): Promise<string> {
   const token = c.req.header(header)?.replace(/^Bearer +/i, '');
-  if (token === undefined) throw new PageProblem(401, 'Sign in first', 'This page is for administrators. Sign in and open it again.');
+  if (token === undefined)
+    throw new PageProblem(401, 'Sign in first', 'This page is for administrators. Sign in and open it again.');
   try {
     const { payload } = await jwtVerify(token, keys, {
       issuer,
@@ -77,5 +81,9 @@ async function verifiedEmail(c: ContextOf<AppEnv>, { header, issuer, audience, k
       );
     }
   }
-  throw new PageProblem(401, 'Sign in again', 'Your sign-in has expired or is not valid here. Sign in and open the page again.');
+  throw new PageProblem(
+    401,
+    'Sign in again',
+    'Your sign-in has expired or is not valid here. Sign in and open the page again.',
+  );
 }

@@ -67,7 +67,11 @@ const MAX_SEARCH_PAGES = 10;
  * A page of the audit log before the cursor. It reads a bounded number of rows, however long the log is.
  * @throws ServiceError `unavailable`
  */
-export async function readAuditLog(ctx: ActorContext<AdminActor>, filter: AuditFilter, cursor?: number): Promise<AuditPage> {
+export async function readAuditLog(
+  ctx: ActorContext<AdminActor>,
+  filter: AuditFilter,
+  cursor?: number,
+): Promise<AuditPage> {
   const range = await seqRange(ctx, filter);
   const { action, ticketId, since, until } = filter;
   const filtered = [action, ticketId, since, until].some((condition) => condition !== undefined);
@@ -80,7 +84,10 @@ export async function readAuditLog(ctx: ActorContext<AdminActor>, filter: AuditF
 }
 
 /** The whole filtered log, newest first, a bounded number of entries at a time. */
-export async function* exportAuditLog(ctx: ActorContext<AdminActor>, filter: AuditFilter): AsyncGenerator<AuditEntry[]> {
+export async function* exportAuditLog(
+  ctx: ActorContext<AdminActor>,
+  filter: AuditFilter,
+): AsyncGenerator<AuditEntry[]> {
   const range = await seqRange(forNextPage(ctx), filter);
   const part = { from: range.from, limit: EXPORT_PAGE_SIZE, examine: EXPORT_PAGE_SIZE };
   for (let before: number | undefined = range.before; before !== undefined; ) {
@@ -100,7 +107,9 @@ export async function searchAuditLog(ctx: ActorContext<AdminActor>, text: string
   if (!parsed.ok || parsed.key === undefined) return [];
   const { key } = parsed;
   const id = text.toLowerCase();
-  const derived = await Promise.all(RECORD_KIND_NAMES.map(async (kind) => [kind, await derivedId(organizationId, kind, key)] as const));
+  const derived = await Promise.all(
+    RECORD_KIND_NAMES.map(async (kind) => [kind, await derivedId(organizationId, kind, key)] as const),
+  );
   const ids = new Map(derived);
   const values = { organizationId, id, ...forEachKind((kind) => ids.get(kind) ?? id) };
   const { results } = await callD1(ctx, 'nothing_written', (db) => findAuditRowsAbout.bind(values).all(db));
@@ -146,20 +155,31 @@ async function readPage(ctx: ActorContext<AdminActor>, filter: AuditFilter, part
   const statements =
     keyId === undefined
       ? ([findAuditPage.rows.bind(values), findAuditPage.examined.bind(values)] as const)
-      : ([findAuditPageOfKey.rows.bind({ ...values, keyId }), findAuditPageOfKey.examined.bind({ ...values, keyId })] as const);
+      : ([
+          findAuditPageOfKey.rows.bind({ ...values, keyId }),
+          findAuditPageOfKey.examined.bind({ ...values, keyId }),
+        ] as const);
   const [{ results: rows }, { results }] = await callD1(ctx, 'nothing_written', (db) => batch(db, statements));
   return { entries: rows.map(toEntry), next: nextCursor(rows.at(-1)?.seq, rows.length === limit, results[0], examine) };
 }
 
 /** Where the next page begins: after the last row of a full page, else after the last row examined, if there may be more. */
-function nextCursor(last: number | undefined, full: boolean, part: ExaminedPart | undefined, examine: number): number | undefined {
+function nextCursor(
+  last: number | undefined,
+  full: boolean,
+  part: ExaminedPart | undefined,
+  examine: number,
+): number | undefined {
   if (part === undefined || part.lowest === null) return undefined;
   if (full && last !== undefined && part.lowest < last) return last;
   return part.examined === examine ? part.lowest : undefined;
 }
 
 /** The part of the log that holds all entries of a period, however the clocks of the machines differed. */
-async function seqRange(ctx: ActorContext<AdminActor>, { since, until }: AuditFilter): Promise<{ from: number; before: number }> {
+async function seqRange(
+  ctx: ActorContext<AdminActor>,
+  { since, until }: AuditFilter,
+): Promise<{ from: number; before: number }> {
   const { organizationId } = ctx.actor;
   const firstSince = async (at: number) => {
     const row = await callD1(ctx, 'nothing_written', (db) => findFirstSeqSince.bind({ organizationId, at }).first(db));
@@ -173,10 +193,20 @@ async function seqRange(ctx: ActorContext<AdminActor>, { since, until }: AuditFi
   return { from, before };
 }
 
-function toEntry({ keyId, keyName, keyHint, keyRevokedAt, minutes, technician, actorId: _, ...entry }: AuditLogRow): AuditEntry {
+function toEntry({
+  keyId,
+  keyName,
+  keyHint,
+  keyRevokedAt,
+  minutes,
+  technician,
+  actorId: _,
+  ...entry
+}: AuditLogRow): AuditEntry {
   return {
     ...entry,
-    key: keyId === null ? null : { id: keyId, name: keyName ?? '', hint: keyHint ?? '', revoked: keyRevokedAt !== null },
+    key:
+      keyId === null ? null : { id: keyId, name: keyName ?? '', hint: keyHint ?? '', revoked: keyRevokedAt !== null },
     time: minutes === null ? null : { minutes, technician: technician ?? '' },
   };
 }

@@ -53,12 +53,14 @@ export async function writeWithAudit<Row>(
       sourceAddress: source.address,
       userAgent: source.userAgent,
     };
-    const statements = changes(now).flatMap(({ statement, ticket, action, targetId, idempotencyKey = null, detail = null }) => {
-      const rows = AUDIT_ROWS[actor.type];
-      const auditRow = ticket && 'of' in ticket ? rows.ofRecord[ticket.of] : rows.given;
-      const ticketId = ticket && 'id' in ticket ? ticket.id : null;
-      return [statement, auditRow.bind({ ...origin, action, targetId, ticketId, idempotencyKey, detail })];
-    });
+    const statements = changes(now).flatMap(
+      ({ statement, ticket, action, targetId, idempotencyKey = null, detail = null }) => {
+        const rows = AUDIT_ROWS[actor.type];
+        const auditRow = ticket && 'of' in ticket ? rows.ofRecord[ticket.of] : rows.given;
+        const ticketId = ticket && 'id' in ticket ? ticket.id : null;
+        return [statement, auditRow.bind({ ...origin, action, targetId, ticketId, idempotencyKey, detail })];
+      },
+    );
     return batch<Row[]>(db, statements);
   });
   return results.filter((_, index) => index % 2 === 0);

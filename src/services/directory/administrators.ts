@@ -15,7 +15,9 @@ export interface Administration {
  * @throws ServiceError `unavailable`
  */
 export async function administrationsOf(ctx: ServiceContext, email: string): Promise<Administration[]> {
-  const { results } = await callD1(ctx, 'nothing_written', (db) => findAdministrator.bind({ email: email.toLowerCase() }).all(db));
+  const { results } = await callD1(ctx, 'nothing_written', (db) =>
+    findAdministrator.bind({ email: email.toLowerCase() }).all(db),
+  );
   return results.map(({ userId, userName, organizationId, organizationName, timeZone, hasPsa }) => ({
     userId,
     userName,

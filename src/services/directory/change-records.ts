@@ -19,7 +19,9 @@ import { findConflicts, findDifferences, writeDifferences } from './differences.
 export const MAX_RECORDS = 1_000;
 
 /** The result for one record, at its index. `not_written`: it is valid, but another one is not. */
-export type UpsertedRecord = { status: 'created' | 'changed' | 'unchanged' | 'not_written' } | { status: 'refused'; errors: FieldError[] };
+export type UpsertedRecord =
+  | { status: 'created' | 'changed' | 'unchanged' | 'not_written' }
+  | { status: 'refused'; errors: FieldError[] };
 
 export interface Upserted {
   /** Whether the records were written: all of them, or none. */
@@ -32,7 +34,10 @@ const listOf = <Item extends z.ZodType>(item: Item, what: string) =>
     .array(item, { error: ruleError(`a list of ${what}`) })
     .max(MAX_RECORDS, { error: `holds too many ${what}; send at most ${MAX_RECORDS} at a time` });
 
-const upsertRequest = strictObject({ organization: directoryId('an organization'), records: listOf(z.unknown(), 'records') });
+const upsertRequest = strictObject({
+  organization: directoryId('an organization'),
+  records: listOf(z.unknown(), 'records'),
+});
 
 /**
  * Creates or changes records of one organization, given as in a directory file: all of them in one transaction, or none if one of them
@@ -69,15 +74,23 @@ export async function upsertRecords(
   }
   const differences = await findDifferences(ctx.db, organization, entries);
   if (differences.length > 0) await writeDifferences(ctx.db, organization, entries, differences);
-  const statuses = new Map(differences.map(({ type, id, before }) => [`${type} ${id}`, before ? 'changed' : 'created'] as const));
-  return { written: true, records: entries.map(({ type, id }) => ({ status: statuses.get(`${type} ${id}`) ?? 'unchanged' })) };
+  const statuses = new Map(
+    differences.map(({ type, id, before }) => [`${type} ${id}`, before ? 'changed' : 'created'] as const),
+  );
+  return {
+    written: true,
+    records: entries.map(({ type, id }) => ({ status: statuses.get(`${type} ${id}`) ?? 'unchanged' })),
+  };
 }
 
 const recordReference = strictObject({
   type: z.enum(DIRECTORY_TYPES, { error: ruleError(`one of ${DIRECTORY_TYPES.join(', ')}`) }),
   id: directoryId('the record'),
 });
-const deactivateRequest = strictObject({ organization: directoryId('an organization'), records: listOf(recordReference, 'records') });
+const deactivateRequest = strictObject({
+  organization: directoryId('an organization'),
+  records: listOf(recordReference, 'records'),
+});
 
 export type RecordReference = z.output<typeof recordReference>;
 
@@ -107,7 +120,9 @@ export async function deactivateRecords(
     ),
   );
   const statusOf = ({ type, id }: RecordReference): DeactivatedRecord['status'] => {
-    const [changed, found] = [0, 1].map((offset) => results[2 * types.indexOf(type) + offset]?.results.find((row) => row.id === id));
+    const [changed, found] = [0, 1].map((offset) =>
+      results[2 * types.indexOf(type) + offset]?.results.find((row) => row.id === id),
+    );
     if (changed) return 'deactivated';
     if (!found) return 'not_found';
     return found.active === 1 ? 'service_account' : 'unchanged';

@@ -65,16 +65,30 @@ export async function findDifferences(
   const present = organizations[0]?.found ?? null;
   const presentStays = present !== null && !users.some(({ id }) => id === present);
   if (named && presentStays) {
-    differences.push({ type: 'user', id: present, before: { service: 1, active: 1 }, after: { service: false, active: false } });
+    differences.push({
+      type: 'user',
+      id: present,
+      before: { service: 1, active: 1 },
+      after: { service: false, active: false },
+    });
   }
   if (!named && !presentStays) {
-    differences.push({ type: 'user', id: BUILT_IN_SERVICE_ACCOUNT, before: null, after: { service: true, active: true } });
+    differences.push({
+      type: 'user',
+      id: BUILT_IN_SERVICE_ACCOUNT,
+      before: null,
+      after: { service: true, active: true },
+    });
   }
   return differences;
 }
 
 /** What prevents an upsert: references to records that do not exist, and unique values held by records that it does not touch. */
-export async function findConflicts(db: D1Database, organization: string, entries: readonly DirectoryEntry[]): Promise<DirectoryError[]> {
+export async function findConflicts(
+  db: D1Database,
+  organization: string,
+  entries: readonly DirectoryEntry[],
+): Promise<DirectoryError[]> {
   const records = validRecords(entries);
   const here = new Set(entries.map(({ type, id }) => `${type} ${id}`));
   const elsewhere = new Set(
@@ -93,8 +107,12 @@ export async function findConflicts(db: D1Database, organization: string, entrie
 
   for (const { id } of companies) elsewhere.delete(id);
   // Records of this upsert get the values that they name; only records outside it keep theirs.
-  const emailHolders = new Map(emails.filter(({ found }) => !here.has(`user ${found}`)).map(({ id, found }) => [id, found]));
-  const activeAgreements = new Map(agreements.filter(({ found }) => !here.has(`agreement ${found}`)).map(({ id, found }) => [id, found]));
+  const emailHolders = new Map(
+    emails.filter(({ found }) => !here.has(`user ${found}`)).map(({ id, found }) => [id, found]),
+  );
+  const activeAgreements = new Map(
+    agreements.filter(({ found }) => !here.has(`agreement ${found}`)).map(({ id, found }) => [id, found]),
+  );
   return entries.flatMap((entry) => {
     const { record } = entry;
     const errors: DirectoryError[] = [];
@@ -146,7 +164,9 @@ interface Query {
 
 /** Runs queries about lists of any length in one call. Each result is in the place of its query. */
 async function query(db: D1Database, organizationId: string, queries: readonly Query[]): Promise<FoundRow[][]> {
-  const parts = queries.flatMap(({ statement, items }, index) => chunks(items).map((chunk) => ({ statement, chunk, index })));
+  const parts = queries.flatMap(({ statement, items }, index) =>
+    chunks(items).map((chunk) => ({ statement, chunk, index })),
+  );
   const results = await call(
     db,
     parts.map(({ statement, chunk }) => statement.bind({ organizationId, json: JSON.stringify(chunk) })),
@@ -161,13 +181,19 @@ async function query(db: D1Database, organizationId: string, queries: readonly Q
 
 /** Everything here may be repeated without harm. */
 function call<Row>(db: D1Database, statements: readonly BoundStatement<Row>[]): Promise<D1Result<Row>[]> {
-  return callD1({ db, deadlineAt: Date.now() + CALL_DEADLINE_MS }, 'safe_to_repeat', () => batch<Row[]>(db, statements));
+  return callD1({ db, deadlineAt: Date.now() + CALL_DEADLINE_MS }, 'safe_to_repeat', () =>
+    batch<Row[]>(db, statements),
+  );
 }
 
 const validRecords = (entries: readonly DirectoryEntry[]) => entries.flatMap(({ record }) => record ?? []);
-const ofType = (records: readonly DirectoryRecord[], type: DirectoryType) => records.filter((record) => record.type === type);
+const ofType = (records: readonly DirectoryRecord[], type: DirectoryType) =>
+  records.filter((record) => record.type === type);
 
 function chunks<T>(list: readonly T[]): T[][] {
-  const starts = Array.from({ length: Math.ceil(list.length / RECORDS_PER_STATEMENT) }, (_, i) => i * RECORDS_PER_STATEMENT);
+  const starts = Array.from(
+    { length: Math.ceil(list.length / RECORDS_PER_STATEMENT) },
+    (_, i) => i * RECORDS_PER_STATEMENT,
+  );
   return starts.map((start) => list.slice(start, start + RECORDS_PER_STATEMENT));
 }

@@ -10,7 +10,11 @@ import { parseInput } from '../parse-input.ts';
 import { cursorText, requireValidCursor } from '../work/list-changes.ts';
 
 /** The input of `eraseOrganization`. */
-export const eraseRequest = strictObject({ organization: directoryId('an organization'), cursor: cursorText, by: freeText(100) });
+export const eraseRequest = strictObject({
+  organization: directoryId('an organization'),
+  cursor: cursorText,
+  by: freeText(100),
+});
 
 /**
  * Removes an organization and everything it has, in one transaction: keys, notes, time entries, directory and audit log. It requires
@@ -25,14 +29,20 @@ export async function eraseOrganization(
 ): Promise<{ auditRows: number }> {
   const { organization, cursor, by } = parseInput(eraseRequest, request);
   const seq = cursor?.seq ?? 0;
-  const position = await callD1(ctx, 'safe_to_repeat', (db) => findCursorPosition.bind({ organizationId: organization, seq }).first(db));
+  const position = await callD1(ctx, 'safe_to_repeat', (db) =>
+    findCursorPosition.bind({ organizationId: organization, seq }).first(db),
+  );
   requireValidCursor(position ?? undefined, organization, cursor);
 
   const erasure = { organizationId: organization, requestId: ctx.requestId };
   const cursorRequestId = cursor?.requestId ?? null;
   const open = openErasure.bind({ ...erasure, now: ctx.now(), by, seq, cursorRequestId });
   const [found] = await callD1(ctx, 'safe_to_repeat', async (db) => {
-    const results = await batch(db, [open, ...ERASE.map((statement) => statement.bind(erasure)), findErasure.bind(erasure)]);
+    const results = await batch(db, [
+      open,
+      ...ERASE.map((statement) => statement.bind(erasure)),
+      findErasure.bind(erasure),
+    ]);
     return results.at(-1)?.results ?? [];
   });
   if (!found) {

@@ -19,7 +19,11 @@ export type ChangeableKey = Pick<KeyDetails, 'id' | 'name' | 'limit'>;
  * change that another administrator has made since then is not overwritten.
  * @throws ServiceError `invalid`, `key_not_live`, `key_changed_meanwhile`, `not_administrator`, `unavailable`
  */
-export async function changeApiKey(ctx: ActorContext<AdminActor>, old: ChangeableKey, input: KeyChanges): Promise<'changed' | 'unchanged'> {
+export async function changeApiKey(
+  ctx: ActorContext<AdminActor>,
+  old: ChangeableKey,
+  input: KeyChanges,
+): Promise<'changed' | 'unchanged'> {
   const { name, limit = null } = parseInput(keyChanges, input);
   const describe = (policy: RateLimitPolicy | null) => (policy ? formatPolicy(policy) : 'default');
   const details = [
@@ -41,7 +45,12 @@ export async function changeApiKey(ctx: ActorContext<AdminActor>, old: Changeabl
     oldLimitWindowMs: old.limit?.windowMs ?? null,
   };
   const [changed] = await writeWithAudit(ctx, byAdministrator(ctx), 'may_have_written', (now) => [
-    { statement: changeKey.bind({ ...values, now }), action: 'api_key.changed', targetId: old.id, detail: details.join(', ') },
+    {
+      statement: changeKey.bind({ ...values, now }),
+      action: 'api_key.changed',
+      targetId: old.id,
+      detail: details.join(', '),
+    },
   ]);
   if (hasChanged(changed)) return 'changed';
 

@@ -2,7 +2,14 @@ import { explainNewKey, insertKey } from '../../db/keys/create-key.ts';
 import { generateKey, hashKey, keyHint } from '../../domain/api-key.ts';
 import { invalidInput, ServiceError } from '../../domain/errors.ts';
 import type { FieldError } from '../../domain/fields.ts';
-import { expiryInstant, lastExpiry, MAX_EXPIRY_YEARS, MAX_LIVE_KEYS, type NewApiKey, newApiKey } from '../../domain/key-input.ts';
+import {
+  expiryInstant,
+  lastExpiry,
+  MAX_EXPIRY_YEARS,
+  MAX_LIVE_KEYS,
+  type NewApiKey,
+  newApiKey,
+} from '../../domain/key-input.ts';
 import { timeOrderedId } from '../../domain/record-id.ts';
 import { formatScopes } from '../../domain/scopes.ts';
 import { byAdministrator, hasChanged, writeWithAudit } from '../audit/write-with-audit.ts';
@@ -25,7 +32,8 @@ export interface CreatedKey {
 export const NAME_TAKEN: FieldError = {
   pointer: '/name',
   code: 'taken',
-  detail: 'name is in use by another key; choose one that says which workflow this key is for, or revoke the other key first',
+  detail:
+    'name is in use by another key; choose one that says which workflow this key is for, or revoke the other key first',
 };
 
 /**
@@ -57,7 +65,10 @@ export async function createApiKey(
 }
 
 /** Throws the reason why a key was not inserted; returns if it was, and only the acknowledgement was lost. */
-async function requireCreated(ctx: ActorContext<AdminActor>, key: { id: string; name: string; formToken: string | null }): Promise<void> {
+async function requireCreated(
+  ctx: ActorContext<AdminActor>,
+  key: { id: string; name: string; formToken: string | null },
+): Promise<void> {
   const found = await callD1(ctx, 'may_have_written', (db) => explainNewKey.bind({ ...ctx.actor, ...key }).first(db));
   if (!found?.administrator) throw notAdministrator();
   if (found.own !== null) return;

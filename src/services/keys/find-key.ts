@@ -32,6 +32,9 @@ export function toFoundKey(row: KeyRow): FoundKey {
 }
 
 /** The limit of a key's own, or null for the deployment's. */
-export function toLimit({ limitQuota, limitWindowMs }: Pick<KeyRow, 'limitQuota' | 'limitWindowMs'>): FoundKey['limit'] {
+export function toLimit({
+  limitQuota,
+  limitWindowMs,
+}: Pick<KeyRow, 'limitQuota' | 'limitWindowMs'>): FoundKey['limit'] {
   return limitQuota === null || limitWindowMs === null ? null : { quota: limitQuota, windowMs: limitWindowMs };
 }

@@ -69,7 +69,10 @@ export async function listKeys(ctx: ActorContext<AdminActor>, before = END): Pro
   const { organizationId } = ctx.actor;
   const now = ctx.now();
   const [live, page] = await callD1(ctx, 'nothing_written', (db) =>
-    batch(db, [findLiveKeys.bind({ organizationId, now }), findKeyPage.bind({ organizationId, before, limit: PAGE_SIZE + 1 })]),
+    batch(db, [
+      findLiveKeys.bind({ organizationId, now }),
+      findKeyPage.bind({ organizationId, before, limit: PAGE_SIZE + 1 }),
+    ]),
   );
   const examined = page.results.slice(0, PAGE_SIZE);
   return {
@@ -84,7 +87,9 @@ export async function* everyKey(ctx: ActorContext<AdminActor>): AsyncGenerator<K
   const { organizationId } = ctx.actor;
   for (let before: string | undefined = END; before !== undefined; ) {
     const page = findKeyPage.bind({ organizationId, before, limit: PAGE_SIZE });
-    const { results }: { results: KeyDetailsRow[] } = await callD1(forNextPage(ctx), 'nothing_written', (db) => page.all(db));
+    const { results }: { results: KeyDetailsRow[] } = await callD1(forNextPage(ctx), 'nothing_written', (db) =>
+      page.all(db),
+    );
     yield results.map((row) => toKeyDetails(row, ctx.now()));
     before = results.length === PAGE_SIZE ? results.at(-1)?.id : undefined;
   }
@@ -117,7 +122,10 @@ export function keyNotFound(organizationId: string, keyId: string): ServiceError
 
 /** For a text that names no key: a value with a piece missing, for example. */
 function notAKey(): ServiceError {
-  return new ServiceError('not_a_key', 'That is neither a hint such as twb_Ab12…x9Yz nor a whole key; a piece may be missing.');
+  return new ServiceError(
+    'not_a_key',
+    'That is neither a hint such as twb_Ab12…x9Yz nor a whole key; a piece may be missing.',
+  );
 }
 
 /**
@@ -125,7 +133,11 @@ function notAKey(): ServiceError {
  * once, and neither stored nor logged.
  * @throws ServiceError `not_a_key`, `unavailable`
  */
-export async function identifyKey(ctx: ActorContext<AdminActor>, keyPrefix: string, pasted: string): Promise<KeyDetails[]> {
+export async function identifyKey(
+  ctx: ActorContext<AdminActor>,
+  keyPrefix: string,
+  pasted: string,
+): Promise<KeyDetails[]> {
   const { organizationId } = ctx.actor;
   const reference = parseKeyReference(pasted);
   if (!reference || ('value' in reference && !reference.value.startsWith(`${keyPrefix}_`))) throw notAKey();
@@ -194,14 +206,20 @@ const keyRequest = strictObject({ organization: directoryId('an organization'), 
  * The key with this id in this organization.
  * @throws ServiceError `invalid`, `key_not_found`, `unavailable`
  */
-export async function getKeyAnywhere(ctx: ActorContext<SystemActor>, request: { organization: string; key: string }): Promise<OperatorKey> {
+export async function getKeyAnywhere(
+  ctx: ActorContext<SystemActor>,
+  request: { organization: string; key: string },
+): Promise<OperatorKey> {
   const { organization: organizationId, key: keyId } = parseInput(keyRequest, request);
   const [found] = await readOperatorKeys(ctx, findAnyKeyById.bind({ organizationId, keyId }));
   if (!found) throw keyNotFound(organizationId, keyId);
   return found;
 }
 
-async function readOperatorKeys(ctx: ServiceContext, statement: BoundStatement<OperatorKeyRow>): Promise<OperatorKey[]> {
+async function readOperatorKeys(
+  ctx: ServiceContext,
+  statement: BoundStatement<OperatorKeyRow>,
+): Promise<OperatorKey[]> {
   const { results } = await callD1(ctx, 'safe_to_repeat', (db) => statement.all(db));
   return results.map((row) => toOperatorKey(row, ctx.now()));
 }
@@ -226,6 +244,8 @@ function toOperatorKey(row: OperatorKeyRow, now: number): OperatorKey {
     name: row.name,
     hint: row.hint,
     state: keyState(row, now),
-    liveRelatives: relatives.flatMap(({ link, dates, how }) => (link && isLive(keyState(dates, now)) ? [{ ...link, how }] : [])),
+    liveRelatives: relatives.flatMap(({ link, dates, how }) =>
+      link && isLive(keyState(dates, now)) ? [{ ...link, how }] : [],
+    ),
   };
 }

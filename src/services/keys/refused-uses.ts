@@ -50,7 +50,9 @@ export async function recordRefusedUses(
 export async function listRefusedUses(ctx: ActorContext<AdminActor>, keyId?: string): Promise<RefusedUse[]> {
   const { organizationId } = ctx.actor;
   const statement =
-    keyId === undefined ? findRefusedUses.bind({ organizationId, limit: PAGE_SIZE }) : findRefusedUsesOfKey.bind({ organizationId, keyId });
+    keyId === undefined
+      ? findRefusedUses.bind({ organizationId, limit: PAGE_SIZE })
+      : findRefusedUsesOfKey.bind({ organizationId, keyId });
   const { results } = await callD1(ctx, 'nothing_written', (db) => statement.all(db));
   return results.map(toRefusedUse);
 }

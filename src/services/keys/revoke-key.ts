@@ -1,4 +1,9 @@
-import { findRevocation, findUnrevoked, markRevokedByAdministrator, markRevokedByOperator } from '../../db/keys/revoke-key.ts';
+import {
+  findRevocation,
+  findUnrevoked,
+  markRevokedByAdministrator,
+  markRevokedByOperator,
+} from '../../db/keys/revoke-key.ts';
 import { directoryId } from '../../domain/directory.ts';
 import { freeText, strictObject } from '../../domain/fields.ts';
 import { recordId } from '../../domain/record-id.ts';
@@ -21,8 +26,13 @@ const revocationBy = ({ actor }: ActorContext<AdminActor>, keyId: string, now: n
  * Revokes a key of the administrator's organization.
  * @throws ServiceError `key_not_found`, `not_administrator`, `unavailable`
  */
-export async function revokeAsAdministrator(ctx: ActorContext<AdminActor>, keyId: string): Promise<'revoked' | 'already_revoked'> {
-  const [revoked] = await writeWithAudit(ctx, byAdministrator(ctx), 'may_have_written', (now) => [revocationBy(ctx, keyId, now)]);
+export async function revokeAsAdministrator(
+  ctx: ActorContext<AdminActor>,
+  keyId: string,
+): Promise<'revoked' | 'already_revoked'> {
+  const [revoked] = await writeWithAudit(ctx, byAdministrator(ctx), 'may_have_written', (now) => [
+    revocationBy(ctx, keyId, now),
+  ]);
   if (hasChanged(revoked)) return 'revoked';
   if ((await revocationOf(ctx, ctx.actor.organizationId, keyId)) === null) throw notAdministrator();
   return 'already_revoked';
@@ -48,7 +58,11 @@ export async function revokeAllKeys(ctx: ActorContext<AdminActor>): Promise<numb
   }
 }
 
-const revokeRequest = strictObject({ organization: directoryId('an organization'), key: recordId('the key'), by: freeText(100) });
+const revokeRequest = strictObject({
+  organization: directoryId('an organization'),
+  key: recordId('the key'),
+  by: freeText(100),
+});
 
 /**
  * Revokes a key for an operator; `by` says who asked for it. Returns when the key was revoked, in UTC milliseconds.
@@ -62,7 +76,11 @@ export async function revokeAsOperator(
   // No user has an id like that, so it is never taken for one.
   const operator = `${ctx.actor} (${by})`;
   const [revoked] = await writeWithAudit(ctx, bySystem(ctx, organizationId, by), 'safe_to_repeat', (now) => [
-    { statement: markRevokedByOperator.bind({ organizationId, keyId, now, by: operator }), action: 'api_key.revoked', targetId: keyId },
+    {
+      statement: markRevokedByOperator.bind({ organizationId, keyId, now, by: operator }),
+      action: 'api_key.revoked',
+      targetId: keyId,
+    },
   ]);
   const [revocation] = revoked?.results ?? [];
   if (revocation) return { status: 'revoked', revokedAt: revocation.revokedAt };

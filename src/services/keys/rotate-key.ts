@@ -51,7 +51,9 @@ export async function rotateApiKey(
   });
   if (hasChanged(rotated)) return successor;
 
-  const found = await callD1(ctx, 'may_have_written', (db) => explainRotation.bind({ ...actor, keyId: old.id, formToken }).first(db));
+  const found = await callD1(ctx, 'may_have_written', (db) =>
+    explainRotation.bind({ ...actor, keyId: old.id, formToken }).first(db),
+  );
   if (!found?.administrator) throw notAdministrator();
   // The batch was committed, and only its acknowledgement was lost.
   if (found.successorId === key.id) return successor;
@@ -63,7 +65,10 @@ export async function rotateApiKey(
 
 /** The key has expired or was revoked. */
 export function keyNotLive(): ServiceError {
-  return new ServiceError('key_not_live', 'The key has expired or was revoked, which cannot be undone; create a new key instead.');
+  return new ServiceError(
+    'key_not_live',
+    'The key has expired or was revoked, which cannot be undone; create a new key instead.',
+  );
 }
 
 /** The key was replaced before. */

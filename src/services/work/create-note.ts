@@ -8,7 +8,11 @@ import { type WriteOutcome, type WriteTarget, writeOnce } from './write-once.ts'
  * Adds an internal note to a ticket. Nothing is ever sent to a customer.
  * @throws as `writeOnce`
  */
-export function createNote(ctx: ActorContext<Principal>, target: WriteTarget, body: NoteRequest): Promise<WriteOutcome<StoredNote>> {
+export function createNote(
+  ctx: ActorContext<Principal>,
+  target: WriteTarget,
+  body: NoteRequest,
+): Promise<WriteOutcome<StoredNote>> {
   return writeOnce(ctx, target, {
     kind: 'note',
     body,

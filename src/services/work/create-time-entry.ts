@@ -28,9 +28,13 @@ export function createTimeEntry(
     insert: (values, timeZone) => {
       const workDate = dateIn(timeZone, values.now);
       const entry = { ...values, minutes, description, billable: Number(billable), timeZone, workDate };
-      return userEmail === undefined ? insertServiceTimeEntry.bind(entry) : insertTechnicianTimeEntry.bind({ ...entry, userEmail });
+      return userEmail === undefined
+        ? insertServiceTimeEntry.bind(entry)
+        : insertTechnicianTimeEntry.bind({ ...entry, userEmail });
     },
     explain: (values) =>
-      userEmail === undefined ? explainServiceTimeEntry.bind(values) : explainTechnicianTimeEntry.bind({ ...values, userEmail }),
+      userEmail === undefined
+        ? explainServiceTimeEntry.bind(values)
+        : explainTechnicianTimeEntry.bind({ ...values, userEmail }),
   });
 }

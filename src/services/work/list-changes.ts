@@ -32,7 +32,11 @@ export const cursorText = z
   .transform((text, context) => {
     const cursor = parseCursor(text);
     if (cursor) return cursor;
-    context.addIssue({ code: 'custom', message: ruleError(cursorRule)({ input: text }), params: { code: 'invalid_format' } });
+    context.addIssue({
+      code: 'custom',
+      message: ruleError(cursorRule)({ input: text }),
+      params: { code: 'invalid_format' },
+    });
     return z.NEVER;
   })
   .nullable();
@@ -70,7 +74,11 @@ export async function listChanges(
  * Returns the database's epoch if a cursor into the organization's audit log is valid here.
  * @throws ServiceError `organization_not_found`, `cursor_reset`
  */
-export function requireValidCursor(position: CursorPosition | undefined, organization: string, cursor: ChangeCursor | null): string {
+export function requireValidCursor(
+  position: CursorPosition | undefined,
+  organization: string,
+  cursor: ChangeCursor | null,
+): string {
   if (!position) throw new Error('the database has no epoch; apply the migrations');
   const { epoch, organizationId, requestId } = position;
   if (cursor && (cursor.epoch !== epoch || (organizationId !== null && cursor.requestId !== requestId))) {
@@ -79,7 +87,8 @@ export function requireValidCursor(position: CursorPosition | undefined, organiz
       'The position of the cursor is not in this database, which was restored or replaced; start again at null.',
     );
   }
-  if (organizationId === null) throw new ServiceError('organization_not_found', `There is no organization ${organization}.`);
+  if (organizationId === null)
+    throw new ServiceError('organization_not_found', `There is no organization ${organization}.`);
   return epoch;
 }
 
@@ -107,7 +116,11 @@ function toChange(row: ChangeRow, epoch: string): Change {
 }
 
 /** The record of one kind that a change is about: the database made its JSON from `RecordRows`. */
-function recordOf<Kind extends RecordKind, T>(row: ChangeRow, kind: Kind, convert: (record: RecordRows[Kind]) => T): T | null {
+function recordOf<Kind extends RecordKind, T>(
+  row: ChangeRow,
+  kind: Kind,
+  convert: (record: RecordRows[Kind]) => T,
+): T | null {
   const json = row[kind];
   return json === null ? null : convert(JSON.parse(json));
 }

@@ -28,7 +28,12 @@ export async function redactRecord(
 ): Promise<{ status: 'redacted' | 'unchanged' }> {
   const { organization: organizationId, kind, id, by } = parseInput(redactRequest, request);
   const [redacted] = await writeWithAudit(ctx, bySystem(ctx, organizationId, by), 'safe_to_repeat', () => [
-    { statement: markRedacted[kind].bind({ organizationId, id }), action: `${kind}.redacted`, targetId: id, ticket: { of: kind } },
+    {
+      statement: markRedacted[kind].bind({ organizationId, id }),
+      action: `${kind}.redacted`,
+      targetId: id,
+      ticket: { of: kind },
+    },
   ]);
   if (hasChanged(redacted)) return { status: 'redacted' };
   const found = await callD1(ctx, 'safe_to_repeat', (db) => findRecord[kind].bind({ organizationId, id }).first(db));
@@ -38,5 +43,8 @@ export async function redactRecord(
 
 /** The organization has no such record. */
 export function recordNotFound(organizationId: string, kind: RecordKind, id: string): ServiceError {
-  return new ServiceError('record_not_found', `Organization ${organizationId} has no ${RECORD_KINDS[kind].noun} ${id}.`);
+  return new ServiceError(
+    'record_not_found',
+    `Organization ${organizationId} has no ${RECORD_KINDS[kind].noun} ${id}.`,
+  );
 }

@@ -30,7 +30,12 @@ export async function reviewTimeEntry(
   ctx: ActorContext<SystemActor>,
   request: { organization: string; entry: string; decision: Decision; reviewer: string },
 ): Promise<{ status: Decision }> {
-  const { organization: organizationId, entry: id, decision: status, reviewer: userId } = parseInput(reviewRequest, request);
+  const {
+    organization: organizationId,
+    entry: id,
+    decision: status,
+    reviewer: userId,
+  } = parseInput(reviewRequest, request);
   const target = { organizationId, actor: { type: 'user' as const, id: userId }, source: ctx.source };
   const [reviewed] = await writeWithAudit(ctx, target, 'safe_to_repeat', () => [
     {
@@ -47,8 +52,12 @@ export async function reviewTimeEntry(
   // The review of this very request: its batch was committed, and only the acknowledgement was lost.
   if (found.requestId === ctx.requestId) return { status };
   if (found.status !== 'SUBMITTED') {
-    const when = found.reviewedAt === null ? '' : ` by ${found.reviewedBy} at ${new Date(found.reviewedAt).toISOString()}`;
+    const when =
+      found.reviewedAt === null ? '' : ` by ${found.reviewedBy} at ${new Date(found.reviewedAt).toISOString()}`;
     throw new ServiceError('already_reviewed', `Time entry ${id} was already ${found.status}${when}.`);
   }
-  throw new ServiceError('reviewer_not_eligible', `${userId} is not an active administrator of organization ${organizationId}.`);
+  throw new ServiceError(
+    'reviewer_not_eligible',
+    `${userId} is not an active administrator of organization ${organizationId}.`,
+  );
 }

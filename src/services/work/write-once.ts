@@ -100,7 +100,8 @@ export async function writeOnce<Row extends StoredRecord>(
     if (!found) throw new Unauthorized('unknown');
     requireWritable(found, kind, ticketId, ctx.now());
     // A redacted record has no digest: what was asked for can no longer be told.
-    if (row) return { row, replayed: true, mismatch: row.requestDigest !== '' && row.requestDigest !== values.requestDigest };
+    if (row)
+      return { row, replayed: true, mismatch: row.requestDigest !== '' && row.requestDigest !== values.requestDigest };
     if (readOnly) throw readOnly;
     timeZone = found.timeZone;
   }

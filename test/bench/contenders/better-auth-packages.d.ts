@@ -14,9 +14,17 @@ declare module 'better-auth' {
   export interface Auth {
     readonly options: Options;
     readonly api: {
-      signUpEmail(input: { body: { email: string; password: string; name: string } }): Promise<{ user: { id: string } }>;
+      signUpEmail(input: {
+        body: { email: string; password: string; name: string };
+      }): Promise<{ user: { id: string } }>;
       createApiKey(input: {
-        body: { userId: string; name: string; rateLimitEnabled: boolean; rateLimitMax: number; rateLimitTimeWindow: number };
+        body: {
+          userId: string;
+          name: string;
+          rateLimitEnabled: boolean;
+          rateLimitMax: number;
+          rateLimitTimeWindow: number;
+        };
       }): Promise<{ key: string }>;
       verifyApiKey(input: { body: { key: string } }): Promise<{ valid: boolean; key: Key | null; error: unknown }>;
     };
@@ -31,5 +39,8 @@ declare module 'better-auth/db/migration' {
 }
 
 declare module '@better-auth/api-key' {
-  export function apiKey(options: { maximumNameLength: number; rateLimit: { maxRequests: number; timeWindow: number } }): unknown;
+  export function apiKey(options: {
+    maximumNameLength: number;
+    rateLimit: { maxRequests: number; timeWindow: number };
+  }): unknown;
 }

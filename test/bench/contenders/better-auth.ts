@@ -31,7 +31,11 @@ export default {
     const auth = makeAuth();
     if (pathname === '/setup')
       return new Response(
-        await setup(auth, `${searchParams.get('organization')}:${searchParams.get('key')}`, Number(searchParams.get('count'))),
+        await setup(
+          auth,
+          `${searchParams.get('organization')}:${searchParams.get('key')}`,
+          Number(searchParams.get('count')),
+        ),
       );
 
     const value = request.headers.get('Authorization')?.slice('Bearer '.length) ?? '';
@@ -43,7 +47,12 @@ export default {
     const [organizationId = '', keyId = ''] = key.name.split(':');
     const input = await plainInput(request);
     if (!input) return new Response(null, { status: 422 });
-    const { id, insertEntry, insertAudit } = plainInserts(env.DB, { organizationId, keyId, keyName: 'better-auth', ...input });
+    const { id, insertEntry, insertAudit } = plainInserts(env.DB, {
+      organizationId,
+      keyId,
+      keyName: 'better-auth',
+      ...input,
+    });
     await env.DB.batch([insertEntry, insertAudit]);
     return Response.json({ entry: { id, ...input, status: 'SUBMITTED', hourlyRate: 150 } }, { status: 201 });
   },
@@ -51,7 +60,9 @@ export default {
 
 async function setup(auth: ReturnType<typeof makeAuth>, name: string, count: number): Promise<string> {
   await (await getMigrations(auth.options)).runMigrations();
-  const { user } = await auth.api.signUpEmail({ body: { email: 'ada@northwind.example', password: crypto.randomUUID(), name: 'Ada' } });
+  const { user } = await auth.api.signUpEmail({
+    body: { email: 'ada@northwind.example', password: crypto.randomUUID(), name: 'Ada' },
+  });
   const limits = { rateLimitEnabled: true, rateLimitMax: LIMIT.maxRequests, rateLimitTimeWindow: LIMIT.timeWindow };
   const make = () => auth.api.createApiKey({ body: { userId: user.id, name, ...limits } });
   const keys = await Promise.all(Array.from({ length: count }, make));

@@ -24,12 +24,19 @@ interface PlainKey {
 export default {
   async fetch(request, env) {
     const address = request.headers.get('CF-Connecting-IP') ?? 'none';
-    if (!(await env.RATE_LIMITER.getByName(`ip:${address}`).take(LIMIT)).admitted) return new Response(null, { status: 429 });
+    if (!(await env.RATE_LIMITER.getByName(`ip:${address}`).take(LIMIT)).admitted)
+      return new Response(null, { status: 429 });
     const hash = await hashKey(request.headers.get('Authorization')?.slice('Bearer '.length) ?? '');
     const key = await env.DB.prepare(FIND_KEY).bind(hash).first<PlainKey>();
-    if (!key || key.revoked_at !== null || (key.expires_at ?? Infinity) <= Date.now() || !key.scopes.includes('tickets:time:write'))
+    if (
+      !key ||
+      key.revoked_at !== null ||
+      (key.expires_at ?? Infinity) <= Date.now() ||
+      !key.scopes.includes('tickets:time:write')
+    )
       return new Response(null, { status: 401 });
-    if (!(await env.RATE_LIMITER.getByName(`key:${key.id}`).take(LIMIT)).admitted) return new Response(null, { status: 429 });
+    if (!(await env.RATE_LIMITER.getByName(`key:${key.id}`).take(LIMIT)).admitted)
+      return new Response(null, { status: 429 });
     if (key.has_psa !== 1) return new Response(null, { status: 403 });
 
     const input = await plainInput(request);

@@ -17,14 +17,16 @@ export default {
   async fetch(request, env) {
     const db = env.DB;
     const address = request.headers.get('CF-Connecting-IP') ?? 'none';
-    if (!(await env.RATE_LIMITER.getByName(`ip:${address}`).take(LIMIT)).admitted) return new Response(null, { status: 429 });
+    if (!(await env.RATE_LIMITER.getByName(`ip:${address}`).take(LIMIT)).admitted)
+      return new Response(null, { status: 429 });
     const hash = await hashKey(request.headers.get('Authorization')?.slice('Bearer '.length) ?? '');
     const key = await db
       .prepare('select * from api_keys where hash = ?1')
       .bind(hash)
       .first<{ organization_id: string; id: string; name: string }>();
     if (!key) return new Response(null, { status: 401 });
-    if (!(await env.RATE_LIMITER.getByName(`key:${key.id}`).take(LIMIT)).admitted) return new Response(null, { status: 429 });
+    if (!(await env.RATE_LIMITER.getByName(`key:${key.id}`).take(LIMIT)).admitted)
+      return new Response(null, { status: 429 });
     const organizationId = key.organization_id;
     const organization = await db
       .prepare('select * from organizations where id = ?1')
@@ -49,7 +51,12 @@ export default {
     const rate = agreement?.hourly_rate_minor ?? organization.default_hourly_rate_minor;
     const entry = { organizationId, keyId: key.id, keyName: key.name, ...input };
     const { id, insertEntry, insertAudit } = plainInserts(db, entry, { user: user.id, rate });
-    if (await db.prepare('select id from time_entries where organization_id = ?1 and id = ?2').bind(organizationId, id).first())
+    if (
+      await db
+        .prepare('select id from time_entries where organization_id = ?1 and id = ?2')
+        .bind(organizationId, id)
+        .first()
+    )
       return new Response(null, { status: 409 });
     await insertEntry.run();
     await insertAudit.run();

@@ -32,7 +32,21 @@ export function plainInserts(
     id,
     insertEntry: db
       .prepare(INSERT_ENTRY)
-      .bind(organizationId, id, ticketId, now, keyId, requestId, user, minutes, description, Number(billable), workDate, rate, source),
+      .bind(
+        organizationId,
+        id,
+        ticketId,
+        now,
+        keyId,
+        requestId,
+        user,
+        minutes,
+        description,
+        Number(billable),
+        workDate,
+        rate,
+        source,
+      ),
     insertAudit: db.prepare(INSERT_AUDIT).bind(organizationId, now, keyId, keyName, id, ticketId, requestId),
   };
 }
@@ -43,7 +57,12 @@ export async function plainInput(
 ): Promise<Pick<PlainEntry, 'ticketId' | 'minutes' | 'description' | 'billable'> | undefined> {
   const { minutes, description, billable } = await request.json<Record<string, unknown>>();
   const ticketId = new URL(request.url).pathname.split('/')[4];
-  if (ticketId === undefined || typeof minutes !== 'number' || typeof description !== 'string' || typeof billable !== 'boolean')
+  if (
+    ticketId === undefined ||
+    typeof minutes !== 'number' ||
+    typeof description !== 'string' ||
+    typeof billable !== 'boolean'
+  )
     return undefined;
   return { ticketId, minutes, description, billable };
 }

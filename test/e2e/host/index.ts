@@ -18,7 +18,14 @@ let cursor: string | null = null;
 function push(env: HostEnv) {
   const organization = ORGANIZATION;
   return env.DIRECTORY.upsert(organization, [
-    { type: 'organization', id: organization, name: 'Northwind MSP', psa: true, timeZone: 'UTC', defaultHourlyRate: 120 },
+    {
+      type: 'organization',
+      id: organization,
+      name: 'Northwind MSP',
+      psa: true,
+      timeZone: 'UTC',
+      defaultHourlyRate: 120,
+    },
     { type: 'user', organization, id: 'ada', email: 'ada@northwind.example', name: 'Ada', admin: true },
     { type: 'company', organization, id: 'acme', name: 'Acme' },
     { type: 'ticket', organization, id: '1001', company: 'acme' },
@@ -34,7 +41,12 @@ async function pull(env: HostEnv): Promise<void> {
       const record = note ?? timeEntry;
       if (!record || !key) continue;
       const { text } = note?.message ?? timeEntry?.description ?? { text: '' };
-      queue.set(record.id, { ticketId: record.ticketId, text, writtenBy: key.name.text, status: timeEntry?.status ?? 'internal' });
+      queue.set(record.id, {
+        ticketId: record.ticketId,
+        text,
+        writtenBy: key.name.text,
+        status: timeEntry?.status ?? 'internal',
+      });
     }
     cursor = page.value.cursor;
     more = page.value.more;
@@ -44,7 +56,8 @@ async function pull(env: HostEnv): Promise<void> {
 /** What a technician sees. Every text comes from outside; the template escapes it. */
 async function page(): Promise<Response> {
   const items = [...queue].map(
-    ([id, { ticketId, text, writtenBy, status }]) => html`<li id="${id}">${ticketId}: ${text} (${writtenBy}, ${status})</li>`,
+    ([id, { ticketId, text, writtenBy, status }]) =>
+      html`<li id="${id}">${ticketId}: ${text} (${writtenBy}, ${status})</li>`,
   );
   return new Response(String(await html`<!doctype html><title>Queue</title><ul>${items}</ul>`), {
     headers: { 'Content-Type': 'text/html; charset=utf-8' },
@@ -57,7 +70,9 @@ export default {
     if (pathname.startsWith('/api/')) return env.API.fetch(request);
     if (pathname === '/push') return Response.json(await push(env));
     if (pathname === '/approve') {
-      return Response.json(await env.WORK.reviewTimeEntry(ORGANIZATION, searchParams.get('entry') ?? '', 'APPROVED', 'ada'));
+      return Response.json(
+        await env.WORK.reviewTimeEntry(ORGANIZATION, searchParams.get('entry') ?? '', 'APPROVED', 'ada'),
+      );
     }
     await pull(env);
     return page();

@@ -82,7 +82,8 @@ describe('every answer is as documented:', () => {
   });
 
   test('of ping', async () => {
-    const ping = (bearer?: string, through = api) => through.send('/api/v1/ping', bearer === undefined ? {} : { key: bearer });
+    const ping = (bearer?: string, through = api) =>
+      through.send('/api/v1/ping', bearer === undefined ? {} : { key: bearer });
     await agrees(PING, 200, ping(key));
     await agrees(PING, 401, ping());
     await agrees(PING, 403, ping(planless));
@@ -122,8 +123,16 @@ describe('every answer is as documented:', () => {
     await post(body, {}, address, narrow);
     await agrees(operation, 429, post(body, {}, address, narrow));
 
-    await agrees(operation, 500, post(body, {}, address, key, makeApi({ bindings: broken('D1_ERROR: no such table: SQLITE_ERROR') })));
-    await agrees(operation, 503, post(body, {}, address, key, makeApi({ bindings: broken('Network connection lost.') })));
+    await agrees(
+      operation,
+      500,
+      post(body, {}, address, key, makeApi({ bindings: broken('D1_ERROR: no such table: SQLITE_ERROR') })),
+    );
+    await agrees(
+      operation,
+      503,
+      post(body, {}, address, key, makeApi({ bindings: broken('Network connection lost.') })),
+    );
     const retried = { 'Idempotency-Key': 'triage:evt-2' };
     await agrees(operation, 503, post(body, retried, address, key, makeApi({ bindings: losesAnswers() })));
     await agrees(operation, 503, post(body, {}, address, key, makeApi({ bindings: losesAnswers() })));
@@ -156,7 +165,11 @@ describe('a body that the document allows is accepted, and one that it does not 
   const text = (description: string) => ({ ...TIME, description });
   test.each([
     ['the shortest', { ...TIME, minutes: 1, description: 'x' }, true],
-    ['the longest, in characters outside the basic plane', { ...TIME, minutes: 1440, description: '🖨'.repeat(32_000) }, true],
+    [
+      'the longest, in characters outside the basic plane',
+      { ...TIME, minutes: 1440, description: '🖨'.repeat(32_000) },
+      true,
+    ],
     ['white space around the text', text('\n Done\t'), true],
     ['one character too long', text('x'.repeat(32_001)), false],
     ['no text', text(''), false],

@@ -13,10 +13,26 @@ type Fields = Record<string, string | string[]>;
 
 // --- any form and any address ----------------------------------------------------------------------------------------------------
 
-const GOOD = { name: 'n8n', scope: ['tickets:note:write', 'tickets:time:write'], expiration: 'none', date: '', limit: '', grace: '1h' };
+const GOOD = {
+  name: 'n8n',
+  scope: ['tickets:note:write', 'tickets:time:write'],
+  expiration: 'none',
+  date: '',
+  limit: '',
+  grace: '1h',
+};
 
 /** The first and last dates there are, here and there, and some that there are not. */
-const DATES = ['0000-01-01', '0001-01-01', '9999-12-31', '0000-00-00', '2027-02-30', '-000001-01-01', '+275760-09-13', '10000-01-01'];
+const DATES = [
+  '0000-01-01',
+  '0001-01-01',
+  '9999-12-31',
+  '0000-00-00',
+  '2027-02-30',
+  '-000001-01-01',
+  '+275760-09-13',
+  '10000-01-01',
+];
 
 /** Names that nobody else has, in most of the forms. */
 let named = 0;
@@ -27,7 +43,18 @@ const name = fc.oneof(
 );
 const otherField = fc.oneof(
   fc.tuple(
-    fc.constantFrom('token', 'scope', 'expiration', 'date', 'limit', 'grace', 'shown_name', 'shown_limit', '__proto__', 'organization'),
+    fc.constantFrom(
+      'token',
+      'scope',
+      'expiration',
+      'date',
+      'limit',
+      'grace',
+      'shown_name',
+      'shown_limit',
+      '__proto__',
+      'organization',
+    ),
     anyText,
   ),
   fc.tuple(fc.constant('limit'), fc.constantFrom('0', '-1', '1e2', '1.5', '201', '٣', '9'.repeat(1_000), '0x1', ' 5')),
@@ -46,7 +73,16 @@ const fields = fc.tuple(name, fc.option(otherField)).map(
   }),
 );
 const noise = fc.oneof(
-  fc.constantFrom('name=%', 'name=%ff%fe', 'name=%C0%AF', '&&&===&', 'name=a&name=b&token', 'scope[]=x&name[$ne]=', '%00=%00', '+'),
+  fc.constantFrom(
+    'name=%',
+    'name=%ff%fe',
+    'name=%C0%AF',
+    '&&&===&',
+    'name=a&name=b&token',
+    'scope[]=x&name[$ne]=',
+    '%00=%00',
+    '+',
+  ),
   fc.string({ unit: 'binary' }),
 );
 
@@ -66,7 +102,10 @@ const parameter = fc.tuple(
 );
 const address = fc.oneof(
   fc
-    .tuple(fc.constantFrom('/audit', '/audit.csv', '/keys', '/keys.csv', '/refused'), fc.array(parameter, { maxLength: 3 }))
+    .tuple(
+      fc.constantFrom('/audit', '/audit.csv', '/keys', '/keys.csv', '/refused'),
+      fc.array(parameter, { maxLength: 3 }),
+    )
     .map(([path, parameters]) => `${path}?${new URLSearchParams(parameters)}`),
   fc
     .tuple(target, fc.constantFrom('', '/change', '/rotate', '/revoke', '/x'))
@@ -77,7 +116,10 @@ const address = fc.oneof(
 const step = fc.oneof(
   { weight: 5, arbitrary: fc.record({ form, body: fields }) },
   { weight: 1, arbitrary: fc.record({ form, body: noise }) },
-  { weight: 1, arbitrary: fc.record({ form: fc.constant('/which-key'), body: anyText.map((pasted): Fields => ({ pasted })) }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ form: fc.constant('/which-key'), body: anyText.map((pasted): Fields => ({ pasted })) }),
+  },
   { weight: 4, arbitrary: fc.record({ address }) },
 );
 
@@ -85,7 +127,12 @@ const timeZone = fc.constantFrom('UTC', 'America/New_York', 'Pacific/Kiritimati'
 
 /** The same text, as it stands in HTML. */
 const inHtml = (text: string) =>
-  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;').replaceAll("'", '&#39;');
+  text
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll('"', '&quot;')
+    .replaceAll("'", '&#39;');
 
 /** What became an element or attribute in a page although somebody had typed it, and the links that lead elsewhere. */
 async function injected(page: string): Promise<string[]> {
@@ -106,7 +153,9 @@ async function injected(page: string): Promise<string[]> {
 /** The cells of a CSV file, line by line (RFC 4180). */
 function parseCsv(text: string): string[][] {
   const lines: string[][] = [[]];
-  for (const [, quoted, plain, end] of text.slice(BYTE_ORDER_MARK.length).matchAll(/(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r\n)/g)) {
+  for (const [, quoted, plain, end] of text
+    .slice(BYTE_ORDER_MARK.length)
+    .matchAll(/(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r\n)/g)) {
     lines.at(-1)?.push(quoted?.replaceAll('""', '"') ?? plain ?? '');
     if (end === '\r\n') lines.push([]);
   }
@@ -125,7 +174,14 @@ test('whatever form or address is sent: no 5xx, nothing typed becomes markup, a 
       await importRecords(
         { type: 'organization', id: organization, name: EVIL_MARKUP, psa: true, timeZone, defaultHourlyRate: 1 },
         { type: 'user', organization, id: 'ada', email: `ada@${organization}.example`, name: EVIL_MARKUP, admin: true },
-        { type: 'user', organization, id: 'tess', email: 'tess@northwind.example', name: EVIL_MARKUP, technician: true },
+        {
+          type: 'user',
+          organization,
+          id: 'tess',
+          email: 'tess@northwind.example',
+          name: EVIL_MARKUP,
+          technician: true,
+        },
       );
       const [live, revoked] = [
         await makeKey(organization, { name: EVIL_MARKUP }),
@@ -140,14 +196,20 @@ test('whatever form or address is sent: no 5xx, nothing typed becomes markup, a 
         (
           await api.postTime(
             live.value,
-            { minutes: 1, description: 'By a caller with a strange name', billable: true, userEmail: 'tess@northwind.example' },
+            {
+              minutes: 1,
+              description: 'By a caller with a strange name',
+              billable: true,
+              userEmail: 'tess@northwind.example',
+            },
             caller,
           )
         ).status,
       ).toBe(201);
       await post(`/keys/${revoked.id}/revoke`, {});
       await api.postNote(revoked.value, undefined, caller);
-      const withIds = (path: string) => path.replace('/keys/live', `/keys/${live.id}`).replace('/keys/revoked', `/keys/${revoked.id}`);
+      const withIds = (path: string) =>
+        path.replace('/keys/live', `/keys/${live.id}`).replace('/keys/revoked', `/keys/${revoked.id}`);
 
       for (const one of steps) {
         await api.settled();
@@ -162,8 +224,10 @@ test('whatever form or address is sent: no 5xx, nothing typed becomes markup, a 
           expect(wrote).toBe(false);
           expect(await rowCounts()).toEqual(before);
         }
-        if (answer.headers.get('Content-Type')?.startsWith('text/html')) expect(await injected(answer.text)).toEqual([]);
-        if ('form' in one && one.form === '/keys' && answer.status === 200) await expectNamed(settings, answer.text, typedName(one.body));
+        if (answer.headers.get('Content-Type')?.startsWith('text/html'))
+          expect(await injected(answer.text)).toEqual([]);
+        if ('form' in one && one.form === '/keys' && answer.status === 200)
+          await expectNamed(settings, answer.text, typedName(one.body));
       }
       for (const page of ['/keys', '/audit', '/refused', `/keys/${live.id}`, `/keys/${revoked.id}`]) {
         const { status, text } = await get(page);
@@ -179,18 +243,22 @@ test('whatever form or address is sent: no 5xx, nothing typed becomes markup, a 
   expect(tally.of('form 400')).toBeGreaterThan(25);
 }, 600_000);
 
-const typedName = (body: Fields | string) => new URLSearchParams(typeof body === 'string' ? body : formBody(body)).get('name') ?? '';
+const typedName = (body: Fields | string) =>
+  new URLSearchParams(typeof body === 'string' ? body : formBody(body)).get('name') ?? '';
 
 /** A name that was accepted: the same without outer white space in the database, in the answer to ping, in the pages and in the file. */
 async function expectNamed({ organization, api, get }: Config, created: string, typed: string): Promise<void> {
   const name = typed.trim().replace(/\s+/g, ' ');
   const codePoints = (text: unknown) => Array.from(String(text), (point) => point.codePointAt(0));
-  const row = (await rowsOf('api_keys', organization)).find((one) => codePoints(one['name']).join() === codePoints(name).join());
+  const row = (await rowsOf('api_keys', organization)).find(
+    (one) => codePoints(one['name']).join() === codePoints(name).join(),
+  );
   expect(row).toBeDefined();
   const ping = await api.send('/api/v1/ping', { key: keyIn(created) });
   expect(codePoints((await ping.json<{ keyName: string }>()).keyName)).toEqual(codePoints(name));
   expect(created).toContain(inHtml(name));
-  for (const page of ['/keys', '/audit', `/keys/${row?.['id']}/change`]) expect((await get(page)).text).toContain(inHtml(name));
+  for (const page of ['/keys', '/audit', `/keys/${row?.['id']}/change`])
+    expect((await get(page)).text).toContain(inHtml(name));
   const cells = parseCsv((await get('/keys.csv')).text).map(([first]) => first);
   expect([name, `'${name}`].some((cell) => cells.includes(cell))).toBe(true);
 }
@@ -201,7 +269,9 @@ test.each(['UTC', 'America/New_York', 'Pacific/Kiritimati'])(
     const { get, post } = await makeSettings({ timeZone });
     for (const date of DATES) {
       const answers = [
-        ...(await Promise.all(['/audit?from=', '/audit?to=', '/audit.csv?to='].map((path) => get(path + encodeURIComponent(date))))),
+        ...(await Promise.all(
+          ['/audit?from=', '/audit?to=', '/audit.csv?to='].map((path) => get(path + encodeURIComponent(date))),
+        )),
         await post('/keys', { ...GOOD, name: date, token: crypto.randomUUID(), expiration: 'date', date }),
       ];
       for (const { status } of answers) expect([200, 400]).toContain(status);

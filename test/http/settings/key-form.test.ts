@@ -42,9 +42,12 @@ describe('a line of CSV', () => {
     expect(csvLine(['a "b"', 'c,d\ne', -5, null])).toBe('"a ""b""","c,d\ne",-5,\r\n');
   });
 
-  test.each(['=1+1', '+1', '-1', '@SUM(A1)', '\t=1', ' =1', '\r=1', '＝1', '\u200b=1'])('puts an apostrophe before %j', (text) => {
-    expect(csvLine([text])).toBe(`"'${text}"\r\n`);
-  });
+  test.each(['=1+1', '+1', '-1', '@SUM(A1)', '\t=1', ' =1', '\r=1', '＝1', '\u200b=1'])(
+    'puts an apostrophe before %j',
+    (text) => {
+      expect(csvLine([text])).toBe(`"'${text}"\r\n`);
+    },
+  );
 
   test('leaves harmless texts as they are', () => {
     expect(csvLine(['n8n: a-b=c', 'x@y.example'])).toBe('"n8n: a-b=c","x@y.example"\r\n');

@@ -12,7 +12,8 @@ const GOOD = { name: 'n8n prod', scope: 'tickets:note:write', expiration: 'none'
 async function makeSettings(options: Parameters<typeof makeArea>[0] = {}) {
   const area = await makeArea(options);
   /** Sends the form for a new key with a fresh token. */
-  const create = (fields: Record<string, string | string[]> = {}) => area.post('/keys', { token: crypto.randomUUID(), ...GOOD, ...fields });
+  const create = (fields: Record<string, string | string[]> = {}) =>
+    area.post('/keys', { token: crypto.randomUUID(), ...GOOD, ...fields });
   return { ...area, create };
 }
 
@@ -61,7 +62,9 @@ describe('creating a key', () => {
     expect(again.text).toContain('value="My &quot;workflow&quot;"');
     expect(again.text).toContain('value="2001-01-01"');
     expect(again.text).toContain('This date has passed');
-    expect((await create({ expiration: 'date', date: '9999-12-31' })).text).toContain('A key lives for ten years at most');
+    expect((await create({ expiration: 'date', date: '9999-12-31' })).text).toContain(
+      'A key lives for ten years at most',
+    );
     expect(await rowsOf('api_keys', organization)).toEqual([]);
   });
 
@@ -82,7 +85,11 @@ describe('creating a key', () => {
   test('a form sent twice, even at once, makes one key, and says what can be done', async () => {
     const { organization, post } = await makeSettings();
     const fields = { token: crypto.randomUUID(), ...GOOD };
-    const answers = await Promise.all([post('/keys', fields), post('/keys', fields), post('/keys', { ...fields, name: 'Other' })]);
+    const answers = await Promise.all([
+      post('/keys', fields),
+      post('/keys', fields),
+      post('/keys', { ...fields, name: 'Other' }),
+    ]);
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 409, 409]);
     const late = await post('/keys', fields);
     expect(late.status).toBe(409);
@@ -125,21 +132,38 @@ describe('rotating a key', () => {
   async function makeRotated(fields: Record<string, string>, key: Parameters<typeof makeKey>[1] = {}) {
     const settings = await makeSettings();
     const old = await makeKey(settings.organization, key);
-    const answer = await settings.post(`/keys/${old.id}/rotate`, { token: crypto.randomUUID(), expiration: 'none', ...fields });
+    const answer = await settings.post(`/keys/${old.id}/rotate`, {
+      token: crypto.randomUUID(),
+      expiration: 'none',
+      ...fields,
+    });
     return { ...settings, old, answer, successor: keyIn(answer.text) };
   }
 
   test('both keys work through the grace period; the successor has name, scopes and limit of the old one', async () => {
-    const { organization, api, old, successor, get } = await makeRotated({ grace: '1h' }, { limit: { quota: 9, windowMs: 10_000 } });
+    const { organization, api, old, successor, get } = await makeRotated(
+      { grace: '1h' },
+      { limit: { quota: 9, windowMs: 10_000 } },
+    );
     expect((await api.postNote(old.value)).status).toBe(201);
     const ping = await api.send('/api/v1/ping', { key: successor });
-    expect(await ping.json()).toEqual({ ok: true, organizationId: organization, keyName: 'n8n: triage', scopes: BOTH_SCOPES });
+    expect(await ping.json()).toEqual({
+      ok: true,
+      organizationId: organization,
+      keyName: 'n8n: triage',
+      scopes: BOTH_SCOPES,
+    });
     expect(ping.headers.get('RateLimit-Policy')).toBe('"key";q=9;w=10');
     expect(ping.headers.get('Api-Key-Expires-At')).toBeNull();
     const rows = await rowsOf('api_keys', organization);
     const next = rows.find(({ id }) => id !== old.id);
     expect(rows.find(({ id }) => id === old.id)).toMatchObject({ successor_id: next?.['id'], revoked_at: null });
-    expect(await actions(organization)).toEqual(['api_key.created', 'api_key.rotated', 'api_key.created', 'note.created']);
+    expect(await actions(organization)).toEqual([
+      'api_key.created',
+      'api_key.rotated',
+      'api_key.created',
+      'note.created',
+    ]);
     expect((await get(`/keys/${old.id}`)).text).toContain(`href="/settings/${organization}/keys/${next?.['id']}"`);
     expect((await get(`/keys/${next?.['id']}`)).text).toContain(`href="/settings/${organization}/keys/${old.id}"`);
   });
@@ -158,7 +182,12 @@ describe('rotating a key', () => {
     const { organization, api, old, successor } = await makeRotated({ grace: 'now' });
     expect((await api.send('/api/v1/ping', { key: old.value })).status).toBe(401);
     expect((await api.send('/api/v1/ping', { key: successor })).status).toBe(200);
-    expect(await actions(organization)).toEqual(['api_key.created', 'api_key.rotated', 'api_key.created', 'api_key.revoked']);
+    expect(await actions(organization)).toEqual([
+      'api_key.created',
+      'api_key.rotated',
+      'api_key.created',
+      'api_key.revoked',
+    ]);
   });
 
   test('the successor’s expiry is asked for: the old lifetime is preset, and for a key without one nothing is', async () => {
@@ -169,7 +198,11 @@ describe('rotating a key', () => {
     expect((await get(`/keys/${ending.id}/rotate`)).text).toMatch(preset);
     const endless = await makeKey(organization);
     expect((await get(`/keys/${endless.id}/rotate`)).text).toContain('<option value="">Choose…</option>');
-    const unsaid = await post(`/keys/${endless.id}/rotate`, { token: crypto.randomUUID(), expiration: '', grace: '1h' });
+    const unsaid = await post(`/keys/${endless.id}/rotate`, {
+      token: crypto.randomUUID(),
+      expiration: '',
+      grace: '1h',
+    });
     expect(unsaid.status).toBe(400);
     expect(unsaid.text).toContain('id="expiration-error"');
   });
@@ -204,9 +237,14 @@ describe('rotating a key', () => {
 
 test('an expired key holds its name until it is revoked, which its page offers', async () => {
   const { organization, create, get, post } = await makeSettings();
-  const expired = await makeKey(organization, { name: GOOD.name, expires: '2026-01-01' }, () => Date.parse('2025-12-01'));
+  const expired = await makeKey(organization, { name: GOOD.name, expires: '2026-01-01' }, () =>
+    Date.parse('2025-12-01'),
+  );
   expect((await create()).status).toBe(400);
-  const { text, base } = { ...(await get(`/keys/${expired.id}`)), base: `/settings/${organization}/keys/${expired.id}` };
+  const { text, base } = {
+    ...(await get(`/keys/${expired.id}`)),
+    base: `/settings/${organization}/keys/${expired.id}`,
+  };
   expect(text).toContain(`"${base}/revoke"`);
   for (const page of ['rotate', 'change']) expect(text).not.toContain(`"${base}/${page}"`);
   expect((await post(`/keys/${expired.id}/revoke`, {})).status).toBe(303);
@@ -220,7 +258,9 @@ describe('changing a key', () => {
   /** The hidden fields of the form as it is opened now: what it shows. */
   async function openForm({ get }: Area, id: string): Promise<Record<string, string>> {
     const { text } = await get(`/keys/${id}/change`);
-    return Object.fromEntries([...text.matchAll(/name="(shown_\w+)" value="([^"]*)"/g)].map(([, name = '', value = '']) => [name, value]));
+    return Object.fromEntries(
+      [...text.matchAll(/name="(shown_\w+)" value="([^"]*)"/g)].map(([, name = '', value = '']) => [name, value]),
+    );
   }
 
   const change = async (area: Area, id: string, typed: Record<string, string>) =>
@@ -236,7 +276,10 @@ describe('changing a key', () => {
     expect(await ping.json()).toMatchObject({ keyName: 'Zapier' });
     expect(ping.headers.get('RateLimit-Policy')).toBe('"key";q=5;w=10');
     const entry = (await rowsOf('audit_log', organization)).at(-1);
-    expect(entry).toMatchObject({ action: 'api_key.changed', detail: 'name "n8n: triage" to "Zapier", limit default to 5/10s' });
+    expect(entry).toMatchObject({
+      action: 'api_key.changed',
+      detail: 'name "n8n: triage" to "Zapier", limit default to 5/10s',
+    });
     expect((await change(area, key.id, { name: 'Zapier', limit: '5' })).location).toContain('done=unchanged');
   });
 
@@ -245,7 +288,8 @@ describe('changing a key', () => {
     const { organization, get } = area;
     const { id } = await makeKey(organization, { limit: { quota: 300, windowMs: 5_000 } });
     expect((await get(`/keys/${id}/change`)).text).toContain('Requests in 5 seconds');
-    const limit = async () => (await rowsOf('api_keys', organization)).map((row) => [row['limit_quota'], row['limit_window_ms']]);
+    const limit = async () =>
+      (await rowsOf('api_keys', organization)).map((row) => [row['limit_quota'], row['limit_window_ms']]);
     for (const [typed, kept] of [
       ['300', [300, 5_000]],
       ['200', [200, 5_000]],
@@ -277,8 +321,12 @@ describe('changing a key', () => {
     expect(late.text).toContain('The key was changed after you opened the form, so nothing was saved.');
     expect(await rowsOf('api_keys', organization)).toMatchObject([{ name: 'n8n: triage', limit_quota: 3 }]);
     // The same form again, by a second click, is no other change.
-    expect((await post(`/keys/${id}/change`, { ...first, name: 'n8n: triage', limit: '3' })).location).toContain('done=changed');
-    expect((await rowsOf('audit_log', organization)).filter(({ action }) => action === 'api_key.changed')).toHaveLength(1);
+    expect((await post(`/keys/${id}/change`, { ...first, name: 'n8n: triage', limit: '3' })).location).toContain(
+      'done=changed',
+    );
+    expect((await rowsOf('audit_log', organization)).filter(({ action }) => action === 'api_key.changed')).toHaveLength(
+      1,
+    );
   });
 
   test.each([{}, { shown_name: 'x' }, { shown_name: 'x', shown_limit: '0/1s' }])(
@@ -307,7 +355,10 @@ describe('what a page says was done', () => {
     for (const address of [`/keys/${id}?done=revoked`, '/keys?done=all_revoked'])
       expect((await get(address)).text).toContain('role="status"');
     const again = await get(`/keys/${id}/revoke`);
-    expect([again.status, again.headers.get('Location')]).toEqual([303, `/settings/${organization}/keys/${id}?done=already_revoked`]);
+    expect([again.status, again.headers.get('Location')]).toEqual([
+      303,
+      `/settings/${organization}/keys/${id}?done=already_revoked`,
+    ]);
   });
 });
 
@@ -320,7 +371,9 @@ test('an error is told in the frame of the organization in the address', async (
 
 test('a page that could not be read does not make one doubt a change', async () => {
   let down = false;
-  const DB = aroundD1(env.DB, (run) => (down ? Promise.reject(new Error('D1 DB is overloaded. Too many requests queued.')) : run()));
+  const DB = aroundD1(env.DB, (run) =>
+    down ? Promise.reject(new Error('D1 DB is overloaded. Too many requests queued.')) : run(),
+  );
   const { get, post } = await makeSettings({ bindings: { DB } });
   down = true;
   const [read, written] = [await get('/audit'), await post('/revoke-all', {})];
@@ -345,7 +398,10 @@ test('revoked keys that are still tried are named one by one only while they are
 test('an organization whose plan lacks PSA is told so on the list of keys', async () => {
   const [poor, rich] = [await makeArea({ psa: false }), await makeSettings()];
   const note = 'does not include PSA';
-  expect([(await poor.get('/keys')).text.includes(note), (await rich.get('/keys')).text.includes(note)]).toEqual([true, false]);
+  expect([(await poor.get('/keys')).text.includes(note), (await rich.get('/keys')).text.includes(note)]).toEqual([
+    true,
+    false,
+  ]);
 });
 
 describe('revoking', () => {
@@ -386,7 +442,9 @@ describe('which key is this?', () => {
     }
     await revoke(organization, key.id);
     expect((await post('/which-key', { pasted: key.value })).text).toContain('Revoked');
-    expect((await post('/which-key', { pasted: key.value.slice(0, -1) })).text).toContain('neither a complete key nor a hint');
+    expect((await post('/which-key', { pasted: key.value.slice(0, -1) })).text).toContain(
+      'neither a complete key nor a hint',
+    );
   });
 });
 
@@ -401,7 +459,9 @@ describe('refused uses', () => {
     expect(await refused.text()).toBe(await unknown.text());
     await api.postTime(key.value, undefined, from);
     await api.settled();
-    expect(await rowsOf('refused_uses', organization)).toMatchObject([{ reason: 'scope_missing', count: 1, source_address: '192.0.2.5' }]);
+    expect(await rowsOf('refused_uses', organization)).toMatchObject([
+      { reason: 'scope_missing', count: 1, source_address: '192.0.2.5' },
+    ]);
     now += 60_000;
     await api.postTime(key.value, undefined, from);
     await api.settled();
@@ -418,7 +478,9 @@ describe('refused uses', () => {
     const { organization, api, get } = await makeSettings();
     const key = await makeKey(organization);
     await api.postNote(key.value, { message: 'a' }, { 'Idempotency-Key': 'k' });
-    expect((await api.postNote(key.value, { message: 'b' }, { 'Idempotency-Key': 'k' })).headers.get('Idempotency-Mismatch')).toBe('true');
+    expect(
+      (await api.postNote(key.value, { message: 'b' }, { 'Idempotency-Key': 'k' })).headers.get('Idempotency-Mismatch'),
+    ).toBe('true');
     expect((await get('/keys')).text).not.toContain('still being tried');
     await revoke(organization, key.id);
     expect((await api.send('/api/v1/ping', { key: key.value })).status).toBe(401);
@@ -435,7 +497,9 @@ describe('refused uses', () => {
       ).bind(organization, Date.now() + 1_000),
     ]);
     expect((await get('/keys')).text).toContain('still being tried');
-    await env.DB.prepare("delete from refused_uses where organization_id = ? and reason = 'expired'").bind(organization).run();
+    await env.DB.prepare("delete from refused_uses where organization_id = ? and reason = 'expired'")
+      .bind(organization)
+      .run();
     const reasons = (await rowsOf('refused_uses', organization)).map(({ reason }) => reason);
     expect(reasons).toEqual(['idempotency_mismatch', 'revoked']);
 
@@ -496,7 +560,9 @@ test('what cannot be recorded changes nothing in the answer', async () => {
   const key = await makeKey(organization);
   await revoke(organization, key.id);
   const db = aroundD1(env.DB, (run, statements) =>
-    run().then((results) => (results[0]?.meta.rows_written ? Promise.reject(new Error(`lost ${statements}`)) : results)),
+    run().then((results) =>
+      results[0]?.meta.rows_written ? Promise.reject(new Error(`lost ${statements}`)) : results,
+    ),
   );
   const api = makeApi({ bindings: { DB: db } });
   const response = await api.send('/api/v1/ping', { key: key.value });
@@ -522,7 +588,9 @@ describe('forms', () => {
     const { organization, post, create } = await makeSettings();
     expect((await post('/keys', GOOD, { 'Content-Type': 'application/json' })).status).toBe(415);
     expect((await post('/keys', GOOD, { 'Content-Type': 'multipart/form-data; boundary=x' })).status).toBe(415);
-    expect((await post('/keys', { ...GOOD, token: crypto.randomUUID() }, { Origin: 'https://evil.example' })).status).toBe(403);
+    expect(
+      (await post('/keys', { ...GOOD, token: crypto.randomUUID() }, { Origin: 'https://evil.example' })).status,
+    ).toBe(403);
     expect((await post('/revoke-all', {}, { Origin: 'null', 'Sec-Fetch-Site': 'cross-site' })).status).toBe(403);
     expect((await post('/keys', { ...GOOD, token: 'mine' })).status).toBe(400);
     expect((await create({ name: 'x'.repeat(20_000) })).status).toBe(413);
@@ -552,7 +620,13 @@ test('names are shown as text, never as markup, and are no formulas in a spreads
     text,
     ...(
       await Promise.all(
-        ['/keys', `/keys/${key?.['id']}`, `/keys/${key?.['id']}/revoke`, '/audit', `/audit?q=${encodeURIComponent(name)}`].map(get),
+        [
+          '/keys',
+          `/keys/${key?.['id']}`,
+          `/keys/${key?.['id']}/revoke`,
+          '/audit',
+          `/audit?q=${encodeURIComponent(name)}`,
+        ].map(get),
       )
     ).map((one) => one.text),
   ]) {
@@ -620,7 +694,14 @@ describe('the audit log', () => {
 
 test('a creator who is no longer an administrator is marked', async () => {
   const { organization, get } = await makeSettings();
-  await importRecords({ type: 'user', organization, id: 'olga', email: `olga@${organization}.example`, name: 'Olga', admin: true });
+  await importRecords({
+    type: 'user',
+    organization,
+    id: 'olga',
+    email: `olga@${organization}.example`,
+    name: 'Olga',
+    admin: true,
+  });
   await makeKey(organization);
   await env.DB.prepare("update api_keys set created_by = 'olga' where organization_id = ?").bind(organization).run();
   expect((await get('/keys')).text).not.toContain('no longer active');

@@ -54,11 +54,19 @@ describe('signing in', () => {
   test('somebody unknown, inactive or without the right is plainly refused', async () => {
     const { organization } = await makeAdministered();
     for (const [id, changes] of Object.entries({ tia: { technician: true }, gone: { admin: true, active: false } })) {
-      await importRecords({ type: 'user', organization, id, email: `${id}@${organization}.example`, name: id, ...changes });
+      await importRecords({
+        type: 'user',
+        organization,
+        id,
+        email: `${id}@${organization}.example`,
+        name: id,
+        ...changes,
+      });
     }
     for (const user of ['tia', 'gone', 'nobody']) {
       const token = await signIn.token(`${user}@${organization}.example`);
-      for (const path of ['/settings', `/settings/${organization}/keys`]) expect((await open(path, token)).status).toBe(403);
+      for (const path of ['/settings', `/settings/${organization}/keys`])
+        expect((await open(path, token)).status).toBe(403);
     }
   });
 
@@ -73,11 +81,26 @@ describe('signing in', () => {
   test('nobody administers an inactive organization, and whoever has another goes on there', async () => {
     const [closed, other] = [await makeAdministered(), await makeAdministered()];
     const token = await signIn.token(closed.email);
-    const record = { type: 'organization', id: closed.organization, name: 'Closed', psa: true, timeZone: 'UTC', defaultHourlyRate: 1 };
+    const record = {
+      type: 'organization',
+      id: closed.organization,
+      name: 'Closed',
+      psa: true,
+      timeZone: 'UTC',
+      defaultHourlyRate: 1,
+    };
     await importRecords({ ...record, active: false });
-    for (const path of ['/settings', `/settings/${closed.organization}/keys`]) expect((await open(path, token)).status).toBe(403);
+    for (const path of ['/settings', `/settings/${closed.organization}/keys`])
+      expect((await open(path, token)).status).toBe(403);
 
-    await importRecords({ type: 'user', organization: other.organization, id: 'both', email: closed.email, name: 'Ada', admin: true });
+    await importRecords({
+      type: 'user',
+      organization: other.organization,
+      id: 'both',
+      email: closed.email,
+      name: 'Ada',
+      admin: true,
+    });
     expect((await open('/settings', token)).headers.get('Location')).toBe(`/settings/${other.organization}/keys`);
     expect((await open(`/settings/${closed.organization}/keys`, token)).status).toBe(404);
     expect(await (await open(`/settings/${other.organization}/keys`, token)).text()).not.toContain('Closed');
@@ -112,18 +135,30 @@ describe('signing in', () => {
     expect((await oidc.send(`/settings/${organization}/keys`, { headers })).status).toBe(200);
   });
 
-  test.each([undefined, false, 'true'])('a provider other than Access that says email_verified: %j lets nobody in', async (verified) => {
-    const { organization, email } = await makeAdministered();
-    const oidc = makeApi({ config: { signIn: { ...signIn.config, header: 'Authorization' } } });
-    const headers = { Authorization: `Bearer ${await signIn.token(email, { claims: { email_verified: verified } })}` };
-    expect((await oidc.send(`/settings/${organization}/keys`, { headers })).status).toBe(401);
-  });
+  test.each([undefined, false, 'true'])(
+    'a provider other than Access that says email_verified: %j lets nobody in',
+    async (verified) => {
+      const { organization, email } = await makeAdministered();
+      const oidc = makeApi({ config: { signIn: { ...signIn.config, header: 'Authorization' } } });
+      const headers = {
+        Authorization: `Bearer ${await signIn.token(email, { claims: { email_verified: verified } })}`,
+      };
+      expect((await oidc.send(`/settings/${organization}/keys`, { headers })).status).toBe(401);
+    },
+  );
 });
 
 describe('organizations', () => {
   test('whoever administers several switches by the address, and each page shows one of them', async () => {
     const [one, two] = [await makeAdministered(), await makeAdministered()];
-    await importRecords({ type: 'user', organization: two.organization, id: 'both', email: one.email, name: 'Ada', admin: true });
+    await importRecords({
+      type: 'user',
+      organization: two.organization,
+      id: 'both',
+      email: one.email,
+      name: 'Ada',
+      admin: true,
+    });
     const token = await signIn.token(one.email);
     await makeKey(one.organization, { name: 'Only in one' });
     await makeKey(two.organization, { name: 'Only in two' });
@@ -154,7 +189,17 @@ describe('organizations', () => {
       expiration: 'none',
       grace: 'now',
     }).toString();
-    const pages = ['/keys', '/keys.csv', '/new-key', '/audit', '/audit.csv', '/refused', '/which-key', '/revoke-all', ''];
+    const pages = [
+      '/keys',
+      '/keys.csv',
+      '/new-key',
+      '/audit',
+      '/audit.csv',
+      '/refused',
+      '/which-key',
+      '/revoke-all',
+      '',
+    ];
     const ofKey = ['', '/change', '/rotate', '/revoke'].map((page) => `/keys/${key.id}${page}`);
     for (const path of [...pages, ...ofKey]) {
       const response = await open(`/settings/${theirs.organization}${path}`, token);
@@ -173,11 +218,15 @@ describe('organizations', () => {
       }
     }
     const which = { method: 'POST', headers, body: new URLSearchParams({ pasted: key.value }).toString() };
-    expect(await (await api.send(`/settings/${mine.organization}/which-key`, which)).text()).toContain('Your organization has no such key');
+    expect(await (await api.send(`/settings/${mine.organization}/which-key`, which)).text()).toContain(
+      'Your organization has no such key',
+    );
     for (const path of [`/audit?key=${key.id}`, `/audit?q=${key.id}`]) {
       expect(await (await open(`/settings/${mine.organization}${path}`, token)).text()).toContain('No entry matches');
     }
-    expect([await rowsOf('api_keys', theirs.organization), await rowsOf('audit_log', theirs.organization)]).toEqual(before);
+    expect([await rowsOf('api_keys', theirs.organization), await rowsOf('audit_log', theirs.organization)]).toEqual(
+      before,
+    );
     expect(await rowsOf('api_keys', mine.organization)).toEqual([]);
   });
 });

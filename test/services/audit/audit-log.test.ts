@@ -1,7 +1,12 @@
 import { env } from 'cloudflare:workers';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { timeOrderedId } from '../../../src/domain/record-id.ts';
-import { type AuditFilter, exportAuditLog, readAuditLog, searchAuditLog } from '../../../src/services/audit/read-audit-log.ts';
+import {
+  type AuditFilter,
+  exportAuditLog,
+  readAuditLog,
+  searchAuditLog,
+} from '../../../src/services/audit/read-audit-log.ts';
 import { everyKey, listKeys } from '../../../src/services/keys/read-keys.ts';
 import { aroundD1, countD1 } from '../../support/d1.ts';
 import { asAdmin, makeApi, makeKey, makeOrganization } from '../../support/world.ts';
@@ -29,7 +34,9 @@ beforeAll(async () => {
 });
 
 /** Reads as the pages do, and says how many rows D1 read for it. */
-async function counted<T>(read: (ctx: ReturnType<typeof asAdmin>) => Promise<T>): Promise<{ result: T; rowsRead: number; calls: number }> {
+async function counted<T>(
+  read: (ctx: ReturnType<typeof asAdmin>) => Promise<T>,
+): Promise<{ result: T; rowsRead: number; calls: number }> {
   const { db, calls } = countD1(env.DB);
   const result = await read({ ...asAdmin(organization), db });
   return { result, rowsRead: calls.reduce((sum, call) => sum + call.rowsRead, 0), calls: calls.length };
@@ -138,7 +145,10 @@ describe('a log of 100,000 entries', () => {
 
   test('the list of keys, with their last writes, reads no more than a small one', async () => {
     const { result, rowsRead } = await counted((ctx) => listKeys(ctx));
-    expect(result.live.map(({ lastWrite }) => lastWrite?.at)).toEqual([FIRST_AT + ROWS * STEP_MS, FIRST_AT + 80_007 * STEP_MS]);
+    expect(result.live.map(({ lastWrite }) => lastWrite?.at)).toEqual([
+      FIRST_AT + ROWS * STEP_MS,
+      FIRST_AT + 80_007 * STEP_MS,
+    ]);
     expect(rowsRead).toBeLessThan(60);
   });
 });
@@ -191,7 +201,8 @@ describe('search', () => {
   test('looks for a request id among the 10,000 entries after it, and no further', async () => {
     const receivedAt = FIRST_AT + 60_000;
     const requestId = timeOrderedId(receivedAt);
-    const log = (length: number) => Array.from({ length }, (_, i) => ({ at: receivedAt + i, ...(i === 0 && { requestId }) }));
+    const log = (length: number) =>
+      Array.from({ length }, (_, i) => ({ at: receivedAt + i, ...(i === 0 && { requestId }) }));
     const [reached, beyond] = [await makeLog(log(10_000)), await makeLog(log(10_001))];
     expect(seqs(await searchAuditLog(asAdmin(reached), requestId))).toEqual([2]);
     expect(await searchAuditLog(asAdmin(beyond), requestId)).toEqual([]);

@@ -50,19 +50,31 @@ describe('the expiry of a new key', () => {
     await expect(makeKey(organization, { expires }, now)).rejects.toMatchObject(refused(expires, 'out_of_range', why));
   });
 
-  test.each(['2036-11-22', '2036-11-22T05:00:00.001Z', '9999-12-31', '9999-12-31T23:59:59-14:00'])('of %s is too late', async (expires) => {
-    const organization = await makeOrganization({ timeZone: 'America/New_York' });
-    const why = 'is more than 10 years from now; choose an earlier date, or leave it out for a key that never expires';
-    await expect(makeKey(organization, { expires }, now)).rejects.toMatchObject(refused(expires, 'too_late', why));
-    const old = await read(organization, (await makeKey(organization, {}, now)).id);
-    const rotated = rotateApiKey(asAdmin(organization, now), 'twb', old, { expires, grace: '1h' }, crypto.randomUUID());
-    await expect(rotated).rejects.toMatchObject(refused(expires, 'too_late', why));
-  });
+  test.each(['2036-11-22', '2036-11-22T05:00:00.001Z', '9999-12-31', '9999-12-31T23:59:59-14:00'])(
+    'of %s is too late',
+    async (expires) => {
+      const organization = await makeOrganization({ timeZone: 'America/New_York' });
+      const why =
+        'is more than 10 years from now; choose an earlier date, or leave it out for a key that never expires';
+      await expect(makeKey(organization, { expires }, now)).rejects.toMatchObject(refused(expires, 'too_late', why));
+      const old = await read(organization, (await makeKey(organization, {}, now)).id);
+      const rotated = rotateApiKey(
+        asAdmin(organization, now),
+        'twb',
+        old,
+        { expires, grace: '1h' },
+        crypto.randomUUID(),
+      );
+      await expect(rotated).rejects.toMatchObject(refused(expires, 'too_late', why));
+    },
+  );
 
   test('may be the end of this day in ten years where the organization is', async () => {
     const organization = await makeOrganization({ timeZone: 'America/New_York' });
     for (const expires of ['2036-11-21', '2036-11-22T05:00:00Z']) {
-      expect(await makeKey(organization, { expires }, now)).toMatchObject({ expiresAt: Date.parse('2036-11-22T05:00:00Z') });
+      expect(await makeKey(organization, { expires }, now)).toMatchObject({
+        expiresAt: Date.parse('2036-11-22T05:00:00Z'),
+      });
     }
   });
 });
@@ -78,7 +90,9 @@ describe('changing a key', () => {
     const old = await read(organization, id);
     expect(await changeApiKey(asAdmin(organization), old, theirs)).toBe('changed');
     const mine = { name: old.name, limit: { quota: 7, windowMs: 10_000 } };
-    await expect(changeApiKey(asAdmin(organization), old, mine)).rejects.toMatchObject({ code: 'key_changed_meanwhile' });
+    await expect(changeApiKey(asAdmin(organization), old, mine)).rejects.toMatchObject({
+      code: 'key_changed_meanwhile',
+    });
     expect(await read(organization, id)).toMatchObject(theirs);
   });
 
@@ -100,6 +114,9 @@ test('a revocation without an answer does not claim that nothing was written', a
     throw new Error('D1_ERROR: no answer');
   });
   const revocation = revokeAsAdministrator({ ...asAdmin(organization), db }, id);
-  await expect(revocation).rejects.toMatchObject({ code: 'unavailable', detail: expect.not.stringContaining('Nothing was written') });
+  await expect(revocation).rejects.toMatchObject({
+    code: 'unavailable',
+    detail: expect.not.stringContaining('Nothing was written'),
+  });
   expect((await read(organization, id)).state).toBe('revoked');
 });

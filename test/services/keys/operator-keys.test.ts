@@ -24,7 +24,14 @@ test('an operator’s revocation ends a key that an isolate remembers, and says 
 
   const found = await getKeyAnywhere(asOperator(), { organization, key: id });
   expect(await findKeysAnywhere(asOperator(), ` Bearer ${value}\n`)).toEqual([found]);
-  expect(found).toMatchObject({ id, hint, organizationId: organization, organization: 'Northwind', name: 'n8n: triage', state: 'active' });
+  expect(found).toMatchObject({
+    id,
+    hint,
+    organizationId: organization,
+    organization: 'Northwind',
+    name: 'n8n: triage',
+    state: 'active',
+  });
   const request = { organization, key: id, by: 'Ada, phone call' };
   const revoked = await revokeAsOperator(asOperator(), request);
   expect(revoked.status).toBe('revoked');
@@ -40,9 +47,15 @@ test('an operator’s revocation ends a key that an isolate remembers, and says 
     actor_name: 'Ada, phone call',
     at: revoked.revokedAt,
   });
-  expect(await getOwnKey(asAdmin(organization), id)).toMatchObject({ state: 'revoked', revokedBy: 'operator (Ada, phone call)' });
+  expect(await getOwnKey(asAdmin(organization), id)).toMatchObject({
+    state: 'revoked',
+    revokedBy: 'operator (Ada, phone call)',
+  });
 
-  expect(await revokeAsOperator(asOperator(), request)).toEqual({ status: 'already_revoked', revokedAt: revoked.revokedAt });
+  expect(await revokeAsOperator(asOperator(), request)).toEqual({
+    status: 'already_revoked',
+    revokedAt: revoked.revokedAt,
+  });
   expect(await rowsOf('audit_log', organization)).toHaveLength(3);
 });
 
@@ -62,7 +75,10 @@ test('a revocation whose audit row fails is none, and one that is committed twic
     return run();
   });
   expect(await revokeAsOperator(asOperator(twice), request)).toMatchObject({ status: 'already_revoked' });
-  expect((await rowsOf('audit_log', organization)).map(({ action }) => action)).toEqual(['api_key.created', 'api_key.revoked']);
+  expect((await rowsOf('audit_log', organization)).map(({ action }) => action)).toEqual([
+    'api_key.created',
+    'api_key.revoked',
+  ]);
 });
 
 test('what names no key, or another organization’s, is declined by name', async () => {
@@ -106,7 +122,13 @@ test('the other key of a rotation is named while it still works', async () => {
   const organization = await makeOrganization();
   const { id } = await makeKey(organization);
   const old = await getOwnKey(asAdmin(organization), id);
-  const successor = await rotateApiKey(asAdmin(organization), config().keyPrefix, old, { grace: '24h' }, crypto.randomUUID());
+  const successor = await rotateApiKey(
+    asAdmin(organization),
+    config().keyPrefix,
+    old,
+    { grace: '24h' },
+    crypto.randomUUID(),
+  );
   const relatives = async (key: string) => (await getKeyAnywhere(asOperator(), { organization, key })).liveRelatives;
 
   expect(await relatives(id)).toEqual([{ id: successor.id, hint: successor.hint, how: 'replaces it' }]);

@@ -176,13 +176,20 @@ test("the README's bill is what was counted here", async () => {
     counters.limiters.length = 0;
     expect((await request()).status, what).toBe(status);
     const written = counters.d1.reduce((sum, { rowsWritten }) => sum + rowsWritten, 0);
-    const bill = { objectCalls: counters.limiters.length, d1Calls: counters.d1.length, read: readsOf(counters.d1), written };
+    const bill = {
+      objectCalls: counters.limiters.length,
+      d1Calls: counters.d1.length,
+      read: readsOf(counters.d1),
+      written,
+    };
     counted.set(what, bill);
     rows.push(`| ${[what, ...Object.values(bill)].join(' | ')} |`);
   };
 
   await line('time entry, key not remembered', 201, () => api.postTime(time, TIME, keys));
-  await line('time entry, key remembered', 201, () => api.postTime(time, TIME, { 'Idempotency-Key': crypto.randomUUID() }));
+  await line('time entry, key remembered', 201, () =>
+    api.postTime(time, TIME, { 'Idempotency-Key': crypto.randomUUID() }),
+  );
   await line('note, key not remembered', 201, () => api.postNote(note));
   await line('note, key remembered', 201, () => api.postNote(note));
   await line('replay, key remembered', 200, () => api.postTime(time, TIME, keys));
@@ -191,7 +198,12 @@ test("the README's bill is what was counted here", async () => {
   await line('401: missing or malformed key', 401, () => ping('twb_malformed'));
   await limited.api.send('/api/v1/ping', { headers: address });
   await line('429 by address', 429, () => limited.api.send('/api/v1/ping', { headers: address }), limited);
-  await line('429 by address, refusal remembered', 429, () => limited.api.send('/api/v1/ping', { headers: address }), limited);
+  await line(
+    '429 by address, refusal remembered',
+    429,
+    () => limited.api.send('/api/v1/ping', { headers: address }),
+    limited,
+  );
   // Each from another address, or it would be the address that is refused.
   const byKey = (last: number) => limited.api.postTime(time, TIME, { 'CF-Connecting-IP': `203.0.113.${last}` });
   expect((await byKey(1)).status).toBe(429);

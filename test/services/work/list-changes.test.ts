@@ -13,9 +13,17 @@ const reader = fc.nat(readers - 1);
 const event = fc.oneof(
   {
     weight: 6,
-    arbitrary: fc.record({ do: fc.constant('write' as const), organization, note: fc.boolean(), idempotencyKey: fc.option(fc.nat(4)) }),
+    arbitrary: fc.record({
+      do: fc.constant('write' as const),
+      organization,
+      note: fc.boolean(),
+      idempotencyKey: fc.option(fc.nat(4)),
+    }),
   },
-  { weight: 4, arbitrary: fc.record({ do: fc.constant('read' as const), reader, limit: fc.integer({ min: 1, max: 7 }) }) },
+  {
+    weight: 4,
+    arbitrary: fc.record({ do: fc.constant('read' as const), reader, limit: fc.integer({ min: 1, max: 7 }) }),
+  },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('save' as const), reader }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('crash' as const), reader }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('settle' as const) }) },
@@ -77,7 +85,9 @@ test('however writers and readers interleave, readers see every committed record
             'CF-Connecting-IP': '192.0.2.7',
             ...(step.idempotencyKey !== null && { 'Idempotency-Key': `key-${step.idempotencyKey}` }),
           };
-          const answer = step.note ? api.postNote(world.key, undefined, headers) : api.postTime(world.key, undefined, headers);
+          const answer = step.note
+            ? api.postNote(world.key, undefined, headers)
+            : api.postTime(world.key, undefined, headers);
           written.push({ organization: world.id, answer });
           busy.push(answer);
         } else {

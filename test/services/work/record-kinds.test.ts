@@ -28,7 +28,8 @@ describe.each(RECORD_KIND_NAMES.map((kind) => ({ kind, ...RECORD_KINDS[kind] }))
       const organization = await makeOrganization();
       const key = await makeKey(organization, { scopes: [scope] });
       const api = makeApi();
-      const post = () => api.post(`/api/v1/tickets/1001/${path}`, key.value, example.body, { 'Idempotency-Key': `${kind}:evt-1` });
+      const post = () =>
+        api.post(`/api/v1/tickets/1001/${path}`, key.value, example.body, { 'Idempotency-Key': `${kind}:evt-1` });
       const response = await post();
       expect(response.status).toBe(201);
       const [record] = await rows(organization);
@@ -48,7 +49,13 @@ describe.each(RECORD_KIND_NAMES.map((kind) => ({ kind, ...RECORD_KINDS[kind] }))
       expect(await rows(organization)).toHaveLength(1);
       const audit = await rowsOf('audit_log', organization);
       expect(audit.filter(({ actor_type }) => actor_type === 'api_key')).toMatchObject([
-        { action: `${kind}.created`, target_id: id, actor_id: key.id, ticket_id: '1001', idempotency_key: `${kind}:evt-1` },
+        {
+          action: `${kind}.created`,
+          target_id: id,
+          actor_id: key.id,
+          ticket_id: '1001',
+          idempotency_key: `${kind}:evt-1`,
+        },
       ]);
     });
 

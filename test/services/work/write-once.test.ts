@@ -26,7 +26,9 @@ async function written(organization: string) {
   const records = [...(await rowsOf('notes', organization)), ...(await rowsOf('time_entries', organization))];
   const seqs = audit.map(({ seq }) => seq);
   expect(seqs).toEqual(seqs.map((_, index) => index + 1));
-  const audited = audit.filter(({ actor_type }) => actor_type === 'api_key').map(({ target_id, seq }) => `${target_id} ${seq}`);
+  const audited = audit
+    .filter(({ actor_type }) => actor_type === 'api_key')
+    .map(({ target_id, seq }) => `${target_id} ${seq}`);
   expect(records.map(({ id, audit_seq }) => `${id} ${audit_seq}`).sort()).toEqual(audited.sort());
   return records;
 }
@@ -72,7 +74,15 @@ describe('a repeated Idempotency-Key', () => {
     const request = { ...TIME, userEmail: 'tess@northwind.example' };
     const body = await (await api.postTime(key, request, idempotent('k'))).json<object>();
     await importRecords(
-      { type: 'user', organization, id: 'tess', email: 'tess@northwind.example', name: 'Tess', technician: true, active: false },
+      {
+        type: 'user',
+        organization,
+        id: 'tess',
+        email: 'tess@northwind.example',
+        name: 'Tess',
+        technician: true,
+        active: false,
+      },
       { type: 'agreement', organization, id: 'acme-support', company: 'acme', hourlyRate: 500 },
       { type: 'ticket', organization, id: '1001', company: 'acme', active: false },
     );
@@ -98,16 +108,25 @@ describe('a repeated Idempotency-Key', () => {
     expect(replay.status).toBe(200);
     expect(replay.headers.get('Idempotency-Replayed')).toBe('true');
     expect(replay.headers.get('Idempotency-Mismatch')).toBe('true');
-    expect(await replay.json()).toEqual({ ...first, idempotentReplay: true, idempotencyMismatch: true, ticketId: '1001' });
+    expect(await replay.json()).toEqual({
+      ...first,
+      idempotentReplay: true,
+      idempotencyMismatch: true,
+      ticketId: '1001',
+    });
     expect(await written(organization)).toHaveLength(1);
   });
 
   test('returns a record that was redacted since, and calls it no mismatch', async () => {
     const { organization, key, api } = await world();
-    const { note } = await (await api.postNote(key, { message: 'hunter2' }, idempotent('k'))).json<{ note: { id: string } }>();
+    const { note } = await (await api.postNote(key, { message: 'hunter2' }, idempotent('k'))).json<{
+      note: { id: string };
+    }>();
     const ctx = { db: env.DB, now: Date.now, deadlineAt: Date.now() + 10_000, requestId: crypto.randomUUID() };
     const asOperator = { ...ctx, actor: 'operator' as const, source: { address: null, userAgent: 'operator' } };
-    expect(await redactRecord(asOperator, { organization, kind: 'note', id: note.id, by: 'Ops' })).toEqual({ status: 'redacted' });
+    expect(await redactRecord(asOperator, { organization, kind: 'note', id: note.id, by: 'Ops' })).toEqual({
+      status: 'redacted',
+    });
     const replay = await api.postNote(key, { message: 'hunter2' }, idempotent('k'));
     expect(replay.headers.get('Idempotency-Mismatch')).toBeNull();
     expect(await replay.json()).toEqual({ note, idempotentReplay: true });
@@ -117,7 +136,9 @@ describe('a repeated Idempotency-Key', () => {
     const { organization, key, api } = await world();
     expect((await api.postTime(key, { ...TIME, minutes: 0 }, idempotent('k'))).status).toBe(422);
     expect((await api.postTime(key, TIME, idempotent('k'), '9999')).status).toBe(404);
-    expect((await api.postTime(key, { ...TIME, userEmail: 'ivan@northwind.example' }, idempotent('k'))).status).toBe(422);
+    expect((await api.postTime(key, { ...TIME, userEmail: 'ivan@northwind.example' }, idempotent('k'))).status).toBe(
+      422,
+    );
     expect((await api.postTime(key, TIME, idempotent('k'))).status).toBe(201);
     expect(await written(organization)).toHaveLength(1);
   });
@@ -126,7 +147,9 @@ describe('a repeated Idempotency-Key', () => {
     const { organization, key, api } = await world();
     const responses = await Promise.all(Array.from({ length: 100 }, () => api.postTime(key, TIME, idempotent('k'))));
     expect(tally(responses)).toEqual({ 200: 99, 201: 1 });
-    const ids = await Promise.all(responses.map(async (response) => (await response.json<{ entry: { id: string } }>()).entry.id));
+    const ids = await Promise.all(
+      responses.map(async (response) => (await response.json<{ entry: { id: string } }>()).entry.id),
+    );
     expect(new Set(ids).size).toBe(1);
     expect(await written(organization)).toHaveLength(1);
   });
@@ -202,25 +225,41 @@ describe('between the look-up of the key and the write', () => {
       now = expiry;
       return Promise.reject(new Error('D1_ERROR: Network connection lost.'));
     });
-    await expectNothingWritten(organization, await makeApi({ now: () => now, bindings: { DB } }).postTime(key, TIME), 401);
+    await expectNothingWritten(
+      organization,
+      await makeApi({ now: () => now, bindings: { DB } }).postTime(key, TIME),
+      401,
+    );
   });
 
   test('a lost plan: 403', async () => {
     const { organization, key } = await world();
     const lose = () =>
-      importRecords({ type: 'organization', id: organization, name: 'N', psa: false, timeZone: 'UTC', defaultHourlyRate: 120 });
+      importRecords({
+        type: 'organization',
+        id: organization,
+        name: 'N',
+        psa: false,
+        timeZone: 'UTC',
+        defaultHourlyRate: 120,
+      });
     await expectNothingWritten(organization, await makeApi({ bindings: { DB: beforeBatch(lose) } }).postNote(key), 403);
   });
 
   test('a ticket deactivated: 404', async () => {
     const { organization, key } = await world();
     const close = () => importRecords({ type: 'ticket', organization, id: '1001', company: 'acme', active: false });
-    await expectNothingWritten(organization, await makeApi({ bindings: { DB: beforeBatch(close) } }).postNote(key), 404);
+    await expectNothingWritten(
+      organization,
+      await makeApi({ bindings: { DB: beforeBatch(close) } }).postNote(key),
+      404,
+    );
   });
 
   test('a ticket that is open again before it is asked why nothing was written: the note and the entry are written', async () => {
     const { organization, key } = await world();
-    const ticket = (active: boolean) => importRecords({ type: 'ticket', organization, id: '1001', company: 'acme', active });
+    const ticket = (active: boolean) =>
+      importRecords({ type: 'ticket', organization, id: '1001', company: 'acme', active });
     for (const path of ['notes', 'time-entries']) {
       let batches = 0;
       const DB = aroundD1(env.DB, async (run, statements) => {
@@ -240,7 +279,14 @@ describe('between the look-up of the key and the write', () => {
     const { organization, key } = await world();
     const now = () => Date.parse('2026-11-21T20:00:00Z');
     const move = () =>
-      importRecords({ type: 'organization', id: organization, name: 'N', psa: true, timeZone: 'Asia/Tokyo', defaultHourlyRate: 120 });
+      importRecords({
+        type: 'organization',
+        id: organization,
+        name: 'N',
+        psa: true,
+        timeZone: 'Asia/Tokyo',
+        defaultHourlyRate: 120,
+      });
     const response = await makeApi({ now, bindings: { DB: beforeBatch(move) } }).postTime(key);
     expect(response.status).toBe(201);
     expect(await response.json()).toMatchObject({ entry: { workDate: '2026-11-22T00:00:00.000Z' } });

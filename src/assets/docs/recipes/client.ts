@@ -23,7 +23,12 @@ export function ticketClient(baseUrl: string, key: string) {
  * Logs time. If the technician cannot be credited, the same request without userEmail credits the service account; the
  * Idempotency-Key is still free then.
  */
-export async function logTime(client: ReturnType<typeof ticketClient>, ticketId: string, idempotencyKey: string, entry: TimeEntry) {
+export async function logTime(
+  client: ReturnType<typeof ticketClient>,
+  ticketId: string,
+  idempotencyKey: string,
+  entry: TimeEntry,
+) {
   const send = (body: TimeEntry) =>
     client.POST('/tickets/{ticketId}/time-entries', {
       params: { path: { ticketId }, header: { 'Idempotency-Key': idempotencyKey } },
@@ -35,7 +40,9 @@ export async function logTime(client: ReturnType<typeof ticketClient>, ticketId:
     ({ data, error } = await send(rest));
   }
   if (data) return data;
-  throw new Error(error && 'detail' in error ? error.detail : 'The key is not good for this: see /docs/problems#unauthorized.');
+  throw new Error(
+    error && 'detail' in error ? error.detail : 'The key is not good for this: see /docs/problems#unauthorized.',
+  );
 }
 
 /** Waits as long as the service says (Retry-After), or a little longer each time, never less than it asked and never in step. */

@@ -32,7 +32,9 @@ export function AuditLogPage({ context, query, selection, keys, entries, next }:
       <Filters context={context} query={query} keys={keys} />
       {entries.length > 0 && <AuditTable caption="Audit entries, newest first" entries={entries} context={context} />}
       {entries.length === 0 && next === undefined && <Notice>No entry matches.</Notice>}
-      {entries.length === 0 && next !== undefined && <Notice>No entry matches so far; there are older ones to look through.</Notice>}
+      {entries.length === 0 && next !== undefined && (
+        <Notice>No entry matches so far; there are older ones to look through.</Notice>
+      )}
       <div class="actions">
         {next !== undefined && <a href={at('audit', `before=${next}`)}>Older entries</a>}
         {(entries.length > 0 || next !== undefined) && <a href={at('audit.csv')}>Download as CSV</a>}
@@ -96,7 +98,15 @@ function Filters({ context, query, keys }: Pick<Props, 'context' | 'query' | 'ke
 }
 
 /** Entries of the audit log as a table. */
-export function AuditTable({ caption, entries, context }: { caption: string; entries: readonly AuditEntry[]; context: PageContext }) {
+export function AuditTable({
+  caption,
+  entries,
+  context,
+}: {
+  caption: string;
+  entries: readonly AuditEntry[];
+  context: PageContext;
+}) {
   return (
     <Table caption={caption} headings={['Time', 'By', 'Action', 'Ticket', 'Details', 'From']}>
       {entries.map((entry) => (

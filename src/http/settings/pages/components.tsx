@@ -10,7 +10,12 @@ export function Time({ at, context, text }: { at: number; context: PageContext; 
   const iso = new Date(at).toISOString();
   return (
     <time datetime={iso} title={`${iso.slice(0, 19).replace('T', ' ')} UTC`}>
-      {text ?? new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short', timeZone: context.timeZone }).format(at)}
+      {text ??
+        new Intl.DateTimeFormat('en-GB', {
+          dateStyle: 'medium',
+          timeStyle: 'short',
+          timeZone: context.timeZone,
+        }).format(at)}
     </time>
   );
 }
@@ -35,7 +40,9 @@ export function Expiry({
           end of <Time at={expiresAt} context={context} text={lastDay} />
         </>
       )}
-      {state === 'expiring' && <span class="minor"> ({days === 0 ? 'within a day' : days === 1 ? 'in 1 day' : `in ${days} days`})</span>}
+      {state === 'expiring' && (
+        <span class="minor"> ({days === 0 ? 'within a day' : days === 1 ? 'in 1 day' : `in ${days} days`})</span>
+      )}
     </>
   );
 }
@@ -43,10 +50,17 @@ export function Expiry({
 /** The day that ends at an instant, in words, if it is the very end of one. */
 function lastFullDay(at: number, timeZone: string): string | undefined {
   const date = dateIn(timeZone, at - 1);
-  return endOfDate(date, timeZone) === at ? new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeZone }).format(at - 1) : undefined;
+  return endOfDate(date, timeZone) === at
+    ? new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeZone }).format(at - 1)
+    : undefined;
 }
 
-const STATES: Record<KeyState, string> = { active: 'Active', expiring: 'Expiring', expired: 'Expired', revoked: 'Revoked' };
+const STATES: Record<KeyState, string> = {
+  active: 'Active',
+  expiring: 'Expiring',
+  expired: 'Expired',
+  revoked: 'Revoked',
+};
 
 /** The state of a key as a word, coloured. */
 export function State({ state }: { state: KeyState }) {
@@ -112,7 +126,11 @@ export function describedBy(id: string, message: string | undefined, explained =
 }
 
 /** A table on a wide screen, a list of cards on a phone: `data-label` repeats the heading there. */
-export function Table({ caption, headings, children }: PropsWithChildren<{ caption: string; headings: readonly string[] }>) {
+export function Table({
+  caption,
+  headings,
+  children,
+}: PropsWithChildren<{ caption: string; headings: readonly string[] }>) {
   return (
     <table>
       <caption class="visually-hidden">{caption}</caption>

@@ -27,13 +27,21 @@ export function ConfirmRevokePage({ context, subject: key }: { context: PageCont
 }
 
 /** Asks before all keys are revoked. */
-export function ConfirmRevokeAllPage({ context, live, organization }: { context: PageContext; live: number; organization: string }) {
+export function ConfirmRevokeAllPage({
+  context,
+  live,
+  organization,
+}: {
+  context: PageContext;
+  live: number;
+  organization: string;
+}) {
   return (
     <>
       <p>
-        For the bad night: every key of <bdi>{organization}</bdi> ({live === 0 ? 'none is' : live === 1 ? '1 is' : `${live} are`} in use) is
-        refused from the very next request on, and every automation stops writing. This cannot be undone; each workflow then needs a new
-        key.
+        For the bad night: every key of <bdi>{organization}</bdi> (
+        {live === 0 ? 'none is' : live === 1 ? '1 is' : `${live} are`} in use) is refused from the very next request on,
+        and every automation stops writing. This cannot be undone; each workflow then needs a new key.
       </p>
       <form method="post" action={`${context.base}/revoke-all`} class="actions">
         <button type="submit" class="danger">

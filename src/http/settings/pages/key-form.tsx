@@ -28,7 +28,14 @@ interface FormProps {
 }
 
 /** The form for a new key. */
-export function NewKeyForm({ context, token, values, messages, today, defaultLimit }: FormProps & { defaultLimit: RateLimitPolicy }) {
+export function NewKeyForm({
+  context,
+  token,
+  values,
+  messages,
+  today,
+  defaultLimit,
+}: FormProps & { defaultLimit: RateLimitPolicy }) {
   return (
     <form method="post" action={`${context.base}/keys`} class="form" data-once>
       <input type="hidden" name="token" value={token} />
@@ -40,7 +47,8 @@ export function NewKeyForm({ context, token, values, messages, today, defaultLim
           const { scope, scopeLabel } = RECORD_KINDS[kind];
           return (
             <label class="choice">
-              <input type="checkbox" name="scope" value={scope} checked={values.scopes?.includes(scope) ?? false} /> {scopeLabel}
+              <input type="checkbox" name="scope" value={scope} checked={values.scopes?.includes(scope) ?? false} />{' '}
+              {scopeLabel}
             </label>
           );
         })}
@@ -111,7 +119,9 @@ export function ChangeForm({
 
 function Summary({ messages: { form, ...fields } }: { messages: Messages }) {
   if (form) return <Notice tone="warning">{form}</Notice>;
-  return Object.keys(fields).length > 0 ? <Notice tone="warning">Nothing was saved yet: see what is marked below.</Notice> : null;
+  return Object.keys(fields).length > 0 ? (
+    <Notice tone="warning">Nothing was saved yet: see what is marked below.</Notice>
+  ) : null;
 }
 
 function NameField({ value, message }: { value: string | undefined; message: string | undefined }) {
@@ -193,7 +203,16 @@ function LimitField({ value, message, defaultLimit, own }: LimitProps) {
   return (
     <div class="field">
       <label for="limit">Requests in {seconds} seconds (optional)</label>
-      <input id="limit" name="limit" type="number" min={1} max={max} step={1} value={value} {...describedBy('limit', message, true)} />
+      <input
+        id="limit"
+        name="limit"
+        type="number"
+        min={1}
+        max={max}
+        step={1}
+        value={value}
+        {...describedBy('limit', message, true)}
+      />
       <p class="help" id="limit-help">
         At most so many; when left empty, {defaultLimit.quota} in {defaultLimit.windowMs / 1000} seconds.
       </p>

@@ -21,7 +21,8 @@ export function KeyListPage({ context, live, ended, next, revokedInUse, continue
       {allRevoked && <Notice>All keys are revoked. Every request with one of them is refused from now on.</Notice>}
       {!hasPsa && (
         <Notice tone="warning">
-          The plan of this organization does not include PSA. Until it does, every request with one of its keys is refused.
+          The plan of this organization does not include PSA. Until it does, every request with one of its keys is
+          refused.
         </Notice>
       )}
       <RevokedInUse uses={revokedInUse} context={context} />
@@ -54,8 +55,8 @@ function RevokedInUse({ uses, context }: { uses: readonly RefusedUse[]; context:
   if (uses.length > MAX_NOTICES) {
     return (
       <Notice tone="warning">
-        At least {uses.length} revoked keys are still being tried. <a href={`${context.base}/refused`}>Refused uses</a> tells which, and
-        from where. Something still has them: find it and give it new keys.
+        At least {uses.length} revoked keys are still being tried. <a href={`${context.base}/refused`}>Refused uses</a>{' '}
+        tells which, and from where. Something still has them: find it and give it new keys.
       </Notice>
     );
   }
@@ -76,9 +77,9 @@ function Empty() {
     <section class="empty">
       <h2>No key is in use</h2>
       <p>
-        A key lets an automation (n8n, Make, Zapier, Power Automate, a script) write back into your tickets: it can add internal notes, log
-        time, or both, and nothing else. Make one key for each workflow, so that you can see what each of them does and stop one without the
-        others.
+        A key lets an automation (n8n, Make, Zapier, Power Automate, a script) write back into your tickets: it can add
+        internal notes, log time, or both, and nothing else. Make one key for each workflow, so that you can see what
+        each of them does and stop one without the others.
       </p>
     </section>
   );

@@ -100,7 +100,11 @@ export function KeyPage({ context, subject: key, defaultLimit, entries, refused,
         </div>
       )}
       <h2>Latest audit entries</h2>
-      {entries.length === 0 ? <p>None.</p> : <AuditTable caption="Latest audit entries of this key" entries={entries} context={context} />}
+      {entries.length === 0 ? (
+        <p>None.</p>
+      ) : (
+        <AuditTable caption="Latest audit entries of this key" entries={entries} context={context} />
+      )}
       <p>
         <a href={`${context.base}/audit?key=${key.id}`}>All entries of this key</a>
       </p>

@@ -40,13 +40,23 @@ export function Layout({ children, title, administrator, path = '', signOutPath 
           <h1>{title}</h1>
           {children}
         </main>
-        {administrator && <footer>Times are in {zone === 'UTC' ? 'UTC.' : `${zone}; point at one to see it in UTC.`}</footer>}
+        {administrator && (
+          <footer>Times are in {zone === 'UTC' ? 'UTC.' : `${zone}; point at one to see it in UTC.`}</footer>
+        )}
       </body>
     </html>
   );
 }
 
-function Header({ administrator, path, signOutPath }: { administrator: Administrator; path: string; signOutPath: string | undefined }) {
+function Header({
+  administrator,
+  path,
+  signOutPath,
+}: {
+  administrator: Administrator;
+  path: string;
+  signOutPath: string | undefined;
+}) {
   const { organization, organizations, userName } = administrator;
   const base = `/settings/${organization.id}`;
   const others = organizations.filter(({ id }) => id !== organization.id);

@@ -20,7 +20,9 @@ export function NewKeyPage({ context, created, scopes, origin, replaced }: Props
   const { name, value, id } = created;
   return (
     <>
-      <Notice>Copy the key now. It can’t be shown again: only its fingerprint is kept. If it gets lost, rotate it.</Notice>
+      <Notice>
+        Copy the key now. It can’t be shown again: only its fingerprint is kept. If it gets lost, rotate it.
+      </Notice>
       <section class="secret" aria-labelledby="key-heading">
         <h2 id="key-heading">
           <bdi>{name}</bdi>
@@ -54,7 +56,9 @@ export function NewKeyPage({ context, created, scopes, origin, replaced }: Props
           </>
         );
       })}
-      <p class="minor">Make the Idempotency-Key from your workflow’s name and the event’s id: sent twice, it never writes twice.</p>
+      <p class="minor">
+        Make the Idempotency-Key from your workflow’s name and the event’s id: sent twice, it never writes twice.
+      </p>
       <h2>Where it goes</h2>
       <dl class="places">
         <dt>n8n</dt>
@@ -64,7 +68,9 @@ export function NewKeyPage({ context, created, scopes, origin, replaced }: Props
         <dt>Zapier</dt>
         <dd>Webhooks by Zapier, Custom Request, header Authorization with the value “Bearer”, a space, and the key.</dd>
         <dt>Power Automate</dt>
-        <dd>HTTP action, header Authorization with the value “Bearer”, a space, and the key; switch on “Secure inputs”.</dd>
+        <dd>
+          HTTP action, header Authorization with the value “Bearer”, a space, and the key; switch on “Secure inputs”.
+        </dd>
       </dl>
       <p>
         <a href={`${context.base}/keys/${id}`}>Done: go to the key’s page</a>
@@ -98,7 +104,11 @@ function Command({ children }: { children: string }) {
 }
 
 function post(origin: string, value: string, path: string, body: string): string {
-  const headers = [`Authorization: Bearer ${value}`, 'Content-Type: application/json', `Idempotency-Key: my-workflow:${path}-1`];
+  const headers = [
+    `Authorization: Bearer ${value}`,
+    'Content-Type: application/json',
+    `Idempotency-Key: my-workflow:${path}-1`,
+  ];
   return `curl ${origin}/api/v1/tickets/TICKET/${path} ${headers.map((header) => `-H '${header}'`).join(' ')} -d '${body}'`;
 }
 
@@ -107,8 +117,9 @@ export function AlreadyCreatedPage({ context, created }: { context: PageContext;
   return (
     <>
       <Notice tone="warning">
-        This form has created the key <bdi>{created.name}</bdi> (<Hint hint={created.hint} />) already, so no second one was created. Its
-        value was shown once and can’t be shown again. If nobody copied it, rotate the key; if it isn’t needed, revoke it.
+        This form has created the key <bdi>{created.name}</bdi> (<Hint hint={created.hint} />) already, so no second one
+        was created. Its value was shown once and can’t be shown again. If nobody copied it, rotate the key; if it isn’t
+        needed, revoke it.
       </Notice>
       <div class="actions">
         <LinkButton to={`${context.base}/keys/${created.id}/rotate`}>Rotate</LinkButton>

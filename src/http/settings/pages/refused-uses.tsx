@@ -21,7 +21,10 @@ interface Props {
 export function RefusedUsesTable({ uses, context, ofOneKey = false }: Props) {
   if (uses.length === 0) return <p>None.</p>;
   return (
-    <Table caption="Refused uses" headings={[...(ofOneKey ? [] : ['Key']), 'Reason', 'How often', 'First', 'Last', 'From']}>
+    <Table
+      caption="Refused uses"
+      headings={[...(ofOneKey ? [] : ['Key']), 'Reason', 'How often', 'First', 'Last', 'From']}
+    >
       {uses.map((use) => (
         <tr>
           {!ofOneKey && (
@@ -52,8 +55,8 @@ export function RefusedUsesPage({ uses, context }: { uses: readonly RefusedUse[]
   return (
     <>
       <p>
-        Whoever sends a bad key gets the same answer, whatever is wrong. Here stands why a key of yours was refused. Counts are the least
-        that it was; addresses are forgotten after 30 days.
+        Whoever sends a bad key gets the same answer, whatever is wrong. Here stands why a key of yours was refused.
+        Counts are the least that it was; addresses are forgotten after 30 days.
       </p>
       <RefusedUsesTable uses={uses} context={context} />
     </>
