@@ -18,11 +18,9 @@ export const MAX_FIELD_ERRORS = 20;
 /** One thing wrong with a body: where (a JSON Pointer, RFC 6901), which rule, and in words what was sent and what to send. */
 export const fieldErrorShape = z.object({
   pointer: z.string().meta({ description: 'Where in the body: a JSON Pointer (RFC 6901); empty for the body itself.' }),
-  code: z
-    .string()
-    .meta({
-      description: 'The rule that was broken, such as `required`, `invalid_type`, `out_of_range` or `unknown_field`.',
-    }),
+  code: z.string().meta({
+    description: 'The rule that was broken, such as `required`, `invalid_type`, `out_of_range` or `unknown_field`.',
+  }),
   detail: z.string().meta({ description: 'What was sent and what to send.' }),
 });
 

@@ -10,6 +10,9 @@ export const MAX_EXPIRY_YEARS = 10;
 /** How many keys an organization may have that are neither revoked, expired nor replaced. */
 export const MAX_LIVE_KEYS = 100;
 
+/** How many replaced keys may be in their grace period at the same time. */
+export const MAX_KEYS_IN_GRACE = 50;
+
 const expiresRule = 'a date such as 2027-03-31, an instant such as 2027-03-31T12:00:00Z, or leave it out for never';
 const quotaRule = `a whole number from 1 to ${MAX_QUOTA}`;
 const windowRule = `whole seconds in milliseconds, from 1000 to ${MAX_WINDOW_MS}`;

@@ -56,13 +56,10 @@ export const timeEntryCreated = z.object({
       .enum(TIME_ENTRY_STATUSES)
       .meta({ description: 'A new entry is SUBMITTED: an administrator reviews it before it becomes billable.' }),
     billable: z.boolean().meta({ description: 'As sent.' }),
-    hourlyRate: z
-      .number()
-      .min(0)
-      .meta({
-        description:
-          "From the company's agreement or the organization's default; it cannot be sent. At most two decimals.",
-      }),
+    hourlyRate: z.number().min(0).meta({
+      description:
+        "From the company's agreement or the organization's default; it cannot be sent. At most two decimals.",
+    }),
     userId: z.string().meta({ description: 'The technician credited, or the automation service account.' }),
   }),
   agreementSource: z.enum(AGREEMENT_SOURCES).meta({

@@ -5,6 +5,8 @@ import { columns, statement } from '../statement.ts';
 export interface KeyRow {
   organizationId: string;
   keyId: string;
+  keyHash: string;
+  chainId: string;
   keyName: string;
   scopes: string;
   limitQuota: number | null;
@@ -20,6 +22,8 @@ export interface KeyRow {
 export const KEY_COLUMNS = columns<KeyRow>({
   organizationId: 'k.organization_id',
   keyId: 'k.id',
+  keyHash: 'k.hash',
+  chainId: 'k.chain_id',
   keyName: 'k.name',
   scopes: 'k.scopes',
   limitQuota: 'k.limit_quota',
@@ -35,6 +39,8 @@ export const KEY_COLUMNS = columns<KeyRow>({
 const UNKNOWN_KEY = columns<KeyRow>({
   organizationId: "'nobody-here'",
   keyId: "'00000000-0000-7000-8000-000000000000'",
+  keyHash: `'${'0'.repeat(64)}'`,
+  chainId: "'00000000-0000-7000-8000-000000000000'",
   keyName: "'There is no such key'",
   scopes: `'${SCOPE_IDS.join(' ')}'`,
   limitQuota: 'null',

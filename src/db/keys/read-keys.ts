@@ -74,16 +74,16 @@ export const findKeyDetails = statement<{ organizationId: string; keyId: string 
   `${KEY_DETAILS} and k.id = :keyId`,
 );
 
-/** More than an organization can have alive, replaced ones in their grace period included. */
-const MAX_LISTED = 500;
-
 const unrevoked = (expiry: string) =>
   `select id from api_keys where organization_id = :organizationId and revoked_at is null and expires_at ${expiry}`;
 
-/** The keys that are neither revoked nor expired, by name. Two index ranges, so that expired keys are not read. */
+/**
+ * The keys that are neither revoked nor expired, by name. There are at most `MAX_LIVE_KEYS` of them and `MAX_KEYS_IN_GRACE` in their
+ * grace period. Two index ranges, so that expired keys are not read.
+ */
 export const findLiveKeys = statement<{ organizationId: string; now: number }, KeyDetailsRow>(
   `${KEY_DETAILS} and k.id in (${unrevoked('is null')} union all ${unrevoked('> :now')})
-  order by k.name, k.id desc limit ${MAX_LISTED}`,
+  order by k.name, k.id desc`,
 );
 
 /** A page of all keys that were created before the one with the id `before`, newest first. */

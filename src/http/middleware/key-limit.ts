@@ -5,7 +5,10 @@ import type { ApiEnv, AppEnv, AppliedLimit, ContextOf } from '../context.ts';
 import { Problem } from '../problems.ts';
 import { rateLimited, takeFromLimit } from '../rate-limit.ts';
 
-/** Applies the key's own limit where it is the lower one, else the deployment's. */
+/**
+ * Applies the key's own limit where it is the lower one, else the deployment's. All keys of a rotation chain share one limit: rotating
+ * a key does not multiply it.
+ */
 export function keyLimit(): MiddlewareHandler<ApiEnv> {
   return async function keyLimit(c, next) {
     const principal = c.get('principal');
@@ -25,8 +28,8 @@ export function keyLimit(): MiddlewareHandler<ApiEnv> {
   };
 }
 
-function take(c: ContextOf<AppEnv>, { organizationId, keyId, limit }: Principal): Promise<AppliedLimit | undefined> {
-  return takeFromLimit(c, 'key', `${organizationId}:${keyId}`, stricter(limit, c.get('config').keyLimit));
+function take(c: ContextOf<AppEnv>, { organizationId, chainId, limit }: Principal): Promise<AppliedLimit | undefined> {
+  return takeFromLimit(c, 'key', `${organizationId}:${chainId}`, stricter(limit, c.get('config').keyLimit));
 }
 
 function refused(applied: AppliedLimit | undefined): applied is AppliedLimit {

@@ -120,6 +120,8 @@ const WORDS: Record<string, string> = {
   'expires too_late': 'A key lives for ten years at most, or without expiration.',
   expires: 'Choose an expiration. A date, written as 2027-03-31, goes with “On a date” only.',
   limit: 'Enter a whole number, at least 1 and not higher than the limit of all keys, or leave it empty.',
+  'grace too_many':
+    'Too many replaced keys still work. Revoke this key at once, or revoke one of the replaced keys first.',
   grace: 'Choose how long the old key goes on working.',
 };
 

@@ -22,6 +22,8 @@ export function toFoundKey(row: KeyRow): FoundKey {
     timeZone: row.timeZone,
     hasPsa: row.hasPsa === 1,
     keyId: row.keyId,
+    keyHash: row.keyHash,
+    chainId: row.chainId,
     keyName: row.keyName,
     scopes: parseScopes(row.scopes),
     limit: toLimit(row),

@@ -1,6 +1,6 @@
 import { explainRotation, insertSuccessor, markSucceeded, revokeSucceeded } from '../../db/keys/rotate-key.ts';
-import { ServiceError } from '../../domain/errors.ts';
-import { GRACE_MS, type Rotation, rotation } from '../../domain/key-input.ts';
+import { invalidInput, ServiceError } from '../../domain/errors.ts';
+import { GRACE_MS, MAX_KEYS_IN_GRACE, type Rotation, rotation } from '../../domain/key-input.ts';
 import { type AuditedChange, byAdministrator, hasChanged, writeWithAudit } from '../audit/write-with-audit.ts';
 import { callD1 } from '../call-d1.ts';
 import type { ActorContext, AdminActor } from '../context.ts';
@@ -52,7 +52,7 @@ export async function rotateApiKey(
   if (hasChanged(rotated)) return successor;
 
   const found = await callD1(ctx, 'may_have_written', (db) =>
-    explainRotation.bind({ ...actor, keyId: old.id, formToken }).first(db),
+    explainRotation.bind({ ...actor, keyId: old.id, formToken, now: ctx.now() }).first(db),
   );
   if (!found?.administrator) throw notAdministrator();
   // The batch was committed, and only its acknowledgement was lost.
@@ -60,6 +60,10 @@ export async function rotateApiKey(
   if (found.createdByForm !== null) throw formAlreadyUsed(found.createdByForm);
   if (found.successorId !== null) throw keyAlreadyRotated();
   if (found.exists === null) throw keyNotFound(actor.organizationId, old.id);
+  if (found.live === 1 && found.keysInGrace >= MAX_KEYS_IN_GRACE) {
+    const detail = `the organization has ${MAX_KEYS_IN_GRACE} replaced keys that still work, which is the limit; end this key at once, or revoke a replaced key first`;
+    throw invalidInput([{ pointer: '/grace', code: 'too_many', detail }]);
+  }
   throw keyNotLive();
 }
 

@@ -54,10 +54,11 @@ export async function writeOnce<Row extends StoredRecord>(
   { ticketId, idempotencyKey }: WriteTarget,
   { kind, body, insert, explain }: RecordWrite<Row>,
 ): Promise<WriteOutcome<Row>> {
-  const { organizationId, keyId } = ctx.actor;
+  const { organizationId, keyId, keyHash } = ctx.actor;
   const values = {
     organizationId,
     keyId,
+    keyHash,
     id: idempotencyKey === undefined ? timeOrderedId(ctx.now()) : await derivedId(organizationId, kind, idempotencyKey),
     ticketId,
     requestId: ctx.requestId,
