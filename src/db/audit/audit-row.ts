@@ -2,7 +2,7 @@ import type { ActorType } from '../../domain/audit-actions.ts';
 import { forEachKind, type RecordKind } from '../../domain/record-kinds.ts';
 import { insertInto, statement } from '../statement.ts';
 import { RECORD_TABLES } from '../work/record-tables.ts';
-import { NEXT_SEQ } from './next-seq.ts';
+import { NEXT_SEQ } from './audit-columns.ts';
 
 // An audit row is only ever written by the statement that follows a write in the same batch: it inserts a row if and only if that
 // write changed one. There is no `on conflict`: the statement fails, and the write with it, instead of inserting nothing.

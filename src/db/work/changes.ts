@@ -1,5 +1,5 @@
-import type { ActorType } from '../../domain/audit-actions.ts';
 import { RECORD_KIND_NAMES, type RecordKind } from '../../domain/record-kinds.ts';
+import { AUDIT_COLUMNS, type AuditColumns } from '../audit/audit-columns.ts';
 import { columns, jsonObject, statement } from '../statement.ts';
 import { RECORD_TABLES } from './record-tables.ts';
 
@@ -20,18 +20,7 @@ export const findCursorPosition = statement<{ organizationId: string; seq: numbe
   left join audit_log a on a.organization_id = o.id and a.seq = :seq`);
 
 /** An audit row with the key it is about. */
-interface AuditedKeyRow {
-  seq: number;
-  at: number;
-  actorType: ActorType;
-  actorId: string;
-  actorName: string;
-  action: string;
-  targetId: string;
-  ticketId: string | null;
-  requestId: string;
-  idempotencyKey: string | null;
-  detail: string | null;
+interface AuditedKeyRow extends AuditColumns {
   keyId: string | null;
   keyName: string;
   keyHint: string;
@@ -54,17 +43,7 @@ const keyIds = [...RECORD_KIND_NAMES.map((kind) => `${kind}.key_id`), `iif(${isA
 /** The organization's audit rows after `seq`, in order, each with the record it is about and that record's key. */
 export const findChanges = statement<{ organizationId: string; seq: number; limit: number }, ChangeRow>(`
   select ${columns<AuditedKeyRow>({
-    seq: 'a.seq',
-    at: 'a.at',
-    actorType: 'a.actor_type',
-    actorId: 'a.actor_id',
-    actorName: 'a.actor_name',
-    action: 'a.action',
-    targetId: 'a.target_id',
-    ticketId: 'a.ticket_id',
-    requestId: 'a.request_id',
-    idempotencyKey: 'a.idempotency_key',
-    detail: 'a.detail',
+    ...AUDIT_COLUMNS,
     keyId: 'k.id',
     keyName: 'k.name',
     keyHint: 'k.hint',

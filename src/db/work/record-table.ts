@@ -1,5 +1,5 @@
 import type { Scope } from '../../domain/scopes.ts';
-import { NEXT_SEQ } from '../audit/next-seq.ts';
+import { NEXT_SEQ } from '../audit/audit-columns.ts';
 import type { KeyRow } from '../keys/find-key.ts';
 import type { Fields } from '../statement.ts';
 

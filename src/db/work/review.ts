@@ -1,5 +1,5 @@
 import type { TimeEntryStatus } from '../../domain/time-entry.ts';
-import { NEXT_SEQ } from '../audit/next-seq.ts';
+import { NEXT_SEQ } from '../audit/audit-columns.ts';
 import { type AdministratorValues, BY_ACTIVE_ADMINISTRATOR } from '../directory/administrators.ts';
 import { statement } from '../statement.ts';
 

@@ -1,3 +1,4 @@
+import type { AuditColumns } from '../../db/audit/audit-columns.ts';
 import {
   type AuditLogRow,
   type ExaminedPart,
@@ -5,7 +6,7 @@ import {
   findAuditPageOfKey,
   findAuditRowsAbout,
   findFirstSeqSince,
-} from '../../db/audit/audit-log.ts';
+} from '../../db/audit/read-audit-log.ts';
 import { batch } from '../../db/statement.ts';
 import { parseIdempotencyKey } from '../../domain/idempotency-key.ts';
 import { derivedId, timeOfId } from '../../domain/record-id.ts';
@@ -14,22 +15,9 @@ import { callD1 } from '../call-d1.ts';
 import { type ActorContext, type AdminActor, forNextPage } from '../context.ts';
 
 /** An entry of the audit log. Times are UTC milliseconds. */
-export interface AuditEntry {
-  /** The entry's number within its organization, from 1. */
-  seq: number;
-  at: number;
-  actorType: AuditLogRow['actorType'];
-  /** The actor's name at that time. */
-  actorName: string;
-  action: string;
-  targetId: string;
-  ticketId: string | null;
-  requestId: string;
-  idempotencyKey: string | null;
+export interface AuditEntry extends AuditColumns {
   sourceAddress: string | null;
   userAgent: string | null;
-  /** What was changed, in words. */
-  detail: string | null;
   /** The key that acted, or that an administrator did something to, as it is now. */
   key: { id: string; name: string; hint: string; revoked: boolean } | null;
   /** Of a time entry. */

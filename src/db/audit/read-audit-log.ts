@@ -1,26 +1,14 @@
-import type { ActorType } from '../../domain/audit-actions.ts';
 import { RECORD_KIND_NAMES, type RecordKind } from '../../domain/record-kinds.ts';
 import { columns, statement } from '../statement.ts';
 import { RECORD_TABLES } from '../work/record-tables.ts';
+import { AUDIT_COLUMNS, type AuditColumns } from './audit-columns.ts';
 
 // Reads of the audit log, each of a bounded number of rows.
 
 /** A row of the audit log with what it is about. The key is the actor, or what an administrator did something to. */
-export interface AuditLogRow {
-  seq: number;
-  at: number;
-  actorType: ActorType;
-  actorId: string;
-  /** The actor's name at that time. */
-  actorName: string;
-  action: string;
-  targetId: string;
-  ticketId: string | null;
-  requestId: string;
-  idempotencyKey: string | null;
+export interface AuditLogRow extends AuditColumns {
   sourceAddress: string | null;
   userAgent: string | null;
-  detail: string | null;
   keyId: string | null;
   keyName: string | null;
   keyHint: string | null;
@@ -31,19 +19,9 @@ export interface AuditLogRow {
 
 const rowsOf = (seqs: string) => `
   select ${columns<AuditLogRow>({
-    seq: 'a.seq',
-    at: 'a.at',
-    actorType: 'a.actor_type',
-    actorId: 'a.actor_id',
-    actorName: 'a.actor_name',
-    action: 'a.action',
-    targetId: 'a.target_id',
-    ticketId: 'a.ticket_id',
-    requestId: 'a.request_id',
-    idempotencyKey: 'a.idempotency_key',
+    ...AUDIT_COLUMNS,
     sourceAddress: 'a.source_address',
     userAgent: 'a.user_agent',
-    detail: 'a.detail',
     keyId: 'k.id',
     keyName: 'k.name',
     keyHint: 'k.hint',
