@@ -181,16 +181,7 @@ async function seqRange(
   return { from, before };
 }
 
-function toEntry({
-  keyId,
-  keyName,
-  keyHint,
-  keyRevokedAt,
-  minutes,
-  technician,
-  actorId: _,
-  ...entry
-}: AuditLogRow): AuditEntry {
+function toEntry({ keyId, keyName, keyHint, keyRevokedAt, minutes, technician, ...entry }: AuditLogRow): AuditEntry {
   return {
     ...entry,
     key:
