@@ -4,6 +4,7 @@ import type { D1Counter } from './db/client.ts';
 import { type BlockedKeys, parseBlockedKeys } from './domain/blocked-keys.ts';
 import { ExpiringMap } from './domain/expiring-map.ts';
 import { type IpLimitOverride, parseIpLimitOverrides } from './domain/ip-limit-overrides.ts';
+import { nearestName } from './domain/nearest-name.ts';
 import type { FoundKey, Principal } from './domain/principal.ts';
 import { parsePolicy, type RateLimitDecision, type RateLimitPolicy } from './domain/rate-limit.ts';
 import type { Administration } from './services/administrators.ts';
@@ -37,21 +38,26 @@ export interface SignIn {
   signOutPath: string | undefined;
 }
 
-interface SettingsVars
-  extends Pick<
-    Env,
-    | 'KEY_PREFIX'
-    | 'IP_LIMIT'
-    | 'IP_LIMIT_OVERRIDES'
-    | 'KEY_LIMIT'
-    | 'ADMIN_ISSUER'
-    | 'ADMIN_AUDIENCE'
-    | 'ADMIN_JWKS_URL'
-    | 'ADMIN_TOKEN_HEADER'
-  > {
-  // Secrets, so that they can be switched without a deployment; in wrangler.toml their names would be taken.
-  BLOCKED_KEYS?: string;
-  MODE?: string;
+/** The variables of wrangler.toml, and the secrets BLOCKED_KEYS and MODE, which are switched without a deployment. */
+export const VARIABLES = [
+  'KEY_PREFIX',
+  'IP_LIMIT',
+  'IP_LIMIT_OVERRIDES',
+  'KEY_LIMIT',
+  'BLOCKED_KEYS',
+  'MODE',
+  'ADMIN_ISSUER',
+  'ADMIN_AUDIENCE',
+  'ADMIN_JWKS_URL',
+  'ADMIN_TOKEN_HEADER',
+] as const;
+
+type SettingsVars = Partial<Record<(typeof VARIABLES)[number], string>>;
+
+/** The names that are no variables, each with the variable that it probably misspells, if there is one. */
+export function unknownVariables(names: readonly string[]): { name: string; nearest: string | undefined }[] {
+  const known = new Set<string>(VARIABLES);
+  return names.filter((name) => !known.has(name)).map((name) => ({ name, nearest: nearestName(name, VARIABLES) }));
 }
 
 /**
@@ -59,11 +65,12 @@ interface SettingsVars
  * @throws Error naming the variable and the rule: a deployment with a wrong setting must not start.
  */
 export function parseSettings(vars: SettingsVars): Settings {
-  if (!/^[a-z][a-z0-9]{1,15}$/.test(vars.KEY_PREFIX ?? '')) {
-    throw new Error(`KEY_PREFIX is "${vars.KEY_PREFIX}"; it takes 2 to 16 lower-case letters and digits, beginning with a letter`);
+  const { KEY_PREFIX: keyPrefix = '' } = vars;
+  if (!/^[a-z][a-z0-9]{1,15}$/.test(keyPrefix)) {
+    throw new Error(`KEY_PREFIX is "${keyPrefix}"; it takes 2 to 16 lower-case letters and digits, beginning with a letter`);
   }
   /** What `parse` makes of a variable; a missing one counts as empty. */
-  const read = <T>(name: Exclude<keyof SettingsVars, 'KEY_PREFIX'>, parse: (text: string) => T): T => {
+  const read = <T>(name: keyof SettingsVars, parse: (text: string) => T): T => {
     try {
       return parse(vars[name] ?? '');
     } catch (err) {
@@ -71,11 +78,11 @@ export function parseSettings(vars: SettingsVars): Settings {
     }
   };
   return {
-    keyPrefix: vars.KEY_PREFIX,
+    keyPrefix,
     ipLimit: read('IP_LIMIT', parsePolicy),
     ipLimitOverrides: read('IP_LIMIT_OVERRIDES', parseIpLimitOverrides),
     keyLimit: read('KEY_LIMIT', parsePolicy),
-    blockedKeys: read('BLOCKED_KEYS', (text) => parseBlockedKeys(text, vars.KEY_PREFIX)),
+    blockedKeys: read('BLOCKED_KEYS', (text) => parseBlockedKeys(text, keyPrefix)),
     mode: read('MODE', parseMode),
     signIn: parseSignIn(vars),
   };
