@@ -4,7 +4,6 @@ import { parseArgs } from 'node:util';
 import { importDirectory } from '../services/import-directory.ts';
 import type { DirectoryChange } from '../services/organization-directory.ts';
 import { databaseOptions, runCommand, UsageError, withDatabase } from './command.ts';
-import { withFileSpool } from './file-spool.ts';
 import { printable } from './printable.ts';
 
 await runCommand('npm run directory:import -- FILE|- [--dry-run] [--remote | --persist-to DIRECTORY]', async () => {
@@ -18,17 +17,14 @@ await runCommand('npm run directory:import -- FILE|- [--dry-run] [--remote | --p
   const source = file === '-' ? process.stdin : (await open(file)).createReadStream();
 
   const result = await withDatabase(options, (db) =>
-    withFileSpool((spool) =>
-      importDirectory(db, source, {
-        spool,
-        dryRun,
-        ...(dryRun && { onChange: (organization, change) => console.log(printable(describe(organization, change))) }),
-        ...(process.stderr.isTTY && {
-          onProgress: ({ step, done, total }) =>
-            process.stderr.write(`\r${step} ${done} of ${total} organizations${done === total ? '\n' : ''}`),
-        }),
+    importDirectory(db, source, {
+      dryRun,
+      ...(dryRun && { onChange: (organization, change) => console.log(printable(describe(organization, change))) }),
+      ...(process.stderr.isTTY && {
+        onProgress: ({ step, done, total }) =>
+          process.stderr.write(`\r${step} ${done} of ${total} organizations${done === total ? '\n' : ''}`),
       }),
-    ),
+    }),
   );
   if (!result.ok) {
     for (const { at, subject, pointer, code, detail } of result.errors) {
