@@ -2,6 +2,7 @@ import { createRemoteJWKSet, type JWTVerifyGetKey } from 'jose';
 import { type BlockedKeys, parseBlockedKeys } from './domain/blocked-keys.ts';
 import { type IpLimitOverride, parseIpLimitOverrides } from './domain/ip-limit-overrides.ts';
 import { parsePolicy, type RateLimitPolicy } from './domain/rate-limit.ts';
+import { nearestName } from './lib/nearest-name.ts';
 
 /** The configuration of a deployment, parsed once from the variables in wrangler.toml and the operator's secrets. */
 export interface Config {
@@ -31,21 +32,26 @@ export interface SignIn {
   signOutPath: string | undefined;
 }
 
-interface Variables
-  extends Pick<
-    Env,
-    | 'KEY_PREFIX'
-    | 'IP_LIMIT'
-    | 'IP_LIMIT_OVERRIDES'
-    | 'KEY_LIMIT'
-    | 'ADMIN_ISSUER'
-    | 'ADMIN_AUDIENCE'
-    | 'ADMIN_JWKS_URL'
-    | 'ADMIN_TOKEN_HEADER'
-  > {
-  // Secrets, so that they can be switched without a deployment. A variable in wrangler.toml would block the name.
-  BLOCKED_KEYS?: string;
-  MODE?: string;
+/** The variables of wrangler.toml, and the secrets BLOCKED_KEYS and MODE, which are switched without a deployment. */
+export const VARIABLES = [
+  'KEY_PREFIX',
+  'IP_LIMIT',
+  'IP_LIMIT_OVERRIDES',
+  'KEY_LIMIT',
+  'BLOCKED_KEYS',
+  'MODE',
+  'ADMIN_ISSUER',
+  'ADMIN_AUDIENCE',
+  'ADMIN_JWKS_URL',
+  'ADMIN_TOKEN_HEADER',
+] as const;
+
+type Variables = Partial<Record<(typeof VARIABLES)[number], string>>;
+
+/** The names that are no variables, each with the variable that it probably misspells, if there is one. */
+export function unknownVariables(names: readonly string[]): { name: string; nearest: string | undefined }[] {
+  const known = new Set<string>(VARIABLES);
+  return names.filter((name) => !known.has(name)).map((name) => ({ name, nearest: nearestName(name, VARIABLES) }));
 }
 
 /**
@@ -53,13 +59,14 @@ interface Variables
  * @throws Error naming the variable and the rule: a deployment with a wrong variable must not start.
  */
 export function parseConfig(vars: Variables): Config {
-  if (!/^[a-z][a-z0-9]{1,15}$/.test(vars.KEY_PREFIX ?? '')) {
+  const { KEY_PREFIX: keyPrefix = '' } = vars;
+  if (!/^[a-z][a-z0-9]{1,15}$/.test(keyPrefix)) {
     throw new Error(
-      `KEY_PREFIX is "${vars.KEY_PREFIX}"; it takes 2 to 16 lower-case letters and digits, beginning with a letter`,
+      `KEY_PREFIX is "${keyPrefix}"; it takes 2 to 16 lower-case letters and digits, beginning with a letter`,
     );
   }
   /** Parses one variable; a missing one counts as empty. */
-  const read = <T>(name: Exclude<keyof Variables, 'KEY_PREFIX'>, parse: (text: string) => T): T => {
+  const read = <T>(name: keyof Variables, parse: (text: string) => T): T => {
     try {
       return parse(vars[name] ?? '');
     } catch (err) {
@@ -67,11 +74,11 @@ export function parseConfig(vars: Variables): Config {
     }
   };
   return {
-    keyPrefix: vars.KEY_PREFIX,
+    keyPrefix,
     ipLimit: read('IP_LIMIT', parsePolicy),
     ipLimitOverrides: read('IP_LIMIT_OVERRIDES', parseIpLimitOverrides),
     keyLimit: read('KEY_LIMIT', parsePolicy),
-    blockedKeys: read('BLOCKED_KEYS', (text) => parseBlockedKeys(text, vars.KEY_PREFIX)),
+    blockedKeys: read('BLOCKED_KEYS', (text) => parseBlockedKeys(text, keyPrefix)),
     mode: read('MODE', parseMode),
     signIn: parseSignIn(vars),
   };

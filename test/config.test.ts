@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { parseConfig } from '../src/config.ts';
+import { parseConfig, unknownVariables } from '../src/config.ts';
 import { generateKey, keyHint } from '../src/domain/api-key.ts';
 import { overriddenLimit, parseIpLimitOverrides } from '../src/domain/ip-limit-overrides.ts';
 import { stricter } from '../src/domain/rate-limit.ts';
@@ -47,6 +47,21 @@ describe('the settings', () => {
   ])('%j stop the start, and the message names variable and rule', (wrong, message) => {
     expect(() => parseConfig({ ...vars, ...wrong })).toThrow(message);
   });
+});
+
+test.each([
+  ['KEY_LIMT', 'KEY_LIMIT'],
+  ['KEYLIMIT', 'KEY_LIMIT'],
+  ['key_limit', 'KEY_LIMIT'],
+  ['BLOCKED_KEY', 'BLOCKED_KEYS'],
+  ['IP_LIMITS', 'IP_LIMIT'],
+  ['Mode', 'MODE'],
+  ['CODE', undefined],
+  ['DB', undefined],
+  ['RATE_LIMITER', undefined],
+  ['GREETING', undefined],
+])('%s is no variable, and probably means %s', (name, nearest) => {
+  expect(unknownVariables(['KEY_LIMIT', name, 'MODE'])).toEqual([{ name, nearest }]);
 });
 
 describe('the mode', () => {

@@ -1,20 +1,17 @@
 // npm run build: writes what a deployment uploads, and fails if that is too large. Each isolate that starts has to load all of it.
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { gzipSync } from 'node:zlib';
+import { spawnWrangler } from './wrangler.ts';
 
 const OUTDIR = 'dist';
 
 const { values: options } = parseArgs({ options: { 'max-kb': { type: 'string', default: '150' } } });
 
 await rm(OUTDIR, { recursive: true, force: true });
-const wrangler = spawn('wrangler', ['deploy', '--dry-run', '--outdir', OUTDIR], {
-  env: { ...process.env, WRANGLER_SEND_METRICS: 'false' },
-  stdio: 'inherit',
-});
+const wrangler = spawnWrangler(['deploy', '--dry-run', '--outdir', OUTDIR], { stdio: 'inherit' });
 const [code] = await once(wrangler, 'close');
 if (code !== 0) throw new Error(`wrangler ended with ${code}`);
 

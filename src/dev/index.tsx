@@ -18,6 +18,7 @@ const ISSUER = 'http://local.invalid';
 const AUDIENCE = 'local-settings';
 const HEADER = 'Cf-Access-Jwt-Assertion';
 const COOKIE = 'local-sign-in';
+const READY = '/dev/ready';
 const SIGN_IN = '/dev/sign-in';
 const SIGN_OUT = '/dev/sign-out';
 
@@ -42,6 +43,8 @@ interface LocalAdministrator {
 }
 
 const local = new Hono<{ Bindings: Env }>()
+  // Asked by `npm start` until the Worker runs. /healthz would write a line to the log each time.
+  .get(READY, (c) => c.body(null, 204))
   .get(SIGN_IN, async (c) => {
     const { results } = await c.env.DB.prepare(
       `select users.email, users.name, organizations.name as organization from users
@@ -71,15 +74,10 @@ const local = new Hono<{ Bindings: Env }>()
     const token = getCookie(c, COOKIE);
     const headers = new Headers(c.req.raw.headers);
     if (token !== undefined) headers.set(HEADER, token);
-    const response = await app.fetch(await withBody(c.req.raw, headers), c.env, c.executionCtx);
+    const response = await app.fetch(new Request(c.req.raw, { headers }), c.env, c.executionCtx);
     return response.status === 401 ? c.redirect(SIGN_IN, 303) : response;
   })
-  .all('*', async (c) => app.fetch(await withBody(c.req.raw), c.env, c.executionCtx));
-
-/** The request once its body is there: wrangler's proxy dies of an answer that comes before somebody has read the body. */
-async function withBody(request: Request, headers = request.headers): Promise<Request> {
-  return new Request(request, { headers, body: request.body && (await request.arrayBuffer()) });
-}
+  .all('*', (c) => app.fetch(c.req.raw, c.env, c.executionCtx));
 
 export default {
   fetch: local.fetch,

@@ -3,7 +3,6 @@ import { open } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import type { DirectoryDifference } from '../../services/directory/differences.ts';
 import { databaseOptions, runCommand, UsageError, withDatabase } from '../command.ts';
-import { withFileSpool } from '../file-spool.ts';
 import { importDirectory } from '../import/import-directory.ts';
 import { printable } from '../printable.ts';
 
@@ -18,17 +17,14 @@ await runCommand('npm run directory:import -- FILE|- [--dry-run] [--remote | --p
   const source = file === '-' ? process.stdin : (await open(file)).createReadStream();
 
   const result = await withDatabase(options, (db) =>
-    withFileSpool((spool) =>
-      importDirectory(db, source, {
-        spool,
-        dryRun,
-        ...(dryRun && { onChange: (organization, change) => console.log(printable(describe(organization, change))) }),
-        ...(process.stderr.isTTY && {
-          onProgress: ({ step, done, total }) =>
-            process.stderr.write(`\r${step} ${done} of ${total} organizations${done === total ? '\n' : ''}`),
-        }),
+    importDirectory(db, source, {
+      dryRun,
+      ...(dryRun && { onChange: (organization, change) => console.log(printable(describe(organization, change))) }),
+      ...(process.stderr.isTTY && {
+        onProgress: ({ step, done, total }) =>
+          process.stderr.write(`\r${step} ${done} of ${total} organizations${done === total ? '\n' : ''}`),
       }),
-    ),
+    }),
   );
   if (!result.ok) {
     for (const { at, subject, pointer, code, detail } of result.errors) {
