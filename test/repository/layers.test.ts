@@ -35,7 +35,7 @@ const ALLOWED: Record<string, { parts: readonly string[]; packages?: readonly st
     packages: ['hono'],
   },
   'index.ts': {
-    parts: ['app.ts', 'config.ts', 'daily.ts', 'durable-objects', 'rpc'],
+    parts: ['app.ts', 'config.ts', 'daily.ts', 'durable-objects', 'rpc', 'lib'],
     packages: ['cloudflare:workers'],
   },
   cli: { parts: ['services', 'db', 'domain', 'lib'], packages: ['node', 'zod', 'miniflare', 'smol-toml'] },
