@@ -103,14 +103,17 @@ async function liveThrough(page: Page, hands: Hands, name: string, scripted: boo
   await hands.choose(page.getByLabel('Expiration'), '90 days');
   await hands.press(button(page, 'Create key'));
 
-  await page.getByText('It can’t be shown again').waitFor();
+  await heading(page, 'Your new key').waitFor();
   const first = await shownKey(page);
   expect(await note(first)).toBe(201);
   if (scripted) {
     await hands.press(button(page, 'Copy'));
     await page.getByText('Copied', { exact: true }).waitFor();
     await hands.press(button(page, 'Test this key'));
-    await page.getByText(`It works: ping answers as “${name}” of northwind.`).waitFor();
+    await page
+      .getByRole('status')
+      .filter({ hasText: `“${name}” of northwind` })
+      .waitFor();
   }
 
   await hands.press(link(page, 'Audit log'));
@@ -133,7 +136,7 @@ async function liveThrough(page: Page, hands: Hands, name: string, scripted: boo
   await hands.press(link(page, 'Done: go to the key’s page'));
   const oldHint = `${first.slice(0, 8)}…${first.slice(40, 44)}`;
   await hands.press(page.getByRole('definition').getByRole('link', { name: oldHint }));
-  await hands.press(button(page, 'End now'));
+  await hands.press(button(page, 'Revoke now'));
   await hands.press(button(page, 'Revoke'));
   await page.getByText('The key is revoked.').waitFor();
   expect([await ping(first), await ping(second)]).toEqual([401, 200]);
@@ -180,9 +183,9 @@ test('a double click makes one key, and going back and sending again says so', a
   await page.getByLabel('Name').fill('Clicked twice');
   await page.getByLabel('Internal notes').check();
   await button(page, 'Create key').dblclick();
-  await page.getByText('It can’t be shown again').waitFor();
+  await heading(page, 'Your new key').waitFor();
   await page.reload();
-  await page.getByRole('heading', { name: 'The key was created already' }).waitFor();
+  await heading(page, 'This key was already created').waitFor();
   await link(page, 'API keys').click();
   const made = page.getByRole('link', { name: 'Clicked twice' });
   await made.first().waitFor();

@@ -501,8 +501,7 @@ class World {
     if (status !== 200) return done;
     if (page === '/keys.csv') expect(lines(text)).toBe(own.api_keys.length);
     if (page === '/refused') expect(text.split('at least ').length - 1).toBe(own.refused_uses.length);
-    if (page === '/revoke-all')
-      expect(text).toMatch(new RegExp(`\\(${own.api_keys.filter(isLive).length || 'none'} (is|are) in use\\)`));
+    if (page === '/revoke-all') expect(text).toContain(`(${own.api_keys.filter(isLive).length || 'none'} in use)`);
     return done;
   }
 

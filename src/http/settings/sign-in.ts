@@ -10,10 +10,10 @@ const forbidden = () =>
   new PageProblem(
     403,
     'No access',
-    'You are signed in, but you are not an active administrator of any organization here. Ask an administrator of your organization to make you one.',
+    'You are signed in, but you are not an active administrator of any organization in this service. Ask an administrator of your organization to give you access.',
   );
 
-/** Errors of the token itself; any other error means that the issuer's keys could not be read. */
+/** Errors in the token. Any other error means that the issuer's signing keys could not be read. */
 const INVALID_TOKEN = [
   errors.JWTClaimValidationFailed,
   errors.JWTExpired,
@@ -26,14 +26,17 @@ const INVALID_TOKEN = [
   errors.JWKSMultipleMatchingKeys,
 ];
 
-/** The organizations of the person that the request's token names. @throws PageProblem if it names no administrator. */
+/**
+ * The organizations that the signed-in user administers.
+ * @throws PageProblem if the token is invalid or there are none
+ */
 export async function signedInAdministrations(c: ContextOf<AppEnv>): Promise<Administration[]> {
   const { signIn } = c.get('config');
   if (!signIn) {
     throw new PageProblem(
       503,
       'The settings area is not configured',
-      'Set ADMIN_ISSUER and ADMIN_AUDIENCE (and, unless Cloudflare Access signs people in, ADMIN_JWKS_URL and ADMIN_TOKEN_HEADER) and deploy again. The API keeps working.',
+      'Set ADMIN_ISSUER and ADMIN_AUDIENCE, and deploy again. If you do not use Cloudflare Access, also set ADMIN_JWKS_URL and ADMIN_TOKEN_HEADER. The API keeps working in the meantime.',
     );
   }
   const administrations = await administrationsOf(serviceContext(c), await verifiedEmail(c, signIn));
@@ -41,12 +44,12 @@ export async function signedInAdministrations(c: ContextOf<AppEnv>): Promise<Adm
   return administrations;
 }
 
-/** Admits an administrator of the organization in the address. For everyone else the address does not exist. */
+/** Requires an administrator of the organization in the path. Other administrators get a 404. */
 export function signIn(): MiddlewareHandler<AdminEnv, '/:organization/*'> {
   return async function signIn(c, next) {
     const administrations = await signedInAdministrations(c);
     const administration = administrations.find(({ organization }) => organization.id === c.req.param('organization'));
-    if (!administration) throw new PageProblem(404, 'Not found', 'There is nothing at this address.');
+    if (!administration) throw new PageProblem(404, 'Not found', 'This page does not exist.');
     c.set('administrator', {
       ...administration,
       organizations: administrations.map(({ organization }) => organization),
@@ -58,7 +61,7 @@ export function signIn(): MiddlewareHandler<AdminEnv, '/:organization/*'> {
 async function verifiedEmail(c: ContextOf<AppEnv>, { header, issuer, audience, keys }: SignIn): Promise<string> {
   const token = c.req.header(header)?.replace(/^Bearer +/i, '');
   if (token === undefined)
-    throw new PageProblem(401, 'Sign in first', 'This page is for administrators. Sign in and open it again.');
+    throw new PageProblem(401, 'Sign in', 'This page is for administrators. Sign in and open it again.');
   try {
     const { payload } = await jwtVerify(token, keys, {
       issuer,
@@ -68,15 +71,16 @@ async function verifiedEmail(c: ContextOf<AppEnv>, { header, issuer, audience, k
       currentDate: new Date(c.get('now')()),
     });
     const { email, email_verified: verified } = payload;
-    // Access verifies every address and sends no such claim. With another issuer, an unverified address may be anyone's.
+    // Cloudflare Access verifies every address and does not send this claim. Other issuers may
+    // accept an address without verifying it.
     const isVerified = verified === true || (verified === undefined && header === ACCESS_HEADER);
     if (typeof email === 'string' && isVerified) return email;
   } catch (err) {
     if (!INVALID_TOKEN.some((invalid) => err instanceof invalid)) {
       throw new PageProblem(
         503,
-        'Sign-in is not available',
-        'The keys of the sign-in service could not be read. Try again in a minute.',
+        'Sign-in is unavailable',
+        'The signing keys of the sign-in service could not be read. Try again in a minute.',
         err,
       );
     }
@@ -84,6 +88,6 @@ async function verifiedEmail(c: ContextOf<AppEnv>, { header, issuer, audience, k
   throw new PageProblem(
     401,
     'Sign in again',
-    'Your sign-in has expired or is not valid here. Sign in and open the page again.',
+    'Your sign-in has expired or is not valid for this service. Sign in and open the page again.',
   );
 }

@@ -219,10 +219,10 @@ describe('organizations', () => {
     }
     const which = { method: 'POST', headers, body: new URLSearchParams({ pasted: key.value }).toString() };
     expect(await (await api.send(`/settings/${mine.organization}/which-key`, which)).text()).toContain(
-      'Your organization has no such key',
+      'Your organization does not have this key',
     );
     for (const path of [`/audit?key=${key.id}`, `/audit?q=${key.id}`]) {
-      expect(await (await open(`/settings/${mine.organization}${path}`, token)).text()).toContain('No entry matches');
+      expect(await (await open(`/settings/${mine.organization}${path}`, token)).text()).toContain('No entries found');
     }
     expect([await rowsOf('api_keys', theirs.organization), await rowsOf('audit_log', theirs.organization)]).toEqual(
       before,
