@@ -128,7 +128,7 @@ async function liveThrough(page: Page, hands: Hands, name: string, scripted: boo
   await hands.press(button(page, 'Rotate'));
   await hands.press(page.getByLabel('For 1 hour'));
   await hands.press(button(page, 'Rotate'));
-  await page.getByText('It replaces').waitFor();
+  await heading(page, 'Your new key').waitFor();
   const second = await shownKey(page);
   expect([await note(first), await note(second)]).toEqual([201, 201]);
 

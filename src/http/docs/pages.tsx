@@ -112,6 +112,7 @@ export function Problems() {
 export function Recipes() {
   return (
     <Page title="Recipes">
+      <p>How to call the API from each tool:</p>
       <ul>
         {RECIPES.map(({ slug, tool }) => (
           <li>

@@ -142,7 +142,7 @@ const MESSAGES: Record<string, string> = {
   'expires out_of_range': 'This date is in the past. Enter a later date.',
   'expires too_late':
     'A key can expire at most 10 years from now. For a key that never expires, choose “No expiration”.',
-  expires: 'Choose an expiration. Enter a date, such as 2027-03-31, only with “On a date”.',
+  expires: 'Choose an expiration. For “On a date”, enter a date such as 2027-03-31. Otherwise leave the date empty.',
   limit: 'Enter a whole number from 1 to the limit for all keys, or leave the field empty.',
   grace: 'Choose how long the old key keeps working.',
 };

@@ -85,7 +85,7 @@ function Filters({ context, query, keys }: Pick<Props, 'context' | 'query' | 'ke
       </form>
       <form method="get" action={`${context.base}/audit`} class="filters">
         <label class="wide">
-          Search the whole log by record ID, request ID or Idempotency-Key
+          Search by record ID, request ID or Idempotency-Key
           <input type="search" name="q" value={query.q} />
         </label>
         <button type="submit" class="quiet">
@@ -163,11 +163,11 @@ function Details({ entry, context }: { entry: AuditEntry; context: PageContext }
         </span>
       )}
       <details>
-        <summary>IDs</summary>
+        <summary>Technical details</summary>
         <dl>
-          <dt>Record</dt>
+          <dt>Record ID</dt>
           <dd>{entry.targetId}</dd>
-          <dt>Request</dt>
+          <dt>Request ID</dt>
           <dd>{entry.requestId}</dd>
           {entry.idempotencyKey !== null && (
             <>

@@ -42,7 +42,7 @@ export function Layout({ children, title, administrator, path = '', signOutPath 
         </main>
         {administrator && (
           <footer>
-            {zone === 'UTC' ? 'Times are in UTC.' : `Times are in ${zone} time. Hover over a time to see it in UTC.`}
+            {zone === 'UTC' ? 'Times are in UTC.' : `Time zone: ${zone}. Hover over a time to see it in UTC.`}
           </footer>
         )}
       </body>

@@ -89,7 +89,7 @@ export function NewKeyPage({ context, created, scopes, origin, replaced }: Props
 function Replaced({ old, context }: { old: KeyDetails; context: PageContext }) {
   return (
     <p>
-      It replaces <Hint hint={old.hint} />,{' '}
+      This key replaces <Hint hint={old.hint} />,{' '}
       {old.state === 'revoked' ? (
         'which is revoked.'
       ) : (

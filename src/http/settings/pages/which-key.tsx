@@ -33,7 +33,7 @@ export function WhichKeyPage({
               <bdi>{key.name}</bdi>
             </a>{' '}
             (<Hint hint={key.hint} />
-            ), {scopeList(key.scopes)}: <State state={key.state} />
+            ). Scopes: {scopeList(key.scopes)}. State: <State state={key.state} />
           </Notice>
         ))}
       <form method="post" action={`${context.base}/which-key`} class="form">
