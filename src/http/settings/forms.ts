@@ -84,9 +84,7 @@ export function readFormValues(form: URLSearchParams): FormValues {
     expiration: text('expiration') || undefined,
     date: text('date'),
     limit: text('limit'),
-    'grace too_many':
-    'Too many replaced keys still work. Revoke this key at once, or revoke one of the replaced keys first.',
-  grace: text('grace'),
+    grace: text('grace'),
   };
 }
 
@@ -144,6 +142,8 @@ const MESSAGES: Record<string, string> = {
     'A key can expire at most 10 years from now. For a key that never expires, choose “No expiration”.',
   expires: 'Choose an expiration. For “On a date”, enter a date such as 2027-03-31. Otherwise leave the date empty.',
   limit: 'Enter a whole number from 1 to the limit for all keys, or leave the field empty.',
+  'grace too_many':
+    'Too many replaced keys still work. Revoke this key at once, or revoke one of the replaced keys first.',
   grace: 'Choose how long the old key keeps working.',
 };
 
