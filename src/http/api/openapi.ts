@@ -16,7 +16,7 @@ const CONTRACT_VERSION = '1.0.0';
 const readContract: ZodOpenApiOperationObject = {
   operationId: 'readContract',
   tags: ['Check'],
-  summary: 'This document',
+  summary: 'Read the OpenAPI document of this API',
   description: 'Needs no key.',
   security: [],
   responses: {
