@@ -20,10 +20,12 @@ export interface SubnetLimit {
   policy: RateLimitPolicy;
 }
 
-/** What a network's limiter answers: the state of the limit that leaves less room, for a refusal the one that refuses longer. */
-export interface NetworkDecision extends RateLimitDecision {
-  /** Whether that limit is the subnet's; otherwise it is the network's. */
-  ofSubnet: boolean;
+/**
+ * What a limiter object answers. Of two limits it describes the one that leaves less room; for a refusal, the one that refuses longer.
+ */
+export interface LimiterDecision extends RateLimitDecision {
+  /** Whether it describes a subnet's limit rather than the object's own. */
+  ofSubnet?: boolean;
 }
 
 /**
@@ -40,7 +42,7 @@ export class NetworkLog {
   private readonly subnets = new Map<number, NumberRing>();
 
   /** Asks for one request at `now`, as `SlidingWindowLog.take` does. The network's quota is at most `MAX_NETWORK_QUOTA`. */
-  take(policy: RateLimitPolicy, subnet: SubnetLimit, now: number): NetworkDecision {
+  take(policy: RateLimitPolicy, subnet: SubnetLimit, now: number): LimiterDecision {
     const time = heldStill(this.times, now);
     while (oldestHasLeft(this.times, time)) this.dropOldest();
 

@@ -93,8 +93,9 @@ describe('the limits of a network and its subnets', () => {
 
           const decision = take(id, now, policy(quota, windowMs));
           expect(decision.admitted).toBe(admitted);
-          const counted = times(decision.ofSubnet).filter((time) => time > now - windowMs);
-          expect(decision.remaining).toBe(Math.max(0, quotaOf(decision.ofSubnet) - counted.length));
+          const ofSubnet = decision.ofSubnet === true;
+          const counted = times(ofSubnet).filter((time) => time > now - windowMs);
+          expect(decision.remaining).toBe(Math.max(0, quotaOf(ofSubnet) - counted.length));
           expect(decision.resetMs).toBe((counted[0] ?? now - windowMs) + windowMs - now);
           // After the wait it named both limits admit a request, and not a millisecond earlier.
           const both = (at: number) => free(true, at) && free(false, at);

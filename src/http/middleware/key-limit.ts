@@ -26,7 +26,8 @@ export function keyLimit(): MiddlewareHandler<ApiEnv> {
 }
 
 function take(c: ContextOf<AppEnv>, { organizationId, keyId, limit }: Principal): Promise<AppliedLimit | undefined> {
-  return takeFromLimit(c, 'key', `${organizationId}:${keyId}`, stricter(limit, c.get('config').keyLimit));
+  const policy = stricter(limit, c.get('config').keyLimit);
+  return takeFromLimit(c, { name: 'key', subject: `${organizationId}:${keyId}`, policy });
 }
 
 function refused(applied: AppliedLimit | undefined): applied is AppliedLimit {
