@@ -2,6 +2,8 @@ import ipaddr from 'ipaddr.js';
 
 /** How many leading bits the addresses of an IPv6 group share. */
 export const IPV6_GROUP_BITS = 64;
+/** The largest network that providers usually give to one site (RFC 6177). */
+export const IPV6_SITE_BITS = 48;
 
 /** The caller's address out of the header that is to hold it; null if that holds anything else, which is not kept. */
 export function clientAddress(header: string | undefined): string | null {
@@ -16,6 +18,11 @@ export function addressGroup(address: string | null): string {
   if (address === null) return 'none';
   const parsed = ipaddr.process(address);
   if (parsed instanceof ipaddr.IPv4) return parsed.toString();
-  const network = new ipaddr.IPv6([...parsed.parts.slice(0, IPV6_GROUP_BITS / 16), 0, 0, 0, 0]);
-  return `${network}/${IPV6_GROUP_BITS}`;
+  return ipv6Network(parsed, IPV6_GROUP_BITS);
+}
+
+/** The network of an IPv6 address that has `bits` leading bits, a multiple of 16, such as `2001:db8:1::/48`. */
+export function ipv6Network({ parts }: ipaddr.IPv6, bits: number): string {
+  const network = new ipaddr.IPv6(parts.map((part, index) => (index < bits / 16 ? part : 0)));
+  return `${network}/${bits}`;
 }

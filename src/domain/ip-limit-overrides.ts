@@ -2,15 +2,21 @@ import ipaddr from 'ipaddr.js';
 import { IPV6_GROUP_BITS } from './client-address.ts';
 import { parsePolicy, type RateLimitPolicy } from './rate-limit.ts';
 
-/** A limit for each address group within a network. */
+/** A limit for the addresses of a network. */
 export interface IpLimitOverride {
   network: ipaddr.IPv4 | ipaddr.IPv6;
   bits: number;
   policy: RateLimitPolicy;
+  /** Whether all addresses of the network share one limit; otherwise each address group has its own. */
+  isTotal: boolean;
 }
 
+/** What follows a limit that all addresses of the network share. */
+const TOTAL = '/total';
+
 /**
- * Reads `CIDR=limit` entries separated by commas, such as `203.0.113.0/24=5000/10s, 2001:db8::/32=100/1s`; the most specific come first.
+ * Reads `CIDR=limit` entries separated by commas, such as `203.0.113.0/24=5000/10s, 2001:db8::/32=100/1s/total`; the most specific
+ * come first.
  * @throws RangeError naming the entry and the rule.
  */
 export function parseIpLimitOverrides(text: string): IpLimitOverride[] {
@@ -23,19 +29,19 @@ export function parseIpLimitOverrides(text: string): IpLimitOverride[] {
     const { network, bits } = parseNetwork(cidr, refuse);
     const name = `${network}/${bits}`;
     if (overrides.has(name)) throw refuse(`${name} stands there twice`);
-    overrides.set(name, { network, bits, policy: parseLimit(limit, refuse) });
+    overrides.set(name, { network, bits, ...parseLimit(limit, refuse) });
   }
   return [...overrides.values()].sort((a, b) => b.bits - a.bits);
 }
 
-/** The limit of the most specific network that the address lies in, if it lies in any. */
-export function overriddenLimit(
+/** The override for the most specific network that the address lies in, if it lies in any. */
+export function findOverride(
   overrides: readonly IpLimitOverride[],
   address: string | null,
-): RateLimitPolicy | undefined {
+): IpLimitOverride | undefined {
   if (overrides.length === 0 || address === null) return undefined;
   const parsed = ipaddr.process(address);
-  return overrides.find(({ network, bits }) => network.kind() === parsed.kind() && parsed.match(network, bits))?.policy;
+  return overrides.find(({ network, bits }) => network.kind() === parsed.kind() && parsed.match(network, bits));
 }
 
 function parseNetwork(cidr: string, refuse: (rule: string) => RangeError): Pick<IpLimitOverride, 'network' | 'bits'> {
@@ -55,10 +61,11 @@ function parseNetwork(cidr: string, refuse: (rule: string) => RangeError): Pick<
   return { network, bits };
 }
 
-function parseLimit(limit: string, refuse: (rule: string) => RangeError): RateLimitPolicy {
+function parseLimit(limit: string, refuse: (rule: string) => RangeError): Pick<IpLimitOverride, 'policy' | 'isTotal'> {
+  const isTotal = limit.endsWith(TOTAL);
   try {
-    return parsePolicy(limit);
+    return { policy: parsePolicy(isTotal ? limit.slice(0, -TOTAL.length) : limit), isTotal };
   } catch (err) {
-    throw err instanceof RangeError ? refuse(err.message) : err;
+    throw err instanceof RangeError ? refuse(`${err.message}; add ${TOTAL} for one limit of the whole network`) : err;
   }
 }

@@ -29,7 +29,8 @@ export function keyLimit(): MiddlewareHandler<ApiEnv> {
 }
 
 function take(c: ContextOf<AppEnv>, { organizationId, chainId, limit }: Principal): Promise<AppliedLimit | undefined> {
-  return takeFromLimit(c, 'key', `${organizationId}:${chainId}`, stricter(limit, c.get('config').keyLimit));
+  const policy = stricter(limit, c.get('config').keyLimit);
+  return takeFromLimit(c, { name: 'key', subject: `${organizationId}:${chainId}`, policy });
 }
 
 function refused(applied: AppliedLimit | undefined): applied is AppliedLimit {
