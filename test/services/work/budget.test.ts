@@ -217,7 +217,7 @@ test('the bill in test/bench/README.md is what was counted here', async () => {
     { of: 'D1 rows read', millions: highest('read'), included: 25_000, price: 0.001 },
     { of: 'D1 rows written', millions: highest('written'), included: 50, price: 1 },
   ];
-  const dollars = (amount: number) => `$${amount.toFixed(2)}`;
+  const dollars = (amount: number) => `$${(Math.round(amount * 100) / 100).toFixed(2)}`;
   const costs = use.map(({ of, millions, included, price }) => ({
     line: `${of} | ${millions} M | ${included.toLocaleString('en')} M | $${price}`,
     toPay: Math.max(0, millions - included) * price,
