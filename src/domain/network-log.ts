@@ -47,22 +47,24 @@ export class NetworkLog {
     while (oldestHasLeft(this.times, time)) this.dropOldest();
 
     const known = this.subnets.get(subnet.id);
-    const admitted = hasRoom(this.times, policy, time) && (!known || hasRoom(known, subnet.policy, time));
-    const subnetTimes = admitted ? this.append(subnet.id, time) : known;
+    const subnetTime = known ? heldStill(known, now) : now;
+    const admitted = hasRoom(this.times, policy, time) && (!known || hasRoom(known, subnet.policy, subnetTime));
+    const subnetTimes = admitted ? this.append(subnet.id, time, subnetTime) : known;
 
     const ofNetwork = stateOf(this.times, policy, time);
-    const ofSubnet = subnetTimes && stateOf(subnetTimes, subnet.policy, time);
+    const ofSubnet = subnetTimes && stateOf(subnetTimes, subnet.policy, subnetTime);
     return ofSubnet && leavesLess(ofSubnet, ofNetwork)
       ? { admitted, ...ofSubnet, ofSubnet: true }
       : { admitted, ...ofNetwork, ofSubnet: false };
   }
 
-  private append(id: number, time: number): NumberRing {
+  private append(id: number, time: number, subnetTime: number): NumberRing {
     if (this.times.length === MAX_NETWORK_QUOTA) this.dropOldest();
+    this.times.push(time);
+    this.ids.push(id);
     const subnet = this.subnets.get(id) ?? new NumberRing();
     this.subnets.set(id, subnet);
-    for (const times of [this.times, subnet]) times.push(time);
-    this.ids.push(id);
+    subnet.push(subnetTime);
     return subnet;
   }
 

@@ -68,6 +68,14 @@ describe('the limits of a network and its subnets', () => {
     expect(take(1, 15_000).admitted).toBe(true);
   });
 
+  test('each hold their own clock still: a subnet with older entries is not held with the network', () => {
+    const { take } = makeNetwork();
+    take(1, 50_000);
+    for (let i = 0; i < 2; i++) expect(take(2, 20_000).admitted).toBe(true);
+    expect(take(2, 29_999)).toMatchObject({ admitted: false, ofSubnet: true, retryAfterMs: 1 });
+    expect(take(2, 30_000).admitted).toBe(true);
+  });
+
   test('agree with a plain list of admissions, whatever the times, subnets and policies', () => {
     const call = fc.record({
       pause: fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 4_000 })),

@@ -2,8 +2,10 @@ import { type Context, Hono } from 'hono';
 import { HTTPException } from 'hono/http-exception';
 import { ServiceError, type ServiceErrorCode } from '../../domain/errors.ts';
 import { log } from '../../lib/log.ts';
-import type { AdminEnv, AppEnv } from '../context.ts';
+import type { AdminEnv, AppEnv, AppliedLimit } from '../context.ts';
+import { ipLimit } from '../middleware/ip-limit.ts';
 import { securePages } from '../middleware/secure-pages.ts';
+import { limitInWords, retryAfter } from '../rate-limit.ts';
 import { audit } from './audit.tsx';
 import { guardForms } from './forms.ts';
 import { keys } from './keys.tsx';
@@ -34,7 +36,7 @@ export function createSettings() {
     .route('/', refusedUses);
 
   return new Hono<AppEnv>()
-    .use(securePages(POLICY, 'same-origin'), ...guardForms())
+    .use(securePages(POLICY, 'same-origin'), ipLimit(refuseWithPage), ...guardForms())
     .get('/', async (c) => {
       const [first] = await signedInAdministrations(c);
       return c.redirect(`/settings/${first?.organization.id}/keys`, 303);
@@ -46,9 +48,27 @@ export function createSettings() {
     .onError(respondWithPage);
 }
 
+/** The 429 of the settings area: the same limit and headers as in the API, on a page. */
+function refuseWithPage(c: Context<AppEnv>, applied: AppliedLimit): Response | Promise<Response> {
+  const wait = retryAfter(applied.decision.retryAfterMs);
+  c.get('requestStats').problem = 'rate_limited';
+  c.header('Retry-After', wait);
+  return problemPage(c, {
+    status: 429,
+    title: 'Too many requests',
+    detail: `${limitInWords(applied)}; open the page again after ${wait} s.`,
+  });
+}
+
 /** Responds to every error with a page. Unexpected errors are logged and not shown. */
 function respondWithPage(err: Error, c: Context<AppEnv>): Response | Promise<Response> {
-  const { status, title, detail } = toPageProblem(err, c);
+  return problemPage(c, toPageProblem(err, c));
+}
+
+function problemPage(
+  c: Context<AppEnv>,
+  { status, title, detail }: Pick<PageProblem, 'status' | 'title' | 'detail'>,
+): Response | Promise<Response> {
   const administrator = c.get('administrator');
   const page = (
     <>
