@@ -83,7 +83,7 @@ test('a dry run shows each change, a wrong file each error, a wrong call how to 
   expect(dry.stdout).toContain('0 would be created, 1 would be changed, 0 rows written.');
   expect(wrong.code).toBe(1);
   expect(wrong.stderr.trim().split('\n')).toEqual([
-    'line 9, agreement acme-support, /hourlyRate (invalid_type): hourlyRate was the text "150"; send a number from 0 to 100000 with at most two decimals',
+    'line 9, agreement acme-support, /hourlyRate (invalid_type): hourlyRate was the string "150"; send a number from 0 to 100000 with at most two decimals',
     'line 25, record (malformed_json): the line is not a JSON object',
     '',
     '2 errors; nothing was written.',

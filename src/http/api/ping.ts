@@ -1,6 +1,6 @@
 import { Hono } from 'hono';
 import type { ZodOpenApiOperationObject } from 'zod-openapi';
-import { type PingAnswer, pingAnswer } from '../../domain/principal.ts';
+import { type PingResponse, pingResponse } from '../../domain/principal.ts';
 import { SCOPE_IDS } from '../../domain/scopes.ts';
 import type { AppEnv } from '../context.ts';
 import { guard } from '../middleware/guard.ts';
@@ -10,7 +10,7 @@ import { problemResponses, successHeaders, unauthorizedResponse } from './respon
 /** GET /ping: tells whose key this is. No side effects. */
 export const ping = new Hono<AppEnv>().get('/ping', ...guard(), (c) => {
   const { organizationId, keyName, scopes } = c.get('principal');
-  const body: PingAnswer = { ok: true, organizationId, keyName, scopes: [...scopes] };
+  const body: PingResponse = { ok: true, organizationId, keyName, scopes: [...scopes] };
   return c.json(body);
 });
 
@@ -25,7 +25,7 @@ export const pingOperation: ZodOpenApiOperationObject = {
       headers: successHeaders,
       content: {
         'application/json': {
-          schema: pingAnswer.meta({ id: 'Ping' }),
+          schema: pingResponse.meta({ id: 'Ping' }),
           example: { ok: true, organizationId: 'northwind', keyName: 'n8n: triage', scopes: SCOPE_IDS },
         },
       },

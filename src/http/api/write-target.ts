@@ -1,5 +1,5 @@
 import type { HonoRequest } from 'hono';
-import { holdsKey } from '../../domain/api-key.ts';
+import { containsKey } from '../../domain/api-key.ts';
 import { parseIdempotencyKey } from '../../domain/idempotency-key.ts';
 import type { WriteTarget } from '../../services/work/write-once.ts';
 import type { AppEnv, ContextOf } from '../context.ts';
@@ -14,7 +14,7 @@ export function writeTarget(c: Pick<ContextOf<AppEnv>, 'get'> & { req: HonoReque
   if (!parsed.ok) throw invalidIdempotencyKey(parsed.rule, 'send one value of 1 to 255 visible ASCII characters');
   const { key } = parsed;
   // The audit log would keep it permanently.
-  if (key !== undefined && holdsKey(key, c.get('config').keyPrefix)) {
+  if (key !== undefined && containsKey(key, c.get('config').keyPrefix)) {
     throw invalidIdempotencyKey(
       'holds an API key',
       'send what names the event, and the API key in Authorization alone',
