@@ -9,10 +9,7 @@ export const KEY_LENGTH = RANDOM_LENGTH + CHECKSUM_LENGTH;
 /** 248 = 4 × 62. Larger bytes are discarded: they would favor the first eight characters. */
 const UNBIASED_BYTES = 248;
 
-/**
- * Makes a key value: `<prefix>_`, 40 random base62 characters (238 bits) and a 6-character
- * checksum.
- */
+/** A new key value: `<prefix>_`, 40 random base62 characters (238 bits) and 6 of checksum. */
 export function generateKey(prefix: string): string {
   let random = '';
   while (random.length < RANDOM_LENGTH) {

@@ -5,10 +5,7 @@ export const IPV6_GROUP_BITS = 64;
 /** The largest network that providers usually give to one site (RFC 6177). */
 export const IPV6_SITE_BITS = 48;
 
-/**
- * The caller's address from the header, or null if the header is not an IP address; its text is
- * then not kept.
- */
+/** The address in a header; null for any other value, which is not kept. */
 export function clientAddress(header: string | undefined): string | null {
   return header !== undefined && ipaddr.isValid(header) && !header.includes('%') ? header : null;
 }

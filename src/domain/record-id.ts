@@ -10,8 +10,7 @@ export function recordId(what: string) {
 }
 
 /**
- * A UUID version 7 (RFC 9562 §5.7). It begins with `now` (UTC milliseconds), so ids sort by
- * creation time.
+ * A UUID version 7 (RFC 9562 §5.7) that begins with `now` (UTC milliseconds), so ids sort by age.
  */
 export function timeOrderedId(now: number): string {
   return v7({ msecs: now });

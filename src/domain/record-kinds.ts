@@ -2,7 +2,9 @@ import { fromKeys, keysOf } from '../lib/objects.ts';
 
 /** The names of one kind of record, and the scope that it needs. */
 interface RecordKindEntry {
-  /** The scope that a key needs to write it: its identifier, and the label that administrators see. */
+  /**
+   * The scope that a key needs to write it: its identifier, and the label that administrators see.
+   */
   scope: string;
   scopeLabel: string;
   /** The last segment of its path: `/tickets/{ticketId}/<path>`. */

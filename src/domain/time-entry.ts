@@ -39,7 +39,10 @@ export type TimeEntryRequest = z.output<typeof timeEntryRequest>;
 export const TIME_ENTRY_STATUSES = ['SUBMITTED', 'APPROVED', 'REJECTED'] as const;
 export type TimeEntryStatus = (typeof TIME_ENTRY_STATUSES)[number];
 
-/** Where the hourly rate came from: the active agreement of the ticket's company, or the organization's default rate. */
+/**
+ * Where the hourly rate came from: the active agreement of the ticket's company, or the
+ * organization's default rate.
+ */
 export const AGREEMENT_SOURCES = ['company_default', 'organization_default'] as const;
 export type AgreementSource = (typeof AGREEMENT_SOURCES)[number];
 

@@ -189,7 +189,7 @@ test('a key is revoked by what comes on standard input, which no output repeats'
   ];
   expect(refused.map(({ code, stderr }) => [code, stderr])).toEqual([
     [1, 'This database has no such key. Another environment has its keys in its own database.\n'],
-    [1, 'That is neither a hint such as twb_Ab12…x9Yz nor a whole key; a piece may be missing.\n'],
+    [1, 'This is neither a hint such as twb_Ab12…x9Yz nor a whole key; it may be truncated.\n'],
     [1, `Organization contoso has no key ${two.id}.\n`],
   ]);
   const misused = await Promise.all([

@@ -134,10 +134,7 @@ describe('a time entry', () => {
     await importRecords({ ...fay, organization: await makeOrganization() });
     const response = await api.postTime(key, { ...TIME, userEmail });
     expect(response.status).toBe(422);
-    expect(await response.json()).toMatchObject({
-      code: 'technician_not_eligible',
-      detail: expect.stringContaining('userEmail is not the address of an active technician'),
-    });
+    expect(await response.json()).toMatchObject({ code: 'technician_not_eligible' });
     expect(await rowsOf('time_entries', organization)).toEqual([]);
   });
 
@@ -257,10 +254,7 @@ describe('a ticket', () => {
     for (const ticket of absurd) {
       const response = await api.postNote(key, { message: 'x' }, {}, ticket);
       expect([ticket, response.status]).toEqual([ticket, 404]);
-      expect(await response.json()).toMatchObject({
-        code: 'ticket_not_found',
-        detail: expect.stringContaining('Your organization has no ticket'),
-      });
+      expect(await response.json()).toMatchObject({ code: 'ticket_not_found' });
       expect((await api.postTime(key, TIME, {}, ticket)).status).toBe(404);
     }
     expect(await rowsOf('notes', organization)).toEqual([]);

@@ -103,7 +103,7 @@ async function claimOf(response: Response, repeatable: boolean): Promise<Claim> 
     case '503 outcome_unknown':
       expect(retryAfter).toBe(repeatable ? '5' : null);
       expect(body.detail).toContain(
-        repeatable ? 'Send the same request with the same Idempotency-Key' : 'Look at the ticket',
+        repeatable ? 'Send the same request with the same Idempotency-Key' : 'Check the ticket',
       );
       return { outcome: 'outcome_unknown', requestId };
     case '500 internal_error':

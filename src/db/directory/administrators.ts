@@ -1,19 +1,19 @@
 import { columns, statement } from '../statement.ts';
 
-/** The parameters that name who changes something. */
+/** The parameters that identify the administrator who makes a change. */
 export interface AdministratorValues {
   organizationId: string;
   userId: string;
 }
 
-/** The condition that the user `:userId` (alias `u`) is an active administrator of the organization. */
+/** Condition: the user `:userId` (alias `u`) is an active administrator of the organization. */
 export const IS_ACTIVE_ADMINISTRATOR =
   'u.organization_id = :organizationId and u.id = :userId and u.is_admin = 1 and u.active = 1';
 
-/** The condition of a write that only an active administrator may make. */
+/** Condition of a write that requires an active administrator. */
 export const BY_ACTIVE_ADMINISTRATOR = `exists (select 1 from users u where ${IS_ACTIVE_ADMINISTRATOR})`;
 
-/** A user as administrator of one organization. */
+/** A user who administers one organization. */
 export interface AdministratorRow {
   userId: string;
   userName: string;
@@ -23,10 +23,13 @@ export interface AdministratorRow {
   hasPsa: number;
 }
 
-/** No one administers more organizations than this; the query has to end somewhere. */
+/** Bounds the query. No person administers more organizations than this. */
 const MAX_ORGANIZATIONS = 100;
 
-/** The active organizations that the person with this e-mail address (lower case) is an active administrator of, by name. */
+/**
+ * The active organizations, by name, that the person with this email address (lower case) is an
+ * active administrator of.
+ */
 export const findAdministrator = statement<{ email: string }, AdministratorRow>(`
   select ${columns<AdministratorRow>({
     userId: 'u.id',

@@ -2,16 +2,20 @@ import { RECORD_KIND_NAMES } from '../../domain/record-kinds.ts';
 import { statement } from '../statement.ts';
 import { RECORD_TABLES } from '../work/record-tables.ts';
 
-// The statements of an erasure, sent as one transaction in the order of `ERASE`. Each does nothing unless `openErasure` opened the
-// erasure: the organization exists, and its audit log ends where the caller has read to. The triggers of the audit log let its rows
-// go only while the erasure is open and nothing else of the organization is left.
+// The statements of an erasure, sent as one transaction in the order of `ERASE`. They do nothing
+// unless `openErasure` opened the erasure: the organization exists, and the caller has read to the
+// end of its audit log. The triggers of the audit log allow deletes only while the erasure is open
+// and nothing else of the organization is left.
 
 interface ErasureValues {
   organizationId: string;
   requestId: string;
 }
 
-/** Opens the erasure. `cursorRequestId` is the request id of the last audit row that was read, `seq` its number; null and 0 for none. */
+/**
+ * Opens the erasure. `seq` and `cursorRequestId` are the number and request id of the last audit
+ * row that the caller read; 0 and null for none.
+ */
 export const openErasure = statement<
   ErasureValues & { now: number; by: string; seq: number; cursorRequestId: string | null }
 >(`
@@ -23,7 +27,10 @@ export const openErasure = statement<
 const IS_OPEN =
   'exists (select 1 from erasures where organization_id = :organizationId and request_id = :requestId and open = 1)';
 
-/** Referring tables before those they refer to, and the audit log last. In each, the organization's rows are one range of the primary key. */
+/**
+ * Referencing tables before the tables they reference, and the audit log last. In each table, the
+ * rows of an organization are one range of the primary key.
+ */
 const TABLES = [
   ...RECORD_KIND_NAMES.map((kind) => RECORD_TABLES[kind].table),
   'refused_uses',
@@ -35,7 +42,7 @@ const TABLES = [
   'audit_log',
 ];
 
-/** What an erasure removes, table by table; then it closes. */
+/** Deletes the organization, table by table, then closes the erasure. */
 export const ERASE = [
   ...TABLES.map((table) => `delete from ${table} where organization_id = :organizationId and ${IS_OPEN}`),
   `delete from organizations where id = :organizationId and ${IS_OPEN}`,

@@ -3,7 +3,7 @@ import { ServiceError } from '../../domain/errors.ts';
 import { callD1 } from '../call-d1.ts';
 import type { ActorContext, AdminActor, ServiceContext } from '../context.ts';
 
-/** A person as administrator of one organization. */
+/** A person as an administrator of one organization. */
 export interface Administration {
   userId: string;
   userName: string;
@@ -11,7 +11,7 @@ export interface Administration {
 }
 
 /**
- * What the person with this e-mail address administers: none, one or several organizations, by name.
+ * The organizations that the person with this email address administers, by name.
  * @throws ServiceError `unavailable`
  */
 export async function administrationsOf(ctx: ServiceContext, email: string): Promise<Administration[]> {

@@ -17,11 +17,11 @@ export const eraseRequest = strictObject({
 });
 
 /**
- * Removes an organization and everything it has, in one transaction: keys, notes, time entries, directory and audit log. It requires
- * that all changes have been read: `cursor` must be the last one. One row remains that says that the organization was erased, when, how
- * many audit rows there were, and who asked for it (`by`).
- * @throws ServiceError `invalid`, `organization_not_found`, `cursor_reset`, `not_exported` (there are changes after the cursor),
- *   `unavailable`
+ * Erases an organization in one transaction: keys, notes, time entries, directory and audit log.
+ * All changes must have been read: `cursor` must be that of the last one. One row remains with the
+ * id, the time, the number of audit rows, and who asked for it (`by`).
+ * @throws ServiceError `invalid`, `organization_not_found`, `cursor_reset`, `not_exported` (there
+ *   are changes after the cursor), `unavailable`
  */
 export async function eraseOrganization(
   ctx: ServiceContext,
@@ -48,7 +48,7 @@ export async function eraseOrganization(
   if (!found) {
     throw new ServiceError(
       'not_exported',
-      `Organization ${organization} has changes after the cursor; read them all, then erase with the last one.`,
+      `Organization ${organization} has changes after the cursor; read them all, then erase with the cursor of the last one.`,
     );
   }
   return { auditRows: found.lastSeq };
