@@ -38,7 +38,7 @@ describe('the settings', () => {
     [{ ADMIN_AUDIENCE: 'aud' }, 'ADMIN_ISSUER is empty'],
     [
       { ADMIN_ISSUER: 'https://team.example', ADMIN_AUDIENCE: 'aud', ADMIN_JWKS_URL: 'certs' },
-      'ADMIN_JWKS_URL: "certs" is not an address',
+      'ADMIN_JWKS_URL: "certs" is not a URL',
     ],
     [
       { ADMIN_ISSUER: 'https://team.example', ADMIN_AUDIENCE: 'aud', ADMIN_TOKEN_HEADER: 'a b' },
