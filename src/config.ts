@@ -19,10 +19,7 @@ export interface Config {
    * area, the documentation and the service bindings keep working.
    */
   mode: 'open' | 'paused';
-  /**
-   * How administrators sign in. Undefined if it is not configured: no administrator can sign in
-   * then.
-   */
+  /** How administrators sign in. Undefined if not configured: then no administrator can sign in. */
   signIn?: SignIn | undefined;
 }
 

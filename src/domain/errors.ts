@@ -43,7 +43,7 @@ interface Extras {
   cause?: unknown;
 }
 
-/** Thrown by verbs for every expected failure. `detail` says what is wrong and what to do. */
+/** Thrown by verbs for every expected failure. `detail` explains what is wrong and what to do. */
 export class ServiceError extends Error {
   override name = 'ServiceError';
   readonly code: ServiceErrorCode;

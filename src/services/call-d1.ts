@@ -1,4 +1,4 @@
-import { D1Failure, runD1 } from '../db/call.ts';
+import { D1Failure, type D1FailureKind, runD1 } from '../db/call.ts';
 import { ServiceError } from '../domain/errors.ts';
 import type { ServiceContext } from './context.ts';
 
@@ -33,7 +33,11 @@ export async function callD1<T>(
     return await runD1(ctx, () => run(ctx.db));
   } catch (err) {
     if (!(err instanceof D1Failure) || err.kind === 'rejected') throw err;
-    const detail = err.kind === 'read_only' ? READ_ONLY : DETAILS[lost];
-    throw new ServiceError('unavailable', detail, { database: err.kind, cause: err });
+    throw new ServiceError('unavailable', unavailableDetail(lost, err.kind), { database: err.kind, cause: err });
   }
+}
+
+/** The detail of an `unavailable`. */
+export function unavailableDetail(lost: LostCall, kind: Exclude<D1FailureKind, 'rejected'>): string {
+  return kind === 'read_only' ? READ_ONLY : DETAILS[lost];
 }

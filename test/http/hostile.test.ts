@@ -425,7 +425,7 @@ describe('a body', async () => {
     expect(response.status).toBe(400);
     expect(await response.json()).toMatchObject({
       code: 'malformed_json',
-      detail: 'The body broke off before its end; send the request again, whole.',
+      detail: 'The body was cut off; send the complete request again.',
     });
     expect(await rowsOf('notes', organization)).toEqual([]);
     expect(logged).not.toHaveBeenCalled();
@@ -445,7 +445,7 @@ describe('a body', async () => {
     const response = await answer;
     expect(response.status).toBe(400);
     expect((await response.json<{ detail: string }>()).detail).toBe(
-      'The body did not come in within 20 s; send the request again, whole.',
+      'The body did not arrive within 20 s; send the complete request again.',
     );
     expect(await rowsOf('notes', organization)).toEqual([]);
   });

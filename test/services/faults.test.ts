@@ -112,7 +112,7 @@ async function claimOf(response: Response, repeatable: boolean): Promise<Claim> 
         title: 'Internal error',
         status,
         code: 'internal_error',
-        detail: 'Something went wrong on our side. Tell us the request id if it stays that way.',
+        detail: 'An unexpected error occurred. If it persists, report the request id.',
         requestId,
       });
       return { outcome: 'internal_error', requestId };

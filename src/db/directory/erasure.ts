@@ -49,7 +49,7 @@ export const ERASE = [
   'update erasures set open = 0 where organization_id = :organizationId and request_id = :requestId and open = 1',
 ].map((sql) => statement<ErasureValues>(sql));
 
-/** The erasure of this request, if it was made. */
+/** The erasure of this request, if it was committed. */
 export const findErasure = statement<ErasureValues, { lastSeq: number }>(
   'select last_seq as lastSeq from erasures where organization_id = :organizationId and request_id = :requestId',
 );

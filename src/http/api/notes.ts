@@ -28,14 +28,14 @@ export const createNoteOperation = writeOperation({
   operationId: 'createNote',
   schemaName: 'Note',
   summary: 'Add an internal note to a ticket',
-  description: `Scope: \`${scope}\`. The note is for the team only: the customer never sees it and no email is sent.`,
+  description: `Requires the scope \`${scope}\`. The note is for the team only: the customer never sees it and no email is sent.`,
   request: noteRequest,
   requestExamples: { note: { summary: 'A note', value: { message: 'Print queue cleared by the overnight check.' } } },
   created: noteCreated,
   replayed: noteReplayed,
   example: { note: { id: '01a3b2c4-5d6e-7f80-9a1b-2c3d4e5f6072', createdAt: '2026-11-21T09:30:00.000Z' } },
   meaning: {
-    created: 'The note was written now.',
-    replayed: 'A replay: this Idempotency-Key had written the note before.',
+    created: 'The note was created.',
+    replayed: 'A replay: this Idempotency-Key already created the note.',
   },
 });

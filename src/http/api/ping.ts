@@ -7,7 +7,7 @@ import { guard } from '../middleware/guard.ts';
 import { KEY_PROBLEMS } from './operation.ts';
 import { problemResponses, successHeaders, unauthorizedResponse } from './responses.ts';
 
-/** GET /ping: tells whose key this is. No side effects. */
+/** GET /ping: returns whose key this is. No side effects. */
 export const ping = new Hono<AppEnv>().get('/ping', ...guard(), (c) => {
   const { organizationId, keyName, scopes } = c.get('principal');
   const body: PingResponse = { ok: true, organizationId, keyName, scopes: [...scopes] };
@@ -18,10 +18,10 @@ export const pingOperation: ZodOpenApiOperationObject = {
   operationId: 'ping',
   tags: ['Check'],
   summary: 'Check that the key works',
-  description: 'Needs no scope and changes nothing.',
+  description: 'Requires no scope and changes nothing.',
   responses: {
     200: {
-      description: 'The key works; this is whose it is.',
+      description: 'The key works. The body shows whose key it is.',
       headers: successHeaders,
       content: {
         'application/json': {

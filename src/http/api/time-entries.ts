@@ -44,7 +44,7 @@ export const createTimeEntryOperation = writeOperation({
   operationId: 'createTimeEntry',
   schemaName: 'TimeEntry',
   summary: 'Log time on a ticket',
-  description: `Scope: \`${scope}\`. The entry is dated today in the organization's time zone (a retry after midnight lands on the next day), is SUBMITTED for approval, and takes its rate from the company's agreement or the organization's default.`,
+  description: `Requires the scope \`${scope}\`. The entry is dated today in the organization's time zone (after midnight, a retry gets the next date), is SUBMITTED for approval, and takes its rate from the company's agreement or the organization's default.`,
   request: timeEntryRequest,
   requestExamples: {
     serviceAccount: { summary: 'Credited to the automation service account', value: work },
@@ -65,8 +65,8 @@ export const createTimeEntryOperation = writeOperation({
     agreementSource: 'company_default',
   },
   meaning: {
-    created: 'The entry was logged now.',
-    replayed: 'A replay: this Idempotency-Key had logged the entry before.',
+    created: 'The entry was created.',
+    replayed: 'A replay: this Idempotency-Key already created the entry.',
   },
   problems: ['technician_not_eligible'],
 });

@@ -9,7 +9,10 @@ import { KeyCheck } from '../key-check.ts';
 /** RFC 6750 §2.1; the scheme's name is case-insensitive (RFC 9110 §11.1). */
 const BEARER = /^Bearer +(\S+)$/i;
 
-/** Admits a live key that holds the scope, if one is required, and sets the principal. See `KeyCheck` for what the cache may answer. */
+/**
+ * Admits a live key with the scope, if one is required, and sets the principal. See `KeyCheck` for
+ * what may rely on the cache.
+ */
 export function authenticate(scope?: Scope): MiddlewareHandler<ApiEnv> {
   return async function authenticate(c, next) {
     const header = c.req.header('Authorization');
@@ -35,7 +38,7 @@ export function authenticate(scope?: Scope): MiddlewareHandler<ApiEnv> {
     c.set('principal', key);
 
     await next();
-    // A verb throws these after D1 decided; no error means that a verb returned.
+    // A verb throws these after D1 decided. No error means that a verb returned.
     const decidedByD1 = c.error === undefined || c.error instanceof ServiceError || c.error instanceof Unauthorized;
     if (check.isStale && !decidedByD1) {
       const response = c.res;

@@ -15,7 +15,7 @@ export function keyLimit(): MiddlewareHandler<ApiEnv> {
     const check = c.get('keyCheck');
     let applied = await take(c, principal);
     if (refused(applied) && check.isStale) {
-      // Refused by a cached limit: the key may be dead by now, or have another limit.
+      // Refused by a cached limit: the key may be revoked by now, or have a different limit.
       const current = await check.refresh();
       c.set('principal', current);
       const isSame =

@@ -8,7 +8,7 @@ import type { ActorContext, AdminActor, ServiceContext, Source, SystemActor } fr
 /** Who makes a change, as recorded in the audit log. */
 export type AuditActor =
   | { type: 'api_key' | 'user'; id: string }
-  /** `name` is what the operator or the PSA gives as the person who asked for it. */
+  /** `name`: who asked for the change, as given by the operator or the PSA. */
   | { type: 'system'; id: SystemActor; name: string };
 
 /** One change: its statement, and its entry in the audit log. */

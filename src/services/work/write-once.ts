@@ -141,7 +141,7 @@ export function technicianNotEligible(): ServiceError {
 }
 
 /** The database did not confirm the write, and a second read did not settle whether it happened. */
-export function unknownOutcome(retryable: boolean, cause: unknown): ServiceError {
+export function unknownOutcome(retryable: boolean, cause?: unknown): ServiceError {
   const detail = retryable
     ? 'The database did not confirm the write, so the record may exist. Send the same request with the same Idempotency-Key again: it never creates a second record.'
     : 'The database did not confirm the write, so the record may exist. Check the ticket before you send the request again. An Idempotency-Key makes retries safe.';
