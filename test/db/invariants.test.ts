@@ -97,6 +97,13 @@ describe('an audit log cannot be rewritten', () => {
     await expectUntouched();
   });
 
+  test('without an erasure, even if nothing else of the organization is left', async () => {
+    const { transaction, expectUntouched } = await withOneNote();
+    const deletions = OTHER_TABLES.map((table) => `delete from ${table} where organization_id = $org`);
+    await expect(transaction(...deletions, deleteAuditLog)).rejects.toThrow('append-only');
+    await expectUntouched();
+  });
+
   test.each(['users', 'api_keys', 'tickets'])('by an erasure that leaves the %s', async (kept) => {
     const { transaction, expectUntouched } = await withOneNote();
     const others = OTHER_TABLES.filter((table) => table !== kept);
