@@ -27,6 +27,10 @@ describe('the work date', () => {
   });
 });
 
+test('the date in an unknown time zone is a RangeError', () => {
+  for (const zone of ['Mars/Olympus', '']) expect(() => dateIn(zone, Date.now())).toThrow(RangeError);
+});
+
 describe('a date without a time', () => {
   test('ends with that day in the time zone, whether it has 23, 24 or 25 hours', () => {
     expect(new Date(endOfDate('2026-03-08', 'America/New_York')).toISOString()).toBe('2026-03-09T04:00:00.000Z');
