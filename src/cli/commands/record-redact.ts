@@ -1,4 +1,5 @@
-import { RECORD_KIND_NAMES } from '../../domain/record-kinds.ts';
+import { Argument } from '@commander-js/extra-typings';
+import { RECORD_KIND_NAMES, type RecordKind } from '../../domain/record-kinds.ts';
 import { redactRecord } from '../../services/work/redact-record.ts';
 import {
   byOption,
@@ -8,23 +9,20 @@ import {
   persistToOption,
   remoteOption,
   requireBy,
-  UsageError,
   withDatabase,
 } from '../command.ts';
-
-const KINDS = RECORD_KIND_NAMES.join('|');
 
 export const recordRedact = operatorCommand({
   name: 'record:redact',
   summary: 'remove the text of a note or time entry',
   purpose:
     'Replaces the text of a note or time entry by [redacted], permanently. The record stays, and the audit log says who asked for it.',
-  usage: `ORGANIZATION ${KINDS} ID --by NAME ${DATABASE_USAGE}`,
+  usage: `ORGANIZATION ${RECORD_KIND_NAMES.join('|')} ID --by NAME ${DATABASE_USAGE}`,
   example: 'record:redact northwind note 0198c0de-0000-7000-8000-000000000000 --by "Ada, ticket 77"',
   failure: 'failure: there is no such record, or the database failed; a second call does no harm',
 })
   .argument('<ORGANIZATION>', 'The id of the organization.')
-  .argument(`<${KINDS}>`, 'The kind of record.')
+  .addArgument(new Argument('<KIND>', 'The kind of record.').choices(RECORD_KIND_NAMES))
   .argument('<ID>', 'The id of the record.')
   .addOption(byOption)
   .addOption(remoteOption)
@@ -37,9 +35,7 @@ interface Options {
   persistTo?: string | undefined;
 }
 
-async function run(organization: string, kindName: string, id: string, options: Options): Promise<void> {
-  const kind = RECORD_KIND_NAMES.find((kind) => kind === kindName);
-  if (kind === undefined) throw new UsageError(`The kind of record is one of ${RECORD_KIND_NAMES.join(', ')}.`);
+async function run(organization: string, kind: RecordKind, id: string, options: Options): Promise<void> {
   const by = requireBy(options.by);
   const { status } = await withDatabase(options, (db) =>
     redactRecord(operatorContext(db), { organization, kind, id, by }),
