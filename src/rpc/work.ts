@@ -40,6 +40,9 @@ export class Work extends WorkerEntrypoint<Env> {
 
   /** Erases an organization permanently. `cursor` must be that of its last change. */
   eraseOrganization(organization: string, cursor: string | null, by: string): Promise<Answer<{ auditRows: number }>> {
-    return answer(this.env, (ctx) => eraseOrganization(ctx, { organization, cursor, by }));
+    return answer(this.env, async (ctx) => {
+      const { auditRows } = await eraseOrganization(ctx, { organization, cursor, by });
+      return { auditRows };
+    });
   }
 }

@@ -38,7 +38,10 @@ const ALLOWED: Record<string, { parts: readonly string[]; packages?: readonly st
     parts: ['app.ts', 'config.ts', 'daily.ts', 'durable-objects', 'rpc', 'lib'],
     packages: ['cloudflare:workers'],
   },
-  cli: { parts: ['services', 'db', 'domain', 'lib'], packages: ['node', 'zod', 'miniflare', 'smol-toml'] },
+  cli: {
+    parts: ['services', 'db', 'domain', 'lib'],
+    packages: ['node', 'zod', 'miniflare', 'smol-toml', '@commander-js/extra-typings'],
+  },
   dev: {
     parts: ['app.ts', 'cli', 'config.ts', 'daily.ts', 'durable-objects', 'rpc', 'services', 'domain'],
     packages: ['node', 'hono', 'jose', 'cloudflare:workers'],

@@ -28,10 +28,11 @@ const IS_OPEN =
   'exists (select 1 from erasures where organization_id = :organizationId and request_id = :requestId and open = 1)';
 
 /**
- * Referencing tables before the tables they reference, and the audit log last. In each table, the
- * rows of an organization are one range of the primary key.
+ * The tables that an erasure deletes from: referencing tables before the tables they reference,
+ * then the audit log, then the organization itself. In each table, the rows of an organization are
+ * one range of the primary key.
  */
-const TABLES = [
+export const ERASED_TABLES = [
   ...RECORD_KIND_NAMES.map((kind) => RECORD_TABLES[kind].table),
   'refused_uses',
   'api_keys',
@@ -40,16 +41,24 @@ const TABLES = [
   'companies',
   'users',
   'audit_log',
+  'organizations',
 ];
 
-/** Deletes the organization, table by table, then closes the erasure. */
+const rowsOf = (table: string) =>
+  `from ${table} where ${table === 'organizations' ? 'id' : 'organization_id'} = :organizationId`;
+
+/** Deletes the organization, table by table as in `ERASED_TABLES`, then closes the erasure. */
 export const ERASE = [
-  ...TABLES.map((table) => `delete from ${table} where organization_id = :organizationId and ${IS_OPEN}`),
-  `delete from organizations where id = :organizationId and ${IS_OPEN}`,
+  ...ERASED_TABLES.map((table) => `delete ${rowsOf(table)} and ${IS_OPEN}`),
   'update erasures set open = 0 where organization_id = :organizationId and request_id = :requestId and open = 1',
 ].map((sql) => statement<ErasureValues>(sql));
 
 /** The erasure of this request, if it was committed. */
 export const findErasure = statement<ErasureValues, { lastSeq: number }>(
   'select last_seq as lastSeq from erasures where organization_id = :organizationId and request_id = :requestId',
+);
+
+/** How many rows of each of `ERASED_TABLES` the organization has. */
+export const countErasableRows = statement<{ organizationId: string }, Record<string, number>>(
+  `select ${ERASED_TABLES.map((table) => `(select count(*) ${rowsOf(table)}) as ${table}`).join(', ')}`,
 );
