@@ -3,9 +3,35 @@ import { trimOws } from '../lib/trim-ows.ts';
 
 const MAX_LENGTH = 255;
 const VISIBLE_ASCII = /^[\x21-\x7e]*$/;
+/** One plain key, or one structured-field string (RFC 9651 §3.3.3) of visible ASCII. */
+const PLAIN_OR_QUOTED = /^(?:[\x21\x23-\x7e][\x21-\x7e]*|"(?:[\x21\x23-\x5b\x5d-\x7e]|\\["\\])+")$/;
 
-/** The header as the contract describes it. Its quoted form is two characters longer at least, and is for `parseIdempotencyKey` alone. */
-export const idempotencyKeyHeader = z.string().min(1).max(MAX_LENGTH).regex(VISIBLE_ASCII);
+/** Matches a word in any case. There is no flag for that in JSON Schema, where the pattern is used too. */
+const anyCase = (word: string) => word.replace(/[a-z]/g, (letter) => `[${letter.toUpperCase()}${letter}]`);
+
+/** What tools put in place of a value that they do not have. */
+const ABSENT = `(?:${['undefined', 'null', 'nan', 'none'].map(anyCase).join('|')}|\\[${anyCase('object')}[^:/]*)`;
+
+/** A header, quoted or not, with a placeholder that came out empty (in its last segment) or was not replaced (anywhere). */
+const EMPTY_PLACEHOLDER = new RegExp(
+  [
+    `[:/]$|(?:^|[:/])${ABSENT}$`,
+    `^"(?:.*[:/]|(?:.*[:/])?${ABSENT})"$`,
+    // Of Handlebars, Mustache, Jinja and n8n, and of shells, JavaScript and Java.
+    '\\{\\{|\\}\\}|\\$\\{',
+  ].join('|'),
+);
+
+/**
+ * The header as the contract describes it. Its quoted form is two characters longer at least, and is for `parseIdempotencyKey` alone.
+ * `not` instead of a lookahead, which Go (RE2) and Rust cannot compile.
+ */
+export const idempotencyKeyHeader = z
+  .string()
+  .min(1)
+  .max(MAX_LENGTH)
+  .regex(PLAIN_OR_QUOTED)
+  .meta({ not: { pattern: EMPTY_PLACEHOLDER.source } });
 
 export type IdempotencyKeyResult = { ok: true; key: string | undefined } | { ok: false; rule: string };
 
@@ -31,4 +57,13 @@ export function parseIdempotencyKey(header: string | undefined): IdempotencyKeyR
   if (key === '') return { ok: false, rule: 'is empty' };
   if (key.length > MAX_LENGTH) return { ok: false, rule: `is ${key.length} characters long` };
   return { ok: true, key };
+}
+
+/**
+ * Whether the header shows that a tool had no value for the event id: nothing after the last `:` or `/`; `undefined`, `null`, `NaN`,
+ * `None` in any case or `[object …` there or as the whole; `{{`, `}}` or `${` anywhere. All events would share such a key,
+ * and all but the first would be lost as replays. Records of the past may have one, so `parseIdempotencyKey` accepts it.
+ */
+export function hasEmptyEventId(header: string): boolean {
+  return EMPTY_PLACEHOLDER.test(trimOws(header));
 }

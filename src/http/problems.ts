@@ -28,8 +28,9 @@ export const PROBLEMS = {
     status: 400,
     title: 'The Idempotency-Key is not usable',
     meaning:
-      'The Idempotency-Key is empty, longer than 255 characters, sent twice, or holds a space, a character that is not visible ASCII, or an API key.',
-    remedy: 'Send one value such as `triage:evt-20418`, or leave the header out.',
+      'The Idempotency-Key is empty, longer than 255 characters, sent twice, or holds a space, a character that is not visible ASCII, an API key, or an event id that came out empty (`triage:`, `triage:undefined`, `triage:{{eventId}}`).',
+    remedy:
+      'Send one value such as `triage:evt-20418`, with an id from a field of the event that always has a value, or leave the header out.',
   },
   psa_not_included: {
     status: 403,

@@ -37,7 +37,7 @@ const writeParameters = {
   header: z.object({
     'Idempotency-Key': idempotencyKeyHeader.optional().meta({
       description:
-        'Makes the request safe to repeat: the same key never makes a second record. Use `<workflow>:<event id>`, and append `:2` for a deliberate second entry; never a ticket number, an execution id or a value that differs on each attempt. It never expires; `"abc"` and `abc` are the same key.',
+        'Makes the request safe to repeat: the same key never makes a second record. Use `<workflow>:<event id>`, and append `:2` for a deliberate second entry; never a ticket number, an execution id or a value that differs on each attempt. A key is refused if the event id in it came out empty: nothing, `undefined`, `null`, `NaN` or `None` (in any case) or `[object …` after the last `:` or `/`, or `{{`, `}}` or `${` anywhere. It never expires; `"abc"` and `abc` are the same key.',
       example: 'triage:evt-20418',
     }),
   }),
