@@ -11,15 +11,13 @@ export const noteRequest = strictObject({
 
 export type NoteRequest = z.output<typeof noteRequest>;
 
-/** Answer to a note that was written now. Notes are internal: the team sees them, the customer never does. */
-export const noteCreated = z.object({
+/** Answer to a note, written now or before. Notes are internal: the team sees them, the customer never does. */
+export const noteResult = z.object({
   note: z.object({
     id: z.uuid().meta({ description: 'Identifier of the note.' }),
     createdAt: z.iso.datetime().meta({ description: 'When it was written, in UTC.' }),
   }),
+  ...replayFields,
 });
 
-/** Answer to a note that its Idempotency-Key had written before. */
-export const noteReplayed = noteCreated.extend(replayFields);
-
-export type NoteCreated = z.output<typeof noteCreated>;
+export type NoteResult = z.output<typeof noteResult>;

@@ -44,8 +44,8 @@ export type TimeEntryStatus = (typeof TIME_ENTRY_STATUSES)[number];
 export const AGREEMENT_SOURCES = ['company_default', 'organization_default'] as const;
 export type AgreementSource = (typeof AGREEMENT_SOURCES)[number];
 
-/** Answer to a time entry that was logged now. */
-export const timeEntryCreated = z.object({
+/** Answer to a time entry, logged now or before; the status of an earlier one may have moved on since. */
+export const timeEntryResult = z.object({
   entry: z.object({
     id: z.uuid().meta({ description: 'Identifier of the entry.' }),
     minutes: z.int().min(1).max(MAX_MINUTES).meta({ description: 'As sent.' }),
@@ -66,9 +66,7 @@ export const timeEntryCreated = z.object({
     description:
       "Where the rate came from: the active agreement of the ticket's company, or the organization's default rate.",
   }),
+  ...replayFields,
 });
 
-/** Answer to a time entry that its Idempotency-Key had logged before; its status may have moved on since. */
-export const timeEntryReplayed = timeEntryCreated.extend(replayFields);
-
-export type TimeEntryCreated = z.output<typeof timeEntryCreated>;
+export type TimeEntryResult = z.output<typeof timeEntryResult>;

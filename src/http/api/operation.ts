@@ -45,16 +45,15 @@ const writeParameters = {
 
 /** What differs from one write to another in the OpenAPI document. */
 interface WriteDescription {
-  /** The name of the operation, and of its schemas: `<Name>Request`, `<Name>Created`, `<Name>Replayed`. */
+  /** The name of the operation, and of its schemas: `<Name>Request`, `<Name>Result`. */
   operationId: string;
   schemaName: string;
   summary: string;
   description: string;
   request: z.ZodType;
   requestExamples: Record<string, { summary: string; value: unknown }>;
-  /** The response body: of a new record, and of a replay. */
-  created: z.ZodType;
-  replayed: z.ZodType;
+  /** The response body, of a new record and of a replay. */
+  result: z.ZodType;
   example: Record<string, unknown>;
   meaning: { created: string; replayed: string };
   /** Problems that only this write can meet. */
@@ -64,6 +63,7 @@ interface WriteDescription {
 /** The OpenAPI operation of a write. */
 export function writeOperation(write: WriteDescription): ZodOpenApiOperationObject {
   const { operationId, schemaName, summary, description, meaning, example } = write;
+  const result = write.result.meta({ id: `${schemaName}Result` });
   return {
     operationId,
     tags: ['Write'],
@@ -85,7 +85,7 @@ export function writeOperation(write: WriteDescription): ZodOpenApiOperationObje
         headers: replayHeaders,
         content: {
           'application/json': {
-            schema: write.replayed.meta({ id: `${schemaName}Replayed` }),
+            schema: result,
             example: { ...example, idempotentReplay: true },
           },
         },
@@ -93,7 +93,7 @@ export function writeOperation(write: WriteDescription): ZodOpenApiOperationObje
       201: {
         description: meaning.created,
         headers: successHeaders,
-        content: { 'application/json': { schema: write.created.meta({ id: `${schemaName}Created` }), example } },
+        content: { 'application/json': { schema: result, example } },
       },
       401: unauthorizedResponse,
       ...problemResponses([...WRITE_PROBLEMS, ...(write.problems ?? [])]),
