@@ -9,6 +9,12 @@ const MAX_ECHO_LENGTH = 40;
 /** How much of a field's name stands in a pointer: longer than any name somebody chose, and an answer still stays small. */
 const MAX_POINTER_NAME_LENGTH = 200;
 
+/**
+ * What a regular expression can say of a text: it has something other than white space, and no NUL. The first part consumes all leading
+ * white space, so that there is one way to match a text, and a long one takes linear time.
+ */
+const TEXT_PATTERN = '^\\s*[^\\s\\x00][^\\x00]*$';
+
 /** How the error for a field that was not sent begins. */
 const MISSING = 'is missing';
 
@@ -97,7 +103,7 @@ export function freeText(max = MAX_TEXT_LENGTH) {
       if (length === 0) report('too_short', `was ${text === '' ? 'empty' : 'only white space'}; send ${rule}`);
       if (length > max) report('too_long', `has ${length} characters; send at most ${max}`);
     })
-    .meta({ minLength: 1, maxLength: max, pattern: '\\S' });
+    .meta({ minLength: 1, maxLength: max, pattern: TEXT_PATTERN });
 }
 
 /** An e-mail address, compared without regard to case: what comes out is lower case. */
