@@ -21,7 +21,7 @@ export const PROBLEMS = {
   invalid_encoding: {
     status: 400,
     title: 'The body is not UTF-8',
-    meaning: 'The body holds bytes that are not UTF-8.',
+    meaning: 'The body is UTF-16, or holds bytes that are not UTF-8.',
     remedy: 'Encode the JSON text as UTF-8 before sending it; Windows PowerShell does not do so by itself.',
   },
   invalid_idempotency_key: {

@@ -2,6 +2,7 @@ import { zValidator } from '@hono/zod-validator';
 import type { MiddlewareHandler } from 'hono';
 import type * as z from 'zod';
 import { echo, fieldErrors } from '../../domain/fields.ts';
+import { toHex } from '../../lib/bytes.ts';
 import type { AppEnv } from '../context.ts';
 import { Problem } from '../problems.ts';
 import { readBody } from './read-body.ts';
@@ -59,6 +60,9 @@ function requireJson(): MiddlewareHandler<AppEnv> {
 function requireUtf8(): MiddlewareHandler<AppEnv> {
   return async function requireUtf8(c, next) {
     const bytes = await c.req.arrayBuffer();
+    const wide = wideEncoding(bytes);
+    if (wide)
+      throw new Problem('invalid_encoding', `The body is ${wide}; encode the JSON text as UTF-8 before you send it.`);
     try {
       new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(bytes);
     } catch (err) {
@@ -70,4 +74,16 @@ function requireUtf8(): MiddlewareHandler<AppEnv> {
     }
     await next();
   };
+}
+
+/** What the first four bytes are, in hexadecimal: a byte order mark, or NULs where RFC 4627 §3 has them. */
+const WIDE_ENCODINGS = [
+  ['UTF-32', /^(?:0000feff|fffe0000|000000(?!00)..|(?!00)..000000)/],
+  ['UTF-16 ("Unicode" in Windows)', /^(?:feff|fffe|00(?!00)..00(?!00)..|(?!00)..00(?!00)..00)/],
+] as const;
+
+/** Tells the encodings in which automations of Windows send JSON: without a byte order mark they are valid UTF-8 full of NULs. */
+function wideEncoding(bytes: ArrayBuffer): string | undefined {
+  const start = toHex(new Uint8Array(bytes.slice(0, 4)));
+  return WIDE_ENCODINGS.find(([, pattern]) => pattern.test(start))?.[0];
 }
