@@ -15,6 +15,13 @@ const MAX_ECHO_LENGTH = 40;
  */
 const MAX_POINTER_NAME_LENGTH = 200;
 
+/**
+ * What a regular expression can say about a text: it contains something other than white space, and
+ * no NUL. The first part consumes all leading white space, so there is one way to match a text, and
+ * a long one takes linear time.
+ */
+const TEXT_PATTERN = '^\\s*[^\\s\\x00][^\\x00]*$';
+
 /** How the error for a missing field begins. */
 const MISSING = 'is missing';
 
@@ -107,7 +114,7 @@ export function freeText(max = MAX_TEXT_LENGTH) {
       if (length === 0) report('too_short', `was ${text === '' ? 'empty' : 'only white space'}; send ${rule}`);
       if (length > max) report('too_long', `has ${length} characters; send at most ${max}`);
     })
-    .meta({ minLength: 1, maxLength: max, pattern: '\\S' });
+    .meta({ minLength: 1, maxLength: max, pattern: TEXT_PATTERN });
 }
 
 /** An email address. Case is ignored: parsing returns lower case. */

@@ -11,15 +11,16 @@ export const noteRequest = strictObject({
 
 export type NoteRequest = z.output<typeof noteRequest>;
 
-/** Response for a new note. Notes are internal: the team sees them, the customer never does. */
-export const noteCreated = z.object({
+/**
+ * Response for a note, new or already created. Notes are internal: the team sees them, the customer
+ * never does.
+ */
+export const noteResult = z.object({
   note: z.object({
     id: z.uuid().meta({ description: 'Identifier of the note.' }),
     createdAt: z.iso.datetime().meta({ description: 'When the note was created, in UTC.' }),
   }),
+  ...replayFields,
 });
 
-/** Response for a note that its Idempotency-Key already created. */
-export const noteReplayed = noteCreated.extend(replayFields);
-
-export type NoteCreated = z.output<typeof noteCreated>;
+export type NoteResult = z.output<typeof noteResult>;

@@ -1,8 +1,15 @@
 import * as z from 'zod';
 
-/** Additional response fields if the Idempotency-Key already created the record. */
+/**
+ * Additional response fields if the Idempotency-Key already created the record. A 201 has none of
+ * them, but both responses share one schema: several client generators use the schema of the first
+ * 2xx for all of them.
+ */
 export const replayFields = {
-  idempotentReplay: z.literal(true).meta({ description: 'The record already existed; this request wrote nothing.' }),
+  idempotentReplay: z
+    .literal(true)
+    .optional()
+    .meta({ description: 'Present in a 200: the record already existed; this request wrote nothing.' }),
   idempotencyMismatch: z.literal(true).optional().meta({
     description:
       'Present if this request differs from the one that created the record: the key was reused for something else.',

@@ -46,8 +46,8 @@ export type TimeEntryStatus = (typeof TIME_ENTRY_STATUSES)[number];
 export const AGREEMENT_SOURCES = ['company_default', 'organization_default'] as const;
 export type AgreementSource = (typeof AGREEMENT_SOURCES)[number];
 
-/** Response for a new time entry. */
-export const timeEntryCreated = z.object({
+/** Response for a time entry, new or already created. The status of an earlier one may have changed. */
+export const timeEntryResult = z.object({
   entry: z.object({
     id: z.uuid().meta({ description: 'Identifier of the entry.' }),
     minutes: z.int().min(1).max(MAX_MINUTES).meta({ description: 'As sent.' }),
@@ -68,11 +68,7 @@ export const timeEntryCreated = z.object({
     description:
       "Where the rate came from: the active agreement of the ticket's company, or the organization's default rate.",
   }),
+  ...replayFields,
 });
 
-/**
- * Response for a time entry that its Idempotency-Key already created. Its status may have changed.
- */
-export const timeEntryReplayed = timeEntryCreated.extend(replayFields);
-
-export type TimeEntryCreated = z.output<typeof timeEntryCreated>;
+export type TimeEntryResult = z.output<typeof timeEntryResult>;

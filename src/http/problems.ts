@@ -21,15 +21,16 @@ export const PROBLEMS = {
   invalid_encoding: {
     status: 400,
     title: 'The body is not UTF-8',
-    meaning: 'The body contains bytes that are not UTF-8.',
+    meaning: 'The body is UTF-16, or contains bytes that are not UTF-8.',
     remedy: 'Encode the JSON text as UTF-8 before sending it; Windows PowerShell does not do this automatically.',
   },
   invalid_idempotency_key: {
     status: 400,
     title: 'Invalid Idempotency-Key',
     meaning:
-      'The Idempotency-Key is empty, longer than 255 characters, sent twice, or contains a space, a character that is not visible ASCII, or an API key.',
-    remedy: 'Send one value such as `triage:evt-20418`, or omit the header.',
+      'The Idempotency-Key is empty, longer than 255 characters, sent twice, or contains a space, a character that is not visible ASCII, an API key, or an event id that came out empty (`triage:`, `triage:undefined`, `triage:{{eventId}}`).',
+    remedy:
+      'Send one value such as `triage:evt-20418`, with an id from a field of the event that always has a value, or omit the header.',
   },
   psa_not_included: {
     status: 403,

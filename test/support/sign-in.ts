@@ -15,11 +15,12 @@ export interface TokenChanges {
   forged?: boolean;
 }
 
-/** A sign-in service with a key of its own: its configuration, and the tokens it signs. */
+/** A sign-in service with a key of its own: its configuration, the key that it publishes, and the tokens it signs. */
 export async function makeSignIn() {
   const own = await generateKeyPair('RS256');
   const other = await generateKeyPair('RS256');
-  const keys = createLocalJWKSet({ keys: [{ ...(await exportJWK(own.publicKey)), alg: 'RS256', kid: 'own' }] });
+  const jwks = { keys: [{ ...(await exportJWK(own.publicKey)), alg: 'RS256', kid: 'own' }] };
+  const keys = createLocalJWKSet(jwks);
   const config: SignIn = {
     issuer: ISSUER,
     audience: AUDIENCE,
@@ -39,5 +40,5 @@ export async function makeSignIn() {
       .setExpirationTime(Math.floor(Date.now() / 1000) + expiresIn)
       .sign(forged ? other.privateKey : own.privateKey);
   }
-  return { config, token };
+  return { config, jwks, token };
 }

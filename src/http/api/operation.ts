@@ -34,7 +34,7 @@ const writeParameters = {
   header: z.object({
     'Idempotency-Key': idempotencyKeyHeader.optional().meta({
       description:
-        'Makes the request safe to retry: the same key never creates a second record. Use `<workflow>:<event id>`, and append `:2` for an intended second entry; never use a ticket number, an execution id or a value that changes with each attempt. It never expires; `"abc"` and `abc` are the same key.',
+        'Makes the request safe to retry: the same key never creates a second record. Use `<workflow>:<event id>`, and append `:2` for an intended second entry; never use a ticket number, an execution id or a value that changes with each attempt. A key is refused if the event id in it came out empty: nothing, `undefined`, `null`, `NaN` or `None` (in any case) or `[object …` after the last `:` or `/`, or `{{`, `}}` or `${` anywhere. It never expires; `"abc"` and `abc` are the same key.',
       example: 'triage:evt-20418',
     }),
   }),
@@ -42,16 +42,15 @@ const writeParameters = {
 
 /** The parts of the OpenAPI document that differ between writes. */
 interface WriteDescription {
-  /** Its name, and that of its schemas: `<Name>Request`, `<Name>Created`, `<Name>Replayed`. */
+  /** Its name, and that of its schemas: `<Name>Request`, `<Name>Result`. */
   operationId: string;
   schemaName: string;
   summary: string;
   description: string;
   request: z.ZodType;
   requestExamples: Record<string, { summary: string; value: unknown }>;
-  /** The response bodies: for a new record, and for a replay. */
-  created: z.ZodType;
-  replayed: z.ZodType;
+  /** The response body, of a new record and of a replay. */
+  result: z.ZodType;
   example: Record<string, unknown>;
   meaning: { created: string; replayed: string };
   /** The problems of this write only. */
@@ -61,6 +60,7 @@ interface WriteDescription {
 /** The OpenAPI operation of a write. */
 export function writeOperation(write: WriteDescription): ZodOpenApiOperationObject {
   const { operationId, schemaName, summary, description, meaning, example } = write;
+  const result = write.result.meta({ id: `${schemaName}Result` });
   return {
     operationId,
     tags: ['Write'],
@@ -82,7 +82,7 @@ export function writeOperation(write: WriteDescription): ZodOpenApiOperationObje
         headers: replayHeaders,
         content: {
           'application/json': {
-            schema: write.replayed.meta({ id: `${schemaName}Replayed` }),
+            schema: result,
             example: { ...example, idempotentReplay: true },
           },
         },
@@ -90,7 +90,7 @@ export function writeOperation(write: WriteDescription): ZodOpenApiOperationObje
       201: {
         description: meaning.created,
         headers: successHeaders,
-        content: { 'application/json': { schema: write.created.meta({ id: `${schemaName}Created` }), example } },
+        content: { 'application/json': { schema: result, example } },
       },
       401: unauthorizedResponse,
       ...problemResponses([...WRITE_PROBLEMS, ...(write.problems ?? [])]),

@@ -1,6 +1,7 @@
 import type { HonoRequest } from 'hono';
 import { containsKey } from '../../domain/api-key.ts';
-import { parseIdempotencyKey } from '../../domain/idempotency-key.ts';
+import { echo } from '../../domain/fields.ts';
+import { hasEmptyEventId, parseIdempotencyKey } from '../../domain/idempotency-key.ts';
 import type { WriteTarget } from '../../services/work/write-once.ts';
 import type { AppEnv, ContextOf } from '../context.ts';
 import { Problem } from '../problems.ts';
@@ -10,17 +11,23 @@ import { Problem } from '../problems.ts';
  * @throws Problem `invalid_idempotency_key`
  */
 export function writeTarget(c: Pick<ContextOf<AppEnv>, 'get'> & { req: HonoRequest<'/:ticketId'> }): WriteTarget {
-  const parsed = parseIdempotencyKey(c.req.header('Idempotency-Key'));
-  if (!parsed.ok) throw invalidIdempotencyKey(parsed.rule);
-  const { key } = parsed;
+  const header = c.req.header('Idempotency-Key');
   // The audit log would store it permanently.
-  if (key !== undefined && containsKey(key, c.get('config').keyPrefix)) {
+  if (header !== undefined && containsKey(header, c.get('config').keyPrefix)) {
     throw invalidIdempotencyKey(
       'contains an API key',
       'send a value that identifies the event, and the API key only in Authorization',
     );
   }
-  return { ticketId: c.req.param('ticketId'), idempotencyKey: key };
+  if (header !== undefined && hasEmptyEventId(header)) {
+    throw invalidIdempotencyKey(
+      `was ${JSON.stringify(echo(header))}: the event id in it came out empty`,
+      'fill it from a field of the event that always has a value',
+    );
+  }
+  const parsed = parseIdempotencyKey(header);
+  if (!parsed.ok) throw invalidIdempotencyKey(parsed.rule);
+  return { ticketId: c.req.param('ticketId'), idempotencyKey: parsed.key };
 }
 
 /** The Idempotency-Key breaks a rule; `rule` completes the sentence "Idempotency-Key …". */

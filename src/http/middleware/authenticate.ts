@@ -2,6 +2,7 @@ import type { MiddlewareHandler } from 'hono';
 import { psaNotIncluded, ServiceError, Unauthorized } from '../../domain/errors.ts';
 import type { Scope } from '../../domain/scopes.ts';
 import { log } from '../../lib/log.ts';
+import { trimOws } from '../../lib/trim-ows.ts';
 import { findKey } from '../../services/keys/find-key.ts';
 import { type ApiEnv, serviceContext } from '../context.ts';
 import { KeyCheck } from '../key-check.ts';
@@ -17,7 +18,7 @@ export function authenticate(scope?: Scope): MiddlewareHandler<ApiEnv> {
   return async function authenticate(c, next) {
     const header = c.req.header('Authorization');
     if (header === undefined) throw new Unauthorized('missing');
-    const value = BEARER.exec(header)?.[1];
+    const value = BEARER.exec(trimOws(header))?.[1];
     if (value === undefined) throw new Unauthorized('malformed');
 
     const { keyPrefix, blockedKeys } = c.get('config');

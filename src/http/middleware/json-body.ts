@@ -2,6 +2,7 @@ import { zValidator } from '@hono/zod-validator';
 import type { MiddlewareHandler } from 'hono';
 import type * as z from 'zod';
 import { echo, type FieldError, fieldErrors } from '../../domain/fields.ts';
+import { toHex } from '../../lib/bytes.ts';
 import type { AppEnv } from '../context.ts';
 import { Problem } from '../problems.ts';
 import { readBody } from './read-body.ts';
@@ -52,6 +53,9 @@ function requireJson(): MiddlewareHandler<AppEnv> {
 function requireUtf8(): MiddlewareHandler<AppEnv> {
   return async function requireUtf8(c, next) {
     const bytes = await c.req.arrayBuffer();
+    const wide = wideEncoding(bytes);
+    if (wide)
+      throw new Problem('invalid_encoding', `The body is ${wide}; encode the JSON text as UTF-8 before you send it.`);
     try {
       new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(bytes);
     } catch (err) {
@@ -83,4 +87,16 @@ export function validationFailed(errors: FieldError[]): Problem {
   const others = errors.length - 1;
   const more = others === 0 ? '' : ` (${others} more in errors)`;
   return new Problem('validation_failed', `${errors[0]?.detail}${more}.`, { members: { errors } });
+}
+
+/** Patterns of the first four bytes, in hexadecimal: a byte order mark, or NULs as in RFC 4627 §3. */
+const WIDE_ENCODINGS = [
+  ['UTF-32', /^(?:0000feff|fffe0000|000000(?!00)..|(?!00)..000000)/],
+  ['UTF-16 ("Unicode" in Windows)', /^(?:feff|fffe|00(?!00)..00(?!00)..|(?!00)..00(?!00)..00)/],
+] as const;
+
+/** The wide encoding of a body, if it has one: without a byte order mark it is valid UTF-8 full of NULs. */
+function wideEncoding(bytes: ArrayBuffer): string | undefined {
+  const start = toHex(new Uint8Array(bytes.slice(0, 4)));
+  return WIDE_ENCODINGS.find(([, pattern]) => pattern.test(start))?.[0];
 }
