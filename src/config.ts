@@ -1,7 +1,8 @@
-import { createRemoteJWKSet, type JWTVerifyGetKey } from 'jose';
+import type { JWTVerifyGetKey } from 'jose';
 import { type BlockedKeys, parseBlockedKeys } from './domain/blocked-keys.ts';
 import { type IpLimitOverride, parseIpLimitOverrides } from './domain/ip-limit-overrides.ts';
 import { parsePolicy, type RateLimitPolicy } from './domain/rate-limit.ts';
+import { remoteKeySet } from './lib/remote-key-set.ts';
 
 /** The configuration of a deployment, parsed once from the variables in wrangler.toml and the operator's secrets. */
 export interface Config {
@@ -107,5 +108,5 @@ function parseSignIn({
   if (!/^[\w!#$%&'*+.^`|~-]+$/.test(header))
     throw new Error(`ADMIN_TOKEN_HEADER: "${header}" is not the name of a header`);
   const signOutPath = header === ACCESS_HEADER ? '/cdn-cgi/access/logout' : undefined;
-  return { issuer, audience, header, keys: createRemoteJWKSet(new URL(address)), signOutPath };
+  return { issuer, audience, header, keys: remoteKeySet(new URL(address)), signOutPath };
 }

@@ -19,12 +19,12 @@ export interface TokenChanges {
 export async function makeSignIn() {
   const own = await generateKeyPair('RS256');
   const other = await generateKeyPair('RS256');
-  const keys = createLocalJWKSet({ keys: [{ ...(await exportJWK(own.publicKey)), alg: 'RS256', kid: 'own' }] });
+  const jwks = { keys: [{ ...(await exportJWK(own.publicKey)), alg: 'RS256', kid: 'own' }] };
   const config: SignIn = {
     issuer: ISSUER,
     audience: AUDIENCE,
     header: 'Cf-Access-Jwt-Assertion',
-    keys,
+    keys: createLocalJWKSet(jwks),
     signOutPath: '/sign-out',
   };
 
@@ -39,5 +39,5 @@ export async function makeSignIn() {
       .setExpirationTime(Math.floor(Date.now() / 1000) + expiresIn)
       .sign(forged ? other.privateKey : own.privateKey);
   }
-  return { config, token };
+  return { config, jwks, token };
 }

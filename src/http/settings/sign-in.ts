@@ -1,4 +1,4 @@
-import type { MiddlewareHandler } from 'hono';
+import type { Context, MiddlewareHandler } from 'hono';
 import { errors, jwtVerify } from 'jose';
 import { ACCESS_HEADER, type SignIn } from '../../config.ts';
 import { type Administration, administrationsOf } from '../../services/directory/administrators.ts';
@@ -26,8 +26,11 @@ const INVALID_TOKEN = [
   errors.JWKSMultipleMatchingKeys,
 ];
 
+/** What signing in reads of a request. */
+type SignInContext = ContextOf<AppEnv> & Pick<Context, 'executionCtx'>;
+
 /** The organizations of the person that the request's token names. @throws PageProblem if it names no administrator. */
-export async function signedInAdministrations(c: ContextOf<AppEnv>): Promise<Administration[]> {
+export async function signedInAdministrations(c: SignInContext): Promise<Administration[]> {
   const { signIn } = c.get('config');
   if (!signIn) {
     throw new PageProblem(
@@ -55,21 +58,24 @@ export function signIn(): MiddlewareHandler<AdminEnv, '/:organization/*'> {
   };
 }
 
-async function verifiedEmail(c: ContextOf<AppEnv>, { header, issuer, audience, keys }: SignIn): Promise<string> {
+async function verifiedEmail(c: SignInContext, { header, issuer, audience, keys }: SignIn): Promise<string> {
   const token = c.req.header(header)?.replace(/^Bearer +/i, '');
   if (token === undefined)
     throw new PageProblem(401, 'Sign in first', 'This page is for administrators. Sign in and open it again.');
   try {
-    const { payload } = await jwtVerify(token, keys, {
+    const verified = jwtVerify(token, keys, {
       issuer,
       audience,
       algorithms: ALGORITHMS,
       requiredClaims: ['exp', 'email'],
       currentDate: new Date(c.get('now')()),
     });
-    const { email, email_verified: verified } = payload;
+    // Other requests may wait for the issuer's keys that this one reads, so finish even if the caller hangs up.
+    c.executionCtx.waitUntil(verified.catch(() => undefined));
+    const { payload } = await verified;
+    const { email, email_verified: emailVerified } = payload;
     // Access verifies every address and sends no such claim. With another issuer, an unverified address may be anyone's.
-    const isVerified = verified === true || (verified === undefined && header === ACCESS_HEADER);
+    const isVerified = emailVerified === true || (emailVerified === undefined && header === ACCESS_HEADER);
     if (typeof email === 'string' && isVerified) return email;
   } catch (err) {
     if (!INVALID_TOKEN.some((invalid) => err instanceof invalid)) {
