@@ -87,7 +87,7 @@ function parseMode(text: string): Config['mode'] {
 }
 
 /** The header in which Cloudflare Access sends its token: the preset. */
-export const ACCESS_HEADER = 'Cf-Access-Jwt-Assertion';
+const ACCESS_HEADER = 'Cf-Access-Jwt-Assertion';
 
 function parseSignIn({
   ADMIN_ISSUER: issuer,

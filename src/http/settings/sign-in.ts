@@ -1,6 +1,7 @@
 import type { Context, MiddlewareHandler } from 'hono';
 import { errors, jwtVerify } from 'jose';
-import { ACCESS_HEADER, type SignIn } from '../../config.ts';
+import type { SignIn } from '../../config.ts';
+import { provenEmail } from '../../domain/sign-in-token.ts';
 import { type Administration, administrationsOf } from '../../services/directory/administrators.ts';
 import { type AdminEnv, type AppEnv, type ContextOf, serviceContext } from '../context.ts';
 import { PageProblem } from './page-problem.ts';
@@ -73,10 +74,8 @@ async function verifiedEmail(c: SignInContext, { header, issuer, audience, keys 
     // Other requests may wait for the issuer's keys that this one reads, so finish even if the caller hangs up.
     c.executionCtx.waitUntil(verified.catch(() => undefined));
     const { payload } = await verified;
-    const { email, email_verified: emailVerified } = payload;
-    // Access verifies every address and sends no such claim. With another issuer, an unverified address may be anyone's.
-    const isVerified = emailVerified === true || (emailVerified === undefined && header === ACCESS_HEADER);
-    if (typeof email === 'string' && isVerified) return email;
+    const email = provenEmail(payload, issuer, c.get('now')());
+    if (email !== undefined) return email;
   } catch (err) {
     if (!INVALID_TOKEN.some((invalid) => err instanceof invalid)) {
       throw new PageProblem(
