@@ -30,8 +30,12 @@ const INVALID_TOKEN = [
 /** What signing in reads of a request. */
 type SignInContext = ContextOf<AppEnv> & Pick<Context, 'executionCtx'>;
 
-/** The organizations of the person that the request's token names. @throws PageProblem if it names no administrator. */
-export async function signedInAdministrations(c: SignInContext): Promise<Administration[]> {
+/**
+ * The organizations of the person that the request's token names, at most 100, with
+ * `organizationId` among them if the person administers it.
+ * @throws PageProblem if the token names no administrator
+ */
+export async function signedInAdministrations(c: SignInContext, organizationId?: string): Promise<Administration[]> {
   const { signIn } = c.get('config');
   if (!signIn) {
     throw new PageProblem(
@@ -40,7 +44,7 @@ export async function signedInAdministrations(c: SignInContext): Promise<Adminis
       'Set ADMIN_ISSUER and ADMIN_AUDIENCE (and, unless Cloudflare Access signs people in, ADMIN_JWKS_URL and ADMIN_TOKEN_HEADER) and deploy again. The API keeps working.',
     );
   }
-  const administrations = await administrationsOf(serviceContext(c), await verifiedEmail(c, signIn));
+  const administrations = await administrationsOf(serviceContext(c), await verifiedEmail(c, signIn), organizationId);
   if (administrations.length === 0) throw forbidden();
   return administrations;
 }
@@ -48,8 +52,9 @@ export async function signedInAdministrations(c: SignInContext): Promise<Adminis
 /** Admits an administrator of the organization in the address. For everyone else the address does not exist. */
 export function signIn(): MiddlewareHandler<AdminEnv, '/:organization/*'> {
   return async function signIn(c, next) {
-    const administrations = await signedInAdministrations(c);
-    const administration = administrations.find(({ organization }) => organization.id === c.req.param('organization'));
+    const id = c.req.param('organization');
+    const administrations = await signedInAdministrations(c, id);
+    const administration = administrations.find(({ organization }) => organization.id === id);
     if (!administration) throw new PageProblem(404, 'Not found', 'There is nothing at this address.');
     c.set('administrator', {
       ...administration,
