@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { dateIn, endOfDate, yearsLater } from './calendar.ts';
 import { freeText, ruleError, strictObject } from './fields.ts';
+import { invisibleCharacter } from './invisible-character.ts';
 import { MAX_QUOTA, MAX_WINDOW_MS } from './rate-limit.ts';
 import { SCOPE_IDS } from './scopes.ts';
 
@@ -19,18 +20,21 @@ const int = (rule: string, min: number, max: number) =>
     .min(min, { error: ruleError(rule) })
     .max(max, { error: ruleError(rule) });
 
-/** Control and format characters, but for the two joiners, with which Persian and many emoji are written. */
-const INVISIBLE = /[[\p{Cc}\p{Cf}]--[\u200c\u200d]]/v;
+const MAX_NAME_LENGTH = 100;
 
 /**
- * A name without outer white space, with one blank for any white space in it, and without control and format characters: two names that
- * look alike are hardly ever two. Case counts, and so do letters of different alphabets with the same shape.
+ * A name in Unicode NFC, without outer white space, with one blank for any white space in it, and
+ * without invisible characters: two names that look alike are hardly ever two. Case counts, and so
+ * do letters of different alphabets with the same shape.
  */
 const keyName = () =>
-  freeText(100)
+  z
+    .string({ error: ruleError(`a text of 1 to ${MAX_NAME_LENGTH} characters`) })
+    .normalize('NFC')
+    .pipe(freeText(MAX_NAME_LENGTH))
     .transform((name) => name.trim().replace(/\s+/g, ' '))
     .superRefine((name, context) => {
-      const [found] = INVISIBLE.exec(name) ?? [];
+      const found = invisibleCharacter(name);
       if (found === undefined) return;
       const which = `U+${found.codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0')}`;
       const message = `has the invisible character ${which}; remove it, for control and format characters are not accepted`;

@@ -34,7 +34,7 @@ export async function administrationsOf(
       userName,
       organization: { id, name: organizationName, timeZone, hasPsa: hasPsa === 1 },
     }))
-    .sort(({ organization: a }, { organization: b }) => byName.compare(a.name, b.name) || byName.compare(a.id, b.id));
+    .sort((a, b) => byName.compare(a.organization.name, b.organization.name));
 }
 
 /** The actor is not, or no longer, an active administrator of the organization. */
