@@ -1,8 +1,9 @@
-import { createRemoteJWKSet, type JWTVerifyGetKey } from 'jose';
+import type { JWTVerifyGetKey } from 'jose';
 import { type BlockedKeys, parseBlockedKeys } from './domain/blocked-keys.ts';
 import { type IpLimitOverride, parseIpLimitOverrides } from './domain/ip-limit-overrides.ts';
 import { parsePolicy, type RateLimitPolicy } from './domain/rate-limit.ts';
 import { nearestName } from './lib/nearest-name.ts';
+import { remoteKeySet } from './lib/remote-key-set.ts';
 
 /** The configuration of a deployment, parsed once from wrangler.toml and the operator's secrets. */
 export interface Config {
@@ -97,7 +98,7 @@ function parseMode(text: string): Config['mode'] {
 }
 
 /** The default header: Cloudflare Access sends its token in it. */
-export const ACCESS_HEADER = 'Cf-Access-Jwt-Assertion';
+const ACCESS_HEADER = 'Cf-Access-Jwt-Assertion';
 
 function parseSignIn({
   ADMIN_ISSUER: issuer,
@@ -117,5 +118,5 @@ function parseSignIn({
   // A token as in RFC 9110 §5.6.2.
   if (!/^[\w!#$%&'*+.^`|~-]+$/.test(header)) throw new Error(`ADMIN_TOKEN_HEADER: "${header}" is not a header name`);
   const signOutPath = header === ACCESS_HEADER ? '/cdn-cgi/access/logout' : undefined;
-  return { issuer, audience, header, keys: createRemoteJWKSet(new URL(address)), signOutPath };
+  return { issuer, audience, header, keys: remoteKeySet(new URL(address)), signOutPath };
 }

@@ -57,7 +57,7 @@ const local = new Hono<{ Bindings: Env }>()
   .post(SIGN_IN, async (c) => {
     const { email } = await c.req.parseBody();
     const { privateKey } = await localKeys();
-    const token = await new SignJWT({ email })
+    const token = await new SignJWT({ email, email_verified: true })
       .setProtectedHeader({ alg: 'ES256' })
       .setIssuer(ISSUER)
       .setAudience(AUDIENCE)

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { dateIn, endOfDate, yearsLater } from './calendar.ts';
 import { freeText, ruleError, strictObject } from './fields.ts';
+import { invisibleCharacter } from './invisible-character.ts';
 import { MAX_QUOTA, MAX_WINDOW_MS } from './rate-limit.ts';
 import { SCOPE_IDS } from './scopes.ts';
 
@@ -23,19 +24,21 @@ const int = (rule: string, min: number, max: number) =>
     .min(min, { error: ruleError(rule) })
     .max(max, { error: ruleError(rule) });
 
-/** Control and format characters, except the two joiners, which Persian and many emoji need. */
-const INVISIBLE = /[[\p{Cc}\p{Cf}]--[\u200c\u200d]]/v;
+const MAX_NAME_LENGTH = 100;
 
 /**
- * A trimmed name in which each run of white space is one space, without control and format
+ * A trimmed name in Unicode NFC, in which each run of white space is one space, without invisible
  * characters: two names that look the same are rarely different. Case counts, and so do letters of
  * different alphabets with the same shape.
  */
 const keyName = () =>
-  freeText(100)
+  z
+    .string({ error: ruleError(`a text of 1 to ${MAX_NAME_LENGTH} characters`) })
+    .normalize('NFC')
+    .pipe(freeText(MAX_NAME_LENGTH))
     .transform((name) => name.trim().replace(/\s+/g, ' '))
     .superRefine((name, context) => {
-      const [found] = INVISIBLE.exec(name) ?? [];
+      const found = invisibleCharacter(name);
       if (found === undefined) return;
       const which = `U+${found.codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0')}`;
       const message = `has the invisible character ${which}; remove all control and format characters`;

@@ -21,6 +21,7 @@ async function signIn(
   options: BrowserContextOptions = {},
   hands = mouse,
   name = 'Ada Administrator',
+  organization?: string,
 ): Promise<{ page: Page; complaints: string[] }> {
   const context = await browser.newContext(options);
   onTestFinished(() => context.close());
@@ -28,6 +29,11 @@ async function signIn(
   const complaints = watch(page, server.url);
   await page.goto(`${server.url}/settings`);
   await hands.press(page.getByRole('button', { name }));
+  if (organization !== undefined) {
+    await heading(page, 'Choose an organization').waitFor();
+    expect(await inaccessible(page)).toEqual([]);
+    await hands.press(link(page, organization));
+  }
   await page.getByRole('heading', { name: 'API keys' }).waitFor();
   return { page, complaints };
 }
@@ -202,7 +208,7 @@ test('two tabs on two organizations do not mix, and signing out ends both', asyn
   const directory = records.map((record) => JSON.stringify(record)).join('\n');
   expect(await withLocalD1(server.persistTo, (db) => importDirectory(db, directory))).toMatchObject({ ok: true });
 
-  const { page: one } = await signIn({}, mouse, 'Bea of northwind');
+  const { page: one } = await signIn({}, mouse, 'Bea of northwind', 'Northwind MSP');
   const two = await one.context().newPage();
   await one.goto(`${server.url}/settings/northwind/new-key`);
   await two.goto(`${server.url}/settings/fabrikam/new-key`);

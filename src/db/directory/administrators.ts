@@ -23,14 +23,17 @@ export interface AdministratorRow {
   hasPsa: number;
 }
 
-/** Bounds the query. No person administers more organizations than this. */
-const MAX_ORGANIZATIONS = 100;
+/** Whose organizations to find. */
+interface AdministratorSearch {
+  /** In lower case. */
+  email: string;
+  /** The organization that has to be among those found, if the person administers it. */
+  organizationId: string;
+  limit: number;
+}
 
-/**
- * The active organizations, by name, that the person with this email address (lower case) is an
- * active administrator of.
- */
-export const findAdministrator = statement<{ email: string }, AdministratorRow>(`
+/** The first `limit` active organizations, by name, that the person is an active administrator of. */
+export const findAdministrator = statement<AdministratorSearch, AdministratorRow>(`
   select ${columns<AdministratorRow>({
     userId: 'u.id',
     userName: 'u.name',
@@ -41,7 +44,7 @@ export const findAdministrator = statement<{ email: string }, AdministratorRow>(
   })}
   from users u join organizations o on o.id = u.organization_id and o.active = 1
   where u.email = :email and u.is_admin = 1 and u.active = 1
-  order by o.name, o.id limit ${MAX_ORGANIZATIONS}`);
+  order by o.id = :organizationId desc, o.name, o.id limit :limit`);
 
 /** The time zone of the organization, if the user is an active administrator there. */
 export const findTimeZone = statement<AdministratorValues, { timeZone: string }>(`

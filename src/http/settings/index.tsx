@@ -2,6 +2,7 @@ import { type Context, Hono } from 'hono';
 import { HTTPException } from 'hono/http-exception';
 import { ServiceError, type ServiceErrorCode } from '../../domain/errors.ts';
 import { log } from '../../lib/log.ts';
+import { MAX_LISTED_ORGANIZATIONS } from '../../services/directory/administrators.ts';
 import type { AdminEnv, AppEnv, AppliedLimit } from '../context.ts';
 import { ipLimit } from '../middleware/ip-limit.ts';
 import { securePages } from '../middleware/secure-pages.ts';
@@ -10,6 +11,7 @@ import { audit } from './audit.tsx';
 import { guardForms } from './forms.ts';
 import { keys } from './keys.tsx';
 import { PageProblem } from './page-problem.ts';
+import { ChooseOrganizationPage } from './pages/choose-organization.tsx';
 import { refusedUses } from './refused-uses.tsx';
 import { render } from './render.tsx';
 import { signedInAdministrations, signIn } from './sign-in.ts';
@@ -26,7 +28,7 @@ const POLICY = {
   frameAncestors: ["'none'"],
 };
 
-/** The settings area. /settings redirects to /settings/{organization} of the first organization. */
+/** The settings area: /settings leads to the administrator's organizations, /settings/{organization} has the pages of one. */
 export function createSettings() {
   const pages = new Hono<AdminEnv>()
     .use(signIn())
@@ -38,8 +40,14 @@ export function createSettings() {
   return new Hono<AppEnv>()
     .use(securePages(POLICY, 'same-origin'), ipLimit(refuseWithPage), ...guardForms())
     .get('/', async (c) => {
-      const [first] = await signedInAdministrations(c);
-      return c.redirect(`/settings/${first?.organization.id}/keys`, 303);
+      const organizations = (await signedInAdministrations(c)).map(({ organization }) => organization);
+      const [first, second] = organizations;
+      // Never choose for the administrator: any tenant can name them as its own and be first by name.
+      if (first && !second) return c.redirect(`/settings/${first.id}/keys`, 303);
+      const isComplete = organizations.length < MAX_LISTED_ORGANIZATIONS;
+      const { signIn } = c.get('config');
+      const page = { organizations, isComplete, signOutPath: signIn?.signOutPath };
+      return render(c, 'Choose an organization', <ChooseOrganizationPage {...page} />);
     })
     .route('/:organization', pages)
     .all('*', () => {

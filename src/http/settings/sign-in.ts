@@ -1,6 +1,7 @@
-import type { MiddlewareHandler } from 'hono';
+import type { Context, MiddlewareHandler } from 'hono';
 import { errors, jwtVerify } from 'jose';
-import { ACCESS_HEADER, type SignIn } from '../../config.ts';
+import type { SignIn } from '../../config.ts';
+import { provenEmail } from '../../domain/sign-in-token.ts';
 import { type Administration, administrationsOf } from '../../services/directory/administrators.ts';
 import { type AdminEnv, type AppEnv, type ContextOf, serviceContext } from '../context.ts';
 import { PageProblem } from './page-problem.ts';
@@ -26,11 +27,15 @@ const INVALID_TOKEN = [
   errors.JWKSMultipleMatchingKeys,
 ];
 
+/** What signing in reads of a request. */
+type SignInContext = ContextOf<AppEnv> & Pick<Context, 'executionCtx'>;
+
 /**
- * The organizations that the signed-in user administers.
- * @throws PageProblem if the token is invalid or there are none
+ * The organizations of the person that the request's token names, at most 100, with
+ * `organizationId` among them if the person administers it.
+ * @throws PageProblem if the token names no administrator
  */
-export async function signedInAdministrations(c: ContextOf<AppEnv>): Promise<Administration[]> {
+export async function signedInAdministrations(c: SignInContext, organizationId?: string): Promise<Administration[]> {
   const { signIn } = c.get('config');
   if (!signIn) {
     throw new PageProblem(
@@ -39,7 +44,7 @@ export async function signedInAdministrations(c: ContextOf<AppEnv>): Promise<Adm
       'Set ADMIN_ISSUER and ADMIN_AUDIENCE, and deploy again. If you do not use Cloudflare Access, also set ADMIN_JWKS_URL and ADMIN_TOKEN_HEADER. The API keeps working in the meantime.',
     );
   }
-  const administrations = await administrationsOf(serviceContext(c), await verifiedEmail(c, signIn));
+  const administrations = await administrationsOf(serviceContext(c), await verifiedEmail(c, signIn), organizationId);
   if (administrations.length === 0) throw forbidden();
   return administrations;
 }
@@ -47,8 +52,9 @@ export async function signedInAdministrations(c: ContextOf<AppEnv>): Promise<Adm
 /** Requires an administrator of the organization in the path. Other administrators get a 404. */
 export function signIn(): MiddlewareHandler<AdminEnv, '/:organization/*'> {
   return async function signIn(c, next) {
-    const administrations = await signedInAdministrations(c);
-    const administration = administrations.find(({ organization }) => organization.id === c.req.param('organization'));
+    const id = c.req.param('organization');
+    const administrations = await signedInAdministrations(c, id);
+    const administration = administrations.find(({ organization }) => organization.id === id);
     if (!administration) throw new PageProblem(404, 'Not found', 'This page does not exist.');
     c.set('administrator', {
       ...administration,
@@ -58,23 +64,23 @@ export function signIn(): MiddlewareHandler<AdminEnv, '/:organization/*'> {
   };
 }
 
-async function verifiedEmail(c: ContextOf<AppEnv>, { header, issuer, audience, keys }: SignIn): Promise<string> {
+async function verifiedEmail(c: SignInContext, { header, issuer, audience, keys }: SignIn): Promise<string> {
   const token = c.req.header(header)?.replace(/^Bearer +/i, '');
   if (token === undefined)
     throw new PageProblem(401, 'Sign in', 'This page is for administrators. Sign in and open it again.');
   try {
-    const { payload } = await jwtVerify(token, keys, {
+    const verified = jwtVerify(token, keys, {
       issuer,
       audience,
       algorithms: ALGORITHMS,
       requiredClaims: ['exp', 'email'],
       currentDate: new Date(c.get('now')()),
     });
-    const { email, email_verified: verified } = payload;
-    // Cloudflare Access verifies every address and does not send this claim. Other issuers may
-    // accept an address without verifying it.
-    const isVerified = verified === true || (verified === undefined && header === ACCESS_HEADER);
-    if (typeof email === 'string' && isVerified) return email;
+    // Other requests may wait for the issuer's keys that this one reads, so finish even if the caller hangs up.
+    c.executionCtx.waitUntil(verified.catch(() => undefined));
+    const { payload } = await verified;
+    const email = provenEmail(payload, issuer, c.get('now')());
+    if (email !== undefined) return email;
   } catch (err) {
     if (!INVALID_TOKEN.some((invalid) => err instanceof invalid)) {
       throw new PageProblem(
