@@ -13,7 +13,7 @@ export function describeJsonError(text: string): string {
   if (isPrefix(text)) return 'The body is not valid JSON: it ends too early. Send a complete JSON object.';
   const end = longestPrefix(text.slice(0, MAX_SEARCHED_LENGTH));
   if (end === MAX_SEARCHED_LENGTH)
-    return `The body is not valid JSON after its first ${MAX_SEARCHED_LENGTH} characters. Check quotes, commas and unescaped line breaks.`;
+    return `The body is not valid JSON: the error is after its first ${MAX_SEARCHED_LENGTH} characters. Check quotes, commas and unescaped line breaks.`;
   const lines = text.slice(0, end).split('\n');
   const column = (lines.at(-1) ?? '').length + 1;
   const [unexpected = ''] = text.slice(end, end + 2);
