@@ -12,7 +12,10 @@ export class UsageError extends Error {
   override name = 'UsageError';
 }
 
-/** Thrown for a failure that is expected: the message is all that the operator sees, and the exit code is 1. */
+/**
+ * Thrown for a failure that is expected: the message is all that the operator sees, and the exit
+ * code is 1.
+ */
 export class CommandFailure extends Error {
   override name = 'CommandFailure';
 }
@@ -50,10 +53,13 @@ export function operatorCommand({ name, summary, purpose, usage, example, failur
     .configureOutput({ outputError: () => {} });
 }
 
-/** The name of an argument or an option's value as the help shows it: commander's definitions have `<NAME>`. */
+/**
+ * The name of an argument or an option's value as the help shows it: commander's definitions have
+ * `<NAME>`.
+ */
 export const withoutBrackets = (text: string) => text.replaceAll(/[<>]/g, '');
 
-// The options that choose the database: the local one, in wrangler's own folder or another, or the deployed one.
+// The options that choose the database: the deployed one, or a local one other than npm start's own.
 
 export const remoteOption = new Option(
   '--remote',

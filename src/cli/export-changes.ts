@@ -6,8 +6,8 @@ import { operatorContext } from './command.ts';
 export const PRIVATE = 0o600;
 
 /**
- * Writes all changes of an organization after a cursor as lines of JSON, and returns the cursor after the last of them. `onProgress` gets
- * the number of changes written so far.
+ * Writes all changes of an organization after a cursor as lines of JSON, and returns the cursor
+ * after the last of them. `onProgress` gets the number of changes written so far.
  */
 export async function exportChanges(
   db: D1Database,
@@ -29,8 +29,8 @@ export async function exportChanges(
 }
 
 /**
- * Opens a file for as long as `use` runs, to write to its end: a new one, or what `existing` makes of one that is there already. A new one
- * that is still empty when `use` fails is removed again.
+ * Opens a file for as long as `use` runs, to write to its end: a new one, or what `existing` makes
+ * of one that is there already. A new one that is still empty when `use` fails is removed again.
  */
 export async function withFile<T>(
   path: string,

@@ -4,8 +4,9 @@ export class OutputClosed extends Error {
 }
 
 /**
- * Writes to standard output and waits until it is written. For commands that only read: they stop when their reader does. A command that
- * changes something uses `console.log`, whose text is lost then, and finishes its work.
+ * Writes to standard output and waits until it is written. For commands that only read: they stop
+ * when their reader does. A command that changes something uses `console.log`, whose text is lost
+ * then, and finishes its work.
  * @throws OutputClosed
  */
 export function print(text: string): Promise<void> {
@@ -26,7 +27,10 @@ export function tolerateClosedOutput(): void {
 
 const isClosed = (err: Error) => 'code' in err && (err.code === 'EPIPE' || err.code === 'ERR_STREAM_DESTROYED');
 
-/** One line on a terminal that shows how far long work has come. Nothing is written to anything else than a terminal. */
+/**
+ * One line on a terminal that shows how far long work has come. Nothing is written to anything else
+ * than a terminal.
+ */
 export class ProgressLine {
   private readonly stream: { isTTY?: boolean; write(text: string): unknown };
   private shown = false;

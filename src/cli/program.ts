@@ -28,7 +28,10 @@ export const program = new Command('ops')
   .addCommand(keyRevoke)
   .addCommand(organizationErase);
 
-/** Runs the command that the arguments name. A failure is one message on standard error and exit code 1, or 2 for a wrong call. */
+/**
+ * Runs the command that the arguments name. A failure is one message on standard error and exit
+ * code 1, or 2 for a wrong call.
+ */
 export async function runProgram(args: readonly string[]): Promise<void> {
   tolerateClosedOutput();
   try {

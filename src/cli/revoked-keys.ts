@@ -20,8 +20,9 @@ export interface RevokedKey {
 }
 
 /**
- * The keys that are revoked in a file of `changes:export`, in the order of the file. Each change has its key as it was when the change was
- * exported, so a key counts if any line says that it is revoked.
+ * The keys that are revoked in a file of `changes:export`, in the order of the file. Each change
+ * has its key as it was when the change was exported, so a key counts if any line says that it is
+ * revoked.
  * @throws CommandFailure naming the first line that is not a change
  */
 export async function readRevokedKeys(path: string): Promise<RevokedKey[]> {

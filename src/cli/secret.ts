@@ -1,4 +1,3 @@
-import { Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { UsageError } from './command.ts';
 import { prompt } from './prompt.ts';
@@ -18,14 +17,12 @@ export function refuseKeysInArguments(): void {
 }
 
 /**
- * The text on standard input. At a terminal the command asks for it and does not show what is typed.
+ * The text on standard input. At a terminal the command asks for it and does not show what is
+ * typed.
  * @throws UsageError if there is nothing
  */
 export async function readSecret(question: string): Promise<string> {
-  const secret = process.stdin.isTTY ? await prompt(question, nowhere()) : await text(process.stdin);
+  const secret = process.stdin.isTTY ? await prompt(question, { hidden: true }) : await text(process.stdin);
   if (secret.trim() === '') throw new UsageError('Standard input is empty.');
   return secret;
 }
-
-/** Shows nothing of what is typed. */
-const nowhere = () => new Writable({ write: (_chunk, _encoding, done) => done() });

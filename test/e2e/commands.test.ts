@@ -206,6 +206,10 @@ test('a key is revoked by what comes on standard input, which no output repeats'
   const described = (key: CreatedKey, name: string) =>
     `"${name}" (${key.hint}), key ${key.id}, of northwind (Northwind MSP)`;
 
+  expect(await runCli('key:revoke', ['--dry-run', ...here], { input: [one.hint] })).toMatchObject({
+    code: 0,
+    stdout: `Would be revoked: ${described(one, 'One')}. Nothing was changed.\n`,
+  });
   const revoked = await runCli('key:revoke', by, { input: [`Bearer ${one.value}\n`] });
   expect(revoked).toMatchObject({
     code: 0,
@@ -394,6 +398,10 @@ describe('after a restore', () => {
           stderr: '',
         });
         expect(await standing(leaked)).toMatchObject({ revokedAt: null });
+        await expect(follow(after.replace('northwind', 'contos'), db, files)).rejects.toMatchObject({
+          code: 1,
+          stderr: 'There is no organization contos.\n',
+        });
         expect(await follow(after, db, files)).toEqual({
           stdout: [
             `Revoked: ${describe(leaked, 'Leaked')}`,

@@ -84,7 +84,10 @@ class DifferenceCounts {
   }
 }
 
-/** One line about a record that is created or changed, such as `northwind ticket 1002: company globex → acme`. */
+/**
+ * One line about a record that is created or changed, such as `northwind ticket 1002: company
+ * globex → acme`.
+ */
 function describe(organization: string, { type, id, before, after }: DirectoryDifference): string {
   const subject = type === 'organization' ? `organization ${id}` : `${organization} ${type} ${id}`;
   if (before === null) return `${subject}: new`;

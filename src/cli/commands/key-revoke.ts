@@ -87,7 +87,10 @@ async function revoke(db: D1Database, key: OperatorKey, by: string | null): Prom
   );
 }
 
-/** Revokes the keys that are not revoked, and prints a line for each and a total; `by` is null for a dry run. */
+/**
+ * Revokes the keys that are not revoked, and prints a line for each and a total; `by` is null for a
+ * dry run.
+ */
 async function revokeAll(
   db: D1Database,
   organization: string,
@@ -126,7 +129,10 @@ async function findKey(db: D1Database, organization: string, key: string): Promi
   }
 }
 
-/** The one key that a pasted text names, in one organization or in all. @throws ServiceError if there is none, or more than one */
+/**
+ * The one key that a pasted text names, in one organization or in all.
+ * @throws ServiceError if there is none, or more than one
+ */
 async function identify(db: D1Database, pasted: string, organization: string | undefined): Promise<OperatorKey> {
   const found = await findKeysAnywhere(operatorContext(db), pasted);
   const meant = found.filter(({ organizationId }) => organization === undefined || organizationId === organization);

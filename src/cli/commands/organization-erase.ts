@@ -83,7 +83,7 @@ async function run(organization: string, options: Options): Promise<void> {
 async function requireConfirmation(organization: string, given: string | undefined): Promise<void> {
   const atTerminal = process.stdin.isTTY && process.stderr.isTTY;
   const question = `This removes organization ${organization} permanently. Type its id to confirm: `;
-  const typed = given ?? (atTerminal ? (await prompt(question, process.stderr)).trim() : undefined);
+  const typed = given ?? (atTerminal ? (await prompt(question)).trim() : undefined);
   if (typed === organization) return;
   throw new UsageError(
     `Nothing was removed: repeat the id with --confirm ${organization}. What would be removed: --dry-run.`,
