@@ -7,7 +7,7 @@ export interface IpLimitOverride {
   network: ipaddr.IPv4 | ipaddr.IPv6;
   bits: number;
   policy: RateLimitPolicy;
-  /** Whether all addresses of the network share one limit; otherwise each address group has its own. */
+  /** Whether all addresses of the network share one limit; otherwise each group has its own. */
   isTotal: boolean;
 }
 
@@ -15,8 +15,8 @@ export interface IpLimitOverride {
 const TOTAL = '/total';
 
 /**
- * Reads `CIDR=limit` entries separated by commas, such as `203.0.113.0/24=5000/10s, 2001:db8::/32=100/1s/total`; the most specific
- * come first.
+ * Reads `CIDR=limit` entries separated by commas, the most specific first. An example:
+ * `203.0.113.0/24=5000/10s, 2001:db8::/32=100/1s/total`.
  * @throws RangeError naming the entry and the rule.
  */
 export function parseIpLimitOverrides(text: string): IpLimitOverride[] {
