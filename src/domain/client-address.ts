@@ -22,7 +22,7 @@ export function addressGroup(address: string | null): string {
   return ipv6Network(parsed, IPV6_GROUP_BITS);
 }
 
-/** The network of an IPv6 address that has `bits` leading bits, a multiple of 16, such as `2001:db8:1::/48`. */
+/** The network of an IPv6 address, such as `2001:db8:1::/48`. `bits` is a multiple of 16. */
 export function ipv6Network({ parts }: ipaddr.IPv6, bits: number): string {
   const network = new ipaddr.IPv6(parts.map((part, index) => (index < bits / 16 ? part : 0)));
   return `${network}/${bits}`;

@@ -11,7 +11,7 @@ import type { KeyCheck } from './key-check.ts';
 export class IsolateCaches {
   /** Keys that were valid when they were read, by the hash of their value. */
   readonly keys = new ExpiringMap<FoundKey>(1_000);
-  /** Limits that have refused, by object, subnet and policy, until the time at which the object would admit again. */
+  /** Limits that have refused, by object, policy and subnet, until the object would admit again. */
   readonly limitRefusals = new ExpiringMap<{ until: number }>(10_000);
 }
 

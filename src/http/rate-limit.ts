@@ -18,17 +18,17 @@ export interface Limits extends Pick<AppliedLimit, 'name' | 'policy' | 'isNetwor
   subnet?: SubnetLimit;
 }
 
-/** Takes one request from the limits of an address or a key. Undefined if the limiter could not be reached: the request passes. */
+/**
+ * Takes one request from the limits of an address or a key, with one call at most if the object can
+ * be reached. Undefined if it cannot: the request passes.
+ */
 export async function takeFromLimit(
   c: ContextOf<AppEnv>,
   { name, subject, policy, isNetwork, subnet }: Limits,
 ): Promise<AppliedLimit | undefined> {
   const object = `${name}:${subject}`;
   const own = { memo: `${object} ${formatPolicy(policy)}`, limit: { name, policy, isNetwork } };
-  const ofSubnet = subnet && {
-    memo: `${object} ${subnet.id} ${formatPolicy(subnet.policy)}`,
-    limit: { name, policy: subnet.policy },
-  };
+  const ofSubnet = subnet && { memo: `${own.memo} ${subnet.id}`, limit: { name, policy: subnet.policy } };
 
   // An object that has refused would refuse again until the time it named, so a flood is answered from here. That time is counted from
   // before the request was sent: what is refused here, the object would have refused too.

@@ -7,7 +7,7 @@ import { runs } from '../support/property.ts';
 
 const policy = (quota: number, windowMs: number): RateLimitPolicy => ({ quota, windowMs });
 
-/** A log, asked as the limiter object is: with the subnet's quota, and four times as much for the network. */
+/** A log that is asked with a quota for the subnet, and four times as much for the network. */
 function makeNetwork() {
   const log = new NetworkLog();
   const take = (id: number, now: number, { quota, windowMs }: RateLimitPolicy = policy(2, 10_000)) =>
@@ -41,7 +41,7 @@ describe('the limits of a network and its subnets', () => {
     for (const now of [0, 500, 0]) take(7, now, five);
     expect(take(7, 600, policy(2, 1_000))).toMatchObject({ admitted: false, ofSubnet: true, retryAfterMs: 900 });
     for (let id = 0; id < 4; id++) for (let i = 0; i < 5; i++) take(id, 900, five);
-    // The network has 3 entries of subnet 7 and 17 of the others: it is full until the first one leaves.
+    // The network is full, with 3 entries of subnet 7 and 17 of the others, until the first leaves.
     expect(take(8, 900, five)).toMatchObject({ admitted: false, ofSubnet: false, retryAfterMs: 100 });
     expect(take(0, 900, five)).toMatchObject({ admitted: false, ofSubnet: true, retryAfterMs: 1_000 });
     expect(take(3, 900, five)).toMatchObject({ admitted: false, ofSubnet: false, retryAfterMs: 100 });
@@ -66,6 +66,10 @@ describe('the limits of a network and its subnets', () => {
     expect(take(1, 1_000)).toMatchObject({ admitted: false, retryAfterMs: 10_000 });
     expect(take(1, 14_999).admitted).toBe(false);
     expect(take(1, 15_000).admitted).toBe(true);
+    // The network's clock too, for a subnet that it does not know yet.
+    for (const id of [2, 3, 4]) for (let i = 0; i < 2; i++) take(id, 15_000);
+    take(5, 15_000);
+    expect(take(6, 14_000)).toMatchObject({ admitted: false, ofSubnet: false, retryAfterMs: 10_000 });
   });
 
   test('each hold their own clock still: a subnet with older entries is not held with the network', () => {

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { Config } from '../../src/config.ts';
 import { parseIpLimitOverrides } from '../../src/domain/ip-limit-overrides.ts';
+import { ExpiringMap } from '../../src/lib/expiring-map.ts';
 import { countLimiters } from '../support/limiter.ts';
 import { runs } from '../support/property.ts';
 import { makeApi } from '../support/world.ts';
@@ -113,6 +114,15 @@ describe('a refusal that an isolate remembers', () => {
     expect((await ping(`${newNetwork()}:1::1`)).status).toBe(401);
   });
 
+  test('of one /48 takes at most five places, however many of its /64s flood', async () => {
+    const set = vi.spyOn(ExpiringMap.prototype, 'set');
+    const { passed } = makeIsolates({ ipLimit });
+    const network = newNetwork();
+    for (let subnet = 0; subnet < 100; subnet++) await passed(`${network}:${subnet.toString(16)}::1`, 5);
+    expect(new Set(set.mock.calls.map(([memo]) => memo)).size).toBeLessThanOrEqual(5);
+    set.mockRestore();
+  });
+
   test('of both tells the longer wait', async () => {
     const { ping, passed } = makeIsolates({ ipLimit });
     const network = newNetwork();
@@ -191,7 +201,7 @@ describe('a limit for a network', () => {
     for (const address of sixes) expect(await passed(address, 1)).toBe(1);
     expect(await passed('2001:db8:6002::1', 1)).toBe(0);
     expect([...new Set(names)]).toEqual(['ip:203.0.113.0/24', 'ip:203.0.112.1', 'ip:2001:db8:6000::/36']);
-    // Two isolates: six requests passed or were the first refusal of their isolate, all others were refused from memory.
+    // Five that passed, and the first refusal in each of the two isolates.
     expect(names.filter((name) => name === 'ip:203.0.113.0/24')).toHaveLength(7);
   });
 

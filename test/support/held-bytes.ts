@@ -1,4 +1,4 @@
-/** Bytes of all typed arrays that an object holds, directly or through its properties, its maps and their entries. */
+/** Bytes of all typed arrays that an object holds, directly or in its properties and maps. */
 export function heldBytes(value: unknown): number {
   if (ArrayBuffer.isView(value)) return value.buffer.byteLength;
   if (typeof value !== 'object' || value === null) return 0;

@@ -9,7 +9,10 @@ type Refuse = (c: Context<AppEnv>, applied: AppliedLimit) => Response | Promise<
 // Not thrown: capturing a stack would be a large part of the cost of a flood.
 const refuseWithProblem: Refuse = (c, applied) => problem(c, ...rateLimited(applied));
 
-/** Applies the limits of the caller's address, before anything else of the request is examined. `refuse` makes the 429. */
+/**
+ * Applies the limits of the caller's address, before anything else of the request is examined.
+ * `refuse` makes the 429; the default is that of the API.
+ */
 export function ipLimit(refuse: Refuse = refuseWithProblem): MiddlewareHandler<AppEnv> {
   return async function ipLimit(c, next) {
     const { ipLimit, ipLimitOverrides } = c.get('config');

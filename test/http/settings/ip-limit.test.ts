@@ -12,7 +12,7 @@ const ipLimit = { quota: 3, windowMs: 10_000 };
 let addresses = 0;
 const newAddress = () => `198.51.100.${++addresses}`;
 
-/** A settings area whose calls to limiters, D1 and the sign-in service are counted, opened from an address of its own. */
+/** A settings area opened from an address of its own; calls to limiters, D1 and for keys are counted. */
 async function makeArea() {
   const organization = await makeOrganization();
   const email = `ada@${organization}.example`;
@@ -74,7 +74,7 @@ test.each(PATHS)('/settings%s is refused with a page once the address has used u
       }),
     ]);
   }
-  // The limiter was asked once; then the isolate knew. Neither the token nor the database was looked at.
+  // The first refusal asked the limiter. None looked at the token or the database.
   expect(limiters).toHaveLength(1);
   expect([calls.keys, d1]).toEqual([0, []]);
 });
