@@ -16,6 +16,7 @@ import { pause } from './http/middleware/pause.ts';
 import { refusedUses } from './http/middleware/refused-uses.ts';
 import { requestContext } from './http/middleware/request-context.ts';
 import { requestLog } from './http/middleware/request-log.ts';
+import { requireHttps } from './http/middleware/require-https.ts';
 import { problem } from './http/problems.ts';
 import { createSettings } from './http/settings/index.tsx';
 
@@ -46,7 +47,7 @@ export function createApp(config: Config, now: () => number = Date.now) {
       .use(requestContext(config, now), requestLog())
       // Tells that the Worker runs, and no more: a ping with a key checks the database and the limiters.
       .get('/healthz', (c) => c.json({ status: config.mode === 'paused' ? 'paused' : 'ok' }))
-      .use('/api/*', pause(), keyExpiry(), refusedUses(), ipLimit())
+      .use('/api/*', requireHttps(), pause(), keyExpiry(), refusedUses(), ipLimit())
       .route('/api/v1', v1)
       .route('/', docs)
       .route('/settings', createSettings())

@@ -16,6 +16,8 @@ export interface Config {
   blockedKeys: BlockedKeys;
   /** Paused: the API answers 503 and touches nothing. The settings area, the documentation and the bindings keep working. */
   mode: 'open' | 'paused';
+  /** For local runs only: the API also answers plain HTTP from other machines. */
+  allowPlainHttp?: boolean;
   /** How administrators sign in; undefined if it is not configured, and then no one can. */
   signIn?: SignIn | undefined;
 }

@@ -31,6 +31,12 @@ export const PROBLEMS = {
       'The Idempotency-Key is empty, longer than 255 characters, sent twice, or holds a space, a character that is not visible ASCII, or an API key.',
     remedy: 'Send one value such as `triage:evt-20418`, or leave the header out.',
   },
+  https_required: {
+    status: 403,
+    title: 'HTTPS is required',
+    meaning: 'The request came over plain HTTP, so others on the network could read the key in it.',
+    remedy: 'Use the `https://` address, and ask an administrator to replace the key.',
+  },
   psa_not_included: {
     status: 403,
     title: 'The plan does not include PSA',

@@ -171,7 +171,7 @@ describe('the doctor', () => {
     const pageHeaders = {
       'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
       'X-Frame-Options': 'DENY',
-      'Strict-Transport-Security': 'max-age=15552000',
+      'Strict-Transport-Security': 'max-age=31536000',
     };
     expect(await settings(accessLogin)).toMatchObject({ ok: true, says: 'guarded by Cloudflare Access' });
     expect(await settings(() => page(401))).toMatchObject({

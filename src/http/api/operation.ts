@@ -7,6 +7,7 @@ import { problemResponses, replayHeaders, successHeaders, unauthorizedResponse }
 
 /** The problems that any request with a key can meet. */
 export const KEY_PROBLEMS = [
+  'https_required',
   'psa_not_included',
   'rate_limited',
   'internal_error',

@@ -109,6 +109,10 @@ const examples: Record<ProblemCode, { detail: string } & Record<string, unknown>
   invalid_idempotency_key: {
     detail: 'Idempotency-Key is empty; send one value of 1 to 255 visible ASCII characters, or leave the header out.',
   },
+  https_required: {
+    detail:
+      'This API is served over HTTPS only. Change http:// to https://, and replace the key if the request had one.',
+  },
   psa_not_included: { detail: "Your organization's plan does not include PSA; ask an administrator to add it." },
   not_found: { detail: 'There is no such address in this API; check the path.' },
   ticket_not_found: { detail: 'Your organization has no ticket "4711"; check the id in the address.' },

@@ -606,7 +606,7 @@ describe('forms', () => {
     );
     expect(headers.get('Cache-Control')).toBe('no-store');
     expect(headers.get('X-Frame-Options')).toBe('DENY');
-    expect(headers.get('Strict-Transport-Security')).toBe('max-age=15552000');
+    expect(headers.get('Strict-Transport-Security')).toBe('max-age=31536000');
   });
 });
 
