@@ -20,6 +20,8 @@ export interface Config {
    * area, the documentation and the service bindings keep working.
    */
   mode: 'open' | 'paused';
+  /** For local runs only: the API also accepts plain HTTP from other machines. */
+  allowPlainHttp?: boolean;
   /** How administrators sign in. Undefined if not configured: then no administrator can sign in. */
   signIn?: SignIn | undefined;
 }

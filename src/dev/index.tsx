@@ -33,6 +33,8 @@ const keys: JWTVerifyGetKey = async () => (await localKeys()).publicKey;
 
 const config = {
   ...parseConfig(env),
+  // People reach a local run over Docker or the LAN.
+  allowPlainHttp: true,
   signIn: { issuer: ISSUER, audience: AUDIENCE, header: HEADER, keys, signOutPath: SIGN_OUT },
 };
 const app = createApp(config);

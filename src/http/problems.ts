@@ -32,6 +32,12 @@ export const PROBLEMS = {
     remedy:
       'Send one value such as `triage:evt-20418`, with an id from a field of the event that always has a value, or omit the header.',
   },
+  https_required: {
+    status: 403,
+    title: 'HTTPS is required',
+    meaning: 'The request came over plain HTTP, so others on the network could read the key in it.',
+    remedy: 'Use the `https://` address, and ask an administrator to replace the key.',
+  },
   psa_not_included: {
     status: 403,
     title: 'The plan does not include PSA',

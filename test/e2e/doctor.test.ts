@@ -145,7 +145,7 @@ describe('the doctor', () => {
     const pageHeaders = {
       'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
       'X-Frame-Options': 'DENY',
-      'Strict-Transport-Security': 'max-age=15552000',
+      'Strict-Transport-Security': 'max-age=31536000',
     };
     const page = (status: number, headers = {}) =>
       new Response('', { status, headers: { ...ours, ...pageHeaders, ...headers } });

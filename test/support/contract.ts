@@ -23,7 +23,7 @@ const openapi = z.object({
 const problem = z.object({ code: z.string() });
 
 /** Headers that all web servers send: the contract has nothing to say about them. */
-const UNREMARKABLE = ['cache-control', 'content-type', 'x-content-type-options'];
+const UNREMARKABLE = ['cache-control', 'content-type', 'strict-transport-security', 'x-content-type-options'];
 
 /** A published document, to hold answers against. Operations are named `POST /tickets/{ticketId}/notes`. */
 export function readContract(text: string) {

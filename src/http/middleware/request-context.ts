@@ -10,6 +10,8 @@ import { rateLimitFields } from '../rate-limit.ts';
 /** The deadline of one request, not counting the time in which its body is received. */
 const REQUEST_DEADLINE_MS = 10_000;
 const MAX_USER_AGENT_LENGTH = 100;
+/** A year. No includeSubDomains: other hosts of the zone are not ours to decide. */
+const STRICT_TRANSPORT_SECURITY = 'max-age=31536000';
 
 /** Sets the id, clock, deadline and source of the request, and the headers of every response. */
 export function requestContext(config: Config, now: () => number): MiddlewareHandler<AppEnv> {
@@ -29,6 +31,7 @@ export function requestContext(config: Config, now: () => number): MiddlewareHan
     const { headers } = c.res;
     if (!headers.has('Cache-Control')) headers.set('Cache-Control', 'no-store');
     headers.set('X-Content-Type-Options', 'nosniff');
+    headers.set('Strict-Transport-Security', STRICT_TRANSPORT_SECURITY);
     headers.set('X-Request-Id', c.get('requestId'));
     // A 401 never has RateLimit headers, even if the key was revoked after its limit was counted.
     const appliedLimit = c.get('appliedLimit');
