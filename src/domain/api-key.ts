@@ -54,19 +54,105 @@ export function parseKeyReference(pasted: string): { value: string } | { hint: s
   return /^[a-z][a-z0-9]+_[0-9A-Za-z]{4}…[0-9A-Za-z]{4}$/.test(text) ? { hint: text } : undefined;
 }
 
-/** Of the part behind the prefix, so many characters make a text a key value, or so much of one that it must not be shown. */
-const TELLTALE_LENGTH = 12;
+/** After this deployment's prefix, so many characters may be a part of a key value that must not be shown. */
+const MIN_OWN_PART = 12;
+/** After this deployment's prefix, so many characters are most of a key value: one more than the UUID that people put after a prefix. */
+const MIN_OWN_KEY = 33;
+/** A key value of any deployment, whole or without its checksum. */
+const ANY_KEY = /(?<=[a-z0-9]_)[0-9A-Za-z]{40,}/g;
+/** Where a key value without its prefix may be. */
+const LONG_RUN = /[0-9A-Za-z]{46,}/g;
+/** RFC 7617, in base64 or base64url. */
+const BASIC_CREDENTIAL = /\b(Basic\s+)([\w+/-]{16,})=*/gi;
+const REMOVED = '[removed]';
 
-/** A text from outside without what looks like a key value of this deployment, cut off or not; hints stay. */
+/**
+ * A text from outside without what looks like a key value: of this deployment also a part of one or one without its prefix, of others the
+ * prefix and at least the random part. Also if it is percent-encoded or in a Basic credential. Hints stay. Takes time: bound long texts.
+ */
 export function withoutKeys(text: string, prefix: string): string {
-  // Hardly any text has one, and none should wait for the pattern to be made.
-  if (!text.includes(`${prefix}_`)) return text;
-  return text.replaceAll(new RegExp(`${prefix}_[0-9A-Za-z]{${TELLTALE_LENGTH},}`, 'g'), `${prefix}_[removed]`);
+  const withoutBasic = text.replace(BASIC_CREDENTIAL, (whole: string, scheme: string, credential: string) => {
+    const decoded = fromBase64(credential);
+    return withoutPlainKeys(decoded, prefix) === decoded ? whole : scheme + REMOVED;
+  });
+  const plain = withoutPlainKeys(withoutBasic, prefix);
+  if (!plain.includes('%')) return plain;
+  const decoded = percentDecoded(plain);
+  const cleaned = withoutPlainKeys(decoded, prefix);
+  // Only a text with an encoded key is returned decoded.
+  return cleaned === decoded ? plain : cleaned;
 }
 
-/** Whether a key value of this deployment stands somewhere in the text, or most of one: more than the UUID that people put behind a prefix. */
+function withoutPlainKeys(text: string, prefix: string): string {
+  // No ordinary text should wait for the pattern to be compiled.
+  const withoutOwn = text.includes(`${prefix}_`)
+    ? text.replaceAll(new RegExp(`(?<=${prefix}_)[0-9A-Za-z]{${MIN_OWN_PART},}`, 'g'), REMOVED)
+    : text;
+  if (!hasBase62Run(withoutOwn, RANDOM_LENGTH)) return withoutOwn;
+  return withoutOwn.replaceAll(ANY_KEY, REMOVED).replaceAll(LONG_RUN, (run) => {
+    if (fitsPrefix(run.slice(0, KEY_LENGTH), prefix)) return REMOVED + run.slice(KEY_LENGTH);
+    return fitsPrefix(run.slice(-KEY_LENGTH), prefix) ? run.slice(0, -KEY_LENGTH) + REMOVED : run;
+  });
+}
+
+/**
+ * Whether a key value is in the text, percent-encoded or not: of this deployment also without its prefix, or most of one; of any other
+ * a whole one. The checksum tells it from the ids that other services give, such as `resp_` with 48 hex digits.
+ */
 export function holdsKey(text: string, prefix: string): boolean {
-  return text.includes(`${prefix}_`) && new RegExp(`${prefix}_[0-9A-Za-z]{33}`).test(text);
+  if (text.length < MIN_OWN_KEY) return false;
+  return holdsPlainKey(text, prefix) || (text.includes('%') && holdsPlainKey(percentDecoded(text), prefix));
+}
+
+function holdsPlainKey(text: string, prefix: string): boolean {
+  if (text.includes(`${prefix}_`) && new RegExp(`${prefix}_[0-9A-Za-z]{${MIN_OWN_KEY}}`).test(text)) return true;
+  if (!hasBase62Run(text, KEY_LENGTH)) return false;
+  for (const { 0: run, index } of text.matchAll(LONG_RUN)) {
+    const start = run.slice(0, KEY_LENGTH);
+    if (fitsPrefix(start, prefix) || fitsPrefix(run.slice(-KEY_LENGTH), prefix)) return true;
+    // The text may go on before a prefix, so that each end of the word before the underscore could be one.
+    const [word = ''] = /[a-z0-9]{2,16}(?=_$)/.exec(text.slice(Math.max(0, index - 17), index)) ?? [];
+    for (let from = 0; from <= word.length - 2; from++) if (fitsPrefix(start, word.slice(from))) return true;
+  }
+  return false;
+}
+
+/** Whether these characters after the prefix are a key value, checksum included. */
+const fitsPrefix = (characters: string, prefix: string) => isWellFormedKey(`${prefix}_${characters}`, prefix);
+
+/** The text with the characters decoded that a key value consists of. Others stay encoded, so that no control character comes out. */
+function percentDecoded(text: string): string {
+  return text.replaceAll(/%([3-7][0-9A-Fa-f])/g, (encoded, hex: string) => {
+    const character = String.fromCharCode(Number.parseInt(hex, 16));
+    return /\w/.test(character) ? character : encoded;
+  });
+}
+
+/**
+ * Whether so many letters and digits are in a row. Nearly every text has none, and that is told by a look at every `length`-th character
+ * and a few before it; a regular expression takes a hundred times as long.
+ */
+function hasBase62Run(text: string, length: number): boolean {
+  for (let last = length - 1; last < text.length; ) {
+    let first = last;
+    while (last - first < length && isBase62(text.charCodeAt(first))) first -= 1;
+    if (last - first === length) return true;
+    last = first + length;
+  }
+  return false;
+}
+
+const isBase62 = (code: number) =>
+  (code >= 0x30 && code <= 0x39) || (code >= 0x41 && code <= 0x5a) || (code >= 0x61 && code <= 0x7a);
+
+/** Base64 or base64url without padding, decoded; characters at the end that do not make whole bytes are left out. */
+function fromBase64(text: string): string {
+  return atob(
+    text
+      .slice(0, text.length - (text.length % 4))
+      .replaceAll('-', '+')
+      .replaceAll('_', '/'),
+  );
 }
 
 /** CRC-32 (ISO 3309, as in zlib) of an ASCII text as 6 base62 digits, most significant first. */

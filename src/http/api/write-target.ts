@@ -12,13 +12,7 @@ import { Problem } from '../problems.ts';
  */
 export function writeTarget(c: Pick<ContextOf<AppEnv>, 'get'> & { req: HonoRequest<'/:ticketId'> }): WriteTarget {
   const header = c.req.header('Idempotency-Key');
-  // The audit log would keep it permanently.
-  if (header !== undefined && holdsKey(header, c.get('config').keyPrefix)) {
-    throw invalidIdempotencyKey(
-      'holds an API key',
-      'send what names the event, and the API key in Authorization alone',
-    );
-  }
+  // First, because most placeholders have spaces in them.
   if (header !== undefined && hasEmptyEventId(header)) {
     throw invalidIdempotencyKey(
       `was ${JSON.stringify(echo(header))}: the event id in it came out empty`,
@@ -27,7 +21,15 @@ export function writeTarget(c: Pick<ContextOf<AppEnv>, 'get'> & { req: HonoReque
   }
   const parsed = parseIdempotencyKey(header);
   if (!parsed.ok) throw invalidIdempotencyKey(parsed.rule, 'send one value of 1 to 255 visible ASCII characters');
-  return { ticketId: c.req.param('ticketId'), idempotencyKey: parsed.key };
+  const { key } = parsed;
+  // The audit log would keep it permanently.
+  if (key !== undefined && holdsKey(key, c.get('config').keyPrefix)) {
+    throw invalidIdempotencyKey(
+      'holds an API key',
+      'send what names the event, and the API key in Authorization alone',
+    );
+  }
+  return { ticketId: c.req.param('ticketId'), idempotencyKey: key };
 }
 
 const invalidIdempotencyKey = (rule: string, remedy: string) =>

@@ -10,6 +10,8 @@ import { rateLimitFields } from '../rate-limit.ts';
 /** How long one request may take in all, except for the time in which its body is received. */
 const REQUEST_DEADLINE_MS = 10_000;
 const MAX_USER_AGENT_LENGTH = 100;
+/** How much of a User-Agent is searched for keys: what comes later never moves into the part that is kept. */
+const MAX_SEARCHED_LENGTH = 1_000;
 
 /** Sets the request's id, clock, deadline and source, and the headers that every response has. */
 export function requestContext(config: Config, now: () => number): MiddlewareHandler<AppEnv> {
@@ -44,6 +46,10 @@ function sourceOf(req: HonoRequest, keyPrefix: string): Source {
   return {
     address: clientAddress(req.header('CF-Connecting-IP')),
     userAgent:
-      userAgent === undefined ? null : withoutKeys(userAgent, keyPrefix).slice(0, MAX_USER_AGENT_LENGTH).toWellFormed(),
+      userAgent === undefined
+        ? null
+        : withoutKeys(userAgent.slice(0, MAX_SEARCHED_LENGTH), keyPrefix)
+            .slice(0, MAX_USER_AGENT_LENGTH)
+            .toWellFormed(),
   };
 }
