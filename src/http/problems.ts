@@ -158,8 +158,12 @@ export function problem(
   const { status, title } = PROBLEMS[code];
   c.get('requestStats').problem = code;
   const body = { type: problemType(code), title, status, code, detail, requestId: c.get('requestId'), ...members };
+  const { keyPrefix } = c.get('config');
   // A detail may repeat the caller's input, and users paste keys into wrong fields.
-  return new Response(withoutKeys(JSON.stringify(body), c.get('config').keyPrefix), {
+  const text = JSON.stringify(body, (_, value: unknown) =>
+    typeof value === 'string' ? withoutKeys(value, keyPrefix) : value,
+  );
+  return new Response(text, {
     status,
     headers: { ...headers, 'Content-Type': 'application/problem+json' },
   });

@@ -12,6 +12,8 @@ const REQUEST_DEADLINE_MS = 10_000;
 const MAX_USER_AGENT_LENGTH = 100;
 /** A year. No includeSubDomains: other hosts of the zone are not ours to decide. */
 const STRICT_TRANSPORT_SECURITY = 'max-age=31536000';
+/** Only this much of a User-Agent is searched for keys; text after it cannot become part of the stored value. */
+const MAX_SEARCHED_LENGTH = 1_000;
 
 /** Sets the id, clock, deadline and source of the request, and the headers of every response. */
 export function requestContext(config: Config, now: () => number): MiddlewareHandler<AppEnv> {
@@ -50,6 +52,10 @@ function sourceOf(req: HonoRequest, keyPrefix: string): Source {
   return {
     address: clientAddress(req.header('CF-Connecting-IP')),
     userAgent:
-      userAgent === undefined ? null : withoutKeys(userAgent, keyPrefix).slice(0, MAX_USER_AGENT_LENGTH).toWellFormed(),
+      userAgent === undefined
+        ? null
+        : withoutKeys(userAgent.slice(0, MAX_SEARCHED_LENGTH), keyPrefix)
+            .slice(0, MAX_USER_AGENT_LENGTH)
+            .toWellFormed(),
   };
 }
