@@ -179,10 +179,10 @@ $answer.entry.id`,
         'Event',
         'POST to `/work-done`: `{"eventId", "ticketId", "minutes", "description", "billable"}`, and userEmail if a technician is credited.',
       ],
-      ['Idempotency-Key', '`triage:<eventId>`, set once before the first try.'],
+      ['Idempotency-Key', '`triage:<eventId>`, set once before the first try. Without an eventId nothing is sent.'],
       [
         'Answer',
-        'The webhook is answered when the entry is written: who sent the event may deliver it again without harm.',
+        'The webhook is answered when the entry is written, or with what is wrong: 400 without an eventId, 409 if another event had the same one before. The event may be delivered again without harm.',
       ],
     ],
     repeats:
