@@ -61,9 +61,15 @@ export function parseKeyReference(pasted: string): { value: string } | { hint: s
   return /^[a-z][a-z0-9]+_[0-9A-Za-z]{4}…[0-9A-Za-z]{4}$/.test(text) ? { hint: text } : undefined;
 }
 
-/** This many characters after the prefix of this deployment count as part of a key value, which must not be shown. */
+/**
+ * This many characters after the prefix of this deployment count as part of a key value, which must
+ * not be shown.
+ */
 const MIN_OWN_PART = 12;
-/** This many characters after the prefix are most of a key value: one more than a UUID without hyphens, which people use after a prefix. */
+/**
+ * This many characters after the prefix are most of a key value: one more than a UUID without
+ * hyphens, which people use after a prefix.
+ */
 const MIN_OWN_KEY = 33;
 /** A key value of any deployment, with or without its checksum. */
 const ANY_KEY = /(?<=[a-z0-9]_)[0-9A-Za-z]{40,}/g;
@@ -74,9 +80,10 @@ const BASIC_CREDENTIAL = /\b(Basic\s+)([\w+/-]{16,})=*/gi;
 const REMOVED = '[removed]';
 
 /**
- * Replaces everything that looks like a key value by `[removed]`; hints stay. Of this deployment, that includes truncated values and values
- * without the prefix; of other deployments, the prefix with at least the random part. Percent-encoded values and values in Basic credentials
- * are found too. The cost grows with the length: truncate long texts first.
+ * Replaces everything that looks like a key value by `[removed]`; hints stay. Of this deployment,
+ * that includes truncated values and values without the prefix; of other deployments, the prefix
+ * with at least the random part. Percent-encoded values and values in Basic credentials are found
+ * too. The cost grows with the length: truncate long texts first.
  */
 export function withoutKeys(text: string, prefix: string): string {
   const withoutBasic = text.replace(BASIC_CREDENTIAL, (whole: string, scheme: string, credential: string) => {
@@ -104,8 +111,9 @@ function withoutPlainKeys(text: string, prefix: string): string {
 }
 
 /**
- * Whether the text contains a key value, percent-encoded or not. Of this deployment, values without the prefix and most of a value count; of
- * other deployments, whole values. The checksum distinguishes them from ids of other services, such as `resp_` with 48 hex digits.
+ * Whether the text contains a key value, percent-encoded or not. Of this deployment, values without
+ * the prefix and most of a value count; of other deployments, whole values. The checksum
+ * distinguishes them from ids of other services, such as `resp_` with 48 hex digits.
  */
 export function containsKey(text: string, prefix: string): boolean {
   if (text.length < MIN_OWN_KEY) return false;
@@ -128,7 +136,9 @@ function containsPlainKey(text: string, prefix: string): boolean {
 /** Whether the prefix followed by these characters is a key value with a correct checksum. */
 const fitsPrefix = (characters: string, prefix: string) => isWellFormedKey(`${prefix}_${characters}`, prefix);
 
-/** Decodes only the characters that a key value can contain, so that no control character appears. */
+/**
+ * Decodes only the characters that a key value can contain, so that no control character appears.
+ */
 function percentDecoded(text: string): string {
   return text.replaceAll(/%([3-7][0-9A-Fa-f])/g, (encoded, hex: string) => {
     const character = String.fromCharCode(Number.parseInt(hex, 16));
@@ -137,8 +147,8 @@ function percentDecoded(text: string): string {
 }
 
 /**
- * Whether the text contains `length` consecutive letters and digits. Looks at every `length`-th character and a few before it, because
- * almost no text contains such a run.
+ * Whether the text contains `length` consecutive letters and digits. Looks at every `length`-th
+ * character and a few before it, because almost no text contains such a run.
  */
 function hasBase62Run(text: string, length: number): boolean {
   for (let last = length - 1; last < text.length; ) {
@@ -153,7 +163,10 @@ function hasBase62Run(text: string, length: number): boolean {
 const isBase62 = (code: number) =>
   (code >= 0x30 && code <= 0x39) || (code >= 0x41 && code <= 0x5a) || (code >= 0x61 && code <= 0x7a);
 
-/** Decodes base64 or base64url without padding; ignores characters at the end that do not form whole bytes. */
+/**
+ * Decodes base64 or base64url without padding; ignores characters at the end that do not form whole
+ * bytes.
+ */
 function fromBase64(text: string): string {
   return atob(
     text

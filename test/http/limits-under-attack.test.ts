@@ -48,7 +48,10 @@ class Admissions {
     return quota - this.of(subject).filter((time) => time > now - windowMs).length;
   }
 
-  /** Checks every window there is: between an admission and the one `quota` behind it lies a whole window. How many were checked. */
+  /**
+   * Checks every window there is: between an admission and the one `quota` behind it lies a whole
+   * window. How many were checked.
+   */
   check({ quota, windowMs }: RateLimitPolicy): number {
     let checked = 0;
     for (const [subject, times] of this.times) {
@@ -164,7 +167,8 @@ describe('under a flood', () => {
   test('an isolate remembers no more than it may', async () => {
     const policy = { quota: 1, windowMs: 10_000 };
     const set = vi.spyOn(ExpiringMap.prototype, 'set');
-    // Limiters in this isolate: so many real objects would take minutes here. A real flood of as many addresses is in test/e2e/raw.test.ts.
+    // Limiters in this isolate: so many real objects would take minutes here. A real flood of as
+    // many addresses is in test/e2e/raw.test.ts.
     const limiters = plainLimiters(env.RATE_LIMITER);
     const api = makeApi({ config: { ipLimit: policy }, bindings: { RATE_LIMITER: limiters } });
     const address = (index: number) => `10.0.${index >> 8}.${index & 255}`;

@@ -61,7 +61,10 @@ const CONSTANT_401 = {
   body: '{"type":"about:blank","title":"Unauthorized","status":401}',
 };
 
-/** All that can be wrong with a key: headers without one that could be looked up, and keys that are good for nothing here any more. */
+/**
+ * All that can be wrong with a key: headers without one that could be looked up, and keys that are
+ * good for nothing here any more.
+ */
 async function makeCauses(scope: Scope | undefined) {
   const organization = await makeOrganization();
   const limit = { quota: 1, windowMs: 10_000 };
