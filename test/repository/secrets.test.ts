@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { generateKey, hashKey, keyHint, withoutKeys } from '../../src/domain/api-key.ts';
+import { generateKey, hashKey, keyHint } from '../../src/domain/api-key.ts';
+import { withoutKeys } from '../../src/domain/pasted-keys.ts';
 import { rememberBody, rememberKey, secretsIn } from '../support/secrets.ts';
 
 // The search that every test's log goes through: it must find what it is for.

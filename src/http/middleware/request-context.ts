@@ -1,7 +1,7 @@
 import type { HonoRequest, MiddlewareHandler } from 'hono';
 import type { Config } from '../../config.ts';
-import { withoutKeys } from '../../domain/api-key.ts';
 import { addressGroup, clientAddress } from '../../domain/client-address.ts';
+import { withoutKeys } from '../../domain/pasted-keys.ts';
 import { timeOrderedId } from '../../domain/record-id.ts';
 import type { Source } from '../../services/context.ts';
 import { type AppEnv, IsolateCaches } from '../context.ts';
