@@ -157,7 +157,7 @@ describe('a flood', () => {
     const organization = await makeOrganization();
     const [key, other] = [(await makeKey(organization)).value, (await makeKey(organization)).value];
     const address = (index: number) => `203.0.113.${index % 60}`;
-    expect(await burst(apis, 300, (index) => ({ address: address(index), key }))).toBe(50);
+    expect(await burst(apis, 150, (index) => ({ address: address(index), key }))).toBe(50);
     expect(await burst(apis, 50, (index) => ({ address: address(index), key: other }))).toBe(50);
     expect(await burst(apis, 60, (index) => ({ address: address(index) }))).toBe(60);
   });
@@ -212,7 +212,7 @@ describe('under a flood', () => {
       }));
       expect(stored).toEqual({ entries: 0, tables: [], alarm: null });
     }
-  });
+  }, 120_000);
 
   test('with a key that was revoked, one row says so, written at most once a minute by each isolate', async () => {
     const organization = await makeOrganization();
