@@ -41,7 +41,7 @@ export default defineConfig(async ({ mode }) => {
             // makes its own organization.
             isolate: false,
             setupFiles: ['./test/support/searched-logs.ts', './test/support/migrate.ts'],
-            testTimeout: 30_000,
+            testTimeout: 120_000,
           },
         },
         {
