@@ -22,8 +22,9 @@ interface KeySet {
  *
  * jose's `createRemoteJWKSet` makes one fetch per request on Workers and forgets failures, so
  * forged tokens would multiply an outage of the issuer. Here all requests of an isolate share one
- * read, and a failure is remembered. The function rejects with a jose error if the issuer has no
- * key for the token, and with any other error if the keys could not be read.
+ * read, and a failure is remembered. The function rejects with jose's `JWKSNoMatchingKey` or
+ * `JWKSMultipleMatchingKeys` if the token names no single key, and with any other error if the
+ * keys could not be read.
  */
 export function remoteKeySet(
   url: URL,
