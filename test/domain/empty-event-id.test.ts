@@ -20,7 +20,7 @@ describe('an Idempotency-Key whose event id came out empty', () => {
       'any of these in quotes',
       ['"triage:"', '"undefined"', '"a:null"', '"a/NaN"', '"a:[object Object]"', '"{{id}}"', '"/"'],
     ],
-  ])('is told by %s', (_, values) => {
+  ])('is detected: %s', (_, values) => {
     expect(values.filter((value) => !hasEmptyEventId(value))).toEqual([]);
   });
 
@@ -36,11 +36,11 @@ describe('an Idempotency-Key whose event id came out empty', () => {
       ['triage:evt-20418', 'triage:evt-20418:2', 'triage/20418', '0', 'a', '-', '.', '"triage:0"'],
     ],
     ['a quote at its end alone', ['triage:"', 'undefined"', '/"']],
-  ])('is not told by %s', (_, values) => {
+  ])('is not detected: %s', (_, values) => {
     expect(values.filter(hasEmptyEventId)).toEqual([]);
   });
 
-  test('takes no long time to tell, however long the header', () => {
+  test('is detected in linear time', () => {
     const evil = [':', '[object', '":', ':[object', '{', '$', '}', 'undefined', '"/[object"', ' ', '"'].map((piece) =>
       piece.repeat(65_536),
     );
@@ -50,7 +50,7 @@ describe('an Idempotency-Key whose event id came out empty', () => {
     expect(performance.now() - started).toBeLessThan(1_000);
   });
 
-  test('is still parsed, so that a search finds what was once written with it', () => {
+  test('is still parsed, so that a search finds older records with it', () => {
     expect(parseIdempotencyKey('triage:')).toEqual({ ok: true, key: 'triage:' });
     expect(parseIdempotencyKey('"triage:undefined"')).toEqual({ ok: true, key: 'triage:undefined' });
   });
@@ -90,7 +90,7 @@ const WORKFLOW = fc.oneof(
   of(BASE62, 1, 20),
 );
 
-test('no id that tools give is taken for an empty one, alone, after a workflow, and before a second entry', () => {
+test('an id of a real tool is never refused: alone, after a workflow, or before a suffix', () => {
   fc.assert(
     fc.property(
       WORKFLOW,
@@ -110,7 +110,7 @@ test('no id that tools give is taken for an empty one, alone, after a workflow, 
   );
 });
 
-test('whatever comes before it, an empty id is told', () => {
+test('an empty id is detected after any text', () => {
   const absent = fc.constantFrom('', 'undefined', 'null', 'NaN', 'None', 'NULL', '[object Object]');
   const before = fc.string({ unit: fc.integer({ min: 0x21, max: 0x7e }).map((code) => String.fromCharCode(code)) });
   fc.assert(

@@ -62,7 +62,7 @@ describe('a key value', () => {
     expect(withoutKeys(`%00%7F${other.replace('_', '%5F')}%0A%3C`, 'twb')).toBe('%00%7Fstaging2_[removed]%0A%3C');
   });
 
-  test('without its prefix is told by the checksum of this deployment alone', () => {
+  test('without its prefix is detected only if its checksum fits the prefix of this deployment', () => {
     const otherBare = secretOf(other);
     expect(containsKey(otherBare, 'twb')).toBe(false);
     expect(withoutKeys(otherBare, 'twb')).toBe(otherBare);
@@ -104,7 +104,7 @@ const of = (alphabet: string[], minLength: number, maxLength = minLength) =>
   fc.string({ unit: fc.constantFrom(...alphabet), minLength, maxLength });
 const HEX = CHARACTERS.filter((character) => /[0-9a-f]/.test(character));
 
-test('ids of other services are no keys, whatever their prefix and length', () => {
+test('ids of other services are not keys, whatever their prefix and length', () => {
   const id = fc.oneof(
     of(CHARACTERS, 1, 200),
     of(HEX, 32, 128),
@@ -121,7 +121,7 @@ test('ids of other services are no keys, whatever their prefix and length', () =
   );
 });
 
-test('after the prefix of this deployment a UUID or a shorter id is no key, and most of a key is one', () => {
+test('after the prefix of this deployment, a UUID or a shorter id is allowed and most of a key is not', () => {
   for (const id of [crypto.randomUUID(), crypto.randomUUID().replaceAll('-', ''), 'invoice20418and20419']) {
     expect([id, containsKey(`twb_${id}`, 'twb'), containsKey(`twb%5F${id}`, 'twb')]).toEqual([id, false, false]);
   }
@@ -130,7 +130,7 @@ test('after the prefix of this deployment a UUID or a shorter id is no key, and 
   }
 });
 
-test('a text without a key stays as it is, hints too', () => {
+test('a text without a key stays unchanged, also one with a hint', () => {
   const texts = [
     'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 Safari/537.36',
     'n8n/2.1',

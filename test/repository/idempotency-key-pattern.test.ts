@@ -24,7 +24,7 @@ const allows = (header: string) =>
 const accepts = (header: string) => parseIdempotencyKey(header).ok && !hasEmptyEventId(header);
 
 describe('the Idempotency-Key in the document', () => {
-  test('is described for both writes, by patterns that RE2 and Rust can compile too', () => {
+  test('is described for both writes, by patterns that Go and Rust can also compile', () => {
     expect(schemas).toHaveLength(2);
     const patterns = [...JSON.stringify(schemas).matchAll(/"pattern":"((?:[^"\\]|\\.)*)"/g)].map(
       ([, text = '']) => text,
@@ -61,7 +61,7 @@ describe('the Idempotency-Key in the document', () => {
     expect([accepts(header), allows(header)]).toEqual([allowed, allowed]);
   });
 
-  test('never allows what the service refuses, and allows all that it accepts but for a long one in quotes', () => {
+  test('never allows what the service refuses, and allows all that it accepts except long quoted keys', () => {
     const piece = fc.constantFrom(
       '"',
       '\\',
