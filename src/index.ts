@@ -1,15 +1,22 @@
 import { env } from 'cloudflare:workers';
 import { createApp } from './app.ts';
-import { parseConfig } from './config.ts';
+import { parseConfig, unknownVariables } from './config.ts';
 import { daily } from './daily.ts';
+import { log } from './lib/log.ts';
 
 export { RateLimiter } from './durable-objects/rate-limiter.ts';
 export { Directory } from './rpc/directory.ts';
 export { Work } from './rpc/work.ts';
 
 const app = createApp(parseConfig(env));
+// Only names that look like a typing error: bindings and the deployment's own variables are unknown too.
+const misspelled = unknownVariables(Object.keys(env)).filter(({ nearest }) => nearest !== undefined);
 
 export default {
-  fetch: app.fetch,
+  fetch: (request, bindings, ctx) => {
+    // During the first request: the platform does not say that it keeps what is logged before one.
+    for (const variable of misspelled.splice(0)) log('warn', 'unknown_variable', variable);
+    return app.fetch(request, bindings, ctx);
+  },
   scheduled: (_event, { DB }) => daily(DB),
 } satisfies ExportedHandler<Env>;

@@ -31,6 +31,12 @@ const answerOf = <T>() =>
 /**
  * A deployed D1 database as the binding that Workers have, over POST /accounts/{account}/d1/database/{database}/query. Statements sent as
  * a `batch` are one transaction there, as they are through the binding.
+ *
+ * This is our own code because neither client of the vendor fits (wrangler 4.156, cloudflare 7.3):
+ * - wrangler's remote bindings are a real D1 binding, but each session uploads a Worker and talks to it at https://….workers.dev, so a
+ *   token needs permission to edit Workers, and no test can put a local stub in its place.
+ * - The SDK has `d1.database.query`, but types parameters as strings only, sends a failed write again unless it is told not to, and
+ *   takes 120 MB to install. It would replace one `fetch`; the adapter to `D1Database` would stay.
  */
 export class RemoteD1 implements D1Database {
   private readonly target: RemoteTarget;

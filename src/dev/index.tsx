@@ -11,17 +11,19 @@ export { RateLimiter } from '../durable-objects/rate-limiter.ts';
 export { Directory } from '../rpc/directory.ts';
 export { Work } from '../rpc/work.ts';
 
-// What `npm start` serves instead of src/index.ts: the same app, and a page on which anyone may sign in as any local administrator. It
-// signs tokens with a key of its own, so that the app checks them just as it checks those of a real sign-in service.
+// The entry point of `npm start`, instead of src/index.ts: the same app, and a page where anyone can sign in as
+// any local administrator. It signs tokens with its own key, so the app checks them like those of a real
+// sign-in service.
 
 const ISSUER = 'http://local.invalid';
 const AUDIENCE = 'local-settings';
 const HEADER = 'Cf-Access-Jwt-Assertion';
 const COOKIE = 'local-sign-in';
+const READY = '/dev/ready';
 const SIGN_IN = '/dev/sign-in';
 const SIGN_OUT = '/dev/sign-out';
 
-/** Made on first use, for no random numbers are to be had while a Worker starts; gone when it stops. */
+/** Generated on first use, because a Worker has no random numbers while it starts. Lost when it stops. */
 let keyPair: ReturnType<typeof generateKeyPair> | undefined;
 const localKeys = () => {
   keyPair ??= generateKeyPair('ES256');
@@ -42,6 +44,8 @@ interface LocalAdministrator {
 }
 
 const local = new Hono<{ Bindings: Env }>()
+  // Polled by `npm start` until the Worker runs. /healthz would write a log line each time.
+  .get(READY, (c) => c.body(null, 204))
   .get(SIGN_IN, async (c) => {
     const { results } = await c.env.DB.prepare(
       `select users.email, users.name, organizations.name as organization from users
@@ -53,7 +57,7 @@ const local = new Hono<{ Bindings: Env }>()
   .post(SIGN_IN, async (c) => {
     const { email } = await c.req.parseBody();
     const { privateKey } = await localKeys();
-    const token = await new SignJWT({ email })
+    const token = await new SignJWT({ email, email_verified: true })
       .setProtectedHeader({ alg: 'ES256' })
       .setIssuer(ISSUER)
       .setAudience(AUDIENCE)
@@ -71,15 +75,10 @@ const local = new Hono<{ Bindings: Env }>()
     const token = getCookie(c, COOKIE);
     const headers = new Headers(c.req.raw.headers);
     if (token !== undefined) headers.set(HEADER, token);
-    const response = await app.fetch(await withBody(c.req.raw, headers), c.env, c.executionCtx);
+    const response = await app.fetch(new Request(c.req.raw, { headers }), c.env, c.executionCtx);
     return response.status === 401 ? c.redirect(SIGN_IN, 303) : response;
   })
-  .all('*', async (c) => app.fetch(await withBody(c.req.raw), c.env, c.executionCtx));
-
-/** The request once its body is there: wrangler's proxy dies of an answer that comes before somebody has read the body. */
-async function withBody(request: Request, headers = request.headers): Promise<Request> {
-  return new Request(request, { headers, body: request.body && (await request.arrayBuffer()) });
-}
+  .all('*', (c) => app.fetch(c.req.raw, c.env, c.executionCtx));
 
 export default {
   fetch: local.fetch,

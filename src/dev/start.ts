@@ -1,26 +1,30 @@
-// npm start: migrates the local database, imports the demo directory, makes a fresh demo key and serves the worker. Whatever follows
-// `--` goes on to `wrangler dev`.
-import { type ChildProcess, spawn } from 'node:child_process';
+// npm start: migrates the local database, imports the demo directory, creates a new demo key and serves the
+// Worker. Arguments after `--` are passed on to `wrangler dev`.
 import { once } from 'node:events';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { parseArgs, parseEnv } from 'node:util';
+import { parseArgs, parseEnv, stripVTControlCharacters } from 'node:util';
 import { importDirectory } from '../cli/import/import-directory.ts';
 import { withLocalD1, wranglerConfig } from '../cli/local.ts';
-import { parseConfig } from '../config.ts';
+import { type Config, parseConfig, unknownVariables, VARIABLES } from '../config.ts';
 import { timeOrderedId } from '../domain/record-id.ts';
 import { SCOPE_IDS } from '../domain/scopes.ts';
 import type { ActorContext, AdminActor } from '../services/context.ts';
 import { createApiKey } from '../services/keys/create-key.ts';
 import { revokeAsAdministrator } from '../services/keys/revoke-key.ts';
+import { spawnWrangler } from './wrangler.ts';
 
 const DEMO_KEY_NAME = 'Local demo';
 const READY_TIMEOUT_MS = 60_000;
+const DEV_VARS = '.dev.vars';
 
-process.env['WRANGLER_SEND_METRICS'] = 'false';
-// Without the network, looking up Request.cf only costs a warning.
+// Offline, the lookup of Request.cf only produces a warning.
 process.env['CLOUDFLARE_CF_FETCH_ENABLED'] = 'false';
+// Wrangler would also read variables from .env, which this script does not read.
+process.env['CLOUDFLARE_LOAD_DEV_VARS_FROM_DOT_ENV'] = 'false';
 
 const args = process.argv.slice(2);
 const { values: options } = parseArgs({
@@ -34,67 +38,97 @@ const { values: options } = parseArgs({
   },
 });
 const persistTo = typeof options['persist-to'] === 'string' ? options['persist-to'] : undefined;
-const host = options.ip === '0.0.0.0' || options.ip === '*' ? 'localhost' : options.ip;
-const baseUrl = `http://${host}:${options.port ?? '8787'}`;
+const host = options.ip === '0.0.0.0' || options.ip === '*' ? 'localhost' : String(options.ip);
+const port = String(options.port ?? '8787');
+const baseUrl = `http://${host}:${port}`;
 
-const DEV_VARS = '.dev.vars';
-const devVars = existsSync(DEV_VARS) ? parseEnv(readFileSync(DEV_VARS, 'utf8')) : {};
-
-const config = parseConfig({
-  KEY_PREFIX: variable('KEY_PREFIX'),
-  IP_LIMIT: variable('IP_LIMIT'),
-  IP_LIMIT_OVERRIDES: variable('IP_LIMIT_OVERRIDES'),
-  KEY_LIMIT: variable('KEY_LIMIT'),
-  BLOCKED_KEYS: variable('BLOCKED_KEYS'),
-  MODE: variable('MODE'),
-  ADMIN_ISSUER: variable('ADMIN_ISSUER'),
-  ADMIN_AUDIENCE: variable('ADMIN_AUDIENCE'),
-  ADMIN_JWKS_URL: variable('ADMIN_JWKS_URL'),
-  ADMIN_TOKEN_HEADER: variable('ADMIN_TOKEN_HEADER'),
-});
-
-// Wrangler would quietly take another port.
-if (
-  await fetch(baseUrl).then(
-    () => true,
-    () => false,
-  )
-) {
-  console.error(`${baseUrl} is in use. End what runs there, or choose another port: npm start -- --port 8080`);
-  process.exit(1);
+const vars = readVariables();
+const config = readConfig();
+warnOfUnknownVariables();
+// Wrangler would use another port without a message.
+if (await isInUse())
+  fail(`${baseUrl} is in use. End what runs there, or choose another port: npm start -- --port 8080`);
+const others = await withLocalD1(persistTo, otherMigrations);
+if (others.length > 0) {
+  const state = persistTo ?? '.wrangler/state';
+  fail(
+    `The local database was made by other migrations (${others.join(', ')}): delete the directory ${state} and start again.`,
+  );
 }
 await migrate();
 const key = await withLocalD1(persistTo, prepareDemo);
 await serve();
 
-/** A variable as `wrangler dev` will see it: from `--var NAME:value`, else from .dev.vars, else from wrangler.toml. */
-function variable(name: string): string {
-  const given = [options.var].flat().findLast((pair) => typeof pair === 'string' && pair.startsWith(`${name}:`));
-  return typeof given === 'string' ? given.slice(name.length + 1) : (devVars[name] ?? wranglerConfig.vars[name] ?? '');
+/** Ends the start with one sentence, because a stack trace would hide it. */
+function fail(message: string): never {
+  console.error(message);
+  process.exit(1);
 }
 
-function wrangler(...command: string[]): ChildProcess {
-  return spawn('wrangler', command, { stdio: ['ignore', 'pipe', 'inherit'] });
+/** The variables as `wrangler dev` reads them: `--var NAME:value` overrides .dev.vars, which overrides wrangler.toml. */
+function readVariables(): Map<string, { value: string; source: string }> {
+  const given = [options.var].flat().filter((pair) => typeof pair === 'string');
+  const sources = {
+    'wrangler.toml': Object.entries(wranglerConfig.vars),
+    [DEV_VARS]: existsSync(DEV_VARS) ? Object.entries(parseEnv(readFileSync(DEV_VARS, 'utf8'))) : [],
+    '--var': given.map((pair) => [pair.split(':', 1)[0] ?? '', pair.slice(pair.indexOf(':') + 1)] as const),
+  };
+  return new Map(
+    Object.entries(sources).flatMap(([source, entries]) =>
+      entries.map(([name, value = '']) => [name, { value, source }] as const),
+    ),
+  );
+}
+
+function readConfig(): Config {
+  try {
+    return parseConfig(Object.fromEntries(VARIABLES.map((name) => [name, vars.get(name)?.value ?? ''])));
+  } catch (err) {
+    if (!(err instanceof Error)) throw err;
+    return fail(err.message);
+  }
+}
+
+function warnOfUnknownVariables(): void {
+  for (const { name, nearest } of unknownVariables([...vars.keys()])) {
+    const question = nearest === undefined ? '' : ` Did you mean ${nearest}?`;
+    console.error(
+      `Warning: ${name} (${vars.get(name)?.source}) is not a variable of this service, and has no effect.${question}`,
+    );
+  }
+}
+
+function isInUse(): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(Number(port), host);
+    socket.once('connect', () => resolve(true)).once('error', () => resolve(false));
+    socket.once('connect', () => socket.destroy());
+  });
+}
+
+/** Migrations that the database has and the repository does not: the repository's own would fail on such a database. */
+async function otherMigrations(db: D1Database): Promise<string[]> {
+  const table = await db.prepare("select name from sqlite_master where name = 'd1_migrations'").first();
+  if (table === null) return [];
+  const { results } = await db.prepare('select name from d1_migrations order by id').all<{ name: string }>();
+  const files = readdirSync('migrations');
+  return results.map(({ name }) => name).filter((name) => !files.includes(name));
 }
 
 async function migrate(): Promise<void> {
-  const child = wrangler(
-    'd1',
-    'migrations',
-    'apply',
-    'DB',
-    '--local',
-    ...(persistTo ? ['--persist-to', persistTo] : []),
-  );
+  const persist = persistTo === undefined ? [] : ['--persist-to', persistTo];
+  const child = spawnWrangler(['d1', 'migrations', 'apply', 'DB', '--local', ...persist], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   let output = '';
   child.stdout?.on('data', (chunk) => {
     output += chunk;
   });
   const [code] = await once(child, 'close');
-  if (code !== 0) throw new Error(`the local database could not be migrated:\n${output}`);
+  if (code !== 0) fail(`${output}\nThe local database could not be migrated.`);
 }
 
-/** Imports the demo directory, revokes the demo keys of earlier starts and returns a new one's value. */
+/** Imports the demo directory, revokes the demo keys of earlier starts and returns the value of a new one. */
 async function prepareDemo(db: D1Database): Promise<string> {
   const directory = await importDirectory(
     db,
@@ -121,48 +155,60 @@ async function prepareDemo(db: D1Database): Promise<string> {
 }
 
 async function serve(): Promise<void> {
-  // --test-scheduled keeps wrangler from advertising the daily job, which nobody waits for here.
-  const server = wrangler(
-    'dev',
-    'src/dev/index.tsx',
-    '--test-scheduled',
-    '--show-interactive-dev-session=false',
-    ...args,
-  );
-  server.stdout?.pipe(process.stdout);
+  // --test-scheduled keeps wrangler from printing a hint about the daily job.
+  const flags = ['--test-scheduled', '--show-interactive-dev-session=false'];
+  const server = spawnWrangler(['dev', 'src/dev/index.tsx', ...flags, ...args], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  if (server.stdout) {
+    createInterface({ input: server.stdout }).on('line', (line) => {
+      if (!isWranglerInfo(line)) console.log(line);
+    });
+  }
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => server.kill(signal));
   const ended = once(server, 'close').then(([code]) => {
-    process.exitCode = code ?? 0;
+    process.exitCode ||= code ?? 0;
     return 'ended' as const;
   });
-  if ((await Promise.race([ended, answers()])) === 'answers') console.log(welcome());
+  const outcome = await Promise.race([ended, answers()]);
+  if (outcome === 'ready') console.log(welcome());
+  if (outcome === 'silent') {
+    console.error(`${baseUrl} did not answer within ${READY_TIMEOUT_MS / 1000} s`);
+    process.exitCode = 1;
+    server.kill();
+  }
   await ended;
 }
 
-async function answers(): Promise<'answers'> {
+/** Wrangler's own request lines and ready message: the Worker logs each request itself, and no option omits only these lines. */
+function isWranglerInfo(line: string): boolean {
+  return stripVTControlCharacters(line).startsWith('[wrangler:info]');
+}
+
+async function answers(): Promise<'ready' | 'silent'> {
   const until = Date.now() + READY_TIMEOUT_MS;
   while (Date.now() < until) {
-    const response = await fetch(`${baseUrl}/healthz`).catch(() => undefined);
-    if (response?.ok) return 'answers';
+    const response = await fetch(`${baseUrl}/dev/ready`).catch(() => undefined);
+    if (response?.ok) return 'ready';
     await new Promise((resolve) => setTimeout(resolve, 200));
   }
-  throw new Error(`${baseUrl} did not answer within ${READY_TIMEOUT_MS / 1000} s`);
+  return 'silent';
 }
 
 function welcome(): string {
   return `
-Ready at ${baseUrl}. The key of this start, for the demo organization northwind (the one before it is revoked now):
+Ready. The key of this start, for the demo organization northwind (the one before it is revoked now):
 
   ${key}
 
-Log 30 minutes on ticket 1001:
+Log 30 minutes on ticket 1001. Send it twice: the second answer is the same entry, marked as a replay.
 
   curl -i ${baseUrl}/api/v1/tickets/1001/time-entries -H 'Authorization: Bearer ${key}' -H 'Content-Type: application/json' -H 'Idempotency-Key: first-try-${Date.now()}' -d '{"minutes": 30, "description": "Cleared the print queue", "billable": true}'
 
-Send it twice: the second answer is the same entry, marked as a replay. Stop with Ctrl-C.
+  API            ${baseUrl}/api/v1
+  Documentation  ${baseUrl}/docs
+  Settings       ${baseUrl}/settings   (sign in by choosing an administrator)
 
-Create and watch keys as an administrator (here you sign in by choosing one):
-
-  ${baseUrl}/settings
+Stop with Ctrl-C.
 `;
 }

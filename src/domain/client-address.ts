@@ -5,14 +5,15 @@ export const IPV6_GROUP_BITS = 64;
 /** The largest network that providers usually give to one site (RFC 6177). */
 export const IPV6_SITE_BITS = 48;
 
-/** The caller's address out of the header that is to hold it; null if that holds anything else, which is not kept. */
+/** The address in a header; null for any other value, which is not kept. */
 export function clientAddress(header: string | undefined): string | null {
   return header !== undefined && ipaddr.isValid(header) && !header.includes('%') ? header : null;
 }
 
 /**
- * The group of addresses that share one IP limit: an IPv4 address by itself (also when written as an IPv4-mapped IPv6 address), an
- * IPv6 address with its /64, for one subscriber usually has that many. Whoever has no address shares the group `none`.
+ * The group of addresses that share one IP limit: a single IPv4 address (also when written as an
+ * IPv4-mapped IPv6 address), or the /64 of an IPv6 address, because one subscriber usually has a
+ * whole /64. Callers without an address share the group `none`.
  */
 export function addressGroup(address: string | null): string {
   if (address === null) return 'none';

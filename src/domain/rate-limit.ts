@@ -6,24 +6,28 @@ export interface RateLimitPolicy {
   windowMs: number;
 }
 
-/** What a limiter answers. All times are durations: its clock and the caller's differ. */
+/** The decision of a limiter. All times are durations: its clock and the caller's differ. */
 export interface RateLimitDecision {
   admitted: boolean;
-  /** How many more requests would be admitted right now. */
+  /** How many more requests would be admitted now. */
   remaining: number;
-  /** Milliseconds until the oldest counted request leaves the window and its place comes back; 0 when none is counted. */
+  /** Milliseconds until the oldest counted request leaves the window; 0 if none is counted. */
   resetMs: number;
   /** Milliseconds until the next request can be admitted; 0 while there is room. */
   retryAfterMs: number;
 }
 
 export const MAX_QUOTA = 10_000;
-/** A Durable Object may lose its memory after 10 idle seconds. What a window of at most that has forgotten had already left it. */
+/**
+ * A Durable Object may lose its memory after 10 idle seconds. A window of at most that length loses
+ * nothing it would still count.
+ */
 export const MAX_WINDOW_MS = 10_000;
 
 /**
- * Reads a policy written as `quota/window`, such as `200/10s`: quota 1–10000, window 1s–10s in whole seconds.
- * @throws RangeError naming what was written and the rule.
+ * Parses a policy written as `quota/window`, such as `200/10s`: quota 1–10000, window 1s–10s in
+ * whole seconds.
+ * @throws RangeError naming the text and the rule
  */
 export function parsePolicy(text: string): RateLimitPolicy {
   const match = /^(\d{1,5})\/(\d{1,2})s$/.exec(text);
@@ -47,22 +51,26 @@ export function formatPolicy({ quota, windowMs }: RateLimitPolicy): string {
   return `${quota}/${windowMs / 1000}s`;
 }
 
-/** Of a key's own policy, if it has one, and the deployment's, the one that lets fewer requests pass in the long run. */
+/**
+ * The stricter of a key's own policy, if it has one, and the deployment's: the one that admits
+ * fewer requests over time.
+ */
 export function stricter(own: RateLimitPolicy | null, deployment: RateLimitPolicy): RateLimitPolicy {
   return own && own.quota / own.windowMs <= deployment.quota / deployment.windowMs ? own : deployment;
 }
 
 /**
- * The sliding-window log: the times of the requests that were admitted, oldest first, in a ring.
+ * A sliding-window log: the times of the admitted requests, oldest first, in a ring buffer.
  *
- * A request is admitted if the one `quota` admissions ago lies at least a window back, so no window of that length, wherever
- * it begins, ever holds more than the quota. The ring keeps everything a permitted policy could ask about (the last 10 s, at
- * most 10,000 entries), so a policy that changes between two calls is applied to what really happened.
+ * A request is admitted if the request `quota` admissions ago is at least one window old, so no
+ * window of that length, wherever it begins, contains more than the quota. The ring keeps
+ * everything that a valid policy needs (the last 10 s, at most 10,000 entries), so a policy that
+ * changes between two calls applies to the real history.
  */
 export class SlidingWindowLog {
   private readonly times = new NumberRing();
 
-  /** Asks for one request at `now` (milliseconds of any one clock; a clock that steps back is held still). */
+  /** Counts one request at `now` (milliseconds), or refuses it. A clock that steps back is held still. */
   take(policy: RateLimitPolicy, now: number): RateLimitDecision {
     const time = heldStill(this.times, now);
     while (oldestHasLeft(this.times, time)) this.times.shift();

@@ -3,11 +3,11 @@ import { formatPolicy, type RateLimitDecision, type RateLimitPolicy } from '../d
 import { withDeadline } from '../lib/deadline.ts';
 import { log } from '../lib/log.ts';
 import type { AppEnv, AppliedLimit, ContextOf } from './context.ts';
-import type { Problem } from './problems.ts';
+import type { ProblemArguments } from './problems.ts';
 
-/** How long a request waits for a limiter, both attempts together. */
+/** The deadline for the limiter of one request, both attempts together. */
 const LIMITER_DEADLINE_MS = 1_000;
-/** How long callers wait for an overloaded limiter object. */
+/** Retry-After for an overloaded limiter object. */
 const OVERLOADED_RETRY_MS = 1_000;
 
 /** The limits that one call to a limiter object takes a request from. */
@@ -41,7 +41,7 @@ export async function takeFromLimit(
   if (ownUntil > asked) return { ...own.limit, decision: refusedFor(ownUntil - asked) };
 
   const describedBy = (decision: LimiterDecision) => (decision.ofSubnet && ofSubnet) || own;
-  const decision = await ask(c, object, policy, subnet, (refused) => {
+  const decision = await callLimiter(c, object, policy, subnet, (refused) => {
     const until = asked + refused.retryAfterMs;
     refusals.set(describedBy(refused).memo, { until }, until);
   });
@@ -53,7 +53,7 @@ function refusedFor(ms: number): RateLimitDecision {
 }
 
 /** The 429 for a limit that refused, as arguments of `problem` or `Problem`. */
-export function rateLimited(applied: AppliedLimit): ConstructorParameters<typeof Problem> {
+export function rateLimited(applied: AppliedLimit): ProblemArguments {
   const wait = retryAfter(applied.decision.retryAfterMs);
   return [
     'rate_limited',
@@ -69,7 +69,7 @@ export function limitInWords({ name, policy, isNetwork }: AppliedLimit): string 
 }
 
 /** Calls the limiter object, once more with a fresh stub if it could not be reached. `onRefusal` gets what the object itself refused. */
-async function ask(
+async function callLimiter(
   c: ContextOf<AppEnv>,
   object: string,
   policy: RateLimitPolicy,
@@ -99,8 +99,9 @@ async function ask(
 const seconds = (ms: number) => Math.ceil(ms / 1000);
 
 /**
- * The RateLimit header fields (draft-ietf-httpapi-ratelimit-headers): of the policy the quota `q` and window `w`, of its present state
- * the requests that remain, `r`, and `t`, the seconds until the oldest counted request leaves the window and its place comes back.
+ * The RateLimit headers (draft-ietf-httpapi-ratelimit-headers): quota `q` and window `w` of the
+ * policy, remaining requests `r`, and seconds `t` until the oldest counted request leaves the
+ * window.
  */
 export function rateLimitFields({ name, policy, decision }: AppliedLimit): Record<string, string> {
   return {

@@ -2,8 +2,8 @@
 export const BYTE_ORDER_MARK = '\uFEFF';
 
 /**
- * One line of CSV (RFC 4180). A cell that a spreadsheet would take for a formula gets an apostrophe in front, so that a name such as
- * `=HYPERLINK(…)` stays a name (OWASP, CSV injection).
+ * One line of CSV (RFC 4180). A cell that a spreadsheet would run as a formula, such as
+ * `=HYPERLINK(…)`, gets a leading apostrophe (OWASP, CSV injection).
  */
 export function csvLine(cells: readonly (string | number | null)[]): string {
   return `${cells.map(csvCell).join(',')}\r\n`;

@@ -2,7 +2,7 @@ import { env } from 'cloudflare:workers';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { makeApi, makeKey, makeOrganization, revoke } from '../support/world.ts';
 
-// The database is tried directly, past all our code: what must never be, it refuses by itself.
+// These tests write to the database directly. It refuses invalid data whatever our code does.
 
 let organization: string;
 let keyId: string;
@@ -49,6 +49,67 @@ describe('the audit log', () => {
       `insert into audit_log (${columns}) values ($org, 4, 0, 'nobody', 'x', 'x', 'a.b', 'x', 'r')`,
       /audit_log_actor_type/,
     );
+  });
+});
+
+describe('an audit log cannot be rewritten', () => {
+  /** Everything of an organization besides its audit log, referring tables first. */
+  const OTHER_TABLES = [
+    ...['notes', 'time_entries', 'refused_uses', 'api_keys'],
+    ...['agreements', 'tickets', 'companies', 'users'],
+  ];
+  const deleteAuditLog = 'delete from audit_log where organization_id = $org';
+  const openErasure = (lastSeq: string) => `insert into erasures values ($org, 'erasure', 0, 'Eve', ${lastSeq}, 1)`;
+  const TRUE_LAST_SEQ = '(select max(seq) from audit_log where organization_id = $org)';
+
+  async function withOneNote() {
+    const own = await makeOrganization();
+    expect((await makeApi().postNote((await makeKey(own)).value)).status).toBe(201);
+    const prepare = (sql: string) => env.DB.prepare(sql.replaceAll('$org', `'${own}'`));
+    return {
+      run: (sql: string) => prepare(sql).run(),
+      /** Runs statements as one transaction in which rows may refer to rows that are gone. */
+      transaction: (...statements: string[]) =>
+        env.DB.batch(['pragma defer_foreign_keys = on', ...statements].map(prepare)),
+      expectUntouched: async () => {
+        const log = await prepare('select seq, action from audit_log where organization_id = $org order by seq').all();
+        expect(log.results).toEqual([
+          { seq: 1, action: 'api_key.created' },
+          { seq: 2, action: 'note.created' },
+        ]);
+      },
+    };
+  }
+
+  test('by an erasure that does not name its last seq', async () => {
+    const { run, expectUntouched } = await withOneNote();
+    for (const lastSeq of ['0', `${TRUE_LAST_SEQ} - 1`, `${TRUE_LAST_SEQ} + 1`]) {
+      await expect(run(openErasure(lastSeq))).rejects.toThrow('erasures are kept');
+    }
+    await expect(run(deleteAuditLog)).rejects.toThrow('append-only');
+    await expectUntouched();
+  });
+
+  test('by an erasure that names its last seq and deletes nothing else', async () => {
+    const { run, expectUntouched } = await withOneNote();
+    await run(openErasure(TRUE_LAST_SEQ));
+    await expect(run(deleteAuditLog)).rejects.toThrow('append-only');
+    await expectUntouched();
+  });
+
+  test('without an erasure, even if nothing else of the organization is left', async () => {
+    const { transaction, expectUntouched } = await withOneNote();
+    const deletions = OTHER_TABLES.map((table) => `delete from ${table} where organization_id = $org`);
+    await expect(transaction(...deletions, deleteAuditLog)).rejects.toThrow('append-only');
+    await expectUntouched();
+  });
+
+  test.each(['users', 'api_keys', 'tickets'])('by an erasure that leaves the %s', async (kept) => {
+    const { transaction, expectUntouched } = await withOneNote();
+    const others = OTHER_TABLES.filter((table) => table !== kept);
+    const deletions = others.map((table) => `delete from ${table} where organization_id = $org`);
+    await expect(transaction(openErasure(TRUE_LAST_SEQ), ...deletions, deleteAuditLog)).rejects.toThrow('append-only');
+    await expectUntouched();
   });
 });
 
@@ -139,6 +200,11 @@ describe('keys', () => {
     await run(`update api_keys set successor_id = 'next' where id = 'of-a-form'`);
     await refuses(`update api_keys set successor_id = 'another' where id = 'of-a-form'`, /a key has one successor/);
     await refuses(`update api_keys set successor_id = null where id = 'of-a-form'`, /a key has one successor/);
+  });
+
+  test('refuses to move a key to another rotation chain', async () => {
+    await refuses(`update api_keys set chain_id = 'another' where id = '${keyId}'`, /stays in its chain/);
+    expect((await run(`update api_keys set chain_id = id where id = '${keyId}'`)).meta.changes).toBe(1);
   });
 
   test('refuses to take a revocation back', async () => {

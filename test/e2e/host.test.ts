@@ -4,17 +4,29 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { withLocalD1 } from '../../src/cli/local.ts';
 import { createApiKey } from '../../src/services/keys/create-key.ts';
 import { localDatabase } from '../support/command.ts';
-
-const BASE = 'http://127.0.0.1:8840';
+import { freePort } from '../support/server.ts';
 
 // Two Workers in one `wrangler dev`, joined by real service bindings: the example PSA in front, this service behind it.
 let local: Awaited<ReturnType<typeof localDatabase>>;
 let server: ChildProcess;
+let base: string;
 
 beforeAll(async () => {
   local = await localDatabase();
+  const port = String(await freePort());
+  const inspectorPort = String(await freePort());
+  base = `http://127.0.0.1:${port}`;
   const configs = ['-c', 'test/e2e/host/wrangler.toml', '-c', 'wrangler.toml'];
-  const flags = ['--ip', '127.0.0.1', '--port', '8840', '--inspector-port', '8841', '--persist-to', local.persistTo];
+  const flags = [
+    '--ip',
+    '127.0.0.1',
+    '--port',
+    port,
+    '--inspector-port',
+    inspectorPort,
+    '--persist-to',
+    local.persistTo,
+  ];
   server = spawn('wrangler', ['dev', ...configs, ...flags, '--show-interactive-dev-session=false'], {
     env: { ...process.env, WRANGLER_SEND_METRICS: 'false', CLOUDFLARE_CF_FETCH_ENABLED: 'false' },
     stdio: ['ignore', 'ignore', 'pipe'],
@@ -25,7 +37,7 @@ beforeAll(async () => {
   });
   for (;;) {
     if (server.exitCode !== null) throw new Error(`wrangler dev ended: ${complaints}`);
-    const response = await fetch(`${BASE}/api/v1/ping`).catch(() => undefined);
+    const response = await fetch(`${base}/api/v1/ping`).catch(() => undefined);
     if (response?.status === 401) return;
     await new Promise((resolve) => setTimeout(resolve, 200));
   }
@@ -37,8 +49,8 @@ afterAll(async () => {
   await local.remove();
 });
 
-const json = async (path: string): Promise<unknown> => (await fetch(`${BASE}${path}`)).json();
-const text = async (path: string): Promise<string> => (await fetch(`${BASE}${path}`)).text();
+const json = async (path: string): Promise<unknown> => (await fetch(`${base}${path}`)).json();
+const text = async (path: string): Promise<string> => (await fetch(`${base}${path}`)).text();
 
 test('a PSA pushes its directory, receives what is written, shows it escaped and approves it', async () => {
   const statuses = (status: string) => ({ ok: true, value: { written: true, records: Array(4).fill({ status }) } });
@@ -61,7 +73,7 @@ test('a PSA pushes its directory, receives what is written, shows it escaped and
   });
   const post = async (path: string, body: object): Promise<{ status: number; body: unknown }> => {
     const headers = { Authorization: `Bearer ${value}`, 'Content-Type': 'application/json', 'Idempotency-Key': 'once' };
-    const response = await fetch(`${BASE}/api/v1/tickets/1001/${path}`, {
+    const response = await fetch(`${base}/api/v1/tickets/1001/${path}`, {
       method: 'POST',
       headers,
       body: JSON.stringify(body),

@@ -283,7 +283,7 @@ describe('the doctor', () => {
     ]) {
       expect(await runCli('doctor', wrong)).toMatchObject({
         code: 2,
-        stderr: expect.stringContaining('Usage: npm run doctor'),
+        stderr: expect.stringContaining('Usage: npm run ops -- doctor https://HOST'),
       });
     }
   });
@@ -293,7 +293,7 @@ test('a key revoked by the command is refused by the running service at its next
   const ping = async () =>
     (await fetch(`${service.url}/api/v1/ping`, { headers: { Authorization: `Bearer ${service.key}` } })).status;
   expect(await ping()).toBe(200);
-  const revoked = await runCli('key-revoke', ['--by', 'Ada', '--persist-to', service.persistTo], {
+  const revoked = await runCli('key:revoke', ['--by', 'Ada', '--persist-to', service.persistTo], {
     input: [service.key],
   });
   expect(revoked).toMatchObject({ code: 0, stderr: '' });

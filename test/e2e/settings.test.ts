@@ -21,6 +21,7 @@ async function signIn(
   options: BrowserContextOptions = {},
   hands = mouse,
   name = 'Ada Administrator',
+  organization?: string,
 ): Promise<{ page: Page; complaints: string[] }> {
   const context = await browser.newContext(options);
   onTestFinished(() => context.close());
@@ -28,6 +29,11 @@ async function signIn(
   const complaints = watch(page, server.url);
   await page.goto(`${server.url}/settings`);
   await hands.press(page.getByRole('button', { name }));
+  if (organization !== undefined) {
+    await heading(page, 'Choose an organization').waitFor();
+    expect(await inaccessible(page)).toEqual([]);
+    await hands.press(link(page, organization));
+  }
   await page.getByRole('heading', { name: 'API keys' }).waitFor();
   return { page, complaints };
 }
@@ -103,14 +109,17 @@ async function liveThrough(page: Page, hands: Hands, name: string, scripted: boo
   await hands.choose(page.getByLabel('Expiration'), '90 days');
   await hands.press(button(page, 'Create key'));
 
-  await page.getByText('It can’t be shown again').waitFor();
+  await heading(page, 'Your new key').waitFor();
   const first = await shownKey(page);
   expect(await note(first)).toBe(201);
   if (scripted) {
     await hands.press(button(page, 'Copy'));
     await page.getByText('Copied', { exact: true }).waitFor();
     await hands.press(button(page, 'Test this key'));
-    await page.getByText(`It works: ping answers as “${name}” of northwind.`).waitFor();
+    await page
+      .getByRole('status')
+      .filter({ hasText: `“${name}” of northwind` })
+      .waitFor();
   }
 
   await hands.press(link(page, 'Audit log'));
@@ -125,7 +134,7 @@ async function liveThrough(page: Page, hands: Hands, name: string, scripted: boo
   await hands.press(button(page, 'Rotate'));
   await hands.press(page.getByLabel('For 1 hour'));
   await hands.press(button(page, 'Rotate'));
-  await page.getByText('It replaces').waitFor();
+  await heading(page, 'Your new key').waitFor();
   const second = await shownKey(page);
   expect([await note(first), await note(second)]).toEqual([201, 201]);
 
@@ -133,7 +142,7 @@ async function liveThrough(page: Page, hands: Hands, name: string, scripted: boo
   await hands.press(link(page, 'Done: go to the key’s page'));
   const oldHint = `${first.slice(0, 8)}…${first.slice(40, 44)}`;
   await hands.press(page.getByRole('definition').getByRole('link', { name: oldHint }));
-  await hands.press(button(page, 'End now'));
+  await hands.press(button(page, 'Revoke now'));
   await hands.press(button(page, 'Revoke'));
   await page.getByText('The key is revoked.').waitFor();
   expect([await ping(first), await ping(second)]).toEqual([401, 200]);
@@ -180,9 +189,9 @@ test('a double click makes one key, and going back and sending again says so', a
   await page.getByLabel('Name').fill('Clicked twice');
   await page.getByLabel('Internal notes').check();
   await button(page, 'Create key').dblclick();
-  await page.getByText('It can’t be shown again').waitFor();
+  await heading(page, 'Your new key').waitFor();
   await page.reload();
-  await page.getByRole('heading', { name: 'The key was created already' }).waitFor();
+  await heading(page, 'This key was already created').waitFor();
   await link(page, 'API keys').click();
   const made = page.getByRole('link', { name: 'Clicked twice' });
   await made.first().waitFor();
@@ -199,7 +208,7 @@ test('two tabs on two organizations do not mix, and signing out ends both', asyn
   const directory = records.map((record) => JSON.stringify(record)).join('\n');
   expect(await withLocalD1(server.persistTo, (db) => importDirectory(db, directory))).toMatchObject({ ok: true });
 
-  const { page: one } = await signIn({}, mouse, 'Bea of northwind');
+  const { page: one } = await signIn({}, mouse, 'Bea of northwind', 'Northwind MSP');
   const two = await one.context().newPage();
   await one.goto(`${server.url}/settings/northwind/new-key`);
   await two.goto(`${server.url}/settings/fabrikam/new-key`);

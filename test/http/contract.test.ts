@@ -134,10 +134,7 @@ describe('a time entry', () => {
     await importRecords({ ...fay, organization: await makeOrganization() });
     const response = await api.postTime(key, { ...TIME, userEmail });
     expect(response.status).toBe(422);
-    expect(await response.json()).toMatchObject({
-      code: 'technician_not_eligible',
-      detail: expect.stringContaining('userEmail is not the address of an active technician'),
-    });
+    expect(await response.json()).toMatchObject({ code: 'technician_not_eligible' });
     expect(await rowsOf('time_entries', organization)).toEqual([]);
   });
 
@@ -257,10 +254,7 @@ describe('a ticket', () => {
     for (const ticket of absurd) {
       const response = await api.postNote(key, { message: 'x' }, {}, ticket);
       expect([ticket, response.status]).toEqual([ticket, 404]);
-      expect(await response.json()).toMatchObject({
-        code: 'ticket_not_found',
-        detail: expect.stringContaining('Your organization has no ticket'),
-      });
+      expect(await response.json()).toMatchObject({ code: 'ticket_not_found' });
       expect((await api.postTime(key, TIME, {}, ticket)).status).toBe(404);
     }
     expect(await rowsOf('notes', organization)).toEqual([]);
@@ -278,54 +272,24 @@ describe('a ticket', () => {
 });
 
 describe('a body that does not fit', () => {
-  const refusedNote: [string, unknown, string, string, string][] = [
-    ['nothing', {}, '/message', 'required', 'message is missing; send a text of 1 to 32000 characters'],
-    ['null', { message: null }, '/message', 'invalid_type', 'message was null; send a text'],
-    ['a number', { message: 5 }, '/message', 'invalid_type', 'message was 5; send a text'],
-    ['an empty text', { message: '' }, '/message', 'too_short', 'message was empty'],
-    ['white space', { message: ' \t\n\u00a0\u2003\ufeff' }, '/message', 'too_short', 'message was only white space'],
-    [
-      '32,001 characters',
-      { message: 'x'.repeat(32_001) },
-      '/message',
-      'too_long',
-      'message has 32001 characters; send at most 32000',
-    ],
-    [
-      '32,001 astral characters',
-      { message: '𝕬'.repeat(32_001) },
-      '/message',
-      'too_long',
-      'message has 32001 characters',
-    ],
-    [
-      'NUL',
-      { message: 'a𝕬\0b' },
-      '/message',
-      'forbidden_character',
-      'message has a NUL character at position 3; remove it',
-    ],
-    [
-      'a lone surrogate',
-      '{"message":"a𝕬\\ud800b"}',
-      '/message',
-      'forbidden_character',
-      '(a lone UTF-16 surrogate) at position 3',
-    ],
-    [
-      'an unknown field',
-      { message: 'x', internal: false },
-      '/internal',
-      'unknown_field',
-      'internal is not accepted; remove it. Accepted are message',
-    ],
-    ['a field of another case', { Message: 'x' }, '/message', 'required', 'message is missing'],
-    ['__proto__', '{"message":"x","__proto__":{}}', '/__proto__', 'unknown_field', '__proto__ is not accepted'],
-    ['a list', [], '', 'invalid_type', 'The body was a list; send a JSON object with message'],
-    ['a text', '"message"', '', 'invalid_type', 'The body was the text "message"; send a JSON object'],
-    ['null itself', 'null', '', 'invalid_type', 'The body was null; send a JSON object'],
+  const refusedNote: [string, unknown, string, string][] = [
+    ['nothing', {}, '/message', 'required'],
+    ['null', { message: null }, '/message', 'invalid_type'],
+    ['a number', { message: 5 }, '/message', 'invalid_type'],
+    ['an empty string', { message: '' }, '/message', 'too_short'],
+    ['white space', { message: ' \t\n\u00a0\u2003\ufeff' }, '/message', 'too_short'],
+    ['32,001 characters', { message: 'x'.repeat(32_001) }, '/message', 'too_long'],
+    ['32,001 astral characters', { message: '𝕬'.repeat(32_001) }, '/message', 'too_long'],
+    ['NUL', { message: 'a𝕬\0b' }, '/message', 'forbidden_character'],
+    ['a lone surrogate', '{"message":"a𝕬\\ud800b"}', '/message', 'forbidden_character'],
+    ['an unknown field', { message: 'x', internal: false }, '/internal', 'unknown_field'],
+    ['a field of another case', { Message: 'x' }, '/message', 'required'],
+    ['__proto__', '{"message":"x","__proto__":{}}', '/__proto__', 'unknown_field'],
+    ['an array', [], '', 'invalid_type'],
+    ['a string', '"message"', '', 'invalid_type'],
+    ['null itself', 'null', '', 'invalid_type'],
   ];
-  test.each(refusedNote)('with %s is refused by field and rule', async (_, body, pointer, code, detail) => {
+  test.each(refusedNote)('with %s is refused by field and rule', async (_, body, pointer, code) => {
     const { organization, key, api } = await world();
     const response = await api.postNote(key, body);
     expect(response.status).toBe(422);
@@ -335,55 +299,55 @@ describe('a body that does not fit', () => {
       errors: { pointer: string; code: string; detail: string }[];
     }>();
     expect(problem.code).toBe('validation_failed');
-    expect(problem.errors[0]).toEqual({ pointer, code, detail: expect.stringContaining(detail) });
+    expect(problem.errors[0]).toMatchObject({ pointer, code });
     expect(problem.detail).toContain(problem.errors[0]?.detail);
     expect(await rowsOf('notes', organization)).toEqual([]);
   });
 
   const refusedTime: [string, Record<string, unknown>, string, string][] = [
-    ['minutes as a text', { minutes: '30' }, '/minutes', 'minutes was the text "30"; send 30 without quotes'],
-    [
-      'minutes as a text that is no JSON',
-      { minutes: '030' },
-      '/minutes',
-      'minutes was the text "030"; send 30 without quotes',
-    ],
-    ['minutes 0', { minutes: 0 }, '/minutes', 'minutes was 0; send a whole number from 1 to 1440'],
-    ['minutes -0', { minutes: -0 }, '/minutes', 'minutes was 0; send a whole number'],
-    ['minutes 1441', { minutes: 1441 }, '/minutes', 'minutes was 1441; send a whole number from 1 to 1440'],
-    ['minutes 1.5', { minutes: 1.5 }, '/minutes', 'minutes was 1.5; send a whole number'],
-    ['minutes true', { minutes: true }, '/minutes', 'minutes was true; send a whole number'],
-    ['minutes null', { minutes: null }, '/minutes', 'minutes was null; send a whole number'],
-    ['no minutes', { minutes: undefined }, '/minutes', 'minutes is missing; send a whole number'],
-    ['billable as a text', { billable: 'true' }, '/billable', 'billable was the text "true"; send true without quotes'],
-    ['billable 1', { billable: 1 }, '/billable', 'billable was 1; send true or false'],
-    ['no billable', { billable: undefined }, '/billable', 'billable is missing; send true or false'],
-    ['no description', { description: undefined }, '/description', 'description is missing; send a text'],
-    [
-      'userEmail empty',
-      { userEmail: '' },
-      '/userEmail',
-      'userEmail was an empty text; send the e-mail address of a technician, or leave the field out',
-    ],
-    ['userEmail null', { userEmail: null }, '/userEmail', 'userEmail was null; send the e-mail address'],
-    [
-      'userEmail not an address',
-      { userEmail: 'tess' },
-      '/userEmail',
-      'userEmail was the text "tess"; send the e-mail address',
-    ],
-    ['hourlyRate', { hourlyRate: 500 }, '/hourlyRate', 'hourlyRate is not accepted; remove it'],
-    ['status', { status: 'APPROVED' }, '/status', 'status is not accepted; remove it'],
-    ['userId', { userId: 'tess' }, '/userId', 'userId is not accepted; remove it'],
+    ['minutes as a string', { minutes: '30' }, '/minutes', 'invalid_type'],
+    ['minutes 0', { minutes: 0 }, '/minutes', 'out_of_range'],
+    ['minutes -0', { minutes: -0 }, '/minutes', 'out_of_range'],
+    ['minutes 1441', { minutes: 1441 }, '/minutes', 'out_of_range'],
+    ['minutes 1.5', { minutes: 1.5 }, '/minutes', 'invalid_type'],
+    ['minutes true', { minutes: true }, '/minutes', 'invalid_type'],
+    ['minutes null', { minutes: null }, '/minutes', 'invalid_type'],
+    ['no minutes', { minutes: undefined }, '/minutes', 'required'],
+    ['billable as a string', { billable: 'true' }, '/billable', 'invalid_type'],
+    ['billable 1', { billable: 1 }, '/billable', 'invalid_type'],
+    ['no billable', { billable: undefined }, '/billable', 'required'],
+    ['no description', { description: undefined }, '/description', 'required'],
+    ['userEmail empty', { userEmail: '' }, '/userEmail', 'invalid_format'],
+    ['userEmail null', { userEmail: null }, '/userEmail', 'invalid_type'],
+    ['userEmail not an address', { userEmail: 'tess' }, '/userEmail', 'invalid_format'],
+    ['hourlyRate', { hourlyRate: 500 }, '/hourlyRate', 'unknown_field'],
+    ['status', { status: 'APPROVED' }, '/status', 'unknown_field'],
+    ['userId', { userId: 'tess' }, '/userId', 'unknown_field'],
   ];
-  test.each(refusedTime)('with %s is refused by field and rule', async (_, change, pointer, detail) => {
+  test.each(refusedTime)('with %s is refused by field and rule', async (_, change, pointer, code) => {
     const { organization, key, api } = await world();
     const response = await api.postTime(key, { ...TIME, ...change });
     expect(response.status).toBe(422);
-    const problem = await response.json<{ detail: string; errors: unknown[] }>();
-    expect(problem.errors).toEqual([{ pointer, code: expect.any(String), detail: expect.stringContaining(detail) }]);
-    expect(problem.detail).toContain(detail);
+    const problem = await response.json<{ detail: string; errors: { detail: string }[] }>();
+    expect(problem.errors).toMatchObject([{ pointer, code }]);
+    expect(problem.detail).toContain(problem.errors[0]?.detail);
     expect(await rowsOf('time_entries', organization)).toEqual([]);
+  });
+
+  test.each([
+    [{ ...TIME, minutes: '30' }, 'minutes was the string "30"; send 30 without quotes.'],
+    [{ ...TIME, minutes: '030' }, 'minutes was the string "030"; send 30 without quotes.'],
+    [{ ...TIME, billable: 'true' }, 'billable was the string "true"; send true without quotes.'],
+    [{ ...TIME, minutes: undefined }, 'minutes is missing; send a whole number from 1 to 1440.'],
+    [{ ...TIME, description: 'a𝕬\0b' }, 'description has a NUL character at position 3; remove it.'],
+    ['{"description":"a𝕬\\ud800b","minutes":1,"billable":true}', '(half of a character) at position 3;'],
+    [{ ...TIME, description: 'x'.repeat(32_001) }, 'description has 32001 characters; send at most 32000.'],
+    [{ ...TIME, hours: 1 }, 'Accepted fields: minutes, description, billable, userEmail.'],
+    [[], 'The body was an array; send a JSON object with minutes, description, billable, userEmail.'],
+  ])('%j is refused with what was sent and what to send', async (body, detail) => {
+    const { key, api } = await world();
+    const problem = await (await api.postTime(key, body)).json<{ detail: string }>();
+    expect(problem.detail).toContain(detail);
   });
 
   test('names all its errors at once, and no more than 20', async () => {
@@ -438,7 +402,7 @@ describe('a body that cannot be read', () => {
     ['{"message": 030}', 'line 1, column 14, at "3"'],
     ['message=x', 'line 1, column 1, at "m"'],
     ['🖨', 'line 1, column 1, at "🖨"'],
-    [`{"message": "${'x'.repeat(65_536)}" "`, 'behind its first 65536 characters'],
+    [`{"message": "${'x'.repeat(65_536)}" "`, 'after its first 65536 characters'],
     ['{"message": "x"', 'ends too early'],
     ['[[[[', 'ends too early'],
     ['', 'The body is empty'],
@@ -550,8 +514,7 @@ describe('an Idempotency-Key', () => {
     expect(await response.json()).toMatchObject({
       status: 400,
       code: 'invalid_idempotency_key',
-      detail:
-        'Idempotency-Key holds an API key; send what names the event, and the API key in Authorization alone, or leave the header out.',
+      detail: expect.stringContaining('contains an API key'),
     });
     expect(await rowsOf('notes', organization)).toEqual([]);
     expect(JSON.stringify(await rowsOf('audit_log', organization))).not.toContain(key.slice(0, SECRET - 7));

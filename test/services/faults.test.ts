@@ -103,7 +103,7 @@ async function claimOf(response: Response, repeatable: boolean): Promise<Claim> 
     case '503 outcome_unknown':
       expect(retryAfter).toBe(repeatable ? '5' : null);
       expect(body.detail).toContain(
-        repeatable ? 'Send the same request with the same Idempotency-Key' : 'Look at the ticket',
+        repeatable ? 'Send the same request with the same Idempotency-Key' : 'Check the ticket',
       );
       return { outcome: 'outcome_unknown', requestId };
     case '500 internal_error':
@@ -112,7 +112,7 @@ async function claimOf(response: Response, repeatable: boolean): Promise<Claim> 
         title: 'Internal error',
         status,
         code: 'internal_error',
-        detail: 'Something went wrong on our side. Tell us the request id if it stays that way.',
+        detail: 'An unexpected error occurred. If it persists, report the request id.',
         requestId,
       });
       return { outcome: 'internal_error', requestId };

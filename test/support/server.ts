@@ -4,6 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { rememberBody, rememberKey, secretsIn } from './secrets.ts';
 
 const outputs = new WeakMap<ChildProcess, () => string>();
@@ -35,6 +36,13 @@ export async function startIn(cwd: string, ...args: string[]): Promise<{ server:
     await Promise.race([ended, new Promise((resolve) => setTimeout(resolve, 100))]);
   ended.catch(() => undefined);
   return { server, output };
+}
+
+/** Runs a start that is expected to fail: its exit code, and all that it printed. */
+export async function failedStart(...args: string[]): Promise<{ code: number | null; output: string }> {
+  const server = spawn('node', ['src/dev/start.ts', ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const [stdout, stderr, [code]] = await Promise.all([text(server.stdout), text(server.stderr), once(server, 'close')]);
+  return { code, output: stdout + stderr };
 }
 
 /** Ends a server, if it has not ended by itself, and searches for secrets in all that it printed. */

@@ -1,11 +1,15 @@
+import { env } from 'cloudflare:workers';
 import { makeSignIn } from './sign-in.ts';
-import { importRecords, makeApi, makeOrganization } from './world.ts';
+import { importRecords, makeApi, makeOrganization, rowsOf } from './world.ts';
 
-/** The sign-in service of all settings areas in a test file. */
+/** The sign-in service of all settings areas of a test file. */
 export const signIn = await makeSignIn();
 
 type Api = Pick<ReturnType<typeof makeApi>, 'send'>;
 type Fields = Record<string, string | string[]>;
+
+/** The fields of a valid form for a new key, except for its token. */
+export const NEW_KEY = { name: 'n8n prod', scope: 'tickets:note:write', expiration: 'none' };
 
 /** A form as a browser encodes it. */
 export function formBody(fields: Fields): string {
@@ -14,11 +18,11 @@ export function formBody(fields: Fields): string {
   ).toString();
 }
 
-/** The pages of an organization, opened and sent by whoever has the e-mail address. */
-export async function openSettings(api: Api, organization: string, email: string) {
-  /** Of a form that is sent. */
+/** The settings pages of an organization, as the person with this e-mail address uses them. */
+export async function openSettings(api: Api, organization: string, email: string, now: () => number = Date.now) {
+  /** The headers of a form that is sent. */
   const headers = {
-    'Cf-Access-Jwt-Assertion': await signIn.token(email, { expiresIn: 400 * 24 * 3600 }),
+    'Cf-Access-Jwt-Assertion': await signIn.token(email, { expiresIn: 30 * 24 * 3600, now }),
     Origin: 'https://api.example',
     'Content-Type': 'application/x-www-form-urlencoded',
   };
@@ -43,10 +47,12 @@ export async function openSettings(api: Api, organization: string, email: string
       headers: response.headers,
     };
   };
-  return { base, headers, get, post };
+  /** Sends the form for a new key, with a token of its own. */
+  const createKey = (fields: Fields = {}) => post('/keys', { token: crypto.randomUUID(), ...NEW_KEY, ...fields });
+  return { base, headers, get, post, createKey };
 }
 
-/** A settings area with one administrator signed in, and the API of the same deployment. */
+/** The settings area of a new organization, with its administrator signed in, and the API of the same deployment. */
 export async function makeSettings(
   options: { timeZone?: string; now?: () => number; psa?: boolean; bindings?: Partial<Env> } = {},
 ) {
@@ -55,8 +61,28 @@ export async function makeSettings(
   await importRecords({ type: 'user', organization, id: 'ada', email, name: 'Ada <b>Lovelace</b>', admin: true });
   const { now, bindings } = options;
   const api = makeApi({ ...(now && { now }), ...(bindings && { bindings }), config: { signIn: signIn.config } });
-  return { organization, api, ...(await openSettings(api, organization, email)) };
+  return { organization, api, ...(await openSettings(api, organization, email, now)) };
 }
 
 /** The key value that a page or an output shows. */
 export const keyIn = (text: string) => /twb_[0-9A-Za-z]{46}/.exec(text)?.[0] ?? 'no key shown';
+
+/** The actions in an organization's audit log, in order. */
+export const auditedActions = async (organization: string) =>
+  (await rowsOf('audit_log', organization)).map(({ action }) => action);
+
+/** Gives an organization so many more keys: copies of the key with this id, with ids that begin with `prefix`. */
+export async function copyKey(
+  organization: string,
+  keyId: string,
+  { prefix, count, revoked = false }: { prefix: string; count: number; revoked?: boolean },
+): Promise<void> {
+  await env.DB.prepare(
+    `insert into api_keys (organization_id, id, chain_id, name, hash, hint, scopes, created_at, created_by, revoked_at, revoked_by)
+     select organization_id, ?1 || printf('%03d', value), chain_id, ?1 || value, lower(hex(randomblob(32))), hint, scopes, created_at,
+       created_by, iif(?4, 1, null), iif(?4, created_by, null)
+     from api_keys, json_each(?5) where organization_id = ?2 and api_keys.id = ?3`,
+  )
+    .bind(prefix, organization, keyId, revoked ? 1 : 0, JSON.stringify(Array.from({ length: count }, (_, i) => i)))
+    .run();
+}

@@ -1,21 +1,18 @@
-import { conflicts, type DirectoryError, readLine } from '../../domain/directory.ts';
+import { conflicts, type DirectoryEntry, type DirectoryError, readLine } from '../../domain/directory.ts';
 import {
   type DirectoryDifference,
   findConflicts,
   findDifferences,
   writeDifferences,
 } from '../../services/directory/differences.ts';
-import { type DirectorySpool, MemorySpool } from './directory-spool.ts';
-import { readLines } from './lines.ts';
+import { readLines } from '../lines.ts';
 
 /** Longest line of a directory file; the longest right record is a twentieth of it. */
 export const MAX_LINE_BYTES = 64 * 1024;
-/** Most records of one organization in one file: they are held in memory together and written in one transaction. */
+/** Most records of one organization in one file: they are written in one transaction. */
 export const MAX_ORGANIZATION_RECORDS = 100_000;
 
 export interface ImportOptions {
-  /** Where the records wait; memory, if nothing else is said. */
-  spool?: DirectorySpool;
   /** Finds out what would change, and writes nothing. */
   dryRun?: boolean;
   /** Told of each record that is about to be created or changed. */
@@ -39,8 +36,8 @@ export type ImportResult =
  *
  * The whole file is validated first; if anything is wrong, every error is returned and nothing is written. Then each organization is
  * written in one transaction, and only what differs: importing the same file again writes nothing, and an import that was cut off is
- * completed by the next. Records that are not in the file stay as they are. At no time is more than one organization in memory, but for
- * what the spool keeps there.
+ * completed by the next. Records that are not in the file stay as they are. The whole file is in memory, because its organizations may be
+ * scattered over it: about half a KiB for each record.
  * @throws ServiceError `unavailable`
  */
 export async function importDirectory(
@@ -48,33 +45,23 @@ export async function importDirectory(
   source: string | AsyncIterable<Uint8Array>,
   options: ImportOptions = {},
 ): Promise<ImportResult> {
-  const { spool = new MemorySpool(), dryRun = false, onChange, onProgress } = options;
-  const { records, errors } = await spoolLines(typeof source === 'string' ? bytesOf(source) : source, spool);
-  const organizations = spool.organizations();
+  const { dryRun = false, onChange, onProgress } = options;
+  const { records, entriesOf, errors } = await readEntries(typeof source === 'string' ? bytesOf(source) : source);
 
-  const outdated: string[] = [];
-  for (const [index, organization] of organizations.entries()) {
-    const entries = await spool.read(organization);
+  const outdated: [organization: string, entries: DirectoryEntry[]][] = [];
+  for (const [index, [organization, entries]] of [...entriesOf].entries()) {
     errors.push(
       ...conflicts(entries, (line) => `on line ${line}`),
       ...(await findConflicts(db, organization, entries)),
     );
     if (errors.length === 0 && (await findDifferences(db, organization, entries)).length > 0)
-      outdated.push(organization);
-    onProgress?.({ step: 'checked', done: index + 1, total: organizations.length });
+      outdated.push([organization, entries]);
+    onProgress?.({ step: 'checked', done: index + 1, total: entriesOf.size });
   }
   if (errors.length > 0) return { ok: false, errors: errors.sort((a, b) => a.at - b.at) };
 
-  const result = {
-    ok: true as const,
-    organizations: organizations.length,
-    records,
-    created: 0,
-    changed: 0,
-    rowsWritten: 0,
-  };
-  for (const [index, organization] of outdated.entries()) {
-    const entries = await spool.read(organization);
+  const result = { ok: true as const, organizations: entriesOf.size, records, created: 0, changed: 0, rowsWritten: 0 };
+  for (const [index, [organization, entries]] of outdated.entries()) {
     const changes = await findDifferences(db, organization, entries);
     for (const change of changes) {
       if (change.before) result.changed += 1;
@@ -87,13 +74,12 @@ export async function importDirectory(
   return result;
 }
 
-/** Reads every line into the spool, and finds all that is wrong with a line by itself. */
-async function spoolLines(
+/** Reads every line, and finds all that is wrong with a line by itself. The entries are grouped by organization, in the order of the file. */
+async function readEntries(
   chunks: AsyncIterable<Uint8Array>,
-  spool: DirectorySpool,
-): Promise<{ records: number; errors: DirectoryError[] }> {
+): Promise<{ records: number; entriesOf: Map<string, DirectoryEntry[]>; errors: DirectoryError[] }> {
   const errors: DirectoryError[] = [];
-  const counts = new Map<string, number>();
+  const entriesOf = new Map<string, DirectoryEntry[]>();
   let records = 0;
   for await (const line of readLines(chunks, MAX_LINE_BYTES)) {
     if ('fault' in line) {
@@ -109,12 +95,14 @@ async function spoolLines(
     const read = readLine(line.text, line.line);
     errors.push(...read.errors);
     if (!read.entry || read.organization === undefined) continue;
-    const count = (counts.get(read.organization) ?? 0) + 1;
-    counts.set(read.organization, count);
-    if (count <= MAX_ORGANIZATION_RECORDS) await spool.add(read.organization, read.entry);
-    if (count === MAX_ORGANIZATION_RECORDS + 1) errors.push(tooMany(read.organization, line.line));
+    const entries = entriesOf.get(read.organization) ?? [];
+    entriesOf.set(read.organization, entries);
+    // One too many is kept, so that it is reported once.
+    if (entries.length > MAX_ORGANIZATION_RECORDS) continue;
+    entries.push(read.entry);
+    if (entries.length > MAX_ORGANIZATION_RECORDS) errors.push(tooMany(read.organization, line.line));
   }
-  return { records, errors };
+  return { records, entriesOf, errors };
 }
 
 function tooMany(organization: string, line: number): DirectoryError {

@@ -1,10 +1,12 @@
 import { SCOPE_IDS } from '../../domain/scopes.ts';
 import { columns, statement } from '../statement.ts';
 
-/** A key with what decides whether it may be used. Flags are 0 or 1. */
+/** A key with everything that decides whether it may be used. Flags are 0 or 1. */
 export interface KeyRow {
   organizationId: string;
   keyId: string;
+  keyHash: string;
+  chainId: string;
   keyName: string;
   scopes: string;
   limitQuota: number | null;
@@ -20,6 +22,8 @@ export interface KeyRow {
 export const KEY_COLUMNS = columns<KeyRow>({
   organizationId: 'k.organization_id',
   keyId: 'k.id',
+  keyHash: 'k.hash',
+  chainId: 'k.chain_id',
   keyName: 'k.name',
   scopes: 'k.scopes',
   limitQuota: 'k.limit_quota',
@@ -31,10 +35,12 @@ export const KEY_COLUMNS = columns<KeyRow>({
   timeZone: 'o.time_zone',
 });
 
-/** The row returned for an unknown key: about as long as a real one, so that timing does not reveal whether a key exists. */
+/** Dummy row for an unknown key, about as long as a real one: timing does not reveal a key. */
 const UNKNOWN_KEY = columns<KeyRow>({
   organizationId: "'nobody-here'",
   keyId: "'00000000-0000-7000-8000-000000000000'",
+  keyHash: `'${'0'.repeat(64)}'`,
+  chainId: "'00000000-0000-7000-8000-000000000000'",
   keyName: "'There is no such key'",
   scopes: `'${SCOPE_IDS.join(' ')}'`,
   limitQuota: 'null',

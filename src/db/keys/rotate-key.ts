@@ -1,19 +1,28 @@
+import { MAX_KEYS_IN_GRACE } from '../../domain/key-input.ts';
 import { type AdministratorValues, BY_ACTIVE_ADMINISTRATOR } from '../directory/administrators.ts';
 import { insertInto, statement } from '../statement.ts';
 import { IS_CURRENT, IS_UNEXPIRED, keyIdWhere, THE_KEY } from './conditions.ts';
 import { type KeyValues, NEW_KEY } from './create-key.ts';
 
-// A rotation is up to three changes in one transaction, each with its audit row: mark the old key, insert the successor, revoke the old
-// key. The second and third run only if the one before changed a row.
+// A rotation makes up to three changes in one transaction, each with its audit row: it marks the
+// old key, inserts the successor and revokes the old key. The second and third run only if the
+// previous one changed a row.
 
 const CREATED_BY_FORM = keyIdWhere('api_keys.form_token = :formToken');
 
-/** Names the successor of a live key that has none. The key then ends at `endsAt` or at its own expiry, whichever is earlier. */
+const KEYS_IN_GRACE = `(select count(*) from api_keys replaced where replaced.organization_id = :organizationId
+    and replaced.revoked_at is null and replaced.expires_at > :now and replaced.successor_id is not null)`;
+
+/**
+ * Names the successor of a live key that has none. The key then ends at `endsAt` or at its own expiry, whichever is earlier. A key that
+ * ends at once (`endsAt` is now) can always be replaced; another one only while there is room for one more in its grace period.
+ */
 export const markSucceeded = statement<
   AdministratorValues & { keyId: string; id: string; now: number; endsAt: number; formToken: string | null }
 >(`
   update api_keys set successor_id = :id, expires_at = min(coalesce(expires_at, :endsAt), :endsAt)
-  where ${THE_KEY} and ${IS_CURRENT} and ${IS_UNEXPIRED} and ${BY_ACTIVE_ADMINISTRATOR} and ${CREATED_BY_FORM} is null`);
+  where ${THE_KEY} and ${IS_CURRENT} and ${IS_UNEXPIRED} and ${BY_ACTIVE_ADMINISTRATOR} and ${CREATED_BY_FORM} is null
+    and (:endsAt <= :now or ${KEYS_IN_GRACE} < ${MAX_KEYS_IN_GRACE})`);
 
 /** Inserts the successor of the key that names it, with the same chain, name, scopes and limit. */
 export const insertSuccessor = statement<KeyValues>(`
@@ -27,24 +36,28 @@ export const insertSuccessor = statement<KeyValues>(`
   })}
   from api_keys k where k.organization_id = :organizationId and k.successor_id = :id and changes() = 1`);
 
-/** Revokes the key that was just succeeded by `id`. */
+/** Revokes the key whose successor is `id`. */
 export const revokeSucceeded = statement<AdministratorValues & { id: string; now: number }>(`
   update api_keys set revoked_at = :now, revoked_by = :userId
   where organization_id = :organizationId and successor_id = :id and changes() = 1`);
 
 export interface RotationExplanation {
   administrator: number;
-  /** The key's id; null if there is no such key. */
+  /** The id of the key; null if there is no such key. */
   exists: string | null;
   successorId: string | null;
   createdByForm: string | null;
+  keysInGrace: number;
+  /** Whether the key is live (1) or not (0). */
+  live: number;
 }
 
 /** Why a key was not rotated: one row. */
 export const explainRotation = statement<
-  AdministratorValues & { keyId: string; formToken: string },
+  AdministratorValues & { keyId: string; formToken: string; now: number },
   RotationExplanation
 >(`
   select ${BY_ACTIVE_ADMINISTRATOR} as administrator, api_keys.id as "exists", api_keys.successor_id as successorId,
-    ${CREATED_BY_FORM} as createdByForm
+    ${CREATED_BY_FORM} as createdByForm, ${KEYS_IN_GRACE} as keysInGrace,
+    api_keys.revoked_at is null and ${IS_UNEXPIRED} as live
   from organizations o left join api_keys on ${THE_KEY} where o.id = :organizationId`);

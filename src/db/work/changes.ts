@@ -1,11 +1,12 @@
-import type { ActorType } from '../../domain/audit-actions.ts';
 import { RECORD_KIND_NAMES, type RecordKind } from '../../domain/record-kinds.ts';
+import { AUDIT_COLUMNS, type AuditColumns } from '../audit/audit-columns.ts';
 import { columns, jsonObject, statement } from '../statement.ts';
 import { RECORD_TABLES } from './record-tables.ts';
 
-// The change feed: the audit log, with each record as it is now. A page reads at most three rows for each change.
+// The change feed: the audit log, with each record in its current state. A page reads at most three
+// rows per change.
 
-/** What is at a cursor's position: the last two are null if there is no such organization or row. */
+/** What a cursor points to. Null fields: there is no such organization or row. */
 export interface CursorPosition {
   epoch: string;
   organizationId: string | null;
@@ -20,18 +21,7 @@ export const findCursorPosition = statement<{ organizationId: string; seq: numbe
   left join audit_log a on a.organization_id = o.id and a.seq = :seq`);
 
 /** An audit row with the key it is about. */
-interface AuditedKeyRow {
-  seq: number;
-  at: number;
-  actorType: ActorType;
-  actorId: string;
-  actorName: string;
-  action: string;
-  targetId: string;
-  ticketId: string | null;
-  requestId: string;
-  idempotencyKey: string | null;
-  detail: string | null;
+interface AuditedKeyRow extends AuditColumns {
   keyId: string | null;
   keyName: string;
   keyHint: string;
@@ -51,20 +41,10 @@ const joins = RECORD_KIND_NAMES.map(
 );
 const keyIds = [...RECORD_KIND_NAMES.map((kind) => `${kind}.key_id`), `iif(${isAbout('api_key')}, a.target_id, null)`];
 
-/** The organization's audit rows after `seq`, in order, each with the record it is about and that record's key. */
+/** The organization's audit rows after `seq`, in order, each with its record and key. */
 export const findChanges = statement<{ organizationId: string; seq: number; limit: number }, ChangeRow>(`
   select ${columns<AuditedKeyRow>({
-    seq: 'a.seq',
-    at: 'a.at',
-    actorType: 'a.actor_type',
-    actorId: 'a.actor_id',
-    actorName: 'a.actor_name',
-    action: 'a.action',
-    targetId: 'a.target_id',
-    ticketId: 'a.ticket_id',
-    requestId: 'a.request_id',
-    idempotencyKey: 'a.idempotency_key',
-    detail: 'a.detail',
+    ...AUDIT_COLUMNS,
     keyId: 'k.id',
     keyName: 'k.name',
     keyHint: 'k.hint',

@@ -5,14 +5,17 @@ import type { ApiEnv, AppEnv, AppliedLimit, ContextOf } from '../context.ts';
 import { Problem } from '../problems.ts';
 import { rateLimited, takeFromLimit } from '../rate-limit.ts';
 
-/** Applies the key's own limit where it is the lower one, else the deployment's. */
+/**
+ * Applies the key's own limit where it is the lower one, else the deployment's. All keys of a rotation chain share one limit: rotating
+ * a key does not multiply it.
+ */
 export function keyLimit(): MiddlewareHandler<ApiEnv> {
   return async function keyLimit(c, next) {
     const principal = c.get('principal');
     const check = c.get('keyCheck');
     let applied = await take(c, principal);
     if (refused(applied) && check.isStale) {
-      // Refused by a cached limit: the key may be dead by now, or have another limit.
+      // Refused by a cached limit: the key may be revoked by now, or have a different limit.
       const current = await check.refresh();
       c.set('principal', current);
       const isSame =
@@ -25,9 +28,9 @@ export function keyLimit(): MiddlewareHandler<ApiEnv> {
   };
 }
 
-function take(c: ContextOf<AppEnv>, { organizationId, keyId, limit }: Principal): Promise<AppliedLimit | undefined> {
+function take(c: ContextOf<AppEnv>, { organizationId, chainId, limit }: Principal): Promise<AppliedLimit | undefined> {
   const policy = stricter(limit, c.get('config').keyLimit);
-  return takeFromLimit(c, { name: 'key', subject: `${organizationId}:${keyId}`, policy });
+  return takeFromLimit(c, { name: 'key', subject: `${organizationId}:${chainId}`, policy });
 }
 
 function refused(applied: AppliedLimit | undefined): applied is AppliedLimit {

@@ -1,6 +1,6 @@
 import { explainRotation, insertSuccessor, markSucceeded, revokeSucceeded } from '../../db/keys/rotate-key.ts';
-import { ServiceError } from '../../domain/errors.ts';
-import { GRACE_MS, type Rotation, rotation } from '../../domain/key-input.ts';
+import { invalidInput, ServiceError } from '../../domain/errors.ts';
+import { GRACE_MS, MAX_KEYS_IN_GRACE, type Rotation, rotation } from '../../domain/key-input.ts';
 import { type AuditedChange, byAdministrator, hasChanged, writeWithAudit } from '../audit/write-with-audit.ts';
 import { callD1 } from '../call-d1.ts';
 import type { ActorContext, AdminActor } from '../context.ts';
@@ -10,10 +10,11 @@ import { type CreatedKey, formAlreadyUsed, makeKey } from './create-key.ts';
 import { type KeyDetails, keyNotFound } from './read-keys.ts';
 
 /**
- * Replaces a live key by a successor with the same name, scopes and limit and an expiry of its own. The old key works for the grace
- * period, but never past its own expiry, or is revoked in the same transaction.
- * @throws ServiceError `invalid`, `form_already_used`, `key_not_found`, `key_not_live`, `key_already_rotated`, `not_administrator`,
- *   `unavailable`
+ * Replaces a live key with a successor that has the same name, scopes and limit and its own expiry.
+ * The old key works for the grace period, but never past its own expiry, or is revoked in the same
+ * transaction.
+ * @throws ServiceError `invalid`, `form_already_used`, `key_not_found`, `key_not_live`,
+ *   `key_already_rotated`, `not_administrator`, `unavailable`
  */
 export async function rotateApiKey(
   ctx: ActorContext<AdminActor>,
@@ -52,14 +53,18 @@ export async function rotateApiKey(
   if (hasChanged(rotated)) return successor;
 
   const found = await callD1(ctx, 'may_have_written', (db) =>
-    explainRotation.bind({ ...actor, keyId: old.id, formToken }).first(db),
+    explainRotation.bind({ ...actor, keyId: old.id, formToken, now: ctx.now() }).first(db),
   );
   if (!found?.administrator) throw notAdministrator();
-  // The batch was committed, and only its acknowledgement was lost.
+  // The batch was committed; only the acknowledgement was lost.
   if (found.successorId === key.id) return successor;
   if (found.createdByForm !== null) throw formAlreadyUsed(found.createdByForm);
   if (found.successorId !== null) throw keyAlreadyRotated();
   if (found.exists === null) throw keyNotFound(actor.organizationId, old.id);
+  if (found.live === 1 && found.keysInGrace >= MAX_KEYS_IN_GRACE) {
+    const detail = `the organization has ${MAX_KEYS_IN_GRACE} replaced keys that still work, which is the limit; end this key at once, or revoke a replaced key first`;
+    throw invalidInput([{ pointer: '/grace', code: 'too_many', detail }]);
+  }
   throw keyNotLive();
 }
 
@@ -71,7 +76,7 @@ export function keyNotLive(): ServiceError {
   );
 }
 
-/** The key was replaced before. */
+/** The key already has a successor. */
 export function keyAlreadyRotated(): ServiceError {
   return new ServiceError('key_already_rotated', 'A key has at most one successor; rotate the successor instead.');
 }

@@ -157,10 +157,6 @@ test('nothing is documented that the service does not answer', () => {
   expect(contract.unseen()).toEqual([]);
 });
 
-test('the examples of problems are worded as the service words them', () => {
-  expect(contract.invented()).toEqual([]);
-});
-
 describe('a body that the document allows is accepted, and one that it does not is refused:', () => {
   const text = (description: string) => ({ ...TIME, description });
   test.each([

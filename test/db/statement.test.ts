@@ -1,0 +1,94 @@
+import { env } from 'cloudflare:workers';
+import { describe, expect, test } from 'vitest';
+import { batch, columns, insertInto, jsonObject, statement } from '../../src/db/statement.ts';
+
+describe('a statement', () => {
+  test('numbers its named parameters by their first use, and a name used twice is one parameter', async () => {
+    const repeated = statement<{ b: string; a: string }, { result: string }>(
+      "select :b || :a || :b as result where :a <> ''",
+    );
+    expect(repeated.sql).toBe("select ?1 || ?2 || ?1 as result where ?2 <> ''");
+    expect(await repeated.bind({ a: 'a', b: 'b' }).first(env.DB)).toEqual({ result: 'bab' });
+  });
+
+  test('tells names apart that begin alike', () => {
+    const { sql } = statement<{ id: string; idOfOther: string; id_2: string }>('select :id, :idOfOther, :id_2, :id');
+    expect(sql).toBe('select ?1, ?2, ?3, ?1');
+  });
+
+  test('leaves string literals with colons alone', async () => {
+    const literals = statement<{ a: string }, Record<string, string>>(
+      "select 'tickets:note:write' as x, 'it''s :b' as y, :a as z, ':a' as w",
+    );
+    expect(literals.sql).toBe("select 'tickets:note:write' as x, 'it''s :b' as y, ?1 as z, ':a' as w");
+    expect(await literals.bind({ a: 'value' }).first(env.DB)).toEqual({
+      x: 'tickets:note:write',
+      y: "it's :b",
+      z: 'value',
+      w: ':a',
+    });
+  });
+
+  test('throws when a value is missing, and takes null, zero and the empty text as values', async () => {
+    const two = statement<{ a: string | number | null; b: string }, object>('select :a as a, :b as b');
+    // As a caller without types would call it.
+    const incomplete: { a: string; b: string } = JSON.parse('{"a": "x"}');
+    expect(() => two.bind(incomplete)).toThrow(':b');
+    expect(await two.bind({ a: null, b: '' }).first(env.DB)).toEqual({ a: null, b: '' });
+    expect(await two.bind({ a: 0, b: 'x' }).first(env.DB)).toEqual({ a: 0, b: 'x' });
+  });
+
+  test('binds only the values that it names', async () => {
+    const values = { extra: 1, a: 2 };
+    expect(await statement<{ a: number }, object>('select :a as a').bind(values).first(env.DB)).toEqual({ a: 2 });
+  });
+
+  test('returns all rows, or the first one or null', async () => {
+    const numbers = statement<{ json: string }, { value: number }>('select value from json_each(:json)');
+    const { results } = await numbers.bind({ json: '[3, 1, 2]' }).all(env.DB);
+    expect(results).toEqual([{ value: 3 }, { value: 1 }, { value: 2 }]);
+    expect(await numbers.bind({ json: '[3, 1]' }).first(env.DB)).toEqual({ value: 3 });
+    expect(await numbers.bind({ json: '[]' }).first(env.DB)).toBeNull();
+  });
+});
+
+describe('a batch', () => {
+  const pair = statement<{ a: number }, { a: number }>('select :a as a');
+  const text = statement<{ b: string }, { b: string }>('select :b as b');
+
+  test('returns its results in the order of its statements', async () => {
+    const [one, two, three] = await batch(env.DB, [pair.bind({ a: 1 }), text.bind({ b: 'two' }), pair.bind({ a: 3 })]);
+    expect([one.results, two.results, three.results]).toEqual([[{ a: 1 }], [{ b: 'two' }], [{ a: 3 }]]);
+  });
+
+  test('is one transaction: a statement that fails undoes those before it', async () => {
+    await env.DB.prepare('create table batches (a integer primary key) strict').run();
+    const insert = statement<{ a: number }>('insert into batches (a) values (:a)');
+    await expect(batch(env.DB, [insert.bind({ a: 1 }), insert.bind({ a: 1 })])).rejects.toThrow('UNIQUE');
+    expect((await env.DB.prepare('select * from batches').all()).results).toEqual([]);
+    await env.DB.prepare('drop table batches').run();
+  });
+});
+
+describe('the parts of a statement', () => {
+  test('columns names each expression by its field, with the alias of its table if there is one', () => {
+    const fields = { id: 'id', createdAt: 'created_at' };
+    expect(columns<{ id: string; createdAt: number }>(fields)).toBe('id as id, created_at as createdAt');
+    expect(columns<{ id: string; createdAt: number }>(fields, 'r')).toBe('r.id as id, r.created_at as createdAt');
+  });
+
+  test('insertInto keeps each column beside its expression', async () => {
+    expect(insertInto('notes', { id: ':id', message: "'text'" })).toBe(
+      "insert into notes (id, message) select :id, 'text'",
+    );
+  });
+
+  test('jsonObject is the row as JSON, or null if the outer join found no row', async () => {
+    const object = jsonObject({ id: 'id', createdAt: 'created_at' }, 'r');
+    const { results } = await env.DB.prepare(
+      `with numbers (id) as (values (1), (2)), rows (organization_id, id, created_at) as (values ('o', 1, 5))
+       select ${object} as found from numbers left join rows r on r.id = numbers.id order by numbers.id`,
+    ).all<{ found: string | null }>();
+    expect(results.map(({ found }) => found && JSON.parse(found))).toEqual([{ id: 1, createdAt: 5 }, null]);
+  });
+});

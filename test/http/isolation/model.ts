@@ -1,0 +1,102 @@
+import type { EventOf } from './events.ts';
+import type { Contents, Row } from './organizations.ts';
+
+// What an organization would respond if it were the only one, computed from its own rows alone.
+
+export const isLive = (key: Row) =>
+  key['revoked_at'] === null && (key['expires_at'] === null || Number(key['expires_at']) > Date.now());
+
+export const isActive = (rows: Row[], id: Row[string] | undefined) =>
+  rows.some((row) => row['id'] === id && row['active'] === 1);
+
+const keyWithId = (own: Contents, keyId: string) => own.api_keys.find(({ id }) => id === keyId);
+
+export interface ExpectedWrite {
+  status: number;
+  /** The user and company of the new record, with status 201. */
+  user?: Row[string] | undefined;
+  company?: Row[string] | undefined;
+}
+
+export interface WriteRequest {
+  keyId: string;
+  kind: EventOf<'write'>['kind'];
+  idempotencyKey: string | null;
+  ticket: string;
+  userEmail: string | undefined;
+}
+
+/** The response to a write. */
+export function expectedWrite(own: Contents, request: WriteRequest): ExpectedWrite {
+  const { kind, idempotencyKey, ticket, userEmail } = request;
+  const key = keyWithId(own, request.keyId);
+  const scope = kind === 'note' ? 'tickets:note:write' : 'tickets:time:write';
+  if (!key || !isLive(key) || !String(key['scopes']).includes(scope)) return { status: 401 };
+  const isReplayed = (entry: Row) =>
+    entry['idempotency_key'] === idempotencyKey && entry['action'] === `${kind}.created`;
+  if (idempotencyKey !== null && own.audit_log.some(isReplayed)) return { status: 200 };
+  const company = own.tickets.find(({ id, active }) => id === ticket && active === 1)?.['company_id'];
+  if (!isActive(own.companies, company)) return { status: 404 };
+  const user = own.users.find((one) =>
+    userEmail === undefined
+      ? one['is_service'] === 1
+      : one['email'] === userEmail && one['active'] === 1 && one['is_technician'] === 1,
+  );
+  return user ? { status: 201, user: user['id'], company } : { status: 422 };
+}
+
+/** The status of a page that the organization's administrator opens. */
+export function expectedPage(own: Contents, page: EventOf<'open'>['page'], keyId: string): number {
+  if (!page.includes('{key}')) return 200;
+  const key = keyWithId(own, keyId);
+  if (!key) return 404;
+  if (page.endsWith('/change')) return isLive(key) ? 200 : 409;
+  if (page.endsWith('/rotate')) return isLive(key) && key['successor_id'] === null ? 200 : 409;
+  if (page.endsWith('/revoke')) return key['revoked_at'] === null ? 200 : 303;
+  return 200;
+}
+
+export interface FormRequest {
+  form: EventOf<'send'>['form'];
+  keyId: string;
+  name: string;
+  token: string;
+}
+
+/** The status of the response to a form that the organization's administrator sends. */
+export function expectedForm(own: Contents, { form, keyId, name, token }: FormRequest): number {
+  const key = keyWithId(own, keyId);
+  const isUsed = own.api_keys.some((one) => one['form_token'] === token);
+  const isTaken = (except?: string) =>
+    own.api_keys.some(
+      (one) =>
+        one['name'] === name && one['revoked_at'] === null && one['successor_id'] === null && one['id'] !== except,
+    );
+  if (form.startsWith('which')) return 200;
+  if (form === 'create') return isUsed ? 409 : isTaken() ? 400 : 200;
+  if (!key) return 404;
+  if (form === 'revoke') return 303;
+  if (!isLive(key)) return 409;
+  if (form === 'change') return key['successor_id'] === null && isTaken(keyId) ? 400 : 303;
+  return isUsed || key['successor_id'] !== null ? 409 : 200;
+}
+
+/** The code with which a review is refused, or undefined if it is not. */
+export function expectedReview(own: Contents, entryId: string, reviewer: string): string | undefined {
+  const entry = own.time_entries.find(({ id }) => id === entryId);
+  if (!entry) return 'record_not_found';
+  if (entry['status'] !== 'SUBMITTED') return 'already_reviewed';
+  const isAdministrator = own.users.some(({ id, is_admin }) => id === reviewer && is_admin === 1);
+  return isAdministrator ? undefined : 'reviewer_not_eligible';
+}
+
+/** What a redaction returns as its status, or undefined for a record that the organization does not have. */
+export function expectedRedaction(
+  own: Contents,
+  table: 'notes' | 'time_entries',
+  recordId: string,
+): 'redacted' | 'unchanged' | undefined {
+  const record = own[table].find(({ id }) => id === recordId);
+  if (!record) return undefined;
+  return record['request_digest'] === '' ? 'unchanged' : 'redacted';
+}

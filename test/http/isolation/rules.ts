@@ -1,0 +1,60 @@
+import { expect } from 'vitest';
+import type { Event } from './events.ts';
+
+/** What must hold for every event, as the titles of tests. */
+export const RULES = {
+  foreignRows: 'a request changes no row of another organization',
+  foreignTexts: 'a response shows nothing that belongs to another organization',
+  ownTables: 'a request changes only the tables that it is about',
+  ownRows: 'a request adds exactly the rows that it is expected to add',
+  writeStatus: 'a write gets the status that it would get if its organization were the only one',
+  writeCredit: 'a time entry takes its user, rate and agreement from its own organization',
+  pageStatus: 'a page opens for administrators of its organization, and for its own keys only',
+  pageRows: 'a page or file about keys has the rows of its own organization',
+  logRows: 'the audit log, its filters, its search and its file have the matching rows of its own organization',
+  formStatus: 'a form is judged by the keys, names and form tokens of its own organization',
+  whichKey: 'a pasted key or hint finds keys of its own organization only',
+  changeFeed: 'the change feed has the audit rows of its own organization, in order',
+  cursor: 'a cursor of another organization is refused',
+  review: 'a review finds the entries and reviewers of its own organization only',
+  redaction: 'a redaction finds the records of its own organization only',
+  directory: 'a change of the directory is accepted',
+} as const;
+export type Rule = keyof typeof RULES;
+
+/** Thrown after an event that broke a rule. */
+export class RuleBroken extends Error {
+  override name = 'RuleBroken';
+}
+
+/** Checks rules without stopping at the first one that is broken, so that each can be a test of its own. */
+export class RuleChecks {
+  private readonly failures = new Map<string, Error>();
+  private event: Event | undefined;
+
+  /** Begins an event: it is part of every failure. */
+  begin(event: Event): void {
+    this.event = event;
+  }
+
+  /** Checks that a value equals another one. */
+  equal(rule: Rule, actual: unknown, expected: unknown): void {
+    try {
+      expect({ event: this.event, value: actual }).toEqual({ event: this.event, value: expected });
+    } catch (err) {
+      if (!(err instanceof Error)) throw err;
+      if (!this.failures.has(rule)) this.failures.set(rule, err);
+    }
+  }
+
+  /** Ends an event. @throws RuleBroken: what comes after it would fail for the same reason */
+  end(): void {
+    if (this.failures.size === 0) return;
+    throw new RuleBroken(`broken: ${[...this.failures.keys()].join(', ')}`);
+  }
+
+  /** The first failure of a rule. */
+  failureOf(rule: string): Error | undefined {
+    return this.failures.get(rule);
+  }
+}

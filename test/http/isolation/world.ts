@@ -1,0 +1,418 @@
+import { env, exports } from 'cloudflare:workers';
+import { keyHint } from '../../../src/domain/api-key.ts';
+import { countElements, csvRows, elementsOf } from '../../support/page.ts';
+import { keyIn, openSettings, signIn } from '../../support/settings.ts';
+import { makeApi } from '../../support/world.ts';
+import { type Event, type EventOf, ORGANIZATIONS, type Viewer } from './events.ts';
+import {
+  expectedForm,
+  expectedPage,
+  expectedRedaction,
+  expectedReview,
+  expectedWrite,
+  isActive,
+  isLive,
+} from './model.ts';
+import {
+  addBystanders,
+  agreedRate,
+  type Contents,
+  changingRecord,
+  contentsOf,
+  defaultRate,
+  type Key,
+  makeOrganization,
+  type Organization,
+  privateTexts,
+  type Row,
+  TABLES,
+  type Table,
+  upsert,
+} from './organizations.ts';
+import type { RuleChecks } from './rules.ts';
+
+const UNLIMITED = { quota: 10_000, windowMs: 1_000 };
+
+/** What an event did in its organization. */
+interface Outcome {
+  /** For the count of what happened. */
+  outcome: string | number;
+  /** What the request itself named: the response may repeat that. */
+  asked?: string;
+  response?: string;
+  /** The rows that it added. */
+  added?: Partial<Record<Table, number>>;
+  /** The tables that it may have changed. */
+  changed?: Table[];
+}
+
+/** Organizations of a run's own, and the requests that events make in them. */
+export class World {
+  private readonly organizations: Organization[] = [];
+  private readonly api = makeApi({ config: { ipLimit: UNLIMITED, keyLimit: UNLIMITED, signIn: signIn.config } });
+  private readonly pages = new Map<string, ReturnType<typeof openSettings>>();
+  private readonly tokens = [crypto.randomUUID(), crypto.randomUUID(), crypto.randomUUID()];
+  private readonly name: string;
+  private readonly checks: RuleChecks;
+  private before: Contents[] = [];
+
+  private constructor(name: string, checks: RuleChecks) {
+    this.name = name;
+    this.checks = checks;
+  }
+
+  static async make(name: string, checks: RuleChecks): Promise<World> {
+    const world = new World(name, checks);
+    for (let number = 0; number <= ORGANIZATIONS; number++)
+      world.organizations.push(await makeOrganization(name, number));
+    await addBystanders(world.organization(ORGANIZATIONS));
+    for (let at = 0; at < ORGANIZATIONS; at++) await world.fill(at);
+    world.before = await contentsOf(world.organizations);
+    return world;
+  }
+
+  /** Three keys, one of them revoked and used since, a note and a time entry. */
+  private async fill(at: number): Promise<void> {
+    const { mark } = this.organization(at);
+    const pages = await this.pagesOf('own', at);
+    const create = async (name: string, ...scope: string[]) => {
+      const { text } = await pages.post('/keys', { token: crypto.randomUUID(), name, scope, expiration: 'none' });
+      return this.keep(at, text);
+    };
+    const shared = await create('Shared', 'tickets:note:write', 'tickets:time:write');
+    await create(`${mark} Notes`, 'tickets:note:write');
+    const lost = await create(`${mark} Lost`, 'tickets:note:write');
+    await pages.post(`/keys/${lost.id}/revoke`, {});
+    const text = `${mark} text`;
+    await this.api.postNote(lost.value, { message: text });
+    await this.api.postNote(shared.value, { message: text });
+    const time = { minutes: 1, description: text, billable: true };
+    await this.api.postTime(shared.value, time, { 'Idempotency-Key': 'a' });
+    await this.api.settled();
+  }
+
+  /** Lets an event happen and checks every rule. Returns what came of it. */
+  async run(event: Event): Promise<string | number> {
+    const own = this.before[event.at];
+    if (!own) throw new Error('no such organization');
+    this.checks.begin(event);
+    const { outcome, asked = '', response = '', added = {}, changed = [] } = await this.act(event, own);
+    await this.api.settled();
+    const after = await contentsOf(this.organizations);
+    for (const [number, organization] of this.organizations.entries()) {
+      const [was, is] = [this.before[number], after[number]];
+      if (!was || !is) throw new Error('no contents');
+      if (number === event.at) {
+        this.checkOwnRows(was, is, added, changed);
+      } else {
+        this.checks.equal('foreignRows', is, was);
+        const shown = privateTexts(organization, was).filter(
+          (text) => !asked.includes(text) && response.includes(text),
+        );
+        this.checks.equal('foreignTexts', shown, []);
+      }
+    }
+    this.checks.end();
+    this.before = after;
+    return outcome;
+  }
+
+  private checkOwnRows(was: Contents, is: Contents, added: Partial<Record<Table, number>>, changed: Table[]): void {
+    for (const table of TABLES) {
+      if (!changed.includes(table)) this.checks.equal('ownTables', [table, is[table]], [table, was[table]]);
+      // A refused use is a new row or adds to the count of one.
+      if (table === 'refused_uses') continue;
+      this.checks.equal('ownRows', [table, is[table].length - was[table].length], [table, added[table] ?? 0]);
+    }
+  }
+
+  private act(event: Event, own: Contents): Promise<Outcome> {
+    switch (event.do) {
+      case 'write':
+        return this.write(event, own);
+      case 'open':
+        return this.open(event, own);
+      case 'log':
+        return this.log(event, own);
+      case 'send':
+        return this.send(event, own);
+      case 'revoke all':
+        return this.revokeAll(event, own);
+      case 'changes':
+        return this.readChanges(event, own);
+      case 'review':
+        return this.review(event, own);
+      case 'redact':
+        return this.redact(event, own);
+      default:
+        return this.changeDirectory(event);
+    }
+  }
+
+  private organization(number: number): Organization {
+    const organization = this.organizations[number];
+    if (!organization) throw new Error(`no organization ${number}`);
+    return organization;
+  }
+
+  /** The number of the organization that the event names something of. */
+  private named({ at, away }: { at: number; away: number }): number {
+    return (at + away) % ORGANIZATIONS;
+  }
+
+  private key(of: number, index: number): Key {
+    const { keys } = this.organization(of);
+    const key = keys[index % keys.length];
+    if (!key) throw new Error('no key');
+    return key;
+  }
+
+  /** The id of some row of the organization that the event names, or an id that no row has. */
+  private idOfSome(event: { at: number; away: number; index: number }, table: Table): string {
+    const rows = this.before[this.named(event)]?.[table] ?? [];
+    return String(rows[event.index % rows.length]?.['id'] ?? crypto.randomUUID());
+  }
+
+  private pagesOf(viewer: Viewer, at: number): ReturnType<typeof openSettings> {
+    const email =
+      viewer === 'both'
+        ? `both@${this.name}.example`
+        : this.organization(viewer === 'own' ? at : (at + 1) % ORGANIZATIONS).email;
+    const pages = this.pages.get(`${viewer} ${at}`) ?? openSettings(this.api, this.organization(at).id, email);
+    this.pages.set(`${viewer} ${at}`, pages);
+    return pages;
+  }
+
+  /** Whether the viewer administers the organization. */
+  private administers({ viewer, at }: { viewer: Viewer; at: number }): boolean {
+    return viewer === 'both' ? at < 2 : viewer === 'own';
+  }
+
+  /** Remembers the key that a page shows. */
+  private async keep(at: number, page: string): Promise<Key> {
+    const { id: organization, keys } = this.organization(at);
+    const value = keyIn(page);
+    const hint = keyHint(value);
+    const row = await env.DB.prepare('select id from api_keys where organization_id = ? and hint = ?')
+      .bind(organization, hint)
+      .first<{ id: string }>();
+    if (!row) throw new Error(`${organization} has no key ${hint}`);
+    const key = { id: row.id, value, hint };
+    keys.push(key);
+    return key;
+  }
+
+  private async write(event: EventOf<'write'>, own: Contents): Promise<Outcome> {
+    const { at, kind, idempotencyKey } = event;
+    const { id: organization, mark } = this.organization(at);
+    const named = this.organization(this.named(event));
+    const key = this.key(at, event.index);
+    const ticket = event.ticket === 'own' ? `${named.mark}own` : event.ticket;
+    const email = event.user && (event.user === 'own' ? `own@${named.id}.example` : `${event.user}@shared.example`);
+    const userEmail = kind === 'note' ? undefined : email;
+    const headers = idempotencyKey === null ? {} : { 'Idempotency-Key': idempotencyKey };
+    const text = `${mark} text`;
+    const time = { minutes: 1, description: text, billable: true, userEmail };
+    const answer =
+      kind === 'note'
+        ? await this.api.postNote(key.value, { message: text }, headers, ticket)
+        : await this.api.postTime(key.value, time, headers, ticket);
+    const { status } = answer;
+    const response = await answer.text();
+    const asked = `${ticket} ${userEmail}`;
+
+    const expected = expectedWrite(own, { keyId: key.id, kind, idempotencyKey, ticket, userEmail });
+    this.checks.equal('writeStatus', status, expected.status);
+    if (status !== 201) return { outcome: status, asked, response, changed: ['refused_uses'] };
+    if (kind === 'time_entry') {
+      const { entry, agreementSource } = JSON.parse(response);
+      const isAgreed = expected.company === 'acme' && isActive(own.agreements, 'support');
+      this.checks.equal(
+        'writeCredit',
+        [entry.userId, entry.hourlyRate, agreementSource],
+        isAgreed
+          ? [expected.user, agreedRate(organization), 'company_default']
+          : [expected.user, defaultRate(organization), 'organization_default'],
+      );
+    }
+    const table = kind === 'note' ? 'notes' : 'time_entries';
+    return { outcome: status, asked, response, added: { [table]: 1, audit_log: 1 }, changed: [table, 'audit_log'] };
+  }
+
+  private async open(event: EventOf<'open'>, own: Contents): Promise<Outcome> {
+    const { viewer, at, page } = event;
+    const key = this.key(this.named(event), event.index);
+    const path = page.replace('{key}', key.id);
+    const { status, text } = await (await this.pagesOf(viewer, at)).get(path);
+    this.checks.equal('pageStatus', status, this.administers(event) ? expectedPage(own, page, key.id) : 404);
+    if (status === 200) await this.checkRowsOfPage(page, text, own);
+    return { outcome: `${page} ${status}`, asked: path, response: text };
+  }
+
+  private async checkRowsOfPage(page: EventOf<'open'>['page'], text: string, own: Contents): Promise<void> {
+    const live = own.api_keys.filter(isLive).length;
+    switch (page) {
+      case '/keys':
+        this.checks.equal('pageRows', await countElements(text, 'tbody tr'), own.api_keys.length);
+        this.checks.equal(
+          'pageRows',
+          (await countElements(text, '.state.active')) + (await countElements(text, '.state.expiring')),
+          live,
+        );
+        break;
+      case '/keys.csv':
+        this.checks.equal('pageRows', csvRows(text).length, own.api_keys.length);
+        break;
+      case '/refused':
+        this.checks.equal('pageRows', await countElements(text, 'tbody tr'), own.refused_uses.length);
+        break;
+      case '/revoke-all': {
+        // The number of live keys is the only number on the page, besides those in the organization's name.
+        const [question] = await elementsOf(text.replaceAll(/<bdi>.*?<\/bdi>/g, ''), 'main p');
+        this.checks.equal('pageRows', Number(/\d+/.exec(question?.text ?? '')?.[0] ?? 0), live);
+        break;
+      }
+    }
+  }
+
+  private async log(event: EventOf<'log'>, own: Contents): Promise<Outcome> {
+    const { viewer, at, filter, csv } = event;
+    const named = this.named(event);
+    const all = this.before[named]?.audit_log ?? [];
+    const entry = all[event.index % all.length] ?? {};
+    const key = this.key(named, event.index).id;
+    const ticket = event.index % 2 ? '1001' : `${this.organization(named).mark}own`;
+    const byTarget = (id: unknown) => (one: Row) => one['target_id'] === id;
+    const isOfKey = (one: Row) =>
+      one['actor_id'] === key || (one['actor_type'] !== 'api_key' && one['target_id'] === key);
+    const filters: Record<typeof filter, [query: string, matches: (one: Row) => boolean]> = {
+      all: ['', () => true],
+      key: [`?key=${key}`, isOfKey],
+      ticket: [`?ticket=${ticket}`, (one) => one['ticket_id'] === ticket],
+      action: ['?action=note.created', (one) => one['action'] === 'note.created'],
+      'search for a key': [`?q=${key}`, byTarget(key)],
+      'search for a record': [`?q=${entry['target_id']}`, byTarget(entry['target_id'])],
+      'search for a request': [`?q=${entry['request_id']}`, (one) => one['request_id'] === entry['request_id']],
+      'search for an Idempotency-Key': ['?q=a', (one) => one['idempotency_key'] === 'a'],
+    };
+    const [query, matches] = filters[filter];
+    const path = `/audit${csv ? '.csv' : ''}${query}`;
+    const { status, text } = await (await this.pagesOf(viewer, at)).get(path);
+    this.checks.equal('pageStatus', status, this.administers(event) ? 200 : 404);
+    if (status === 200) {
+      const matching = own.audit_log.filter(matches).length;
+      const shown = csv ? csvRows(text).length : await countElements(text, 'tbody tr');
+      this.checks.equal('logRows', shown, csv ? matching : Math.min(50, matching));
+    }
+    return { outcome: `${filter} ${status}`, asked: path, response: text };
+  }
+
+  private async send(event: EventOf<'send'>, own: Contents): Promise<Outcome> {
+    const { viewer, at, form, name } = event;
+    const pages = await this.pagesOf(viewer, at);
+    const key = this.key(this.named(event), event.index);
+    const pasted = form === 'which value' ? key.value : key.hint;
+    const token = this.tokens[event.token] ?? '';
+    const shown = own.api_keys.find(({ id }) => id === key.id);
+    const limit = shown?.['limit_quota'] ? `${shown['limit_quota']}/${Number(shown['limit_window_ms']) / 1_000}s` : '';
+    const fields = {
+      token,
+      name,
+      shown_name: String(shown?.['name']),
+      shown_limit: limit,
+      scope: ['tickets:note:write', 'tickets:time:write'],
+      expiration: 'none',
+      grace: form === 'rotate now' ? 'now' : '1h',
+      pasted,
+    };
+    const action = form === 'rotate now' ? 'rotate' : form;
+    const isWhichKey = action.startsWith('which');
+    const path = action === 'create' ? '/keys' : isWhichKey ? '/which-key' : `/keys/${key.id}/${action}`;
+    const { status, text, location } = await pages.post(path, fields);
+    const expected = this.administers(event) ? expectedForm(own, { form, keyId: key.id, name, token }) : 404;
+    this.checks.equal('formStatus', status, expected);
+
+    const outcome: Outcome = {
+      outcome: `${form} ${status}`,
+      asked: `${key.id} ${isWhichKey ? pasted : ''}`,
+      response: text,
+    };
+    if (status >= 400) return outcome;
+    if (isWhichKey) {
+      this.checks.equal('whichKey', text.includes(`/keys/${key.id}`), shown !== undefined);
+      return outcome;
+    }
+    outcome.changed = ['api_keys', 'audit_log'];
+    if (status === 303) return { ...outcome, added: { audit_log: location?.match(/done=(revoked|changed)$/) ? 1 : 0 } };
+    await this.keep(at, text);
+    return { ...outcome, added: { api_keys: 1, audit_log: form === 'create' ? 1 : form === 'rotate' ? 2 : 3 } };
+  }
+
+  private async revokeAll(event: EventOf<'revoke all'>, own: Contents): Promise<Outcome> {
+    const { status, text } = await (await this.pagesOf(event.viewer, event.at)).post('/revoke-all', {});
+    this.checks.equal('formStatus', status, this.administers(event) ? 303 : 404);
+    const outcome = { outcome: status, response: text };
+    if (status !== 303) return outcome;
+    const unrevoked = own.api_keys.filter((key) => key['revoked_at'] === null).length;
+    return { ...outcome, added: { audit_log: unrevoked }, changed: ['api_keys', 'audit_log'] };
+  }
+
+  private async readChanges(event: EventOf<'changes'>, own: Contents): Promise<Outcome> {
+    const all = [];
+    let cursor: string | null = null;
+    for (let more = true; more; ) {
+      const page: Awaited<ReturnType<typeof exports.Work.changes>> = await exports.Work.changes(
+        this.organization(event.at).id,
+        cursor,
+      );
+      if (!page.ok) throw new Error(page.error.detail);
+      all.push(...page.value.changes);
+      ({ cursor, more } = page.value);
+    }
+    this.checks.equal(
+      'changeFeed',
+      all.map(({ seq, targetId }) => [seq, targetId]),
+      own.audit_log.map((row) => [row['seq'], row['target_id']]),
+    );
+    const elsewhere = await exports.Work.changes(this.organization(this.named(event)).id, cursor);
+    this.checks.equal(
+      'cursor',
+      elsewhere.ok ? elsewhere.value.changes : elsewhere.error.code,
+      event.away === 0 ? [] : 'cursor_reset',
+    );
+    return { outcome: 'read', response: JSON.stringify(all) };
+  }
+
+  private async review(event: EventOf<'review'>, own: Contents): Promise<Outcome> {
+    const entry = this.idOfSome(event, 'time_entries');
+    const organization = this.organization(event.at).id;
+    const answer = await exports.Work.reviewTimeEntry(organization, entry, 'APPROVED', event.reviewer);
+    const code = expectedReview(own, entry, event.reviewer);
+    this.checks.equal('review', answer.ok ? undefined : answer.error.code, code);
+    const outcome = { outcome: code ?? 'reviewed', asked: entry, response: JSON.stringify(answer) };
+    return code ? outcome : { ...outcome, added: { audit_log: 1 }, changed: ['time_entries', 'audit_log'] };
+  }
+
+  private async redact(event: EventOf<'redact'>, own: Contents): Promise<Outcome> {
+    const table = event.kind === 'note' ? 'notes' : 'time_entries';
+    const record = this.idOfSome(event, table);
+    const answer = await exports.Work.redactRecord(this.organization(event.at).id, event.kind, record, 'the PSA');
+    const expected = expectedRedaction(own, table, record);
+    this.checks.equal('redaction', answer.ok ? answer.value.status : answer.error.code, expected ?? 'record_not_found');
+    const outcome = { outcome: expected ?? 'record_not_found', asked: record, response: JSON.stringify(answer) };
+    return expected === 'redacted' ? { ...outcome, added: { audit_log: 1 }, changed: [table, 'audit_log'] } : outcome;
+  }
+
+  private async changeDirectory({ at, type, to }: EventOf<'directory'>): Promise<Outcome> {
+    const organization = this.organization(at);
+    const record = changingRecord(type, organization, to === 'active');
+    if (to === 'deactivated') {
+      const { ok } = await exports.Directory.deactivate(organization.id, [{ type, id: record.id }]);
+      this.checks.equal('directory', ok, true);
+    } else {
+      await upsert(organization.id, [record]);
+    }
+    const tables = { user: 'users', company: 'companies', agreement: 'agreements', ticket: 'tickets' } as const;
+    return { outcome: to, changed: [tables[type]] };
+  }
+}

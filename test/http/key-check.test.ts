@@ -1,0 +1,237 @@
+import { describe, expect, test, vi } from 'vitest';
+import { generateKey, hashKey, keyHint } from '../../src/domain/api-key.ts';
+import { Unauthorized } from '../../src/domain/errors.ts';
+import type { FoundKey } from '../../src/domain/principal.ts';
+import { KeyCheck, type KeySource } from '../../src/http/key-check.ts';
+import { ExpiringMap } from '../../src/lib/expiring-map.ts';
+
+const NOTE = 'tickets:note:write';
+const TIME = 'tickets:time:write';
+const CACHE_MS = 60_000;
+
+const value = generateKey('twb');
+const hash = await hashKey(value);
+const good: FoundKey = {
+  organizationId: 'northwind',
+  timeZone: 'UTC',
+  hasPsa: true,
+  keyId: 'key-1',
+  keyHash: hash,
+  chainId: 'key-1',
+  keyName: 'n8n',
+  scopes: [NOTE],
+  limit: null,
+  expiresAt: null,
+  revokedAt: null,
+  organizationActive: true,
+};
+
+/** A source whose database holds one key, which a test may change or remove, and whose clock a test may set. */
+function makeSource(overrides: Partial<KeySource> = {}) {
+  const world: { stored: FoundKey | undefined; now: number } = { stored: good, now: 1_000_000 };
+  const cache = new ExpiringMap<FoundKey>(10);
+  const find = vi.fn<KeySource['find']>(async (wanted) => (wanted === hash ? world.stored : undefined));
+  const source: KeySource = {
+    keyPrefix: 'twb',
+    blockedKeys: new Set(),
+    cache,
+    now: () => world.now,
+    find,
+    ...overrides,
+  };
+  const onFailure = vi.fn<(err: unknown) => void>();
+  return {
+    world,
+    source,
+    find,
+    onFailure,
+    start: (scope?: typeof NOTE | typeof TIME, key = value) => KeyCheck.start(source, key, scope, onFailure),
+    /** What the cache holds for the key. */
+    cached: () => cache.get(hash, world.now),
+  };
+}
+
+/** The refusal that something ends with. */
+async function refusalOf(checked: Promise<unknown>): Promise<Unauthorized> {
+  const err = await checked.then(
+    () => 'it was allowed',
+    (thrown: unknown) => thrown,
+  );
+  if (err instanceof Unauthorized) return err;
+  throw new Error('not an Unauthorized', { cause: err });
+}
+
+describe('a key value', () => {
+  test('that is malformed or has another prefix is refused without a lookup', async () => {
+    const { start, find } = makeSource();
+    for (const wrong of ['', 'twb_1', value.slice(0, -1), generateKey('stg')]) {
+      expect((await refusalOf(start(NOTE, wrong))).reason).toBe('malformed');
+    }
+    expect(find).not.toHaveBeenCalled();
+  });
+
+  test('that no key has is refused as unknown', async () => {
+    const { start, find } = makeSource();
+    expect(await refusalOf(start(NOTE, generateKey('twb')))).toMatchObject({ reason: 'unknown', key: undefined });
+    expect(find).toHaveBeenCalledTimes(1);
+  });
+});
+
+describe('a key blocked by its hint', () => {
+  const blockedKeys = new Set([keyHint(value)]);
+
+  test('is looked up once and refused, also when it is cached', async () => {
+    const { source, start, find, onFailure } = makeSource({ blockedKeys });
+    expect(await refusalOf(start(NOTE))).toMatchObject({ reason: 'blocked', key: good });
+    expect(find).toHaveBeenCalledTimes(1);
+    source.cache.set(hash, good, Number.POSITIVE_INFINITY);
+    expect(await refusalOf(start(NOTE))).toMatchObject({ reason: 'blocked', key: good });
+    expect(find).toHaveBeenCalledTimes(2);
+    expect(onFailure).not.toHaveBeenCalled();
+  });
+
+  test('is refused when the lookup fails, and the failure is reported', async () => {
+    const lost = new Error('lost');
+    const { start, onFailure } = makeSource({ blockedKeys, find: () => Promise.reject(lost) });
+    expect(await refusalOf(start(NOTE))).toMatchObject({ reason: 'blocked', key: undefined });
+    expect(onFailure.mock.calls).toEqual([[lost]]);
+  });
+
+  test('is refused when no such key exists', async () => {
+    const { world, start } = makeSource({ blockedKeys });
+    world.stored = undefined;
+    expect(await refusalOf(start(NOTE))).toMatchObject({ reason: 'blocked', key: undefined });
+  });
+});
+
+describe('a key blocked by its id', () => {
+  test('is refused, is not cached, and is not taken from the cache', async () => {
+    const { source, start, find, cached } = makeSource({ blockedKeys: new Set([good.keyId]) });
+    expect(await refusalOf(start(NOTE))).toMatchObject({ reason: 'blocked', key: good });
+    expect(cached()).toBeUndefined();
+    source.cache.set(hash, good, Number.POSITIVE_INFINITY);
+    expect((await refusalOf(start(NOTE))).reason).toBe('blocked');
+    expect(find).toHaveBeenCalledTimes(2);
+    expect(cached()).toBeUndefined();
+  });
+});
+
+describe('a cached key', () => {
+  test('is used for a request with a scope, for one minute', async () => {
+    const { world, start, find } = makeSource();
+    expect((await start(NOTE)).check.lookup).toBe('cold');
+    world.now += CACHE_MS - 1;
+    const warm = await start(NOTE);
+    expect([warm.check.lookup, warm.key]).toEqual(['warm', good]);
+    expect(find).toHaveBeenCalledTimes(1);
+    world.now += 1;
+    expect((await start(NOTE)).check.lookup).toBe('cold');
+    expect(find).toHaveBeenCalledTimes(2);
+  });
+
+  test('is read again for a request without a scope', async () => {
+    const { start, find } = makeSource();
+    await start(NOTE);
+    expect((await start()).check.lookup).toBe('cold');
+    expect(find).toHaveBeenCalledTimes(2);
+  });
+
+  test('is read again when it has expired or lacks the scope', async () => {
+    const { world, start, find, cached } = makeSource();
+    world.stored = { ...good, expiresAt: world.now + 1_000 };
+    await start(NOTE);
+    world.now += 1_000;
+    expect((await refusalOf(start(NOTE))).reason).toBe('expired');
+    expect(find).toHaveBeenCalledTimes(2);
+    expect(cached()).toBeUndefined();
+
+    world.stored = good;
+    await start(NOTE);
+    // The scopes of a key may have been extended since.
+    world.stored = { ...good, scopes: [NOTE, TIME] };
+    expect((await start(TIME)).check.lookup).toBe('cold');
+    expect(find).toHaveBeenCalledTimes(4);
+  });
+
+  test('is removed by forget', async () => {
+    const { start, cached } = makeSource();
+    const { check } = await start(NOTE);
+    expect(cached()).toEqual(good);
+    check.forget();
+    expect(cached()).toBeUndefined();
+  });
+});
+
+describe('a key that is read', () => {
+  test('is never cached without PSA, and an earlier copy is removed', async () => {
+    const { world, start, find, cached } = makeSource();
+    await start(NOTE);
+    world.stored = { ...good, hasPsa: false };
+    expect((await start()).key.hasPsa).toBe(false);
+    expect(cached()).toBeUndefined();
+    expect((await start(NOTE)).key.hasPsa).toBe(false);
+    expect((await start(NOTE)).check.lookup).toBe('cold');
+    expect(find).toHaveBeenCalledTimes(4);
+    expect(cached()).toBeUndefined();
+  });
+
+  test.each<[string, Partial<FoundKey>]>([
+    ['revoked', { revokedAt: 5_000_000 }],
+    ['expired', { expiresAt: 1_000_000 }],
+    ['organization_inactive', { organizationActive: false }],
+    ['scope_missing', { scopes: [TIME] }],
+  ])('is refused as %s with the key, and removed from the cache', async (reason, change) => {
+    const { world, source, start, cached } = makeSource();
+    world.stored = { ...good, ...change };
+    // Cached by a request that needs another scope, so that this one reads it.
+    source.cache.set(hash, { ...good, scopes: [TIME] }, Number.POSITIVE_INFINITY);
+    expect(await refusalOf(start(NOTE))).toMatchObject({ reason, key: world.stored });
+    expect(cached()).toBeUndefined();
+  });
+});
+
+describe('a check', () => {
+  test('with a scope is stale until it is refreshed, whether its key was cached or not', async () => {
+    const { start, find } = makeSource();
+    for (const lookup of ['cold', 'warm']) {
+      const { check } = await start(NOTE);
+      expect([check.lookup, check.isStale]).toEqual([lookup, true]);
+      await check.refresh();
+      expect(check.isStale).toBe(false);
+    }
+    expect(find).toHaveBeenCalledTimes(3);
+  });
+
+  test('without a scope is never stale', async () => {
+    const { start } = makeSource();
+    expect((await start()).check.isStale).toBe(false);
+  });
+
+  test('returns the key as it is now when it is refreshed, and caches that', async () => {
+    const { world, start, cached } = makeSource();
+    const { check } = await start(NOTE);
+    world.stored = { ...good, keyName: 'Renamed' };
+    expect((await check.refresh()).keyName).toBe('Renamed');
+    expect(cached()?.keyName).toBe('Renamed');
+  });
+
+  test('refuses a key that was revoked in the meantime when it is refreshed, and removes it from the cache', async () => {
+    const { world, start, cached } = makeSource();
+    const { check } = await start(NOTE);
+    world.stored = { ...good, revokedAt: 1 };
+    expect(await refusalOf(check.refresh())).toMatchObject({ reason: 'revoked', key: world.stored });
+    expect(cached()).toBeUndefined();
+    expect(check.isStale).toBe(true);
+  });
+
+  test('passes on a failed lookup and keeps what is cached', async () => {
+    const lost = new Error('lost');
+    const { source, start, find, cached } = makeSource();
+    const { check } = await start(NOTE);
+    find.mockRejectedValue(lost);
+    await expect(check.refresh()).rejects.toBe(lost);
+    await expect(start()).rejects.toBe(lost);
+    expect(cached()).toEqual(good);
+    expect(source.cache.size).toBe(1);
+  });
+});

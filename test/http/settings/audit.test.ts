@@ -1,0 +1,71 @@
+import { env } from 'cloudflare:workers';
+import { describe, expect, test } from 'vitest';
+import { countElements, csvRows, elementsOf } from '../../support/page.ts';
+import { copyKey, makeSettings } from '../../support/settings.ts';
+import { makeKey, revoke } from '../../support/world.ts';
+
+/** Where the link to the file of the audit log leads, if the page has one. */
+const download = async (page: string) =>
+  (await elementsOf(page, 'a[href*="audit.csv"]')).map(({ attributes }) => attributes['href']);
+
+describe('the audit log', () => {
+  test.each(['2027-02-30', '2027-13-01', '27-02-01', 'today'])('refuses %s as a date', async (date) => {
+    const { get } = await makeSettings();
+    for (const path of [`/audit?from=${date}`, `/audit?to=${date}`, `/audit.csv?from=${date}`])
+      expect((await get(path)).status).toBe(400);
+  });
+
+  test('takes 29 February of a leap year as a date', async () => {
+    const { get } = await makeSettings();
+    expect((await get('/audit?from=2028-02-29')).status).toBe(200);
+  });
+
+  test('offers its file also when no entry that was examined matches, and more are left to examine', async () => {
+    const { organization, base, get } = await makeSettings();
+    await makeKey(organization);
+    expect(await download((await get('/audit?ticket=77')).text)).toEqual([]);
+    await env.DB.prepare(
+      `insert into audit_log select ?, value, 1, 'system', 'psa', 'PSA', 'note.created', 'r', iif(value = 2, '77', '1001'),
+         'q', null, null, null, null from json_each(?)`,
+    )
+      .bind(organization, JSON.stringify(Array.from({ length: 1_200 }, (_, i) => i + 2)))
+      .run();
+    const { text } = await get('/audit?ticket=77');
+    expect([await countElements(text, 'tbody tr'), await countElements(text, '[role=status]')]).toEqual([0, 1]);
+    expect(await download(text)).toEqual([`${base}/audit.csv?ticket=77`]);
+    expect(csvRows((await get('/audit.csv?ticket=77')).text)).toHaveLength(1);
+  });
+
+  test('keeps a selected key in the list of keys, however old it is', async () => {
+    const { organization, get } = await makeSettings();
+    const old = await makeKey(organization, { name: 'Old' }, () => Date.parse('2020-01-01'));
+    await revoke(organization, old.id);
+    const key = await makeKey(organization);
+    await copyKey(organization, key.id, { prefix: 'ended-', count: 120, revoked: true });
+    expect(await countElements((await get('/audit')).text, `option[value="${old.id}"]`)).toBe(0);
+    expect(await countElements((await get(`/audit?key=${old.id}`)).text, `option[value="${old.id}"][selected]`)).toBe(
+      1,
+    );
+  });
+});
+
+describe('a search of the audit log', () => {
+  test('ignores all filters and shows none as selected', async () => {
+    const { organization, base, get } = await makeSettings();
+    const [key, other] = [await makeKey(organization), await makeKey(organization)];
+    const { text } = await get(`/audit?q=${key.id}&key=${other.id}&action=note.created&from=2001-01-01`);
+    expect(await countElements(text, `td a[href="${base}/keys/${key.id}"]`)).toBe(1);
+    const selected = (await elementsOf(text, 'option[selected]')).map(({ attributes }) => attributes['value']);
+    expect(selected.filter((value) => value !== '')).toEqual([]);
+    expect(text).not.toContain('2001-01-01');
+  });
+
+  test('can be downloaded', async () => {
+    const { organization, base, get } = await makeSettings();
+    const [key, other] = [await makeKey(organization), await makeKey(organization)];
+    expect(await download((await get(`/audit?q=${key.id}`)).text)).toEqual([`${base}/audit.csv?q=${key.id}`]);
+    const csv = (await get(`/audit.csv?q=${key.id}`)).text;
+    expect(csv).toContain(key.id);
+    expect(csv).not.toContain(other.id);
+  });
+});

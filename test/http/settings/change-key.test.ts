@@ -1,0 +1,113 @@
+import { describe, expect, test } from 'vitest';
+import { countElements, elementsOf } from '../../support/page.ts';
+import { auditedActions, makeSettings } from '../../support/settings.ts';
+import { makeKey, revoke, rowsOf } from '../../support/world.ts';
+
+type Settings = Awaited<ReturnType<typeof makeSettings>>;
+
+/** The hidden fields of the form as it is now: the values that it shows. */
+async function openForm({ get }: Settings, id: string): Promise<Record<string, string>> {
+  const hidden = await elementsOf((await get(`/keys/${id}/change`)).text, 'input[type=hidden]');
+  return Object.fromEntries(hidden.map(({ attributes: { name = '', value = '' } }) => [name, value]));
+}
+
+/** Opens the form, types these values and sends it. */
+const change = async (settings: Settings, id: string, typed: Record<string, string>) =>
+  settings.post(`/keys/${id}/change`, { ...(await openForm(settings, id)), ...typed });
+
+describe('changing a key', () => {
+  test('renames it and lowers its limit from the next request on', async () => {
+    const settings = await makeSettings();
+    const { organization, base, api } = settings;
+    const key = await makeKey(organization);
+    const answer = await change(settings, key.id, { name: 'Zapier', limit: '5' });
+    expect([answer.status, answer.location]).toEqual([303, `${base}/keys/${key.id}?done=changed`]);
+    const ping = await api.send('/api/v1/ping', { key: key.value });
+    expect(await ping.json()).toMatchObject({ keyName: 'Zapier' });
+    expect(ping.headers.get('RateLimit-Policy')).toBe('"key";q=5;w=10');
+  });
+
+  test('is audited with the old and the new values, and not at all if nothing changes', async () => {
+    const settings = await makeSettings();
+    const { organization } = settings;
+    const { id } = await makeKey(organization);
+    await change(settings, id, { name: 'Zapier', limit: '5' });
+    const entry = (await rowsOf('audit_log', organization)).at(-1);
+    expect(entry).toMatchObject({ action: 'api_key.changed', target_id: id });
+    for (const part of ['"n8n: triage"', '"Zapier"', '5/10s']) expect(entry?.['detail']).toContain(part);
+    expect((await change(settings, id, { name: 'Zapier', limit: '5' })).location).toContain('done=unchanged');
+    expect(await auditedActions(organization)).toEqual(['api_key.created', 'api_key.changed']);
+  });
+
+  test('keeps the window of the key’s own limit', async () => {
+    const settings = await makeSettings();
+    const { organization, get } = settings;
+    const { id } = await makeKey(organization, { limit: { quota: 300, windowMs: 5_000 } });
+    expect((await elementsOf((await get(`/keys/${id}/change`)).text, 'label[for=limit]'))[0]?.text).toMatch(/\b5\b/);
+    const limit = async () =>
+      (await rowsOf('api_keys', organization)).map((row) => [row['limit_quota'], row['limit_window_ms']]);
+    for (const [typed, kept] of [
+      ['300', [300, 5_000]],
+      ['200', [200, 5_000]],
+      ['7', [7, 5_000]],
+      ['', [null, null]],
+    ] as const) {
+      expect((await change(settings, id, { name: 'Renamed', limit: typed })).status).toBe(303);
+      expect(await limit()).toEqual([kept]);
+    }
+  });
+
+  test('refuses a name that another current key has', async () => {
+    const settings = await makeSettings();
+    const { organization } = settings;
+    const [key, other] = [await makeKey(organization), await makeKey(organization, { name: 'Other' })];
+    const taken = await change(settings, key.id, { name: 'Other' });
+    expect([taken.status, await countElements(taken.text, '#name-error')]).toEqual([400, 1]);
+    await revoke(organization, other.id);
+    expect((await change(settings, key.id, { name: 'Other' })).status).toBe(303);
+  });
+
+  test('is refused after another administrator changed the key, whose change stays', async () => {
+    const settings = await makeSettings();
+    const { organization, post } = settings;
+    const { id } = await makeKey(organization);
+    const [first, second] = [await openForm(settings, id), await openForm(settings, id)];
+    expect((await post(`/keys/${id}/change`, { ...first, name: 'n8n: triage', limit: '3' })).status).toBe(303);
+    expect((await post(`/keys/${id}/change`, { ...second, name: 'Renamed', limit: '' })).status).toBe(409);
+    expect(await rowsOf('api_keys', organization)).toMatchObject([{ name: 'n8n: triage', limit_quota: 3 }]);
+  });
+
+  test('is made once when its form is sent twice', async () => {
+    const settings = await makeSettings();
+    const { organization, post } = settings;
+    const { id } = await makeKey(organization);
+    const form = { ...(await openForm(settings, id)), name: 'n8n: triage', limit: '3' };
+    for (let time = 1; time <= 2; time++) {
+      expect((await post(`/keys/${id}/change`, form)).location).toContain('done=changed');
+    }
+    expect(await auditedActions(organization)).toEqual(['api_key.created', 'api_key.changed']);
+  });
+
+  test.each([{}, { shown_name: 'x' }, { shown_name: 'x', shown_limit: '0/1s' }])(
+    'refuses a form without the values that it showed: %j',
+    async (form) => {
+      const { organization, post } = await makeSettings();
+      const { id } = await makeKey(organization);
+      const { status, text } = await post(`/keys/${id}/change`, { name: 'Renamed', ...form });
+      // A page of its own, not the form with a marked field.
+      expect([status, await countElements(text, 'form')]).toEqual([400, 0]);
+      expect(await auditedActions(organization)).toEqual(['api_key.created']);
+    },
+  );
+
+  test('is refused for an expired or revoked key', async () => {
+    const { organization, post, get } = await makeSettings();
+    const revoked = await makeKey(organization);
+    await revoke(organization, revoked.id);
+    const expired = await makeKey(organization, { expires: '2026-01-01' }, () => Date.parse('2025-12-01'));
+    for (const { id } of [revoked, expired]) {
+      expect((await get(`/keys/${id}/change`)).status).toBe(409);
+      expect((await post(`/keys/${id}/change`, { name: 'New' })).status).toBe(409);
+    }
+  });
+});

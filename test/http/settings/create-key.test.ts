@@ -1,0 +1,162 @@
+import { describe, expect, test } from 'vitest';
+import { DAY_MS } from '../../../src/domain/calendar.ts';
+import { countElements, elementsOf } from '../../support/page.ts';
+import { auditedActions, copyKey, keyIn, makeSettings, NEW_KEY } from '../../support/settings.ts';
+import { BOTH_SCOPES, makeKey, revoke, rowsOf } from '../../support/world.ts';
+
+describe('creating a key', () => {
+  test('shows the value once, and the key works at once', async () => {
+    const { organization, api, createKey, get } = await makeSettings();
+    const answer = await createKey({ scope: BOTH_SCOPES, limit: '50' });
+    expect(answer.status).toBe(200);
+    const key = keyIn(answer.text);
+    expect((await api.postNote(key)).status).toBe(201);
+    expect((await api.send('/api/v1/ping', { key })).headers.get('RateLimit-Policy')).toBe('"key";q=50;w=10');
+
+    const [stored] = await rowsOf('api_keys', organization);
+    for (const path of ['/keys', `/keys/${stored?.['id']}`, '/audit', '/keys.csv', '/audit.csv']) {
+      const { text } = await get(path);
+      expect(text).toContain('n8n prod');
+      expect(text).not.toContain(key);
+    }
+    expect(JSON.stringify(stored)).not.toContain(key);
+  });
+
+  test('shows a curl line that tries the key, and one for each kind of record that it may write', async () => {
+    const { createKey } = await makeSettings();
+    const { text } = await createKey({ scope: BOTH_SCOPES });
+    const commands = (await elementsOf(text, 'pre')).map((one) => one.text);
+    const authorization = `-H &#39;Authorization: Bearer ${keyIn(text)}&#39;`;
+    expect(commands).toEqual([
+      `curl https://api.example/api/v1/ping ${authorization}`,
+      expect.stringContaining(`/tickets/TICKET/notes ${authorization}`),
+      expect.stringContaining(`/tickets/TICKET/time-entries ${authorization}`),
+    ]);
+  });
+
+  test('is audited with the names of the administrator and the key', async () => {
+    const { organization, createKey } = await makeSettings();
+    await createKey();
+    expect(await rowsOf('audit_log', organization)).toMatchObject([
+      { action: 'api_key.created', actor_type: 'user', actor_name: 'Ada <b>Lovelace</b>', detail: 'n8n prod' },
+    ]);
+  });
+
+  test.each([
+    ['none', null],
+    ['30', 30],
+    ['365', 365],
+  ])(
+    'with an expiration of %s expires at the end of a day of the organization’s time zone',
+    async (expiration, days) => {
+      // 21 March, 23:30 in New York: already the 22nd in UTC.
+      const now = Date.parse('2027-03-22T03:30:00Z');
+      const { organization, createKey } = await makeSettings({ timeZone: 'America/New_York', now: () => now });
+      await createKey({ expiration });
+      const end = days === null ? null : Date.parse('2027-03-22T04:00:00Z') + days * DAY_MS;
+      expect(await rowsOf('api_keys', organization)).toMatchObject([{ expires_at: end }]);
+    },
+  );
+
+  test('names the key as it is kept, without surplus white space', async () => {
+    const { organization, createKey } = await makeSettings();
+    const { text } = await createKey({ name: '  n8n\t prod ' });
+    expect(await elementsOf(text, '#key-heading bdi')).toMatchObject([{ text: 'n8n prod' }]);
+    expect(await rowsOf('api_keys', organization)).toMatchObject([{ name: 'n8n prod' }]);
+  });
+});
+
+describe('a form for a new key', () => {
+  test('that is wrong marks every wrong field and keeps what was typed', async () => {
+    const { organization, createKey } = await makeSettings();
+    const answer = await createKey({ name: ' ', scope: [], expiration: 'date', date: '2027-02-30', limit: '0' });
+    expect(answer.status).toBe(400);
+    for (const id of ['name', 'scopes', 'expiration', 'limit'])
+      expect([id, await countElements(answer.text, `#${id}-error`)]).toEqual([id, 1]);
+
+    const typed = { name: 'My "workflow"', expiration: 'date', date: '2001-01-01' };
+    const again = await createKey(typed);
+    expect(await elementsOf(again.text, '#name')).toMatchObject([{ attributes: { value: 'My &quot;workflow&quot;' } }]);
+    expect(await elementsOf(again.text, '[name=date]')).toMatchObject([{ attributes: { value: typed.date } }]);
+    expect(await countElements(again.text, '.error')).toBe(1);
+    expect(await countElements(again.text, '#expiration-error')).toBe(1);
+    expect(await rowsOf('api_keys', organization)).toEqual([]);
+  });
+
+  test.each([
+    ['a date without the choice of a date', { expiration: '30', date: '2027-12-31' }, 'expiration'],
+    ['a date that has passed', { expiration: 'date', date: '2001-01-01' }, 'expiration'],
+    ['a date more than ten years away', { expiration: 'date', date: '9999-12-31' }, 'expiration'],
+    ['an expiration that is not offered', { expiration: '7' }, 'expiration'],
+    ['a limit above the deployment’s', { limit: '201' }, 'limit'],
+    ['a limit that is not a whole number', { limit: '1e2' }, 'limit'],
+    ['a scope that does not exist', { scope: 'tickets:read' }, 'scopes'],
+    ['a name of 101 characters', { name: 'x'.repeat(101) }, 'name'],
+    ['a name with NUL', { name: 'a\0b' }, 'name'],
+  ])('with %s is refused', async (_, fields, field) => {
+    const { organization, createKey } = await makeSettings();
+    const { status, text } = await createKey(fields);
+    expect(status).toBe(400);
+    expect((await elementsOf(text, '.error')).map(({ attributes }) => attributes['id'])).toEqual([`${field}-error`]);
+    expect(await rowsOf('api_keys', organization)).toEqual([]);
+  });
+
+  test('that is sent twice, even at once, makes one key and offers to rotate or revoke it', async () => {
+    const { organization, base, post } = await makeSettings();
+    const fields = { token: crypto.randomUUID(), ...NEW_KEY };
+    const answers = await Promise.all([
+      post('/keys', fields),
+      post('/keys', fields),
+      post('/keys', { ...fields, name: 'Other' }),
+    ]);
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 409, 409]);
+    const late = await post('/keys', fields);
+    expect(late.status).toBe(409);
+    expect(keyIn(late.text)).toBe('no key shown');
+    const [row, ...others] = await rowsOf('api_keys', organization);
+    expect(others).toEqual([]);
+    expect(await auditedActions(organization)).toEqual(['api_key.created']);
+    const forms = (await elementsOf(late.text, 'form')).map(({ attributes }) => attributes['action']);
+    expect(forms).toEqual([`${base}/keys/${row?.['id']}/rotate`, `${base}/keys/${row?.['id']}/revoke`]);
+  });
+});
+
+describe('the name of a key', () => {
+  test('is unique among current keys, and free again when its key is revoked', async () => {
+    const { organization, createKey } = await makeSettings();
+    await createKey();
+    const taken = await createKey({ name: ' n8n prod ' });
+    expect([taken.status, await countElements(taken.text, '#name-error')]).toEqual([400, 1]);
+    const [first] = await rowsOf('api_keys', organization);
+    await revoke(organization, String(first?.['id']));
+    expect((await createKey()).status).toBe(200);
+  });
+
+  test('is kept by an expired key until that is revoked, which its page offers', async () => {
+    const { organization, base, createKey, get, post } = await makeSettings();
+    const expired = await makeKey(organization, { name: NEW_KEY.name, expires: '2026-01-01' }, () =>
+      Date.parse('2025-12-01'),
+    );
+    expect((await createKey()).status).toBe(400);
+    const offered = async () =>
+      (await elementsOf((await get(`/keys/${expired.id}`)).text, 'form')).map(({ attributes }) => attributes['action']);
+    expect(await offered()).toEqual([`${base}/keys/${expired.id}/revoke`]);
+    expect((await post(`/keys/${expired.id}/revoke`, {})).status).toBe(303);
+    expect(await offered()).toEqual([]);
+    expect((await createKey()).status).toBe(200);
+  });
+});
+
+test('an organization has at most 100 live keys; expired and revoked ones do not count', async () => {
+  const { organization, createKey } = await makeSettings();
+  const key = await makeKey(organization);
+  await makeKey(organization, { expires: '2026-01-01' }, () => Date.parse('2025-12-01'));
+  await copyKey(organization, key.id, { prefix: 'live-', count: 99 });
+  await copyKey(organization, key.id, { prefix: 'revoked-', count: 51, revoked: true });
+  const full = await createKey();
+  // The form as a whole is refused, and none of its fields.
+  expect([full.status, await countElements(full.text, '[role=alert]')]).toEqual([400, 1]);
+  expect(await countElements(full.text, '.error')).toBe(0);
+  await revoke(organization, key.id);
+  expect((await createKey()).status).toBe(200);
+});

@@ -1,0 +1,80 @@
+import { describe, expect, test } from 'vitest';
+import { countElements, csvRows, elementsOf } from '../../support/page.ts';
+import { keyIn, makeSettings } from '../../support/settings.ts';
+import { importRecords, makeKey, revoke, rowsOf } from '../../support/world.ts';
+
+describe('the list of keys', () => {
+  test('of an organization without keys explains what keys are for', async () => {
+    const { get } = await makeSettings();
+    const { text } = await get('/keys');
+    expect([await countElements(text, '.empty'), await countElements(text, 'table')]).toEqual([1, 0]);
+  });
+
+  test('warns an organization whose plan lacks PSA', async () => {
+    const [poor, rich] = [await makeSettings({ psa: false }), await makeSettings()];
+    const warnings = async ({ get }: typeof poor) => countElements((await get('/keys')).text, '[role=alert]');
+    expect([await warnings(poor), await warnings(rich)]).toEqual([1, 0]);
+  });
+
+  test('marks a creator who is no longer an administrator, as its file does', async () => {
+    const { organization, get, createKey } = await makeSettings();
+    await createKey();
+    const marks = async () => countElements((await get('/keys')).text, '.mark');
+    const creator = async () => csvRows((await get('/keys.csv')).text)[0];
+    expect(await marks()).toBe(0);
+    expect(await creator()).toContain('"Ada <b>Lovelace</b>","yes"');
+    const email = `ada@${organization}.example`;
+    await importRecords(
+      { type: 'user', organization, id: 'ada', email: `former@${organization}.example`, name: 'Ada' },
+      { type: 'user', organization, id: 'olga', email, name: 'Olga', admin: true },
+    );
+    expect(await marks()).toBe(1);
+    expect(await creator()).toContain('"Ada","no"');
+  });
+});
+
+test('names are shown as text, never as markup, and are no formulas in a spreadsheet', async () => {
+  const { organization, api, get, createKey } = await makeSettings();
+  const name = '=HYPERLINK("//evil")<script>alert(1)</script><img src=x onerror=alert(1)>';
+  const { text } = await createKey({ name });
+  const headers = { 'Idempotency-Key': '<script>', 'User-Agent': '"><script>' };
+  await api.postNote(keyIn(text), { message: name }, headers);
+  const [key] = await rowsOf('api_keys', organization);
+  const paths = ['/keys', `/keys/${key?.['id']}`, `/keys/${key?.['id']}/revoke`, '/audit'];
+  const pages = await Promise.all([...paths, `/audit?q=${encodeURIComponent(name)}`].map(get));
+  for (const page of [text, ...pages.map((one) => one.text)]) {
+    expect(page).not.toContain('<script>');
+    expect(page).not.toContain('<img');
+    expect(page).not.toContain('<b>Lovelace');
+  }
+  for (const path of ['/keys.csv', '/audit.csv']) expect((await get(path)).text).toContain('"\'=HYPERLINK(""//evil"")');
+});
+
+describe('“Which key is this?”', () => {
+  test('finds a key by its value or hint, and never repeats the value', async () => {
+    const { organization, base, post } = await makeSettings();
+    const key = await makeKey(organization);
+    const find = async (pasted: string) => {
+      const { text } = await post('/which-key', { pasted });
+      expect(text).not.toContain(key.value);
+      return text;
+    };
+    for (const pasted of [key.value, ` Bearer ${key.value}\n`, key.hint, key.hint.replace('…', '...')]) {
+      const found = await elementsOf(await find(pasted), '[role=status] a');
+      expect(found.map(({ attributes }) => attributes['href'])).toEqual([`${base}/keys/${key.id}`]);
+    }
+    await revoke(organization, key.id);
+    expect(await countElements(await find(key.value), '[role=status] .state.revoked')).toBe(1);
+  });
+
+  test('says when a text is neither a key nor a hint, or no key of the organization', async () => {
+    const { organization, post } = await makeSettings();
+    const key = await makeKey(organization);
+    const other = await makeKey((await makeSettings()).organization);
+    for (const pasted of [key.value.slice(0, -1), other.value, other.hint]) {
+      const { status, text } = await post('/which-key', { pasted });
+      expect([status, await countElements(text, '[role=alert]')]).toEqual([200, 1]);
+      expect(await countElements(text, '[role=status]')).toBe(0);
+    }
+  });
+});

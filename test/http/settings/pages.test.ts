@@ -1,0 +1,60 @@
+import { env } from 'cloudflare:workers';
+import { describe, expect, test } from 'vitest';
+import { aroundD1 } from '../../support/d1.ts';
+import { countElements } from '../../support/page.ts';
+import { makeSettings, NEW_KEY } from '../../support/settings.ts';
+import { rowsOf } from '../../support/world.ts';
+
+describe('a form', () => {
+  test.each([
+    ['another media type', { 'Content-Type': 'application/json' }, 415],
+    ['a multipart body', { 'Content-Type': 'multipart/form-data; boundary=x' }, 415],
+    ['another origin', { Origin: 'https://evil.example' }, 403],
+    ['an opaque origin of another site', { Origin: 'null', 'Sec-Fetch-Site': 'cross-site' }, 403],
+  ])('with %s is refused', async (_, headers, status) => {
+    const { organization, post } = await makeSettings();
+    expect((await post('/keys', { token: crypto.randomUUID(), ...NEW_KEY }, headers)).status).toBe(status);
+    expect((await post('/revoke-all', {}, headers)).status).toBe(status);
+    expect(await rowsOf('audit_log', organization)).toEqual([]);
+  });
+
+  test('with a token that is not ours, too much text, or no page of that address is refused', async () => {
+    const { organization, post, createKey } = await makeSettings();
+    expect((await createKey({ token: 'mine' })).status).toBe(400);
+    expect((await createKey({ name: 'x'.repeat(20_000) })).status).toBe(413);
+    expect((await post('/nowhere', {})).status).toBe(404);
+    expect(await rowsOf('api_keys', organization)).toEqual([]);
+  });
+});
+
+test('every page forbids foreign scripts, frames and caches', async () => {
+  const { get } = await makeSettings();
+  const { headers } = await get('/keys');
+  expect(headers.get('Content-Security-Policy')).toBe(
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+  );
+  expect(headers.get('Cache-Control')).toBe('no-store');
+  expect(headers.get('X-Frame-Options')).toBe('DENY');
+  expect(headers.get('Strict-Transport-Security')).toBe('max-age=15552000');
+});
+
+describe('an error page', () => {
+  test('has the navigation of the organization in its address, and a link back', async () => {
+    const { base, get } = await makeSettings();
+    const { status, text } = await get(`/keys/${crypto.randomUUID()}`);
+    expect([status, await countElements(text, 'nav[aria-label=Settings]')]).toEqual([404, 1]);
+    expect(await countElements(text, `main a[href="${base}/keys"]`)).toBe(1);
+  });
+
+  test('about a lost database says how to stop a key only if a change may be lost', async () => {
+    let down = false;
+    const DB = aroundD1(env.DB, (run) =>
+      down ? Promise.reject(new Error('D1 DB is overloaded. Too many requests queued.')) : run(),
+    );
+    const { get, post } = await makeSettings({ bindings: { DB } });
+    down = true;
+    const [read, written] = [await get('/audit'), await post('/revoke-all', {})];
+    expect([read.status, written.status]).toEqual([503, 503]);
+    expect([read.text.includes('BLOCKED_KEYS'), written.text.includes('BLOCKED_KEYS')]).toEqual([false, true]);
+  });
+});

@@ -1,0 +1,131 @@
+import { env } from 'cloudflare:workers';
+import { describe, expect, test } from 'vitest';
+import { daily } from '../../../src/daily.ts';
+import { DAY_MS } from '../../../src/domain/calendar.ts';
+import { countElements, elementsOf } from '../../support/page.ts';
+import { copyKey, makeSettings } from '../../support/settings.ts';
+import { makeKey, revoke, rowsOf } from '../../support/world.ts';
+
+type Settings = Awaited<ReturnType<typeof makeSettings>>;
+
+/** A revoked key of the organization that was used once since. */
+async function makeRefused({ organization, api }: Settings, name = 'Revoked') {
+  const key = await makeKey(organization, { name });
+  await revoke(organization, key.id);
+  expect((await api.send('/api/v1/ping', { key: key.value })).status).toBe(401);
+  await api.settled();
+  return key;
+}
+
+/** The warnings on the list of keys. */
+const warnings = async ({ get }: Settings) => elementsOf((await get('/keys')).text, '[role=alert]');
+
+describe('a refused use of a key', () => {
+  test('is shown to the administrator with its reason, while the caller gets the constant 401', async () => {
+    const { organization, api, get } = await makeSettings();
+    const key = await makeKey(organization, { name: 'Half', scopes: ['tickets:note:write'] });
+    const from = { 'CF-Connecting-IP': '192.0.2.5' };
+    const refused = await api.postTime(key.value, undefined, from);
+    const unknown = await api.postTime('twb_no', undefined, from);
+    expect(await refused.text()).toBe(await unknown.text());
+    await api.settled();
+    expect(await rowsOf('refused_uses', organization)).toMatchObject([
+      { key_id: key.id, reason: 'scope_missing', count: 1, source_address: '192.0.2.5' },
+    ]);
+    for (const path of ['/refused', `/keys/${key.id}`]) {
+      const { text } = await get(path);
+      expect(await countElements(text, 'td[data-label=Reason]')).toBe(1);
+      expect(text).toContain('192.0.2.5');
+    }
+  });
+
+  test('is counted, and recorded at most once a minute', async () => {
+    let now = Date.now();
+    const { organization, api } = await makeSettings({ now: () => now });
+    const key = await makeKey(organization, { scopes: ['tickets:note:write'] });
+    const use = async () => {
+      await api.postTime(key.value);
+      await api.settled();
+      return (await rowsOf('refused_uses', organization)).map(({ count }) => count);
+    };
+    expect([await use(), await use()]).toEqual([[1], [1]]);
+    now += 60_000;
+    expect(await use()).toEqual([3]);
+  });
+
+  test('is recorded for a key without PSA, and for an Idempotency-Key that was used for another request', async () => {
+    const { organization, api } = await makeSettings();
+    const key = await makeKey(organization);
+    const once = { 'Idempotency-Key': 'k' };
+    await api.postNote(key.value, { message: 'a' }, once);
+    const mismatch = await api.postNote(key.value, { message: 'b' }, once);
+    expect(mismatch.headers.get('Idempotency-Mismatch')).toBe('true');
+    await api.settled();
+    expect(await rowsOf('refused_uses', organization)).toMatchObject([{ reason: 'idempotency_mismatch' }]);
+
+    const poor = await makeSettings({ psa: false });
+    expect((await poor.api.send('/api/v1/ping', { key: (await makeKey(poor.organization)).value })).status).toBe(403);
+    await poor.api.settled();
+    expect(await rowsOf('refused_uses', poor.organization)).toMatchObject([{ reason: 'psa_not_included' }]);
+  });
+
+  test('loses its source address after 30 days, and keeps its count', async () => {
+    const settings = await makeSettings();
+    await makeRefused(settings);
+    const [use] = await rowsOf('refused_uses', settings.organization);
+    const lastAt = Number(use?.['last_at']);
+    expect(use?.['source_address']).not.toBeNull();
+    await daily(env.DB, () => lastAt + 30 * DAY_MS);
+    expect(await rowsOf('refused_uses', settings.organization)).toEqual([use]);
+    await daily(env.DB, () => lastAt + 30 * DAY_MS + 1);
+    expect(await rowsOf('refused_uses', settings.organization)).toEqual([{ ...use, source_address: null }]);
+  });
+});
+
+describe('the list of keys warns of a revoked key that is still used', () => {
+  test('until 7 days after its last use', async () => {
+    let now = Date.now();
+    const settings = await makeSettings({ now: () => now });
+    await makeRefused(settings);
+    const lastAt = now;
+    for (const [ms, shown] of [
+      [-1, 1],
+      [0, 1],
+      [1, 0],
+    ] as const) {
+      now = lastAt + 7 * DAY_MS + ms;
+      expect([ms, (await warnings(settings)).length]).toEqual([ms, shown]);
+    }
+  });
+
+  test('however many other uses were refused since', async () => {
+    const settings = await makeSettings();
+    const { organization } = settings;
+    const key = await makeKey(organization);
+    expect(await warnings(settings)).toEqual([]);
+    await makeRefused(settings);
+    await copyKey(organization, key.id, { prefix: 'other-', count: 120 });
+    await env.DB.prepare(
+      `insert into refused_uses
+       select organization_id, id, 'expired', 1, ?2, ?2, null from api_keys where organization_id = ?1 and id like 'other-%'`,
+    )
+      .bind(organization, Date.now() + 1_000)
+      .run();
+    expect(await warnings(settings)).toHaveLength(1);
+  });
+
+  test('by name as long as there are one or two, and together from three on', async () => {
+    const settings = await makeSettings();
+    const linked = async () =>
+      (await elementsOf((await settings.get('/keys')).text, '[role=alert] a')).map(({ attributes }) =>
+        String(attributes['href']).replace(settings.base, ''),
+      );
+    const first = await makeRefused(settings, 'First');
+    expect(await linked()).toEqual([`/keys/${first.id}`]);
+    const second = await makeRefused(settings, 'Second');
+    expect((await linked()).sort()).toEqual([`/keys/${first.id}`, `/keys/${second.id}`].sort());
+    await makeRefused(settings, 'Third');
+    expect(await linked()).toEqual(['/refused']);
+    expect((await warnings(settings))[0]?.text).toMatch(/\b3\b/);
+  });
+});

@@ -1,0 +1,132 @@
+import { describe, expect, test } from 'vitest';
+import { DAY_MS } from '../../../src/domain/calendar.ts';
+import { countElements, elementsOf } from '../../support/page.ts';
+import { auditedActions, keyIn, makeSettings } from '../../support/settings.ts';
+import { BOTH_SCOPES, makeKey, revoke, rowsOf } from '../../support/world.ts';
+
+const HOUR_MS = 3_600_000;
+
+/** A settings area with a key that was rotated by the form with these fields. */
+async function makeRotated(fields: Record<string, string>, key: Parameters<typeof makeKey>[1] = {}) {
+  const settings = await makeSettings();
+  const old = await makeKey(settings.organization, key);
+  const form = { token: crypto.randomUUID(), expiration: 'none', ...fields };
+  const { text } = await settings.post(`/keys/${old.id}/rotate`, form);
+  const rows = await rowsOf('api_keys', settings.organization);
+  const rowOf = (isOld: boolean) => rows.find(({ id }) => (id === old.id) === isOld) ?? {};
+  return { ...settings, old, successor: keyIn(text), oldRow: rowOf(true), newRow: rowOf(false) };
+}
+
+describe('rotating a key', () => {
+  test('lets both keys work through the grace period', async () => {
+    const { organization, api, old, successor } = await makeRotated({ grace: '1h' });
+    expect((await api.postNote(old.value)).status).toBe(201);
+    expect((await api.send('/api/v1/ping', { key: successor })).status).toBe(200);
+    expect(await auditedActions(organization)).toEqual([
+      'api_key.created',
+      'api_key.rotated',
+      'api_key.created',
+      'note.created',
+    ]);
+  });
+
+  test('gives the successor the name, scopes and limit of the old key, but not its expiry', async () => {
+    const expires = new Date(Date.now() + DAY_MS).toISOString();
+    const { organization, api, successor } = await makeRotated(
+      { grace: '1h' },
+      { limit: { quota: 9, windowMs: 10_000 }, expires },
+    );
+    const ping = await api.send('/api/v1/ping', { key: successor });
+    expect(await ping.json()).toEqual({
+      ok: true,
+      organizationId: organization,
+      keyName: 'n8n: triage',
+      scopes: BOTH_SCOPES,
+    });
+    expect(ping.headers.get('RateLimit-Policy')).toBe('"key";q=9;w=10');
+    expect(ping.headers.get('Api-Key-Expires-At')).toBeNull();
+  });
+
+  test('links the two keys to each other', async () => {
+    const { base, get, old, oldRow, newRow } = await makeRotated({ grace: '1h' });
+    expect(oldRow).toMatchObject({ successor_id: newRow['id'], revoked_at: null });
+    for (const [page, link] of [
+      [old.id, newRow['id']],
+      [newRow['id'], old.id],
+    ]) {
+      const { text } = await get(`/keys/${page}`);
+      expect(await countElements(text, `dd a[href="${base}/keys/${link}"]`)).toBe(1);
+    }
+  });
+
+  test('ends the old key with the grace period, and never later than it would have ended anyway', async () => {
+    const graced = await makeRotated({ grace: '24h' });
+    expect(Math.abs(Number(graced.oldRow['expires_at']) - Date.now() - DAY_MS)).toBeLessThan(60_000);
+    const soon = new Date(Date.now() + HOUR_MS).toISOString();
+    const short = await makeRotated({ grace: '7d' }, { expires: soon });
+    expect(short.oldRow['expires_at']).toBe(Date.parse(soon));
+  });
+
+  test('without a grace period revokes the old key in the same transaction', async () => {
+    const { organization, api, old, successor } = await makeRotated({ grace: 'now' });
+    expect((await api.send('/api/v1/ping', { key: old.value })).status).toBe(401);
+    expect((await api.send('/api/v1/ping', { key: successor })).status).toBe(200);
+    expect(await auditedActions(organization)).toEqual([
+      'api_key.created',
+      'api_key.rotated',
+      'api_key.created',
+      'api_key.revoked',
+    ]);
+  });
+});
+
+describe('the form for a rotation', () => {
+  test('proposes the old lifetime, and asks for one if the key never expires', async () => {
+    const { organization, get, post } = await makeSettings();
+    const expires = new Date(Date.now() + 60 * DAY_MS).toISOString().slice(0, 10);
+    const ending = await makeKey(organization, { expires });
+    const preset = (await get(`/keys/${ending.id}/rotate`)).text;
+    expect(await elementsOf(preset, 'option[selected]')).toMatchObject([{ attributes: { value: 'date' } }]);
+    expect(await elementsOf(preset, '[name=date]')).toMatchObject([{ attributes: { value: expires } }]);
+
+    const endless = await makeKey(organization);
+    const open = (await get(`/keys/${endless.id}/rotate`)).text;
+    expect(await countElements(open, 'option[selected]')).toBe(0);
+    expect(await countElements(open, 'option[value=""]')).toBe(1);
+    const unanswered = await post(`/keys/${endless.id}/rotate`, {
+      token: crypto.randomUUID(),
+      expiration: '',
+      grace: '1h',
+    });
+    expect([unanswered.status, await countElements(unanswered.text, '#expiration-error')]).toEqual([400, 1]);
+  });
+
+  test('makes one successor, however often it is sent', async () => {
+    const { organization, old, post, get } = await makeRotated({ grace: '1h' });
+    const fields = { expiration: 'none', grace: '1h' };
+    expect((await post(`/keys/${old.id}/rotate`, { ...fields, token: crypto.randomUUID() })).status).toBe(409);
+    expect((await get(`/keys/${old.id}/rotate`)).status).toBe(409);
+    const another = await makeKey(organization);
+    const token = crypto.randomUUID();
+    const answers = await Promise.all([1, 2, 3].map(() => post(`/keys/${another.id}/rotate`, { ...fields, token })));
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 409, 409]);
+    expect(await rowsOf('api_keys', organization)).toHaveLength(4);
+  });
+
+  test('is refused for an expired or revoked key', async () => {
+    const { organization, post, get } = await makeSettings();
+    const revoked = await makeKey(organization);
+    await revoke(organization, revoked.id);
+    const expired = await makeKey(organization, { expires: '2026-01-01' }, () => Date.parse('2025-12-01'));
+    for (const { id } of [revoked, expired]) {
+      expect((await get(`/keys/${id}/rotate`)).status).toBe(409);
+      const rotated = await post(`/keys/${id}/rotate`, {
+        token: crypto.randomUUID(),
+        expiration: 'none',
+        grace: '1h',
+      });
+      expect(rotated.status).toBe(409);
+    }
+    expect(await rowsOf('api_keys', organization)).toHaveLength(2);
+  });
+});

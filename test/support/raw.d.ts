@@ -1,5 +1,0 @@
-/** A file's text, as Vite gives it to a test. */
-declare module '*?raw' {
-  const text: string;
-  export default text;
-}
