@@ -17,6 +17,7 @@ import { pause } from './http/middleware/pause.ts';
 import { refusedUses } from './http/middleware/refused-uses.ts';
 import { requestContext } from './http/middleware/request-context.ts';
 import { requestLog } from './http/middleware/request-log.ts';
+import { requireHttps } from './http/middleware/require-https.ts';
 import { problem } from './http/problems.ts';
 import { createSettings } from './http/settings/index.tsx';
 
@@ -41,7 +42,7 @@ export function createApp(config: Config, now: () => number = Date.now) {
       .use(requestContext(config, now), requestLog())
       // Shows only that the Worker runs. A ping with a key also checks database and limiters.
       .get('/healthz', (c) => c.json({ status: config.mode === 'paused' ? 'paused' : 'ok' }))
-      .use('/api/*', pause(), keyExpiry(), refusedUses(), ipLimit())
+      .use('/api/*', requireHttps(), pause(), keyExpiry(), refusedUses(), ipLimit())
       .route('/api/v1', v1)
       .route('/', docs)
       .route('/settings', createSettings())

@@ -2,7 +2,8 @@ import { sha256, toHex } from '../lib/bytes.ts';
 import type { Scope } from './scopes.ts';
 
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
-const RANDOM_LENGTH = 40;
+/** The length of the random part of a key value. */
+export const RANDOM_LENGTH = 40;
 const CHECKSUM_LENGTH = 6;
 /** The length of a key value after the prefix and its underscore. */
 export const KEY_LENGTH = RANDOM_LENGTH + CHECKSUM_LENGTH;
@@ -59,26 +60,6 @@ export function parseKeyReference(pasted: string): { value: string } | { hint: s
   const text = pasted.trim().replace(BEFORE_KEY, '').replace(AFTER_KEY, '').replace('...', '…');
   if (isWellFormedKey(text, text.slice(0, text.indexOf('_')))) return { value: text };
   return /^[a-z][a-z0-9]+_[0-9A-Za-z]{4}…[0-9A-Za-z]{4}$/.test(text) ? { hint: text } : undefined;
-}
-
-/** This many characters after the prefix count as a key value, whole or truncated. */
-const MIN_REMOVED_LENGTH = 12;
-
-/**
- * Replaces everything that looks like a key value, whole or truncated, by `[removed]`. Hints stay.
- */
-export function withoutKeys(text: string, prefix: string): string {
-  // Most texts contain no key: do not build the pattern for them.
-  if (!text.includes(`${prefix}_`)) return text;
-  return text.replaceAll(new RegExp(`${prefix}_[0-9A-Za-z]{${MIN_REMOVED_LENGTH},}`, 'g'), `${prefix}_[removed]`);
-}
-
-/**
- * Whether the text contains a key value of this deployment, or most of one: 33 characters, more
- * than a UUID without hyphens, which people use after a prefix.
- */
-export function containsKey(text: string, prefix: string): boolean {
-  return text.includes(`${prefix}_`) && new RegExp(`${prefix}_[0-9A-Za-z]{33}`).test(text);
 }
 
 /** CRC-32 (ISO 3309, as in zlib) of an ASCII text as 6 base62 digits, most significant first. */

@@ -1,5 +1,5 @@
-import { withoutKeys } from '../domain/api-key.ts';
 import type { FieldError } from '../domain/fields.ts';
+import { withoutKeys } from '../domain/pasted-keys.ts';
 import type { AppEnv, ContextOf } from './context.ts';
 
 interface ProblemKind {
@@ -31,6 +31,12 @@ export const PROBLEMS = {
       'The Idempotency-Key is empty, longer than 255 characters, sent twice, or contains a space, a character that is not visible ASCII, an API key, or an event id that came out empty (`triage:`, `triage:undefined`, `triage:{{eventId}}`).',
     remedy:
       'Send one value such as `triage:evt-20418`, with an id from a field of the event that always has a value, or omit the header.',
+  },
+  https_required: {
+    status: 403,
+    title: 'HTTPS is required',
+    meaning: 'The request came over plain HTTP, so others on the network could read the key in it.',
+    remedy: 'Use the `https://` address, and ask an administrator to replace the key.',
   },
   psa_not_included: {
     status: 403,
@@ -152,8 +158,12 @@ export function problem(
   const { status, title } = PROBLEMS[code];
   c.get('requestStats').problem = code;
   const body = { type: problemType(code), title, status, code, detail, requestId: c.get('requestId'), ...members };
+  const { keyPrefix } = c.get('config');
   // A detail may repeat the caller's input, and users paste keys into wrong fields.
-  return new Response(withoutKeys(JSON.stringify(body), c.get('config').keyPrefix), {
+  const text = JSON.stringify(body, (_, value: unknown) =>
+    typeof value === 'string' ? withoutKeys(value, keyPrefix) : value,
+  );
+  return new Response(text, {
     status,
     headers: { ...headers, 'Content-Type': 'application/problem+json' },
   });

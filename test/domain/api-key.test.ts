@@ -32,7 +32,8 @@ describe('the key value', () => {
       (sum, character) => sum + ((counts.get(character) ?? 0) - expected) ** 2 / expected,
       0,
     );
-    // 61 degrees of freedom: 120 has a chance of one in 100,000; without throwing bytes away it would be about 2,000.
+    // 61 degrees of freedom: 120 has a chance of one in 100,000; without throwing bytes away it
+    // would be about 2,000.
     expect(chiSquare).toBeLessThan(120);
   });
 

@@ -226,7 +226,7 @@ describe('a new key', () => {
     ['workflow B\u0085', 'U+0085'],
     ['workflow \u{e0041}', 'U+E0041'],
   ])('has no name like %j', (name, which) => {
-    const message = `has the invisible character ${which}; remove all control and format characters`;
+    const message = `has the invisible character ${which}; remove all invisible characters`;
     expect(errors({ name, scopes: ['tickets:note:write'] })).toEqual([`name ${message}`]);
     const { error } = keyChanges.safeParse({ name });
     expect(error && fieldErrors(error)).toEqual([

@@ -88,7 +88,10 @@ const STRICT = {
   },
 };
 
-/** 30 entries at once through a limit of 10 in 2 seconds, and one for a technician who cannot be credited. */
+/**
+ * 30 entries at once through a limit of 10 in 2 seconds, and one for a technician who cannot be
+ * credited.
+ */
 const MAIN = `import { logTime, ticketClient } from './client.ts';
 
 const client = ticketClient(process.env['TICKETS_URL'] ?? '', process.env['TICKETS_API_KEY'] ?? '');

@@ -312,7 +312,10 @@ test('--remote works through the API of Cloudflare, here a stand-in, and says wh
 
 test('a closed standard output ends a command that reads quietly, and does not stop one that writes', async () => {
   const { value } = await withLocalD1(local.persistTo, (db) => makeKey(db, 'Piped'));
-  /** Runs a command whose reader has ended before the first line, and returns the command's own exit code and standard error. */
+  /**
+   * Runs a command whose reader has ended before the first line, and returns the command's own exit
+   * code and standard error.
+   */
   const piped = async (args: string, input: string) => {
     const line = `printf %s "$INPUT" | node src/cli/ops.ts ${args} | true; echo "\${PIPESTATUS[1]}"`;
     return promisify(execFile)('bash', ['-c', line], { env: { ...process.env, INPUT: input, HERE: local.persistTo } });
@@ -338,7 +341,10 @@ describe('after a restore', () => {
   const revoke = 'npm run -s ops -- key:revoke --organization northwind --from before-northwind.ndjson --remote';
   const after = `${revoke} --by "Ada, after the restore"`;
 
-  /** Runs commands with their files in the directory, and with the database in the place of the deployed one. */
+  /**
+   * Runs commands with their files in the directory, and with the database in the place of the
+   * deployed one.
+   */
   async function follow(block: string, db: D1Database, directory: string): Promise<{ stdout: string; stderr: string }> {
     const remote = await serveRemoteD1(db);
     const env = { ...process.env, ...remote.env };

@@ -1,27 +1,24 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { RECIPES } from '../../src/http/docs/recipes.ts';
-import { inaccessible, openBrowser, watch } from '../support/browser.ts';
-import { startServer } from '../support/server.ts';
+import { accessibilityViolations, watch } from '../support/browser.ts';
+import { connectBrowser, sharedServer } from '../support/shared.ts';
 
-let server: Awaited<ReturnType<typeof startServer>>;
+let server: Awaited<ReturnType<typeof sharedServer>>;
 let browser: Browser;
 
 beforeAll(async () => {
-  [server, browser] = await Promise.all([startServer(), openBrowser()]);
+  [server, browser] = await Promise.all([sharedServer(), connectBrowser()]);
 });
 
-afterAll(async () => {
-  await browser.close();
-  await server.close();
-});
+afterAll(() => browser.close());
 
-test('the reference page lets a reader try ping with a key, calls no other host, reports no error and is accessible', async () => {
+test('the reference page sends a ping with a key, requests nothing from other hosts, and is accessible', async () => {
   const page = await browser.newPage();
   const complaints = watch(page, server.url);
   await page.goto(`${server.url}/docs`);
   await page.getByRole('button', { name: 'Authorize' }).first().click();
-  expect(await inaccessible(page)).toEqual([]);
+  expect(await accessibilityViolations(page)).toEqual([]);
   await page.locator('.auth-container input').fill(server.key);
   await page.locator('.auth-btn-wrapper .authorize').click();
   await page.locator('.auth-btn-wrapper .btn-done').click();
@@ -38,7 +35,7 @@ test('the reference page lets a reader try ping with a key, calls no other host,
   await answer.waitFor();
   expect(await answer.textContent()).toContain('"keyName": "Local demo"');
   expect(complaints).toEqual([]);
-  expect(await inaccessible(page)).toEqual([]);
+  expect(await accessibilityViolations(page)).toEqual([]);
   await page.close();
 });
 
@@ -48,7 +45,7 @@ test.each([
   '/docs/recipes',
   '/docs/keys',
   ...RECIPES.map(({ slug }) => `/docs/recipes/${slug}`),
-])('%s is accessible, works without script and calls no other host', async (path) => {
+])('%s is accessible, has no script, and requests nothing from other hosts', async (path) => {
   const page = await browser.newPage();
   const complaints = watch(page, server.url);
   const response = await page.goto(server.url + path);
@@ -57,6 +54,6 @@ test.each([
     /^default-src 'none'; style-src 'self'; img-src 'self';/,
   );
   expect(complaints).toEqual([]);
-  expect(await inaccessible(page)).toEqual([]);
+  expect(await accessibilityViolations(page)).toEqual([]);
   await page.close();
 });

@@ -3,16 +3,17 @@ import { once } from 'node:events';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { withLocalD1 } from '../../src/cli/local.ts';
 import { createApiKey } from '../../src/services/keys/create-key.ts';
-import { localDatabase } from '../support/command.ts';
 import { freePort } from '../support/server.ts';
+import { copyDatabase } from '../support/shared.ts';
 
-// Two Workers in one `wrangler dev`, joined by real service bindings: the example PSA in front, this service behind it.
-let local: Awaited<ReturnType<typeof localDatabase>>;
+// Two Workers in one `wrangler dev`, connected by real service bindings: the example PSA calls this
+// service.
+let local: Awaited<ReturnType<typeof copyDatabase>>;
 let server: ChildProcess;
 let base: string;
 
 beforeAll(async () => {
-  local = await localDatabase();
+  local = await copyDatabase();
   const port = String(await freePort());
   const inspectorPort = String(await freePort());
   base = `http://127.0.0.1:${port}`;
@@ -31,12 +32,12 @@ beforeAll(async () => {
     env: { ...process.env, WRANGLER_SEND_METRICS: 'false', CLOUDFLARE_CF_FETCH_ENABLED: 'false' },
     stdio: ['ignore', 'ignore', 'pipe'],
   });
-  let complaints = '';
+  let errors = '';
   server.stderr?.on('data', (chunk) => {
-    complaints += chunk;
+    errors += chunk;
   });
   for (;;) {
-    if (server.exitCode !== null) throw new Error(`wrangler dev ended: ${complaints}`);
+    if (server.exitCode !== null) throw new Error(`wrangler dev ended: ${errors}`);
     const response = await fetch(`${base}/api/v1/ping`).catch(() => undefined);
     if (response?.status === 401) return;
     await new Promise((resolve) => setTimeout(resolve, 200));

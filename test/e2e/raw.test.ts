@@ -1,41 +1,35 @@
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { Connection, renderRequest } from '../bench/connection.ts';
 import { makeKeys, prepare } from '../bench/seed.ts';
 import { KEY_PREFIX } from '../bench/workers.ts';
-import { bundleProduction, serveProduction } from '../support/production-worker.ts';
+import { serveProduction } from '../support/production-worker.ts';
+import { productionBundle } from '../support/shared.ts';
 
-// The production bundle on a bare socket of workerd. What is wrong with HTTP itself workerd answers, or closes the connection; on Cloudflare
-// the edge stands before it and lets none of that through. What reaches the worker is answered by the worker: those answers have a request id.
+// The production bundle on a socket of workerd. To requests that are not valid HTTP workerd itself
+// responds, or it closes the connection; on Cloudflare the edge refuses them before. Responses of
+// the Worker have a request id.
 
 const IP_LIMIT = { quota: 20, windowMs: 10_000 };
 
 let server: { url: URL; db: D1Database; key: string; close: () => Promise<void> };
+let addresses = 0;
 
 beforeAll(async () => {
-  const bundle = await mkdtemp(join(tmpdir(), 'twb-raw-'));
-  await bundleProduction(bundle);
   const worker = await serveProduction({
-    bundle,
+    bundle: await productionBundle(),
     port: 0,
     vars: { KEY_PREFIX, IP_LIMIT: '20/10s', KEY_LIMIT: '10000/1s' },
   });
   const db = await worker.getD1Database('DB', 'api');
   await prepare(db);
   const [key] = await makeKeys(db, 1);
-  const close = async () => {
-    await worker.dispose();
-    await rm(bundle, { recursive: true });
-  };
-  server = { url: await worker.unsafeGetDirectURL('api'), db, key: key?.value ?? '', close };
+  server = { url: await worker.unsafeGetDirectURL('api'), db, key: key?.value ?? '', close: () => worker.dispose() };
 });
 afterAll(() => server.close());
 
-/** Whatever was sent, the next request is served. */
+// Whatever a test has sent, the next request is served.
 afterEach(async () => {
   expect(await answersTo(head('GET /api/v1/ping HTTP/1.1'))).toEqual(['200']);
 });
@@ -49,7 +43,10 @@ const open = async (): Promise<Socket> => {
   return socket;
 };
 
-/** Answers as they came, each as its status and, if it has one, its code; those that the worker did not give as `(400)`. */
+/**
+ * The responses in order, each as its status and its code, if it has one. A response of workerd
+ * itself is in brackets: `(400)`.
+ */
 function summarize(received: string): string[] {
   const answers = received.split(/(?=HTTP\/1\.1 \d{3} )/).filter((answer) => answer !== '');
   return answers.map((answer) => {
@@ -60,12 +57,15 @@ function summarize(received: string): string[] {
   });
 }
 
-/** Sends the bytes (as Latin-1), closes this side, and waits until the server has closed its own. */
+/**
+ * Sends the bytes (as Latin-1), closes this side of the connection, and waits until the server
+ * closes the other.
+ */
 async function answersTo(bytes: string): Promise<string[]> {
   const socket = await open();
   let received = '';
   socket.setEncoding('latin1').on('data', (data) => (received += data));
-  // A connection that the server closes while we still send is reset.
+  // The connection is reset if the server closes it while we are sending.
   socket.on('error', () => undefined);
   const closed = new Promise((resolve) => socket.once('close', resolve));
   socket.end(Buffer.from(bytes, 'latin1'));
@@ -73,8 +73,7 @@ async function answersTo(bytes: string): Promise<string[]> {
   return summarize(received);
 }
 
-let addresses = 0;
-/** An address that nobody has had. */
+/** An address that no request has had. */
 function newAddress(): string {
   addresses += 1;
   return `198.18.${addresses >> 8}.${addresses & 255}`;
@@ -83,11 +82,11 @@ function newAddress(): string {
 const BODY = '{"message":"raw"}';
 const POST = 'POST /api/v1/tickets/1001/notes HTTP/1.1';
 
-/** The head of a good request, from an address of its own, with further header lines. */
+/** The head of a valid request, from an address of its own, with more header lines. */
 const head = (line = POST, ...lines: string[]) =>
   [
     line,
-    'Host: api.example',
+    'Host: localhost',
     `Authorization: Bearer ${server.key}`,
     'Content-Type: application/json',
     `CF-Connecting-IP: ${newAddress()}`,
@@ -99,66 +98,63 @@ const CHUNKED = 'Transfer-Encoding: chunked';
 const chunk = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`;
 const END = '0\r\n\r\n';
 const PING = 'GET /api/v1/ping HTTP/1.1';
-/** A whole good request, to be hidden in the body of another. */
+/** A whole valid request, to be hidden in the body of another one. */
 const hidden = () => head(POST, LENGTH) + BODY;
 
 const OK = ['201'];
 const BROKEN = ['400 malformed_json'];
-/** Workerd's own answer or none at all. */
+/** A response of workerd itself, or none. */
 const PLATFORM = 'platform';
 
 const CASES: [what: string, bytes: () => string, answers: string[] | typeof PLATFORM][] = [
   ['a body as long as declared', () => head(POST, LENGTH) + BODY, OK],
-  ['a body shorter than declared, and nobody there any more', () => head(POST, 'Content-Length: 100') + BODY, BROKEN],
-  ['a body that is declared and never sent', () => head(POST, LENGTH), BROKEN],
-  ['a body longer than declared: the rest is no request', () => `${head(POST, LENGTH)}${BODY}xxxxxxxxxx`, OK],
-  ['a body declared so short that it is cut', () => head(POST, 'Content-Length: 5') + BODY, [...BROKEN, '(400)']],
+  ['a body shorter than declared, and a closed connection', () => head(POST, 'Content-Length: 100') + BODY, BROKEN],
+  ['a declared body that is not sent', () => head(POST, LENGTH), BROKEN],
+  ['a body longer than declared, whose rest is not a request', () => `${head(POST, LENGTH)}${BODY}xxxxxxxxxx`, OK],
+  ['a body that is declared too short', () => head(POST, 'Content-Length: 5') + BODY, [...BROKEN, '(400)']],
   ['a body declared as 1 GiB', () => head(POST, 'Content-Length: 1073741824') + BODY, ['413 body_too_large']],
   ['no length and no body', () => head(POST), BROKEN],
-  ['a length below zero', () => head(POST, 'Content-Length: -5') + BODY, PLATFORM],
+  ['a negative length', () => head(POST, 'Content-Length: -5') + BODY, PLATFORM],
   ['a length with a sign', () => head(POST, `Content-Length: +${BODY.length}`) + BODY, PLATFORM],
   ['a length in hexadecimal', () => head(POST, 'Content-Length: 0x11') + BODY, PLATFORM],
-  ['a length beyond all numbers', () => head(POST, `Content-Length: ${'9'.repeat(30)}`) + BODY, PLATFORM],
+  ['a length of 30 digits', () => head(POST, `Content-Length: ${'9'.repeat(30)}`) + BODY, PLATFORM],
   [
-    'two equal lengths in one header',
+    'the same length twice in one header',
     () => head(POST, `Content-Length: ${BODY.length}, ${BODY.length}`) + BODY,
     PLATFORM,
   ],
-  ['two equal lengths', () => head(POST, LENGTH, LENGTH) + BODY, OK],
-  ['two lengths', () => head(POST, LENGTH, 'Content-Length: 5') + BODY, PLATFORM],
+  ['the same length in two headers', () => head(POST, LENGTH, LENGTH) + BODY, OK],
+  ['two different lengths', () => head(POST, LENGTH, 'Content-Length: 5') + BODY, PLATFORM],
 
   ['one chunk', () => head(POST, CHUNKED) + chunk(BODY) + END, OK],
   ['a chunk for each character', () => head(POST, CHUNKED) + [...BODY].map(chunk).join('') + END, OK],
-  ['chunks with garbage for a size', () => `${head(POST, CHUNKED)}zz\r\n${BODY}\r\n${END}`, BROKEN],
-  ['a chunk of negative size', () => `${head(POST, CHUNKED)}-1\r\n${BODY}\r\n${END}`, BROKEN],
-  ['a chunk larger than all numbers', () => `${head(POST, CHUNKED)}${'F'.repeat(17)}\r\n${BODY}\r\n${END}`, BROKEN],
+  ['chunks with an invalid size', () => `${head(POST, CHUNKED)}zz\r\n${BODY}\r\n${END}`, BROKEN],
+  ['a chunk of a negative size', () => `${head(POST, CHUNKED)}-1\r\n${BODY}\r\n${END}`, BROKEN],
+  ['a chunk of a size beyond 64 bits', () => `${head(POST, CHUNKED)}${'F'.repeat(17)}\r\n${BODY}\r\n${END}`, BROKEN],
   ['a chunk longer than its size', () => `${head(POST, CHUNKED)}${chunk(BODY).replace('}\r\n', '}XX')}${END}`, BROKEN],
-  ['a chunk cut short', () => `${head(POST, CHUNKED)}ff\r\n${BODY}`, BROKEN],
-  ['chunks without an end', () => head(POST, CHUNKED) + chunk(BODY), BROKEN],
+  ['a chunk that breaks off', () => `${head(POST, CHUNKED)}ff\r\n${BODY}`, BROKEN],
+  ['chunks without the final one', () => head(POST, CHUNKED) + chunk(BODY), BROKEN],
   ['1 MiB in chunks', () => head(POST, CHUNKED) + chunk(' '.repeat(16_384)).repeat(64) + END, ['413 body_too_large']],
   ['an unknown transfer encoding', () => head(POST, 'Transfer-Encoding: xchunked') + chunk(BODY) + END, PLATFORM],
   ['chunks inside gzip', () => head(POST, 'Transfer-Encoding: gzip, chunked') + chunk(BODY) + END, OK],
   ['two transfer encodings', () => head(POST, CHUNKED, 'Transfer-Encoding: identity') + chunk(BODY) + END, PLATFORM],
 
-  // Two that read a request differently would let one hide another in its body. There is one reader here; its order is chunks before length.
-  ['a length and chunks: the chunks count', () => head(POST, 'Content-Length: 4', CHUNKED) + chunk(BODY) + END, OK],
-  ['a length and chunks, in the other order', () => head(POST, CHUNKED, 'Content-Length: 400') + chunk(BODY) + END, OK],
+  // Request smuggling needs two readers that disagree. Here is one reader, and chunks take
+  // precedence over a length.
+  ['a length and chunks', () => head(POST, 'Content-Length: 4', CHUNKED) + chunk(BODY) + END, OK],
+  ['chunks and a length', () => head(POST, CHUNKED, 'Content-Length: 400') + chunk(BODY) + END, OK],
+  ['a request in the body of a GET', () => head(PING, `Content-Length: ${hidden().length}`) + hidden(), ['200']],
   [
-    'a request in the body of one that reads none',
-    () => head(PING, `Content-Length: ${hidden().length}`) + hidden(),
-    ['200'],
-  ],
-  [
-    'a request in the body of one that is refused',
+    'a request in the body of a refused one',
     () => head(POST, `Content-Length: ${hidden().length}`).replace('Bearer ', 'Bearer x') + hidden(),
     ['401'],
   ],
-  ['a request in a body in chunks', () => head(PING, CHUNKED) + chunk(hidden()) + END, ['200']],
+  ['a request in the chunks of a GET', () => head(PING, CHUNKED) + chunk(hidden()) + END, ['200']],
   ['a request in a header', () => head(POST, LENGTH, `X: y ${hidden().replaceAll('\r\n', ' ')}`) + BODY, OK],
-  ['a name with a space behind it', () => head(POST, LENGTH, 'Transfer-Encoding : chunked') + BODY, PLATFORM],
+  ['a header name with a space after it', () => head(POST, LENGTH, 'Transfer-Encoding : chunked') + BODY, PLATFORM],
   ['a continued header line', () => head(POST, LENGTH, 'X: y', ' Transfer-Encoding: chunked') + BODY, PLATFORM],
   ['a vertical tab before the value', () => head(POST, LENGTH, 'Transfer-Encoding: \vchunked') + BODY, PLATFORM],
-  ['two requests at once', () => head(POST, LENGTH) + BODY + head(PING), ['201', '200']],
+  ['two pipelined requests', () => head(POST, LENGTH) + BODY + head(PING), ['201', '200']],
 
   ['NUL in a header', () => head(POST, LENGTH, 'X: a\0b') + BODY, PLATFORM],
   ['a header line without a colon', () => head(POST, LENGTH, 'garbage') + BODY, PLATFORM],
@@ -181,9 +177,9 @@ const CASES: [what: string, bytes: () => string, answers: string[] | typeof PLAT
     ['400 invalid_idempotency_key'],
   ],
   ['two media types', () => head(POST, LENGTH, 'Content-Type: text/plain') + BODY, ['415 unsupported_media_type']],
-  ['two addresses', () => head(POST, LENGTH, 'CF-Connecting-IP: 192.0.2.2') + BODY, OK],
+  ['two source addresses', () => head(POST, LENGTH, 'CF-Connecting-IP: 192.0.2.2') + BODY, OK],
   [
-    'a User-Agent in Latin-1, and bytes that are no text',
+    'a User-Agent in Latin-1 with invalid UTF-8',
     () => head(POST, LENGTH, 'User-Agent: \xe9\xff\x80\xed\xa0\x80') + BODY,
     OK,
   ],
@@ -194,33 +190,42 @@ const CASES: [what: string, bytes: () => string, answers: string[] | typeof PLAT
     ['400 invalid_idempotency_key'],
   ],
   [
-    'a key with a byte too many',
+    'a key with an additional byte',
     () => head(POST, LENGTH).replace('\r\nContent-Type', '\xe9\r\nContent-Type') + BODY,
     ['401'],
   ],
-  ['a path of bytes that are no text', () => head(POST.replace('1001', '\xff\xfe'), LENGTH) + BODY, PLATFORM],
+  ['a path of invalid UTF-8', () => head(POST.replace('1001', '\xff\xfe'), LENGTH) + BODY, PLATFORM],
   [
-    'Expect: 100-continue, and the body right behind it',
+    'Expect: 100-continue, with the body sent at once',
     () => head(POST, LENGTH, 'Expect: 100-continue') + BODY,
     ['(100)', '201'],
   ],
   [
-    'a WebSocket asked for',
+    'an upgrade to WebSocket',
     () => head(PING, 'Upgrade: websocket', 'Connection: Upgrade', 'Sec-WebSocket-Version: 13'),
     ['200'],
   ],
   [
-    'HTTP/2 asked for',
+    'an upgrade to HTTP/2',
     () => head(PING, 'Upgrade: h2c', 'Connection: Upgrade, HTTP2-Settings', 'HTTP2-Settings: AAMAAABk'),
     ['200'],
   ],
-  ['TRACE: nothing sent comes back', () => head('TRACE /api/v1/ping HTTP/1.1'), ['405 method_not_allowed']],
+  ['TRACE, which would repeat the request', () => head('TRACE /api/v1/ping HTTP/1.1'), ['405 method_not_allowed']],
   ['HTTP/1.0', () => head(POST.replace('1.1', '1.0'), LENGTH) + BODY, OK],
 
-  ['no Host', () => head(POST, LENGTH).replace('Host: api.example\r\n', '') + BODY, PLATFORM],
-  ['two Hosts', () => head(POST, LENGTH, 'Host: evil.example') + BODY, OK],
-  ['a Host that is none', () => head(POST, LENGTH).replace('api.example', 'a b/../?#@') + BODY, ['404 not_found']],
-  ['another host in the request line', () => head(POST.replace('/api', 'http://evil.example/api'), LENGTH) + BODY, OK],
+  [
+    'a Host that is not this machine, over plain HTTP',
+    () => head(POST, LENGTH).replace('localhost', 'tickets.example') + BODY,
+    ['403 https_required'],
+  ],
+  ['no Host', () => head(POST, LENGTH).replace('Host: localhost\r\n', '') + BODY, PLATFORM],
+  ['two Hosts', () => head(POST, LENGTH, 'Host: evil.example') + BODY, ['403 https_required']],
+  ['an invalid Host', () => head(POST, LENGTH).replace('localhost', 'a b/../?#@') + BODY, ['404 not_found']],
+  [
+    'another host in the request line than in Host, which workerd ignores',
+    () => head(POST.replace('/api', 'http://evil.example/api'), LENGTH) + BODY,
+    OK,
+  ],
   ['CONNECT', () => head('CONNECT evil.example:443 HTTP/1.1'), PLATFORM],
   ['OPTIONS *', () => head('OPTIONS * HTTP/1.1'), ['404 not_found']],
   ['an unknown method', () => head(POST.replace('POST', 'FOO'), LENGTH) + BODY, PLATFORM],
@@ -228,9 +233,9 @@ const CASES: [what: string, bytes: () => string, answers: string[] | typeof PLAT
   ['HTTP/0.9', () => 'GET /api/v1/ping\r\n', PLATFORM],
   ['the beginning of HTTP/2', () => 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', PLATFORM],
   ['a request line without an address', () => 'GET\r\n\r\n', PLATFORM],
-  ['TLS', () => `\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03${'x'.repeat(500)}`, PLATFORM],
-  ['nothing but line breaks', () => '\r\n\r\n\r\n', PLATFORM],
-  ['nothing', () => '', PLATFORM],
+  ['a TLS handshake', () => `\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03${'x'.repeat(500)}`, PLATFORM],
+  ['line breaks only', () => '\r\n\r\n\r\n', PLATFORM],
+  ['no bytes', () => '', PLATFORM],
 ];
 
 test.each(CASES)('%s', async (_, bytes, expected) => {
@@ -241,7 +246,7 @@ test.each(CASES)('%s', async (_, bytes, expected) => {
   expect(Number(await writtenNotes()) - before).toBe(answers.filter((answer) => answer === '201').length);
 });
 
-test('a body that comes a byte at a time is taken, and one that never ends keeps nobody else waiting', async () => {
+test('a body that arrives byte by byte is accepted, and connections that never finish do not delay other requests', async () => {
   const before = Number(await writtenNotes());
   const endless = await open();
   endless.on('error', () => undefined);
@@ -266,7 +271,7 @@ test('a body that comes a byte at a time is taken, and one that never ends keeps
 });
 
 describe('a flood', () => {
-  test('from 10,000 addresses hinders none of them, while one address among them gets its limit and no more', async () => {
+  test('from 10,000 addresses delays none of them, while one address among them gets exactly its limit', async () => {
     const ADDRESSES = 10_000;
     const address = (index: number) => `10.${index >> 16}.${(index >> 8) & 255}.${index & 255}`;
     const ping = (from: string) => renderRequest({ path: '/api/v1/ping', headers: { 'CF-Connecting-IP': from } });
@@ -300,7 +305,8 @@ describe('a flood', () => {
     expect(others).toEqual({ 401: ADDRESSES });
     expect(admissions.length).toBeGreaterThanOrEqual(IP_LIMIT.quota);
     expect(attempts).toBeGreaterThan(admissions.length);
-    // Each was counted between its being sent and answered: one more than the quota never fits into a window.
+    // Each request was counted between its sending and its response. No window holds more than the
+    // quota.
     for (const [index, { sent }] of admissions.entries()) {
       const beyond = admissions[index + IP_LIMIT.quota];
       if (beyond) expect(beyond.received - sent).toBeGreaterThanOrEqual(IP_LIMIT.windowMs);

@@ -28,7 +28,7 @@ describe('an Idempotency-Key whose event id came out empty', () => {
       expect(response.status).toBe(400);
       expect(await response.json()).toMatchObject({
         code: 'invalid_idempotency_key',
-        detail: `Idempotency-Key was ${JSON.stringify(value)}: the event id in it came out empty; fill it from a field of the event that always has a value, or leave the header out.`,
+        detail: `Idempotency-Key was ${JSON.stringify(value)}: the event id in it came out empty; fill it from a field of the event that always has a value, or omit the header.`,
       });
     }
     expect(await rowsOf('notes', organization)).toEqual([]);

@@ -22,7 +22,7 @@ async function makeWorld() {
 type Json = Record<string, unknown>;
 type Kind = 'notes' | 'time-entries';
 
-// --- any request -----------------------------------------------------------------------------------------------------------------
+// --- any request ---------------------------------------------------------------------------------
 
 const text = fc.oneof(
   { weight: 12, arbitrary: anyText },
@@ -46,7 +46,10 @@ const valid: fc.Arbitrary<{ kind: Kind; body: Json; text: string }> = fc.oneof(
     .map(({ text, ...others }) => ({ kind: 'time-entries' as const, body: { ...others, description: text }, text })),
 );
 
-/** The same JSON in other bytes: as it is, in ASCII alone, spread over lines behind a byte order mark. */
+/**
+ * The same JSON in other bytes: as it is, in ASCII alone, spread over lines behind a byte order
+ * mark.
+ */
 const encoder = fc.constantFrom<(value: unknown) => string>(
   (value) => JSON.stringify(value),
   (value) =>
@@ -228,7 +231,7 @@ async function allChanges(organization: string): Promise<Change[]> {
   return all;
 }
 
-// --- JSON, to the letter and beyond it -------------------------------------------------------------------------------------------
+// --- JSON, to the letter and beyond it -----------------------------------------------------------
 
 const DEPTH = 100_000;
 /** 512 KiB, as documented. */
@@ -247,9 +250,13 @@ const NO_OBJECT = '422  invalid_type';
 const WRONG_MINUTES = '422 /minutes invalid_type';
 const OUT_OF_RANGE = '422 /minutes out_of_range';
 
-/** Each body with its one answer: 201 and the text or minutes that were stored, or status and code, of a 422 the fields and rules. */
+/**
+ * Each body with its one answer: 201 and the text or minutes that were stored, or status and code,
+ * of a 422 the fields and rules.
+ */
 const TORTURE: [what: string, body: string | Uint8Array, answer: string][] = [
-  // RFC 8259 §4 leaves open which of two equal names counts. Here it is the last, as in JSON.parse and nearly everywhere else.
+  // RFC 8259 §4 leaves open which of two equal names counts. Here it is the last, as in JSON.parse
+  // and nearly everywhere else.
   ['a name twice', '{"message":"a","message":"b"}', '201 b'],
   ['a name twice, once escaped', '{"message":"a","mess\\u0061ge":"b"}', '201 b'],
   ['a name twice, first with the wrong type', '{"message":1,"message":"b"}', '201 b'],
@@ -391,7 +398,7 @@ describe('JSON', async () => {
   });
 });
 
-// --- how a body comes ------------------------------------------------------------------------------------------------------------
+// --- how a body comes ----------------------------------------------------------------------------
 
 describe('a body', async () => {
   const { organization, key } = await makeWorld();
@@ -488,7 +495,7 @@ describe('a body', async () => {
   );
 });
 
-// --- headers ---------------------------------------------------------------------------------------------------------------------
+// --- headers -------------------------------------------------------------------------------------
 
 describe('headers', async () => {
   const { organization, key } = await makeWorld();
@@ -589,7 +596,8 @@ describe('headers', async () => {
       'X-Cluster-Client-IP': '198.51.100.6',
     };
     expect(await group({ 'CF-Connecting-IP': '192.0.2.9', ...spoofed })).toBe('ip:192.0.2.9');
-    // On Cloudflare the header is always there, once, and the platform's. Elsewhere, whatever is no address counts as one address.
+    // On Cloudflare the header is always there, once, and the platform's. Elsewhere, whatever is no
+    // address counts as one address.
     for (const garbage of [
       '',
       '192.0.2.1, 192.0.2.2',

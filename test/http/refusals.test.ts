@@ -46,14 +46,25 @@ const CONSTANT_401 = {
   headers: [
     ['cache-control', 'no-store'],
     ['content-type', 'application/problem+json'],
+    ['strict-transport-security', 'max-age=31536000'],
     ['www-authenticate', 'Bearer'],
     ['x-content-type-options', 'nosniff'],
   ],
-  names: ['cache-control', 'content-type', 'www-authenticate', 'x-content-type-options', 'x-request-id'],
+  names: [
+    'cache-control',
+    'content-type',
+    'strict-transport-security',
+    'www-authenticate',
+    'x-content-type-options',
+    'x-request-id',
+  ],
   body: '{"type":"about:blank","title":"Unauthorized","status":401}',
 };
 
-/** All that can be wrong with a key: headers without one that could be looked up, and keys that are good for nothing here any more. */
+/**
+ * All that can be wrong with a key: headers without one that could be looked up, and keys that are
+ * good for nothing here any more.
+ */
 async function makeCauses(scope: Scope | undefined) {
   const organization = await makeOrganization();
   const limit = { quota: 1, windowMs: 10_000 };

@@ -51,6 +51,7 @@ describe('a remembered key', () => {
       expect([...response.headers.keys()]).toEqual([
         'cache-control',
         'content-type',
+        'strict-transport-security',
         'www-authenticate',
         'x-content-type-options',
         'x-request-id',
@@ -148,7 +149,10 @@ test('whatever the order of events, on however many isolates: a dead key gets 40
       const api = (index: number) => apis[index] ?? makeApi();
       const model = { revoked: false, endsAt: Number.POSITIVE_INFINITY, psa: true, limited: false, written: 0 };
 
-      /** What the answer may be: limits are exact but remembered, so a 429 is possible once a low one was ever set. */
+      /**
+       * What the answer may be: limits are exact but remembered, so a 429 is possible once a low
+       * one was ever set.
+       */
       const allowed = (wanted: number, needsPlan = true) => {
         if (model.revoked || now >= model.endsAt) return [401];
         return [needsPlan && !model.psa ? 403 : wanted, ...(model.limited ? [429] : [])];

@@ -88,7 +88,8 @@ describe('the line of a request', () => {
     expect(await why(later.send('/api/v1/ping', { key: expired.value }))).toEqual([401, 'expired', ...of(expired.id)]);
     expect(await why(api.postNote(unscoped.value))).toEqual([401, 'scope_missing', ...of(unscoped.id)]);
 
-    // Remembered by the isolate, then dead: what was wrong with the body is not what it was answered.
+    // Remembered by the isolate, then dead: what was wrong with the body is not what it was
+    // answered.
     expect((await api.postNote(key)).status).toBe(201);
     await revoke(organization, keyId);
     expect(await why(api.postNote(key, {}))).toEqual([401, 'revoked', ...of(keyId)]);

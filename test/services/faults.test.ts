@@ -67,7 +67,10 @@ function send(
     : api.postTime(key, { ...TIME, description: text, ...extra }, headers, ticket);
 }
 
-/** What an answer claims. Anything that is not one of these, or is not said as the contract says it, is thrown. */
+/**
+ * What an answer claims. Anything that is not one of these, or is not said as the contract says it,
+ * is thrown.
+ */
 type Claim =
   | { outcome: 'written' | 'replayed'; requestId: string; id: string }
   | { outcome: 'unavailable' | 'outcome_unknown' | 'internal_error' | 'rate_limited' | 'refused'; requestId: string };
@@ -134,7 +137,10 @@ interface StoredRecord {
   text: string;
 }
 
-/** All records of an organization, in the order in which they were written. The audit log and its numbers must agree with them. */
+/**
+ * All records of an organization, in the order in which they were written. The audit log and its
+ * numbers must agree with them.
+ */
 async function recordsOf(organization: string): Promise<StoredRecord[]> {
   const [found, { results }] = await Promise.all([
     inconsistencies(env.DB, organization),
@@ -149,7 +155,10 @@ async function recordsOf(organization: string): Promise<StoredRecord[]> {
   return results;
 }
 
-/** A claim against what is there: a written record is there once, of a refused request there is none, of any other one at most. */
+/**
+ * A claim against what is there: a written record is there once, of a refused request there is
+ * none, of any other one at most.
+ */
 function expectTrue(claim: Claim, records: StoredRecord[]): void {
   const made = records.filter(({ requestId }) => requestId === claim.requestId);
   if (claim.outcome === 'written') expect(made).toMatchObject([{ id: claim.id }]);
@@ -158,7 +167,7 @@ function expectTrue(claim: Claim, records: StoredRecord[]): void {
   else expect(made).toEqual([]);
 }
 
-// --- every single fault --------------------------------------------------------------------------------------------------------------
+// --- every single fault --------------------------------------------------------------------------
 
 /** How often a call is made that fails each time in a way worth another try. */
 const maxAttempts = (call: Call) => (call === 'read' || call === 'batch' ? 3 : 2);
@@ -174,11 +183,17 @@ const WITHOUT_FAULT = {
   'invalid body': 'refused',
 } as const;
 
-/** Where a fault strikes: which call of which requests, beside which other fault that strikes always. */
+/**
+ * Where a fault strikes: which call of which requests, beside which other fault that strikes
+ * always.
+ */
 interface Point {
   name: string;
   call: Call;
-  /** Reads before the batch look up or confirm the key, the one behind it asks for what became of the batch. */
+  /**
+   * Reads before the batch look up or confirm the key, the one behind it asks for what became of
+   * the batch.
+   */
   behindBatch?: boolean;
   faults: readonly Fault[];
   errand: Errand;
@@ -190,7 +205,10 @@ interface Point {
 
 const overcome = ({ says }: Fault, times: number) => says === 'transient' && times < maxAttempts('read');
 
-/** Before anything was sent that writes. What the database rejects may be answered with 500 or, where it is only for now, with 503. */
+/**
+ * Before anything was sent that writes. What the database rejects may be answered with 500 or,
+ * where it is only for now, with 503.
+ */
 const nothingSent = ({ says }: Fault): Claim['outcome'][] =>
   says === 'rejected' ? ['internal_error', 'unavailable'] : ['unavailable'];
 
@@ -300,7 +318,10 @@ describe.each(POINTS)('a fault of $name', ({ call, behindBatch = false, faults, 
     ),
   );
 
-  /** Sends a request of its own in one situation, and once more without faults; returns all records that are there then. */
+  /**
+   * Sends a request of its own in one situation, and once more without faults; returns all records
+   * that are there then.
+   */
   async function tryOne(
     { organization, key }: Awaited<ReturnType<typeof world>>,
     fault: Fault,
@@ -366,7 +387,7 @@ describe.each(POINTS)('a fault of $name', ({ call, behindBatch = false, faults, 
   );
 });
 
-// --- a few in a row, and at particular moments ---------------------------------------------------------------------------------------
+// --- a few in a row, and at particular moments ---------------------------------------------------
 
 describe('a write', () => {
   /** Sends a note whose calls meet these faults, one after the other, by kind of call. */
@@ -421,12 +442,15 @@ test('a ping is answered 503 unavailable when its key cannot be read', async () 
   expect((await claimOf(response, false)).outcome).toBe('unavailable');
 });
 
-// --- sequences of faults -------------------------------------------------------------------------------------------------------------
+// --- sequences of faults -------------------------------------------------------------------------
 
 const faultsOf = (faults: readonly Fault[], maxLength: number) =>
   fc.array(fc.option(fc.constantFrom(...faults), { nil: undefined, freq: 3 }), { maxLength });
 
-/** Requests that are sent at once, and what the calls of all of them meet, one after the other, by kind of call. */
+/**
+ * Requests that are sent at once, and what the calls of all of them meet, one after the other, by
+ * kind of call.
+ */
 const burst = fc.record({
   requests: fc.array(
     fc.record({

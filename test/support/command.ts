@@ -7,7 +7,7 @@ import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 
-/** What a command that ran to its end has said. */
+/** The result of a command. */
 export interface Ran {
   code: number | null;
   stdout: string;
@@ -34,7 +34,10 @@ export async function wrangler(...args: string[]): Promise<void> {
   if (code !== 0) throw new Error(`wrangler ${args.join(' ')}: ${stdout}${stderr}`);
 }
 
-/** A new directory with a migrated local database in it, as `--persist-to` takes it, and how to remove it. */
+/**
+ * Makes a directory with a migrated local database, as `--persist-to` takes it. Tests copy the
+ * shared one instead: `copyDatabase`.
+ */
 export async function localDatabase(): Promise<{ persistTo: string; remove: () => Promise<void> }> {
   const persistTo = await mkdtemp(join(tmpdir(), 'ticket-write-back-'));
   await wrangler('d1', 'migrations', 'apply', 'DB', '--local', '--persist-to', persistTo);

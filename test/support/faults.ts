@@ -3,18 +3,25 @@ import { vi } from 'vitest';
 import { aroundD1 } from './d1.ts';
 import { aroundLimiters } from './limiter.ts';
 
-/** Stands in the message of each injected error, as SQL and bound values do in real ones: no answer may show it. */
+/**
+ * Stands in the message of each injected error, as SQL and bound values do in real ones: no answer
+ * may show it.
+ */
 export const SENTINEL = 'insert into "notes" … values (hunter2)';
 
 /** One way in which a call fails. */
 export interface Fault {
   name: string;
   /**
-   * What the message says: worth another try, not begun, a statement that failed, that nothing is written at all, or nothing that is understood. A `hang` says nothing, ever.
+   * What the message says: worth another try, not begun, a statement that failed, that nothing is
+   * written at all, or nothing that is understood. A `hang` says nothing, ever.
    */
   says: 'transient' | 'overloaded' | 'rejected' | 'read_only' | 'unknown' | 'hang';
   message: string;
-  /** Whether the call does its work all the same: before it fails, or long after the request was answered. */
+  /**
+   * Whether the call does its work all the same: before it fails, or long after the request was
+   * answered.
+   */
   works?: 'before' | 'later' | undefined;
   /** Further properties of the error. */
   properties?: Record<string, unknown>;
@@ -54,7 +61,10 @@ export const READ_FAULTS: readonly Fault[] = (
   ['transient', 'overloaded', 'rejected', 'read_only', 'unknown', 'hang'] as const
 ).flatMap((says) => d1Faults(says));
 
-/** Of a batch that writes: before it ran, in its middle, after its commit, and when it runs after nobody waits for it any more. */
+/**
+ * Of a batch that writes: before it ran, in its middle, after its commit, and when it runs after
+ * nobody waits for it any more.
+ */
 export const BATCH_FAULTS: readonly Fault[] = [
   ...READ_FAULTS,
   fault('rejected', 'a rejected record', { rejects: 'record' }),
@@ -77,7 +87,9 @@ export const LIMITER_FAULTS: readonly Fault[] = [
 export const [LOST = fault('transient', '')] = READ_FAULTS;
 export const LOST_ACKNOWLEDGEMENT: Fault = { ...LOST, works: 'before' };
 
-/** The kinds of calls that a request makes: to the limiter of its address and of its key, and to D1. */
+/**
+ * The kinds of calls that a request makes: to the limiter of its address and of its key, and to D1.
+ */
 export type Call = 'ip' | 'key' | 'read' | 'batch';
 /** Which fault, if any, the next call of this kind meets. */
 export type Chooser = (call: Call) => Fault | undefined;
@@ -90,8 +102,9 @@ const { setTimeout: realSetTimeout } = globalThis;
 export const realTime = (ms = 0) => new Promise<void>((resolve) => realSetTimeout(resolve, ms));
 
 /**
- * Bindings whose calls meet faults. Wants `vi.useFakeTimers`: time stands still but for what the faults take, so that waiting for ten
- * seconds costs nothing, and no call that does its work ever comes too late.
+ * Bindings whose calls meet faults. Wants `vi.useFakeTimers`: time stands still but for what the
+ * faults take, so that waiting for ten seconds costs nothing, and no call that does its work ever
+ * comes too late.
  */
 export class Faults {
   /** How many calls have failed so far. */
@@ -107,7 +120,10 @@ export class Faults {
     ),
   };
 
-  /** No fault any more; what was to be done later is done now, and what nobody waited for comes to its end. */
+  /**
+   * No fault any more; what was to be done later is done now, and what nobody waited for comes to
+   * its end.
+   */
   async end(): Promise<void> {
     this.choose = () => undefined;
     await Promise.allSettled(this.running.splice(0));

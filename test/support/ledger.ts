@@ -1,10 +1,13 @@
-/** Every record of the organization ?1 under the fields that both kinds share. */
+// Compares the records and the audit log of an organization with each other, and with what its
+// clients were told.
+
+/** Every record of the organization ?1, with the fields that all kinds share. */
 const RECORDS = `
   select 'note.created' as action, id, ticket_id, created_at, key_id, request_id, audit_seq, message as text from notes where organization_id = ?1
   union all
   select 'time_entry.created', id, ticket_id, created_at, key_id, request_id, audit_seq, description from time_entries where organization_id = ?1`;
 
-/** What must never be found; each statement tells of at most a few. */
+/** Each statement finds one kind of inconsistency, and describes at most a few cases of it. */
 const INCONSISTENCIES = [
   `select 'record ' || r.id || ' has no audit row of its own' as found from (${RECORDS}) r
    left join audit_log a on a.organization_id = ?1 and a.seq = r.audit_seq and a.target_id = r.id and a.action = r.action
@@ -22,9 +25,10 @@ const INCONSISTENCIES = [
 ].map((sql) => `${sql} limit 5`);
 
 /**
- * Where an organization's records and audit log disagree, in words: each record has exactly one audit row, and the other way round, the
- * numbers go from 1 without a gap, no Idempotency-Key made two records of a kind, and no text was written twice. So every request that
- * is to write must carry a text of its own.
+ * The inconsistencies of an organization, in words. Each record has exactly one audit row and the
+ * other way round, the audit rows are numbered from 1 without a gap, no Idempotency-Key made two
+ * records of a kind, and no text was written twice. So every request that is meant to write must
+ * have a text of its own.
  */
 export async function inconsistencies(db: D1Database, organization: string): Promise<string[]> {
   const answers = await db.batch<{ found: string }>(INCONSISTENCIES.map((sql) => db.prepare(sql).bind(organization)));
@@ -34,8 +38,8 @@ export async function inconsistencies(db: D1Database, organization: string): Pro
 const PAGE_SIZE = 5_000;
 
 /**
- * Compares what was acknowledged (id → text) with what is there: `missing` are ids that are not there with their text, `unacknowledged`
- * the texts that are there besides.
+ * Compares the acknowledged records (id → text) with those in the database: the ids that are
+ * missing, or have another text, and the texts of records that were not acknowledged.
  */
 export async function compareWithAcknowledged(
   db: D1Database,

@@ -1,20 +1,33 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { readdir, readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { convertV4MiniflareOptions, Miniflare } from 'miniflare';
 import { unstable_readConfig } from 'wrangler';
 
 const run = promisify(execFile);
 
-/** Bundles the worker into a directory, as a deployment does. */
+/** Runs `npm run build`: its output directory, exit code and all that it printed. */
+export async function buildProduction(): Promise<{ outdir: string; code: number | null; output: string }> {
+  const child = spawn('node', ['src/dev/build.ts'], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
+  return { outdir: resolve('dist'), code, output: stdout + stderr };
+}
+
+/**
+ * Bundles the Worker into a directory as a deployment does, for scripts that run without the tests.
+ */
 export async function bundleProduction(outdir: string): Promise<void> {
   await run('wrangler', ['deploy', '--dry-run', '--outdir', outdir], {
     env: { ...process.env, WRANGLER_SEND_METRICS: 'false' },
   });
 }
 
-/** What a deployment would upload from that directory: the script and the texts that it imports. */
+/**
+ * The files of that directory that a deployment uploads: the script and the texts that it imports.
+ */
 export async function readBundle(directory: string) {
   const names = (await readdir(directory)).filter((name) => name.endsWith('.txt'));
   const texts = names.map(async (path) => ({
@@ -26,17 +39,22 @@ export async function readBundle(directory: string) {
 }
 
 export interface ProductionWorker {
-  /** The directory that it was bundled into. */
+  /** The directory with the bundle. */
   bundle: string;
-  /** Instead of those in wrangler.toml. */
+  /** Override the variables in wrangler.toml. */
   vars: Record<string, string>;
-  /** 0 for any that is free. */
+  /** 0 for any free port. */
   port: number;
-  /** Where the data are, as `--persist-to` has it; nowhere if it is left out. */
+  /**
+   * The directory of the data, as wrangler's `--persist-to` takes it. Without it the data are in
+   * memory.
+   */
   persistTo?: string;
 }
 
-/** Serves the bundle on a direct socket of workerd: nothing of wrangler or Miniflare stands before it. */
+/**
+ * Serves the bundle on a direct socket of workerd, without the proxies of wrangler and Miniflare.
+ */
 export async function serveProduction({ bundle, vars, port, persistTo }: ProductionWorker): Promise<Miniflare> {
   const { script, texts } = await readBundle(bundle);
   const config = unstable_readConfig({ config: 'wrangler.toml' });
@@ -54,7 +72,7 @@ export async function serveProduction({ bundle, vars, port, persistTo }: Product
       d1Databases: { DB: config.d1_databases[0]?.database_id ?? '' },
       durableObjects: { RATE_LIMITER: { className: 'RateLimiter', useSQLite: true } },
       unsafeDirectSockets: [{ host: '127.0.0.1', port }],
-      // A line for each request would be too many to read; what is wrong is shown.
+      // Only problems are shown: the Worker logs a line for each request.
       handleStructuredLogs: ({ level, message }) => {
         if (level === 'warn' || level === 'error') console.error(message);
       },

@@ -9,10 +9,10 @@ import { rememberBody, rememberKey, secretsIn } from './secrets.ts';
 
 const outputs = new WeakMap<ChildProcess, () => string>();
 
-/** All that a server has printed so far. */
+/** Everything that a server has printed so far. */
 export const printedBy = (server: ChildProcess) => outputs.get(server)?.() ?? '';
 
-/** A port of this machine that nobody listens on. */
+/** A free port of this machine. */
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -22,7 +22,10 @@ export async function freePort(): Promise<number> {
   return address.port;
 }
 
-/** Starts the local server as `npm start` does; resolves with all it printed once it says that it is ready. */
+/**
+ * Starts the local server as `npm start` does; resolves when it is ready, with everything it
+ * printed until then.
+ */
 export const start = (...args: string[]) => startIn('.', ...args);
 
 /** The same in another directory that has the files of the checkout. */
@@ -38,14 +41,14 @@ export async function startIn(cwd: string, ...args: string[]): Promise<{ server:
   return { server, output };
 }
 
-/** Runs a start that is expected to fail: its exit code, and all that it printed. */
+/** Runs a start that is expected to fail; returns its exit code and everything it printed. */
 export async function failedStart(...args: string[]): Promise<{ code: number | null; output: string }> {
   const server = spawn('node', ['src/dev/start.ts', ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
   const [stdout, stderr, [code]] = await Promise.all([text(server.stdout), text(server.stderr), once(server, 'close')]);
   return { code, output: stdout + stderr };
 }
 
-/** Ends a server, if it has not ended by itself, and searches for secrets in all that it printed. */
+/** Stops a server, if it still runs, and searches everything it printed for secrets. */
 export async function stop(server: ChildProcess): Promise<void> {
   if (server.exitCode === null && server.signalCode === null) {
     const closed = once(server, 'close');
@@ -57,19 +60,27 @@ export async function stop(server: ChildProcess): Promise<void> {
   const [, body] = / -d '(.+)'/.exec(output) ?? [];
   if (key !== '') await rememberKey(key);
   if (body !== undefined) rememberBody(body);
-  // The two lines by which `npm start` hands out its demo key: the key, and the curl line with it.
+  // `npm start` prints its demo key on purpose in two lines: alone, and in the curl line.
   const lines = output.split('\n').filter((line) => line !== `  ${key}` && !line.startsWith('  curl -i '));
   const secrets = secretsIn(lines);
-  if (secrets.length > 0) throw new Error(`The server has printed ${secrets.join('\nand ')}`);
+  if (secrets.length > 0) throw new Error(`The server printed ${secrets.join('\nand ')}`);
 }
 
-/** The key that a start printed, whatever its prefix is. */
+/** The key in the output of a start, whatever its prefix is. */
 export const keyIn = (output: string) => /\b[a-z0-9]+_[0-9A-Za-z]{46}\b/.exec(output)?.[0] ?? '';
 
-/** A local server with a database of its own: its address, its demo key, where the database is, and how to end it. */
-export async function startServer(
-  ...args: string[]
-): Promise<{ url: string; key: string; persistTo: string; close: () => Promise<void> }> {
+export interface StartedServer {
+  url: string;
+  /** The demo key. */
+  key: string;
+  /** The directory of its database. */
+  persistTo: string;
+  /** Stops the server and removes its database. @throws if it printed a secret */
+  close: () => Promise<void>;
+}
+
+/** Starts a local server with a database of its own. */
+export async function startServer(...args: string[]): Promise<StartedServer> {
   const persistTo = await mkdtemp(join(tmpdir(), 'twb-'));
   const port = await freePort();
   const { server, output } = await start('--port', String(port), '--persist-to', persistTo, ...args);

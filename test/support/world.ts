@@ -26,8 +26,9 @@ interface OrganizationOptions {
 }
 
 /**
- * An organization of a test's own: administrator `ada`, technicians `tess` and (inactive) `ivan`, service account `automation`; companies
- * acme (150.00 an hour), globex (no agreement) and initech (inactive agreement), tickets 1001 to 1003 of theirs; default rate 120.00.
+ * An organization of a test's own: administrator `ada`, technicians `tess` and (inactive) `ivan`,
+ * service account `automation`; companies acme (150.00 an hour), globex (no agreement) and initech
+ * (inactive agreement), tickets 1001 to 1003 of theirs; default rate 120.00.
  */
 export async function makeOrganization({ psa = true, timeZone = 'UTC' }: OrganizationOptions = {}): Promise<string> {
   const organization = `org-${++organizations}-${crypto.randomUUID().slice(0, 8)}`;
@@ -79,7 +80,10 @@ export function asAdmin(organizationId: string, now: () => number = Date.now): A
 
 const keysMade = new Map<string, number>();
 
-/** A key of the organization, with both scopes unless others are asked for; the first is named `n8n: triage`, the next `n8n: triage 2`. */
+/**
+ * A key of the organization, with both scopes unless others are asked for; the first is named `n8n:
+ * triage`, the next `n8n: triage 2`.
+ */
 export async function makeKey(
   organizationId: string,
   changes: Partial<NewApiKey> = {},
@@ -102,8 +106,19 @@ export function revoke(organizationId: string, keyId: string): Promise<unknown> 
   return revokeAsAdministrator(asAdmin(organizationId), keyId);
 }
 
-/** An app of a test's own, sent requests directly; its clock, configuration and bindings may be replaced. */
-export function makeApi(options: { now?: () => number; config?: Partial<Config>; bindings?: Partial<Env> } = {}) {
+interface ApiOptions {
+  now?: () => number;
+  config?: Partial<Config>;
+  bindings?: Partial<Env>;
+  /** Where the app is reached. */
+  origin?: string;
+}
+
+/**
+ * An app of a test's own, sent requests directly; its clock, configuration and bindings may be
+ * replaced.
+ */
+export function makeApi({ origin = 'https://api.example', ...options }: ApiOptions = {}) {
   const app = createApp(config(options.config), options.now);
   const bindings: Env = { ...env, ...options.bindings };
   const contexts: ExecutionContext[] = [];
@@ -121,7 +136,7 @@ export function makeApi(options: { now?: () => number; config?: Partial<Config>;
     const context = createExecutionContext();
     contexts.push(context);
     return app.request(
-      `https://api.example${path}`,
+      `${origin}${path}`,
       {
         ...rest,
         headers: {

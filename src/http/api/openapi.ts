@@ -27,7 +27,7 @@ const readContract: ZodOpenApiOperationObject = {
         'application/json': { schema: z.looseObject({ openapi: z.literal('3.1.0') }), example: { openapi: '3.1.0' } },
       },
     },
-    ...keylessProblemResponses(['rate_limited']),
+    ...keylessProblemResponses(['https_required', 'rate_limited']),
   },
 };
 

@@ -7,6 +7,7 @@ import { problemResponses, replayHeaders, successHeaders, unauthorizedResponse }
 
 /** The problems of every request with a key. */
 export const KEY_PROBLEMS = [
+  'https_required',
   'psa_not_included',
   'rate_limited',
   'internal_error',

@@ -7,6 +7,7 @@ import { unavailableDetail } from '../../services/call-d1.ts';
 import { technicianNotEligible, ticketNotFound, unknownOutcome } from '../../services/work/write-once.ts';
 import { internalError, malformedJson } from '../answer-error.ts';
 import { bodyTooLarge, invalidEncoding, unsupportedMediaType, validationFailed } from '../middleware/json-body.ts';
+import { httpsRequired } from '../middleware/require-https.ts';
 import { PROBLEMS, Problem, type ProblemCode, problemType, UNAUTHORIZED_PROBLEM } from '../problems.ts';
 import { rateLimited } from '../rate-limit.ts';
 import { endpointNotFound, methodNotAllowedProblem } from './no-endpoint.ts';
@@ -116,6 +117,7 @@ const examples: Record<ProblemCode, Pick<Problem, 'detail'> & Partial<Pick<Probl
   malformed_json: malformedJson('{"message":"Cleared\nthe queue"}'),
   invalid_encoding: invalidEncoding(),
   invalid_idempotency_key: invalidIdempotencyKey('is empty'),
+  https_required: httpsRequired(),
   psa_not_included: psaNotIncluded(),
   not_found: new Problem(...endpointNotFound()),
   ticket_not_found: ticketNotFound('4711'),

@@ -1,7 +1,7 @@
 import type { HonoRequest } from 'hono';
-import { containsKey } from '../../domain/api-key.ts';
 import { echo } from '../../domain/fields.ts';
 import { hasEmptyEventId, parseIdempotencyKey } from '../../domain/idempotency-key.ts';
+import { containsKey } from '../../domain/pasted-keys.ts';
 import type { WriteTarget } from '../../services/work/write-once.ts';
 import type { AppEnv, ContextOf } from '../context.ts';
 import { Problem } from '../problems.ts';
@@ -12,13 +12,7 @@ import { Problem } from '../problems.ts';
  */
 export function writeTarget(c: Pick<ContextOf<AppEnv>, 'get'> & { req: HonoRequest<'/:ticketId'> }): WriteTarget {
   const header = c.req.header('Idempotency-Key');
-  // The audit log would store it permanently.
-  if (header !== undefined && containsKey(header, c.get('config').keyPrefix)) {
-    throw invalidIdempotencyKey(
-      'contains an API key',
-      'send a value that identifies the event, and the API key only in Authorization',
-    );
-  }
+  // Before parsing, because most placeholders contain spaces.
   if (header !== undefined && hasEmptyEventId(header)) {
     throw invalidIdempotencyKey(
       `was ${JSON.stringify(echo(header))}: the event id in it came out empty`,
@@ -27,7 +21,15 @@ export function writeTarget(c: Pick<ContextOf<AppEnv>, 'get'> & { req: HonoReque
   }
   const parsed = parseIdempotencyKey(header);
   if (!parsed.ok) throw invalidIdempotencyKey(parsed.rule);
-  return { ticketId: c.req.param('ticketId'), idempotencyKey: parsed.key };
+  const { key } = parsed;
+  // The audit log would store it permanently.
+  if (key !== undefined && containsKey(key, c.get('config').keyPrefix)) {
+    throw invalidIdempotencyKey(
+      'contains an API key',
+      'send a value that identifies the event, and the API key only in Authorization',
+    );
+  }
+  return { ticketId: c.req.param('ticketId'), idempotencyKey: key };
 }
 
 /** The Idempotency-Key breaks a rule; `rule` completes the sentence "Idempotency-Key …". */

@@ -1,7 +1,7 @@
 import type { HonoRequest, MiddlewareHandler } from 'hono';
 import type { Config } from '../../config.ts';
-import { withoutKeys } from '../../domain/api-key.ts';
 import { addressGroup, clientAddress } from '../../domain/client-address.ts';
+import { withoutKeys } from '../../domain/pasted-keys.ts';
 import { timeOrderedId } from '../../domain/record-id.ts';
 import type { Source } from '../../services/context.ts';
 import { type AppEnv, IsolateCaches } from '../context.ts';
@@ -10,6 +10,13 @@ import { rateLimitFields } from '../rate-limit.ts';
 /** The deadline of one request, not counting the time in which its body is received. */
 const REQUEST_DEADLINE_MS = 10_000;
 const MAX_USER_AGENT_LENGTH = 100;
+/** A year. No includeSubDomains: other hosts of the zone are not ours to decide. */
+const STRICT_TRANSPORT_SECURITY = 'max-age=31536000';
+/**
+ * Only this much of a User-Agent is searched for keys; text after it cannot become part of the
+ * stored value.
+ */
+const MAX_SEARCHED_LENGTH = 1_000;
 
 /** Sets the id, clock, deadline and source of the request, and the headers of every response. */
 export function requestContext(config: Config, now: () => number): MiddlewareHandler<AppEnv> {
@@ -29,6 +36,7 @@ export function requestContext(config: Config, now: () => number): MiddlewareHan
     const { headers } = c.res;
     if (!headers.has('Cache-Control')) headers.set('Cache-Control', 'no-store');
     headers.set('X-Content-Type-Options', 'nosniff');
+    headers.set('Strict-Transport-Security', STRICT_TRANSPORT_SECURITY);
     headers.set('X-Request-Id', c.get('requestId'));
     // A 401 never has RateLimit headers, even if the key was revoked after its limit was counted.
     const appliedLimit = c.get('appliedLimit');
@@ -47,6 +55,10 @@ function sourceOf(req: HonoRequest, keyPrefix: string): Source {
   return {
     address: clientAddress(req.header('CF-Connecting-IP')),
     userAgent:
-      userAgent === undefined ? null : withoutKeys(userAgent, keyPrefix).slice(0, MAX_USER_AGENT_LENGTH).toWellFormed(),
+      userAgent === undefined
+        ? null
+        : withoutKeys(userAgent.slice(0, MAX_SEARCHED_LENGTH), keyPrefix)
+            .slice(0, MAX_USER_AGENT_LENGTH)
+            .toWellFormed(),
   };
 }

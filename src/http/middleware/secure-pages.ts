@@ -10,8 +10,8 @@ export function securePages(
   return secureHeaders({
     contentSecurityPolicy: contentSecurityPolicy ?? {},
     referrerPolicy,
-    // No includeSubDomains: other hosts of the zone are not ours to decide.
-    strictTransportSecurity: 'max-age=15552000',
+    // `requestContext` sets it for all responses.
+    strictTransportSecurity: false,
     xFrameOptions: 'DENY',
   });
 }

@@ -33,7 +33,7 @@ describe('while the issuer’s keys cannot be read', () => {
     for (let i = 0; i < 10; i++) {
       const response = await open(forged);
       expect(response.status).toBe(503);
-      expect(await response.text()).toContain('Sign-in is not available');
+      expect(await response.text()).toContain('Sign-in is unavailable');
     }
     expect(issuer.fetches).toBe(1);
     issuer.answer = answer;

@@ -8,30 +8,53 @@ import type { NewApiKey } from '../../src/domain/key-input.ts';
 import { SCOPE_IDS } from '../../src/domain/scopes.ts';
 import type { ActorContext, AdminActor } from '../../src/services/context.ts';
 import { type CreatedKey, createApiKey } from '../../src/services/keys/create-key.ts';
-import { bundleProduction, type ProductionWorker } from './production-worker.ts';
-import { freePort } from './server.ts';
+import { localDatabase } from '../support/command.ts';
+import { bundleProduction, type ProductionWorker } from '../support/production-worker.ts';
+import { freePort } from '../support/server.ts';
 
-/** A limit that no load of ours reaches. */
+/** A limit that none of these loads reaches. */
 export const UNLIMITED = '10000/1s';
 
-/** The production bundle, served by workerd alone on a port and data that stay the same however often it ends and is started again. */
+/**
+ * What a run needs: a migrated, empty database that it may change, and the directory of the
+ * production bundle.
+ */
+export interface LocalParts {
+  database: { persistTo: string; remove: () => Promise<void> };
+  bundle: string;
+}
+
+/** Makes the parts for a run outside of the tests. The bundle is removed with the database. */
+export async function makeLocalParts(): Promise<LocalParts> {
+  const database = await localDatabase();
+  const bundle = join(database.persistTo, 'bundle');
+  await bundleProduction(bundle);
+  return { database, bundle };
+}
+
+/**
+ * The production bundle, served by workerd alone. Its port and data stay the same across restarts.
+ */
 export interface RestartableServer {
   readonly url: URL;
-  /** Of the process group that workerd is in. */
+  /** The id of the process group that workerd is in. */
   groupId(): number;
-  /** Starts the server; resolves once it answers. */
+  /** Starts the server; resolves when it answers. */
   start(): Promise<void>;
-  /** Ends server and workerd at once, by SIGKILL, in the middle of whatever they do. */
+  /** Kills the server and workerd with SIGKILL. */
   kill(): Promise<void>;
-  /** Ends them in peace. */
+  /** Stops them regularly. */
   stop(): Promise<void>;
 }
 
-/** Bundles the Worker as a deployment does. `vars` replace some of those in wrangler.toml; `persistTo` is a migrated database. */
-export async function restartable(persistTo: string, vars: Record<string, string>): Promise<RestartableServer> {
-  const bundle = join(persistTo, 'bundle');
-  await bundleProduction(bundle);
-  const options: ProductionWorker = { bundle, persistTo, port: await freePort(), vars };
+/**
+ * Prepares a server. `vars` override the variables in wrangler.toml; `persistTo` is a migrated
+ * database.
+ */
+export async function restartable(
+  worker: Omit<ProductionWorker, 'port'> & { persistTo: string },
+): Promise<RestartableServer> {
+  const options: ProductionWorker = { ...worker, port: await freePort() };
 
   let child: ChildProcess | undefined;
   let ended: Promise<unknown> = Promise.resolve();
@@ -40,7 +63,8 @@ export async function restartable(persistTo: string, vars: Record<string, string
     groupId: () => child?.pid ?? 0,
     start: async () => {
       const script = join(import.meta.dirname, 'restartable-server.ts');
-      // A group of its own, so that workerd can be killed with it; its standard input ends with this process, however that ends.
+      // In a process group of its own, so that workerd is killed with it. Its standard input ends
+      // when this process ends.
       const started = spawn(process.execPath, [script, JSON.stringify(options)], {
         detached: true,
         stdio: ['pipe', 'pipe', 'inherit'],
@@ -51,7 +75,7 @@ export async function restartable(persistTo: string, vars: Record<string, string
       });
       const ready = once(createInterface(started.stdout), 'line');
       const [line] = await Promise.race([ready, ended.then(() => ['nothing, and ended'])]);
-      if (line !== 'ready') throw new Error(`restartable-server.ts said ${line}`);
+      if (line !== 'ready') throw new Error(`restartable-server.ts printed ${line}`);
     },
     kill: async () => {
       if (child?.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
@@ -64,12 +88,12 @@ export async function restartable(persistTo: string, vars: Record<string, string
   };
 }
 
-/** Organizations of the demo directory whose plan includes PSA, with an administrator of each. */
+/** The organizations of the demo directory whose plan includes PSA, each with an administrator. */
 const ADMINISTRATORS = { northwind: 'ada', fabrikam: 'fay' };
 type OrganizationId = keyof typeof ADMINISTRATORS;
 export const ORGANIZATIONS: readonly OrganizationId[] = ['northwind', 'fabrikam'];
 
-/** Acting as the organization's administrator. */
+/** The context of the organization's administrator. */
 export function asAdministrator(db: D1Database, organizationId: OrganizationId): ActorContext<AdminActor> {
   const deadlineAt = Date.now() + 30_000;
   const source = { address: null, userAgent: null };
@@ -93,7 +117,7 @@ export function makeKey(
   return createApiKey(asAdministrator(db, organization), 'twb', { name, scopes: [...SCOPE_IDS], ...changes });
 }
 
-/** Imports the demo directory and makes so many keys for each organization. */
+/** Imports the demo directory and makes this many keys for each organization. */
 export async function seed(
   db: D1Database,
   keysEach: number,

@@ -1,11 +1,11 @@
 import { readdir, readFile } from 'node:fs/promises';
-import { median } from './statistics.ts';
+import { median } from '../bench/statistics.ts';
 
 /** The resident memory (MiB) of workerd in a process group, by Linux' /proc. */
 export async function workerdMiB(groupId: number): Promise<number> {
   let kib = 0;
   for (const pid of (await readdir('/proc')).filter((name) => /^\d+$/.test(name))) {
-    // Of a process that has ended meanwhile there is nothing to read. proc(5): pid (name) state parent group …
+    // The process may have ended since it was listed. proc(5): pid (name) state parent group …
     const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
     if (!new RegExp(`^\\d+ \\(workerd\\) \\S \\d+ ${groupId} `).test(stat)) continue;
     const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '');
@@ -15,22 +15,23 @@ export async function workerdMiB(groupId: number): Promise<number> {
   return kib / 1024;
 }
 
-/** How memory went in the second half of a run; the same unit as the samples. */
+/** How memory changed in the second half of a run, in the unit of the samples. */
 export interface Growth {
-  /** Medians of the third and of the last quarter. */
+  /** The medians of the third and the last quarter. */
   thirdQuarter: number;
   lastQuarter: number;
-  /** What the line of least squares rises by from the first to the last sample of the second half. */
+  /** The rise of the line of least squares over the second half. */
   rise: number;
   flat: boolean;
 }
 
-/** Of what is there in the third quarter: what may have been added by the end. */
+/** How much more than in the third quarter there may be at the end. */
 const TOLERANCE = 0.05;
 
 /**
- * Whether memory that was sampled at equal intervals has stopped growing: over the second half neither the median of its latter quarter
- * against that of its first, nor the line of least squares, rises by more than 5 %.
+ * Whether memory, sampled at equal intervals, has stopped growing: in the second half neither the
+ * median of the last quarter compared with that of the third, nor the line of least squares, rises
+ * by more than 5 %.
  */
 export function growth(samples: readonly number[]): Growth {
   const half = samples.slice(samples.length >> 1);

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 
-/** A request as what stands in front of the service sees it. */
+/** A request as a proxy in front of the service sees it. */
 export interface Incoming {
   method: string;
   path: string;
@@ -10,13 +10,16 @@ export interface Incoming {
   body: string;
 }
 
-/** What stands in front does with a request: answers it, or passes it on and changes the answer. */
-export type Meddling = (incoming: Incoming, pass: () => Promise<Response>) => Response | Promise<Response>;
+/**
+ * What a proxy does with a request: it responds itself, or passes it on and may change the
+ * response.
+ */
+export type Intercept = (incoming: Incoming, pass: () => Promise<Response>) => Response | Promise<Response>;
 
-/** Something that stands in front of a service, such as bot protection or a proxy. */
-export async function serveEdge(
+/** Serves a proxy in front of a service. */
+export async function serveProxy(
   service: string,
-  meddle: Meddling,
+  intercept: Intercept,
 ): Promise<{ url: string; close: () => Promise<void> }> {
   const server = createServer(async (request, response) => {
     const { method = 'GET', url: path = '/' } = request;
@@ -27,7 +30,7 @@ export async function serveEdge(
     }
     const body = (await buffer(request)).toString();
     const pass = () => fetch(service + path, { method, headers, redirect: 'manual', ...(body === '' ? {} : { body }) });
-    const answer = await meddle({ method, path, headers, body }, pass);
+    const answer = await intercept({ method, path, headers, body }, pass);
     const kept = [...answer.headers].filter(
       ([name]) => !/^(connection|keep-alive|content-length|content-encoding|transfer-encoding)$/.test(name),
     );

@@ -1,0 +1,243 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { diagnose, type Finding } from '../../src/cli/diagnose.ts';
+import { generateKey } from '../../src/domain/api-key.ts';
+import { runCli } from '../support/command.ts';
+import { type Intercept, serveProxy } from '../support/proxy.ts';
+import { freePort } from '../support/server.ts';
+import { sharedServer } from '../support/shared.ts';
+
+let service: Awaited<ReturnType<typeof sharedServer>>;
+beforeAll(async () => {
+  service = await sharedServer();
+});
+
+const REQUEST_ID = crypto.randomUUID();
+/** The headers of every response of the service. */
+const ours = { 'X-Content-Type-Options': 'nosniff', 'X-Request-Id': REQUEST_ID };
+const isApi = (path: string) => path.startsWith('/api/');
+
+async function all(found: AsyncIterable<Finding>): Promise<Finding[]> {
+  const list: Finding[] = [];
+  for await (const finding of found) list.push(finding);
+  return list;
+}
+
+/** Everything the doctor finds at a proxy in front of the local service. */
+async function findings(intercept: Intercept, key?: string): Promise<Finding[]> {
+  const proxy = await serveProxy(service.url, intercept);
+  try {
+    return await all(diagnose(new URL(proxy.url), key));
+  } finally {
+    await proxy.close();
+  }
+}
+
+/** The failed checks there, each as its name and what it says. */
+async function failures(intercept: Intercept, key?: string): Promise<[check: string, says: string][]> {
+  return (await findings(intercept, key)).filter(({ ok }) => !ok).map(({ check, says }) => [check, says]);
+}
+
+/** A failed check whose name has this word, and that says this. */
+const failed = (check: RegExp, says: RegExp) => [expect.stringMatching(check), expect.stringMatching(says)];
+
+/** A proxy that changes the headers of responses. */
+function changing(change: (headers: Headers) => void): Intercept {
+  return async ({ path }, pass) => {
+    const answer = await pass();
+    const headers = new Headers(answer.headers);
+    if (isApi(path)) change(headers);
+    return new Response(answer.body, { status: answer.status, headers });
+  };
+}
+
+/** A proxy that responds to requests to the API itself. */
+const inFront =
+  (answer: () => Response): Intercept =>
+  ({ path }, pass) =>
+    isApi(path) ? answer() : pass();
+
+const html = (status: number, title: string, headers: Record<string, string> = {}) =>
+  new Response(`<!doctype html><title>${title}</title>`, {
+    status,
+    headers: { 'Content-Type': 'text/html', Server: 'cloudflare', ...headers },
+  });
+const redirect = (status: number, to: string) => new Response(null, { status, headers: { Location: to } });
+const accessLogin = () =>
+  redirect(302, 'https://team.cloudflareaccess.com/cdn-cgi/access/login/tickets.example?kid=1&meta=2');
+
+describe('the doctor', () => {
+  test('finds no failure at the service itself', async () => {
+    const { code, stdout, stderr } = await runCli('doctor', [service.url]);
+    expect([code, stderr]).toEqual([0, '']);
+    expect(stdout.split('\n').filter((line) => line.startsWith('ok '))).toHaveLength(9);
+    expect(stdout).not.toContain('FAIL');
+    expect(stdout).toMatch(/\/settings: .*\/dev\/sign-in/);
+  });
+
+  test('names the organization and scopes of a key, and never prints the key', async () => {
+    const { code, stdout, stderr } = await runCli('doctor', [service.url, '--key-stdin'], {
+      input: [`${service.key}\n`],
+    });
+    expect([code, stderr]).toEqual([0, '']);
+    for (const part of ['200', 'northwind', 'tickets:note:write', 'tickets:time:write']) expect(stdout).toContain(part);
+    expect(stdout).not.toContain(service.key.slice(4, 20));
+  });
+
+  test.each<[string, () => Response, RegExp]>([
+    [
+      'Cloudflare Access',
+      accessLogin,
+      /Cloudflare Access.*302.*cloudflareaccess\.com\/cdn-cgi\/access\/login\/tickets\.example\)/,
+    ],
+    ['a challenge', () => html(403, 'Just a moment...', { 'cf-mitigated': 'challenge' }), /challenge.*403/],
+    [
+      'another web server',
+      () => html(200, 'Welcome to nginx!', { Server: 'nginx' }),
+      /200.*"Welcome to nginx!".*nginx/,
+    ],
+    ['another API', () => Response.json({ error: 'unauthorized' }, { status: 401 }), /401/],
+    ['a redirect', () => redirect(301, 'https://www.example/?key=x'), /301.*https:\/\/www\.example\/\)/],
+    ['a firewall', () => new Response('error code: 1020', { status: 403 }), /1020/],
+  ])('recognizes %s in place of the API', async (_, answer, says) => {
+    const found = await failures(inFront(answer));
+    expect(found).toEqual([failed(/POST/, says), failed(/openapi\.json/, /./)]);
+  });
+
+  test('recognizes protection that depends on the User-Agent, or on the text of a note', async () => {
+    const byAgent: Intercept = ({ headers, path }, pass) =>
+      isApi(path) && /python/.test(headers.get('User-Agent') ?? '')
+        ? new Response('error code: 1010', { status: 403 })
+        : pass();
+    expect(await failures(byAgent)).toEqual([failed(/User-Agent/, /Python.*403.*1010/)]);
+    const byText: Intercept = ({ body }, pass) =>
+      body.includes('<script>') ? html(403, 'Attention Required!') : pass();
+    expect(await failures(byText)).toEqual([failed(/attack/, /403/)]);
+  });
+
+  test.each<[string, RegExp, Intercept]>([
+    ['adds a cookie', /__cf_bm/, changing((headers) => headers.append('Set-Cookie', '__cf_bm=secret; Path=/'))],
+    ['removes a header', /www-authenticate/i, changing((headers) => headers.delete('WWW-Authenticate'))],
+    ['allows caching', /max-age=60.*no-store/, changing((headers) => headers.set('Cache-Control', 'max-age=60'))],
+    ['adds a limit', /ratelimit/i, changing((headers) => headers.set('RateLimit', '"ip";r=1;t=1'))],
+    ['removes the request id', /X-Request-Id/i, changing((headers) => headers.delete('X-Request-Id'))],
+  ])('recognizes a proxy that %s', async (_, says, intercept) => {
+    expect(await failures(intercept)).toContainEqual(failed(/POST/, says));
+  });
+
+  test('recognizes a proxy whose responses to malformed keys differ', async () => {
+    const marked: Intercept = async (incoming, pass) =>
+      changing((headers) => incoming.headers.has('Authorization') && headers.set('X-Cache', 'MISS'))(incoming, pass);
+    expect(await failures(marked)).toEqual([failed(/keys/, /malformed.*x-cache/)]);
+  });
+
+  test('recognizes a proxy that keeps the caller’s request id, or believes X-Forwarded-For', async () => {
+    const echoing: Intercept = (incoming, pass) => {
+      const id = incoming.headers.get('X-Request-Id');
+      return changing((headers) => id !== null && headers.set('X-Request-Id', id))(incoming, pass);
+    };
+    expect(await failures(echoing)).toEqual([failed(/headers/, /X-Request-Id/)]);
+    const believing: Intercept = ({ headers }, pass) =>
+      headers.has('X-Forwarded-For') ? html(403, 'Forbidden') : pass();
+    expect(await failures(believing)).toEqual([failed(/headers/, /X-Forwarded-For/)]);
+  });
+
+  describe('checks that the settings area is guarded:', () => {
+    const pageHeaders = {
+      'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
+      'X-Frame-Options': 'DENY',
+      'Strict-Transport-Security': 'max-age=31536000',
+    };
+    const page = (status: number, headers = {}) =>
+      new Response('', { status, headers: { ...ours, ...pageHeaders, ...headers } });
+    const byToken: Intercept = ({ headers }) => page(headers.has('Cf-Access-Jwt-Assertion') ? 404 : 401);
+
+    test.each<[string, boolean, RegExp, Intercept]>([
+      ['by Cloudflare Access', true, /Cloudflare Access/, accessLogin],
+      ['by the service', true, /401/, () => page(401)],
+      ['by a service without sign-in', true, /503/, () => page(503)],
+      ['not at all', false, /200/, () => html(200, 'API keys')],
+      ['not, with a redirect into it', false, /303/, () => redirect(303, '/settings/northwind/keys')],
+      ['not against a forged token', false, /forged/, byToken],
+      ['but may be framed', false, /x-frame-options.*DENY/, () => page(401, { 'X-Frame-Options': 'SAMEORIGIN' })],
+      ['but unreachable', false, /502/, () => html(502, 'Bad gateway')],
+    ])('%s', async (_, ok, says, intercept) => {
+      const found = await findings((incoming, pass) =>
+        incoming.path.startsWith('/settings') ? intercept(incoming, pass) : pass(),
+      );
+      const settings = found.find(({ check }) => check.includes('/settings'));
+      expect(settings).toMatchObject({ ok, says: expect.stringMatching(says) });
+    });
+  });
+
+  test('reports of a paused service only that it is paused', async () => {
+    const paused: Intercept = ({ path }, pass) => {
+      if (path === '/healthz') return Response.json({ status: 'paused' }, { headers: ours });
+      return isApi(path) && path !== '/api/v1/openapi.json' ? new Response('', { status: 503 }) : pass();
+    };
+    expect(await failures(paused, service.key)).toEqual([failed(/healthz/, /paused.*503/)]);
+  });
+
+  test('reports a key that the service refuses', async () => {
+    expect(await failures((_, pass) => pass(), generateKey('twb'))).toEqual([failed(/ping/, /401/)]);
+  });
+
+  test.each<[string, boolean, () => Response]>([
+    ['redirects to https', true, () => redirect(301, 'https://tickets.example/api/v1/ping')],
+    ['redirects to another host', false, () => redirect(301, 'https://other.example/')],
+    ['responds', false, () => new Response('', { status: 401 })],
+    [
+      'does not respond',
+      true,
+      () => {
+        throw new TypeError('fetch failed', { cause: Object.assign(new Error(), { code: 'ECONNREFUSED' }) });
+      },
+    ],
+  ])('judges plain http that %s', async (_, ok, plain) => {
+    const send: typeof fetch = async (input, init) => {
+      const url = new URL(String(input));
+      return url.protocol === 'http:' ? plain() : fetch(service.url + url.pathname, init);
+    };
+    const [https, ...others] = await all(diagnose(new URL('http://tickets.example'), undefined, send));
+    expect(https).toMatchObject({ ok, check: 'https' });
+    expect(others.filter((finding) => !finding.ok)).toEqual([]);
+  });
+
+  describe('explains why there is no response:', () => {
+    const failing = (code: string) =>
+      new TypeError('fetch failed', { cause: Object.assign(new Error(code), { code }) });
+    test.each<[string, Error, RegExp]>([
+      ['an unknown name', failing('ENOTFOUND'), /tickets\.example.*ENOTFOUND/],
+      ['an expired certificate', failing('CERT_HAS_EXPIRED'), /tickets\.example.*CERT_HAS_EXPIRED/],
+      ['a certificate for another name', failing('ERR_TLS_CERT_ALTNAME_INVALID'), /name/],
+      ['a timeout', new DOMException('', 'TimeoutError'), /tickets\.example.*10 s/],
+    ])('%s', async (_, failure, says) => {
+      const send = () => Promise.reject(failure);
+      // No response to plain http is as it should be.
+      expect(await all(diagnose(new URL('https://tickets.example'), undefined, send))).toMatchObject([
+        { ok: true, check: 'https' },
+        { ok: false, check: '/healthz', says: expect.stringMatching(says) },
+      ]);
+    });
+
+    test('a closed port, as the command prints it', async () => {
+      const host = `localhost:${await freePort()}`;
+      const { code, stdout, stderr } = await runCli('doctor', [`http://${host}`]);
+      expect([code, stderr]).toEqual([1, '']);
+      expect(stdout).toMatch(new RegExp(`^FAIL .*${host}`));
+    });
+  });
+
+  test('prints its usage when it is called wrongly', async () => {
+    const calls = [
+      [],
+      ['tickets.example'],
+      ['https://tickets.example/api/v1'],
+      ['https://a.example', 'https://b.example'],
+    ];
+    for (const ran of await Promise.all(calls.map((args) => runCli('doctor', args))))
+      expect(ran).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining('Usage: npm run ops -- doctor https://HOST'),
+      });
+  });
+});

@@ -1,0 +1,85 @@
+import { cp, mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestProject } from 'vitest/node';
+import { launchBrowser } from './browser.ts';
+import { localDatabase } from './command.ts';
+import { buildProduction } from './production-worker.ts';
+import { type StartedServer, startServer } from './server.ts';
+
+// Vitest's global setup of the tests on Node: what takes seconds to start is started once per run,
+// when the first test asks for it. Tests run in other processes, so they ask over HTTP, with the
+// functions of shared.ts.
+
+/** What a value is made by, and how it is cleaned up afterwards. */
+interface Resource<Value> {
+  value: Value;
+  close: () => Promise<void>;
+}
+
+const RESOURCES = {
+  /** `npm run build`: what it printed, and a copy of its output. */
+  build: async (): Promise<Resource<{ directory: string; code: number | null; output: string }>> => {
+    const directory = await mkdtemp(join(tmpdir(), 'twb-build-'));
+    const { outdir, code, output } = await buildProduction();
+    if (code === 0) await cp(outdir, directory, { recursive: true });
+    return { value: { directory, code, output }, close: () => rm(directory, { recursive: true }) };
+  },
+  /** A migrated, empty database. Tests copy it. */
+  database: async (): Promise<Resource<{ persistTo: string }>> => {
+    const { persistTo, remove } = await localDatabase();
+    return { value: { persistTo }, close: remove };
+  },
+  /** A local server as `npm start` runs it. */
+  server: async (): Promise<Resource<Omit<StartedServer, 'close'>>> => {
+    const { close, ...value } = await startServer('--inspector-port', '0');
+    return { value, close };
+  },
+  /** A browser to connect to. */
+  browser: async (): Promise<Resource<{ endpoint: string }>> => {
+    const browser = await launchBrowser();
+    return { value: { endpoint: browser.wsEndpoint() }, close: () => browser.close() };
+  },
+};
+type ResourceName = keyof typeof RESOURCES;
+/** What a test receives. */
+export type Shared<Name extends ResourceName> = Awaited<ReturnType<(typeof RESOURCES)[Name]>>['value'];
+
+declare module 'vitest' {
+  export interface ProvidedContext {
+    /** Where the shared resources are asked for. */
+    sharedUrl: string;
+  }
+}
+
+const isResourceName = (name: string): name is ResourceName => Object.hasOwn(RESOURCES, name);
+
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const started = new Map<ResourceName, Promise<Resource<unknown>>>();
+  const get = (name: ResourceName) => {
+    const resource = started.get(name) ?? RESOURCES[name]();
+    started.set(name, resource);
+    return resource;
+  };
+  const broker = createServer((request, response) => {
+    const name = request.url?.slice(1) ?? '';
+    if (!isResourceName(name)) return void response.writeHead(404).end();
+    get(name).then(
+      ({ value }) => response.end(JSON.stringify(value)),
+      (err: unknown) => response.writeHead(500).end(String(err)),
+    );
+  });
+  await new Promise<void>((resolve) => broker.listen(0, '127.0.0.1', resolve));
+  const address = broker.address();
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  project.provide('sharedUrl', `http://127.0.0.1:${address.port}`);
+
+  return async () => {
+    broker.close();
+    broker.closeAllConnections();
+    const ends = await Promise.allSettled([...started.values()].map(async (resource) => (await resource).close()));
+    const failures = ends.flatMap((end) => (end.status === 'rejected' ? [end.reason] : []));
+    if (failures.length > 0) throw new AggregateError(failures, failures.join('\n'));
+  };
+}

@@ -1,0 +1,39 @@
+import { cp, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Browser, chromium } from 'playwright-core';
+import { inject } from 'vitest';
+import type { Shared } from './shared-setup.ts';
+
+async function ask<Name extends 'build' | 'database' | 'server' | 'browser'>(name: Name): Promise<Shared<Name>> {
+  const response = await fetch(`${inject('sharedUrl')}/${name}`);
+  if (!response.ok) throw new Error(await response.text());
+  return response.json();
+}
+
+/** What `npm run build` printed in this run of the tests, and its exit code. */
+export const productionBuild = () => ask('build');
+
+/** The directory with the production bundle. */
+export async function productionBundle(): Promise<string> {
+  const { directory, code, output } = await productionBuild();
+  if (code !== 0) throw new Error(output);
+  return directory;
+}
+
+/**
+ * The local server that all tests share. Its demo key must stay usable: make other keys to revoke.
+ */
+export const sharedServer = () => ask('server');
+
+/** A connection to the browser that all tests share. */
+export async function connectBrowser(): Promise<Browser> {
+  return chromium.connect((await ask('browser')).endpoint);
+}
+
+/** A migrated local database of a test's own. */
+export async function copyDatabase(): Promise<{ persistTo: string; remove: () => Promise<void> }> {
+  const persistTo = await mkdtemp(join(tmpdir(), 'twb-database-'));
+  await cp((await ask('database')).persistTo, persistTo, { recursive: true });
+  return { persistTo, remove: () => rm(persistTo, { recursive: true }) };
+}
