@@ -7,7 +7,7 @@ export interface IpLimitOverride {
   network: ipaddr.IPv4 | ipaddr.IPv6;
   bits: number;
   policy: RateLimitPolicy;
-  /** Whether all addresses of the network share one limit; otherwise each group has its own. */
+  /** Whether all addresses of the network share one limit; otherwise each address group has its own. */
   isTotal: boolean;
 }
 
