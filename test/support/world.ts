@@ -64,6 +64,13 @@ export async function makeOrganization({ psa = true, timeZone = 'UTC' }: Organiz
   return organization;
 }
 
+/** An organization with a key for both scopes, and an app that serves it. */
+export async function makeWorld(options?: OrganizationOptions) {
+  const organization = await makeOrganization(options);
+  const { value: key, id: keyId } = await makeKey(organization);
+  return { organization, key, keyId, api: makeApi() };
+}
+
 /** Imports directory records; throws if one of them is refused. */
 export async function importRecords(...records: Record<string, unknown>[]): Promise<void> {
   const result = await importDirectory(env.DB, records.map((record) => JSON.stringify(record)).join('\n'));
@@ -170,4 +177,17 @@ export async function rowsOf(
     .bind(organizationId)
     .all();
   return results;
+}
+
+/** A problem as its status and code, such as `404 ticket_not_found`. */
+export async function problemOf(answer: Response | Promise<Response>): Promise<string> {
+  const response = await answer;
+  const { code } = await response.json<{ code?: string }>();
+  return `${response.status} ${code}`;
+}
+
+/** The errors of a problem, each as its pointer and code, such as `/minutes out_of_range`. */
+export async function fieldErrorsOf(answer: Response | Promise<Response>): Promise<string[]> {
+  const { errors = [] } = await (await answer).json<{ errors?: { pointer: string; code: string }[] }>();
+  return errors.map(({ pointer, code }) => `${pointer} ${code}`);
 }
