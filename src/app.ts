@@ -4,6 +4,7 @@ import { RegExpRouter } from 'hono/router/reg-exp-router';
 import type { Config } from './config.ts';
 import { RECORD_KIND_NAMES } from './domain/record-kinds.ts';
 import { answerError } from './http/answer-error.ts';
+import { endpointNotFound, methodNotAllowedProblem } from './http/api/no-endpoint.ts';
 import { openapi } from './http/api/openapi.ts';
 import { ping } from './http/api/ping.ts';
 import { RECORD_ENDPOINTS } from './http/api/record-endpoints.ts';
@@ -16,41 +17,36 @@ import { pause } from './http/middleware/pause.ts';
 import { refusedUses } from './http/middleware/refused-uses.ts';
 import { requestContext } from './http/middleware/request-context.ts';
 import { requestLog } from './http/middleware/request-log.ts';
+import { requireHttps } from './http/middleware/require-https.ts';
 import { problem } from './http/problems.ts';
 import { createSettings } from './http/settings/index.tsx';
 
-/** The routes of the Worker. `now` is the clock (UTC milliseconds) by which keys expire and work dates are computed. */
+/** Creates all routes. `now` is the clock (UTC milliseconds) for key expiry and work dates. */
 export function createApp(config: Config, now: () => number = Date.now) {
   const v1 = new Hono<AppEnv>();
   v1.use(
     methodNotAllowed({
       app: v1,
-      onMethodNotAllowed: (c, methods) => {
-        const allow = methods.join(', ');
-        return problem(c, 'method_not_allowed', `${c.req.method} is not possible at this address; use ${allow}.`, {
-          headers: { Allow: allow },
-        });
-      },
+      onMethodNotAllowed: (c, methods) => problem(c, ...methodNotAllowedProblem(c.req.method, methods)),
     }),
   );
   v1.get('/openapi.json', openapi(config));
   v1.route('/', ping);
   for (const kind of RECORD_KIND_NAMES) v1.route('/', RECORD_ENDPOINTS[kind].route);
-  v1.all('*', ...guardUnknown(), (c) =>
-    problem(c, 'not_found', 'There is no such address in this API; check the path.'),
-  );
+  v1.all('*', ...guardUnknown(), (c) => problem(c, ...endpointNotFound()));
 
   return (
-    // Pinned: the default SmartRouter silently falls back to a slower router. Pinned, an unsupported path fails every test.
+    // Pinned: the default SmartRouter silently falls back to a slower router. With this one, an
+    // unsupported path fails every test.
     new Hono<AppEnv>({ router: new RegExpRouter() })
       .use(requestContext(config, now), requestLog())
-      // Tells that the Worker runs, and no more: a ping with a key checks the database and the limiters.
+      // Shows only that the Worker runs. A ping with a key also checks database and limiters.
       .get('/healthz', (c) => c.json({ status: config.mode === 'paused' ? 'paused' : 'ok' }))
-      .use('/api/*', pause(), keyExpiry(), refusedUses(), ipLimit())
+      .use('/api/*', requireHttps(), pause(), keyExpiry(), refusedUses(), ipLimit())
       .route('/api/v1', v1)
       .route('/', docs)
       .route('/settings', createSettings())
-      .notFound((c) => problem(c, 'not_found', 'There is nothing at this address; the API is at /api/v1.'))
+      .notFound((c) => problem(c, 'not_found', 'There is nothing at this path; the API is at /api/v1.'))
       .onError(answerError)
   );
 }

@@ -1,34 +1,40 @@
-import { createRemoteJWKSet, type JWTVerifyGetKey } from 'jose';
+import type { JWTVerifyGetKey } from 'jose';
 import { type BlockedKeys, parseBlockedKeys } from './domain/blocked-keys.ts';
 import { type IpLimitOverride, parseIpLimitOverrides } from './domain/ip-limit-overrides.ts';
 import { parsePolicy, type RateLimitPolicy } from './domain/rate-limit.ts';
 import { nearestName } from './lib/nearest-name.ts';
+import { remoteKeySet } from './lib/remote-key-set.ts';
 
-/** The configuration of a deployment, parsed once from the variables in wrangler.toml and the operator's secrets. */
+/** The configuration of a deployment, parsed once from wrangler.toml and the operator's secrets. */
 export interface Config {
-  /** What a key value starts with, without the underscore. */
+  /** The prefix of every key value, without the underscore. */
   keyPrefix: string;
   ipLimit: RateLimitPolicy;
-  /** Other limits for addresses in certain networks, the most specific first. */
+  /** Limits for addresses in certain networks, the most specific network first. */
   ipLimitOverrides: readonly IpLimitOverride[];
   keyLimit: RateLimitPolicy;
-  /** Keys that get a 401 whatever the database says. */
+  /** Keys that always get a 401, regardless of the database. */
   blockedKeys: BlockedKeys;
-  /** Paused: the API answers 503 and touches nothing. The settings area, the documentation and the bindings keep working. */
+  /**
+   * `paused`: the API responds with 503 without touching the database or the limiters. The settings
+   * area, the documentation and the service bindings keep working.
+   */
   mode: 'open' | 'paused';
-  /** How administrators sign in; undefined if it is not configured, and then no one can. */
+  /** For local runs only: the API also accepts plain HTTP from other machines. */
+  allowPlainHttp?: boolean;
+  /** How administrators sign in. Undefined if not configured: then no administrator can sign in. */
   signIn?: SignIn | undefined;
 }
 
-/** The signed tokens (JWT, RFC 7519) that name an administrator. */
+/** The signed tokens (JWT, RFC 7519) that identify an administrator. */
 export interface SignIn {
   issuer: string;
   audience: string;
-  /** The request header that holds the token, alone or after `Bearer`. */
+  /** The request header with the token, alone or after `Bearer`. */
   header: string;
   /** The issuer's public keys. */
   keys: JWTVerifyGetKey;
-  /** The path for signing out, on this host. */
+  /** The path on this host that signs out. */
   signOutPath: string | undefined;
 }
 
@@ -56,13 +62,14 @@ export function unknownVariables(names: readonly string[]): { name: string; near
 
 /**
  * Parses the configuration.
- * @throws Error naming the variable and the rule: a deployment with a wrong variable must not start.
+ * @throws Error naming the variable and the rule. A deployment with an invalid variable must not
+ *   start.
  */
 export function parseConfig(vars: Variables): Config {
   const { KEY_PREFIX: keyPrefix = '' } = vars;
   if (!/^[a-z][a-z0-9]{1,15}$/.test(keyPrefix)) {
     throw new Error(
-      `KEY_PREFIX is "${keyPrefix}"; it takes 2 to 16 lower-case letters and digits, beginning with a letter`,
+      `KEY_PREFIX is "${keyPrefix}"; it must be 2 to 16 lower-case letters and digits and begin with a letter`,
     );
   }
   /** Parses one variable; a missing one counts as empty. */
@@ -84,7 +91,7 @@ export function parseConfig(vars: Variables): Config {
   };
 }
 
-/** MODE is a secret, so its value is not repeated in the error: it may be a key that was pasted by mistake. */
+/** The error does not repeat the value of MODE: as a secret, it may be a key pasted by mistake. */
 function parseMode(text: string): Config['mode'] {
   const mode = text.trim();
   if (mode === 'paused') return mode;
@@ -92,8 +99,8 @@ function parseMode(text: string): Config['mode'] {
   throw new RangeError('its value is not a mode; write open or paused');
 }
 
-/** The header in which Cloudflare Access sends its token: the preset. */
-export const ACCESS_HEADER = 'Cf-Access-Jwt-Assertion';
+/** The default header: Cloudflare Access sends its token in it. */
+const ACCESS_HEADER = 'Cf-Access-Jwt-Assertion';
 
 function parseSignIn({
   ADMIN_ISSUER: issuer,
@@ -107,12 +114,11 @@ function parseSignIn({
   const address = ADMIN_JWKS_URL || `${issuer.replace(/\/$/, '')}/cdn-cgi/access/certs`;
   if (!URL.canParse(address))
     throw new Error(
-      `ADMIN_JWKS_URL: "${address}" is not an address; write https://… where the issuer publishes its keys`,
+      `ADMIN_JWKS_URL: "${address}" is not a URL; write the https:// URL at which the issuer publishes its keys`,
     );
   const header = ADMIN_TOKEN_HEADER || ACCESS_HEADER;
-  // A token in the sense of RFC 9110 §5.6.2.
-  if (!/^[\w!#$%&'*+.^`|~-]+$/.test(header))
-    throw new Error(`ADMIN_TOKEN_HEADER: "${header}" is not the name of a header`);
+  // A token as in RFC 9110 §5.6.2.
+  if (!/^[\w!#$%&'*+.^`|~-]+$/.test(header)) throw new Error(`ADMIN_TOKEN_HEADER: "${header}" is not a header name`);
   const signOutPath = header === ACCESS_HEADER ? '/cdn-cgi/access/logout' : undefined;
-  return { issuer, audience, header, keys: createRemoteJWKSet(new URL(address)), signOutPath };
+  return { issuer, audience, header, keys: remoteKeySet(new URL(address)), signOutPath };
 }

@@ -4,13 +4,19 @@ import type { ServiceContext } from './services/context.ts';
 import { databaseSize } from './services/database-size.ts';
 import { forgetOldAddresses } from './services/keys/refused-uses.ts';
 
-/** Shares of the largest possible database from which its size is a warning, and an error: there is time to act before writes fail. */
+/**
+ * Database size, as a share of the limit, at which the daily log line is a warning or an error:
+ * early enough to act before writes fail.
+ */
 const WARN_FROM = 0.7;
 const ERROR_FROM = 0.9;
-/** How long the job waits for D1. */
+/** The deadline of the D1 calls of the job. */
 const DEADLINE_MS = 30_000;
 
-/** The daily job. A failing part does not stop the others; its error is thrown at the end, so that the platform shows it. */
+/**
+ * The daily job. A failing part does not stop the others. Its error is thrown at the end, so that
+ * the platform shows it.
+ */
 export async function daily(db: D1Database, now: () => number = Date.now): Promise<void> {
   const ctx = { db, now, deadlineAt: Date.now() + DEADLINE_MS, requestId: timeOrderedId(now()) };
   const parts = await Promise.allSettled([logDatabaseSize(ctx), forgetOldAddresses(ctx)]);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { parseConfig, unknownVariables } from '../src/config.ts';
 import { generateKey, keyHint } from '../src/domain/api-key.ts';
-import { overriddenLimit, parseIpLimitOverrides } from '../src/domain/ip-limit-overrides.ts';
+import { findOverride, parseIpLimitOverrides } from '../src/domain/ip-limit-overrides.ts';
 import { stricter } from '../src/domain/rate-limit.ts';
 
 const vars = {
@@ -38,7 +38,7 @@ describe('the settings', () => {
     [{ ADMIN_AUDIENCE: 'aud' }, 'ADMIN_ISSUER is empty'],
     [
       { ADMIN_ISSUER: 'https://team.example', ADMIN_AUDIENCE: 'aud', ADMIN_JWKS_URL: 'certs' },
-      'ADMIN_JWKS_URL: "certs" is not an address',
+      'ADMIN_JWKS_URL: "certs" is not a URL',
     ],
     [
       { ADMIN_ISSUER: 'https://team.example', ADMIN_AUDIENCE: 'aud', ADMIN_TOKEN_HEADER: 'a b' },
@@ -103,7 +103,7 @@ describe('the list of blocked keys', () => {
     ['an id with a piece missing', id.slice(1)],
   ])('refuses %s, which would block nothing, and does not repeat it', (_, entry) => {
     const start = () => parse(`${entry}, ${id}`);
-    expect(start).toThrow('BLOCKED_KEYS: entry 1 of 2 is neither the id of a key nor a hint such as twb_Ab12…x9Yz');
+    expect(start).toThrow('BLOCKED_KEYS: entry 1 of 2 is neither a key id nor a hint such as twb_Ab12…x9Yz');
     expect(start).not.toThrow(entry);
   });
 });
@@ -113,7 +113,7 @@ describe('the limits for networks', () => {
     const overrides = parseIpLimitOverrides(
       '0.0.0.0/0=1/1s, 203.0.113.0/24 = 5000/10s,203.0.113.7/32=9/9s, 2001:db8::/32=100/1s,2001:DB8:1::/64=7/7s',
     );
-    const limit = (address: string | null) => overriddenLimit(overrides, address)?.quota;
+    const limit = (address: string | null) => findOverride(overrides, address)?.policy.quota;
     expect(limit('203.0.113.7')).toBe(9);
     expect(limit('203.0.113.8')).toBe(5_000);
     expect(limit('::ffff:203.0.113.8')).toBe(5_000);
@@ -133,11 +133,11 @@ describe('the limits for networks', () => {
     ['203.0.113.0/33=1/1s', 'is not a network'],
     ['2001:db8::/129=1/1s', 'is not a network'],
     ['fe80::%eth0/64=1/1s', 'is not a network'],
-    ['203.0.113.1/24=1/1s', '203.0.113.1/24 has bits set behind its network; write 203.0.113.0/24'],
-    ['2001:db8::1/32=1/1s', '2001:db8::1/32 has bits set behind its network; write 2001:db8::/32'],
-    ['2001:db8::/65=1/1s', 'IPv6 addresses are limited by /64; the network may not be smaller'],
-    ['::ffff:203.0.113.0/120=1/1s', 'IPv6 addresses are limited by /64'],
-    ['2001:db8::/32=1/1s, 2001:DB8:0::/32=2/1s', '2001:db8::/32 stands there twice'],
+    ['203.0.113.1/24=1/1s', '203.0.113.1/24 has bits set after its network part; write 203.0.113.0/24'],
+    ['2001:db8::1/32=1/1s', '2001:db8::1/32 has bits set after its network part; write 2001:db8::/32'],
+    ['2001:db8::/65=1/1s', 'IPv6 addresses are limited per /64; write a network of that size or larger'],
+    ['::ffff:203.0.113.0/120=1/1s', 'IPv6 addresses are limited per /64'],
+    ['2001:db8::/32=1/1s, 2001:DB8:0::/32=2/1s', '2001:db8::/32 appears twice'],
     ['203.0.113.0/24=0/1s', '"0/1s" is not a rate limit; write quota/window'],
     ['203.0.113.0/24=10/11s', '"10/11s" is not a rate limit'],
   ])('%j stops the start, and the message names entry and rule', (IP_LIMIT_OVERRIDES, rule) => {

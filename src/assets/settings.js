@@ -1,7 +1,7 @@
-// What the pages do better with script; without it they do the rest. Nothing here writes markup.
+// Every page also works without this script. It inserts text only, never markup.
 
 const result = document.getElementById('result');
-const say = (text) => {
+const showResult = (text) => {
   if (result) result.textContent = text;
 };
 
@@ -11,10 +11,10 @@ for (const button of document.querySelectorAll('[data-copy]')) {
     const source = document.getElementById(button.dataset.copy);
     try {
       await navigator.clipboard.writeText(source.textContent.trim());
-      say('Copied');
+      showResult('Copied');
     } catch {
       getSelection().selectAllChildren(source);
-      say('Press Ctrl+C (on a Mac ⌘C) to copy the selected key.');
+      showResult('The key is selected. Press Ctrl+C (⌘C on a Mac) to copy it.');
     }
   });
 }
@@ -22,38 +22,39 @@ for (const button of document.querySelectorAll('[data-copy]')) {
 for (const button of document.querySelectorAll('[data-test]')) {
   button.hidden = false;
   button.addEventListener('click', async () => {
-    say('Asking…');
+    showResult('Testing…');
     const key = document.getElementById(button.dataset.test).textContent.trim();
     try {
       const response = await fetch('/api/v1/ping', {
         headers: { Authorization: `Bearer ${key}` },
         credentials: 'omit',
       });
-      const answer = await response.json();
-      if (response.ok) say(`It works: ping answers as “${answer.keyName}” of ${answer.organizationId}.`);
-      else say(`Ping answers ${response.status} ${answer.title}. ${answer.detail ?? ''}`);
+      const body = await response.json();
+      if (response.ok) showResult(`The key works. It is “${body.keyName}” of ${body.organizationId}.`);
+      else showResult(`The test failed: ${response.status} ${body.title}. ${body.detail ?? ''}`);
     } catch {
-      say('No answer. Check the connection and try again.');
+      showResult('No response. Check your connection and try again.');
     }
   });
 }
 
-// The date is asked for only where it counts.
+// Show the date field only for “On a date”.
 const expiration = document.getElementById('expiration');
 if (expiration) {
   const label = document.querySelector('[data-date]');
   const date = label.querySelector('input');
-  const follow = () => {
-    const wanted = expiration.value === 'date';
-    label.hidden = !wanted;
-    date.required = wanted;
-    if (!wanted) date.value = '';
+  const toggleDate = () => {
+    const needsDate = expiration.value === 'date';
+    label.hidden = !needsDate;
+    date.required = needsDate;
+    if (!needsDate) date.value = '';
   };
-  expiration.addEventListener('change', follow);
-  follow();
+  expiration.addEventListener('change', toggleDate);
+  toggleDate();
 }
 
-// A second click would lose the answer to the first, and with it the key. Later it may be that no answer came.
+// Ignore a second submit for 10 seconds: it would discard the response to the first one, and the
+// new key with it. After that, the first request has probably failed.
 for (const form of document.querySelectorAll('form[data-once]')) {
   let sentAt = -Infinity;
   form.addEventListener('submit', (event) => {
@@ -61,6 +62,7 @@ for (const form of document.querySelectorAll('form[data-once]')) {
     else sentAt = event.timeStamp;
   });
 }
+// Reload a page that the browser restored from its back/forward cache: it may be out of date.
 addEventListener('pageshow', (event) => {
   if (event.persisted) location.reload();
 });

@@ -1,30 +1,95 @@
+import { Command, Option } from '@commander-js/extra-typings';
 import { D1Failure } from '../db/call.ts';
 import { ServiceError } from '../domain/errors.ts';
 import { timeOrderedId } from '../domain/record-id.ts';
 import type { ActorContext, SystemActor } from '../services/context.ts';
-import { withLocalD1, wranglerConfig } from './local.ts';
-import { RemoteD1 } from './remote-d1.ts';
 
 /** How long an operator waits for one call to the database. */
 const DEADLINE_MS = 60_000;
 
-/** Thrown for what is wrong with how a command was called. */
+/** Thrown for a wrong call: the message is followed by the usage, and the exit code is 2. */
 export class UsageError extends Error {
   override name = 'UsageError';
 }
 
-/** The options that choose the database: the local one, in wrangler's own folder or another, or the deployed one. */
-export const databaseOptions = {
-  remote: { type: 'boolean', default: false },
-  'persist-to': { type: 'string' },
-} as const;
+/**
+ * Thrown for a failure that is expected: the message is all that the operator sees, and the exit
+ * code is 1.
+ */
+export class CommandFailure extends Error {
+  override name = 'CommandFailure';
+}
+
+/** The texts of a command's help that its arguments and options do not give. */
+interface CommandHelp {
+  name: string;
+  /** One line in the list of commands, without a period. */
+  summary: string;
+  /** What the command does and what to know before calling it. */
+  purpose: string;
+  /** Arguments and options as they are typed after the name. */
+  usage: string;
+  /** One call, complete from the name on. */
+  example: string;
+  /** What exit code 1 means. */
+  failure: string;
+}
+
+/** A command of `npm run ops`. Add its arguments, options and action. */
+export function operatorCommand({ name, summary, purpose, usage, example, failure }: CommandHelp): Command {
+  return new Command(name)
+    .summary(summary)
+    .description(purpose)
+    .helpOption('-h, --help', 'Show this help.')
+    .configureHelp({
+      commandUsage: () => `npm run ops -- ${name} ${usage}`.trim(),
+      optionTerm: ({ flags }) => withoutBrackets(flags),
+    })
+    .addHelpText(
+      'after',
+      `\nExample:\n  npm run ops -- ${example}\n\nExit codes:\n  0  success\n  1  ${failure}\n  2  wrong call`,
+    )
+    .exitOverride()
+    .configureOutput({ outputError: () => {} });
+}
+
+/**
+ * The name of an argument or an option's value as the help shows it: commander's definitions have
+ * `<NAME>`.
+ */
+export const withoutBrackets = (text: string) => text.replaceAll(/[<>]/g, '');
+
+// The options that choose the database: the deployed one, or a local one other than npm start's own.
+
+export const remoteOption = new Option(
+  '--remote',
+  'Work on the deployed database. Needs CLOUDFLARE_ACCOUNT_ID and CLOUDFLARE_API_TOKEN.',
+).conflicts('persistTo');
+export const persistToOption = new Option(
+  '--persist-to <DIRECTORY>',
+  'Work on the local database of a server that was started with the same option.',
+);
+/** How `remoteOption` and `persistToOption` appear in a usage. */
+export const DATABASE_USAGE = '[--remote | --persist-to DIRECTORY]';
+
+/** Who asked for a change. */
+export const byOption = new Option('--by <NAME>', 'Who asked for this. It is kept in the database.');
+
+/** @throws UsageError if `--by` is missing */
+export function requireBy(by: string | undefined): string {
+  if (by === undefined) throw new UsageError('Add --by NAME: who asked for this. It is kept in the database.');
+  return by;
+}
 
 /** Opens the chosen database for as long as `use` runs. */
-export function withDatabase<T>(
-  options: { remote: boolean; 'persist-to'?: string | undefined },
+export async function withDatabase<T>(
+  options: { remote?: true | undefined; persistTo?: string | undefined },
   use: (db: D1Database) => Promise<T>,
 ): Promise<T> {
-  if (!options.remote) return withLocalD1(options['persist-to'], use);
+  // Loaded when needed: miniflare takes longer to load than a help text to print.
+  const { withLocalD1, wranglerConfig } = await import('./local.ts');
+  if (!options.remote) return withLocalD1(options.persistTo, use);
+  const { RemoteD1 } = await import('./remote-d1.ts');
   return use(
     new RemoteD1({
       baseUrl: process.env['CLOUDFLARE_API_BASE_URL'] ?? 'https://api.cloudflare.com/client/v4',
@@ -40,7 +105,7 @@ export function withDatabase<T>(
 
 function required(name: string): string {
   const value = process.env[name];
-  if (!value) throw new UsageError(`--remote needs ${name} in the environment`);
+  if (!value) throw new UsageError(`--remote needs ${name} in the environment.`);
   return value;
 }
 
@@ -57,28 +122,16 @@ export function operatorContext(db: D1Database): ActorContext<SystemActor> {
   };
 }
 
-/** Runs a command: whatever goes wrong is one message on standard error and an exit code of 1, or 2 if it was called wrongly. */
-export async function runCommand(usage: string, run: () => Promise<void>): Promise<void> {
-  try {
-    await run();
-  } catch (err) {
-    const misused =
-      err instanceof UsageError ||
-      (err instanceof TypeError && 'code' in err && String(err.code).startsWith('ERR_PARSE_ARGS'));
-    console.error(`${explain(err)}${misused ? `\n\nUsage: ${usage}` : ''}`);
-    process.exitCode = misused ? 2 : 1;
-  }
-}
-
-function explain(err: unknown): string {
+/** What an operator is told about a failure. */
+export function explain(err: unknown): string {
   if (err instanceof D1Failure) {
     return /no such (table|column)/.test(err.reason)
-      ? 'The database is not migrated: run `npx wrangler d1 migrations apply DB` with --local or --remote first (npm start does it locally).'
+      ? 'The database is not migrated: run `npx wrangler d1 migrations apply DB` with --local or --remote first (npm start does it locally). If npm start runs with --persist-to DIRECTORY, add the same option to this command.'
       : `The database failed: ${err.reason}`;
   }
   // Of a database failure the cause is what an operator can act on.
   if (err instanceof ServiceError) return err.cause instanceof D1Failure ? explain(err.cause) : err.detail;
-  if (err instanceof UsageError) return err.message;
+  if (err instanceof UsageError || err instanceof CommandFailure) return err.message;
   if (err instanceof Error && 'code' in err) return err.message;
   return err instanceof Error ? (err.stack ?? err.message) : String(err);
 }

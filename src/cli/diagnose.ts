@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { generateKey } from '../domain/api-key.ts';
+import { isLoopback } from '../lib/loopback.ts';
 
 /** What one check found: `says` is one sentence or two, and for a failure what it means and what to do. */
 export interface Finding {
@@ -214,8 +215,6 @@ function codeOf(err: unknown): string {
   return String(err);
 }
 
-const isLoopback = (hostname: string) => /^(localhost|.+\.localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
-
 async function onlyHttps(send: typeof fetch, host: string): Promise<string> {
   let given: Answer;
   try {
@@ -227,6 +226,8 @@ async function onlyHttps(send: typeof fetch, host: string): Promise<string> {
   const location = given.headers.get('location') ?? '';
   if (given.status >= 300 && given.status < 400 && location.startsWith(`https://${host}/`))
     return 'plain http is sent on to https';
+  if (given.status === 403 && isOurs(given) && problemOf(given)?.code === 'https_required')
+    return 'plain http is refused by the service';
   throw new Failure(
     `plain http is answered with ${given.status}: keys sent there can be read on the way. Turn on "Always Use HTTPS" for the zone.`,
   );
@@ -281,6 +282,11 @@ function namesOf({ headers }: Answer): string {
 const isOurs = ({ headers }: Answer) =>
   headers.get('x-content-type-options') === 'nosniff' && ID.test(headers.get('x-request-id') ?? '');
 
+const problem = z.object({ code: z.string(), detail: z.string() });
+
+/** The problem in an answer, if it is one that has a code. */
+const problemOf = ({ body }: Answer) => problem.safeParse(jsonOf(body)).data;
+
 /** Cloudflare's own refusals, by the number in their text. */
 const CLOUDFLARE_ERRORS: Record<string, string> = {
   '1010': 'the browser integrity check refuses this User-Agent. Skip it for /api/*',
@@ -302,9 +308,9 @@ function whoAnswered({ status, headers, body }: Answer): string {
   const error = /\b(?:error code:? ?|cf-error-code">)(1\d{3})\b/i.exec(body)?.[1];
   if (error !== undefined)
     return `Cloudflare answers ${status}, error ${error}: ${CLOUDFLARE_ERRORS[error] ?? 'look it up in its documentation'}.`;
-  const problem = z.object({ code: z.string(), detail: z.string() }).safeParse(jsonOf(body));
-  if (problem.success && isOurs({ status, headers, body })) {
-    return `the service answers ${status} ${problem.data.code}: ${problem.data.detail.slice(0, 200)}`;
+  const problem = problemOf({ status, headers, body });
+  if (problem && isOurs({ status, headers, body })) {
+    return `the service answers ${status} ${problem.code}: ${problem.detail.slice(0, 200)}`;
   }
   const server = headers.get('server');
   const what = /text\/html/.test(headers.get('content-type') ?? '')

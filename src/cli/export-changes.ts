@@ -5,12 +5,16 @@ import { operatorContext } from './command.ts';
 /** The mode of a new file: nobody else on this machine reads what happened. */
 export const PRIVATE = 0o600;
 
-/** Writes all changes of an organization after a cursor as lines of JSON, and returns the cursor after the last of them. */
+/**
+ * Writes all changes of an organization after a cursor as lines of JSON, and returns the cursor
+ * after the last of them. `onProgress` gets the number of changes written so far.
+ */
 export async function exportChanges(
   db: D1Database,
   organization: string,
   from: string | null,
   write: (lines: string) => Promise<unknown>,
+  onProgress: (changes: number) => void = () => {},
 ): Promise<{ cursor: string | null; count: number }> {
   let cursor = from;
   let count = 0;
@@ -19,13 +23,14 @@ export async function exportChanges(
     if (page.changes.length > 0) await write(page.changes.map((change) => `${JSON.stringify(change)}\n`).join(''));
     cursor = page.cursor;
     count += page.changes.length;
+    onProgress(count);
     if (!page.more) return { cursor, count };
   }
 }
 
 /**
- * Opens a file for as long as `use` runs, to write to its end: a new one, or what `existing` makes of one that is there already. A new one
- * that is still empty when `use` fails is removed again.
+ * Opens a file for as long as `use` runs, to write to its end: a new one, or what `existing` makes
+ * of one that is there already. A new one that is still empty when `use` fails is removed again.
  */
 export async function withFile<T>(
   path: string,

@@ -1,9 +1,8 @@
-import { createInterface } from 'node:readline/promises';
-import { Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { UsageError } from './command.ts';
+import { prompt } from './prompt.ts';
 
-/** Whatever begins like a key value, whichever deployment it belongs to; one that lost a few characters at its end is still most of a key. */
+/** A key value of any deployment, also one without its last characters. */
 const LOOKS_LIKE_A_KEY = /[a-z0-9]_[0-9A-Za-z]{40,}/;
 
 /**
@@ -13,30 +12,17 @@ const LOOKS_LIKE_A_KEY = /[a-z0-9]_[0-9A-Za-z]{40,}/;
 export function refuseKeysInArguments(): void {
   if (!process.argv.some((argument) => LOOKS_LIKE_A_KEY.test(argument))) return;
   throw new UsageError(
-    'A key value stands on the command line, where the shell keeps it and other users of this machine see it. Send it on standard input.',
+    'A key value is on the command line, where the shell keeps it and other users of this machine see it. Send it on standard input.',
   );
 }
 
 /**
- * What stands on standard input. At a terminal it is asked for, and not shown while it is typed.
+ * The text on standard input. At a terminal the command asks for it and does not show what is
+ * typed.
  * @throws UsageError if there is nothing
  */
 export async function readSecret(question: string): Promise<string> {
-  const secret = process.stdin.isTTY ? await ask(question) : await text(process.stdin);
-  if (secret.trim() === '') throw new UsageError('Nothing came on standard input.');
+  const secret = process.stdin.isTTY ? await prompt(question, { hidden: true }) : await text(process.stdin);
+  if (secret.trim() === '') throw new UsageError('Standard input is empty.');
   return secret;
-}
-
-async function ask(question: string): Promise<string> {
-  process.stderr.write(question);
-  const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
-  const terminal = createInterface({ input: process.stdin, output: nowhere, terminal: true });
-  // Ctrl-C and Ctrl-D close it without an answer.
-  const closed = new Promise<string>((resolve) => terminal.once('close', () => resolve('')));
-  try {
-    return await Promise.race([terminal.question(''), closed]);
-  } finally {
-    terminal.close();
-    process.stderr.write('\n');
-  }
 }

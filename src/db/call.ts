@@ -2,15 +2,16 @@ import { withDeadline } from '../lib/deadline.ts';
 import { LoggableError } from '../lib/loggable-error.ts';
 
 /**
- * Why a call to D1 gave no result. `rejected`: a statement failed and all of them were rolled back, a fault of ours or of the data.
- * `not_run`: D1 was too busy to begin, or the time was up before. `read_only`: D1 takes no writes, being full or read-only, so all was
- * rolled back; reads may still do. `unknown`: the answer was lost, so the statements may have been committed.
+ * Why a call to D1 has no result. `rejected`: a statement failed and all were rolled back, because
+ * of a bug or bad data. `not_run`: D1 was too busy, or the deadline passed before the call.
+ * `read_only`: D1 takes no writes (full or read-only) and rolled back; reads may still work.
+ * `unknown`: the response was lost, so the statements may have been committed.
  */
 export type D1FailureKind = 'rejected' | 'not_run' | 'read_only' | 'unknown';
 
 /**
- * Thrown by `runD1`. It keeps nothing of what D1 said, which may hold SQL or bound values, but the `reason`: a phrase that stands in this
- * file, a result code of SQLite, or a message of ours.
+ * Thrown by `runD1`. D1's own message may contain SQL or bound values, so only `reason` is kept: a
+ * phrase from this file, an SQLite result code, or our own message.
  */
 export class D1Failure extends LoggableError {
   override name = 'D1Failure';
@@ -23,13 +24,16 @@ export class D1Failure extends LoggableError {
   }
 }
 
-/** What D1 says when it fails (its list of errors is at developers.cloudflare.com/d1/observability/debug-d1); the first phrase that is found decides. */
+/**
+ * Phrases in D1's error messages (developers.cloudflare.com/d1/observability/debug-d1). The first
+ * match decides.
+ */
 const PHRASES: readonly { phrase: RegExp; kind: D1FailureKind; transient?: boolean }[] = [
   { phrase: /overloaded|queued for too long/i, kind: 'not_run' },
   { phrase: /network connection lost|object to be reset|code was updated/i, kind: 'unknown', transient: true },
   { phrase: /exceeded maximum (?:DB size|account storage limit)|SQLITE_FULL|SQLITE_READONLY/i, kind: 'read_only' },
   { phrase: /exceeded its (?:memory|CPU time) limit/i, kind: 'unknown' },
-  // Another writer was in the way, or the machine itself failed.
+  // Another writer holds the lock, or the machine itself failed.
   { phrase: /SQLITE_(?:BUSY|LOCKED)/, kind: 'not_run' },
   { phrase: /SQLITE_(?:IOERR|NOMEM|CANTOPEN|INTERRUPT|PROTOCOL)/, kind: 'unknown' },
   { phrase: /no such (?:table|column)|(?:UNIQUE|NOT NULL|CHECK|FOREIGN KEY) constraint failed/, kind: 'rejected' },
@@ -50,17 +54,17 @@ function classify(err: unknown): Classified {
     if (found) return { kind, reason: found[0], transient };
   }
   const name = err instanceof Error ? err.name : typeof err;
-  return { kind: 'unknown', reason: `${name}, for a reason that is not known here`, transient: false };
+  return { kind: 'unknown', reason: `${name} with an unknown message`, transient: false };
 }
 
-/** Counts calls to D1, repeats too. */
+/** Counts calls to D1, retries included. */
 export interface D1Counter {
   d1Calls: number;
 }
 
-/** What a call to D1 needs to know of its caller. */
+/** What a call to D1 needs from its caller. */
 export interface D1Caller {
-  /** UTC milliseconds of the machine's own clock after which no answer is waited for. */
+  /** UTC milliseconds of the machine's own clock until which a response is awaited. */
   readonly deadlineAt: number;
   readonly stats?: D1Counter | undefined;
 }
@@ -69,15 +73,16 @@ const MAX_ATTEMPTS = 3;
 const FIRST_PAUSE_MS = 50;
 
 /**
- * Runs one call that may be repeated without harm against D1, until the deadline. D1 itself repeats reads but never writes, so a lost
- * connection or an object that was reset or redeployed is tried again here; an overloaded database never is.
+ * Runs an idempotent call against D1, until the deadline. D1 itself retries reads but never writes,
+ * so this retries after a lost connection or an object that was reset or redeployed. It never
+ * retries an overloaded database.
  * @throws D1Failure
  */
 export async function runD1<T>({ deadlineAt, stats }: D1Caller, run: () => Promise<T>): Promise<T> {
   let mayHaveRun = false;
   for (let attempt = 1; ; attempt++) {
     const left = deadlineAt - Date.now();
-    if (left <= 0) throw new D1Failure(mayHaveRun ? 'unknown' : 'not_run', 'no time was left to begin');
+    if (left <= 0) throw new D1Failure(mayHaveRun ? 'unknown' : 'not_run', 'the deadline passed before the call');
     if (stats) stats.d1Calls += 1;
     try {
       return await withDeadline(run(), left);
@@ -92,7 +97,7 @@ export async function runD1<T>({ deadlineAt, stats }: D1Caller, run: () => Promi
   }
 }
 
-/** The messages of an error and of all its causes: D1 wraps the one that matters. */
+/** The messages of an error and of all its causes: D1 wraps the relevant one. */
 function messages(err: unknown): string {
   if (!(err instanceof Error)) return String(err);
   return err.cause === undefined ? err.message : `${err.message} ${messages(err.cause)}`;

@@ -6,21 +6,24 @@ import { MAX_HOURLY_RATE_MINOR } from '../domain/money.ts';
 import type { RefusedUseReason } from '../domain/refused-use.ts';
 import { AGREEMENT_SOURCES, MAX_MINUTES, TIME_ENTRY_STATUSES } from '../domain/time-entry.ts';
 
-// The schema, from which drizzle-kit generates migrations. It does not know WITHOUT ROWID, STRICT or triggers: the migrations add them
-// by hand. Every table is clustered (WITHOUT ROWID) on a primary key that begins with the organization: one row written per insert, and
-// each query stays within one tenant. `notes` alone keeps its rowid: a WITHOUT ROWID row above about 1,000 bytes takes a 4 KB overflow
-// page, so a note of 800 characters would take almost four times the space, which is worth the second row written.
-// Times are UTC milliseconds, money is minor units, e-mail addresses are lower case.
+// The schema, from which drizzle-kit generates migrations. The migrations add WITHOUT ROWID, STRICT
+// and triggers by hand, because drizzle-kit does not support them. Every table is clustered
+// (WITHOUT ROWID) on a primary key that begins with the organization: an insert writes one row, and
+// each query stays within one tenant. Only `notes` keeps its rowid: a WITHOUT ROWID row above about
+// 1,000 bytes takes a 4 KB overflow page, so a note of 800 characters would take almost four times
+// the space, which is worth a second row written. Times are UTC milliseconds, money is minor units,
+// email addresses are lower case.
 
 const organizationId = () => text('organization_id').notNull();
 const id = () => text('id').notNull();
 const flag = (name: string) => integer(name, { mode: 'boolean' }).notNull();
 const flags = (...columns: string[]) => sql.raw(columns.map((column) => `"${column}" in (0, 1)`).join(' and '));
-// Not `in (…)`: for a list of three or more SQLite builds a temporary index, and that is one row read more at each write.
+// Not `in (…)`: for three or more values SQLite builds a temporary index, which costs one row read
+// per write.
 const oneOf = (column: string, values: readonly string[]) =>
   sql.raw(values.map((value) => `"${column}" = '${value}'`).join(' or '));
 const between = (column: string, low: number, high: number) => sql.raw(`"${column}" between ${low} and ${high}`);
-/** Lower-case identifiers, separated by single spaces. Not a list of the allowed ones: SQLite cannot change a CHECK. */
+/** Lower-case words separated by single spaces. No list of values: SQLite cannot change a CHECK. */
 const words = (column: string) =>
   sql.raw(
     `length("${column}") > 0 and "${column}" not glob '*[^a-z0-9:_ -]*' and "${column}" = trim("${column}") and instr("${column}", '  ') = 0`,
@@ -30,7 +33,10 @@ const identifier = (column: string) =>
     `length("${column}") between 1 and 64 and "${column}" not glob '*[^A-Za-z0-9._~-]*' and "${column}" not in ('.', '..')`,
   );
 
-/** What `String.prototype.trim` takes off (ECMA-262 WhiteSpace and LineTerminator), for SQLite's trim(). */
+/**
+ * The characters that `String.prototype.trim` removes (ECMA-262 WhiteSpace and LineTerminator), for
+ * SQLite's trim().
+ */
 const WHITE_SPACE = [
   9, 10, 11, 12, 13, 32, 0xa0, 0x1680, 0x2000, 0x2001, 0x2002, 0x2003, 0x2004, 0x2005, 0x2006, 0x2007, 0x2008, 0x2009,
   0x200a, 0x2028, 0x2029, 0x202f, 0x205f, 0x3000, 0xfeff,
@@ -65,7 +71,7 @@ export const users = sqliteTable(
     name: text('name').notNull(),
     isAdmin: flag('is_admin'),
     isTechnician: flag('is_technician'),
-    /** The automation service account that time is credited to when no technician is named. */
+    /** The automation service account, to which time is credited if no technician is named. */
     isService: flag('is_service'),
     active: flag('active'),
   },
@@ -131,7 +137,7 @@ export const apiKeys = sqliteTable(
   {
     organizationId: organizationId().references(() => organizations.id),
     id: id(),
-    /** The id of the first key of the rotation chain; of a key that replaced none, its own. */
+    /** The id of the first key of the rotation chain; its own id if it replaced no key. */
     chainId: text('chain_id').notNull(),
     name: text('name').notNull(),
     /** SHA-256 of the key value in hex; the value itself is not stored. */
@@ -139,7 +145,7 @@ export const apiKeys = sqliteTable(
     hint: text('hint').notNull(),
     /** As domain/scopes.ts formats them. */
     scopes: text('scopes').notNull(),
-    /** A limit of the key's own, lower than the deployment's; both null for the deployment's. */
+    /** The key's own limit, lower than the deployment's; both null if it has none. */
     limitQuota: integer('limit_quota'),
     limitWindowMs: integer('limit_window_ms'),
     createdAt: integer('created_at').notNull(),
@@ -147,9 +153,9 @@ export const apiKeys = sqliteTable(
     expiresAt: integer('expires_at'),
     revokedAt: integer('revoked_at'),
     revokedBy: text('revoked_by'),
-    /** The key that replaced this one when it was rotated: at most one, and permanently. */
+    /** The key that replaced this one in a rotation: at most one, set permanently. */
     successorId: text('successor_id'),
-    /** The one-time token of the form that created the key: the same form never creates a second one. */
+    /** The one-time token of the form that created the key, so that a form creates only one key. */
     formToken: text('form_token'),
   },
   (t) => [
@@ -181,11 +187,11 @@ const recordColumns = {
   ticketId: text('ticket_id').notNull(),
   createdAt: integer('created_at').notNull(),
   keyId: text('key_id').notNull(),
-  /** The request that made the record: it identifies a repeated batch's own row. */
+  /** The request that created the record: identifies the row of a retried batch. */
   requestId: text('request_id').notNull(),
-  /** SHA-256 of ticket and validated body, in hex: it identifies a replay of a different request. */
+  /** SHA-256 of ticket and validated body, in hex: detects a replay of a different request. */
   requestDigest: text('request_digest').notNull(),
-  /** The audit row that was committed with the record. No foreign key: SQLite would scan all records at each audit row. */
+  /** The audit row of the write. No foreign key: SQLite would scan all records per audit row. */
   auditSeq: integer('audit_seq').notNull(),
 };
 
@@ -209,7 +215,7 @@ export const timeEntries = sqliteTable(
     hourlyRateMinor: integer('hourly_rate_minor').notNull(),
     agreementSource: text('agreement_source', { enum: AGREEMENT_SOURCES }).notNull(),
     status: text('status', { enum: TIME_ENTRY_STATUSES }).notNull(),
-    /** The audit row of the review, null while SUBMITTED: it identifies a repeated batch's own review. */
+    /** The audit row of the review, null while SUBMITTED: identifies a retried batch's review. */
     reviewSeq: integer('review_seq'),
   },
   (t) => [
@@ -227,7 +233,7 @@ export const timeEntries = sqliteTable(
   ],
 );
 
-/** Append-only. `seq` counts from 1 without gaps within an organization and is the order in which the writes were committed. */
+/** Append-only. `seq` counts from 1 without gaps within an organization, in commit order. */
 export const auditLog = sqliteTable(
   'audit_log',
   {
@@ -236,7 +242,7 @@ export const auditLog = sqliteTable(
     at: integer('at').notNull(),
     actorType: text('actor_type', { enum: ACTOR_TYPES }).notNull(),
     actorId: text('actor_id').notNull(),
-    /** The actor's name as it was then. */
+    /** The actor's name at that time. */
     actorName: text('actor_name').notNull(),
     /** `kind.what_happened`, such as `note.created`. */
     action: text('action').notNull(),
@@ -246,20 +252,20 @@ export const auditLog = sqliteTable(
     idempotencyKey: text('idempotency_key'),
     sourceAddress: text('source_address'),
     userAgent: text('user_agent'),
-    /** What was changed from what to what, in words; only where the action alone does not say it. */
+    /** The old and new values in words, only if the action alone does not say it. */
     detail: text('detail'),
   },
   (t) => [
     primaryKey({ columns: [t.organizationId, t.seq] }),
     index('audit_log_actor').on(t.organizationId, t.actorId, t.seq),
-    // Partial, so that writes of the API cost nothing here.
+    // Partial, so that writes of the API do not touch it.
     index('audit_log_user_target').on(t.organizationId, t.targetId, t.seq).where(sql`actor_type <> 'api_key'`),
     check('audit_log_actor_type', oneOf('actor_type', ACTOR_TYPES)),
     check('audit_log_action', sql`"action" glob '[a-z]*.[a-z]*'`),
   ],
 );
 
-/** Refused requests with a key of the organization, by reason. The count is a minimum. */
+/** Refused requests with a key of the organization, by reason. The count is a lower bound. */
 export const refusedUses = sqliteTable(
   'refused_uses',
   {
@@ -269,7 +275,7 @@ export const refusedUses = sqliteTable(
     count: integer('count').notNull(),
     firstAt: integer('first_at').notNull(),
     lastAt: integer('last_at').notNull(),
-    /** Of the last one; removed after 30 days. */
+    /** The address of the last use; removed after 30 days. */
     sourceAddress: text('source_address'),
   },
   (t) => [
@@ -282,7 +288,7 @@ export const refusedUses = sqliteTable(
   ],
 );
 
-/** Identifies this database: one row, created with it. A cursor from another database is not valid here. */
+/** Identifies this database: one row, created with it. Cursors of other databases are not valid. */
 export const databaseEpoch = sqliteTable(
   'database_epoch',
   { id: integer('id').primaryKey(), epoch: text('epoch').notNull() },
@@ -290,8 +296,9 @@ export const databaseEpoch = sqliteTable(
 );
 
 /**
- * The organizations that were erased, without any of their data; kept permanently. The triggers allow an organization's audit rows to be
- * deleted only while its row here is `open`; the transaction that opens it also closes it.
+ * The organizations that were erased, without any of their data; kept permanently. The triggers
+ * allow deletes of an organization's audit rows only while its row here is `open`; the transaction
+ * that opens it also closes it.
  */
 export const erasures = sqliteTable(
   'erasures',

@@ -1,7 +1,7 @@
 /** A value that can be bound to a statement. */
 export type Bindable = string | number | null;
 
-/** A statement with its parameters filled in; `Row` is a row that it returns. */
+/** A statement with its parameters bound; `Row` is a row it returns. */
 export interface BoundStatement<Row> {
   /** Prepares the statement for a D1 call. */
   prepare(db: D1Database): D1PreparedStatement;
@@ -11,17 +11,17 @@ export interface BoundStatement<Row> {
   first(db: D1Database): Promise<Row | null>;
 }
 
-/** SQL text that is bound and run many times. `Values` are its named parameters, `Row` a row that it returns. */
+/** SQL text with named parameters: `Values` are the parameters, `Row` is a row it returns. */
 export interface Statement<Values, Row = never> {
   /** The text as D1 receives it, with numbered parameters. */
   readonly sql: string;
   bind(values: Values): BoundStatement<Row>;
 }
 
-/** A string literal, which is left alone, or a named parameter such as `:organizationId`. */
+/** Matches a string literal (left as is) or a named parameter such as `:organizationId`. */
 const LITERAL_OR_PARAMETER = /'[^']*'|:([A-Za-z]\w*)/g;
 
-/** A statement from SQL with named parameters (`:organizationId`), which D1 itself does not support. */
+/** Creates a statement from SQL with named parameters, which D1 itself does not support. */
 export function statement<Values extends Record<keyof Values, Bindable>, Row = never>(
   text: string,
 ): Statement<Values, Row> {
@@ -47,7 +47,7 @@ function boundTo<Row>(sql: string, values: readonly Bindable[]): BoundStatement<
   return { prepare, all: (db) => prepare(db).all<Row>(), first: (db) => prepare(db).first<Row>() };
 }
 
-/** Runs statements as one D1 call, which is one transaction. Each result is in the place of its statement. */
+/** Runs statements as one D1 call, which is one transaction. Results are in statement order. */
 export function batch<const Rows extends readonly unknown[]>(
   db: D1Database,
   statements: { readonly [Index in keyof Rows]: BoundStatement<Rows[Index]> },
@@ -56,10 +56,10 @@ export function batch(db: D1Database, statements: readonly BoundStatement<unknow
   return db.batch(statements.map((statement) => statement.prepare(db)));
 }
 
-/** The SQL expression of each field of a row. A row with a missing field does not compile. */
+/** The SQL expression for each field of a row. A missing field does not compile. */
 export type Fields<Row> = Readonly<Record<keyof Row & string, string>>;
 
-/** The select list for a row; `alias` is the table that its columns are in, if they do not name one. */
+/** The select list for a row. `alias` is the table of its columns, unless they name one. */
 export function columns<Row>(fields: Fields<Row>, alias?: string): string {
   return Object.entries(fields)
     .map(([field, expression]) => `${alias === undefined ? expression : `${alias}.${expression}`} as ${field}`)
@@ -72,7 +72,7 @@ export function jsonObject(fields: Readonly<Record<string, string>>, alias: stri
   return `iif(${alias}.organization_id is null, null, json_object(${pairs.join(', ')}))`;
 }
 
-/** `insert into … select …` with each column beside its expression, so that the two lists cannot differ in order. */
+/** `insert into … select …` from pairs, so that columns and expressions stay in the same order. */
 export function insertInto(table: string, expressions: Readonly<Record<string, string>>): string {
   return `insert into ${table} (${Object.keys(expressions).join(', ')}) select ${Object.values(expressions).join(', ')}`;
 }

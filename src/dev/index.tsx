@@ -11,8 +11,9 @@ export { RateLimiter } from '../durable-objects/rate-limiter.ts';
 export { Directory } from '../rpc/directory.ts';
 export { Work } from '../rpc/work.ts';
 
-// What `npm start` serves instead of src/index.ts: the same app, and a page on which anyone may sign in as any local administrator. It
-// signs tokens with a key of its own, so that the app checks them just as it checks those of a real sign-in service.
+// The entry point of `npm start`, instead of src/index.ts: the same app, and a page where anyone can sign in as
+// any local administrator. It signs tokens with its own key, so the app checks them like those of a real
+// sign-in service.
 
 const ISSUER = 'http://local.invalid';
 const AUDIENCE = 'local-settings';
@@ -22,7 +23,7 @@ const READY = '/dev/ready';
 const SIGN_IN = '/dev/sign-in';
 const SIGN_OUT = '/dev/sign-out';
 
-/** Made on first use, for no random numbers are to be had while a Worker starts; gone when it stops. */
+/** Generated on first use, because a Worker has no random numbers while it starts. Lost when it stops. */
 let keyPair: ReturnType<typeof generateKeyPair> | undefined;
 const localKeys = () => {
   keyPair ??= generateKeyPair('ES256');
@@ -32,6 +33,8 @@ const keys: JWTVerifyGetKey = async () => (await localKeys()).publicKey;
 
 const config = {
   ...parseConfig(env),
+  // People reach a local run over Docker or the LAN.
+  allowPlainHttp: true,
   signIn: { issuer: ISSUER, audience: AUDIENCE, header: HEADER, keys, signOutPath: SIGN_OUT },
 };
 const app = createApp(config);
@@ -43,7 +46,7 @@ interface LocalAdministrator {
 }
 
 const local = new Hono<{ Bindings: Env }>()
-  // Asked by `npm start` until the Worker runs. /healthz would write a line to the log each time.
+  // Polled by `npm start` until the Worker runs. /healthz would write a log line each time.
   .get(READY, (c) => c.body(null, 204))
   .get(SIGN_IN, async (c) => {
     const { results } = await c.env.DB.prepare(
@@ -56,7 +59,7 @@ const local = new Hono<{ Bindings: Env }>()
   .post(SIGN_IN, async (c) => {
     const { email } = await c.req.parseBody();
     const { privateKey } = await localKeys();
-    const token = await new SignJWT({ email })
+    const token = await new SignJWT({ email, email_verified: true })
       .setProtectedHeader({ alg: 'ES256' })
       .setIssuer(ISSUER)
       .setAudience(AUDIENCE)

@@ -3,7 +3,7 @@ interface Props {
   action: string;
 }
 
-/** Lists the local administrators; choosing one is all the signing in there is. */
+/** Lists the local administrators. Choosing one signs in without a password. */
 export function SignInPage({ administrators, action }: Props) {
   return (
     <html lang="en">
@@ -17,7 +17,7 @@ export function SignInPage({ administrators, action }: Props) {
       <body>
         <main>
           <h1>Local sign-in</h1>
-          <p>This page exists on your machine only. Choose whom to be:</p>
+          <p>This page exists only on your machine. Sign in as:</p>
           {administrators.map(({ email, name, organization }) => (
             <form method="post" action={action} class="actions">
               <input type="hidden" name="email" value={email} />

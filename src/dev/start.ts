@@ -1,5 +1,5 @@
-// npm start: migrates the local database, imports the demo directory, makes a new demo key and serves the worker. What follows `--` goes
-// on to `wrangler dev`.
+// npm start: migrates the local database, imports the demo directory, creates a new demo key and serves the
+// Worker. Arguments after `--` are passed on to `wrangler dev`.
 import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
@@ -21,9 +21,9 @@ const DEMO_KEY_NAME = 'Local demo';
 const READY_TIMEOUT_MS = 60_000;
 const DEV_VARS = '.dev.vars';
 
-// Without the network, looking up Request.cf only costs a warning.
+// Offline, the lookup of Request.cf only produces a warning.
 process.env['CLOUDFLARE_CF_FETCH_ENABLED'] = 'false';
-// Wrangler would read variables from .env as well, and this script would not know them.
+// Wrangler would also read variables from .env, which this script does not read.
 process.env['CLOUDFLARE_LOAD_DEV_VARS_FROM_DOT_ENV'] = 'false';
 
 const args = process.argv.slice(2);
@@ -45,7 +45,7 @@ const baseUrl = `http://${host}:${port}`;
 const vars = readVariables();
 const config = readConfig();
 warnOfUnknownVariables();
-// Wrangler would take another port without a word.
+// Wrangler would use another port without a message.
 if (await isInUse())
   fail(`${baseUrl} is in use. End what runs there, or choose another port: npm start -- --port 8080`);
 const others = await withLocalD1(persistTo, otherMigrations);
@@ -65,7 +65,7 @@ function fail(message: string): never {
   process.exit(1);
 }
 
-/** The variables as `wrangler dev` will see them: of wrangler.toml, over them those of .dev.vars, over them `--var NAME:value`. */
+/** The variables as `wrangler dev` reads them: `--var NAME:value` overrides .dev.vars, which overrides wrangler.toml. */
 function readVariables(): Map<string, { value: string; source: string }> {
   const given = [options.var].flat().filter((pair) => typeof pair === 'string');
   const sources = {
@@ -106,7 +106,7 @@ function isInUse(): Promise<boolean> {
   });
 }
 
-/** The migrations that the database has and the repository has not. On such a database, those of the repository would fail. */
+/** Migrations that the database has and the repository does not: the repository's own would fail on such a database. */
 async function otherMigrations(db: D1Database): Promise<string[]> {
   const table = await db.prepare("select name from sqlite_master where name = 'd1_migrations'").first();
   if (table === null) return [];
@@ -128,7 +128,7 @@ async function migrate(): Promise<void> {
   if (code !== 0) fail(`${output}\nThe local database could not be migrated.`);
 }
 
-/** Imports the demo directory, revokes the demo keys of earlier starts and returns a new one's value. */
+/** Imports the demo directory, revokes the demo keys of earlier starts and returns the value of a new one. */
 async function prepareDemo(db: D1Database): Promise<string> {
   const directory = await importDirectory(
     db,
@@ -155,7 +155,7 @@ async function prepareDemo(db: D1Database): Promise<string> {
 }
 
 async function serve(): Promise<void> {
-  // --test-scheduled keeps wrangler from advertising the daily job, for which no developer waits.
+  // --test-scheduled keeps wrangler from printing a hint about the daily job.
   const flags = ['--test-scheduled', '--show-interactive-dev-session=false'];
   const server = spawnWrangler(['dev', 'src/dev/index.tsx', ...flags, ...args], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -180,7 +180,7 @@ async function serve(): Promise<void> {
   await ended;
 }
 
-/** Wrangler repeats each request that the worker has logged with more detail, and says when it is ready; no option of it leaves only that out. */
+/** Wrangler's own request lines and ready message: the Worker logs each request itself, and no option omits only these lines. */
 function isWranglerInfo(line: string): boolean {
   return stripVTControlCharacters(line).startsWith('[wrangler:info]');
 }

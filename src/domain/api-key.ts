@@ -4,12 +4,12 @@ import type { Scope } from './scopes.ts';
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const RANDOM_LENGTH = 40;
 const CHECKSUM_LENGTH = 6;
-/** Characters of a key value behind the prefix and its underscore. */
+/** The length of a key value after the prefix and its underscore. */
 export const KEY_LENGTH = RANDOM_LENGTH + CHECKSUM_LENGTH;
-/** 248 = 4 × 62: bytes above it are thrown away, or the first eight characters of the alphabet would come up more often. */
+/** 248 = 4 × 62. Larger bytes are discarded: they would favor the first eight characters. */
 const UNBIASED_BYTES = 248;
 
-/** A new key value: `<prefix>_`, 40 random base62 characters (238 bits), 6 of checksum. */
+/** A new key value: `<prefix>_`, 40 random base62 characters (238 bits) and 6 of checksum. */
 export function generateKey(prefix: string): string {
   let random = '';
   while (random.length < RANDOM_LENGTH) {
@@ -21,7 +21,10 @@ export function generateKey(prefix: string): string {
   return body + checksum(body);
 }
 
-/** Whether the value has this deployment's prefix, the right length and alphabet, and a checksum that fits: most typos end here, without a look-up. */
+/**
+ * Whether the value has this deployment's prefix, the right length and alphabet, and a matching
+ * checksum. Most typos fail here, without a database lookup.
+ */
 export function isWellFormedKey(value: string, prefix: string): boolean {
   const length = prefix.length + 1 + KEY_LENGTH;
   if (value.length !== length || !value.startsWith(`${prefix}_`)) return false;
@@ -29,44 +32,135 @@ export function isWellFormedKey(value: string, prefix: string): boolean {
   return checksum(value.slice(0, -CHECKSUM_LENGTH)) === value.slice(-CHECKSUM_LENGTH);
 }
 
-/** SHA-256 of the whole key value as 64 hex digits: all that is ever stored of it, besides the hint. */
+/** SHA-256 of the whole key value as 64 hex digits. Only this and the hint are stored. */
 export async function hashKey(value: string): Promise<string> {
   return toHex(await sha256(value));
 }
 
-/** What an administrator recognises a key by: prefix, first 4 and last 4 of the random part, `twb_Ab12…x9Yz`. */
+/**
+ * The hint by which administrators recognize a key: the prefix and the first 4 and last 4 random
+ * characters, such as `twb_Ab12…x9Yz`.
+ */
 export function keyHint(value: string): string {
   const random = value.slice(-(RANDOM_LENGTH + CHECKSUM_LENGTH), -CHECKSUM_LENGTH);
   return `${value.slice(0, -(RANDOM_LENGTH + CHECKSUM_LENGTH))}${random.slice(0, 4)}…${random.slice(-4)}`;
 }
 
-/** What stands before a key, and behind it, where people copy one from: a header of a request, a line of code or of JSON. */
+/** Text that people often copy along with a key: part of a header, of code or of JSON. */
 const BEFORE_KEY = /^["']?(?:Authorization["']?\s*:\s*["']?)?(?:Bearer\s+)?["']?/i;
-const BEHIND_KEY = /["']?[,;]?$/;
+const AFTER_KEY = /["']?[,;]?$/;
 
 /**
- * What a pasted text names a key by: its whole value or its hint, with or without `Authorization:`, `Bearer`, quotes around and a comma or
- * semicolon behind. Undefined for neither, such as a value with a piece missing.
+ * Parses a pasted text as a whole key value or a hint. `Authorization:`, `Bearer`, quotes and a
+ * trailing comma or semicolon are ignored. Returns undefined for anything else, such as a truncated
+ * value.
  */
 export function parseKeyReference(pasted: string): { value: string } | { hint: string } | undefined {
-  const text = pasted.trim().replace(BEFORE_KEY, '').replace(BEHIND_KEY, '').replace('...', '…');
+  const text = pasted.trim().replace(BEFORE_KEY, '').replace(AFTER_KEY, '').replace('...', '…');
   if (isWellFormedKey(text, text.slice(0, text.indexOf('_')))) return { value: text };
   return /^[a-z][a-z0-9]+_[0-9A-Za-z]{4}…[0-9A-Za-z]{4}$/.test(text) ? { hint: text } : undefined;
 }
 
-/** Of the part behind the prefix, so many characters make a text a key value, or so much of one that it must not be shown. */
-const TELLTALE_LENGTH = 12;
+/** This many characters after the prefix of this deployment count as part of a key value, which must not be shown. */
+const MIN_OWN_PART = 12;
+/** This many characters after the prefix are most of a key value: one more than a UUID without hyphens, which people use after a prefix. */
+const MIN_OWN_KEY = 33;
+/** A key value of any deployment, with or without its checksum. */
+const ANY_KEY = /(?<=[a-z0-9]_)[0-9A-Za-z]{40,}/g;
+/** Long enough to contain a key value without its prefix. */
+const LONG_RUN = /[0-9A-Za-z]{46,}/g;
+/** A Basic credential (RFC 7617) in base64 or base64url. */
+const BASIC_CREDENTIAL = /\b(Basic\s+)([\w+/-]{16,})=*/gi;
+const REMOVED = '[removed]';
 
-/** A text from outside without what looks like a key value of this deployment, cut off or not; hints stay. */
+/**
+ * Replaces everything that looks like a key value by `[removed]`; hints stay. Of this deployment, that includes truncated values and values
+ * without the prefix; of other deployments, the prefix with at least the random part. Percent-encoded values and values in Basic credentials
+ * are found too. The cost grows with the length: truncate long texts first.
+ */
 export function withoutKeys(text: string, prefix: string): string {
-  // Hardly any text has one, and none should wait for the pattern to be made.
-  if (!text.includes(`${prefix}_`)) return text;
-  return text.replaceAll(new RegExp(`${prefix}_[0-9A-Za-z]{${TELLTALE_LENGTH},}`, 'g'), `${prefix}_[removed]`);
+  const withoutBasic = text.replace(BASIC_CREDENTIAL, (whole: string, scheme: string, credential: string) => {
+    const decoded = fromBase64(credential);
+    return withoutPlainKeys(decoded, prefix) === decoded ? whole : scheme + REMOVED;
+  });
+  const plain = withoutPlainKeys(withoutBasic, prefix);
+  if (!plain.includes('%')) return plain;
+  const decoded = percentDecoded(plain);
+  const cleaned = withoutPlainKeys(decoded, prefix);
+  // Return the decoded text only if it contained a key.
+  return cleaned === decoded ? plain : cleaned;
 }
 
-/** Whether a key value of this deployment stands somewhere in the text, or most of one: more than the UUID that people put behind a prefix. */
-export function holdsKey(text: string, prefix: string): boolean {
-  return text.includes(`${prefix}_`) && new RegExp(`${prefix}_[0-9A-Za-z]{33}`).test(text);
+function withoutPlainKeys(text: string, prefix: string): string {
+  // Most texts contain no key: do not build the pattern for them.
+  const withoutOwn = text.includes(`${prefix}_`)
+    ? text.replaceAll(new RegExp(`(?<=${prefix}_)[0-9A-Za-z]{${MIN_OWN_PART},}`, 'g'), REMOVED)
+    : text;
+  if (!hasBase62Run(withoutOwn, RANDOM_LENGTH)) return withoutOwn;
+  return withoutOwn.replaceAll(ANY_KEY, REMOVED).replaceAll(LONG_RUN, (run) => {
+    if (fitsPrefix(run.slice(0, KEY_LENGTH), prefix)) return REMOVED + run.slice(KEY_LENGTH);
+    return fitsPrefix(run.slice(-KEY_LENGTH), prefix) ? run.slice(0, -KEY_LENGTH) + REMOVED : run;
+  });
+}
+
+/**
+ * Whether the text contains a key value, percent-encoded or not. Of this deployment, values without the prefix and most of a value count; of
+ * other deployments, whole values. The checksum distinguishes them from ids of other services, such as `resp_` with 48 hex digits.
+ */
+export function containsKey(text: string, prefix: string): boolean {
+  if (text.length < MIN_OWN_KEY) return false;
+  return containsPlainKey(text, prefix) || (text.includes('%') && containsPlainKey(percentDecoded(text), prefix));
+}
+
+function containsPlainKey(text: string, prefix: string): boolean {
+  if (text.includes(`${prefix}_`) && new RegExp(`${prefix}_[0-9A-Za-z]{${MIN_OWN_KEY}}`).test(text)) return true;
+  if (!hasBase62Run(text, KEY_LENGTH)) return false;
+  for (const { 0: run, index } of text.matchAll(LONG_RUN)) {
+    const start = run.slice(0, KEY_LENGTH);
+    if (fitsPrefix(start, prefix) || fitsPrefix(run.slice(-KEY_LENGTH), prefix)) return true;
+    // Other text may touch the prefix, so try every suffix of the word before the underscore.
+    const [word = ''] = /[a-z0-9]{2,16}(?=_$)/.exec(text.slice(Math.max(0, index - 17), index)) ?? [];
+    for (let from = 0; from <= word.length - 2; from++) if (fitsPrefix(start, word.slice(from))) return true;
+  }
+  return false;
+}
+
+/** Whether the prefix followed by these characters is a key value with a correct checksum. */
+const fitsPrefix = (characters: string, prefix: string) => isWellFormedKey(`${prefix}_${characters}`, prefix);
+
+/** Decodes only the characters that a key value can contain, so that no control character appears. */
+function percentDecoded(text: string): string {
+  return text.replaceAll(/%([3-7][0-9A-Fa-f])/g, (encoded, hex: string) => {
+    const character = String.fromCharCode(Number.parseInt(hex, 16));
+    return /\w/.test(character) ? character : encoded;
+  });
+}
+
+/**
+ * Whether the text contains `length` consecutive letters and digits. Looks at every `length`-th character and a few before it, because
+ * almost no text contains such a run.
+ */
+function hasBase62Run(text: string, length: number): boolean {
+  for (let last = length - 1; last < text.length; ) {
+    let first = last;
+    while (last - first < length && isBase62(text.charCodeAt(first))) first -= 1;
+    if (last - first === length) return true;
+    last = first + length;
+  }
+  return false;
+}
+
+const isBase62 = (code: number) =>
+  (code >= 0x30 && code <= 0x39) || (code >= 0x41 && code <= 0x5a) || (code >= 0x61 && code <= 0x7a);
+
+/** Decodes base64 or base64url without padding; ignores characters at the end that do not form whole bytes. */
+function fromBase64(text: string): string {
+  return atob(
+    text
+      .slice(0, text.length - (text.length % 4))
+      .replaceAll('-', '+')
+      .replaceAll('_', '/'),
+  );
 }
 
 /** CRC-32 (ISO 3309, as in zlib) of an ASCII text as 6 base62 digits, most significant first. */
@@ -85,17 +179,20 @@ function checksum(text: string): string {
   return digits;
 }
 
-/** What the database knows of a key that matters for whether it may be used. */
-export interface KeyStanding {
+/** The stored facts that decide whether a key may be used. */
+export interface KeyValidity {
   /** UTC milliseconds, or null while the key is not revoked. */
   revokedAt: number | null;
-  /** UTC milliseconds from which on the key is dead, or null for never. */
+  /** UTC milliseconds at which the key expires, or null for never. */
   expiresAt: number | null;
   scopes: readonly Scope[];
   organizationActive: boolean;
 }
 
-/** Why a request is answered 401: for the log and the administrator, never for the caller. `blocked` is the operator's doing. */
+/**
+ * Why a request gets a 401: for the log and the administrators, never for the caller. `blocked`: an
+ * operator blocked the key.
+ */
 export type UnauthorizedReason =
   | 'missing'
   | 'malformed'
@@ -107,10 +204,10 @@ export type UnauthorizedReason =
   | 'scope_missing';
 
 /**
- * The first reason why the key may not be used at `now` (UTC milliseconds), or undefined when it may.
- * Revocation is never compared with a clock: a key that has been revoked is dead on every machine at once.
+ * The first reason why the key may not be used at `now` (UTC milliseconds), or undefined if it may.
+ * Revocation is not compared with a clock: a revoked key stops working on every machine at once.
  */
-export function whyUnauthorized(key: KeyStanding, now: number, scope?: Scope): UnauthorizedReason | undefined {
+export function whyUnauthorized(key: KeyValidity, now: number, scope?: Scope): UnauthorizedReason | undefined {
   if (key.revokedAt !== null) return 'revoked';
   if (key.expiresAt !== null && now >= key.expiresAt) return 'expired';
   if (!key.organizationActive) return 'organization_inactive';
@@ -118,15 +215,15 @@ export function whyUnauthorized(key: KeyStanding, now: number, scope?: Scope): U
   return undefined;
 }
 
-/** What an administrator is told of a key: `expiring` is still answered, but not for long. */
+/** The state of a key as administrators see it. An `expiring` key still works. */
 export type KeyState = 'active' | 'expiring' | 'expired' | 'revoked';
 
-/** How long before its end a key counts as expiring. */
+/** How long before its expiry a key counts as expiring. */
 export const EXPIRING_MS = 30 * 24 * 3_600_000;
 
 /** The state of a key at `now` (UTC milliseconds). */
 export function keyState(
-  { revokedAt, expiresAt }: Pick<KeyStanding, 'revokedAt' | 'expiresAt'>,
+  { revokedAt, expiresAt }: Pick<KeyValidity, 'revokedAt' | 'expiresAt'>,
   now: number,
 ): KeyState {
   if (revokedAt !== null) return 'revoked';
@@ -135,7 +232,7 @@ export function keyState(
   return expiresAt - now <= EXPIRING_MS ? 'expiring' : 'active';
 }
 
-/** Whether a key in this state is answered. */
+/** Whether a key in this state works. */
 export function isLive(state: KeyState): boolean {
   return state === 'active' || state === 'expiring';
 }

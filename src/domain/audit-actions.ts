@@ -1,6 +1,6 @@
 import { RECORD_KIND_NAMES, RECORD_KINDS, type RecordKind } from './record-kinds.ts';
 
-/** Who acts: a key, an administrator, or the PSA's own software and operators, who are no users. */
+/** Who acts: a key, an administrator (user), or the PSA's software and operators (system). */
 export const ACTOR_TYPES = ['api_key', 'user', 'system'] as const;
 export type ActorType = (typeof ACTOR_TYPES)[number];
 
@@ -15,7 +15,7 @@ type RecordAction = {
   [Kind in RecordKind]: `${Kind}.${keyof (typeof RECORD_KINDS)[Kind]['auditActions'] & string}`;
 }[RecordKind];
 
-/** Every action that this service writes into the audit log: what it happened to, and what happened. */
+/** Every action that this service writes to the audit log, as `<subject>.<what happened>`. */
 export type AuditAction = RecordAction | `api_key.${keyof typeof KEY_ACTIONS}`;
 
 const labels: Readonly<Record<string, string>> = Object.fromEntries([
@@ -27,10 +27,10 @@ function labelled(subject: RecordKind | 'api_key', actions: Readonly<Record<stri
   return Object.entries(actions).map(([action, label]) => [`${subject}.${action}`, label] as const);
 }
 
-/** The actions with their labels, for a list to choose from. */
+/** The actions with their labels, for a select list. */
 export const AUDIT_ACTION_LABELS: readonly (readonly [action: string, label: string])[] = Object.entries(labels);
 
-/** The label of an action. Other systems may add actions; those are shown as they are stored. */
+/** The label of an action. Actions that other systems add are shown as stored. */
 export function auditActionLabel(action: string): string {
   return labels[action] ?? action;
 }

@@ -1,9 +1,12 @@
 import { TZDate } from '@date-fns/tz';
 
-/** A day of the calendar, without regard to clocks that are put forward or back. */
+/** A calendar day, without daylight saving changes. */
 export const DAY_MS = 24 * 3_600_000;
 
-/** Whether the runtime knows this IANA time zone name. It knows offsets such as +05:30 too, which have no summer time and are no names. */
+/**
+ * Whether the runtime knows this IANA time zone name. It also knows offsets such as +05:30, which
+ * are not names and have no daylight saving time: they are refused.
+ */
 export function isTimeZone(name: string): boolean {
   if (/^[+-]/.test(name)) return false;
   try {
@@ -26,7 +29,10 @@ export function dateIn(timeZone: string, now: number): string {
   return `${pad(local.getFullYear(), 4)}-${pad(local.getMonth() + 1, 2)}-${pad(local.getDate(), 2)}`;
 }
 
-/** The instant (UTC milliseconds) at which a calendar date `YYYY-MM-DD` is over in a time zone: the first of the next day. */
+/**
+ * The instant (UTC milliseconds) at which a calendar date `YYYY-MM-DD` ends in a time zone: the
+ * start of the next day.
+ */
 export function endOfDate(date: string, timeZone: string): number {
   const [year = Number.NaN, month = Number.NaN, day = Number.NaN] = date.split('-').map(Number);
   return new TZDate(year, month - 1, day + 1, timeZone).getTime();
@@ -37,12 +43,12 @@ export function startOfDate(date: string, timeZone: string): number {
   return endOfDate(addDays(date, -1), timeZone);
 }
 
-/** The same day of a later year; of 29 February, where there is none, a date that counts as 1 March. */
+/** The same day of a later year. In a year without 29 February, that date counts as 1 March. */
 export function yearsLater(date: string, years: number): string {
   return `${Number(date.slice(0, 4)) + years}${date.slice(4)}`;
 }
 
-/** The calendar date so many days after another. */
+/** The calendar date that many days later. */
 export function addDays(date: string, days: number): string {
   return new Date(Date.parse(`${date}T00:00:00Z`) + days * DAY_MS).toISOString().slice(0, 10);
 }

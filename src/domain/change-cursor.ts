@@ -1,20 +1,20 @@
-/** A place in an organization's audit log: behind the row with this `seq`. */
+/** A position in an organization's audit log: after the row with this `seq`. */
 export interface ChangeCursor {
-  /** The database it is a place in. */
+  /** The database that the position belongs to. */
   epoch: string;
   seq: number;
-  /** The request that wrote the row: after a restore another row may have the same `seq`. */
+  /** The request that wrote the row. After a restore, another row may have the same `seq`. */
   requestId: string;
 }
 
 const CURSOR = /^([0-9a-f]{16})\.([1-9]\d{0,14})\.([\x21-\x7e]{1,64})$/;
 
-/** A cursor as text. It is opaque to its holder. */
+/** Formats a cursor as text, which is opaque to the caller. */
 export function formatCursor({ epoch, seq, requestId }: ChangeCursor): string {
   return `${epoch}.${seq}.${requestId}`;
 }
 
-/** Reads a cursor; undefined if the text is none. */
+/** Parses a cursor; undefined if the text is not one. */
 export function parseCursor(text: string): ChangeCursor | undefined {
   const [, epoch, seq, requestId] = CURSOR.exec(text) ?? [];
   if (epoch === undefined || seq === undefined || requestId === undefined) return undefined;

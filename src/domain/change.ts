@@ -2,9 +2,9 @@ import type { ActorType } from './audit-actions.ts';
 import type { RECORD_KINDS, RecordKind } from './record-kinds.ts';
 import type { AgreementSource, TimeEntryStatus } from './time-entry.ts';
 
-// What the PSA reads. Everything in it can be sent over RPC and written as JSON.
+// What the PSA reads. Everything in it can be sent over RPC and serialized as JSON.
 
-/** Text from outside. It is plain text, never markup: escape it before showing it in a page. */
+/** Text from users. It is plain text, never markup: escape it before showing it in a page. */
 export interface PlainText {
   mediaType: 'text/plain';
   text: string;
@@ -44,11 +44,11 @@ export type ChangedRecords = {
   [Kind in RecordKind as (typeof RECORD_KINDS)[Kind]['changeField']]: ChangedRecord[Kind] | null;
 };
 
-/** The key that a record was written with, or that something happened to, as it is now. */
+/** The key that wrote the record, or that the change is about, in its current state. */
 export interface ChangedKey {
   id: string;
   name: PlainText;
-  /** What administrators recognise it by, such as `twb_Ab12…x9Yz`. */
+  /** How administrators recognize it, such as `twb_Ab12…x9Yz`. */
   hint: string;
   expiresAt: string | null;
   revokedAt: string | null;
@@ -56,21 +56,27 @@ export interface ChangedKey {
   successorId: string | null;
 }
 
-/** One row of the audit log, and the record it is about as it is now: a redacted note is redacted in all its changes. */
+/**
+ * One row of the audit log, with the record it is about in its current state: a redacted note is
+ * redacted in all its changes.
+ */
 export interface Change extends ChangedRecords {
   /** Pass it to `changes` to continue after this change. */
   cursor: string;
-  /** Counts from 1 without gaps within the organization, in the order in which the changes were committed. */
+  /** Counts from 1 without gaps within the organization, in commit order. */
   seq: number;
   at: string;
-  /** `note.created`, `time_entry.approved`, `api_key.revoked` and so on. More may be added: ignore actions that you do not know. */
+  /**
+   * `note.created`, `time_entry.approved`, `api_key.revoked` and so on. More may be added: ignore
+   * unknown actions.
+   */
   action: string;
   actor: { type: ActorType; id: string; name: PlainText };
   targetId: string;
   ticketId: string | null;
   requestId: string;
   idempotencyKey: string | null;
-  /** The details of the action in words, such as the name of a new key or what was changed in one. */
+  /** More about the action in words, such as the name of a new key or what changed in a key. */
   detail: PlainText | null;
   key: ChangedKey | null;
 }

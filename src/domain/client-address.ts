@@ -2,20 +2,28 @@ import ipaddr from 'ipaddr.js';
 
 /** How many leading bits the addresses of an IPv6 group share. */
 export const IPV6_GROUP_BITS = 64;
+/** The largest network that providers usually give to one site (RFC 6177). */
+export const IPV6_SITE_BITS = 48;
 
-/** The caller's address out of the header that is to hold it; null if that holds anything else, which is not kept. */
+/** The address in a header; null for any other value, which is not kept. */
 export function clientAddress(header: string | undefined): string | null {
   return header !== undefined && ipaddr.isValid(header) && !header.includes('%') ? header : null;
 }
 
 /**
- * The group of addresses that share one IP limit: an IPv4 address by itself (also when written as an IPv4-mapped IPv6 address), an
- * IPv6 address with its /64, for one subscriber usually has that many. Whoever has no address shares the group `none`.
+ * The group of addresses that share one IP limit: a single IPv4 address (also when written as an
+ * IPv4-mapped IPv6 address), or the /64 of an IPv6 address, because one subscriber usually has a
+ * whole /64. Callers without an address share the group `none`.
  */
 export function addressGroup(address: string | null): string {
   if (address === null) return 'none';
   const parsed = ipaddr.process(address);
   if (parsed instanceof ipaddr.IPv4) return parsed.toString();
-  const network = new ipaddr.IPv6([...parsed.parts.slice(0, IPV6_GROUP_BITS / 16), 0, 0, 0, 0]);
-  return `${network}/${IPV6_GROUP_BITS}`;
+  return ipv6Network(parsed, IPV6_GROUP_BITS);
+}
+
+/** The network of an IPv6 address, such as `2001:db8:1::/48`. `bits` is a multiple of 16. */
+export function ipv6Network({ parts }: ipaddr.IPv6, bits: number): string {
+  const network = new ipaddr.IPv6(parts.map((part, index) => (index < bits / 16 ? part : 0)));
+  return `${network}/${bits}`;
 }

@@ -4,7 +4,7 @@ import { DIRECTORY_ID } from './directory-id.ts';
 import { echo, emailAddress, type FieldError, fieldErrors, freeText, ruleError, strictObject } from './fields.ts';
 import { hourlyRate } from './money.ts';
 
-/** The id of a directory record. */
+/** The schema for the id of a directory record. */
 export const directoryId = (what: string) => {
   const error = ruleError(`the id of ${what}: 1 to 64 letters, digits or . _ ~ -`);
   return z.string({ error }).regex(DIRECTORY_ID, { error });
@@ -15,10 +15,13 @@ const MAX_NAME_LENGTH = 200;
 const name = freeText(MAX_NAME_LENGTH);
 const organization = directoryId('an organization');
 
-/** The service account of an organization whose directory names none. */
+/** The id of the service account of an organization whose directory names none. */
 export const BUILT_IN_SERVICE_ACCOUNT = 'service-account';
 
-/** The records of a directory, one JSON object on each line of the file. Rates come out in minor units, addresses in lower case. */
+/**
+ * The records of a directory, one JSON object per line of the file. Parsing converts rates to minor
+ * units and addresses to lower case.
+ */
 const shapes = {
   organization: strictObject({
     type: z.literal('organization'),
@@ -35,8 +38,9 @@ const shapes = {
     type: z.literal('user'),
     organization,
     id: directoryId('the user'),
-    email: emailAddress('an e-mail address').refine((email) => !email.endsWith('.invalid'), {
-      error: 'ends in .invalid, which is for addresses that this service makes up itself (RFC 2606); send a real one',
+    email: emailAddress('an email address').refine((email) => !email.endsWith('.invalid'), {
+      error:
+        'ends in .invalid, which is reserved for addresses that this service generates (RFC 2606); send a real address',
     }),
     name,
     admin: flag().default(false),
@@ -46,11 +50,11 @@ const shapes = {
   })
     .refine(({ service, admin, technician, active }) => !service || (active && !admin && !technician), {
       path: ['service'],
-      error: 'was true; a service account is always active and neither admin nor technician',
+      error: 'was true; a service account must be active and neither admin nor technician',
     })
     .refine(({ id, service }) => service || id !== BUILT_IN_SERVICE_ACCOUNT, {
       path: ['id'],
-      error: `was ${BUILT_IN_SERVICE_ACCOUNT}, which only a service account can have; choose another id`,
+      error: `was ${BUILT_IN_SERVICE_ACCOUNT}, which is reserved for a service account; choose another id`,
     }),
   company: strictObject({ type: z.literal('company'), organization, id: directoryId('the company'), name, active }),
   agreement: strictObject({
@@ -70,7 +74,7 @@ const shapes = {
   }),
 };
 
-/** What a record can be. */
+/** The types of directory records. */
 export type DirectoryType = keyof typeof shapes;
 export const DIRECTORY_TYPES = [
   'organization',
@@ -92,10 +96,13 @@ export type DirectoryRecord =
   | DirectoryAgreement
   | DirectoryTicket;
 
-/** A record as a PSA writes it: fields that have a default may be left out. */
+/** A record as a PSA writes it: fields with a default may be omitted. */
 export type DirectoryRecordInput = { [Type in DirectoryType]: z.input<(typeof shapes)[Type]> }[DirectoryType];
 
-/** JSON Schema (draft 2020-12) of a record. A few rules it cannot say, such as which time zones there are, stand in its descriptions. */
+/**
+ * JSON Schema (draft 2020-12) of a record. Rules that it cannot express, such as the valid time
+ * zones, are in the descriptions.
+ */
 export function directoryJsonSchema(): Record<string, unknown> {
   const described = DIRECTORY_TYPES.map((type) => shapes[type].meta({ title: type, description: DESCRIPTIONS[type] }));
   return {
@@ -106,14 +113,14 @@ export function directoryJsonSchema(): Record<string, unknown> {
 
 const DESCRIPTIONS: Record<DirectoryType, string> = {
   organization:
-    'A tenant. `timeZone` is an IANA name: work dates are dates in it. `psa` says whether the plan includes PSA. An inactive one: all its keys are refused.',
-  company: 'A customer of the organization. The tickets of an inactive one cannot be written to.',
-  user: '`email` is unique within the organization, upper and lower case alike. At most one user is the service account that time is credited to by default; it is active and neither admin nor technician. The id service-account is for such a user only, and addresses in .invalid are refused.',
-  agreement: 'What an hour for the company costs, at most two decimals. A company has at most one active agreement.',
-  ticket: 'What notes and time entries are written on. An inactive one is as good as absent.',
+    'A tenant. `timeZone` is an IANA name; work dates are computed in it. `psa`: whether the plan includes PSA. All keys of an inactive organization are refused.',
+  company: 'A customer of the organization. Tickets of an inactive company cannot be written to.',
+  user: '`email` is unique within the organization, ignoring case. At most one user is the service account, to which time is credited by default; it must be active and neither admin nor technician. The id service-account is reserved for a service account, and addresses in .invalid are refused.',
+  agreement: 'The hourly rate for the company, at most two decimals. A company has at most one active agreement.',
+  ticket: 'Notes and time entries are written on tickets. An inactive ticket is treated as missing.',
 };
 
-/** The length that `freeText` counts by itself, in code points, as JSON Schema counts it too. */
+/** Adds the length limits of names. `freeText` counts code points itself, as JSON Schema does. */
 function describeText({
   path,
   jsonSchema,
@@ -124,7 +131,10 @@ function describeText({
   if (path.at(-1) === 'name') Object.assign(jsonSchema, { minLength: 1, maxLength: MAX_NAME_LENGTH });
 }
 
-/** What was read at a place of a file or list. A record that breaks a rule is null, but known by its id, so that others may refer to it. */
+/**
+ * One record of a file or list. `record` is null if it breaks a rule; its id is still known, so
+ * other records may refer to it.
+ */
 export interface DirectoryEntry {
   /** Line of the file, from 1, or index in the list, from 0. */
   at: number;
@@ -133,20 +143,20 @@ export interface DirectoryEntry {
   record: DirectoryRecord | null;
 }
 
-/** One thing wrong with a record; `subject` names it as far as it could be read, such as `user ada`. */
+/** One error of a record. `subject` names it as far as it could be read, such as `user ada`. */
 export interface DirectoryError extends FieldError {
   at: number;
   subject: string;
 }
 
-/** What came of reading one record: its entry, if it can be told what and whose it is, and what is wrong with it. */
+/** The result of parsing one record. No entry if type, id or organization could not be read. */
 export interface ReadRecord {
   organization?: string;
   entry?: DirectoryEntry;
   errors: DirectoryError[];
 }
 
-/** Reads a record from a line of JSON. */
+/** Parses a record from a line of JSON. */
 export function readLine(text: string, at: number): ReadRecord {
   let value: unknown;
   try {
@@ -167,7 +177,7 @@ const head = z.looseObject({
 });
 const ownership = z.object({ id: directoryId('the record'), organization });
 
-/** Reads a record. */
+/** Parses a record. */
 export function readRecord(value: unknown, at: number): ReadRecord {
   const { data } = head.safeParse(value);
   if (!data) {
@@ -193,7 +203,7 @@ export function ownerOf(record: DirectoryRecord): string {
   return record.type === 'organization' ? record.id : record.organization;
 }
 
-/** An error of a record that was read. */
+/** An error about a record that was read. */
 export function entryError(
   { at, type, id }: DirectoryEntry,
   pointer: string,
@@ -204,8 +214,8 @@ export function entryError(
 }
 
 /**
- * What no two records of one organization may both claim: an id, an e-mail address, being the service account, a company's active
- * agreement. `locate` says in words where the first claim is.
+ * Unique values that more than one record of an organization claims: an id, an email address, being
+ * the service account, a company's active agreement. `locate` describes where the first claim is.
  */
 export function conflicts(entries: readonly DirectoryEntry[], locate: (at: number) => string): DirectoryError[] {
   const claimed = new Map<string, number>();
@@ -221,17 +231,17 @@ export function conflicts(entries: readonly DirectoryEntry[], locate: (at: numbe
 }
 
 function uniqueClaims({ type, id, record }: DirectoryEntry): { pointer: string; claim: string; taken: string }[] {
-  const own = { pointer: '/id', claim: `${type} ${id}`, taken: `id ${id} stands already` };
+  const own = { pointer: '/id', claim: `${type} ${id}`, taken: `id ${id} is already used` };
   if (record?.type === 'user') {
-    const email = { pointer: '/email', claim: `email ${record.email}`, taken: `email ${record.email} stands already` };
-    const service = { pointer: '/service', claim: 'service', taken: 'service is true already for the user' };
+    const email = { pointer: '/email', claim: `email ${record.email}`, taken: `email ${record.email} is already used` };
+    const service = { pointer: '/service', claim: 'service', taken: 'service is already true for the user' };
     return record.service ? [own, email, service] : [own, email];
   }
   if (record?.type === 'agreement' && record.active) {
     const { company } = record;
     return [
       own,
-      { pointer: '/active', claim: `active ${company}`, taken: `company ${company} has an active agreement already` },
+      { pointer: '/active', claim: `active ${company}`, taken: `company ${company} already has an active agreement` },
     ];
   }
   return [own];

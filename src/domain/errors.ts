@@ -1,14 +1,14 @@
 import type { UnauthorizedReason } from './api-key.ts';
 import type { FieldError } from './fields.ts';
 
-/** Every reason for which a verb does not do what it was asked. Each interface maps the codes that can reach it. */
+/** Every expected failure of a verb. Each interface maps the codes that can reach it. */
 export type ServiceErrorCode =
   // Writes of the API.
   | 'psa_not_included'
   | 'ticket_not_found'
   | 'technician_not_eligible'
   | 'outcome_unknown'
-  // The database did not do its part.
+  // The database did not respond or takes no writes.
   | 'unavailable'
   // Input that breaks a rule; `errors` names the fields.
   | 'invalid'
@@ -29,18 +29,21 @@ export type ServiceErrorCode =
   | 'not_exported';
 
 interface Extras {
-  /** Of `invalid`: what is wrong with which field. */
+  /** For `invalid`: the errors, by field. */
   errors?: readonly FieldError[];
-  /** Of `form_already_used`: the id of the key that the form created. */
+  /** For `form_already_used`: the id of the key that the form created. */
   keyId?: string;
-  /** Of `outcome_unknown`: whether sending the request again is safe. */
+  /** For `outcome_unknown`: whether it is safe to send the request again. */
   retryable?: boolean;
-  /** Of `unavailable`: whether the statements were not run, were rolled back since D1 takes no writes, or may have been committed. */
+  /**
+   * For `unavailable`: whether the statements were not run, were rolled back because D1 takes no
+   * writes, or may have been committed.
+   */
   database?: 'not_run' | 'read_only' | 'unknown';
   cause?: unknown;
 }
 
-/** Thrown by verbs for every failure that is to be expected. `detail` is one sentence for the caller. */
+/** Thrown by verbs for every expected failure. `detail` explains what is wrong and what to do. */
 export class ServiceError extends Error {
   override name = 'ServiceError';
   readonly code: ServiceErrorCode;
@@ -64,17 +67,17 @@ export class ServiceError extends Error {
   }
 }
 
-/** Whether an error is the expected failure with this code. */
+/** Whether an error is a `ServiceError` with this code. */
 export function hasCode(err: unknown, code: ServiceErrorCode): err is ServiceError {
   return err instanceof ServiceError && err.code === code;
 }
 
-/** Input that breaks rules, one error for each. */
+/** The error for input that breaks rules. */
 export function invalidInput(errors: readonly FieldError[]): ServiceError {
   return new ServiceError('invalid', errors.map(({ detail }) => detail).join('; '), { errors });
 }
 
-/** The organization's plan lacks PSA: found before the write, or in its transaction. */
+/** The organization's plan does not include PSA. Found before the write, or in its transaction. */
 export function psaNotIncluded(): ServiceError {
   return new ServiceError(
     'psa_not_included',
@@ -82,13 +85,16 @@ export function psaNotIncluded(): ServiceError {
   );
 }
 
-/** A key that exists, by its organization. */
+/** Identifies an existing key. */
 export interface KeyReference {
   organizationId: string;
   keyId: string;
 }
 
-/** Thrown where a key may not be used. `reason` and, where it exists, `key` are for its administrators; the caller learns nothing. */
+/**
+ * Thrown when a key may not be used. `reason` and `key` (if it exists) are for its administrators;
+ * the caller gets the constant 401.
+ */
 export class Unauthorized extends Error {
   override name = 'Unauthorized';
   readonly reason: UnauthorizedReason;

@@ -1,56 +1,72 @@
 import * as z from 'zod';
 
-/** Longest message or description, in Unicode code points, outer white space not counted. */
+/**
+ * Maximum length of a message or description in Unicode code points, not counting leading and
+ * trailing white space.
+ */
 export const MAX_TEXT_LENGTH = 32_000;
-/** Longest e-mail address (RFC 5321 §4.5.3.1.3, without the angle brackets). */
+/** Maximum length of an email address (RFC 5321 §4.5.3.1.3, without the angle brackets). */
 const MAX_EMAIL_LENGTH = 254;
-/** How much of what a caller sent is repeated in an error. */
+/** How many characters of the caller's input an error repeats. */
 const MAX_ECHO_LENGTH = 40;
-/** How much of a field's name stands in a pointer: longer than any name somebody chose, and an answer still stays small. */
+/**
+ * How many characters of a field name a pointer repeats: enough for any real name, while the
+ * response stays small.
+ */
 const MAX_POINTER_NAME_LENGTH = 200;
 
-/** How the error for a field that was not sent begins. */
+/**
+ * What a regular expression can say about a text: it contains something other than white space, and
+ * no NUL. The first part consumes all leading white space, so there is one way to match a text, and
+ * a long one takes linear time.
+ */
+const TEXT_PATTERN = '^\\s*[^\\s\\x00][^\\x00]*$';
+
+/** How the error for a missing field begins. */
 const MISSING = 'is missing';
 
-/** A list of errors longer than this helps nobody. */
+/** The most field errors in one response. */
 export const MAX_FIELD_ERRORS = 20;
 
-/** One thing wrong with a body: where (a JSON Pointer, RFC 6901), which rule, and in words what was sent and what to send. */
+/**
+ * One error of a body: where (a JSON Pointer, RFC 6901), which rule, and in words what was sent and
+ * what to send.
+ */
 export const fieldErrorShape = z.object({
-  pointer: z.string().meta({ description: 'Where in the body: a JSON Pointer (RFC 6901); empty for the body itself.' }),
+  pointer: z.string().meta({ description: 'The field, as a JSON Pointer (RFC 6901); empty for the body itself.' }),
   code: z.string().meta({
     description: 'The rule that was broken, such as `required`, `invalid_type`, `out_of_range` or `unknown_field`.',
   }),
-  detail: z.string().meta({ description: 'What was sent and what to send.' }),
+  detail: z.string().meta({ description: 'What was sent and what to send instead.' }),
 });
 
 export type FieldError = z.output<typeof fieldErrorShape>;
 
-/** Shortens a text to what may be repeated in an error. */
+/** Shortens a text so that an error may repeat it. */
 export function echo(text: string, max = MAX_ECHO_LENGTH): string {
   const points = Array.from(text.slice(0, 4 * max));
   return (points.length > max ? `${points.slice(0, max).join('')}…` : text).toWellFormed();
 }
 
-/** What a JSON value is, in words: `the text "30"`, `null`, `a list`. */
+/** Describes a JSON value in words: `the string "30"`, `null`, `an array`. */
 function describe(value: unknown): string {
   if (value === null) return 'null';
-  if (Array.isArray(value)) return 'a list';
-  if (typeof value === 'string') return value === '' ? 'an empty text' : `the text ${JSON.stringify(echo(value))}`;
+  if (Array.isArray(value)) return 'an array';
+  if (typeof value === 'string') return value === '' ? 'an empty string' : `the string ${JSON.stringify(echo(value))}`;
   if (typeof value === 'object') return 'an object';
   return String(value);
 }
 
 /**
- * Sets a field's rule in words. Whatever is wrong with the value, the error then reads `was …; send <rule>` or `is missing; send
- * <rule>`; `hint` may replace the advice for one particular value.
+ * The zod error for a rule in words: `was …; send <rule>`, or `is missing; send <rule>`. `hint` may
+ * replace the advice for one particular value.
  */
 export function ruleError(rule: string, hint?: (value: unknown) => string | undefined) {
   return ({ input }: { input?: unknown }) =>
     input === undefined ? `${MISSING}; send ${rule}` : `was ${describe(input)}; ${hint?.(input) ?? `send ${rule}`}`;
 }
 
-/** "send 30 without quotes", where that would make the value right. */
+/** The hint `send 30 without quotes`, for a string that would be right without them. */
 export function unquoted(isRight: (value: unknown) => boolean) {
   return (value: unknown) => {
     if (typeof value !== 'string') return undefined;
@@ -61,7 +77,7 @@ export function unquoted(isRight: (value: unknown) => boolean) {
   };
 }
 
-/** The code points of a text, counted. */
+/** The number of code points in a text. */
 function codePoints(text: string): number {
   let count = 0;
   for (const _ of text) count += 1;
@@ -69,11 +85,12 @@ function codePoints(text: string): number {
 }
 
 /**
- * Free text as a person or a script writes it: kept exactly as sent, or refused with the reason. JSON Schema cannot leave white space out
- * of a count: what its keywords say is a little stricter than the check, so a text that fits them is never refused for its length.
+ * Free text from a person or a script: stored exactly as sent, or refused with the reason. JSON
+ * Schema cannot exclude white space from a count, so its keywords are slightly stricter than the
+ * check: a text that satisfies them is never refused for its length.
  */
 export function freeText(max = MAX_TEXT_LENGTH) {
-  const rule = `a text of 1 to ${max} characters`;
+  const rule = `a string of 1 to ${max} characters`;
   return z
     .string({ error: ruleError(rule) })
     .superRefine((text, context) => {
@@ -90,17 +107,17 @@ export function freeText(max = MAX_TEXT_LENGTH) {
         const position = codePoints(text.slice(0, surrogate)) + 1;
         report(
           'forbidden_character',
-          `has half of a character (a lone UTF-16 surrogate) at position ${position}; cut texts between characters`,
+          `has a lone UTF-16 surrogate (half of a character) at position ${position}; cut the text between characters`,
         );
       }
       const length = codePoints(text.trim());
       if (length === 0) report('too_short', `was ${text === '' ? 'empty' : 'only white space'}; send ${rule}`);
       if (length > max) report('too_long', `has ${length} characters; send at most ${max}`);
     })
-    .meta({ minLength: 1, maxLength: max, pattern: '\\S' });
+    .meta({ minLength: 1, maxLength: max, pattern: TEXT_PATTERN });
 }
 
-/** An e-mail address, compared without regard to case: what comes out is lower case. */
+/** An email address. Case is ignored: parsing returns lower case. */
 export function emailAddress(rule: string) {
   return z
     .email({ error: ruleError(rule) })
@@ -108,18 +125,21 @@ export function emailAddress(rule: string) {
     .toLowerCase();
 }
 
-/** An object that refuses fields it does not know, by name. */
+/** An object that refuses unknown fields by name. */
 export function strictObject<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
   const known = Object.keys(shape).join(', ');
   return z.strictObject(shape, {
     error: ({ code, input }) =>
       code === 'unrecognized_keys'
-        ? `is not accepted; remove it. Accepted are ${known}`
+        ? `is not accepted; remove it. Accepted fields: ${known}`
         : `was ${describe(input)}; send a JSON object with ${known}`,
   });
 }
 
-/** zod's issues as field errors: one for each field, unknown fields each by themselves, none twice, at most `MAX_FIELD_ERRORS`. */
+/**
+ * Converts zod's issues: one error per field and per unknown field, no duplicates, at most
+ * `MAX_FIELD_ERRORS`.
+ */
 export function fieldErrors(error: z.core.$ZodError): FieldError[] {
   const errors = error.issues.flatMap((issue): FieldError[] => {
     const path = issue.path.map(String);

@@ -1,10 +1,11 @@
 import * as z from 'zod';
 import { dateIn, endOfDate, yearsLater } from './calendar.ts';
 import { freeText, ruleError, strictObject } from './fields.ts';
+import { invisibleCharacter } from './invisible-character.ts';
 import { MAX_QUOTA, MAX_WINDOW_MS } from './rate-limit.ts';
 import { SCOPE_IDS } from './scopes.ts';
 
-/** How many years ahead the expiry of a key may lie: one that is to live for longer has none. */
+/** How many years ahead a key may expire. A key that must work longer has no expiry. */
 export const MAX_EXPIRY_YEARS = 10;
 
 /** How many keys an organization may have that are neither revoked, expired nor replaced. */
@@ -13,7 +14,8 @@ export const MAX_LIVE_KEYS = 100;
 /** How many replaced keys may be in their grace period at the same time. */
 export const MAX_KEYS_IN_GRACE = 50;
 
-const expiresRule = 'a date such as 2027-03-31, an instant such as 2027-03-31T12:00:00Z, or leave it out for never';
+const expiresRule =
+  'a date such as 2027-03-31, an instant such as 2027-03-31T12:00:00Z, or leave it out for a key that never expires';
 const quotaRule = `a whole number from 1 to ${MAX_QUOTA}`;
 const windowRule = `whole seconds in milliseconds, from 1000 to ${MAX_WINDOW_MS}`;
 const int = (rule: string, min: number, max: number) =>
@@ -22,21 +24,24 @@ const int = (rule: string, min: number, max: number) =>
     .min(min, { error: ruleError(rule) })
     .max(max, { error: ruleError(rule) });
 
-/** Control and format characters, but for the two joiners, with which Persian and many emoji are written. */
-const INVISIBLE = /[[\p{Cc}\p{Cf}]--[\u200c\u200d]]/v;
+const MAX_NAME_LENGTH = 100;
 
 /**
- * A name without outer white space, with one blank for any white space in it, and without control and format characters: two names that
- * look alike are hardly ever two. Case counts, and so do letters of different alphabets with the same shape.
+ * A trimmed name in Unicode NFC, in which each run of white space is one space, without invisible
+ * characters: two names that look the same are rarely different. Case counts, and so do letters of
+ * different alphabets with the same shape.
  */
 const keyName = () =>
-  freeText(100)
+  z
+    .string({ error: ruleError(`a text of 1 to ${MAX_NAME_LENGTH} characters`) })
+    .normalize('NFC')
+    .pipe(freeText(MAX_NAME_LENGTH))
     .transform((name) => name.trim().replace(/\s+/g, ' '))
     .superRefine((name, context) => {
-      const [found] = INVISIBLE.exec(name) ?? [];
+      const found = invisibleCharacter(name);
       if (found === undefined) return;
       const which = `U+${found.codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0')}`;
-      const message = `has the invisible character ${which}; remove it, for control and format characters are not accepted`;
+      const message = `has the invisible character ${which}; remove all control and format characters`;
       context.addIssue({ code: 'custom', message, params: { code: 'forbidden_character' } });
     });
 const expires = () =>
@@ -47,12 +52,12 @@ const limit = () =>
     windowMs: int(windowRule, 1000, MAX_WINDOW_MS).multipleOf(1000, { error: ruleError(windowRule) }),
   }).optional();
 
-/** What an administrator says of a new key. */
+/** The input for a new key. */
 export const newApiKey = strictObject({
   name: keyName(),
   scopes: z
     .array(z.enum(SCOPE_IDS, { error: ruleError(`one of ${SCOPE_IDS.join(', ')}`) }), {
-      error: ruleError('a list of scopes'),
+      error: ruleError('an array of scopes'),
     })
     .min(1, {
       error: 'is empty; choose at least one scope',
@@ -63,32 +68,38 @@ export const newApiKey = strictObject({
 
 export type NewApiKey = z.input<typeof newApiKey>;
 
-/** What may be said anew of a key that exists. */
+/** The input for changing an existing key. */
 export const keyChanges = strictObject({ name: keyName(), limit: limit() });
 
 export type KeyChanges = z.input<typeof keyChanges>;
 
-/** How long a key that is being replaced goes on, besides not at all. */
+/** How long a rotated key keeps working, if it is not revoked at once. */
 export const GRACE_MS = { '1h': 3_600_000, '24h': 24 * 3_600_000, '7d': 7 * 24 * 3_600_000 } as const;
 
-/** What an administrator says when rotating a key: `expires` is the successor's. */
+/** The input for a rotation. `expires` is the successor's. */
 export const rotation = strictObject({
   expires: expires(),
   grace: z.enum(['now', '1h', '24h', '7d'], { error: ruleError('now, 1h, 24h or 7d') }),
 });
 
-/** As it comes from a form: not yet known to be right. */
+/** A rotation as a form sends it, before validation. */
 export interface Rotation {
   expires?: string;
   grace: string | undefined;
 }
 
-/** The first instant (UTC milliseconds) at which the key is dead: of a date without a time, the end of that day in the time zone. */
+/**
+ * The instant (UTC milliseconds) at which the key expires. A date without a time means the end of
+ * that day in the time zone.
+ */
 export function expiryInstant(expires: string, timeZone: string): number {
   return expires.includes('T') ? Date.parse(expires) : endOfDate(expires, timeZone);
 }
 
-/** The last instant (UTC milliseconds) at which a key made at `now` may expire: the end of the same day of a later year in the time zone. */
+/**
+ * The latest expiry (UTC milliseconds) of a key created at `now`: the end of the same day
+ * `MAX_EXPIRY_YEARS` later, in the time zone.
+ */
 export function lastExpiry(timeZone: string, now: number): number {
   return endOfDate(yearsLater(dateIn(timeZone, now), MAX_EXPIRY_YEARS), timeZone);
 }

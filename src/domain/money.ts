@@ -1,15 +1,15 @@
 import * as z from 'zod';
 import { ruleError } from './fields.ts';
 
-/** 100,000.00 an hour. */
+/** 100,000.00 per hour. */
 export const MAX_HOURLY_RATE_MINOR = 10_000_000;
 
-/** An amount in minor units as the number with at most two decimals that the API shows. */
+/** Converts minor units to the number with at most two decimals that the API shows. */
 export function fromMinorUnits(minor: number): number {
   return minor / 100;
 }
 
-/** Reads an hourly rate (a number, at most two decimals) into minor units. */
+/** Parses an hourly rate (a number with at most two decimals) to minor units. */
 export function hourlyRate() {
   const error = ruleError('a number from 0 to 100000 with at most two decimals');
   return z

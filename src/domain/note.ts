@@ -5,21 +5,22 @@ import { replayFields } from './replay.ts';
 /** Body of POST /tickets/{ticketId}/notes. */
 export const noteRequest = strictObject({
   message: freeText().meta({
-    description: `The text of the note, 1 to ${MAX_TEXT_LENGTH} characters: counted in Unicode code points without outer white space, stored exactly as sent. No NUL, no lone surrogates.`,
+    description: `The text of the note: 1 to ${MAX_TEXT_LENGTH} Unicode code points, not counting leading and trailing white space. Stored exactly as sent. NUL and lone surrogates are refused.`,
   }),
 });
 
 export type NoteRequest = z.output<typeof noteRequest>;
 
-/** Answer to a note that was written now. Notes are internal: the team sees them, the customer never does. */
-export const noteCreated = z.object({
+/**
+ * Response for a note, new or already created. Notes are internal: the team sees them, the customer
+ * never does.
+ */
+export const noteResult = z.object({
   note: z.object({
     id: z.uuid().meta({ description: 'Identifier of the note.' }),
-    createdAt: z.iso.datetime().meta({ description: 'When it was written, in UTC.' }),
+    createdAt: z.iso.datetime().meta({ description: 'When the note was created, in UTC.' }),
   }),
+  ...replayFields,
 });
 
-/** Answer to a note that its Idempotency-Key had written before. */
-export const noteReplayed = noteCreated.extend(replayFields);
-
-export type NoteCreated = z.output<typeof noteCreated>;
+export type NoteResult = z.output<typeof noteResult>;

@@ -1,12 +1,12 @@
 import * as z from 'zod';
-import type { KeyStanding } from './api-key.ts';
+import type { KeyValidity } from './api-key.ts';
 import type { RateLimitPolicy } from './rate-limit.ts';
 import { SCOPE_IDS, type Scope } from './scopes.ts';
 
-/** Who is asking: a key, and the organization it acts within. */
+/** The authenticated caller: a key, and the organization it belongs to. */
 export interface Principal {
   organizationId: string;
-  /** IANA name; work dates are dates in it. */
+  /** IANA name. Work dates are computed in it. */
   timeZone: string;
   hasPsa: boolean;
   keyId: string;
@@ -16,21 +16,21 @@ export interface Principal {
   chainId: string;
   keyName: string;
   scopes: readonly Scope[];
-  /** A limit of the key's own, or null for the deployment's. */
+  /** The key's own limit, or null for the deployment's. */
   limit: RateLimitPolicy | null;
-  /** UTC milliseconds from which on the key is dead, or null for never. */
+  /** UTC milliseconds at which the key expires, or null for never. */
   expiresAt: number | null;
 }
 
-/** A key as the look-up found it: not yet judged. */
-export interface FoundKey extends Principal, KeyStanding {}
+/** A key as read from the database, not yet checked. */
+export interface FoundKey extends Principal, KeyValidity {}
 
-/** Answer to a ping: whose key this is. */
-export const pingAnswer = z.object({
+/** Response to a ping: whose key this is. */
+export const pingResponse = z.object({
   ok: z.literal(true),
-  organizationId: z.string().meta({ description: 'The organization the key acts in.' }),
+  organizationId: z.string().meta({ description: 'The organization that the key belongs to.' }),
   keyName: z.string().meta({ description: "The key's name in the settings." }),
   scopes: z.array(z.enum(SCOPE_IDS)).meta({ description: 'What the key may write.' }),
 });
 
-export type PingAnswer = z.output<typeof pingAnswer>;
+export type PingResponse = z.output<typeof pingResponse>;

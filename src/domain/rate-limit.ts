@@ -1,27 +1,33 @@
+import { NumberRing } from '../lib/number-ring.ts';
+
 /** At most `quota` requests in any `windowMs` milliseconds. */
 export interface RateLimitPolicy {
   quota: number;
   windowMs: number;
 }
 
-/** What a limiter answers. All times are durations: its clock and the caller's differ. */
+/** The decision of a limiter. All times are durations: its clock and the caller's differ. */
 export interface RateLimitDecision {
   admitted: boolean;
-  /** How many more requests would be admitted right now. */
+  /** How many more requests would be admitted now. */
   remaining: number;
-  /** Milliseconds until the oldest counted request leaves the window and its place comes back; 0 when none is counted. */
+  /** Milliseconds until the oldest counted request leaves the window; 0 if none is counted. */
   resetMs: number;
   /** Milliseconds until the next request can be admitted; 0 while there is room. */
   retryAfterMs: number;
 }
 
 export const MAX_QUOTA = 10_000;
-/** A Durable Object may lose its memory after 10 idle seconds. What a window of at most that has forgotten had already left it. */
+/**
+ * A Durable Object may lose its memory after 10 idle seconds. A window of at most that length loses
+ * nothing it would still count.
+ */
 export const MAX_WINDOW_MS = 10_000;
 
 /**
- * Reads a policy written as `quota/window`, such as `200/10s`: quota 1–10000, window 1s–10s in whole seconds.
- * @throws RangeError naming what was written and the rule.
+ * Parses a policy written as `quota/window`, such as `200/10s`: quota 1–10000, window 1s–10s in
+ * whole seconds.
+ * @throws RangeError naming the text and the rule
  */
 export function parsePolicy(text: string): RateLimitPolicy {
   const match = /^(\d{1,5})\/(\d{1,2})s$/.exec(text);
@@ -45,75 +51,77 @@ export function formatPolicy({ quota, windowMs }: RateLimitPolicy): string {
   return `${quota}/${windowMs / 1000}s`;
 }
 
-/** Of a key's own policy, if it has one, and the deployment's, the one that lets fewer requests pass in the long run. */
+/**
+ * The stricter of a key's own policy, if it has one, and the deployment's: the one that admits
+ * fewer requests over time.
+ */
 export function stricter(own: RateLimitPolicy | null, deployment: RateLimitPolicy): RateLimitPolicy {
   return own && own.quota / own.windowMs <= deployment.quota / deployment.windowMs ? own : deployment;
 }
 
 /**
- * The sliding-window log: the times of the requests that were admitted, oldest first, in a ring.
+ * A sliding-window log: the times of the admitted requests, oldest first, in a ring buffer.
  *
- * A request is admitted if the one `quota` admissions ago lies at least a window back, so no window of that length, wherever
- * it begins, ever holds more than the quota. The ring keeps everything a permitted policy could ask about (the last 10 s, at
- * most 10,000 entries), so a policy that changes between two calls is applied to what really happened.
+ * A request is admitted if the request `quota` admissions ago is at least one window old, so no
+ * window of that length, wherever it begins, contains more than the quota. The ring keeps
+ * everything that a valid policy needs (the last 10 s, at most 10,000 entries), so a policy that
+ * changes between two calls applies to the real history.
  */
 export class SlidingWindowLog {
-  private ring = new Float64Array(16);
-  private start = 0;
-  private length = 0;
+  private readonly times = new NumberRing();
 
-  /** Asks for one request at `now` (milliseconds of any one clock; a clock that steps back is held still). */
-  take({ quota, windowMs }: RateLimitPolicy, now: number): RateLimitDecision {
-    const time = this.length === 0 ? now : Math.max(now, this.at(this.length - 1));
-    while (this.length > 0 && this.at(0) <= time - MAX_WINDOW_MS) this.dropOldest();
+  /** Counts one request at `now` (milliseconds), or refuses it. A clock that steps back is held still. */
+  take(policy: RateLimitPolicy, now: number): RateLimitDecision {
+    const time = heldStill(this.times, now);
+    while (oldestHasLeft(this.times, time)) this.times.shift();
 
-    const admitted = this.countSince(time - windowMs) < quota;
-    if (admitted) this.append(time);
-
-    const counted = this.countSince(time - windowMs);
-    const leavesIn = (index: number) => this.at(index) + windowMs - time;
-    return {
-      admitted,
-      remaining: Math.max(0, quota - counted),
-      resetMs: counted === 0 ? 0 : leavesIn(this.length - counted),
-      retryAfterMs: counted < quota ? 0 : leavesIn(this.length - quota),
-    };
-  }
-
-  /** How many entries are later than `time`: binary search, since the ring is in order. */
-  private countSince(time: number): number {
-    let low = 0;
-    let high = this.length;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if (this.at(middle) > time) high = middle;
-      else low = middle + 1;
+    const admitted = hasRoom(this.times, policy, time);
+    if (admitted) {
+      if (this.times.length === MAX_QUOTA) this.times.shift();
+      this.times.push(time);
     }
-    return this.length - low;
+    return { admitted, ...stateOf(this.times, policy, time) };
   }
+}
 
-  private at(index: number): number {
-    const time = this.ring[(this.start + index) % this.ring.length];
-    if (time === undefined) throw new RangeError(`no entry ${index}`);
-    return time;
-  }
+/** `now`, or the time of the latest admission if the clock has stepped back. */
+export function heldStill(times: NumberRing, now: number): number {
+  return times.length === 0 ? now : Math.max(now, times.at(times.length - 1));
+}
 
-  private append(time: number): void {
-    if (this.length === MAX_QUOTA) this.dropOldest();
-    if (this.length === this.ring.length) this.grow();
-    this.ring[(this.start + this.length) % this.ring.length] = time;
-    this.length += 1;
-  }
+/** Whether the oldest admission is too old for any permitted window. */
+export function oldestHasLeft(times: NumberRing, time: number): boolean {
+  return times.length > 0 && times.at(0) <= time - MAX_WINDOW_MS;
+}
 
-  private dropOldest(): void {
-    this.start = (this.start + 1) % this.ring.length;
-    this.length -= 1;
-  }
+/** Whether the policy admits one more request at `time`, after these admissions. */
+export function hasRoom(times: NumberRing, { quota, windowMs }: RateLimitPolicy, time: number): boolean {
+  return countSince(times, time - windowMs) < quota;
+}
 
-  private grow(): void {
-    const larger = new Float64Array(this.ring.length * 2);
-    for (let i = 0; i < this.length; i++) larger[i] = this.at(i);
-    this.ring = larger;
-    this.start = 0;
+/** What the policy leaves at `time`, after these admissions. */
+export function stateOf(
+  times: NumberRing,
+  { quota, windowMs }: RateLimitPolicy,
+  time: number,
+): Omit<RateLimitDecision, 'admitted'> {
+  const counted = countSince(times, time - windowMs);
+  const leavesIn = (index: number) => times.at(index) + windowMs - time;
+  return {
+    remaining: Math.max(0, quota - counted),
+    resetMs: counted === 0 ? 0 : leavesIn(times.length - counted),
+    retryAfterMs: counted < quota ? 0 : leavesIn(times.length - quota),
+  };
+}
+
+/** How many admissions are later than `since`: binary search, since they are in order. */
+function countSince(times: NumberRing, since: number): number {
+  let low = 0;
+  let high = times.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (times.at(middle) > since) high = middle;
+    else low = middle + 1;
   }
+  return times.length - low;
 }

@@ -4,24 +4,27 @@ import { sha256 } from '../lib/bytes.ts';
 import { ruleError } from './fields.ts';
 import type { RecordKind } from './record-kinds.ts';
 
-/** The id of a record that was made here, as it comes back to us. */
+/** The schema for the id of a record that this service created, in input. */
 export function recordId(what: string) {
   return z.guid({ error: ruleError(`the id of ${what}, a UUID`) }).toLowerCase();
 }
 
-/** A UUID version 7 (RFC 9562 §5.7): it begins with `now` (UTC milliseconds), so ids sort by the time they were made. */
+/**
+ * A UUID version 7 (RFC 9562 §5.7) that begins with `now` (UTC milliseconds), so ids sort by age.
+ */
 export function timeOrderedId(now: number): string {
   return v7({ msecs: now });
 }
 
-/** When a version 7 UUID was made (UTC milliseconds); undefined for any other text. */
+/** The creation time in a version 7 UUID (UTC milliseconds); undefined for any other text. */
 export function timeOfId(id: string): number | undefined {
   return validate(id) && version(id) === 7 ? Number.parseInt(id.replace('-', '').slice(0, 12), 16) : undefined;
 }
 
 /**
- * The id of the record that this Idempotency-Key makes in this organization: a UUID version 8 (RFC 9562 §5.8) from the SHA-256 of
- * the three. The primary key is thereby the idempotency constraint: the same key can never make a second row.
+ * The id of the record that this Idempotency-Key creates in this organization: a UUID version 8
+ * (RFC 9562 §5.8) from the SHA-256 of the three arguments. The primary key thus enforces
+ * idempotency: the same key can never create a second row.
  */
 export async function derivedId(organizationId: string, kind: RecordKind, idempotencyKey: string): Promise<string> {
   const bytes = (await sha256(JSON.stringify([organizationId, kind, idempotencyKey]))).slice(0, 16);

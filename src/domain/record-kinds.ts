@@ -1,25 +1,28 @@
 import { fromKeys, keysOf } from '../lib/objects.ts';
 
-/** What one kind of record is called and may be written with. */
+/** The names of one kind of record, and the scope that it needs. */
 interface RecordKindEntry {
-  /** The scope that a key needs to write it: its identifier, and the label that administrators see. */
+  /**
+   * The scope that a key needs to write it: its identifier, and the label that administrators see.
+   */
   scope: string;
   scopeLabel: string;
-  /** The last segment of its path, `/tickets/{ticketId}/<path>`. */
+  /** The last segment of its path: `/tickets/{ticketId}/<path>`. */
   path: string;
-  /** The field of a change (domain/change.ts) that holds it. */
+  /** The field of a change (domain/change.ts) that contains it. */
   changeField: string;
-  /** What it is called in a sentence. */
+  /** Its name in a sentence. */
   noun: string;
-  /** What can happen to it, and how the audit log words that. */
+  /** What can happen to it, with the labels of the audit log. */
   auditActions: { readonly created: string; readonly redacted: string } & Readonly<Record<string, string>>;
-  /** An example for a curl line: what it does, in words, and its body. */
+  /** An example for a curl line: its purpose in words, and its body. */
   example: { readonly purpose: string; readonly body: Readonly<Record<string, string | number | boolean>> };
 }
 
 /**
- * The one list of what the API can write. A kind's name is also part of what an Idempotency-Key is unique within. Whatever else
- * differs by kind is a `Record<RecordKind, …>` in the layer that it belongs to, so that a missing entry does not compile.
+ * Everything that the API can write. The name of a kind is also part of what an Idempotency-Key is
+ * unique within. Whatever else differs by kind is a `Record<RecordKind, …>` in its own layer, so
+ * that a missing entry does not compile.
  */
 export const RECORD_KINDS = {
   note: {

@@ -1,6 +1,9 @@
 import type { UnauthorizedReason } from './api-key.ts';
 
-/** Why a use of an existing key came to nothing. The first five are answered 401 or 403; the last is a replay of another request. */
+/**
+ * Why a use of an existing key was refused. The first five get a 401 or 403; the last is a replay
+ * of a different request.
+ */
 export const REFUSED_USE_REASONS = [
   'revoked',
   'expired',
@@ -16,21 +19,26 @@ export function isRefusedUseReason(reason: string): reason is RefusedUseReason {
   return REFUSED_USE_REASONS.some((one) => one === reason);
 }
 
-/** How long the source address of a refused use is remembered. */
+/** How long the source address of a refused use is kept. */
 export const ADDRESS_RETENTION_MS = 30 * 24 * 3_600_000;
 
 const MINUTE_MS = 60_000;
-/** What one isolate remembers at most; beyond it the oldest is forgotten, which costs a write more or a count less. */
+/**
+ * How many subjects one isolate remembers. Beyond that it evicts the oldest, which costs an extra
+ * write or loses a count.
+ */
 const MAX_SUBJECTS = 1_000;
 
 /**
- * Thins out what is to be recorded: at most one record per subject and minute, so that neither a broken workflow nor a prober can make
- * the database write for each request. What came in between is added to the next record.
+ * Limits what is recorded to one record per subject and minute, so that neither a broken workflow
+ * nor a prober causes a database write per request. Uses in between are added to the next record.
  */
 export class RefusedUseMeter {
   private readonly seen = new Map<string, { minute: number; unrecorded: number }>();
 
-  /** Counts one refused use at `now` (UTC milliseconds): how many are to be recorded now, 0 for none. */
+  /**
+   * Counts one refused use at `now` (UTC milliseconds). Returns how many to record now; 0 for none.
+   */
   count(subject: string, now: number): number {
     const minute = Math.floor(now / MINUTE_MS);
     const last = this.seen.get(subject);

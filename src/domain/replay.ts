@@ -1,13 +1,20 @@
 import * as z from 'zod';
 
-/** What an answer says besides the record when the Idempotency-Key had made that record before. */
+/**
+ * Additional response fields if the Idempotency-Key already created the record. A 201 has none of
+ * them, but both responses share one schema: several client generators use the schema of the first
+ * 2xx for all of them.
+ */
 export const replayFields = {
-  idempotentReplay: z.literal(true).meta({ description: 'The record existed already; nothing was written now.' }),
+  idempotentReplay: z
+    .literal(true)
+    .optional()
+    .meta({ description: 'Present in a 200: the record already existed; this request wrote nothing.' }),
   idempotencyMismatch: z.literal(true).optional().meta({
     description:
-      'Present if this request differs from the one that made the record. The key was reused for something else.',
+      'Present if this request differs from the one that created the record: the key was reused for something else.',
   }),
-  ticketId: z.string().optional().meta({ description: 'With a mismatch: the ticket the record is on.' }),
+  ticketId: z.string().optional().meta({ description: 'Present with a mismatch: the ticket of the existing record.' }),
 };
 
 export type ReplayFields = z.output<z.ZodObject<typeof replayFields>>;

@@ -3,7 +3,7 @@ import { RECORD_KIND_NAMES, RECORD_KINDS, type RecordKind } from './record-kinds
 /** What a key may be allowed to do: one scope for each kind of record. */
 export type Scope = (typeof RECORD_KINDS)[RecordKind]['scope'];
 
-/** The scope identifiers in the one order in which they are stored and shown. */
+/** The scopes in the order in which they are stored and shown. */
 export const SCOPE_IDS: readonly Scope[] = RECORD_KIND_NAMES.map((kind) => RECORD_KINDS[kind].scope);
 
 /** The kinds of records that keys with these scopes may write. */
@@ -16,7 +16,7 @@ export function scopeLabels(scopes: readonly Scope[]): string[] {
   return writableKinds(scopes).map((kind) => RECORD_KINDS[kind].scopeLabel);
 }
 
-/** Scopes as stored: space-separated in the order of `SCOPE_IDS` (the syntax of RFC 6749 §3.3). */
+/** Formats scopes for storage, space-separated in the order of `SCOPE_IDS` (RFC 6749 §3.3). */
 export function formatScopes(scopes: readonly Scope[]): string {
   return SCOPE_IDS.filter((scope) => scopes.includes(scope)).join(' ');
 }

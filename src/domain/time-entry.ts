@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { emailAddress, freeText, MAX_TEXT_LENGTH, ruleError, strictObject, unquoted } from './fields.ts';
 import { replayFields } from './replay.ts';
 
-/** A day has 1440 minutes; one entry never holds more. */
+/** The minutes of a day: the most that one entry may have. */
 export const MAX_MINUTES = 1440;
 
 const minutesRule = `a whole number from 1 to ${MAX_MINUTES}`;
@@ -18,7 +18,7 @@ export const timeEntryRequest = strictObject({
     .max(MAX_MINUTES, minutesError)
     .meta({ description: `Minutes worked: ${minutesRule}.` }),
   description: freeText().meta({
-    description: `The work done, 1 to ${MAX_TEXT_LENGTH} characters: counted in Unicode code points without outer white space, stored exactly as sent. No NUL, no lone surrogates.`,
+    description: `The work done: 1 to ${MAX_TEXT_LENGTH} Unicode code points, not counting leading and trailing white space. Stored exactly as sent. NUL and lone surrogates are refused.`,
   }),
   billable: z
     .boolean({
@@ -28,24 +28,26 @@ export const timeEntryRequest = strictObject({
       ),
     })
     .meta({ description: 'Whether the time is billable.' }),
-  userEmail: emailAddress('the e-mail address of a technician, or leave the field out').optional().meta({
-    description:
-      'Credits this active technician instead of the automation service account. Upper and lower case are the same.',
+  userEmail: emailAddress('the email address of a technician, or leave the field out').optional().meta({
+    description: 'Credits this active technician instead of the automation service account. Case is ignored.',
   }),
 });
 
 export type TimeEntryRequest = z.output<typeof timeEntryRequest>;
 
-/** Where an entry stands in the approval queue; everything made here starts as SUBMITTED. */
+/** The state of an entry in the approval queue. Every entry created here starts as SUBMITTED. */
 export const TIME_ENTRY_STATUSES = ['SUBMITTED', 'APPROVED', 'REJECTED'] as const;
 export type TimeEntryStatus = (typeof TIME_ENTRY_STATUSES)[number];
 
-/** Where the hourly rate came from: the active agreement of the ticket's company, or the organization's default rate. */
+/**
+ * Where the hourly rate came from: the active agreement of the ticket's company, or the
+ * organization's default rate.
+ */
 export const AGREEMENT_SOURCES = ['company_default', 'organization_default'] as const;
 export type AgreementSource = (typeof AGREEMENT_SOURCES)[number];
 
-/** Answer to a time entry that was logged now. */
-export const timeEntryCreated = z.object({
+/** Response for a time entry, new or already created. The status of an earlier one may have changed. */
+export const timeEntryResult = z.object({
   entry: z.object({
     id: z.uuid().meta({ description: 'Identifier of the entry.' }),
     minutes: z.int().min(1).max(MAX_MINUTES).meta({ description: 'As sent.' }),
@@ -58,7 +60,7 @@ export const timeEntryCreated = z.object({
     billable: z.boolean().meta({ description: 'As sent.' }),
     hourlyRate: z.number().min(0).meta({
       description:
-        "From the company's agreement or the organization's default; it cannot be sent. At most two decimals.",
+        "From the company's agreement or the organization's default; the caller cannot set it. At most two decimals.",
     }),
     userId: z.string().meta({ description: 'The technician credited, or the automation service account.' }),
   }),
@@ -66,9 +68,7 @@ export const timeEntryCreated = z.object({
     description:
       "Where the rate came from: the active agreement of the ticket's company, or the organization's default rate.",
   }),
+  ...replayFields,
 });
 
-/** Answer to a time entry that its Idempotency-Key had logged before; its status may have moved on since. */
-export const timeEntryReplayed = timeEntryCreated.extend(replayFields);
-
-export type TimeEntryCreated = z.output<typeof timeEntryCreated>;
+export type TimeEntryResult = z.output<typeof timeEntryResult>;

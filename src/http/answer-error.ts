@@ -5,10 +5,10 @@ import { log } from '../lib/log.ts';
 import type { AppEnv, ContextOf } from './context.ts';
 import { PROBLEMS, Problem, type ProblemCode, problem, unauthorized } from './problems.ts';
 
-/** When to come back after a 503. */
+/** Retry-After of a 503. */
 const RETRY_AFTER_SECONDS = 5;
 
-/** The expected failures that a caller of the API can meet. Any other code is a fault of ours here. */
+/** The expected failures that a caller of the API can get. Any other code here is a bug. */
 const API_ERRORS: Partial<Record<ServiceErrorCode, ProblemCode>> = {
   psa_not_included: 'psa_not_included',
   ticket_not_found: 'ticket_not_found',
@@ -17,22 +17,34 @@ const API_ERRORS: Partial<Record<ServiceErrorCode, ProblemCode>> = {
   outcome_unknown: 'outcome_unknown',
 };
 
-/** The Worker's one error handler: everything thrown becomes a response here. Unexpected errors are logged, never shown. */
+/**
+ * The only error handler: turns every error into a response. Unexpected ones are logged, not shown.
+ */
 export async function answerError(err: unknown, c: ContextOf<AppEnv>): Promise<Response> {
   if (err instanceof Unauthorized) return unauthorized();
-  if (err instanceof Problem) return problem(c, err.code, err.detail, err.extras);
+  if (err instanceof Problem) return answerProblem(c, err);
   const code = err instanceof ServiceError ? API_ERRORS[err.code] : undefined;
   if (err instanceof ServiceError && code !== undefined) {
     if (PROBLEMS[code].status >= 500) log('error', code, { requestId: c.get('requestId'), cause: err.cause });
     const mayRetry = code === 'unavailable' || err.retryable;
     return problem(c, code, err.detail, mayRetry ? { headers: { 'Retry-After': String(RETRY_AFTER_SECONDS) } } : {});
   }
-  // Hono's validator throws this before our schema is used. The body was read and comes from Hono's cache.
-  if (err instanceof HTTPException && err.status === 400)
-    return problem(c, 'malformed_json', describeJsonError(await c.req.text()));
+  // Hono's validator throws this before it runs our schema. The body comes from Hono's cache.
+  if (err instanceof HTTPException && err.status === 400) return answerProblem(c, malformedJson(await c.req.text()));
   log('error', 'internal_error', { requestId: c.get('requestId'), cause: err });
-  return problem(c, 'internal_error', INTERNAL_ERROR);
+  return answerProblem(c, internalError());
 }
 
-/** The detail of an unexpected error. */
-export const INTERNAL_ERROR = 'Something went wrong on our side. Tell us the request id if it stays that way.';
+function answerProblem(c: ContextOf<AppEnv>, { code, detail, extras }: Problem): Response {
+  return problem(c, code, detail, extras);
+}
+
+/** The body is not JSON. */
+export function malformedJson(body: string): Problem {
+  return new Problem('malformed_json', describeJsonError(body));
+}
+
+/** An unexpected error. */
+export function internalError(): Problem {
+  return new Problem('internal_error', 'An unexpected error occurred. If it persists, report the request id.');
+}

@@ -7,18 +7,20 @@ import type { ActorContext, AdminActor, D1Counter, ServiceContext, Source } from
 import type { Administration } from '../services/directory/administrators.ts';
 import type { KeyCheck } from './key-check.ts';
 
-/** The caches of one isolate: bounded, and never authoritative. */
+/** The caches of one isolate. They are bounded and never authoritative. */
 export class IsolateCaches {
-  /** Keys that were good when they were read, by the hash of their value. */
+  /** Keys that were valid when they were read, by the hash of their value. */
   readonly keys = new ExpiringMap<FoundKey>(1_000);
-  /** Limits that have refused, by object and policy, until the time at which the object would admit again. */
+  /** Limits that have refused, by object, policy and subnet, until the object would admit again. */
   readonly limitRefusals = new ExpiringMap<{ until: number }>(10_000);
 }
 
-/** A limit that a request was counted against: the source of the RateLimit fields. */
+/** The limit that a request was counted against, for the RateLimit headers. */
 export interface AppliedLimit {
   name: 'ip' | 'key';
   policy: RateLimitPolicy;
+  /** Whether addresses of several callers share the limit. */
+  isNetwork?: boolean | undefined;
   decision: RateLimitDecision;
 }
 
@@ -32,7 +34,7 @@ export interface RequestStats extends D1Counter {
   lookup?: 'warm' | 'cold';
 }
 
-/** A signed-in administrator, in the organization that the address names. */
+/** A signed-in administrator, in the organization that the path names. */
 export interface Administrator extends Administration {
   /** All organizations that this person administers. */
   organizations: readonly { id: string; name: string }[];
@@ -42,23 +44,28 @@ interface RequestVariables {
   config: Config;
   caches: IsolateCaches;
   now: () => number;
-  /** UTC milliseconds of the machine's clock after which the request awaits nothing. */
+  /** UTC milliseconds of the machine's clock until which the request awaits anything. */
   deadlineAt: number;
   requestId: string;
   source: Source;
-  /** The address group whose limit the request counts against. */
+  /** The address group that the request is counted for. */
   addressGroup: string;
   requestStats: RequestStats;
   appliedLimit?: AppliedLimit;
 }
 
-/** The Hono environment of every route. Middleware that runs around others finds a principal or an administrator if there is one. */
+/**
+ * The Hono environment of every route. Middleware around others finds a principal or administrator
+ * if one was set.
+ */
 export interface AppEnv {
   Bindings: Env;
   Variables: RequestVariables & { principal?: Principal; administrator?: Administrator };
 }
 
-/** The environment after `authenticate`: a handler that needs the principal does not compile without it. */
+/**
+ * The environment after `authenticate`: without it, handlers that need a principal do not compile.
+ */
 export interface ApiEnv {
   Bindings: Env;
   Variables: RequestVariables & { principal: Principal; keyCheck: KeyCheck };
@@ -71,8 +78,9 @@ export interface AdminEnv {
 }
 
 /**
- * The part of Hono's context that helpers read. Hono's own `Context` is invariant, so a helper for every route could not take the
- * context of an API route. `var` is never read: without it TypeScript treats every generic `get` as assignable.
+ * The part of Hono's context that helpers read. Hono's own `Context` is invariant, so a helper for
+ * every route could not take the context of an API route. `var` is never read: without it
+ * TypeScript treats every generic `get` as assignable.
  */
 export interface ContextOf<E extends { Variables: object }> {
   readonly env: Env;
@@ -81,7 +89,7 @@ export interface ContextOf<E extends { Variables: object }> {
   readonly var: Readonly<E['Variables']>;
 }
 
-/** What any verb needs of a request. */
+/** The context of any verb. */
 export function serviceContext(c: ContextOf<AppEnv>): ServiceContext {
   return {
     db: c.env.DB,
@@ -92,12 +100,14 @@ export function serviceContext(c: ContextOf<AppEnv>): ServiceContext {
   };
 }
 
-/** What the verbs of the API need; only a route after `guard` has the principal for it. */
+/** The context of the API's verbs. Only a route after `guard` has the principal for it. */
 export function apiContext(c: ContextOf<ApiEnv>): ActorContext<Principal> {
   return { ...serviceContext(c), actor: c.get('principal'), source: c.get('source') };
 }
 
-/** What the verbs of administrators need; only a page after `signIn` has the administrator for it. */
+/**
+ * The context of administrators' verbs. Only a page after `signIn` has the administrator for it.
+ */
 export function adminContext(c: ContextOf<AdminEnv>): ActorContext<AdminActor> {
   const { userId, organization } = c.get('administrator');
   return { ...serviceContext(c), actor: { organizationId: organization.id, userId }, source: c.get('source') };

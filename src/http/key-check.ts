@@ -5,26 +5,30 @@ import type { FoundKey } from '../domain/principal.ts';
 import type { Scope } from '../domain/scopes.ts';
 import type { ExpiringMap } from '../lib/expiring-map.ts';
 
-/** How long a key that was good is kept in the isolate's cache. */
+/** How long a valid key stays in the isolate's cache. */
 const CACHE_MS = 60_000;
 
-/** What a check needs from its request and isolate. */
+/** What a check needs from its request and its isolate. */
 export interface KeySource {
   keyPrefix: string;
   blockedKeys: BlockedKeys;
   cache: ExpiringMap<FoundKey>;
   /** The clock: UTC milliseconds. */
   now: () => number;
-  /** Reads a key from D1 by its hash. @throws ServiceError `unavailable` */
+  /**
+   * Reads a key from D1 by its hash.
+   * @throws ServiceError `unavailable`
+   */
   find: (hash: string) => Promise<FoundKey | undefined>;
 }
 
 /**
- * The check of one request's key, with the rule for who may be answered from the cache:
+ * The check of one request's key, and the rule for which responses may rely on the cache.
  *
- * A write with a cached key starts without reading the key. The write's own batch checks it again, and what D1 decides there is the
- * response. Every other response to a write rests on the cache, or on what was read before a slow body came in, so it is sent only after
- * `refresh`. A revoked key thus gets its 401 at once in every isolate, and a warm write costs one D1 call. A request without a scope
+ * A write with a cached key starts without reading the key: its own batch checks the key again, and
+ * D1's decision is the response. Every other response to a write relies on the cache, or on a key
+ * read before a slow body arrived, so it is sent only after `refresh`. A revoked key thus gets its
+ * 401 at once in every isolate, and a warm write costs one D1 call. A request without a scope
  * always reads the key.
  */
 export class KeyCheck {
@@ -44,8 +48,8 @@ export class KeyCheck {
   /**
    * Checks a key value for a scope, or for none. Returns the check and the key.
    *
-   * A key that is blocked by its hint is read all the same, so that it costs what an unknown key costs; if the read fails, `onFailure` is
-   * told, and the result is the same.
+   * A key that is blocked by its hint is still read, so that it costs as much as an unknown key. If
+   * that read fails, the result is the same, and `onFailure` gets the error.
    * @throws Unauthorized; ServiceError `unavailable`
    */
   static async start(
@@ -68,7 +72,9 @@ export class KeyCheck {
     return { check, key: await check.read() };
   }
 
-  /** Whether the response would rest on a key as it was some time ago, unless D1 has decided in a batch of the request. */
+  /**
+   * Whether a response would rely on an old state of the key, unless D1 decided in this request.
+   */
   get isStale(): boolean {
     return this.scope !== undefined && !this.refreshed;
   }
@@ -83,12 +89,12 @@ export class KeyCheck {
     return key;
   }
 
-  /** Removes the key from the cache: D1 has refused it. */
+  /** Removes the key from the cache, after D1 refused it. */
   forget(): void {
     this.source.cache.delete(this.hash);
   }
 
-  /** Reads the key from D1 and caches it if it is good for a write. */
+  /** Reads the key from D1, and caches it if it is valid for a write. */
   private async read(): Promise<FoundKey> {
     const { cache, find, now } = this.source;
     const key = await find(this.hash);

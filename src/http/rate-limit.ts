@@ -1,33 +1,51 @@
-import type { RateLimitDecision, RateLimitPolicy } from '../domain/rate-limit.ts';
+import type { LimiterDecision, SubnetLimit } from '../domain/network-log.ts';
+import { formatPolicy, type RateLimitDecision, type RateLimitPolicy } from '../domain/rate-limit.ts';
 import { withDeadline } from '../lib/deadline.ts';
 import { log } from '../lib/log.ts';
 import type { AppEnv, AppliedLimit, ContextOf } from './context.ts';
-import type { Problem } from './problems.ts';
+import type { ProblemArguments } from './problems.ts';
 
-/** How long a request waits for a limiter, both attempts together. */
+/** The deadline for the limiter of one request, both attempts together. */
 const LIMITER_DEADLINE_MS = 1_000;
-/** How long callers wait for an overloaded limiter object. */
+/** Retry-After for an overloaded limiter object. */
 const OVERLOADED_RETRY_MS = 1_000;
 
-/** Takes one request from the limit of an address group or a key. Undefined if the limiter could not be reached: the request passes. */
+/** The limits that one call to a limiter object takes a request from. */
+export interface Limits extends Pick<AppliedLimit, 'name' | 'policy' | 'isNetwork'> {
+  /** What the object is for. */
+  subject: string;
+  /** A subnet that has a limit of its own. */
+  subnet?: SubnetLimit;
+}
+
+/**
+ * Takes one request from the limits of an address or a key, with one call at most if the object can
+ * be reached. Undefined if it cannot: the request passes.
+ */
 export async function takeFromLimit(
   c: ContextOf<AppEnv>,
-  name: AppliedLimit['name'],
-  subject: string,
-  policy: RateLimitPolicy,
+  { name, subject, policy, isNetwork, subnet }: Limits,
 ): Promise<AppliedLimit | undefined> {
+  const object = `${name}:${subject}`;
+  const own = { memo: `${object} ${formatPolicy(policy)}`, limit: { name, policy, isNetwork } };
+  const ofSubnet = subnet && { memo: `${own.memo} ${subnet.id}`, limit: { name, policy: subnet.policy } };
+
   // An object that has refused would refuse again until the time it named, so a flood is answered from here. That time is counted from
   // before the request was sent: what is refused here, the object would have refused too.
   const asked = Date.now();
-  const memo = `${name}:${subject} ${policy.quota}/${policy.windowMs}`;
-  const refusal = c.get('caches').limitRefusals.get(memo, asked);
-  if (refusal) return { name, policy, decision: refusedFor(refusal.until - asked) };
+  const refusals = c.get('caches').limitRefusals;
+  const refusedUntil = (memo: string) => refusals.get(memo, asked)?.until ?? asked;
+  const ownUntil = refusedUntil(own.memo);
+  const subnetUntil = ofSubnet ? refusedUntil(ofSubnet.memo) : asked;
+  if (ofSubnet && subnetUntil > ownUntil) return { ...ofSubnet.limit, decision: refusedFor(subnetUntil - asked) };
+  if (ownUntil > asked) return { ...own.limit, decision: refusedFor(ownUntil - asked) };
 
-  const decision = await ask(c, `${name}:${subject}`, policy, (refused) => {
+  const describedBy = (decision: LimiterDecision) => (decision.ofSubnet && ofSubnet) || own;
+  const decision = await callLimiter(c, object, policy, subnet, (refused) => {
     const until = asked + refused.retryAfterMs;
-    c.get('caches').limitRefusals.set(memo, { until }, until);
+    refusals.set(describedBy(refused).memo, { until }, until);
   });
-  return decision && { name, policy, decision };
+  return decision && { ...describedBy(decision).limit, decision };
 }
 
 function refusedFor(ms: number): RateLimitDecision {
@@ -35,29 +53,36 @@ function refusedFor(ms: number): RateLimitDecision {
 }
 
 /** The 429 for a limit that refused, as arguments of `problem` or `Problem`. */
-export function rateLimited({ name, policy, decision }: AppliedLimit): ConstructorParameters<typeof Problem> {
-  const wait = retryAfter(decision.retryAfterMs);
-  const may = `may send ${policy.quota} requests in ${policy.windowMs / 1000} seconds`;
+export function rateLimited(applied: AppliedLimit): ProblemArguments {
+  const wait = retryAfter(applied.decision.retryAfterMs);
   return [
     'rate_limited',
-    `This ${name === 'ip' ? 'address' : 'key'} ${may}; send the request again after ${wait} s.`,
-    { headers: { 'Retry-After': wait }, members: { 'violated-policies': [name] } },
+    `${limitInWords(applied)}; send the request again after ${wait} s.`,
+    { headers: { 'Retry-After': wait }, members: { 'violated-policies': [applied.name] } },
   ];
 }
 
+/** Whose limit it is and what it admits: a sentence without its full stop. */
+export function limitInWords({ name, policy, isNetwork }: AppliedLimit): string {
+  const subject = name === 'key' ? 'This key' : isNetwork ? 'The network of this address' : 'This address';
+  return `${subject} may send ${policy.quota} requests in ${policy.windowMs / 1000} seconds`;
+}
+
 /** Calls the limiter object, once more with a fresh stub if it could not be reached. `onRefusal` gets what the object itself refused. */
-async function ask(
+async function callLimiter(
   c: ContextOf<AppEnv>,
-  name: string,
+  object: string,
   policy: RateLimitPolicy,
-  onRefusal: (decision: RateLimitDecision) => void,
-): Promise<RateLimitDecision | undefined> {
+  subnet: SubnetLimit | undefined,
+  onRefusal: (decision: LimiterDecision) => void,
+): Promise<LimiterDecision | undefined> {
   const until = Date.now() + LIMITER_DEADLINE_MS;
   let failure: unknown;
   for (let attempt = 1; attempt <= 2 && Date.now() < until; attempt++) {
     try {
       c.get('requestStats').limiterCalls += 1;
-      const decision = await withDeadline(c.env.RATE_LIMITER.getByName(name).take(policy), until - Date.now());
+      const limiter = c.env.RATE_LIMITER.getByName(object);
+      const decision = await withDeadline(limiter.take(policy, subnet), until - Date.now());
       if (!decision.admitted) onRefusal(decision);
       return decision;
     } catch (err) {
@@ -74,8 +99,9 @@ async function ask(
 const seconds = (ms: number) => Math.ceil(ms / 1000);
 
 /**
- * The RateLimit header fields (draft-ietf-httpapi-ratelimit-headers): of the policy the quota `q` and window `w`, of its present state
- * the requests that remain, `r`, and `t`, the seconds until the oldest counted request leaves the window and its place comes back.
+ * The RateLimit headers (draft-ietf-httpapi-ratelimit-headers): quota `q` and window `w` of the
+ * policy, remaining requests `r`, and seconds `t` until the oldest counted request leaves the
+ * window.
  */
 export function rateLimitFields({ name, policy, decision }: AppliedLimit): Record<string, string> {
   return {

@@ -1,9 +1,12 @@
 /** Makes Excel read the file as UTF-8. */
 export const BYTE_ORDER_MARK = '\uFEFF';
 
+/** Spreadsheets may drop blanks, control characters and invisible characters before a formula. */
+const FORMULA = /^[\s\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}]*[=+\-@＝＋－＠]/u;
+
 /**
- * One line of CSV (RFC 4180). A cell that a spreadsheet would take for a formula gets an apostrophe in front, so that a name such as
- * `=HYPERLINK(…)` stays a name (OWASP, CSV injection).
+ * One line of CSV (RFC 4180). A cell that a spreadsheet would run as a formula, such as
+ * `=HYPERLINK(…)`, gets a leading apostrophe (OWASP, CSV injection).
  */
 export function csvLine(cells: readonly (string | number | null)[]): string {
   return `${cells.map(csvCell).join(',')}\r\n`;
@@ -12,6 +15,6 @@ export function csvLine(cells: readonly (string | number | null)[]): string {
 function csvCell(cell: string | number | null): string {
   if (cell === null) return '';
   if (typeof cell === 'number') return String(cell);
-  const text = /^[\s\p{Cf}]*[=+\-@＝＋－＠]/u.test(cell) || /^[\t\r\n]/.test(cell) ? `'${cell}` : cell;
+  const text = FORMULA.test(cell) || /^[\t\r\n]/.test(cell) ? `'${cell}` : cell;
   return `"${text.replaceAll('"', '""')}"`;
 }

@@ -1,4 +1,4 @@
-/** A map that holds at most `capacity` entries, each until a time of its own: what an isolate may remember without growing. */
+/** A bounded cache: at most `capacity` entries, each with its own expiry. */
 export class ExpiringMap<Value> {
   private readonly entries = new Map<string, { value: Value; until: number }>();
   private readonly capacity: number;
@@ -11,7 +11,7 @@ export class ExpiringMap<Value> {
     return this.entries.size;
   }
 
-  /** The value, unless its time has come: it is gone from `until` on. */
+  /** The value, or undefined from `until` on. */
   get(key: string, now: number): Value | undefined {
     const entry = this.entries.get(key);
     if (entry === undefined) return undefined;
@@ -20,7 +20,7 @@ export class ExpiringMap<Value> {
     return undefined;
   }
 
-  /** Keeps the value until then; the entry that was set longest ago makes room. */
+  /** Stores the value until `until`. A full map evicts the entry that was set longest ago. */
   set(key: string, value: Value, until: number): void {
     this.entries.delete(key);
     if (this.entries.size >= this.capacity) {

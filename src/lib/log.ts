@@ -1,11 +1,11 @@
 import { LoggableError } from './loggable-error.ts';
 
-/** Frames of an error's stack that tell where it came from. */
+/** How many stack frames of an error are logged: enough to find where it was thrown. */
 const FRAMES = 3;
 
 /**
- * Writes one JSON line to the log. Keys, their hashes, headers, bodies and SQL never go in: of a cause only what `safeMessage` lets through. Fields
- * that are undefined are left out.
+ * Writes one JSON line to the log. Keys, their hashes, headers, bodies and SQL never appear in it:
+ * of a cause, only what `safeMessage` returns. Undefined fields are omitted.
  */
 export function log(
   level: 'log' | 'warn' | 'error',
@@ -20,10 +20,13 @@ function causes(err: unknown): string[] {
   return [safeMessage(err), ...(err.cause === undefined ? [] : causes(err.cause))];
 }
 
-/** Of an error of ours its message; of any other its name and where it was thrown, for its message may quote what was sent. */
+/**
+ * The message of our own errors. Of any other error only the name and stack frames, because its
+ * message may quote user input.
+ */
 function safeMessage(err: Error): string {
   if (err instanceof LoggableError) return `${err.name}: ${err.message}`;
-  // The stack begins with the message, which may have lines that look like frames.
+  // The stack begins with the message, which may contain lines that look like frames.
   const frames = (err.stack ?? '')
     .replace(err.message, '')
     .split('\n')

@@ -1,4 +1,4 @@
-/** An error whose message is made of our own words alone: nothing that was sent or stored is in it, so it may be logged as it is. */
+/** An error whose message has only our own words, nothing sent or stored, so it is safe to log. */
 export class LoggableError extends Error {
   override name = 'LoggableError';
 }

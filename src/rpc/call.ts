@@ -3,10 +3,10 @@ import type { FieldError } from '../domain/fields.ts';
 import { timeOrderedId } from '../domain/record-id.ts';
 import type { ActorContext, SystemActor } from '../services/context.ts';
 
-/** How long one call may take. */
+/** The deadline of one call. */
 const CALL_DEADLINE_MS = 30_000;
 
-/** The expected failures that the PSA can meet. Any other code is a fault of ours here. */
+/** The expected failures that the PSA can get. Any other code here is a bug. */
 const CALL_ERRORS = [
   'invalid',
   'unavailable',
@@ -18,13 +18,16 @@ const CALL_ERRORS = [
   'not_exported',
 ] as const;
 
-/** Why a call did nothing. `errors` names the arguments of an `invalid` one by JSON Pointer, such as `/records/3/type`. */
+/**
+ * Why a call did nothing. For `invalid`, `errors` names the arguments by JSON Pointer, such as
+ * `/records/3/type`.
+ */
 export type CallError = { code: (typeof CALL_ERRORS)[number]; detail: string; errors: FieldError[] };
 
-/** The result of a call. Errors are results too: a thrown error would lose its fields on the way to another Worker. */
+/** Expected errors are results: a thrown error loses its fields on the way to another Worker. */
 export type Answer<T> = { ok: true; value: T } | { ok: false; error: CallError };
 
-/** Runs a verb for the PSA. Only unexpected errors are thrown, and so logged by the runtime. */
+/** Runs a verb for the PSA. Throws only unexpected errors, which the runtime logs. */
 export async function answer<T>(env: Env, run: (ctx: ActorContext<SystemActor>) => Promise<T>): Promise<Answer<T>> {
   const now = Date.now();
   const ctx = {

@@ -10,11 +10,12 @@ import {
 import { type Answer, answer } from './call.ts';
 
 /**
- * The directory, for a PSA that is a Worker and has a service binding to this entrypoint. Anyone who may deploy such a binding is
- * trusted with all organizations. It is not a credential, and no HTTP request arrives here.
+ * The directory, for a PSA that is a Worker with a service binding to this entrypoint. Anyone who
+ * can deploy such a binding is trusted with all organizations. The binding is not a credential, and
+ * HTTP requests cannot reach this entrypoint.
  */
 export class Directory extends WorkerEntrypoint<Env> {
-  /** Creates or changes up to 1,000 records of one organization, all of them or none. */
+  /** Creates or changes up to 1,000 records of one organization: all or none. */
   upsert(organization: string, records: DirectoryRecordInput[]): Promise<Answer<Upserted>> {
     return answer(this.env, (ctx) => upsertRecords(ctx, { organization, records }));
   }

@@ -6,14 +6,19 @@ import { redactRecord } from '../services/work/redact-record.ts';
 import { type Decision, reviewTimeEntry } from '../services/work/review-time-entry.ts';
 import { type Answer, answer } from './call.ts';
 
-/** The work, for a PSA that is a Worker: reads, reviews, redacts and erases it. Like `Directory`, it is not reachable over HTTP. */
+/**
+ * Notes and time entries, for a PSA that is a Worker: reads, reviews, redacts and erases them. Like
+ * `Directory`, not reachable over HTTP.
+ */
 export class Work extends WorkerEntrypoint<Env> {
-  /** The next changes of an organization after a cursor (null: from the start), oldest first; at most 100. */
+  /**
+   * The organization's changes after a cursor (null: from the start), oldest first, at most 100.
+   */
   changes(organization: string, cursor: string | null, limit: number = MAX_CHANGES): Promise<Answer<ChangesPage>> {
     return answer(this.env, (ctx) => listChanges(ctx, { organization, cursor, limit }));
   }
 
-  /** Approves or rejects a time entry, once, in the name of an administrator. */
+  /** Approves or rejects a time entry, once, on behalf of an administrator. */
   reviewTimeEntry(
     organization: string,
     entry: string,
@@ -33,8 +38,11 @@ export class Work extends WorkerEntrypoint<Env> {
     return answer(this.env, (ctx) => redactRecord(ctx, { organization, kind, id, by }));
   }
 
-  /** Removes an organization permanently, after all of its changes have been read: `cursor` is the last one. */
+  /** Erases an organization permanently. `cursor` must be that of its last change. */
   eraseOrganization(organization: string, cursor: string | null, by: string): Promise<Answer<{ auditRows: number }>> {
-    return answer(this.env, (ctx) => eraseOrganization(ctx, { organization, cursor, by }));
+    return answer(this.env, async (ctx) => {
+      const { auditRows } = await eraseOrganization(ctx, { organization, cursor, by });
+      return { auditRows };
+    });
   }
 }

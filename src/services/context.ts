@@ -2,12 +2,12 @@ import type { D1Counter } from '../db/call.ts';
 
 export type { D1Counter } from '../db/call.ts';
 
-/** What every verb is given. */
+/** The context of every verb. */
 export interface ServiceContext {
   db: D1Database;
-  /** The clock: UTC milliseconds. Read it just before it matters, not once at the start. */
+  /** The clock (UTC milliseconds). Read it just before it matters, not once at the start. */
   now: () => number;
-  /** UTC milliseconds of the machine's own clock after which no response is awaited. */
+  /** UTC milliseconds of the machine's own clock until which a response is awaited. */
   deadlineAt: number;
   requestId: string;
   /** Counts the calls to D1, for the request log. */
@@ -15,12 +15,13 @@ export interface ServiceContext {
 }
 
 /**
- * What a verb is given that acts for somebody. The organization is the actor's, never one from the input: for the API the actor is a
- * `Principal`, in the settings area an `AdminActor`. A `SystemActor` is trusted with all organizations and names one in each call.
+ * The context of a verb that acts for an actor. The tenant is always the actor's, never one from
+ * the input: for the API the actor is a `Principal`, in the settings area an `AdminActor`. A
+ * `SystemActor` is trusted with all organizations and names one in each call.
  */
 export interface ActorContext<Actor> extends ServiceContext {
   actor: Actor;
-  /** Where the request came from, as the audit log keeps it. */
+  /** Where the request came from, as recorded in the audit log. */
   source: Source;
 }
 
@@ -35,13 +36,16 @@ export interface AdminActor {
   userId: string;
 }
 
-/** The PSA's own software or an operator: no user of an organization. */
+/** The PSA's own software or an operator: not a user of an organization. */
 export type SystemActor = 'psa' | 'operator';
 
-/** How long a long export waits for one of its pages, in milliseconds. */
+/** The deadline of one page of an export, in milliseconds. */
 const PAGE_DEADLINE_MS = 10_000;
 
-/** The context for the next page of an export, which takes as long as its reader does: each page has its own deadline. */
+/**
+ * The context for the next page of an export. Each page has its own deadline, because an export
+ * takes as long as its reader.
+ */
 export function forNextPage<Context extends ServiceContext>(ctx: Context): Context {
   return { ...ctx, deadlineAt: Date.now() + PAGE_DEADLINE_MS };
 }

@@ -3,7 +3,7 @@ import { invalidInput } from '../domain/errors.ts';
 import { fieldErrors } from '../domain/fields.ts';
 
 /**
- * Parses an input by its shape.
+ * Parses an input with its schema.
  * @throws ServiceError `invalid` naming the fields
  */
 export function parseInput<Schema extends z.ZodType>(shape: Schema, input: unknown): z.output<Schema> {

@@ -77,7 +77,7 @@ export interface RequestOptions {
 export function renderRequest({ method = 'GET', path, headers = {}, body }: RequestOptions): string {
   const json = body === undefined ? '' : JSON.stringify(body);
   const all = {
-    Host: 'bench.example',
+    Host: 'localhost',
     ...headers,
     ...(body === undefined ? {} : { 'Content-Type': 'application/json', 'Content-Length': json.length }),
   };

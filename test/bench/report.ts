@@ -5,23 +5,67 @@ import type { CauseTiming } from './unauthorized-timing.ts';
 
 const MEASURES = { perSecond: 'requests/s', cpu: 'CPU per request', p50: 'p50' } as const;
 
-/** The series at one number of connections, as a Markdown table; medians over the rounds, with the extremes in brackets. */
-export function seriesTable(series: readonly Series[], connections: number): string {
+/** One run of the benchmark: the machine, the plan, and what was measured. */
+export interface Run {
+  /** YYYY-MM-DD. */
+  date: string;
+  processor: string;
+  versions: { node: string; workerd: string };
+  loadBefore: number;
+  rounds: number;
+  sliceMs: number;
+  large: { entries: number; keys: number; bytes: number };
+  seconds: number;
+  /** What a reader of the figures should know, from `--note`. */
+  note?: string | undefined;
+  /** The number of connections that the targets are set for; its table comes first. */
+  loaded: number;
+  series: readonly Series[];
+  verdicts: readonly Verdict[];
+  timings: readonly CauseTiming[];
+}
+
+/** The whole of RESULTS.md. */
+export function renderResults(run: Run): string {
+  const { versions, large, loaded, note } = run;
+  const facts = [
+    `Processor: ${run.processor}`,
+    `Node.js ${versions.node}, workerd ${versions.workerd}`,
+    `Load average before the start: ${run.loadBefore.toFixed(1)}`,
+    `Rounds: ${run.rounds}, interleaved, ${run.sliceMs} ms for each scenario`,
+    `Large database: ${integer(large.entries)} time entries, ${integer(large.keys)} keys, ${Math.round(large.bytes / 1e6)} MB`,
+    `Duration: ${run.seconds} s`,
+    ...(note === undefined ? [] : [`Note: ${note}`]),
+  ];
+  const connections = [...new Set(run.series.map((one) => one.connections))].sort((a, b) => b - a);
+  const parts = [
+    '# Benchmark results',
+    'Written by `npm run bench`: do not edit. [README.md](README.md) says what is measured and how to read it.',
+    `Run of ${run.date}:`,
+    facts.map((fact) => `- ${fact}`).join('\n'),
+    'Cells show the median over the rounds, with the lowest and the highest round in brackets.',
+    ...connections.flatMap((count) => [
+      `## ${count} connection${count === 1 ? '' : 's'}`,
+      seriesTable(run.series, count),
+    ]),
+    `## Targets at ${loaded} connections`,
+    targetTable(run.verdicts),
+    '## Response time of the 401',
+    timingTable(run.timings),
+  ];
+  return `${parts.join('\n\n')}\n`;
+}
+
+/** The series at one number of connections, as a Markdown table. */
+function seriesTable(series: readonly Series[], connections: number): string {
   const chosen = series.filter((one) => one.connections === connections);
   const floor = chosen.find(({ name }) => name === FLOOR);
   if (!floor) throw new Error('the floor was not measured');
   return table(
-    [
-      `${connections} connection${connections === 1 ? '' : 's'}`,
-      'requests/s',
-      '× floor',
-      'p50 ms',
-      'CPU ms/request',
-      'CPU × floor',
-    ],
+    ['scenario', 'requests/s', '× floor', 'p50 ms', 'CPU ms/request', 'CPU × floor'],
     chosen.map((one) => [
       one.name,
-      show(spread(one.slices.map(({ perSecond }) => perSecond)), (value) => Math.round(value).toLocaleString('en')),
+      show(spread(one.slices.map(({ perSecond }) => perSecond)), integer),
       show(ratio(one, floor, 'perSecond')),
       show(spread(one.slices.map(({ p50 }) => p50))),
       show(spread(one.slices.map(({ cpu }) => cpu))),
@@ -30,9 +74,9 @@ export function seriesTable(series: readonly Series[], connections: number): str
   );
 }
 
-export function targetTable(verdicts: readonly Verdict[]): string {
+function targetTable(verdicts: readonly Verdict[]): string {
   return table(
-    ['target', 'reached', ''],
+    ['target', 'measured', 'result'],
     verdicts.map(({ of, to, measure, atLeast, atMost, reached, verdict }) => [
       `${of} : ${to}, ${MEASURES[measure]} ${atLeast === undefined ? `≤ ${atMost}` : `≥ ${atLeast}`}`,
       show(reached),
@@ -41,16 +85,20 @@ export function targetTable(verdicts: readonly Verdict[]): string {
   );
 }
 
-export function timingTable(timings: readonly CauseTiming[]): string {
+function timingTable(timings: readonly CauseTiming[]): string {
   return table(
-    ['401 because the key is', 'samples', 'median ms', "Cliff's δ to unknown"],
+    ['cause', 'samples', 'median ms', "Cliff's δ to unknown"],
     timings.map(({ cause, samples, median, cliffsDelta }) => [
       cause,
-      String(samples),
+      integer(samples),
       median.toFixed(3),
       cliffsDelta.toFixed(3),
     ]),
   );
+}
+
+function integer(value: number): string {
+  return Math.round(value).toLocaleString('en');
 }
 
 function show({ median, min, max }: Spread, format: (value: number) => string = threeDigits): string {

@@ -77,7 +77,7 @@ export async function makeScenarios(workers: Workers): Promise<Scenario[]> {
   const api: Scenario[] = [
     { name: 'ping', worker: 'api', status: 200, requests: ping(keys) },
     {
-      name: 'note, key remembered',
+      name: 'note, cached key',
       worker: 'api',
       status: 201,
       requests: (number) =>
@@ -88,8 +88,8 @@ export async function makeScenarios(workers: Workers): Promise<Scenario[]> {
           body: { message: TIME_ENTRY.description },
         }),
     },
-    { name: 'time entry, key remembered', worker: 'api', ...warm(keys) },
-    { name: 'time entry, key not remembered', worker: 'api', ...cold(await makeKeys(small, COLD_KEYS)) },
+    { name: 'time entry, cached key', worker: 'api', ...warm(keys) },
+    { name: 'time entry, uncached key', worker: 'api', ...cold(await makeKeys(small, COLD_KEYS)) },
     {
       name: 'replay',
       worker: 'api',
@@ -109,7 +109,7 @@ export async function makeScenarios(workers: Workers): Promise<Scenario[]> {
       requests: (number) => postTimeEntry(number, generateKey(KEY_PREFIX), 'unknown'),
     },
     {
-      name: '429 by address, limiter asked',
+      name: '429 by address, from the limiter',
       worker: 'api-limited',
       status: 429,
       requests: unasked,
@@ -121,7 +121,7 @@ export async function makeScenarios(workers: Workers): Promise<Scenario[]> {
       },
     },
     {
-      name: '429 by address, refusal remembered',
+      name: '429 by address, cached refusal',
       worker: 'api-limited',
       status: 429,
       requests: () => unasked(0),
@@ -131,12 +131,8 @@ export async function makeScenarios(workers: Workers): Promise<Scenario[]> {
         await load(origin, 1, () => unasked(0), 429, { ms: UNBOUNDED_MS, requests: ADDRESSES });
       },
     },
-    { name: 'time entry, key remembered, 1M entries', worker: 'api-large', ...warm(await makeKeys(large, WARM_KEYS)) },
-    {
-      name: 'time entry, key not remembered, 1M entries',
-      worker: 'api-large',
-      ...cold(await makeKeys(large, COLD_KEYS)),
-    },
+    { name: 'time entry, cached key, 1M entries', worker: 'api-large', ...warm(await makeKeys(large, WARM_KEYS)) },
+    { name: 'time entry, uncached key, 1M entries', worker: 'api-large', ...cold(await makeKeys(large, COLD_KEYS)) },
   ];
 
   const others: Scenario[] = [

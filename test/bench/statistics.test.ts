@@ -39,7 +39,7 @@ test('ratios are taken within a round, and a target whose rounds lie on both sid
     slices: perSecond.map((value): Slice => ({ requests: 1, perSecond: value, p50: 1, cpu: 1 })),
   });
   const verdicts = (warm: number[]) =>
-    judge([series('floor chain', [100, 200, 400]), series('time entry, key remembered', warm)], 16).filter(
+    judge([series('floor chain', [100, 200, 400]), series('time entry, cached key', warm)], 16).filter(
       ({ measure }) => measure === 'perSecond',
     );
   expect(verdicts([130, 260, 560])).toMatchObject([{ reached: { median: 1.3, min: 1.3, max: 1.4 }, verdict: 'met' }]);

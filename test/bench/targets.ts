@@ -15,8 +15,8 @@ interface Target {
   atMost?: number;
 }
 
-const warm = 'time entry, key remembered';
-const cold = 'time entry, key not remembered';
+const warm = 'time entry, cached key';
+const cold = 'time entry, uncached key';
 
 const TARGETS: Target[] = [
   { of: warm, to: FLOOR, measure: 'perSecond', atLeast: 1.25 },
@@ -27,8 +27,8 @@ const TARGETS: Target[] = [
   { of: warm, to: 'better-auth, same write', measure: 'perSecond', atLeast: 2.5 },
   { of: 'ping', to: 'better-auth, verify only', measure: 'perSecond', atLeast: 3 },
   { of: '401, unknown key', to: FLOOR, measure: 'perSecond', atLeast: 2.2 },
-  { of: '429 by address, limiter asked', to: FLOOR, measure: 'perSecond', atLeast: 8 },
-  { of: '429 by address, refusal remembered', to: 'Hono, "hello"', measure: 'perSecond', atLeast: 0.7 },
+  { of: '429 by address, from the limiter', to: FLOOR, measure: 'perSecond', atLeast: 8 },
+  { of: '429 by address, cached refusal', to: 'Hono, "hello"', measure: 'perSecond', atLeast: 0.7 },
   { of: `${warm}, 1M entries`, to: warm, measure: 'cpu', atMost: 1.25 },
   { of: `${warm}, 1M entries`, to: warm, measure: 'p50', atMost: 1.25 },
   { of: `${cold}, 1M entries`, to: cold, measure: 'cpu', atMost: 1.25 },

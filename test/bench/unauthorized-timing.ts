@@ -31,7 +31,7 @@ export async function timeUnauthorized(workers: Workers, samples: number): Promi
     inTurn((await makeKeys(db, KEYS_PER_CAUSE, standing)).map(({ value }) => value));
   const causes = [
     { cause: 'unknown', key: unknown() },
-    { cause: 'unknown, once more', key: unknown() },
+    { cause: 'unknown, second series', key: unknown() },
     { cause: 'revoked', key: await oneOf('revoked') },
     { cause: 'expired', key: await oneOf('expired') },
     { cause: 'scope missing', key: await oneOf('wrong_scope') },

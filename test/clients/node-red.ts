@@ -12,6 +12,8 @@ import { freePort, startServer } from '../support/server.ts';
 const VERSION = '5.0.7';
 const EVENTS = 20;
 const READY_TIMEOUT_MS = 60_000;
+/** Every caller is answered: with a limit of 10 in 10 s, the last of the first events after some 30 s. */
+const ANSWER_TIMEOUT_MS = 120_000;
 
 const answer = z.object({ entry: z.object({ id: z.string() }), idempotentReplay: z.boolean().optional() });
 
@@ -55,6 +57,22 @@ try {
   console.log(
     `Node-RED ${VERSION}: ${EVENTS} events at once, limit 10 in 10 s: ${EVENTS} entries; delivered again: ${EVENTS} replays.`,
   );
+  const refused: [what: string, changes: Record<string, unknown>, status: number, told: RegExp][] = [
+    ['no eventId', { eventId: undefined }, 400, /eventId must be/],
+    ['a line break in eventId', { eventId: 'evt\n1' }, 400, /eventId must be/],
+    ['an eventId that says undefined', { eventId: 'undefined' }, 400, /event id in it came out empty/],
+    ['no description', { eventId: 'evt-new', description: undefined }, 422, /description is missing/],
+    ['a ticketId that cannot be encoded', { eventId: 'evt-new', ticketId: '\ud800' }, 500, /URI malformed/],
+    ['another event of the same eventId', { minutes: 6 }, 409, /Nothing was written now/],
+    ['an ineligible technician', { eventId: 'evt-ivan', userEmail: 'ivan@northwind.example' }, 201, /"automation"/],
+    ['the same again', { eventId: 'evt-ivan', userEmail: 'ivan@northwind.example' }, 200, /"automation"/],
+  ];
+  for (const [what, changes, status, told] of refused) {
+    const response = await post({ ...eventOf(0), ...changes });
+    assert.equal(response.status, status, what);
+    assert.match(await response.text(), told, what);
+  }
+  console.log(`Node-RED ${VERSION}: ${refused.length} events with something wrong, each answered as it should be.`);
 } finally {
   nodeRed.kill('SIGTERM');
   await closed;
@@ -72,17 +90,22 @@ async function ready(): Promise<void> {
   }
 }
 
+function eventOf(n: number) {
+  return { eventId: `evt-${n}`, ticketId: '1001', minutes: 5, description: `Event ${n}`, billable: true };
+}
+
+function post(event: unknown): Promise<Response> {
+  return fetch(`http://localhost:${port}/work-done`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify(event),
+    signal: AbortSignal.timeout(ANSWER_TIMEOUT_MS),
+  });
+}
+
 /** All events at once, as webhooks come; the answers in the order of the events. */
 function deliver() {
   return Promise.all(
-    Array.from({ length: EVENTS }, async (_, n) => {
-      const event = { eventId: `evt-${n}`, ticketId: '1001', minutes: 5, description: `Event ${n}`, billable: true };
-      const response = await fetch(`http://localhost:${port}/work-done`, {
-        method: 'POST',
-        headers: { 'Content-Type': 'application/json' },
-        body: JSON.stringify(event),
-      });
-      return answer.parse(await response.json());
-    }),
+    Array.from({ length: EVENTS }, async (_, n) => answer.parse(await (await post(eventOf(n))).json())),
   );
 }

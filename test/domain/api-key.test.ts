@@ -4,7 +4,7 @@ import {
   generateKey,
   hashKey,
   isWellFormedKey,
-  type KeyStanding,
+  type KeyValidity,
   keyHint,
   parseKeyReference,
   whyUnauthorized,
@@ -114,7 +114,7 @@ test('scopes are stored in one order, whatever order they come in', () => {
 });
 
 describe('a key is refused', () => {
-  const key: KeyStanding = {
+  const key: KeyValidity = {
     revokedAt: null,
     expiresAt: 1_000,
     scopes: ['tickets:note:write'],

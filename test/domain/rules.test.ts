@@ -192,14 +192,14 @@ describe('a new key', () => {
       }),
     ).toBeUndefined();
     expect(errors({ name: ' ', scopes: [] })).toEqual([
-      'name was only white space; send a text of 1 to 100 characters',
+      'name was only white space; send a string of 1 to 100 characters',
       'scopes is empty; choose at least one scope',
     ]);
     expect(errors({ name: 'n8n', scopes: ['tickets:read'] })?.[0]).toContain(
       'send one of tickets:note:write, tickets:time:write',
     );
     expect(errors({ name: 'n8n', scopes: ['tickets:note:write'], expires: '2027-02-30' })?.[0]).toContain(
-      'expires was the text "2027-02-30"',
+      'expires was the string "2027-02-30"',
     );
     expect(errors({ name: 'n8n', scopes: ['tickets:note:write'], limit: { quota: 0, windowMs: 1_500 } })).toHaveLength(
       2,
@@ -226,7 +226,7 @@ describe('a new key', () => {
     ['workflow B\u0085', 'U+0085'],
     ['workflow \u{e0041}', 'U+E0041'],
   ])('has no name like %j', (name, which) => {
-    const message = `has the invisible character ${which}; remove it, for control and format characters are not accepted`;
+    const message = `has the invisible character ${which}; remove all control and format characters`;
     expect(errors({ name, scopes: ['tickets:note:write'] })).toEqual([`name ${message}`]);
     const { error } = keyChanges.safeParse({ name });
     expect(error && fieldErrors(error)).toEqual([

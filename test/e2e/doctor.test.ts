@@ -145,7 +145,7 @@ describe('the doctor', () => {
     const pageHeaders = {
       'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
       'X-Frame-Options': 'DENY',
-      'Strict-Transport-Security': 'max-age=15552000',
+      'Strict-Transport-Security': 'max-age=31536000',
     };
     const page = (status: number, headers = {}) =>
       new Response('', { status, headers: { ...ours, ...pageHeaders, ...headers } });
@@ -235,6 +235,9 @@ describe('the doctor', () => {
       ['https://a.example', 'https://b.example'],
     ];
     for (const ran of await Promise.all(calls.map((args) => runCli('doctor', args))))
-      expect(ran).toMatchObject({ code: 2, stderr: expect.stringContaining('Usage: npm run doctor') });
+      expect(ran).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining('Usage: npm run ops -- doctor https://HOST'),
+      });
   });
 });

@@ -79,7 +79,7 @@ const POST = 'POST /api/v1/tickets/1001/notes HTTP/1.1';
 const head = (line = POST, ...lines: string[]) =>
   [
     line,
-    'Host: api.example',
+    'Host: localhost',
     `Authorization: Bearer ${server.key}`,
     'Content-Type: application/json',
     `CF-Connecting-IP: ${newAddress()}`,
@@ -205,10 +205,19 @@ const CASES: [what: string, bytes: () => string, answers: string[] | typeof PLAT
   ['TRACE, which would repeat the request', () => head('TRACE /api/v1/ping HTTP/1.1'), ['405 method_not_allowed']],
   ['HTTP/1.0', () => head(POST.replace('1.1', '1.0'), LENGTH) + BODY, OK],
 
-  ['no Host', () => head(POST, LENGTH).replace('Host: api.example\r\n', '') + BODY, PLATFORM],
+  [
+    'a Host that is not this machine, over plain HTTP',
+    () => head(POST, LENGTH).replace('localhost', 'tickets.example') + BODY,
+    ['403 https_required'],
+  ],
+  ['no Host', () => head(POST, LENGTH).replace('Host: localhost\r\n', '') + BODY, PLATFORM],
   ['two Hosts', () => head(POST, LENGTH, 'Host: evil.example') + BODY, OK],
-  ['an invalid Host', () => head(POST, LENGTH).replace('api.example', 'a b/../?#@') + BODY, ['404 not_found']],
-  ['another host in the request line', () => head(POST.replace('/api', 'http://evil.example/api'), LENGTH) + BODY, OK],
+  ['an invalid Host', () => head(POST, LENGTH).replace('localhost', 'a b/../?#@') + BODY, ['404 not_found']],
+  [
+    'another host in the request line',
+    () => head(POST.replace('/api', 'http://evil.example/api'), LENGTH) + BODY,
+    ['403 https_required'],
+  ],
   ['CONNECT', () => head('CONNECT evil.example:443 HTTP/1.1'), PLATFORM],
   ['OPTIONS *', () => head('OPTIONS * HTTP/1.1'), ['404 not_found']],
   ['an unknown method', () => head(POST.replace('POST', 'FOO'), LENGTH) + BODY, PLATFORM],

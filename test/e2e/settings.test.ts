@@ -19,6 +19,7 @@ async function signIn(
   options: BrowserContextOptions = {},
   hands = mouse,
   name = 'Ada Administrator',
+  organization?: string,
 ): Promise<{ page: Page; complaints: string[] }> {
   const context = await browser.newContext(options);
   onTestFinished(() => context.close());
@@ -26,6 +27,11 @@ async function signIn(
   const complaints = watch(page, server.url);
   await page.goto(`${server.url}/settings`);
   await hands.press(page.getByRole('button', { name }));
+  if (organization !== undefined) {
+    await heading(page, 'Choose an organization').waitFor();
+    expect(await accessibilityViolations(page)).toEqual([]);
+    await hands.press(page.getByRole('link', { name: organization }));
+  }
   await navigation(page, 'keys').waitFor();
   return { page, complaints };
 }
@@ -207,6 +213,26 @@ test('a double click makes one key, and sending the form again after that is ref
   expect(await made.count()).toBe(1);
 });
 
+test('fields, buttons and links have the names that people and their tools know', async () => {
+  const { page } = await signIn({ permissions: ['clipboard-read', 'clipboard-write'] });
+  const button = (name: string) => page.getByRole('button', { name, exact: true });
+  for (const name of ['API keys', 'Audit log']) await page.getByRole('link', { name, exact: true }).waitFor();
+  await button('Create key').click();
+  await page.getByLabel('Name', { exact: true }).fill('Named');
+  await page.getByLabel('Time entries').check();
+  await page.getByLabel('Internal notes').check();
+  await page.getByLabel('Expiration', { exact: true }).selectOption('30');
+  await button('Create key').click();
+  await button('Copy').click();
+  await button('Test this key').click();
+  await page.getByRole('link', { name: 'API keys', exact: true }).click();
+  await page.getByRole('link', { name: 'Named', exact: true }).first().click();
+  await button('Rotate').waitFor();
+  await button('Revoke').click();
+  await button('Revoke').click();
+  await notice(page).waitFor();
+});
+
 test('two tabs on two organizations do not mix, and signing out ends both', async () => {
   const bea = { type: 'user', id: 'bea', email: 'bea@both.example', admin: true };
   const records = ['northwind', 'fabrikam'].map((organization) => ({
@@ -217,7 +243,7 @@ test('two tabs on two organizations do not mix, and signing out ends both', asyn
   const directory = records.map((record) => JSON.stringify(record)).join('\n');
   expect(await withLocalD1(server.persistTo, (db) => importDirectory(db, directory))).toMatchObject({ ok: true });
 
-  const { page: one } = await signIn({}, mouse, 'Bea of northwind');
+  const { page: one } = await signIn({}, mouse, 'Bea of northwind', 'Northwind MSP');
   const two = await one.context().newPage();
   const tabs = [
     { tab: one, organization: 'northwind', name: 'Made in northwind' },

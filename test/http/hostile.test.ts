@@ -305,7 +305,7 @@ const TORTURE: [what: string, body: string | Uint8Array, answer: string][] = [
     new Uint8Array([0xff, 0xfe, ...bytes('{}')].flatMap((byte) => [byte, 0])),
     NOT_UTF8,
   ],
-  ['UTF-16 without', new Uint8Array([...bytes(message('"a"'))].flatMap((byte) => [byte, 0])), NOT_JSON],
+  ['UTF-16 without', new Uint8Array([...bytes(message('"a"'))].flatMap((byte) => [byte, 0])), NOT_UTF8],
   ['Latin-1', inMessage(0xe9), NOT_UTF8],
   ['an overlong slash', inMessage(0xc0, 0xaf), NOT_UTF8],
   ['an overlong NUL', inMessage(0xc0, 0x80), NOT_UTF8],
@@ -425,7 +425,7 @@ describe('a body', async () => {
     expect(response.status).toBe(400);
     expect(await response.json()).toMatchObject({
       code: 'malformed_json',
-      detail: 'The body broke off before its end; send the request again, whole.',
+      detail: 'The body was cut off; send the complete request again.',
     });
     expect(await rowsOf('notes', organization)).toEqual([]);
     expect(logged).not.toHaveBeenCalled();
@@ -445,7 +445,7 @@ describe('a body', async () => {
     const response = await answer;
     expect(response.status).toBe(400);
     expect((await response.json<{ detail: string }>()).detail).toBe(
-      'The body did not come in within 20 s; send the request again, whole.',
+      'The body did not arrive within 20 s; send the complete request again.',
     );
     expect(await rowsOf('notes', organization)).toEqual([]);
   });

@@ -46,10 +46,18 @@ const CONSTANT_401 = {
   headers: [
     ['cache-control', 'no-store'],
     ['content-type', 'application/problem+json'],
+    ['strict-transport-security', 'max-age=31536000'],
     ['www-authenticate', 'Bearer'],
     ['x-content-type-options', 'nosniff'],
   ],
-  names: ['cache-control', 'content-type', 'www-authenticate', 'x-content-type-options', 'x-request-id'],
+  names: [
+    'cache-control',
+    'content-type',
+    'strict-transport-security',
+    'www-authenticate',
+    'x-content-type-options',
+    'x-request-id',
+  ],
   body: '{"type":"about:blank","title":"Unauthorized","status":401}',
 };
 

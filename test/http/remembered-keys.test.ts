@@ -51,6 +51,7 @@ describe('a remembered key', () => {
       expect([...response.headers.keys()]).toEqual([
         'cache-control',
         'content-type',
+        'strict-transport-security',
         'www-authenticate',
         'x-content-type-options',
         'x-request-id',

@@ -180,7 +180,7 @@ describe('the line of a request', () => {
       administrator: 'ada',
       organization,
       d1Calls: 3,
-      limiterCalls: 0,
+      limiterCalls: 1,
     });
     expect(line).not.toHaveProperty('key');
     expect(await lineOf(api.send(`/settings/${organization}/keys`))).not.toHaveProperty('administrator');

@@ -85,7 +85,7 @@ describe.each(Object.entries(NO_WRITES))('a database that is %s', (_, message) =
     const answer = await revokeThrough(makeApi({ bindings, config: settings }));
     expect(answer.status).toBe(503);
     expect(answer.text).toContain(
-      'it is full or read-only, so the change was not made. A key that was to be revoked still works.',
+      'The database is full or read-only, so the change was not saved. If you tried to revoke a key, the key still works.',
     );
     expect(answer.text).toContain('BLOCKED_KEYS');
     expect((await makeApi({ bindings }).send('/api/v1/ping', { key: key.value })).status).toBe(200);

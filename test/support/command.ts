@@ -14,13 +14,13 @@ export interface Ran {
   stderr: string;
 }
 
-/** Runs one of the project's commands. */
+/** Runs a command of `npm run ops`, with a standard input if there is one. */
 export async function runCli(
-  script: string,
+  command: string,
   args: string[],
   { input, env }: { input?: Iterable<string>; env?: Record<string, string> } = {},
 ): Promise<Ran> {
-  const child = spawn('node', [`src/cli/commands/${script}.ts`, ...args], { env: { ...process.env, ...env } });
+  const child = spawn('node', ['src/cli/ops.ts', command, ...args], { env: { ...process.env, ...env } });
   const output = Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
   await pipeline(Readable.from(input ?? []), child.stdin);
   const [stdout, stderr, [code]] = await output;

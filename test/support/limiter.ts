@@ -1,19 +1,21 @@
-import { type RateLimitDecision, type RateLimitPolicy, SlidingWindowLog } from '../../src/domain/rate-limit.ts';
+import { type LimiterDecision, NetworkLog, type SubnetLimit } from '../../src/domain/network-log.ts';
+import { type RateLimitPolicy, SlidingWindowLog } from '../../src/domain/rate-limit.ts';
 import type { RateLimiter } from '../../src/durable-objects/rate-limiter.ts';
 
 type Namespace = DurableObjectNamespace<RateLimiter>;
-type Take = () => Promise<RateLimitDecision>;
+type Take = () => Promise<LimiterDecision>;
 
 /** The namespace with every call passed through `around`, which is told the object's name and may fail the call or let it hang. */
 export function aroundLimiters(
   namespace: Namespace,
-  around: (take: Take, name: string) => Promise<RateLimitDecision>,
+  around: (take: Take, name: string) => Promise<LimiterDecision>,
 ): Namespace {
   return new Proxy(namespace, {
     get(target, property) {
       if (property !== 'getByName') throw new Error(`aroundLimiters does not know ${String(property)}`);
       return (name: string) => ({
-        take: (policy: RateLimitPolicy) => around(async () => target.getByName(name).take(policy), name),
+        take: (policy: RateLimitPolicy, subnet?: SubnetLimit) =>
+          around(async () => target.getByName(name).take(policy, subnet), name),
       });
     },
   });
@@ -36,11 +38,14 @@ export function brokenLimiters(namespace: Namespace, take: () => Promise<never>)
 
 /** A namespace whose objects are plain logs in this isolate: thousands of them cost nothing. */
 export function plainLimiters(namespace: Namespace): Namespace {
-  const logs = new Map<string, SlidingWindowLog>();
+  const logs = new Map<string, { log: SlidingWindowLog; network: NetworkLog }>();
   const getByName = (name: string) => {
-    const log = logs.get(name) ?? new SlidingWindowLog();
-    logs.set(name, log);
-    return { take: async (policy: RateLimitPolicy) => log.take(policy, Date.now()) };
+    const { log, network } = logs.get(name) ?? { log: new SlidingWindowLog(), network: new NetworkLog() };
+    logs.set(name, { log, network });
+    return {
+      take: async (policy: RateLimitPolicy, subnet?: SubnetLimit): Promise<LimiterDecision> =>
+        subnet ? network.take(policy, subnet, Date.now()) : log.take(policy, Date.now()),
+    };
   };
   return new Proxy(namespace, { get: () => getByName });
 }

@@ -19,10 +19,10 @@ export function formBody(fields: Fields): string {
 }
 
 /** The settings pages of an organization, as the person with this e-mail address uses them. */
-export async function openSettings(api: Api, organization: string, email: string) {
+export async function openSettings(api: Api, organization: string, email: string, now: () => number = Date.now) {
   /** The headers of a form that is sent. */
   const headers = {
-    'Cf-Access-Jwt-Assertion': await signIn.token(email, { expiresIn: 400 * 24 * 3600 }),
+    'Cf-Access-Jwt-Assertion': await signIn.token(email, { expiresIn: 30 * 24 * 3600, now }),
     Origin: 'https://api.example',
     'Content-Type': 'application/x-www-form-urlencoded',
   };
@@ -61,7 +61,7 @@ export async function makeSettings(
   await importRecords({ type: 'user', organization, id: 'ada', email, name: 'Ada <b>Lovelace</b>', admin: true });
   const { now, bindings } = options;
   const api = makeApi({ ...(now && { now }), ...(bindings && { bindings }), config: { signIn: signIn.config } });
-  return { organization, api, ...(await openSettings(api, organization, email)) };
+  return { organization, api, ...(await openSettings(api, organization, email, now)) };
 }
 
 /** The key value that a page or an output shows. */

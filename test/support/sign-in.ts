@@ -1,7 +1,7 @@
 import { createLocalJWKSet, exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
 import type { SignIn } from '../../src/config.ts';
 
-const ISSUER = 'https://sign-in.example';
+const ISSUER = 'https://northwind.cloudflareaccess.com';
 const AUDIENCE = 'settings';
 
 /** Changes to a token that would otherwise be good. */
@@ -13,31 +13,33 @@ export interface TokenChanges {
   expiresIn?: number;
   /** Another key than the one that is published. */
   forged?: boolean;
+  /** The clock by which it is issued (UTC milliseconds). */
+  now?: () => number;
 }
 
-/** A sign-in service with a key of its own: its configuration, and the tokens it signs. */
+/** A sign-in service with a key of its own: its configuration, the key that it publishes, and the tokens it signs. */
 export async function makeSignIn() {
   const own = await generateKeyPair('RS256');
   const other = await generateKeyPair('RS256');
-  const keys = createLocalJWKSet({ keys: [{ ...(await exportJWK(own.publicKey)), alg: 'RS256', kid: 'own' }] });
+  const jwks = { keys: [{ ...(await exportJWK(own.publicKey)), alg: 'RS256', kid: 'own' }] };
   const config: SignIn = {
     issuer: ISSUER,
     audience: AUDIENCE,
     header: 'Cf-Access-Jwt-Assertion',
-    keys,
+    keys: createLocalJWKSet(jwks),
     signOutPath: '/sign-out',
   };
 
   async function token(
     email: string,
-    { claims, issuer, audience, expiresIn = 60, forged = false }: TokenChanges = {},
+    { claims, issuer, audience, expiresIn = 60, forged = false, now = Date.now }: TokenChanges = {},
   ): Promise<string> {
     return new SignJWT({ email, ...claims })
       .setProtectedHeader({ alg: 'RS256', kid: 'own' })
       .setIssuer(issuer ?? ISSUER)
       .setAudience(audience ?? AUDIENCE)
-      .setExpirationTime(Math.floor(Date.now() / 1000) + expiresIn)
+      .setExpirationTime(Math.floor(now() / 1000) + expiresIn)
       .sign(forged ? other.privateKey : own.privateKey);
   }
-  return { config, token };
+  return { config, jwks, token };
 }

@@ -109,8 +109,16 @@ export function revoke(organizationId: string, keyId: string): Promise<unknown> 
   return revokeAsAdministrator(asAdmin(organizationId), keyId);
 }
 
+interface ApiOptions {
+  now?: () => number;
+  config?: Partial<Config>;
+  bindings?: Partial<Env>;
+  /** Where the app is reached. */
+  origin?: string;
+}
+
 /** An app of a test's own, sent requests directly; its clock, configuration and bindings may be replaced. */
-export function makeApi(options: { now?: () => number; config?: Partial<Config>; bindings?: Partial<Env> } = {}) {
+export function makeApi({ origin = 'https://api.example', ...options }: ApiOptions = {}) {
   const app = createApp(config(options.config), options.now);
   const bindings: Env = { ...env, ...options.bindings };
   const contexts: ExecutionContext[] = [];
@@ -128,7 +136,7 @@ export function makeApi(options: { now?: () => number; config?: Partial<Config>;
     const context = createExecutionContext();
     contexts.push(context);
     return app.request(
-      `https://api.example${path}`,
+      `${origin}${path}`,
       {
         ...rest,
         headers: {

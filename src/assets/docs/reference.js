@@ -1,7 +1,7 @@
-// The reference page: Swagger UI in a layout that fits into the page around it.
-const frame = ({ React }) => ({
+// The reference page: Swagger UI, reduced to the parts that this page needs.
+const layoutPlugin = ({ React }) => ({
   components: {
-    Frame({ getComponent, specSelectors }) {
+    ReferenceLayout({ getComponent, specSelectors }) {
       const parts = specSelectors.specStr() ? ['errors', 'AuthorizeBtnContainer', 'operations'] : ['errors'];
       return React.createElement(
         'div',
@@ -13,8 +13,8 @@ const frame = ({ React }) => ({
   },
 });
 
-/** Where the library is hard to use without good eyes: elements, an attribute, and the value it should have (null: none). */
-const REPAIRS = [
+/** Accessibility fixes for Swagger UI: selector, attribute, and value (null removes the attribute). */
+const ACCESSIBILITY_FIXES = [
   ['.close-modal', 'aria-label', 'Close'],
   ['.auth-btn-wrapper .button', 'aria-label', null],
   ['.examples-select-element', 'aria-label', 'Example'],
@@ -24,8 +24,8 @@ const REPAIRS = [
   ['.responses-table', 'role', null],
 ];
 
-function repair() {
-  for (const [selector, attribute, value] of REPAIRS) {
+function applyFixes() {
+  for (const [selector, attribute, value] of ACCESSIBILITY_FIXES) {
     for (const element of document.querySelectorAll(selector)) {
       if (value === null) element.removeAttribute(attribute);
       else element.setAttribute(attribute, value);
@@ -33,16 +33,17 @@ function repair() {
   }
 }
 
-new MutationObserver(repair).observe(document.getElementById('reference'), { childList: true, subtree: true });
+new MutationObserver(applyFixes).observe(document.getElementById('reference'), { childList: true, subtree: true });
 
 SwaggerUIBundle({
   url: '/api/v1/openapi.json',
   dom_id: '#reference',
-  layout: 'Frame',
-  plugins: [frame],
-  // It would put a link into the button that opens an operation, which no keyboard reaches.
+  layout: 'ReferenceLayout',
+  plugins: [layoutPlugin],
+  // Deep linking puts a link inside the button that opens an operation. The keyboard cannot reach
+  // such a link.
   deepLinking: false,
-  // The key a reader tries stays in this page's memory: it is not kept in the browser.
+  // Keep the key in the page's memory only, not in the browser's storage.
   persistAuthorization: false,
   syntaxHighlight: false,
   validatorUrl: null,

@@ -1,36 +1,47 @@
-// npm run changes:export: writes what happened in an organization as lines of JSON.
 import { open } from 'node:fs/promises';
-import { parseArgs } from 'node:util';
-import { databaseOptions, runCommand, UsageError, withDatabase } from '../command.ts';
+import { DATABASE_USAGE, operatorCommand, persistToOption, remoteOption, withDatabase } from '../command.ts';
 import { exportChanges, intoFile, PRIVATE, withFile } from '../export-changes.ts';
+import { print, progress } from '../output.ts';
 
-const usage =
-  'npm run -s changes:export -- ORGANIZATION [--cursor CURSOR] [--output FILE] [--remote | --persist-to DIRECTORY]';
+export const changesExport = operatorCommand({
+  name: 'changes:export',
+  summary: 'write the changes of an organization as lines of JSON',
+  purpose:
+    'Writes all changes of an organization, oldest first, as lines of JSON. The last line on standard error has the cursor with which a later export continues.',
+  usage: `ORGANIZATION [--cursor CURSOR] [--output FILE] ${DATABASE_USAGE}`,
+  example: 'changes:export northwind --output northwind.ndjson',
+  failure: 'failure: the lines written so far are right, and the last cursor among them continues',
+})
+  .argument('<ORGANIZATION>', 'The id of the organization.')
+  .option('--cursor <CURSOR>', 'Start after the change with this cursor.')
+  .option('--output <FILE>', 'Append to this file instead of writing to standard output.')
+  .addOption(remoteOption)
+  .addOption(persistToOption)
+  .action(run);
 
-await runCommand(usage, async () => {
-  const { values: options, positionals } = parseArgs({
-    allowPositionals: true,
-    options: { ...databaseOptions, cursor: { type: 'string' }, output: { type: 'string' } },
-  });
-  const [organization, ...rest] = positionals;
-  if (organization === undefined || rest.length > 0) throw new UsageError('Name one organization.');
+interface Options {
+  cursor?: string | undefined;
+  output?: string | undefined;
+  remote?: true | undefined;
+  persistTo?: string | undefined;
+}
+
+async function run(organization: string, options: Options): Promise<void> {
   const exportTo = async (write: (lines: string) => Promise<unknown>) => {
     const { cursor, count } = await withDatabase(options, (db) =>
-      exportChanges(db, organization, options.cursor ?? null, write),
+      exportChanges(db, organization, options.cursor ?? null, write, (changes) =>
+        progress.show(`${changes} changes exported`),
+      ),
     );
-    console.error(
-      `${count} changes. ${cursor === null ? 'Nothing has happened yet.' : `Go on later with --cursor ${cursor}`}`,
-    );
+    progress.clear();
+    const next = cursor === null ? 'The organization has no changes.' : `Continue later with --cursor ${cursor}`;
+    console.error(`${count} changes. ${next}`);
   };
   const { output } = options;
-  if (output === undefined) return exportTo(toStandardOutput);
+  if (output === undefined) return exportTo(print);
   await withFile(
     output,
     () => open(output, 'a', PRIVATE),
     (file) => exportTo(intoFile(file)),
   );
-});
-
-function toStandardOutput(lines: string): Promise<void> {
-  return new Promise((resolve, reject) => process.stdout.write(lines, (err) => (err ? reject(err) : resolve())));
 }

@@ -1,31 +1,52 @@
-// npm run directory:import: brings a directory file into the database.
 import { open } from 'node:fs/promises';
-import { parseArgs } from 'node:util';
+import type { DirectoryType } from '../../domain/directory.ts';
 import type { DirectoryDifference } from '../../services/directory/differences.ts';
-import { databaseOptions, runCommand, UsageError, withDatabase } from '../command.ts';
+import { DATABASE_USAGE, operatorCommand, persistToOption, remoteOption, withDatabase } from '../command.ts';
 import { importDirectory } from '../import/import-directory.ts';
+import { count, progress } from '../output.ts';
 import { printable } from '../printable.ts';
 
-await runCommand('npm run directory:import -- FILE|- [--dry-run] [--remote | --persist-to DIRECTORY]', async () => {
-  const { values: options, positionals } = parseArgs({
-    allowPositionals: true,
-    options: { ...databaseOptions, 'dry-run': { type: 'boolean', default: false } },
-  });
-  const [file, ...rest] = positionals;
-  if (file === undefined || rest.length > 0) throw new UsageError('Name one file, or - for standard input.');
-  const dryRun = options['dry-run'];
+export const directoryImport = operatorCommand({
+  name: 'directory:import',
+  summary: 'import a directory file into the database',
+  purpose:
+    'Imports a directory file: organizations, users, companies, agreements and tickets, one JSON object on each line. The whole file is checked first. Each organization is then written in one transaction, and only what differs; a second import of the same file writes nothing.',
+  usage: `FILE|- [--dry-run] [--verbose] ${DATABASE_USAGE}`,
+  example: 'directory:import directory.ndjson --dry-run',
+  failure: 'the file has errors and nothing was written, or the import failed: run it again',
+})
+  .argument('<FILE>', 'The directory file; - reads standard input.')
+  .option('--dry-run', 'Write nothing; print how many records of each type and organization would change.')
+  .option('--verbose', 'Print a line for each record that is created or changed.')
+  .addOption(remoteOption)
+  .addOption(persistToOption)
+  .action(run);
+
+interface Options {
+  dryRun?: true | undefined;
+  verbose?: true | undefined;
+  remote?: true | undefined;
+  persistTo?: string | undefined;
+}
+
+async function run(file: string, options: Options): Promise<void> {
+  const { dryRun = false, verbose = false } = options;
   const source = file === '-' ? process.stdin : (await open(file)).createReadStream();
+  const counts = new DifferenceCounts();
 
   const result = await withDatabase(options, (db) =>
     importDirectory(db, source, {
       dryRun,
-      ...(dryRun && { onChange: (organization, change) => console.log(printable(describe(organization, change))) }),
-      ...(process.stderr.isTTY && {
-        onProgress: ({ step, done, total }) =>
-          process.stderr.write(`\r${step} ${done} of ${total} organizations${done === total ? '\n' : ''}`),
-      }),
+      onChange: (organization, change) => {
+        counts.add(organization, change);
+        if (!verbose) return;
+        progress.clear();
+        console.log(printable(describe(organization, change)));
+      },
+      onProgress: ({ step, done, total }) => progress.show(`${step} ${done} of ${total} organizations`),
     }),
   );
+  progress.clear();
   if (!result.ok) {
     for (const { at, subject, pointer, code, detail } of result.errors) {
       console.error(printable(`line ${at}, ${subject}${pointer === '' ? '' : `, ${pointer}`} (${code}): ${detail}`));
@@ -34,18 +55,39 @@ await runCommand('npm run directory:import -- FILE|- [--dry-run] [--remote | --p
     process.exitCode = 1;
     return;
   }
+  if (dryRun) for (const line of counts.lines()) console.log(line);
   const { records, organizations, created, changed, rowsWritten } = result;
   const did = dryRun ? 'would be ' : '';
   console.log(
     `${count(records, 'record')} of ${count(organizations, 'organization')}: ${created} ${did}created, ${changed} ${did}changed, ${count(rowsWritten, 'row')} written.`,
   );
-});
-
-function count(number: number, noun: string): string {
-  return `${number} ${noun}${number === 1 ? '' : 's'}`;
 }
 
-/** One line that says what would become of a record, such as `northwind ticket 1002: company globex → acme`. */
+/** How many records of each type an import would create and change in each organization. */
+class DifferenceCounts {
+  private readonly organizations = new Map<string, Map<DirectoryType, { created: number; changed: number }>>();
+
+  add(organization: string, { type, before }: DirectoryDifference): void {
+    const types = this.organizations.get(organization) ?? new Map();
+    this.organizations.set(organization, types);
+    const counts = types.get(type) ?? { created: 0, changed: 0 };
+    types.set(type, counts);
+    if (before) counts.changed += 1;
+    else counts.created += 1;
+  }
+
+  *lines(): Generator<string> {
+    for (const [organization, types] of this.organizations) {
+      for (const [type, { created, changed }] of types)
+        yield `${organization} ${type}: ${created} would be created, ${changed} would be changed`;
+    }
+  }
+}
+
+/**
+ * One line about a record that is created or changed, such as `northwind ticket 1002: company
+ * globex → acme`.
+ */
 function describe(organization: string, { type, id, before, after }: DirectoryDifference): string {
   const subject = type === 'organization' ? `organization ${id}` : `${organization} ${type} ${id}`;
   if (before === null) return `${subject}: new`;

@@ -1,38 +1,42 @@
-// npm run doctor: looks at a deployment from outside and says what is wrong and what to do about it.
-import { parseArgs } from 'node:util';
 import { isWellFormedKey } from '../../domain/api-key.ts';
-import { runCommand, UsageError } from '../command.ts';
+import { operatorCommand, UsageError } from '../command.ts';
 import { diagnose } from '../diagnose.ts';
+import { print } from '../output.ts';
 import { printable } from '../printable.ts';
-import { readSecret, refuseKeysInArguments } from '../secret.ts';
+import { readSecret } from '../secret.ts';
 
-await runCommand('npm run doctor -- https://HOST [--key-stdin]', async () => {
-  refuseKeysInArguments();
-  const { values: options, positionals } = parseArgs({
-    allowPositionals: true,
-    options: { 'key-stdin': { type: 'boolean', default: false } },
-  });
-  const [address, ...rest] = positionals;
-  if (address === undefined || rest.length > 0)
-    throw new UsageError('Name one address, such as https://tickets.example.');
+export const doctor = operatorCommand({
+  name: 'doctor',
+  summary: 'check a deployment from outside',
+  purpose:
+    'Checks a deployment from outside, as an automation meets it. Each failure says what it means and what to do. Nothing is written.',
+  usage: 'https://HOST [--key-stdin]',
+  example: 'doctor https://tickets.example',
+  failure: 'at least one check failed',
+})
+  .argument('<https://HOST>', 'The address of the deployment.')
+  .option('--key-stdin', 'Also try the key that standard input has.')
+  .action(run);
+
+async function run(address: string, options: { keyStdin?: true | undefined }): Promise<void> {
   const url = URL.canParse(address) ? new URL(address) : undefined;
   if (!url || !/^https?:$/.test(url.protocol) || url.pathname !== '/') {
     throw new UsageError('The address begins with https:// and ends with the host, such as https://tickets.example.');
   }
-  const key = options['key-stdin'] ? await readKey() : undefined;
+  const key = options.keyStdin ? await readKey() : undefined;
 
   let failed = 0;
   for await (const { ok, check, says } of diagnose(url, key)) {
     if (!ok) failed += 1;
-    console.log(printable(`${ok ? 'ok  ' : 'FAIL'}  ${check}: ${says}`));
+    await print(`${printable(`${ok ? 'ok  ' : 'FAIL'}  ${check}: ${says}`)}\n`);
   }
-  console.log(failed === 0 ? '\nAll is well.' : `\n${failed} failed.`);
+  await print(failed === 0 ? '\nAll is well.\n' : `\n${failed} failed.\n`);
   if (failed > 0) process.exitCode = 1;
-});
+}
 
 async function readKey(): Promise<string> {
   const key = (await readSecret('The key (not shown): ')).trim().replace(/^Bearer\s+/i, '');
   if (!isWellFormedKey(key, key.slice(0, key.indexOf('_'))))
-    throw new UsageError('What came on standard input is no whole key.');
+    throw new UsageError('Standard input has no complete key value.');
   return key;
 }

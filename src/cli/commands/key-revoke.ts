@@ -1,46 +1,140 @@
-// npm run key:revoke: revokes a key by its hint or its whole value, whichever organization it belongs to.
-import { parseArgs } from 'node:util';
-import { ServiceError } from '../../domain/errors.ts';
-import type { ServiceContext } from '../../services/context.ts';
+import { hasCode, ServiceError } from '../../domain/errors.ts';
 import { findKeysAnywhere, getKeyAnywhere, type OperatorKey } from '../../services/keys/read-keys.ts';
 import { revokeAsOperator } from '../../services/keys/revoke-key.ts';
-import { databaseOptions, operatorContext, runCommand, UsageError, withDatabase } from '../command.ts';
+import { listChanges } from '../../services/work/list-changes.ts';
+import {
+  byOption,
+  DATABASE_USAGE,
+  operatorCommand,
+  operatorContext,
+  persistToOption,
+  remoteOption,
+  requireBy,
+  UsageError,
+  withDatabase,
+} from '../command.ts';
+import { count } from '../output.ts';
 import { printable } from '../printable.ts';
-import { readSecret, refuseKeysInArguments } from '../secret.ts';
+import { type RevokedKey, readRevokedKeys } from '../revoked-keys.ts';
+import { readSecret } from '../secret.ts';
 
-const usage = `npm run key:revoke -- --by NAME [--organization ORGANIZATION [--key ID]] [--remote | --persist-to DIRECTORY]
-The hint or the value of the key comes on standard input, unless --key names it.`;
+export const keyRevoke = operatorCommand({
+  name: 'key:revoke',
+  summary: 'revoke one key, or all that an export shows as revoked',
+  purpose:
+    'Revokes a key. Standard input has its hint or its value, unless --key names it. With --from, revokes every key that is revoked in an export of changes:export and not in the database; use it after a restore.',
+  usage: `--by NAME [--organization ORGANIZATION [--key ID | --from FILE]] [--dry-run] ${DATABASE_USAGE}`,
+  example: 'key:revoke --organization northwind --from before-northwind.ndjson --by Ada',
+  failure:
+    'failure: no such key, several keys with the hint, a wrong file, or the database failed; a second call does no harm',
+})
+  .addOption(byOption)
+  .option('--organization <ORGANIZATION>', 'The id of the organization of the key.')
+  .option('--key <ID>', 'The id of the key.')
+  .option('--from <FILE>', 'A file that changes:export wrote for the organization.')
+  .option('--dry-run', 'Change nothing; print what would be revoked. Needs no --by.')
+  .addOption(remoteOption)
+  .addOption(persistToOption)
+  .action(run);
 
-await runCommand(usage, async () => {
-  refuseKeysInArguments();
-  const { values: options } = parseArgs({
-    options: { ...databaseOptions, by: { type: 'string' }, organization: { type: 'string' }, key: { type: 'string' } },
-  });
-  const { by, organization, key: id } = options;
-  if (by === undefined) throw new UsageError('Say with --by who asked for it; it stands in the audit log.');
-  if (id !== undefined && organization === undefined) throw new UsageError('Say with --organization whose key it is.');
+interface Options {
+  by?: string | undefined;
+  organization?: string | undefined;
+  key?: string | undefined;
+  from?: string | undefined;
+  dryRun?: true | undefined;
+  remote?: true | undefined;
+  persistTo?: string | undefined;
+}
+
+async function run(options: Options): Promise<void> {
+  const { organization, key: id, from } = options;
+  const by = options.dryRun ? null : requireBy(options.by);
+  if (from !== undefined) {
+    if (organization === undefined || id !== undefined)
+      throw new UsageError('With --from, name the organization with --organization, and no --key.');
+    const keys = await readRevokedKeys(from);
+    return withDatabase(options, (db) => revokeAll(db, organization, keys, by));
+  }
+  if (id !== undefined && organization === undefined)
+    throw new UsageError('Add --organization ORGANIZATION: which organization the key belongs to.');
   const pasted = id === undefined ? await readSecret('The key, or its hint (not shown): ') : '';
 
   await withDatabase(options, async (db) => {
-    const ctx = operatorContext(db);
     const key =
       id === undefined || organization === undefined
-        ? await identify(ctx, pasted, organization)
-        : await getKeyAnywhere(ctx, { organization, key: id });
-    const { status, revokedAt } = await revokeAsOperator(ctx, { organization: key.organizationId, key: key.id, by });
-    const at = new Date(revokedAt).toISOString();
-    console.log(
-      status === 'revoked'
-        ? `Revoked at ${at}: ${describe(key)}.\nFrom now on every request with it gets 401. What it wrote before stays.`
-        : `Revoked already, at ${at}: ${describe(key)}. Nothing was changed.`,
-    );
+        ? await identify(db, pasted, organization)
+        : await getKeyAnywhere(operatorContext(db), { organization, key: id });
+    await revoke(db, key, by);
     for (const { hint, id, how } of key.liveRelatives) console.log(`${hint}, key ${id}, which ${how}, still works.`);
   });
-});
+}
 
-/** The one key that a pasted text names, in one organization or in all. @throws ServiceError if there is none, or more than one */
-async function identify(ctx: ServiceContext, pasted: string, organization: string | undefined): Promise<OperatorKey> {
-  const found = await findKeysAnywhere(ctx, pasted);
+/** Revokes one key, and prints the result; `by` is null for a dry run. */
+async function revoke(db: D1Database, key: OperatorKey, by: string | null): Promise<void> {
+  if (by === null) {
+    const result = key.state === 'revoked' ? 'Already revoked' : 'Would be revoked';
+    console.log(`${result}: ${describeKey(key)}. Nothing was changed.`);
+    return;
+  }
+  const request = { organization: key.organizationId, key: key.id, by };
+  const { status, revokedAt } = await revokeAsOperator(operatorContext(db), request);
+  const at = new Date(revokedAt).toISOString();
+  console.log(
+    status === 'revoked'
+      ? `Revoked at ${at}: ${describeKey(key)}.\nFrom now on every request with it gets 401. What it wrote before stays.`
+      : `Already revoked, at ${at}: ${describeKey(key)}. Nothing was changed.`,
+  );
+}
+
+/**
+ * Revokes the keys that are not revoked, and prints a line for each and a total; `by` is null for a
+ * dry run.
+ */
+async function revokeAll(
+  db: D1Database,
+  organization: string,
+  keys: readonly RevokedKey[],
+  by: string | null,
+): Promise<void> {
+  // Otherwise every key of a misspelled organization would be reported as missing.
+  await listChanges(operatorContext(db), { organization, cursor: null, limit: 1 });
+  let [revoked, unchanged, missing] = [0, 0, 0];
+  for (const { id, hint } of keys) {
+    const key = await findKey(db, organization, id);
+    if (!key) {
+      missing += 1;
+      console.log(printable(`Missing: (${hint}), key ${id}. The database does not have it, so it gets 401.`));
+    } else if (key.state === 'revoked') {
+      unchanged += 1;
+      console.log(`Already revoked: ${describeKey(key)}.`);
+    } else {
+      if (by !== null) await revokeAsOperator(operatorContext(db), { organization, key: id, by });
+      revoked += 1;
+      console.log(`${by === null ? 'Would be revoked' : 'Revoked'}: ${describeKey(key)}.`);
+    }
+  }
+  const now = by === null ? 'would be revoked' : 'revoked now';
+  console.log(
+    `${count(keys.length, 'revoked key')} in the file: ${revoked} ${now}, ${unchanged} already revoked, ${missing} missing.`,
+  );
+}
+
+async function findKey(db: D1Database, organization: string, key: string): Promise<OperatorKey | undefined> {
+  try {
+    return await getKeyAnywhere(operatorContext(db), { organization, key });
+  } catch (err) {
+    if (!hasCode(err, 'key_not_found')) throw err;
+    return undefined;
+  }
+}
+
+/**
+ * The one key that a pasted text names, in one organization or in all.
+ * @throws ServiceError if there is none, or more than one
+ */
+async function identify(db: D1Database, pasted: string, organization: string | undefined): Promise<OperatorKey> {
+  const found = await findKeysAnywhere(operatorContext(db), pasted);
   const meant = found.filter(({ organizationId }) => organization === undefined || organizationId === organization);
   const [key, ...others] = meant;
   if (!key) {
@@ -52,7 +146,7 @@ async function identify(ctx: ServiceContext, pasted: string, organization: strin
   }
   if (others.length === 0) return key;
   const lines = meant.map(
-    (each) => `\n  --organization ${each.organizationId} --key ${each.id}: ${describe(each)}, ${each.state}`,
+    (each) => `\n  --organization ${each.organizationId} --key ${each.id}: ${describeKey(each)}, ${each.state}`,
   );
   throw new ServiceError(
     'key_not_found',
@@ -60,6 +154,6 @@ async function identify(ctx: ServiceContext, pasted: string, organization: strin
   );
 }
 
-function describe({ name, hint, id, organization, organizationId }: OperatorKey): string {
+function describeKey({ name, hint, id, organization, organizationId }: OperatorKey): string {
   return printable(`"${name}" (${hint}), key ${id}, of ${organizationId} (${organization})`);
 }

@@ -1,29 +1,48 @@
-// npm run record:redact: takes the text out of a note or time entry.
-import { parseArgs } from 'node:util';
-import { RECORD_KIND_NAMES } from '../../domain/record-kinds.ts';
+import { Argument } from '@commander-js/extra-typings';
+import { RECORD_KIND_NAMES, type RecordKind } from '../../domain/record-kinds.ts';
 import { redactRecord } from '../../services/work/redact-record.ts';
-import { databaseOptions, operatorContext, runCommand, UsageError, withDatabase } from '../command.ts';
+import {
+  byOption,
+  DATABASE_USAGE,
+  operatorCommand,
+  operatorContext,
+  persistToOption,
+  remoteOption,
+  requireBy,
+  withDatabase,
+} from '../command.ts';
 
-const usage = `npm run record:redact -- ORGANIZATION ${RECORD_KIND_NAMES.join('|')} ID --by NAME [--remote | --persist-to DIRECTORY]`;
+export const recordRedact = operatorCommand({
+  name: 'record:redact',
+  summary: 'remove the text of a note or time entry',
+  purpose:
+    'Replaces the text of a note or time entry by [redacted], permanently. The record stays, and the audit log says who asked for it.',
+  usage: `ORGANIZATION ${RECORD_KIND_NAMES.join('|')} ID --by NAME ${DATABASE_USAGE}`,
+  example: 'record:redact northwind note 0198c0de-0000-7000-8000-000000000000 --by "Ada, ticket 77"',
+  failure: 'failure: there is no such record, or the database failed; a second call does no harm',
+})
+  .argument('<ORGANIZATION>', 'The id of the organization.')
+  .addArgument(new Argument('<KIND>', 'The kind of record.').choices(RECORD_KIND_NAMES))
+  .argument('<ID>', 'The id of the record.')
+  .addOption(byOption)
+  .addOption(remoteOption)
+  .addOption(persistToOption)
+  .action(run);
 
-await runCommand(usage, async () => {
-  const { values: options, positionals } = parseArgs({
-    allowPositionals: true,
-    options: { ...databaseOptions, by: { type: 'string' } },
-  });
-  const [organization, given, id, ...rest] = positionals;
-  const kind = RECORD_KIND_NAMES.find((kind) => kind === given);
-  if (organization === undefined || kind === undefined || id === undefined || rest.length > 0) {
-    throw new UsageError('Name the organization, the kind of record and its id.');
-  }
-  const { by } = options;
-  if (by === undefined) throw new UsageError('Say with --by who asked for it; it stands in the audit log.');
+interface Options {
+  by?: string | undefined;
+  remote?: true | undefined;
+  persistTo?: string | undefined;
+}
+
+async function run(organization: string, kind: RecordKind, id: string, options: Options): Promise<void> {
+  const by = requireBy(options.by);
   const { status } = await withDatabase(options, (db) =>
     redactRecord(operatorContext(db), { organization, kind, id, by }),
   );
   console.log(
     status === 'redacted'
-      ? `The text of ${kind} ${id} is gone.`
-      : `The text of ${kind} ${id} had been redacted before.`,
+      ? `The text of ${kind} ${id} is removed.`
+      : `The text of ${kind} ${id} was already removed. Nothing was changed.`,
   );
-});
+}

@@ -5,7 +5,7 @@ import {
   findDifferences,
   writeDifferences,
 } from '../../services/directory/differences.ts';
-import { readLines } from './lines.ts';
+import { readLines } from '../lines.ts';
 
 /** Longest line of a directory file; the longest right record is a twentieth of it. */
 export const MAX_LINE_BYTES = 64 * 1024;

@@ -4,14 +4,15 @@ import { insertInto, statement } from '../statement.ts';
 import { RECORD_TABLES } from '../work/record-tables.ts';
 import { NEXT_SEQ } from './audit-columns.ts';
 
-// An audit row is only ever written by the statement that follows a write in the same batch: it inserts a row if and only if that
-// write changed one. There is no `on conflict`: the statement fails, and the write with it, instead of inserting nothing.
+// An audit row is written only by the statement that follows a write in the same batch, and only if
+// that write changed a row. There is no `on conflict`: on a conflict this statement fails, and the
+// write with it.
 
 export interface AuditValues {
   organizationId: string;
   now: number;
   actorId: string;
-  /** Used for `system` only: keys and users are named as the database names them. */
+  /** Used for `system` only. The names of keys and users come from the database. */
   actorName: string;
   action: string;
   targetId: string;
@@ -30,7 +31,7 @@ const ACTORS: Record<ActorType, { from: string; name: string }> = {
   system: { from: 'organizations a where a.id = :organizationId', name: ':actorName' },
 };
 
-/** The audit row of what an actor did, on the ticket that the SQL expression `ticketId` gives. */
+/** The statement that inserts the audit row. `ticketId` is the SQL expression for its ticket. */
 function auditRow(actorType: ActorType, ticketId: string) {
   const { from, name } = ACTORS[actorType];
   const row = insertInto('audit_log', {
@@ -56,11 +57,11 @@ const ticketOf = (kind: RecordKind) =>
   `(select r.ticket_id from ${RECORD_TABLES[kind].table} r where r.organization_id = :organizationId and r.id = :targetId)`;
 
 const auditRowsOf = (actorType: ActorType) => ({
-  /** Of a change whose ticket, if it has one, is given. */
+  /** For a change whose ticket, if any, is passed in. */
   given: auditRow(actorType, ':ticketId'),
-  /** Of a change to a record that exists: on that record's ticket. */
+  /** For a change to an existing record: uses the ticket of that record. */
   ofRecord: forEachKind((kind) => auditRow(actorType, ticketOf(kind))),
 });
 
-/** The audit row for each type of actor. */
+/** The audit row statements for each type of actor. */
 export const AUDIT_ROWS = { api_key: auditRowsOf('api_key'), user: auditRowsOf('user'), system: auditRowsOf('system') };

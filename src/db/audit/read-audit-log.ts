@@ -36,7 +36,7 @@ const rowsOf = (seqs: string) => `
   where a.organization_id = :organizationId and a.seq in (${seqs})
   order by a.seq desc`;
 
-/** The part of the log that one page examines, newest first. */
+/** The range of the log that one page examines, newest first. */
 interface PartValues {
   organizationId: string;
   /** Rows below this `seq`. */
@@ -47,7 +47,7 @@ interface PartValues {
   examine: number;
 }
 
-/** What to look for in the examined part. Null means any. */
+/** The filter within the examined range. Null matches any value. */
 interface FilterValues {
   action: string | null;
   ticketId: string | null;
@@ -64,7 +64,7 @@ const newest = (condition: string, index = '') =>
 
 const PART = newest('');
 
-/** What one key did, and what was done to it. Each arm reads its own index: left to itself SQLite would scan the log. */
+/** What one key did and what was done to it. The index hints keep SQLite from scanning the log. */
 const PART_OF_KEY = `select * from (
     select * from (${newest('and actor_id = :keyId', 'indexed by audit_log_actor')})
     union all
@@ -77,7 +77,7 @@ const matching = (part: string) =>
       and (:requestId is null or request_id = :requestId) and (:since is null or at >= :since) and (:until is null or at < :until)
     limit :limit`);
 
-/** How many rows a page examined, and the last of them. */
+/** How many rows a page examined, and the lowest `seq` of them. */
 export interface ExaminedPart {
   examined: number;
   lowest: number | null;
@@ -85,19 +85,21 @@ export interface ExaminedPart {
 
 const examined = (part: string) => `select count(*) as examined, min(seq) as lowest from (${part})`;
 
-/** The matching rows of a part of the log, and what was examined for them: the next page begins after it. */
+/** The matching rows of a range, and what was examined to find them: the next page begins there. */
 export const findAuditPage = {
   rows: statement<PartValues & FilterValues, AuditLogRow>(matching(PART)),
   examined: statement<PartValues, ExaminedPart>(examined(PART)),
 };
 
-/** The same of one key. */
+/** The same for one key. */
 export const findAuditPageOfKey = {
   rows: statement<PartValues & FilterValues & { keyId: string }, AuditLogRow>(matching(PART_OF_KEY)),
   examined: statement<PartValues & { keyId: string }, ExaminedPart>(examined(PART_OF_KEY)),
 };
 
-/** The first row that is not earlier than `at` (UTC milliseconds), or the number after the last row. A binary search. */
+/**
+ * The first `seq` not earlier than `at` (UTC milliseconds), or the next free one. Binary search.
+ */
 export const findFirstSeqSince = statement<{ organizationId: string; at: number }, { seq: number }>(`
   with recursive search(low, high) as (
     select 1, (select coalesce(max(seq), 0) + 1 from audit_log where organization_id = :organizationId)
@@ -108,7 +110,10 @@ export const findFirstSeqSince = statement<{ organizationId: string; at: number 
   )
   select low as seq from search where low = high`);
 
-/** The audit rows of records with the id, or with the id that their kind derives from an Idempotency-Key (given under its name). */
+/**
+ * The audit rows of the records with this id, or with the id that each kind derives from an
+ * Idempotency-Key (a parameter named like the kind).
+ */
 const RECORDS = RECORD_KIND_NAMES.map(
   (kind) =>
     `select audit_seq from ${RECORD_TABLES[kind].table} where organization_id = :organizationId and id in (:id, :${kind})`,

@@ -1,19 +1,19 @@
 import { columns, statement } from '../statement.ts';
 
-/** The parameters that name who changes something. */
+/** The parameters that identify the administrator who makes a change. */
 export interface AdministratorValues {
   organizationId: string;
   userId: string;
 }
 
-/** The condition that the user `:userId` (alias `u`) is an active administrator of the organization. */
+/** Condition: the user `:userId` (alias `u`) is an active administrator of the organization. */
 export const IS_ACTIVE_ADMINISTRATOR =
   'u.organization_id = :organizationId and u.id = :userId and u.is_admin = 1 and u.active = 1';
 
-/** The condition of a write that only an active administrator may make. */
+/** Condition of a write that requires an active administrator. */
 export const BY_ACTIVE_ADMINISTRATOR = `exists (select 1 from users u where ${IS_ACTIVE_ADMINISTRATOR})`;
 
-/** A user as administrator of one organization. */
+/** A user who administers one organization. */
 export interface AdministratorRow {
   userId: string;
   userName: string;
@@ -23,11 +23,17 @@ export interface AdministratorRow {
   hasPsa: number;
 }
 
-/** No one administers more organizations than this; the query has to end somewhere. */
-const MAX_ORGANIZATIONS = 100;
+/** Whose organizations to find. */
+interface AdministratorSearch {
+  /** In lower case. */
+  email: string;
+  /** The organization that has to be among those found, if the person administers it. */
+  organizationId: string;
+  limit: number;
+}
 
-/** The active organizations that the person with this e-mail address (lower case) is an active administrator of, by name. */
-export const findAdministrator = statement<{ email: string }, AdministratorRow>(`
+/** The first `limit` active organizations, by name, that the person is an active administrator of. */
+export const findAdministrator = statement<AdministratorSearch, AdministratorRow>(`
   select ${columns<AdministratorRow>({
     userId: 'u.id',
     userName: 'u.name',
@@ -38,7 +44,7 @@ export const findAdministrator = statement<{ email: string }, AdministratorRow>(
   })}
   from users u join organizations o on o.id = u.organization_id and o.active = 1
   where u.email = :email and u.is_admin = 1 and u.active = 1
-  order by o.name, o.id limit ${MAX_ORGANIZATIONS}`);
+  order by o.id = :organizationId desc, o.name, o.id limit :limit`);
 
 /** The time zone of the organization, if the user is an active administrator there. */
 export const findTimeZone = statement<AdministratorValues, { timeZone: string }>(`

@@ -2,16 +2,20 @@ import { RECORD_KIND_NAMES } from '../../domain/record-kinds.ts';
 import { statement } from '../statement.ts';
 import { RECORD_TABLES } from '../work/record-tables.ts';
 
-// The statements of an erasure, sent as one transaction in the order of `ERASE`. Each does nothing unless `openErasure` opened the
-// erasure: the organization exists, and its audit log ends where the caller has read to. The triggers of the audit log let its rows
-// go only while the erasure is open and nothing else of the organization is left.
+// The statements of an erasure, sent as one transaction in the order of `ERASE`. They do nothing
+// unless `openErasure` opened the erasure: the organization exists, and the caller has read to the
+// end of its audit log. The triggers of the audit log allow deletes only while the erasure is open
+// and nothing else of the organization is left.
 
 interface ErasureValues {
   organizationId: string;
   requestId: string;
 }
 
-/** Opens the erasure. `cursorRequestId` is the request id of the last audit row that was read, `seq` its number; null and 0 for none. */
+/**
+ * Opens the erasure. `seq` and `cursorRequestId` are the number and request id of the last audit
+ * row that the caller read; 0 and null for none.
+ */
 export const openErasure = statement<
   ErasureValues & { now: number; by: string; seq: number; cursorRequestId: string | null }
 >(`
@@ -23,8 +27,12 @@ export const openErasure = statement<
 const IS_OPEN =
   'exists (select 1 from erasures where organization_id = :organizationId and request_id = :requestId and open = 1)';
 
-/** Referring tables before those they refer to, and the audit log last. In each, the organization's rows are one range of the primary key. */
-const TABLES = [
+/**
+ * The tables that an erasure deletes from: referencing tables before the tables they reference,
+ * then the audit log, then the organization itself. In each table, the rows of an organization are
+ * one range of the primary key.
+ */
+export const ERASED_TABLES = [
   ...RECORD_KIND_NAMES.map((kind) => RECORD_TABLES[kind].table),
   'refused_uses',
   'api_keys',
@@ -33,16 +41,24 @@ const TABLES = [
   'companies',
   'users',
   'audit_log',
+  'organizations',
 ];
 
-/** What an erasure removes, table by table; then it closes. */
+const rowsOf = (table: string) =>
+  `from ${table} where ${table === 'organizations' ? 'id' : 'organization_id'} = :organizationId`;
+
+/** Deletes the organization, table by table as in `ERASED_TABLES`, then closes the erasure. */
 export const ERASE = [
-  ...TABLES.map((table) => `delete from ${table} where organization_id = :organizationId and ${IS_OPEN}`),
-  `delete from organizations where id = :organizationId and ${IS_OPEN}`,
+  ...ERASED_TABLES.map((table) => `delete ${rowsOf(table)} and ${IS_OPEN}`),
   'update erasures set open = 0 where organization_id = :organizationId and request_id = :requestId and open = 1',
 ].map((sql) => statement<ErasureValues>(sql));
 
-/** The erasure of this request, if it was made. */
+/** The erasure of this request, if it was committed. */
 export const findErasure = statement<ErasureValues, { lastSeq: number }>(
   'select last_seq as lastSeq from erasures where organization_id = :organizationId and request_id = :requestId',
+);
+
+/** How many rows of each of `ERASED_TABLES` the organization has. */
+export const countErasableRows = statement<{ organizationId: string }, Record<string, number>>(
+  `select ${ERASED_TABLES.map((table) => `(select count(*) ${rowsOf(table)}) as ${table}`).join(', ')}`,
 );

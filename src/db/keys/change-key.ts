@@ -13,7 +13,7 @@ interface ChangeValues extends AdministratorValues {
   oldLimitWindowMs: number | null;
 }
 
-/** Changes name and limit of a live key that still has the old ones, unless another key has the name. */
+/** Changes name and limit of a live key that still has the old values, if the name is free. */
 export const changeKey = statement<ChangeValues>(`
   update api_keys set name = :name, limit_quota = :limitQuota, limit_window_ms = :limitWindowMs
   where ${THE_KEY} and revoked_at is null and ${IS_UNEXPIRED}
@@ -23,12 +23,12 @@ export const changeKey = statement<ChangeValues>(`
 
 export interface ChangeExplanation {
   administrator: number;
-  /** The key's id; null if it is not live. */
+  /** The id of the key; null if it is not live. */
   live: string | null;
   name: string | null;
   limitQuota: number | null;
   limitWindowMs: number | null;
-  /** The key that has the wanted name. */
+  /** The key that has the new name. */
   named: string | null;
 }
 

@@ -7,7 +7,7 @@ import {
 import { insertInto, statement } from '../statement.ts';
 import { IS_CURRENT, keyIdWhere } from './conditions.ts';
 
-/** What is stored of a new key, whether it is the first of its chain or a successor. */
+/** The stored values of a new key, whether it is the first of its chain or a successor. */
 export interface KeyValues extends AdministratorValues {
   id: string;
   hash: string;
@@ -17,7 +17,7 @@ export interface KeyValues extends AdministratorValues {
   formToken: string | null;
 }
 
-/** The columns of `api_keys`, for a key that is new; a successor takes some of them from its predecessor. */
+/** The columns of a new row in `api_keys`. A successor takes some of them from its predecessor. */
 export const NEW_KEY = {
   organization_id: ':organizationId',
   id: ':id',
@@ -39,7 +39,9 @@ export const NEW_KEY = {
 
 const count = (expiry: string) =>
   `(select count(*) from api_keys where organization_id = :organizationId and ${IS_CURRENT} and expires_at ${expiry})`;
-/** How many keys are live and not replaced. Two counts: one condition with `or` would read the expired keys as well. */
+/**
+ * How many keys are live and not replaced. Two counts: one with `or` would also read expired keys.
+ */
 const LIVE_KEYS = `${count('is null')} + ${count('> :now')}`;
 
 interface NewKeyValues extends KeyValues {
@@ -49,7 +51,10 @@ interface NewKeyValues extends KeyValues {
   limitWindowMs: number | null;
 }
 
-/** Inserts a key, or nothing if there are too many, if its name or form token is in use, or if the user is no administrator. */
+/**
+ * Inserts a key. Inserts nothing if there are too many, if the name or form token is in use, or if
+ * the user is not an administrator.
+ */
 export const insertKey = statement<NewKeyValues>(`
   ${insertInto('api_keys', NEW_KEY)}
   from users u where ${IS_ACTIVE_ADMINISTRATOR} and ${LIVE_KEYS} < ${MAX_LIVE_KEYS}
@@ -57,7 +62,7 @@ export const insertKey = statement<NewKeyValues>(`
 
 export interface NewKeyExplanation {
   administrator: number;
-  /** The key with this very id: the insert was committed before, only its acknowledgement was lost. */
+  /** The key with this id: the insert was already committed, but the acknowledgement was lost. */
   own: string | null;
   /** The key that the form created. */
   createdByForm: string | null;

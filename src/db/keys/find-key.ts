@@ -1,7 +1,7 @@
 import { SCOPE_IDS } from '../../domain/scopes.ts';
 import { columns, statement } from '../statement.ts';
 
-/** A key with what decides whether it may be used. Flags are 0 or 1. */
+/** A key with everything that decides whether it may be used. Flags are 0 or 1. */
 export interface KeyRow {
   organizationId: string;
   keyId: string;
@@ -35,7 +35,7 @@ export const KEY_COLUMNS = columns<KeyRow>({
   timeZone: 'o.time_zone',
 });
 
-/** The row returned for an unknown key: about as long as a real one, so that timing does not reveal whether a key exists. */
+/** Dummy row for an unknown key, about as long as a real one: timing does not reveal a key. */
 const UNKNOWN_KEY = columns<KeyRow>({
   organizationId: "'nobody-here'",
   keyId: "'00000000-0000-7000-8000-000000000000'",

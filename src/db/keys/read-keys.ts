@@ -1,7 +1,7 @@
 import { columns, statement } from '../statement.ts';
 
-// What administrators and operators are shown of keys. A key's last write comes from the audit log's index by actor, so that a write
-// does not have to store it.
+// What administrators and operators see of keys. The last write of a key comes from the audit log's
+// index by actor, so a write does not have to store it.
 
 /** The other key of a rotation; all null if there is none. */
 interface LinkedKeys {
@@ -22,7 +22,7 @@ export interface KeyDetailsRow extends LinkedKeys {
   createdAt: number;
   expiresAt: number | null;
   revokedAt: number | null;
-  /** The id of the user who revoked the key, or the operator in words. */
+  /** The id of the user who revoked the key, or a description of the operator. */
   revokedById: string | null;
   revokedBy: string | null;
   createdBy: string;
@@ -86,7 +86,7 @@ export const findLiveKeys = statement<{ organizationId: string; now: number }, K
   order by k.name, k.id desc`,
 );
 
-/** A page of all keys that were created before the one with the id `before`, newest first. */
+/** A page of all keys created before the key with the id `before`, newest first. */
 export const findKeyPage = statement<{ organizationId: string; before: string; limit: number }, KeyDetailsRow>(
   `${KEY_DETAILS} and k.id < :before order by k.id desc limit :limit`,
 );
@@ -101,7 +101,7 @@ export const findOwnKeysByHint = statement<{ organizationId: string; hint: strin
   `${KEY_DETAILS} and k.hint = :hint order by k.id desc limit 10`,
 );
 
-/** A key of any organization as an operator looks it up, with the other keys of its rotation. */
+/** A key of any organization as an operator sees it, with the other keys of its rotation. */
 export interface OperatorKeyRow extends LinkedKeys {
   organizationId: string;
   organization: string;
@@ -138,8 +138,8 @@ const OPERATOR_KEY = `
 export const findAnyKeyByHash = statement<{ hash: string }, OperatorKeyRow>(`${OPERATOR_KEY} where k.hash = :hash`);
 
 /**
- * The keys with this hint, in any organization. Hints are indexed by organization: the cross join keeps SQLite from reading all keys,
- * because it then looks into the index once for each organization.
+ * The keys with this hint, in any organization. Hints are indexed by organization: the cross join
+ * makes SQLite search the index once per organization instead of reading all keys.
  */
 export const findAnyKeysByHint = statement<{ hint: string }, OperatorKeyRow>(`${OPERATOR_KEY}
   where (k.organization_id, k.id) in (

@@ -12,7 +12,7 @@ export const markRevokedByAdministrator = statement<AdministratorValues & { keyI
   update api_keys set revoked_at = :now, revoked_by = :userId
   where ${THE_KEY} and revoked_at is null and ${BY_ACTIVE_ADMINISTRATOR} returning revoked_at as revokedAt`);
 
-/** The same for an operator, who is no user: `by` says who it was, in words. */
+/** The same for an operator, who is not a user: `by` describes the operator in words. */
 export const markRevokedByOperator = statement<
   { organizationId: string; keyId: string; now: number; by: string },
   Revocation
@@ -25,7 +25,7 @@ export const findRevocation = statement<{ organizationId: string; keyId: string 
   `select revoked_at as revokedAt from api_keys where ${THE_KEY}`,
 );
 
-/** The organization's keys that are not revoked, a bounded number of them. */
+/** Up to 100 of the organization's keys that are not revoked. */
 export const findUnrevoked = statement<{ organizationId: string }, { id: string }>(
   'select id from api_keys where organization_id = :organizationId and revoked_at is null limit 100',
 );

@@ -4,8 +4,9 @@ import { insertInto, statement } from '../statement.ts';
 import { IS_CURRENT, IS_UNEXPIRED, keyIdWhere, THE_KEY } from './conditions.ts';
 import { type KeyValues, NEW_KEY } from './create-key.ts';
 
-// A rotation is up to three changes in one transaction, each with its audit row: mark the old key, insert the successor, revoke the old
-// key. The second and third run only if the one before changed a row.
+// A rotation makes up to three changes in one transaction, each with its audit row: it marks the
+// old key, inserts the successor and revokes the old key. The second and third run only if the
+// previous one changed a row.
 
 const CREATED_BY_FORM = keyIdWhere('api_keys.form_token = :formToken');
 
@@ -35,14 +36,14 @@ export const insertSuccessor = statement<KeyValues>(`
   })}
   from api_keys k where k.organization_id = :organizationId and k.successor_id = :id and changes() = 1`);
 
-/** Revokes the key that was just succeeded by `id`. */
+/** Revokes the key whose successor is `id`. */
 export const revokeSucceeded = statement<AdministratorValues & { id: string; now: number }>(`
   update api_keys set revoked_at = :now, revoked_by = :userId
   where organization_id = :organizationId and successor_id = :id and changes() = 1`);
 
 export interface RotationExplanation {
   administrator: number;
-  /** The key's id; null if there is no such key. */
+  /** The id of the key; null if there is no such key. */
   exists: string | null;
   successorId: string | null;
   createdByForm: string | null;

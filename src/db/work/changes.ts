@@ -3,9 +3,10 @@ import { AUDIT_COLUMNS, type AuditColumns } from '../audit/audit-columns.ts';
 import { columns, jsonObject, statement } from '../statement.ts';
 import { RECORD_TABLES } from './record-tables.ts';
 
-// The change feed: the audit log, with each record as it is now. A page reads at most three rows for each change.
+// The change feed: the audit log, with each record in its current state. A page reads at most three
+// rows per change.
 
-/** What is at a cursor's position: the last two are null if there is no such organization or row. */
+/** What a cursor points to. Null fields: there is no such organization or row. */
 export interface CursorPosition {
   epoch: string;
   organizationId: string | null;
@@ -40,7 +41,7 @@ const joins = RECORD_KIND_NAMES.map(
 );
 const keyIds = [...RECORD_KIND_NAMES.map((kind) => `${kind}.key_id`), `iif(${isAbout('api_key')}, a.target_id, null)`];
 
-/** The organization's audit rows after `seq`, in order, each with the record it is about and that record's key. */
+/** The organization's audit rows after `seq`, in order, each with its record and key. */
 export const findChanges = statement<{ organizationId: string; seq: number; limit: number }, ChangeRow>(`
   select ${columns<AuditedKeyRow>({
     ...AUDIT_COLUMNS,

@@ -31,7 +31,7 @@ export const NOTES: RecordTable<NoteRow> = {
   fields: { id: 'id', ticketId: 'ticket_id', createdAt: 'created_at', message: 'message' },
 };
 
-/** Inserts the note if key, plan and ticket allow it and the id is new. Returns the note, or nothing. */
+/** Inserts the note if key, plan and ticket allow it and the id is new; returns it or nothing. */
 export const insertNote = statement<InsertValues & { message: string }, StoredNote>(`
   ${insertInto(NOTES.table, { ...STORED_VALUES, message: ':message' })}
   ${FROM_WRITABLE_TICKET}
@@ -39,7 +39,7 @@ export const insertNote = statement<InsertValues & { message: string }, StoredNo
   on conflict (organization_id, id) do nothing
   returning ${columns(STORED_FIELDS)}`);
 
-/** The explanation of a note that was not inserted: one row, or none if the key is gone. */
+/** Why a note was not inserted: one row, or none if the key is gone. */
 export const explainNote = statement<ExplainValues, Explanation<StoredNote>>(`
   select ${KEY_COLUMNS}, ${columns(STORED_FIELDS, 'r')}, c.id is not null as ticketFound, 1 as userFound
   ${fromExplained(NOTES.table)}

@@ -3,19 +3,23 @@ import { NEXT_SEQ } from '../audit/audit-columns.ts';
 import type { KeyRow } from '../keys/find-key.ts';
 import type { Fields } from '../statement.ts';
 
-// What the tables of all kinds of records have in common. Every condition finds single rows by unique keys that begin with the
-// organization: what a write reads does not grow with the data. Flags are compared with literals (`is_service = 1`), because SQLite
-// uses a partial index only if it sees the index's own condition, not a bound parameter.
+// The common parts of the record tables. Every condition finds single rows by unique keys that
+// begin with the organization, so the cost of a write does not grow with the data. Flags are
+// compared with literals (`is_service = 1`): SQLite uses a partial index only if the query contains
+// its condition, not a bound parameter.
 
-/** Where a kind of record is stored. `Row` is a record as the PSA reads it, the text included. */
+/** Where a kind of record is stored. `Row` is a record as the PSA reads it, including its text. */
 export interface RecordTable<Row> {
   table: string;
-  /** The column with the text that somebody wrote: a redaction replaces it. */
+  /** The column with the text from the caller. A redaction replaces it. */
   textColumn: string;
   fields: Fields<Row>;
 }
 
-/** What every record returns from a write: what tells this request's own row from a replay, and a replay of a different request. */
+/**
+ * What every write returns. `requestId` identifies the row of this request, `requestDigest` detects
+ * a replay of a different request.
+ */
 export interface StoredRecord {
   id: string;
   ticketId: string;
@@ -33,7 +37,7 @@ export const STORED_FIELDS: Fields<StoredRecord> = {
   requestDigest: 'request_digest',
 };
 
-/** The parameters of every insert, in addition to those of its own kind. */
+/** The parameters of every insert. Each kind adds its own. */
 export interface InsertValues {
   organizationId: string;
   keyId: string;
@@ -61,7 +65,7 @@ export const STORED_VALUES = {
 const OPEN_TICKET = 't.organization_id = :organizationId and t.id = :ticketId and t.active = 1';
 const ACTIVE_COMPANY = 'c.organization_id = :organizationId and c.id = t.company_id and c.active = 1';
 
-/** The rows that a write needs: key `k`, organization `o`, ticket `t` and its company `c`, all of them good for the write. */
+/** The rows that a write requires: key `k`, organization `o`, ticket `t` and its company `c`. */
 export const FROM_WRITABLE_TICKET = `from api_keys k
   join organizations o on o.id = :organizationId and o.active = 1 and o.has_psa = 1
   join tickets t on ${OPEN_TICKET}
@@ -86,12 +90,12 @@ export interface ExplainValues {
 }
 
 /**
- * Why nothing was inserted: the key, whether ticket and credited user were found (0 or 1; 1 where a kind needs no user), and the record
- * that has the id already, if there is one.
+ * Why nothing was inserted: the key, whether ticket and credited user were found (0 or 1; 1 if the
+ * kind needs no user), and the existing record with the id, if any.
  */
 export type Explanation<Row> = KeyRow & { ticketFound: number; userFound: number } & (Row | { id: null });
 
-/** The rows that explain a write: the record `r` in `table`, and the ticket and company where they are open. */
+/** The rows that explain a write: record `r` of `table`, and ticket and company if active. */
 export function fromExplained(table: string): string {
   return `from api_keys k
   join organizations o on o.id = :organizationId

@@ -9,7 +9,7 @@ export interface RecordRows {
   time_entry: TimeEntryRow;
 }
 
-/** The table of each kind of record: redaction, erasure, the change feed and the search of the audit log are derived from it. */
+/** The table of each kind of record, for redaction, erasure, change feed and audit log search. */
 export const RECORD_TABLES: { readonly [Kind in RecordKind]: RecordTable<RecordRows[Kind]> } = {
   note: NOTES,
   time_entry: TIME_ENTRIES,

@@ -9,8 +9,8 @@ interface RecordValues {
 }
 
 /**
- * Replaces a record's text with "[redacted]", unless it was redacted before. The request's digest goes too: with it a guess at the
- * text could be confirmed.
+ * Replaces a record's text with "[redacted]", unless it already is. Also removes the request
+ * digest, which could confirm a guess at the text.
  */
 export const markRedacted = forEachKind((kind) => {
   const { table, textColumn } = RECORD_TABLES[kind];

@@ -3,12 +3,12 @@ import { NEXT_SEQ } from '../audit/audit-columns.ts';
 import { type AdministratorValues, BY_ACTIVE_ADMINISTRATOR } from '../directory/administrators.ts';
 import { statement } from '../statement.ts';
 
-/** Reviews an entry that is SUBMITTED, if the user is an active administrator. */
+/** Sets the status of a SUBMITTED entry, if the user is an active administrator. */
 export const markReviewed = statement<AdministratorValues & { id: string; status: TimeEntryStatus }>(`
   update time_entries set status = :status, review_seq = ${NEXT_SEQ}
   where organization_id = :organizationId and id = :id and status = 'SUBMITTED' and ${BY_ACTIVE_ADMINISTRATOR}`);
 
-/** An entry's review: all null except the status while it is SUBMITTED. */
+/** The review of an entry. All fields except the status are null while it is SUBMITTED. */
 export interface ReviewRow {
   status: TimeEntryStatus;
   reviewedAt: number | null;
@@ -16,7 +16,7 @@ export interface ReviewRow {
   requestId: string | null;
 }
 
-/** The state of an entry, or none: why nothing was reviewed. */
+/** The review of an entry, to explain why nothing was changed; no row if it does not exist. */
 export const findReview = statement<{ organizationId: string; id: string }, ReviewRow>(`
   select e.status, a.at as reviewedAt, a.actor_id as reviewedBy, a.request_id as requestId
   from time_entries e left join audit_log a on a.organization_id = e.organization_id and a.seq = e.review_seq

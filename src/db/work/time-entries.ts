@@ -65,11 +65,13 @@ export interface TimeEntryValues extends InsertValues {
   description: string;
   billable: number;
   workDate: string;
-  /** The zone that the work date was computed in; nothing is inserted if the organization has another one by now. */
+  /**
+   * The time zone of the work date. Nothing is inserted if the organization has another one now.
+   */
   timeZone: string;
 }
 
-/** Two conditions, because one that said "service account or this e-mail" would read every user of the organization. */
+/** Two conditions: one with `or` would read every user of the organization. */
 const CREDITED_USER = {
   serviceAccount: 'u.organization_id = :organizationId and u.is_service = 1',
   technician: `u.organization_id = :organizationId and u.email = :userEmail
@@ -96,12 +98,15 @@ const insertTimeEntry = (creditedUser: string) => `
   on conflict (organization_id, id) do nothing
   returning ${columns(STORED_TIME_ENTRY_FIELDS)}`;
 
-/** Inserts the entry, credited to the service account, if everything allows it and the id is new. Returns the entry, or nothing. */
+/**
+ * Inserts the entry, credited to the service account, if everything allows it and the id is new.
+ * Returns the entry or nothing.
+ */
 export const insertServiceTimeEntry = statement<TimeEntryValues, StoredTimeEntry>(
   insertTimeEntry(CREDITED_USER.serviceAccount),
 );
 
-/** The same, credited to the technician with this e-mail address. */
+/** The same, credited to the technician with this email address. */
 export const insertTechnicianTimeEntry = statement<TimeEntryValues & { userEmail: string }, StoredTimeEntry>(
   insertTimeEntry(CREDITED_USER.technician),
 );
@@ -112,12 +117,12 @@ const explainTimeEntry = (creditedUser: string) => `
   left join users u on ${creditedUser}
   where ${EXPLAINED_KEY}`;
 
-/** The explanation of an entry for the service account that was not inserted: one row, or none if the key is gone. */
+/** Why an entry for the service account was not inserted: one row, or none if the key is gone. */
 export const explainServiceTimeEntry = statement<ExplainValues, Explanation<StoredTimeEntry>>(
   explainTimeEntry(CREDITED_USER.serviceAccount),
 );
 
-/** The explanation of an entry for a named technician that was not inserted. */
+/** Why an entry for a named technician was not inserted. */
 export const explainTechnicianTimeEntry = statement<
   ExplainValues & { userEmail: string },
   Explanation<StoredTimeEntry>

@@ -3,7 +3,7 @@ import type { ReplayFields } from '../../domain/replay.ts';
 import type { WriteOutcome } from '../../services/work/write-once.ts';
 import type { ApiEnv } from '../context.ts';
 
-/** 201 for a new record; 200 for one that the Idempotency-Key had made before, which says whether the request was the same. */
+/** 201 for a new record; 200 for a replay, with whether the requests were the same. */
 export function answerWrite<Body extends object>(
   c: Context<ApiEnv>,
   outcome: WriteOutcome<{ ticketId: string }>,

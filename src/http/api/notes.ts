@@ -1,5 +1,5 @@
 import { Hono } from 'hono';
-import { type NoteCreated, noteCreated, noteReplayed, noteRequest } from '../../domain/note.ts';
+import { type NoteResult, noteRequest, noteResult } from '../../domain/note.ts';
 import { RECORD_KINDS } from '../../domain/record-kinds.ts';
 import { createNote } from '../../services/work/create-note.ts';
 import { type AppEnv, apiContext } from '../context.ts';
@@ -19,7 +19,7 @@ export const notes = new Hono<AppEnv>().post(
   async (c) => {
     const outcome = await createNote(apiContext(c), writeTarget(c), c.req.valid('json'));
     const { id, createdAt } = outcome.row;
-    const body: NoteCreated = { note: { id, createdAt: new Date(createdAt).toISOString() } };
+    const body: NoteResult = { note: { id, createdAt: new Date(createdAt).toISOString() } };
     return answerWrite(c, outcome, body);
   },
 );
@@ -28,14 +28,13 @@ export const createNoteOperation = writeOperation({
   operationId: 'createNote',
   schemaName: 'Note',
   summary: 'Add an internal note to a ticket',
-  description: `Scope: \`${scope}\`. The note is for the team only: the customer never sees it and no email is sent.`,
+  description: `Requires the scope \`${scope}\`. The note is for the team only: the customer never sees it and no email is sent.`,
   request: noteRequest,
   requestExamples: { note: { summary: 'A note', value: { message: 'Print queue cleared by the overnight check.' } } },
-  created: noteCreated,
-  replayed: noteReplayed,
+  result: noteResult,
   example: { note: { id: '01a3b2c4-5d6e-7f80-9a1b-2c3d4e5f6072', createdAt: '2026-11-21T09:30:00.000Z' } },
   meaning: {
-    created: 'The note was written now.',
-    replayed: 'A replay: this Idempotency-Key had written the note before.',
+    created: 'The note was created.',
+    replayed: 'A replay: this Idempotency-Key already created the note.',
   },
 });

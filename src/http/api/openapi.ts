@@ -10,14 +10,14 @@ import { pingOperation } from './ping.ts';
 import { RECORD_ENDPOINTS } from './record-endpoints.ts';
 import { keylessHeaders, keylessProblemResponses } from './responses.ts';
 
-/** The version of the contract, not of the code: the path carries its first number. */
+/** The version of the contract, not of the code. The path contains its major version. */
 const CONTRACT_VERSION = '1.0.0';
 
 const readContract: ZodOpenApiOperationObject = {
   operationId: 'readContract',
   tags: ['Check'],
-  summary: 'This document',
-  description: 'Needs no key.',
+  summary: 'Read the OpenAPI document of this API',
+  description: 'Requires no key.',
   security: [],
   responses: {
     200: {
@@ -27,7 +27,7 @@ const readContract: ZodOpenApiOperationObject = {
         'application/json': { schema: z.looseObject({ openapi: z.literal('3.1.0') }), example: { openapi: '3.1.0' } },
       },
     },
-    ...keylessProblemResponses(['rate_limited']),
+    ...keylessProblemResponses(['https_required', 'rate_limited']),
   },
 };
 
@@ -38,9 +38,12 @@ const writes = Object.fromEntries(
   ]),
 );
 
-const inWords = ({ quota, windowMs }: RateLimitPolicy) => `${quota} requests in any ${windowMs / 1000} seconds`;
+const formatLimit = ({ quota, windowMs }: RateLimitPolicy) => `${quota} requests in any ${windowMs / 1000} seconds`;
 
-/** The contract of a deployment as an OpenAPI 3.1 document, made from the very shapes that validate and answer. `origin` is where it is reached. */
+/**
+ * The contract of a deployment as an OpenAPI 3.1 document, from the same schemas that validate
+ * requests and type responses. `origin` is the base URL of the deployment.
+ */
 export function describeApi(
   { keyPrefix, ipLimit, keyLimit }: Pick<Config, 'keyPrefix' | 'ipLimit' | 'keyLimit'>,
   origin: string,
@@ -54,17 +57,17 @@ export function describeApi(
         contact: { name: 'Reference, problems and recipes', url: `${origin}/docs` },
         license: { name: 'Proprietary', identifier: 'LicenseRef-Proprietary' },
         description: [
-          'An automation writes the result of its work back into the ticketing system: an internal note or a time entry, and nothing else.',
-          'A POST with an Idempotency-Key is always safe to send again.',
-          `A key may send ${inWords(keyLimit)} unless it has a limit of its own, an address ${inWords(ipLimit)}.`,
-          'Answers may gain fields: ignore those you do not know. Every error is explained under [problems](/docs/problems), every tool under [recipes](/docs/recipes).',
+          'Automations write the result of their work back to the ticketing system: internal notes and time entries, and nothing else.',
+          'A POST with an Idempotency-Key is always safe to retry.',
+          `Limits: ${formatLimit(keyLimit)} per key, unless the key has its own limit, and ${formatLimit(ipLimit)} per source address.`,
+          'Responses may gain fields: ignore unknown fields. [Problems](/docs/problems) explains every error, [recipes](/docs/recipes) the setup of each tool.',
         ].join('\n\n'),
       },
       servers: [{ url: `${origin}/api/v1` }],
       security: [{ key: [] }],
       tags: [
-        { name: 'Check', description: 'Is the automation wired correctly?' },
-        { name: 'Write', description: 'Write the result of work into a ticket.' },
+        { name: 'Check', description: 'Check that the automation is set up correctly.' },
+        { name: 'Write', description: 'Write the result of work to a ticket.' },
       ],
       paths: {
         '/ping': { get: pingOperation },
@@ -76,14 +79,15 @@ export function describeApi(
           key: {
             type: 'http',
             scheme: 'bearer',
-            bearerFormat: `${keyPrefix}_ and ${KEY_LENGTH} letters and digits`,
-            description: 'An API key that an administrator made in the settings. Send `Authorization: Bearer <key>`.',
+            bearerFormat: `${keyPrefix}_ followed by ${KEY_LENGTH} letters and digits`,
+            description:
+              'An API key that an administrator created in the settings area. Send `Authorization: Bearer <key>`.',
           },
         },
       },
     },
     {
-      // Answers may gain fields, so a client must not be told that they never do.
+      // Responses may gain fields, so the document must not rule out additional ones.
       override: ({ jsonSchema, io }) => {
         if (io === 'output' && jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties;
       },
@@ -91,9 +95,13 @@ export function describeApi(
   );
 }
 
-/** GET /api/v1/openapi.json: the contract for the address it was asked at, since many tools want a whole one. */
+/**
+ * GET /api/v1/openapi.json: the contract with the origin of the request, because many tools require
+ * an absolute URL.
+ */
 export function openapi(config: Config): Handler<AppEnv> {
-  // Made when it is asked for, not when the worker starts: writes should not wait for it. One deployment has one address, or few.
+  // Created on request, not at startup, so that writes do not wait for it. Only the latest origin
+  // is cached: a deployment has one or few.
   let latest = { origin: '', text: '' };
   return (c) => {
     const { origin } = new URL(c.req.url);

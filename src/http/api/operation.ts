@@ -5,14 +5,15 @@ import { idempotencyKeyHeader } from '../../domain/idempotency-key.ts';
 import type { ProblemCode } from '../problems.ts';
 import { problemResponses, replayHeaders, successHeaders, unauthorizedResponse } from './responses.ts';
 
-/** The problems that any request with a key can meet. */
+/** The problems of every request with a key. */
 export const KEY_PROBLEMS = [
+  'https_required',
   'psa_not_included',
   'rate_limited',
   'internal_error',
   'unavailable',
 ] as const satisfies ProblemCode[];
-/** The problems that any write can meet. */
+/** The problems of every write. */
 const WRITE_PROBLEMS = [
   ...KEY_PROBLEMS,
   'malformed_json',
@@ -29,41 +30,38 @@ const WRITE_PROBLEMS = [
 
 const writeParameters = {
   path: z.object({
-    ticketId: z
-      .string()
-      .regex(DIRECTORY_ID)
-      .meta({ description: 'The ticket, by its id in the PSA.', example: '1001' }),
+    ticketId: z.string().regex(DIRECTORY_ID).meta({ description: 'The id of the ticket in the PSA.', example: '1001' }),
   }),
   header: z.object({
     'Idempotency-Key': idempotencyKeyHeader.optional().meta({
       description:
-        'Makes the request safe to repeat: the same key never makes a second record. Use `<workflow>:<event id>`, and append `:2` for a deliberate second entry; never a ticket number, an execution id or a value that differs on each attempt. It never expires; `"abc"` and `abc` are the same key.',
+        'Makes the request safe to retry: the same key never creates a second record. Use `<workflow>:<event id>`, and append `:2` for an intended second entry; never use a ticket number, an execution id or a value that changes with each attempt. A key is refused if the event id in it came out empty: nothing, `undefined`, `null`, `NaN` or `None` (in any case) or `[object …` after the last `:` or `/`, or `{{`, `}}` or `${` anywhere. It never expires; `"abc"` and `abc` are the same key.',
       example: 'triage:evt-20418',
     }),
   }),
 };
 
-/** What differs from one write to another in the OpenAPI document. */
+/** The parts of the OpenAPI document that differ between writes. */
 interface WriteDescription {
-  /** The name of the operation, and of its schemas: `<Name>Request`, `<Name>Created`, `<Name>Replayed`. */
+  /** Its name, and that of its schemas: `<Name>Request`, `<Name>Result`. */
   operationId: string;
   schemaName: string;
   summary: string;
   description: string;
   request: z.ZodType;
   requestExamples: Record<string, { summary: string; value: unknown }>;
-  /** The response body: of a new record, and of a replay. */
-  created: z.ZodType;
-  replayed: z.ZodType;
+  /** The response body, of a new record and of a replay. */
+  result: z.ZodType;
   example: Record<string, unknown>;
   meaning: { created: string; replayed: string };
-  /** Problems that only this write can meet. */
+  /** The problems of this write only. */
   problems?: readonly ProblemCode[];
 }
 
 /** The OpenAPI operation of a write. */
 export function writeOperation(write: WriteDescription): ZodOpenApiOperationObject {
   const { operationId, schemaName, summary, description, meaning, example } = write;
+  const result = write.result.meta({ id: `${schemaName}Result` });
   return {
     operationId,
     tags: ['Write'],
@@ -85,7 +83,7 @@ export function writeOperation(write: WriteDescription): ZodOpenApiOperationObje
         headers: replayHeaders,
         content: {
           'application/json': {
-            schema: write.replayed.meta({ id: `${schemaName}Replayed` }),
+            schema: result,
             example: { ...example, idempotentReplay: true },
           },
         },
@@ -93,7 +91,7 @@ export function writeOperation(write: WriteDescription): ZodOpenApiOperationObje
       201: {
         description: meaning.created,
         headers: successHeaders,
-        content: { 'application/json': { schema: write.created.meta({ id: `${schemaName}Created` }), example } },
+        content: { 'application/json': { schema: result, example } },
       },
       401: unauthorizedResponse,
       ...problemResponses([...WRITE_PROBLEMS, ...(write.problems ?? [])]),

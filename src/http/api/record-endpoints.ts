@@ -5,7 +5,7 @@ import type { AppEnv } from '../context.ts';
 import { createNoteOperation, notes } from './notes.ts';
 import { createTimeEntryOperation, timeEntries } from './time-entries.ts';
 
-/** Where a kind of record is written: its route, and the operation that documents it. */
+/** The route that writes a kind of record, and the operation that documents it. */
 interface RecordEndpoint {
   route: Hono<AppEnv>;
   operation: ZodOpenApiOperationObject;

@@ -1,27 +1,37 @@
 import * as z from 'zod';
 import type { ZodOpenApiResponseObject, ZodOpenApiResponsesObject } from 'zod-openapi';
-import { fieldErrorShape } from '../../domain/fields.ts';
-import { PROBLEMS, type ProblemCode, problemType, UNAUTHORIZED_PROBLEM } from '../problems.ts';
+import { psaNotIncluded } from '../../domain/errors.ts';
+import { type FieldError, fieldErrorShape, fieldErrors } from '../../domain/fields.ts';
+import { timeEntryRequest } from '../../domain/time-entry.ts';
+import { unavailableDetail } from '../../services/call-d1.ts';
+import { technicianNotEligible, ticketNotFound, unknownOutcome } from '../../services/work/write-once.ts';
+import { internalError, malformedJson } from '../answer-error.ts';
+import { bodyTooLarge, invalidEncoding, unsupportedMediaType, validationFailed } from '../middleware/json-body.ts';
+import { httpsRequired } from '../middleware/require-https.ts';
+import { PROBLEMS, Problem, type ProblemCode, problemType, UNAUTHORIZED_PROBLEM } from '../problems.ts';
+import { rateLimited } from '../rate-limit.ts';
+import { endpointNotFound, methodNotAllowedProblem } from './no-endpoint.ts';
+import { invalidIdempotencyKey } from './write-target.ts';
 
-/** The request id of all examples. */
+/** The request id in all examples. */
 const REQUEST_ID = '01a3b2c4-5d6e-7f80-9a1b-2c3d4e5f6071';
 
-/** Names a header's shape as a component of the document. */
+/** Describes a header as a component of the document. */
 const header = <Shape extends z.ZodType>(shape: Shape, id: string, description: string, example: string) =>
   shape.meta({ description, example, header: { id } });
 
 const requestId = header(
   z.uuid(),
   'RequestId',
-  'Made here for each request: name it when you ask for help.',
+  'Generated for each request. Include it when you ask for help.',
   REQUEST_ID,
 );
 const WHOLE_SECONDS = /^[1-9]\d*$/;
 const retryAfter = z.string().regex(WHOLE_SECONDS);
-const RETRY_AFTER = 'After how many seconds to send the same request again.';
+const RETRY_AFTER = 'The number of seconds to wait before sending the same request again.';
 
 const always = { 'X-Request-Id': requestId };
-/** On every answer after the key resolved, unless the limiter could not be reached. */
+/** On every response after the key was found, unless the limiter could not be reached. */
 const limited = {
   ...always,
   'RateLimit-Policy': header(
@@ -33,18 +43,18 @@ const limited = {
   RateLimit: header(
     z.string().optional(),
     'RateLimit',
-    'Requests that remain (`r`), and the seconds until the oldest counted one is forgotten (`t`).',
+    'The remaining requests (`r`), and the seconds until the oldest counted request leaves the window (`t`).',
     '"key";r=199;t=10',
   ),
 };
 
-/** On every answer to a request with a key, but for a 401. */
+/** On every response to a request with a key, except a 401. */
 const keyed = {
   ...limited,
   'Api-Key-Expires-At': header(
     z.iso.datetime().optional(),
     'ApiKeyExpiresAt',
-    'When the key expires, if it does: have it replaced before then.',
+    'When the key expires, if it does. Have it replaced before then.',
     '2027-01-31T23:00:00.000Z',
   ),
 };
@@ -61,33 +71,35 @@ export const replayHeaders = z.object({
   'Idempotency-Replayed': header(
     z.literal('true'),
     'IdempotencyReplayed',
-    'The Idempotency-Key had made this record before; nothing was written now.',
+    'The Idempotency-Key already created this record; this request wrote nothing.',
     'true',
   ),
   'Idempotency-Mismatch': header(
     z.literal('true').optional(),
     'IdempotencyMismatch',
-    'This request differs from the one that made the record: the key was reused for something else.',
+    'This request differs from the one that created the record: the key was reused for something else.',
     'true',
   ),
 });
 
-/** What the errors of a status have for headers besides those of all. */
+/** Additional headers of the problems with a status. */
 const extraHeaders: Partial<Record<number, z.ZodRawShape>> = {
-  405: { Allow: header(z.string(), 'Allow', 'The methods that this address knows.', 'POST') },
+  405: { Allow: header(z.string(), 'Allow', 'The methods that this path supports.', 'POST') },
   429: { 'Retry-After': header(retryAfter, 'RetryAfter', RETRY_AFTER, '2') },
   503: {
-    'Retry-After': header(retryAfter.optional(), 'RetryAfterIfSafe', `${RETRY_AFTER} Absent if that is not safe.`, '5'),
+    'Retry-After': header(
+      retryAfter.optional(),
+      'RetryAfterIfSafe',
+      `${RETRY_AFTER} Absent if a retry is not safe.`,
+      '5',
+    ),
   },
 };
 
-/** The members that only the problems of one code have. */
+/** Additional members of the problems with a code. */
 const members: Partial<Record<ProblemCode, z.ZodRawShape>> = {
   validation_failed: {
-    errors: z
-      .array(fieldErrorShape)
-      .min(1)
-      .meta({ description: 'Everything that is wrong with the body, at most 20.' }),
+    errors: z.array(fieldErrorShape).min(1).meta({ description: 'All errors of the body, at most 20.' }),
   },
   rate_limited: {
     'violated-policies': z
@@ -97,55 +109,49 @@ const members: Partial<Record<ProblemCode, z.ZodRawShape>> = {
   },
 };
 
-/** One `detail` of each code as the service words it, with the further members that belong to it. */
-const examples: Record<ProblemCode, { detail: string } & Record<string, unknown>> = {
-  malformed_json: {
-    detail:
-      'The body is not valid JSON: see line 1, column 13, at "\\n". Check quotes, commas and unescaped line breaks there.',
-  },
-  invalid_encoding: {
-    detail: 'The body holds bytes that are not UTF-8; encode the JSON text as UTF-8 before you send it.',
-  },
-  invalid_idempotency_key: {
-    detail: 'Idempotency-Key is empty; send one value of 1 to 255 visible ASCII characters, or leave the header out.',
-  },
-  psa_not_included: { detail: "Your organization's plan does not include PSA; ask an administrator to add it." },
-  not_found: { detail: 'There is no such address in this API; check the path.' },
-  ticket_not_found: { detail: 'Your organization has no ticket "4711"; check the id in the address.' },
-  method_not_allowed: { detail: 'DELETE is not possible at this address; use POST.' },
-  body_too_large: { detail: 'The body is larger than 524288 bytes (512 KiB); shorten the text.' },
-  unsupported_media_type: { detail: 'Content-Type was text/plain; send application/json.' },
-  validation_failed: {
-    detail: 'minutes was the text "30"; send 30 without quotes.',
-    errors: [
-      { pointer: '/minutes', code: 'invalid_type', detail: 'minutes was the text "30"; send 30 without quotes' },
-    ],
-  },
-  technician_not_eligible: {
-    detail:
-      'userEmail is not the address of an active technician of your organization; correct it, or leave it out to credit the automation service account.',
-  },
-  rate_limited: {
-    detail: 'This key may send 200 requests in 10 seconds; send the request again after 2 s.',
-    'violated-policies': ['key'],
-  },
-  internal_error: { detail: 'Something went wrong on our side. Tell us the request id if it stays that way.' },
-  unavailable: { detail: 'The database did not answer. Nothing was written; send the same request again.' },
-  outcome_unknown: {
-    detail:
-      'The database did not confirm the write, so the record may exist. Send the same request with the same Idempotency-Key again: it never makes a second record.',
-  },
+const BAD_TIME_ENTRY = { minutes: '30', description: 'Cleared the print queue', billable: true };
+const KEY_LIMIT = { quota: 200, windowMs: 10_000 };
+
+/** One example for each code, from the function that the service itself uses. */
+const examples: Record<ProblemCode, Pick<Problem, 'detail'> & Partial<Pick<Problem, 'extras'>>> = {
+  malformed_json: malformedJson('{"message":"Cleared\nthe queue"}'),
+  invalid_encoding: invalidEncoding(),
+  invalid_idempotency_key: invalidIdempotencyKey('is empty'),
+  https_required: httpsRequired(),
+  psa_not_included: psaNotIncluded(),
+  not_found: new Problem(...endpointNotFound()),
+  ticket_not_found: ticketNotFound('4711'),
+  method_not_allowed: new Problem(...methodNotAllowedProblem('DELETE', ['POST'])),
+  body_too_large: bodyTooLarge(),
+  unsupported_media_type: unsupportedMediaType('text/plain'),
+  validation_failed: validationFailed(fieldErrorsOf(timeEntryRequest, BAD_TIME_ENTRY)),
+  technician_not_eligible: technicianNotEligible(),
+  rate_limited: new Problem(
+    ...rateLimited({
+      name: 'key',
+      policy: KEY_LIMIT,
+      decision: { admitted: false, remaining: 0, resetMs: 2_000, retryAfterMs: 2_000 },
+    }),
+  ),
+  internal_error: internalError(),
+  unavailable: { detail: unavailableDetail('nothing_written', 'not_run') },
+  outcome_unknown: unknownOutcome(true),
 };
 
-/** One shape for each code, so that the document refers to it instead of repeating it. */
+function fieldErrorsOf(schema: z.ZodType, body: unknown): FieldError[] {
+  const { error } = schema.safeParse(body);
+  return error ? fieldErrors(error) : [];
+}
+
+/** One shape per code, so that the document refers to it instead of repeating it. */
 const shapes = new Map<ProblemCode, ReturnType<typeof makeShape>>();
 
-/** The answers to requests that fail with one of these codes, by status. */
+/** The responses to requests that fail with one of these codes, by status. */
 export function problemResponses(expected: readonly ProblemCode[]): ZodOpenApiResponsesObject {
   return responses(expected, keyed);
 }
 
-/** The same where no key is needed. */
+/** The same for an operation without a key. */
 export function keylessProblemResponses(expected: readonly ProblemCode[]): ZodOpenApiResponsesObject {
   return responses(expected, limited);
 }
@@ -157,11 +163,11 @@ function responses(expected: readonly ProblemCode[], headers: z.ZodRawShape): Zo
   );
 }
 
-/** The answer to every request whose key is not good for it. */
+/** The response to every request whose key may not be used. */
 export const unauthorizedResponse: ZodOpenApiResponseObject = {
   id: 'Unauthorized',
   description:
-    'The key is missing, malformed, unknown, revoked or expired, or lacks the scope. The answer is always the same; [the four steps](/docs/problems#unauthorized) find the cause.',
+    'The key is missing, malformed, unknown, revoked or expired, or lacks the scope. The response is always the same; [four steps](/docs/problems#unauthorized) find the cause.',
   headers: z.object({
     ...always,
     'WWW-Authenticate': header(z.string(), 'WWWAuthenticate', 'Send `Authorization: Bearer <key>`.', 'Bearer'),
@@ -212,9 +218,7 @@ function makeShape(code: ProblemCode) {
       title: z.string(),
       status: z.literal(status),
       code: z.literal(code),
-      detail: z
-        .string()
-        .meta({ description: 'What is wrong and what to do, in one sentence. Show it to people; do not compare it.' }),
+      detail: z.string().meta({ description: 'What is wrong and what to do. For people: compare `code` instead.' }),
       requestId: z.uuid().meta({ description: 'The same as X-Request-Id.' }),
       ...members[code],
     })
@@ -226,6 +230,6 @@ function makeShape(code: ProblemCode) {
 
 function exampleOf(code: ProblemCode): Record<string, unknown> {
   const { status, title } = PROBLEMS[code];
-  const { detail, ...more } = examples[code];
-  return { type: problemType(code), title, status, code, detail, requestId: REQUEST_ID, ...more };
+  const { detail, extras } = examples[code];
+  return { type: problemType(code), title, status, code, detail, requestId: REQUEST_ID, ...extras?.members };
 }

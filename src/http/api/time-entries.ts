@@ -1,12 +1,7 @@
 import { Hono } from 'hono';
 import { fromMinorUnits } from '../../domain/money.ts';
 import { RECORD_KINDS } from '../../domain/record-kinds.ts';
-import {
-  type TimeEntryCreated,
-  timeEntryCreated,
-  timeEntryReplayed,
-  timeEntryRequest,
-} from '../../domain/time-entry.ts';
+import { type TimeEntryResult, timeEntryRequest, timeEntryResult } from '../../domain/time-entry.ts';
 import { createTimeEntry } from '../../services/work/create-time-entry.ts';
 import { type AppEnv, apiContext } from '../context.ts';
 import { guard } from '../middleware/guard.ts';
@@ -25,7 +20,7 @@ export const timeEntries = new Hono<AppEnv>().post(
   async (c) => {
     const outcome = await createTimeEntry(apiContext(c), writeTarget(c), c.req.valid('json'));
     const { id, minutes, workDate, status, billable, hourlyRateMinor, userId, agreementSource } = outcome.row;
-    const entry: TimeEntryCreated['entry'] = {
+    const entry: TimeEntryResult['entry'] = {
       id,
       minutes,
       workDate: `${workDate}T00:00:00.000Z`,
@@ -44,14 +39,13 @@ export const createTimeEntryOperation = writeOperation({
   operationId: 'createTimeEntry',
   schemaName: 'TimeEntry',
   summary: 'Log time on a ticket',
-  description: `Scope: \`${scope}\`. The entry is dated today in the organization's time zone (a retry after midnight lands on the next day), is SUBMITTED for approval, and takes its rate from the company's agreement or the organization's default.`,
+  description: `Requires the scope \`${scope}\`. The entry is dated today in the organization's time zone (after midnight, a retry gets the next date), is SUBMITTED for approval, and takes its rate from the company's agreement or the organization's default.`,
   request: timeEntryRequest,
   requestExamples: {
     serviceAccount: { summary: 'Credited to the automation service account', value: work },
     technician: { summary: 'Credited to a technician', value: { ...work, userEmail: 'tess@northwind.example' } },
   },
-  created: timeEntryCreated,
-  replayed: timeEntryReplayed,
+  result: timeEntryResult,
   example: {
     entry: {
       id: '01a3b2c4-5d6e-7f80-9a1b-2c3d4e5f6073',
@@ -65,8 +59,8 @@ export const createTimeEntryOperation = writeOperation({
     agreementSource: 'company_default',
   },
   meaning: {
-    created: 'The entry was logged now.',
-    replayed: 'A replay: this Idempotency-Key had logged the entry before.',
+    created: 'The entry was created.',
+    replayed: 'A replay: this Idempotency-Key already created the entry.',
   },
   problems: ['technician_not_eligible'],
 });

@@ -1,13 +1,13 @@
 import { KEY_LENGTH } from '../../domain/api-key.ts';
 
-/** The pattern of a whole key value, for secret scanners. */
+/** The regular expression of a complete key, for secret scanners. */
 export function keyPattern(keyPrefix: string): string {
   return `\\b${keyPrefix}_[0-9A-Za-z]{${KEY_LENGTH}}\\b`;
 }
 
-/** The rule by which a scanner tells a key from what merely looks like one. */
+/** The rule that lets a scanner verify a match. */
 export const CHECKSUM_RULE =
-  'The last 6 characters are the CRC-32 (as in zlib) of all characters before them, prefix and underscore included, in base 62 with the digits 0-9A-Za-z, most significant first, padded with 0.';
+  'The last 6 characters are a checksum: the CRC-32 (as in zlib) of all preceding characters, including the prefix and the underscore. It is written in base 62 with the digits 0-9A-Za-z, most significant digit first, padded with 0.';
 
 /** The checksum rule in Node.js. */
 export const CHECKSUM_EXAMPLE = `import { crc32 } from 'node:zlib';

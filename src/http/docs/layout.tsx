@@ -5,12 +5,12 @@ const SERVICE = 'Ticket Write-Back API';
 
 interface PageProps {
   title: string;
-  /** Stylesheets and scripts of this page besides the common ones. */
+  /** Additional stylesheets and scripts for this page. */
   head?: Child;
   children?: Child;
 }
 
-/** The frame of every page: what it is called, where one can go, and nothing from another host. */
+/** The layout of every documentation page. It loads nothing from another host. */
 export function Page({ title, head, children }: PageProps) {
   const document = (
     <html lang="en">
@@ -43,7 +43,7 @@ export function Page({ title, head, children }: PageProps) {
   return html`<!doctype html>${document}`;
 }
 
-/** A table that scrolls by itself where the screen is narrow. */
+/** A table that scrolls sideways on a narrow screen, separately from the page. */
 export function Table({ head, rows }: { head: readonly string[]; rows: readonly (readonly string[])[] }) {
   return (
     <section class="table" tabindex={0} aria-label={head.join(', ')}>
@@ -71,12 +71,12 @@ export function Table({ head, rows }: { head: readonly string[]; rows: readonly 
   );
 }
 
-/** A text in which `what stands between backticks` is code. */
+/** Text with `code` between backticks. */
 export function Text({ children }: { children: string }) {
   return <>{children.split('`').map((part, index) => (index % 2 === 0 ? part : <code>{part}</code>))}</>;
 }
 
-/** An example to copy. */
+/** A code example. */
 export function Code({ label, children }: { label: string; children: string }) {
   return (
     <section aria-label={label}>

@@ -7,20 +7,21 @@ export function Home({ origin }: { origin: string }) {
   return (
     <Page title="Ticket Write-Back API">
       <p>
-        An automation did some work for a ticket. Here it writes the result back: an internal note, or a time entry.
+        Automations use this API to write the results of their work back to a ticket, as internal notes and time
+        entries.
       </p>
       <ul>
         <li>
-          <a href="/docs">Reference</a>: every request and answer, to read and to try.
+          <a href="/docs">Reference</a>: every request and response, with a form to try them.
         </li>
         <li>
           <a href="/docs/recipes">Recipes</a> for {RECIPES.map(({ tool }) => tool).join(', ')}.
         </li>
         <li>
-          <a href="/docs/problems">Problems</a>: what an error means and what to do.
+          <a href="/docs/problems">Problems</a>: what each error means and what to do about it.
         </li>
         <li>
-          <a href="/settings">Settings</a>: administrators create and revoke keys here.
+          <a href="/settings">Settings</a>: where administrators create and revoke keys.
         </li>
       </ul>
       <h2>Check a key</h2>
@@ -43,11 +44,11 @@ export function Reference() {
       }
     >
       <p>
-        To try a request, choose Authorize and enter a key; start with ping. Tools read the same as an{' '}
+        To try a request, select Authorize and enter a key. Start with ping. The same reference is available as an{' '}
         <a href="/api/v1/openapi.json">OpenAPI 3.1 document</a>.
       </p>
       <noscript>
-        <p>This page needs JavaScript. The document above says the same.</p>
+        <p>This page needs JavaScript. The OpenAPI document above has the same content.</p>
       </noscript>
       <h2>Operations</h2>
       <div id="reference" />
@@ -59,9 +60,9 @@ export function Problems() {
   return (
     <Page title="Problems">
       <p>
-        Every error but the 401 is <code>application/problem+json</code> with a <code>code</code>, a <code>detail</code>{' '}
-        that says what to do, and a <code>requestId</code> to name when you ask for help. Compare the code, never the
-        words.
+        Errors are <code>application/problem+json</code>. Every error except the 401 has a <code>code</code>, a{' '}
+        <code>detail</code> that says what to do, and a <code>requestId</code> to include when you ask for help. In your
+        automation, check the code and not the text, which can change.
       </p>
       <section class="table" tabindex={0} aria-label="Problem codes">
         <table>
@@ -93,8 +94,9 @@ export function Problems() {
       </section>
       <h2 id="unauthorized">401 Unauthorized</h2>
       <p>
-        A key that is missing, malformed, unknown, revoked, expired or lacks the scope gets the same 401 with nothing
-        more in it, so that nobody can find out by trying. Go through these in order:
+        The 401 response is the same whether the key is missing, malformed, unknown, revoked, expired or without the
+        required scope. It contains no further details, so that an attacker cannot use it to test keys. To find the
+        cause, check these points in order:
       </p>
       <ol>
         {UNAUTHORIZED_STEPS.map((step) => (
@@ -110,6 +112,7 @@ export function Problems() {
 export function Recipes() {
   return (
     <Page title="Recipes">
+      <p>How to call the API from each tool:</p>
       <ul>
         {RECIPES.map(({ slug, tool }) => (
           <li>
@@ -117,20 +120,20 @@ export function Recipes() {
           </li>
         ))}
       </ul>
-      <h2>Whatever the tool</h2>
+      <h2>Rules for every tool</h2>
       <Table head={['Question', 'Answer']} rows={RULES} />
     </Page>
   );
 }
 
 export function RecipePage({ recipe, origin }: { recipe: Recipe; origin: string }) {
-  const { tool, tried, steps, repeats, example, download } = recipe;
+  const { tool, tried, steps, retries, example, download } = recipe;
   return (
     <Page title={tool}>
       <p class="tried">
         <Text>{tried}</Text>
       </p>
-      <Table head={['Set', 'To']} rows={[...steps, ['What is repeated', repeats]]} />
+      <Table head={['Setting', 'Value']} rows={[...steps, ['Retries', retries]]} />
       {download && (
         <p>
           <a href={`/docs/recipes/${download.file}`} download={download.file}>
@@ -142,7 +145,7 @@ export function RecipePage({ recipe, origin }: { recipe: Recipe; origin: string 
       <h2>Example</h2>
       <Code label={`Example for ${tool}`}>{example.text(origin)}</Code>
       <p>
-        What holds for every tool, from the Idempotency-Key to retries after midnight, stands under{' '}
+        For rules that apply to every tool, such as how to choose an Idempotency-Key, see{' '}
         <a href="/docs/recipes">Recipes</a>.
       </p>
     </Page>
@@ -153,18 +156,18 @@ export function Keys({ keyPrefix }: { keyPrefix: string }) {
   return (
     <Page title="Key format">
       <p>
-        For secret scanners: a key that was committed or pasted somewhere can be found without false alarms, and without
-        asking this service. Whoever finds one asks an administrator to revoke it.
+        This page is for secret scanners. The format lets a scanner find keys in code and text without false positives
+        and without calling this service. If you find a key, ask an administrator to revoke it.
       </p>
       <Table
-        head={['What', 'Value']}
+        head={['Property', 'Value']}
         rows={[
           ['Regular expression', `\`${keyPattern(keyPrefix)}\``],
           ['Checksum', CHECKSUM_RULE],
         ]}
       />
       <h2>Example</h2>
-      <Code label="Checking a key in Node.js">{CHECKSUM_EXAMPLE}</Code>
+      <Code label="Check the checksum in Node.js">{CHECKSUM_EXAMPLE}</Code>
     </Page>
   );
 }

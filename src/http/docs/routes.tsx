@@ -4,7 +4,7 @@ import { securePages } from '../middleware/secure-pages.ts';
 import { Home, Keys, Problems, RecipePage, Recipes, Reference } from './pages.tsx';
 import { RECIPES } from './recipes.ts';
 
-/** Everything comes from this origin, and no other page may frame it. */
+/** Allows resources from this origin only, no script, and no framing. */
 const POLICY = {
   defaultSrc: ["'none'"],
   styleSrc: ["'self'"],
@@ -13,7 +13,7 @@ const POLICY = {
   formAction: ["'none'"],
   frameAncestors: ["'none'"],
 };
-/** The library of the reference page sets styles on its elements, uses images in data: addresses, and calls the API. */
+/** Swagger UI also needs scripts, inline styles, `data:` images, and requests to the API. */
 const REFERENCE_POLICY = {
   ...POLICY,
   scriptSrc: ["'self'"],
@@ -24,7 +24,7 @@ const REFERENCE_POLICY = {
 
 const originOf = (url: string) => new URL(url).origin;
 
-/** The pages for builders of automations: public, and without access to the database. */
+/** The documentation pages. They are public and do not access the database. */
 export const docs = new Hono<AppEnv>()
   .get('/', securePages(POLICY, 'no-referrer'), (c) => c.html(<Home origin={originOf(c.req.url)} />))
   .get('/docs', securePages(REFERENCE_POLICY, 'no-referrer'), (c) => c.html(<Reference />))

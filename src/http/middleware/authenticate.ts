@@ -2,6 +2,7 @@ import type { MiddlewareHandler } from 'hono';
 import { psaNotIncluded, ServiceError, Unauthorized } from '../../domain/errors.ts';
 import type { Scope } from '../../domain/scopes.ts';
 import { log } from '../../lib/log.ts';
+import { trimOws } from '../../lib/trim-ows.ts';
 import { findKey } from '../../services/keys/find-key.ts';
 import { type ApiEnv, serviceContext } from '../context.ts';
 import { KeyCheck } from '../key-check.ts';
@@ -9,12 +10,15 @@ import { KeyCheck } from '../key-check.ts';
 /** RFC 6750 §2.1; the scheme's name is case-insensitive (RFC 9110 §11.1). */
 const BEARER = /^Bearer +(\S+)$/i;
 
-/** Admits a live key that holds the scope, if one is required, and sets the principal. See `KeyCheck` for what the cache may answer. */
+/**
+ * Admits a live key with the scope, if one is required, and sets the principal. See `KeyCheck` for
+ * what may rely on the cache.
+ */
 export function authenticate(scope?: Scope): MiddlewareHandler<ApiEnv> {
   return async function authenticate(c, next) {
     const header = c.req.header('Authorization');
     if (header === undefined) throw new Unauthorized('missing');
-    const value = BEARER.exec(header)?.[1];
+    const value = BEARER.exec(trimOws(header))?.[1];
     if (value === undefined) throw new Unauthorized('malformed');
 
     const { keyPrefix, blockedKeys } = c.get('config');
@@ -35,7 +39,7 @@ export function authenticate(scope?: Scope): MiddlewareHandler<ApiEnv> {
     c.set('principal', key);
 
     await next();
-    // A verb throws these after D1 decided; no error means that a verb returned.
+    // A verb throws these after D1 decided. No error means that a verb returned.
     const decidedByD1 = c.error === undefined || c.error instanceof ServiceError || c.error instanceof Unauthorized;
     if (check.isStale && !decidedByD1) {
       const response = c.res;

@@ -3,11 +3,16 @@ import { authenticate } from './authenticate.ts';
 import { keyLimit } from './key-limit.ts';
 import { requirePlan } from './require-plan.ts';
 
-// The order of the checks, written once. The IP limit comes before all of them, in app.ts. A later check never answers before an earlier
-// one has passed: a per-key 429 or a 403 ahead of the scope check would tell a prober that the key exists.
+// The order of the checks. The IP limit comes before all of them, in app.ts. A later check never
+// responds before the earlier ones have passed: a 429 per key or a 403 before the scope check would
+// reveal that the key exists.
 
-/** Key, scope, per-key limit, plan: the start of every endpoint. Without a scope any live key is admitted. */
+/**
+ * Key, scope, key limit and plan, for every endpoint. Without a scope, any live key is admitted.
+ */
 export const guard = (scope?: Scope) => [authenticate(scope), keyLimit(), requirePlan()] as const;
 
-/** Key and per-key limit only: for addresses that do not exist, which only the holder of a live key may learn. */
+/**
+ * Key and key limit, for unknown paths: only holders of a live key learn that they do not exist.
+ */
 export const guardUnknown = () => [authenticate(), keyLimit()] as const;

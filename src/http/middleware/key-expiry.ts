@@ -1,7 +1,10 @@
 import type { MiddlewareHandler } from 'hono';
 import type { AppEnv } from '../context.ts';
 
-/** Sends the key's expiry in `Api-Key-Expires-At`, so that an automation can warn in time. A 401 does not have it. */
+/**
+ * Sends the key's expiry in `Api-Key-Expires-At`, except on a 401, so that clients can warn in
+ * time.
+ */
 export function keyExpiry(): MiddlewareHandler<AppEnv> {
   return async function keyExpiry(c, next) {
     await next();

@@ -15,7 +15,7 @@ export function keyLimit(): MiddlewareHandler<ApiEnv> {
     const check = c.get('keyCheck');
     let applied = await take(c, principal);
     if (refused(applied) && check.isStale) {
-      // Refused by a cached limit: the key may be dead by now, or have another limit.
+      // Refused by a cached limit: the key may be revoked by now, or have a different limit.
       const current = await check.refresh();
       c.set('principal', current);
       const isSame =
@@ -29,7 +29,8 @@ export function keyLimit(): MiddlewareHandler<ApiEnv> {
 }
 
 function take(c: ContextOf<AppEnv>, { organizationId, chainId, limit }: Principal): Promise<AppliedLimit | undefined> {
-  return takeFromLimit(c, 'key', `${organizationId}:${chainId}`, stricter(limit, c.get('config').keyLimit));
+  const policy = stricter(limit, c.get('config').keyLimit);
+  return takeFromLimit(c, { name: 'key', subject: `${organizationId}:${chainId}`, policy });
 }
 
 function refused(applied: AppliedLimit | undefined): applied is AppliedLimit {

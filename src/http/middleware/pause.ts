@@ -5,7 +5,7 @@ import { Problem } from '../problems.ts';
 const RETRY_AFTER_SECONDS = 60;
 const CONTRACT = '/api/v1/openapi.json';
 
-/** While the operator has paused the service, refuses every request except for the contract, before anything is counted or looked up. */
+/** While paused, refuses everything except the contract, before any limit or lookup. */
 export function pause(): MiddlewareHandler<AppEnv> {
   return async function pause(c, next) {
     const reads = c.req.method === 'GET' || c.req.method === 'HEAD';

@@ -3,40 +3,39 @@ import { bodyLimit } from 'hono/body-limit';
 import { DeadlineExceeded, withDeadline } from '../../lib/deadline.ts';
 import type { AppEnv } from '../context.ts';
 
-/** How long a caller may take to send a body. */
+/** The deadline for receiving a body. */
 const BODY_DEADLINE_MS = 20_000;
 
-/** The errors to throw for a body that cannot be read. `why` completes "The body …". */
+/** The errors for a body that cannot be read. `why` completes "The body …". */
 interface BodyErrors {
   tooLarge: () => Error;
   broken: (why: string) => Error;
 }
 
 /**
- * Reads the whole body, at most `maxSize` bytes, before anything uses it; from then on it comes from Hono's cache. A caller who
- * disconnects or sends invalid chunks gets `broken`, and the time that a slow body takes does not count against the request's deadline.
+ * Reads the whole body, at most `maxSize` bytes, before anything uses it; later reads come from
+ * Hono's cache. A caller that disconnects or sends invalid chunks gets `broken`. The time for
+ * receiving the body does not count against the request's deadline.
  */
 export function readBody(maxSize: number, { tooLarge, broken }: BodyErrors): MiddlewareHandler<AppEnv> {
   const limit = bodyLimit({ maxSize, onError: () => new Response(null, { status: 413 }) });
   return async function readBody(c, next) {
-    const begun = Date.now();
-    let tooMuch = false;
+    const startedAt = Date.now();
+    let isTooLarge = false;
     const read = limit(c, async () => {
       await c.req.arrayBuffer();
     });
     try {
-      if (await withDeadline(read, BODY_DEADLINE_MS)) tooMuch = true;
+      if (await withDeadline(read, BODY_DEADLINE_MS)) isTooLarge = true;
     } catch (err) {
       throw broken(
-        err instanceof DeadlineExceeded
-          ? `did not come in within ${BODY_DEADLINE_MS / 1_000} s`
-          : 'broke off before its end',
+        err instanceof DeadlineExceeded ? `did not arrive within ${BODY_DEADLINE_MS / 1_000} s` : 'was cut off',
       );
     } finally {
-      // Also if the body is refused: D1 may then have to confirm a cached key.
-      c.set('deadlineAt', c.get('deadlineAt') + Date.now() - begun);
+      // Also if the body is refused: D1 may then have to check a cached key again.
+      c.set('deadlineAt', c.get('deadlineAt') + Date.now() - startedAt);
     }
-    if (tooMuch) throw tooLarge();
+    if (isTooLarge) throw tooLarge();
     await next();
   };
 }

@@ -5,12 +5,13 @@ import { log } from '../../lib/log.ts';
 import { type NewRefusedUses, recordRefusedUses } from '../../services/keys/refused-uses.ts';
 import { type AppEnv, serviceContext } from '../context.ts';
 
-/** Recording has its own deadline: the request's may be over. */
+/** A separate deadline: the request's own may have passed. */
 const RECORD_DEADLINE_MS = 5_000;
 
 /**
- * Records for an organization's administrators why a key of theirs was refused, while the caller gets the constant 401. It is recorded
- * after the response was sent, and at most once per key, reason and minute, so that neither time nor cost reveals anything to a prober.
+ * Records for an organization's administrators why its key was refused, while the caller gets the
+ * constant 401. Recorded after the response is sent, and at most once per key, reason and minute,
+ * so that neither time nor cost reveals anything to a prober.
  */
 export function refusedUses(): MiddlewareHandler<AppEnv> {
   const meter = new RefusedUseMeter();
@@ -40,9 +41,9 @@ function refusedUse(c: Context<AppEnv>): { key: KeyReference; reason: RefusedUse
   return undefined;
 }
 
-/** A failure is only logged: the count is a minimum anyway. */
+/** Only logs a failure: the count is a lower bound anyway. */
 async function record(c: Context<AppEnv>, uses: NewRefusedUses): Promise<void> {
-  // Yield once so that the response is sent before we write.
+  // Yield once, so that the response is sent before we write.
   await new Promise((resolve) => setTimeout(resolve, 0));
   try {
     await recordRefusedUses({ ...serviceContext(c), deadlineAt: Date.now() + RECORD_DEADLINE_MS }, uses);

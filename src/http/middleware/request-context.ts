@@ -7,11 +7,15 @@ import type { Source } from '../../services/context.ts';
 import { type AppEnv, IsolateCaches } from '../context.ts';
 import { rateLimitFields } from '../rate-limit.ts';
 
-/** How long one request may take in all, except for the time in which its body is received. */
+/** The deadline of one request, not counting the time in which its body is received. */
 const REQUEST_DEADLINE_MS = 10_000;
 const MAX_USER_AGENT_LENGTH = 100;
+/** A year. No includeSubDomains: other hosts of the zone are not ours to decide. */
+const STRICT_TRANSPORT_SECURITY = 'max-age=31536000';
+/** Only this much of a User-Agent is searched for keys; text after it cannot become part of the stored value. */
+const MAX_SEARCHED_LENGTH = 1_000;
 
-/** Sets the request's id, clock, deadline and source, and the headers that every response has. */
+/** Sets the id, clock, deadline and source of the request, and the headers of every response. */
 export function requestContext(config: Config, now: () => number): MiddlewareHandler<AppEnv> {
   const caches = new IsolateCaches();
   return async function requestContext(c, next) {
@@ -25,12 +29,13 @@ export function requestContext(config: Config, now: () => number): MiddlewareHan
     c.set('addressGroup', addressGroup(source.address));
     c.set('requestStats', { d1Calls: 0, limiterCalls: 0 });
     await next();
-    // On the response itself: `c.header` would copy the whole response for each of them.
+    // On the response itself: each `c.header` would copy the whole response.
     const { headers } = c.res;
     if (!headers.has('Cache-Control')) headers.set('Cache-Control', 'no-store');
     headers.set('X-Content-Type-Options', 'nosniff');
+    headers.set('Strict-Transport-Security', STRICT_TRANSPORT_SECURITY);
     headers.set('X-Request-Id', c.get('requestId'));
-    // A 401 never has rate-limit fields, not even if the key was revoked after its limit was counted.
+    // A 401 never has RateLimit headers, even if the key was revoked after its limit was counted.
     const appliedLimit = c.get('appliedLimit');
     if (appliedLimit && c.res.status !== 401) {
       for (const [name, value] of Object.entries(rateLimitFields(appliedLimit))) headers.set(name, value);
@@ -38,12 +43,19 @@ export function requestContext(config: Config, now: () => number): MiddlewareHan
   };
 }
 
-/** Where the request came from. People paste keys into a User-Agent: they are removed before the text is cut, which could leave a part of one. */
+/**
+ * The source of the request. Users paste keys into the User-Agent: remove them before truncating,
+ * which could leave a part of one.
+ */
 function sourceOf(req: HonoRequest, keyPrefix: string): Source {
   const userAgent = req.header('User-Agent');
   return {
     address: clientAddress(req.header('CF-Connecting-IP')),
     userAgent:
-      userAgent === undefined ? null : withoutKeys(userAgent, keyPrefix).slice(0, MAX_USER_AGENT_LENGTH).toWellFormed(),
+      userAgent === undefined
+        ? null
+        : withoutKeys(userAgent.slice(0, MAX_SEARCHED_LENGTH), keyPrefix)
+            .slice(0, MAX_USER_AGENT_LENGTH)
+            .toWellFormed(),
   };
 }

@@ -4,7 +4,10 @@ import { Unauthorized } from '../../domain/errors.ts';
 import { log } from '../../lib/log.ts';
 import type { AppEnv } from '../context.ts';
 
-/** Writes one log line for each request after its response was made. Of the caller's input it has only the method and the User-Agent. */
+/**
+ * Writes one log line per request, after its response was created. The only input of the caller in
+ * it are the method and the User-Agent.
+ */
 export function requestLog(): MiddlewareHandler<AppEnv> {
   return async function requestLog(c, next) {
     const started = Date.now();
@@ -19,7 +22,7 @@ export function requestLog(): MiddlewareHandler<AppEnv> {
       method: c.req.method,
       route: routeOf(c),
       status,
-      // A 401 has no code, even if another problem was the response before the key was read.
+      // A 401 has no code, even if there was another problem before the key was read.
       problem: refused ? undefined : requestStats.problem,
       reason: refused?.reason,
       key: key?.keyId,
@@ -35,7 +38,9 @@ export function requestLog(): MiddlewareHandler<AppEnv> {
   };
 }
 
-/** The pattern of the matched route, or the widest one that covers it: never the path, which may hold anything. */
+/**
+ * The pattern of the matched route, or of the widest one. Never the path: it may contain anything.
+ */
 function routeOf(c: Context<AppEnv>): string | undefined {
   const routes = matchedRoutes(c);
   return (routes.find(({ method }) => method !== 'ALL') ?? routes.at(-1))?.path;

@@ -2,7 +2,7 @@ import { secureHeaders } from 'hono/secure-headers';
 
 type Options = NonNullable<Parameters<typeof secureHeaders>[0]>;
 
-/** Sends the security headers of a page with its Content-Security-Policy. */
+/** Sends the security headers of a page, with its Content-Security-Policy. */
 export function securePages(
   contentSecurityPolicy: Options['contentSecurityPolicy'],
   referrerPolicy: 'no-referrer' | 'same-origin',
@@ -10,8 +10,8 @@ export function securePages(
   return secureHeaders({
     contentSecurityPolicy: contentSecurityPolicy ?? {},
     referrerPolicy,
-    // No includeSubDomains: other hosts of the zone are not ours to decide.
-    strictTransportSecurity: 'max-age=15552000',
+    // `requestContext` sets it for all responses.
+    strictTransportSecurity: false,
     xFrameOptions: 'DENY',
   });
 }

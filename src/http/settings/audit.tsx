@@ -18,7 +18,7 @@ import { PageProblem } from './page-problem.ts';
 import { AuditLogPage, type AuditQuery } from './pages/audit-log.tsx';
 import { render } from './render.tsx';
 
-/** The audit log, as a page and as CSV. */
+/** The audit log, as a page and as a CSV download. */
 export const audit = new Hono<AdminEnv>();
 
 audit.get('/audit', async (c) => {
@@ -34,7 +34,7 @@ audit.get('/audit', async (c) => {
       : searchAuditLog(ctx, query.q).then((entries) => ({ entries, next: undefined }));
   const [page, { live, ended }] = await Promise.all([found, listKeys(ctx)]);
   const keys = [...live, ...ended];
-  // The list has the newest keys; add the selected one if it is older.
+  // The list holds only the newest keys, and the selected key may be older.
   const older =
     query.key === undefined || keys.some(({ id }) => id === query.key) ? undefined : await findOwnKey(ctx, query.key);
   if (older) keys.push(older);
@@ -101,7 +101,7 @@ async function* auditLines(pages: AsyncIterable<readonly AuditEntry[]>) {
 
 const FILTERS = ['key', 'action', 'ticket', 'from', 'to', 'q'] as const;
 
-/** The filters in an address, and the query string that repeats them. A search is for one thing in the whole log, without filters. */
+/** Reads the filters from the URL, and a query string to link to them. `q` excludes the others. */
 function readQuery(parameters: URLSearchParams): { query: AuditQuery; selection: string } {
   const query: AuditQuery = {};
   const selection = new URLSearchParams();
@@ -127,13 +127,13 @@ function toFilter({ key, action, ticket, from, to }: AuditQuery, timeZone: strin
 
 function requireDate(text: string): string {
   if (!z.iso.date().safeParse(text).success)
-    throw new PageProblem(400, 'No such date', 'Choose a day that exists, written as 2027-03-31.');
+    throw new PageProblem(400, 'Invalid date', 'Enter a calendar date, such as 2027-03-31.');
   return text;
 }
 
 function readCursor(text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   if (!/^\d{1,15}$/.test(text))
-    throw new PageProblem(400, 'No such page', 'Open the audit log again and continue from there.');
+    throw new PageProblem(400, 'Invalid page', 'Open the audit log again and continue from there.');
   return Number(text);
 }

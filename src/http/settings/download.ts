@@ -2,7 +2,10 @@ import { BYTE_ORDER_MARK, csvLine } from '../../lib/csv.ts';
 
 type Cells = readonly (string | number | null)[];
 
-/** A CSV file, made while it is read: one page of rows is in memory at a time. If one cannot be read the download breaks off, never short. */
+/**
+ * Streams a CSV file with one page of rows in memory at a time. If a page cannot be read, the
+ * download fails, so that a truncated file never looks complete.
+ */
 export function csvDownload(
   name: string,
   headings: readonly string[],
@@ -22,7 +25,7 @@ export function csvDownload(
   });
 }
 
-/** A moment as a spreadsheet understands it, in UTC. */
+/** Formats a time (UTC milliseconds) as ISO 8601 in UTC, for a spreadsheet. */
 export function utc(at: number | null): string | null {
   return at === null ? null : new Date(at).toISOString();
 }

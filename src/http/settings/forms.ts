@@ -10,17 +10,18 @@ import { readBody } from '../middleware/read-body.ts';
 import { PageProblem } from './page-problem.ts';
 import type { FormValues, Messages } from './pages/key-form.tsx';
 
-/** Far more than any form here holds. */
+/** Well above the size of any form in the settings area. */
 const MAX_FORM_BYTES = 16 * 1024;
 
-/** Every POST is a form of our own pages: the right media type, sent from this very origin, of a sane size. */
+/** Requires every POST to be a form from this origin, below the size limit. */
 export const guardForms = () =>
   [
     requireForm(),
     csrf(),
     readBody(MAX_FORM_BYTES, {
-      tooLarge: () => new PageProblem(413, 'Too much', 'The form holds more text than any of its fields takes.'),
-      broken: (why) => new PageProblem(400, 'Incomplete form', `The form ${why}, so nothing was done. Send it again.`),
+      tooLarge: () => new PageProblem(413, 'Form too large', 'The form holds more text than its fields allow.'),
+      broken: (why) =>
+        new PageProblem(400, 'Incomplete form', `The form ${why}. Nothing was changed. Submit it again.`),
     }),
   ] as const;
 
@@ -28,18 +29,25 @@ function requireForm(): MiddlewareHandler<AppEnv> {
   return async function requireForm(c, next) {
     const mediaType = c.req.header('Content-Type')?.split(';')[0]?.trim().toLowerCase();
     if (c.req.method === 'POST' && mediaType !== 'application/x-www-form-urlencoded') {
-      throw new PageProblem(415, 'Not a form', 'Send the form of the page; no other kind of body is read here.');
+      throw new PageProblem(
+        415,
+        'Unsupported format',
+        'Open the page and submit its form. No other format is accepted.',
+      );
     }
     await next();
   };
 }
 
-/** The fields of a form that was sent. */
+/** Reads the fields of a submitted form. */
 export async function readForm(c: { req: { arrayBuffer(): Promise<ArrayBuffer> } }): Promise<URLSearchParams> {
   return new URLSearchParams(new TextDecoder().decode(await c.req.arrayBuffer()));
 }
 
-/** The one-time token of a form. @throws PageProblem when it is not one that we made. */
+/**
+ * The one-time token of a form.
+ * @throws PageProblem if it does not have the format of our tokens
+ */
 export function formToken(form: URLSearchParams): string {
   const token = form.get('token') ?? '';
   if (!/^[0-9a-f-]{36}$/.test(token)) throw incomplete();
@@ -47,9 +55,16 @@ export function formToken(form: URLSearchParams): string {
 }
 
 const incomplete = () =>
-  new PageProblem(400, 'Incomplete form', 'A part of the form is missing. Open the page again and send it from there.');
+  new PageProblem(
+    400,
+    'Incomplete form',
+    'Part of the form is missing. Open the page again and submit the form there.',
+  );
 
-/** The key as the form for changing it has shown it. @throws PageProblem when the form does not say so */
+/**
+ * The name and limit that the change form showed when it was opened.
+ * @throws PageProblem if those fields are missing
+ */
 export function shownKey(form: URLSearchParams, id: string): ChangeableKey {
   const [name, limit] = [form.get('shown_name'), form.get('shown_limit')];
   if (name === null || limit === null) throw incomplete();
@@ -60,7 +75,7 @@ export function shownKey(form: URLSearchParams, id: string): ChangeableKey {
   }
 }
 
-/** The values of a form, to be shown again beside its errors. */
+/** The values of a form, to show again with its errors. */
 export function readFormValues(form: URLSearchParams): FormValues {
   const text = (name: string) => form.get(name) ?? undefined;
   return {
@@ -73,27 +88,34 @@ export function readFormValues(form: URLSearchParams): FormValues {
   };
 }
 
-/** An always-invalid date for contradictory choices, so that all field errors are reported together. */
+/** An invalid date for contradictory choices, so that all field errors are reported together. */
 const NO_DATE = '';
 
-/** The date until whose end a key is to work, from the choice on the form; none for no expiration. `today` is the organization's. */
+/**
+ * The last day on which the key works, from the form's choice; none for no expiration. `today` is
+ * in the organization's time zone.
+ */
 export function chosenExpiry({ expiration = '', date = '' }: FormValues, today: string): { expires?: string } {
   if (expiration === 'date') return { expires: date };
-  // Without script the date can be filled in while something else is chosen: never guess which of the two was meant.
+  // Without script, a date can be entered with another choice selected. Do not guess what is meant.
   if (date !== '') return { expires: NO_DATE };
   if (expiration === 'none') return {};
   return { expires: /^(30|60|90|365)$/.test(expiration) ? addDays(today, Number(expiration)) : NO_DATE };
 }
 
-/** The choice that repeats a key's lifetime, counted from today. A key that never expired presets nothing: that has to be chosen anew. */
+/**
+ * Preselects the same lifetime as the key's, counted from today. For a key that never expires,
+ * nothing is preselected.
+ */
 export function sameLifetime({ createdAt, expiresAt }: KeyDetails, today: string): FormValues {
   if (expiresAt === null) return {};
   return { expiration: 'date', date: addDays(today, Math.max(1, Math.floor((expiresAt - createdAt) / DAY_MS))) };
 }
 
 /**
- * A limit of the key's own, from a form: not above the deployment's quota, and in the window of `own`, the limit that the key had of its
- * own before, or else in the deployment's. None when left empty, or the same as the deployment's.
+ * The key's own limit, from the form; none if the field is empty or equals the deployment's limit.
+ * The quota may not exceed the deployment's. The window is that of `own`, the key's current limit,
+ * or else the deployment's.
  */
 export function chosenLimit(
   { limit = '' }: FormValues,
@@ -109,20 +131,20 @@ export function chosenLimit(
   };
 }
 
-/** By field, or by field and rule. */
-const WORDS: Record<string, string> = {
-  'name too_short': 'Give the key a name that says which workflow it is for.',
+/** Messages by field, or by field and error code. */
+const MESSAGES: Record<string, string> = {
+  'name too_short': 'Enter a name that says which workflow uses the key.',
   'name too_long': 'Use at most 100 characters.',
-  'name taken':
-    'Another key has this name. Choose one that says which workflow this key is for, or revoke the other key first.',
-  scopes: 'Choose at least one.',
-  'expires out_of_range': 'This date has passed; choose a later one.',
-  'expires too_late': 'A key lives for ten years at most, or without expiration.',
-  expires: 'Choose an expiration. A date, written as 2027-03-31, goes with “On a date” only.',
-  limit: 'Enter a whole number, at least 1 and not higher than the limit of all keys, or leave it empty.',
+  'name taken': 'Another key already has this name. Enter a different name, or revoke the other key first.',
+  scopes: 'Select at least one.',
+  'expires out_of_range': 'This date is in the past. Enter a later date.',
+  'expires too_late':
+    'A key can expire at most 10 years from now. For a key that never expires, choose “No expiration”.',
+  expires: 'Choose an expiration. For “On a date”, enter a date such as 2027-03-31. Otherwise leave the date empty.',
+  limit: 'Enter a whole number from 1 to the limit for all keys, or leave the field empty.',
   'grace too_many':
     'Too many replaced keys still work. Revoke this key at once, or revoke one of the replaced keys first.',
-  grace: 'Choose how long the old key goes on working.',
+  grace: 'Choose how long the old key keeps working.',
 };
 
 const FIELDS: Record<string, keyof Messages> = {
@@ -133,12 +155,12 @@ const FIELDS: Record<string, keyof Messages> = {
   grace: 'grace',
 };
 
-/** What is wrong with a form, in a person's words and beside the field: the first error of each. */
+/** The first error of each field, worded for the administrator. */
 export function messagesOf(errors: readonly FieldError[]): Messages {
   const messages: Messages = {};
   for (const { pointer, code, detail } of errors) {
     const [, part = ''] = pointer.split('/');
-    messages[FIELDS[part] ?? 'form'] ??= WORDS[`${part} ${code}`] ?? WORDS[part] ?? sentence(detail);
+    messages[FIELDS[part] ?? 'form'] ??= MESSAGES[`${part} ${code}`] ?? MESSAGES[part] ?? sentence(detail);
   }
   return messages;
 }

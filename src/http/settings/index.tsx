@@ -2,17 +2,21 @@ import { type Context, Hono } from 'hono';
 import { HTTPException } from 'hono/http-exception';
 import { ServiceError, type ServiceErrorCode } from '../../domain/errors.ts';
 import { log } from '../../lib/log.ts';
-import type { AdminEnv, AppEnv } from '../context.ts';
+import { MAX_LISTED_ORGANIZATIONS } from '../../services/directory/administrators.ts';
+import type { AdminEnv, AppEnv, AppliedLimit } from '../context.ts';
+import { ipLimit } from '../middleware/ip-limit.ts';
 import { securePages } from '../middleware/secure-pages.ts';
+import { limitInWords, retryAfter } from '../rate-limit.ts';
 import { audit } from './audit.tsx';
 import { guardForms } from './forms.ts';
 import { keys } from './keys.tsx';
 import { PageProblem } from './page-problem.ts';
+import { ChooseOrganizationPage } from './pages/choose-organization.tsx';
 import { refusedUses } from './refused-uses.tsx';
 import { render } from './render.tsx';
 import { signedInAdministrations, signIn } from './sign-in.ts';
 
-/** Everything comes from this origin, no script or style is inline, and no other page may frame it. */
+/** Allows resources from this origin only, no inline script or style, and no framing. */
 const POLICY = {
   defaultSrc: ["'none'"],
   scriptSrc: ["'self'"],
@@ -24,7 +28,7 @@ const POLICY = {
   frameAncestors: ["'none'"],
 };
 
-/** The settings area: /settings leads to the first of one's organizations, /settings/{organization} holds its pages. */
+/** The settings area: /settings leads to the administrator's organizations, /settings/{organization} has the pages of one. */
 export function createSettings() {
   const pages = new Hono<AdminEnv>()
     .use(signIn())
@@ -34,49 +38,73 @@ export function createSettings() {
     .route('/', refusedUses);
 
   return new Hono<AppEnv>()
-    .use(securePages(POLICY, 'same-origin'), ...guardForms())
+    .use(securePages(POLICY, 'same-origin'), ipLimit(refuseWithPage), ...guardForms())
     .get('/', async (c) => {
-      const [first] = await signedInAdministrations(c);
-      return c.redirect(`/settings/${first?.organization.id}/keys`, 303);
+      const organizations = (await signedInAdministrations(c)).map(({ organization }) => organization);
+      const [first, second] = organizations;
+      // Never choose for the administrator: any tenant can name them as its own and be first by name.
+      if (first && !second) return c.redirect(`/settings/${first.id}/keys`, 303);
+      const isComplete = organizations.length < MAX_LISTED_ORGANIZATIONS;
+      const { signIn } = c.get('config');
+      const page = { organizations, isComplete, signOutPath: signIn?.signOutPath };
+      return render(c, 'Choose an organization', <ChooseOrganizationPage {...page} />);
     })
     .route('/:organization', pages)
     .all('*', () => {
-      throw new PageProblem(404, 'Not found', 'There is nothing at this address.');
+      throw new PageProblem(404, 'Not found', 'This page does not exist.');
     })
-    .onError(answerWithPage);
+    .onError(respondWithPage);
 }
 
-/** Every error of the settings area becomes a page. Unexpected errors are logged, never shown. */
-function answerWithPage(err: Error, c: Context<AppEnv>): Response | Promise<Response> {
-  const { status, title, detail } = toPageProblem(err, c);
+/** The 429 of the settings area: the same limit and headers as in the API, on a page. */
+function refuseWithPage(c: Context<AppEnv>, applied: AppliedLimit): Response | Promise<Response> {
+  const wait = retryAfter(applied.decision.retryAfterMs);
+  c.get('requestStats').problem = 'rate_limited';
+  c.header('Retry-After', wait);
+  return problemPage(c, {
+    status: 429,
+    title: 'Too many requests',
+    detail: `${limitInWords(applied)}; open the page again after ${wait} s.`,
+  });
+}
+
+/** Responds to every error with a page. Unexpected errors are logged and not shown. */
+function respondWithPage(err: Error, c: Context<AppEnv>): Response | Promise<Response> {
+  return problemPage(c, toPageProblem(err, c));
+}
+
+function problemPage(
+  c: Context<AppEnv>,
+  { status, title, detail }: Pick<PageProblem, 'status' | 'title' | 'detail'>,
+): Response | Promise<Response> {
   const administrator = c.get('administrator');
   const page = (
     <>
       <p>{detail}</p>
       <p>
-        <a href={administrator ? `/settings/${administrator.organization.id}/keys` : '/settings'}>To the settings</a>
+        <a href={administrator ? `/settings/${administrator.organization.id}/keys` : '/settings'}>Go to settings</a>
       </p>
     </>
   );
   return render(c, title, page, status);
 }
 
-/** The page for each expected failure that an administrator can meet. Any other code is a fault of ours here. */
+/** The page for each error code that an administrator can cause. Others are internal errors. */
 const PAGES: Partial<Record<ServiceErrorCode, (err: ServiceError, isRead: boolean) => PageProblem>> = {
   not_administrator: () =>
     new PageProblem(403, 'No access', 'You are no longer an administrator of this organization.'),
-  key_not_found: () => new PageProblem(404, 'Not found', 'Your organization has no such key.'),
+  key_not_found: () => new PageProblem(404, 'Not found', 'Your organization has no key with this ID.'),
   key_not_live: () =>
     new PageProblem(
       409,
-      'This key is not in use',
-      'It has expired or was revoked, which cannot be undone. Create a new key instead.',
+      'This key no longer works',
+      'The key has expired or was revoked, and neither can be undone. Create a new key instead.',
     ),
   key_already_rotated: () =>
     new PageProblem(
       409,
-      'This key was rotated already',
-      'A key has at most one successor. Open the key to see its successor; rotate that one if necessary.',
+      'This key was already rotated',
+      'A key can have only one successor. Open the key to see its successor. Rotate the successor if you need another key.',
     ),
   key_changed_meanwhile: () =>
     new PageProblem(
@@ -87,21 +115,21 @@ const PAGES: Partial<Record<ServiceErrorCode, (err: ServiceError, isRead: boolea
   unavailable,
 };
 
-/** What an administrator can do if a key cannot be revoked. */
+/** What an administrator can do when a key cannot be revoked. */
 const BLOCK_INSTEAD =
-  'If a key has to stop at once, ask the operator of this service to put its hint, as the list of keys shows it, into BLOCKED_KEYS: that works without the database.';
+  'To stop a key immediately, ask the operator of this service to add the key’s hint to BLOCKED_KEYS. The list of keys shows the hint. BLOCKED_KEYS works without the database.';
 
 function unavailable({ database, cause }: ServiceError, isRead: boolean): PageProblem {
   if (isRead) {
-    const detail = 'The database did not answer. Nothing was changed; open the page again in a moment.';
-    return new PageProblem(503, 'Not available now', detail, cause);
+    const detail = 'The database did not respond. Nothing was changed. Open the page again in a moment.';
+    return new PageProblem(503, 'Temporarily unavailable', detail, cause);
   }
   if (database === 'read_only') {
-    const detail = `The database takes no changes at the moment: it is full or read-only, so the change was not made. A key that was to be revoked still works. ${BLOCK_INSTEAD}`;
-    return new PageProblem(503, 'Not done', detail, cause);
+    const detail = `The database is full or read-only, so the change was not saved. If you tried to revoke a key, the key still works. ${BLOCK_INSTEAD}`;
+    return new PageProblem(503, 'Change not saved', detail, cause);
   }
-  const detail = `The database did not answer, and it is not certain whether the change was made. Open the page again in a moment to see. ${BLOCK_INSTEAD}`;
-  return new PageProblem(503, 'Not available now', detail, cause);
+  const detail = `The database did not respond, so the change may or may not have been saved. Open the page again in a moment to check. ${BLOCK_INSTEAD}`;
+  return new PageProblem(503, 'Temporarily unavailable', detail, cause);
 }
 
 function toPageProblem(err: Error, c: Context<AppEnv>): PageProblem {
@@ -117,10 +145,10 @@ function toPageProblem(err: Error, c: Context<AppEnv>): PageProblem {
   }
   if (err instanceof HTTPException && err.status === 403) {
     const detail =
-      'The form was not sent from a page of this address, so nothing was done. Open the page and send it from there.';
-    return new PageProblem(403, 'Not from here', detail);
+      'The form was not submitted from a page of this site, so nothing was changed. Open the page and submit the form there.';
+    return new PageProblem(403, 'Form not accepted', detail);
   }
   log('error', 'internal_error', { requestId, cause: err });
-  const detail = `The fault is on our side. If it stays that way, tell us the request id: ${requestId}`;
+  const detail = `This is an error on our side. If it happens again, send us the request ID: ${requestId}`;
   return new PageProblem(500, 'Something went wrong', detail);
 }

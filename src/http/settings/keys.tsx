@@ -31,13 +31,13 @@ import { AlreadyCreatedPage, NewKeyPage } from './pages/new-key.tsx';
 import { WhichKeyPage } from './pages/which-key.tsx';
 import { render } from './render.tsx';
 
-/** How long the list warns of a revoked key after its last use. */
+/** How long the list of keys warns about a revoked key after its last refused use. */
 const WARN_OF_USE_MS = 7 * 24 * 3_600_000;
 
-/** Audit entries on a key's page. */
+/** The number of audit entries on a key's page. */
 const LATEST_ENTRIES = 10;
 
-/** The pages that show, make and end keys. */
+/** The pages to list, create, change, rotate and revoke keys. */
 export const keys = new Hono<AdminEnv>();
 
 keys.get('/keys', async (c) => {
@@ -91,7 +91,7 @@ async function* keyLines(pages: AsyncIterable<readonly KeyDetails[]>) {
   }
 }
 
-// --- create ----------------------------------------------------------------------------------------------------------------------
+// --- create --------------------------------------------------------------------------------------
 
 keys.get('/new-key', (c) => {
   const form = {
@@ -124,18 +124,18 @@ keys.post('/keys', async (c) => {
   }
 });
 
-/** The response to a form that was sent twice: 409, with what can be done about the key that it created. */
+/** The 409 response to a form that was submitted twice, with links to the key that it created. */
 async function alreadyCreated(c: Context<AdminEnv>, { keyId = '' }: ServiceError): Promise<Response> {
   const created = await getOwnKey(adminContext(c), keyId);
   return render(
     c,
-    'The key was created already',
+    'This key was already created',
     <AlreadyCreatedPage context={pageContext(c)} created={created} />,
     409,
   );
 }
 
-// --- one key ---------------------------------------------------------------------------------------------------------------------
+// --- one key -------------------------------------------------------------------------------------
 
 keys.get('/keys/:key', async (c) => {
   const ctx = adminContext(c);
@@ -183,7 +183,7 @@ keys.post('/keys/:key/change', async (c) => {
   }
 });
 
-// --- rotate ----------------------------------------------------------------------------------------------------------------------
+// --- rotate --------------------------------------------------------------------------------------
 
 keys.get('/keys/:key/rotate', async (c) => {
   const key = await getOwnKey(adminContext(c), c.req.param('key'));
@@ -217,14 +217,14 @@ keys.post('/keys/:key/rotate', async (c) => {
   }
 });
 
-// --- revoke ----------------------------------------------------------------------------------------------------------------------
+// --- revoke --------------------------------------------------------------------------------------
 
 keys.get('/keys/:key/revoke', async (c) => {
   const key = await getOwnKey(adminContext(c), c.req.param('key'));
   if (key.state === 'revoked') return c.redirect(`${pageContext(c).base}/keys/${key.id}?done=already_revoked`, 303);
   return render(
     c,
-    key.successor ? `End ${key.name} now?` : `Revoke ${key.name}?`,
+    key.successor ? `Revoke ${key.name} now?` : `Revoke ${key.name}?`,
     <ConfirmRevokePage context={pageContext(c)} subject={key} />,
   );
 });
@@ -250,7 +250,7 @@ keys.post('/revoke-all', async (c) => {
   return c.redirect(`${pageContext(c).base}/keys?done=all_revoked`, 303);
 });
 
-// --- which key is this? ----------------------------------------------------------------------------------------------------------
+// --- which key is this? --------------------------------------------------------------------------
 
 keys.get('/which-key', (c) =>
   render(c, 'Which key is this?', <WhichKeyPage context={pageContext(c)} found={undefined} />),

@@ -1,14 +1,14 @@
 import { dateIn } from '../../domain/calendar.ts';
 import type { AdminEnv, ContextOf } from '../context.ts';
 
-/** What every page of an organization needs: the address of its pages, and the zone and moment in which it tells times. */
+/** What every page of an organization needs: base path of links, time zone, and current time. */
 export interface PageContext {
   base: string;
   timeZone: string;
   now: number;
 }
 
-/** The context of the page that is requested. */
+/** The page context of the current request. */
 export function pageContext(c: ContextOf<AdminEnv>): PageContext {
   const { id, timeZone } = c.get('administrator').organization;
   return { base: `/settings/${id}`, timeZone, now: c.get('now')() };

@@ -5,7 +5,7 @@ import { pageContext } from './page-context.ts';
 import { RefusedUsesPage } from './pages/refused-uses.tsx';
 import { render } from './render.tsx';
 
-/** The page that shows why keys were refused. */
+/** The page of refused uses. */
 export const refusedUses = new Hono<AdminEnv>().get('/refused', async (c) => {
   const uses = await listRefusedUses(adminContext(c));
   return render(c, 'Refused uses', <RefusedUsesPage uses={uses} context={pageContext(c)} />);

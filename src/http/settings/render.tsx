@@ -5,7 +5,7 @@ import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import type { AdminEnv, AppEnv } from '../context.ts';
 import { Layout } from './pages/layout.tsx';
 
-/** Responds with a page, in the frame of the administrator's organization if the address names one. */
+/** Responds with a page, with the organization's header if the path names an organization. */
 export function render<E extends AdminEnv | AppEnv>(
   c: Context<E>,
   title: string,

@@ -1,6 +1,7 @@
-import type { MiddlewareHandler } from 'hono';
+import type { Context, MiddlewareHandler } from 'hono';
 import { errors, jwtVerify } from 'jose';
-import { ACCESS_HEADER, type SignIn } from '../../config.ts';
+import type { SignIn } from '../../config.ts';
+import { provenEmail } from '../../domain/sign-in-token.ts';
 import { type Administration, administrationsOf } from '../../services/directory/administrators.ts';
 import { type AdminEnv, type AppEnv, type ContextOf, serviceContext } from '../context.ts';
 import { PageProblem } from './page-problem.ts';
@@ -10,10 +11,10 @@ const forbidden = () =>
   new PageProblem(
     403,
     'No access',
-    'You are signed in, but you are not an active administrator of any organization here. Ask an administrator of your organization to make you one.',
+    'You are signed in, but you are not an active administrator of any organization in this service. Ask an administrator of your organization to give you access.',
   );
 
-/** Errors of the token itself; any other error means that the issuer's keys could not be read. */
+/** Errors in the token. Any other error means that the issuer's signing keys could not be read. */
 const INVALID_TOKEN = [
   errors.JWTClaimValidationFailed,
   errors.JWTExpired,
@@ -26,27 +27,35 @@ const INVALID_TOKEN = [
   errors.JWKSMultipleMatchingKeys,
 ];
 
-/** The organizations of the person that the request's token names. @throws PageProblem if it names no administrator. */
-export async function signedInAdministrations(c: ContextOf<AppEnv>): Promise<Administration[]> {
+/** What signing in reads of a request. */
+type SignInContext = ContextOf<AppEnv> & Pick<Context, 'executionCtx'>;
+
+/**
+ * The organizations of the person that the request's token names, at most 100, with
+ * `organizationId` among them if the person administers it.
+ * @throws PageProblem if the token names no administrator
+ */
+export async function signedInAdministrations(c: SignInContext, organizationId?: string): Promise<Administration[]> {
   const { signIn } = c.get('config');
   if (!signIn) {
     throw new PageProblem(
       503,
       'The settings area is not configured',
-      'Set ADMIN_ISSUER and ADMIN_AUDIENCE (and, unless Cloudflare Access signs people in, ADMIN_JWKS_URL and ADMIN_TOKEN_HEADER) and deploy again. The API keeps working.',
+      'Set ADMIN_ISSUER and ADMIN_AUDIENCE, and deploy again. If you do not use Cloudflare Access, also set ADMIN_JWKS_URL and ADMIN_TOKEN_HEADER. The API keeps working in the meantime.',
     );
   }
-  const administrations = await administrationsOf(serviceContext(c), await verifiedEmail(c, signIn));
+  const administrations = await administrationsOf(serviceContext(c), await verifiedEmail(c, signIn), organizationId);
   if (administrations.length === 0) throw forbidden();
   return administrations;
 }
 
-/** Admits an administrator of the organization in the address. For everyone else the address does not exist. */
+/** Requires an administrator of the organization in the path. Other administrators get a 404. */
 export function signIn(): MiddlewareHandler<AdminEnv, '/:organization/*'> {
   return async function signIn(c, next) {
-    const administrations = await signedInAdministrations(c);
-    const administration = administrations.find(({ organization }) => organization.id === c.req.param('organization'));
-    if (!administration) throw new PageProblem(404, 'Not found', 'There is nothing at this address.');
+    const id = c.req.param('organization');
+    const administrations = await signedInAdministrations(c, id);
+    const administration = administrations.find(({ organization }) => organization.id === id);
+    if (!administration) throw new PageProblem(404, 'Not found', 'This page does not exist.');
     c.set('administrator', {
       ...administration,
       organizations: administrations.map(({ organization }) => organization),
@@ -55,28 +64,29 @@ export function signIn(): MiddlewareHandler<AdminEnv, '/:organization/*'> {
   };
 }
 
-async function verifiedEmail(c: ContextOf<AppEnv>, { header, issuer, audience, keys }: SignIn): Promise<string> {
+async function verifiedEmail(c: SignInContext, { header, issuer, audience, keys }: SignIn): Promise<string> {
   const token = c.req.header(header)?.replace(/^Bearer +/i, '');
   if (token === undefined)
-    throw new PageProblem(401, 'Sign in first', 'This page is for administrators. Sign in and open it again.');
+    throw new PageProblem(401, 'Sign in', 'This page is for administrators. Sign in and open it again.');
   try {
-    const { payload } = await jwtVerify(token, keys, {
+    const verified = jwtVerify(token, keys, {
       issuer,
       audience,
       algorithms: ALGORITHMS,
       requiredClaims: ['exp', 'email'],
       currentDate: new Date(c.get('now')()),
     });
-    const { email, email_verified: verified } = payload;
-    // Access verifies every address and sends no such claim. With another issuer, an unverified address may be anyone's.
-    const isVerified = verified === true || (verified === undefined && header === ACCESS_HEADER);
-    if (typeof email === 'string' && isVerified) return email;
+    // Other requests may wait for the issuer's keys that this one reads, so finish even if the caller hangs up.
+    c.executionCtx.waitUntil(verified.catch(() => undefined));
+    const { payload } = await verified;
+    const email = provenEmail(payload, issuer, c.get('now')());
+    if (email !== undefined) return email;
   } catch (err) {
     if (!INVALID_TOKEN.some((invalid) => err instanceof invalid)) {
       throw new PageProblem(
         503,
-        'Sign-in is not available',
-        'The keys of the sign-in service could not be read. Try again in a minute.',
+        'Sign-in is unavailable',
+        'The signing keys of the sign-in service could not be read. Try again in a minute.',
         err,
       );
     }
@@ -84,6 +94,6 @@ async function verifiedEmail(c: ContextOf<AppEnv>, { header, issuer, audience, k
   throw new PageProblem(
     401,
     'Sign in again',
-    'Your sign-in has expired or is not valid here. Sign in and open the page again.',
+    'Your sign-in has expired or is not valid for this service. Sign in and open the page again.',
   );
 }

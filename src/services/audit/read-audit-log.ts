@@ -20,7 +20,7 @@ export interface AuditEntry extends AuditColumns {
   userAgent: string | null;
   /** The key that acted, or that an administrator did something to, as it is now. */
   key: { id: string; name: string; hint: string; revoked: boolean } | null;
-  /** Of a time entry. */
+  /** For a time entry. */
   time: { minutes: number; technician: string } | null;
 }
 
@@ -33,7 +33,10 @@ export interface AuditFilter {
   until?: number | undefined;
 }
 
-/** Entries, newest first. `next` is the cursor of the page after them; also a page that found nothing has one if there is more to examine. */
+/**
+ * Entries, newest first. `next` is the cursor of the next page, also if this page found nothing but
+ * there is more to examine.
+ */
 export interface AuditPage {
   entries: AuditEntry[];
   next: number | undefined;
@@ -42,17 +45,21 @@ export interface AuditPage {
 const PAGE_SIZE = 50;
 /** How many entries a filtered page examines before it asks whether to continue. */
 const EXAMINED_PER_PAGE = 1_000;
-/** Entries that an export reads at a time. */
+/** How many entries an export reads at a time. */
 const EXPORT_PAGE_SIZE = 1_000;
-/** How far the clocks of two machines may differ: `seq` is the order of commits, and times may deviate from it by as much. */
+/** Maximum clock skew between two machines: times may deviate from the order of `seq` by this. */
 const CLOCK_SKEW_MS = 30_000;
-/** A request id is made when the request arrives; then its body may take 20 s, and its write is committed within the request's 10 s. */
+/**
+ * A request id is created when the request arrives. Its body may take 20 s, and its write commits
+ * within the 10 s of the request.
+ */
 const LONGEST_REQUEST_MS = 30_000;
-/** The most pages that a search by request id examines: 10,000 entries around the time in the id. */
+/** A search by request id examines at most 10,000 entries around the time in the id. */
 const MAX_SEARCH_PAGES = 10;
 
 /**
- * A page of the audit log before the cursor. It reads a bounded number of rows, however long the log is.
+ * One page of the audit log, before the cursor. Reads a bounded number of rows, however long the
+ * log is.
  * @throws ServiceError `unavailable`
  */
 export async function readAuditLog(
@@ -71,7 +78,7 @@ export async function readAuditLog(
   });
 }
 
-/** The whole filtered log, newest first, a bounded number of entries at a time. */
+/** The whole filtered log, newest first, a page at a time. */
 export async function* exportAuditLog(
   ctx: ActorContext<AdminActor>,
   filter: AuditFilter,
@@ -104,7 +111,7 @@ export async function searchAuditLog(ctx: ActorContext<AdminActor>, text: string
   const receivedAt = timeOfId(id);
   if (results.length > 0 || receivedAt === undefined) return results.map(toEntry);
 
-  // Clocks differ and a write may be slow, so the entry is somewhere in a narrow part of the log, which is searched.
+  // Clocks differ and a write may be slow: search a narrow range of the log for the entry.
   const range = await seqRange(ctx, { since: receivedAt, until: receivedAt + LONGEST_REQUEST_MS });
   const part = { from: range.from, limit: PAGE_SIZE, examine: EXAMINED_PER_PAGE, requestId: id };
   let before: number | undefined = range.before;
@@ -116,7 +123,7 @@ export async function searchAuditLog(ctx: ActorContext<AdminActor>, text: string
   return [];
 }
 
-/** The part of the log that a page examines, and how many entries it returns at most. */
+/** The range of the log that a page examines, and how many entries it returns at most. */
 interface Part {
   before: number;
   from: number;
@@ -151,7 +158,9 @@ async function readPage(ctx: ActorContext<AdminActor>, filter: AuditFilter, part
   return { entries: rows.map(toEntry), next: nextCursor(rows.at(-1)?.seq, rows.length === limit, results[0], examine) };
 }
 
-/** Where the next page begins: after the last row of a full page, else after the last row examined, if there may be more. */
+/**
+ * The next page begins after the last row of a full page, otherwise after the last one examined.
+ */
 function nextCursor(
   last: number | undefined,
   full: boolean,
@@ -163,7 +172,7 @@ function nextCursor(
   return part.examined === examine ? part.lowest : undefined;
 }
 
-/** The part of the log that holds all entries of a period, however the clocks of the machines differed. */
+/** The range of the log that contains all entries of a period, even if clocks differed. */
 async function seqRange(
   ctx: ActorContext<AdminActor>,
   { since, until }: AuditFilter,
@@ -171,7 +180,7 @@ async function seqRange(
   const { organizationId } = ctx.actor;
   const firstSince = async (at: number) => {
     const row = await callD1(ctx, 'nothing_written', (db) => findFirstSeqSince.bind({ organizationId, at }).first(db));
-    if (!row) throw new Error('a binary search always ends somewhere');
+    if (!row) throw new Error('the binary search returned no row');
     return row.seq;
   };
   const [from, before] = await Promise.all([

@@ -5,25 +5,27 @@ import type { RecordKind } from '../../domain/record-kinds.ts';
 import { callD1, type LostCall } from '../call-d1.ts';
 import type { ActorContext, AdminActor, ServiceContext, Source, SystemActor } from '../context.ts';
 
-/** Who changes something, as the audit log names them. */
+/** Who makes a change, as recorded in the audit log. */
 export type AuditActor =
   | { type: 'api_key' | 'user'; id: string }
-  /** The name is what the operator or the PSA says about who asked for it. */
+  /** `name`: who asked for the change, as given by the operator or the PSA. */
   | { type: 'system'; id: SystemActor; name: string };
 
-/** One change: the statement that makes it, and what the audit log says about it. */
+/** One change: its statement, and its entry in the audit log. */
 export interface AuditedChange<Row> {
   statement: BoundStatement<Row>;
   action: AuditAction;
   targetId: string;
-  /** The ticket it is about: an id, or the ticket of the target, which is a record of this kind. */
+  /**
+   * The ticket of the change: an id, or the ticket of the target, which is a record of this kind.
+   */
   ticket?: { id: string } | { of: RecordKind };
   idempotencyKey?: string | undefined;
   /** What was changed, in words, if the action alone does not say it. */
   detail?: string | undefined;
 }
 
-/** Where and for whom the changes are made. */
+/** The organization and actor of the changes. */
 interface Target {
   organizationId: string;
   actor: AuditActor;
@@ -31,9 +33,9 @@ interface Target {
 }
 
 /**
- * Sends changes as one transaction, each followed by its audit row, which is written if and only if the change changed a row. A change
- * may require that the one before it did (`changes() = 1`). `changes` is called again for each attempt, with the time of that attempt.
- * Returns a result for each change.
+ * Sends changes as one transaction, each followed by its audit row, which is written if and only if
+ * the change changed a row. A change may require that the previous one did (`changes() = 1`). Calls
+ * `changes` again for each attempt, with the time of that attempt. Returns one result per change.
  * @throws ServiceError `unavailable`, see `callD1`
  */
 export async function writeWithAudit<Row>(
@@ -71,12 +73,12 @@ export function hasChanged(result: D1Result<unknown> | undefined): boolean {
   return result?.meta.changes === 1;
 }
 
-/** Where an administrator's changes are made, and in whose name. */
+/** The target of changes by an administrator. */
 export function byAdministrator({ actor, source }: ActorContext<AdminActor>): Target {
   return { organizationId: actor.organizationId, actor: { type: 'user', id: actor.userId }, source };
 }
 
-/** Where a change of the PSA's software or an operator is made; `by` says who asked for it. */
+/** The target of a change by the PSA's software or an operator. `by` names who asked for it. */
 export function bySystem({ actor, source }: ActorContext<SystemActor>, organizationId: string, by: string): Target {
   return { organizationId, actor: { type: 'system', id: actor, name: by }, source };
 }

@@ -3,26 +3,38 @@ import { ServiceError } from '../../domain/errors.ts';
 import { callD1 } from '../call-d1.ts';
 import type { ActorContext, AdminActor, ServiceContext } from '../context.ts';
 
-/** A person as administrator of one organization. */
+/** A person as an administrator of one organization. */
 export interface Administration {
   userId: string;
   userName: string;
   organization: { id: string; name: string; timeZone: string; hasPsa: boolean };
 }
 
+/** How many organizations of one administrator are listed. */
+export const MAX_LISTED_ORGANIZATIONS = 100;
+
+const byName = new Intl.Collator('en', { numeric: true });
+
 /**
- * What the person with this e-mail address administers: none, one or several organizations, by name.
+ * The organizations that the person with this e-mail address (lower case) administers, in natural
+ * order of their names. Beyond the first 100, only `organizationId` is among them.
  * @throws ServiceError `unavailable`
  */
-export async function administrationsOf(ctx: ServiceContext, email: string): Promise<Administration[]> {
+export async function administrationsOf(
+  ctx: ServiceContext,
+  email: string,
+  organizationId = '',
+): Promise<Administration[]> {
   const { results } = await callD1(ctx, 'nothing_written', (db) =>
-    findAdministrator.bind({ email: email.toLowerCase() }).all(db),
+    findAdministrator.bind({ email, organizationId, limit: MAX_LISTED_ORGANIZATIONS }).all(db),
   );
-  return results.map(({ userId, userName, organizationId, organizationName, timeZone, hasPsa }) => ({
-    userId,
-    userName,
-    organization: { id: organizationId, name: organizationName, timeZone, hasPsa: hasPsa === 1 },
-  }));
+  return results
+    .map(({ userId, userName, organizationId: id, organizationName, timeZone, hasPsa }) => ({
+      userId,
+      userName,
+      organization: { id, name: organizationName, timeZone, hasPsa: hasPsa === 1 },
+    }))
+    .sort((a, b) => byName.compare(a.organization.name, b.organization.name));
 }
 
 /** The actor is not, or no longer, an active administrator of the organization. */

@@ -15,10 +15,12 @@ import type { ServiceContext } from '../context.ts';
 import { parseInput } from '../parse-input.ts';
 import { findConflicts, findDifferences, writeDifferences } from './differences.ts';
 
-/** The most records of one call. */
+/** The most records in one call. */
 export const MAX_RECORDS = 1_000;
 
-/** The result for one record, at its index. `not_written`: it is valid, but another one is not. */
+/**
+ * The result for one record, at its index. `not_written`: this record is valid, but another is not.
+ */
 export type UpsertedRecord =
   | { status: 'created' | 'changed' | 'unchanged' | 'not_written' }
   | { status: 'refused'; errors: FieldError[] };
@@ -31,8 +33,8 @@ export interface Upserted {
 
 const listOf = <Item extends z.ZodType>(item: Item, what: string) =>
   z
-    .array(item, { error: ruleError(`a list of ${what}`) })
-    .max(MAX_RECORDS, { error: `holds too many ${what}; send at most ${MAX_RECORDS} at a time` });
+    .array(item, { error: ruleError(`an array of ${what}`) })
+    .max(MAX_RECORDS, { error: `has too many ${what}; send at most ${MAX_RECORDS} at a time` });
 
 const upsertRequest = strictObject({
   organization: directoryId('an organization'),
@@ -40,8 +42,8 @@ const upsertRequest = strictObject({
 });
 
 /**
- * Creates or changes records of one organization, given as in a directory file: all of them in one transaction, or none if one of them
- * breaks a rule. Sending the same again changes nothing.
+ * Creates or changes records of one organization, in the format of a directory file: all of them in
+ * one transaction, or none if one breaks a rule. Sending the same records again changes nothing.
  * @throws ServiceError `invalid`, `unavailable`
  */
 export async function upsertRecords(
@@ -54,7 +56,7 @@ export async function upsertRecords(
   for (const { entry, organization: owner } of read) {
     if (entry && owner !== organization) {
       const pointer = entry.type === 'organization' ? '/id' : '/organization';
-      const detail = `the record belongs to organization ${owner}, but this call is about ${organization}`;
+      const detail = `the record belongs to organization ${owner}, but this call is for ${organization}`;
       errors.push({ at: entry.at, subject: `${entry.type} ${entry.id}`, pointer, code: 'other_organization', detail });
     }
   }
@@ -94,11 +96,12 @@ const deactivateRequest = strictObject({
 
 export type RecordReference = z.output<typeof recordReference>;
 
-/** The result of a deactivation. `service_account`: it stays active until another user becomes the service account. */
+/** The result for one record. `service_account`: it stays active until another user replaces it. */
 export type DeactivatedRecord = { status: 'deactivated' | 'unchanged' | 'not_found' | 'service_account' };
 
 /**
- * Deactivates records of one organization, in one transaction. Nothing is ever deleted: what was written on a ticket stays.
+ * Deactivates records of one organization, in one transaction. Nothing is deleted: what was written
+ * on a ticket stays.
  * @throws ServiceError `invalid`, `unavailable`
  */
 export async function deactivateRecords(

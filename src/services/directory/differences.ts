@@ -24,14 +24,18 @@ import {
 } from '../../domain/directory.ts';
 import { callD1 } from '../call-d1.ts';
 
-// What an upsert of one organization's records does: what would change, what prevents it, and the transaction that does it.
+// The parts of an upsert of one organization's records: what would change, what prevents it, and
+// the transaction that makes the changes.
 
-/** Records that one statement carries: with the longest names still well under the 2 MB that D1 allows for a bound value. */
+/**
+ * How many records one statement carries. Even with the longest names this is well under 2 MB, D1's
+ * limit for a bound value.
+ */
 const RECORDS_PER_STATEMENT = 1_000;
-/** How long one call may take: a transaction of the largest organization takes a few seconds. */
+/** The deadline of one call. A transaction of the largest organization takes a few seconds. */
 const CALL_DEADLINE_MS = 60_000;
 
-/** A record that the database does not have, or has with other values: `before` holds those by field. */
+/** A record that the database does not have, or has with other values (`before`, by field). */
 export interface DirectoryDifference {
   type: DirectoryType;
   id: string;
@@ -41,7 +45,10 @@ export interface DirectoryDifference {
 
 const beforeShape = z.record(z.string(), z.union([z.string(), z.number()]));
 
-/** The organization's records that an upsert would create or change, including the service account that it adds or retires. */
+/**
+ * The records that an upsert would create or change, including the service account that it adds or
+ * retires.
+ */
 export async function findDifferences(
   db: D1Database,
   organization: string,
@@ -83,7 +90,10 @@ export async function findDifferences(
   return differences;
 }
 
-/** What prevents an upsert: references to records that do not exist, and unique values held by records that it does not touch. */
+/**
+ * What prevents an upsert: references to missing records, and unique values of records that it does
+ * not change.
+ */
 export async function findConflicts(
   db: D1Database,
   organization: string,
@@ -106,7 +116,7 @@ export async function findConflicts(
   }
 
   for (const { id } of companies) elsewhere.delete(id);
-  // Records of this upsert get the values that they name; only records outside it keep theirs.
+  // Records of this upsert take the values that they name. Only records outside it keep theirs.
   const emailHolders = new Map(
     emails.filter(({ found }) => !here.has(`user ${found}`)).map(({ id, found }) => [id, found]),
   );
@@ -121,18 +131,21 @@ export async function findConflicts(
       errors.push(entryError(entry, '/company', 'unknown_reference', detail));
     }
     if (record?.type === 'user' && emailHolders.has(record.email)) {
-      const detail = `email ${record.email} is that of user ${emailHolders.get(record.email)}, who is not among these records`;
+      const detail = `email ${record.email} belongs to user ${emailHolders.get(record.email)}, who is not among these records`;
       errors.push(entryError(entry, '/email', 'conflict', detail));
     }
     if (record?.type === 'agreement' && record.active && activeAgreements.has(record.company)) {
-      const detail = `company ${record.company} has the active agreement ${activeAgreements.get(record.company)}, which is not among these records; end it with them`;
+      const detail = `company ${record.company} has the active agreement ${activeAgreements.get(record.company)}, which is not among these records; deactivate it with them`;
       errors.push(entryError(entry, '/active', 'conflict', detail));
     }
     return errors;
   });
 }
 
-/** Writes what differs in one transaction: all of the organization's records or none. Returns the rows written. */
+/**
+ * Writes the differences in one transaction: all of the organization's records or none. Returns the
+ * number of rows written.
+ */
 export async function writeDifferences(
   db: D1Database,
   organizationId: string,
@@ -162,7 +175,7 @@ interface Query {
   items: readonly unknown[];
 }
 
-/** Runs queries about lists of any length in one call. Each result is in the place of its query. */
+/** Runs queries with lists of any length in one call. Results are in query order. */
 async function query(db: D1Database, organizationId: string, queries: readonly Query[]): Promise<FoundRow[][]> {
   const parts = queries.flatMap(({ statement, items }, index) =>
     chunks(items).map((chunk) => ({ statement, chunk, index })),
@@ -179,7 +192,7 @@ async function query(db: D1Database, organizationId: string, queries: readonly Q
   return found;
 }
 
-/** Everything here may be repeated without harm. */
+/** All statements here are safe to repeat. */
 function call<Row>(db: D1Database, statements: readonly BoundStatement<Row>[]): Promise<D1Result<Row>[]> {
   return callD1({ db, deadlineAt: Date.now() + CALL_DEADLINE_MS }, 'safe_to_repeat', () =>
     batch<Row[]>(db, statements),

@@ -1,4 +1,4 @@
-import { ERASE, findErasure, openErasure } from '../../db/directory/erasure.ts';
+import { countErasableRows, ERASE, ERASED_TABLES, findErasure, openErasure } from '../../db/directory/erasure.ts';
 import { batch } from '../../db/statement.ts';
 import { findCursorPosition } from '../../db/work/changes.ts';
 import { directoryId } from '../../domain/directory.ts';
@@ -17,16 +17,17 @@ export const eraseRequest = strictObject({
 });
 
 /**
- * Removes an organization and everything it has, in one transaction: keys, notes, time entries, directory and audit log. It requires
- * that all changes have been read: `cursor` must be the last one. One row remains that says that the organization was erased, when, how
- * many audit rows there were, and who asked for it (`by`).
- * @throws ServiceError `invalid`, `organization_not_found`, `cursor_reset`, `not_exported` (there are changes after the cursor),
- *   `unavailable`
+ * Erases an organization in one transaction: keys, notes, time entries, directory and audit log.
+ * All changes must have been read: `cursor` must be that of the last one. One row remains with the
+ * id, the time, the number of audit rows, and who asked for it (`by`). `removed` is the number of
+ * rows by table, or undefined if the response was lost and a second attempt found the erasure done.
+ * @throws ServiceError `invalid`, `organization_not_found`, `cursor_reset`, `not_exported` (there
+ *   are changes after the cursor), `unavailable`
  */
 export async function eraseOrganization(
   ctx: ServiceContext,
   request: { organization: string; cursor: string | null; by: string },
-): Promise<{ auditRows: number }> {
+): Promise<{ auditRows: number; removed: Record<string, number> | undefined }> {
   const { organization, cursor, by } = parseInput(eraseRequest, request);
   const seq = cursor?.seq ?? 0;
   const position = await callD1(ctx, 'safe_to_repeat', (db) =>
@@ -37,19 +38,34 @@ export async function eraseOrganization(
   const erasure = { organizationId: organization, requestId: ctx.requestId };
   const cursorRequestId = cursor?.requestId ?? null;
   const open = openErasure.bind({ ...erasure, now: ctx.now(), by, seq, cursorRequestId });
-  const [found] = await callD1(ctx, 'safe_to_repeat', async (db) => {
-    const results = await batch(db, [
-      open,
-      ...ERASE.map((statement) => statement.bind(erasure)),
-      findErasure.bind(erasure),
-    ]);
-    return results.at(-1)?.results ?? [];
-  });
+  const [opened, ...results] = await callD1(ctx, 'safe_to_repeat', (db) =>
+    batch(db, [open, ...ERASE.map((statement) => statement.bind(erasure)), findErasure.bind(erasure)]),
+  );
+  const [found] = results.at(-1)?.results ?? [];
   if (!found) {
     throw new ServiceError(
       'not_exported',
-      `Organization ${organization} has changes after the cursor; read them all, then erase with the last one.`,
+      `Organization ${organization} has changes after the cursor; read them all, then erase with the cursor of the last one.`,
     );
   }
-  return { auditRows: found.lastSeq };
+  const rows = ERASED_TABLES.map((table, index) => [table, results[index]?.meta.changes ?? 0] as const);
+  return { auditRows: found.lastSeq, removed: opened.meta.changes > 0 ? Object.fromEntries(rows) : undefined };
+}
+
+/** The input of `countErasable`. */
+const countRequest = strictObject({ organization: directoryId('an organization') });
+
+/**
+ * How many rows of each table an erasure of the organization would remove.
+ * @throws ServiceError `invalid`, `organization_not_found`, `unavailable`
+ */
+export async function countErasable(
+  ctx: ServiceContext,
+  request: { organization: string },
+): Promise<Record<string, number>> {
+  const { organization: organizationId } = parseInput(countRequest, request);
+  const rows = await callD1(ctx, 'nothing_written', (db) => countErasableRows.bind({ organizationId }).first(db));
+  if (!rows || rows['organizations'] === 0)
+    throw new ServiceError('organization_not_found', `There is no organization ${organizationId}.`);
+  return rows;
 }

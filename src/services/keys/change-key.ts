@@ -15,9 +15,11 @@ import { keyNotLive } from './rotate-key.ts';
 export type ChangeableKey = Pick<KeyDetails, 'id' | 'name' | 'limit'>;
 
 /**
- * Renames a live key or gives it another limit of its own (none: the deployment's). `old` is the key as the administrator saw it: a
- * change that another administrator has made since then is not overwritten.
- * @throws ServiceError `invalid`, `key_not_live`, `key_changed_meanwhile`, `not_administrator`, `unavailable`
+ * Renames a live key or changes its own limit (none: the deployment's applies). `old` is the key as
+ * the administrator saw it: a change that another administrator has made since then is not
+ * overwritten.
+ * @throws ServiceError `invalid`, `key_not_live`, `key_changed_meanwhile`, `not_administrator`,
+ *   `unavailable`
  */
 export async function changeApiKey(
   ctx: ActorContext<AdminActor>,
@@ -60,7 +62,8 @@ export async function changeApiKey(
   if (!found?.administrator) throw notAdministrator();
   if (found.live === null) throw keyNotLive();
   if (found.named !== null && found.named !== old.id) throw invalidInput([NAME_TAKEN]);
-  // All equal: the change was committed and its acknowledgement lost, or another administrator made the same change.
+  // All equal: the change was committed but the acknowledgement was lost, or another administrator
+  // made the same change.
   if (found.name === name && found.limitQuota === limitQuota && found.limitWindowMs === limitWindowMs) return 'changed';
   throw new ServiceError('key_changed_meanwhile', 'Another administrator changed the key; nothing was saved.');
 }

@@ -18,7 +18,7 @@ import type { ActorContext, AdminActor } from '../context.ts';
 import { administratorsTimeZone, notAdministrator } from '../directory/administrators.ts';
 import { parseInput } from '../parse-input.ts';
 
-/** A key as it is shown once: `value` is stored nowhere. */
+/** A key as it is shown once. `value` is not stored. */
 export interface CreatedKey {
   id: string;
   name: string;
@@ -28,16 +28,15 @@ export interface CreatedKey {
   expiresAt: number | null;
 }
 
-/** Another key that is in use has the name. */
+/** The error for a name that another current key has. */
 export const NAME_TAKEN: FieldError = {
   pointer: '/name',
   code: 'taken',
-  detail:
-    'name is in use by another key; choose one that says which workflow this key is for, or revoke the other key first',
+  detail: 'name is used by another key; choose one that names the workflow of this key, or revoke the other key first',
 };
 
 /**
- * Creates a key in the administrator's organization. A `formToken` creates one key at most, however often it is sent.
+ * Creates a key in the administrator's organization. A `formToken` creates at most one key.
  * @throws ServiceError `invalid`, `form_already_used`, `not_administrator`, `unavailable`
  */
 export async function createApiKey(
@@ -64,7 +63,7 @@ export async function createApiKey(
   return { id: key.id, name, value, hint: key.hint, expiresAt: key.expiresAt };
 }
 
-/** Throws the reason why a key was not inserted; returns if it was, and only the acknowledgement was lost. */
+/** Throws the reason why a key was not inserted, unless only the acknowledgement was lost. */
 async function requireCreated(
   ctx: ActorContext<AdminActor>,
   key: { id: string; name: string; formToken: string | null },
@@ -78,12 +77,12 @@ async function requireCreated(
   throw invalidInput([{ pointer: '', code: 'too_many', detail }]);
 }
 
-/** The one-time token of a form has created a key before: a double click, or a page that was sent again. */
+/** The form already created a key: a double click, or a page that was sent again. */
 export function formAlreadyUsed(keyId: string): ServiceError {
-  return new ServiceError('form_already_used', `The form created key ${keyId} before.`, { keyId });
+  return new ServiceError('form_already_used', `The form already created key ${keyId}.`, { keyId });
 }
 
-/** A new key value with what is stored of it, and its expiry computed in the organization's time zone. */
+/** A new key value with its stored values. The expiry uses the organization's time zone. */
 export async function makeKey(ctx: ActorContext<AdminActor>, keyPrefix: string, expires: string | undefined) {
   const timeZone = await administratorsTimeZone(ctx);
   const expiresAt = expires === undefined ? null : expiryInstant(expires, timeZone);

@@ -5,17 +5,18 @@ import { callD1 } from '../call-d1.ts';
 import type { ServiceContext } from '../context.ts';
 
 /**
- * Finds a key by the hash of its value; undefined if there is none. Whether it may be used is for `whyUnauthorized` to say.
+ * Finds a key by the hash of its value. Does not check whether it may be used: see
+ * `whyUnauthorized`.
  * @throws ServiceError `unavailable`
  */
 export async function findKey(ctx: ServiceContext, hash: string): Promise<FoundKey | undefined> {
   const row = await callD1(ctx, 'nothing_written', (db) => findKeyByHash.bind({ hash }).first(db));
-  if (!row) throw new Error('the lookup of a key always returns a row');
+  if (!row) throw new Error('the key lookup returned no row');
   const key = toFoundKey(row);
   return row.found === 1 ? key : undefined;
 }
 
-/** The row of a key and its organization, in the terms of the domain. */
+/** Converts the row of a key and its organization. */
 export function toFoundKey(row: KeyRow): FoundKey {
   return {
     organizationId: row.organizationId,
@@ -33,7 +34,7 @@ export function toFoundKey(row: KeyRow): FoundKey {
   };
 }
 
-/** The limit of a key's own, or null for the deployment's. */
+/** The key's own limit, or null for the deployment's. */
 export function toLimit({
   limitQuota,
   limitWindowMs,

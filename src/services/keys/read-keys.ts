@@ -49,12 +49,14 @@ export interface KeyLink {
   hint: string;
 }
 
-/** Ended keys on one page of the list. */
+/** How many keys one page examines. */
 const PAGE_SIZE = 100;
 /** Sorts after every id: ids are lower-case hex. */
 const END = 'g';
 
-/** The list of keys: the live ones by name, and a page of the others, newest first, with the cursor of the next page. */
+/**
+ * The live keys by name, and a page of ended ones, newest first. `next` is the next page's cursor.
+ */
 export interface KeyList {
   live: KeyDetails[];
   ended: KeyDetails[];
@@ -62,7 +64,8 @@ export interface KeyList {
 }
 
 /**
- * One page of the organization's keys. Each page looks at a fixed number of keys, so a page with many live keys lists fewer ended ones.
+ * One page of the organization's keys. A page examines a fixed number of keys, so the more of them
+ * are live, the fewer ended ones it lists.
  * @throws ServiceError `unavailable`
  */
 export async function listKeys(ctx: ActorContext<AdminActor>, before = END): Promise<KeyList> {
@@ -115,22 +118,22 @@ export async function getOwnKey(ctx: ActorContext<AdminActor>, keyId: string): P
   return key;
 }
 
-/** For a key that the organization does not have, whether or not another one does. */
+/** The organization has no such key, even if another organization does. */
 export function keyNotFound(organizationId: string, keyId: string): ServiceError {
   return new ServiceError('key_not_found', `Organization ${organizationId} has no key ${keyId}.`);
 }
 
-/** For a text that names no key: a value with a piece missing, for example. */
+/** The text is not a key, for example because it is truncated. */
 function notAKey(): ServiceError {
   return new ServiceError(
     'not_a_key',
-    'That is neither a hint such as twb_Ab12…x9Yz nor a whole key; a piece may be missing.',
+    'This is neither a hint such as twb_Ab12…x9Yz nor a whole key; it may be truncated.',
   );
 }
 
 /**
- * The organization's keys that a pasted text names: a whole value or a hint, as `parseKeyReference` reads them. The value is hashed at
- * once, and neither stored nor logged.
+ * The organization's keys that a pasted text names: a whole value or a hint, see
+ * `parseKeyReference`. A value is hashed at once, and neither stored nor logged.
  * @throws ServiceError `not_a_key`, `unavailable`
  */
 export async function identifyKey(
@@ -162,7 +165,7 @@ function toKeyDetails(row: KeyDetailsRow, now: number): KeyDetails {
     creatorActive: row.creatorActive === 1 && row.creatorAdmin === 1,
     expiresAt: row.expiresAt,
     revokedAt: row.revokedAt,
-    // An id that is no user's is an operator, in words.
+    // An id without a user is the description of an operator.
     revokedBy: row.revokedBy ?? row.revokedById,
     successor: toLink(row.successorId, row.successorHint),
     predecessor: toLink(row.predecessorId, row.predecessorHint),
@@ -182,12 +185,13 @@ export interface OperatorKey {
   name: string;
   hint: string;
   state: KeyState;
-  /** The other keys of its rotation that are still live: its successor, and the key that it replaced. */
+  /** The live keys of its rotation: its successor, and the key that it replaced. */
   liveRelatives: (KeyLink & { how: 'replaces it' | 'it replaces' })[];
 }
 
 /**
- * The keys that a pasted text names, in all organizations: one at most for a whole value, rarely more for a hint.
+ * The keys of all organizations that a pasted text names: at most one for a value, rarely more for
+ * a hint.
  * @throws ServiceError `not_a_key`, `unavailable`
  */
 export async function findKeysAnywhere(ctx: ServiceContext, pasted: string): Promise<OperatorKey[]> {

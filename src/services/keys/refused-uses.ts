@@ -14,7 +14,9 @@ import type { ActorContext, AdminActor, ServiceContext } from '../context.ts';
 /** Entries on one page. */
 const PAGE_SIZE = 100;
 
-/** Uses of one key that were refused for one reason. Times are UTC milliseconds; the count is a minimum. */
+/**
+ * Refused uses of one key for one reason. Times are UTC milliseconds; the count is a lower bound.
+ */
 export interface RefusedUse {
   key: { id: string; name: string; hint: string };
   reason: RefusedUseReason;
@@ -24,7 +26,7 @@ export interface RefusedUse {
   sourceAddress: string | null;
 }
 
-/** What is added to the record of a key's refused uses. */
+/** Refused uses to add to the record of a key. */
 export interface NewRefusedUses extends KeyReference {
   reason: RefusedUseReason;
   count: number;
@@ -32,7 +34,7 @@ export interface NewRefusedUses extends KeyReference {
 }
 
 /**
- * Records that uses of a key were refused, for its administrators.
+ * Records refused uses of a key, for its administrators.
  * @throws ServiceError `unavailable`
  */
 export async function recordRefusedUses(
@@ -58,7 +60,7 @@ export async function listRefusedUses(ctx: ActorContext<AdminActor>, keyId?: str
 }
 
 /**
- * The latest uses of revoked keys since an instant (UTC milliseconds).
+ * The latest refused uses of revoked keys since an instant (UTC milliseconds).
  * @throws ServiceError `unavailable`
  */
 export async function listRevokedKeysInUse(ctx: ActorContext<AdminActor>, since: number): Promise<RefusedUse[]> {

@@ -14,7 +14,8 @@ import { administratorsTimeZone, notAdministrator } from '../directory/administr
 import { parseInput } from '../parse-input.ts';
 import { keyNotFound } from './read-keys.ts';
 
-// Once a revocation has returned, no write with the key is committed. Revoking again is harmless and changes nothing.
+// After a revocation has returned, no write with the key is committed. Revoking again changes
+// nothing.
 
 const revocationBy = ({ actor }: ActorContext<AdminActor>, keyId: string, now: number) => ({
   statement: markRevokedByAdministrator.bind({ ...actor, keyId, now }),
@@ -39,8 +40,9 @@ export async function revokeAsAdministrator(
 }
 
 /**
- * Revokes every key of the organization, including keys that are created while it runs, and returns how many it revoked. If it is cut
- * off, the keys revoked so far stay revoked, and doing it again revokes the rest.
+ * Revokes every key of the organization, including keys created while it runs, and returns how many
+ * it revoked. If it is interrupted, the keys revoked so far stay revoked, and a second call revokes
+ * the rest.
  * @throws ServiceError `not_administrator`, `unavailable`
  */
 export async function revokeAllKeys(ctx: ActorContext<AdminActor>): Promise<number> {
@@ -52,7 +54,7 @@ export async function revokeAllKeys(ctx: ActorContext<AdminActor>): Promise<numb
       results.map(({ id }) => revocationBy(ctx, id, now)),
     );
     const count = changes.filter(hasChanged).length;
-    // None: another request has just revoked the same keys, or the user is no administrator.
+    // None: another request has just revoked the same keys, or the user is not an administrator.
     if (count === 0) await administratorsTimeZone(ctx);
     revoked += count;
   }
@@ -65,7 +67,7 @@ const revokeRequest = strictObject({
 });
 
 /**
- * Revokes a key for an operator; `by` says who asked for it. Returns when the key was revoked, in UTC milliseconds.
+ * Revokes a key for an operator. `by` names who asked for it. `revokedAt` is in UTC milliseconds.
  * @throws ServiceError `invalid`, `key_not_found`, `unavailable`
  */
 export async function revokeAsOperator(
@@ -73,7 +75,7 @@ export async function revokeAsOperator(
   request: { organization: string; key: string; by: string },
 ): Promise<{ status: 'revoked' | 'already_revoked'; revokedAt: number }> {
   const { organization: organizationId, key: keyId, by } = parseInput(revokeRequest, request);
-  // No user has an id like that, so it is never taken for one.
+  // User ids cannot contain spaces or parentheses, so this is never mistaken for one.
   const operator = `${ctx.actor} (${by})`;
   const [revoked] = await writeWithAudit(ctx, bySystem(ctx, organizationId, by), 'safe_to_repeat', (now) => [
     {
@@ -85,11 +87,14 @@ export async function revokeAsOperator(
   const [revocation] = revoked?.results ?? [];
   if (revocation) return { status: 'revoked', revokedAt: revocation.revokedAt };
   const revokedAt = await revocationOf(ctx, organizationId, keyId);
-  if (revokedAt === null) throw new Error('a key that exists and is not revoked can be revoked');
+  if (revokedAt === null) throw new Error('an existing, unrevoked key was not revoked');
   return { status: 'already_revoked', revokedAt };
 }
 
-/** When the key was revoked (UTC milliseconds), or null if it was not. @throws ServiceError `key_not_found`, `unavailable` */
+/**
+ * When the key was revoked (UTC milliseconds), or null if it was not.
+ * @throws ServiceError `key_not_found`, `unavailable`
+ */
 async function revocationOf(ctx: ServiceContext, organizationId: string, keyId: string): Promise<number | null> {
   const found = await callD1(ctx, 'safe_to_repeat', (db) => findRevocation.bind({ organizationId, keyId }).first(db));
   if (!found) throw keyNotFound(organizationId, keyId);

@@ -10,10 +10,11 @@ import { type CreatedKey, formAlreadyUsed, makeKey } from './create-key.ts';
 import { type KeyDetails, keyNotFound } from './read-keys.ts';
 
 /**
- * Replaces a live key by a successor with the same name, scopes and limit and an expiry of its own. The old key works for the grace
- * period, but never past its own expiry, or is revoked in the same transaction.
- * @throws ServiceError `invalid`, `form_already_used`, `key_not_found`, `key_not_live`, `key_already_rotated`, `not_administrator`,
- *   `unavailable`
+ * Replaces a live key with a successor that has the same name, scopes and limit and its own expiry.
+ * The old key works for the grace period, but never past its own expiry, or is revoked in the same
+ * transaction.
+ * @throws ServiceError `invalid`, `form_already_used`, `key_not_found`, `key_not_live`,
+ *   `key_already_rotated`, `not_administrator`, `unavailable`
  */
 export async function rotateApiKey(
   ctx: ActorContext<AdminActor>,
@@ -55,7 +56,7 @@ export async function rotateApiKey(
     explainRotation.bind({ ...actor, keyId: old.id, formToken, now: ctx.now() }).first(db),
   );
   if (!found?.administrator) throw notAdministrator();
-  // The batch was committed, and only its acknowledgement was lost.
+  // The batch was committed; only the acknowledgement was lost.
   if (found.successorId === key.id) return successor;
   if (found.createdByForm !== null) throw formAlreadyUsed(found.createdByForm);
   if (found.successorId !== null) throw keyAlreadyRotated();
@@ -75,7 +76,7 @@ export function keyNotLive(): ServiceError {
   );
 }
 
-/** The key was replaced before. */
+/** The key already has a successor. */
 export function keyAlreadyRotated(): ServiceError {
   return new ServiceError('key_already_rotated', 'A key has at most one successor; rotate the successor instead.');
 }

@@ -13,20 +13,20 @@ import { callD1 } from '../call-d1.ts';
 import type { ServiceContext } from '../context.ts';
 import { parseInput } from '../parse-input.ts';
 
-/** The most changes of one page: with the longest texts still well under the 32 MiB that one RPC may carry. */
+/** The most changes on one page: well under 32 MiB, the limit of one RPC, even with long texts. */
 export const MAX_CHANGES = 100;
 
 export interface ChangesPage {
   changes: Change[];
-  /** Where to continue, now or later; null if the organization has no changes. */
+  /** The cursor to continue from, now or later; null if the organization has no changes. */
   cursor: string | null;
   /** Whether the page is full, so that there may be more. */
   more: boolean;
 }
 
 const limitRule = `a whole number from 1 to ${MAX_CHANGES}`;
-const cursorRule = 'the cursor of an earlier answer, or null for the beginning';
-/** A cursor as it was returned, or null. */
+const cursorRule = 'the cursor of an earlier response, or null to start from the beginning';
+/** A cursor from an earlier response, or null. */
 export const cursorText = z
   .string({ error: ruleError(cursorRule) })
   .transform((text, context) => {
@@ -50,10 +50,11 @@ const changesRequest = strictObject({
 });
 
 /**
- * The next changes of an organization after a cursor, oldest first: every committed row of the audit log, none skipped. A change may be
- * read more than once, so the reader's handling must be idempotent.
- * @throws ServiceError `invalid`, `organization_not_found`, `cursor_reset` (the cursor's position is not in this database: a backup was
- *   restored or the organization erased, so start again at null), `unavailable`
+ * The next changes of an organization after a cursor, oldest first: every committed row of the
+ * audit log, none skipped. A change may be read more than once, so the reader must be idempotent.
+ * @throws ServiceError `invalid`, `organization_not_found`, `cursor_reset` (the position is not in
+ *   this database: a backup was restored or the organization erased, so start again with null),
+ *   `unavailable`
  */
 export async function listChanges(
   ctx: ServiceContext,
@@ -84,7 +85,7 @@ export function requireValidCursor(
   if (cursor && (cursor.epoch !== epoch || (organizationId !== null && cursor.requestId !== requestId))) {
     throw new ServiceError(
       'cursor_reset',
-      'The position of the cursor is not in this database, which was restored or replaced; start again at null.',
+      'The position of the cursor is not in this database, which was restored or replaced; start again with null.',
     );
   }
   if (organizationId === null)
@@ -115,7 +116,7 @@ function toChange(row: ChangeRow, epoch: string): Change {
   };
 }
 
-/** The record of one kind that a change is about: the database made its JSON from `RecordRows`. */
+/** The record of one kind that a change is about, from the JSON of its `RecordRows`. */
 function recordOf<Kind extends RecordKind, T>(
   row: ChangeRow,
   kind: Kind,

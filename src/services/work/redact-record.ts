@@ -18,8 +18,9 @@ const redactRequest = strictObject({
 });
 
 /**
- * Removes the text of a record, for example because it holds a password: it reads "[redacted]" from then on, also in changes that were
- * read before. `by` says who asked for it and is kept in the audit log. Redacting again changes nothing.
+ * Removes the text of a record, for example because it contains a password. The text is then
+ * "[redacted]", also in changes that were read before. The audit log records who asked for it
+ * (`by`). Redacting again changes nothing.
  * @throws ServiceError `invalid`, `record_not_found`, `unavailable`
  */
 export async function redactRecord(

@@ -10,7 +10,7 @@ import type { ActorContext, SystemActor } from '../context.ts';
 import { parseInput } from '../parse-input.ts';
 import { recordNotFound } from './redact-record.ts';
 
-/** What a reviewer decides, and the action that the audit log keeps of it. */
+/** The decisions of a reviewer, with their audit actions. */
 const DECISIONS = { APPROVED: 'time_entry.approved', REJECTED: 'time_entry.rejected' } as const;
 export type Decision = keyof typeof DECISIONS;
 
@@ -23,8 +23,9 @@ const reviewRequest = strictObject({
 
 /**
  * Approves or rejects a time entry, once, with an audit row in the reviewer's name.
- * @throws ServiceError `invalid`, `record_not_found`, `reviewer_not_eligible` (not an active administrator of the organization),
- *   `already_reviewed` (the detail says by whom and how), `unavailable`
+ * @throws ServiceError `invalid`, `record_not_found`, `reviewer_not_eligible` (not an active
+ *   administrator of the organization), `already_reviewed` (`detail` names the reviewer and the
+ *   decision), `unavailable`
  */
 export async function reviewTimeEntry(
   ctx: ActorContext<SystemActor>,
@@ -49,7 +50,7 @@ export async function reviewTimeEntry(
 
   const found = await callD1(ctx, 'safe_to_repeat', (db) => findReview.bind({ organizationId, id }).first(db));
   if (!found) throw recordNotFound(organizationId, 'time_entry', id);
-  // The review of this very request: its batch was committed, and only the acknowledgement was lost.
+  // The review of this request: its batch was committed; only the acknowledgement was lost.
   if (found.requestId === ctx.requestId) return { status };
   if (found.status !== 'SUBMITTED') {
     const when =

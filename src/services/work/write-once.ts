@@ -12,12 +12,12 @@ import { callD1 } from '../call-d1.ts';
 import type { ActorContext } from '../context.ts';
 import { toFoundKey } from '../keys/find-key.ts';
 
-/** Kept back from the deadline to find out whether a batch without a response was committed. */
+/** Reserved to find out, within the deadline, whether a batch without a response was committed. */
 const SETTLE_MS = 2_000;
 /** The cause may disappear before we read it; then insert again. */
 const MAX_ROUNDS = 3;
 
-/** What a write is addressed to. */
+/** The target of a write. */
 export interface WriteTarget {
   ticketId: string;
   idempotencyKey: string | undefined;
@@ -27,15 +27,15 @@ export interface WriteTarget {
 export interface RecordWrite<Row> {
   kind: RecordKind;
   /**
-   * The validated body: together with the ticket it decides whether a replay is the same request. A field with a default would turn
-   * retries across the deployment that adds it into mismatches.
+   * The validated body. Together with the ticket it decides whether a replay is the same request. A
+   * field with a default would turn retries across the deployment that adds it into mismatches.
    */
   body: Record<string, string | number | boolean | undefined>;
   insert: (values: InsertValues, timeZone: string) => BoundStatement<Row>;
   explain: (values: ExplainValues) => BoundStatement<Explanation<Row>>;
 }
 
-/** The outcome of a write. `mismatch`: the record was made by a request that differs from this one. */
+/** The outcome of a write. `mismatch`: a different request created the record. */
 export interface WriteOutcome<Row> {
   row: Row;
   replayed: boolean;
@@ -43,11 +43,13 @@ export interface WriteOutcome<Row> {
 }
 
 /**
- * Writes a record and its audit row in one transaction, or finds the record that this Idempotency-Key already made.
+ * Writes a record and its audit row in one transaction, or finds the record that this
+ * Idempotency-Key already created.
  *
- * The insert itself checks key, plan, ticket and technician again, and the primary key makes it happen at most once: what the database
- * decides is the response. Only if it inserted nothing is the reason read.
- * @throws Unauthorized; ServiceError `psa_not_included`, `ticket_not_found`, `technician_not_eligible`, `unavailable`, `outcome_unknown`
+ * The insert checks key, plan, ticket and technician again, and the primary key makes it happen at
+ * most once, so the database decides the response. The reason is read only if nothing was inserted.
+ * @throws Unauthorized; ServiceError `psa_not_included`, `ticket_not_found`,
+ *   `technician_not_eligible`, `unavailable`, `outcome_unknown`
  */
 export async function writeOnce<Row extends StoredRecord>(
   ctx: ActorContext<Principal>,
@@ -84,23 +86,24 @@ export async function writeOnce<Row extends StoredRecord>(
     } catch (err) {
       if (!hasCode(err, 'unavailable')) throw err;
       if (err.database === 'unknown') lost = err;
-      // A database that takes no writes can still tell that there is nothing to write: a replay, or a dead key.
+      // A database that takes no writes can still show that there is nothing to write: a replay, or
+      // a key that no longer works.
       else if (err.database === 'read_only') readOnly = err;
       else throw err;
     }
 
     const found = await callD1(ctx, 'nothing_written', (db) => explain(values).first(db)).catch((err: unknown) => {
-      // A repeated batch may have inserted nothing because its first attempt was committed.
+      // A retried batch may have inserted nothing because its first attempt was committed.
       throw lost || attempts > 1 ? outcomeUnknown(lost?.cause ?? err) : err;
     });
     const row = found && found.id !== null ? found : undefined;
-    // The row of this very request: its batch was committed, and only the acknowledgement was lost.
+    // The row of this request: its batch was committed; only the acknowledgement was lost.
     if (row?.requestId === ctx.requestId) return { row, replayed: false, mismatch: false };
     if (lost && !row) throw outcomeUnknown(lost.cause);
 
     if (!found) throw new Unauthorized('unknown');
     requireWritable(found, kind, ticketId, ctx.now());
-    // A redacted record has no digest: what was asked for can no longer be told.
+    // A redacted record has no digest, so a mismatch can no longer be detected.
     if (row)
       return { row, replayed: true, mismatch: row.requestDigest !== '' && row.requestDigest !== values.requestDigest };
     if (readOnly) throw readOnly;
@@ -109,29 +112,38 @@ export async function writeOnce<Row extends StoredRecord>(
   throw new Error(`nothing prevents ${audit.action}, but nothing was inserted`);
 }
 
-/** Throws the reason why a write inserted nothing, in the order in which the API checks. An existing record outranks ticket and technician. */
+/**
+ * Throws the reason why a write inserted nothing, in the order of the API's checks. For an existing
+ * record, ticket and technician no longer matter.
+ */
 function requireWritable(found: Explanation<StoredRecord>, kind: RecordKind, ticketId: string, now: number): void {
   const key = toFoundKey(found);
   const reason = whyUnauthorized(key, now, RECORD_KINDS[kind].scope);
   if (reason) throw new Unauthorized(reason, key);
   if (!key.hasPsa) throw psaNotIncluded();
   if (found.id !== null) return;
-  if (found.ticketFound === 0) {
-    const sent = JSON.stringify(echo(ticketId));
-    throw new ServiceError('ticket_not_found', `Your organization has no ticket ${sent}; check the id in the address.`);
-  }
-  if (found.userFound === 0) {
-    throw new ServiceError(
-      'technician_not_eligible',
-      'userEmail is not the address of an active technician of your organization; correct it, or leave it out to credit the automation service account.',
-    );
-  }
+  if (found.ticketFound === 0) throw ticketNotFound(ticketId);
+  if (found.userFound === 0) throw technicianNotEligible();
 }
 
-/** The database may have committed the write but did not say so, and reading it back did not settle it. */
-function unknownOutcome(retryable: boolean, cause: unknown): ServiceError {
+/** The organization has no active ticket with this id. */
+export function ticketNotFound(ticketId: string): ServiceError {
+  const sent = JSON.stringify(echo(ticketId));
+  return new ServiceError('ticket_not_found', `Your organization has no ticket ${sent}; check the id in the path.`);
+}
+
+/** The userEmail of a time entry is not that of an active technician. */
+export function technicianNotEligible(): ServiceError {
+  return new ServiceError(
+    'technician_not_eligible',
+    'userEmail is not the address of an active technician of your organization; correct it, or omit it to credit the automation service account.',
+  );
+}
+
+/** The database did not confirm the write, and a second read did not settle whether it happened. */
+export function unknownOutcome(retryable: boolean, cause?: unknown): ServiceError {
   const detail = retryable
-    ? 'The database did not confirm the write, so the record may exist. Send the same request with the same Idempotency-Key again: it never makes a second record.'
-    : 'The database did not confirm the write, so the record may exist. Look at the ticket before you send it again, and send an Idempotency-Key to make repeating safe.';
+    ? 'The database did not confirm the write, so the record may exist. Send the same request with the same Idempotency-Key again: it never creates a second record.'
+    : 'The database did not confirm the write, so the record may exist. Check the ticket before you send the request again. An Idempotency-Key makes retries safe.';
   return new ServiceError('outcome_unknown', detail, { retryable, cause });
 }

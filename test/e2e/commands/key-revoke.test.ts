@@ -9,7 +9,7 @@ import { makeKey, remoteDatabase, setUpContext } from './database.ts';
 
 const BY = ['--by', 'Ada, phone call'];
 
-describe('npm run key:revoke', () => {
+describe('key:revoke', () => {
   let remote: Awaited<ReturnType<typeof remoteDatabase>>;
   beforeAll(async () => {
     remote = await remoteDatabase();
@@ -17,12 +17,14 @@ describe('npm run key:revoke', () => {
   afterAll(() => remote.close());
 
   const run = (args: string[], input: string[] = []) =>
-    runCli('key-revoke', [...args, '--remote'], { input, env: remote.env });
+    runCli('key:revoke', [...args, '--remote'], { input, env: remote.env });
   const isRevoked = async ({ value }: CreatedKey) =>
     (await findKey(setUpContext(remote.db), await hashKey(value)))?.revokedAt !== null;
 
   test('revokes the key whose value or hint comes on standard input, and never prints the value', async () => {
     const [byValue, byHint] = [await makeKey(remote.db, 'By value'), await makeKey(remote.db, 'By hint')];
+    const dry = await run(['--dry-run'], [byHint.hint]);
+    expect([dry.code, dry.stdout.includes(byHint.id), await isRevoked(byHint)]).toEqual([0, true, false]);
     for (const { key, input } of [
       { key: byValue, input: `Bearer ${byValue.value}\n` },
       { key: byHint, input: byHint.hint },
@@ -64,7 +66,7 @@ describe('npm run key:revoke', () => {
     ]);
     for (const { code, stdout, stderr } of misused) {
       expect([code, stdout]).toEqual([2, '']);
-      expect(stderr).toContain('Usage: npm run key:revoke');
+      expect(stderr).toContain('Usage: npm run ops -- key:revoke');
       expect(stderr).not.toContain(key.value.slice(4, 20));
     }
     expect(await isRevoked(key)).toBe(false);
@@ -98,7 +100,7 @@ test('a running server refuses a key at the next request after the command revok
   const ping = async () =>
     (await fetch(`${url}/api/v1/ping`, { headers: { Authorization: `Bearer ${key.value}` } })).status;
   expect(await ping()).toBe(200);
-  const revoked = await runCli('key-revoke', [...BY, '--persist-to', persistTo], { input: [key.value] });
+  const revoked = await runCli('key:revoke', [...BY, '--persist-to', persistTo], { input: [key.value] });
   expect([revoked.code, revoked.stderr]).toEqual([0, '']);
   expect(await ping()).toBe(401);
 });

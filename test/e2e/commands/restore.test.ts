@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { cp, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -16,30 +16,39 @@ import { demoDatabase, makeKey } from './database.ts';
 
 const ORGANIZATION = 'northwind';
 
-/** The two shell loops that the README says to run before and after a restore. */
-const blocks = (await readFile('README.md', 'utf8')).matchAll(/```sh\n(for organization in [\s\S]*?)```/g);
-const [BEFORE_RESTORE = '', AFTER_RESTORE = ''] = Array.from(blocks, ([, block = '']) => block);
+const EXPORT = 'npm run -s ops -- changes:export northwind --remote > before-northwind.ndjson';
+const REVOKE = 'npm run -s ops -- key:revoke --organization northwind --from before-northwind.ndjson --remote';
+const REVOKE_BY = `${REVOKE} --by "Ada, after the restore"`;
 
-/** Runs one of the loops against a database in place of the deployed one. Its files are in a directory. */
-async function follow(block: string, db: D1Database, directory: string): Promise<void> {
+/** Runs a command line with its files in the directory, and with a database in place of the deployed one. */
+async function follow(line: string, db: D1Database, directory: string): Promise<{ stdout: string; stderr: string }> {
   const remote = await serveRemoteD1(db);
-  const script = block.replaceAll('before-', join(directory, 'before-'));
+  const script = line.replaceAll('before-', join(directory, 'before-'));
   try {
-    await promisify(execFile)('bash', ['-c', script], { env: { ...process.env, ...remote.env } });
+    return await promisify(execFile)('bash', ['-c', script], { env: { ...process.env, ...remote.env } });
   } finally {
     await remote.close();
   }
 }
 
-test('after a restore the README’s loops revoke again the keys that the restore made usable, and no others', async () => {
+/** The ids of the keys that a command printed, each with the word that its line begins with. */
+const keysIn = (stdout: string) =>
+  Array.from(stdout.matchAll(/^([A-Z][\w ]*): .*\bkey ([\w-]+)/gm), ([, word, id]) => [id, word]);
+
+test('after a restore the export from before it revokes again the keys that the restore made usable, and no others', async () => {
   const { persistTo, remove } = await demoDatabase();
   const backup = `${persistTo}-backup`;
   const files = await mkdtemp(join(tmpdir(), 'twb-restore-'));
   try {
-    const { leaked, live } = await withLocalD1(persistTo, async (db) => ({
-      leaked: await makeKey(db, 'Leaked'),
-      live: await makeKey(db, 'Live'),
-    }));
+    const { leaked, live, old } = await withLocalD1(persistTo, async (db) => {
+      const keys = {
+        leaked: await makeKey(db, 'Leaked'),
+        live: await makeKey(db, 'Live'),
+        old: await makeKey(db, 'Revoked before the backup'),
+      };
+      await revokeAsOperator(operatorContext(db), { organization: ORGANIZATION, key: keys.old.id, by: 'Ada' });
+      return keys;
+    });
     await cp(persistTo, backup, { recursive: true });
 
     const { late, cursor } = await withLocalD1(persistTo, async (db) => {
@@ -47,7 +56,7 @@ test('after a restore the README’s loops revoke again the keys that the restor
       const late = await makeKey(db, 'Created after the backup');
       for (const { id } of [leaked, late])
         await revokeAsOperator(ctx, { organization: ORGANIZATION, key: id, by: 'Ada' });
-      await follow(BEFORE_RESTORE, db, files);
+      await follow(EXPORT, db, files);
       const { cursor } = await listChanges(ctx, { organization: ORGANIZATION, cursor: null, limit: 100 });
       return { late, cursor };
     });
@@ -56,8 +65,22 @@ test('after a restore the README’s loops revoke again the keys that the restor
 
     await withLocalD1(persistTo, async (db) => {
       const find = async ({ value }: CreatedKey) => findKey(operatorContext(db), await hashKey(value));
+      const dry = await follow(`${REVOKE} --dry-run`, db, files);
+      expect([keysIn(dry.stdout).map(([id]) => id), dry.stderr]).toEqual([[leaked.id, old.id, late.id], '']);
       expect(await find(leaked)).toMatchObject({ revokedAt: null });
-      await follow(AFTER_RESTORE, db, files);
+      await expect(follow(REVOKE_BY.replace('northwind', 'contos'), db, files)).rejects.toMatchObject({
+        code: 1,
+        stderr: expect.stringContaining('contos'),
+      });
+      const { stdout, stderr } = await follow(REVOKE_BY, db, files);
+      expect([keysIn(stdout), stderr]).toEqual([
+        [
+          [leaked.id, 'Revoked'],
+          [old.id, 'Already revoked'],
+          [late.id, 'Missing'],
+        ],
+        '',
+      ]);
       expect(await find(leaked)).toMatchObject({ revokedAt: expect.any(Number) });
       expect(await find(live)).toMatchObject({ revokedAt: null });
       expect(await find(late)).toBeUndefined();

@@ -35,7 +35,7 @@ test('every page forbids foreign scripts, frames and caches', async () => {
   );
   expect(headers.get('Cache-Control')).toBe('no-store');
   expect(headers.get('X-Frame-Options')).toBe('DENY');
-  expect(headers.get('Strict-Transport-Security')).toBe('max-age=15552000');
+  expect(headers.get('Strict-Transport-Security')).toBe('max-age=31536000');
 });
 
 describe('an error page', () => {

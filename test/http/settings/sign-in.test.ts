@@ -4,6 +4,7 @@ import { importRecords, makeApi, makeKey, makeOrganization, rowsOf } from '../..
 
 const signIn = await makeSignIn();
 const api = makeApi({ config: { signIn: signIn.config } });
+const OTHER_ISSUER = 'https://idp.example';
 
 /** An organization whose administrator has an address of its own. */
 async function makeAdministered(): Promise<{ organization: string; email: string }> {
@@ -139,10 +140,9 @@ describe('signing in', () => {
     'a provider other than Access that says email_verified: %j lets nobody in',
     async (verified) => {
       const { organization, email } = await makeAdministered();
-      const oidc = makeApi({ config: { signIn: { ...signIn.config, header: 'Authorization' } } });
-      const headers = {
-        Authorization: `Bearer ${await signIn.token(email, { claims: { email_verified: verified } })}`,
-      };
+      const oidc = makeApi({ config: { signIn: { ...signIn.config, issuer: OTHER_ISSUER, header: 'Authorization' } } });
+      const token = await signIn.token(email, { issuer: OTHER_ISSUER, claims: { email_verified: verified } });
+      const headers = { Authorization: `Bearer ${token}` };
       expect((await oidc.send(`/settings/${organization}/keys`, { headers })).status).toBe(401);
     },
   );
@@ -219,10 +219,10 @@ describe('organizations', () => {
     }
     const which = { method: 'POST', headers, body: new URLSearchParams({ pasted: key.value }).toString() };
     expect(await (await api.send(`/settings/${mine.organization}/which-key`, which)).text()).toContain(
-      'Your organization has no such key',
+      'Your organization does not have this key',
     );
     for (const path of [`/audit?key=${key.id}`, `/audit?q=${key.id}`]) {
-      expect(await (await open(`/settings/${mine.organization}${path}`, token)).text()).toContain('No entry matches');
+      expect(await (await open(`/settings/${mine.organization}${path}`, token)).text()).toContain('No entries found');
     }
     expect([await rowsOf('api_keys', theirs.organization), await rowsOf('audit_log', theirs.organization)]).toEqual(
       before,

@@ -193,6 +193,7 @@ describe('between the look-up of the key and the write', () => {
     expect([...response.headers.keys()]).toEqual([
       'cache-control',
       'content-type',
+      'strict-transport-security',
       'www-authenticate',
       'x-content-type-options',
       'x-request-id',

@@ -1,27 +1,29 @@
-// Writes into tickets so that nothing is lost and nothing is written twice. The types come from the service's own document:
+// Writes to tickets. It retries failed requests, and the Idempotency-Key prevents duplicates.
+// Generate the types from the OpenAPI document of the service:
 //
-//   npm install openapi-fetch && npx -p typescript@5 -p openapi-typescript openapi-typescript <address>/api/v1/openapi.json -o api.d.ts
+//   npm install openapi-fetch
+//   npx -p typescript@5 -p openapi-typescript openapi-typescript <address>/api/v1/openapi.json -o api.d.ts
 import createClient from 'openapi-fetch';
 import type { components, paths } from './api.d.ts';
 
 export type TimeEntry = components['schemas']['TimeEntryRequest'];
 
-const MAX_TRIES = 10;
+const MAX_ATTEMPTS = 10;
 const MAX_TEXT_LENGTH = 32_000;
 
-/** A text cut to what a note or description holds, between characters: `slice` on the string itself could cut an emoji in half. */
+/** Cuts a text to the maximum length without splitting a character, as `text.slice` could. */
 export function limitText(text: string): string {
   return Array.from(text).slice(0, MAX_TEXT_LENGTH).join('');
 }
 
-/** A client for one service and key. Requests with an Idempotency-Key are sent again, unchanged, until they have arrived. */
+/** Creates a client for one key. It retries GET requests and requests with an Idempotency-Key. */
 export function ticketClient(baseUrl: string, key: string) {
-  return createClient<paths>({ baseUrl, headers: { Authorization: `Bearer ${key}` }, fetch: fetchUntilArrived });
+  return createClient<paths>({ baseUrl, headers: { Authorization: `Bearer ${key}` }, fetch: fetchWithRetries });
 }
 
 /**
- * Logs time. If the technician cannot be credited, the same request without userEmail credits the service account; the
- * Idempotency-Key is still free then.
+ * Logs time. If the technician cannot be credited, sends the request again without userEmail, which
+ * credits the service account. The Idempotency-Key can be reused because nothing was written.
  */
 export async function logTime(
   client: ReturnType<typeof ticketClient>,
@@ -41,23 +43,25 @@ export async function logTime(
   }
   if (data) return data;
   throw new Error(
-    error && 'detail' in error ? error.detail : 'The key is not good for this: see /docs/problems#unauthorized.',
+    error && 'detail' in error
+      ? error.detail
+      : 'The key is not valid for this request. See /docs/problems#unauthorized.',
   );
 }
 
-/** Waits as long as the service says (Retry-After), or a little longer each time, never less than it asked and never in step. */
-async function fetchUntilArrived(request: Request): Promise<Response> {
-  const repeatable = request.method === 'GET' || request.headers.has('Idempotency-Key');
-  for (let tries = 1; ; tries++) {
-    const outcome = await fetch(request.clone()).catch((err: unknown) => ({ err }));
-    const failed = 'err' in outcome || outcome.status === 429 || outcome.status >= 500;
-    if (!failed) return outcome;
-    if (!repeatable || tries === MAX_TRIES) {
-      if ('err' in outcome) throw outcome.err;
-      return outcome;
+/** Retries with exponential backoff and random jitter, and never before the time in Retry-After. */
+async function fetchWithRetries(request: Request): Promise<Response> {
+  const retryable = request.method === 'GET' || request.headers.has('Idempotency-Key');
+  for (let attempt = 1; ; attempt++) {
+    const result = await fetch(request.clone()).catch((err: unknown) => ({ err }));
+    const failed = 'err' in result || result.status === 429 || result.status >= 500;
+    if (!failed) return result;
+    if (!retryable || attempt === MAX_ATTEMPTS) {
+      if ('err' in result) throw result.err;
+      return result;
     }
-    const asked = 'err' in outcome ? 0 : Number(outcome.headers.get('Retry-After') ?? 0);
-    const seconds = Math.max(asked, Math.min(2 ** (tries - 1), 30)) + Math.random();
+    const retryAfter = 'err' in result ? 0 : Number(result.headers.get('Retry-After') ?? 0);
+    const seconds = Math.max(retryAfter, Math.min(2 ** (attempt - 1), 30)) + Math.random();
     await new Promise((resolve) => setTimeout(resolve, seconds * 1000));
   }
 }

@@ -3,7 +3,7 @@ import type { AuditEntry } from '../../../services/audit/read-audit-log.ts';
 import type { PageContext } from '../page-context.ts';
 import { Hint, Notice, Table, Time } from './components.tsx';
 
-/** The filters as they stand in the address. */
+/** The filters of the audit log, from the URL's query string. */
 export interface AuditQuery {
   key?: string | undefined;
   action?: string | undefined;
@@ -16,28 +16,28 @@ export interface AuditQuery {
 interface Props {
   context: PageContext;
   query: AuditQuery;
-  /** The address of this selection, without a cursor. */
+  /** The query string of these filters, without a cursor. */
   selection: string;
   keys: readonly { id: string; name: string; hint: string }[];
   entries: readonly AuditEntry[];
   next: number | undefined;
 }
 
-/** The audit log: who did what, newest first. */
+/** The audit log, newest entries first. */
 export function AuditLogPage({ context, query, selection, keys, entries, next }: Props) {
-  const at = (page: string, more = '') =>
+  const linkTo = (page: string, more = '') =>
     `${context.base}/${page}${[selection, more].some(Boolean) ? '?' : ''}${[selection, more].filter(Boolean).join('&')}`;
   return (
     <>
       <Filters context={context} query={query} keys={keys} />
       {entries.length > 0 && <AuditTable caption="Audit entries, newest first" entries={entries} context={context} />}
-      {entries.length === 0 && next === undefined && <Notice>No entry matches.</Notice>}
+      {entries.length === 0 && next === undefined && <Notice>No entries found.</Notice>}
       {entries.length === 0 && next !== undefined && (
-        <Notice>No entry matches so far; there are older ones to look through.</Notice>
+        <Notice>No entries found so far. Older entries have not been searched yet.</Notice>
       )}
       <div class="actions">
-        {next !== undefined && <a href={at('audit', `before=${next}`)}>Older entries</a>}
-        {(entries.length > 0 || next !== undefined) && <a href={at('audit.csv')}>Download as CSV</a>}
+        {next !== undefined && <a href={linkTo('audit', `before=${next}`)}>Older entries</a>}
+        {(entries.length > 0 || next !== undefined) && <a href={linkTo('audit.csv')}>Download as CSV</a>}
       </div>
     </>
   );
@@ -85,7 +85,7 @@ function Filters({ context, query, keys }: Pick<Props, 'context' | 'query' | 'ke
       </form>
       <form method="get" action={`${context.base}/audit`} class="filters">
         <label class="wide">
-          Record id, request id or Idempotency-Key, in the whole log
+          Search by record ID, request ID or Idempotency-Key
           <input type="search" name="q" value={query.q} />
         </label>
         <button type="submit" class="quiet">
@@ -108,7 +108,7 @@ export function AuditTable({
   context: PageContext;
 }) {
   return (
-    <Table caption={caption} headings={['Time', 'By', 'Action', 'Ticket', 'Details', 'From']}>
+    <Table caption={caption} headings={['Time', 'By', 'Action', 'Ticket', 'Details', 'Source address']}>
       {entries.map((entry) => (
         <tr>
           <td data-label="Time">
@@ -122,14 +122,14 @@ export function AuditTable({
           <td data-label="Details">
             <Details entry={entry} context={context} />
           </td>
-          <td data-label="From">{entry.sourceAddress ?? '–'}</td>
+          <td data-label="Source address">{entry.sourceAddress ?? '–'}</td>
         </tr>
       ))}
     </Table>
   );
 }
 
-/** The actor's name at that time; of a key also the hint, and whether it has been revoked since. */
+/** The actor's name at the time of the action. A key also shows its hint and if it is revoked now. */
 function Actor({ entry: { actorType, actorName, key }, context }: { entry: AuditEntry; context: PageContext }) {
   if (actorType !== 'api_key' || key === null) return <bdi>{actorName}</bdi>;
   return (
@@ -163,11 +163,11 @@ function Details({ entry, context }: { entry: AuditEntry; context: PageContext }
         </span>
       )}
       <details>
-        <summary>Ids</summary>
+        <summary>Technical details</summary>
         <dl>
-          <dt>Record</dt>
+          <dt>Record ID</dt>
           <dd>{entry.targetId}</dd>
-          <dt>Request</dt>
+          <dt>Request ID</dt>
           <dd>{entry.requestId}</dd>
           {entry.idempotencyKey !== null && (
             <>

@@ -5,7 +5,7 @@ import { type Scope, scopeLabels } from '../../../domain/scopes.ts';
 import type { KeyLink } from '../../../services/keys/read-keys.ts';
 import type { PageContext } from '../page-context.ts';
 
-/** A moment in the organization's time zone, with UTC on hover. */
+/** A time in the organization's time zone, with UTC on hover. */
 export function Time({ at, context, text }: { at: number; context: PageContext; text?: string }) {
   const iso = new Date(at).toISOString();
   return (
@@ -20,7 +20,7 @@ export function Time({ at, context, text }: { at: number; context: PageContext; 
   );
 }
 
-/** When a key expires: mostly at the end of a day. Of a key that is about to, also how soon. */
+/** When a key expires, usually at the end of a day. If that is soon, also in how many days. */
 export function Expiry({
   of: { expiresAt, state },
   context,
@@ -47,7 +47,7 @@ export function Expiry({
   );
 }
 
-/** The day that ends at an instant, in words, if it is the very end of one. */
+/** The formatted date of the day that ends exactly at `at`; undefined if no day ends then. */
 function lastFullDay(at: number, timeZone: string): string | undefined {
   const date = dateIn(timeZone, at - 1);
   return endOfDate(date, timeZone) === at
@@ -62,23 +62,23 @@ const STATES: Record<KeyState, string> = {
   revoked: 'Revoked',
 };
 
-/** The state of a key as a word, coloured. */
+/** A key's state as a coloured label. */
 export function State({ state }: { state: KeyState }) {
   return <span class={`state ${state}`}>{STATES[state]}</span>;
 }
 
-/** The name of a state, for lists that are not pages. */
+/** The label of a state, for CSV downloads. */
 export const stateLabel = (state: KeyState) => STATES[state];
 
 /** Scopes by their labels, separated by commas. */
 export const scopeList = (scopes: readonly Scope[]) => scopeLabels(scopes).join(', ');
 
-/** What a key is recognised by. */
+/** A key's hint: the part of its value that identifies it. */
 export function Hint({ hint }: { hint: string }) {
   return <code class="hint">{hint}</code>;
 }
 
-/** The other key of a rotation, told apart by its hint. */
+/** A link to the other key of a rotation. It shows the hint because both keys have the same name. */
 export function OtherKey({ link, context }: { link: KeyLink; context: PageContext }) {
   return (
     <a href={`${context.base}/keys/${link.id}`}>
@@ -87,7 +87,7 @@ export function OtherKey({ link, context }: { link: KeyLink; context: PageContex
   );
 }
 
-/** Something that was done, or that somebody should look at; it is read out when the page opens. */
+/** A result or a warning at the top of a page. Screen readers announce it when the page opens. */
 export function Notice({ tone = 'good', children }: PropsWithChildren<{ tone?: 'good' | 'warning' }>) {
   return (
     <div class={`notice ${tone}`} role={tone === 'good' ? 'status' : 'alert'}>
@@ -96,7 +96,7 @@ export function Notice({ tone = 'good', children }: PropsWithChildren<{ tone?: '
   );
 }
 
-/** A button that leads to another page. */
+/** A button that opens another page. */
 export function LinkButton({ to, children, kind }: PropsWithChildren<{ to: string; kind?: 'danger' | 'quiet' }>) {
   return (
     <form method="get" action={to}>
@@ -107,7 +107,7 @@ export function LinkButton({ to, children, kind }: PropsWithChildren<{ to: strin
   );
 }
 
-/** What is wrong with a field; the field names it in `aria-describedby`. */
+/** The error message of a field, which refers to it in `aria-describedby`. */
 export function FieldMessage({ id, message }: { id: string; message: string | undefined }) {
   return message === undefined ? null : (
     <p class="error" id={`${id}-error`}>
@@ -116,16 +116,16 @@ export function FieldMessage({ id, message }: { id: string; message: string | un
   );
 }
 
-/** The attributes of a field that tell of its message and its explanation. */
-export function describedBy(id: string, message: string | undefined, explained = false) {
-  const ids = [...(explained ? [`${id}-help`] : []), ...(message === undefined ? [] : [`${id}-error`])];
+/** The attributes that connect a field with its error message and help text. */
+export function describedBy(id: string, message: string | undefined, hasHelp = false) {
+  const ids = [...(hasHelp ? [`${id}-help`] : []), ...(message === undefined ? [] : [`${id}-error`])];
   return {
     ...(ids.length > 0 ? { 'aria-describedby': ids.join(' ') } : {}),
     ...(message === undefined ? {} : { 'aria-invalid': 'true' as const }),
   };
 }
 
-/** A table on a wide screen, a list of cards on a phone: `data-label` repeats the heading there. */
+/** A table. On a narrow screen each row is a card, and `data-label` gives each cell its heading. */
 export function Table({
   caption,
   headings,

@@ -3,7 +3,7 @@ import type { PageContext } from '../page-context.ts';
 import { Hint } from './components.tsx';
 import { LastWrite } from './key-list.tsx';
 
-/** Asks before a key is revoked, and says what that stops. */
+/** Asks for confirmation before a key is revoked. */
 export function ConfirmRevokePage({ context, subject: key }: { context: PageContext; subject: KeyDetails }) {
   return (
     <>
@@ -11,10 +11,10 @@ export function ConfirmRevokePage({ context, subject: key }: { context: PageCont
         <strong>
           <bdi>{key.name}</bdi>
         </strong>{' '}
-        (<Hint hint={key.hint} />) is refused from the very next request on. This cannot be undone.
+        (<Hint hint={key.hint} />) stops working immediately. This cannot be undone.
       </p>
       <p>
-        Its last write: <LastWrite of={key} context={context} />
+        Last write: <LastWrite of={key} context={context} />
       </p>
       <form method="post" action={`${context.base}/keys/${key.id}/revoke`} class="actions">
         <button type="submit" class="danger">
@@ -26,7 +26,7 @@ export function ConfirmRevokePage({ context, subject: key }: { context: PageCont
   );
 }
 
-/** Asks before all keys are revoked. */
+/** Asks for confirmation before all keys are revoked. */
 export function ConfirmRevokeAllPage({
   context,
   live,
@@ -39,9 +39,8 @@ export function ConfirmRevokeAllPage({
   return (
     <>
       <p>
-        For the bad night: every key of <bdi>{organization}</bdi> (
-        {live === 0 ? 'none is' : live === 1 ? '1 is' : `${live} are`} in use) is refused from the very next request on,
-        and every automation stops writing. This cannot be undone; each workflow then needs a new key.
+        All keys of <bdi>{organization}</bdi> ({live === 0 ? 'none' : live} in use) stop working immediately, and every
+        automation stops writing. This cannot be undone. Each workflow then needs a new key.
       </p>
       <form method="post" action={`${context.base}/revoke-all`} class="actions">
         <button type="submit" class="danger">

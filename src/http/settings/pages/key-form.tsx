@@ -6,10 +6,10 @@ import type { ChangeableKey } from '../../../services/keys/change-key.ts';
 import type { PageContext } from '../page-context.ts';
 import { describedBy, FieldMessage, Notice } from './components.tsx';
 
-/** What is wrong with a form, by field; `form` is about the whole. */
+/** Error messages by field. `form` is for errors that do not belong to one field. */
 export type Messages = Partial<Record<'name' | 'scopes' | 'expiration' | 'limit' | 'grace' | 'form', string>>;
 
-/** A form as it was typed, so that nothing is lost when something is wrong. */
+/** The values of a form as the administrator entered them, to show again with error messages. */
 export interface FormValues {
   name?: string | undefined;
   scopes?: readonly string[];
@@ -42,7 +42,7 @@ export function NewKeyForm({
       <Summary messages={messages} />
       <NameField value={values.name} message={messages.name} />
       <fieldset {...describedBy('scopes', messages.scopes)}>
-        <legend>What the key may do</legend>
+        <legend>What the key can write</legend>
         {RECORD_KIND_NAMES.toReversed().map((kind) => {
           const { scope, scopeLabel } = RECORD_KINDS[kind];
           return (
@@ -64,13 +64,13 @@ export function NewKeyForm({
   );
 }
 
-/** The form that asks how to rotate a key. */
+/** The form to rotate a key. */
 export function RotateForm({ context, token, values, messages, today, keyId }: FormProps & { keyId: string }) {
   const graces = [
     ['1h', 'For 1 hour'],
     ['24h', 'For 24 hours'],
     ['7d', 'For 7 days'],
-    ['now', 'Not at all: revoke it now'],
+    ['now', 'No grace period: revoke it now'],
   ] as const;
   return (
     <form method="post" action={`${context.base}/keys/${keyId}/rotate`} class="form" data-once>
@@ -78,7 +78,7 @@ export function RotateForm({ context, token, values, messages, today, keyId }: F
       <Summary messages={messages} />
       <ExpirationField values={values} message={messages.expiration} today={today} choices={[...DAYS, 'none']} />
       <fieldset {...describedBy('grace', messages.grace)}>
-        <legend>How long the old key goes on working</legend>
+        <legend>Grace period: how long the old key keeps working</legend>
         {graces.map(([grace, label]) => (
           <label class="choice">
             <input type="radio" name="grace" value={grace} checked={values.grace === grace} required /> {label}
@@ -94,7 +94,10 @@ export function RotateForm({ context, token, values, messages, today, keyId }: F
   );
 }
 
-/** The form that changes name and limit of a key, `shown` as they are now. */
+/**
+ * The form to change a key's name and limit. `shown` has the current values, which are submitted to
+ * detect conflicts.
+ */
 export function ChangeForm({
   context,
   values,
@@ -120,7 +123,7 @@ export function ChangeForm({
 function Summary({ messages: { form, ...fields } }: { messages: Messages }) {
   if (form) return <Notice tone="warning">{form}</Notice>;
   return Object.keys(fields).length > 0 ? (
-    <Notice tone="warning">Nothing was saved yet: see what is marked below.</Notice>
+    <Notice tone="warning">Nothing was saved. Correct the fields marked below.</Notice>
   ) : null;
 }
 
@@ -140,7 +143,7 @@ function NameField({ value, message }: { value: string | undefined; message: str
         {...describedBy('name', message, true)}
       />
       <p class="help" id="name-help">
-        One key per workflow. The name stands in the audit log with everything the key writes.
+        Use one key per workflow. The name appears in the audit log with everything the key writes.
       </p>
       <FieldMessage id="name" message={message} />
     </div>
@@ -182,7 +185,7 @@ function ExpirationField({ values: { expiration, date }, message, today, choices
         </label>
       </div>
       <p class="help" id="expiration-help">
-        The key works until the end of its last day. The date counts only with “On a date”.
+        The key works until the end of its last day. Enter a date only with “On a date”.
       </p>
       <FieldMessage id="expiration" message={message} />
     </div>
@@ -193,7 +196,7 @@ interface LimitProps {
   value: string | undefined;
   message: string | undefined;
   defaultLimit: RateLimitPolicy;
-  /** The limit that the key has of its own, whose window it keeps. */
+  /** The key's own limit, if it has one. A changed limit keeps its window. */
   own?: RateLimitPolicy | null;
 }
 
@@ -202,7 +205,7 @@ function LimitField({ value, message, defaultLimit, own }: LimitProps) {
   const seconds = (own ?? defaultLimit).windowMs / 1000;
   return (
     <div class="field">
-      <label for="limit">Requests in {seconds} seconds (optional)</label>
+      <label for="limit">Request limit per {seconds} seconds (optional)</label>
       <input
         id="limit"
         name="limit"
@@ -214,7 +217,8 @@ function LimitField({ value, message, defaultLimit, own }: LimitProps) {
         {...describedBy('limit', message, true)}
       />
       <p class="help" id="limit-help">
-        At most so many; when left empty, {defaultLimit.quota} in {defaultLimit.windowMs / 1000} seconds.
+        If you leave this empty, the limit for all keys applies: {defaultLimit.quota} requests per{' '}
+        {defaultLimit.windowMs / 1000} seconds.
       </p>
       <FieldMessage id="limit" message={message} />
     </div>

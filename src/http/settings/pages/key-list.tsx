@@ -5,24 +5,24 @@ import { Expiry, Hint, LinkButton, Notice, OtherKey, State, scopeList, Table, Ti
 
 interface Props extends KeyList {
   context: PageContext;
-  /** Recent uses of revoked keys. */
+  /** Recent refused uses of revoked keys. */
   revokedInUse: readonly RefusedUse[];
-  /** Whether this is a page further back. */
+  /** Whether this is a later page of the list. */
   continued: boolean;
   hasPsa: boolean;
-  /** Whether all keys have just been revoked. */
+  /** Whether the administrator just revoked all keys. */
   allRevoked: boolean;
 }
 
-/** The organization's keys: those alive first. */
+/** The organization's keys, live ones first. */
 export function KeyListPage({ context, live, ended, next, revokedInUse, continued, hasPsa, allRevoked }: Props) {
   return (
     <>
-      {allRevoked && <Notice>All keys are revoked. Every request with one of them is refused from now on.</Notice>}
+      {allRevoked && <Notice>All keys are revoked. Requests with these keys are now refused.</Notice>}
       {!hasPsa && (
         <Notice tone="warning">
-          The plan of this organization does not include PSA. Until it does, every request with one of its keys is
-          refused.
+          The plan of this organization does not include PSA. Requests with its keys are refused until the plan includes
+          it.
         </Notice>
       )}
       <RevokedInUse uses={revokedInUse} context={context} />
@@ -48,15 +48,15 @@ export function KeyListPage({ context, live, ended, next, revokedInUse, continue
   );
 }
 
-/** More keys than this get one notice together. */
+/** For more keys than this, one notice replaces the notices per key. */
 const MAX_NOTICES = 2;
 
 function RevokedInUse({ uses, context }: { uses: readonly RefusedUse[]; context: PageContext }) {
   if (uses.length > MAX_NOTICES) {
     return (
       <Notice tone="warning">
-        At least {uses.length} revoked keys are still being tried. <a href={`${context.base}/refused`}>Refused uses</a>{' '}
-        tells which, and from where. Something still has them: find it and give it new keys.
+        At least {uses.length} revoked keys are still in use. See <a href={`${context.base}/refused`}>Refused uses</a>{' '}
+        for the keys and the source addresses. Find the automations that use them and give them new keys.
       </Notice>
     );
   }
@@ -66,8 +66,8 @@ function RevokedInUse({ uses, context }: { uses: readonly RefusedUse[]; context:
       <a href={`${context.base}/keys/${use.key.id}`}>
         <bdi>{use.key.name}</bdi>
       </a>{' '}
-      (<Hint hint={use.key.hint} />) is still being tried, last on <Time at={use.lastAt} context={context} />
-      {use.sourceAddress && ` from ${use.sourceAddress}`}. Something still has it: find it and give it a new key.
+      (<Hint hint={use.key.hint} />) is still in use. The last request was on <Time at={use.lastAt} context={context} />
+      {use.sourceAddress && ` from ${use.sourceAddress}`}. Find the automation that uses it and give it a new key.
     </Notice>
   ));
 }
@@ -75,11 +75,11 @@ function RevokedInUse({ uses, context }: { uses: readonly RefusedUse[]; context:
 function Empty() {
   return (
     <section class="empty">
-      <h2>No key is in use</h2>
+      <h2>No keys in use</h2>
       <p>
-        A key lets an automation (n8n, Make, Zapier, Power Automate, a script) write back into your tickets: it can add
-        internal notes, log time, or both, and nothing else. Make one key for each workflow, so that you can see what
-        each of them does and stop one without the others.
+        An automation (n8n, Make, Zapier, Power Automate or a script) uses a key to write to your tickets. A key can add
+        internal notes, log time, or both, and nothing else. Create one key for each workflow. You can then see what
+        each workflow does, and revoke one key without stopping the others.
       </p>
     </section>
   );
@@ -99,7 +99,7 @@ function Keys({ caption, keys, context }: { caption: string; keys: readonly KeyD
             <Hint hint={key.hint} />
             {key.successor && (
               <span class="minor">
-                Replaced by <OtherKey link={key.successor} context={context} />
+                Successor: <OtherKey link={key.successor} context={context} />
               </span>
             )}
           </th>
@@ -124,7 +124,7 @@ function Keys({ caption, keys, context }: { caption: string; keys: readonly KeyD
 
 /** When a key last wrote something, and from where. */
 export function LastWrite({ of: { lastWrite }, context }: { of: KeyDetails; context: PageContext }) {
-  if (!lastWrite) return <>None</>;
+  if (!lastWrite) return <>Never</>;
   return (
     <>
       <Time at={lastWrite.at} context={context} />
@@ -133,7 +133,7 @@ export function LastWrite({ of: { lastWrite }, context }: { of: KeyDetails; cont
   );
 }
 
-/** Who made a key, marked when that person no longer is an administrator. */
+/** Who created a key, with a mark if that user is no longer an active administrator. */
 export function Creator({ of: { createdBy, creatorActive } }: { of: KeyDetails }) {
   return (
     <span>

@@ -1,5 +1,5 @@
 import { isLive } from '../../../domain/api-key.ts';
-import { formatPolicy, type RateLimitPolicy } from '../../../domain/rate-limit.ts';
+import type { RateLimitPolicy } from '../../../domain/rate-limit.ts';
 import type { AuditEntry } from '../../../services/audit/read-audit-log.ts';
 import type { KeyDetails } from '../../../services/keys/read-keys.ts';
 import type { RefusedUse } from '../../../services/keys/refused-uses.ts';
@@ -9,18 +9,21 @@ import { Expiry, Hint, LinkButton, Notice, OtherKey, State, scopeList, Time } fr
 import { Creator, LastWrite } from './key-list.tsx';
 import { RefusedUsesTable } from './refused-uses.tsx';
 
-const REVOKED = new Map([
-  ['revoked', 'The key is revoked. Every request with it is refused from now on.'],
-  ['already_revoked', 'The key was revoked already.'],
+const REVOKED_NOTICES = new Map([
+  ['revoked', 'The key is revoked. Requests with it are now refused.'],
+  ['already_revoked', 'The key was already revoked.'],
 ]);
-const CHANGED = new Map([
-  ['changed', 'Saved. The change counts from the next request on.'],
-  ['unchanged', 'Nothing was changed.'],
+const LIVE_NOTICES = new Map([
+  ['changed', 'Saved. The change takes effect with the next request.'],
+  ['unchanged', 'No changes to save.'],
 ]);
 
-/** The notice for `?done=…`; undefined once the key's state contradicts it, since the address can be opened again. */
-export function noticeFor({ state }: KeyDetails, word = ''): string | undefined {
-  return state === 'revoked' ? REVOKED.get(word) : CHANGED.get(word);
+/**
+ * The notice for `?done=…`; undefined if the key's state contradicts it, since the URL can be
+ * reopened later.
+ */
+export function noticeFor({ state }: KeyDetails, done = ''): string | undefined {
+  return state === 'revoked' ? REVOKED_NOTICES.get(done) : LIVE_NOTICES.get(done);
 }
 
 interface Props {
@@ -32,9 +35,11 @@ interface Props {
   done: string | undefined;
 }
 
-/** One key with its facts, activity and refused uses. */
+const limitText = ({ quota, windowMs }: RateLimitPolicy) => `${quota} requests per ${windowMs / 1000} seconds`;
+
+/** One key with its details, latest activity and refused uses. */
 export function KeyPage({ context, subject: key, defaultLimit, entries, refused, done }: Props) {
-  const address = `${context.base}/keys/${key.id}`;
+  const path = `${context.base}/keys/${key.id}`;
   return (
     <>
       {done && <Notice>{done}</Notice>}
@@ -59,8 +64,8 @@ export function KeyPage({ context, subject: key, defaultLimit, entries, refused,
         <dd>
           <Expiry of={key} context={context} />
         </dd>
-        <dt>Limit</dt>
-        <dd>{key.limit ? formatPolicy(key.limit) : `${formatPolicy(defaultLimit)}, as for every key`}</dd>
+        <dt>Request limit</dt>
+        <dd>{key.limit ? limitText(key.limit) : `${limitText(defaultLimit)} (the limit for all keys)`}</dd>
         <dt>Created</dt>
         <dd>
           <Time at={key.createdAt} context={context} /> <Creator of={key} />
@@ -71,7 +76,7 @@ export function KeyPage({ context, subject: key, defaultLimit, entries, refused,
         </dd>
         {key.predecessor && (
           <>
-            <dt>Replaces</dt>
+            <dt>Predecessor</dt>
             <dd>
               <OtherKey link={key.predecessor} context={context} />
             </dd>
@@ -79,7 +84,7 @@ export function KeyPage({ context, subject: key, defaultLimit, entries, refused,
         )}
         {key.successor && (
           <>
-            <dt>Replaced by</dt>
+            <dt>Successor</dt>
             <dd>
               <OtherKey link={key.successor} context={context} />
             </dd>
@@ -88,28 +93,28 @@ export function KeyPage({ context, subject: key, defaultLimit, entries, refused,
       </dl>
       {key.state !== 'revoked' && (
         <div class="actions">
-          {isLive(key.state) && !key.successor && <LinkButton to={`${address}/rotate`}>Rotate</LinkButton>}
+          {isLive(key.state) && !key.successor && <LinkButton to={`${path}/rotate`}>Rotate</LinkButton>}
           {isLive(key.state) && (
-            <LinkButton to={`${address}/change`} kind="quiet">
+            <LinkButton to={`${path}/change`} kind="quiet">
               Change name or limit
             </LinkButton>
           )}
-          <LinkButton to={`${address}/revoke`} kind="danger">
-            {key.successor ? 'End now' : 'Revoke'}
+          <LinkButton to={`${path}/revoke`} kind="danger">
+            {key.successor ? 'Revoke now' : 'Revoke'}
           </LinkButton>
         </div>
       )}
       <h2>Latest audit entries</h2>
       {entries.length === 0 ? (
-        <p>None.</p>
+        <p>No audit entries.</p>
       ) : (
-        <AuditTable caption="Latest audit entries of this key" entries={entries} context={context} />
+        <AuditTable caption="Latest audit entries for this key" entries={entries} context={context} />
       )}
       <p>
-        <a href={`${context.base}/audit?key=${key.id}`}>All entries of this key</a>
+        <a href={`${context.base}/audit?key=${key.id}`}>All audit entries for this key</a>
       </p>
       <h2>Refused uses</h2>
-      <RefusedUsesTable uses={refused} context={context} ofOneKey />
+      <RefusedUsesTable uses={refused} context={context} forOneKey />
     </>
   );
 }

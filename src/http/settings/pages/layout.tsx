@@ -3,9 +3,9 @@ import type { Administrator } from '../../context.ts';
 
 interface Props {
   title: string;
-  /** Undefined where nobody is signed in, or to nothing. */
+  /** Undefined if the request is not signed in, or the user does not administer the organization. */
   administrator?: Administrator | undefined;
-  /** The page's own address, for the navigation to mark it. */
+  /** The path of this page, so that the navigation can mark it as current. */
   path?: string;
   signOutPath?: string | undefined;
 }
@@ -17,7 +17,7 @@ const PAGES = [
   ['which-key', 'Which key is this?'],
 ] as const;
 
-/** The frame of every page. */
+/** The layout of every page. */
 export function Layout({ children, title, administrator, path = '', signOutPath }: PropsWithChildren<Props>) {
   const zone = administrator?.organization.timeZone.replaceAll('_', ' ');
   return (
@@ -33,7 +33,7 @@ export function Layout({ children, title, administrator, path = '', signOutPath 
       </head>
       <body>
         <a class="skip" href="#main">
-          Skip to the content
+          Skip to content
         </a>
         {administrator && <Header administrator={administrator} path={path} signOutPath={signOutPath} />}
         <main id="main">
@@ -41,7 +41,9 @@ export function Layout({ children, title, administrator, path = '', signOutPath 
           {children}
         </main>
         {administrator && (
-          <footer>Times are in {zone === 'UTC' ? 'UTC.' : `${zone}; point at one to see it in UTC.`}</footer>
+          <footer>
+            {zone === 'UTC' ? 'Times are in UTC.' : `Time zone: ${zone}. Hover over a time to see it in UTC.`}
+          </footer>
         )}
       </body>
     </html>

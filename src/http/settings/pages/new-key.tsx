@@ -9,19 +9,19 @@ interface Props {
   context: PageContext;
   created: CreatedKey;
   scopes: readonly Scope[];
-  /** The address of this deployment, such as https://api.example. */
+  /** The origin of this deployment, such as https://api.example. */
   origin: string;
-  /** The key that this one replaces. */
+  /** The key that this one replaces, after a rotation. */
   replaced?: KeyDetails | undefined;
 }
 
-/** A key in full, for the one time that it is shown. */
+/** Shows the value of a new key. This is the only page that shows it. */
 export function NewKeyPage({ context, created, scopes, origin, replaced }: Props) {
   const { name, value, id } = created;
   return (
     <>
       <Notice>
-        Copy the key now. It can’t be shown again: only its fingerprint is kept. If it gets lost, rotate it.
+        Copy the key now. You can’t see it again after you leave this page. If you lose the key, rotate it.
       </Notice>
       <section class="secret" aria-labelledby="key-heading">
         <h2 id="key-heading">
@@ -45,31 +45,38 @@ export function NewKeyPage({ context, created, scopes, origin, replaced }: Props
       </section>
       {replaced && <Replaced old={replaced} context={context} />}
       <h2>Try it</h2>
-      <p>Check that the key is right:</p>
+      <p>Check that the key works:</p>
       <Command>{`curl ${origin}/api/v1/ping -H 'Authorization: Bearer ${value}'`}</Command>
       {writableKinds(scopes).map((kind) => {
         const { path, example } = RECORD_KINDS[kind];
         return (
           <>
-            <p>{example.purpose} (put a ticket’s id in place of TICKET):</p>
+            <p>{example.purpose} (replace TICKET with a ticket ID):</p>
             <Command>{post(origin, value, path, JSON.stringify(example.body))}</Command>
           </>
         );
       })}
       <p class="minor">
-        Make the Idempotency-Key from your workflow’s name and the event’s id: sent twice, it never writes twice.
+        Build the Idempotency-Key from the name of your workflow and the ID of the event. A retry with the same
+        Idempotency-Key never writes twice.
       </p>
-      <h2>Where it goes</h2>
+      <h2>Where to enter the key</h2>
       <dl class="places">
         <dt>n8n</dt>
-        <dd>HTTP Request node, Authentication “Generic Credential Type”, “Bearer Auth”: the key only.</dd>
+        <dd>
+          HTTP Request node: set Authentication to “Generic Credential Type” and then “Bearer Auth”. Enter only the key.
+        </dd>
         <dt>Make</dt>
-        <dd>HTTP module, header Authorization with the value “Bearer”, a space, and the key.</dd>
+        <dd>HTTP module: add the header Authorization with the value “Bearer”, a space, and the key.</dd>
         <dt>Zapier</dt>
-        <dd>Webhooks by Zapier, Custom Request, header Authorization with the value “Bearer”, a space, and the key.</dd>
+        <dd>
+          Webhooks by Zapier, Custom Request: add the header Authorization with the value “Bearer”, a space, and the
+          key.
+        </dd>
         <dt>Power Automate</dt>
         <dd>
-          HTTP action, header Authorization with the value “Bearer”, a space, and the key; switch on “Secure inputs”.
+          HTTP action: add the header Authorization with the value “Bearer”, a space, and the key. Turn on “Secure
+          inputs”.
         </dd>
       </dl>
       <p>
@@ -82,12 +89,12 @@ export function NewKeyPage({ context, created, scopes, origin, replaced }: Props
 function Replaced({ old, context }: { old: KeyDetails; context: PageContext }) {
   return (
     <p>
-      It replaces <Hint hint={old.hint} />,{' '}
+      This key replaces <Hint hint={old.hint} />,{' '}
       {old.state === 'revoked' ? (
         'which is revoked.'
       ) : (
         <>
-          which works until <Expiry of={old} context={context} />.
+          which keeps working until <Expiry of={old} context={context} />.
         </>
       )}
     </p>
@@ -96,7 +103,7 @@ function Replaced({ old, context }: { old: KeyDetails; context: PageContext }) {
 
 function Command({ children }: { children: string }) {
   return (
-    // A long line scrolls; with the focus on it, the arrow keys do.
+    // Focusable, so that the arrow keys can scroll a long line.
     <pre tabindex={0}>
       <code>{children}</code>
     </pre>
@@ -112,21 +119,21 @@ function post(origin: string, value: string, path: string, body: string): string
   return `curl ${origin}/api/v1/tickets/TICKET/${path} ${headers.map((header) => `-H '${header}'`).join(' ')} -d '${body}'`;
 }
 
-/** The page for a form that has created a key already: the value is gone, but there is something to do. */
+/** The page for a form that already created a key. Its value cannot be shown again. */
 export function AlreadyCreatedPage({ context, created }: { context: PageContext; created: KeyDetails }) {
   return (
     <>
       <Notice tone="warning">
-        This form has created the key <bdi>{created.name}</bdi> (<Hint hint={created.hint} />) already, so no second one
-        was created. Its value was shown once and can’t be shown again. If nobody copied it, rotate the key; if it isn’t
-        needed, revoke it.
+        This form already created the key <bdi>{created.name}</bdi> (<Hint hint={created.hint} />
+        ), so no second key was created. The value was shown once and can’t be shown again. If you did not copy it,
+        rotate the key. If you do not need the key, revoke it.
       </Notice>
       <div class="actions">
         <LinkButton to={`${context.base}/keys/${created.id}/rotate`}>Rotate</LinkButton>
         <LinkButton to={`${context.base}/keys/${created.id}/revoke`} kind="danger">
           Revoke
         </LinkButton>
-        <a href={`${context.base}/keys/${created.id}`}>Look at the key</a>
+        <a href={`${context.base}/keys/${created.id}`}>View the key</a>
       </div>
     </>
   );

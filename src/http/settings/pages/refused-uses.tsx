@@ -5,29 +5,30 @@ import { Hint, Table, Time } from './components.tsx';
 const REASONS: Record<RefusedUse['reason'], string> = {
   revoked: 'The key is revoked',
   expired: 'The key has expired',
-  scope_missing: 'The key lacks the scope for what was asked',
+  scope_missing: 'The key does not have the required scope',
   organization_inactive: 'The organization is not active',
   psa_not_included: 'The plan does not include PSA',
-  idempotency_mismatch: 'An Idempotency-Key was used again for something else; nothing new was written',
+  idempotency_mismatch: 'An Idempotency-Key was reused for a different request, so nothing was written',
 };
 
 interface Props {
   uses: readonly RefusedUse[];
   context: PageContext;
-  ofOneKey?: boolean;
+  /** Leaves out the column with the key. */
+  forOneKey?: boolean;
 }
 
-/** Why keys were refused, which the caller is not told. */
-export function RefusedUsesTable({ uses, context, ofOneKey = false }: Props) {
-  if (uses.length === 0) return <p>None.</p>;
+/** Refused uses with their reasons, which a 401 response does not give. */
+export function RefusedUsesTable({ uses, context, forOneKey = false }: Props) {
+  if (uses.length === 0) return <p>No refused uses.</p>;
   return (
     <Table
       caption="Refused uses"
-      headings={[...(ofOneKey ? [] : ['Key']), 'Reason', 'How often', 'First', 'Last', 'From']}
+      headings={[...(forOneKey ? [] : ['Key']), 'Reason', 'Count', 'First', 'Last', 'Source address']}
     >
       {uses.map((use) => (
         <tr>
-          {!ofOneKey && (
+          {!forOneKey && (
             <th scope="row">
               <a href={`${context.base}/keys/${use.key.id}`}>
                 <bdi>{use.key.name}</bdi>
@@ -36,14 +37,14 @@ export function RefusedUsesTable({ uses, context, ofOneKey = false }: Props) {
             </th>
           )}
           <td data-label="Reason">{REASONS[use.reason]}</td>
-          <td data-label="How often">at least {use.count}</td>
+          <td data-label="Count">at least {use.count}</td>
           <td data-label="First">
             <Time at={use.firstAt} context={context} />
           </td>
           <td data-label="Last">
             <Time at={use.lastAt} context={context} />
           </td>
-          <td data-label="From">{use.sourceAddress ?? <span class="minor">not kept</span>}</td>
+          <td data-label="Source address">{use.sourceAddress ?? <span class="minor">not available</span>}</td>
         </tr>
       ))}
     </Table>
@@ -55,8 +56,8 @@ export function RefusedUsesPage({ uses, context }: { uses: readonly RefusedUse[]
   return (
     <>
       <p>
-        Whoever sends a bad key gets the same answer, whatever is wrong. Here stands why a key of yours was refused.
-        Counts are the least that it was; addresses are forgotten after 30 days.
+        This page shows why requests with your keys were refused. A 401 response does not give the caller the reason.
+        Counts are minimums. Source addresses are deleted after 30 days.
       </p>
       <RefusedUsesTable uses={uses} context={context} />
     </>

@@ -2,7 +2,10 @@ import type { KeyDetails } from '../../../services/keys/read-keys.ts';
 import type { PageContext } from '../page-context.ts';
 import { Hint, Notice, State, scopeList } from './components.tsx';
 
-/** Names the key that a pasted value or hint belongs to. The value is never put back on the page. */
+/**
+ * The form to identify a key by its value or hint, with the result. The page never shows the
+ * submitted value.
+ */
 export function WhichKeyPage({
   context,
   found,
@@ -14,12 +17,12 @@ export function WhichKeyPage({
     <>
       {found === 'not_a_key' && (
         <Notice tone="warning">
-          This is neither a complete key nor a hint. A piece may be missing, or the key belongs to another system or
+          This is neither a complete key nor a hint. Part of it may be missing, or the key belongs to another system or
           environment.
         </Notice>
       )}
       {found !== undefined && found !== 'not_a_key' && found.length === 0 && (
-        <Notice tone="warning">Your organization has no such key.</Notice>
+        <Notice tone="warning">Your organization does not have this key.</Notice>
       )}
       {found !== undefined &&
         found !== 'not_a_key' &&
@@ -30,12 +33,12 @@ export function WhichKeyPage({
               <bdi>{key.name}</bdi>
             </a>{' '}
             (<Hint hint={key.hint} />
-            ), {scopeList(key.scopes)}: <State state={key.state} />
+            ). Scopes: {scopeList(key.scopes)}. State: <State state={key.state} />
           </Notice>
         ))}
       <form method="post" action={`${context.base}/which-key`} class="form">
         <div class="field">
-          <label for="pasted">A key, or the hint of one</label>
+          <label for="pasted">Key or hint</label>
           <input
             id="pasted"
             name="pasted"
@@ -46,12 +49,12 @@ export function WhichKeyPage({
             aria-describedby="pasted-help"
           />
           <p class="help" id="pasted-help">
-            Found a key in a workflow or a log? Paste it here to learn which it is. It is compared by its fingerprint
-            and not kept.
+            Did you find a key in a workflow or a log? Paste it here to see which key it is. Only its hash is compared,
+            and the value is not stored.
           </p>
         </div>
         <div class="actions">
-          <button type="submit">Find the key</button>
+          <button type="submit">Find key</button>
         </div>
       </form>
     </>

@@ -1,0 +1,58 @@
+/** Thrown by `print` when the reader of standard output has closed it, as `head` does. */
+export class OutputClosed extends Error {
+  override name = 'OutputClosed';
+}
+
+/**
+ * Writes to standard output and waits until it is written. For commands that only read: they stop
+ * when their reader does. A command that changes something uses `console.log`, whose text is lost
+ * then, and finishes its work.
+ * @throws OutputClosed
+ */
+export function print(text: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    process.stdout.write(text, (err) => {
+      if (!err) resolve();
+      else reject(isClosed(err) ? new OutputClosed() : err);
+    });
+  });
+}
+
+/** Keeps a closed standard output from ending the process as an unhandled error. */
+export function tolerateClosedOutput(): void {
+  process.stdout.on('error', (err) => {
+    if (!isClosed(err)) throw err;
+  });
+}
+
+const isClosed = (err: Error) => 'code' in err && (err.code === 'EPIPE' || err.code === 'ERR_STREAM_DESTROYED');
+
+/**
+ * One line on a terminal that shows how far long work has come. Nothing is written to anything else
+ * than a terminal.
+ */
+export class ProgressLine {
+  private readonly stream: { isTTY?: boolean; write(text: string): unknown };
+  private shown = false;
+  constructor(stream: { isTTY?: boolean; write(text: string): unknown }) {
+    this.stream = stream;
+  }
+
+  show(text: string): void {
+    if (!this.stream.isTTY) return;
+    this.stream.write(`\r\x1b[2K${text}`);
+    this.shown = true;
+  }
+
+  clear(): void {
+    if (this.shown) this.stream.write('\r\x1b[2K');
+    this.shown = false;
+  }
+}
+
+export const progress = new ProgressLine(process.stderr);
+
+/** `1 record`, `2 records`. */
+export function count(number: number, noun: string): string {
+  return `${number} ${noun}${number === 1 ? '' : 's'}`;
+}

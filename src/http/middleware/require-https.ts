@@ -1,0 +1,32 @@
+import type { MiddlewareHandler } from 'hono';
+import { isLoopback } from '../../lib/loopback.ts';
+import type { AppEnv } from '../context.ts';
+import { Problem, problem } from '../problems.ts';
+
+/**
+ * Refuses plain HTTP, before anything is counted or looked up. A redirect would hide the mistake:
+ * clients follow it, and send the key unencrypted each time.
+ */
+export function requireHttps(): MiddlewareHandler<AppEnv> {
+  return async function requireHttps(c, next) {
+    if (isPlainHttp(c.req.url) && !c.get('config').allowPlainHttp) {
+      const { code, detail } = httpsRequired();
+      return problem(c, code, detail);
+    }
+    return next();
+  };
+}
+
+function isPlainHttp(url: string): boolean {
+  if (url.startsWith('https://')) return false;
+  const { protocol, hostname } = new URL(url);
+  return protocol === 'http:' && !isLoopback(hostname);
+}
+
+/** The API was called over plain HTTP. */
+export function httpsRequired(): Problem {
+  return new Problem(
+    'https_required',
+    'This API is served over HTTPS only. Change http:// to https://, and replace the key if the request had one.',
+  );
+}

@@ -1,0 +1,63 @@
+import { readFile } from 'node:fs/promises';
+import { expect, test } from 'vitest';
+import { type Run, renderResults } from './report.ts';
+import { FLOOR, judge } from './targets.ts';
+
+const LOADED = 16;
+
+/** A run of three rounds with a floor and one scenario that handles twice as many requests. */
+function sampleRun(): Run {
+  const series = [1, LOADED].flatMap((connections) =>
+    [FLOOR, 'time entry, cached key'].map((name, index) => ({
+      name,
+      connections,
+      slices: [900, 1000, 1100].map((perSecond) => ({
+        requests: 100,
+        perSecond: perSecond * (index + 1),
+        p50: 1.5,
+        cpu: 1 / (index + 1),
+      })),
+    })),
+  );
+  return {
+    date: '2026-01-31',
+    processor: '2 cores of X',
+    versions: { node: 'v24.0.0', workerd: '1.20260101.0' },
+    loadBefore: 0.25,
+    rounds: 3,
+    sliceMs: 800,
+    large: { entries: 1_000_000, keys: 10_000, bytes: 488_000_000 },
+    seconds: 378,
+    note: 'nothing else ran',
+    loaded: LOADED,
+    series,
+    verdicts: judge(series, LOADED),
+    timings: [{ cause: 'unknown', samples: 4_000, median: 1.6314, cliffsDelta: 0 }],
+  };
+}
+
+/** The lines that do not depend on the run: headings, sentences, the names of the facts, and the head of each table. */
+function skeleton(markdown: string): string[] {
+  const lines = markdown.split('\n');
+  return lines
+    .filter((line, index) => line !== '' && (!line.startsWith('|') || lines[index + 1]?.startsWith('|--') === true))
+    .map((line) => (line.startsWith('- ') ? line.replace(/[:\d].*/, '') : line.replace(/\d{4}-\d\d-\d\d/, 'DATE')));
+}
+
+test('a report has the facts of the run, a table for each number of connections, the targets and the timing of the 401', () => {
+  const report = renderResults(sampleRun());
+  expect(report).toContain('- Large database: 1,000,000 time entries, 10,000 keys, 488 MB\n');
+  expect(report.indexOf('## 16 connections')).toBeLessThan(report.indexOf('## 1 connection\n'));
+  expect(report).toContain(
+    '| time entry, cached key | 2,000 (1,800–2,200) | 2.00 (2.00–2.00) | 1.50 (1.50–1.50) | 0.50 (0.50–0.50) |',
+  );
+  expect(report).toContain('| time entry, cached key : floor chain, requests/s ≥ 1.25 | 2.00 (2.00–2.00) | met |');
+  expect(report).toContain('| unknown | 4,000 | 1.631 | 0.000 |');
+});
+
+test('RESULTS.md has the form that the benchmark writes', async () => {
+  const results = await readFile('test/bench/RESULTS.md', 'utf8');
+  const { note, ...withoutNote } = sampleRun();
+  const run = results.includes('\n- Note: ') ? { ...withoutNote, note } : withoutNote;
+  expect(skeleton(results)).toEqual(skeleton(renderResults(run)));
+});

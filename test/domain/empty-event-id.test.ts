@@ -1,0 +1,123 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { hasEmptyEventId, parseIdempotencyKey } from '../../src/domain/idempotency-key.ts';
+import { runs } from '../support/property.ts';
+
+describe('an Idempotency-Key whose event id came out empty', () => {
+  test.each([
+    [
+      'nothing after the workflow',
+      ['triage:', 'triage/', 'a:b:', 'https://psa.example/', ':', '/', 'triage: ', '\ttriage:'],
+    ],
+    ['an absent value', ['triage:undefined', 'triage/null', 'a:NaN', 'a:b/None', 'undefined', 'null', 'NaN', 'None']],
+    ['in any case', ['triage:UNDEFINED', 'triage:Null', 'a:NULL', 'triage:nan', 'a/none', 'NONE', 'Undefined']],
+    ['an object', ['triage:[object', 'a:[object Object]', '[object Object]', 'a/[Object%20object]', 'a:[object]']],
+    [
+      'a placeholder',
+      ['triage:{{eventId}}', 'triage:{{ $json.id }}', 'a:{{1.id', '{{x}}:1', 'a}}b', `\${id}`, `a:\${id:-1}`],
+    ],
+    [
+      'any of these in quotes',
+      ['"triage:"', '"undefined"', '"a:null"', '"a/NaN"', '"a:[object Object]"', '"{{id}}"', '"/"'],
+    ],
+  ])('is told by %s', (_, values) => {
+    expect(values.filter((value) => !hasEmptyEventId(value))).toEqual([]);
+  });
+
+  test.each([
+    [
+      'a word that only begins or ends so',
+      ['triage:undefined-1', 'a:nullable', 'a:non', 'cannull', 'a:nanoid', 'x-none'],
+    ],
+    ['an absent value that something follows', ['null:1', 'a:None:2', 'undefined/x']],
+    ['single brackets', ['{id}', 'a:{id}', '$x', '{', '}', '$', '{}', '%7B%7B', '<id>', '[1]', '[obj']],
+    [
+      'the documented form',
+      ['triage:evt-20418', 'triage:evt-20418:2', 'triage/20418', '0', 'a', '-', '.', '"triage:0"'],
+    ],
+    ['a quote at its end alone', ['triage:"', 'undefined"', '/"']],
+  ])('is not told by %s', (_, values) => {
+    expect(values.filter(hasEmptyEventId)).toEqual([]);
+  });
+
+  test('takes no long time to tell, however long the header', () => {
+    const evil = [':', '[object', '":', ':[object', '{', '$', '}', 'undefined', '"/[object"', ' ', '"'].map((piece) =>
+      piece.repeat(65_536),
+    );
+    const started = performance.now();
+    for (const value of evil) hasEmptyEventId(`${value}x`);
+    for (const value of evil) hasEmptyEventId(`"${value}`);
+    expect(performance.now() - started).toBeLessThan(1_000);
+  });
+
+  test('is still parsed, so that a search finds what was once written with it', () => {
+    expect(parseIdempotencyKey('triage:')).toEqual({ ok: true, key: 'triage:' });
+    expect(parseIdempotencyKey('"triage:undefined"')).toEqual({ ok: true, key: 'triage:undefined' });
+  });
+});
+
+const BASE64URL = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'];
+const CROCKFORD = [...'0123456789ABCDEFGHJKMNPQRSTVWXYZ'];
+const HEX = [...'0123456789abcdef'];
+const BASE62 = BASE64URL.slice(0, 62);
+const of = (alphabet: string[], minLength: number, maxLength = minLength) =>
+  fc.string({ unit: fc.constantFrom(...alphabet), minLength, maxLength });
+
+/** The ids that tools give events, executions, messages and rows. */
+const ID = fc.oneof(
+  fc.uuid(),
+  fc.uuid().map((id) => id.toUpperCase()),
+  fc.uuid().map((id) => `{${id}}`),
+  fc.bigInt({ min: 0n, max: 2n ** 64n }).map(String),
+  fc.integer().map(String),
+  fc.double({ noNaN: true, noDefaultInfinity: true }).map(String),
+  fc.date({ noInvalidDate: true }).map((date) => date.toISOString()),
+  // ULID, KSUID, nanoid, MongoDB, and digests.
+  of(CROCKFORD, 26),
+  of(BASE62, 27),
+  of(BASE64URL, 8, 64),
+  of(BASE64URL, 8, 64).map((id) => `${id}==`),
+  of(HEX, 1, 128),
+  of(HEX, 1, 128).map((id) => `sha256-${id}`),
+  // Prefixed, as of Stripe, Slack and Airtable.
+  fc.tuple(fc.constantFrom('evt', 'pi', 'cs_live', 'rec', 'msg'), of(BASE62, 14, 64)).map((parts) => parts.join('_')),
+  // RFC 5322, without its brackets, and ARNs.
+  fc.tuple(of(BASE62, 8, 20), fc.domain()).map(([id, host]) => `${id}@${host}`),
+  fc.tuple(of(HEX, 12), of(BASE64URL, 8, 20)).map(([account, id]) => `arn:aws:sqs:eu-central-1:${account}:${id}`),
+);
+const WORKFLOW = fc.oneof(
+  fc.constantFrom('triage', 'n8n', 'null', 'undefined', 'None', 'night-check', 'a.b', 'flow/7', 'flow:7', ''),
+  of(BASE62, 1, 20),
+);
+
+test('no id that tools give is taken for an empty one, alone, after a workflow, and before a second entry', () => {
+  fc.assert(
+    fc.property(
+      WORKFLOW,
+      fc.constantFrom(':', '/', '::'),
+      ID,
+      fc.constantFrom('', ':2', '/retry'),
+      (flow, by, id, end) => {
+        for (const key of [id, id + end, flow + by + id, flow + by + id + end]) {
+          for (const header of [key, `"${key}"`, ` ${key}\t`]) {
+            expect([header, hasEmptyEventId(header)]).toEqual([header, false]);
+            expect(parseIdempotencyKey(header)).toEqual({ ok: true, key });
+          }
+        }
+      },
+    ),
+    { numRuns: runs('ids that are not empty', 5_000) },
+  );
+});
+
+test('whatever comes before it, an empty id is told', () => {
+  const absent = fc.constantFrom('', 'undefined', 'null', 'NaN', 'None', 'NULL', '[object Object]');
+  const before = fc.string({ unit: fc.integer({ min: 0x21, max: 0x7e }).map((code) => String.fromCharCode(code)) });
+  fc.assert(
+    fc.property(before, fc.constantFrom(':', '/'), absent, (text, by, id) => {
+      const key = text.replace(/^"+/, '') + by + id;
+      expect([key, hasEmptyEventId(key), hasEmptyEventId(`"${key}"`)]).toEqual([key, true, true]);
+    }),
+    { numRuns: runs('ids that are empty', 2_000) },
+  );
+});

@@ -1,0 +1,87 @@
+import { describe, expect, test } from 'vitest';
+import { clientAddress } from '../../src/domain/client-address.ts';
+import { ipLimitOf } from '../../src/domain/ip-limit.ts';
+import { parseIpLimitOverrides } from '../../src/domain/ip-limit-overrides.ts';
+import { MAX_NETWORK_QUOTA } from '../../src/domain/network-log.ts';
+import { parsePolicy } from '../../src/domain/rate-limit.ts';
+
+const DEPLOYMENT = parsePolicy('1200/10s');
+
+/** The object, its policy, and the subnet with its policy: `1/1s` for quota 1 in 1 s. */
+function limitOf(address: string | undefined, overrides = '') {
+  const limit = ipLimitOf(clientAddress(address), DEPLOYMENT, parseIpLimitOverrides(overrides));
+  const { subject, policy, isNetwork, subnet } = limit;
+  const text = ({ quota, windowMs }: typeof policy) => `${quota}/${windowMs / 1_000}s`;
+  return [subject, text(policy), isNetwork, ...(subnet ? [subnet.id.toString(16), text(subnet.policy)] : [])];
+}
+
+describe('the limits of an address', () => {
+  test.each([
+    ['192.0.2.7', ['192.0.2.7', '1200/10s', false]],
+    ['::ffff:192.0.2.7', ['192.0.2.7', '1200/10s', false]],
+    ['::ffff:c000:207', ['192.0.2.7', '1200/10s', false]],
+    [undefined, ['none', '1200/10s', false]],
+    ['not an address', ['none', '1200/10s', false]],
+    ['2001:db8:1:2:3:4:5:6', ['2001:db8:1::/48', '4800/10s', true, '2', '1200/10s']],
+    ['2001:DB8:1:FFFF::', ['2001:db8:1::/48', '4800/10s', true, 'ffff', '1200/10s']],
+    ['2001:db8:1::', ['2001:db8:1::/48', '4800/10s', true, '0', '1200/10s']],
+    ['::1', ['::/48', '4800/10s', true, '0', '1200/10s']],
+  ])('%s are %j', (address, limit) => {
+    expect(limitOf(address)).toEqual(limit);
+  });
+
+  test('with an override for each address group are that of the group, and in a /48 four times as much', () => {
+    const overrides = '203.0.113.0/24=9/9s, 2001:db8::/32=7/7s, 2001:db8:1::/48=6/6s, 2001:db8:1:100::/56=5/5s';
+    expect(limitOf('203.0.113.7', overrides)).toEqual(['203.0.113.7', '9/9s', false]);
+    expect(limitOf('2001:db8:2:3::1', overrides)).toEqual(['2001:db8:2::/48', '28/7s', true, '3', '7/7s']);
+    expect(limitOf('2001:db8:1:3::1', overrides)).toEqual(['2001:db8:1::/48', '24/6s', true, '3', '6/6s']);
+    expect(limitOf('2001:db8:1:1ff::1', overrides)).toEqual(['2001:db8:1:100::/56', '20/5s', true, '1ff', '5/5s']);
+    expect(limitOf('2001:db8:1:200::1', overrides)).toEqual(['2001:db8:1::/48', '24/6s', true, '200', '6/6s']);
+  });
+
+  test('with an override for a /64 are one limit', () => {
+    expect(limitOf('2001:db8:1:2::9', '2001:db8:1:2::/64=5/5s')).toEqual(['2001:db8:1:2::/64', '5/5s', false]);
+  });
+
+  test('with an override for a network as a whole are the one limit of the network', () => {
+    const overrides =
+      '203.0.113.0/24=500/10s/total, 203.0.113.128/25=9/9s, 2001:db8::/32=100/1s/total, ::/0=1/1s/total';
+    expect(limitOf('203.0.113.7', overrides)).toEqual(['203.0.113.0/24', '500/10s', true]);
+    expect(limitOf('::ffff:203.0.113.8', overrides)).toEqual(['203.0.113.0/24', '500/10s', true]);
+    expect(limitOf('203.0.113.129', overrides)).toEqual(['203.0.113.129', '9/9s', false]);
+    expect(limitOf('2001:db8:1:2::9', overrides)).toEqual(['2001:db8::/32', '100/1s', true]);
+    expect(limitOf('2001:db9::', overrides)).toEqual(['::/0', '1/1s', true]);
+    expect(limitOf('192.0.2.7', overrides)).toEqual(['192.0.2.7', '1200/10s', false]);
+  });
+
+  test('never exceed what the log of a network holds', () => {
+    const [largest] = parseIpLimitOverrides('2001:db8::/32=10000/10s');
+    const { policy } = ipLimitOf('2001:db8::1', DEPLOYMENT, largest ? [largest] : []);
+    expect(policy.quota).toBe(MAX_NETWORK_QUOTA);
+  });
+});
+
+describe('a limit for a network as a whole', () => {
+  test('is written with /total after it', () => {
+    expect(parseIpLimitOverrides('203.0.113.0/24 = 500/10s/total')).toMatchObject([
+      { bits: 24, policy: { quota: 500, windowMs: 10_000 }, isTotal: true },
+    ]);
+    expect(parseIpLimitOverrides('203.0.113.0/24=500/10s')).toMatchObject([{ isTotal: false }]);
+  });
+
+  test.each([
+    ['203.0.113.0/24=500/10s/all', '"500/10s/all" is not a rate limit; write quota/window such as "200/10s"'],
+    ['203.0.113.0/24=500/10s/Total', 'add /total for one limit of the whole network'],
+    ['203.0.113.0/24=500/10s/total/total', '"500/10s/total" is not a rate limit'],
+    ['203.0.113.0/24=0/10s/total', '"0/10s" is not a rate limit'],
+    ['203.0.113.0/24=10001/10s/total', '"10001/10s" is not a rate limit'],
+    ['203.0.113.0/24=/total', '"" is not a rate limit'],
+    ['203.0.113.0/24=total', '"total" is not a rate limit'],
+    ['203.0.113.1/24=500/10s/total', '203.0.113.1/24 has bits set'],
+    ['2001:db8::/65=500/10s/total', 'IPv6 addresses are limited by /64'],
+    ['203.0.113.0/24=500/10s, 203.0.113.0/24=1/1s/total', '203.0.113.0/24 stands there twice'],
+  ])('%j is refused, and the message names entry and rule', (text, rule) => {
+    expect(() => parseIpLimitOverrides(text)).toThrow(rule);
+    expect(() => parseIpLimitOverrides(text)).toThrow(`"${text.split(', ').at(-1)}": `);
+  });
+});

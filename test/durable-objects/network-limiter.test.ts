@@ -1,0 +1,62 @@
+import { evictDurableObject, runInDurableObject } from 'cloudflare:test';
+import { env } from 'cloudflare:workers';
+import { afterEach, describe, expect, test, vi } from 'vitest';
+
+const policy = { quota: 20, windowMs: 10_000 };
+const subnet = (id: number) => ({ id, policy: { quota: 5, windowMs: 10_000 } });
+const limiter = () => env.RATE_LIMITER.getByName(crypto.randomUUID());
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+describe('the limiter object of a network', () => {
+  test('admits exactly the quota of each subnet and of the network, of a burst from many subnets', async () => {
+    const stub = limiter();
+    const decisions = await Promise.all(
+      Array.from({ length: 200 }, async (_, index) => {
+        const id = index % 8;
+        return { id, ...(await stub.take(policy, subnet(id))) };
+      }),
+    );
+    const admitted = decisions.filter((decision) => decision.admitted);
+    expect(admitted).toHaveLength(20);
+    for (let id = 0; id < 8; id++) {
+      expect(admitted.filter((decision) => decision.id === id).length).toBeLessThanOrEqual(5);
+    }
+    for (const decision of decisions) {
+      expect(decision.admitted || (decision.retryAfterMs > 0 && decision.retryAfterMs <= 10_000)).toBe(true);
+    }
+  });
+
+  test('says which limit refused, and takes from both or from neither', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    const stub = limiter();
+    for (let i = 0; i < 5; i++) await stub.take(policy, subnet(1));
+    for (let i = 0; i < 50; i++) {
+      expect(await stub.take(policy, subnet(1))).toMatchObject({ admitted: false, ofSubnet: true });
+    }
+    for (const id of [2, 3, 4]) {
+      for (let i = 0; i < 5; i++) expect((await stub.take(policy, subnet(id))).admitted).toBe(true);
+    }
+    vi.setSystemTime(Date.now() + 1_000);
+    expect(await stub.take(policy, subnet(5))).toMatchObject({ admitted: false, ofSubnet: false, retryAfterMs: 9_000 });
+  });
+
+  test('keeps nothing in storage', async () => {
+    const stub = limiter();
+    await stub.take(policy, subnet(1));
+    expect(await runInDurableObject(stub, async (_, state) => (await state.storage.list()).size)).toBe(0);
+    expect(await runInDurableObject(stub, (_, state) => state.storage.getAlarm())).toBeNull();
+  });
+
+  test('that was evicted has forgotten nothing that still counted: its window had passed', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    const stub = limiter();
+    for (let i = 0; i < 5; i++) await stub.take(policy, subnet(1));
+    expect((await stub.take(policy, subnet(1))).admitted).toBe(false);
+    vi.setSystemTime(Date.now() + 10_000);
+    await evictDurableObject(stub);
+    expect(await stub.take(policy, subnet(1))).toMatchObject({ admitted: true, remaining: 4 });
+  });
+});

@@ -1,0 +1,151 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { ProgressLine } from '../../src/cli/output.ts';
+import { program } from '../../src/cli/program.ts';
+import { runCli } from '../support/command.ts';
+
+const COMMANDS = program.commands.map((command) => ({
+  name: command.name(),
+  summary: command.summary(),
+  options: command.options.map(({ long }) => long ?? ''),
+  args: command.registeredArguments.map((argument) => argument.name()),
+}));
+
+let directory: string;
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'ops-'));
+});
+afterAll(() => rm(directory, { recursive: true }));
+
+describe('help', () => {
+  test('the program lists every command with one line', async () => {
+    const { code, stdout, stderr } = await runCli('--help', []);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    const lines = stdout.slice(stdout.indexOf('Commands:\n')).trim().split('\n').slice(1);
+    expect(lines.map((line) => line.trim().split(/ {2,}/))).toEqual(
+      COMMANDS.map(({ name, summary }) => [name, summary]),
+    );
+    expect(COMMANDS.length).toBe(7);
+  });
+
+  test.each(COMMANDS)(
+    '$name has a purpose, its arguments and options, an example and its exit codes',
+    async (command) => {
+      const { code, stdout, stderr } = await runCli(command.name, ['--help']);
+      expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+      const [usage = '', purpose = ''] = stdout.split('\n\n');
+      expect(usage).toMatch(`Usage: npm run ops -- ${command.name}`);
+      expect(purpose).toMatch(/^[A-Z].*\.$/s);
+      for (const option of command.options) {
+        expect(usage).toContain(option);
+        expect(stdout).toMatch(new RegExp(`^  ${option} .*[A-Z]`, 'm'));
+      }
+      for (const argument of command.args) expect(stdout).toMatch(new RegExp(`^  ${argument} +[A-Z]`, 'm'));
+      expect(stdout).toContain(`\nExample:\n  npm run ops -- ${command.name}`);
+      expect(stdout).toMatch(/\nExit codes:\n {2}0 {2}success\n {2}1 {2}.+\n {2}2 {2}wrong call\n$/);
+    },
+  );
+});
+
+test.each<[string[], string, string]>([
+  [['key:revok'], 'There is no command key:revok. Did you mean key:revoke?', 'npm run ops -- COMMAND'],
+  [['deploy\u001b'], 'There is no command deploy\\u001b.', 'npm run ops -- COMMAND'],
+  [['--verbose'], "Unknown option '--verbose'.", 'npm run ops -- COMMAND'],
+  [
+    ['directory:import', 'file', '--dryrun'],
+    "Unknown option '--dryrun'. Did you mean --dry-run?",
+    'npm run ops -- directory:import FILE|-',
+  ],
+  [['changes:export'], "Missing required argument 'ORGANIZATION'.", 'npm run ops -- changes:export ORGANIZATION'],
+  [
+    ['changes:export', 'northwind', '--remote', '--persist-to', 'x'],
+    "Option '--remote' cannot be used with option '--persist-to DIRECTORY'.",
+    'npm run ops -- changes:export ORGANIZATION',
+  ],
+  [
+    ['record:redact', 'northwind', 'ticket', 'x', '--by', 'Ada'],
+    "Command-argument value 'ticket' is invalid for argument 'KIND'. Allowed choices are note, time_entry.",
+    'npm run ops -- record:redact ORGANIZATION note|time_entry ID',
+  ],
+  [
+    ['key:revoke', '--from', 'x', '--by', 'Ada'],
+    'With --from, name the organization with --organization, and no --key.',
+    'npm run ops -- key:revoke --by NAME',
+  ],
+])('a wrong call gets one sentence, the usage and exit code 2: %j', async (args, sentence, usage) => {
+  const [command = '', ...rest] = args;
+  const { code, stdout, stderr } = await runCli(command, rest);
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+  expect(stderr.split('\n').slice(0, 3)).toEqual([sentence, '', expect.stringContaining(`Usage: ${usage}`)]);
+});
+
+test('without a command the list of commands is on standard error', async () => {
+  await expect(promisify(execFile)('node', ['src/cli/ops.ts'])).rejects.toMatchObject({
+    code: 2,
+    stdout: '',
+    stderr: expect.stringMatching(/^Name a command\.\n\nUsage: .*\n {2}key:revoke /s),
+  });
+});
+
+test('a database that is not migrated gets the migration and --persist-to as advice', async () => {
+  const { code, stderr } = await runCli('changes:export', ['northwind', '--persist-to', join(directory, 'empty')]);
+  expect(code).toBe(1);
+  expect(stderr).toMatch(
+    /^The database is not migrated: run `npx wrangler d1 migrations apply DB`.*--persist-to DIRECTORY.*\n$/,
+  );
+});
+
+test('progress is one line on a terminal, and nothing elsewhere', () => {
+  const written = (isTTY: boolean) => {
+    let text = '';
+    const line = new ProgressLine({ isTTY, write: (part) => (text += part) });
+    line.show('1 of 2');
+    line.show('2 of 2');
+    line.clear();
+    line.clear();
+    return text;
+  };
+  const erase = '\r\x1b[2K';
+  expect(written(true)).toBe(`${erase}1 of 2${erase}2 of 2${erase}`);
+  expect(written(false)).toBe('');
+});
+
+describe('key:revoke --from', () => {
+  const revoke = async (content: string) => {
+    const file = join(directory, 'export.ndjson');
+    await writeFile(file, content);
+    const args = [
+      '--organization',
+      'northwind',
+      '--from',
+      file,
+      '--by',
+      'Ada',
+      '--persist-to',
+      join(directory, 'none'),
+    ];
+    const { code, stderr } = await runCli('key:revoke', args);
+    return { code, stderr: stderr.replace(file, 'FILE') };
+  };
+  const change = { cursor: '0123456789abcdef.1.r', action: 'note.created', key: null };
+
+  test.each([
+    [
+      'a line that is cut off',
+      `${JSON.stringify(change)}\n{"cursor":"01`,
+      'Line 2 of FILE is not a change of changes:export; it may be cut off. Nothing was revoked.\n',
+    ],
+    [
+      'a line of another file',
+      `{"type":"organization"}\n`,
+      'Line 1 of FILE is not a change of changes:export; it may be cut off. Nothing was revoked.\n',
+    ],
+    ['an empty file', '', 'FILE has no changes. Nothing was revoked; did the export fail?\n'],
+  ])('refuses %s before it revokes anything', async (_, content, stderr) => {
+    expect(await revoke(content)).toEqual({ code: 1, stderr });
+  });
+});

@@ -1,0 +1,136 @@
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { makeKeys, prepare } from '../bench/seed.ts';
+import { KEY_PREFIX } from '../bench/workers.ts';
+import { bundleProduction, serveProduction } from '../support/production-worker.ts';
+import { freePort } from '../support/server.ts';
+import { makeSignIn } from '../support/sign-in.ts';
+
+// Over a bare socket: a `Headers` object would remove the white space before it is sent.
+
+let server: { url: URL; key: string; token: string; close: () => Promise<void> };
+
+beforeAll(async () => {
+  const bundle = await mkdtemp(join(tmpdir(), 'twb-white-space-'));
+  await bundleProduction(bundle);
+
+  const signIn = await makeSignIn();
+  const issuerPort = await freePort();
+  const issuer = createServer((_, response) => response.end(JSON.stringify(signIn.jwks))).listen(issuerPort);
+  await once(issuer, 'listening');
+  const worker = await serveProduction({
+    bundle,
+    port: 0,
+    vars: {
+      KEY_PREFIX,
+      ADMIN_ISSUER: signIn.config.issuer,
+      ADMIN_AUDIENCE: signIn.config.audience,
+      ADMIN_JWKS_URL: `http://127.0.0.1:${issuerPort}/`,
+      ADMIN_TOKEN_HEADER: 'Authorization',
+    },
+  });
+  const db = await worker.getD1Database('DB', 'api');
+  await prepare(db);
+  const [key] = await makeKeys(db, 1);
+  const token = await signIn.token('ada@northwind.example', { claims: { email_verified: true } });
+  const close = async () => {
+    await worker.dispose();
+    issuer.close();
+    await rm(bundle, { recursive: true });
+  };
+  server = { url: await worker.unsafeGetDirectURL('api'), key: key?.value ?? '', token, close };
+});
+afterAll(() => server.close());
+
+/** Sends these lines exactly as given. */
+async function send(...lines: string[]): Promise<{ status: string; headers: string; body: string }> {
+  const socket = connect(Number(server.url.port), server.url.hostname);
+  let received = '';
+  socket.setEncoding('latin1').on('data', (data) => (received += data));
+  socket.end(lines.join('\r\n'));
+  await once(socket, 'close');
+  const [, status = '', headers = '', body = ''] =
+    /^HTTP\/1\.1 (\d{3}) [^\r]*\r\n(.*?)\r\n\r\n(.*)$/s.exec(received) ?? [];
+  return { status, headers, body };
+}
+
+const BODY = '{"message":"white space"}';
+
+/** Posts a note with these further header lines. */
+const postNote = (...lines: string[]) =>
+  send(
+    'POST /api/v1/tickets/1001/notes HTTP/1.1',
+    'Host: api.example',
+    'Content-Type: application/json',
+    `Content-Length: ${BODY.length}`,
+    ...lines,
+    '',
+    BODY,
+  );
+
+describe.each([
+  ['none', '', ''],
+  ['spaces before', '   ', ''],
+  ['a space after', '', ' '],
+  ['tabs around', '\t', '\t'],
+  ['a mixture around', ' \t \t', '\t  \t '],
+])('white space around a header is ignored: %s', (name, before, after) => {
+  const around = (value: string) => before + value + after;
+
+  test('around Authorization', async () => {
+    expect(await postNote(`Authorization:${around(`Bearer ${server.key}`)}`)).toMatchObject({ status: '201' });
+  });
+
+  test('around Idempotency-Key, plain and in quotes', async () => {
+    const key = `white-space:${name.replaceAll(' ', '-')}`;
+    const post = (value: string) => postNote(`Authorization: Bearer ${server.key}`, `Idempotency-Key:${value}`);
+    expect(await post(key)).toMatchObject({ status: '201' });
+    for (const value of [key, `"${key}"`]) {
+      const { status, body } = await post(around(value));
+      expect([value, status, JSON.parse(body).idempotentReplay]).toEqual([value, '200', true]);
+    }
+  });
+
+  test("around an administrator's token", async () => {
+    const authorization = `Authorization:${around(`Bearer ${server.token}`)}`;
+    const { status, headers } = await send('GET /settings HTTP/1.1', 'Host: api.example', authorization, '\r\n');
+    expect([status, /^location: (.*)$/im.exec(headers)?.[1]]).toEqual(['303', '/settings/northwind/keys']);
+  });
+});
+
+test('only spaces and tabs are ignored, and only around the value: anything else gets the same 401', async () => {
+  const { key } = server;
+  const seen = new Set<string>();
+  const values = [
+    'Bearer',
+    'Bearer ',
+    ` Bearer\t${key}`,
+    `Bearer ${key} x`,
+    `Bearer ${key.slice(0, 20)} ${key.slice(20)}`,
+    `Bearer ${key}, `,
+    `Bearer ${key}\xa0`,
+    `\xa0Bearer ${key}`,
+    `Bearer ${key}\v`,
+    `Bearer ${key}\f`,
+    `"Bearer ${key}"`,
+  ];
+  for (const value of values) {
+    const { status, headers, body } = await postNote(`Authorization: ${value}`);
+    expect([value, status]).toEqual([value, '401']);
+    seen.add(`${headers.replace(/^(x-request-id|date): .*$/gim, '$1')}\n${body}`);
+  }
+  expect([...seen]).toHaveLength(1);
+});
+
+test.each(['a\t\tb', 'a b', '" a"', '"a "', 'a\xa0', ' , a', 'a, ', ' \t '])(
+  'an Idempotency-Key with other white space is refused: %j',
+  async (value) => {
+    const { status, body } = await postNote(`Authorization: Bearer ${server.key}`, `Idempotency-Key: ${value}`);
+    expect([status, JSON.parse(body).code]).toEqual(['400', 'invalid_idempotency_key']);
+  },
+);

@@ -1,0 +1,216 @@
+import { env } from 'cloudflare:workers';
+import fc from 'fast-check';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import type { Config } from '../../src/config.ts';
+import { parseIpLimitOverrides } from '../../src/domain/ip-limit-overrides.ts';
+import { ExpiringMap } from '../../src/lib/expiring-map.ts';
+import { countLimiters } from '../support/limiter.ts';
+import { runs } from '../support/property.ts';
+import { makeApi } from '../support/world.ts';
+
+// The clock stands still except where a test moves it; the limiter objects see the same one.
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['Date'] });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const pass = (ms: number) => vi.setSystemTime(Date.now() + ms);
+const randomHex = () => Math.floor(Math.random() * 0x10000).toString(16);
+/** A /48 that no other test uses, without its `::/48`. */
+const newNetwork = () => `2001:db8:${(++networks).toString(16)}`;
+let networks = 0x7000;
+
+/** Isolates that share limiters, whose calls are counted by the names of the objects. */
+function makeIsolates(settings: Partial<Config>, count = 1) {
+  const limiters = countLimiters(env.RATE_LIMITER);
+  const bindings = { RATE_LIMITER: limiters.namespace };
+  const apis = Array.from({ length: count }, () => makeApi({ config: settings, bindings }));
+  let turns = 0;
+  const ping = async (address: string): Promise<Response> => {
+    const response = await apis[turns++ % count]?.send('/api/v1/ping', { headers: { 'CF-Connecting-IP': address } });
+    if (response?.status !== 401 && response?.status !== 429) throw new Error(`status ${response?.status}`);
+    return response;
+  };
+  /** How many of so many requests from an address pass its limits. */
+  const passed = async (address: string, requests: number): Promise<number> => {
+    const answers = await Promise.all(Array.from({ length: requests }, () => ping(address)));
+    return answers.filter(({ status }) => status === 401).length;
+  };
+  return { ping, passed, names: limiters.names };
+}
+
+const ipLimit = { quota: 3, windowMs: 10_000 };
+
+describe('an IPv6 /48', () => {
+  test('has four times the limit of a /64, however many of its /64s send; the next /48 has its own', async () => {
+    const { passed } = makeIsolates({ ipLimit }, 3);
+    const network = newNetwork();
+    let admitted = 0;
+    for (let subnet = 0; subnet < 40; subnet++) admitted += await passed(`${network}:${subnet.toString(16)}::1`, 5);
+    expect(admitted).toBe(12);
+    expect(await passed(`${newNetwork()}::1`, 5)).toBe(3);
+    pass(10_000);
+    expect(await passed(`${network}:99::1`, 5)).toBe(3);
+  });
+
+  test('is one object, which each request calls once', async () => {
+    const { ping, names } = makeIsolates({ ipLimit });
+    const network = newNetwork();
+    for (const subnet of ['', ':1', ':ffff']) await ping(`${network}${subnet}::1`);
+    expect(names).toEqual(Array(3).fill(`ip:${network}::/48`));
+  });
+
+  test.each([
+    ['its own limit', { subnets: 4, refused: ':9::1' }, 'The network of this address', 12],
+    ['the limit of a /64', { subnets: 1, refused: ':0::2' }, 'This address', 3],
+  ])('over %s answers 429 with that limit and how long to wait', async (_, { subnets, refused }, who, quota) => {
+    const { ping, passed } = makeIsolates({ ipLimit });
+    const network = newNetwork();
+    for (let subnet = 0; subnet < subnets; subnet++) {
+      expect(await passed(`${network}:${subnet}::1`, 3)).toBe(3);
+      pass(1_000);
+    }
+    // From the object, then from the isolate's memory.
+    for (const left of [10_000 - subnets * 1_000, 10_000 - subnets * 1_000 - 2_000]) {
+      const response = await ping(`${network}${refused}`);
+      expect(response.status).toBe(429);
+      expect(response.headers.get('Retry-After')).toBe(String(left / 1_000));
+      expect(response.headers.get('RateLimit-Policy')).toBe(`"ip";q=${quota};w=10`);
+      expect(response.headers.get('RateLimit')).toMatch(/^"ip";r=0;t=\d+$/);
+      expect(await response.json()).toMatchObject({
+        code: 'rate_limited',
+        'violated-policies': ['ip'],
+        detail: `${who} may send ${quota} requests in 10 seconds; send the request again after ${left / 1_000} s.`,
+      });
+      pass(2_000);
+    }
+  });
+});
+
+describe('a refusal that an isolate remembers', () => {
+  test('of a /64 does not refuse another /64 of the same /48', async () => {
+    const { ping, passed, names } = makeIsolates({ ipLimit });
+    const network = newNetwork();
+    expect(await passed(`${network}:1::1`, 4)).toBe(3);
+    names.length = 0;
+    expect((await ping(`${network}:1::2`)).status).toBe(429);
+    expect(names).toEqual([]);
+    expect((await ping(`${network}:2::1`)).status).toBe(401);
+    expect(names).toHaveLength(1);
+  });
+
+  test('of a /48 refuses all its /64s, and no other network', async () => {
+    const { ping, passed, names } = makeIsolates({ ipLimit });
+    const network = newNetwork();
+    for (const subnet of [1, 2, 3, 4]) expect(await passed(`${network}:${subnet}::1`, 3)).toBe(3);
+    expect((await ping(`${network}:5::1`)).status).toBe(429);
+    names.length = 0;
+    for (let subnet = 0; subnet < 50; subnet++) {
+      expect((await ping(`${network}:${subnet.toString(16)}::1`)).status).toBe(429);
+    }
+    expect(names).toEqual([]);
+    expect((await ping(`${newNetwork()}:1::1`)).status).toBe(401);
+  });
+
+  test('of one /48 takes at most five places, however many of its /64s flood', async () => {
+    const set = vi.spyOn(ExpiringMap.prototype, 'set');
+    const { passed } = makeIsolates({ ipLimit });
+    const network = newNetwork();
+    for (let subnet = 0; subnet < 100; subnet++) await passed(`${network}:${subnet.toString(16)}::1`, 5);
+    expect(new Set(set.mock.calls.map(([memo]) => memo)).size).toBeLessThanOrEqual(5);
+    set.mockRestore();
+  });
+
+  test('of both tells the longer wait', async () => {
+    const { ping, passed } = makeIsolates({ ipLimit });
+    const network = newNetwork();
+    for (const subnet of [1, 2, 3]) expect(await passed(`${network}:${subnet}::1`, 3)).toBe(3);
+    pass(4_000);
+    expect(await passed(`${network}:4::1`, 4)).toBe(3);
+    expect((await ping(`${network}:5::1`)).headers.get('Retry-After')).toBe('6');
+    expect((await ping(`${network}:4::1`)).headers.get('Retry-After')).toBe('10');
+    pass(6_000);
+    expect((await ping(`${network}:5::1`)).status).toBe(401);
+    expect((await ping(`${network}:4::1`)).headers.get('Retry-After')).toBe('4');
+  });
+
+  test('never refuses what the objects would admit, and they never admit too much', async () => {
+    const windowMs = 3_000;
+    const { passed } = makeIsolates({ ipLimit: { quota: 4, windowMs } }, 3);
+    const step = fc.record({
+      pause: fc.oneof(fc.constantFrom(0, 1, 1_500, 2_999, 3_000), fc.integer({ min: 1, max: 1_000 })),
+      subnet: fc.nat(7),
+      count: fc.integer({ min: 1, max: 8 }),
+    });
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 30 }), async (steps) => {
+        const network = newNetwork();
+        const admissions: { subnet: number; time: number }[] = [];
+        for (const { pause, subnet, count } of steps) {
+          pass(pause);
+          const counted = admissions.filter(({ time }) => time > Date.now() - windowMs);
+          const room = Math.min(16 - counted.length, 4 - counted.filter((one) => one.subnet === subnet).length);
+          const admitted = await passed(`${network}:${subnet}:${randomHex()}::1`, count);
+          expect(admitted).toBe(Math.min(count, room));
+          admissions.push(...Array(admitted).fill({ subnet, time: Date.now() }));
+        }
+      }),
+      { numRuns: runs('a /48 and its /64s against a list of admissions', 20), endOnFailure: true },
+    );
+  });
+});
+
+test('an IPv4-mapped IPv6 address counts as the IPv4 address, not with the other mapped ones', async () => {
+  const { passed, names } = makeIsolates({ ipLimit });
+  expect(await passed('::ffff:198.51.100.77', 2)).toBe(2);
+  expect(await passed('198.51.100.77', 2)).toBe(1);
+  expect(await passed('::ffff:198.51.100.78', 4)).toBe(3);
+  expect([...new Set(names)]).toEqual(['ip:198.51.100.77', 'ip:198.51.100.78']);
+});
+
+describe('a limit for a network', () => {
+  test('smaller than a /48 takes it out of its /48: neither uses up the limit of the other', async () => {
+    const network = newNetwork();
+    const ipLimitOverrides = parseIpLimitOverrides(`${network}:100::/56=10/10s, ${network}:200::/64=5/10s`);
+    const { passed, names } = makeIsolates({ ipLimit, ipLimitOverrides });
+    for (const subnet of ['101', '102', '103', '104']) expect(await passed(`${network}:${subnet}::1`, 12)).toBe(10);
+    expect(await passed(`${network}:105::1`, 5)).toBe(0);
+    expect(await passed(`${network}:200::1`, 7)).toBe(5);
+    for (const subnet of [1, 2, 3, 4]) expect(await passed(`${network}:${subnet}::1`, 5)).toBe(3);
+    expect(await passed(`${network}:5::1`, 5)).toBe(0);
+    expect([...new Set(names)]).toEqual([`ip:${network}:100::/56`, `ip:${network}:200::/64`, `ip:${network}::/48`]);
+  });
+
+  test('as a whole is shared by all its addresses, which call one object, once each', async () => {
+    const ipLimitOverrides = parseIpLimitOverrides('203.0.113.0/24=5/10s/total, 2001:db8:6000::/36=4/5s/total');
+    const { passed, ping, names } = makeIsolates({ ipLimit, ipLimitOverrides }, 2);
+    let admitted = 0;
+    for (let last = 0; last < 10; last++) admitted += await passed(`203.0.113.${last}`, 1);
+    expect(admitted).toBe(5);
+    const refused = await ping('203.0.113.200');
+    expect(refused.headers.get('RateLimit-Policy')).toBe('"ip";q=5;w=10');
+    expect(await refused.json()).toMatchObject({
+      'violated-policies': ['ip'],
+      detail: expect.stringMatching(/^The network of this address may send 5 requests in 10 seconds;/),
+    });
+    expect(await passed('203.0.112.1', 5)).toBe(3);
+
+    const sixes = ['2001:db8:6000::1', '2001:db8:6001::1', '2001:db8:6fff:1::1', '2001:db8:6abc:2::1'];
+    for (const address of sixes) expect(await passed(address, 1)).toBe(1);
+    expect(await passed('2001:db8:6002::1', 1)).toBe(0);
+    expect([...new Set(names)]).toEqual(['ip:203.0.113.0/24', 'ip:203.0.112.1', 'ip:2001:db8:6000::/36']);
+    // Five that passed, and the first refusal in each of the two isolates.
+    expect(names.filter((name) => name === 'ip:203.0.113.0/24')).toHaveLength(7);
+  });
+
+  test('as a whole does not count what a more specific network does', async () => {
+    const ipLimitOverrides = parseIpLimitOverrides('192.0.2.0/24=2/10s/total, 192.0.2.128/25=4/10s');
+    const { passed } = makeIsolates({ ipLimit, ipLimitOverrides });
+    expect(await passed('192.0.2.129', 5)).toBe(4);
+    expect(await passed('192.0.2.130', 5)).toBe(4);
+    expect(await passed('192.0.2.1', 5)).toBe(2);
+    expect(await passed('192.0.2.2', 5)).toBe(0);
+  });
+});

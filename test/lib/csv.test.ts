@@ -1,0 +1,20 @@
+import { expect, test } from 'vitest';
+import { csvLine } from '../../src/lib/csv.ts';
+
+test.each([
+  '\u0000=1',
+  '\u0001\u001f=1',
+  '\u007f+1',
+  '\u0085-1',
+  '\u009f@SUM(A1)',
+  ' \u0008 =1',
+  '\u202e=1',
+  '\u3164=1',
+  '\ufe0f＝1',
+])('a formula after blanks and invisible characters gets an apostrophe: %j', (text) => {
+  expect(csvLine([text])).toBe(`"'${text}"\r\n`);
+});
+
+test('an invisible character before harmless text changes nothing', () => {
+  expect(csvLine(['\u0001a=1', '\u3164'])).toBe('"\u0001a=1","\u3164"\r\n');
+});

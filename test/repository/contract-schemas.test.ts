@@ -1,0 +1,98 @@
+import { Validator } from '@cfworker/json-schema';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import * as z from 'zod';
+import { noteRequest } from '../../src/domain/note.ts';
+import { describeApi } from '../../src/http/api/openapi.ts';
+import { runs } from '../support/property.ts';
+
+const limit = { quota: 1, windowMs: 1_000 };
+const content = z.object({ 'application/json': z.object({ schema: z.object({ $ref: z.string() }) }) });
+const document = z
+  .object({
+    paths: z.record(
+      z.string(),
+      z.object({
+        post: z.object({ responses: z.object({ 200: z.object({ content }), 201: z.object({ content }) }) }).optional(),
+      }),
+    ),
+    components: z.object({ schemas: z.record(z.string(), z.record(z.string(), z.json())) }),
+  })
+  .parse(describeApi({ keyPrefix: 'twb', ipLimit: limit, keyLimit: limit }, 'https://tickets.example'));
+const { schemas } = document.components;
+
+test.each([
+  ['/tickets/{ticketId}/notes', 'NoteResult', ['note']],
+  ['/tickets/{ticketId}/time-entries', 'TimeEntryResult', ['entry', 'agreementSource']],
+])('the 200 and the 201 of %s share one schema, whose replay fields are optional', (path, name, required) => {
+  const responses = document.paths[path]?.post?.responses;
+  const refs = [responses?.[200], responses?.[201]].map(
+    (response) => response?.content['application/json'].schema.$ref,
+  );
+  expect(refs).toEqual([`#/components/schemas/${name}`, `#/components/schemas/${name}`]);
+  expect(schemas[name]?.['required']).toEqual(required);
+  expect(Object.keys(schemas[name]?.['properties'] ?? {})).toEqual([
+    ...required,
+    'idempotentReplay',
+    'idempotencyMismatch',
+    'ticketId',
+  ]);
+});
+
+describe('a text', () => {
+  const schema = new Validator(schemas['NoteRequest'] ?? {}, '2020-12', false);
+  const allows = (message: string) => schema.validate({ message }).valid;
+  const accepts = (message: string) => noteRequest.safeParse({ message }).success;
+
+  test.each([
+    ['a\0b', false],
+    ['\0', false],
+    ['\0a', false],
+    ['a\0', false],
+    [' \0 ', false],
+    [' \n\u00a0\ufeff', false],
+    ['', false],
+    [' a ', true],
+    ['a\nb\n', true],
+    ['\u0001\x7f', true],
+    ['😀', true],
+  ])('is allowed by the document if the service accepts it: %j', (message, allowed) => {
+    expect([accepts(message), allows(message)]).toEqual([allowed, allowed]);
+  });
+
+  test('is allowed by the document if the service accepts it, whatever it is', () => {
+    const piece = fc.constantFrom(
+      '\0',
+      ' ',
+      '\n',
+      '\t',
+      '\u00a0',
+      '\u3000',
+      '\ufeff',
+      'a',
+      'ß',
+      '😀',
+      '\u200b',
+      '\u0085',
+      '\x1c',
+    );
+    const text = fc.oneof(
+      fc.array(piece, { maxLength: 6 }).map((pieces) => pieces.join('')),
+      fc.string({ unit: 'binary' }),
+    );
+    fc.assert(
+      fc.property(text, (message) => {
+        expect([message, allows(message)]).toEqual([message, accepts(message)]);
+      }),
+      { numRuns: runs('texts against the document', 1_000) },
+    );
+  });
+
+  test('of 32,000 characters is checked in linear time, whatever its end is', () => {
+    const started = performance.now();
+    for (const unit of [' ', 'a', 'a ', ' a']) {
+      for (const end of ['', '\0', ' ', '\0x']) allows(unit.repeat(32_000 / unit.length - 1) + end);
+    }
+    expect(performance.now() - started).toBeLessThan(1_000);
+  });
+});

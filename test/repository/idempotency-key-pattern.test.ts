@@ -1,0 +1,101 @@
+import { Validator } from '@cfworker/json-schema';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import * as z from 'zod';
+import { hasEmptyEventId, parseIdempotencyKey } from '../../src/domain/idempotency-key.ts';
+import { describeApi } from '../../src/http/api/openapi.ts';
+import { runs } from '../support/property.ts';
+
+const limit = { quota: 1, windowMs: 1_000 };
+const document = describeApi({ keyPrefix: 'twb', ipLimit: limit, keyLimit: limit }, 'https://tickets.example');
+const parameters = z.array(
+  z.object({ name: z.string(), required: z.boolean().optional(), schema: z.record(z.string(), z.json()) }),
+);
+
+/** What the document says of the header, for each write. */
+const schemas = Object.values(document.paths ?? {}).flatMap((path) =>
+  parameters
+    .parse(path.post?.parameters ?? [])
+    .filter(({ name }) => name === 'Idempotency-Key')
+    .map(({ schema }) => schema),
+);
+const allows = (header: string) =>
+  schemas.every((schema) => new Validator(schema, '2020-12', false).validate(header).valid);
+const accepts = (header: string) => parseIdempotencyKey(header).ok && !hasEmptyEventId(header);
+
+describe('the Idempotency-Key in the document', () => {
+  test('is described for both writes, by patterns that RE2 and Rust can compile too', () => {
+    expect(schemas).toHaveLength(2);
+    const patterns = [...JSON.stringify(schemas).matchAll(/"pattern":"((?:[^"\\]|\\.)*)"/g)].map(
+      ([, text = '']) => text,
+    );
+    expect(patterns.length).toBeGreaterThanOrEqual(4);
+    for (const pattern of patterns) expect(pattern).not.toMatch(/\(\?(?!:)|\\\\u|\\\\[1-9]/);
+  });
+
+  test.each<[string, boolean]>([
+    ['triage:evt-20418', true],
+    ['triage:evt-20418:2', true],
+    ['"abc"', true],
+    ['"a\\"b\\\\c"', true],
+    ['a"b', true],
+    ["'", true],
+    ['x'.repeat(255), true],
+    ['', false],
+    ['""', false],
+    ['"', false],
+    ['"abc', false],
+    ['"a"b"', false],
+    ['"a\\b"', false],
+    ['"a\\"', false],
+    ['a b', false],
+    ['ä', false],
+    ['x'.repeat(256), false],
+    ['triage:', false],
+    ['triage:NULL', false],
+    ['"triage:undefined"', false],
+    ['[object', false],
+    ['triage:{{id}}', false],
+    [`\${id}`, false],
+  ])('allows what the service accepts: %s', (header, allowed) => {
+    expect([accepts(header), allows(header)]).toEqual([allowed, allowed]);
+  });
+
+  test('never allows what the service refuses, and allows all that it accepts but for a long one in quotes', () => {
+    const piece = fc.constantFrom(
+      '"',
+      '\\',
+      ':',
+      '/',
+      '{',
+      '}',
+      '$',
+      '[object',
+      'null',
+      'NaN',
+      'None',
+      'undefined',
+      'a',
+      ' ',
+      'é',
+    );
+    const header = fc.oneof(
+      fc.array(piece, { maxLength: 8 }).map((pieces) => pieces.join('')),
+      fc.array(piece, { maxLength: 8 }).map((pieces) => `"${pieces.join('')}"`),
+      fc.string({ maxLength: 12 }),
+      fc.string({ maxLength: 12 }).map((text) => `"${text.replaceAll(/["\\]/g, '\\$&')}"`),
+      fc.integer({ min: 250, max: 260 }).map((length) => 'k'.repeat(length)),
+      fc.integer({ min: 250, max: 260 }).map((length) => `"${'k'.repeat(length)}"`),
+    );
+    fc.assert(
+      fc.property(
+        header.filter((text) => text === text.trim()),
+        (text) => {
+          const isLongQuoted = text.startsWith('"') && text.length > 255;
+          expect([text, allows(text)]).toEqual([text, accepts(text) && !isLongQuoted]);
+        },
+      ),
+      { numRuns: runs('Idempotency-Keys against the document', 3_000) },
+    );
+  });
+});

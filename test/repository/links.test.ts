@@ -1,0 +1,64 @@
+import { existsSync } from 'node:fs';
+import { glob, readFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { expect, test } from 'vitest';
+
+/** Folders that hold no pages of this repository. */
+const OTHERS = ['node_modules', '.git', '.wrangler', 'dist', 'test-results', 'swagger-ui'];
+/** A relative path of letters, digits and the like; an address such as `/docs` begins with a slash. */
+const PATH = /^\.?[\w@-][\w.@-]*(\/[\w.@-]+)*\/?$/;
+const OF_A_FILE = /^(src|test|migrations)\/|\.(ts|tsx|css|md|sql|toml|json|ndjson|png|svg)$/;
+
+const pages = new Map<string, string>();
+for await (const path of glob('**/*.md', {
+  exclude: (name) => OTHERS.some((other) => name.split('/').includes(other)),
+})) {
+  pages.set(path, await readFile(path, 'utf8'));
+}
+
+const withoutCode = (markdown: string) => markdown.replace(/^ *```[\s\S]*?^ *```$/gm, '');
+
+/** The anchors of a page's headings, as GitHub makes them. */
+function anchors(markdown: string): string[] {
+  return Array.from(withoutCode(markdown).matchAll(/^#+ (.+)$/gm), ([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}\s_-]/gu, '')
+      .replaceAll(' ', '-'),
+  );
+}
+
+/** The links of a page to files and headings that do not exist. */
+function brokenLinks(page: string, markdown: string): string[] {
+  const targets = Array.from(withoutCode(markdown).matchAll(/\]\(([^)\s]+)\)/g), ([, target = '']) => target);
+  return targets.filter((target) => {
+    if (/^[a-z]+:/.test(target)) return false;
+    const [path = '', anchor] = target.split('#');
+    const file = path === '' ? page : join(dirname(page), path);
+    const text = file === page ? markdown : pages.get(file);
+    if (text === undefined) return !existsSync(file);
+    return anchor !== undefined && !anchors(text).includes(anchor);
+  });
+}
+
+/** Paths in backticks that exist neither from the top of the repository nor from the page's folder. */
+function missingPaths(page: string, markdown: string): string[] {
+  const found = Array.from(withoutCode(markdown).matchAll(/`([^`\n]+)`/g), ([, text = '']) => text);
+  return found.filter(
+    (text) => PATH.test(text) && OF_A_FILE.test(text) && !existsSync(text) && !existsSync(join(dirname(page), text)),
+  );
+}
+
+test.each([...pages])('%s links and refers only to what exists', (page, markdown) => {
+  expect([...brokenLinks(page, markdown), ...missingPaths(page, markdown)]).toEqual([]);
+});
+
+test('a broken link, anchor or path is found', () => {
+  const markdown = [
+    '# A heading: `code`, and more',
+    '[1](#a-heading-code-and-more) [2](package.json) [3](https://example.com) `src/app.ts` `text/html` `/docs` `MODE`',
+    '[4](#none) [5](none.md) [6](test/README.md#none) `src/none.ts` `none.sql`',
+  ].join('\n\n');
+  const found = [...brokenLinks('page.md', markdown), ...missingPaths('page.md', markdown)];
+  expect(found).toEqual(['#none', 'none.md', 'test/README.md#none', 'src/none.ts', 'none.sql']);
+});
