@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { makeApi, makeKey, makeOrganization, makeWorld, problemOf } from './support/world.ts';
+import { makeApi, makeCountedApi, makeKey, makeOrganization, makeWorld, problemOf } from './support/world.ts';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[78][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
@@ -70,5 +70,21 @@ describe('an unknown address', () => {
 
   test('outside the API is 404 without a key', async () => {
     expect(await problemOf(makeApi().send('/nowhere'))).toBe('404 not_found');
+  });
+});
+
+describe('healthz', () => {
+  test.each([
+    ['open', 'ok'],
+    ['paused', 'paused'],
+  ] as const)('of a service that is %s responds with "%s", without calls to D1 or limiters', async (mode, status) => {
+    const { api, d1, limiters } = makeCountedApi({ config: { mode } });
+    const response = await api.send('/healthz');
+    expect(response.status).toBe(200);
+    expect(response.headers.get('Cache-Control')).toBe('no-store');
+    expect(await response.text()).toBe(`{"status":"${status}"}`);
+    const head = await api.send('/healthz', { method: 'HEAD' });
+    expect([head.status, await head.text()]).toEqual([200, '']);
+    expect([d1, limiters]).toEqual([[], []]);
   });
 });

@@ -5,7 +5,7 @@ import type { RateLimiter } from '../../src/durable-objects/rate-limiter.ts';
 type Namespace = DurableObjectNamespace<RateLimiter>;
 type Take = () => Promise<LimiterDecision>;
 
-/** The namespace with every call passed through `around`, which is told the object's name and may fail the call or let it hang. */
+/** The namespace with every call passed through `around`, which gets the object's name and may fail the call or let it hang. */
 export function aroundLimiters(
   namespace: Namespace,
   around: (take: Take, name: string) => Promise<LimiterDecision>,

@@ -9,6 +9,8 @@ import type { Scope } from '../../src/domain/scopes.ts';
 import type { ActorContext, AdminActor } from '../../src/services/context.ts';
 import { type CreatedKey, createApiKey } from '../../src/services/keys/create-key.ts';
 import { revokeAsAdministrator } from '../../src/services/keys/revoke-key.ts';
+import { countD1 } from './d1.ts';
+import { countLimiters } from './limiter.ts';
 import { rememberBody, rememberKey } from './secrets.ts';
 
 export const BOTH_SCOPES: Scope[] = ['tickets:note:write', 'tickets:time:write'];
@@ -167,6 +169,21 @@ export function makeApi({ origin = 'https://api.example', ...options }: ApiOptio
       post(`/api/v1/tickets/${ticket}/time-entries`, key, body, headers),
   };
 }
+
+/** An app whose calls to D1 and to limiter objects are counted, in lists that grow. */
+export function makeCountedApi(options: Parameters<typeof makeApi>[0] = {}) {
+  const d1 = countD1(env.DB);
+  const limiters = countLimiters(env.RATE_LIMITER);
+  const bindings = { ...options.bindings, DB: d1.db, RATE_LIMITER: limiters.namespace };
+  return { api: makeApi({ ...options, bindings }), d1: d1.calls, limiters: limiters.names };
+}
+
+/** A response as a prober sees it: everything except the request id. */
+export const seenByProber = async (response: Response) => ({
+  status: response.status,
+  headers: [...response.headers].filter(([name]) => name !== 'x-request-id'),
+  body: await response.text(),
+});
 
 /** A valid body for a note. */
 export const NOTE = { message: 'Restarted the print spooler' };
