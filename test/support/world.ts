@@ -13,6 +13,12 @@ import { countD1 } from './d1.ts';
 import { countLimiters } from './limiter.ts';
 import { rememberBody, rememberKey } from './secrets.ts';
 
+/** Limits that no test reaches. */
+export const UNLIMITED = {
+  ipLimit: { quota: 10_000, windowMs: 1_000 },
+  keyLimit: { quota: 10_000, windowMs: 1_000 },
+};
+
 export const BOTH_SCOPES: Scope[] = ['tickets:note:write', 'tickets:time:write'];
 
 /** The configuration in wrangler.toml, with some changes. */

@@ -1,10 +1,9 @@
 import { env } from 'cloudflare:workers';
 import { inconsistencies } from '../../support/ledger.ts';
-import { makeApi, makeKey, makeOrganization, TIME } from '../../support/world.ts';
+import { makeApi, makeKey, makeOrganization, TIME, UNLIMITED } from '../../support/world.ts';
 
-const UNLIMITED = { quota: 10_000, windowMs: 1_000 };
 /** No limit takes part. */
-export const config = { ipLimit: UNLIMITED, keyLimit: UNLIMITED };
+export const config = UNLIMITED;
 type Api = ReturnType<typeof makeApi>;
 
 /** An organization with a key of its own. */
