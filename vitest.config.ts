@@ -1,7 +1,10 @@
 import { cloudflareTest, readD1Migrations } from '@cloudflare/vitest-pool-workers';
 import { defineConfig } from 'vitest/config';
 
-/** The tests that run on Node: rules without I/O, real servers and browsers, and checks of the repository. */
+/**
+ * The tests that run on Node: rules without I/O, real servers and browsers, and checks of the
+ * repository.
+ */
 const ON_NODE = ['test/{bench,domain,e2e,lib,reliability,repository}/**/*.test.ts', 'test/config.test.ts'];
 
 export default defineConfig(async ({ mode }) => {
@@ -34,7 +37,8 @@ export default defineConfig(async ({ mode }) => {
             name: 'workerd',
             include: ['test/**/*.test.{ts,tsx}'],
             exclude: ON_NODE,
-            // A runtime of its own for each file would take two seconds to start. Instead each test makes its own organization.
+            // A runtime of its own for each file would take two seconds to start. Instead each test
+            // makes its own organization.
             isolate: false,
             setupFiles: ['./test/support/searched-logs.ts', './test/support/migrate.ts'],
             testTimeout: 30_000,

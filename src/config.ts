@@ -38,7 +38,10 @@ export interface SignIn {
   signOutPath: string | undefined;
 }
 
-/** The variables of wrangler.toml, and the secrets BLOCKED_KEYS and MODE, which are switched without a deployment. */
+/**
+ * The variables of wrangler.toml, and the secrets BLOCKED_KEYS and MODE, which are switched without
+ * a deployment.
+ */
 export const VARIABLES = [
   'KEY_PREFIX',
   'IP_LIMIT',
@@ -54,7 +57,10 @@ export const VARIABLES = [
 
 type Variables = Partial<Record<(typeof VARIABLES)[number], string>>;
 
-/** The names that are no variables, each with the variable that it probably misspells, if there is one. */
+/**
+ * The names that are no variables, each with the variable that it probably misspells, if there is
+ * one.
+ */
 export function unknownVariables(names: readonly string[]): { name: string; nearest: string | undefined }[] {
   const known = new Set<string>(VARIABLES);
   return names.filter((name) => !known.has(name)).map((name) => ({ name, nearest: nearestName(name, VARIABLES) }));

@@ -9,7 +9,8 @@ export { Directory } from './rpc/directory.ts';
 export { Work } from './rpc/work.ts';
 
 const app = createApp(parseConfig(env));
-// Only names that look like a typing error: bindings and the deployment's own variables are unknown too.
+// Only names that look like a typing error: bindings and the deployment's own variables are unknown
+// too.
 const misspelled = unknownVariables(Object.keys(env)).filter(({ nearest }) => nearest !== undefined);
 
 export default {

@@ -59,7 +59,8 @@ export function operatorCommand({ name, summary, purpose, usage, example, failur
  */
 export const withoutBrackets = (text: string) => text.replaceAll(/[<>]/g, '');
 
-// The options that choose the database: the deployed one, or a local one other than npm start's own.
+// The options that choose the database: the deployed one, or a local one other than npm start's
+// own.
 
 export const remoteOption = new Option(
   '--remote',

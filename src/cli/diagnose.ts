@@ -2,19 +2,22 @@ import * as z from 'zod';
 import { generateKey } from '../domain/api-key.ts';
 import { isLoopback } from '../lib/loopback.ts';
 
-/** What one check found: `says` is one sentence or two, and for a failure what it means and what to do. */
+/**
+ * The result of one check. `says` is one or two sentences; for a failure, what it means and what to
+ * do.
+ */
 export interface Finding {
   ok: boolean;
-  /** Whether any answer came. */
+  /** Whether there was any response. */
   answered: boolean;
   check: string;
   says: string;
 }
 
-/** How long one answer may take. */
+/** The deadline of one response. */
 const TIMEOUT_MS = 10_000;
 
-/** Who calls when an automation calls. Bot protection and browser checks judge by this. */
+/** The User-Agents of automation tools. Bot protection and browser checks decide by them. */
 const USER_AGENTS = {
   n8n: 'axios/1.12.0',
   Make: 'Make/production',
@@ -24,10 +27,10 @@ const USER_AGENTS = {
   'an empty one': '',
 };
 
-/** What logs pasted into a note hold, and what a firewall takes for an attack. */
+/** Text that logs in a note contain, and that a firewall may take for an attack. */
 const SUSPICIOUS = `<script>alert(1)</script> ' OR 1=1; DROP TABLE users -- ../../etc/passwd \${jndi:ldap://x/a} () { :;}; rm -rf /`;
 
-/** The one 401 of the service, byte by byte, and the headers that must come with it. */
+/** The constant body of a 401, and its required headers. */
 const UNAUTHORIZED = '{"type":"about:blank","title":"Unauthorized","status":401}';
 const REQUIRED_HEADERS = {
   'content-type': 'application/problem+json',
@@ -35,13 +38,13 @@ const REQUIRED_HEADERS = {
   'cache-control': 'no-store',
   'x-content-type-options': 'nosniff',
 };
-/** What the headers of the service's own pages must hold. */
+/** What the headers of the service's own pages must contain. */
 const PAGE_HEADERS = {
   'content-security-policy': "default-src 'none'",
   'x-frame-options': 'DENY',
   'strict-transport-security': 'max-age=',
 };
-/** Headers that tell of a limit, and so of a key. */
+/** Headers that reveal a limit, and so a key. */
 const TELLTALE_HEADERS = ['ratelimit', 'ratelimit-policy', 'retry-after', 'api-key-expires-at'];
 
 const ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
@@ -52,14 +55,15 @@ interface Answer {
   body: string;
 }
 
-/** Thrown where no answer came; the message says why in plain words. */
+/** There was no response; the message says why. */
 class NoAnswer extends Error {
   override name = 'NoAnswer';
 }
 
 /**
- * Looks at a deployment from outside, as an automation and as a stranger would meet it, and yields what it found, check by check. `key` is a
- * key value to try. Nothing is written. Requests go through `send`.
+ * Checks a deployment from outside, as automations and strangers reach it, and yields the result of
+ * each check. With a `key`, it also sends a ping with that key value. Writes nothing. Requests go
+ * through `send`.
  */
 export async function* diagnose(url: URL, key?: string, send: typeof fetch = fetch): AsyncGenerator<Finding> {
   const loopback = isLoopback(url.hostname);
@@ -71,7 +75,7 @@ export async function* diagnose(url: URL, key?: string, send: typeof fetch = fet
       headers: { 'Content-Type': 'application/json', ...headers },
       body: JSON.stringify({ message }),
     });
-  /** A check that fails by itself where no answer came. */
+  /** Runs a check; without a response, it fails. */
   const check = async (name: string, run: () => Promise<string>): Promise<Finding> => {
     try {
       return { ok: true, answered: true, check: name, says: await run() };
@@ -83,13 +87,13 @@ export async function* diagnose(url: URL, key?: string, send: typeof fetch = fet
 
   if (!loopback) yield await check('https', () => onlyHttps(send, url.host));
 
-  // One cause, one failure: what is wrong with every request is not said ten times.
+  // Report a cause once, even if it affects every request.
   let paused = false;
   const health = await check('/healthz', async () => {
     paused = isPaused(await ask('/healthz'));
     if (!paused) return 'ok';
     throw new Failure(
-      'paused: the API answers 503, and was not looked at. When that is over: echo open | npx wrangler secret put MODE',
+      'paused: the API responds with 503 and was not checked. To end the pause: echo open | npx wrangler secret put MODE',
     );
   });
   yield health;
@@ -105,17 +109,17 @@ export async function* diagnose(url: URL, key?: string, send: typeof fetch = fet
         ),
       );
       const wrong = answers.filter(([, fault]) => fault !== undefined);
-      if (wrong.length === 0) return `the same answer to ${Object.keys(USER_AGENTS).join(', ')}`;
+      if (wrong.length === 0) return `the same response to ${Object.keys(USER_AGENTS).join(', ')}`;
       const tools = wrong.map(([tool]) => tool).join(', ');
       throw new Failure(
-        `${tools}: ${wrong[0]?.[1]} Others are answered: bot protection or the browser integrity check goes by the User-Agent.`,
+        `${tools}: ${wrong[0]?.[1]} Others get the expected response: bot protection or the browser integrity check blocks this User-Agent.`,
       );
     });
     yield await check('a note that quotes an attack', async () => {
       const fault = wrongWith401(await post({}, SUSPICIOUS));
-      if (fault === undefined) return 'no firewall reads the notes';
+      if (fault === undefined) return 'no firewall blocks notes by their text';
       throw new Failure(
-        `${fault} A harmless note is answered: a firewall judges the text. Skip managed rules for /api/*, or logs in notes get lost.`,
+        `${fault} A harmless note gets the expected response: a firewall blocks by the text. Skip managed rules for /api/*, or notes with logs are lost.`,
       );
     });
     yield await check('wrong keys', async () => {
@@ -125,15 +129,15 @@ export async function* diagnose(url: URL, key?: string, send: typeof fetch = fet
       for (const [what, value] of Object.entries(wrong)) {
         const given = await post({ Authorization: `Bearer ${value}` });
         const fault = wrongWith401(given);
-        if (fault !== undefined) throw new Failure(`${what} is told apart: ${fault}`);
+        if (fault !== undefined) throw new Failure(`${what} gets a different response: ${fault}`);
         if (namesOf(given) !== reference)
           throw new Failure(
-            `${what} is told apart by its headers: ${namesOf(given)} instead of ${reference}. Something on the way adds or removes them.`,
+            `${what} gets different headers: ${namesOf(given)} instead of ${reference}. A proxy adds or removes them.`,
           );
       }
-      return `no answer tells a malformed or unknown key (${prefix}_…) from a missing one`;
+      return `a malformed or unknown key (${prefix}_…) gets the same response as a missing one`;
     });
-    yield await check('headers that callers make up', async () => {
+    yield await check('forged headers', async () => {
       const id = '00000000-0000-4000-8000-000000000000';
       const given = await post({
         'X-Request-Id': id,
@@ -142,25 +146,25 @@ export async function* diagnose(url: URL, key?: string, send: typeof fetch = fet
         Forwarded: 'for=127.0.0.1',
       });
       const fault = wrongWith401(given);
-      if (fault !== undefined) throw new Failure(`X-Forwarded-For or X-Forwarded-Host changes the answer: ${fault}`);
+      if (fault !== undefined) throw new Failure(`X-Forwarded-For or X-Forwarded-Host changes the response: ${fault}`);
       if (given.headers.get('x-request-id') === id)
         throw new Failure(
-          'the X-Request-Id of the caller comes back. Something in front replaces ours: nobody finds a request in the log any more.',
+          'the response has the X-Request-Id of the caller. A proxy replaces that of the service, so requests cannot be found in the log.',
         );
-      return 'X-Forwarded-For is not believed, X-Request-Id is made by the service';
+      return 'X-Forwarded-For is ignored, X-Request-Id comes from the service';
     });
   }
 
   yield await check('/settings', async () => guarded(await ask('/settings'), await ask('/settings/x/keys', FORGED)));
   yield await check('/docs', async () => {
     const given = await ask('/docs');
-    if (given.status === 200 && isOurs(given)) return 'the reference is there';
+    if (given.status === 200 && isOurs(given)) return 'the reference is available';
     throw new Failure(whoAnswered(given));
   });
   yield await check('/api/v1/openapi.json', async () => {
     const given = await ask('/api/v1/openapi.json');
     if (given.status === 200 && isOurs(given) && /^\s*\{"openapi":"3\.1/.test(given.body))
-      return 'the document is there';
+      return 'the document is available';
     throw new Failure(whoAnswered(given));
   });
   if (key !== undefined && !paused) {
@@ -170,12 +174,12 @@ export async function* diagnose(url: URL, key?: string, send: typeof fetch = fet
   }
 }
 
-/** Thrown by a check that failed; the message is what to say. */
+/** A check failed; the message is shown. */
 class Failure extends Error {
   override name = 'Failure';
 }
 
-/** A token that names an administrator and that nobody has signed. */
+/** An unsigned token that names an administrator. */
 const FORGED = {
   headers: {
     'Cf-Access-Jwt-Assertion': `${btoa('{"alg":"none"}')}.${btoa('{"email":"ada@northwind.example","exp":9999999999}')}.`,
@@ -193,18 +197,18 @@ async function answer(send: typeof fetch, url: string, init: RequestInit): Promi
   }
 }
 
-/** Why a request failed, in plain words: Node says it in the code of a cause. */
+/** Why a request failed. Node gives the reason in the code of an error's cause. */
 function whyNoAnswer(err: unknown, { host }: URL): string {
   if (err instanceof Error && err.name === 'TimeoutError')
-    return `${host} gave no answer within ${TIMEOUT_MS / 1000} s.`;
+    return `${host} did not respond within ${TIMEOUT_MS / 1000} s.`;
   const code = codeOf(err);
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN')
     return `${host} has no address (${code}). Check the name, and the route or custom domain.`;
-  if (code === 'ECONNREFUSED') return `nothing listens at ${host}. Check the port, or start the server.`;
+  if (code === 'ECONNREFUSED') return `no server listens at ${host}. Check the port, or start the server.`;
   if (/CERT|SIGNATURE|ERR_TLS|SSL|EPROTO/.test(code)) {
-    return `the TLS connection to ${host} failed (${code}). Its certificate is missing, has expired or is for another name.`;
+    return `the TLS connection to ${host} failed (${code}). The certificate is missing, expired or for a different name.`;
   }
-  return `${host} could not be asked (${code}).`;
+  return `the request to ${host} failed (${code}).`;
 }
 
 function codeOf(err: unknown): string {
@@ -220,22 +224,22 @@ async function onlyHttps(send: typeof fetch, host: string): Promise<string> {
   try {
     given = await answer(send, `http://${host}/api/v1/ping`, {});
   } catch (err) {
-    if (err instanceof NoAnswer) return 'plain http is not answered';
+    if (err instanceof NoAnswer) return 'no response to plain http';
     throw err;
   }
   const location = given.headers.get('location') ?? '';
   if (given.status >= 300 && given.status < 400 && location.startsWith(`https://${host}/`))
-    return 'plain http is sent on to https';
+    return 'plain http is redirected to https';
   if (given.status === 403 && isOurs(given) && problemOf(given)?.code === 'https_required')
     return 'plain http is refused by the service';
   throw new Failure(
-    `plain http is answered with ${given.status}: keys sent there can be read on the way. Turn on "Always Use HTTPS" for the zone.`,
+    `plain http gets a ${given.status}: others on the network can read keys sent over it. Turn on "Always Use HTTPS" for the zone.`,
   );
 }
 
 const status = z.object({ status: z.enum(['ok', 'paused']) });
 
-/** Reads the answer of /healthz. @throws Failure */
+/** Reads the response of /healthz. @throws Failure */
 function isPaused(given: Answer): boolean {
   const found = status.safeParse(given.status === 200 ? jsonOf(given.body) : undefined);
   if (!found.success) throw new Failure(whoAnswered(given));
@@ -246,80 +250,82 @@ function isPaused(given: Answer): boolean {
 function exactly401(given: Answer): string {
   const fault = wrongWith401(given);
   if (fault !== undefined) throw new Failure(fault);
-  return 'our 401, byte by byte';
+  return 'exactly the 401 of the service';
 }
 
-/** What is wrong with an answer that should be the constant 401; undefined if nothing is. */
+/** What is wrong with a response that should be the constant 401; undefined if nothing is. */
 function wrongWith401(given: Answer): string | undefined {
   const { headers } = given;
   if (given.status !== 401) return whoAnswered(given);
   const cookie = headers.get('set-cookie');
   if (cookie !== null) {
-    return `Set-Cookie (${cookie.split('=')[0]}) was added on the way. A proxy, load balancer or bot protection in front keeps sessions; switch that off for /api/*.`;
+    return `Set-Cookie (${cookie.split('=')[0]}) was added on the way. A proxy, load balancer or bot protection uses sessions; turn that off for /api/*.`;
   }
-  if (given.body !== UNAUTHORIZED) return `a 401 that is not ours. ${whoAnswered(given)}`;
+  if (given.body !== UNAUTHORIZED) return `a 401 that is not from the service. ${whoAnswered(given)}`;
   for (const [name, value] of Object.entries(REQUIRED_HEADERS)) {
     const found = headers.get(name);
     if (found !== value)
-      return `${name} is ${found ?? 'missing'} instead of ${value}. A proxy or a transform rule changes headers; leave /api/* alone.`;
+      return `${name} is ${found ?? 'missing'} instead of ${value}. A proxy or a transform rule changes headers; exclude /api/* from it.`;
   }
   const telltale = TELLTALE_HEADERS.find((name) => headers.has(name));
-  if (telltale !== undefined)
-    return `${telltale} came with the 401. Something on the way adds it; a prober learns from it.`;
+  if (telltale !== undefined) return `${telltale} is in the 401. A proxy adds it, and an attacker learns from it.`;
   return ID.test(headers.get('x-request-id') ?? '')
     ? undefined
-    : 'X-Request-Id is missing or is not ours. A proxy in front changes headers.';
+    : 'X-Request-Id is missing or is not from the service. A proxy changes headers.';
 }
 
-/** The names of an answer's headers, but for those of the transport and of the edge's cache, which differ by chance. */
+/**
+ * The names of the headers, except those of the transport and the edge's cache, which vary between
+ * responses.
+ */
 function namesOf({ headers }: Answer): string {
-  const byChance =
+  const varying =
     /^(date|connection|keep-alive|transfer-encoding|content-length|content-encoding|vary|age|cf-.*|alt-svc|nel|report-to|server-timing)$/;
-  return [...headers.keys()].filter((name) => !byChance.test(name)).join(', ');
+  return [...headers.keys()].filter((name) => !varying.test(name)).join(', ');
 }
 
-/** Whether an answer has what the service puts on every one of its own. */
+/** Whether a response has the headers that the service sets on every response. */
 const isOurs = ({ headers }: Answer) =>
   headers.get('x-content-type-options') === 'nosniff' && ID.test(headers.get('x-request-id') ?? '');
 
 const problem = z.object({ code: z.string(), detail: z.string() });
 
-/** The problem in an answer, if it is one that has a code. */
+/** The problem document in a response, if it has a code. */
 const problemOf = ({ body }: Answer) => problem.safeParse(jsonOf(body)).data;
 
-/** Cloudflare's own refusals, by the number in their text. */
+/** Cloudflare's own error pages, by error number. */
 const CLOUDFLARE_ERRORS: Record<string, string> = {
-  '1010': 'the browser integrity check refuses this User-Agent. Skip it for /api/*',
-  '1015': 'a rate limiting rule of the zone refuses. Limits are kept by the service; exempt /api/*',
-  '1020': 'a firewall rule of the zone refuses. Exempt /api/*',
+  '1010': 'the browser integrity check blocks this User-Agent. Turn it off for /api/*',
+  '1015': 'a rate limiting rule of the zone blocks the request. The service has its own limits; exempt /api/*',
+  '1020': 'a firewall rule of the zone blocks the request. Exempt /api/*',
 };
 
-/** Whose answer this is when it is not the one that was expected, and what to do about it. */
+/** Describes an unexpected response: who probably sent it, and what to do. */
 function whoAnswered({ status, headers, body }: Answer): string {
   const location = headers.get('location');
   if (location !== null && status >= 300 && status < 400) {
     return isAccess(location)
-      ? `Cloudflare Access answers with its sign-in (${status} to ${address(location)}). Automations cannot sign in: let its application cover /settings only.`
-      : `a redirect (${status} to ${address(location)}). Something in front sends callers elsewhere; automations do not follow it with their key.`;
+      ? `Cloudflare Access redirects to its sign-in (${status} to ${address(location)}). Automations cannot sign in: its application must cover only /settings.`
+      : `a redirect (${status} to ${address(location)}). A proxy redirects callers; automations do not follow a redirect with their key.`;
   }
   if (headers.get('cf-mitigated') === 'challenge') {
-    return `Cloudflare answers with a challenge (${status}): bot fight mode, under attack mode, or a rule with a challenge. Exempt /api/*; bot fight mode has to be off for the whole zone.`;
+    return `Cloudflare responds with a challenge (${status}): bot fight mode, under attack mode, or a rule with a challenge. Exempt /api/*; bot fight mode must be off for the whole zone.`;
   }
   const error = /\b(?:error code:? ?|cf-error-code">)(1\d{3})\b/i.exec(body)?.[1];
   if (error !== undefined)
-    return `Cloudflare answers ${status}, error ${error}: ${CLOUDFLARE_ERRORS[error] ?? 'look it up in its documentation'}.`;
+    return `Cloudflare responds with ${status}, error ${error}: ${CLOUDFLARE_ERRORS[error] ?? 'look it up in its documentation'}.`;
   const problem = problemOf({ status, headers, body });
   if (problem && isOurs({ status, headers, body })) {
-    return `the service answers ${status} ${problem.code}: ${problem.detail.slice(0, 200)}`;
+    return `the service responds with ${status} ${problem.code}: ${problem.detail.slice(0, 200)}`;
   }
   const server = headers.get('server');
   const what = /text\/html/.test(headers.get('content-type') ?? '')
     ? `an HTML page${titleOf(body)}`
-    : 'not in our form';
-  return `it answers ${status}, ${what}${server === null ? '' : `, by ${server.slice(0, 40)}`}. Is this the address of the service, in its present release, and is nothing else in front?`;
+    : 'not a response of the service';
+  return `the response is ${status}, ${what}${server === null ? '' : `, by ${server.slice(0, 40)}`}. Check the address, that the current release is deployed, and what stands in front of it.`;
 }
 
-/** An address without what may be secret in it. */
+/** An address without its query and fragment, which may contain secrets. */
 const address = (location: string) => location.replace(/[?#].*$/, '').slice(0, 100);
 
 const isAccess = (location: string) => /^https:\/\/[^/]+\.cloudflareaccess\.com\/|\/cdn-cgi\/access\//.test(location);
@@ -329,30 +335,34 @@ const titleOf = (html: string) => {
   return title === undefined ? '' : ` ("${title}")`;
 };
 
-/** @throws Failure unless both the start of the settings area and a page asked for with a forged token are refused. */
+/**
+ * @throws Failure unless the start page of the settings area, and a page requested with a forged
+ * token, are refused.
+ */
 function guarded(start: Answer, page: Answer): string {
   const location = start.headers.get('location') ?? '';
-  const leads = start.status >= 300 && start.status < 400;
-  if (isOpen(start) || (leads && /^(https?:\/\/[^/]+)?\/settings\//.test(location))) {
+  const redirects = start.status >= 300 && start.status < 400;
+  if (isOpen(start) || (redirects && /^(https?:\/\/[^/]+)?\/settings\//.test(location))) {
     throw new Failure(
-      `open without a sign-in (${start.status}). Take the route away at once; then put Access or your gateway in front.`,
+      `open without a sign-in (${start.status}). Remove the route now, then put Access or your gateway in front.`,
     );
   }
-  // The service says 403 and 404 only to somebody whose token it believes.
+  // The service responds with 403 or 404 only after it has accepted the token.
   if (isOpen(page) || (isOurs(page) && [403, 404].includes(page.status))) {
     throw new Failure(
-      `a forged token is believed (${page.status}). Take the route away at once; then look at ADMIN_ISSUER and ADMIN_JWKS_URL.`,
+      `a forged token is accepted (${page.status}). Remove the route now, then check ADMIN_ISSUER and ADMIN_JWKS_URL.`,
     );
   }
-  if (leads) return isAccess(location) ? 'guarded by Cloudflare Access' : `leads to a sign-in: ${address(location)}`;
+  if (redirects)
+    return isAccess(location) ? 'protected by Cloudflare Access' : `redirects to a sign-in: ${address(location)}`;
   if (!isOurs(start) || ![401, 403, 503].includes(start.status)) throw new Failure(whoAnswered(start));
   for (const [name, part] of Object.entries(PAGE_HEADERS)) {
     if (start.headers.get(name)?.includes(part)) continue;
-    throw new Failure(`${name} lacks ${part}. A proxy or a transform rule changes headers; leave /settings alone.`);
+    throw new Failure(`${name} lacks ${part}. A proxy or a transform rule changes headers; exclude /settings from it.`);
   }
   return start.status === 503
     ? 'closed by the service (503): nobody can sign in until ADMIN_ISSUER and ADMIN_AUDIENCE are set and the issuer answers'
-    : `guarded by the service (${start.status}); no sign-in page stands in front`;
+    : `protected by the service (${start.status}); no sign-in page stands in front`;
 }
 
 const isOpen = ({ status }: Answer) => status >= 200 && status < 300;

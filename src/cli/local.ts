@@ -8,10 +8,16 @@ const configShape = z.object({
   vars: z.record(z.string(), z.string()),
 });
 
-/** What of wrangler.toml a script needs. Asking wrangler for it would take a second and 150 MiB more. */
+/**
+ * What of wrangler.toml a script needs. Asking wrangler for it would take a second and 150 MiB
+ * more.
+ */
 export const wranglerConfig = configShape.parse(parse(readFileSync('wrangler.toml', 'utf8')));
 
-/** Opens the D1 database that `wrangler dev` uses, for as long as `use` runs. `persistTo` is wrangler's own option. */
+/**
+ * Opens the D1 database that `wrangler dev` uses, for as long as `use` runs. `persistTo` is
+ * wrangler's own option.
+ */
 export async function withLocalD1<T>(persistTo: string | undefined, use: (db: D1Database) => Promise<T>): Promise<T> {
   const miniflare = new Miniflare(
     convertV4MiniflareOptions({

@@ -1,7 +1,10 @@
 import * as z from 'zod';
 import { LoggableError } from '../lib/loggable-error.ts';
 
-/** Where a deployed database is reached: Cloudflare's API, with the same variables that wrangler reads. */
+/**
+ * Where a deployed database is reached: Cloudflare's API, with the same variables that wrangler
+ * reads.
+ */
 export interface RemoteTarget {
   /** `https://api.cloudflare.com/client/v4`, or wherever CLOUDFLARE_API_BASE_URL says. */
   baseUrl: string;
@@ -29,14 +32,17 @@ const answerOf = <T>() =>
   });
 
 /**
- * A deployed D1 database as the binding that Workers have, over POST /accounts/{account}/d1/database/{database}/query. Statements sent as
- * a `batch` are one transaction there, as they are through the binding.
+ * A deployed D1 database as the binding that Workers have, over POST
+ * /accounts/{account}/d1/database/{database}/query. Statements sent as a `batch` are one
+ * transaction there, as they are through the binding.
  *
  * This is our own code because neither client of the vendor fits (wrangler 4.156, cloudflare 7.3):
- * - wrangler's remote bindings are a real D1 binding, but each session uploads a Worker and talks to it at https://….workers.dev, so a
- *   token needs permission to edit Workers, and no test can put a local stub in its place.
- * - The SDK has `d1.database.query`, but types parameters as strings only, sends a failed write again unless it is told not to, and
- *   takes 120 MB to install. It would replace one `fetch`; the adapter to `D1Database` would stay.
+ * - wrangler's remote bindings are a real D1 binding, but each session uploads a Worker and talks
+ *   to it at https://….workers.dev, so a token needs permission to edit Workers, and no test can
+ *   put a local stub in its place.
+ * - The SDK has `d1.database.query`, but types parameters as strings only, sends a failed write
+ *   again unless it is told not to, and takes 120 MB to install. It would replace one `fetch`; the
+ *   adapter to `D1Database` would stay.
  */
 export class RemoteD1 implements D1Database {
   private readonly target: RemoteTarget;
@@ -69,7 +75,8 @@ export class RemoteD1 implements D1Database {
     const { success, errors, result } = answer.data;
     if (!success || !result) {
       const message = errors.map((error) => error.message).join('; ') || `Cloudflare's API answered ${response.status}`;
-      // 400 is what a statement failed with, and may quote it; all else is about account, token and database.
+      // 400 is what a statement failed with, and may quote it; all else is about account, token and
+      // database.
       throw response.status === 400 ? new Error(message) : new LoggableError(message);
     }
     return result;

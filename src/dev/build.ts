@@ -1,5 +1,5 @@
-// npm run build: writes the files that a deployment uploads. It fails if they are too large, because every
-// isolate loads all of them when it starts.
+// npm run build: writes the files that a deployment uploads. It fails if they are too large,
+// because every isolate loads all of them when it starts.
 import { once } from 'node:events';
 import { readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -22,7 +22,10 @@ const verdict = `${kilobytes.toFixed(1)} KB gzipped, at most ${options['max-kb']
 if (!(kilobytes > 0 && kilobytes <= Number(options['max-kb']))) throw new Error(`the bundle is too large: ${verdict}`);
 console.log(`The bundle: ${verdict}.`);
 
-/** The size of all modules. Wrangler adds a README, and source maps that are uploaded but never loaded. */
+/**
+ * The size of all modules. Wrangler adds a README, and source maps that are uploaded but never
+ * loaded.
+ */
 async function gzippedSize(directory: string): Promise<number> {
   const modules = (await readdir(directory)).filter((name) => name !== 'README.md' && !name.endsWith('.map'));
   const sizes = await Promise.all(modules.map(async (name) => gzipSync(await readFile(join(directory, name))).length));

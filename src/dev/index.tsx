@@ -11,9 +11,9 @@ export { RateLimiter } from '../durable-objects/rate-limiter.ts';
 export { Directory } from '../rpc/directory.ts';
 export { Work } from '../rpc/work.ts';
 
-// The entry point of `npm start`, instead of src/index.ts: the same app, and a page where anyone can sign in as
-// any local administrator. It signs tokens with its own key, so the app checks them like those of a real
-// sign-in service.
+// The entry point of `npm start`, instead of src/index.ts: the same app, and a page where anyone
+// can sign in as any local administrator. It signs tokens with its own key, so the app checks them
+// like those of a real sign-in service.
 
 const ISSUER = 'http://local.invalid';
 const AUDIENCE = 'local-settings';
@@ -23,7 +23,10 @@ const READY = '/dev/ready';
 const SIGN_IN = '/dev/sign-in';
 const SIGN_OUT = '/dev/sign-out';
 
-/** Generated on first use, because a Worker has no random numbers while it starts. Lost when it stops. */
+/**
+ * Generated on first use, because a Worker has no random numbers while it starts. Lost when it
+ * stops.
+ */
 let keyPair: ReturnType<typeof generateKeyPair> | undefined;
 const localKeys = () => {
   keyPair ??= generateKeyPair('ES256');

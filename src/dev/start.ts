@@ -1,5 +1,5 @@
-// npm start: migrates the local database, imports the demo directory, creates a new demo key and serves the
-// Worker. Arguments after `--` are passed on to `wrangler dev`.
+// npm start: migrates the local database, imports the demo directory, creates a new demo key and
+// serves the Worker. Arguments after `--` are passed on to `wrangler dev`.
 import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
@@ -65,7 +65,10 @@ function fail(message: string): never {
   process.exit(1);
 }
 
-/** The variables as `wrangler dev` reads them: `--var NAME:value` overrides .dev.vars, which overrides wrangler.toml. */
+/**
+ * The variables as `wrangler dev` reads them: `--var NAME:value` overrides .dev.vars, which
+ * overrides wrangler.toml.
+ */
 function readVariables(): Map<string, { value: string; source: string }> {
   const given = [options.var].flat().filter((pair) => typeof pair === 'string');
   const sources = {
@@ -106,7 +109,10 @@ function isInUse(): Promise<boolean> {
   });
 }
 
-/** Migrations that the database has and the repository does not: the repository's own would fail on such a database. */
+/**
+ * Migrations that the database has and the repository does not: the repository's own would fail on
+ * such a database.
+ */
 async function otherMigrations(db: D1Database): Promise<string[]> {
   const table = await db.prepare("select name from sqlite_master where name = 'd1_migrations'").first();
   if (table === null) return [];
@@ -128,7 +134,10 @@ async function migrate(): Promise<void> {
   if (code !== 0) fail(`${output}\nThe local database could not be migrated.`);
 }
 
-/** Imports the demo directory, revokes the demo keys of earlier starts and returns the value of a new one. */
+/**
+ * Imports the demo directory, revokes the demo keys of earlier starts and returns the value of a
+ * new one.
+ */
 async function prepareDemo(db: D1Database): Promise<string> {
   const directory = await importDirectory(
     db,
@@ -180,7 +189,10 @@ async function serve(): Promise<void> {
   await ended;
 }
 
-/** Wrangler's own request lines and ready message: the Worker logs each request itself, and no option omits only these lines. */
+/**
+ * Wrangler's own request lines and ready message: the Worker logs each request itself, and no
+ * option omits only these lines.
+ */
 function isWranglerInfo(line: string): boolean {
   return stripVTControlCharacters(line).startsWith('[wrangler:info]');
 }

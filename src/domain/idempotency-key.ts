@@ -64,9 +64,10 @@ export function parseIdempotencyKey(header: string | undefined): IdempotencyKeyR
 }
 
 /**
- * Whether the header shows that a tool had no value for the event id: nothing after the last `:` or `/`; `undefined`, `null`, `NaN`,
- * `None` in any case or `[object …` there or as the whole; `{{`, `}}` or `${` anywhere. All events would share such a key,
- * and all but the first would be lost as replays. Records of the past may have one, so `parseIdempotencyKey` accepts it.
+ * Whether the header shows that a tool had no value for the event id: nothing after the last `:` or
+ * `/`; `undefined`, `null`, `NaN`, `None` in any case or `[object …` there or as the whole; `{{`,
+ * `}}` or `${` anywhere. All events would share such a key, and all but the first would be lost as
+ * replays. Records of the past may have one, so `parseIdempotencyKey` accepts it.
  */
 export function hasEmptyEventId(header: string): boolean {
   return EMPTY_PLACEHOLDER.test(trimOws(header));

@@ -41,7 +41,7 @@ const keyName = () =>
       const found = invisibleCharacter(name);
       if (found === undefined) return;
       const which = `U+${found.codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0')}`;
-      const message = `has the invisible character ${which}; remove all control and format characters`;
+      const message = `has the invisible character ${which}; remove all invisible characters`;
       context.addIssue({ code: 'custom', message, params: { code: 'forbidden_character' } });
     });
 const expires = () =>

@@ -33,8 +33,8 @@ export interface LimiterDecision extends RateLimitDecision {
  * The sliding-window logs of a network and of its subnets. A request is admitted if both have room,
  * and is then in both. Each log holds its own clock still, as `SlidingWindowLog` does.
  *
- * An admission leaves its subnet's log when it leaves the network's: after 10 s, or as the oldest of
- * 40,000. An empty log is dropped. So all subnets together hold as many entries as the network,
+ * An admission leaves its subnet's log when it leaves the network's: after 10 s, or as the oldest
+ * of 40,000. An empty log is dropped. So all subnets together hold as many entries as the network,
  * however many of them send. Nothing that still counts is lost: while the 40,000 entries of the
  * network lie within a window, its own limit refuses.
  */
@@ -45,8 +45,8 @@ export class NetworkLog {
   private readonly subnets = new Map<number, NumberRing>();
 
   /**
-   * Asks for one request at `now`, as `SlidingWindowLog.take` does. `policy` is the network's, with a
-   * quota of at most `MAX_NETWORK_QUOTA`.
+   * Asks for one request at `now`, as `SlidingWindowLog.take` does. `policy` is the network's, with
+   * a quota of at most `MAX_NETWORK_QUOTA`.
    */
   take(policy: RateLimitPolicy, subnet: SubnetLimit, now: number): LimiterDecision {
     const time = heldStill(this.times, now);

@@ -70,7 +70,10 @@ export function stricter(own: RateLimitPolicy | null, deployment: RateLimitPolic
 export class SlidingWindowLog {
   private readonly times = new NumberRing();
 
-  /** Counts one request at `now` (milliseconds), or refuses it. A clock that steps back is held still. */
+  /**
+   * Counts one request at `now` (milliseconds), or refuses it. A clock that steps back is held
+   * still.
+   */
   take(policy: RateLimitPolicy, now: number): RateLimitDecision {
     const time = heldStill(this.times, now);
     while (oldestHasLeft(this.times, time)) this.times.shift();

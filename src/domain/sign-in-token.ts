@@ -1,6 +1,9 @@
 import { emailAddress } from './fields.ts';
 
-/** The claims of a sign-in token whose signature, issuer and audience were verified. Times are in seconds. */
+/**
+ * The claims of a sign-in token whose signature, issuer and audience were verified. Times are in
+ * seconds.
+ */
 interface Claims {
   exp?: number | undefined;
   iat?: number | undefined;
@@ -8,13 +11,18 @@ interface Claims {
   email_verified?: unknown;
 }
 
-/** A team of Cloudflare Access, which verifies addresses and therefore sends no `email_verified`. */
+/**
+ * A team of Cloudflare Access, which verifies addresses and therefore sends no `email_verified`.
+ */
 const ACCESS_ISSUER = /^https:\/\/[a-z0-9-]+\.cloudflareaccess\.com$/;
 
 /** Cloudflare Access allows sessions of up to 30 days. A token that lives longer is a mistake. */
 const MAX_LIFETIME_SECONDS = 31 * 24 * 3600;
 
-/** The same shape as in the directory. It is ASCII only: the Kelvin sign would become `k` in lower case. */
+/**
+ * The same shape as in the directory. It is ASCII only: the Kelvin sign would become `k` in lower
+ * case.
+ */
 const address = emailAddress('an e-mail address');
 
 /**

@@ -46,7 +46,9 @@ export type TimeEntryStatus = (typeof TIME_ENTRY_STATUSES)[number];
 export const AGREEMENT_SOURCES = ['company_default', 'organization_default'] as const;
 export type AgreementSource = (typeof AGREEMENT_SOURCES)[number];
 
-/** Response for a time entry, new or already created. The status of an earlier one may have changed. */
+/**
+ * Response for a time entry, new or already created. The status of an earlier one may have changed.
+ */
 export const timeEntryResult = z.object({
   entry: z.object({
     id: z.uuid().meta({ description: 'Identifier of the entry.' }),

@@ -13,7 +13,9 @@ export class RateLimiter extends DurableObject<Env> {
   private readonly log = new SlidingWindowLog();
   private readonly network = new NetworkLog();
 
-  /** Counts one request, or refuses it without counting. With a subnet, both limits must admit it. */
+  /**
+   * Counts one request, or refuses it without counting. With a subnet, both limits must admit it.
+   */
   take(policy: RateLimitPolicy, subnet?: SubnetLimit): LimiterDecision {
     const now = Date.now();
     return subnet ? this.network.take(policy, subnet, now) : this.log.take(policy, now);

@@ -1,5 +1,5 @@
-import { withoutKeys } from '../domain/api-key.ts';
 import type { FieldError } from '../domain/fields.ts';
+import { withoutKeys } from '../domain/pasted-keys.ts';
 import type { AppEnv, ContextOf } from './context.ts';
 
 interface ProblemKind {

@@ -30,8 +30,9 @@ export async function takeFromLimit(
   const own = { memo: `${object} ${formatPolicy(policy)}`, limit: { name, policy, isNetwork } };
   const ofSubnet = subnet && { memo: `${own.memo} ${subnet.id}`, limit: { name, policy: subnet.policy } };
 
-  // An object that has refused would refuse again until the time it named, so a flood is answered from here. That time is counted from
-  // before the request was sent: what is refused here, the object would have refused too.
+  // An object that has refused would refuse again until the time it named, so a flood is answered
+  // from here. That time is counted from before the request was sent: what is refused here, the
+  // object would have refused too.
   const asked = Date.now();
   const refusals = c.get('caches').limitRefusals;
   const refusedUntil = (memo: string) => refusals.get(memo, asked)?.until ?? asked;
@@ -68,7 +69,10 @@ export function limitInWords({ name, policy, isNetwork }: AppliedLimit): string 
   return `${subject} may send ${policy.quota} requests in ${policy.windowMs / 1000} seconds`;
 }
 
-/** Calls the limiter object, once more with a fresh stub if it could not be reached. `onRefusal` gets what the object itself refused. */
+/**
+ * Calls the limiter object, once more with a fresh stub if it could not be reached. `onRefusal`
+ * gets what the object itself refused.
+ */
 async function callLimiter(
   c: ContextOf<AppEnv>,
   object: string,

@@ -1,6 +1,7 @@
-// npm run bench: measures the production bundle against a minimal service and its peers, all in one workerd on loopback. Writes the
-// tables to RESULTS.md and every figure to test-results/bench.json. `-- --note TEXT` adds a line to RESULTS.md. `-- --quick` is for
-// work on the benchmark: its figures mean nothing, so it writes to test-results only.
+// npm run bench: measures the production bundle against a minimal service and its peers, all in one
+// workerd on loopback. Writes the tables to RESULTS.md and every figure to test-results/bench.json.
+// `-- --note TEXT` adds a line to RESULTS.md. `-- --quick` is for work on the benchmark: its
+// figures mean nothing, so it writes to test-results only.
 import { rmSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { availableParallelism, cpus, loadavg, tmpdir } from 'node:os';
@@ -23,7 +24,9 @@ const TIME_LIMIT_MS = 12 * 60_000;
 const CONNECTIONS = [1, 16];
 /** The number of connections that the targets are set for. */
 const LOADED = 16;
-/** Keys in the large database that no request uses; with those of the scenarios there are 10,000. */
+/**
+ * Keys in the large database that no request uses; with those of the scenarios there are 10,000.
+ */
 const UNUSED_KEYS = 8_800;
 
 const { values: options } = parseArgs({

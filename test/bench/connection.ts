@@ -10,8 +10,9 @@ const HEAD_END = '\r\n\r\n';
 const TIMEOUT_MS = 10_000;
 
 /**
- * One kept-alive HTTP/1.1 connection that carries one request at a time. node:http would take more of the processor than the fastest of
- * what is measured here; this reads just enough of an answer to know its status and its end.
+ * One kept-alive HTTP/1.1 connection that carries one request at a time. node:http would take more
+ * of the processor than the fastest of what is measured here; this reads just enough of an answer
+ * to know its status and its end.
  */
 export class Connection {
   private received = '';
@@ -55,7 +56,9 @@ export class Connection {
   }
 }
 
-/** The answer, once it is complete. Bodies are left as they came: a chunked one keeps its framing. */
+/**
+ * The answer, once it is complete. Bodies are left as they came: a chunked one keeps its framing.
+ */
 function parseAnswer(text: string): Answer | undefined {
   const headEnd = text.indexOf(HEAD_END);
   if (headEnd === -1) return undefined;

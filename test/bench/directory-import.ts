@@ -1,4 +1,5 @@
-// npm run bench:import: imports 200,000 tickets into a local database of its own, twice, and says how long it took and how much memory.
+// npm run bench:import: imports 200,000 tickets into a local database of its own, twice, and says
+// how long it took and how much memory.
 import { spawn } from 'node:child_process';
 import { createWriteStream } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';

@@ -21,8 +21,10 @@ export interface Bounds {
 }
 
 /**
- * Sends requests over so many connections, the next as soon as an answer has come, until one of the bounds is reached.
- * @throws Error at the first answer with another status: a benchmark of errors would measure nothing.
+ * Sends requests over so many connections, the next as soon as an answer has come, until one of the
+ * bounds is reached.
+ * @throws Error at the first answer with another status: a benchmark of errors would measure
+ * nothing.
  */
 export async function load(
   origin: URL,

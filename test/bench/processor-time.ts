@@ -10,7 +10,10 @@ interface Process {
   ms: number;
 }
 
-/** The user and system time (milliseconds) that workerd, started by this process, and whatever it started have taken so far. */
+/**
+ * The user and system time (milliseconds) that workerd, started by this process, and whatever it
+ * started have taken so far.
+ */
 export async function workerdMs(): Promise<number> {
   const processes = new Map<number, Process>();
   for (const pid of (await readdir('/proc')).filter((name) => /^\d+$/.test(name))) {

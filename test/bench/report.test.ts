@@ -36,7 +36,10 @@ function sampleRun(): Run {
   };
 }
 
-/** The lines that do not depend on the run: headings, sentences, the names of the facts, and the head of each table. */
+/**
+ * The lines that do not depend on the run: headings, sentences, the names of the facts, and the
+ * head of each table.
+ */
 function skeleton(markdown: string): string[] {
   const lines = markdown.split('\n');
   return lines

@@ -20,8 +20,9 @@ export interface Plan {
 }
 
 /**
- * Runs all scenarios in every round, each time in another order, so that whatever disturbs the machine disturbs all of them alike.
- * The first round is not counted: it is there to let the just-in-time compiler settle.
+ * Runs all scenarios in every round, each time in another order, so that whatever disturbs the
+ * machine disturbs all of them alike. The first round is not counted: it is there to let the
+ * just-in-time compiler settle.
  */
 export async function runRounds(
   workers: Workers,

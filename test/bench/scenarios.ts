@@ -5,7 +5,10 @@ import { type BenchKey, makeKeys, ORGANIZATION, TICKET } from './seed.ts';
 import { FLOOR } from './targets.ts';
 import { KEY_PREFIX, type WorkerName, type Workers } from './workers.ts';
 
-/** More than an isolate remembers (env.ts: 1,000): used in turn, each has been forgotten again by the time it comes back. */
+/**
+ * More than an isolate remembers (env.ts: 1,000): used in turn, each has been forgotten again by
+ * the time it comes back.
+ */
 const COLD_KEYS = 1_200;
 const WARM_KEYS = 8;
 const ADDRESSES = 16;
@@ -19,7 +22,10 @@ export interface Scenario {
   worker: WorkerName;
   status: number;
   requests: Requests;
-  /** Puts the worker into the state that is measured, unmeasured, before each slice. The default sends a few requests of the same kind. */
+  /**
+   * Puts the worker into the state that is measured, unmeasured, before each slice. The default
+   * sends a few requests of the same kind.
+   */
   warmUp?: (origin: URL) => Promise<unknown>;
   /** At most so many requests, where the state lasts no longer. */
   maxRequests?: number;
@@ -29,7 +35,10 @@ const TIME_ENTRY = { minutes: 30, description: 'Cleared the print queue', billab
 const timeEntries = `/api/v1/tickets/${TICKET}/time-entries`;
 const authorization = (value: string) => ({ Authorization: `Bearer ${value}`, 'User-Agent': 'bench' });
 
-/** Not refused by its address, for it comes from one of several, as the requests of a busy customer do. */
+/**
+ * Not refused by its address, for it comes from one of several, as the requests of a busy customer
+ * do.
+ */
 function from(number: number, options: RequestOptions): string {
   const address = `192.0.2.${number % ADDRESSES}`;
   return renderRequest({ ...options, headers: { 'CF-Connecting-IP': address, ...options.headers } });
@@ -60,7 +69,8 @@ export async function makeScenarios(workers: Workers): Promise<Scenario[]> {
   const cold = (ring: readonly BenchKey[]) => ({
     status: 201,
     requests: write(ring),
-    // A ping wakes the keys' limiter objects and fills the isolate's memory with the last thousand keys.
+    // A ping wakes the keys' limiter objects and fills the isolate's memory with the last thousand
+    // keys.
     warmUp: (origin: URL) => load(origin, 16, ping(ring), 200, { ms: UNBOUNDED_MS, requests: ring.length }),
   });
   const warm = (ring: readonly BenchKey[]) => ({ status: 201, requests: write(ring) });
@@ -114,7 +124,8 @@ export async function makeScenarios(workers: Workers): Promise<Scenario[]> {
       status: 429,
       requests: unasked,
       maxRequests: REFUSED_ADDRESSES,
-      // One request is admitted in 10 s, and ends at the missing key; the next of the same address is refused by the limiter object.
+      // One request is admitted in 10 s, and ends at the missing key; the next of the same address
+      // is refused by the limiter object.
       warmUp: (origin) => {
         group++;
         return load(origin, 16, unasked, 401, { ms: UNBOUNDED_MS, requests: REFUSED_ADDRESSES });

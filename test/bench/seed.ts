@@ -35,7 +35,8 @@ export interface BenchKey {
 export type Standing = 'live' | 'revoked' | 'expired' | 'wrong_scope';
 
 /**
- * Makes keys, all in one statement: one by one, as an administrator makes them, thousands would take minutes through Miniflare's proxy.
+ * Makes keys, all in one statement: one by one, as an administrator makes them, thousands would
+ * take minutes through Miniflare's proxy.
  */
 export async function makeKeys(db: D1Database, count: number, standing: Standing = 'live'): Promise<BenchKey[]> {
   const keys = Array.from({ length: count }, () => ({ id: timeOrderedId(Date.now()), value: generateKey(KEY_PREFIX) }));
@@ -54,7 +55,10 @@ export async function makeKeys(db: D1Database, count: number, standing: Standing
   return keys;
 }
 
-/** Adds keys that nobody uses, and time entries of theirs, each with its audit row: all in one organization, the worst case. */
+/**
+ * Adds keys that nobody uses, and time entries of theirs, each with its audit row: all in one
+ * organization, the worst case.
+ */
 export async function grow(db: D1Database, { keys, entries }: { keys: number; entries: number }): Promise<void> {
   // D1 binds every number as a float: what is to come out as an integer is cast.
   const upTo = 'with recursive n(i) as (select 1 union all select i + 1 from n where i < ?2)';

@@ -46,7 +46,10 @@ export function ratio(of: Series, to: Series, measure: Measure): Spread {
   return spread(of.slices.map((slice, round) => slice[measure] / (to.slices[round]?.[measure] ?? Number.NaN)));
 }
 
-/** Every target, at 16 connections, against what was reached; those whose contender did not take part are left out. */
+/**
+ * Every target, at 16 connections, against what was reached; those whose contender did not take
+ * part are left out.
+ */
 export function judge(series: readonly Series[], connections: number): Verdict[] {
   const find = (scenario: string) => series.find((one) => one.name === scenario && one.connections === connections);
   return TARGETS.flatMap((target) => {

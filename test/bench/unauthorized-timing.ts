@@ -19,8 +19,9 @@ export interface CauseTiming {
 }
 
 /**
- * How long the 401 takes for each cause, one request at a time, the causes in a new random order in each round. The second series of
- * unknown keys is the yardstick: what differs no more than it does cannot be told apart.
+ * How long the 401 takes for each cause, one request at a time, the causes in a new random order in
+ * each round. The second series of unknown keys is the yardstick: what differs no more than it does
+ * cannot be told apart.
  */
 export async function timeUnauthorized(workers: Workers, samples: number): Promise<CauseTiming[]> {
   const db = await workers.database('small');

@@ -9,7 +9,10 @@ import { bundleProduction, readBundle } from '../support/production-worker.ts';
 const run = promisify(execFile);
 const config = unstable_readConfig({ config: 'wrangler.toml' });
 
-/** The newest release of the plugin (November 2026), and the release of better-auth that it was made with. */
+/**
+ * The newest release of the plugin (November 2026), and the release of better-auth that it was made
+ * with.
+ */
 const BETTER_AUTH = ['better-auth@1.7.5', '@better-auth/api-key@1.7.5'];
 
 /** Of the keys that are made here. */
@@ -36,8 +39,9 @@ export interface Workers {
 }
 
 /**
- * Bundles the production worker as a deployment does, and its contenders alike, and starts all of them in one workerd with real D1 and
- * Durable Objects, each on a direct socket of its own: nothing of Miniflare stands between the load and the workers.
+ * Bundles the production worker as a deployment does, and its contenders alike, and starts all of
+ * them in one workerd with real D1 and Durable Objects, each on a direct socket of its own: nothing
+ * of Miniflare stands between the load and the workers.
  */
 export async function startWorkers(directory: string): Promise<Workers> {
   await bundleProduction(join(directory, 'api'));
@@ -82,7 +86,8 @@ export async function startWorkers(directory: string): Promise<Workers> {
         ...(script.includes('RateLimiter')
           ? { durableObjects: { RATE_LIMITER: { className: 'RateLimiter', useSQLite: true } } }
           : {}),
-        // The limiters store nothing; on a disk, the file of each new one would cost several fsync before the first answer.
+        // The limiters store nothing; on a disk, the file of each new one would cost several fsync
+        // before the first answer.
         unsafeEphemeralDurableObjects: true,
         unsafeDirectSockets: [{ host: '127.0.0.1', port: 0 }],
       })),

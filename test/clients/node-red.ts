@@ -1,4 +1,5 @@
-// npm run test:node-red: imports the published flow into a real Node-RED, which it installs first, and delivers events to it.
+// npm run test:node-red: imports the published flow into a real Node-RED, which it installs first,
+// and delivers events to it.
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -12,7 +13,10 @@ import { freePort, startServer } from '../support/server.ts';
 const VERSION = '5.0.7';
 const EVENTS = 20;
 const READY_TIMEOUT_MS = 60_000;
-/** Every caller is answered: with a limit of 10 in 10 s, the last of the first events after some 30 s. */
+/**
+ * Every caller is answered: with a limit of 10 in 10 s, the last of the first events after some 30
+ * s.
+ */
 const ANSWER_TIMEOUT_MS = 120_000;
 
 const answer = z.object({ entry: z.object({ id: z.string() }), idempotentReplay: z.boolean().optional() });

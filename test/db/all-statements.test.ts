@@ -4,7 +4,10 @@ import { expect, test } from 'vitest';
 const modules = import.meta.glob<Record<string, unknown>>('../../src/db/**/*.ts', { eager: true });
 const sources = import.meta.glob<string>('../../src/db/**/*.ts', { eager: true, query: '?raw', import: 'default' });
 
-/** The SQL of every statement in a value: the value itself, or one in a list or a record of statements. */
+/**
+ * The SQL of every statement in a value: the value itself, or one in a list or a record of
+ * statements.
+ */
 function sqlIn(value: unknown): string[] {
   if (typeof value !== 'object' || value === null) return [];
   if ('sql' in value && 'bind' in value && typeof value.sql === 'string') return [value.sql];

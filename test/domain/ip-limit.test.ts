@@ -78,8 +78,8 @@ describe('a limit for a network as a whole', () => {
     ['203.0.113.0/24=/total', '"" is not a rate limit'],
     ['203.0.113.0/24=total', '"total" is not a rate limit'],
     ['203.0.113.1/24=500/10s/total', '203.0.113.1/24 has bits set'],
-    ['2001:db8::/65=500/10s/total', 'IPv6 addresses are limited by /64'],
-    ['203.0.113.0/24=500/10s, 203.0.113.0/24=1/1s/total', '203.0.113.0/24 stands there twice'],
+    ['2001:db8::/65=500/10s/total', 'IPv6 addresses are limited per /64'],
+    ['203.0.113.0/24=500/10s, 203.0.113.0/24=1/1s/total', '203.0.113.0/24 appears twice'],
   ])('%j is refused, and the message names entry and rule', (text, rule) => {
     expect(() => parseIpLimitOverrides(text)).toThrow(rule);
     expect(() => parseIpLimitOverrides(text)).toThrow(`"${text.split(', ').at(-1)}": `);

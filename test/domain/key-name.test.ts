@@ -93,7 +93,7 @@ test.each([
     {
       pointer: '/name',
       code: 'forbidden_character',
-      detail: expect.stringContaining(`name has the invisible character ${which}; remove it`),
+      detail: expect.stringContaining(`name has the invisible character ${which}; remove all invisible characters`),
     },
   ]);
 });

@@ -68,7 +68,9 @@ test('the TypeScript client compiles strictly with types made from the document,
   expect(credited).toBe('automation');
 });
 
-/** Makes types from the document and compiles the client with them. @throws if it does not compile */
+/**
+ * Makes types from the document and compiles the client with them. @throws if it does not compile
+ */
 async function compileClient(): Promise<void> {
   const bin = join(CLIENTS, 'node_modules/.bin');
   await run('openapi-typescript', [`${server.url}/api/v1/openapi.json`, '-o', join(directory, 'api.d.ts')], {
@@ -94,7 +96,10 @@ const STRICT = {
   },
 };
 
-/** Writes 30 entries at once with a limit of 10 in 2 seconds, and one for a technician who cannot be credited. */
+/**
+ * Writes 30 entries at once with a limit of 10 in 2 seconds, and one for a technician who cannot be
+ * credited.
+ */
 const MAIN = `import { logTime, ticketClient } from './client.ts';
 
 const client = ticketClient(process.env['TICKETS_URL'] ?? '', process.env['TICKETS_API_KEY'] ?? '');

@@ -6,7 +6,8 @@ import { createApiKey } from '../../src/services/keys/create-key.ts';
 import { freePort } from '../support/server.ts';
 import { copyDatabase } from '../support/shared.ts';
 
-// Two Workers in one `wrangler dev`, connected by real service bindings: the example PSA calls this service.
+// Two Workers in one `wrangler dev`, connected by real service bindings: the example PSA calls this
+// service.
 let local: Awaited<ReturnType<typeof copyDatabase>>;
 let server: ChildProcess;
 let base: string;

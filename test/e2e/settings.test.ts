@@ -14,7 +14,10 @@ beforeAll(async () => {
 });
 afterAll(() => browser?.close());
 
-/** A browser context of its own, signed in as Ada of Northwind or another administrator, and the list of its complaints. */
+/**
+ * A browser context of its own, signed in as Ada of Northwind or another administrator, and the
+ * list of its complaints.
+ */
 async function signIn(
   options: BrowserContextOptions = {},
   hands = mouse,
@@ -267,7 +270,8 @@ test('two tabs on two organizations do not mix, and signing out ends both', asyn
   await signInForm(one).waitFor();
 });
 
-// Colours depend on the scheme and the layout on the width, so two of the four combinations cover both.
+// Colours depend on the scheme and the layout on the width, so two of the four combinations cover
+// both.
 const SCREENS = [
   { colorScheme: 'light', width: 1280 },
   { colorScheme: 'dark', width: 360 },

@@ -9,7 +9,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { prepare } from '../bench/seed.ts';
 import { bundleProduction, serveProduction } from '../support/production-worker.ts';
 
-// The production bundle in workerd, where each request has an I/O context of its own, with an issuer that the test controls.
+// The production bundle in workerd, where each request has an I/O context of its own, with an
+// issuer that the test controls.
 
 const { privateKey } = await generateKeyPair('ES256');
 

@@ -65,7 +65,7 @@ const BODY = '{"message":"white space"}';
 const postNote = (...lines: string[]) =>
   send(
     'POST /api/v1/tickets/1001/notes HTTP/1.1',
-    'Host: api.example',
+    'Host: localhost',
     'Content-Type: application/json',
     `Content-Length: ${BODY.length}`,
     ...lines,
@@ -87,7 +87,7 @@ describe.each([
   });
 
   test('around Idempotency-Key, plain and in quotes', async () => {
-    const key = `white-space:${name.replaceAll(' ', '-')}`;
+    const key = `white-space-${name.replaceAll(' ', '-')}`;
     const post = (value: string) => postNote(`Authorization: Bearer ${server.key}`, `Idempotency-Key:${value}`);
     expect(await post(key)).toMatchObject({ status: '201' });
     for (const value of [key, `"${key}"`]) {
@@ -98,7 +98,7 @@ describe.each([
 
   test("around an administrator's token", async () => {
     const authorization = `Authorization:${around(`Bearer ${server.token}`)}`;
-    const { status, headers } = await send('GET /settings HTTP/1.1', 'Host: api.example', authorization, '\r\n');
+    const { status, headers } = await send('GET /settings HTTP/1.1', 'Host: localhost', authorization, '\r\n');
     expect([status, /^location: (.*)$/im.exec(headers)?.[1]]).toEqual(['303', '/settings/northwind/keys']);
   });
 });
@@ -127,10 +127,21 @@ test('only spaces and tabs are ignored, and only around the value: anything else
   expect([...seen]).toHaveLength(1);
 });
 
-test.each(['a\t\tb', 'a b', '" a"', '"a "', 'a\xa0', ' , a', 'a, ', ' \t '])(
+test.each(['a\t\tb', 'a b', '" a"', '"a "', 'a\xa0', ' , a', ' \t '])(
   'an Idempotency-Key with other white space is refused: %j',
   async (value) => {
     const { status, body } = await postNote(`Authorization: Bearer ${server.key}`, `Idempotency-Key: ${value}`);
     expect([status, JSON.parse(body).code]).toEqual(['400', 'invalid_idempotency_key']);
   },
 );
+
+test('a repeated Idempotency-Key is refused, also if the last one is empty', async () => {
+  for (const second of ['b', 'a', '', ' ']) {
+    const { status, body } = await postNote(
+      `Authorization: Bearer ${server.key}`,
+      'Idempotency-Key: a',
+      `Idempotency-Key:${second}`,
+    );
+    expect([second, status, JSON.parse(body).code]).toEqual([second, '400', 'invalid_idempotency_key']);
+  }
+});

@@ -147,7 +147,10 @@ test('in any sequence of events over several isolates an ended key gets 401 and 
       const api = (index: number) => apis[index] ?? makeApi();
       const model = { revoked: false, endsAt: Number.POSITIVE_INFINITY, psa: true, limited: false, written: 0 };
 
-      /** The possible statuses. A 429 is possible once a low limit was set, because refusals are cached. */
+      /**
+       * The possible statuses. A 429 is possible once a low limit was set, because refusals are
+       * cached.
+       */
       const allowed = (wanted: number, needsPlan = true) => {
         if (model.revoked || now >= model.endsAt) return [401];
         return [needsPlan && !model.psa ? 403 : wanted, ...(model.limited ? [429] : [])];

@@ -26,7 +26,10 @@ const good: FoundKey = {
   organizationActive: true,
 };
 
-/** A source whose database holds one key, which a test may change or remove, and whose clock a test may set. */
+/**
+ * A source whose database holds one key, which a test may change or remove, and whose clock a test
+ * may set.
+ */
 function makeSource(overrides: Partial<KeySource> = {}) {
   const world: { stored: FoundKey | undefined; now: number } = { stored: good, now: 1_000_000 };
   const cache = new ExpiringMap<FoundKey>(10);

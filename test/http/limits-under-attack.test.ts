@@ -48,7 +48,10 @@ class Admissions {
     return quota - this.of(subject).filter((time) => time > now - windowMs).length;
   }
 
-  /** Checks that no window holds more admissions than the quota. Returns how many admissions were checked. */
+  /**
+   * Checks that no window holds more admissions than the quota. Returns how many admissions were
+   * checked.
+   */
   check({ quota, windowMs }: RateLimitPolicy): number {
     let checked = 0;
     for (const [subject, times] of this.times) {
@@ -144,7 +147,8 @@ describe('a flood', () => {
       for (const address of others) expect(await burst(apis, 5, () => ({ address }))).toBe(5);
     }
     console.log(`admissions checked: ${admissions.check(ipLimit)}`);
-    // The limit is used up after four seconds, and has room for 30 again ten seconds after the first 30.
+    // The limit is used up after four seconds, and has room for 30 again ten seconds after the
+    // first 30.
     expect(admissions.of('attacker')).toHaveLength(120 + 2 * 30);
   });
 
@@ -164,7 +168,8 @@ describe('under a flood', () => {
   test('the caches of an isolate stay within their bounds', async () => {
     const policy = { quota: 1, windowMs: 10_000 };
     const set = vi.spyOn(ExpiringMap.prototype, 'set');
-    // The limiters are in this isolate, because this many objects would take minutes. test/e2e/raw.test.ts has such a flood with real ones.
+    // The limiters are in this isolate, because this many objects would take minutes.
+    // test/e2e/raw.test.ts has such a flood with real ones.
     const limiters = plainLimiters(env.RATE_LIMITER);
     const api = makeApi({ config: { ipLimit: policy }, bindings: { RATE_LIMITER: limiters } });
     const address = (index: number) => `10.0.${index >> 8}.${index & 255}`;

@@ -12,7 +12,10 @@ async function world() {
   return { organization, key, other, api: makeApi() };
 }
 
-/** How a caller may paste a key where it does not belong: the caller's own, or one of another deployment. */
+/**
+ * How a caller may paste a key where it does not belong: the caller's own, or one of another
+ * deployment.
+ */
 const MISUSES: [string, (keys: { key: string; other: string }) => string][] = [
   ['of another deployment', ({ other }) => `triage:${other}`],
   ['without its prefix', ({ key }) => `triage:${key.slice(4)}`],

@@ -61,7 +61,10 @@ const CONSTANT_401 = {
   body: '{"type":"about:blank","title":"Unauthorized","status":401}',
 };
 
-/** Everything that can be wrong with a key: headers without a well-formed key, and keys that may not be used. */
+/**
+ * Everything that can be wrong with a key: headers without a well-formed key, and keys that may not
+ * be used.
+ */
 async function makeCauses(scope: Scope | undefined) {
   const organization = await makeOrganization();
   const limit = { quota: 1, windowMs: 10_000 };

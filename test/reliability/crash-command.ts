@@ -1,4 +1,5 @@
-// npm run crash -- --kills 20: kills a server under load this many times, and prints what became of the writes.
+// npm run crash -- --kills 20: kills a server under load this many times, and prints what became of
+// the writes.
 import { parseArgs } from 'node:util';
 import { crash, summary } from './crash.ts';
 import { makeLocalParts } from './restartable.ts';

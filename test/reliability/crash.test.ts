@@ -7,7 +7,10 @@ const KILLS = inLongRuns(20, 3);
 const RUN_TIMEOUT_MS = 60_000 + KILLS * 15_000;
 
 const IN_NORTHWIND = `organization_id = 'northwind'`;
-/** The audit row of a note and of a time entry that had an Idempotency-Key, so that they were acknowledged. */
+/**
+ * The audit row of a note and of a time entry that had an Idempotency-Key, so that they were
+ * acknowledged.
+ */
 const SOME_NOTE = `from audit_log where ${IN_NORTHWIND} and action = 'note.created' and idempotency_key is not null limit 1`;
 const SOME_ENTRY = SOME_NOTE.replace('note.', 'time_entry.');
 const NOTE = 'organization_id, ticket_id, message, created_at, key_id, request_id, request_digest, audit_seq';

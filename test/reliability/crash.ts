@@ -20,7 +20,10 @@ const KILL_LIMIT_MS = 15_000;
 interface Seen {
   /** id → text of the records in responses with 200 or 201. */
   acknowledged: Map<string, string>;
-  /** Texts of writes without an Idempotency-Key that got no response, or an unclear one: they may have been written. */
+  /**
+   * Texts of writes without an Idempotency-Key that got no response, or an unclear one: they may
+   * have been written.
+   */
   unanswered: Set<string>;
   /** Texts of requests that were sent once and got a 200: it must be another request's record. */
   wrongReplays: string[];
@@ -39,7 +42,10 @@ export interface CrashRun {
   acknowledged: number;
   /** Responses with 200: the record of an earlier attempt was there. */
   replays: number;
-  /** Writes without an Idempotency-Key that got no response, and how many of them are in the database. */
+  /**
+   * Writes without an Idempotency-Key that got no response, and how many of them are in the
+   * database.
+   */
   unanswered: { sent: number; found: number };
   /** What is lost, duplicated or out of order, in words. */
   problems: string[];
@@ -49,8 +55,9 @@ export interface CrashRun {
 }
 
 /**
- * Lets clients write to the production bundle in workerd, with its data on disk. Kills the server with SIGKILL at random moments while
- * requests are being processed, and starts it again on the same data. At the end every client has finished its last write.
+ * Lets clients write to the production bundle in workerd, with its data on disk. Kills the server
+ * with SIGKILL at random moments while requests are being processed, and starts it again on the
+ * same data. At the end every client has finished its last write.
  */
 export async function crash(kills: number, { database, bundle }: LocalParts): Promise<CrashRun> {
   const { persistTo, remove } = database;
@@ -99,7 +106,10 @@ export async function crash(kills: number, { database, bundle }: LocalParts): Pr
     }
   };
 
-  /** A write as the published client sends it: one with an Idempotency-Key is repeated unchanged until it succeeds. */
+  /**
+   * A write as the published client sends it: one with an Idempotency-Key is repeated unchanged
+   * until it succeeds.
+   */
   const write = async (client: Client, number: number) => {
     const ofOrganization = seen.get(client.organization);
     if (!ofOrganization) throw new Error(`unknown organization ${client.organization}`);
@@ -176,7 +186,10 @@ async function makeClients(db: D1Database): Promise<Client[]> {
   );
 }
 
-/** Compares the database with what the clients saw; `found` is the number of writes without a response that are there. */
+/**
+ * Compares the database with what the clients saw; `found` is the number of writes without a
+ * response that are there.
+ */
 async function findProblems(
   db: D1Database,
   seen: ReadonlyMap<string, Seen>,

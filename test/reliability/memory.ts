@@ -29,8 +29,9 @@ export interface Growth {
 const TOLERANCE = 0.05;
 
 /**
- * Whether memory, sampled at equal intervals, has stopped growing: in the second half neither the median of the last quarter compared with
- * that of the third, nor the line of least squares, rises by more than 5 %.
+ * Whether memory, sampled at equal intervals, has stopped growing: in the second half neither the
+ * median of the last quarter compared with that of the third, nor the line of least squares, rises
+ * by more than 5 %.
  */
 export function growth(samples: readonly number[]): Growth {
   const half = samples.slice(samples.length >> 1);

@@ -1,4 +1,5 @@
-// Serves the production Worker in a process of its own, so that it can be killed. Started by restartable.ts.
+// Serves the production Worker in a process of its own, so that it can be killed. Started by
+// restartable.ts.
 import { once } from 'node:events';
 import { serveProduction } from '../support/production-worker.ts';
 

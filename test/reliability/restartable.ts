@@ -15,7 +15,10 @@ import { freePort } from '../support/server.ts';
 /** A limit that none of these loads reaches. */
 export const UNLIMITED = '10000/1s';
 
-/** What a run needs: a migrated, empty database that it may change, and the directory of the production bundle. */
+/**
+ * What a run needs: a migrated, empty database that it may change, and the directory of the
+ * production bundle.
+ */
 export interface LocalParts {
   database: { persistTo: string; remove: () => Promise<void> };
   bundle: string;
@@ -29,7 +32,9 @@ export async function makeLocalParts(): Promise<LocalParts> {
   return { database, bundle };
 }
 
-/** The production bundle, served by workerd alone. Its port and data stay the same across restarts. */
+/**
+ * The production bundle, served by workerd alone. Its port and data stay the same across restarts.
+ */
 export interface RestartableServer {
   readonly url: URL;
   /** The id of the process group that workerd is in. */
@@ -42,7 +47,10 @@ export interface RestartableServer {
   stop(): Promise<void>;
 }
 
-/** Prepares a server. `vars` override the variables in wrangler.toml; `persistTo` is a migrated database. */
+/**
+ * Prepares a server. `vars` override the variables in wrangler.toml; `persistTo` is a migrated
+ * database.
+ */
 export async function restartable(
   worker: Omit<ProductionWorker, 'port'> & { persistTo: string },
 ): Promise<RestartableServer> {
@@ -55,7 +63,8 @@ export async function restartable(
     groupId: () => child?.pid ?? 0,
     start: async () => {
       const script = join(import.meta.dirname, 'restartable-server.ts');
-      // In a process group of its own, so that workerd is killed with it. Its standard input ends when this process ends.
+      // In a process group of its own, so that workerd is killed with it. Its standard input ends
+      // when this process ends.
       const started = spawn(process.execPath, [script, JSON.stringify(options)], {
         detached: true,
         stdio: ['pipe', 'pipe', 'inherit'],

@@ -1,5 +1,6 @@
-// npm run soak: ten minutes (-- --minutes 1: one) of mixed requests to the production bundle. Fails if a response is unexpected, if memory
-// keeps growing in a run of eight minutes or more, or if the database does not hold what was acknowledged.
+// npm run soak: ten minutes (-- --minutes 1: one) of mixed requests to the production bundle. Fails
+// if a response is unexpected, if memory keeps growing in a run of eight minutes or more, or if the
+// database does not hold what was acknowledged.
 import { rmSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { makeLocalParts } from './restartable.ts';

@@ -22,29 +22,37 @@ const ADDRESSES = 64;
 /** The number of latest writes that may be repeated. */
 const REPEATABLE = 10_000;
 const SAMPLE_MS = 1_000;
-/** Heaps and caches have reached their size by then. A shorter run tells nothing about the growth of memory. */
+/**
+ * Heaps and caches have reached their size by then. A shorter run tells nothing about the growth of
+ * memory.
+ */
 const WARM_UP_MINUTES = 4;
 
 export interface SoakOptions {
   minutes: number;
   /**
-   * The average pause of each connection between a response and the next request. A workerd that is always busy rarely asks which sockets
-   * are ready: with 800 requests a second and no pause, up to 4.9 s passed between two calls of epoll_wait. A connection whose request
-   * waits meanwhile is closed as idle, because workerd's clock does not advance until then.
+   * The average pause of each connection between a response and the next request. A workerd that is
+   * always busy rarely asks which sockets are ready: with 800 requests a second and no pause, up to
+   * 4.9 s passed between two calls of epoll_wait. A connection whose request waits meanwhile is
+   * closed as idle, because workerd's clock does not advance until then.
    */
   pauseMs: number;
 }
 
 export interface SoakRun {
   seconds: number;
-  /** For each kind of request, the number of responses by status, and their times in milliseconds. */
+  /**
+   * For each kind of request, the number of responses by status, and their times in milliseconds.
+   */
   answers: ReadonlyMap<string, { statuses: ReadonlyMap<number, number>; times: readonly number[] }>;
   /** Acknowledged writes, all of which were compared with the database. */
   written: number;
   /** Resident memory of workerd, once a second, in MiB. */
   memory: readonly number[];
   growth: Growth;
-  /** Unexpected responses, differences between responses and database, and growing memory, in words. */
+  /**
+   * Unexpected responses, differences between responses and database, and growing memory, in words.
+   */
   problems: readonly string[];
 }
 
@@ -67,7 +75,10 @@ interface Task {
   answered?: (answer: Answer) => void;
 }
 
-/** Sends mixed requests to the production bundle on a socket of workerd, and compares the database with the responses afterwards. */
+/**
+ * Sends mixed requests to the production bundle on a socket of workerd, and compares the database
+ * with the responses afterwards.
+ */
 export async function soak({ minutes, pauseMs }: SoakOptions, { database, bundle }: LocalParts): Promise<SoakRun> {
   const { persistTo } = database;
   const server = await restartable({ bundle, persistTo, vars: { IP_LIMIT: UNLIMITED, KEY_LIMIT: UNLIMITED } });

@@ -3,8 +3,9 @@ import { dirname, join, normalize } from 'node:path';
 import { expect, test } from 'vitest';
 
 /**
- * What each part of src may import: other parts, and packages. A part is a folder, or a file directly in src; the longest name that
- * matches a file counts. Everything that is not listed is forbidden.
+ * What each part of src may import: other parts, and packages. A part is a folder, or a file
+ * directly in src; the longest name that matches a file counts. Everything that is not listed is
+ * forbidden.
  */
 const ALLOWED: Record<string, { parts: readonly string[]; packages?: readonly string[] }> = {
   lib: { parts: [], packages: ['jose'] },

@@ -5,7 +5,9 @@ import { expect, test } from 'vitest';
 
 /** Folders that hold no pages of this repository. */
 const OTHERS = ['node_modules', '.git', '.wrangler', 'dist', 'test-results', 'swagger-ui'];
-/** A relative path of letters, digits and the like; an address such as `/docs` begins with a slash. */
+/**
+ * A relative path of letters, digits and the like; an address such as `/docs` begins with a slash.
+ */
 const PATH = /^\.?[\w@-][\w.@-]*(\/[\w.@-]+)*\/?$/;
 const OF_A_FILE = /^(src|test|migrations)\/|\.(ts|tsx|css|md|sql|toml|json|ndjson|png|svg)$/;
 
@@ -41,7 +43,9 @@ function brokenLinks(page: string, markdown: string): string[] {
   });
 }
 
-/** Paths in backticks that exist neither from the top of the repository nor from the page's folder. */
+/**
+ * Paths in backticks that exist neither from the top of the repository nor from the page's folder.
+ */
 function missingPaths(page: string, markdown: string): string[] {
   const found = Array.from(withoutCode(markdown).matchAll(/`([^`\n]+)`/g), ([, text = '']) => text);
   return found.filter(

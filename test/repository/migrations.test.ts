@@ -3,8 +3,9 @@ import { readdir, readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 
 /**
- * Every migration with the SHA-256 of its file. A database remembers a migration by its name alone, so one that is edited after it has been
- * applied somewhere changes new databases and never the old ones. A new migration is added here; its line may change until it lands.
+ * Every migration with the SHA-256 of its file. A database remembers a migration by its name alone,
+ * so one that is edited after it has been applied somewhere changes new databases and never the old
+ * ones. A new migration is added here; its line may change until it lands.
  */
 const LANDED: Record<string, string> = {
   '0000_foundation.sql': 'b014579c0ce1bab9cf57d3bb0cb7eee1ccf2b701b9f50242ef8be17b7f08bc26',
@@ -19,8 +20,9 @@ const migrations = await Promise.all(
 );
 
 /**
- * The statements under which the code of the release before may fail: what it reads is gone, or what it writes is refused. Such a statement
- * is let through if a comment right above it says what it is safe with: `-- since 1.4: nothing reads it`.
+ * The statements under which the code of the release before may fail: what it reads is gone, or
+ * what it writes is refused. Such a statement is let through if a comment right above it says what
+ * it is safe with: `-- since 1.4: nothing reads it`.
  */
 function breaking(sql: string): string[] {
   const created = new Set(Array.from(sql.matchAll(/create table [`"]?(\w+)/gi), ([, table]) => table));

@@ -3,7 +3,8 @@ import { runInNewContext } from 'node:vm';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 
-// Runs the published workflow without n8n: its expressions are evaluated unchanged, its nodes are imitated after n8n's documentation.
+// Runs the published workflow without n8n: its expressions are evaluated unchanged, its nodes are
+// imitated after n8n's documentation.
 
 const PATH = 'src/assets/docs/recipes/n8n.json';
 

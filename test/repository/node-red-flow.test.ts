@@ -3,8 +3,8 @@ import { runInNewContext } from 'node:vm';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 
-// Runs the published flow without Node-RED: its function nodes run unchanged, the other nodes are imitated.
-// `npm run test:node-red` runs it in Node-RED.
+// Runs the published flow without Node-RED: its function nodes run unchanged, the other nodes are
+// imitated. `npm run test:node-red` runs it in Node-RED.
 
 const message = z.record(z.string(), z.unknown());
 type Message = z.infer<typeof message>;

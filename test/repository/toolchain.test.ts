@@ -26,7 +26,10 @@ const json = async <T>(path: string): Promise<T> => JSON.parse(await readFile(pa
 const manifest = await json<Manifest>('package.json');
 const { packages } = await json<{ packages: Record<string, LockEntry> }>('package-lock.json');
 
-/** Where Node finds a package that the one at `path` depends on: in its own node_modules, or in those of a folder above. */
+/**
+ * Where Node finds a package that the one at `path` depends on: in its own node_modules, or in
+ * those of a folder above.
+ */
 function find(path: string, name: string): string | undefined {
   const candidate = `${path === '' ? '' : `${path}/`}node_modules/${name}`;
   if (candidate in packages) return candidate;

@@ -12,7 +12,8 @@ import { reviewTimeEntry } from '../../src/services/work/review-time-entry.ts';
 import { aroundD1 } from '../support/d1.ts';
 import { asAdmin, importRecords, makeApi, makeKey, makeOrganization, revoke, rowsOf, TIME } from '../support/world.ts';
 
-// The calls go through real RPC: what is sent and answered is serialized on the way, as it is between two Workers.
+// The calls go through real RPC: what is sent and answered is serialized on the way, as it is
+// between two Workers.
 const directory = exports.Directory;
 const work = exports.Work;
 

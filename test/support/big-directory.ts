@@ -6,7 +6,10 @@ export interface DirectorySize {
   tickets: number;
 }
 
-/** 200,000 tickets of 2,000 companies and 500 technicians in 50 organizations, or a fraction of these numbers. */
+/**
+ * 200,000 tickets of 2,000 companies and 500 technicians in 50 organizations, or a fraction of
+ * these numbers.
+ */
 export function bigDirectory(fraction = 1): DirectorySize {
   return {
     organizations: 50 * fraction,
@@ -16,7 +19,10 @@ export function bigDirectory(fraction = 1): DirectorySize {
   };
 }
 
-/** The lines of a directory file of this size. The organizations take turns, as in an export that is not ordered by organization. */
+/**
+ * The lines of a directory file of this size. The organizations take turns, as in an export that is
+ * not ordered by organization.
+ */
 export function* directoryLines({ organizations, companies, technicians, tickets }: DirectorySize): Generator<string> {
   const line = (record: Record<string, unknown>) => `${JSON.stringify(record)}\n`;
   const owner = (index: number) => `msp-${index % organizations}`;

@@ -13,20 +13,27 @@ const FLAGS = [
   '--disable-component-update',
 ];
 
-/** Launches a headless browser to connect to: the one installed on this machine, or else the one in a package. */
+/**
+ * Launches a headless browser to connect to: the one installed on this machine, or else the one in
+ * a package.
+ */
 export async function launchBrowser(): Promise<BrowserServer> {
   const executablePath = INSTALLED.find((path) => existsSync(path)) ?? (await packagedChromium());
   return chromium.launchServer({ executablePath, args: FLAGS });
 }
 
 async function packagedChromium(): Promise<string> {
-  // The package unpacks the system libraries it needs only if it believes that it runs on AWS Lambda.
+  // The package unpacks the system libraries it needs only if it believes that it runs on AWS
+  // Lambda.
   process.env['AWS_EXECUTION_ENV'] ??= 'AWS_Lambda_nodejs22.x';
   const { default: packaged } = await import('@sparticuz/chromium');
   return packaged.executablePath();
 }
 
-/** Collects what a page must not do: requests to other hosts, warnings on the console, errors. The list grows while the page is open. */
+/**
+ * Collects what a page must not do: requests to other hosts, warnings on the console, errors. The
+ * list grows while the page is open.
+ */
 export function watch(page: Page, origin: string): string[] {
   const complaints: string[] = [];
   page.on('request', (request) => {

@@ -34,7 +34,10 @@ export async function wrangler(...args: string[]): Promise<void> {
   if (code !== 0) throw new Error(`wrangler ${args.join(' ')}: ${stdout}${stderr}`);
 }
 
-/** Makes a directory with a migrated local database, as `--persist-to` takes it. Tests copy the shared one instead: `copyDatabase`. */
+/**
+ * Makes a directory with a migrated local database, as `--persist-to` takes it. Tests copy the
+ * shared one instead: `copyDatabase`.
+ */
 export async function localDatabase(): Promise<{ persistTo: string; remove: () => Promise<void> }> {
   const persistTo = await mkdtemp(join(tmpdir(), 'ticket-write-back-'));
   await wrangler('d1', 'migrations', 'apply', 'DB', '--local', '--persist-to', persistTo);

@@ -25,7 +25,10 @@ const problem = z.object({ code: z.string() });
 /** Headers that all web servers send: the contract has nothing to say about them. */
 const UNREMARKABLE = ['cache-control', 'content-type', 'strict-transport-security', 'x-content-type-options'];
 
-/** A published document, to hold answers against. Operations are named `POST /tickets/{ticketId}/notes`. */
+/**
+ * A published document, to hold answers against. Operations are named `POST
+ * /tickets/{ticketId}/notes`.
+ */
 export function readContract(text: string) {
   const raw = json.parse(JSON.parse(text));
   const { paths, components } = openapi.parse(dereference(raw, raw));
@@ -41,7 +44,10 @@ export function readContract(text: string) {
 
   const seen = new Set<string>();
 
-  /** What the answer to an operation says or does that the document does not tell; nothing, if they agree. */
+  /**
+   * What the answer to an operation says or does that the document does not tell; nothing, if they
+   * agree.
+   */
   async function undocumented(name: string, response: Response): Promise<string[]> {
     const { status, headers } = response;
     const type = headers.get('Content-Type') ?? '';
@@ -70,7 +76,9 @@ export function readContract(text: string) {
     return complaints.map((complaint) => `${name} ${status} ${complaint}`);
   }
 
-  /** What the document tells of and no answer so far has shown: statuses, problem codes and headers. */
+  /**
+   * What the document tells of and no answer so far has shown: statuses, problem codes and headers.
+   */
   function unseen(): string[] {
     const told = Object.entries(operations).flatMap(([name, { responses }]) =>
       Object.entries(responses).flatMap(([status, { headers, content }]) => [
@@ -103,7 +111,10 @@ function objectOf(node: Json | undefined): Record<string, Json> {
   return schema.parse(node);
 }
 
-/** The document with references written out, but for those to schemas: the validator follows them itself. */
+/**
+ * The document with references written out, but for those to schemas: the validator follows them
+ * itself.
+ */
 function dereference(node: Json, root: Json): Json {
   if (Array.isArray(node)) return node.map((item) => dereference(item, root));
   if (typeof node !== 'object' || node === null) return node;
@@ -116,7 +127,10 @@ function dereference(node: Json, root: Json): Json {
   return dereference(target, root);
 }
 
-/** Schemas with every object closed that leaves open what else it may hold: clients must ignore new fields, but here they are an error. */
+/**
+ * Schemas with every object closed that leaves open what else it may hold: clients must ignore new
+ * fields, but here they are an error.
+ */
 function closed(node: Json): Record<string, Json> {
   const close = (value: Json): Json => {
     if (Array.isArray(value)) return value.map(close);

@@ -8,8 +8,9 @@ export interface D1Call {
 type Run = () => Promise<D1Result[]>;
 
 /**
- * The database with every call passed through `around`, which may count it, fail it before or after it has run, or change things in
- * between. It must answer with the results of `run`. It is told how many statements there are, and their SQL.
+ * The database with every call passed through `around`, which may count it, fail it before or after
+ * it has run, or change things in between. It must answer with the results of `run`. It is told how
+ * many statements there are, and their SQL.
  */
 export function aroundD1(
   db: D1Database,
@@ -51,7 +52,10 @@ export function aroundD1(
   });
 }
 
-/** The database when it is full or read-only: every call that holds a statement which writes fails with this message, and reads work. */
+/**
+ * The database when it is full or read-only: every call that holds a statement which writes fails
+ * with this message, and reads work.
+ */
 export function withoutWrites(db: D1Database, message: string): D1Database {
   return aroundD1(db, (run, _, sql) => {
     if (sql.some((text) => /^\s*(?:insert|update|delete|replace)\b/i.test(text)))

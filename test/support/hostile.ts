@@ -6,7 +6,10 @@ export const EVIL_ELEMENT = 'x-evil';
 export const EVIL_ATTRIBUTE = 'onevil';
 export const EVIL_MARKUP = `"'><${EVIL_ELEMENT} ${EVIL_ATTRIBUTE}="1" ${EVIL_ATTRIBUTE}='2'>`;
 
-/** What gets lost, changed or believed on the way through encoders, databases and pages, where something is wrong with them. */
+/**
+ * What gets lost, changed or believed on the way through encoders, databases and pages, where
+ * something is wrong with them.
+ */
 const PIECES = [
   // Combining marks, composed and not; letters that change their number when their case does.
   ...['e\u0301', 'é', 'A\u030A', '\u0301', 'İ', 'ß', 'ﬁ'],
@@ -14,7 +17,8 @@ const PIECES = [
   ...['שלום', 'مرحبا', '\u202Egnp.exe\u202C', '\u2066x\u2069', '\u200F'],
   // Nothing to see: zero-width characters, a byte order mark, a soft hyphen, variation selectors.
   ...['\u200B', '\u200C', '\u200D', '\u2060', '\uFEFF', '\u00AD', '\uFE0F'],
-  // Beyond the basic plane, joined ones too; the last code point, non-characters, private use, the replacement character.
+  // Beyond the basic plane, joined ones too; the last code point, non-characters, private use, the
+  // replacement character.
   ...['😀', '👩‍👩‍👧‍👦', '🇪🇺', '𝕏', '\u{20000}', '\u{10FFFF}', '\uFFFF', '\uFDD0', '\uE000', '\uFFFD'],
   // White space and ends of lines of every kind, and control characters.
   ...[
@@ -76,7 +80,10 @@ export const anyText = fc
   )
   .map((pieces) => pieces.join(''));
 
-/** What can stand in a header, but for bytes that are not ASCII: those go over a socket in test/e2e/raw.test.ts. */
+/**
+ * What can stand in a header, but for bytes that are not ASCII: those go over a socket in
+ * test/e2e/raw.test.ts.
+ */
 export const headerValue = fc.string({
   unit: fc.integer({ min: 0x20, max: 0x7f }).map((byte) => String.fromCharCode(byte === 0x7f ? 0x09 : byte)),
   maxLength: 300,
@@ -95,7 +102,9 @@ export async function rowCounts(): Promise<Record<string, number>> {
   return row;
 }
 
-/** Counts what came of a property's inputs: one that never gets past the first check proves little. */
+/**
+ * Counts what came of a property's inputs: one that never gets past the first check proves little.
+ */
 export class Tally {
   private readonly counts = new Map<string, number>();
 

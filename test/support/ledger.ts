@@ -1,4 +1,5 @@
-// Compares the records and the audit log of an organization with each other, and with what its clients were told.
+// Compares the records and the audit log of an organization with each other, and with what its
+// clients were told.
 
 /** Every record of the organization ?1, with the fields that all kinds share. */
 const RECORDS = `
@@ -24,9 +25,10 @@ const INCONSISTENCIES = [
 ].map((sql) => `${sql} limit 5`);
 
 /**
- * The inconsistencies of an organization, in words. Each record has exactly one audit row and the other way round, the audit rows are
- * numbered from 1 without a gap, no Idempotency-Key made two records of a kind, and no text was written twice. So every request that is
- * meant to write must have a text of its own.
+ * The inconsistencies of an organization, in words. Each record has exactly one audit row and the
+ * other way round, the audit rows are numbered from 1 without a gap, no Idempotency-Key made two
+ * records of a kind, and no text was written twice. So every request that is meant to write must
+ * have a text of its own.
  */
 export async function inconsistencies(db: D1Database, organization: string): Promise<string[]> {
   const answers = await db.batch<{ found: string }>(INCONSISTENCIES.map((sql) => db.prepare(sql).bind(organization)));
@@ -36,8 +38,8 @@ export async function inconsistencies(db: D1Database, organization: string): Pro
 const PAGE_SIZE = 5_000;
 
 /**
- * Compares the acknowledged records (id → text) with those in the database: the ids that are missing, or have another text, and the texts
- * of records that were not acknowledged.
+ * Compares the acknowledged records (id → text) with those in the database: the ids that are
+ * missing, or have another text, and the texts of records that were not acknowledged.
  */
 export async function compareWithAcknowledged(
   db: D1Database,

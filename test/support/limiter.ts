@@ -5,7 +5,10 @@ import type { RateLimiter } from '../../src/durable-objects/rate-limiter.ts';
 type Namespace = DurableObjectNamespace<RateLimiter>;
 type Take = () => Promise<LimiterDecision>;
 
-/** The namespace with every call passed through `around`, which gets the object's name and may fail the call or let it hang. */
+/**
+ * The namespace with every call passed through `around`, which gets the object's name and may fail
+ * the call or let it hang.
+ */
 export function aroundLimiters(
   namespace: Namespace,
   around: (take: Take, name: string) => Promise<LimiterDecision>,
@@ -31,7 +34,10 @@ export function countLimiters(namespace: Namespace): { namespace: Namespace; nam
   return { namespace: counted, names };
 }
 
-/** A namespace whose objects answer each call with what `take` does: for limiters that hang, fail or are overloaded. */
+/**
+ * A namespace whose objects answer each call with what `take` does: for limiters that hang, fail or
+ * are overloaded.
+ */
 export function brokenLimiters(namespace: Namespace, take: () => Promise<never>): Namespace {
   return aroundLimiters(namespace, take);
 }

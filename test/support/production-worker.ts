@@ -16,14 +16,18 @@ export async function buildProduction(): Promise<{ outdir: string; code: number 
   return { outdir: resolve('dist'), code, output: stdout + stderr };
 }
 
-/** Bundles the Worker into a directory as a deployment does, for scripts that run without the tests. */
+/**
+ * Bundles the Worker into a directory as a deployment does, for scripts that run without the tests.
+ */
 export async function bundleProduction(outdir: string): Promise<void> {
   await run('wrangler', ['deploy', '--dry-run', '--outdir', outdir], {
     env: { ...process.env, WRANGLER_SEND_METRICS: 'false' },
   });
 }
 
-/** The files of that directory that a deployment uploads: the script and the texts that it imports. */
+/**
+ * The files of that directory that a deployment uploads: the script and the texts that it imports.
+ */
 export async function readBundle(directory: string) {
   const names = (await readdir(directory)).filter((name) => name.endsWith('.txt'));
   const texts = names.map(async (path) => ({
@@ -41,11 +45,16 @@ export interface ProductionWorker {
   vars: Record<string, string>;
   /** 0 for any free port. */
   port: number;
-  /** The directory of the data, as wrangler's `--persist-to` takes it. Without it the data are in memory. */
+  /**
+   * The directory of the data, as wrangler's `--persist-to` takes it. Without it the data are in
+   * memory.
+   */
   persistTo?: string;
 }
 
-/** Serves the bundle on a direct socket of workerd, without the proxies of wrangler and Miniflare. */
+/**
+ * Serves the bundle on a direct socket of workerd, without the proxies of wrangler and Miniflare.
+ */
 export async function serveProduction({ bundle, vars, port, persistTo }: ProductionWorker): Promise<Miniflare> {
   const { script, texts } = await readBundle(bundle);
   const config = unstable_readConfig({ config: 'wrangler.toml' });

@@ -10,7 +10,10 @@ export interface Incoming {
   body: string;
 }
 
-/** What a proxy does with a request: it responds itself, or passes it on and may change the response. */
+/**
+ * What a proxy does with a request: it responds itself, or passes it on and may change the
+ * response.
+ */
 export type Intercept = (incoming: Incoming, pass: () => Promise<Response>) => Response | Promise<Response>;
 
 /** Serves a proxy in front of a service. */

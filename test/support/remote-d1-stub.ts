@@ -5,7 +5,10 @@ import * as z from 'zod';
 
 const request = z.strictObject({ batch: z.array(z.strictObject({ sql: z.string(), params: z.array(z.unknown()) })) });
 
-/** Serves a local database as Cloudflare's API does. Accepts one token, account and database, which are in `env`. */
+/**
+ * Serves a local database as Cloudflare's API does. Accepts one token, account and database, which
+ * are in `env`.
+ */
 export async function serveRemoteD1(
   db: D1Database,
 ): Promise<{ env: Record<string, string>; close: () => Promise<void> }> {

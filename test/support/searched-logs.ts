@@ -1,9 +1,13 @@
 import { afterAll, afterEach, beforeEach } from 'vitest';
 import { secretsIn } from './secrets.ts';
 
-// Set up before each test file: whatever is logged while it runs is searched for secrets after each test, mocked or not.
+// Set up before each test file: whatever is logged while it runs is searched for secrets after each
+// test, mocked or not.
 
-/** Lines kept for a test to look at; of one that logs more, all are searched, but the first are not kept. */
+/**
+ * Lines kept for a test to look at; of one that logs more, all are searched, but the first are not
+ * kept.
+ */
 const MOST_LINES = 1_000;
 const LEVELS = ['debug', 'log', 'info', 'warn', 'error'];
 
@@ -22,7 +26,8 @@ function search(): void {
   lines = [];
 }
 
-// Around whatever function stands there at the moment of the call, so that a test's own spy does not hide from it.
+// Around whatever function stands there at the moment of the call, so that a test's own spy does
+// not hide from it.
 globalThis.console = new Proxy(console, {
   get(target, property) {
     const print = Reflect.get(target, property);
@@ -50,7 +55,10 @@ beforeEach(nothingFound);
 afterEach(nothingFound);
 afterAll(nothingFound);
 
-/** The lines with this event, and of this level if one is asked for, that were logged since the test began, or since the last call. */
+/**
+ * The lines with this event, and of this level if one is asked for, that were logged since the test
+ * began, or since the last call.
+ */
 export function loggedLines(event: string, level?: string): Record<string, unknown>[] {
   const logged = lines.filter(
     (line) => line.text.startsWith(`{"event":"${event}"`) && (level === undefined || line.level === level),

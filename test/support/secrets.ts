@@ -1,6 +1,7 @@
 import { hashKey } from '../../src/domain/api-key.ts';
 
-// What must never be in a log: by its shape, and by the very values that this test file made or sent.
+// What must never be in a log: by its shape, and by the very values that this test file made or
+// sent.
 
 /** By its shape, whoever made it. */
 const SHAPES: Record<string, RegExp> = {
@@ -15,7 +16,10 @@ const SHAPES: Record<string, RegExp> = {
 const FOUND_BY = 16;
 /** A text of less variety is found where nobody put it. */
 const LEAST_VARIETY = 6;
-/** Those made longest ago are forgotten: long property tests send thousands, and each is searched for. */
+/**
+ * Those made longest ago are forgotten: long property tests send thousands, and each is searched
+ * for.
+ */
 const MOST_VALUES = 2_000;
 
 const values = new Map<string, string>();

@@ -22,7 +22,10 @@ export async function freePort(): Promise<number> {
   return address.port;
 }
 
-/** Starts the local server as `npm start` does; resolves when it is ready, with everything it printed until then. */
+/**
+ * Starts the local server as `npm start` does; resolves when it is ready, with everything it
+ * printed until then.
+ */
 export const start = (...args: string[]) => startIn('.', ...args);
 
 /** The same in another directory that has the files of the checkout. */

@@ -52,7 +52,10 @@ export async function openSettings(api: Api, organization: string, email: string
   return { base, headers, get, post, createKey };
 }
 
-/** The settings area of a new organization, with its administrator signed in, and the API of the same deployment. */
+/**
+ * The settings area of a new organization, with its administrator signed in, and the API of the
+ * same deployment.
+ */
 export async function makeSettings(
   options: Parameters<typeof makeOrganization>[0] & Parameters<typeof makeApi>[0] = {},
 ) {
@@ -70,7 +73,10 @@ export const keyIn = (text: string) => /twb_[0-9A-Za-z]{46}/.exec(text)?.[0] ?? 
 export const auditedActions = async (organization: string) =>
   (await rowsOf('audit_log', organization)).map(({ action }) => action);
 
-/** Gives an organization so many more keys: copies of the key with this id, with ids that begin with `prefix`. */
+/**
+ * Gives an organization so many more keys: copies of the key with this id, with ids that begin with
+ * `prefix`.
+ */
 export async function copyKey(
   organization: string,
   keyId: string,

@@ -8,8 +8,9 @@ import { localDatabase } from './command.ts';
 import { buildProduction } from './production-worker.ts';
 import { type StartedServer, startServer } from './server.ts';
 
-// Vitest's global setup of the tests on Node: what takes seconds to start is started once per run, when the first test asks for it.
-// Tests run in other processes, so they ask over HTTP, with the functions of shared.ts.
+// Vitest's global setup of the tests on Node: what takes seconds to start is started once per run,
+// when the first test asks for it. Tests run in other processes, so they ask over HTTP, with the
+// functions of shared.ts.
 
 /** What a value is made by, and how it is cleaned up afterwards. */
 interface Resource<Value> {

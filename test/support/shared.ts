@@ -21,7 +21,9 @@ export async function productionBundle(): Promise<string> {
   return directory;
 }
 
-/** The local server that all tests share. Its demo key must stay usable: make other keys to revoke. */
+/**
+ * The local server that all tests share. Its demo key must stay usable: make other keys to revoke.
+ */
 export const sharedServer = () => ask('server');
 
 /** A connection to the browser that all tests share. */

@@ -17,7 +17,10 @@ export interface TokenChanges {
   now?: () => number;
 }
 
-/** A sign-in service with a key of its own: its configuration, the key that it publishes, and the tokens it signs. */
+/**
+ * A sign-in service with a key of its own: its configuration, the key that it publishes, and the
+ * tokens it signs.
+ */
 export async function makeSignIn() {
   const own = await generateKeyPair('RS256');
   const other = await generateKeyPair('RS256');

@@ -1,6 +1,9 @@
 import type { Reporter, TestModule } from 'vitest/node';
 
-/** Ends the run with the plain line `N passed, N failed`; a module that could not be run counts as a failure. */
+/**
+ * Ends the run with the plain line `N passed, N failed`; a module that could not be run counts as a
+ * failure.
+ */
 export default class ClosingLine implements Reporter {
   onTestRunEnd(modules: readonly TestModule[], errors: readonly unknown[]): void {
     const tests = modules.flatMap((module) => [...module.children.allTests()]);

@@ -34,8 +34,9 @@ interface OrganizationOptions {
 }
 
 /**
- * An organization of a test's own: administrator `ada`, technicians `tess` and (inactive) `ivan`, service account `automation`; companies
- * acme (150.00 an hour), globex (no agreement) and initech (inactive agreement), tickets 1001 to 1003 of theirs; default rate 120.00.
+ * An organization of a test's own: administrator `ada`, technicians `tess` and (inactive) `ivan`,
+ * service account `automation`; companies acme (150.00 an hour), globex (no agreement) and initech
+ * (inactive agreement), tickets 1001 to 1003 of theirs; default rate 120.00.
  */
 export async function makeOrganization({ psa = true, timeZone = 'UTC' }: OrganizationOptions = {}): Promise<string> {
   const organization = `org-${++organizations}-${crypto.randomUUID().slice(0, 8)}`;
@@ -94,7 +95,10 @@ export function asAdmin(organizationId: string, now: () => number = Date.now): A
 
 const keysMade = new Map<string, number>();
 
-/** A key of the organization, with both scopes unless others are asked for; the first is named `n8n: triage`, the next `n8n: triage 2`. */
+/**
+ * A key of the organization, with both scopes unless others are asked for; the first is named `n8n:
+ * triage`, the next `n8n: triage 2`.
+ */
 export async function makeKey(
   organizationId: string,
   changes: Partial<NewApiKey> = {},
@@ -125,7 +129,10 @@ interface ApiOptions {
   origin?: string;
 }
 
-/** An app of a test's own, sent requests directly; its clock, configuration and bindings may be replaced. */
+/**
+ * An app of a test's own, sent requests directly; its clock, configuration and bindings may be
+ * replaced.
+ */
 export function makeApi({ origin = 'https://api.example', ...options }: ApiOptions = {}) {
   const app = createApp(config(options.config), options.now);
   const bindings: Env = { ...env, ...options.bindings };

@@ -32,12 +32,14 @@ export type ImportResult =
   | { ok: false; errors: DirectoryError[] };
 
 /**
- * Imports a directory of organizations, users, companies, agreements and tickets (newline-delimited JSON, see domain/directory.ts).
+ * Imports a directory of organizations, users, companies, agreements and tickets (newline-delimited
+ * JSON, see domain/directory.ts).
  *
- * The whole file is validated first; if anything is wrong, every error is returned and nothing is written. Then each organization is
- * written in one transaction, and only what differs: importing the same file again writes nothing, and an import that was cut off is
- * completed by the next. Records that are not in the file stay as they are. The whole file is in memory, because its organizations may be
- * scattered over it: about half a KiB for each record.
+ * The whole file is validated first; if anything is wrong, every error is returned and nothing is
+ * written. Then each organization is written in one transaction, and only what differs: importing
+ * the same file again writes nothing, and an import that was cut off is completed by the next.
+ * Records that are not in the file stay as they are. The whole file is in memory, because its
+ * organizations may be scattered over it: about half a KiB for each record.
  * @throws ServiceError `unavailable`
  */
 export async function importDirectory(
@@ -74,7 +76,10 @@ export async function importDirectory(
   return result;
 }
 
-/** Reads every line, and finds all that is wrong with a line by itself. The entries are grouped by organization, in the order of the file. */
+/**
+ * Reads every line, and finds all that is wrong with a line by itself. The entries are grouped by
+ * organization, in the order of the file.
+ */
 async function readEntries(
   chunks: AsyncIterable<Uint8Array>,
 ): Promise<{ records: number; entriesOf: Map<string, DirectoryEntry[]>; errors: DirectoryError[] }> {

@@ -5,7 +5,10 @@ import { AUDIT_COLUMNS, type AuditColumns } from './audit-columns.ts';
 
 // Reads of the audit log, each of a bounded number of rows.
 
-/** A row of the audit log with what it is about. The key is the actor, or what an administrator did something to. */
+/**
+ * A row of the audit log with what it is about. The key is the actor, or what an administrator did
+ * something to.
+ */
 export interface AuditLogRow extends AuditColumns {
   sourceAddress: string | null;
   userAgent: string | null;

@@ -78,8 +78,9 @@ const unrevoked = (expiry: string) =>
   `select id from api_keys where organization_id = :organizationId and revoked_at is null and expires_at ${expiry}`;
 
 /**
- * The keys that are neither revoked nor expired, by name. There are at most `MAX_LIVE_KEYS` of them and `MAX_KEYS_IN_GRACE` in their
- * grace period. Two index ranges, so that expired keys are not read.
+ * The keys that are neither revoked nor expired, by name. There are at most `MAX_LIVE_KEYS` of them
+ * and `MAX_KEYS_IN_GRACE` in their grace period. Two index ranges, so that expired keys are not
+ * read.
  */
 export const findLiveKeys = statement<{ organizationId: string; now: number }, KeyDetailsRow>(
   `${KEY_DETAILS} and k.id in (${unrevoked('is null')} union all ${unrevoked('> :now')})

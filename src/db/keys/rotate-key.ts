@@ -14,8 +14,9 @@ const KEYS_IN_GRACE = `(select count(*) from api_keys replaced where replaced.or
     and replaced.revoked_at is null and replaced.expires_at > :now and replaced.successor_id is not null)`;
 
 /**
- * Names the successor of a live key that has none. The key then ends at `endsAt` or at its own expiry, whichever is earlier. A key that
- * ends at once (`endsAt` is now) can always be replaced; another one only while there is room for one more in its grace period.
+ * Names the successor of a live key that has none. The key then ends at `endsAt` or at its own
+ * expiry, whichever is earlier. A key that ends at once (`endsAt` is now) can always be replaced;
+ * another one only while there is room for one more in its grace period.
  */
 export const markSucceeded = statement<
   AdministratorValues & { keyId: string; id: string; now: number; endsAt: number; formToken: string | null }

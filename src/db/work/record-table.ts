@@ -71,7 +71,10 @@ export const FROM_WRITABLE_TICKET = `from api_keys k
   join tickets t on ${OPEN_TICKET}
   join companies c on ${ACTIVE_COMPANY}`;
 
-/** The key by id and hash. The plus sign keeps SQLite from using the index of hashes, which would read one row more. */
+/**
+ * The key by id and hash. The plus sign keeps SQLite from using the index of hashes, which would
+ * read one row more.
+ */
 const SAME_KEY = 'k.organization_id = :organizationId and k.id = :keyId and +k.hash = :keyHash';
 
 /** The condition that the key is live at this moment and holds the scope. */

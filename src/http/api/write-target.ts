@@ -1,7 +1,7 @@
 import type { HonoRequest } from 'hono';
-import { containsKey } from '../../domain/api-key.ts';
 import { echo } from '../../domain/fields.ts';
 import { hasEmptyEventId, parseIdempotencyKey } from '../../domain/idempotency-key.ts';
+import { containsKey } from '../../domain/pasted-keys.ts';
 import type { WriteTarget } from '../../services/work/write-once.ts';
 import type { AppEnv, ContextOf } from '../context.ts';
 import { Problem } from '../problems.ts';

@@ -89,13 +89,18 @@ export function validationFailed(errors: FieldError[]): Problem {
   return new Problem('validation_failed', `${errors[0]?.detail}${more}.`, { members: { errors } });
 }
 
-/** Patterns of the first four bytes, in hexadecimal: a byte order mark, or NULs as in RFC 4627 §3. */
+/**
+ * Patterns of the first four bytes, in hexadecimal: a byte order mark, or NULs as in RFC 4627 §3.
+ */
 const WIDE_ENCODINGS = [
   ['UTF-32', /^(?:0000feff|fffe0000|000000(?!00)..|(?!00)..000000)/],
   ['UTF-16 ("Unicode" in Windows)', /^(?:feff|fffe|00(?!00)..00(?!00)..|(?!00)..00(?!00)..00)/],
 ] as const;
 
-/** The wide encoding of a body, if it has one: without a byte order mark it is valid UTF-8 full of NULs. */
+/**
+ * The wide encoding of a body, if it has one: without a byte order mark it is valid UTF-8 full of
+ * NULs.
+ */
 function wideEncoding(bytes: ArrayBuffer): string | undefined {
   const start = toHex(new Uint8Array(bytes.slice(0, 4)));
   return WIDE_ENCODINGS.find(([, pattern]) => pattern.test(start))?.[0];

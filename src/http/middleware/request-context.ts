@@ -1,7 +1,7 @@
 import type { HonoRequest, MiddlewareHandler } from 'hono';
 import type { Config } from '../../config.ts';
-import { withoutKeys } from '../../domain/api-key.ts';
 import { addressGroup, clientAddress } from '../../domain/client-address.ts';
+import { withoutKeys } from '../../domain/pasted-keys.ts';
 import { timeOrderedId } from '../../domain/record-id.ts';
 import type { Source } from '../../services/context.ts';
 import { type AppEnv, IsolateCaches } from '../context.ts';
@@ -12,7 +12,10 @@ const REQUEST_DEADLINE_MS = 10_000;
 const MAX_USER_AGENT_LENGTH = 100;
 /** A year. No includeSubDomains: other hosts of the zone are not ours to decide. */
 const STRICT_TRANSPORT_SECURITY = 'max-age=31536000';
-/** Only this much of a User-Agent is searched for keys; text after it cannot become part of the stored value. */
+/**
+ * Only this much of a User-Agent is searched for keys; text after it cannot become part of the
+ * stored value.
+ */
 const MAX_SEARCHED_LENGTH = 1_000;
 
 /** Sets the id, clock, deadline and source of the request, and the headers of every response. */

@@ -18,9 +18,9 @@ export function requireHttps(): MiddlewareHandler<AppEnv> {
 }
 
 function isPlainHttp(url: string): boolean {
-  if (url.startsWith('https://')) return false;
-  const { protocol, hostname } = new URL(url);
-  return protocol === 'http:' && !isLoopback(hostname);
+  if (!url.startsWith('http://')) return false;
+  // With two Host headers, the URL cannot be parsed, and the host is not known to be loopback.
+  return !URL.canParse(url) || !isLoopback(new URL(url).hostname);
 }
 
 /** The API was called over plain HTTP. */

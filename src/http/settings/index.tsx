@@ -28,7 +28,10 @@ const POLICY = {
   frameAncestors: ["'none'"],
 };
 
-/** The settings area: /settings leads to the administrator's organizations, /settings/{organization} has the pages of one. */
+/**
+ * The settings area: /settings leads to the administrator's organizations, /settings/{organization}
+ * has the pages of one.
+ */
 export function createSettings() {
   const pages = new Hono<AdminEnv>()
     .use(signIn())
@@ -42,7 +45,8 @@ export function createSettings() {
     .get('/', async (c) => {
       const organizations = (await signedInAdministrations(c)).map(({ organization }) => organization);
       const [first, second] = organizations;
-      // Never choose for the administrator: any tenant can name them as its own and be first by name.
+      // Never choose for the administrator: any tenant can name them as its own and be first by
+      // name.
       if (first && !second) return c.redirect(`/settings/${first.id}/keys`, 303);
       const isComplete = organizations.length < MAX_LISTED_ORGANIZATIONS;
       const { signIn } = c.get('config');

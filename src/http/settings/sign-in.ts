@@ -76,7 +76,8 @@ async function verifiedEmail(c: SignInContext, { header, issuer, audience, keys 
       requiredClaims: ['exp', 'email'],
       currentDate: new Date(c.get('now')()),
     });
-    // Other requests may wait for the issuer's keys that this one reads, so finish even if the caller hangs up.
+    // Other requests may wait for the issuer's keys that this one reads, so finish even if the
+    // caller hangs up.
     c.executionCtx.waitUntil(verified.catch(() => undefined));
     const { payload } = await verified;
     const email = provenEmail(payload, issuer, c.get('now')());

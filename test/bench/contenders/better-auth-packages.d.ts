@@ -1,4 +1,5 @@
-// The little that the contender uses of two packages that are installed for the benchmark's run alone.
+// The little that the contender uses of two packages that are installed for the benchmark's run
+// alone.
 declare module 'better-auth' {
   interface Key {
     name: string;

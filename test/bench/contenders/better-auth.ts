@@ -4,12 +4,15 @@ import { betterAuth } from 'better-auth';
 import { getMigrations } from 'better-auth/db/migration';
 import { plainInput, plainInserts } from './plain-write.ts';
 
-/** Nowhere near, and no new window during a run: of several requests that open one, the plugin may refuse some. */
+/**
+ * Nowhere near, and no new window during a run: of several requests that open one, the plugin may
+ * refuse some.
+ */
 const LIMIT = { maxRequests: 1_000_000_000, timeWindow: 24 * 60 * 60 * 1000 };
 
 /**
- * An instance for one request, as its users on Workers make it: one that is kept holds on to the I/O of an earlier request, and after some
- * seconds refuses good keys.
+ * An instance for one request, as its users on Workers make it: one that is kept holds on to the
+ * I/O of an earlier request, and after some seconds refuses good keys.
  */
 const makeAuth = () =>
   betterAuth({
@@ -22,8 +25,9 @@ const makeAuth = () =>
   });
 
 /**
- * better-auth's API-key plugin on its own D1 dialect, with its per-key limit on, and the floor's write behind it. There is no limit by
- * address. `GET /setup?organization&key&count` makes its tables and keys, and answers their values, one in a line; `GET /verify` authenticates only.
+ * better-auth's API-key plugin on its own D1 dialect, with its per-key limit on, and the floor's
+ * write behind it. There is no limit by address. `GET /setup?organization&key&count` makes its
+ * tables and keys, and answers their values, one in a line; `GET /verify` authenticates only.
  */
 export default {
   async fetch(request) {
@@ -43,7 +47,8 @@ export default {
     if (!valid || !key) return Response.json(error, { status: 401 });
     if (pathname === '/verify') return Response.json({ ok: true, keyName: key.name });
 
-    // The key's name says for which organization and with which key of ours the records are written.
+    // The key's name says for which organization and with which key of ours the records are
+    // written.
     const [organizationId = '', keyId = ''] = key.name.split(':');
     const input = await plainInput(request);
     if (!input) return new Response(null, { status: 422 });

@@ -18,8 +18,9 @@ interface PlainKey {
 }
 
 /**
- * What everything here is compared with: the least that such a service does, without a framework. Two limiter calls, one read of the
- * key, one batch of two plain inserts; no idempotency, and nothing checked again at the moment of the write.
+ * What everything here is compared with: the least that such a service does, without a framework.
+ * Two limiter calls, one read of the key, one batch of two plain inserts; no idempotency, and
+ * nothing checked again at the moment of the write.
  */
 export default {
   async fetch(request, env) {

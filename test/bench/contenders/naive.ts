@@ -10,8 +10,9 @@ interface Ticket {
 }
 
 /**
- * The same service written one question after the other, without a framework: two limiter calls and eight calls to D1. It looks the
- * record up before it inserts it; the audit row takes its number in its own insert, or concurrent requests would take the same one.
+ * The same service written one question after the other, without a framework: two limiter calls and
+ * eight calls to D1. It looks the record up before it inserts it; the audit row takes its number in
+ * its own insert, or concurrent requests would take the same one.
  */
 export default {
   async fetch(request, env) {

@@ -17,7 +17,10 @@ const INSERT_ENTRY = `insert into time_entries (organization_id, id, ticket_id, 
 const INSERT_AUDIT = `insert into audit_log (organization_id, seq, at, actor_type, actor_id, actor_name, action, target_id, ticket_id, request_id)
   values (?1, ${NEXT_SEQ}, ?2, 'api_key', ?3, ?4, 'time_entry.created', ?5, ?6, ?7)`;
 
-/** The two inserts, bound, with the user, rate and date that the caller has looked up or takes for granted. */
+/**
+ * The two inserts, bound, with the user, rate and date that the caller has looked up or takes for
+ * granted.
+ */
 export function plainInserts(
   db: D1Database,
   entry: PlainEntry,

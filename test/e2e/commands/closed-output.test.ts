@@ -16,7 +16,10 @@ beforeAll(async () => {
 });
 afterAll(() => local.remove());
 
-/** Runs a command whose reader ends before the first line. Returns the command's own exit code and standard error. */
+/**
+ * Runs a command whose reader ends before the first line. Returns the command's own exit code and
+ * standard error.
+ */
 async function piped(args: string, input = '') {
   const line = `printf %s "$INPUT" | node src/cli/ops.ts ${args} | true; echo "\${PIPESTATUS[1]}"`;
   const env = { ...process.env, INPUT: input, HERE: local.persistTo };

@@ -11,7 +11,10 @@ import { copyDatabase } from '../../support/shared.ts';
 
 export const DEMO = 'src/dev/demo-directory.ndjson';
 
-/** A migrated local database with the demo directory. A command opens it with the options. Only one process at a time may have it open. */
+/**
+ * A migrated local database with the demo directory. A command opens it with the options. Only one
+ * process at a time may have it open.
+ */
 export async function demoDatabase(): Promise<{
   persistTo: string;
   options: string[];
@@ -24,7 +27,10 @@ export async function demoDatabase(): Promise<{
   return { persistTo, options: ['--persist-to', persistTo], remove };
 }
 
-/** Such a database, opened in this process and served as Cloudflare serves it: commands with `--remote` and this environment use it. */
+/**
+ * Such a database, opened in this process and served as Cloudflare serves it: commands with
+ * `--remote` and this environment use it.
+ */
 export async function remoteDatabase(): Promise<{
   db: D1Database;
   env: Record<string, string>;

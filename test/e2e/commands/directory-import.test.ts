@@ -4,7 +4,9 @@ import { bigDirectory, directoryLines } from '../../support/big-directory.ts';
 import { runCli } from '../../support/command.ts';
 import { DEMO, demoDatabase, remoteDatabase } from './database.ts';
 
-/** The numbers in the summary of an import: records, organizations, created, changed and written. */
+/**
+ * The numbers in the summary of an import: records, organizations, created, changed and written.
+ */
 const numbersIn = (stdout: string) =>
   Array.from((stdout.trim().split('\n').at(-1) ?? '').matchAll(/\d+/g), ([digits]) => Number(digits));
 

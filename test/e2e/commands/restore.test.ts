@@ -20,7 +20,10 @@ const EXPORT = 'npm run -s ops -- changes:export northwind --remote > before-nor
 const REVOKE = 'npm run -s ops -- key:revoke --organization northwind --from before-northwind.ndjson --remote';
 const REVOKE_BY = `${REVOKE} --by "Ada, after the restore"`;
 
-/** Runs a command line with its files in the directory, and with a database in place of the deployed one. */
+/**
+ * Runs a command line with its files in the directory, and with a database in place of the deployed
+ * one.
+ */
 async function follow(line: string, db: D1Database, directory: string): Promise<{ stdout: string; stderr: string }> {
   const remote = await serveRemoteD1(db);
   const script = line.replaceAll('before-', join(directory, 'before-'));

@@ -10,7 +10,10 @@ interface HostEnv {
 
 const ORGANIZATION = 'northwind';
 
-/** What this PSA knows of the work; a real one has a database, where the cursor is saved together with what was read. */
+/**
+ * What this PSA knows of the work; a real one has a database, where the cursor is saved together
+ * with what was read.
+ */
 const queue = new Map<string, { ticketId: string; text: string; writtenBy: string; status: string }>();
 let cursor: string | null = null;
 

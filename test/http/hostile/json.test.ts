@@ -18,9 +18,13 @@ const NO_OBJECT = '422  invalid_type';
 const WRONG_MINUTES = '422 /minutes invalid_type';
 const OUT_OF_RANGE = '422 /minutes out_of_range';
 
-/** Each body with its response: 201 and the stored text or minutes, a status and code, or 422 with the fields and rules. */
+/**
+ * Each body with its response: 201 and the stored text or minutes, a status and code, or 422 with
+ * the fields and rules.
+ */
 const CASES: [what: string, body: string | Uint8Array, answer: string][] = [
-  // RFC 8259 §4 leaves open which of two equal names counts. Here it is the last one, as in JSON.parse.
+  // RFC 8259 §4 leaves open which of two equal names counts. Here it is the last one, as in
+  // JSON.parse.
   ['a name twice', '{"message":"a","message":"b"}', '201 b'],
   ['a name twice, once escaped', '{"message":"a","mess\\u0061ge":"b"}', '201 b'],
   ['a name twice, first with the wrong type', '{"message":1,"message":"b"}', '201 b'],

@@ -32,7 +32,10 @@ const valid: fc.Arbitrary<{ kind: Kind; body: Json; text: string }> = fc.oneof(
     .map(({ text, ...others }) => ({ kind: 'time-entries' as const, body: { ...others, description: text }, text })),
 );
 
-/** Encodings of the same JSON: compact, in ASCII only, and over several lines after a byte order mark. */
+/**
+ * Encodings of the same JSON: compact, in ASCII only, and over several lines after a byte order
+ * mark.
+ */
 const encoder = fc.constantFrom<(value: unknown) => string>(
   (value) => JSON.stringify(value),
   (value) =>

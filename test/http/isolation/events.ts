@@ -5,9 +5,14 @@ export const ORGANIZATIONS = 3;
 
 /** The organization that an event happens in. */
 const organization = fc.nat(ORGANIZATIONS - 1);
-/** Who opens a page: the administrator of that organization, of the next one, or of the first two. */
+/**
+ * Who opens a page: the administrator of that organization, of the next one, or of the first two.
+ */
 const viewer = fc.constantFrom('own', 'own', 'own', 'next', 'both');
-/** Whose key, record, ticket or user the event names: that of the organization this many places further on. */
+/**
+ * Whose key, record, ticket or user the event names: that of the organization this many places
+ * further on.
+ */
 const away = fc.constantFrom(0, 0, 1, 2);
 /** Which of the existing keys or records the event names. */
 const index = fc.nat(20);

@@ -6,14 +6,18 @@ import { EVENT_TYPES, event } from './events.ts';
 import { RULES, RuleBroken, RuleChecks } from './rules.ts';
 import { World } from './world.ts';
 
-// Organizations that are as alike as they can be. Random events happen in them, which name keys, records, tickets and users of any of the
-// organizations. After each event every rule is checked: against the rows of the other organizations, which must not have changed, and
-// against a model of what the event's own organization would respond if it were the only one. Each rule is a test.
+// Organizations that are as alike as they can be. Random events happen in them, which name keys,
+// records, tickets and users of any of the organizations. After each event every rule is checked:
+// against the rows of the other organizations, which must not have changed, and against a model of
+// what the event's own organization would respond if it were the only one. Each rule is a test.
 
 const checks = new RuleChecks();
 const outcomes = new Tally();
 const types = new Set<string>();
-/** What fast-check says about the sequence in which a rule was broken, with the seed that repeats it. */
+/**
+ * What fast-check says about the sequence in which a rule was broken, with the seed that repeats
+ * it.
+ */
 let report = '';
 
 beforeAll(async () => {

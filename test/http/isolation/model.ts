@@ -90,7 +90,10 @@ export function expectedReview(own: Contents, entryId: string, reviewer: string)
   return isAdministrator ? undefined : 'reviewer_not_eligible';
 }
 
-/** What a redaction returns as its status, or undefined for a record that the organization does not have. */
+/**
+ * What a redaction returns as its status, or undefined for a record that the organization does not
+ * have.
+ */
 export function expectedRedaction(
   own: Contents,
   table: 'notes' | 'time_entries',

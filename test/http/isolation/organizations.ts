@@ -2,8 +2,9 @@ import { env, exports } from 'cloudflare:workers';
 import type { DirectoryRecordInput } from '../../../src/domain/directory.ts';
 import { type EventOf, ORGANIZATIONS } from './events.ts';
 
-// The organizations are as alike as they can be: they share ids of users, companies, agreements and tickets, e-mail addresses, names of
-// keys, Idempotency-Keys and form tokens. Only the mark in their names and texts, and their hourly rates, tell them apart.
+// The organizations are as alike as they can be: they share ids of users, companies, agreements and
+// tickets, e-mail addresses, names of keys, Idempotency-Keys and form tokens. Only the mark in
+// their names and texts, and their hourly rates, tell them apart.
 
 /** The tables that hold rows of organizations and that a request may change. */
 export const TABLES = [
@@ -45,7 +46,8 @@ export async function makeOrganization(world: string, number: number): Promise<O
   const user = { type: 'user' as const, organization };
   const others: DirectoryRecordInput[] = [
     { ...user, id: 'ada', email, name: `${mark} Ada`, admin: true },
-    // Administers the first two organizations. In the third the same address belongs to a user without that right.
+    // Administers the first two organizations. In the third the same address belongs to a user
+    // without that right.
     { ...user, id: 'both', email: `both@${world}.example`, name: `${mark} Both`, admin: number < 2 },
     { ...user, id: 'tom', email: 'tom@shared.example', name: `${mark} Tom`, technician: true },
     { ...user, id: `${mark}own`, email: `own@${organization}.example`, name: `${mark} Own`, technician: true },
@@ -75,7 +77,10 @@ export async function makeOrganization(world: string, number: number): Promise<O
   return { id: organization, mark, email, keys: [] };
 }
 
-/** The record of a type that events activate and deactivate: the same in each organization, except for names, rates and Tess's id. */
+/**
+ * The record of a type that events activate and deactivate: the same in each organization, except
+ * for names, rates and Tess's id.
+ */
 export function changingRecord(
   type: EventOf<'directory'>['type'],
   { id: organization, mark }: Pick<Organization, 'id' | 'mark'>,
@@ -105,9 +110,9 @@ export async function upsert(organization: string, records: DirectoryRecordInput
 }
 
 /**
- * Adds organizations that no event happens in. One has as many live keys as are allowed: counted together with another organization's
- * they would leave no room. The other one, which may not use the API, comes first in every table: a query without an organization would
- * find its row.
+ * Adds organizations that no event happens in. One has as many live keys as are allowed: counted
+ * together with another organization's they would leave no room. The other one, which may not use
+ * the API, comes first in every table: a query without an organization would find its row.
  */
 export async function addBystanders({ id: full }: Organization): Promise<void> {
   await env.DB.prepare(

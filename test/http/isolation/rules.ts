@@ -27,7 +27,10 @@ export class RuleBroken extends Error {
   override name = 'RuleBroken';
 }
 
-/** Checks rules without stopping at the first one that is broken, so that each can be a test of its own. */
+/**
+ * Checks rules without stopping at the first one that is broken, so that each can be a test of its
+ * own.
+ */
 export class RuleChecks {
   private readonly failures = new Map<string, Error>();
   private event: Event | undefined;

@@ -11,7 +11,7 @@ import { importRecords, makeKey, rowsOf } from '../../support/world.ts';
 type Config = Awaited<ReturnType<typeof makeSettings>>;
 type Fields = Record<string, string | string[]>;
 
-// --- any form and any address ----------------------------------------------------------------------------------------------------
+// --- any form and any address --------------------------------------------------------------------
 
 const GOOD = {
   name: 'n8n',
@@ -134,7 +134,10 @@ const inHtml = (text: string) =>
     .replaceAll('"', '&quot;')
     .replaceAll("'", '&#39;');
 
-/** What became an element or attribute in a page although somebody had typed it, and the links that lead elsewhere. */
+/**
+ * What became an element or attribute in a page although somebody had typed it, and the links that
+ * lead elsewhere.
+ */
 async function injected(page: string): Promise<string[]> {
   const found: string[] = [];
   const rewriter = new HTMLRewriter().on('*', {
@@ -246,7 +249,10 @@ test('whatever form or address is sent: no 5xx, nothing typed becomes markup, a 
 const typedName = (body: Fields | string) =>
   new URLSearchParams(typeof body === 'string' ? body : formBody(body)).get('name') ?? '';
 
-/** A name that was accepted: the same in NFC and without outer white space in the database, in the answer to ping, in the pages and in the file. */
+/**
+ * A name that was accepted: the same in NFC and without outer white space in the database, in the
+ * answer to ping, in the pages and in the file.
+ */
 async function expectNamed({ organization, api, get }: Config, created: string, typed: string): Promise<void> {
   const name = typed.normalize('NFC').trim().replace(/\s+/g, ' ');
   const codePoints = (text: unknown) => Array.from(String(text), (point) => point.codePointAt(0));

@@ -12,7 +12,10 @@ const ipLimit = { quota: 3, windowMs: 10_000 };
 let addresses = 0;
 const newAddress = () => `198.51.100.${++addresses}`;
 
-/** A settings area opened from an address of its own; calls to limiters, D1 and for keys are counted. */
+/**
+ * A settings area opened from an address of its own; calls to limiters, D1 and for keys are
+ * counted.
+ */
 async function makeArea() {
   const organization = await makeOrganization();
   const email = `ada@${organization}.example`;

@@ -6,7 +6,9 @@ const signIn = await makeSignIn();
 const OTHER_ISSUER = 'https://idp.example';
 const DAY = 24 * 3600;
 
-/** The status of the keys page, and what it says, for a token of the organization's administrator. */
+/**
+ * The status of the keys page, and what it says, for a token of the organization's administrator.
+ */
 async function openWith(changes: TokenChanges, issuer?: string) {
   const organization = await makeOrganization();
   const email = `kim@${organization}.example`;

@@ -18,7 +18,10 @@ const FIRST_AT = Date.parse('2026-01-01T00:00:00Z');
 let organization: string;
 let rareKey: string;
 
-/** The log of a busy organization: one row a minute, now and then a rare key, action or ticket among them. */
+/**
+ * The log of a busy organization: one row a minute, now and then a rare key, action or ticket among
+ * them.
+ */
 beforeAll(async () => {
   organization = await makeOrganization();
   const [busy, rare] = [await makeKey(organization), await makeKey(organization)];
@@ -47,7 +50,9 @@ interface Entry {
   requestId?: string;
 }
 
-/** An organization whose log holds that its key was created, at `FIRST_AT`, and then these entries. */
+/**
+ * An organization whose log holds that its key was created, at `FIRST_AT`, and then these entries.
+ */
 async function makeLog(entries: readonly Entry[]): Promise<string> {
   const own = await makeOrganization();
   const { id } = await makeKey(own, {}, () => FIRST_AT);

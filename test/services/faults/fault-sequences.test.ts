@@ -88,7 +88,10 @@ test('a ping is answered 503 unavailable if its key cannot be read', async () =>
 const faultsOf = (faults: readonly Fault[], maxLength: number) =>
   fc.array(fc.option(fc.constantFrom(...faults), { nil: undefined, freq: 3 }), { maxLength });
 
-/** Requests that are sent at once, and the faults of their calls, one after the other, by the kind of call. */
+/**
+ * Requests that are sent at once, and the faults of their calls, one after the other, by the kind
+ * of call.
+ */
 const burst = fc.record({
   requests: fc.array(
     fc.record({
@@ -118,7 +121,8 @@ test('after any sequence of faults each acknowledged record is there once, and a
         let answered = false;
         const answers = Promise.all(
           requests.map(async ({ kind, idempotencyKey, isolate }) => {
-            // Repeats under an Idempotency-Key have the same text. All others have a text of their own.
+            // Repeats under an Idempotency-Key have the same text. All others have a text of their
+            // own.
             const text = idempotencyKey === undefined ? `${++texts}` : `${kind} ${idempotencyKey}`;
             const write: Write = { kind, idempotencyKey, text };
             const response = await send(isolates[isolate] ?? makeApi(), key, write);

@@ -3,19 +3,26 @@ import { vi } from 'vitest';
 import { aroundD1 } from '../../support/d1.ts';
 import { aroundLimiters } from '../../support/limiter.ts';
 
-/** Part of the message of each injected error, as SQL and bound values are in real ones: no response may show it. */
+/**
+ * Part of the message of each injected error, as SQL and bound values are in real ones: no response
+ * may show it.
+ */
 export const SENTINEL = 'insert into "notes" … values (hunter2)';
 
 /** One way in which a call fails. */
 export interface Fault {
   name: string;
   /**
-   * What the message means: a transient failure, which is worth a retry; an overloaded service; a rejected statement; a database that
-   * takes no writes; or nothing that we understand. A `hang` never responds.
+   * What the message means: a transient failure, which is worth a retry; an overloaded service; a
+   * rejected statement; a database that takes no writes; or nothing that we understand. A `hang`
+   * never responds.
    */
   kind: 'transient' | 'overloaded' | 'rejected' | 'read_only' | 'unknown' | 'hang';
   message: string;
-  /** When the call is carried out although it fails: before the failure, or long after the response was sent. */
+  /**
+   * When the call is carried out although it fails: before the failure, or long after the response
+   * was sent.
+   */
   runs?: 'before' | 'later' | undefined;
   /** More properties of the error. */
   properties?: Record<string, unknown>;
@@ -54,7 +61,10 @@ export const READ_FAULTS: readonly Fault[] = (
   ['transient', 'overloaded', 'rejected', 'read_only', 'unknown', 'hang'] as const
 ).flatMap((kind) => d1Faults(kind));
 
-/** Faults of a batch that writes: before it runs, in its middle, after its commit, and if it runs after nobody waits for it. */
+/**
+ * Faults of a batch that writes: before it runs, in its middle, after its commit, and if it runs
+ * after nobody waits for it.
+ */
 export const BATCH_FAULTS: readonly Fault[] = [
   ...READ_FAULTS,
   fault('rejected', 'a rejected record', { rejects: 'record' }),
@@ -79,7 +89,10 @@ export const [LOST = fault('transient', '')] = READ_FAULTS;
 /** A connection that is lost after the call was carried out. */
 export const LOST_ACKNOWLEDGEMENT: Fault = { ...LOST, runs: 'before' };
 
-/** The calls that a request makes: to the limiters of its address and of its key, and to D1 with one statement or several. */
+/**
+ * The calls that a request makes: to the limiters of its address and of its key, and to D1 with one
+ * statement or several.
+ */
 export type Call = 'ip' | 'key' | 'read' | 'batch';
 
 /** The longest pause before a retry. */
@@ -90,8 +103,9 @@ const { setTimeout: realSetTimeout } = globalThis;
 export const realTime = (ms = 0) => new Promise<void>((resolve) => realSetTimeout(resolve, ms));
 
 /**
- * Bindings whose calls fail as `choose` says. Needs `vi.useFakeTimers`: the clock advances only by the time that the faults take, so that
- * a test does not wait for a deadline of ten seconds, and no call that succeeds comes too late.
+ * Bindings whose calls fail as `choose` says. Needs `vi.useFakeTimers`: the clock advances only by
+ * the time that the faults take, so that a test does not wait for a deadline of ten seconds, and no
+ * call that succeeds comes too late.
  */
 export class Faults {
   /** The number of calls that failed. */

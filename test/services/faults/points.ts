@@ -24,7 +24,10 @@ export const ALWAYS = Number.POSITIVE_INFINITY;
 export interface Point {
   name: string;
   call: Call;
-  /** Reads before the batch look up or confirm the key. The read after it finds out what became of the batch. */
+  /**
+   * Reads before the batch look up or confirm the key. The read after it finds out what became of
+   * the batch.
+   */
   afterBatch?: boolean;
   faults: readonly Fault[];
   request: RequestKind;

@@ -15,7 +15,8 @@ import {
   type Write,
 } from './writes.ts';
 
-// Every fault at every call of a request: the response is the expected one, what it says is true, and a repeat makes exactly one record.
+// Every fault at every call of a request: the response is the expected one, what it says is true,
+// and a repeat makes exactly one record.
 
 let combinations = 0;
 let injected = 0;
@@ -32,7 +33,10 @@ afterAll(() => {
   console.log(`${injected} faults injected and survived in ${combinations} combinations`);
 });
 
-/** Each fault is tried in this share of the situations, and each situation with this share of the faults. */
+/**
+ * Each fault is tried in this share of the situations, and each situation with this share of the
+ * faults.
+ */
 const SHARE = inLongRuns(1, 4);
 
 interface Situation {
@@ -53,7 +57,10 @@ describe.each(POINTS)(
       ),
     );
 
-    /** Sends a request whose call fails, then repeats it without faults. Returns all records that are there at the end. */
+    /**
+     * Sends a request whose call fails, then repeats it without faults. Returns all records that
+     * are there at the end.
+     */
     async function tryOne(
       { organization, key }: Awaited<ReturnType<typeof makeWorld>>,
       fault: Fault,

@@ -13,7 +13,10 @@ export async function makeWorld() {
   return { organization, key };
 }
 
-/** One request to write. No other request has its text, except for repeats under its Idempotency-Key. */
+/**
+ * One request to write. No other request has its text, except for repeats under its
+ * Idempotency-Key.
+ */
 export interface Write {
   kind: 'note' | 'time entry';
   idempotencyKey: string | undefined;
@@ -136,8 +139,8 @@ export async function recordsOf(organization: string): Promise<StoredRecord[]> {
 }
 
 /**
- * How a response breaks the contract, or contradicts the database: a written record is there once, a refused or failed request has no
- * record, and a request of unknown outcome has one at most.
+ * How a response breaks the contract, or contradicts the database: a written record is there once,
+ * a refused or failed request has no record, and a request of unknown outcome has one at most.
  */
 export function contradictions(claim: Claim, records: readonly StoredRecord[]): string[] {
   const ids = records.filter(({ requestId }) => requestId === claim.requestId).map(({ id }) => id);

@@ -12,7 +12,10 @@ async function read(organization: string, id: string) {
   return await getOwnKey(asAdmin(organization), id);
 }
 
-/** The database, in which every transaction is committed twice: what a double click or a lost acknowledgement comes to. */
+/**
+ * The database, in which every transaction is committed twice: what a double click or a lost
+ * acknowledgement comes to.
+ */
 const twice = () =>
   aroundD1(env.DB, async (run, statements) => {
     if (statements > 1) await run();

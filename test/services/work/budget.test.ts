@@ -7,7 +7,8 @@ import { countD1 } from '../../support/d1.ts';
 import { countLimiters } from '../../support/limiter.ts';
 import { importRecords, makeApi, makeKey, makeOrganization, TIME } from '../../support/world.ts';
 
-// The program's own budget, counted exactly: calls to Durable Objects and D1, statements, rows read and written.
+// The program's own budget, counted exactly: calls to Durable Objects and D1, statements, rows read
+// and written.
 
 const SIZE = 10_000;
 let small: { key: string; organization: string };

@@ -29,7 +29,10 @@ const event = fc.oneof(
   { weight: 1, arbitrary: fc.record({ do: fc.constant('settle' as const) }) },
 );
 
-/** A PSA that follows one organization; when it crashes it goes on from the cursor that it saved last. */
+/**
+ * A PSA that follows one organization; when it crashes it goes on from the cursor that it saved
+ * last.
+ */
 class Reader {
   readonly organization: string;
   readonly seen = new Map<number, string>();
@@ -48,7 +51,10 @@ class Reader {
     this.cursor = this.saved;
   }
 
-  /** Reads one page, which must go on right behind the cursor, without a gap; whether there may be more. */
+  /**
+   * Reads one page, which must go on right behind the cursor, without a gap; whether there may be
+   * more.
+   */
   async read(limit: number): Promise<boolean> {
     const ctx = { db: env.DB, now: Date.now, deadlineAt: Date.now() + 10_000, requestId: 'reader' };
     const page = await listChanges(ctx, { organization: this.organization, cursor: this.cursor, limit });

@@ -9,7 +9,8 @@ import { listChanges } from '../../../src/services/work/list-changes.ts';
 import { redactRecord } from '../../../src/services/work/redact-record.ts';
 import { asAdmin, makeApi, makeKey, makeOrganization, rowsOf } from '../../support/world.ts';
 
-// What every kind of record in the registry must do. A kind that was added without one of its parts fails here.
+// What every kind of record in the registry must do. A kind that was added without one of its parts
+// fails here.
 
 const asOperator = () => ({
   db: env.DB,

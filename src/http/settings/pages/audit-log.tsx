@@ -129,7 +129,9 @@ export function AuditTable({
   );
 }
 
-/** The actor's name at the time of the action. A key also shows its hint and if it is revoked now. */
+/**
+ * The actor's name at the time of the action. A key also shows its hint and if it is revoked now.
+ */
 function Actor({ entry: { actorType, actorName, key }, context }: { entry: AuditEntry; context: PageContext }) {
   if (actorType !== 'api_key' || key === null) return <bdi>{actorName}</bdi>;
   return (

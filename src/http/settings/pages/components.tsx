@@ -78,7 +78,9 @@ export function Hint({ hint }: { hint: string }) {
   return <code class="hint">{hint}</code>;
 }
 
-/** A link to the other key of a rotation. It shows the hint because both keys have the same name. */
+/**
+ * A link to the other key of a rotation. It shows the hint because both keys have the same name.
+ */
 export function OtherKey({ link, context }: { link: KeyLink; context: PageContext }) {
   return (
     <a href={`${context.base}/keys/${link.id}`}>

@@ -3,7 +3,9 @@ import type { Administrator } from '../../context.ts';
 
 interface Props {
   title: string;
-  /** Undefined if the request is not signed in, or the user does not administer the organization. */
+  /**
+   * Undefined if the request is not signed in, or the user does not administer the organization.
+   */
   administrator?: Administrator | undefined;
   /** The path of this page, so that the navigation can mark it as current. */
   path?: string;
