@@ -162,8 +162,8 @@ function parseCsv(text: string): string[][] {
 }
 
 /**
- * An organization whose names, keys and callers contain markup, wherever they may: in the directory,
- * in its two keys (one revoked and used once more) and in the headers of requests.
+ * An organization whose names, keys and callers contain markup, wherever they may: in the
+ * directory, in its two keys (one revoked and used once more) and in the headers of requests.
  */
 async function makeSettingsWithMarkup(timeZone: string, DB: D1Database) {
   const settings = await makeSettings({ bindings: { DB } });
@@ -202,7 +202,8 @@ test('hostile forms and addresses get no 5xx, become no markup, and write nothin
         await api.settled();
         const before = await rowCounts();
         d1.calls.length = 0;
-        const response = 'address' in step ? await get(withIds(step.address)) : await post(withIds(step.form), step.body);
+        const response =
+          'address' in step ? await get(withIds(step.address)) : await post(withIds(step.form), step.body);
         const kind = 'address' in step ? 'page' : 'form';
         tally.add(`${kind} ${response.status}`);
         expect([200, 303, 400, 404, 409, 413, 415]).toContain(response.status);
