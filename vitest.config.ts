@@ -40,8 +40,8 @@ export default defineConfig(async ({ mode }) => {
             // A runtime of its own for each file would take two seconds to start. Instead each test
             // makes its own organization.
             isolate: false,
-            setupFiles: ['./test/support/searched-logs.ts', './test/support/migrate.ts'],
-            testTimeout: 120_000,
+            setupFiles: ['./test/support/workerd-setup.ts'],
+            testTimeout: 30_000,
           },
         },
         {

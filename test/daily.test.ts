@@ -4,11 +4,11 @@ import { daily } from '../src/daily.ts';
 import { aroundD1, withoutWrites } from './support/d1.ts';
 import { loggedLines } from './support/searched-logs.ts';
 
-/** The database, said to be so large. */
+/** The database, which reports this size. */
 const sized = (size_after: number) =>
   aroundD1(env.DB, async (run) => (await run()).map((result) => ({ ...result, meta: { ...result.meta, size_after } })));
 
-test('once a day the size of the database is logged', async () => {
+test('the daily task logs the size of the database', async () => {
   await daily(env.DB);
   const [line] = loggedLines('database_size');
   expect(line).toEqual({ event: 'database_size', bytes: expect.any(Number), share: expect.any(Number) });
@@ -26,7 +26,7 @@ test.each([
   expect(loggedLines('database_size', level)).toEqual([{ event: 'database_size', bytes, share }]);
 });
 
-test('a full database is logged all the same, and the day counts as failed', async () => {
+test('the size of a full database is logged too, and the daily task fails', async () => {
   const message = 'D1_ERROR: Exceeded maximum DB size';
   await expect(daily(withoutWrites(sized(9_999_998_976), message))).rejects.toMatchObject({
     code: 'unavailable',

@@ -1,7 +1,7 @@
 // npm run bench: measures the production bundle against a minimal service and its peers, all in one
 // workerd on loopback. Writes the tables to RESULTS.md and every figure to test-results/bench.json.
-// `-- --note TEXT` adds a line to RESULTS.md. `-- --quick` is for work on the benchmark: its
-// figures mean nothing, so it writes to test-results only.
+// `-- --note TEXT` adds a line to RESULTS.md. `-- --quick` is for work on the benchmark itself: its
+// figures are meaningless, so it writes to test-results only.
 import { rmSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { availableParallelism, cpus, loadavg, tmpdir } from 'node:os';
@@ -19,14 +19,12 @@ import { startWorkers } from './workers.ts';
 process.env['WRANGLER_SEND_METRICS'] = 'false';
 
 const FIGURES = 'test-results/bench.json';
-/** The run ends after this time, whatever happens. */
+/** The run is stopped after this time. */
 const TIME_LIMIT_MS = 12 * 60_000;
 const CONNECTIONS = [1, 16];
-/** The number of connections that the targets are set for. */
+/** The number of connections to which the targets apply. */
 const LOADED = 16;
-/**
- * Keys in the large database that no request uses; with those of the scenarios there are 10,000.
- */
+/** Unused keys in the large database. With those of the scenarios there are 10,000. */
 const UNUSED_KEYS = 8_800;
 
 const { values: options } = parseArgs({
@@ -37,7 +35,7 @@ const plan = options.quick
   ? { rounds: 2, sliceMs: 250, entries: 20_000, samples: 300 }
   : { rounds: 7, sliceMs: 800, entries: 1_000_000, samples: 4_000 };
 
-// Remove the databases however the run ends; Miniflare stops workerd.
+// Removes the databases at the end of the run, also after an error. Miniflare stops workerd.
 const directory = await mkdtemp(join(tmpdir(), 'twb-bench-'));
 process.once('exit', () => rmSync(directory, { recursive: true, force: true }));
 process.once('SIGINT', () => process.exit(130));
@@ -90,7 +88,7 @@ function seconds(): number {
   return Math.round((Date.now() - startedAt.getTime()) / 1000);
 }
 
-/** The version of workerd that wrangler brings. */
+/** The version of workerd in wrangler. */
 async function workerdVersion(): Promise<string> {
   const lock = z.object({ packages: z.object({ 'node_modules/workerd': z.object({ version: z.string() }) }) });
   return lock.parse(JSON.parse(await readFile('package-lock.json', 'utf8'))).packages['node_modules/workerd'].version;

@@ -10,9 +10,8 @@ const HEAD_END = '\r\n\r\n';
 const TIMEOUT_MS = 10_000;
 
 /**
- * One kept-alive HTTP/1.1 connection that carries one request at a time. node:http would take more
- * of the processor than the fastest of what is measured here; this reads just enough of an answer
- * to know its status and its end.
+ * A kept-alive HTTP/1.1 connection with one request at a time. node:http would need more processor
+ * time than the fastest worker here. This reads only the status and the end of a response.
  */
 export class Connection {
   private received = '';
@@ -56,9 +55,7 @@ export class Connection {
   }
 }
 
-/**
- * The answer, once it is complete. Bodies are left as they came: a chunked one keeps its framing.
- */
+/** The response, once it is complete. A chunked body keeps its framing. */
 function parseAnswer(text: string): Answer | undefined {
   const headEnd = text.indexOf(HEAD_END);
   if (headEnd === -1) return undefined;
@@ -76,7 +73,7 @@ export interface RequestOptions {
   body?: unknown;
 }
 
-/** A request as it goes over the wire. */
+/** The bytes of a request. */
 export function renderRequest({ method = 'GET', path, headers = {}, body }: RequestOptions): string {
   const json = body === undefined ? '' : JSON.stringify(body);
   const all = {

@@ -1,5 +1,5 @@
-// npm run bench:import: imports 200,000 tickets into a local database of its own, twice, and says
-// how long it took and how much memory.
+// npm run bench:import: imports 200,000 tickets into a new local database, twice, and prints the
+// time and the memory that it took.
 import { spawn } from 'node:child_process';
 import { createWriteStream } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
@@ -37,7 +37,7 @@ async function measure(run: string, args: string[]): Promise<void> {
   );
 }
 
-/** The high-water mark of a process's resident memory in KiB (Linux), or 0 once it is gone. */
+/** The maximum of the resident memory of a process in KiB (Linux), or 0 after its end. */
 async function peakMemory(pid: number | undefined): Promise<number> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '');
   return Number(/VmHWM:\s+(\d+)/.exec(status)?.[1] ?? 0);

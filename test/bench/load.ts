@@ -2,17 +2,17 @@ import { Connection } from './connection.ts';
 import { workerdMs } from './processor-time.ts';
 import { median } from './statistics.ts';
 
-/** What one contender did in one round. */
+/** The measurements of one contender in one round. */
 export interface Slice {
   requests: number;
   perSecond: number;
-  /** Milliseconds from sending a request to its whole answer. */
+  /** Milliseconds from sending a request to its complete response. */
   p50: number;
-  /** Milliseconds of processor time, user and system, for each request. */
+  /** Milliseconds of processor time, user and system, per request. */
   cpu: number;
 }
 
-/** Requests as they go over the wire; the number is that of the request in its slice. */
+/** The bytes of a request, by its number in its slice. */
 export type Requests = (number: number) => string;
 
 export interface Bounds {
@@ -21,10 +21,9 @@ export interface Bounds {
 }
 
 /**
- * Sends requests over so many connections, the next as soon as an answer has come, until one of the
- * bounds is reached.
- * @throws Error at the first answer with another status: a benchmark of errors would measure
- * nothing.
+ * Sends requests over some connections, each the next one after a response, until one of the bounds
+ * is reached.
+ * @throws Error at the first response with another status
  */
 export async function load(
   origin: URL,
@@ -54,7 +53,7 @@ export async function load(
   }
 }
 
-/** The same, measured. */
+/** Does the same, and measures it. */
 export async function measure(...args: Parameters<typeof load>): Promise<Slice> {
   const before = await workerdMs();
   const { latencies, ms } = await load(...args);

@@ -1,6 +1,7 @@
 import { env } from 'cloudflare:workers';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { makeApi, makeKey, makeOrganization, revoke } from '../support/world.ts';
+import { lastCursor, work } from '../support/rpc.ts';
+import { makeKey, makeWorld, revoke } from '../support/world.ts';
 
 // These tests write to the database directly. It refuses invalid data whatever our code does.
 
@@ -8,14 +9,13 @@ let organization: string;
 let keyId: string;
 
 beforeAll(async () => {
-  organization = await makeOrganization();
-  const key = await makeKey(organization);
-  keyId = key.id;
-  const api = makeApi();
-  expect((await api.postNote(key.value)).status).toBe(201);
-  expect((await api.postTime(key.value)).status).toBe(201);
+  const { key, api, ...made } = await makeWorld();
+  ({ organization, keyId } = made);
+  expect((await api.postNote(key)).status).toBe(201);
+  expect((await api.postTime(key)).status).toBe(201);
 });
 
+/** Runs a statement, with `$org` for the organization. */
 const run = (sql: string) => env.DB.prepare(sql.replaceAll('$org', `'${organization}'`)).run();
 
 async function refuses(sql: string, because: RegExp) {
@@ -26,7 +26,7 @@ describe('the audit log', () => {
   const columns = 'organization_id, seq, at, actor_type, actor_id, actor_name, action, target_id, request_id';
   const row = (seq: number) => `values ($org, ${seq}, 0, 'user', 'ada', 'Ada', 'api_key.created', 'x', 'r')`;
 
-  test('refuses update, delete and overwriting', async () => {
+  test('refuses updates, deletes and replacements', async () => {
     const before = (await run('select * from audit_log where organization_id = $org')).results;
     await refuses("update audit_log set actor_name = 'x' where organization_id = $org and seq = 1", /append-only/);
     await refuses('delete from audit_log where organization_id = $org and seq = 3', /append-only/);
@@ -39,12 +39,12 @@ describe('the audit log', () => {
     expect((await run('select * from audit_log where organization_id = $org')).results).toEqual(before);
   });
 
-  test('refuses a gap in its numbers', async () => {
+  test('refuses a number other than the next', async () => {
     await refuses(`insert into audit_log (${columns}) ${row(5)}`, /seq must be the next/);
     await refuses(`insert into audit_log (${columns}) ${row(0)}`, /seq must be the next/);
   });
 
-  test('refuses unknown kinds of actors', async () => {
+  test('refuses an unknown type of actor', async () => {
     await refuses(
       `insert into audit_log (${columns}) values ($org, 4, 0, 'nobody', 'x', 'x', 'a.b', 'x', 'r')`,
       /audit_log_actor_type/,
@@ -63,8 +63,8 @@ describe('an audit log cannot be rewritten', () => {
   const TRUE_LAST_SEQ = '(select max(seq) from audit_log where organization_id = $org)';
 
   async function withOneNote() {
-    const own = await makeOrganization();
-    expect((await makeApi().postNote((await makeKey(own)).value)).status).toBe(201);
+    const { organization: own, key, api } = await makeWorld();
+    expect((await api.postNote(key)).status).toBe(201);
     const prepare = (sql: string) => env.DB.prepare(sql.replaceAll('$org', `'${own}'`));
     return {
       run: (sql: string) => prepare(sql).run(),
@@ -113,6 +113,19 @@ describe('an audit log cannot be rewritten', () => {
   });
 });
 
+describe('the record of an erasure', () => {
+  test.each([
+    'delete from erasures where organization_id = ?1',
+    'update erasures set open = 1 where organization_id = ?1',
+    "update erasures set erased_by = 'nobody' where organization_id = ?1",
+    'insert or replace into erasures select organization_id, request_id, 0, erased_by, last_seq, 1 from erasures where organization_id = ?1',
+  ])('is kept: %s', async (sql) => {
+    const { organization: erased } = await makeWorld();
+    await work.eraseOrganization(erased, await lastCursor(erased), 'Ada');
+    await expect(env.DB.prepare(sql).bind(erased).run()).rejects.toThrow('erasures are kept');
+  });
+});
+
 describe('the directory', () => {
   test('refuses a second service account, and one that is inactive, a technician or an administrator', async () => {
     const user = (flags: string) =>
@@ -132,7 +145,7 @@ describe('the directory', () => {
     );
   });
 
-  test('refuses an e-mail address twice, or not in lower case', async () => {
+  test('refuses a duplicate e-mail address, and one with capitals', async () => {
     await refuses(
       "update users set email = 'tess@northwind.example' where organization_id = $org and id = 'ada'",
       /UNIQUE constraint failed/,
@@ -143,21 +156,21 @@ describe('the directory', () => {
     );
   });
 
-  test('refuses a second active agreement of a company, and a rate out of bounds', async () => {
+  test('refuses a second active agreement of a company, and a negative rate', async () => {
     await refuses("insert into agreements values ($org, 'second', 'acme', 100, 1)", /UNIQUE constraint failed/);
     await refuses("insert into agreements values ($org, 'third', 'globex', -1, 1)", /agreements_rate/);
     expect((await run("insert into agreements values ($org, 'fourth', 'acme', 100, 0)")).meta.changes).toBe(1);
   });
 
-  test('refuses a ticket of a company that its organization does not have, and ids that a URL cannot carry', async () => {
+  test('refuses a ticket of an unknown company, and ids that do not fit into a URL', async () => {
     await refuses("insert into tickets values ($org, '5000', 'elsewhere', 1)", /FOREIGN KEY/);
     for (const id of ['', '.', '..', 'a/b', 'a b', 'ä', 'x'.repeat(65)])
       await refuses(`insert into tickets values ($org, '${id}', 'acme', 1)`, /tickets_id/);
   });
 });
 
-describe('keys', () => {
-  test('refuses two of one value, scopes that do not exist, and half a limit', async () => {
+describe('the table of keys', () => {
+  test('refuses a duplicate value, malformed scopes, and a limit without a window', async () => {
     await refuses(
       `insert into api_keys select organization_id, 'copy', 'copy', 'Copy', hash, hint, scopes, null, null, created_at, created_by, null, null, null, null, null from api_keys where id = '${keyId}'`,
       /UNIQUE constraint failed: api_keys.hash/,
@@ -168,7 +181,7 @@ describe('keys', () => {
     await refuses(`update api_keys set limit_quota = 5 where id = '${keyId}'`, /api_keys_limit/);
   });
 
-  test('refuses a limit that no limiter keeps', async () => {
+  test('refuses a limit that a limiter does not support', async () => {
     const limit = (quota: number, windowMs: number) =>
       `update api_keys set limit_quota = ${quota}, limit_window_ms = ${windowMs} where id = '${keyId}'`;
     for (const [quota, windowMs] of [
@@ -183,7 +196,7 @@ describe('keys', () => {
     expect((await run(limit(10_000, 10_000))).meta.changes).toBe(1);
   });
 
-  test('refuses two current keys of one name, two keys of one form, and a second successor', async () => {
+  test('refuses two live keys with one name, two keys of one form, and a second successor', async () => {
     const columns = 'hint, scopes, null, null, created_at, created_by, null, null, null';
     const copy = (id: string, rest: string) =>
       `insert into api_keys select organization_id, '${id}', '${id}', ${rest} from api_keys where id = '${keyId}'`;
@@ -207,7 +220,7 @@ describe('keys', () => {
     expect((await run(`update api_keys set chain_id = id where id = '${keyId}'`)).meta.changes).toBe(1);
   });
 
-  test('refuses to take a revocation back', async () => {
+  test('refuses to undo a revocation', async () => {
     const { id } = await makeKey(organization);
     await revoke(organization, id);
     await refuses(`update api_keys set revoked_at = null, revoked_by = null where id = '${id}'`, /cannot be undone/);
@@ -215,42 +228,33 @@ describe('keys', () => {
   });
 });
 
-describe('records', () => {
-  const copy = (table: string, changes: Record<string, string>) => {
-    const all = {
-      notes: [
-        'organization_id',
-        'id',
-        'ticket_id',
-        'created_at',
-        'key_id',
-        'request_id',
-        'request_digest',
-        'audit_seq',
-        'message',
-      ],
-      time_entries: [
-        ...[
-          'organization_id',
-          'id',
-          'ticket_id',
-          'created_at',
-          'key_id',
-          'request_id',
-          'request_digest',
-          'audit_seq',
-          'user_id',
-          'minutes',
-        ],
-        ...['description', 'billable', 'work_date', 'hourly_rate_minor', 'agreement_source', 'status'],
-      ],
-    }[table];
-    if (!all) throw new Error(`no table ${table}`);
-    const values = all.map((column) => changes[column] ?? column).join(', ');
-    return `insert into ${table} (${all.join(', ')}) select ${values} from ${table} where organization_id = $org limit 1`;
+describe('the tables of records', () => {
+  const copy = (table: 'notes' | 'time_entries', changes: Record<string, string>) => {
+    const ofAll = [
+      'organization_id',
+      'id',
+      'ticket_id',
+      'created_at',
+      'key_id',
+      'request_id',
+      'request_digest',
+      'audit_seq',
+    ];
+    const ofTime = [
+      'user_id',
+      'minutes',
+      'description',
+      'billable',
+      'work_date',
+      'hourly_rate_minor',
+      'agreement_source',
+    ];
+    const columns = [...ofAll, ...(table === 'notes' ? ['message'] : [...ofTime, 'status'])];
+    const values = columns.map((column) => changes[column] ?? column).join(', ');
+    return `insert into ${table} (${columns.join(', ')}) select ${values} from ${table} where organization_id = $org limit 1`;
   };
 
-  test('refuses an id twice', async () => {
+  test('refuse a duplicate id', async () => {
     await refuses(copy('notes', {}), /UNIQUE constraint failed/);
     await refuses(copy('time_entries', {}), /UNIQUE constraint failed/);
   });
@@ -270,11 +274,16 @@ describe('records', () => {
     ['time_entries', { work_date: "'2026-02-30'" }, /time_entries_work_date/],
     ['time_entries', { work_date: "'nonsense'" }, /time_entries_work_date/],
     ['time_entries', { hourly_rate_minor: '-1' }, /time_entries_rate/],
-  ] as const)('refuses a row of %s with %j', async (table, changes, because) => {
+  ] as const)('refuse a row of %s with %j', async (table, changes, because) => {
     await refuses(copy(table, { id: "'new'", ...changes }), because);
   });
 
-  test('takes 32,000 characters, counted as code points', async () => {
+  test('refuse to undo a review', async () => {
+    await run("update time_entries set status = 'REJECTED' where organization_id = $org");
+    await refuses("update time_entries set status = 'SUBMITTED' where organization_id = $org", /cannot be undone/);
+  });
+
+  test('accept 32,000 characters, counted as code points', async () => {
     const astral = `replace(hex(zeroblob(16000)), '0', '𝕬')`;
     expect((await run(copy('notes', { id: "'long'", message: astral }))).meta.changes).toBe(1);
     expect(
@@ -283,7 +292,7 @@ describe('records', () => {
   });
 });
 
-test('all tables are clustered but notes, which would spill into overflow pages', async () => {
+test('all tables are clustered except for notes, whose long rows would need overflow pages', async () => {
   const { results } = await env.DB.prepare(
     `select name from sqlite_schema where type = 'table' and sql not like '%WITHOUT ROWID%' and name not like 'sqlite%' and name not like '\\_cf%' escape '\\' and name <> 'd1_migrations'`,
   ).all();

@@ -1,11 +1,13 @@
 import { crc32 } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import {
+  EXPIRING_MS,
   generateKey,
   hashKey,
   isWellFormedKey,
   type KeyValidity,
   keyHint,
+  keyState,
   parseKeyReference,
   whyUnauthorized,
 } from '../../src/domain/api-key.ts';
@@ -14,14 +16,14 @@ import { formatScopes, parseScopes } from '../../src/domain/scopes.ts';
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
 describe('the key value', () => {
-  test('is the prefix, 40 random characters and the CRC-32 of all before in 6 base62 digits', () => {
+  test('is the prefix, 40 random characters, and the CRC-32 of these in 6 base62 digits', () => {
     const key = generateKey('twb');
     expect(key).toMatch(/^twb_[0-9A-Za-z]{46}$/);
     const digits = [...key.slice(-6)].reduce((sum, digit) => sum * 62 + BASE62.indexOf(digit), 0);
     expect(digits).toBe(crc32(key.slice(0, -6)));
   });
 
-  test('draws every character equally often', () => {
+  test('contains every character equally often', () => {
     const counts = new Map<string, number>();
     const keys = 4_000;
     for (let i = 0; i < keys; i++) {
@@ -32,12 +34,12 @@ describe('the key value', () => {
       (sum, character) => sum + ((counts.get(character) ?? 0) - expected) ** 2 / expected,
       0,
     );
-    // 61 degrees of freedom: 120 has a chance of one in 100,000; without throwing bytes away it
-    // would be about 2,000.
+    // With 61 degrees of freedom the probability of 120 is one in 100,000. A generator that kept
+    // every byte would reach about 2,000.
     expect(chiSquare).toBeLessThan(120);
   });
 
-  test('is well formed only with this prefix, this length, this alphabet and a checksum that fits', () => {
+  test('is well formed only with the right prefix, length, alphabet and checksum', () => {
     const key = generateKey('twb');
     expect(isWellFormedKey(key, 'twb')).toBe(true);
     expect(isWellFormedKey(key, 'stg')).toBe(false);
@@ -48,7 +50,7 @@ describe('the key value', () => {
     expect(isWellFormedKey('', 'twb')).toBe(false);
   });
 
-  test('fails its checksum after any one wrong character', () => {
+  test('has another checksum if any character differs', () => {
     const key = generateKey('twb');
     for (let i = 4; i < key.length; i++) {
       const wrong = BASE62.charAt((BASE62.indexOf(key.charAt(i)) + 1) % 62);
@@ -69,7 +71,7 @@ describe('a pasted text', () => {
   const ways: [string, (key: string) => string][] = [
     ['alone', (key) => key],
     ['with white space around', (key) => `\t${key}\r\n`],
-    ['behind Bearer', (key) => `bearer  ${key}`],
+    ['after Bearer', (key) => `bearer  ${key}`],
     ['as a header', (key) => `Authorization: Bearer ${key}`],
     ['as a header without white space', (key) => `authorization:${key}`],
     ['as a header in quotes', (key) => `'Authorization: Bearer ${key}'`],
@@ -77,19 +79,19 @@ describe('a pasted text', () => {
     ['as a header whose key is in quotes', (key) => `Authorization: Bearer "${key}"`],
     ['in double quotes', (key) => `"${key}"`],
     ['in single quotes', (key) => `'${key}'`],
-    ['in quotes with a comma behind', (key) => `"${key}",`],
-    ['in quotes with a semicolon behind', (key) => `'${key}'; `],
-    ['with a comma behind', (key) => `${key},`],
-    ['with a semicolon behind', (key) => `Bearer ${key};`],
+    ['in quotes with a comma after them', (key) => `"${key}",`],
+    ['in quotes with a semicolon after them', (key) => `'${key}'; `],
+    ['with a comma after it', (key) => `${key},`],
+    ['with a semicolon after it', (key) => `Bearer ${key};`],
   ];
 
-  test.each(ways)('names the key or its hint %s', (_, paste) => {
+  test.each(ways)('is recognized as a key or a hint %s', (_, paste) => {
     expect(parseKeyReference(paste(value))).toEqual({ value });
     expect(parseKeyReference(paste(hint))).toEqual({ hint });
     expect(parseKeyReference(paste(hint.replace('…', '...')))).toEqual({ hint });
   });
 
-  test('names none when something else stands there', () => {
+  test('is not recognized if it is anything else', () => {
     const others = [
       '',
       '""',
@@ -102,13 +104,13 @@ describe('a pasted text', () => {
     expect(others.map(parseKeyReference)).toEqual(others.map(() => undefined));
   });
 
-  test.each(ways)('names none with a piece missing %s', (_, paste) => {
+  test.each(ways)('is not recognized if the key is truncated %s', (_, paste) => {
     expect(parseKeyReference(paste(value.slice(0, -1)))).toBeUndefined();
     expect(parseKeyReference(paste(value.slice(1)))).toBeUndefined();
   });
 });
 
-test('scopes are stored in one order, whatever order they come in', () => {
+test('scopes are stored in one order', () => {
   expect(formatScopes(['tickets:time:write', 'tickets:note:write'])).toBe('tickets:note:write tickets:time:write');
   expect(parseScopes('tickets:note:write tickets:time:write')).toEqual(['tickets:note:write', 'tickets:time:write']);
   expect(parseScopes('tickets:time:write')).toEqual(['tickets:time:write']);
@@ -122,18 +124,27 @@ describe('a key is refused', () => {
     organizationActive: true,
   };
 
-  test('from the very millisecond it expires', () => {
+  test('from the millisecond on at which it expires', () => {
     expect(whyUnauthorized(key, 999)).toBeUndefined();
     expect(whyUnauthorized(key, 1_000)).toBe('expired');
   });
 
-  test('once revoked, even by a clock that lies ahead', () => {
+  test('if it is revoked, even by a clock that is ahead', () => {
     expect(whyUnauthorized({ ...key, revokedAt: 5_000 }, 0)).toBe('revoked');
   });
 
-  test('without the scope, and with its organization inactive', () => {
+  test('if it lacks the scope, or its organization is inactive', () => {
     expect(whyUnauthorized(key, 0, 'tickets:note:write')).toBeUndefined();
     expect(whyUnauthorized(key, 0, 'tickets:time:write')).toBe('scope_missing');
     expect(whyUnauthorized({ ...key, organizationActive: false }, 0)).toBe('organization_inactive');
   });
+});
+
+test('a key is expiring in its last 30 days, expired from its expiry on, and revoked in any case once it was revoked', () => {
+  const now = 1_000_000_000_000;
+  const state = (expiresAt: number | null, revokedAt: number | null = null) => keyState({ expiresAt, revokedAt }, now);
+  expect([state(null), state(now + EXPIRING_MS + 1)]).toEqual(['active', 'active']);
+  expect([state(now + EXPIRING_MS), state(now + 1)]).toEqual(['expiring', 'expiring']);
+  expect([state(now), state(now - 1)]).toEqual(['expired', 'expired']);
+  expect([state(null, now + 5), state(now - 1, 0)]).toEqual(['revoked', 'revoked']);
 });

@@ -62,6 +62,19 @@ describe('a key value', () => {
     expect(withoutKeys(`%00%7F${other.replace('_', '%5F')}%0A%3C`, 'twb')).toBe('%00%7Fstaging2_[removed]%0A%3C');
   });
 
+  test.each([1, 11, 12, 30, 46, 60])(
+    'that was cut off is removed from 12 characters of its secret on: %i',
+    (length) => {
+      const value = `${own}${'x'.repeat(20)}`.slice(0, 'twb_'.length + length);
+      const removed = length >= 12;
+      expect(withoutKeys(`a ${value}, b ${value}`, 'twb')).toBe(
+        removed ? 'a twb_[removed], b twb_[removed]' : `a ${value}, b ${value}`,
+      );
+      // With the prefix of another deployment, from 40 characters on.
+      expect(withoutKeys(value, 'stg')).toBe(length >= 40 ? 'twb_[removed]' : value);
+    },
+  );
+
   test('without its prefix is detected only if its checksum fits the prefix of this deployment', () => {
     const otherBare = secretOf(other);
     expect(containsKey(otherBare, 'twb')).toBe(false);

@@ -1,6 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { MAX_QUOTA, parsePolicy, type RateLimitPolicy, SlidingWindowLog } from '../../src/domain/rate-limit.ts';
+import {
+  MAX_QUOTA,
+  parsePolicy,
+  type RateLimitPolicy,
+  SlidingWindowLog,
+  stricter,
+} from '../../src/domain/rate-limit.ts';
 import { runs } from '../support/property.ts';
 
 const policy = (quota: number, windowMs: number): RateLimitPolicy => ({ quota, windowMs });
@@ -30,7 +36,7 @@ describe('a policy', () => {
 });
 
 describe('the sliding window', () => {
-  test('admits the quota at once, and the next request when the oldest has left', () => {
+  test('admits the quota at once, and the next request when the oldest one has left the window', () => {
     const log = new SlidingWindowLog();
     const three = policy(3, 10_000);
     expect(log.take(three, 0)).toEqual({ admitted: true, remaining: 2, resetMs: 10_000, retryAfterMs: 0 });
@@ -49,18 +55,18 @@ describe('the sliding window', () => {
     expect(log.take(policy(1, 1_000), 1_000).admitted).toBe(true);
   });
 
-  test('applies a changed policy at once, to what really happened', () => {
+  test('applies a changed policy at once to the past admissions', () => {
     const log = new SlidingWindowLog();
     for (let i = 0; i < 10; i++) log.take(policy(10, 1_000), 0);
     expect(log.take(policy(11, 1_000), 0).admitted).toBe(true);
     expect(log.take(policy(11, 1_000), 0).admitted).toBe(false);
-    // A longer window sees what the shorter one had let pass; a lower quota counts it all.
+    // A longer window includes earlier admissions, and a lower quota counts all of them.
     expect(log.take(policy(12, 10_000), 5_000).admitted).toBe(true);
     expect(log.take(policy(5, 10_000), 9_999)).toEqual({ admitted: false, remaining: 0, resetMs: 1, retryAfterMs: 1 });
     expect(log.take(policy(5, 10_000), 10_000).remaining).toBe(3);
   });
 
-  test('holds still when its clock steps back', () => {
+  test('does not go back in time with its clock', () => {
     const log = new SlidingWindowLog();
     expect(log.take(policy(2, 1_000), 5_000).admitted).toBe(true);
     expect(log.take(policy(2, 1_000), 1_000).admitted).toBe(true);
@@ -80,7 +86,7 @@ describe('the sliding window', () => {
     for (let i = 0; i < MAX_QUOTA; i++) expect(log.take(largest, 10_000 + i).admitted).toBe(true);
   });
 
-  test('agrees with a plain list of admissions, whatever the times and policies', () => {
+  test('agrees with a list of all admissions for any times and policies', () => {
     const call = fc.record({
       pause: fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 4_000 })),
       quota: fc.integer({ min: 1, max: 30 }),
@@ -102,7 +108,7 @@ describe('the sliding window', () => {
           expect(decision.admitted).toBe(admitted);
           expect(decision.remaining).toBe(Math.max(0, quota - counted.length));
           expect(decision.resetMs).toBe((counted[0] ?? now - windowMs) + windowMs - now);
-          // After the wait it named, a request is admitted, and not a millisecond earlier.
+          // A request is admitted after the wait that was returned, and not a millisecond earlier.
           const free = (time: number) => admissions.filter((admission) => admission > time - windowMs).length < quota;
           expect(free(now + decision.retryAfterMs)).toBe(true);
           if (decision.retryAfterMs > 0) expect(free(now + decision.retryAfterMs - 1)).toBe(false);
@@ -111,4 +117,12 @@ describe('the sliding window', () => {
       { numRuns: runs('sliding window against its model', 500) },
     );
   });
+});
+
+test('the stricter limit of the key and the deployment applies', () => {
+  const deployment = { quota: 200, windowMs: 10_000 };
+  expect(stricter(null, deployment)).toBe(deployment);
+  expect(stricter({ quota: 5, windowMs: 1_000 }, deployment)).toEqual({ quota: 5, windowMs: 1_000 });
+  expect(stricter({ quota: 500, windowMs: 10_000 }, deployment)).toBe(deployment);
+  expect(stricter({ quota: 100, windowMs: 1_000 }, deployment)).toBe(deployment);
 });

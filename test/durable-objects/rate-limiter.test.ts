@@ -2,7 +2,7 @@ import { evictDurableObject, listDurableObjectIds, runInDurableObject } from 'cl
 import { env } from 'cloudflare:workers';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { brokenLimiters } from '../support/limiter.ts';
-import { makeApi, makeKey, makeOrganization } from '../support/world.ts';
+import { makeApi, makeWorld } from '../support/world.ts';
 
 const policy = { quota: 20, windowMs: 10_000 };
 const limiter = () => env.RATE_LIMITER.getByName(crypto.randomUUID());
@@ -26,7 +26,7 @@ describe('a limiter object', () => {
       expect(admitted || (retryAfterMs > 0 && retryAfterMs <= 10_000)).toBe(true);
   });
 
-  test('admits no more than the quota in any window, however it lies', async () => {
+  test('admits no more than the quota in any window', async () => {
     vi.useFakeTimers({ toFake: ['Date'] });
     const stub = limiter();
     const start = Date.now();
@@ -47,18 +47,18 @@ describe('a limiter object', () => {
     expect(await runInDurableObject(stub, (_, state) => state.storage.getAlarm())).toBeNull();
   });
 
-  test('that was evicted has forgotten nothing that still counted: its window had passed', async () => {
+  test('can be evicted, because its window has passed by then', async () => {
     vi.useFakeTimers({ toFake: ['Date'] });
     const stub = limiter();
     for (let i = 0; i < 20; i++) await stub.take(policy);
     expect((await stub.take(policy)).admitted).toBe(false);
-    // The platform evicts after 10 idle seconds, the longest window there is.
+    // The platform evicts after 10 idle seconds, which is the longest possible window.
     vi.setSystemTime(Date.now() + 10_000);
     await evictDurableObject(stub);
     expect(await stub.take(policy)).toEqual({ admitted: true, remaining: 19, resetMs: 10_000, retryAfterMs: 0 });
   });
 
-  test('applies the policy that comes with the call', async () => {
+  test('applies the policy of each call', async () => {
     const stub = limiter();
     for (let i = 0; i < 5; i++) await stub.take(policy);
     expect((await stub.take({ quota: 5, windowMs: 10_000 })).admitted).toBe(false);
@@ -66,22 +66,21 @@ describe('a limiter object', () => {
   });
 });
 
-test('there is one object for each key and each address group', async () => {
-  const { value: key } = await makeKey(await makeOrganization());
-  const api = makeApi();
+test('each key and each group of addresses has an object', async () => {
+  const { key, api } = await makeWorld();
   const before = (await listDurableObjectIds(env.RATE_LIMITER)).length;
   for (let i = 0; i < 3; i++) await api.send('/api/v1/ping', { key, headers: { 'CF-Connecting-IP': '203.0.113.77' } });
   expect((await listDurableObjectIds(env.RATE_LIMITER)).length).toBe(before + 2);
 });
 
-describe('a limiter that cannot be asked', () => {
+describe('a limiter', () => {
   async function ping(take: () => Promise<never>) {
-    const { value: key } = await makeKey(await makeOrganization());
+    const { key } = await makeWorld();
     const api = makeApi({ bindings: { RATE_LIMITER: brokenLimiters(env.RATE_LIMITER, take) } });
     return api.send('/api/v1/ping', { key });
   }
 
-  test('lets pass after a second try, and the answer tells no limit', async () => {
+  test('that fails twice admits the request, and the response has no RateLimit header', async () => {
     const warned = vi.spyOn(console, 'warn').mockImplementation(() => undefined);
     let tries = 0;
     const response = await ping(() => {
@@ -100,11 +99,11 @@ describe('a limiter that cannot be asked', () => {
     warned.mockRestore();
   });
 
-  test('because it is overloaded means 429, and the next request asks it again', async () => {
-    const { value: key } = await makeKey(await makeOrganization());
-    let asked = 0;
+  test('that is overloaded refuses the request with 429, and is called again for the next', async () => {
+    const { key } = await makeWorld();
+    let calls = 0;
     const overloaded = brokenLimiters(env.RATE_LIMITER, () => {
-      asked += 1;
+      calls += 1;
       return Promise.reject(Object.assign(new Error('Durable Object is overloaded.'), { overloaded: true }));
     });
     const api = makeApi({ bindings: { RATE_LIMITER: overloaded } });
@@ -112,11 +111,11 @@ describe('a limiter that cannot be asked', () => {
       const response = await api.send('/api/v1/ping', { key });
       expect(response.status).toBe(429);
       expect(response.headers.get('Retry-After')).toBe('1');
-      expect(asked).toBe(request);
+      expect(calls).toBe(request);
     }
   });
 
-  test('because it hangs is not waited for longer than a second each', async () => {
+  test('that hangs admits the request after one second', async () => {
     const warned = vi.spyOn(console, 'warn').mockImplementation(() => undefined);
     expect((await ping(() => new Promise(() => undefined))).status).toBe(200);
     expect(warned).toHaveBeenCalledTimes(2);

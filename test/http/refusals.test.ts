@@ -11,7 +11,7 @@ import { asAdmin, importRecords, makeApi, makeKey, makeOrganization, revoke, row
 
 type Api = ReturnType<typeof makeApi>;
 
-/** Every route: what holds for one must hold for all. */
+/** Every route. The same refusals hold for all of them. */
 const routes = {
   ping: { scope: undefined, method: 'GET', path: '/api/v1/ping' },
   notes: { scope: 'tickets:note:write', method: 'POST', path: '/api/v1/tickets/1001/notes', body: { message: 'x' } },
@@ -26,7 +26,7 @@ const routes = {
 } as const;
 type Route = { scope: Scope | undefined; method: string; path: string; body?: unknown };
 
-/** Calls a route with no Authorization but what the headers say. */
+/** Calls a route with these headers, and no other Authorization. */
 function send(api: Api, { method, path, body }: Route, headers: Record<string, string>): Promise<Response> {
   const init = body === undefined ? {} : { body: JSON.stringify(body) };
   return api.send(path, { method, ...init, headers: { 'Content-Type': 'application/json', ...headers } });
@@ -35,7 +35,7 @@ function send(api: Api, { method, path, body }: Route, headers: Record<string, s
 const bearer = (key: string) => ({ Authorization: `Bearer ${key}` });
 const hour = 3_600_000;
 
-/** An answer as a prober sees it: all but the request id, which differs by its nature. */
+/** A response as a prober sees it: everything except the value of the request id. */
 async function seen(response: Response) {
   const headers = [...response.headers].filter(([name]) => name !== 'x-request-id');
   return { status: response.status, headers, names: [...response.headers.keys()], body: await response.text() };
@@ -62,8 +62,8 @@ const CONSTANT_401 = {
 };
 
 /**
- * All that can be wrong with a key: headers without one that could be looked up, and keys that are
- * good for nothing here any more.
+ * Everything that can be wrong with a key: headers without a well-formed key, and keys that may not
+ * be used.
  */
 async function makeCauses(scope: Scope | undefined) {
   const organization = await makeOrganization();
@@ -135,7 +135,7 @@ describe.each<[string, Route]>(Object.entries(routes))('%s', (name, route) => {
   const { scope } = route;
   const call = (api: Api, headers: Record<string, string>) => send(api, route, headers);
 
-  test('answers everything that is wrong with a key with one constant 401, and takes nothing from its limit', async () => {
+  test('gives the same constant 401 to every bad key, and does not count it against the key’s limit', async () => {
     const { good, unreadable, dead } = await makeCauses(scope);
     const limiters = countLimiters(env.RATE_LIMITER);
     const api = makeApi({ bindings: { RATE_LIMITER: limiters.namespace } });
@@ -143,7 +143,7 @@ describe.each<[string, Route]>(Object.entries(routes))('%s', (name, route) => {
       ...unreadable,
       ...Object.fromEntries(Object.entries(dead).map(([cause, key]) => [cause, bearer(key)])),
     };
-    // Each of them twice: the second time whatever could be remembered is.
+    // Each of them twice, because the second response may come from a cache.
     for (const [cause, headers] of [...Object.entries(causes), ...Object.entries(causes)]) {
       expect([cause, await seen(await call(api, headers))]).toEqual([cause, CONSTANT_401]);
     }
@@ -156,7 +156,7 @@ describe.each<[string, Route]>(Object.entries(routes))('%s', (name, route) => {
     }
   });
 
-  test('spends the same on every well-formed key that is not remembered, nothing on any other, and writes nothing before the answer', async () => {
+  test('makes the same calls for every well-formed key that is not cached, none for others, and writes nothing before the response', async () => {
     const { unreadable, dead } = await makeCauses(scope);
     const d1 = countD1(env.DB);
     const limiters = countLimiters(env.RATE_LIMITER);
@@ -174,7 +174,7 @@ describe.each<[string, Route]>(Object.entries(routes))('%s', (name, route) => {
       expect([cause, await spent(headers)]).toEqual([cause, { objects: ['ip'], calls: [], later: [] }]);
     }
     for (const [cause, key] of Object.entries(dead)) {
-      // What administrators are told of a key that exists is written behind the answer.
+      // The refused use of a key that exists is recorded after the response.
       const later = cause === 'unknown' ? [] : [1];
       expect([cause, await spent(bearer(key))]).toEqual([
         cause,
@@ -184,7 +184,7 @@ describe.each<[string, Route]>(Object.entries(routes))('%s', (name, route) => {
   });
 
   test.each(['revoked', 'expired', ...(scope ? ['of another scope'] : [])])(
-    'still answers 401 to a key %s whose limit is used up',
+    'gives 401, not 429, to a key %s whose limit is used up',
     async (how) => {
       const organization = await makeOrganization();
       const other: Scope = scope === 'tickets:note:write' ? 'tickets:time:write' : 'tickets:note:write';
@@ -203,7 +203,7 @@ describe.each<[string, Route]>(Object.entries(routes))('%s', (name, route) => {
     },
   );
 
-  test('answers 429 over the per-key limit, with the policy violated and how long to wait', async () => {
+  test('gives 429 above the limit of the key, with the violated policy and the time to wait', async () => {
     const organization = await makeOrganization({ psa: false });
     const key = await makeKey(organization, { limit: { quota: 2, windowMs: 7_000 } });
     const api = makeApi();
@@ -226,7 +226,7 @@ describe.each<[string, Route]>(Object.entries(routes))('%s', (name, route) => {
     });
   });
 
-  test('answers 429 over the IP limit before it looks at the key, without a call to D1', async () => {
+  test('gives 429 above the limit of the address without looking up the key', async () => {
     const d1 = countD1(env.DB);
     const api = makeApi({ config: { ipLimit: { quota: 2, windowMs: 10_000 } }, bindings: { DB: d1.db } });
     const from = { 'CF-Connecting-IP': `198.51.100.${Math.floor(Math.random() * 256)}`, ...bearer(generateKey('twb')) };
@@ -249,7 +249,7 @@ describe.each<[string, Route]>([
 ])('%s', (_, route) => {
   const call = (api: Api, headers: Record<string, string>) => send(api, route, headers);
 
-  test('answers 403 to a good key whose organization has no PSA plan, before it looks at the body', async () => {
+  test('gives 403 to a good key whose plan lacks PSA, before it looks at the body', async () => {
     const organization = await makeOrganization({ psa: false });
     const key = await makeKey(organization);
     const response = await call(makeApi(), { ...bearer(key.value), 'Content-Type': 'text/plain' });
@@ -262,7 +262,7 @@ describe.each<[string, Route]>([
   });
 });
 
-test('a malformed key touches no D1, an unknown one is looked up once and writes nothing', async () => {
+test('a malformed key makes no call to D1, an unknown one makes one lookup', async () => {
   const d1 = countD1(env.DB);
   const api = makeApi({ bindings: { DB: d1.db } });
   await api.send('/api/v1/ping', { key: 'twb_wrong' });
@@ -273,7 +273,7 @@ test('a malformed key touches no D1, an unknown one is looked up once and writes
   expect(d1.calls).toEqual([{ statements: 1, rowsRead: expect.any(Number), rowsWritten: 0 }]);
 });
 
-test('the addresses of one IPv6 /64 share a limit, those of the next do not; X-Forwarded-For is not believed', async () => {
+test('the addresses of one IPv6 /64 share a limit, and X-Forwarded-For does not change it', async () => {
   const api = makeApi({ config: { ipLimit: { quota: 2, windowMs: 10_000 } } });
   const network = `2001:db8:${timeOrderedId(Date.now()).slice(-4)}`;
   const from = async (address: string) =>
@@ -288,7 +288,7 @@ test('the addresses of one IPv6 /64 share a limit, those of the next do not; X-F
   expect(await from(`${network}:2::1`)).toBe(401);
 });
 
-test('a scheme in any case, and more than one space before the key, are accepted', async () => {
+test('the scheme may have any case, and several spaces may come before the key', async () => {
   const { value } = await makeKey(await makeOrganization());
   const api = makeApi();
   for (const header of [`bearer ${value}`, `BEARER  ${value}`]) {
@@ -296,7 +296,7 @@ test('a scheme in any case, and more than one space before the key, are accepted
   }
 });
 
-test('a changed limit acts on the next request', async () => {
+test('a changed limit applies to the next request', async () => {
   const { value: key } = await makeKey(await makeOrganization());
   const wide = makeApi({ config: { keyLimit: { quota: 5, windowMs: 10_000 } } });
   const narrow = makeApi({ config: { keyLimit: { quota: 2, windowMs: 10_000 } } });

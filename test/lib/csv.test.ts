@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { csvLine } from '../../src/lib/csv.ts';
 
 test.each([
@@ -17,4 +17,21 @@ test.each([
 
 test('an invisible character before harmless text changes nothing', () => {
   expect(csvLine(['\u0001a=1', '\u3164'])).toBe('"\u0001a=1","\u3164"\r\n');
+});
+
+describe('a line of CSV', () => {
+  test('has texts in quotes, numbers without them, and empty cells for null', () => {
+    expect(csvLine(['a "b"', 'c,d\ne', -5, null])).toBe('"a ""b""","c,d\ne",-5,\r\n');
+  });
+
+  test.each(['=1+1', '+1', '-1', '@SUM(A1)', '\t=1', ' =1', '\r=1', '＝1', '\u200b=1'])(
+    'has an apostrophe before the formula %j',
+    (text) => {
+      expect(csvLine([text])).toBe(`"'${text}"\r\n`);
+    },
+  );
+
+  test('does not change harmless texts', () => {
+    expect(csvLine(['n8n: a-b=c', 'x@y.example'])).toBe('"n8n: a-b=c","x@y.example"\r\n');
+  });
 });

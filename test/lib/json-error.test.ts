@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { describeJsonError } from '../../src/lib/json-error.ts';
 import { runs } from '../support/property.ts';
 
-/** JSON texts of one line or several, and a place in each. */
+/** JSON texts of one or more lines, and a place in each. */
 const placeInJson = fc
   .tuple(fc.jsonValue(), fc.constantFrom('', ' ', '\n'), fc.double({ min: 0, max: 1, noNaN: true }))
   .map(([value, space, share]) => {
@@ -11,7 +11,7 @@ const placeInJson = fc
     return { text, place: 1 + Math.floor(share * (text.length - 2)) };
   });
 
-test('a text that breaks off anywhere ends too early', () => {
+test('a text that is cut off anywhere ends too early', () => {
   fc.assert(
     fc.property(placeInJson, ({ text, place }) => {
       expect(describeJsonError(text.slice(0, place))).toContain('it ends too early');
@@ -20,7 +20,7 @@ test('a text that breaks off anywhere ends too early', () => {
   );
 });
 
-test('a character that fits nowhere is found wherever it stands', () => {
+test('an invalid character is reported with its line and column', () => {
   fc.assert(
     fc.property(placeInJson, ({ text, place }) => {
       const before = text.slice(0, place);
@@ -34,7 +34,7 @@ test('a character that fits nowhere is found wherever it stands', () => {
   );
 });
 
-test('what tools put where a value was missing is named', () => {
+test('the text of a missing value is reported', () => {
   for (const text of ['[object Object]', ' undefined\n', 'NaN', 'None'])
     expect(describeJsonError(text)).toContain(`not JSON but the text "${text.trim()}"`);
 });

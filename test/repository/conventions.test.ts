@@ -7,7 +7,7 @@ import { expect, test } from 'vitest';
 const run = promisify(execFile);
 
 test('a route without authentication does not compile', async () => {
-  // Below node_modules, where packages resolve and no other tool looks.
+  // In node_modules, where packages resolve, and where no other tool checks files.
   const directory = await mkdtemp(join('node_modules', '.probe-'));
   const route = (guards: string) => `import { Hono } from 'hono';
 import { type AppEnv, apiContext } from '../../src/http/context.ts';

@@ -1,4 +1,4 @@
-/** How many records of each type there are, in all organizations together. */
+/** The number of records of each type, in all organizations together. */
 export interface DirectorySize {
   organizations: number;
   companies: number;
@@ -7,8 +7,8 @@ export interface DirectorySize {
 }
 
 /**
- * 200,000 tickets of 2,000 companies and 500 technicians in 50 organizations, or a fraction of all
- * that.
+ * 200,000 tickets of 2,000 companies and 500 technicians in 50 organizations, or a fraction of
+ * these numbers.
  */
 export function bigDirectory(fraction = 1): DirectorySize {
   return {
@@ -20,8 +20,8 @@ export function bigDirectory(fraction = 1): DirectorySize {
 }
 
 /**
- * A directory file of this size, line by line. The organizations take turns, as they would in an
- * export ordered by anything else.
+ * The lines of a directory file of this size. The organizations take turns, as in an export that is
+ * not ordered by organization.
  */
 export function* directoryLines({ organizations, companies, technicians, tickets }: DirectorySize): Generator<string> {
   const line = (record: Record<string, unknown>) => `${JSON.stringify(record)}\n`;

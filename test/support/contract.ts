@@ -22,12 +22,12 @@ const openapi = z.object({
 });
 const problem = z.object({ code: z.string() });
 
-/** Headers that all web servers send: the contract has nothing to say about them. */
-const UNREMARKABLE = ['cache-control', 'content-type', 'strict-transport-security', 'x-content-type-options'];
+/** Headers of all responses, which the document does not describe. */
+const ORDINARY = ['cache-control', 'content-type', 'strict-transport-security', 'x-content-type-options'];
 
 /**
- * A published document, to hold answers against. Operations are named `POST
- * /tickets/{ticketId}/notes`.
+ * A published OpenAPI document with which responses can be compared. Operations have names such as
+ * `POST /tickets/{ticketId}/notes`.
  */
 export function readContract(text: string) {
   const raw = json.parse(JSON.parse(text));
@@ -44,10 +44,7 @@ export function readContract(text: string) {
 
   const seen = new Set<string>();
 
-  /**
-   * What the answer to an operation says or does that the document does not tell; nothing, if they
-   * agree.
-   */
+  /** The differences between a response to an operation and the document. */
   async function undocumented(name: string, response: Response): Promise<string[]> {
     const { status, headers } = response;
     const type = headers.get('Content-Type') ?? '';
@@ -56,44 +53,42 @@ export function readContract(text: string) {
     if (!media) return [`${name} ${status} ${type} is not documented`];
     seen.add(`${name} ${status}`);
 
-    const complaints: string[] = [];
+    const differences: string[] = [];
     for (const [header, { required, schema }] of Object.entries(documented.headers)) {
       const value = headers.get(header);
-      if (value === null && required) complaints.push(`lacks ${header}`);
+      if (value === null && required) differences.push(`lacks ${header}`);
       if (value === null) continue;
       seen.add(`${name} ${header}`);
-      complaints.push(...errorsOf(schema, value).map((error) => `${header} ${error}`));
+      differences.push(...errorsOf(schema, value).map((error) => `${header} ${error}`));
     }
-    const known = [...UNREMARKABLE, ...Object.keys(documented.headers).map((header) => header.toLowerCase())];
-    complaints.push(
+    const known = [...ORDINARY, ...Object.keys(documented.headers).map((header) => header.toLowerCase())];
+    differences.push(
       ...[...headers.keys()].filter((header) => !known.includes(header)).map((header) => `has ${header}`),
     );
 
     const body = json.parse(await response.clone().json());
-    complaints.push(...errorsOf(media.schema, body));
-    const told = problem.safeParse(body);
-    if (told.success) seen.add(`${name} ${status} ${told.data.code}`);
-    return complaints.map((complaint) => `${name} ${status} ${complaint}`);
+    differences.push(...errorsOf(media.schema, body));
+    const { data } = problem.safeParse(body);
+    if (data) seen.add(`${name} ${status} ${data.code}`);
+    return differences.map((difference) => `${name} ${status} ${difference}`);
   }
 
-  /**
-   * What the document tells of and no answer so far has shown: statuses, problem codes and headers.
-   */
+  /** The documented statuses, problem codes and headers that no response had so far. */
   function unseen(): string[] {
-    const told = Object.entries(operations).flatMap(([name, { responses }]) =>
+    const documented = Object.entries(operations).flatMap(([name, { responses }]) =>
       Object.entries(responses).flatMap(([status, { headers, content }]) => [
         `${name} ${status}`,
         ...Object.keys(headers).map((header) => `${name} ${header}`),
         ...examplesOf(content).map(({ code }) => `${name} ${status} ${code}`),
       ]),
     );
-    return [...new Set(told)].filter((what) => !seen.has(what));
+    return [...new Set(documented)].filter((one) => !seen.has(one));
   }
 
-  /** Whether a body is one that the document allows for an operation. */
+  /** Whether the document allows a body for an operation. */
   function allows(name: string, body: Json): boolean {
     const media = operations[name]?.requestBody?.content['application/json'];
-    if (!media) throw new Error(`${name} takes no body`);
+    if (!media) throw new Error(`${name} has no request body`);
     return errorsOf(media.schema, body).length === 0;
   }
 
@@ -112,8 +107,8 @@ function objectOf(node: Json | undefined): Record<string, Json> {
 }
 
 /**
- * The document with references written out, but for those to schemas: the validator follows them
- * itself.
+ * The document with its references replaced, except for those to schemas, which the validator
+ * follows.
  */
 function dereference(node: Json, root: Json): Json {
   if (Array.isArray(node)) return node.map((item) => dereference(item, root));
@@ -128,8 +123,8 @@ function dereference(node: Json, root: Json): Json {
 }
 
 /**
- * Schemas with every object closed that leaves open what else it may hold: clients must ignore new
- * fields, but here they are an error.
+ * The schema with all its objects closed to other properties. Clients must ignore new fields, but
+ * here a field that is not documented is an error.
  */
 function closed(node: Json): Record<string, Json> {
   const close = (value: Json): Json => {

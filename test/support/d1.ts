@@ -1,4 +1,4 @@
-/** One call that reached D1: how many statements it carried and what they read and wrote. */
+/** A call of D1. */
 export interface D1Call {
   statements: number;
   rowsRead: number;
@@ -8,9 +8,8 @@ export interface D1Call {
 type Run = () => Promise<D1Result[]>;
 
 /**
- * The database with every call passed through `around`, which may count it, fail it before or after
- * it has run, or change things in between. It must answer with the results of `run`. It is told how
- * many statements there are, and their SQL.
+ * The database with every call passed through `around`, which gets the number of statements and
+ * their SQL. It calls `run` and returns its results, or fails before or after that.
  */
 export function aroundD1(
   db: D1Database,
@@ -23,7 +22,7 @@ export function aroundD1(
   const wrap = (statement: D1PreparedStatement, sql: string): D1PreparedStatement => {
     const single = async () => {
       const [result] = await around(async () => [await statement.all()], 1, [sql]);
-      if (!result) throw new Error('around gave no result');
+      if (!result) throw new Error('around returned no result');
       return result;
     };
     const wrapped = new Proxy(statement, {
@@ -52,10 +51,7 @@ export function aroundD1(
   });
 }
 
-/**
- * The database when it is full or read-only: every call that holds a statement which writes fails
- * with this message, and reads work.
- */
+/** The database when it is full or read-only: calls that write fail with this message. */
 export function withoutWrites(db: D1Database, message: string): D1Database {
   return aroundD1(db, (run, _, sql) => {
     if (sql.some((text) => /^\s*(?:insert|update|delete|replace)\b/i.test(text)))
@@ -64,7 +60,15 @@ export function withoutWrites(db: D1Database, message: string): D1Database {
   });
 }
 
-/** The database and the calls made to it, as a growing list. */
+/** The database with every transaction committed twice, as after a lost acknowledgement. */
+export function committingTwice(db: D1Database): D1Database {
+  return aroundD1(db, async (run, statements) => {
+    if (statements > 1) await run();
+    return run();
+  });
+}
+
+/** The database, and a growing list of its calls. */
 export function countD1(db: D1Database): { db: D1Database; calls: D1Call[] } {
   const calls: D1Call[] = [];
   const counted = aroundD1(db, async (run, statements) => {

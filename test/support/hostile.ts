@@ -1,26 +1,23 @@
 import { env } from 'cloudflare:workers';
 import fc from 'fast-check';
 
-/** An element and an attribute that no page has, unless what somebody typed has become markup. */
+/** An element and an attribute that are in a page only if typed text became markup. */
 export const EVIL_ELEMENT = 'x-evil';
 export const EVIL_ATTRIBUTE = 'onevil';
 export const EVIL_MARKUP = `"'><${EVIL_ELEMENT} ${EVIL_ATTRIBUTE}="1" ${EVIL_ATTRIBUTE}='2'>`;
 
-/**
- * What gets lost, changed or believed on the way through encoders, databases and pages, where
- * something is wrong with them.
- */
+/** Texts that a faulty encoder, database or page loses, changes or executes. */
 const PIECES = [
-  // Combining marks, composed and not; letters that change their number when their case does.
+  // Combining marks, composed and decomposed; letters whose other case has more letters.
   ...['e\u0301', 'é', 'A\u030A', '\u0301', 'İ', 'ß', 'ﬁ'],
-  // Right to left, and the marks that switch the direction.
+  // Text from right to left, and marks that change the direction.
   ...['שלום', 'مرحبا', '\u202Egnp.exe\u202C', '\u2066x\u2069', '\u200F'],
-  // Nothing to see: zero-width characters, a byte order mark, a soft hyphen, variation selectors.
+  // Invisible: zero-width characters, a byte order mark, a soft hyphen, a variation selector.
   ...['\u200B', '\u200C', '\u200D', '\u2060', '\uFEFF', '\u00AD', '\uFE0F'],
-  // Beyond the basic plane, joined ones too; the last code point, non-characters, private use, the
-  // replacement character.
+  // Characters of more than one UTF-16 unit, the last code point, non-characters, private use, and
+  // the replacement character.
   ...['😀', '👩‍👩‍👧‍👦', '🇪🇺', '𝕏', '\u{20000}', '\u{10FFFF}', '\uFFFF', '\uFDD0', '\uE000', '\uFFFD'],
-  // White space and ends of lines of every kind, and control characters.
+  // White space, line ends and control characters.
   ...[
     '\r\n',
     '\n',
@@ -38,7 +35,7 @@ const PIECES = [
     '\u001B[31m',
     '\u007F',
   ],
-  // What other languages take for their own.
+  // Syntax of HTML, JSON, URLs, SQL, spreadsheets, templates and shells.
   ...[
     EVIL_MARKUP,
     `</title><${EVIL_ELEMENT}>`,
@@ -66,7 +63,7 @@ const PIECES = [
   ],
 ];
 
-/** Any text that has an encoding: mostly of the pieces above, and any code points. */
+/** Any text that has a UTF-8 encoding, mostly of the pieces above. */
 export const anyText = fc
   .array(
     fc.oneof(
@@ -80,10 +77,7 @@ export const anyText = fc
   )
   .map((pieces) => pieces.join(''));
 
-/**
- * What can stand in a header, but for bytes that are not ASCII: those go over a socket in
- * test/e2e/raw.test.ts.
- */
+/** A header value in ASCII. Other bytes need a socket: test/e2e/raw.test.ts. */
 export const headerValue = fc.string({
   unit: fc.integer({ min: 0x20, max: 0x7f }).map((byte) => String.fromCharCode(byte === 0x7f ? 0x09 : byte)),
   maxLength: 300,
@@ -94,7 +88,7 @@ const TABLES = [
   ...['refused_uses', 'erasures'],
 ];
 
-/** How many rows each table of the whole database holds. */
+/** The number of rows of each table of the whole database. */
 export async function rowCounts(): Promise<Record<string, number>> {
   const counts = TABLES.map((table) => `(select count(*) from ${table}) as ${table}`).join(', ');
   const row = await env.DB.prepare(`select ${counts}`).first<Record<string, number>>();
@@ -103,7 +97,8 @@ export async function rowCounts(): Promise<Record<string, number>> {
 }
 
 /**
- * Counts what came of a property's inputs: one that never gets past the first check proves little.
+ * Counts the outcomes of a property's inputs, because a property whose inputs all fail the first
+ * check proves little.
  */
 export class Tally {
   private readonly counts = new Map<string, number>();
@@ -116,7 +111,7 @@ export class Tally {
     return this.counts.get(String(outcome)) ?? 0;
   }
 
-  /** Prints the number of inputs and what came of them. */
+  /** Prints the number of inputs and of each outcome. */
   print(what: string): void {
     const total = [...this.counts.values()].reduce((sum, count) => sum + count, 0);
     const parts = [...this.counts]

@@ -6,8 +6,8 @@ type Namespace = DurableObjectNamespace<RateLimiter>;
 type Take = () => Promise<LimiterDecision>;
 
 /**
- * The namespace with every call passed through `around`, which is told the object's name and may
- * fail the call or let it hang.
+ * The namespace with every call passed through `around`, which gets the object's name and may fail
+ * the call or let it hang.
  */
 export function aroundLimiters(
   namespace: Namespace,
@@ -24,7 +24,7 @@ export function aroundLimiters(
   });
 }
 
-/** The namespace and the names of the objects that were called, as a growing list. */
+/** The namespace, and a growing list of the names of the objects that were called. */
 export function countLimiters(namespace: Namespace): { namespace: Namespace; names: string[] } {
   const names: string[] = [];
   const counted = aroundLimiters(namespace, (take, name) => {
@@ -34,15 +34,12 @@ export function countLimiters(namespace: Namespace): { namespace: Namespace; nam
   return { namespace: counted, names };
 }
 
-/**
- * A namespace whose objects answer each call with what `take` does: for limiters that hang, fail or
- * are overloaded.
- */
+/** A namespace whose objects hang, fail or are overloaded, as `take` does. */
 export function brokenLimiters(namespace: Namespace, take: () => Promise<never>): Namespace {
   return aroundLimiters(namespace, take);
 }
 
-/** A namespace whose objects are plain logs in this isolate: thousands of them cost nothing. */
+/** A namespace whose objects are logs in this isolate, so that thousands of them cost little. */
 export function plainLimiters(namespace: Namespace): Namespace {
   const logs = new Map<string, { log: SlidingWindowLog; network: NetworkLog }>();
   const getByName = (name: string) => {

@@ -6,8 +6,8 @@ import * as z from 'zod';
 const request = z.strictObject({ batch: z.array(z.strictObject({ sql: z.string(), params: z.array(z.unknown()) })) });
 
 /**
- * A stand-in for the part of Cloudflare's API that runs statements, in front of a local database:
- * accepts one token, account and database.
+ * Serves a local database as Cloudflare's API does. Accepts one token, account and database, which
+ * are in `env`.
  */
 export async function serveRemoteD1(
   db: D1Database,

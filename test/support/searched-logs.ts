@@ -1,18 +1,15 @@
-import { afterAll, afterEach, beforeEach } from 'vitest';
 import { secretsIn } from './secrets.ts';
 
-// Set up before each test file: whatever is logged while it runs is searched for secrets after each
-// test, mocked or not.
+// After each test, everything that was logged is searched for secrets, also what a spy of the test
+// did not print.
 
-/**
- * Lines kept for a test to look at; of one that logs more, all are searched, but the first are not
- * kept.
- */
+/** How many lines are kept for `loggedLines`. Earlier lines are searched and discarded. */
 const MOST_LINES = 1_000;
 const LEVELS = ['debug', 'log', 'info', 'warn', 'error'];
 
 let lines: { level: string; text: string }[] = [];
 let found: string[] = [];
+let searched: Console | undefined;
 
 function keep(level: string, args: readonly unknown[]): string {
   const text = args.map((arg) => (arg instanceof Error ? `${arg.stack} ${arg.cause}` : String(arg))).join(' ');
@@ -26,38 +23,38 @@ function search(): void {
   lines = [];
 }
 
-// Around whatever function stands there at the moment of the call, so that a test's own spy does
-// not hide from it.
-globalThis.console = new Proxy(console, {
-  get(target, property) {
-    const print = Reflect.get(target, property);
-    if (typeof property === 'symbol' || !LEVELS.includes(property)) return print;
-    return new Proxy(print, {
-      apply(_, __, args) {
-        const line = keep(property, args);
-        // Every request writes one: too many to read.
-        return property === 'log' && line.startsWith('{"event":"request"')
-          ? undefined
-          : Reflect.apply(print, target, args);
-      },
-    });
-  },
-});
+/** Replaces the console with one whose lines are searched. */
+export function searchConsole(): void {
+  if (globalThis.console === searched) return;
+  // The function is looked up when it is called, because it may be a spy by then.
+  searched = new Proxy(globalThis.console, {
+    get(target, property) {
+      const print = Reflect.get(target, property);
+      if (typeof property === 'symbol' || !LEVELS.includes(property)) return print;
+      return new Proxy(print, {
+        apply(_, __, args) {
+          const line = keep(property, args);
+          // Not printed, because each request logs one.
+          if (property === 'log' && line.startsWith('{"event":"request"')) return undefined;
+          return Reflect.apply(print, target, args);
+        },
+      });
+    },
+  });
+  globalThis.console = searched;
+}
 
-function nothingFound(): void {
+/** Throws if a secret was logged since the last call. */
+export function expectNoSecrets(): void {
   search();
   const secrets = found;
   found = [];
-  if (secrets.length > 0) throw new Error(`The log holds ${secrets.join('\nand ')}`);
+  if (secrets.length > 0) throw new Error(`The log contains ${secrets.join('\nand ')}`);
 }
 
-beforeEach(nothingFound);
-afterEach(nothingFound);
-afterAll(nothingFound);
-
 /**
- * The lines with this event, and of this level if one is asked for, that were logged since the test
- * began, or since the last call.
+ * The lines with this event, and with this level if one is given, that were logged since the test
+ * began or since the last call.
  */
 export function loggedLines(event: string, level?: string): Record<string, unknown>[] {
   const logged = lines.filter(

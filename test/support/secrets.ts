@@ -1,9 +1,8 @@
 import { hashKey } from '../../src/domain/api-key.ts';
 
-// What must never be in a log: by its shape, and by the very values that this test file made or
-// sent.
+// What a log may not contain: anything with the shape of a secret, and the values that the tests
+// made or sent.
 
-/** By its shape, whoever made it. */
 const SHAPES: Record<string, RegExp> = {
   'a key value': /\b[a-z][a-z0-9]{1,15}_[0-9A-Za-z]{46}/,
   'a hash': /\b[0-9a-f]{64}\b/,
@@ -12,14 +11,11 @@ const SHAPES: Record<string, RegExp> = {
   SQL: /\b(?:insert (?:or \w+ )?into|select\b[^\n]{1,500}\bfrom|update "?\w+"? set|delete from|create (?:table|trigger)|on conflict)\b/i,
 };
 
-/** How much of a value must appear to be found: a log might cut it. */
-const FOUND_BY = 16;
-/** A text of less variety is found where nobody put it. */
+/** The first characters of a value are searched for, because a log may cut it off. */
+const SEARCHED_LENGTH = 16;
+/** Texts of fewer different characters are not searched for: they may be in a log by chance. */
 const LEAST_VARIETY = 6;
-/**
- * Those made longest ago are forgotten: long property tests send thousands, and each is searched
- * for.
- */
+/** Older values are forgotten, because property tests send thousands and each is searched for. */
 const MOST_VALUES = 2_000;
 
 const values = new Map<string, string>();
@@ -31,21 +27,21 @@ function remember(value: string, what: string): void {
   if (values.size > MOST_VALUES && oldest !== undefined) values.delete(oldest);
 }
 
-/** From now on neither the key nor its hash may be in a log. */
+/** No log may contain the key or its hash from now on. */
 export async function rememberKey(value: string): Promise<void> {
-  remember(value.slice(value.indexOf('_') + 1).slice(0, FOUND_BY), 'a key that was made');
-  remember((await hashKey(value)).slice(0, FOUND_BY), 'the hash of a key that was made');
+  remember(value.slice(value.indexOf('_') + 1).slice(0, SEARCHED_LENGTH), 'a key of the test');
+  remember((await hashKey(value)).slice(0, SEARCHED_LENGTH), 'the hash of a key of the test');
 }
 
-/** From now on the text may not be in a log, plain or as JSON; too short ones are passed over. */
+/** No log may contain the text from now on, plain or in JSON, unless it is too short. */
 export function rememberText(text: string): void {
   for (const form of [text, JSON.stringify(text).slice(1, -1)]) {
-    const start = form.slice(0, FOUND_BY);
-    if (start.length === FOUND_BY && new Set(start).size >= LEAST_VARIETY) remember(start, 'a text that was sent');
+    const start = form.slice(0, SEARCHED_LENGTH);
+    if (start.length === SEARCHED_LENGTH && new Set(start).size >= LEAST_VARIETY) remember(start, 'a text of the test');
   }
 }
 
-/** The same for all texts of a JSON body; of a body that is no JSON, for all of it. */
+/** No log may contain the texts of a JSON body from now on, or a body that is not JSON. */
 export function rememberBody(body: string): void {
   let texts: unknown[];
   try {
@@ -57,7 +53,7 @@ export function rememberBody(body: string): void {
   for (const text of texts) if (typeof text === 'string') rememberText(text);
 }
 
-/** What of all this is in a log, each with the line that it is in. */
+/** The secrets in some lines, each with its line. */
 export function secretsIn(lines: readonly string[]): string[] {
   const all = lines.join('\n');
   const found = [

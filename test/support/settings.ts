@@ -57,14 +57,13 @@ export async function openSettings(api: Api, organization: string, email: string
  * same deployment.
  */
 export async function makeSettings(
-  options: { timeZone?: string; now?: () => number; psa?: boolean; bindings?: Partial<Env> } = {},
+  options: Parameters<typeof makeOrganization>[0] & Parameters<typeof makeApi>[0] = {},
 ) {
   const organization = await makeOrganization(options);
   const email = `ada@${organization}.example`;
   await importRecords({ type: 'user', organization, id: 'ada', email, name: 'Ada <b>Lovelace</b>', admin: true });
-  const { now, bindings } = options;
-  const api = makeApi({ ...(now && { now }), ...(bindings && { bindings }), config: { signIn: signIn.config } });
-  return { organization, api, ...(await openSettings(api, organization, email, now)) };
+  const api = makeApi({ ...options, config: { signIn: signIn.config, ...options.config } });
+  return { organization, api, ...(await openSettings(api, organization, email, options.now)) };
 }
 
 /** The key value that a page or an output shows. */

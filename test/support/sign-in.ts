@@ -4,22 +4,22 @@ import type { SignIn } from '../../src/config.ts';
 const ISSUER = 'https://northwind.cloudflareaccess.com';
 const AUDIENCE = 'settings';
 
-/** Changes to a token that would otherwise be good. */
+/** Changes to a valid token. */
 export interface TokenChanges {
   claims?: JWTPayload;
   issuer?: string;
   audience?: string;
   /** Seconds from now. */
   expiresIn?: number;
-  /** Another key than the one that is published. */
+  /** Signed with a key that is not published. */
   forged?: boolean;
-  /** The clock by which it is issued (UTC milliseconds). */
+  /** The clock of the issuer, in UTC milliseconds. */
   now?: () => number;
 }
 
 /**
- * A sign-in service with a key of its own: its configuration, the key that it publishes, and the
- * tokens it signs.
+ * A sign-in service: its configuration, the keys that it publishes, and a function that signs
+ * tokens.
  */
 export async function makeSignIn() {
   const own = await generateKeyPair('RS256');

@@ -3,13 +3,23 @@ import { env } from 'cloudflare:workers';
 import { createApp } from '../../src/app.ts';
 import { importDirectory } from '../../src/cli/import/import-directory.ts';
 import { type Config, parseConfig } from '../../src/config.ts';
-import type { NewApiKey } from '../../src/domain/key-input.ts';
+import type { NewApiKey, Rotation } from '../../src/domain/key-input.ts';
 import { timeOrderedId } from '../../src/domain/record-id.ts';
 import type { Scope } from '../../src/domain/scopes.ts';
-import type { ActorContext, AdminActor } from '../../src/services/context.ts';
+import type { ActorContext, AdminActor, SystemActor } from '../../src/services/context.ts';
 import { type CreatedKey, createApiKey } from '../../src/services/keys/create-key.ts';
+import { getOwnKey } from '../../src/services/keys/read-keys.ts';
 import { revokeAsAdministrator } from '../../src/services/keys/revoke-key.ts';
+import { rotateApiKey } from '../../src/services/keys/rotate-key.ts';
+import { countD1 } from './d1.ts';
+import { countLimiters } from './limiter.ts';
 import { rememberBody, rememberKey } from './secrets.ts';
+
+/** Limits that no test reaches. */
+export const UNLIMITED = {
+  ipLimit: { quota: 10_000, windowMs: 1_000 },
+  keyLimit: { quota: 10_000, windowMs: 1_000 },
+};
 
 export const BOTH_SCOPES: Scope[] = ['tickets:note:write', 'tickets:time:write'];
 
@@ -26,9 +36,9 @@ interface OrganizationOptions {
 }
 
 /**
- * An organization of a test's own: administrator `ada`, technicians `tess` and (inactive) `ivan`,
- * service account `automation`; companies acme (150.00 an hour), globex (no agreement) and initech
- * (inactive agreement), tickets 1001 to 1003 of theirs; default rate 120.00.
+ * A new organization: administrator `ada`, technicians `tess` and (inactive) `ivan`, service
+ * account `automation`; companies acme (150.00 an hour), globex (no agreement) and initech
+ * (inactive agreement), with tickets 1001 to 1003; default rate 120.00.
  */
 export async function makeOrganization({ psa = true, timeZone = 'UTC' }: OrganizationOptions = {}): Promise<string> {
   const organization = `org-${++organizations}-${crypto.randomUUID().slice(0, 8)}`;
@@ -65,6 +75,13 @@ export async function makeOrganization({ psa = true, timeZone = 'UTC' }: Organiz
   return organization;
 }
 
+/** An organization with a key for both scopes, and an app that serves it. */
+export async function makeWorld(options?: OrganizationOptions) {
+  const organization = await makeOrganization(options);
+  const { value: key, id: keyId } = await makeKey(organization);
+  return { organization, key, keyId, api: makeApi() };
+}
+
 /** Imports directory records; throws if one of them is refused. */
 export async function importRecords(...records: Record<string, unknown>[]): Promise<void> {
   const result = await importDirectory(env.DB, records.map((record) => JSON.stringify(record)).join('\n'));
@@ -78,11 +95,21 @@ export function asAdmin(organizationId: string, now: () => number = Date.now): A
   return { db: env.DB, now, deadlineAt: Date.now() + 10_000, requestId: timeOrderedId(Date.now()), actor, source };
 }
 
+/** Acting as an operator. */
+export const asOperator = (db = env.DB): ActorContext<SystemActor> => ({
+  db,
+  now: Date.now,
+  deadlineAt: Date.now() + 10_000,
+  requestId: timeOrderedId(Date.now()),
+  actor: 'operator',
+  source: { address: null, userAgent: 'operator' },
+});
+
 const keysMade = new Map<string, number>();
 
 /**
- * A key of the organization, with both scopes unless others are asked for; the first is named `n8n:
- * triage`, the next `n8n: triage 2`.
+ * Creates a key as the administrator, with both scopes unless `changes` has others. The first key
+ * of an organization is named `n8n: triage`, the next `n8n: triage 2`.
  */
 export async function makeKey(
   organizationId: string,
@@ -106,24 +133,40 @@ export function revoke(organizationId: string, keyId: string): Promise<unknown> 
   return revokeAsAdministrator(asAdmin(organizationId), keyId);
 }
 
+/** Rotates a key as the administrator, and returns its successor. */
+export async function rotate(
+  organizationId: string,
+  keyId: string,
+  rotation: Rotation,
+  now: () => number = Date.now,
+): Promise<CreatedKey> {
+  const admin = asAdmin(organizationId, now);
+  const successor = await rotateApiKey(
+    admin,
+    config().keyPrefix,
+    await getOwnKey(admin, keyId),
+    rotation,
+    crypto.randomUUID(),
+  );
+  await rememberKey(successor.value);
+  return successor;
+}
+
 interface ApiOptions {
   now?: () => number;
   config?: Partial<Config>;
   bindings?: Partial<Env>;
-  /** Where the app is reached. */
+  /** The origin of its URLs. */
   origin?: string;
 }
 
-/**
- * An app of a test's own, sent requests directly; its clock, configuration and bindings may be
- * replaced.
- */
+/** A new app to which requests are sent directly. It has its own caches, like an isolate. */
 export function makeApi({ origin = 'https://api.example', ...options }: ApiOptions = {}) {
   const app = createApp(config(options.config), options.now);
   const bindings: Env = { ...env, ...options.bindings };
   const contexts: ExecutionContext[] = [];
 
-  // An app has an address of its own, so that no two tests share a limit.
+  // Each app has its own client address, so that no two tests share a limit.
   const address = `2001:db8:${randomHex()}:${randomHex()}::1`;
 
   /** Sends a request. */
@@ -150,7 +193,7 @@ export function makeApi({ origin = 'https://api.example', ...options }: ApiOptio
     );
   }
 
-  /** Posts a body as JSON (or, if it is a string or bytes, as it is). */
+  /** Posts a body as JSON. A string or bytes are sent unchanged. */
   function post(path: string, key: string, body: unknown, headers: Record<string, string> = {}): Promise<Response> {
     const raw = typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body);
     return send(path, { method: 'POST', key, body: raw, headers: { 'Content-Type': 'application/json', ...headers } });
@@ -159,7 +202,7 @@ export function makeApi({ origin = 'https://api.example', ...options }: ApiOptio
   return {
     send,
     post,
-    /** Waits for what the answers so far left to be done after them. */
+    /** Waits for the work that continues after the responses so far. */
     settled: () => Promise.all(contexts.splice(0).map(waitOnExecutionContext)),
     postNote: (key: string, body: unknown = NOTE, headers?: Record<string, string>, ticket = '1001') =>
       post(`/api/v1/tickets/${ticket}/notes`, key, body, headers),
@@ -167,6 +210,21 @@ export function makeApi({ origin = 'https://api.example', ...options }: ApiOptio
       post(`/api/v1/tickets/${ticket}/time-entries`, key, body, headers),
   };
 }
+
+/** An app whose calls to D1 and to limiter objects are counted, in lists that grow. */
+export function makeCountedApi(options: Parameters<typeof makeApi>[0] = {}) {
+  const d1 = countD1(env.DB);
+  const limiters = countLimiters(env.RATE_LIMITER);
+  const bindings = { ...options.bindings, DB: d1.db, RATE_LIMITER: limiters.namespace };
+  return { api: makeApi({ ...options, bindings }), d1: d1.calls, limiters: limiters.names };
+}
+
+/** A response as a prober sees it: everything except the request id. */
+export const seenByProber = async (response: Response) => ({
+  status: response.status,
+  headers: [...response.headers].filter(([name]) => name !== 'x-request-id'),
+  body: await response.text(),
+});
 
 /** A valid body for a note. */
 export const NOTE = { message: 'Restarted the print spooler' };
@@ -185,4 +243,17 @@ export async function rowsOf(
     .bind(organizationId)
     .all();
   return results;
+}
+
+/** A problem as its status and code, such as `404 ticket_not_found`. */
+export async function problemOf(answer: Response | Promise<Response>): Promise<string> {
+  const response = await answer;
+  const { code } = await response.json<{ code?: string }>();
+  return `${response.status} ${code}`;
+}
+
+/** The errors of a problem, each as its pointer and code, such as `/minutes out_of_range`. */
+export async function fieldErrorsOf(answer: Response | Promise<Response>): Promise<string[]> {
+  const { errors = [] } = await (await answer).json<{ errors?: { pointer: string; code: string }[] }>();
+  return errors.map(({ pointer, code }) => `${pointer} ${code}`);
 }

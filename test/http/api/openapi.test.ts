@@ -16,18 +16,21 @@ const contract = readContract(await (await api.send('/api/v1/openapi.json')).tex
 
 const EXPIRES = new Date(Date.now() + 7 * 86_400_000).toISOString().slice(0, 10);
 
-/** The answers are collected while the tests run; the last tests look at them together. */
-async function agrees(operation: string, status: number, response: Response | Promise<Response>): Promise<void> {
-  const answer = await response;
-  expect(await contract.undocumented(operation, answer)).toEqual([]);
-  expect(answer.status).toBe(status);
+/**
+ * Expects a response with this status, as documented. The contract notes what was seen, for a test
+ * below.
+ */
+async function agrees(operation: string, status: number, answer: Response | Promise<Response>): Promise<void> {
+  const response = await answer;
+  expect(await contract.undocumented(operation, response)).toEqual([]);
+  expect(response.status).toBe(status);
 }
 
-/** D1 that fails every call. */
-const broken = (message: string) => ({ DB: aroundD1(env.DB, () => Promise.reject(new Error(message))) });
+/** A D1 database that fails every call. */
+const failing = (message: string) => ({ DB: aroundD1(env.DB, () => Promise.reject(new Error(message))) });
 
-/** D1 that commits the first write, loses the answer to it, and is gone from then on. */
-function losesAnswers() {
+/** A D1 database that commits the first write, and loses its response and every later call. */
+function losesResponses() {
   let lost = false;
   const DB = aroundD1(env.DB, async (run, statements) => {
     const results = lost ? [] : await run();
@@ -40,19 +43,19 @@ function losesAnswers() {
 
 let organization: string;
 let key: string;
-let narrow: string;
-let planless: string;
-let limited: string;
+let withoutPsa: string;
 
 beforeAll(async () => {
-  // The faults below are meant; what the log says of them is tested elsewhere.
-  vi.spyOn(console, 'error').mockImplementation(() => undefined);
+  // The faults below are intended. Other tests check what is logged.
+  const logged = vi.spyOn(console, 'error').mockImplementation(() => undefined);
   organization = await makeOrganization();
   key = (await makeKey(organization, { expires: EXPIRES })).value;
-  narrow = (await makeKey(organization, { limit: { quota: 1, windowMs: 10_000 } })).value;
-  limited = (await makeKey(organization, { limit: { quota: 1, windowMs: 10_000 } })).value;
-  planless = (await makeKey(await makeOrganization({ psa: false }))).value;
+  withoutPsa = (await makeKey(await makeOrganization({ psa: false }))).value;
+  return () => logged.mockRestore();
 });
+
+/** A key that allows one request. */
+const makeLimitedKey = async () => (await makeKey(organization, { limit: { quota: 1, windowMs: 10_000 } })).value;
 
 test('the document has every operation of the app and no other', () => {
   const routes = createApp(config())
@@ -61,20 +64,20 @@ test('the document has every operation of the app and no other', () => {
   expect([...new Set(routes)].sort()).toEqual(contract.operations.sort());
 });
 
-test('the document names the address it was asked at, and needs no key', async () => {
+test('the document names the host of the request, and needs no key', async () => {
   const response = await api.send('/api/v1/openapi.json');
   expect(await response.json()).toMatchObject({ openapi: '3.1.0', servers: [{ url: 'https://api.example/api/v1' }] });
 });
 
-test('the document is there for GET only, as a good key learns and nobody else', async () => {
+test('another method than GET gets 405 with a valid key, and 401 without', async () => {
   const response = await api.send('/api/v1/openapi.json', { method: 'POST', key });
   expect(response.status).toBe(405);
   expect(response.headers.get('Allow')).toBe('GET, HEAD');
   expect((await api.send('/api/v1/openapi.json', { method: 'POST' })).status).toBe(401);
 });
 
-describe('every answer is as documented:', () => {
-  test('of the document itself', async () => {
+describe('every response is as documented', () => {
+  test('to a request for the document', async () => {
     await agrees(CONTRACT, 200, api.send('/api/v1/openapi.json'));
     await agrees(CONTRACT, 403, plain.send('/api/v1/openapi.json'));
     const one = makeApi({ config: { ipLimit: { quota: 1, windowMs: 10_000 } } });
@@ -83,25 +86,26 @@ describe('every answer is as documented:', () => {
     await agrees(CONTRACT, 429, one.send('/api/v1/openapi.json', { headers }));
   });
 
-  test('of ping', async () => {
+  test('to a ping', async () => {
     const ping = (bearer?: string, through = api) =>
       through.send('/api/v1/ping', bearer === undefined ? {} : { key: bearer });
     await agrees(PING, 200, ping(key));
     await agrees(PING, 401, ping());
-    await agrees(PING, 403, ping(planless));
+    await agrees(PING, 403, ping(withoutPsa));
     await agrees(PING, 403, ping(key, plain));
     await agrees(PING, 405, api.send('/api/v1/ping', { key, method: 'DELETE' }));
+    const limited = await makeLimitedKey();
     await ping(limited);
     await agrees(PING, 429, ping(limited));
-    await agrees(PING, 500, ping(key, makeApi({ bindings: broken('D1_ERROR: no such table: SQLITE_ERROR') })));
-    await agrees(PING, 503, ping(key, makeApi({ bindings: broken('Network connection lost.') })));
+    await agrees(PING, 500, ping(key, makeApi({ bindings: failing('D1_ERROR: no such table: SQLITE_ERROR') })));
+    await agrees(PING, 503, ping(key, makeApi({ bindings: failing('Network connection lost.') })));
   });
 
   const writes = [
     { operation: NOTE, path: 'notes', body: { message: 'Done' }, other: { message: 'Done again' } },
     { operation: ENTRY, path: 'time-entries', body: TIME, other: { ...TIME, minutes: 31 } },
   ];
-  test.each(writes)('of $operation', async ({ operation, path, body, other }) => {
+  test.each(writes)('to $operation', async ({ operation, path, body, other }) => {
     const address = `/api/v1/tickets/1001/${path}`;
     const post = (sent: unknown, headers: Record<string, string> = {}, at = address, bearer = key, through = api) =>
       through.post(at, bearer, sent, headers);
@@ -116,7 +120,7 @@ describe('every answer is as documented:', () => {
     await agrees(operation, 400, post(new Uint8Array([0x7b, 0xff, 0x7d])));
     await agrees(operation, 400, post(body, { 'Idempotency-Key': '' }));
     await agrees(operation, 401, post(body, {}, address, 'not-a-key'));
-    await agrees(operation, 403, post(body, {}, address, planless));
+    await agrees(operation, 403, post(body, {}, address, withoutPsa));
     await agrees(operation, 403, post(body, {}, address, key, plain));
     await agrees(operation, 404, post(body, {}, `/api/v1/tickets//${path}`));
     await agrees(operation, 404, post(body, {}, `/api/v1/tickets/4711/${path}`));
@@ -124,31 +128,32 @@ describe('every answer is as documented:', () => {
     await agrees(operation, 413, post('x'.repeat(600_000)));
     await agrees(operation, 415, post(body, { 'Content-Type': 'text/plain' }));
     await agrees(operation, 422, post({ ...body, hourlyRate: 1, status: 'APPROVED' }));
-    await post(body, {}, address, narrow);
-    await agrees(operation, 429, post(body, {}, address, narrow));
+    const limited = await makeLimitedKey();
+    await post(body, {}, address, limited);
+    await agrees(operation, 429, post(body, {}, address, limited));
 
     await agrees(
       operation,
       500,
-      post(body, {}, address, key, makeApi({ bindings: broken('D1_ERROR: no such table: SQLITE_ERROR') })),
+      post(body, {}, address, key, makeApi({ bindings: failing('D1_ERROR: no such table: SQLITE_ERROR') })),
     );
     await agrees(
       operation,
       503,
-      post(body, {}, address, key, makeApi({ bindings: broken('Network connection lost.') })),
+      post(body, {}, address, key, makeApi({ bindings: failing('Network connection lost.') })),
     );
     const retried = { 'Idempotency-Key': 'triage:evt-2' };
-    await agrees(operation, 503, post(body, retried, address, key, makeApi({ bindings: losesAnswers() })));
-    await agrees(operation, 503, post(body, {}, address, key, makeApi({ bindings: losesAnswers() })));
+    await agrees(operation, 503, post(body, retried, address, key, makeApi({ bindings: losesResponses() })));
+    await agrees(operation, 503, post(body, {}, address, key, makeApi({ bindings: losesResponses() })));
   });
 
-  test('of time entries that name a technician, or send text for numbers', async () => {
+  test('to time entries with a technician, or with a text in place of a number', async () => {
     await agrees(ENTRY, 201, api.postTime(key, { ...TIME, userEmail: 'Tess@northwind.example' }));
     await agrees(ENTRY, 422, api.postTime(key, { ...TIME, userEmail: 'ivan@northwind.example' }));
     await agrees(ENTRY, 422, api.postTime(key, { ...TIME, minutes: '30' }));
   });
 
-  test('of a revoked key and of one without the scope', async () => {
+  test('to a revoked key, and to a key without the scope', async () => {
     const revoked = await makeKey(organization);
     await revoke(organization, revoked.id);
     await agrees(NOTE, 401, api.postNote(revoked.value));
@@ -157,11 +162,11 @@ describe('every answer is as documented:', () => {
   });
 });
 
-test('nothing is documented that the service does not answer', () => {
+test('every documented status, code and header was seen in the tests above', () => {
   expect(contract.unseen()).toEqual([]);
 });
 
-describe('a body that the document allows is accepted, and one that it does not is refused:', () => {
+describe('the document and the service agree which bodies are valid', () => {
   const text = (description: string) => ({ ...TIME, description });
   test.each([
     ['the shortest', { ...TIME, minutes: 1, description: 'x' }, true],
@@ -172,18 +177,18 @@ describe('a body that the document allows is accepted, and one that it does not 
     ],
     ['white space around the text', text('\n Done\t'), true],
     ['one character too long', text('x'.repeat(32_001)), false],
-    ['no text', text(''), false],
+    ['an empty text', text(''), false],
     ['only white space', text(' \u00a0\n'), false],
-    ['no minutes', { ...TIME, minutes: 0 }, false],
+    ['zero minutes', { ...TIME, minutes: 0 }, false],
     ['more minutes than a day has', { ...TIME, minutes: 1441 }, false],
     ['half a minute', { ...TIME, minutes: 1.5 }, false],
-    ['minutes as text', { ...TIME, minutes: '30' }, false],
-    ['billable as text', { ...TIME, billable: 'true' }, false],
+    ['minutes as a string', { ...TIME, minutes: '30' }, false],
+    ['billable as a string', { ...TIME, billable: 'true' }, false],
     ['a technician', { ...TIME, userEmail: 'TESS@northwind.example' }, true],
-    ['no address', { ...TIME, userEmail: 'tess' }, false],
+    ['an invalid e-mail address', { ...TIME, userEmail: 'tess' }, false],
     ['null for an optional field', { ...TIME, userEmail: null }, false],
-    ['a field missing', { minutes: 30, description: 'x' }, false],
-    ['a field of the answer', { ...TIME, hourlyRate: 150 }, false],
+    ['without billable', { minutes: 30, description: 'x' }, false],
+    ['a field of the response', { ...TIME, hourlyRate: 150 }, false],
     ['a list', [TIME], false],
   ])('%s', async (_, body, allowed) => {
     expect(contract.allows(ENTRY, body)).toBe(allowed);

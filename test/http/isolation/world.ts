@@ -2,7 +2,7 @@ import { env, exports } from 'cloudflare:workers';
 import { keyHint } from '../../../src/domain/api-key.ts';
 import { countElements, csvRows, elementsOf } from '../../support/page.ts';
 import { keyIn, openSettings, signIn } from '../../support/settings.ts';
-import { makeApi } from '../../support/world.ts';
+import { makeApi, UNLIMITED } from '../../support/world.ts';
 import { type Event, type EventOf, ORGANIZATIONS, type Viewer } from './events.ts';
 import {
   expectedForm,
@@ -31,8 +31,6 @@ import {
 } from './organizations.ts';
 import type { RuleChecks } from './rules.ts';
 
-const UNLIMITED = { quota: 10_000, windowMs: 1_000 };
-
 /** What an event did in its organization. */
 interface Outcome {
   /** For the count of what happened. */
@@ -49,7 +47,7 @@ interface Outcome {
 /** Organizations of a run's own, and the requests that events make in them. */
 export class World {
   private readonly organizations: Organization[] = [];
-  private readonly api = makeApi({ config: { ipLimit: UNLIMITED, keyLimit: UNLIMITED, signIn: signIn.config } });
+  private readonly api = makeApi({ config: { ...UNLIMITED, signIn: signIn.config } });
   private readonly pages = new Map<string, ReturnType<typeof openSettings>>();
   private readonly tokens = [crypto.randomUUID(), crypto.randomUUID(), crypto.randomUUID()];
   private readonly name: string;

@@ -6,13 +6,12 @@ import { countD1 } from '../../support/d1.ts';
 import { anyText, EVIL_ATTRIBUTE, EVIL_ELEMENT, EVIL_MARKUP, rowCounts, Tally } from '../../support/hostile.ts';
 import { runs } from '../../support/property.ts';
 import { formBody, keyIn, makeSettings } from '../../support/settings.ts';
-import { importRecords, makeKey, rowsOf } from '../../support/world.ts';
+import { importRecords, makeKey, rowsOf, TIME } from '../../support/world.ts';
 
-type Config = Awaited<ReturnType<typeof makeSettings>>;
+type Settings = Awaited<ReturnType<typeof makeSettings>>;
 type Fields = Record<string, string | string[]>;
 
-// --- any form and any address --------------------------------------------------------------------
-
+/** The fields of a valid form, except for its token. */
 const GOOD = {
   name: 'n8n',
   scope: ['tickets:note:write', 'tickets:time:write'],
@@ -22,7 +21,7 @@ const GOOD = {
   grace: '1h',
 };
 
-/** The first and last dates there are, here and there, and some that there are not. */
+/** The first and last dates that different date types can represent, and some invalid dates. */
 const DATES = [
   '0000-01-01',
   '0001-01-01',
@@ -34,7 +33,7 @@ const DATES = [
   '10000-01-01',
 ];
 
-/** Names that nobody else has, in most of the forms. */
+/** Names, most of them unique. */
 let named = 0;
 const name = fc.oneof(
   { weight: 4, arbitrary: anyText.map((text) => `${text}${++named}`) },
@@ -61,7 +60,7 @@ const otherField = fc.oneof(
   fc.tuple(fc.constant('expiration'), fc.constantFrom('30', '365', 'date', '')),
   fc.tuple(fc.constant('date'), fc.constantFrom('2999-12-31', ...DATES)),
 );
-/** A form that is good but for its name, and perhaps one field. */
+/** A valid form except for its name, and perhaps for one more field. */
 const fields = fc.tuple(name, fc.option(otherField)).map(
   ([name, other]): Fields => ({
     ...GOOD,
@@ -86,7 +85,7 @@ const noise = fc.oneof(
   fc.string({ unit: 'binary' }),
 );
 
-/** The key that a step is about: the first, one that was revoked, or none that there is. */
+/** The key of a step: the live one, the revoked one, or none that exists. */
 const target = fc.oneof({ weight: 4, arbitrary: fc.constantFrom('live', 'revoked') }, anyText);
 const form = fc.oneof(
   { weight: 4, arbitrary: fc.constant('/keys') },
@@ -125,7 +124,7 @@ const step = fc.oneof(
 
 const timeZone = fc.constantFrom('UTC', 'America/New_York', 'Pacific/Kiritimati');
 
-/** The same text, as it stands in HTML. */
+/** A text as HTML source. */
 const inHtml = (text: string) =>
   text
     .replaceAll('&', '&amp;')
@@ -134,10 +133,7 @@ const inHtml = (text: string) =>
     .replaceAll('"', '&quot;')
     .replaceAll("'", '&#39;');
 
-/**
- * What became an element or attribute in a page although somebody had typed it, and the links that
- * lead elsewhere.
- */
+/** Elements, attributes and links to other sites in a page that only typed text can have caused. */
 async function injected(page: string): Promise<string[]> {
   const found: string[] = [];
   const rewriter = new HTMLRewriter().on('*', {
@@ -165,77 +161,65 @@ function parseCsv(text: string): string[][] {
   return lines.slice(0, -1);
 }
 
-test('whatever form or address is sent: no 5xx, nothing typed becomes markup, a refused form writes nothing, and a name stays what it was', async () => {
+/**
+ * An organization whose names, keys and callers contain markup, wherever they may: in the
+ * directory, in its two keys (one revoked and used once more) and in the headers of requests.
+ */
+async function makeSettingsWithMarkup(timeZone: string, DB: D1Database) {
+  const settings = await makeSettings({ bindings: { DB } });
+  const { organization, api, post } = settings;
+  const technician = 'tess@northwind.example';
+  await importRecords(
+    { type: 'organization', id: organization, name: EVIL_MARKUP, psa: true, timeZone, defaultHourlyRate: 1 },
+    { type: 'user', organization, id: 'ada', email: `ada@${organization}.example`, name: EVIL_MARKUP, admin: true },
+    { type: 'user', organization, id: 'tess', email: technician, name: EVIL_MARKUP, technician: true },
+  );
+  const live = await makeKey(organization, { name: EVIL_MARKUP });
+  const revoked = await makeKey(organization, { name: `${EVIL_MARKUP}2` });
+  const caller = {
+    'User-Agent': EVIL_MARKUP,
+    'Idempotency-Key': EVIL_MARKUP.replaceAll(' ', '/').replace(/^"/, ''),
+    'CF-Connecting-IP': EVIL_MARKUP,
+  };
+  expect((await api.postTime(live.value, { ...TIME, userEmail: technician }, caller)).status).toBe(201);
+  await post(`/keys/${revoked.id}/revoke`, {});
+  await api.postNote(revoked.value, undefined, caller);
+  return { ...settings, live, revoked };
+}
+
+test('hostile forms and addresses get no 5xx, become no markup, and write nothing unless they are accepted', async () => {
   const d1 = countD1(env.DB);
   const tally = new Tally();
 
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 8, maxLength: 12 }), timeZone, async (steps, timeZone) => {
-      const settings = await makeSettings({ bindings: { DB: d1.db } });
-      const { organization, api, get, post } = settings;
-      // A directory may hold anything as a name, and a caller may call itself what it likes.
-      await importRecords(
-        { type: 'organization', id: organization, name: EVIL_MARKUP, psa: true, timeZone, defaultHourlyRate: 1 },
-        { type: 'user', organization, id: 'ada', email: `ada@${organization}.example`, name: EVIL_MARKUP, admin: true },
-        {
-          type: 'user',
-          organization,
-          id: 'tess',
-          email: 'tess@northwind.example',
-          name: EVIL_MARKUP,
-          technician: true,
-        },
-      );
-      const [live, revoked] = [
-        await makeKey(organization, { name: EVIL_MARKUP }),
-        await makeKey(organization, { name: `${EVIL_MARKUP}2` }),
-      ];
-      const caller = {
-        'User-Agent': EVIL_MARKUP,
-        'Idempotency-Key': EVIL_MARKUP.replaceAll(' ', '/').replace(/^"/, ''),
-        'CF-Connecting-IP': EVIL_MARKUP,
-      };
-      expect(
-        (
-          await api.postTime(
-            live.value,
-            {
-              minutes: 1,
-              description: 'By a caller with a strange name',
-              billable: true,
-              userEmail: 'tess@northwind.example',
-            },
-            caller,
-          )
-        ).status,
-      ).toBe(201);
-      await post(`/keys/${revoked.id}/revoke`, {});
-      await api.postNote(revoked.value, undefined, caller);
+      const settings = await makeSettingsWithMarkup(timeZone, d1.db);
+      const { api, get, post, live, revoked } = settings;
       const withIds = (path: string) =>
         path.replace('/keys/live', `/keys/${live.id}`).replace('/keys/revoked', `/keys/${revoked.id}`);
 
-      for (const one of steps) {
+      for (const step of steps) {
         await api.settled();
         const before = await rowCounts();
         d1.calls.length = 0;
-        const answer = 'address' in one ? await get(withIds(one.address)) : await post(withIds(one.form), one.body);
-        const what = 'address' in one ? 'page' : 'form';
-        tally.add(`${what} ${answer.status}`);
-        expect([200, 303, 400, 404, 409, 413, 415]).toContain(answer.status);
-        const wrote = d1.calls.reduce((sum, { rowsWritten }) => sum + rowsWritten, 0) > 0;
-        if (what === 'page' || answer.status >= 400) {
-          expect(wrote).toBe(false);
+        const response =
+          'address' in step ? await get(withIds(step.address)) : await post(withIds(step.form), step.body);
+        const kind = 'address' in step ? 'page' : 'form';
+        tally.add(`${kind} ${response.status}`);
+        expect([200, 303, 400, 404, 409, 413, 415]).toContain(response.status);
+        if (kind === 'page' || response.status >= 400) {
+          expect(d1.calls.filter(({ rowsWritten }) => rowsWritten > 0)).toEqual([]);
           expect(await rowCounts()).toEqual(before);
         }
-        if (answer.headers.get('Content-Type')?.startsWith('text/html'))
-          expect(await injected(answer.text)).toEqual([]);
-        if ('form' in one && one.form === '/keys' && answer.status === 200)
-          await expectNamed(settings, answer.text, typedName(one.body));
+        if (response.headers.get('Content-Type')?.startsWith('text/html'))
+          expect(await injected(response.text)).toEqual([]);
+        if ('form' in step && step.form === '/keys' && response.status === 200)
+          await expectNamed(settings, response.text, typedName(step.body));
       }
       for (const page of ['/keys', '/audit', '/refused', `/keys/${live.id}`, `/keys/${revoked.id}`]) {
         const { status, text } = await get(page);
         expect([status, await injected(text)]).toEqual([200, []]);
-        // It was there to be found.
+        // The markup is in the page, as text.
         expect(text).toContain(inHtml(EVIL_MARKUP));
       }
     }),
@@ -246,14 +230,15 @@ test('whatever form or address is sent: no 5xx, nothing typed becomes markup, a 
   expect(tally.of('form 400')).toBeGreaterThan(25);
 }, 600_000);
 
+/** The name in a form, as it was typed. */
 const typedName = (body: Fields | string) =>
   new URLSearchParams(typeof body === 'string' ? body : formBody(body)).get('name') ?? '';
 
 /**
- * A name that was accepted: the same in NFC and without outer white space in the database, in the
- * answer to ping, in the pages and in the file.
+ * Expects that an accepted name is stored, and shown in the response to a ping, in the pages and in
+ * the CSV file: in NFC, trimmed, and with single spaces.
  */
-async function expectNamed({ organization, api, get }: Config, created: string, typed: string): Promise<void> {
+async function expectNamed({ organization, api, get }: Settings, created: string, typed: string): Promise<void> {
   const name = typed.normalize('NFC').trim().replace(/\s+/g, ' ');
   const codePoints = (text: unknown) => Array.from(String(text), (point) => point.codePointAt(0));
   const row = (await rowsOf('api_keys', organization)).find(
@@ -270,25 +255,25 @@ async function expectNamed({ organization, api, get }: Config, created: string, 
 }
 
 test.each(['UTC', 'America/New_York', 'Pacific/Kiritimati'])(
-  'the first and the last dates there are, in %s, are dates or are refused',
+  'dates at the bounds of what date types can represent, in %s, are accepted or refused with 400',
   async (timeZone) => {
-    const { get, post } = await makeSettings({ timeZone });
+    const { get, createKey } = await makeSettings({ timeZone });
     for (const date of DATES) {
-      const answers = [
+      const responses = [
         ...(await Promise.all(
           ['/audit?from=', '/audit?to=', '/audit.csv?to='].map((path) => get(path + encodeURIComponent(date))),
         )),
-        await post('/keys', { ...GOOD, name: date, token: crypto.randomUUID(), expiration: 'date', date }),
+        await createKey({ name: date, expiration: 'date', date }),
       ];
-      for (const { status } of answers) expect([200, 400]).toContain(status);
+      for (const { status } of responses) expect([200, 400]).toContain(status);
     }
   },
 );
 
-test('a form that breaks off is refused as incomplete, and nothing is done', async () => {
+test('a form whose connection is lost gets 400, and nothing is done', async () => {
   const { organization, base, api, headers } = await makeSettings();
   const body = new ReadableStream({ pull: (controller) => controller.error(new Error('Network connection lost.')) });
   const response = await api.send(`${base}/revoke-all`, { method: 'POST', headers, body });
-  expect([response.status, await response.text()]).toEqual([400, expect.stringContaining('was cut off')]);
+  expect(response.status).toBe(400);
   expect(await rowsOf('audit_log', organization)).toEqual([]);
 });

@@ -1,12 +1,13 @@
 import { describe, expect, test } from 'vitest';
-import { makeSignIn, type TokenChanges } from '../../support/sign-in.ts';
+import { countElements } from '../../support/page.ts';
+import { formBody, NEW_KEY, signIn } from '../../support/settings.ts';
+import type { TokenChanges } from '../../support/sign-in.ts';
 import { importRecords, makeApi, makeKey, makeOrganization, rowsOf } from '../../support/world.ts';
 
-const signIn = await makeSignIn();
 const api = makeApi({ config: { signIn: signIn.config } });
 const OTHER_ISSUER = 'https://idp.example';
 
-/** An organization whose administrator has an address of its own. */
+/** An organization whose administrator has an e-mail address of their own. */
 async function makeAdministered(): Promise<{ organization: string; email: string }> {
   const organization = await makeOrganization();
   const email = `ada@${organization}.example`;
@@ -14,11 +15,15 @@ async function makeAdministered(): Promise<{ organization: string; email: string
   return { organization, email };
 }
 
-const open = (path: string, token?: string, header = 'Cf-Access-Jwt-Assertion') =>
-  api.send(path, { headers: token === undefined ? {} : { [header]: token } });
+/** Makes the user with this e-mail address an administrator of one more organization. */
+const addAdministrator = (organization: string, email: string) =>
+  importRecords({ type: 'user', organization, id: 'both', email, name: 'Ada', admin: true });
+
+const open = (path: string, token?: string) =>
+  api.send(path, { headers: token === undefined ? {} : { 'Cf-Access-Jwt-Assertion': token } });
 
 describe('signing in', () => {
-  test('a good token opens the administrator’s organization, and /settings leads there', async () => {
+  test('with a valid token opens the administrator’s organization, and /settings redirects to it', async () => {
     const { organization, email } = await makeAdministered();
     const token = await signIn.token(email.toUpperCase());
     const entry = await open('/settings', token);
@@ -34,35 +39,29 @@ describe('signing in', () => {
     ['of another issuer', { issuer: 'https://elsewhere.example' }],
     ['signed with another key', { forged: true }],
     ['that has expired', { expiresIn: -60 }],
-    ['of an address that is not verified', { claims: { email_verified: false } }],
-    ['without an address', { claims: { email: undefined } }],
-  ])('a token %s is refused', async (_, changes) => {
+    ['with an unverified e-mail address', { claims: { email_verified: false } }],
+    ['without an e-mail address', { claims: { email: undefined } }],
+  ])('with a token %s is refused', async (_, changes) => {
     const { organization, email } = await makeAdministered();
     const response = await open(`/settings/${organization}/keys`, await signIn.token(email, changes));
     expect(response.status).toBe(401);
     expect(await response.text()).not.toContain('Northwind');
   });
 
-  test('a token with algorithm none, a garbled one and none at all are refused', async () => {
+  test('with the algorithm none, with a malformed token and without a token is refused', async () => {
     const { organization, email } = await makeAdministered();
     const [, payload] = (await signIn.token(email)).split('.');
     const none = `${btoa('{"alg":"none"}').replaceAll('=', '')}.${payload}.`;
-    for (const token of [none, 'garbled', '', undefined]) {
+    for (const token of [none, 'malformed', '', undefined]) {
       expect((await open(`/settings/${organization}/keys`, token)).status).toBe(401);
     }
   });
 
-  test('somebody unknown, inactive or without the right is plainly refused', async () => {
+  test('is refused for users who are unknown, inactive or not administrators', async () => {
     const { organization } = await makeAdministered();
     for (const [id, changes] of Object.entries({ tia: { technician: true }, gone: { admin: true, active: false } })) {
-      await importRecords({
-        type: 'user',
-        organization,
-        id,
-        email: `${id}@${organization}.example`,
-        name: id,
-        ...changes,
-      });
+      const email = `${id}@${organization}.example`;
+      await importRecords({ type: 'user', organization, id, email, name: id, ...changes });
     }
     for (const user of ['tia', 'gone', 'nobody']) {
       const token = await signIn.token(`${user}@${organization}.example`);
@@ -71,7 +70,7 @@ describe('signing in', () => {
     }
   });
 
-  test('whoever is deactivated loses access on the very next request', async () => {
+  test('is refused at the next request after the user became inactive', async () => {
     const { organization, email } = await makeAdministered();
     const token = await signIn.token(email);
     expect((await open(`/settings/${organization}/keys`, token)).status).toBe(200);
@@ -79,35 +78,22 @@ describe('signing in', () => {
     expect((await open(`/settings/${organization}/keys`, token)).status).toBe(403);
   });
 
-  test('nobody administers an inactive organization, and whoever has another goes on there', async () => {
+  test('is refused for an inactive organization, but not for another one of the same user', async () => {
     const [closed, other] = [await makeAdministered(), await makeAdministered()];
     const token = await signIn.token(closed.email);
-    const record = {
-      type: 'organization',
-      id: closed.organization,
-      name: 'Closed',
-      psa: true,
-      timeZone: 'UTC',
-      defaultHourlyRate: 1,
-    };
+    const { organization: id } = closed;
+    const record = { type: 'organization', id, name: 'Closed', psa: true, timeZone: 'UTC', defaultHourlyRate: 1 };
     await importRecords({ ...record, active: false });
     for (const path of ['/settings', `/settings/${closed.organization}/keys`])
       expect((await open(path, token)).status).toBe(403);
 
-    await importRecords({
-      type: 'user',
-      organization: other.organization,
-      id: 'both',
-      email: closed.email,
-      name: 'Ada',
-      admin: true,
-    });
+    await addAdministrator(other.organization, closed.email);
     expect((await open('/settings', token)).headers.get('Location')).toBe(`/settings/${other.organization}/keys`);
     expect((await open(`/settings/${closed.organization}/keys`, token)).status).toBe(404);
     expect(await (await open(`/settings/${other.organization}/keys`, token)).text()).not.toContain('Closed');
   });
 
-  test('without configuration it answers 503 and says what to set, and the API goes on', async () => {
+  test('without its configuration gets 503 and the name of the variable, and the API still works', async () => {
     const closed = makeApi({ config: { signIn: undefined } });
     const { organization, email } = await makeAdministered();
     const response = await closed.send(`/settings/${organization}/keys`, {
@@ -119,7 +105,7 @@ describe('signing in', () => {
     expect((await closed.send('/api/v1/ping', { key: key.value })).status).toBe(200);
   });
 
-  test('when the issuer’s keys cannot be had it answers 503, never lets in', async () => {
+  test('gets 503 if the keys of the issuer cannot be read', async () => {
     const keys = () => Promise.reject(new TypeError('fetch failed'));
     const offline = makeApi({ config: { signIn: { ...signIn.config, keys } } });
     const { organization, email } = await makeAdministered();
@@ -129,7 +115,7 @@ describe('signing in', () => {
     expect(response.status).toBe(503);
   });
 
-  test('a token may come behind Bearer in a header of the deployment’s choice', async () => {
+  test('accepts the token after Bearer in the header that is configured', async () => {
     const { organization, email } = await makeAdministered();
     const oidc = makeApi({ config: { signIn: { ...signIn.config, header: 'Authorization' } } });
     const headers = { Authorization: `Bearer ${await signIn.token(email, { claims: { email_verified: true } })}` };
@@ -137,7 +123,7 @@ describe('signing in', () => {
   });
 
   test.each([undefined, false, 'true'])(
-    'a provider other than Access that says email_verified: %j lets nobody in',
+    'is refused with email_verified: %j from a provider other than Access',
     async (verified) => {
       const { organization, email } = await makeAdministered();
       const oidc = makeApi({ config: { signIn: { ...signIn.config, issuer: OTHER_ISSUER, header: 'Authorization' } } });
@@ -149,16 +135,9 @@ describe('signing in', () => {
 });
 
 describe('organizations', () => {
-  test('whoever administers several switches by the address, and each page shows one of them', async () => {
+  test('of one administrator have their own pages, with links to the others', async () => {
     const [one, two] = [await makeAdministered(), await makeAdministered()];
-    await importRecords({
-      type: 'user',
-      organization: two.organization,
-      id: 'both',
-      email: one.email,
-      name: 'Ada',
-      admin: true,
-    });
+    await addAdministrator(two.organization, one.email);
     const token = await signIn.token(one.email);
     await makeKey(one.organization, { name: 'Only in one' });
     await makeKey(two.organization, { name: 'Only in two' });
@@ -172,7 +151,7 @@ describe('organizations', () => {
     expect(pages[1]).not.toContain('Only in one');
   });
 
-  test('every route with ids of another organization is 404 and changes nothing', async () => {
+  test('of others get 404 for every page and form, and stay unchanged', async () => {
     const [mine, theirs] = [await makeAdministered(), await makeAdministered()];
     const token = await signIn.token(mine.email);
     const key = await makeKey(theirs.organization, { name: 'Theirs' });
@@ -182,13 +161,7 @@ describe('organizations', () => {
       Origin: 'https://api.example',
       'Content-Type': 'application/x-www-form-urlencoded',
     };
-    const body = new URLSearchParams({
-      token: crypto.randomUUID(),
-      name: 'x',
-      scope: 'tickets:note:write',
-      expiration: 'none',
-      grace: 'now',
-    }).toString();
+    const body = formBody({ token: crypto.randomUUID(), ...NEW_KEY, grace: 'now' });
     const pages = [
       '/keys',
       '/keys.csv',
@@ -217,13 +190,13 @@ describe('organizations', () => {
         expect([path, response.status]).toEqual([path, 404]);
       }
     }
-    const which = { method: 'POST', headers, body: new URLSearchParams({ pasted: key.value }).toString() };
-    expect(await (await api.send(`/settings/${mine.organization}/which-key`, which)).text()).toContain(
-      'Your organization does not have this key',
-    );
-    for (const path of [`/audit?key=${key.id}`, `/audit?q=${key.id}`]) {
-      expect(await (await open(`/settings/${mine.organization}${path}`, token)).text()).toContain('No entries found');
-    }
+    const pasted = { method: 'POST', headers, body: formBody({ pasted: key.value }) };
+    const which = await (await api.send(`/settings/${mine.organization}/which-key`, pasted)).text();
+    expect(which).not.toContain(key.id);
+    for (const path of [`/audit?key=${key.id}`, `/audit?q=${key.id}`])
+      expect(await countElements(await (await open(`/settings/${mine.organization}${path}`, token)).text(), 'td')).toBe(
+        0,
+      );
     expect([await rowsOf('api_keys', theirs.organization), await rowsOf('audit_log', theirs.organization)]).toEqual(
       before,
     );

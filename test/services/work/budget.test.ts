@@ -1,27 +1,21 @@
 import { env } from 'cloudflare:workers';
 import { beforeAll, expect, test } from 'vitest';
-import type { Config } from '../../../src/config.ts';
 import { generateKey } from '../../../src/domain/api-key.ts';
 import published from '../../bench/README.md?raw';
-import { countD1 } from '../../support/d1.ts';
-import { countLimiters } from '../../support/limiter.ts';
-import { importRecords, makeApi, makeKey, makeOrganization, TIME } from '../../support/world.ts';
+import { importRecords, makeCountedApi, makeKey, makeWorld, TIME } from '../../support/world.ts';
 
-// The program's own budget, counted exactly: calls to Durable Objects and D1, statements, rows read
-// and written.
+// What a request costs: calls of Durable Objects and D1, statements, rows read and written. The
+// counts are exact, and the same in a small and in a large organization.
 
 const SIZE = 10_000;
 let small: { key: string; organization: string };
 let large: { key: string; organization: string };
 
 beforeAll(async () => {
-  const make = async () => {
-    const organization = await makeOrganization();
-    return { organization, key: (await makeKey(organization)).value };
-  };
-  small = await make();
-  large = await make();
-  const { organization, key } = large;
+  small = await makeWorld();
+  const world = await makeWorld();
+  large = world;
+  const { organization, key, api } = world;
   await importRecords(
     ...Array.from({ length: SIZE }, (_, i) => ({
       type: 'user',
@@ -33,8 +27,8 @@ beforeAll(async () => {
     })),
     ...Array.from({ length: SIZE }, (_, i) => ({ type: 'ticket', organization, id: `t${i}`, company: 'acme' })),
   );
-  // One real entry, and 10,000 more like it, each with its audit row and key.
-  expect((await makeApi().postTime(key)).status).toBe(201);
+  // One entry through the API, and 10,000 copies of it with audit rows.
+  expect((await api.postTime(key)).status).toBe(201);
   const numbers = `with recursive n(i) as (select 1 union all select i + 1 from n where i < ${SIZE})`;
   await env.DB.batch([
     env.DB.prepare(
@@ -48,7 +42,7 @@ beforeAll(async () => {
   ]);
 });
 
-/** What one request costs the operator. */
+/** What one request costs. */
 interface Bill {
   objectCalls: number;
   d1Calls: number;
@@ -56,39 +50,29 @@ interface Bill {
   written: number;
 }
 
-function counting(settings: Partial<Config> = {}) {
-  const d1 = countD1(env.DB);
-  const limiters = countLimiters(env.RATE_LIMITER);
-  const api = makeApi({ config: settings, bindings: { DB: d1.db, RATE_LIMITER: limiters.namespace } });
-  return { d1: d1.calls, limiters: limiters.names, api };
-}
-
 const readsOf = (calls: { rowsRead: number }[]) => calls.reduce((sum, { rowsRead }) => sum + rowsRead, 0);
 
 test.each([
   ['credited to the service account', TIME],
   ['credited to a technician', { ...TIME, userEmail: 'tess@northwind.example' }],
-])(
-  'an accepted idempotent time entry %s: 2 Durable Object calls, 2 D1 calls, 3 rows written, as many rows read in a large organization as in a small one',
-  async (_, body) => {
-    const read: number[] = [];
-    for (const { key } of [small, large]) {
-      const { api, d1, limiters } = counting();
-      expect((await api.postTime(key, body, { 'Idempotency-Key': crypto.randomUUID() })).status).toBe(201);
-      expect(limiters.map((name) => name.split(':')[0])).toEqual(['ip', 'key']);
-      expect(d1.map(({ statements, rowsWritten }) => [statements, rowsWritten])).toEqual([
-        [1, 0],
-        [2, 3],
-      ]);
-      read.push(readsOf(d1));
-    }
-    expect(read[0]).toBe(read[1]);
-    expect(read[0]).toBeLessThanOrEqual(16);
-  },
-);
+])('a time entry %s with an uncached key: 2 Durable Object calls, 2 D1 calls, 3 rows written', async (_, body) => {
+  const read: number[] = [];
+  for (const { key } of [small, large]) {
+    const { api, d1, limiters } = makeCountedApi();
+    expect((await api.postTime(key, body, { 'Idempotency-Key': crypto.randomUUID() })).status).toBe(201);
+    expect(limiters.map((name) => name.split(':')[0])).toEqual(['ip', 'key']);
+    expect(d1.map(({ statements, rowsWritten }) => [statements, rowsWritten])).toEqual([
+      [1, 0],
+      [2, 3],
+    ]);
+    read.push(readsOf(d1));
+  }
+  expect(read[0]).toBe(read[1]);
+  expect(read[0]).toBeLessThanOrEqual(16);
+});
 
-test('a warm accepted time entry, its key remembered: 2 Durable Object calls and 1 D1 call, 3 rows written', async () => {
-  const { api, d1, limiters } = counting();
+test('a time entry with a cached key: 2 Durable Object calls, 1 D1 call, 3 rows written', async () => {
+  const { api, d1, limiters } = makeCountedApi();
   await api.postTime(small.key);
   d1.length = 0;
   limiters.length = 0;
@@ -98,10 +82,10 @@ test('a warm accepted time entry, its key remembered: 2 Durable Object calls and
   expect(readsOf(d1)).toBeLessThanOrEqual(14);
 });
 
-test('an accepted note: the same calls, 4 rows written, since its table has a rowid', async () => {
+test('a note with an uncached key: the same calls, but 4 rows written, because its table has a rowid', async () => {
   const read: number[] = [];
   for (const { key } of [small, large]) {
-    const { api, d1, limiters } = counting();
+    const { api, d1, limiters } = makeCountedApi();
     expect((await api.postNote(key)).status).toBe(201);
     expect(limiters).toHaveLength(2);
     expect(d1.map(({ statements, rowsWritten }) => [statements, rowsWritten])).toEqual([
@@ -114,11 +98,11 @@ test('an accepted note: the same calls, 4 rows written, since its table has a ro
   expect(read[0]).toBeLessThanOrEqual(16);
 });
 
-test('a replay writes no row, and reads no more in a large organization', async () => {
+test('a replay: no row written, and as many rows read in a large organization', async () => {
   const read: number[] = [];
   for (const { key } of [small, large]) {
     const headers = { 'Idempotency-Key': crypto.randomUUID() };
-    const { api, d1 } = counting();
+    const { api, d1 } = makeCountedApi();
     await api.postTime(key, TIME, headers);
     d1.length = 0;
     expect((await api.postTime(key, TIME, headers)).status).toBe(200);
@@ -131,14 +115,14 @@ test('a replay writes no row, and reads no more in a large organization', async 
   expect(read[0]).toBe(read[1]);
 });
 
-test('a refused ticket or technician writes no row, and reads no more in a large organization', async () => {
+test('a refused ticket or technician: no row written, and as many rows read in a large organization', async () => {
   for (const [ticket, body] of [
     ['9999', TIME],
     ['1001', { ...TIME, userEmail: 'nobody@x.example' }],
   ] as const) {
     const read: number[] = [];
     for (const { key } of [small, large]) {
-      const { api, d1 } = counting();
+      const { api, d1 } = makeCountedApi();
       await api.postTime(key, body, {}, ticket);
       expect(d1.map(({ rowsWritten }) => rowsWritten)).toEqual([0, 0, 0]);
       read.push(readsOf(d1));
@@ -147,8 +131,8 @@ test('a refused ticket or technician writes no row, and reads no more in a large
   }
 });
 
-test('ping and an unknown key: one statement, nothing written; a malformed key: no D1 at all', async () => {
-  const { api, d1, limiters } = counting();
+test('a ping and an unknown key: 1 statement, no row written; a malformed key: no D1 call', async () => {
+  const { api, d1, limiters } = makeCountedApi();
   expect((await api.send('/api/v1/ping', { key: small.key })).status).toBe(200);
   expect((await api.send('/api/v1/ping', { key: generateKey('twb') })).status).toBe(401);
   expect(d1.map(({ statements, rowsWritten }) => [statements, rowsWritten])).toEqual([
@@ -160,9 +144,10 @@ test('ping and an unknown key: one statement, nothing written; a malformed key: 
   expect(limiters.map((name) => name.split(':')[0])).toEqual(['ip', 'key', 'ip', 'ip']);
 });
 
-test('the bill in test/bench/README.md is what was counted here', async () => {
-  const { api, d1, limiters } = counting();
-  const limited = counting({ ipLimit: { quota: 1, windowMs: 10_000 }, keyLimit: { quota: 1, windowMs: 10_000 } });
+test('the tables in test/bench/README.md have the numbers that are counted here', async () => {
+  const { api, d1, limiters } = makeCountedApi();
+  const ONE_REQUEST = { quota: 1, windowMs: 10_000 };
+  const limited = makeCountedApi({ config: { ipLimit: ONE_REQUEST, keyLimit: ONE_REQUEST } });
   const keys = { 'Idempotency-Key': crypto.randomUUID() };
   const fresh = async () => (await makeKey(large.organization)).value;
   const [note, time] = [await fresh(), await fresh()];
@@ -171,7 +156,7 @@ test('the bill in test/bench/README.md is what was counted here', async () => {
 
   const rows: string[] = [];
   const counted = new Map<string, Bill>();
-  /** Runs a request and keeps its line of the table. */
+  /** Runs a request and adds its line to the table. */
   const line = async (what: string, status: number, request: () => Promise<Response>, counters = { d1, limiters }) => {
     counters.d1.length = 0;
     counters.limiters.length = 0;
@@ -203,13 +188,13 @@ test('the bill in test/bench/README.md is what was counted here', async () => {
     () => limited.api.send('/api/v1/ping', { headers: address }),
     limited,
   );
-  // Each from another address, or it would be the address that is refused.
+  // Each from another address, so that the limit of an address does not refuse it.
   const byKey = (last: number) => limited.api.postTime(time, TIME, { 'CF-Connecting-IP': `203.0.113.${last}` });
   expect((await byKey(1)).status).toBe(429);
   await line('429 by key, cached refusal', 429, () => byKey(2), limited);
   expect(published).toContain(rows.join('\n'));
 
-  // A million writes, each at the highest count of an accepted write.
+  // A million writes, each with the highest counts of an accepted write.
   const writes = [...counted.values()].filter(({ written }) => written > 0);
   const highest = (column: keyof Bill) => Math.max(...writes.map((bill) => bill[column]));
   const use = [

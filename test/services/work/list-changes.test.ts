@@ -30,8 +30,7 @@ const event = fc.oneof(
 );
 
 /**
- * A PSA that follows one organization; when it crashes it goes on from the cursor that it saved
- * last.
+ * A PSA that reads the changes of one organization. After a crash it continues from a saved cursor.
  */
 class Reader {
   readonly organization: string;
@@ -51,10 +50,7 @@ class Reader {
     this.cursor = this.saved;
   }
 
-  /**
-   * Reads one page, which must go on right behind the cursor, without a gap; whether there may be
-   * more.
-   */
+  /** Reads the next page, which may not have a gap. Returns whether there may be more. */
   async read(limit: number): Promise<boolean> {
     const ctx = { db: env.DB, now: Date.now, deadlineAt: Date.now() + 10_000, requestId: 'reader' };
     const page = await listChanges(ctx, { organization: this.organization, cursor: this.cursor, limit });
@@ -66,7 +62,7 @@ class Reader {
   }
 }
 
-test('however writers and readers interleave, readers see every committed record, in the order of the commits', async () => {
+test('in any order of writes and reads, readers see every committed record, in the order of the commits', async () => {
   const api = makeApi();
   await fc.assert(
     fc.asyncProperty(fc.array(event, { minLength: 20, maxLength: 40 }), async (events) => {
@@ -86,7 +82,7 @@ test('however writers and readers interleave, readers see every committed record
           await Promise.all(busy);
         } else if (step.do === 'write') {
           const world = worlds[step.organization];
-          if (!world) throw new Error('no such organization');
+          if (!world) throw new Error(`no organization ${step.organization}`);
           const headers = {
             'CF-Connecting-IP': '192.0.2.7',
             ...(step.idempotencyKey !== null && { 'Idempotency-Key': `key-${step.idempotencyKey}` }),
@@ -97,7 +93,7 @@ test('however writers and readers interleave, readers see every committed record
           written.push({ organization: world.id, answer });
           busy.push(answer);
         } else {
-          // A reader does one thing after the other, while everybody else goes on.
+          // The steps of one reader run one after another, beside all other steps.
           const psa = psas[step.reader];
           queue[step.reader] = Promise.resolve(queue[step.reader]).then(async () => {
             if (step.do === 'read') await psa?.read(step.limit);

@@ -7,19 +7,9 @@ import { readAuditLog, searchAuditLog } from '../../../src/services/audit/read-a
 import { eraseOrganization } from '../../../src/services/directory/erase-organization.ts';
 import { listChanges } from '../../../src/services/work/list-changes.ts';
 import { redactRecord } from '../../../src/services/work/redact-record.ts';
-import { asAdmin, makeApi, makeKey, makeOrganization, rowsOf } from '../../support/world.ts';
+import { asAdmin, asOperator, makeApi, makeKey, makeOrganization, rowsOf } from '../../support/world.ts';
 
-// What every kind of record in the registry must do. A kind that was added without one of its parts
-// fails here.
-
-const asOperator = () => ({
-  db: env.DB,
-  now: Date.now,
-  deadlineAt: Date.now() + 10_000,
-  requestId: crypto.randomUUID(),
-  actor: 'operator' as const,
-  source: { address: null, userAgent: 'test' },
-});
+// Every kind of record must do this. A new kind that lacks one of its parts fails here.
 
 describe.each(RECORD_KIND_NAMES.map((kind) => ({ kind, ...RECORD_KINDS[kind] })))(
   '$kind',
@@ -68,7 +58,7 @@ describe.each(RECORD_KIND_NAMES.map((kind) => ({ kind, ...RECORD_KINDS[kind] }))
       expect(await rows(organization)).toEqual([]);
     });
 
-    test('is in the change feed under its field, with its key', async () => {
+    test('is in the changes under its field, with its key', async () => {
       const { organization, key, id } = await written();
       const { changes } = await listChanges(asOperator(), { organization, cursor: null, limit: 100 });
       const [change, ...others] = changes.filter(({ action }) => action === `${kind}.created`);
@@ -86,7 +76,7 @@ describe.each(RECORD_KIND_NAMES.map((kind) => ({ kind, ...RECORD_KINDS[kind] }))
       expect(await searchAuditLog(asAdmin(organization), id)).toMatchObject(expected);
     });
 
-    test('can be redacted: its text goes, and the audit row names its ticket', async () => {
+    test('can be redacted, which removes its text, and the audit row names its ticket', async () => {
       const { organization, id } = await written();
       const request = { organization, kind, id, by: 'Ada' };
       expect(await redactRecord(asOperator(), request)).toEqual({ status: 'redacted' });
@@ -101,7 +91,7 @@ describe.each(RECORD_KIND_NAMES.map((kind) => ({ kind, ...RECORD_KINDS[kind] }))
       expect(entries).toMatchObject([{ targetId: id }]);
     });
 
-    test('goes with its organization when that is erased', async () => {
+    test('is erased with its organization', async () => {
       const { organization } = await written();
       const { cursor } = await listChanges(asOperator(), { organization, cursor: null, limit: 100 });
       await eraseOrganization(asOperator(), { organization, cursor, by: 'Ada' });

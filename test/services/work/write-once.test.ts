@@ -3,25 +3,34 @@ import { describe, expect, test } from 'vitest';
 import { redactRecord } from '../../../src/services/work/redact-record.ts';
 import { aroundD1 } from '../../support/d1.ts';
 import { aroundLimiters } from '../../support/limiter.ts';
-import { importRecords, makeApi, makeKey, makeOrganization, revoke, rowsOf, TIME } from '../../support/world.ts';
+import {
+  asOperator,
+  importRecords,
+  makeApi,
+  makeKey,
+  makeOrganization,
+  makeWorld,
+  revoke,
+  rowsOf,
+  TIME,
+} from '../../support/world.ts';
 
-const hour = 3_600_000;
+const HOUR_MS = 3_600_000;
+const ORGANIZATION = { type: 'organization', name: 'N', psa: true, timeZone: 'UTC', defaultHourlyRate: 120 };
 const idempotent = (key: string) => ({ 'Idempotency-Key': key });
 
-async function world(options?: Parameters<typeof makeOrganization>[0]) {
-  const organization = await makeOrganization(options);
-  const { value: key, id: keyId } = await makeKey(organization);
-  return { organization, key, keyId, api: makeApi() };
-}
-
-/** How often each status came. */
+/** The number of responses with each status. */
 function tally(responses: Response[]): Record<number, number> {
   const counts: Record<number, number> = {};
   for (const { status } of responses) counts[status] = (counts[status] ?? 0) + 1;
   return counts;
 }
 
-async function written(organization: string) {
+/**
+ * The records of an organization, after a check that the numbers of the audit log have no gaps and
+ * that each record has its audit row.
+ */
+async function recordsOf(organization: string) {
   const audit = await rowsOf('audit_log', organization);
   const records = [...(await rowsOf('notes', organization)), ...(await rowsOf('time_entries', organization))];
   const seqs = audit.map(({ seq }) => seq);
@@ -34,8 +43,8 @@ async function written(organization: string) {
 }
 
 describe('a repeated Idempotency-Key', () => {
-  test('returns the entry that it made, with 200, and makes no second one', async () => {
-    const { organization, key, api } = await world();
+  test('returns the time entry of the first request with 200, and writes no second one', async () => {
+    const { organization, key, api } = await makeWorld();
     const first = await api.postTime(key, TIME, idempotent('"flow:1"'));
     expect(first.headers.get('Idempotency-Replayed')).toBeNull();
     const body = await first.json<object>();
@@ -45,22 +54,22 @@ describe('a repeated Idempotency-Key', () => {
     expect(second.headers.get('Idempotency-Replayed')).toBe('true');
     expect(second.headers.get('Idempotency-Mismatch')).toBeNull();
     expect(await second.json()).toEqual({ ...body, idempotentReplay: true });
-    expect(await written(organization)).toHaveLength(1);
+    expect(await recordsOf(organization)).toHaveLength(1);
     expect((await rowsOf('audit_log', organization)).at(-1)).toMatchObject({ idempotency_key: 'flow:1' });
   });
 
-  test('returns the note that it made', async () => {
-    const { organization, key, api } = await world();
+  test('returns the note of the first request', async () => {
+    const { organization, key, api } = await makeWorld();
     const body = await (await api.postNote(key, { message: 'x' }, idempotent('k'))).json<object>();
     const second = await api.postNote(key, { message: 'x' }, idempotent('k'));
     expect(second.status).toBe(200);
     expect(await second.json()).toEqual({ ...body, idempotentReplay: true });
-    expect(await written(organization)).toHaveLength(1);
+    expect(await recordsOf(organization)).toHaveLength(1);
   });
 
-  test('counts for notes and time entries apart, and for each organization apart', async () => {
-    const one = await world();
-    const two = await world();
+  test('is separate for notes and time entries, and for each organization', async () => {
+    const one = await makeWorld();
+    const two = await makeWorld();
     const responses = [
       await one.api.postNote(one.key, undefined, idempotent('k')),
       await one.api.postTime(one.key, undefined, idempotent('k')),
@@ -69,8 +78,8 @@ describe('a repeated Idempotency-Key', () => {
     expect(tally(responses)).toEqual({ 201: 3 });
   });
 
-  test('returns the entry as it was made, whatever has changed since, also to another key', async () => {
-    const { organization, key, api } = await world();
+  test('returns the entry unchanged after changes of the directory, and with another key', async () => {
+    const { organization, key, api } = await makeWorld();
     const request = { ...TIME, userEmail: 'tess@northwind.example' };
     const body = await (await api.postTime(key, request, idempotent('k'))).json<object>();
     await importRecords(
@@ -83,7 +92,7 @@ describe('a repeated Idempotency-Key', () => {
         technician: true,
         active: false,
       },
-      { type: 'agreement', organization, id: 'acme-support', company: 'acme', hourlyRate: 500 },
+      { type: 'agreement', organization, id: 'acme-support', company: 'acme', HOUR_MSlyRate: 500 },
       { type: 'ticket', organization, id: '1001', company: 'acme', active: false },
     );
     const other = await makeKey(organization, { name: 'make: nightly', scopes: ['tickets:time:write'] });
@@ -98,11 +107,11 @@ describe('a repeated Idempotency-Key', () => {
 
   test.each([
     ['another body', { ...TIME, minutes: 31 }, '1001'],
-    ['a technician more', { ...TIME, userEmail: 'nobody@northwind.example' }, '1001'],
+    ['an additional technician', { ...TIME, userEmail: 'nobody@northwind.example' }, '1001'],
     ['another ticket', TIME, '1002'],
-    ['a ticket that does not exist', TIME, '9999'],
-  ])('with %s returns what it made, and says that it was asked for something else', async (_, body, ticket) => {
-    const { organization, key, api } = await world();
+    ['an unknown ticket', TIME, '9999'],
+  ])('with %s returns the first entry, and reports the mismatch', async (_, body, ticket) => {
+    const { organization, key, api } = await makeWorld();
     const first = await (await api.postTime(key, TIME, idempotent('k'))).json<object>();
     const replay = await api.postTime(key, body, idempotent('k'), ticket);
     expect(replay.status).toBe(200);
@@ -114,17 +123,15 @@ describe('a repeated Idempotency-Key', () => {
       idempotencyMismatch: true,
       ticketId: '1001',
     });
-    expect(await written(organization)).toHaveLength(1);
+    expect(await recordsOf(organization)).toHaveLength(1);
   });
 
-  test('returns a record that was redacted since, and calls it no mismatch', async () => {
-    const { organization, key, api } = await world();
+  test('returns the record after a redaction, and reports no mismatch', async () => {
+    const { organization, key, api } = await makeWorld();
     const { note } = await (await api.postNote(key, { message: 'hunter2' }, idempotent('k'))).json<{
       note: { id: string };
     }>();
-    const ctx = { db: env.DB, now: Date.now, deadlineAt: Date.now() + 10_000, requestId: crypto.randomUUID() };
-    const asOperator = { ...ctx, actor: 'operator' as const, source: { address: null, userAgent: 'operator' } };
-    expect(await redactRecord(asOperator, { organization, kind: 'note', id: note.id, by: 'Ops' })).toEqual({
+    expect(await redactRecord(asOperator(), { organization, kind: 'note', id: note.id, by: 'Ops' })).toEqual({
       status: 'redacted',
     });
     const replay = await api.postNote(key, { message: 'hunter2' }, idempotent('k'));
@@ -132,31 +139,31 @@ describe('a repeated Idempotency-Key', () => {
     expect(await replay.json()).toEqual({ note, idempotentReplay: true });
   });
 
-  test('is free again after a request that failed', async () => {
-    const { organization, key, api } = await world();
+  test('can be used again after a request that failed', async () => {
+    const { organization, key, api } = await makeWorld();
     expect((await api.postTime(key, { ...TIME, minutes: 0 }, idempotent('k'))).status).toBe(422);
     expect((await api.postTime(key, TIME, idempotent('k'), '9999')).status).toBe(404);
     expect((await api.postTime(key, { ...TIME, userEmail: 'ivan@northwind.example' }, idempotent('k'))).status).toBe(
       422,
     );
     expect((await api.postTime(key, TIME, idempotent('k'))).status).toBe(201);
-    expect(await written(organization)).toHaveLength(1);
+    expect(await recordsOf(organization)).toHaveLength(1);
   });
 
-  test('sent 100 times at once makes one entry and one audit row: one 201 and ninety-nine 200', async () => {
-    const { organization, key, api } = await world();
+  test('sent 100 times at once writes one entry and one audit row: one 201 and ninety-nine 200', async () => {
+    const { organization, key, api } = await makeWorld();
     const responses = await Promise.all(Array.from({ length: 100 }, () => api.postTime(key, TIME, idempotent('k'))));
     expect(tally(responses)).toEqual({ 200: 99, 201: 1 });
     const ids = await Promise.all(
       responses.map(async (response) => (await response.json<{ entry: { id: string } }>()).entry.id),
     );
     expect(new Set(ids).size).toBe(1);
-    expect(await written(organization)).toHaveLength(1);
+    expect(await recordsOf(organization)).toHaveLength(1);
   });
 });
 
-test('many writers at once leave no gap in the numbers of the audit log', async () => {
-  const { organization, key, api } = await world();
+test('simultaneous writes leave no gap in the numbers of the audit log', async () => {
+  const { organization, key, api } = await makeWorld();
   const other = await makeKey(organization, { name: 'second' });
   const writes = Array.from({ length: 60 }, (_, i) => {
     const by = i % 2 === 0 ? key : other.value;
@@ -164,17 +171,17 @@ test('many writers at once leave no gap in the numbers of the audit log', async 
     return i % 3 === 1 ? api.postTime(by) : api.postTime(by, TIME, {}, '9999');
   });
   expect(tally(await Promise.all(writes))).toEqual({ 201: 40, 404: 20 });
-  expect(await written(organization)).toHaveLength(40);
+  expect(await recordsOf(organization)).toHaveLength(40);
 });
 
-describe('between the look-up of the key and the write', () => {
-  /** Something happens when the first batch is about to be sent. */
-  function beforeBatch(happens: () => Promise<unknown>) {
+describe('after the key is looked up and before the write is committed', () => {
+  /** The database, with an event before the first batch. */
+  function beforeBatch(event: () => Promise<unknown>) {
     let done = false;
     return aroundD1(env.DB, async (run, statements) => {
       if (statements > 1 && !done) {
         done = true;
-        await happens();
+        await event();
       }
       return run();
     });
@@ -182,11 +189,11 @@ describe('between the look-up of the key and the write', () => {
 
   async function expectNothingWritten(organization: string, response: Response, status: number) {
     expect(response.status).toBe(status);
-    expect(await written(organization)).toEqual([]);
+    expect(await recordsOf(organization)).toEqual([]);
   }
 
-  test('a revoke: nothing is committed, and the answer is the constant 401 without a trace of the limit', async () => {
-    const { organization, key, keyId } = await world();
+  test('the key is revoked: 401 like that for any other key, without headers of the limit', async () => {
+    const { organization, key, keyId } = await makeWorld();
     const api = makeApi({ bindings: { DB: beforeBatch(() => revoke(organization, keyId)) } });
     const response = await api.postTime(key, TIME, idempotent('k'));
     await expectNothingWritten(organization, response, 401);
@@ -201,9 +208,9 @@ describe('between the look-up of the key and the write', () => {
     expect(await response.text()).toBe('{"type":"about:blank","title":"Unauthorized","status":401}');
   });
 
-  test('an expiry: 401', async () => {
+  test('the key expires: 401', async () => {
     const organization = await makeOrganization();
-    const expiry = Date.now() + hour;
+    const expiry = Date.now() + HOUR_MS;
     let now = Date.now();
     const { value: key } = await makeKey(organization, { expires: new Date(expiry).toISOString() });
     const onKeyLimit = aroundLimiters(env.RATE_LIMITER, (take, name) => {
@@ -214,9 +221,9 @@ describe('between the look-up of the key and the write', () => {
     await expectNothingWritten(organization, response, 401);
   });
 
-  test('an expiry while the batch is repeated after a lost connection: the clock is read again, 401', async () => {
+  test('the key expires before the batch is repeated after a lost connection: 401', async () => {
     const organization = await makeOrganization();
-    const expiry = Date.now() + hour;
+    const expiry = Date.now() + HOUR_MS;
     let now = Date.now();
     const { value: key } = await makeKey(organization, { expires: new Date(expiry).toISOString() });
     let lost = false;
@@ -226,39 +233,26 @@ describe('between the look-up of the key and the write', () => {
       now = expiry;
       return Promise.reject(new Error('D1_ERROR: Network connection lost.'));
     });
-    await expectNothingWritten(
-      organization,
-      await makeApi({ now: () => now, bindings: { DB } }).postTime(key, TIME),
-      401,
-    );
+    const response = await makeApi({ now: () => now, bindings: { DB } }).postTime(key, TIME);
+    await expectNothingWritten(organization, response, 401);
   });
 
-  test('a lost plan: 403', async () => {
-    const { organization, key } = await world();
-    const lose = () =>
-      importRecords({
-        type: 'organization',
-        id: organization,
-        name: 'N',
-        psa: false,
-        timeZone: 'UTC',
-        defaultHourlyRate: 120,
-      });
-    await expectNothingWritten(organization, await makeApi({ bindings: { DB: beforeBatch(lose) } }).postNote(key), 403);
+  test('the organization loses PSA: 403', async () => {
+    const { organization, key } = await makeWorld();
+    const lose = () => importRecords({ ...ORGANIZATION, id: organization, psa: false });
+    const response = await makeApi({ bindings: { DB: beforeBatch(lose) } }).postNote(key);
+    await expectNothingWritten(organization, response, 403);
   });
 
-  test('a ticket deactivated: 404', async () => {
-    const { organization, key } = await world();
+  test('the ticket becomes inactive: 404', async () => {
+    const { organization, key } = await makeWorld();
     const close = () => importRecords({ type: 'ticket', organization, id: '1001', company: 'acme', active: false });
-    await expectNothingWritten(
-      organization,
-      await makeApi({ bindings: { DB: beforeBatch(close) } }).postNote(key),
-      404,
-    );
+    const response = await makeApi({ bindings: { DB: beforeBatch(close) } }).postNote(key);
+    await expectNothingWritten(organization, response, 404);
   });
 
-  test('a ticket that is open again before it is asked why nothing was written: the note and the entry are written', async () => {
-    const { organization, key } = await world();
+  test('the ticket becomes inactive, and active again before the reason is read: 201', async () => {
+    const { organization, key } = await makeWorld();
     const ticket = (active: boolean) =>
       importRecords({ type: 'ticket', organization, id: '1001', company: 'acme', active });
     for (const path of ['notes', 'time-entries']) {
@@ -273,24 +267,16 @@ describe('between the look-up of the key and the write', () => {
       const body = path === 'notes' ? { message: 'x' } : TIME;
       expect((await makeApi({ bindings: { DB } }).post(`/api/v1/tickets/1001/${path}`, key, body)).status).toBe(201);
     }
-    expect(await written(organization)).toHaveLength(2);
+    expect(await recordsOf(organization)).toHaveLength(2);
   });
 
-  test('another time zone: the entry is dated by it', async () => {
-    const { organization, key } = await world();
+  test('the time zone of the organization changes: the entry has the date in the new one', async () => {
+    const { organization, key } = await makeWorld();
     const now = () => Date.parse('2026-11-21T20:00:00Z');
-    const move = () =>
-      importRecords({
-        type: 'organization',
-        id: organization,
-        name: 'N',
-        psa: true,
-        timeZone: 'Asia/Tokyo',
-        defaultHourlyRate: 120,
-      });
+    const move = () => importRecords({ ...ORGANIZATION, id: organization, timeZone: 'Asia/Tokyo' });
     const response = await makeApi({ now, bindings: { DB: beforeBatch(move) } }).postTime(key);
     expect(response.status).toBe(201);
     expect(await response.json()).toMatchObject({ entry: { workDate: '2026-11-22T00:00:00.000Z' } });
-    expect(await written(organization)).toHaveLength(1);
+    expect(await recordsOf(organization)).toHaveLength(1);
   });
 });

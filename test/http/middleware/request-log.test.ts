@@ -1,12 +1,12 @@
 import { env } from 'cloudflare:workers';
 import { describe, expect, test, vi } from 'vitest';
-import type { Config } from '../../src/config.ts';
-import { generateKey } from '../../src/domain/api-key.ts';
-import { aroundD1, countD1 } from '../support/d1.ts';
-import { brokenLimiters, countLimiters } from '../support/limiter.ts';
-import { loggedLines } from '../support/searched-logs.ts';
-import { makeSignIn } from '../support/sign-in.ts';
-import { importRecords, makeApi, makeKey, makeOrganization, revoke, rowsOf, TIME } from '../support/world.ts';
+import type { Config } from '../../../src/config.ts';
+import { generateKey } from '../../../src/domain/api-key.ts';
+import { aroundD1, countD1 } from '../../support/d1.ts';
+import { brokenLimiters, countLimiters } from '../../support/limiter.ts';
+import { loggedLines } from '../../support/searched-logs.ts';
+import { makeSignIn } from '../../support/sign-in.ts';
+import { importRecords, makeApi, makeKey, makeOrganization, revoke, rowsOf, TIME } from '../../support/world.ts';
 
 const NOTES = '/api/v1/tickets/:ticketId/notes';
 const TIME_ENTRIES = '/api/v1/tickets/:ticketId/time-entries';
@@ -30,7 +30,7 @@ async function lineOf(request: Promise<Response>) {
 }
 
 describe('the line of a request', () => {
-  test('says who asked for what, what came of it and what it cost', async () => {
+  test('names the caller, the route, the status and the cost', async () => {
     const { organization, key, keyId, api } = await world();
     const headers = { 'User-Agent': 'n8n/2.1', 'CF-Connecting-IP': '2001:db8:1:2:3::4' };
     const line = await lineOf(api.postTime(key, TIME, headers));
@@ -51,7 +51,7 @@ describe('the line of a request', () => {
     });
   });
 
-  test('names the code of a problem, and of a 401 the reason that the answer does not tell', async () => {
+  test('has the code of a problem, and the reason of a 401, which the response does not have', async () => {
     const { organization, key, keyId, api } = await world();
     expect(await lineOf(api.postNote(key, {}))).toMatchObject({
       status: 422,
@@ -88,8 +88,7 @@ describe('the line of a request', () => {
     expect(await why(later.send('/api/v1/ping', { key: expired.value }))).toEqual([401, 'expired', ...of(expired.id)]);
     expect(await why(api.postNote(unscoped.value))).toEqual([401, 'scope_missing', ...of(unscoped.id)]);
 
-    // Remembered by the isolate, then dead: what was wrong with the body is not what it was
-    // answered.
+    // A cached key that was revoked: the 401 comes before the error in the body.
     expect((await api.postNote(key)).status).toBe(201);
     await revoke(organization, keyId);
     expect(await why(api.postNote(key, {}))).toEqual([401, 'revoked', ...of(keyId)]);
@@ -109,7 +108,7 @@ describe('the line of a request', () => {
     ]);
   });
 
-  test('counts the calls as the budget counts them', async () => {
+  test('counts the calls to D1 and to limiters', async () => {
     const { organization } = await world();
     const { db, calls } = countD1(env.DB);
     const { namespace, names } = countLimiters(env.RATE_LIMITER);
@@ -138,7 +137,7 @@ describe('the line of a request', () => {
     expect(await cost(() => limited.send('/api/v1/ping'))).toEqual([429, undefined, 0, 0]);
   });
 
-  test('counts attempts, failed ones too', async () => {
+  test('counts failed attempts too', async () => {
     const { key } = await world();
     const DB = aroundD1(env.DB, () => Promise.reject(new Error('D1_ERROR: Network connection lost.')));
     const RATE_LIMITER = brokenLimiters(env.RATE_LIMITER, () => Promise.reject(new Error('Network connection lost.')));
@@ -149,7 +148,7 @@ describe('the line of a request', () => {
     });
   });
 
-  test('names the pattern of an address, never what was typed into it', async () => {
+  test('has the pattern of the route, never the path itself', async () => {
     const { organization, key, api } = await world();
     const typed = generateKey('twb');
     const route = async (path: string, init: Parameters<typeof api.send>[1] = { key }) =>
@@ -167,7 +166,7 @@ describe('the line of a request', () => {
     expect(await route(`/settings/${organization}/${typed}`)).toMatch(/^\/settings\/[:\w/*]+$/);
   });
 
-  test('of a settings page names the administrator', async () => {
+  test('of a settings page has the administrator', async () => {
     const { organization } = await world();
     const { config: signIn, token } = await makeSignIn();
     const email = `ada@${organization}.example`;
@@ -187,7 +186,7 @@ describe('the line of a request', () => {
     expect(await lineOf(api.send(`/settings/${organization}/keys`))).not.toHaveProperty('administrator');
   });
 
-  test('is an error from 500 on, with a second line that names the cause by the same request id, and nothing of what D1 said', async () => {
+  test('is an error from 500 on, with a second line that has the cause, and nothing of the message of D1', async () => {
     const { key } = await world();
     const said =
       'D1_ERROR: near "x": syntax error in insert into "notes" values (\'a secret text\') at offset 3: SQLITE_ERROR';
@@ -204,7 +203,7 @@ describe('the line of a request', () => {
     ]);
   });
 
-  test('of an error that nobody expected names kind and place, but not its message, which may quote what was sent', async () => {
+  test('of an unexpected error has its type and place, but not its message, which may quote the request', async () => {
     const { key } = await world();
     let calls = 0;
     const now = () => (++calls > 1 ? JSON.parse('hunter2') : Date.now());
@@ -220,8 +219,8 @@ describe('the line of a request', () => {
   });
 });
 
-describe('a key pasted where it does not belong', () => {
-  test('into the User-Agent reaches neither log nor audit row, whole or cut off', async () => {
+describe('a key in the wrong place of a request', () => {
+  test('such as the User-Agent is neither in the log nor in the audit row, whole or truncated', async () => {
     const { organization, key, api } = await world();
     const line = await lineOf(api.postNote(key, undefined, { 'User-Agent': `flow ${key}!` }));
     expect(line['userAgent']).toBe('flow twb_[removed]!');
@@ -231,7 +230,7 @@ describe('a key pasted where it does not belong', () => {
     expect(rows.map(({ user_agent }) => user_agent)).toEqual([line['userAgent'], late['userAgent']]);
   });
 
-  test('into the address or the body is not repeated in the answer', async () => {
+  test('such as the path or the body is not repeated in the response', async () => {
     const { key, api } = await world();
     const answers = [
       await api.postNote(key, undefined, {}, key),

@@ -18,15 +18,12 @@ const FIRST_AT = Date.parse('2026-01-01T00:00:00Z');
 let organization: string;
 let rareKey: string;
 
-/**
- * The log of a busy organization: one row a minute, now and then a rare key, action or ticket among
- * them.
- */
+/** A log with one row a minute, a few of them with a rare key, action or ticket. */
 beforeAll(async () => {
   organization = await makeOrganization();
   const [busy, rare] = [await makeKey(organization), await makeKey(organization)];
   rareKey = rare.id;
-  // Two rows of the log are there already: the keys’ own.
+  // The first two rows are those of the keys.
   await env.DB.prepare(
     `with recursive n(i) as (select 3 union all select i + 1 from n where i < ?1)
      insert into audit_log select ?2, i, ?3 + i * ?4, 'api_key', iif(i % 20000 = 7, ?6, ?5), 'n8n', iif(i % 30000 = 9, 'note.created', 'time_entry.created'),
@@ -36,7 +33,7 @@ beforeAll(async () => {
     .run();
 });
 
-/** Reads as the pages do, and says how many rows D1 read for it. */
+/** Reads the log as the pages do, and counts the rows that D1 read. */
 async function counted<T>(
   read: (ctx: ReturnType<typeof asAdmin>) => Promise<T>,
 ): Promise<{ result: T; rowsRead: number; calls: number }> {
@@ -50,9 +47,7 @@ interface Entry {
   requestId?: string;
 }
 
-/**
- * An organization whose log holds that its key was created, at `FIRST_AT`, and then these entries.
- */
+/** An organization whose log has the creation of its key at `FIRST_AT`, and then these entries. */
 async function makeLog(entries: readonly Entry[]): Promise<string> {
   const own = await makeOrganization();
   const { id } = await makeKey(own, {}, () => FIRST_AT);
@@ -69,7 +64,7 @@ const page = (filter: AuditFilter, cursor?: number) => counted((ctx) => readAudi
 const seqs = (rows: readonly { seq: number }[]) => rows.map(({ seq }) => seq);
 
 describe('a log of 100,000 entries', () => {
-  test('the first page and one deep inside read as few rows', async () => {
+  test('any page of it is read in few rows', async () => {
     const first = await page({});
     expect(seqs(first.result.entries)).toEqual(Array.from({ length: 50 }, (_, i) => ROWS - i));
     expect(first.rowsRead).toBeLessThan(400);
@@ -78,15 +73,15 @@ describe('a log of 100,000 entries', () => {
     expect(deep.rowsRead).toBeLessThan(400);
   });
 
-  test('a key that wrote rarely is found without looking at the others', async () => {
+  test('the entries of a rare key are found without reading those of others', async () => {
     const { result, rowsRead } = await page({ keyId: rareKey });
-    // What it did, and last that it was created.
+    // The last one is its creation.
     expect(seqs(result.entries)).toEqual([80_007, 60_007, 40_007, 20_007, 7, 2]);
     expect(result.next).toBeUndefined();
     expect(rowsRead).toBeLessThan(100);
   });
 
-  test('a rare action or ticket is looked for a bounded number of rows at a time, and the pages together find all of them', async () => {
+  test('rare actions and tickets are all found, in pages that read a bounded number of rows', async () => {
     for (const [filter, expected] of [
       [{ action: 'note.created' }, [90_009, 60_009, 30_009, 9]],
       [{ ticketId: 'rare' }, [80_011, 40_011, 11]],
@@ -104,21 +99,21 @@ describe('a log of 100,000 entries', () => {
     }
   });
 
-  test('a span of time is found by halving, to the millisecond', async () => {
+  test('a span of time is found in few rows, to the millisecond', async () => {
     const at = (seq: number) => FIRST_AT + seq * STEP_MS;
     const { result, rowsRead } = await page({ since: at(500), until: at(503) });
     expect(seqs(result.entries)).toEqual([502, 501, 500]);
     expect(rowsRead).toBeLessThan(300);
   });
 
-  test('clocks that lie 30 s apart do not hide an entry from its span', async () => {
-    // Of a log of seven the search for a time looks at the fourth entry and then at the sixth.
+  test('an entry is found in its span although clocks differ by 30 s', async () => {
+    // In a log of seven entries the search reads the fourth, and then the sixth.
     const skewed = await makeLog([1_000, 36_000, 5_000, 40_000, 79_999, 45_000].map((ms) => ({ at: FIRST_AT + ms })));
     const { entries } = await readAuditLog(asAdmin(skewed), { since: FIRST_AT + 35_000, until: FIRST_AT + 50_000 });
     expect(seqs(entries)).toEqual([7, 5, 3]);
   });
 
-  test('an export reads a page at a time, and holds every entry once', async () => {
+  test('an export reads one page at a time, and contains each entry once', async () => {
     const { db, calls } = countD1(env.DB);
     let expected = ROWS;
     let largest = 0;
@@ -134,8 +129,8 @@ describe('a log of 100,000 entries', () => {
     expect(Math.max(...calls.map(({ rowsRead }) => rowsRead))).toBeLessThan(10_000);
   });
 
-  test('a download goes on after the deadline of the request that began it', async () => {
-    // Slower than a deadline that has passed.
+  test('a download continues after the deadline of its request', async () => {
+    // The deadline has passed, and D1 takes longer than that.
     const db = aroundD1(env.DB, async (run) => {
       await new Promise((resolve) => setTimeout(resolve, 5));
       return run();
@@ -148,7 +143,7 @@ describe('a log of 100,000 entries', () => {
     expect((await everyKey(ctx).next()).value).toHaveLength(2);
   });
 
-  test('the list of keys, with their last writes, reads no more than a small one', async () => {
+  test('the list of keys with their last writes is read in few rows', async () => {
     const { result, rowsRead } = await counted((ctx) => listKeys(ctx));
     expect(result.live.map(({ lastWrite }) => lastWrite?.at)).toEqual([
       FIRST_AT + ROWS * STEP_MS,
@@ -158,8 +153,8 @@ describe('a log of 100,000 entries', () => {
   });
 });
 
-describe('search', () => {
-  test('finds an entry by record id, request id and Idempotency-Key, quoted or not, in few rows', async () => {
+describe('the search', () => {
+  test('finds an entry by record id, request id and Idempotency-Key (with or without quotes) in few rows', async () => {
     const own = await makeOrganization();
     const key = await makeKey(own);
     const api = makeApi();
@@ -185,7 +180,7 @@ describe('search', () => {
     expect(await searchAuditLog(asAdmin(organization), entry.id)).toEqual([]);
   });
 
-  test('for a request id that does not exist looks through a bounded part of the log', async () => {
+  test('reads a bounded part of the log for an unknown request id', async () => {
     const at = FIRST_AT + 50_000 * STEP_MS;
     const id = `${at
       .toString(16)
@@ -196,20 +191,20 @@ describe('search', () => {
     expect(rowsRead).toBeLessThan(200);
   });
 
-  test('finds a request that took 30 s behind an entry of a clock 30 s ahead', async () => {
+  test('finds a request that took 30 s after an entry whose clock was 30 s ahead', async () => {
     const receivedAt = FIRST_AT + 60_000;
     const requestId = timeOrderedId(receivedAt);
     const own = await makeLog([{ at: receivedAt + 59_999 }, { at: receivedAt + 29_999, requestId }]);
     expect(seqs(await searchAuditLog(asAdmin(own), requestId))).toEqual([3]);
   });
 
-  test('looks for a request id among the 10,000 entries after it, and no further', async () => {
+  test('looks for a request id in the next 10,000 entries only', async () => {
     const receivedAt = FIRST_AT + 60_000;
     const requestId = timeOrderedId(receivedAt);
     const log = (length: number) =>
       Array.from({ length }, (_, i) => ({ at: receivedAt + i, ...(i === 0 && { requestId }) }));
-    const [reached, beyond] = [await makeLog(log(10_000)), await makeLog(log(10_001))];
-    expect(seqs(await searchAuditLog(asAdmin(reached), requestId))).toEqual([2]);
-    expect(await searchAuditLog(asAdmin(beyond), requestId)).toEqual([]);
+    const [near, far] = [await makeLog(log(10_000)), await makeLog(log(10_001))];
+    expect(seqs(await searchAuditLog(asAdmin(near), requestId))).toEqual([2]);
+    expect(await searchAuditLog(asAdmin(far), requestId)).toEqual([]);
   });
 });

@@ -1,0 +1,90 @@
+import { describe, expect, test } from 'vitest';
+import { makeApi, makeCountedApi, makeKey, makeOrganization, makeWorld, problemOf } from './support/world.ts';
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[78][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+
+describe('every response', () => {
+  test('forbids storing and sniffing, and has a request id that the caller cannot choose', async () => {
+    const { key, api } = await makeWorld();
+    const responses = [
+      await api.send('/'),
+      await api.send('/api/v1/ping'),
+      await api.send('/api/v1/ping', { key, headers: { 'X-Request-Id': 'mine' } }),
+      await api.postNote(key),
+      await api.postNote(key, {}),
+      await api.send('/api/v1/nowhere', { key }),
+    ];
+    for (const { headers } of responses) {
+      expect(headers.get('Cache-Control')).toBe('no-store');
+      expect(headers.get('X-Content-Type-Options')).toBe('nosniff');
+      expect(headers.get('X-Request-Id')).toMatch(UUID);
+    }
+    expect(new Set(responses.map(({ headers }) => headers.get('X-Request-Id'))).size).toBe(responses.length);
+  });
+
+  test('to a request with a good key has the state of its limit', async () => {
+    const { organization, api } = await makeWorld();
+    const { value: key } = await makeKey(organization, { limit: { quota: 3, windowMs: 10_000 } });
+    const fields = ({ headers }: Response) => [headers.get('RateLimit-Policy'), headers.get('RateLimit')];
+    expect(fields(await api.send('/api/v1/ping', { key }))).toEqual(['"key";q=3;w=10', '"key";r=2;t=10']);
+    expect(fields(await api.postNote(key, {}))).toEqual(['"key";q=3;w=10', '"key";r=1;t=10']);
+    expect(fields(await api.send('/api/v1/nowhere', { key }))).toEqual(['"key";q=3;w=10', '"key";r=0;t=10']);
+    expect(fields(await api.send('/api/v1/ping'))).toEqual([null, null]);
+  });
+});
+
+describe('an unknown address', () => {
+  test('is 404 for a good key of any scope and plan, and 401 for any other', async () => {
+    const organization = await makeOrganization({ psa: false });
+    const { value: key } = await makeKey(organization, { scopes: ['tickets:note:write'] });
+    const api = makeApi();
+    for (const path of [
+      '/api/v1/nowhere',
+      '/api/v1/',
+      '/api/v1',
+      '/api/v1/ping/',
+      '/api/v1/tickets/1001',
+      '/api/v1/tickets//notes',
+    ]) {
+      const response = await api.send(path, { key });
+      expect([path, await problemOf(response)]).toEqual([path, '404 not_found']);
+      expect((await api.send(path)).status).toBe(401);
+    }
+  });
+
+  test('is 405 with Allow if its path has another method', async () => {
+    const { key, api } = await makeWorld();
+    const cases = [
+      ['POST', '/api/v1/ping', 'GET, HEAD'],
+      ['GET', '/api/v1/tickets/1001/notes', 'POST'],
+      ['HEAD', '/api/v1/tickets/1001/notes', 'POST'],
+      ['DELETE', '/api/v1/tickets/1001/time-entries', 'POST'],
+      ['OPTIONS', '/api/v1/tickets/1001/time-entries', 'POST'],
+    ] as const;
+    for (const [method, path, allow] of cases) {
+      const response = await api.send(path, { method, key });
+      expect([method, response.status, response.headers.get('Allow')]).toEqual([method, 405, allow]);
+      expect((await api.send(path, { method })).status).toBe(401);
+    }
+  });
+
+  test('outside the API is 404 without a key', async () => {
+    expect(await problemOf(makeApi().send('/nowhere'))).toBe('404 not_found');
+  });
+});
+
+describe('healthz', () => {
+  test.each([
+    ['open', 'ok'],
+    ['paused', 'paused'],
+  ] as const)('of a service that is %s responds with "%s", without calls to D1 or limiters', async (mode, status) => {
+    const { api, d1, limiters } = makeCountedApi({ config: { mode } });
+    const response = await api.send('/healthz');
+    expect(response.status).toBe(200);
+    expect(response.headers.get('Cache-Control')).toBe('no-store');
+    expect(await response.text()).toBe(`{"status":"${status}"}`);
+    const head = await api.send('/healthz', { method: 'HEAD' });
+    expect([head.status, await head.text()]).toEqual([200, '']);
+    expect([d1, limiters]).toEqual([[], []]);
+  });
+});

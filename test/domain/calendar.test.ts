@@ -1,0 +1,58 @@
+import { describe, expect, test } from 'vitest';
+import { addDays, dateIn, endOfDate, isTimeZone, startOfDate } from '../../src/domain/calendar.ts';
+
+describe('the date', () => {
+  test.each([
+    ['America/New_York', '2026-11-21T04:59:59.999Z', '2026-11-20'],
+    ['America/New_York', '2026-11-21T05:00:00.000Z', '2026-11-21'],
+    ['Asia/Tokyo', '2026-11-20T14:59:59.999Z', '2026-11-20'],
+    ['Asia/Tokyo', '2026-11-20T15:00:00.000Z', '2026-11-21'],
+    ['UTC', '2026-11-20T23:59:59.999Z', '2026-11-20'],
+    ['UTC', '2026-11-21T00:00:00.000Z', '2026-11-21'],
+    // New York puts its clocks forward on 8 March 2026 and back on 1 November 2026.
+    ['America/New_York', '2026-03-08T04:59:59.999Z', '2026-03-07'],
+    ['America/New_York', '2026-03-09T03:59:59.999Z', '2026-03-08'],
+    ['America/New_York', '2026-03-09T04:00:00.000Z', '2026-03-09'],
+    ['America/New_York', '2026-11-01T03:59:59.999Z', '2026-10-31'],
+    ['America/New_York', '2026-11-02T04:59:59.999Z', '2026-11-01'],
+    ['America/New_York', '2026-11-02T05:00:00.000Z', '2026-11-02'],
+  ])('in %s at %s is %s', (timeZone, instant, date) => {
+    expect(dateIn(timeZone, Date.parse(instant))).toBe(date);
+  });
+});
+
+test('the date in an unknown time zone is a RangeError', () => {
+  for (const zone of ['Mars/Olympus', '']) expect(() => dateIn(zone, Date.now())).toThrow(RangeError);
+});
+
+test('a day ends with its last moment in the time zone, whether it has 23, 24 or 25 hours', () => {
+  const end = (date: string, timeZone: string) => new Date(endOfDate(date, timeZone)).toISOString();
+  expect(end('2026-03-08', 'America/New_York')).toBe('2026-03-09T04:00:00.000Z');
+  expect(end('2026-06-30', 'America/New_York')).toBe('2026-07-01T04:00:00.000Z');
+  expect(end('2026-11-01', 'America/New_York')).toBe('2026-11-02T05:00:00.000Z');
+  expect(end('2026-12-31', 'Asia/Tokyo')).toBe('2026-12-31T15:00:00.000Z');
+});
+
+test.each([
+  ['UTC', '2027-03-14', '2027-03-14T00:00:00Z'],
+  ['America/New_York', '2027-03-15', '2027-03-15T04:00:00Z'],
+  ['America/New_York', '2027-03-14', '2027-03-14T05:00:00Z'],
+  ['Asia/Tokyo', '2027-01-01', '2026-12-31T15:00:00Z'],
+])('in %s the day %s begins at %s', (timeZone, date, instant) => {
+  expect(startOfDate(date, timeZone)).toBe(Date.parse(instant));
+});
+
+test('days are added across the ends of months and years', () => {
+  expect([addDays('2027-12-31', 1), addDays('2028-02-28', 1), addDays('2027-03-01', -1)]).toEqual([
+    '2028-01-01',
+    '2028-02-29',
+    '2027-02-28',
+  ]);
+});
+
+test('a time zone has an IANA name', () => {
+  expect(isTimeZone('Europe/Berlin')).toBe(true);
+  expect(isTimeZone('Mars/Olympus')).toBe(false);
+  expect(isTimeZone('-00:30')).toBe(false);
+  expect(isTimeZone('')).toBe(false);
+});

@@ -1,0 +1,38 @@
+import { describe, expect, test } from 'vitest';
+import { parseIdempotencyKey } from '../../src/domain/idempotency-key.ts';
+
+describe('an Idempotency-Key', () => {
+  test.each([
+    ['abc', 'abc'],
+    ['"abc"', 'abc'],
+    ['"a\\"b\\\\c"', 'a"b\\c'],
+    ['a"b', 'a"b'],
+    ['flow:42,7', 'flow:42,7'],
+    ['x'.repeat(255), 'x'.repeat(255)],
+    [`"${'x'.repeat(255)}"`, 'x'.repeat(255)],
+  ])('%j is read as %j', (header, key) => {
+    expect(parseIdempotencyKey(header)).toEqual({ ok: true, key });
+  });
+
+  test.each([
+    '',
+    '""',
+    'x'.repeat(256),
+    `"${'x'.repeat(256)}"`,
+    'a b',
+    'a, a',
+    '"a", "a"',
+    '"abc',
+    '"a"b"',
+    '"a\\b"',
+    'ä',
+    '\x01',
+    '\x7f',
+  ])('%j is refused', (header) => {
+    expect(parseIdempotencyKey(header).ok).toBe(false);
+  });
+
+  test('is absent without a header', () => {
+    expect(parseIdempotencyKey(undefined)).toEqual({ ok: true, key: undefined });
+  });
+});

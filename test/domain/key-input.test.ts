@@ -1,0 +1,69 @@
+import { describe, expect, test } from 'vitest';
+import { fieldErrors } from '../../src/domain/fields.ts';
+import { expiryInstant, keyChanges, lastExpiry, newApiKey } from '../../src/domain/key-input.ts';
+
+/** The errors of a new key, each as its pointer and code. */
+function errorsOf(input: unknown): string[] {
+  const { error } = newApiKey.safeParse(input);
+  return error ? fieldErrors(error).map(({ pointer, code }) => `${pointer} ${code}`) : [];
+}
+
+describe('a new key', () => {
+  const valid = { name: 'n8n', scopes: ['tickets:note:write'] };
+
+  test('needs a name and at least one scope', () => {
+    expect(errorsOf(valid)).toEqual([]);
+    expect(errorsOf({ name: ' ', scopes: [] })).toEqual(['/name too_short', '/scopes out_of_range']);
+    expect(errorsOf({ ...valid, scopes: ['tickets:read'] })).toEqual(['/scopes/0 invalid_value']);
+  });
+
+  test('may have an expiry and a limit', () => {
+    expect(errorsOf({ ...valid, expires: '2027-03-31', limit: { quota: 5, windowMs: 1_000 } })).toEqual([]);
+    expect(errorsOf({ ...valid, expires: '2027-02-30' })).toEqual(['/expires invalid_value']);
+    expect(errorsOf({ ...valid, limit: { quota: 0, windowMs: 1_500 } })).toHaveLength(2);
+  });
+});
+
+describe('the name of a key', () => {
+  test.each([
+    ['workflow  B', 'workflow B'],
+    [' workflow\u00a0\u3000B\t', 'workflow B'],
+    ['a\r\nb\tc', 'a b c'],
+    ['\ufeffNote É 😀', 'Note É 😀'],
+    ['workflow b', 'workflow b'],
+    ['می\u200cشود 👩\u200d💻', 'می\u200cشود 👩\u200d💻'],
+  ])('%j is kept as %j', (typed, name) => {
+    expect(newApiKey.parse({ name: typed, scopes: ['tickets:note:write'] }).name).toBe(name);
+    expect(keyChanges.parse({ name: typed }).name).toBe(name);
+  });
+
+  test.each([
+    ['workflow\u200b B', 'U+200B'],
+    ['\u202eB wolfkrow', 'U+202E'],
+    ['work\u00adflow', 'U+00AD'],
+    ['\u001b[31mworkflow', 'U+001B'],
+    ['workflow B\u0085', 'U+0085'],
+    ['workflow \u{e0041}', 'U+E0041'],
+  ])('%j is refused because of %s', (name, codePoint) => {
+    expect(errorsOf({ name, scopes: ['tickets:note:write'] })).toEqual(['/name forbidden_character']);
+    const { error } = keyChanges.safeParse({ name });
+    expect(error && fieldErrors(error)).toMatchObject([
+      { pointer: '/name', code: 'forbidden_character', detail: expect.stringContaining(codePoint) },
+    ]);
+  });
+});
+
+test('an expiry is an instant, or a date at whose end the key expires', () => {
+  expect(expiryInstant('2026-12-31', 'UTC')).toBe(Date.parse('2027-01-01T00:00:00Z'));
+  expect(expiryInstant('2026-12-31T12:00:00+01:00', 'UTC')).toBe(Date.parse('2026-12-31T11:00:00Z'));
+});
+
+test.each([
+  ['UTC', '2026-11-21T00:00:00Z', '2036-11-22T00:00:00Z'],
+  ['America/New_York', '2026-11-21T04:59:59Z', '2036-11-21T05:00:00Z'],
+  ['Pacific/Kiritimati', '2026-11-21T12:00:00Z', '2036-11-22T10:00:00Z'],
+  // 2038 has no 29 February.
+  ['UTC', '2028-02-29T12:00:00Z', '2038-03-02T00:00:00Z'],
+])('in %s at %s the latest expiry is %s', (timeZone, now, last) => {
+  expect(lastExpiry(timeZone, Date.parse(now))).toBe(Date.parse(last));
+});

@@ -1,0 +1,87 @@
+import { readFile } from 'node:fs/promises';
+import { importDirectory } from '../../../src/cli/import/import-directory.ts';
+import { withLocalD1 } from '../../../src/cli/local.ts';
+import { hashKey } from '../../../src/domain/api-key.ts';
+import type { ServiceContext } from '../../../src/services/context.ts';
+import { type CreatedKey, createApiKey } from '../../../src/services/keys/create-key.ts';
+import { findKey } from '../../../src/services/keys/find-key.ts';
+import { createNote } from '../../../src/services/work/create-note.ts';
+import { serveRemoteD1 } from '../../support/remote-d1-stub.ts';
+import { copyDatabase } from '../../support/shared.ts';
+
+export const DEMO = 'src/dev/demo-directory.ndjson';
+
+/**
+ * A migrated local database with the demo directory. A command opens it with the options. Only one
+ * process at a time may have it open.
+ */
+export async function demoDatabase(): Promise<{
+  persistTo: string;
+  options: string[];
+  remove: () => Promise<void>;
+}> {
+  const { persistTo, remove } = await copyDatabase();
+  const demo = await readFile(DEMO, 'utf8');
+  const imported = await withLocalD1(persistTo, (db) => importDirectory(db, demo));
+  if (!imported.ok) throw new Error(JSON.stringify(imported.errors));
+  return { persistTo, options: ['--persist-to', persistTo], remove };
+}
+
+/**
+ * Such a database, opened in this process and served as Cloudflare serves it: commands with
+ * `--remote` and this environment use it.
+ */
+export async function remoteDatabase(): Promise<{
+  db: D1Database;
+  env: Record<string, string>;
+  close: () => Promise<void>;
+}> {
+  const { persistTo, remove } = await demoDatabase();
+  const opened = Promise.withResolvers<D1Database>();
+  const closing = Promise.withResolvers<void>();
+  const ended = withLocalD1(persistTo, async (db) => {
+    opened.resolve(db);
+    await closing.promise;
+  });
+  ended.catch(opened.reject);
+  const db = await opened.promise;
+  const remote = await serveRemoteD1(db);
+  const close = async () => {
+    await remote.close();
+    closing.resolve();
+    await ended;
+    await remove();
+  };
+  return { db, env: remote.env, close };
+}
+
+/** The context of what a test sets up. */
+export const setUpContext = (db: D1Database): ServiceContext => ({
+  db,
+  now: Date.now,
+  requestId: crypto.randomUUID(),
+  deadlineAt: Date.now() + 30_000,
+});
+const source = { address: null, userAgent: null };
+
+/** Makes a key for notes. */
+export function makeKey(
+  db: D1Database,
+  name: string,
+  actor = { organizationId: 'northwind', userId: 'ada' },
+): Promise<CreatedKey> {
+  return createApiKey({ ...setUpContext(db), actor, source }, 'twb', { name, scopes: ['tickets:note:write'] });
+}
+
+/** Writes notes with a new key of fabrikam; returns their ids. */
+export async function writeNotes(db: D1Database, messages: string[]): Promise<string[]> {
+  const { value } = await makeKey(db, 'n8n', { organizationId: 'fabrikam', userId: 'fay' });
+  const actor = await findKey(setUpContext(db), await hashKey(value));
+  if (!actor) throw new Error('no such key');
+  const ids: string[] = [];
+  for (const message of messages) {
+    const target = { ticketId: '1001', idempotencyKey: undefined };
+    ids.push((await createNote({ ...setUpContext(db), actor, source }, target, { message })).row.id);
+  }
+  return ids;
+}

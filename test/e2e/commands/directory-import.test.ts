@@ -1,0 +1,98 @@
+import { readFile } from 'node:fs/promises';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { bigDirectory, directoryLines } from '../../support/big-directory.ts';
+import { runCli } from '../../support/command.ts';
+import { DEMO, demoDatabase, remoteDatabase } from './database.ts';
+
+/**
+ * The numbers in the summary of an import: records, organizations, created, changed and written.
+ */
+const numbersIn = (stdout: string) =>
+  Array.from((stdout.trim().split('\n').at(-1) ?? '').matchAll(/\d+/g), ([digits]) => Number(digits));
+
+describe('directory:import', () => {
+  let local: Awaited<ReturnType<typeof demoDatabase>>;
+  beforeAll(async () => {
+    local = await demoDatabase();
+  });
+  afterAll(() => local.remove());
+
+  test('imports 20,000 tickets from standard input, and changes nothing the second time', async () => {
+    const run = () => runCli('directory:import', ['-', ...local.options], { input: directoryLines(bigDirectory(0.1)) });
+    const first = await run();
+    expect([first.code, numbersIn(first.stdout).slice(0, 4)]).toEqual([0, [20_255, 5, 20_260, 0]]);
+    const second = await run();
+    expect([second.code, numbersIn(second.stdout)]).toEqual([0, [20_255, 5, 0, 0, 0]]);
+  });
+
+  test('counts the changes of a dry run by organization and type, lists them with --verbose, and writes nothing', async () => {
+    const demo = await readFile(DEMO, 'utf8');
+    const input = [
+      demo.replace('"hourlyRate":150', '"hourlyRate":155.5'),
+      '{"type":"company","organization":"northwind","id":"new-one","name":"New"}\n',
+    ];
+    const run = async (...args: string[]) => {
+      const { code, stdout, stderr } = await runCli('directory:import', ['-', ...args, ...local.options], { input });
+      expect([code, stderr]).toEqual([0, '']);
+      return stdout.trim().split('\n');
+    };
+    const counts = await run('--dry-run');
+    expect(counts).toEqual([
+      expect.stringMatching(/^northwind company: 1 .*created, 0 /),
+      expect.stringMatching(/^northwind agreement: 0 .*created, 1 /),
+      expect.stringMatching(/^25 .* 3 .* 1 .* 1 .* 0 /),
+    ]);
+    expect(await run('--dry-run', '--verbose')).toEqual([
+      'northwind company new-one: new',
+      'northwind agreement acme-support: hourlyRate 150.00 → 155.50',
+      ...counts,
+    ]);
+  });
+
+  test('prints each error of a file with its line, record, field and code', async () => {
+    const demo = await readFile(DEMO, 'utf8');
+    const { code, stderr } = await runCli('directory:import', ['-', ...local.options], {
+      input: [demo.replace('"hourlyRate":150', '"hourlyRate":"150"'), '{'],
+    });
+    expect(code).toBe(1);
+    const errors = stderr.split('\n').filter((line) => line.startsWith('line '));
+    expect(errors.map((line) => line.slice(0, line.indexOf(')')))).toEqual([
+      'line 9, agreement acme-support, /hourlyRate (invalid_type',
+      'line 25, record (malformed_json',
+    ]);
+  });
+
+  test('names a file that is missing, and prints its usage when it is called wrongly', async () => {
+    const [noFile, misused] = await Promise.all([
+      runCli('directory:import', ['no-such-file', ...local.options]),
+      runCli('directory:import', ['a', 'b']),
+    ]);
+    expect(noFile).toMatchObject({ code: 1, stderr: expect.stringContaining('no-such-file') });
+    expect(misused).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('Usage: npm run ops -- directory:import'),
+    });
+  });
+});
+
+describe('with --remote', () => {
+  test('it imports over Cloudflare’s API, or names what is wrong with the credentials', async () => {
+    const remote = await remoteDatabase();
+    const lines = [...directoryLines({ organizations: 1, companies: 2, technicians: 2, tickets: 2 })];
+    const run = (env = remote.env) => runCli('directory:import', ['-', '--remote'], { input: lines, env });
+    try {
+      const first = await run();
+      expect([first.code, numbersIn(first.stdout).slice(0, 4)]).toEqual([0, [7, 1, 8, 0]]);
+      const [second, unknown, nameless] = await Promise.all([
+        run(),
+        run({ ...remote.env, CLOUDFLARE_API_TOKEN: 'bad' }),
+        run({ ...remote.env, CLOUDFLARE_API_TOKEN: '' }),
+      ]);
+      expect([second.code, numbersIn(second.stdout)]).toEqual([0, [7, 1, 0, 0, 0]]);
+      expect(unknown).toMatchObject({ code: 1, stderr: expect.stringContaining('Authentication error') });
+      expect(nameless).toMatchObject({ code: 2, stderr: expect.stringContaining('CLOUDFLARE_API_TOKEN') });
+    } finally {
+      await remote.close();
+    }
+  });
+});

@@ -1,0 +1,104 @@
+import { existsSync } from 'node:fs';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { withLocalD1 } from '../../../src/cli/local.ts';
+import { runCli } from '../../support/command.ts';
+import { demoDatabase, makeKey, remoteDatabase, writeNotes } from './database.ts';
+
+interface ExportedChange {
+  cursor: string;
+  action: string;
+}
+
+const changesIn = (text: string) =>
+  text
+    .trim()
+    .split('\n')
+    .map((line): ExportedChange => JSON.parse(line));
+
+/** The rows that fabrikam has by table, in the order in which they are removed. */
+const ROWS = {
+  notes: 2,
+  time_entries: 0,
+  refused_uses: 0,
+  api_keys: 1,
+  agreements: 0,
+  tickets: 2,
+  companies: 1,
+  users: 2,
+  audit_log: 4,
+  organizations: 1,
+};
+const countsIn = (stdout: string) =>
+  Object.fromEntries(Array.from(stdout.matchAll(/^ +(\d+) +(\w+)$/gm), ([, count, table]) => [table, Number(count)]));
+
+let files: string;
+beforeAll(async () => {
+  files = await mkdtemp(join(tmpdir(), 'twb-export-'));
+});
+afterAll(() => rm(files, { recursive: true }));
+
+test('changes are exported from any cursor on, a record is redacted, and an organization is erased with its last export', async () => {
+  const { persistTo, options, remove } = await demoDatabase();
+  try {
+    const [secret = ''] = await withLocalD1(persistTo, (db) => writeNotes(db, ['the password is hunter2', 'harmless']));
+    const exported = changesIn((await runCli('changes:export', ['fabrikam', ...options])).stdout);
+    expect(exported.map(({ action }) => action)).toEqual(['api_key.created', 'note.created', 'note.created']);
+
+    const redact = ['fabrikam', 'note', secret, '--by', 'Ada', ...options];
+    expect(await runCli('record:redact', redact)).toMatchObject({ code: 0, stdout: expect.stringContaining(secret) });
+    const later = join(files, 'later.ndjson');
+    await runCli('changes:export', ['fabrikam', '--cursor', exported[2]?.cursor ?? '', '--output', later, ...options]);
+    expect(changesIn(await readFile(later, 'utf8')).map(({ action }) => action)).toEqual(['note.redacted']);
+
+    const file = join(files, 'fabrikam.ndjson');
+    const erase = (...args: string[]) => runCli('organization:erase', ['fabrikam', ...args, ...options]);
+    const dry = await erase('--dry-run');
+    expect([dry.code, countsIn(dry.stdout)]).toEqual([0, ROWS]);
+    for (const confirm of [[], ['--confirm', 'northwind']]) {
+      const refused = await erase('--export', file, '--by', 'Ada', ...confirm);
+      expect(refused).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('--confirm fabrikam') });
+      expect(existsSync(file)).toBe(false);
+    }
+    const erased = await erase('--export', file, '--by', 'Ada', '--confirm', 'fabrikam');
+    expect([erased.code, erased.stderr, countsIn(erased.stdout)]).toEqual([0, '', ROWS]);
+    expect((await erase('--dry-run')).code).toBe(1);
+    const kept = await readFile(file, 'utf8');
+    expect(changesIn(kept)).toHaveLength(4);
+    expect(kept).not.toContain('hunter2');
+    expect((await runCli('changes:export', ['fabrikam', ...options])).code).toBe(1);
+  } finally {
+    await remove();
+  }
+});
+
+test('a command that exports nothing leaves no file, and never overwrites one', async () => {
+  const { db, env, close } = await remoteDatabase();
+  const directory = await mkdtemp(join(files, 'none-'));
+  const [file, taken] = [join(directory, 'new.ndjson'), join(directory, 'taken.ndjson')];
+  await writeFile(taken, '');
+  const run = (command: string, ...args: string[]) => runCli(command, [...args, '--remote'], { env });
+  try {
+    await makeKey(db, 'Something to export');
+    const unknown = await Promise.all([
+      run('organization:erase', 'contos', '--export', file, '--by', 'Ada', '--confirm', 'contos'),
+      run('changes:export', 'contos', '--output', file),
+      run('changes:export', 'contos', '--output', taken),
+    ]);
+    for (const ran of unknown) expect(ran).toMatchObject({ code: 1, stderr: expect.stringContaining('contos') });
+    const [nameless, exportless, late] = await Promise.all([
+      run('organization:erase', 'northwind', '--export', file, '--by', ' ', '--confirm', 'northwind'),
+      run('organization:erase', 'northwind', '--by', 'Ada', '--confirm', 'northwind'),
+      run('organization:erase', 'northwind', '--export', taken, '--by', 'Ada', '--confirm', 'northwind'),
+    ]);
+    expect([nameless.code, exportless.code, late.code]).toEqual([1, 2, 2]);
+    expect(late.stderr).toContain(taken);
+    expect(await readdir(directory)).toEqual(['taken.ndjson']);
+    expect(await readFile(taken, 'utf8')).toBe('');
+    expect(await db.prepare("select count(*) as n from organizations where id = 'northwind'").first('n')).toBe(1);
+  } finally {
+    await close();
+  }
+});

@@ -1,0 +1,117 @@
+import { env } from 'cloudflare:workers';
+import { describe, expect, test, vi } from 'vitest';
+import { generateKey, hashKey, keyHint } from '../../../src/domain/api-key.ts';
+import { aroundD1 } from '../../support/d1.ts';
+import { loggedLines } from '../../support/searched-logs.ts';
+import {
+  makeApi,
+  makeCountedApi,
+  makeKey,
+  makeOrganization,
+  revoke,
+  rowsOf,
+  seenByProber,
+} from '../../support/world.ts';
+
+const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+
+describe('a blocked key', () => {
+  async function world() {
+    const organization = await makeOrganization();
+    return { organization, key: await makeKey(organization) };
+  }
+  const blockedBy = { id: ({ id }: { id: string }) => id, hint: ({ hint }: { hint: string }) => hint };
+
+  test.each(Object.entries(blockedBy))(
+    'by its %s gets the response of an unknown key, at the same cost, and writes nothing',
+    async (_, by) => {
+      const { organization, key } = await world();
+      const before = await rowsOf('audit_log', organization);
+      const { api, d1, limiters } = makeCountedApi({ config: { blockedKeys: new Set([by(key)]) } });
+      const cost = () => ({
+        d1: d1.splice(0).map(({ statements, rowsWritten }) => ({ statements, rowsWritten })),
+        limiters: limiters.splice(0).map((name) => name.split(':')[0]),
+      });
+      const routes = [
+        (value: string) => api.send('/api/v1/ping', { key: value }),
+        (value: string) => api.postNote(value),
+        (value: string) => api.postTime(value),
+        (value: string) => api.send('/api/v1/nowhere', { key: value }),
+      ];
+      for (const send of routes) {
+        const unknown = [await seenByProber(await send(generateKey('twb'))), cost()];
+        loggedLines('request');
+        expect([await seenByProber(await send(key.value)), cost()]).toEqual(unknown);
+        expect(unknown).toEqual([
+          expect.objectContaining({ status: 401 }),
+          { d1: [{ statements: 1, rowsWritten: 0 }], limiters: ['ip'] },
+        ]);
+        expect(loggedLines('request')).toMatchObject([{ reason: 'blocked', key: key.id, organization }]);
+      }
+      await api.settled();
+      expect(d1).toEqual([]);
+      expect(await rowsOf('audit_log', organization)).toEqual(before);
+      expect(await rowsOf('refused_uses', organization)).toEqual([]);
+      expect(await rowsOf('notes', organization)).toEqual([]);
+    },
+  );
+
+  test.each(Object.entries(blockedBy))('by its %s and revoked leaves no refused use', async (_, by) => {
+    const { organization, key } = await world();
+    await revoke(organization, key.id);
+    const api = makeApi({ config: { blockedKeys: new Set([by(key)]) } });
+    expect((await api.send('/api/v1/ping', { key: key.value })).status).toBe(401);
+    await api.settled();
+    expect(await rowsOf('refused_uses', organization)).toEqual([]);
+  });
+
+  test.each(Object.entries(blockedBy))('by its %s is refused by an isolate that has cached it', async (_, by) => {
+    const { organization, key } = await world();
+    const blockedKeys = new Set<string>();
+    const api = makeApi({ config: { blockedKeys } });
+    expect((await api.postNote(key.value)).status).toBe(201);
+    blockedKeys.add(by(key));
+    expect((await api.postNote(key.value)).status).toBe(401);
+    expect(await rowsOf('notes', organization)).toHaveLength(1);
+  });
+
+  test('by a hint stands for every key with that hint, and no other', async () => {
+    const { organization, key } = await world();
+    const twin = withHintOf(key.value);
+    await env.DB.prepare('update api_keys set hash = ? where organization_id = ? and id = ?')
+      .bind(await hashKey(twin), organization, (await makeKey(organization)).id)
+      .run();
+    const other = await makeKey(organization);
+    const ping = async (blocked: string[], value: string) =>
+      (await makeApi({ config: { blockedKeys: new Set(blocked) } }).send('/api/v1/ping', { key: value })).status;
+    expect([keyHint(twin), twin === key.value]).toEqual([key.hint, false]);
+    expect([await ping([], twin), await ping([key.id], twin), await ping([key.id], key.value)]).toEqual([
+      200, 200, 401,
+    ]);
+    for (const value of [key.value, twin]) expect(await ping([key.hint], value)).toBe(401);
+    expect(await ping([key.hint, key.id], other.value)).toBe(200);
+  });
+
+  test('by its hint is refused also if D1 fails', async () => {
+    const { key } = await world();
+    const DB = aroundD1(env.DB, () => Promise.reject(new Error('D1_ERROR: Network connection lost.')));
+    const api = makeApi({ config: { blockedKeys: new Set([key.hint]) }, bindings: { DB } });
+    expect(await seenByProber(await api.postNote(key.value))).toEqual(
+      await seenByProber(await makeApi().send('/api/v1/ping')),
+    );
+  });
+});
+
+/** Another valid key value with the same hint: the same random bytes at both ends. */
+function withHintOf(value: string): string {
+  const [first = [], last = []] = [value.slice(4, 8), value.slice(40, 44)].map((end) =>
+    Array.from(end, (one) => BASE62.indexOf(one)),
+  );
+  const random = vi.spyOn(crypto, 'getRandomValues').mockImplementation((array) => {
+    if (array instanceof Uint8Array) array.set([...first, ...Array(32).fill(0), ...last]);
+    return array;
+  });
+  const twin = generateKey('twb');
+  random.mockRestore();
+  return twin;
+}

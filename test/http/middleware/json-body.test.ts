@@ -1,0 +1,191 @@
+import { describe, expect, test } from 'vitest';
+import { MAX_BODY_BYTES } from '../../../src/http/middleware/json-body.ts';
+import { fieldErrorsOf, makeWorld, problemOf, rowsOf, TIME } from '../../support/world.ts';
+
+describe('an invalid note', () => {
+  test.each<[string, unknown, string]>([
+    ['nothing in it', {}, '/message required'],
+    ['null', { message: null }, '/message invalid_type'],
+    ['a number', { message: 5 }, '/message invalid_type'],
+    ['an empty text', { message: '' }, '/message too_short'],
+    ['white space only', { message: ' \t\n\u00a0\u2003\ufeff' }, '/message too_short'],
+    ['32,001 characters', { message: 'x'.repeat(32_001) }, '/message too_long'],
+    ['32,001 characters outside the basic plane', { message: '𝕬'.repeat(32_001) }, '/message too_long'],
+    ['NUL', { message: 'a𝕬\0b' }, '/message forbidden_character'],
+    ['a lone surrogate', '{"message":"a𝕬\\ud800b"}', '/message forbidden_character'],
+    ['an unknown field', { message: 'x', internal: false }, '/internal unknown_field'],
+    ['a field in capitals', { Message: 'x' }, '/message required, /Message unknown_field'],
+    ['__proto__', '{"message":"x","__proto__":{}}', '/__proto__ unknown_field'],
+    ['a list for the body', [], ' invalid_type'],
+    ['a text for the body', '"message"', ' invalid_type'],
+    ['null for the body', 'null', ' invalid_type'],
+  ])('with %s is refused with its fields and rules', async (_, body, errors) => {
+    const { organization, key, api } = await makeWorld();
+    const response = await api.postNote(key, body);
+    expect(await problemOf(response.clone())).toBe('422 validation_failed');
+    expect((await fieldErrorsOf(response)).join(', ')).toBe(errors);
+    expect(await rowsOf('notes', organization)).toEqual([]);
+  });
+
+  test.each([
+    ['NUL', { message: 'a𝕬\0b' }],
+    ['a lone surrogate', '{"message":"a𝕬\\ud800b"}'],
+  ])('with %s says at which character', async (_, body) => {
+    const { key, api } = await makeWorld();
+    expect((await (await api.postNote(key, body)).json<{ detail: string }>()).detail).toMatch(/\b3\b/);
+  });
+});
+
+describe('an invalid time entry', () => {
+  test.each<[string, Record<string, unknown>, string]>([
+    ['minutes as text', { minutes: '30' }, '/minutes invalid_type'],
+    ['0 minutes', { minutes: 0 }, '/minutes out_of_range'],
+    ['-0 minutes', { minutes: -0 }, '/minutes out_of_range'],
+    ['1441 minutes', { minutes: 1441 }, '/minutes out_of_range'],
+    ['1.5 minutes', { minutes: 1.5 }, '/minutes invalid_type'],
+    ['true for minutes', { minutes: true }, '/minutes invalid_type'],
+    ['null for minutes', { minutes: null }, '/minutes invalid_type'],
+    ['no minutes', { minutes: undefined }, '/minutes required'],
+    ['billable as text', { billable: 'true' }, '/billable invalid_type'],
+    ['1 for billable', { billable: 1 }, '/billable invalid_type'],
+    ['no billable', { billable: undefined }, '/billable required'],
+    ['no description', { description: undefined }, '/description required'],
+    ['an empty userEmail', { userEmail: '' }, '/userEmail invalid_format'],
+    ['null for userEmail', { userEmail: null }, '/userEmail invalid_type'],
+    ['a userEmail that is no address', { userEmail: 'tess' }, '/userEmail invalid_format'],
+    ['a field of the response', { hourlyRate: 500 }, '/hourlyRate unknown_field'],
+    ['another field of the response', { status: 'APPROVED' }, '/status unknown_field'],
+    ['a user id', { userId: 'tess' }, '/userId unknown_field'],
+  ])('with %s is refused with its field and rule', async (_, change, error) => {
+    const { organization, key, api } = await makeWorld();
+    const response = await api.postTime(key, { ...TIME, ...change });
+    expect(await problemOf(response.clone())).toBe('422 validation_failed');
+    expect(await fieldErrorsOf(response)).toEqual([error]);
+    expect(await rowsOf('time_entries', organization)).toEqual([]);
+  });
+
+  test.each(['1e999', '123456789012345678901234567890'])('with %s minutes is refused', async (minutes) => {
+    const { key, api } = await makeWorld();
+    const response = api.postTime(key, `{"minutes":${minutes},"description":"x","billable":true}`);
+    expect(await problemOf(response)).toBe('422 validation_failed');
+  });
+
+  test.each([
+    [{ minutes: '30' }, '30'],
+    [{ minutes: '030' }, '30'],
+    [{ billable: 'true' }, 'true'],
+  ])('with %j proposes the value without quotes', async (change, proposed) => {
+    const { key, api } = await makeWorld();
+    const { detail } = await (await api.postTime(key, { ...TIME, ...change })).json<{ detail: string }>();
+    expect(detail).toMatch(new RegExp(`\\b${proposed} without quotes`));
+  });
+});
+
+describe('the errors of a body', () => {
+  test('are all listed, and the first is in the detail', async () => {
+    const { key, api } = await makeWorld();
+    const problem = await (await api.postTime(key, { minutes: 'x', hourlyRate: 1 })).json<{
+      detail: string;
+      errors: { pointer: string; detail: string }[];
+    }>();
+    const pointers = problem.errors.map(({ pointer }) => pointer).sort();
+    expect(pointers).toEqual(['/billable', '/description', '/hourlyRate', '/minutes']);
+    expect(problem.detail).toContain(problem.errors[0]?.detail);
+    expect(problem.detail).toMatch(/\b3\b/);
+  });
+
+  test('are at most 20, with pointers that are escaped', async () => {
+    const { key, api } = await makeWorld();
+    const many = Object.fromEntries(Array.from({ length: 5_000 }, (_, i) => [`field/${i}~`, i]));
+    const errors = await fieldErrorsOf(api.postNote(key, many));
+    expect(errors).toHaveLength(20);
+    expect(errors[1]).toBe('/field~10~0 unknown_field');
+  });
+});
+
+describe('a valid body', () => {
+  test('may repeat a field, whose last value counts, and may begin with a byte order mark', async () => {
+    const { organization, key, api } = await makeWorld();
+    expect((await api.postNote(key, '\ufeff{"message":"first","message":"second"}')).status).toBe(201);
+    expect(await rowsOf('notes', organization)).toMatchObject([{ message: 'second' }]);
+  });
+
+  test('holds up to 32,000 characters of any script, without the white space around them', async () => {
+    const { organization, key, api } = await makeWorld();
+    const message = `\n ${'𝕬'.repeat(32_000)} \n`;
+    expect((await api.postNote(key, { message })).status).toBe(201);
+    expect((await rowsOf('notes', organization))[0]?.['message']).toBe(message);
+  });
+
+  test('has at most 512 KiB, whether its length is declared or not', async () => {
+    const { key, api } = await makeWorld();
+    const body = JSON.stringify({ message: 'x'.repeat(600 * 1024) });
+    const declared = api.postNote(key, body, { 'Content-Length': String(body.length) });
+    expect(await problemOf(declared)).toBe('413 body_too_large');
+    expect(await problemOf(api.postNote(key, body))).toBe('413 body_too_large');
+    const largest = JSON.stringify({ message: 'x' }).padEnd(MAX_BODY_BYTES);
+    expect((await api.postNote(key, largest)).status).toBe(201);
+    expect((await api.postNote(key, `${largest} `)).status).toBe(413);
+  });
+});
+
+describe('a body that is not JSON', () => {
+  test.each([
+    ['{"message": "x",}', /\b1\b.*\b17\b.*"}"/],
+    ["{'message': 'x'}", /\b1\b.*\b2\b.*"'"/],
+    ['{\n  "message": "a\nb"\n}', /\b2\b.*\b16\b.*"\\n"/],
+    ['{\n  "message": Done,\n  "x": true\n}', /\b2\b.*\b14\b.*"D"/],
+    ['{"message": 030}', /\b1\b.*\b14\b.*"3"/],
+    ['message=x', /\b1\b.*\b1\b.*"m"/],
+    ['🖨', /\b1\b.*\b1\b.*"🖨"/],
+    [`{"message": "${'x'.repeat(65_536)}" "`, /\b65536\b/],
+    ['{"message": "x"', /JSON/],
+    ['[[[[', /JSON/],
+    ['', /empty/],
+    ['[object Object]', /"\[object Object\]"/],
+    ['undefined', /"undefined"/],
+  ])('is refused with the place of the error: %j', async (body, place) => {
+    const { key, api } = await makeWorld();
+    const response = await api.postNote(key, body);
+    expect(await problemOf(response.clone())).toBe('400 malformed_json');
+    expect(await response.json()).toMatchObject({ detail: expect.stringMatching(place) });
+  });
+
+  test('is refused if it is not UTF-8, and never stored with replacement characters', async () => {
+    const { organization, key, api } = await makeWorld();
+    const encode = (text: string) => new TextEncoder().encode(text);
+    const latin1 = new Uint8Array([...encode('{"message":"Stra'), 0xdf, ...encode('e"}')]);
+    expect(await problemOf(api.postNote(key, latin1))).toBe('400 invalid_encoding');
+    expect(await rowsOf('notes', organization)).toEqual([]);
+  });
+});
+
+describe('the media type', () => {
+  test.each([
+    ['text/plain', 'text/plain'],
+    ['application/x-www-form-urlencoded', 'application/x-www-form-urlencoded'],
+    ['application/vnd.api+json', 'application/vnd.api+json'],
+    ['application/json; charset=iso-8859-1', 'iso-8859-1'],
+    ['', 'Content-Type'],
+  ])('%j is refused by its name', async (type, named) => {
+    const { key, api } = await makeWorld();
+    const response = await api.postNote(key, { message: 'x' }, { 'Content-Type': type });
+    expect(await problemOf(response.clone())).toBe('415 unsupported_media_type');
+    expect(await response.json()).toMatchObject({ detail: expect.stringContaining(named) });
+  });
+
+  test.each(['application/json; charset=utf-8', 'Application/JSON;charset="UTF-8"', 'application/json ; profile=x'])(
+    '%j is accepted',
+    async (type) => {
+      const { key, api } = await makeWorld();
+      expect((await api.postNote(key, { message: 'x' }, { 'Content-Type': type })).status).toBe(201);
+    },
+  );
+
+  test('with a Content-Encoding is refused', async () => {
+    const { key, api } = await makeWorld();
+    const response = await api.postNote(key, { message: 'x' }, { 'Content-Encoding': 'gzip' });
+    expect(await problemOf(response.clone())).toBe('415 unsupported_media_type');
+    expect(await response.json()).toMatchObject({ detail: expect.stringContaining('gzip') });
+  });
+});

@@ -1,0 +1,39 @@
+import { describe, expect, test } from 'vitest';
+import { loggedLines } from '../../support/searched-logs.ts';
+import { makeSettings } from '../../support/settings.ts';
+import { makeApi, makeCountedApi, makeKey, makeOrganization, problemOf, rowsOf } from '../../support/world.ts';
+
+describe('a paused service', () => {
+  test('responds to every request to the API with 503 and Retry-After, without calls to D1 or limiters', async () => {
+    const organization = await makeOrganization();
+    const { value: key } = await makeKey(organization);
+    const { api, d1, limiters } = makeCountedApi({ config: { mode: 'paused' } });
+    const answers = [
+      await api.send('/api/v1/ping', { key }),
+      await api.send('/api/v1/ping'),
+      await api.postNote(key),
+      await api.postTime(key),
+      await api.send('/api/v1/nowhere'),
+      await api.send('/api/'),
+      await api.send('/api/v1/openapi.json', { method: 'POST', key }),
+    ];
+    for (const response of answers) {
+      expect(response.headers.get('Retry-After')).toBe('60');
+      expect(await problemOf(response)).toBe('503 unavailable');
+    }
+    expect([d1, limiters]).toEqual([[], []]);
+    expect(await rowsOf('notes', organization)).toEqual([]);
+    // Logged as normal lines, because the pause is intended.
+    expect(loggedLines('request', 'log').filter(({ problem }) => problem === 'unavailable')).toHaveLength(
+      answers.length,
+    );
+  });
+
+  test('still serves its document and documentation, and revokes keys', async () => {
+    const { organization, api, post } = await makeSettings({ config: { mode: 'paused' } });
+    const key = await makeKey(organization);
+    for (const path of ['/api/v1/openapi.json', '/docs', '/']) expect((await api.send(path)).status).toBe(200);
+    expect((await post(`/keys/${key.id}/revoke`, {})).location).toContain('done=revoked');
+    expect((await makeApi().send('/api/v1/ping', { key: key.value })).status).toBe(401);
+  });
+});

@@ -1,0 +1,24 @@
+import { exports } from 'cloudflare:workers';
+import { expect, test } from 'vitest';
+import { Directory } from '../../src/rpc/directory.ts';
+import { Work } from '../../src/rpc/work.ts';
+import { makeWorld } from '../support/world.ts';
+
+const NAMES = ['Directory', 'Work', 'rpc', 'rpc/Directory/upsert', 'rpc/Work/changes', 'changes'];
+const PATHS = NAMES.flatMap((name) => [`/${name}`, `/api/v1/${name}`, `/${name.toLowerCase()}`]);
+
+test.each(['GET', 'POST'])('no HTTP request (%s) reaches an entrypoint, not even with a valid key', async (method) => {
+  const { key } = await makeWorld();
+  const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json', Upgrade: 'jsrpc' };
+  for (const path of PATHS) {
+    const init = { method, headers, ...(method === 'POST' && { body: '{}' }) };
+    const { status } = await exports.default.fetch(`https://api.example${path}`, init);
+    expect([path, status]).toEqual([path, 404]);
+  }
+});
+
+test('the entrypoints have no methods other than the documented ones', () => {
+  const methods = (entrypoint: { prototype: object }) => Object.getOwnPropertyNames(entrypoint.prototype).slice(1);
+  expect(methods(Directory)).toEqual(['upsert', 'deactivate']);
+  expect(methods(Work)).toEqual(['changes', 'reviewTimeEntry', 'redactRecord', 'eraseOrganization']);
+});

@@ -1,0 +1,177 @@
+import { describe, expect, test } from 'vitest';
+import type { DirectoryRecordInput } from '../../src/domain/directory.ts';
+import { directory, failureOf, resultOf, untyped } from '../support/rpc.ts';
+import { makeOrganization, makeWorld, problemOf, TIME } from '../support/world.ts';
+
+describe('upsert', () => {
+  test('creates, changes or keeps each record, and reports which', async () => {
+    const organization = `rpc-${crypto.randomUUID().slice(0, 8)}`;
+    const records: DirectoryRecordInput[] = [
+      { type: 'organization', id: organization, name: 'Rpc', psa: true, timeZone: 'UTC', defaultHourlyRate: 80 },
+      { type: 'company', organization, id: 'acme', name: 'Acme' },
+      { type: 'ticket', organization, id: '1', company: 'acme' },
+    ];
+    const upsert = async () => resultOf(await directory.upsert(organization, records)).records.map((one) => one.status);
+    expect(await upsert()).toEqual(['created', 'created', 'created']);
+    records[1] = { type: 'company', organization, id: 'acme', name: 'Acme Ltd' };
+    expect(await upsert()).toEqual(['unchanged', 'changed', 'unchanged']);
+  });
+
+  test('writes all records or none, and reports the errors of each record', async () => {
+    const organization = await makeOrganization();
+    const { written, records } = resultOf(
+      await directory.upsert(organization, [
+        { type: 'company', organization, id: 'fine', name: 'Fine' },
+        untyped({ type: 'ticket', organization, id: '7', company: 'acme', active: 'no' }),
+        { type: 'ticket', organization, id: '8', company: 'unheard-of' },
+        { type: 'ticket', organization: 'another', id: '9', company: 'acme' },
+        { type: 'ticket', organization, id: '8', company: 'acme' },
+        untyped(null),
+      ]),
+    );
+    expect(written).toBe(false);
+    expect(records).toMatchObject([
+      { status: 'not_written' },
+      { status: 'refused', errors: [{ pointer: '/active', code: 'invalid_type' }] },
+      { status: 'refused', errors: [{ pointer: '/company', code: 'unknown_reference' }] },
+      { status: 'refused', errors: [{ pointer: '/organization', code: 'other_organization' }] },
+      // The detail names the other record.
+      {
+        status: 'refused',
+        errors: [{ pointer: '/id', code: 'conflict', detail: expect.stringContaining('records[2]') }],
+      },
+      { status: 'refused', errors: [{ pointer: '/type' }] },
+    ]);
+    expect(resultOf(await directory.deactivate(organization, [{ type: 'company', id: 'fine' }])).records).toEqual([
+      { status: 'not_found' },
+    ]);
+  });
+
+  test('takes at most 1,000 records', async () => {
+    const organization = await makeOrganization();
+    const ticket = { type: 'ticket' as const, organization, id: '1', company: 'acme' };
+    expect(failureOf(await directory.upsert(organization, Array(1001).fill(ticket)))).toEqual([
+      'invalid',
+      '/records out_of_range',
+    ]);
+  });
+
+  test('refuses arguments of a wrong type', async () => {
+    expect(failureOf(await directory.upsert(untyped(7), untyped('x')))).toEqual([
+      'invalid',
+      '/organization invalid_type',
+      '/records invalid_type',
+    ]);
+  });
+});
+
+describe('deactivate', () => {
+  test('reports what became of each record, and keeps the service account', async () => {
+    const organization = await makeOrganization();
+    const { records } = resultOf(
+      await directory.deactivate(organization, [
+        { type: 'user', id: 'tess' },
+        { type: 'user', id: 'ivan' },
+        { type: 'user', id: 'automation' },
+        { type: 'ticket', id: '1001' },
+        { type: 'ticket', id: 'unheard-of' },
+        { type: 'organization', id: 'another' },
+      ]),
+    );
+    expect(records.map(({ status }) => status)).toEqual([
+      'deactivated',
+      'unchanged',
+      'service_account',
+      'deactivated',
+      'not_found',
+      'not_found',
+    ]);
+  });
+
+  test('refuses an unknown type and an empty id', async () => {
+    const organization = await makeOrganization();
+    const failure = failureOf(await directory.deactivate(organization, untyped([{ type: 'invoice', id: '' }])));
+    expect(failure).toMatchObject([
+      'invalid',
+      expect.stringMatching(/^\/records\/0\/type /),
+      expect.stringMatching(/^\/records\/0\/id /),
+    ]);
+  });
+});
+
+describe('a change of the directory takes effect at the next request:', () => {
+  async function makeDirectory() {
+    const world = await makeWorld();
+    const { organization, key, api } = world;
+    const upsert = async (...records: DirectoryRecordInput[]) =>
+      resultOf(await directory.upsert(organization, records));
+    /** Changes the organization. */
+    const setPsa = (psa: boolean) =>
+      upsert({ type: 'organization', id: organization, name: 'N', psa, timeZone: 'UTC', defaultHourlyRate: 120 });
+    /** Writes a time entry. */
+    const writeTime = async (body: object = TIME) => {
+      const response = await api.postTime(key, body);
+      return response.json<{ entry: { hourlyRate: number; userId: string }; agreementSource: string }>();
+    };
+    return { ...world, upsert, setPsa, writeTime };
+  }
+
+  test('an organization without PSA gets 403, and can write again once it has it', async () => {
+    const { key, api, setPsa } = await makeDirectory();
+    expect((await api.postNote(key)).status).toBe(201);
+    await setPsa(false);
+    expect(await problemOf(api.postNote(key))).toBe('403 psa_not_included');
+    await setPsa(true);
+    expect((await api.postNote(key)).status).toBe(201);
+  });
+
+  test('an inactive organization gets 401 for all its keys, and can write again once it is active', async () => {
+    const { organization, key, api, setPsa } = await makeDirectory();
+    await directory.deactivate(organization, [{ type: 'organization', id: organization }]);
+    expect((await api.postNote(key)).status).toBe(401);
+    expect((await api.send('/api/v1/ping', { key })).status).toBe(401);
+    await setPsa(true);
+    expect((await api.postNote(key)).status).toBe(201);
+  });
+
+  test.each([
+    { type: 'ticket' as const, id: '1001' },
+    { type: 'company' as const, id: 'acme' },
+  ])('the ticket of an inactive $type is not found', async (reference) => {
+    const { organization, key, api } = await makeDirectory();
+    await directory.deactivate(organization, [reference]);
+    expect(await problemOf(api.postNote(key))).toBe('404 ticket_not_found');
+  });
+
+  test('an agreement sets the rate until it ends, then the default rate applies', async () => {
+    const { organization, upsert, writeTime } = await makeDirectory();
+    expect(await writeTime()).toMatchObject({ entry: { hourlyRate: 150 }, agreementSource: 'company_default' });
+    await upsert({ type: 'agreement', organization, id: 'acme-support', company: 'acme', hourlyRate: 175.5 });
+    expect(await writeTime()).toMatchObject({ entry: { hourlyRate: 175.5 } });
+    await directory.deactivate(organization, [{ type: 'agreement', id: 'acme-support' }]);
+    expect(await writeTime()).toMatchObject({ entry: { hourlyRate: 120 }, agreementSource: 'organization_default' });
+  });
+
+  test('a ticket of another company has the rate of that company', async () => {
+    const { organization, upsert, writeTime } = await makeDirectory();
+    await upsert({ type: 'ticket', organization, id: '1001', company: 'globex' });
+    expect(await writeTime()).toMatchObject({ entry: { hourlyRate: 120 }, agreementSource: 'organization_default' });
+  });
+
+  test('time cannot be credited to an inactive technician', async () => {
+    const { organization, key, api, writeTime } = await makeDirectory();
+    const byTess = { ...TIME, userEmail: 'tess@northwind.example' };
+    expect(await writeTime(byTess)).toMatchObject({ entry: { userId: 'tess' } });
+    await directory.deactivate(organization, [{ type: 'user', id: 'tess' }]);
+    expect(await problemOf(api.postTime(key, byTess))).toBe('422 technician_not_eligible');
+  });
+
+  test('time is credited to the service account, renamed or replaced', async () => {
+    const { organization, upsert, writeTime } = await makeDirectory();
+    const account = { type: 'user', organization, service: true } as const;
+    await upsert({ ...account, id: 'automation', email: 'bot@northwind.example', name: 'Bot' });
+    expect(await writeTime()).toMatchObject({ entry: { userId: 'automation' } });
+    await upsert({ ...account, id: 'robot', email: 'robot@northwind.example', name: 'Robot' });
+    expect(await writeTime()).toMatchObject({ entry: { userId: 'robot' } });
+  });
+});

@@ -1,0 +1,111 @@
+import { env } from 'cloudflare:workers';
+import { expect, test } from 'vitest';
+import { reviewTimeEntry } from '../../src/services/work/review-time-entry.ts';
+import { aroundD1 } from '../support/d1.ts';
+import { allChanges, directory, failureOf, untyped, work } from '../support/rpc.ts';
+import { makeOrganization, makeWorld, rowsOf, TIME } from '../support/world.ts';
+
+/** An organization with a time entry. `post` sends it once more. */
+async function submitEntry() {
+  const { organization, key, api } = await makeWorld();
+  const post = async () => {
+    const response = await api.postTime(key, TIME, { 'Idempotency-Key': 'once' });
+    return response.json<{ entry: { id: string; status: string }; idempotentReplay?: boolean }>();
+  };
+  return { organization, post, id: (await post()).entry.id };
+}
+
+test.each(['APPROVED', 'REJECTED'] as const)(
+  'an entry is %s once, and the audit log names the reviewer',
+  async (decision) => {
+    const { organization, post, id } = await submitEntry();
+    expect(await work.reviewTimeEntry(organization, id, decision, 'ada')).toEqual({
+      ok: true,
+      value: { status: decision },
+    });
+    for (const second of ['APPROVED', 'REJECTED'] as const) {
+      const answer = await work.reviewTimeEntry(organization, id, second, 'ada');
+      // The detail says how it was reviewed, and by whom.
+      expect(answer).toMatchObject({
+        ok: false,
+        error: { code: 'already_reviewed', detail: expect.stringMatching(`${decision} .*ada`) },
+      });
+    }
+    expect((await allChanges(organization)).slice(2)).toMatchObject([
+      {
+        action: `time_entry.${decision.toLowerCase()}`,
+        actor: { type: 'user', id: 'ada' },
+        ticketId: '1001',
+        timeEntry: { id, status: decision },
+      },
+    ]);
+    expect(await post()).toMatchObject({ entry: { id, status: decision }, idempotentReplay: true });
+  },
+);
+
+test.each([
+  ['a technician', 'tess'],
+  ['the service account', 'automation'],
+  ['an unknown user', 'unheard-of'],
+])('%s may not review', async (_, reviewer) => {
+  const { organization, id } = await submitEntry();
+  expect(failureOf(await work.reviewTimeEntry(organization, id, 'APPROVED', reviewer))).toEqual([
+    'reviewer_not_eligible',
+  ]);
+  expect(await rowsOf('time_entries', organization)).toMatchObject([{ status: 'SUBMITTED' }]);
+});
+
+test('an inactive administrator may not review', async () => {
+  const { organization, id } = await submitEntry();
+  await directory.deactivate(organization, [{ type: 'user', id: 'ada' }]);
+  expect(failureOf(await work.reviewTimeEntry(organization, id, 'APPROVED', 'ada'))).toEqual(['reviewer_not_eligible']);
+  expect(await rowsOf('time_entries', organization)).toMatchObject([{ status: 'SUBMITTED' }]);
+});
+
+test('an entry of another organization is not found', async () => {
+  const { organization, id } = await submitEntry();
+  const other = await makeOrganization();
+  expect(failureOf(await work.reviewTimeEntry(other, id, 'APPROVED', 'ada'))).toEqual(['record_not_found']);
+  expect(await rowsOf('time_entries', organization)).toMatchObject([{ status: 'SUBMITTED' }]);
+});
+
+test('of simultaneous reviews one succeeds, with one audit row', async () => {
+  const { organization, id } = await submitEntry();
+  const answers = await Promise.all(
+    Array.from({ length: 8 }, (_, i) => work.reviewTimeEntry(organization, id, i % 2 ? 'APPROVED' : 'REJECTED', 'ada')),
+  );
+  expect(answers.filter(({ ok }) => ok)).toHaveLength(1);
+  expect(await rowsOf('audit_log', organization)).toHaveLength(3);
+});
+
+test('a review whose acknowledgement was lost succeeds when it is sent again', async () => {
+  const { organization, id } = await submitEntry();
+  let calls = 0;
+  const db = aroundD1(env.DB, async (run) => {
+    const results = await run();
+    if (++calls === 1) throw new Error('Network connection lost.');
+    return results;
+  });
+  const ctx = {
+    db,
+    now: Date.now,
+    deadlineAt: Date.now() + 10_000,
+    requestId: 'lost',
+    actor: 'psa' as const,
+    source: { address: null, userAgent: 'psa' },
+  };
+  expect(await reviewTimeEntry(ctx, { organization, entry: id, decision: 'APPROVED', reviewer: 'ada' })).toEqual({
+    status: 'APPROVED',
+  });
+  expect(calls).toBe(3);
+  expect(await rowsOf('audit_log', organization)).toHaveLength(3);
+});
+
+test('invalid arguments are refused by name', async () => {
+  expect(failureOf(await work.reviewTimeEntry('o', 'x', untyped('MAYBE'), ''))).toEqual([
+    'invalid',
+    '/entry invalid_format',
+    '/decision invalid_value',
+    expect.stringMatching(/^\/reviewer /),
+  ]);
+});

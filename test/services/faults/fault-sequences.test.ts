@@ -1,0 +1,168 @@
+import { env } from 'cloudflare:workers';
+import fc from 'fast-check';
+import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { compareWithAcknowledged } from '../../support/ledger.ts';
+import { runs } from '../../support/property.ts';
+import { makeApi } from '../../support/world.ts';
+import {
+  BATCH_FAULTS,
+  type Call,
+  type Fault,
+  Faults,
+  LIMITER_FAULTS,
+  LOST,
+  LOST_ACKNOWLEDGEMENT,
+  READ_FAULTS,
+  realTime,
+} from './faults.ts';
+import {
+  type Claim,
+  config,
+  contradictions,
+  makeWorld,
+  readClaim,
+  recordsOf,
+  send,
+  sendWithoutFaults,
+  type Write,
+} from './writes.ts';
+
+let injected = 0;
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['Date', 'setTimeout', 'clearTimeout'] });
+  for (const level of ['warn', 'error'] as const) vi.spyOn(console, level).mockImplementation(() => undefined);
+});
+afterEach(() => {
+  vi.useRealTimers();
+  vi.restoreAllMocks();
+});
+afterAll(() => {
+  console.log(`${injected} faults injected and survived in sequences`);
+});
+
+describe('a write', () => {
+  const NOTE: Write = { kind: 'note', idempotencyKey: undefined, text: 'x' };
+
+  test('is of unknown outcome if its committed batch was not acknowledged, the retry was refused, and it cannot be read back', async () => {
+    const { organization, key } = await makeWorld();
+    const faulty = new Faults();
+    const overloaded = READ_FAULTS.find(({ kind }) => kind === 'overloaded');
+    const faults: Partial<Record<Call, (Fault | undefined)[]>> = {
+      batch: [LOST_ACKNOWLEDGEMENT, overloaded],
+      read: [undefined, LOST, LOST, LOST],
+    };
+    faulty.choose = (call) => faults[call]?.shift();
+    const claim = await readClaim(await send(makeApi({ config, bindings: faulty.bindings }), key, NOTE), false);
+    await faulty.end();
+    injected += faulty.injected;
+    expect([claim.outcome, claim.wrong]).toEqual(['outcome_unknown', []]);
+    expect(await recordsOf(organization)).toHaveLength(1);
+  });
+
+  test('is not sent if no time is left for it', async () => {
+    const { organization, key } = await makeWorld();
+    const faulty = new Faults();
+    const calls: Call[] = [];
+    faulty.choose = (call) => {
+      calls.push(call);
+      if (call === 'read') vi.setSystemTime(Date.now() + 8_000);
+      return undefined;
+    };
+    const claim = await readClaim(await send(makeApi({ config, bindings: faulty.bindings }), key, NOTE), false);
+    expect([claim.outcome, claim.wrong]).toEqual(['unavailable', []]);
+    expect(calls).toEqual(['ip', 'read', 'key']);
+    expect(await recordsOf(organization)).toEqual([]);
+  });
+});
+
+test('a ping is answered 503 unavailable if its key cannot be read', async () => {
+  const { key } = await makeWorld();
+  const faulty = new Faults();
+  faulty.choose = (call) => (call === 'read' ? LOST : undefined);
+  const response = await makeApi({ config, bindings: faulty.bindings }).send('/api/v1/ping', { key });
+  const claim = await readClaim(response, false);
+  expect([claim.outcome, claim.wrong]).toEqual(['unavailable', []]);
+});
+
+const faultsOf = (faults: readonly Fault[], maxLength: number) =>
+  fc.array(fc.option(fc.constantFrom(...faults), { nil: undefined, freq: 3 }), { maxLength });
+
+/**
+ * Requests that are sent at once, and the faults of their calls, one after the other, by the kind
+ * of call.
+ */
+const burst = fc.record({
+  requests: fc.array(
+    fc.record({
+      kind: fc.constantFrom('note', 'time entry'),
+      idempotencyKey: fc.constantFrom(undefined, 'a', 'b', 'c'),
+      isolate: fc.nat(1),
+    }),
+    { minLength: 1, maxLength: 3 },
+  ),
+  ip: faultsOf(LIMITER_FAULTS, 2),
+  key: faultsOf(LIMITER_FAULTS, 2),
+  read: faultsOf(READ_FAULTS, 6),
+  batch: faultsOf(BATCH_FAULTS, 6),
+});
+
+test('after any sequence of faults each acknowledged record is there once, and a repeat makes exactly one', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(burst, { minLength: 3, maxLength: 8 }), async (bursts) => {
+      const { organization, key } = await makeWorld();
+      const faulty = new Faults();
+      const isolates = [0, 1].map(() => makeApi({ config, bindings: faulty.bindings }));
+      const claims: { write: Write; claim: Claim }[] = [];
+      let texts = 0;
+
+      for (const { requests, ...faults } of bursts) {
+        faulty.choose = (call) => faults[call].shift();
+        let answered = false;
+        const answers = Promise.all(
+          requests.map(async ({ kind, idempotencyKey, isolate }) => {
+            // Repeats under an Idempotency-Key have the same text. All others have a text of their
+            // own.
+            const text = idempotencyKey === undefined ? `${++texts}` : `${kind} ${idempotencyKey}`;
+            const write: Write = { kind, idempotencyKey, text };
+            const response = await send(isolates[isolate] ?? makeApi(), key, write);
+            claims.push({ write, claim: await readClaim(response, idempotencyKey !== undefined) });
+          }),
+        ).finally(() => {
+          answered = true;
+        });
+        // One request may have used up the time that another one's fault added to the clock.
+        while (!answered) {
+          await realTime(20);
+          if (!answered) vi.advanceTimersToNextTimer();
+        }
+        await answers;
+      }
+      await faulty.end();
+      injected += faulty.injected;
+
+      const records = await recordsOf(organization);
+      expect(claims.flatMap(({ claim }) => contradictions(claim, records))).toEqual([]);
+      expect(await compareWithAcknowledged(env.DB, organization, acknowledgedBy(claims))).toMatchObject({
+        missing: [],
+      });
+
+      const repeatable = claims.map(({ write }) => write).filter(({ idempotencyKey }) => idempotencyKey !== undefined);
+      for (const write of new Map(repeatable.map((write) => [write.text, write])).values()) {
+        const there = records.find(({ text }) => text === write.text);
+        const repeated = await readClaim(await sendWithoutFaults(key, write), true);
+        expect(repeated).toMatchObject(there ? { outcome: 'replayed', id: there.id } : { outcome: 'written' });
+      }
+      // Throws if the repeats have made the audit log inconsistent.
+      await recordsOf(organization);
+    }),
+    { numRuns: runs('sequences of faults', 60), endOnFailure: true },
+  );
+}, 300_000);
+
+/** The texts of the writes that were answered 200 or 201, by the ids of their records. */
+function acknowledgedBy(claims: readonly { write: Write; claim: Claim }[]): Map<string, string> {
+  return new Map(
+    claims.flatMap(({ write, claim }) => (claim.id === undefined ? [] : [[claim.id, write.text] as const])),
+  );
+}

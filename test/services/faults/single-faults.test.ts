@@ -1,0 +1,132 @@
+import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { inLongRuns } from '../../support/property.ts';
+import { makeApi } from '../../support/world.ts';
+import { type Fault, Faults } from './faults.ts';
+import { ALWAYS, maxAttempts, POINTS } from './points.ts';
+import {
+  config,
+  contradictions,
+  makeWorld,
+  readClaim,
+  recordsOf,
+  type StoredRecord,
+  send,
+  sendWithoutFaults,
+  type Write,
+} from './writes.ts';
+
+// Every fault at every call of a request: the response is the expected one, what it says is true,
+// and a repeat makes exactly one record.
+
+let combinations = 0;
+let injected = 0;
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['Date', 'setTimeout', 'clearTimeout'] });
+  for (const level of ['warn', 'error'] as const) vi.spyOn(console, level).mockImplementation(() => undefined);
+});
+afterEach(() => {
+  vi.useRealTimers();
+  vi.restoreAllMocks();
+});
+afterAll(() => {
+  console.log(`${injected} faults injected and survived in ${combinations} combinations`);
+});
+
+/**
+ * Each fault is tried in this share of the situations, and each situation with this share of the
+ * faults.
+ */
+const SHARE = inLongRuns(1, 4);
+
+interface Situation {
+  kind: Write['kind'];
+  isRepeatable: boolean;
+  isCached: boolean;
+  /** How many times in a row the call fails. */
+  times: number;
+}
+
+describe.each(POINTS)(
+  'a fault of $name',
+  ({ call, afterBatch = false, faults, request, cached, otherFault, expected }) => {
+    const repeatable = request === 'replay' ? [true] : [false, true];
+    const situations: Situation[] = (['note', 'time entry'] as const).flatMap((kind) =>
+      repeatable.flatMap((isRepeatable) =>
+        cached.flatMap((isCached) => [1, 2, ALWAYS].map((times) => ({ kind, isRepeatable, isCached, times }))),
+      ),
+    );
+
+    /**
+     * Sends a request whose call fails, then repeats it without faults. Returns all records that
+     * are there at the end.
+     */
+    async function tryOne(
+      { organization, key }: Awaited<ReturnType<typeof makeWorld>>,
+      fault: Fault,
+      { kind, isRepeatable, isCached, times }: Situation,
+      number: number,
+      before: StoredRecord[],
+    ): Promise<StoredRecord[]> {
+      const write: Write = { kind, idempotencyKey: isRepeatable ? `k${number}` : undefined, text: `${number}` };
+      const faulty = new Faults();
+      const api = makeApi({ config, bindings: faulty.bindings });
+      if (isCached) {
+        const cold = await send(api, key, { ...write, idempotencyKey: undefined }, { unknownTicket: true });
+        expect(cold.status).toBe(404);
+      }
+      if (request === 'replay') expect((await sendWithoutFaults(key, write)).status).toBe(201);
+      const known = request === 'replay' ? await recordsOf(organization) : before;
+
+      let failures = 0;
+      let otherFailures = 0;
+      let batches = 0;
+      faulty.choose = (next) => {
+        if (next === 'batch') batches += 1;
+        if (next === otherFault?.call && otherFailures++ < otherFault.times) return otherFault.fault;
+        if (next !== call || batches > 0 !== (afterBatch || call === 'batch') || failures === times) return undefined;
+        failures += 1;
+        return fault;
+      };
+      const options = { unknownTicket: request === 'unknown ticket', invalidBody: request === 'invalid body' };
+      const claim = await readClaim(await send(api, key, write, options), isRepeatable);
+      // What was acknowledged is there at once, whatever is carried out later.
+      if (claim.outcome === 'written') expect(contradictions(claim, await recordsOf(organization))).toEqual([]);
+      await faulty.end();
+
+      expect(expected(fault, times)).toContain(claim.outcome);
+      // A 500 is sent only after the key was read again.
+      const confirmations = claim.outcome === 'internal_error' && failures === 2 ? 1 : 0;
+      expect(failures - confirmations).toBe(fault.kind === 'transient' ? Math.min(times, maxAttempts(call)) : 1);
+      const after = await recordsOf(organization);
+      expect(contradictions(claim, after)).toEqual([]);
+      expect(after.filter(({ requestId }) => requestId !== claim.requestId)).toEqual(known);
+      combinations += 1;
+      injected += faulty.injected;
+      if (!isRepeatable) return after;
+
+      const there = after.find(({ text }) => text === write.text);
+      const repeated = await readClaim(await sendWithoutFaults(key, write), true);
+      expect(repeated).toMatchObject(there ? { outcome: 'replayed', id: there.id } : { outcome: 'written' });
+      const atTheEnd = await recordsOf(organization);
+      expect(contradictions(repeated, atTheEnd)).toEqual([]);
+      expect(atTheEnd.filter(({ text }) => text === write.text)).toHaveLength(1);
+      return atTheEnd;
+    }
+
+    test.each(faults.map((fault, index) => ({ fault, index, kind: fault.kind, name: fault.name })))(
+      '$kind: $name',
+      async ({ fault, index }) => {
+        const world = await makeWorld();
+        let records: StoredRecord[] = [];
+        for (const [number, situation] of situations.entries()) {
+          if ((number + index) % SHARE !== 0) continue;
+          records = await tryOne(world, fault, situation, number, records).catch((err: unknown) => {
+            throw new Error(`in the situation ${JSON.stringify(situation)}`, { cause: err });
+          });
+        }
+      },
+      120_000,
+    );
+  },
+);

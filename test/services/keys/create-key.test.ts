@@ -1,0 +1,62 @@
+import { describe, expect, test } from 'vitest';
+import { createApiKey } from '../../../src/services/keys/create-key.ts';
+import { asAdmin, makeKey, makeOrganization, revoke, rotate, rowsOf } from '../../support/world.ts';
+
+const input = { name: 'n8n: triage', scopes: ['tickets:note:write' as const] };
+
+describe('a new key', () => {
+  test('needs a name that no other current key has', async () => {
+    const organization = await makeOrganization();
+    const { id } = await makeKey(organization);
+    const create = () => createApiKey(asAdmin(organization), 'twb', input);
+    await expect(create()).rejects.toMatchObject({ errors: [{ pointer: '/name', code: 'taken' }] });
+    await revoke(organization, id);
+    expect(await create()).toMatchObject({ name: input.name });
+  });
+
+  test('is created once by one form', async () => {
+    const organization = await makeOrganization();
+    const token = crypto.randomUUID();
+    const { id } = await createApiKey(asAdmin(organization), 'twb', input, token);
+    const second = createApiKey(asAdmin(organization), 'twb', { ...input, name: 'Another' }, token);
+    await expect(second).rejects.toMatchObject({ code: 'form_already_used', keyId: id });
+    expect(await rowsOf('audit_log', organization)).toHaveLength(1);
+  });
+
+  test('is refused for a user who is not an administrator', async () => {
+    const organization = await makeOrganization();
+    const asTechnician = { ...asAdmin(organization), actor: { organizationId: organization, userId: 'tess' } };
+    await expect(createApiKey(asTechnician, 'twb', input)).rejects.toMatchObject({ code: 'not_administrator' });
+    expect(await rowsOf('api_keys', organization)).toEqual([]);
+  });
+});
+
+describe('the expiry of a new key', () => {
+  const now = () => Date.parse('2026-11-21T12:00:00Z');
+  const refused = (code: string) => ({ errors: [{ pointer: '/expires', code }] });
+
+  test.each(['2026-11-20', '2026-11-21T12:00:00Z', '0001-01-01'])('cannot be in the past: %s', async (expires) => {
+    const organization = await makeOrganization();
+    await expect(makeKey(organization, { expires }, now)).rejects.toMatchObject(refused('out_of_range'));
+  });
+
+  test.each(['2036-11-22', '2036-11-22T05:00:00.001Z', '9999-12-31', '9999-12-31T23:59:59-14:00'])(
+    'cannot be more than ten years from now, for a successor either: %s',
+    async (expires) => {
+      const organization = await makeOrganization({ timeZone: 'America/New_York' });
+      await expect(makeKey(organization, { expires }, now)).rejects.toMatchObject(refused('too_late'));
+      const { id } = await makeKey(organization, {}, now);
+      const rotated = rotate(organization, id, { expires, grace: '1h' }, now);
+      await expect(rotated).rejects.toMatchObject(refused('too_late'));
+    },
+  );
+
+  test.each(['2036-11-21', '2036-11-22T05:00:00Z'])(
+    'can be the end of the same day in ten years, in the time zone of the organization: %s',
+    async (expires) => {
+      const organization = await makeOrganization({ timeZone: 'America/New_York' });
+      const { expiresAt } = await makeKey(organization, { expires }, now);
+      expect(expiresAt).toBe(Date.parse('2036-11-22T05:00:00Z'));
+    },
+  );
+});

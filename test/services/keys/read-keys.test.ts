@@ -1,0 +1,74 @@
+import { env } from 'cloudflare:workers';
+import { describe, expect, test } from 'vitest';
+import { findKeysAnywhere, getKeyAnywhere } from '../../../src/services/keys/read-keys.ts';
+import { countD1 } from '../../support/d1.ts';
+import { asOperator, makeKey, makeOrganization, makeWorld, revoke, rotate } from '../../support/world.ts';
+
+describe('an operator finds a key', () => {
+  test('by its value, as it was pasted', async () => {
+    const organization = await makeOrganization();
+    const { id, value, hint } = await makeKey(organization);
+    const [found, ...others] = await findKeysAnywhere(asOperator(), ` Bearer ${value}\n`);
+    expect(others).toEqual([]);
+    expect(found).toMatchObject({
+      id,
+      hint,
+      organizationId: organization,
+      organization: 'Northwind',
+      name: 'n8n: triage',
+      state: 'active',
+    });
+    expect(await getKeyAnywhere(asOperator(), { organization, key: id })).toEqual(found);
+  });
+
+  test('by its hint in every organization, without reading keys with other hints', async () => {
+    const [first, second] = [await makeOrganization(), await makeOrganization()];
+    const [one, two] = [await makeKey(first), await makeKey(second)];
+    await env.DB.prepare('update api_keys set hint = ? where id = ?').bind(one.hint, two.id).run();
+    const rowsRead = async () => {
+      const { db, calls } = countD1(env.DB);
+      const found = await findKeysAnywhere(asOperator(db), one.hint.replace('…', '...'));
+      expect(found).toMatchObject([{ id: one.id }, { id: two.id }]);
+      return calls[0]?.rowsRead ?? 0;
+    };
+    const before = await rowsRead();
+    await env.DB.prepare(
+      `insert into api_keys (organization_id, id, chain_id, name, hash, hint, scopes, created_at, created_by)
+       with recursive numbers(n) as (select 1 union all select n + 1 from numbers where n < 1000)
+       select ?, n, n, n, printf('%064x', n), 'twb_other', 'tickets:note:write', 1, 'ada' from numbers`,
+    )
+      .bind(second)
+      .run();
+    // One row more: the row after the range of the index.
+    expect(await rowsRead()).toBeLessThanOrEqual(before + 1);
+  });
+
+  test('with the other key of its rotation, as long as that works', async () => {
+    const organization = await makeOrganization();
+    const old = await makeKey(organization);
+    const successor = await rotate(organization, old.id, { grace: '24h' });
+    const relatives = async (key: string) => (await getKeyAnywhere(asOperator(), { organization, key })).liveRelatives;
+    expect(await relatives(old.id)).toMatchObject([{ id: successor.id, hint: successor.hint, how: 'replaces it' }]);
+    expect(await relatives(successor.id)).toMatchObject([{ id: old.id, hint: old.hint, how: 'it replaces' }]);
+    await revoke(organization, successor.id);
+    expect(await relatives(old.id)).toEqual([]);
+  });
+});
+
+describe('an operator does not find', () => {
+  test('a key of another organization by its id', async () => {
+    const [own, other] = [await makeOrganization(), await makeWorld()];
+    const found = getKeyAnywhere(asOperator(), { organization: own, key: other.keyId });
+    await expect(found).rejects.toMatchObject({ code: 'key_not_found' });
+  });
+
+  test('anything by a text that is not a complete key', async () => {
+    const { key } = await makeWorld();
+    for (const text of [key.slice(1), key.slice(0, -1)])
+      await expect(findKeysAnywhere(asOperator(), text)).rejects.toMatchObject({ code: 'not_a_key' });
+  });
+
+  test('anything by an unused hint', async () => {
+    expect(await findKeysAnywhere(asOperator(), 'twb_0000…0000')).toEqual([]);
+  });
+});

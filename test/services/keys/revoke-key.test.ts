@@ -1,0 +1,114 @@
+import { env } from 'cloudflare:workers';
+import { describe, expect, test } from 'vitest';
+import { getKeyAnywhere, getOwnKey } from '../../../src/services/keys/read-keys.ts';
+import { revokeAllKeys, revokeAsAdministrator, revokeAsOperator } from '../../../src/services/keys/revoke-key.ts';
+import { aroundD1, committingTwice } from '../../support/d1.ts';
+import { asAdmin, asOperator, makeKey, makeOrganization, makeWorld, rowsOf } from '../../support/world.ts';
+
+const actionsOf = async (organization: string) => (await rowsOf('audit_log', organization)).map(({ action }) => action);
+
+describe('the revocation of all keys', () => {
+  test('succeeds if another request has revoked the same keys', async () => {
+    const organization = await makeOrganization();
+    await makeKey(organization);
+    await makeKey(organization);
+    expect(await revokeAllKeys({ ...asAdmin(organization), db: committingTwice(env.DB) })).toBe(0);
+    const [, , ...revocations] = await actionsOf(organization);
+    expect(revocations).toEqual(['api_key.revoked', 'api_key.revoked']);
+  });
+
+  test('is refused for a user who is not an administrator', async () => {
+    const organization = await makeOrganization();
+    await makeKey(organization);
+    const asTechnician = { ...asAdmin(organization), actor: { organizationId: organization, userId: 'tess' } };
+    await expect(revokeAllKeys(asTechnician)).rejects.toMatchObject({ code: 'not_administrator' });
+    expect(await rowsOf('api_keys', organization)).toMatchObject([{ revoked_at: null }]);
+  });
+});
+
+describe('a revocation', () => {
+  test('whose acknowledgement was lost does not claim that nothing was written', async () => {
+    const organization = await makeOrganization();
+    const { id } = await makeKey(organization);
+    const db = aroundD1(env.DB, async (run) => {
+      await run();
+      throw new Error('D1_ERROR: no response');
+    });
+    // Here only the detail tells the two apart.
+    await expect(revokeAsAdministrator({ ...asAdmin(organization), db }, id)).rejects.toMatchObject({
+      code: 'unavailable',
+      detail: expect.not.stringContaining('Nothing was written'),
+    });
+    expect(await getOwnKey(asAdmin(organization), id)).toMatchObject({ state: 'revoked' });
+  });
+
+  test('whose audit row fails does not happen', async () => {
+    const { organization, keyId } = await makeWorld();
+    const trigger = `create trigger no_audit before insert on audit_log when new.organization_id = '${organization}'`;
+    await env.DB.prepare(`${trigger} begin select raise(abort, 'no'); end`).run();
+    const revocation = revokeAsOperator(asOperator(), { organization, key: keyId, by: 'Ada' });
+    await expect(revocation).rejects.toThrow();
+    await env.DB.prepare('drop trigger no_audit').run();
+    expect(await getKeyAnywhere(asOperator(), { organization, key: keyId })).toMatchObject({ state: 'active' });
+  });
+
+  test('that is committed twice is audited once', async () => {
+    const { organization, keyId } = await makeWorld();
+    const request = { organization, key: keyId, by: 'Ada' };
+    const db = committingTwice(env.DB);
+    expect(await revokeAsOperator(asOperator(db), request)).toMatchObject({ status: 'already_revoked' });
+    expect(await actionsOf(organization)).toEqual(['api_key.created', 'api_key.revoked']);
+  });
+});
+
+describe('a revocation by an operator', () => {
+  test('ends a key that an isolate has cached', async () => {
+    const { organization, key, keyId, api } = await makeWorld();
+    expect((await api.postNote(key)).status).toBe(201);
+    const revocation = await revokeAsOperator(asOperator(), { organization, key: keyId, by: 'Ada' });
+    expect(revocation).toMatchObject({ status: 'revoked' });
+    expect((await api.postNote(key)).status).toBe(401);
+    expect((await api.send('/api/v1/ping', { key })).status).toBe(401);
+    expect(await rowsOf('notes', organization)).toHaveLength(1);
+  });
+
+  test('names who asked for it in the audit log and in the settings', async () => {
+    const { organization, keyId } = await makeWorld();
+    const by = 'Ada, phone call';
+    const { revokedAt } = await revokeAsOperator(asOperator(), { organization, key: keyId, by });
+    expect((await rowsOf('audit_log', organization)).at(-1)).toMatchObject({
+      action: 'api_key.revoked',
+      target_id: keyId,
+      actor_type: 'system',
+      actor_id: 'operator',
+      actor_name: by,
+      at: revokedAt,
+    });
+    expect(await getOwnKey(asAdmin(organization), keyId)).toMatchObject({
+      state: 'revoked',
+      revokedBy: `operator (${by})`,
+    });
+  });
+
+  test('happens once, and says when', async () => {
+    const { organization, keyId } = await makeWorld();
+    const request = { organization, key: keyId, by: 'Ada' };
+    const { revokedAt } = await revokeAsOperator(asOperator(), request);
+    expect(await revokeAsOperator(asOperator(), request)).toEqual({ status: 'already_revoked', revokedAt });
+    expect(await rowsOf('audit_log', organization)).toHaveLength(2);
+  });
+
+  test('does not find the key of another organization', async () => {
+    const [own, other] = [await makeOrganization(), await makeWorld()];
+    const revocation = revokeAsOperator(asOperator(), { organization: own, key: other.keyId, by: 'Ada' });
+    await expect(revocation).rejects.toMatchObject({ code: 'key_not_found' });
+  });
+
+  test('refuses invalid arguments by name', async () => {
+    const revocation = revokeAsOperator(asOperator(), { organization: 'o', key: 'x', by: '' });
+    await expect(revocation).rejects.toMatchObject({
+      code: 'invalid',
+      errors: [{ pointer: '/key' }, { pointer: '/by' }],
+    });
+  });
+});

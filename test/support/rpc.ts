@@ -1,0 +1,32 @@
+import { exports } from 'cloudflare:workers';
+import type { Change } from '../../src/domain/change.ts';
+import type { Answer } from '../../src/rpc/call.ts';
+
+// Calls through real RPC: arguments and results are serialized, as between two Workers.
+
+export const directory = exports.Directory;
+export const work = exports.Work;
+
+/** The value of a call that succeeded. */
+export function resultOf<T>(answer: Answer<T>): T {
+  if (!answer.ok) throw new Error(JSON.stringify(answer.error));
+  return answer.value;
+}
+
+/** What went wrong with a call: its code, and the pointers and codes of its errors. */
+export function failureOf(answer: Answer<unknown>): string[] {
+  if (answer.ok) return [];
+  const { code, errors } = answer.error;
+  return [code, ...errors.map((error) => `${error.pointer} ${error.code}`)];
+}
+
+/** An argument of any type, as from a caller without types. */
+export const untyped = (input: unknown) => JSON.parse(JSON.stringify(input));
+
+/** All changes of an organization. */
+export const allChanges = async (organization: string): Promise<Change[]> =>
+  resultOf(await work.changes(organization, null)).changes;
+
+/** The cursor of an organization's last change. */
+export const lastCursor = async (organization: string): Promise<string | null> =>
+  resultOf(await work.changes(organization, null)).cursor;
