@@ -10,6 +10,8 @@ const LEVELS = ['debug', 'log', 'info', 'warn', 'error'];
 let lines: { level: string; text: string }[] = [];
 let found: string[] = [];
 let searched: Console | undefined;
+/** The functions of the console that keep what they print. */
+const keeping = new WeakSet<object>();
 
 function keep(level: string, args: readonly unknown[]): string {
   const text = args.map((arg) => (arg instanceof Error ? `${arg.stack} ${arg.cause}` : String(arg))).join(' ');
@@ -31,7 +33,9 @@ export function searchConsole(): void {
     get(target, property) {
       const print = Reflect.get(target, property);
       if (typeof property === 'symbol' || !LEVELS.includes(property)) return print;
-      return new Proxy(print, {
+      // A spy that is restored puts back what it got here.
+      if (keeping.has(print)) return print;
+      const kept = new Proxy(print, {
         apply(_, __, args) {
           const line = keep(property, args);
           // Not printed, because each request logs one.
@@ -39,6 +43,8 @@ export function searchConsole(): void {
           return Reflect.apply(print, target, args);
         },
       });
+      keeping.add(kept);
+      return kept;
     },
   });
   globalThis.console = searched;
