@@ -2,7 +2,7 @@ import { evictDurableObject, listDurableObjectIds, runInDurableObject } from 'cl
 import { env } from 'cloudflare:workers';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { brokenLimiters } from '../support/limiter.ts';
-import { makeApi, makeWorld } from '../support/world.ts';
+import { makeApi, makeWorld, newAddress } from '../support/world.ts';
 
 const policy = { quota: 20, windowMs: 10_000 };
 const limiter = () => env.RATE_LIMITER.getByName(crypto.randomUUID());
@@ -68,8 +68,9 @@ describe('a limiter object', () => {
 
 test('each key and each group of addresses has an object', async () => {
   const { key, api } = await makeWorld();
+  const from = { 'CF-Connecting-IP': newAddress() };
   const before = (await listDurableObjectIds(env.RATE_LIMITER)).length;
-  for (let i = 0; i < 3; i++) await api.send('/api/v1/ping', { key, headers: { 'CF-Connecting-IP': '203.0.113.77' } });
+  for (let i = 0; i < 3; i++) await api.send('/api/v1/ping', { key, headers: from });
   expect((await listDurableObjectIds(env.RATE_LIMITER)).length).toBe(before + 2);
 });
 

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
 import * as z from 'zod';
-import { makeWorld, rowsOf } from '../support/world.ts';
+import { makeWorld, newAddress, rowsOf } from '../support/world.ts';
 
 const written = z.object({ entry: z.object({ id: z.string() }), idempotentReplay: z.boolean().optional() });
 /** The settings of the node that the README recommends. */
@@ -12,7 +12,7 @@ test('an n8n node that sends 150 items at once, and all of them again if one fai
   vi.useFakeTimers({ toFake: ['Date'] });
   onTestFinished(() => void vi.useRealTimers());
   const { organization, key, api } = await makeWorld();
-  const fromOneAddress = { 'CF-Connecting-IP': '192.0.2.150' };
+  const fromOneAddress = { 'CF-Connecting-IP': newAddress() };
 
   /** Runs an HTTP Request node with Retry On Fail. */
   async function runNode() {

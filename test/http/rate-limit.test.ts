@@ -6,9 +6,7 @@ import { makeApi } from '../support/world.ts';
 
 describe('a limit for a network', () => {
   test('applies to each address group in it, the most specific limit first, and the 429 names it', async () => {
-    const ipLimitOverrides = parseIpLimitOverrides(
-      '203.0.113.0/24=3/10s, 203.0.113.128/25=2/10s, 2001:db8:77::/48=1/5s',
-    );
+    const ipLimitOverrides = parseIpLimitOverrides('198.18.7.0/24=3/10s, 198.18.7.128/25=2/10s, 2001:db8:77::/48=1/5s');
     const api = makeApi({ config: { ipLimit: { quota: 4, windowMs: 10_000 }, ipLimitOverrides } });
     /** How many requests of an address are admitted, and the policy that the refusal names. */
     const admitted = async (address: string) => {
@@ -17,11 +15,11 @@ describe('a limit for a network', () => {
         if (response.status === 429) return [count, response.headers.get('RateLimit-Policy')];
       }
     };
-    expect(await admitted('203.0.113.1')).toEqual([3, '"ip";q=3;w=10']);
-    expect(await admitted('203.0.113.2')).toEqual([3, '"ip";q=3;w=10']);
-    expect(await admitted('::ffff:203.0.113.3')).toEqual([3, '"ip";q=3;w=10']);
-    expect(await admitted('203.0.113.129')).toEqual([2, '"ip";q=2;w=10']);
-    expect(await admitted('203.0.112.1')).toEqual([4, '"ip";q=4;w=10']);
+    expect(await admitted('198.18.7.1')).toEqual([3, '"ip";q=3;w=10']);
+    expect(await admitted('198.18.7.2')).toEqual([3, '"ip";q=3;w=10']);
+    expect(await admitted('::ffff:198.18.7.3')).toEqual([3, '"ip";q=3;w=10']);
+    expect(await admitted('198.18.7.129')).toEqual([2, '"ip";q=2;w=10']);
+    expect(await admitted('198.18.6.1')).toEqual([4, '"ip";q=4;w=10']);
     expect(await admitted('2001:db8:77:1::1')).toEqual([1, '"ip";q=1;w=5']);
     expect(await admitted('2001:db8:77:1::2')).toEqual([0, '"ip";q=1;w=5']);
     expect(await admitted('2001:db8:77:2::1')).toEqual([1, '"ip";q=1;w=5']);
@@ -36,7 +34,7 @@ describe('a request that a limiter refused', () => {
       config: { ipLimit: { quota: 2, windowMs: 1_000 } },
       bindings: { RATE_LIMITER: limiters.namespace },
     });
-    const from = { headers: { 'CF-Connecting-IP': '198.51.100.200' } };
+    const from = { headers: { 'CF-Connecting-IP': '198.18.9.1' } };
     for (let i = 0; i < 2; i++) expect((await api.send('/api/v1/ping', from)).status).toBe(401);
     const started = Date.now();
     expect((await api.send('/api/v1/ping', from)).status).toBe(429);
@@ -55,7 +53,7 @@ describe('a request that a limiter refused', () => {
     const limiters = countLimiters(env.RATE_LIMITER);
     const bindings = { RATE_LIMITER: limiters.namespace };
     const api = makeApi({ config: { ipLimit: { quota: 1, windowMs: 10_000 } }, bindings });
-    const from = (last: number) => ({ headers: { 'CF-Connecting-IP': `203.0.113.${last}` } });
+    const from = (last: number) => ({ headers: { 'CF-Connecting-IP': `198.18.8.${last}` } });
     await api.send('/api/v1/ping', from(1));
     expect((await api.send('/api/v1/ping', from(1))).status).toBe(429);
     expect((await api.send('/api/v1/ping', from(2))).status).toBe(401);

@@ -7,7 +7,17 @@ import { findOwnKey } from '../../src/services/keys/read-keys.ts';
 import { rotateApiKey } from '../../src/services/keys/rotate-key.ts';
 import { countD1 } from '../support/d1.ts';
 import { countLimiters } from '../support/limiter.ts';
-import { asAdmin, importRecords, makeApi, makeKey, makeOrganization, revoke, rowsOf, TIME } from '../support/world.ts';
+import {
+  asAdmin,
+  importRecords,
+  makeApi,
+  makeKey,
+  makeOrganization,
+  newAddress,
+  revoke,
+  rowsOf,
+  TIME,
+} from '../support/world.ts';
 
 type Api = ReturnType<typeof makeApi>;
 
@@ -229,7 +239,7 @@ describe.each<[string, Route]>(Object.entries(routes))('%s', (name, route) => {
   test('gives 429 above the limit of the address without looking up the key', async () => {
     const d1 = countD1(env.DB);
     const api = makeApi({ config: { ipLimit: { quota: 2, windowMs: 10_000 } }, bindings: { DB: d1.db } });
-    const from = { 'CF-Connecting-IP': `198.51.100.${Math.floor(Math.random() * 256)}`, ...bearer(generateKey('twb')) };
+    const from = { 'CF-Connecting-IP': newAddress(), ...bearer(generateKey('twb')) };
     await call(api, from);
     await call(api, from);
     d1.calls.length = 0;

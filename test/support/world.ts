@@ -232,6 +232,9 @@ export const NOTE = { message: 'Restarted the print spooler' };
 /** A valid body for a time entry. */
 export const TIME = { minutes: 30, description: 'Cleared the print queue', billable: true };
 
+/** An IPv4 address of this test alone, so that no two tests share a limit. */
+export const newAddress = () => `10.${Array.from(crypto.getRandomValues(new Uint8Array(3))).join('.')}`;
+
 const randomHex = () => Math.floor(Math.random() * 0x10000).toString(16);
 
 /** The rows of a table that belong to the organization. */

@@ -3,7 +3,16 @@ import { beforeAll, describe, expect, test, vi } from 'vitest';
 import { createApp } from '../../../src/app.ts';
 import { readContract } from '../../support/contract.ts';
 import { aroundD1 } from '../../support/d1.ts';
-import { BOTH_SCOPES, config, makeApi, makeKey, makeOrganization, revoke, TIME } from '../../support/world.ts';
+import {
+  BOTH_SCOPES,
+  config,
+  makeApi,
+  makeKey,
+  makeOrganization,
+  newAddress,
+  revoke,
+  TIME,
+} from '../../support/world.ts';
 
 const PING = 'GET /ping';
 const NOTE = 'POST /tickets/{ticketId}/notes';
@@ -81,7 +90,7 @@ describe('every response is as documented', () => {
     await agrees(CONTRACT, 200, api.send('/api/v1/openapi.json'));
     await agrees(CONTRACT, 403, plain.send('/api/v1/openapi.json'));
     const one = makeApi({ config: { ipLimit: { quota: 1, windowMs: 10_000 } } });
-    const headers = { 'CF-Connecting-IP': '192.0.2.77' };
+    const headers = { 'CF-Connecting-IP': newAddress() };
     await one.send('/api/v1/openapi.json', { headers });
     await agrees(CONTRACT, 429, one.send('/api/v1/openapi.json', { headers }));
   });

@@ -177,7 +177,8 @@ async function makeSettingsWithMarkup(timeZone: string, DB: D1Database) {
   const live = await makeKey(organization, { name: EVIL_MARKUP });
   const revoked = await makeKey(organization, { name: `${EVIL_MARKUP}2` });
   const caller = {
-    'User-Agent': EVIL_MARKUP,
+    // Not the markup of a text, which no log may contain.
+    'User-Agent': EVIL_MARKUP.replace(`"'>`, `'">`),
     'Idempotency-Key': EVIL_MARKUP.replaceAll(' ', '/').replace(/^"/, ''),
     'CF-Connecting-IP': EVIL_MARKUP,
   };

@@ -5,12 +5,9 @@ import { countD1 } from '../../support/d1.ts';
 import { brokenLimiters, countLimiters } from '../../support/limiter.ts';
 import { loggedLines } from '../../support/searched-logs.ts';
 import { makeSignIn } from '../../support/sign-in.ts';
-import { importRecords, makeApi, makeOrganization } from '../../support/world.ts';
+import { importRecords, makeApi, makeOrganization, newAddress } from '../../support/world.ts';
 
 const ipLimit = { quota: 3, windowMs: 10_000 };
-
-let addresses = 0;
-const newAddress = () => `198.51.100.${++addresses}`;
 
 /**
  * A settings area opened from an address of its own; calls to limiters, D1 and for keys are
@@ -32,19 +29,20 @@ async function makeArea() {
     config: { ipLimit, signIn: { ...signIn, keys } },
     bindings: { DB: d1.db, RATE_LIMITER: limiters.namespace },
   });
-  const from = { 'CF-Connecting-IP': newAddress() };
+  const address = newAddress();
+  const from = { 'CF-Connecting-IP': address };
   const headers = { ...from, 'Cf-Access-Jwt-Assertion': await token(email) };
   const open = (path: string, init: RequestInit = {}) => api.send(path, { ...init, headers });
   const forged = { ...from, 'Cf-Access-Jwt-Assertion': await token(email, { forged: true }) };
-  return { organization, api, open, from, headers, forged, d1: d1.calls, limiters: limiters.names, calls };
+  return { organization, address, api, open, from, headers, forged, d1: d1.calls, limiters: limiters.names, calls };
 }
 
 const PATHS = ['', '/', '/ORG', '/ORG/', '/ORG/keys', '/ORG/audit', '/nowhere/keys', '/ORG/keys/x/revoke', '/a/b/c/d'];
 
 test.each(PATHS)('/settings%s is refused with a page once the address has used up its limit', async (path) => {
-  const { organization, open, d1, limiters, calls } = await makeArea();
+  const { organization, address, open, d1, limiters, calls } = await makeArea();
   for (let i = 0; i < 3; i++) expect((await open(`/settings/${organization}/keys`)).status).toBe(200);
-  expect(limiters).toEqual(Array(3).fill(`ip:198.51.100.${addresses}`));
+  expect(limiters).toEqual(Array(3).fill(`ip:${address}`));
   d1.length = 0;
   limiters.length = 0;
   calls.keys = 0;
@@ -72,7 +70,7 @@ test.each(PATHS)('/settings%s is refused with a page once the address has used u
         status: 429,
         problem: 'rate_limited',
         route: expect.stringMatching(/^\/settings/),
-        address: `198.51.100.${addresses}`,
+        address,
         d1Calls: 0,
       }),
     ]);

@@ -2,7 +2,7 @@ import { env } from 'cloudflare:workers';
 import { beforeAll, expect, test } from 'vitest';
 import { generateKey } from '../../../src/domain/api-key.ts';
 import published from '../../bench/README.md?raw';
-import { importRecords, makeCountedApi, makeKey, makeWorld, TIME } from '../../support/world.ts';
+import { importRecords, makeCountedApi, makeKey, makeWorld, newAddress, TIME } from '../../support/world.ts';
 
 // What a request costs: calls of Durable Objects and D1, statements, rows read and written. The
 // counts are exact, and the same in a small and in a large organization.
@@ -151,7 +151,7 @@ test('the tables in test/bench/README.md have the numbers that are counted here'
   const keys = { 'Idempotency-Key': crypto.randomUUID() };
   const fresh = async () => (await makeKey(large.organization)).value;
   const [note, time] = [await fresh(), await fresh()];
-  const address = { 'CF-Connecting-IP': '192.0.2.77' };
+  const address = { 'CF-Connecting-IP': newAddress() };
   const ping = (key: string) => api.send('/api/v1/ping', { key });
 
   const rows: string[] = [];
@@ -189,9 +189,9 @@ test('the tables in test/bench/README.md have the numbers that are counted here'
     limited,
   );
   // Each from another address, so that the limit of an address does not refuse it.
-  const byKey = (last: number) => limited.api.postTime(time, TIME, { 'CF-Connecting-IP': `203.0.113.${last}` });
-  expect((await byKey(1)).status).toBe(429);
-  await line('429 by key, cached refusal', 429, () => byKey(2), limited);
+  const byKey = () => limited.api.postTime(time, TIME, { 'CF-Connecting-IP': newAddress() });
+  expect((await byKey()).status).toBe(429);
+  await line('429 by key, cached refusal', 429, () => byKey(), limited);
   expect(published).toContain(rows.join('\n'));
 
   // A million writes, each with the highest counts of an accepted write.

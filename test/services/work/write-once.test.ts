@@ -92,7 +92,7 @@ describe('a repeated Idempotency-Key', () => {
         technician: true,
         active: false,
       },
-      { type: 'agreement', organization, id: 'acme-support', company: 'acme', HOUR_MSlyRate: 500 },
+      { type: 'agreement', organization, id: 'acme-support', company: 'acme', hourlyRate: 500 },
       { type: 'ticket', organization, id: '1001', company: 'acme', active: false },
     );
     const other = await makeKey(organization, { name: 'make: nightly', scopes: ['tickets:time:write'] });
