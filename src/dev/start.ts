@@ -209,7 +209,7 @@ async function answers(): Promise<'ready' | 'silent'> {
 
 function welcome(): string {
   return `
-Ready. The key of this start, for the demo organization northwind (the one before it is revoked now):
+Ready. A new key for the demo organization northwind (the key of the previous start is revoked):
 
   ${key}
 
