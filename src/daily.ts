@@ -3,6 +3,7 @@ import { log } from './lib/log.ts';
 import type { ServiceContext } from './services/context.ts';
 import { databaseSize } from './services/database-size.ts';
 import { forgetOldAddresses } from './services/keys/refused-uses.ts';
+import { forgetOldDays } from './services/work/forget-old-days.ts';
 
 /**
  * Database size, as a share of the limit, at which the daily log line is a warning or an error:
@@ -19,7 +20,7 @@ const DEADLINE_MS = 30_000;
  */
 export async function daily(db: D1Database, now: () => number = Date.now): Promise<void> {
   const ctx = { db, now, deadlineAt: Date.now() + DEADLINE_MS, requestId: timeOrderedId(now()) };
-  const parts = await Promise.allSettled([logDatabaseSize(ctx), forgetOldAddresses(ctx)]);
+  const parts = await Promise.allSettled([logDatabaseSize(ctx), forgetOldAddresses(ctx), forgetOldDays(ctx)]);
   for (const part of parts) if (part.status === 'rejected') throw part.reason;
 }
 

@@ -1,8 +1,10 @@
 import { env } from 'cloudflare:workers';
 import { expect, test } from 'vitest';
 import { daily } from '../src/daily.ts';
+import { addDays, dateIn } from '../src/domain/calendar.ts';
 import { aroundD1, withoutWrites } from './support/d1.ts';
 import { loggedLines } from './support/searched-logs.ts';
+import { makeKey, makeOrganization } from './support/world.ts';
 
 /** The database, which reports this size. */
 const sized = (size_after: number) =>
@@ -24,6 +26,29 @@ test.each([
 ])('a size of %i bytes is logged as %s', async (bytes, level, share) => {
   await daily(sized(bytes));
   expect(loggedLines('database_size', level)).toEqual([{ event: 'database_size', bytes, share }]);
+});
+
+test('the days of the ledger are kept for 400 days', async () => {
+  const organization = await makeOrganization();
+  const { id } = await makeKey(organization);
+  const now = Date.parse('2027-06-30T03:17:00Z');
+  const day = (ago: number) => addDays(dateIn('UTC', now), -ago);
+  await env.DB.batch(
+    // More than one statement deletes.
+    Array.from({ length: 1_300 }, (_, ago) =>
+      env.DB.prepare('insert into key_days values (?1, ?2, ?3, ?2, 1, 0, 0, 1, 1, 1, 1, null)').bind(
+        organization,
+        id,
+        day(ago),
+      ),
+    ),
+  );
+  await daily(env.DB, () => now);
+  const { results } = await env.DB.prepare('select day from key_days where organization_id = ? order by day')
+    .bind(organization)
+    .all();
+  expect(results).toHaveLength(401);
+  expect(results[0]).toEqual({ day: day(400) });
 });
 
 test('the size of a full database is logged too, and the daily task fails', async () => {

@@ -148,6 +148,9 @@ export const apiKeys = sqliteTable(
     /** The key's own limit, lower than the deployment's; both null if it has none. */
     limitQuota: integer('limit_quota'),
     limitWindowMs: integer('limit_window_ms'),
+    /** The key's own daily limits; null where it has none. */
+    dayLimitRecords: integer('day_limit_records'),
+    dayLimitMinutes: integer('day_limit_minutes'),
     createdAt: integer('created_at').notNull(),
     createdBy: text('created_by').notNull(),
     expiresAt: integer('expires_at'),
@@ -254,14 +257,55 @@ export const auditLog = sqliteTable(
     userAgent: text('user_agent'),
     /** The old and new values in words, only if the action alone does not say it. */
     detail: text('detail'),
+    /**
+     * What all keys of the organization have written on the latest day on which one wrote, this row
+     * included: the calendar date in the organization's time zone, new records and bytes of text.
+     */
+    day: text('day').notNull().default(''),
+    dayRecords: integer('day_records').notNull().default(0),
+    dayBytes: integer('day_bytes').notNull().default(0),
   },
   (t) => [
     primaryKey({ columns: [t.organizationId, t.seq] }),
-    index('audit_log_actor').on(t.organizationId, t.actorId, t.seq),
-    // Partial, so that writes of the API do not touch it.
+    // Partial, so that writes of the API do not touch them.
+    index('audit_log_actor').on(t.organizationId, t.actorId, t.seq).where(sql`actor_type <> 'api_key'`),
     index('audit_log_user_target').on(t.organizationId, t.targetId, t.seq).where(sql`actor_type <> 'api_key'`),
     check('audit_log_actor_type', oneOf('actor_type', ACTOR_TYPES)),
     check('audit_log_action', sql`"action" glob '[a-z]*.[a-z]*'`),
+  ],
+);
+
+/**
+ * The daily ledger: what a key wrote on one day, the calendar date in the organization's time zone.
+ * Written with each record, in its transaction; kept for 400 days.
+ */
+export const keyDays = sqliteTable(
+  'key_days',
+  {
+    organizationId: organizationId(),
+    chainId: text('chain_id').notNull(),
+    day: text('day').notNull(),
+    keyId: text('key_id').notNull(),
+    notes: integer('notes').notNull(),
+    timeEntries: integer('time_entries').notNull(),
+    minutes: integer('minutes').notNull(),
+    /** Bytes of text in UTF-8, as they were written: a redaction changes nothing here. */
+    bytes: integer('bytes').notNull(),
+    /** The first and the last audit row of the key's writes on that day. */
+    firstSeq: integer('first_seq').notNull(),
+    lastSeq: integer('last_seq').notNull(),
+    lastAt: integer('last_at').notNull(),
+    lastAddress: text('last_address'),
+  },
+  (t) => [
+    primaryKey({ columns: [t.organizationId, t.chainId, t.day, t.keyId] }),
+    foreignKey({ columns: [t.organizationId, t.keyId], foreignColumns: [apiKeys.organizationId, apiKeys.id] }),
+    check('key_days_day', sql`"day" is date("day")`),
+    check(
+      'key_days_counts',
+      sql`"notes" >= 0 and "time_entries" >= 0 and "notes" + "time_entries" > 0 and "minutes" >= 0 and "bytes" > 0`,
+    ),
+    check('key_days_seqs', sql`"first_seq" between 1 and "last_seq"`),
   ],
 );
 

@@ -5,6 +5,11 @@ export function toHex(bytes: Uint8Array): string {
   return hex;
 }
 
+/** The number of bytes of a text in UTF-8. */
+export function utf8Length(text: string): number {
+  return new TextEncoder().encode(text).length;
+}
+
 /** SHA-256 of a text's UTF-8 bytes. */
 export async function sha256(text: string): Promise<Uint8Array> {
   return new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text)));

@@ -8,6 +8,7 @@ import { expect, test } from 'vitest';
  */
 const RELEASED: Record<string, string> = {
   '0000_foundation.sql': 'b014579c0ce1bab9cf57d3bb0cb7eee1ccf2b701b9f50242ef8be17b7f08bc26',
+  '0001_daily_ledger.sql': '093b7d64239d7b5ab6acea2e54238eaefa13c224e7ae74df4ce73b09219ee9eb',
 };
 /** The first migration, which has no previous release. */
 const FOUNDATION = '0000_foundation.sql';

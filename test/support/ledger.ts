@@ -1,11 +1,22 @@
-// Compares the records and the audit log of an organization with each other, and with what its
-// clients were told.
+// Compares the records, the audit log and the daily ledger of an organization with each other, and
+// the records with what its clients were told.
 
 /** Every record of the organization ?1, with the fields that all kinds share. */
 const RECORDS = `
   select 'note.created' as action, id, ticket_id, created_at, key_id, request_id, audit_seq, message as text from notes where organization_id = ?1
   union all
   select 'time_entry.created', id, ticket_id, created_at, key_id, request_id, audit_seq, description from time_entries where organization_id = ?1`;
+
+/**
+ * Every record of the organization ?1 as the ledger counts it. The day is that of its audit row. A
+ * redacted text counts what it counted before, which is no longer known: ledger and totals of such
+ * an organization are not compared.
+ */
+const COUNTED = `
+  select r.key_id, a.day, a.seq, 1 as records, coalesce(t.minutes, 0) as minutes, length(cast(r.text as blob)) as bytes
+  from (${RECORDS}) r join audit_log a on a.organization_id = ?1 and a.seq = r.audit_seq
+  left join time_entries t on t.organization_id = ?1 and t.id = r.id
+  where not exists (select 1 from audit_log where organization_id = ?1 and action glob '*.redacted')`;
 
 /** Each statement finds one kind of inconsistency, and describes at most a few cases of it. */
 const INCONSISTENCIES = [
@@ -22,12 +33,26 @@ const INCONSISTENCIES = [
   `select 'Idempotency-Key ' || idempotency_key || ' made ' || count(*) || ' records' as found from audit_log
    where organization_id = ?1 and idempotency_key is not null group by action, idempotency_key having count(*) > 1`,
   `select 'the text "' || text || '" was written ' || count(*) || ' times' as found from (${RECORDS}) group by text having count(*) > 1`,
+  `select 'the ledger of key ' || key_id || ' on ' || day || ' disagrees with its records: ' || group_concat(counts, ' and ') as found from (
+     select key_id, day, count(*) || ' records from ' || min(seq) || ' to ' || max(seq) || ', ' || sum(minutes) || ' minutes, ' || sum(bytes) || ' bytes' as counts
+     from (${COUNTED}) group by key_id, day
+     union
+     select key_id, day, (notes + time_entries) || ' records from ' || first_seq || ' to ' || last_seq || ', ' || minutes || ' minutes, ' || bytes || ' bytes'
+     from key_days where organization_id = ?1)
+   group by key_id, day having count(*) > 1`,
+  `select 'the total of the day on audit row ' || a.seq || ' is ' || a.day_records || ' records and ' || a.day_bytes || ' bytes instead of ' || sum(c.records) || ' and ' || sum(c.bytes) as found
+   from audit_log a join (${COUNTED}) c on c.day = a.day and c.seq <= a.seq
+   where a.organization_id = ?1 and a.seq = (select max(seq) from audit_log where organization_id = ?1)
+   group by a.seq having sum(c.records) <> a.day_records or sum(c.bytes) <> a.day_bytes`,
+  `select 'key ' || k.key_id || ' is in the chain ' || k.chain_id || ' of the ledger' as found from key_days k
+   join api_keys a on a.organization_id = k.organization_id and a.id = k.key_id where k.organization_id = ?1 and a.chain_id <> k.chain_id`,
 ].map((sql) => `${sql} limit 5`);
 
 /**
  * The inconsistencies of an organization, in words. Each record has exactly one audit row and the
  * other way round, the audit rows are numbered from 1 without a gap, no Idempotency-Key made two
- * records of a kind, and no text was written twice. So every request that is meant to write must
+ * records of a kind, no text was written twice, and the daily ledger and the totals of the day on the
+ * latest audit row count exactly these records. So every request that is meant to write must
  * have a text of its own.
  */
 export async function inconsistencies(db: D1Database, organization: string): Promise<string[]> {

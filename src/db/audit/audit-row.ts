@@ -2,7 +2,7 @@ import type { ActorType } from '../../domain/audit-actions.ts';
 import { forEachKind, type RecordKind } from '../../domain/record-kinds.ts';
 import { insertInto, statement } from '../statement.ts';
 import { RECORD_TABLES } from '../work/record-tables.ts';
-import { NEXT_SEQ } from './audit-columns.ts';
+import { LATEST_ROW } from './audit-columns.ts';
 
 // An audit row is written only by the statement that follows a write in the same batch, and only if
 // that write changed a row. There is no `on conflict`: on a conflict this statement fails, and the
@@ -22,21 +22,31 @@ export interface AuditValues {
   sourceAddress: string | null;
   userAgent: string | null;
   detail: string | null;
+  /** The day of a new record, `YYYY-MM-DD` in the organization's time zone; null for any other change. */
+  day: string | null;
+  /** How many records the change adds: 1 or 0. */
+  records: number;
+  /** How many bytes of text the change adds. */
+  bytes: number;
 }
 
 /** Where an actor is found, and the name that the log keeps. */
-const ACTORS: Record<ActorType, { from: string; name: string }> = {
-  api_key: { from: 'api_keys a where a.organization_id = :organizationId and a.id = :actorId', name: 'a.name' },
-  user: { from: 'users a where a.organization_id = :organizationId and a.id = :actorId', name: 'a.name' },
-  system: { from: 'organizations a where a.id = :organizationId', name: ':actorName' },
+const ACTORS: Record<ActorType, { table: string; where: string; name: string }> = {
+  api_key: { table: 'api_keys', where: 'a.organization_id = :organizationId and a.id = :actorId', name: 'a.name' },
+  user: { table: 'users', where: 'a.organization_id = :organizationId and a.id = :actorId', name: 'a.name' },
+  system: { table: 'organizations', where: 'a.id = :organizationId', name: ':actorName' },
 };
+
+/** Continues a total of the day on the latest row `p`, or begins a new one. */
+const carried = (total: string, added: string) =>
+  `iif(:day is null or p.day = :day, coalesce(p.${total}, 0), 0) + ${added}`;
 
 /** The statement that inserts the audit row. `ticketId` is the SQL expression for its ticket. */
 function auditRow(actorType: ActorType, ticketId: string) {
-  const { from, name } = ACTORS[actorType];
+  const { table, where, name } = ACTORS[actorType];
   const row = insertInto('audit_log', {
     organization_id: ':organizationId',
-    seq: NEXT_SEQ,
+    seq: 'coalesce(p.seq, 0) + 1',
     at: ':now',
     actor_type: `'${actorType}'`,
     actor_id: ':actorId',
@@ -49,8 +59,11 @@ function auditRow(actorType: ActorType, ticketId: string) {
     source_address: ':sourceAddress',
     user_agent: ':userAgent',
     detail: ':detail',
+    day: "coalesce(:day, p.day, '')",
+    day_records: carried('day_records', ':records'),
+    day_bytes: carried('day_bytes', ':bytes'),
   });
-  return statement<AuditValues>(`${row} from ${from} and changes() = 1`);
+  return statement<AuditValues>(`${row} from ${table} a ${LATEST_ROW} where ${where} and changes() = 1`);
 }
 
 const ticketOf = (kind: RecordKind) =>

@@ -63,21 +63,47 @@ interface FilterValues {
 
 const RANGE = 'organization_id = :organizationId and seq < :before and seq >= :from';
 const newest = (condition: string, index = '') =>
-  `select seq, at, action, ticket_id, request_id from audit_log ${index} where ${RANGE} ${condition} order by seq desc limit :examine`;
+  `select * from audit_log ${index} where ${RANGE} ${condition} order by seq desc limit :examine`;
 
 const PART = newest('');
 
-/** What one key did and what was done to it. The index hints keep SQLite from scanning the log. */
+const OF_THE_KEY = `d.organization_id = :organizationId and d.key_id = :keyId
+    and d.chain_id = (select chain_id from api_keys where organization_id = :organizationId and id = :keyId)`;
+
+/**
+ * The numbers of the rows among which the key's writes are, newest first. The daily ledger says from
+ * which row to which the key wrote on each day; this walks through these ranges.
+ */
+const WALK = `with recursive walk(seq, low, day) as (
+    select min(last_seq, :before - 1), max(first_seq, :from), day from (
+      select first_seq, last_seq, day from key_days d
+      where ${OF_THE_KEY} and first_seq < :before and last_seq >= :from order by day desc limit 1)
+    union all
+    select iif(seq > low, seq - 1, min(d.last_seq, low - 1)), iif(seq > low, low, max(d.first_seq, :from)),
+      iif(seq > low, walk.day, d.day)
+    from walk left join key_days d on seq = low and ${OF_THE_KEY} and d.day = (
+      select d.day from key_days d
+      where ${OF_THE_KEY} and d.day < walk.day and d.first_seq < low and d.last_seq >= :from order by d.day desc limit 1)
+    where seq > low or d.day is not null
+    limit :examine
+  )`;
+
+/**
+ * What one key did, among rows of other actors, and what was done to it. The cross join makes SQLite
+ * read one audit row for each number, instead of the log from its end.
+ */
 const PART_OF_KEY = `select * from (
-    select * from (${newest('and actor_id = :keyId', 'indexed by audit_log_actor')})
+    select * from (${WALK}
+      select a.* from walk cross join audit_log a on a.organization_id = :organizationId and a.seq = walk.seq)
     union all
     select * from (${newest("and actor_type <> 'api_key' and target_id = :keyId", 'indexed by audit_log_user_target')})
   ) order by seq desc limit :examine`;
 
-const matching = (part: string) =>
+const matching = (part: string, condition = '') =>
   rowsOf(`select seq from (${part})
     where (:action is null or action = :action) and (:ticketId is null or ticket_id = :ticketId)
       and (:requestId is null or request_id = :requestId) and (:since is null or at >= :since) and (:until is null or at < :until)
+      ${condition}
     limit :limit`);
 
 /** How many rows a page examined, and the lowest `seq` of them. */
@@ -96,7 +122,9 @@ export const findAuditPage = {
 
 /** The same for one key. */
 export const findAuditPageOfKey = {
-  rows: statement<PartValues & FilterValues & { keyId: string }, AuditLogRow>(matching(PART_OF_KEY)),
+  rows: statement<PartValues & FilterValues & { keyId: string }, AuditLogRow>(
+    matching(PART_OF_KEY, 'and (actor_id = :keyId or target_id = :keyId)'),
+  ),
   examined: statement<PartValues & { keyId: string }, ExaminedPart>(examined(PART_OF_KEY)),
 };
 

@@ -34,6 +34,7 @@ const IS_OPEN =
  */
 export const ERASED_TABLES = [
   ...RECORD_KIND_NAMES.map((kind) => RECORD_TABLES[kind].table),
+  'key_days',
   'refused_uses',
   'api_keys',
   'agreements',

@@ -1,7 +1,7 @@
 import { columns, statement } from '../statement.ts';
 
-// What administrators and operators see of keys. The last write of a key comes from the audit log's
-// index by actor, so a write does not have to store it.
+// What administrators and operators see of keys. The last write of a key comes from the daily
+// ledger.
 
 /** The other key of a rotation; all null if there is none. */
 interface LinkedKeys {
@@ -58,15 +58,16 @@ const KEY_DETAILS = `
     creatorActive: 'creator.active',
     creatorAdmin: 'creator.is_admin',
     ...LINKS,
-    lastWriteAt: 'a.at',
-    lastWriteFrom: 'a.source_address',
+    lastWriteAt: 'd.last_at',
+    lastWriteFrom: 'd.last_address',
   })}
   from api_keys k
   join users creator on creator.organization_id = k.organization_id and creator.id = k.created_by
   left join users revoker on revoker.organization_id = k.organization_id and revoker.id = k.revoked_by
   ${JOIN_LINKS}
-  left join audit_log a on a.organization_id = k.organization_id and a.seq =
-    (select max(w.seq) from audit_log w where w.organization_id = k.organization_id and w.actor_id = k.id)
+  left join key_days d on d.organization_id = k.organization_id and d.chain_id = k.chain_id and d.key_id = k.id
+    and d.day = (select w.day from key_days w where w.organization_id = k.organization_id and w.chain_id = k.chain_id
+      and w.key_id = k.id order by w.day desc limit 1)
   where k.organization_id = :organizationId`;
 
 /** One key. */

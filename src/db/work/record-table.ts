@@ -1,5 +1,5 @@
 import type { Scope } from '../../domain/scopes.ts';
-import { NEXT_SEQ } from '../audit/audit-columns.ts';
+import { LATEST_ROW } from '../audit/audit-columns.ts';
 import type { KeyRow } from '../keys/find-key.ts';
 import type { Fields } from '../statement.ts';
 
@@ -48,6 +48,11 @@ export interface InsertValues {
   ticketId: string;
   requestId: string;
   requestDigest: string;
+  /**
+   * The time zone in which the day of the write was found. Nothing is inserted if the organization
+   * has another one now.
+   */
+  timeZone: string;
 }
 
 /** The values of the columns that every record has. */
@@ -59,17 +64,21 @@ export const STORED_VALUES = {
   key_id: 'k.id',
   request_id: ':requestId',
   request_digest: ':requestDigest',
-  audit_seq: NEXT_SEQ,
+  audit_seq: 'coalesce(p.seq, 0) + 1',
 };
 
 const OPEN_TICKET = 't.organization_id = :organizationId and t.id = :ticketId and t.active = 1';
 const ACTIVE_COMPANY = 'c.organization_id = :organizationId and c.id = t.company_id and c.active = 1';
 
-/** The rows that a write requires: key `k`, organization `o`, ticket `t` and its company `c`. */
+/**
+ * The rows that a write requires: key `k`, organization `o`, ticket `t` and its company `c`; and the
+ * latest audit row `p`, if there is one.
+ */
 export const FROM_WRITABLE_TICKET = `from api_keys k
-  join organizations o on o.id = :organizationId and o.active = 1 and o.has_psa = 1
+  join organizations o on o.id = :organizationId and o.active = 1 and o.has_psa = 1 and o.time_zone = :timeZone
   join tickets t on ${OPEN_TICKET}
-  join companies c on ${ACTIVE_COMPANY}`;
+  join companies c on ${ACTIVE_COMPANY}
+  ${LATEST_ROW}`;
 
 /**
  * The key by id and hash. The plus sign keeps SQLite from using the index of hashes, which would

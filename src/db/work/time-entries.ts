@@ -65,10 +65,6 @@ export interface TimeEntryValues extends InsertValues {
   description: string;
   billable: number;
   workDate: string;
-  /**
-   * The time zone of the work date. Nothing is inserted if the organization has another one now.
-   */
-  timeZone: string;
 }
 
 /** Two conditions: one with `or` would read every user of the organization. */
@@ -94,7 +90,7 @@ const insertTimeEntry = (creditedUser: string) => `
   ${FROM_WRITABLE_TICKET}
   join users u on ${creditedUser}
   left join agreements g on g.organization_id = :organizationId and g.company_id = t.company_id and g.active = 1
-  where ${keyMay('tickets:time:write')} and o.time_zone = :timeZone
+  where ${keyMay('tickets:time:write')}
   on conflict (organization_id, id) do nothing
   returning ${columns(STORED_TIME_ENTRY_FIELDS)}`;
 

@@ -68,8 +68,8 @@ export async function readAuditLog(
   cursor?: number,
 ): Promise<AuditPage> {
   const range = await seqRange(ctx, filter);
-  const { action, ticketId, since, until } = filter;
-  const filtered = [action, ticketId, since, until].some((condition) => condition !== undefined);
+  const { keyId, action, ticketId, since, until } = filter;
+  const filtered = [keyId, action, ticketId, since, until].some((condition) => condition !== undefined);
   return readPage(ctx, filter, {
     ...range,
     before: Math.min(range.before, cursor ?? range.before),

@@ -1,5 +1,6 @@
 import { AUDIT_ROWS } from '../../db/audit/audit-row.ts';
 import { type BoundStatement, batch } from '../../db/statement.ts';
+import { countRecord } from '../../db/work/key-days.ts';
 import type { AuditAction } from '../../domain/audit-actions.ts';
 import type { RecordKind } from '../../domain/record-kinds.ts';
 import { callD1, type LostCall } from '../call-d1.ts';
@@ -23,6 +24,19 @@ export interface AuditedChange<Row> {
   idempotencyKey?: string | undefined;
   /** What was changed, in words, if the action alone does not say it. */
   detail?: string | undefined;
+  /** For a new record: what the daily ledger counts. The actor is its key. */
+  counted?: NewRecord;
+}
+
+/** A new record as the daily ledger counts it. */
+export interface NewRecord {
+  kind: RecordKind;
+  chainId: string;
+  /** Calendar date in the organization's time zone, `YYYY-MM-DD`. */
+  day: string;
+  minutes: number;
+  /** Bytes of its text in UTF-8. */
+  bytes: number;
 }
 
 /** The organization and actor of the changes. */
@@ -34,8 +48,9 @@ interface Target {
 
 /**
  * Sends changes as one transaction, each followed by its audit row, which is written if and only if
- * the change changed a row. A change may require that the previous one did (`changes() = 1`). Calls
- * `changes` again for each attempt, with the time of that attempt. Returns one result per change.
+ * the change changed a row, and by its count in the daily ledger if it is a new record. A change may
+ * require that the previous one did (`changes() = 1`). Calls `changes` again for each attempt, with
+ * the time of that attempt. Returns one result per change.
  * @throws ServiceError `unavailable`, see `callD1`
  */
 export async function writeWithAudit<Row>(
@@ -44,6 +59,7 @@ export async function writeWithAudit<Row>(
   lost: LostCall,
   changes: (now: number) => readonly AuditedChange<Row>[],
 ): Promise<D1Result<Row>[]> {
+  let positions: number[] = [];
   const results = await callD1(ctx, lost, (db) => {
     const now = ctx.now();
     const origin = {
@@ -55,17 +71,23 @@ export async function writeWithAudit<Row>(
       sourceAddress: source.address,
       userAgent: source.userAgent,
     };
-    const statements = changes(now).flatMap(
-      ({ statement, ticket, action, targetId, idempotencyKey = null, detail = null }) => {
-        const rows = AUDIT_ROWS[actor.type];
-        const auditRow = ticket && 'of' in ticket ? rows.ofRecord[ticket.of] : rows.given;
-        const ticketId = ticket && 'id' in ticket ? ticket.id : null;
-        return [statement, auditRow.bind({ ...origin, action, targetId, ticketId, idempotencyKey, detail })];
-      },
-    );
+    const statements: BoundStatement<Row>[] = [];
+    positions = [];
+    for (const { statement, ticket, action, targetId, idempotencyKey = null, detail = null, counted } of changes(now)) {
+      const rows = AUDIT_ROWS[actor.type];
+      const auditRow = ticket && 'of' in ticket ? rows.ofRecord[ticket.of] : rows.given;
+      const ticketId = ticket && 'id' in ticket ? ticket.id : null;
+      const added = { day: counted?.day ?? null, records: counted ? 1 : 0, bytes: counted?.bytes ?? 0 };
+      positions.push(statements.length);
+      statements.push(
+        statement,
+        auditRow.bind({ ...origin, ...added, action, targetId, ticketId, idempotencyKey, detail }),
+      );
+      if (counted) statements.push(countRecord[counted.kind].bind({ ...origin, ...counted, keyId: actor.id }));
+    }
     return batch<Row[]>(db, statements);
   });
-  return results.filter((_, index) => index % 2 === 0);
+  return results.filter((_, index) => positions.includes(index));
 }
 
 /** Whether a change changed its row. */

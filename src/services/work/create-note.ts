@@ -16,6 +16,8 @@ export function createNote(
   return writeOnce(ctx, target, {
     kind: 'note',
     body,
+    text: body.message,
+    minutes: 0,
     insert: (values) => insertNote.bind({ ...values, message: body.message }),
     explain: (values) => explainNote.bind(values),
   });

@@ -5,7 +5,6 @@ import {
   insertTechnicianTimeEntry,
   type StoredTimeEntry,
 } from '../../db/work/time-entries.ts';
-import { dateIn } from '../../domain/calendar.ts';
 import type { Principal } from '../../domain/principal.ts';
 import type { TimeEntryRequest } from '../../domain/time-entry.ts';
 import type { ActorContext } from '../context.ts';
@@ -26,9 +25,10 @@ export function createTimeEntry(
   return writeOnce(ctx, target, {
     kind: 'time_entry',
     body,
-    insert: (values, timeZone) => {
-      const workDate = dateIn(timeZone, values.now);
-      const entry = { ...values, minutes, description, billable: Number(billable), timeZone, workDate };
+    text: description,
+    minutes,
+    insert: (values, day) => {
+      const entry = { ...values, minutes, description, billable: Number(billable), workDate: day };
       return userEmail === undefined
         ? insertServiceTimeEntry.bind(entry)
         : insertTechnicianTimeEntry.bind({ ...entry, userEmail });

@@ -1,12 +1,13 @@
 import type { BoundStatement } from '../../db/statement.ts';
 import type { ExplainValues, Explanation, InsertValues, StoredRecord } from '../../db/work/record-table.ts';
 import { whyUnauthorized } from '../../domain/api-key.ts';
+import { dateIn } from '../../domain/calendar.ts';
 import { hasCode, psaNotIncluded, ServiceError, Unauthorized } from '../../domain/errors.ts';
 import { echo } from '../../domain/fields.ts';
 import type { Principal } from '../../domain/principal.ts';
 import { derivedId, timeOrderedId } from '../../domain/record-id.ts';
 import { RECORD_KINDS, type RecordKind } from '../../domain/record-kinds.ts';
-import { sha256, toHex } from '../../lib/bytes.ts';
+import { sha256, toHex, utf8Length } from '../../lib/bytes.ts';
 import { writeWithAudit } from '../audit/write-with-audit.ts';
 import { callD1 } from '../call-d1.ts';
 import type { ActorContext } from '../context.ts';
@@ -31,7 +32,11 @@ export interface RecordWrite<Row> {
    * field with a default would turn retries across the deployment that adds it into mismatches.
    */
   body: Record<string, string | number | boolean | undefined>;
-  insert: (values: InsertValues, timeZone: string) => BoundStatement<Row>;
+  /** The text from the caller, and the minutes worked, as the daily ledger counts them. */
+  text: string;
+  minutes: number;
+  /** `day` is the calendar date of the write in the organization's time zone, `YYYY-MM-DD`. */
+  insert: (values: InsertValues, day: string) => BoundStatement<Row>;
   explain: (values: ExplainValues) => BoundStatement<Explanation<Row>>;
 }
 
@@ -54,9 +59,9 @@ export interface WriteOutcome<Row> {
 export async function writeOnce<Row extends StoredRecord>(
   ctx: ActorContext<Principal>,
   { ticketId, idempotencyKey }: WriteTarget,
-  { kind, body, insert, explain }: RecordWrite<Row>,
+  { kind, body, text, minutes, insert, explain }: RecordWrite<Row>,
 ): Promise<WriteOutcome<Row>> {
-  const { organizationId, keyId, keyHash } = ctx.actor;
+  const { organizationId, keyId, keyHash, chainId } = ctx.actor;
   const values = {
     organizationId,
     keyId,
@@ -68,6 +73,7 @@ export async function writeOnce<Row extends StoredRecord>(
   };
   const target = { organizationId, actor: { type: 'api_key' as const, id: keyId }, source: ctx.source };
   const audit = { action: `${kind}.created` as const, targetId: values.id, ticket: { id: ticketId }, idempotencyKey };
+  const counts = { kind, chainId, minutes, bytes: utf8Length(text) };
   const untilSettling = { ...ctx, deadlineAt: ctx.deadlineAt - SETTLE_MS };
   const outcomeUnknown = (cause: unknown) => unknownOutcome(idempotencyKey !== undefined, cause);
 
@@ -79,7 +85,8 @@ export async function writeOnce<Row extends StoredRecord>(
     try {
       const [inserted] = await writeWithAudit(untilSettling, target, 'nothing_written', (now) => {
         attempts += 1;
-        return [{ ...audit, statement: insert({ ...values, now }, timeZone) }];
+        const day = dateIn(timeZone, now);
+        return [{ ...audit, statement: insert({ ...values, now, timeZone }, day), counted: { ...counts, day } }];
       });
       const row = inserted?.results[0];
       if (row) return { row, replayed: false, mismatch: false };

@@ -27,11 +27,22 @@ beforeAll(async () => {
   await env.DB.prepare(
     `with recursive n(i) as (select 3 union all select i + 1 from n where i < ?1)
      insert into audit_log select ?2, i, ?3 + i * ?4, 'api_key', iif(i % 20000 = 7, ?6, ?5), 'n8n', iif(i % 30000 = 9, 'note.created', 'time_entry.created'),
-       'record-' || i, iif(i % 40000 = 11, 'rare', '1001'), 'request-' || i, null, '192.0.2.1', null, null from n`,
+       'record-' || i, iif(i % 40000 = 11, 'rare', '1001'), 'request-' || i, null, '192.0.2.1', null, null, '', 0, 0 from n`,
   )
     .bind(ROWS, organization, FIRST_AT, STEP_MS, busy.id, rare.id)
     .run();
+  await fillLedger(organization);
 });
+
+/** Fills the daily ledger of an organization whose audit rows were inserted directly. */
+async function fillLedger(own: string): Promise<void> {
+  await env.DB.prepare(
+    `insert into key_days select organization_id, actor_id, date(at / 1000, 'unixepoch'), actor_id, count(*), 0, 0, count(*),
+       min(seq), max(seq), max(at), null from audit_log where organization_id = ?1 and actor_type = 'api_key' group by actor_id, date(at / 1000, 'unixepoch')`,
+  )
+    .bind(own)
+    .run();
+}
 
 /** Reads the log as the pages do, and counts the rows that D1 read. */
 async function counted<T>(
@@ -53,7 +64,7 @@ async function makeLog(entries: readonly Entry[]): Promise<string> {
   const { id } = await makeKey(own, {}, () => FIRST_AT);
   await env.DB.prepare(
     `insert into audit_log select ?1, 2 + key, value ->> 'at', 'api_key', ?2, 'n8n', 'note.created', 'record', '1001',
-       coalesce(value ->> 'requestId', 'another request'), null, null, null, null from json_each(?3)`,
+       coalesce(value ->> 'requestId', 'another request'), null, null, null, null, '', 0, 0 from json_each(?3)`,
   )
     .bind(own, id, JSON.stringify(entries))
     .run();
@@ -79,6 +90,31 @@ describe('a log of 100,000 entries', () => {
     expect(seqs(result.entries)).toEqual([80_007, 60_007, 40_007, 20_007, 7, 2]);
     expect(result.next).toBeUndefined();
     expect(rowsRead).toBeLessThan(100);
+  });
+
+  test('the entries of a key on a busy day are found in pages that read a bounded number of rows', async () => {
+    const own = await makeOrganization();
+    const [busy, quiet] = [await makeKey(own), await makeKey(own)];
+    await env.DB.prepare(
+      `with recursive n(i) as (select 3 union all select i + 1 from n where i < 5000)
+       insert into audit_log select ?1, i, ?2 + i, 'api_key', iif(i in (100, 4900), ?4, ?3), 'n8n', 'note.created',
+         'record-' || i, '1001', 'request', null, null, null, null, '', 0, 0 from n`,
+    )
+      .bind(own, FIRST_AT, busy.id, quiet.id)
+      .run();
+    await fillLedger(own);
+    const found: number[] = [];
+    const reads: number[] = [];
+    for (let cursor: number | undefined = Number.MAX_SAFE_INTEGER; cursor !== undefined; ) {
+      const { db, calls } = countD1(env.DB);
+      const { entries, next } = await readAuditLog({ ...asAdmin(own), db }, { keyId: quiet.id }, cursor);
+      found.push(...seqs(entries));
+      reads.push(calls.reduce((sum, { rowsRead }) => sum + rowsRead, 0));
+      cursor = next;
+    }
+    expect(found).toEqual([4_900, 100, 2]);
+    expect(reads).toHaveLength(5);
+    expect(Math.max(...reads)).toBeLessThan(10_000);
   });
 
   test('rare actions and tickets are all found, in pages that read a bounded number of rows', async () => {

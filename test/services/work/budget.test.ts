@@ -63,7 +63,7 @@ test.each([
     expect(limiters.map((name) => name.split(':')[0])).toEqual(['ip', 'key']);
     expect(d1.map(({ statements, rowsWritten }) => [statements, rowsWritten])).toEqual([
       [1, 0],
-      [2, 3],
+      [3, 3],
     ]);
     read.push(readsOf(d1));
   }
@@ -78,7 +78,7 @@ test('a time entry with a cached key: 2 Durable Object calls, 1 D1 call, 3 rows 
   limiters.length = 0;
   expect((await api.postTime(small.key)).status).toBe(201);
   expect(limiters.map((name) => name.split(':')[0])).toEqual(['ip', 'key']);
-  expect(d1.map(({ statements, rowsWritten }) => [statements, rowsWritten])).toEqual([[2, 3]]);
+  expect(d1.map(({ statements, rowsWritten }) => [statements, rowsWritten])).toEqual([[3, 3]]);
   expect(readsOf(d1)).toBeLessThanOrEqual(14);
 });
 
@@ -90,7 +90,7 @@ test('a note with an uncached key: the same calls, but 4 rows written, because i
     expect(limiters).toHaveLength(2);
     expect(d1.map(({ statements, rowsWritten }) => [statements, rowsWritten])).toEqual([
       [1, 0],
-      [2, 4],
+      [3, 4],
     ]);
     read.push(readsOf(d1));
   }
@@ -107,7 +107,7 @@ test('a replay: no row written, and as many rows read in a large organization', 
     d1.length = 0;
     expect((await api.postTime(key, TIME, headers)).status).toBe(200);
     expect(d1.map(({ statements, rowsWritten }) => [statements, rowsWritten])).toEqual([
-      [2, 0],
+      [3, 0],
       [1, 0],
     ]);
     read.push(readsOf(d1));

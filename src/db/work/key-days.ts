@@ -1,0 +1,59 @@
+import { forEachKind, RECORD_KIND_NAMES, type RecordKind } from '../../domain/record-kinds.ts';
+import { insertInto, statement } from '../statement.ts';
+
+// The daily ledger: one row for each key and day, written in the transaction of each record.
+
+/** The column that counts the records of each kind. */
+const COUNTS: Record<RecordKind, string> = { note: 'notes', time_entry: 'time_entries' };
+
+/** How many records a row of the ledger counts, of all kinds. */
+export const ALL_RECORDS = RECORD_KIND_NAMES.map((kind) => COUNTS[kind]).join(' + ');
+
+/** A new record as the ledger counts it. */
+export interface CountedRecord {
+  organizationId: string;
+  chainId: string;
+  keyId: string;
+  /** Calendar date in the organization's time zone, `YYYY-MM-DD`. */
+  day: string;
+  now: number;
+  minutes: number;
+  /** Bytes of its text in UTF-8. */
+  bytes: number;
+  sourceAddress: string | null;
+}
+
+/**
+ * Counts a new record of a kind: the statement after its audit row, which does nothing if that one
+ * did nothing.
+ */
+export const countRecord = forEachKind((kind) =>
+  statement<CountedRecord>(`
+    ${insertInto('key_days', {
+      organization_id: ':organizationId',
+      chain_id: ':chainId',
+      day: ':day',
+      key_id: ':keyId',
+      ...Object.fromEntries(RECORD_KIND_NAMES.map((each) => [COUNTS[each], each === kind ? '1' : '0'])),
+      minutes: ':minutes',
+      bytes: ':bytes',
+      first_seq: 'seq',
+      last_seq: 'seq',
+      last_at: ':now',
+      last_address: ':sourceAddress',
+    })}
+    from (select max(seq) as seq from audit_log where organization_id = :organizationId) where changes() = 1
+    on conflict (organization_id, chain_id, day, key_id) do update set
+      ${COUNTS[kind]} = ${COUNTS[kind]} + 1, minutes = minutes + excluded.minutes, bytes = bytes + excluded.bytes,
+      last_seq = excluded.last_seq, last_at = excluded.last_at, last_address = excluded.last_address`),
+);
+
+/**
+ * Deletes at most `limit` rows of days before `before`, of all organizations. Reads, besides these,
+ * the keys: the days of a chain are one range of the primary key.
+ */
+export const forgetDays = statement<{ before: string; limit: number }>(`
+  delete from key_days where (organization_id, chain_id, day, key_id) in (
+    select d.organization_id, d.chain_id, d.day, d.key_id from api_keys k
+    cross join key_days d on d.organization_id = k.organization_id and d.chain_id = k.chain_id and d.day < :before
+    where k.id = k.chain_id limit :limit)`);
