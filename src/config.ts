@@ -1,5 +1,6 @@
 import type { JWTVerifyGetKey } from 'jose';
 import { type BlockedKeys, parseBlockedKeys } from './domain/blocked-keys.ts';
+import { type DayLimits, parseDayLimit } from './domain/day-limit.ts';
 import { type IpLimitOverride, parseIpLimitOverrides } from './domain/ip-limit-overrides.ts';
 import { parsePolicy, type RateLimitPolicy } from './domain/rate-limit.ts';
 import { nearestName } from './lib/nearest-name.ts';
@@ -13,6 +14,7 @@ export interface Config {
   /** Limits for addresses in certain networks, the most specific network first. */
   ipLimitOverrides: readonly IpLimitOverride[];
   keyLimit: RateLimitPolicy;
+  dayLimits: DayLimits;
   /** Keys that always get a 401, regardless of the database. */
   blockedKeys: BlockedKeys;
   /**
@@ -47,6 +49,8 @@ export const VARIABLES = [
   'IP_LIMIT',
   'IP_LIMIT_OVERRIDES',
   'KEY_LIMIT',
+  'KEY_DAY_LIMIT',
+  'ORGANIZATION_DAY_LIMIT',
   'BLOCKED_KEYS',
   'MODE',
   'ADMIN_ISSUER',
@@ -91,6 +95,10 @@ export function parseConfig(vars: Variables): Config {
     ipLimit: read('IP_LIMIT', parsePolicy),
     ipLimitOverrides: read('IP_LIMIT_OVERRIDES', parseIpLimitOverrides),
     keyLimit: read('KEY_LIMIT', parsePolicy),
+    dayLimits: {
+      key: read('KEY_DAY_LIMIT', parseDayLimit),
+      organization: read('ORGANIZATION_DAY_LIMIT', parseDayLimit),
+    },
     blockedKeys: read('BLOCKED_KEYS', (text) => parseBlockedKeys(text, keyPrefix)),
     mode: read('MODE', parseMode),
     signIn: parseSignIn(vars),

@@ -1,4 +1,5 @@
 import type { UnauthorizedReason } from './api-key.ts';
+import type { ExceededDayLimit } from './day-limit.ts';
 import type { FieldError } from './fields.ts';
 
 /** Every expected failure of a verb. Each interface maps the codes that can reach it. */
@@ -7,6 +8,7 @@ export type ServiceErrorCode =
   | 'psa_not_included'
   | 'ticket_not_found'
   | 'technician_not_eligible'
+  | 'daily_limit_reached'
   | 'outcome_unknown'
   // The database did not respond or takes no writes.
   | 'unavailable'
@@ -40,6 +42,8 @@ interface Extras {
    * writes, or may have been committed.
    */
   database?: 'not_run' | 'read_only' | 'unknown';
+  /** For `daily_limit_reached`: which limit, and the milliseconds until it admits again. */
+  dayLimit?: { policy: ExceededDayLimit['policy']; retryAfterMs: number };
   cause?: unknown;
 }
 
@@ -52,10 +56,11 @@ export class ServiceError extends Error {
   readonly keyId: string | undefined;
   readonly retryable: boolean;
   readonly database: Extras['database'];
+  readonly dayLimit: Extras['dayLimit'];
   constructor(
     code: ServiceErrorCode,
     detail: string,
-    { errors = [], keyId, retryable = false, database, cause }: Extras = {},
+    { errors = [], keyId, retryable = false, database, dayLimit, cause }: Extras = {},
   ) {
     super(`${code}: ${detail}`, cause === undefined ? undefined : { cause });
     this.code = code;
@@ -64,6 +69,7 @@ export class ServiceError extends Error {
     this.keyId = keyId;
     this.retryable = retryable;
     this.database = database;
+    this.dayLimit = dayLimit;
   }
 }
 

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import type { KeyValidity } from './api-key.ts';
+import type { OwnDayLimit } from './day-limit.ts';
 import type { RateLimitPolicy } from './rate-limit.ts';
 import { SCOPE_IDS, type Scope } from './scopes.ts';
 
@@ -21,6 +22,8 @@ export interface Principal {
   scopes: readonly Scope[];
   /** The key's own limit, or null for the deployment's. */
   limit: RateLimitPolicy | null;
+  /** The key's own daily limits. */
+  dayLimit: OwnDayLimit;
   /** UTC milliseconds at which the key expires, or null for never. */
   expiresAt: number | null;
 }

@@ -1,8 +1,8 @@
 import type { UnauthorizedReason } from './api-key.ts';
 
 /**
- * Why a use of an existing key was refused. The first five get a 401 or 403; the last is a replay
- * of a different request.
+ * Why a use of an existing key was refused. The first five get a 401 or 403, the sixth a 429; the
+ * last is a replay of a different request.
  */
 export const REFUSED_USE_REASONS = [
   'revoked',
@@ -10,8 +10,14 @@ export const REFUSED_USE_REASONS = [
   'scope_missing',
   'organization_inactive',
   'psa_not_included',
+  'daily_limit_reached',
   'idempotency_mismatch',
-] as const satisfies readonly (UnauthorizedReason | 'psa_not_included' | 'idempotency_mismatch')[];
+] as const satisfies readonly (
+  | UnauthorizedReason
+  | 'psa_not_included'
+  | 'daily_limit_reached'
+  | 'idempotency_mismatch'
+)[];
 
 export type RefusedUseReason = (typeof REFUSED_USE_REASONS)[number];
 

@@ -4,6 +4,7 @@ import { describeJsonError } from '../lib/json-error.ts';
 import { log } from '../lib/log.ts';
 import type { AppEnv, ContextOf } from './context.ts';
 import { PROBLEMS, Problem, type ProblemCode, problem, unauthorized } from './problems.ts';
+import { retryAfter } from './rate-limit.ts';
 
 /** Retry-After of a 503. */
 const RETRY_AFTER_SECONDS = 5;
@@ -14,6 +15,7 @@ const API_ERRORS: Partial<Record<ServiceErrorCode, ProblemCode>> = {
   ticket_not_found: 'ticket_not_found',
   technician_not_eligible: 'technician_not_eligible',
   unavailable: 'unavailable',
+  daily_limit_reached: 'daily_limit_reached',
   outcome_unknown: 'outcome_unknown',
 };
 
@@ -26,6 +28,7 @@ export async function answerError(err: unknown, c: ContextOf<AppEnv>): Promise<R
   const code = err instanceof ServiceError ? API_ERRORS[err.code] : undefined;
   if (err instanceof ServiceError && code !== undefined) {
     if (PROBLEMS[code].status >= 500) log('error', code, { requestId: c.get('requestId'), cause: err.cause });
+    if (err.dayLimit) return problem(c, code, err.detail, dayLimitExtras(err.dayLimit));
     const mayRetry = code === 'unavailable' || err.retryable;
     return problem(c, code, err.detail, mayRetry ? { headers: { 'Retry-After': String(RETRY_AFTER_SECONDS) } } : {});
   }
@@ -33,6 +36,11 @@ export async function answerError(err: unknown, c: ContextOf<AppEnv>): Promise<R
   if (err instanceof HTTPException && err.status === 400) return answerProblem(c, malformedJson(await c.req.text()));
   log('error', 'internal_error', { requestId: c.get('requestId'), cause: err });
   return answerProblem(c, internalError());
+}
+
+/** What a 429 for a daily limit says besides its detail. */
+export function dayLimitExtras({ policy, retryAfterMs }: NonNullable<ServiceError['dayLimit']>): Problem['extras'] {
+  return { headers: { 'Retry-After': retryAfter(retryAfterMs) }, members: { 'violated-policies': [policy] } };
 }
 
 function answerProblem(c: ContextOf<AppEnv>, { code, detail, extras }: Problem): Response {

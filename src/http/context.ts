@@ -1,9 +1,17 @@
-import type { HonoRequest } from 'hono';
+import type { Context, HonoRequest } from 'hono';
 import type { Config } from '../config.ts';
 import type { FoundKey, Principal } from '../domain/principal.ts';
 import type { RateLimitDecision, RateLimitPolicy } from '../domain/rate-limit.ts';
 import { ExpiringMap } from '../lib/expiring-map.ts';
-import type { ActorContext, AdminActor, D1Counter, ServiceContext, Source } from '../services/context.ts';
+import type {
+  ActorContext,
+  AdminActor,
+  D1Counter,
+  KeyDayUse,
+  ServiceContext,
+  Source,
+  WriteContext,
+} from '../services/context.ts';
 import type { Administration } from '../services/directory/administrators.ts';
 import type { KeyCheck } from './key-check.ts';
 
@@ -52,6 +60,8 @@ interface RequestVariables {
   addressGroup: string;
   requestStats: RequestStats;
   appliedLimit?: AppliedLimit;
+  /** What the key has used of its daily limit, on responses to writes. */
+  keyDay?: KeyDayUse;
 }
 
 /**
@@ -103,6 +113,11 @@ export function serviceContext(c: ContextOf<AppEnv>): ServiceContext {
 /** The context of the API's verbs. Only a route after `guard` has the principal for it. */
 export function apiContext(c: ContextOf<ApiEnv>): ActorContext<Principal> {
   return { ...serviceContext(c), actor: c.get('principal'), source: c.get('source') };
+}
+
+/** The context of a write. */
+export function writeContext(c: Context<ApiEnv>): WriteContext {
+  return { ...apiContext(c), dayLimits: c.get('config').dayLimits, onKeyDay: (use) => c.set('keyDay', use) };
 }
 
 /**

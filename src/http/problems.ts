@@ -95,6 +95,14 @@ export const PROBLEMS = {
     meaning: 'The key or the source address exceeded its limit; `violated-policies` shows which.',
     remedy: 'Wait the number of seconds in `Retry-After`, then send the same request with the same Idempotency-Key.',
   },
+  daily_limit_reached: {
+    status: 429,
+    title: 'Daily limit reached',
+    meaning:
+      'The key, or its organization, has used up what it may write in a day; `violated-policies` shows which, and nothing was written.',
+    remedy:
+      "Wait the number of seconds in `Retry-After`, until midnight in the organization's time zone, then send the same request with the same Idempotency-Key; replays still get their record.",
+  },
   internal_error: {
     status: 500,
     title: 'Internal error',
@@ -145,7 +153,7 @@ export type ProblemArguments = ConstructorParameters<typeof Problem>;
 
 /** The `type` of a problem: the address of its explanation. */
 export function problemType(code: ProblemCode): string {
-  return code === 'rate_limited' ? QUOTA_EXCEEDED : `/docs/problems#${code}`;
+  return PROBLEMS[code].status === 429 ? QUOTA_EXCEEDED : `/docs/problems#${code}`;
 }
 
 /** Responds with application/problem+json (RFC 9457). */

@@ -1,7 +1,9 @@
+import { DAY_MS } from '../domain/calendar.ts';
 import type { LimiterDecision, SubnetLimit } from '../domain/network-log.ts';
 import { formatPolicy, type RateLimitDecision, type RateLimitPolicy } from '../domain/rate-limit.ts';
 import { withDeadline } from '../lib/deadline.ts';
 import { log } from '../lib/log.ts';
+import type { KeyDayUse } from '../services/context.ts';
 import type { AppEnv, AppliedLimit, ContextOf } from './context.ts';
 import type { ProblemArguments } from './problems.ts';
 
@@ -102,15 +104,44 @@ async function callLimiter(
 
 const seconds = (ms: number) => Math.ceil(ms / 1000);
 
-/**
- * The RateLimit headers (draft-ietf-httpapi-ratelimit-headers): quota `q` and window `w` of the
- * policy, remaining requests `r`, and seconds `t` until the oldest counted request leaves the
- * window.
- */
-export function rateLimitFields({ name, policy, decision }: AppliedLimit): Record<string, string> {
+/** One item of the RateLimit headers: its policy, and what is left of it. */
+interface RateLimitItem {
+  policy: string;
+  state: string;
+}
+
+/** The item of a limit of requests. `t` is when the oldest counted request leaves the window. */
+function requestItem({ name, policy, decision }: AppliedLimit): RateLimitItem {
   return {
-    'RateLimit-Policy': `"${name}";q=${policy.quota};w=${seconds(policy.windowMs)}`,
-    RateLimit: `"${name}";r=${decision.remaining};t=${seconds(decision.resetMs)}`,
+    policy: `"${name}";q=${policy.quota};w=${seconds(policy.windowMs)}`,
+    state: `"${name}";r=${decision.remaining};t=${seconds(decision.resetMs)}`,
+  };
+}
+
+const DAY_SECONDS = DAY_MS / 1000;
+
+/** The item of the daily limit of a key. `t` is when the day ends. */
+function dayItem({ quota, used, resetMs }: KeyDayUse): RateLimitItem {
+  return {
+    policy: `"key-day";q=${quota};w=${DAY_SECONDS}`,
+    state: `"key-day";r=${Math.max(0, quota - used)};t=${seconds(resetMs)}`,
+  };
+}
+
+/**
+ * The RateLimit headers (draft-ietf-httpapi-ratelimit-headers), with one item for each limit that is
+ * known: quota `q` and window `w` of the policy in seconds, remaining requests or records `r`, and
+ * seconds `t` until there are more.
+ */
+export function rateLimitFields(
+  applied: AppliedLimit | undefined,
+  keyDay: KeyDayUse | undefined,
+): Record<string, string> {
+  const items = [...(applied ? [requestItem(applied)] : []), ...(keyDay ? [dayItem(keyDay)] : [])];
+  if (items.length === 0) return {};
+  return {
+    'RateLimit-Policy': items.map(({ policy }) => policy).join(', '),
+    RateLimit: items.map(({ state }) => state).join(', '),
   };
 }
 

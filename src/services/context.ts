@@ -1,4 +1,6 @@
 import type { D1Counter } from '../db/call.ts';
+import type { DayLimits } from '../domain/day-limit.ts';
+import type { Principal } from '../domain/principal.ts';
 
 export type { D1Counter } from '../db/call.ts';
 
@@ -23,6 +25,21 @@ export interface ActorContext<Actor> extends ServiceContext {
   actor: Actor;
   /** Where the request came from, as recorded in the audit log. */
   source: Source;
+}
+
+/** The context of a write. */
+export interface WriteContext extends ActorContext<Principal> {
+  dayLimits: DayLimits;
+  /** Gets how much of its daily limit of records the key has used, once the database has said so. */
+  onKeyDay: (use: KeyDayUse) => void;
+}
+
+/** How many of the records that a key may write in a day it has written. */
+export interface KeyDayUse {
+  quota: number;
+  used: number;
+  /** Milliseconds until midnight in the organization's time zone. */
+  resetMs: number;
 }
 
 export interface Source {

@@ -25,7 +25,7 @@ describe('a cached key', () => {
     const { key, api, calls } = await warm();
     expect((await api.postTime(key.value)).status).toBe(201);
     expect((await api.postNote(key.value)).status).toBe(201);
-    expect(statements(calls)).toEqual([2, 2]);
+    expect(statements(calls)).toEqual([3, 3]);
   });
 
   test('is read again after a minute, and for every ping', async () => {
@@ -33,12 +33,12 @@ describe('a cached key', () => {
     const { key, api, calls } = await warm({ now: () => now });
     now += minute - 1;
     await api.postNote(key.value);
-    expect(statements(calls)).toEqual([2]);
+    expect(statements(calls)).toEqual([3]);
     now += 1;
     await api.postNote(key.value);
-    expect(statements(calls)).toEqual([2, 1, 2]);
+    expect(statements(calls)).toEqual([3, 1, 3]);
     await api.send('/api/v1/ping', { key: key.value });
-    expect(statements(calls)).toEqual([2, 1, 2, 1]);
+    expect(statements(calls)).toEqual([3, 1, 3, 1]);
   });
 
   test('that was revoked gets the constant 401, whatever is wrong with the request', async () => {
@@ -106,12 +106,12 @@ describe('a cached key', () => {
       importRecords({ type: 'organization', id: organization, name: 'N', psa, timeZone: 'UTC', defaultHourlyRate: 1 });
     await plan(false);
     expect((await api.postNote(key.value)).status).toBe(403);
-    expect(statements(calls)).toEqual([2, 1]);
+    expect(statements(calls)).toEqual([3, 1]);
     expect((await api.postNote(key.value)).status).toBe(403);
     expect((await api.postNote(key.value)).status).toBe(403);
     // The fifth call records the first refusal, after its response.
     await api.settled();
-    expect(statements(calls)).toEqual([2, 1, 1, 1, 1]);
+    expect(statements(calls)).toEqual([3, 1, 1, 1, 1]);
     await plan(true);
     expect((await api.postNote(key.value)).status).toBe(201);
   });

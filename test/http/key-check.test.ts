@@ -21,6 +21,7 @@ const good: FoundKey = {
   keyName: 'n8n',
   scopes: [NOTE],
   limit: null,
+  dayLimit: { records: null, minutes: null },
   expiresAt: null,
   revokedAt: null,
   organizationActive: true,

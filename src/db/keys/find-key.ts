@@ -11,6 +11,8 @@ export interface KeyRow {
   scopes: string;
   limitQuota: number | null;
   limitWindowMs: number | null;
+  dayLimitRecords: number | null;
+  dayLimitMinutes: number | null;
   expiresAt: number | null;
   revokedAt: number | null;
   organizationActive: number;
@@ -28,6 +30,8 @@ export const KEY_COLUMNS = columns<KeyRow>({
   scopes: 'k.scopes',
   limitQuota: 'k.limit_quota',
   limitWindowMs: 'k.limit_window_ms',
+  dayLimitRecords: 'k.day_limit_records',
+  dayLimitMinutes: 'k.day_limit_minutes',
   expiresAt: 'k.expires_at',
   revokedAt: 'k.revoked_at',
   organizationActive: 'o.active',
@@ -45,6 +49,8 @@ const UNKNOWN_KEY = columns<KeyRow>({
   scopes: `'${SCOPE_IDS.join(' ')}'`,
   limitQuota: 'null',
   limitWindowMs: 'null',
+  dayLimitRecords: 'null',
+  dayLimitMinutes: 'null',
   expiresAt: 'null',
   revokedAt: '0',
   organizationActive: '1',

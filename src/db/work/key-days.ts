@@ -9,6 +9,14 @@ const COUNTS: Record<RecordKind, string> = { note: 'notes', time_entry: 'time_en
 /** How many records a row of the ledger counts, of all kinds. */
 export const ALL_RECORDS = RECORD_KIND_NAMES.map((kind) => COUNTS[kind]).join(' + ');
 
+/** The rows of the chain `:chainId` on `:day`: one for each key that wrote. */
+export const OF_THE_CHAIN = 'organization_id = :organizationId and chain_id = :chainId and day = :day';
+export const sum = (expression: string) => `coalesce(sum(${expression}), 0)`;
+
+/** What the keys of the chain `:chainId` have written on `:day`: always one row. */
+export const WRITTEN_BY_CHAIN = `(select ${sum(ALL_RECORDS)} as records, ${sum('minutes')} as minutes, ${sum('bytes')} as bytes
+    from key_days where ${OF_THE_CHAIN})`;
+
 /** A new record as the ledger counts it. */
 export interface CountedRecord {
   organizationId: string;

@@ -1,13 +1,16 @@
 import { KEY_COLUMNS } from '../keys/find-key.ts';
 import { columns, insertInto, statement } from '../statement.ts';
 import {
+  EXPLAINED_DAY,
   EXPLAINED_KEY,
   type ExplainValues,
   type Explanation,
   FROM_WRITABLE_TICKET,
   fromExplained,
+  type Inserted,
   type InsertValues,
   keyMay,
+  RETURNED,
   type RecordTable,
   STORED_FIELDS,
   STORED_VALUES,
@@ -32,15 +35,15 @@ export const NOTES: RecordTable<NoteRow> = {
 };
 
 /** Inserts the note if key, plan and ticket allow it and the id is new; returns it or nothing. */
-export const insertNote = statement<InsertValues & { message: string }, StoredNote>(`
+export const insertNote = statement<InsertValues & { message: string }, StoredNote & Inserted>(`
   ${insertInto(NOTES.table, { ...STORED_VALUES, message: ':message' })}
   ${FROM_WRITABLE_TICKET}
   where ${keyMay('tickets:note:write')}
   on conflict (organization_id, id) do nothing
-  returning ${columns(STORED_FIELDS)}`);
+  returning ${columns(STORED_FIELDS)}, ${RETURNED}`);
 
 /** Why a note was not inserted: one row, or none if the key is gone. */
 export const explainNote = statement<ExplainValues, Explanation<StoredNote>>(`
-  select ${KEY_COLUMNS}, ${columns(STORED_FIELDS, 'r')}, c.id is not null as ticketFound, 1 as userFound
+  select ${KEY_COLUMNS}, ${EXPLAINED_DAY}, ${columns(STORED_FIELDS, 'r')}, c.id is not null as ticketFound, 1 as userFound
   ${fromExplained(NOTES.table)}
   where ${EXPLAINED_KEY}`);

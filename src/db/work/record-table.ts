@@ -2,6 +2,7 @@ import type { Scope } from '../../domain/scopes.ts';
 import { LATEST_ROW } from '../audit/audit-columns.ts';
 import type { KeyRow } from '../keys/find-key.ts';
 import type { Fields } from '../statement.ts';
+import { ALL_RECORDS, OF_THE_CHAIN, sum, WRITTEN_BY_CHAIN } from './key-days.ts';
 
 // The common parts of the record tables. Every condition finds single rows by unique keys that
 // begin with the organization, so the cost of a write does not grow with the data. Flags are
@@ -53,6 +54,17 @@ export interface InsertValues {
    * has another one now.
    */
   timeZone: string;
+  /** Calendar date of the write in that zone, `YYYY-MM-DD`. */
+  day: string;
+  chainId: string;
+  minutes: number;
+  /** Bytes of the text in UTF-8. */
+  bytes: number;
+  /** The deployment's daily limits. */
+  keyDayRecords: number | null;
+  keyDayBytes: number | null;
+  organizationDayRecords: number | null;
+  organizationDayBytes: number | null;
 }
 
 /** The values of the columns that every record has. */
@@ -80,16 +92,49 @@ export const FROM_WRITABLE_TICKET = `from api_keys k
   join companies c on ${ACTIVE_COMPANY}
   ${LATEST_ROW}`;
 
+/** The total of the day on the latest audit row, if that is of the same day. */
+const ofTheDay = (total: string) => `iif(p.day = :day, p.${total}, 0)`;
+const within = (used: string, added: string, limit: string) => `(${limit} is null or ${used} + ${added} <= ${limit})`;
+
+/**
+ * The condition that the record fits into the daily limits. All of them are compared in the
+ * transaction that writes, so simultaneous writes admit exactly the limit.
+ */
+const WITHIN_DAY_LIMITS = [
+  `(select ${[
+    within(sum(ALL_RECORDS), '1', ':keyDayRecords'),
+    within(sum(ALL_RECORDS), '1', 'k.day_limit_records'),
+    within(sum('bytes'), ':bytes', ':keyDayBytes'),
+    `(:minutes = 0 or ${within(sum('minutes'), ':minutes', 'k.day_limit_minutes')})`,
+  ].join(' and ')} from key_days where ${OF_THE_CHAIN})`,
+  within(ofTheDay('day_records'), '1', ':organizationDayRecords'),
+  within(ofTheDay('day_bytes'), ':bytes', ':organizationDayBytes'),
+].join('\n    and ');
+
+/**
+ * What an insert returns besides the record: how many records the chain of the key had written on
+ * that day before.
+ */
+export interface Inserted {
+  chainRecords: number;
+}
+
+export const RETURNED = `(select ${sum(ALL_RECORDS)} from key_days where ${OF_THE_CHAIN}) as chainRecords`;
+
 /**
  * The key by id and hash. The plus sign keeps SQLite from using the index of hashes, which would
  * read one row more.
  */
 const SAME_KEY = 'k.organization_id = :organizationId and k.id = :keyId and +k.hash = :keyHash';
 
-/** The condition that the key is live at this moment and holds the scope. */
+/**
+ * The condition that the key is live at this moment, holds the scope, and may write one more record
+ * on this day.
+ */
 export function keyMay(scope: Scope): string {
-  return `${SAME_KEY} and k.revoked_at is null
-    and (k.expires_at is null or k.expires_at > :now) and instr(' ' || k.scopes || ' ', ' ${scope} ') > 0`;
+  return `${SAME_KEY} and k.chain_id = :chainId and k.revoked_at is null
+    and (k.expires_at is null or k.expires_at > :now) and instr(' ' || k.scopes || ' ', ' ${scope} ') > 0
+    and ${WITHIN_DAY_LIMITS}`;
 }
 
 /** The parameters of every explanation. */
@@ -99,13 +144,28 @@ export interface ExplainValues {
   keyHash: string;
   id: string;
   ticketId: string;
+  chainId: string;
+  day: string;
 }
 
 /**
- * Why nothing was inserted: the key, whether ticket and credited user were found (0 or 1; 1 if the
- * kind needs no user), and the existing record with the id, if any.
+ * Why nothing was inserted: the key, what it and its organization have written on that day, whether
+ * ticket and credited user were found (0 or 1; 1 if the kind needs no user), and the existing record
+ * with the id, if any.
  */
-export type Explanation<Row> = KeyRow & { ticketFound: number; userFound: number } & (Row | { id: null });
+export type Explanation<Row> = KeyRow &
+  Inserted & {
+    chainMinutes: number;
+    chainBytes: number;
+    organizationRecords: number;
+    organizationBytes: number;
+    ticketFound: number;
+    userFound: number;
+  } & (Row | { id: null });
+
+/** What was written on the day, see `WITHIN_DAY_LIMITS`. */
+export const EXPLAINED_DAY = `used.records as chainRecords, used.minutes as chainMinutes, used.bytes as chainBytes,
+    ${ofTheDay('day_records')} as organizationRecords, ${ofTheDay('day_bytes')} as organizationBytes`;
 
 /** The rows that explain a write: record `r` of `table`, and ticket and company if active. */
 export function fromExplained(table: string): string {
@@ -113,7 +173,9 @@ export function fromExplained(table: string): string {
   join organizations o on o.id = :organizationId
   left join ${table} r on r.organization_id = :organizationId and r.id = :id
   left join tickets t on ${OPEN_TICKET}
-  left join companies c on ${ACTIVE_COMPANY}`;
+  left join companies c on ${ACTIVE_COMPANY}
+  join ${WRITTEN_BY_CHAIN} used
+  ${LATEST_ROW}`;
 }
 
 /** The condition that finds the key to explain, whatever has become of it. */

@@ -2,13 +2,16 @@ import type { AgreementSource, TimeEntryStatus } from '../../domain/time-entry.t
 import { KEY_COLUMNS } from '../keys/find-key.ts';
 import { columns, type Fields, insertInto, statement } from '../statement.ts';
 import {
+  EXPLAINED_DAY,
   EXPLAINED_KEY,
   type ExplainValues,
   type Explanation,
   FROM_WRITABLE_TICKET,
   fromExplained,
+  type Inserted,
   type InsertValues,
   keyMay,
+  RETURNED,
   type RecordTable,
   STORED_FIELDS,
   STORED_VALUES,
@@ -61,10 +64,8 @@ export const TIME_ENTRIES: RecordTable<TimeEntryRow> = {
 };
 
 export interface TimeEntryValues extends InsertValues {
-  minutes: number;
   description: string;
   billable: number;
-  workDate: string;
 }
 
 /** Two conditions: one with `or` would read every user of the organization. */
@@ -81,7 +82,7 @@ const insertTimeEntry = (creditedUser: string) => `
     minutes: ':minutes',
     description: ':description',
     billable: ':billable',
-    work_date: ':workDate',
+    work_date: ':day',
     hourly_rate_minor: 'coalesce(g.hourly_rate_minor, o.default_hourly_rate_minor)',
     agreement_source: "iif(g.id is null, 'organization_default', 'company_default')",
     status: "'SUBMITTED'",
@@ -92,23 +93,23 @@ const insertTimeEntry = (creditedUser: string) => `
   left join agreements g on g.organization_id = :organizationId and g.company_id = t.company_id and g.active = 1
   where ${keyMay('tickets:time:write')}
   on conflict (organization_id, id) do nothing
-  returning ${columns(STORED_TIME_ENTRY_FIELDS)}`;
+  returning ${columns(STORED_TIME_ENTRY_FIELDS)}, ${RETURNED}`;
 
 /**
  * Inserts the entry, credited to the service account, if everything allows it and the id is new.
  * Returns the entry or nothing.
  */
-export const insertServiceTimeEntry = statement<TimeEntryValues, StoredTimeEntry>(
+export const insertServiceTimeEntry = statement<TimeEntryValues, StoredTimeEntry & Inserted>(
   insertTimeEntry(CREDITED_USER.serviceAccount),
 );
 
 /** The same, credited to the technician with this email address. */
-export const insertTechnicianTimeEntry = statement<TimeEntryValues & { userEmail: string }, StoredTimeEntry>(
+export const insertTechnicianTimeEntry = statement<TimeEntryValues & { userEmail: string }, StoredTimeEntry & Inserted>(
   insertTimeEntry(CREDITED_USER.technician),
 );
 
 const explainTimeEntry = (creditedUser: string) => `
-  select ${KEY_COLUMNS}, ${columns(STORED_TIME_ENTRY_FIELDS, 'r')}, c.id is not null as ticketFound, u.id is not null as userFound
+  select ${KEY_COLUMNS}, ${EXPLAINED_DAY}, ${columns(STORED_TIME_ENTRY_FIELDS, 'r')}, c.id is not null as ticketFound, u.id is not null as userFound
   ${fromExplained(TIME_ENTRIES.table)}
   left join users u on ${creditedUser}
   where ${EXPLAINED_KEY}`;

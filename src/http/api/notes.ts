@@ -2,7 +2,7 @@ import { Hono } from 'hono';
 import { type NoteResult, noteRequest, noteResult } from '../../domain/note.ts';
 import { RECORD_KINDS } from '../../domain/record-kinds.ts';
 import { createNote } from '../../services/work/create-note.ts';
-import { type AppEnv, apiContext } from '../context.ts';
+import { type AppEnv, writeContext } from '../context.ts';
 import { guard } from '../middleware/guard.ts';
 import { jsonBody } from '../middleware/json-body.ts';
 import { answerWrite } from './answer-write.ts';
@@ -17,7 +17,7 @@ export const notes = new Hono<AppEnv>().post(
   ...guard(scope),
   ...jsonBody(noteRequest),
   async (c) => {
-    const outcome = await createNote(apiContext(c), writeTarget(c), c.req.valid('json'));
+    const outcome = await createNote(writeContext(c), writeTarget(c), c.req.valid('json'));
     const { id, createdAt } = outcome.row;
     const body: NoteResult = { note: { id, createdAt: new Date(createdAt).toISOString() } };
     return answerWrite(c, outcome, body);

@@ -19,6 +19,7 @@ const WRITE_PROBLEMS = [
   'malformed_json',
   'invalid_encoding',
   'invalid_idempotency_key',
+  'daily_limit_reached',
   'not_found',
   'ticket_not_found',
   'method_not_allowed',

@@ -4,8 +4,13 @@ import { psaNotIncluded } from '../../domain/errors.ts';
 import { type FieldError, fieldErrorShape, fieldErrors } from '../../domain/fields.ts';
 import { timeEntryRequest } from '../../domain/time-entry.ts';
 import { unavailableDetail } from '../../services/call-d1.ts';
-import { technicianNotEligible, ticketNotFound, unknownOutcome } from '../../services/work/write-once.ts';
-import { internalError, malformedJson } from '../answer-error.ts';
+import {
+  dailyLimitReached,
+  technicianNotEligible,
+  ticketNotFound,
+  unknownOutcome,
+} from '../../services/work/write-once.ts';
+import { dayLimitExtras, internalError, malformedJson } from '../answer-error.ts';
 import { bodyTooLarge, invalidEncoding, unsupportedMediaType, validationFailed } from '../middleware/json-body.ts';
 import { httpsRequired } from '../middleware/require-https.ts';
 import { PROBLEMS, Problem, type ProblemCode, problemType, UNAUTHORIZED_PROBLEM } from '../problems.ts';
@@ -37,14 +42,14 @@ const limited = {
   'RateLimit-Policy': header(
     z.string().optional(),
     'RateLimitPolicy',
-    'The limit that applied: `q` requests in any `w` seconds.',
-    '"key";q=200;w=10',
+    'The limits that applied, separated by commas: `q` requests in any `w` seconds; on responses to writes also `"key-day"`, `q` new records in a day.',
+    '"key";q=200;w=10, "key-day";q=20000;w=86400',
   ),
   RateLimit: header(
     z.string().optional(),
     'RateLimit',
-    'The remaining requests (`r`), and the seconds until the oldest counted request leaves the window (`t`).',
-    '"key";r=199;t=10',
+    'What is left of each limit (`r`), and the seconds until the oldest counted request leaves the window, or until midnight in the time zone of the organization (`t`).',
+    '"key";r=199;t=10, "key-day";r=19999;t=27000',
   ),
 };
 
@@ -107,6 +112,12 @@ const members: Partial<Record<ProblemCode, z.ZodRawShape>> = {
       .min(1)
       .meta({ description: 'The limit that was exceeded.' }),
   },
+  daily_limit_reached: {
+    'violated-policies': z
+      .array(z.enum(['key-day', 'organization-day']))
+      .min(1)
+      .meta({ description: 'The daily limit that was exceeded.' }),
+  },
 };
 
 const BAD_TIME_ENTRY = { minutes: '30', description: 'Cleared the print queue', billable: true };
@@ -133,10 +144,17 @@ const examples: Record<ProblemCode, Pick<Problem, 'detail'> & Partial<Pick<Probl
       decision: { admitted: false, remaining: 0, resetMs: 2_000, retryAfterMs: 2_000 },
     }),
   ),
+  daily_limit_reached: dailyLimitExample(),
   internal_error: internalError(),
   unavailable: { detail: unavailableDetail('nothing_written', 'not_run') },
   outcome_unknown: unknownOutcome(true),
 };
+
+function dailyLimitExample() {
+  const limit = { policy: 'key-day', what: 'records', limit: 20_000, used: 20_000 } as const;
+  const { detail, dayLimit } = dailyLimitReached(limit, 'America/New_York', 27_000_000);
+  return { detail, ...(dayLimit && { extras: dayLimitExtras(dayLimit) }) };
+}
 
 function fieldErrorsOf(schema: z.ZodType, body: unknown): FieldError[] {
   const { error } = schema.safeParse(body);

@@ -3,7 +3,7 @@ import { fromMinorUnits } from '../../domain/money.ts';
 import { RECORD_KINDS } from '../../domain/record-kinds.ts';
 import { type TimeEntryResult, timeEntryRequest, timeEntryResult } from '../../domain/time-entry.ts';
 import { createTimeEntry } from '../../services/work/create-time-entry.ts';
-import { type AppEnv, apiContext } from '../context.ts';
+import { type AppEnv, writeContext } from '../context.ts';
 import { guard } from '../middleware/guard.ts';
 import { jsonBody } from '../middleware/json-body.ts';
 import { answerWrite } from './answer-write.ts';
@@ -18,7 +18,7 @@ export const timeEntries = new Hono<AppEnv>().post(
   ...guard(scope),
   ...jsonBody(timeEntryRequest),
   async (c) => {
-    const outcome = await createTimeEntry(apiContext(c), writeTarget(c), c.req.valid('json'));
+    const outcome = await createTimeEntry(writeContext(c), writeTarget(c), c.req.valid('json'));
     const { id, minutes, workDate, status, billable, hourlyRateMinor, userId, agreementSource } = outcome.row;
     const entry: TimeEntryResult['entry'] = {
       id,

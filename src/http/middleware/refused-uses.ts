@@ -37,6 +37,7 @@ function refusedUse(c: Context<AppEnv>): { key: KeyReference; reason: RefusedUse
   const principal = c.get('principal');
   if (!principal) return undefined;
   if (hasCode(error, 'psa_not_included')) return { key: principal, reason: 'psa_not_included' };
+  if (hasCode(error, 'daily_limit_reached')) return { key: principal, reason: 'daily_limit_reached' };
   if (c.res.headers.has('Idempotency-Mismatch')) return { key: principal, reason: 'idempotency_mismatch' };
   return undefined;
 }

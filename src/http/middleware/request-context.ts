@@ -39,9 +39,9 @@ export function requestContext(config: Config, now: () => number): MiddlewareHan
     headers.set('Strict-Transport-Security', STRICT_TRANSPORT_SECURITY);
     headers.set('X-Request-Id', c.get('requestId'));
     // A 401 never has RateLimit headers, even if the key was revoked after its limit was counted.
-    const appliedLimit = c.get('appliedLimit');
-    if (appliedLimit && c.res.status !== 401) {
-      for (const [name, value] of Object.entries(rateLimitFields(appliedLimit))) headers.set(name, value);
+    if (c.res.status !== 401) {
+      const fields = rateLimitFields(c.get('appliedLimit'), c.get('keyDay'));
+      for (const [name, value] of Object.entries(fields)) headers.set(name, value);
     }
   };
 }

@@ -28,6 +28,7 @@ export function toFoundKey(row: KeyRow): FoundKey {
     keyName: row.keyName,
     scopes: parseScopes(row.scopes),
     limit: toLimit(row),
+    dayLimit: { records: row.dayLimitRecords, minutes: row.dayLimitMinutes },
     expiresAt: row.expiresAt,
     revokedAt: row.revokedAt,
     organizationActive: row.organizationActive === 1,

@@ -1,7 +1,6 @@
 import { explainNote, insertNote, type StoredNote } from '../../db/work/notes.ts';
 import type { NoteRequest } from '../../domain/note.ts';
-import type { Principal } from '../../domain/principal.ts';
-import type { ActorContext } from '../context.ts';
+import type { WriteContext } from '../context.ts';
 import { type WriteOutcome, type WriteTarget, writeOnce } from './write-once.ts';
 
 /**
@@ -9,7 +8,7 @@ import { type WriteOutcome, type WriteTarget, writeOnce } from './write-once.ts'
  * @throws as `writeOnce`
  */
 export function createNote(
-  ctx: ActorContext<Principal>,
+  ctx: WriteContext,
   target: WriteTarget,
   body: NoteRequest,
 ): Promise<WriteOutcome<StoredNote>> {

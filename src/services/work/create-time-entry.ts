@@ -5,9 +5,8 @@ import {
   insertTechnicianTimeEntry,
   type StoredTimeEntry,
 } from '../../db/work/time-entries.ts';
-import type { Principal } from '../../domain/principal.ts';
 import type { TimeEntryRequest } from '../../domain/time-entry.ts';
-import type { ActorContext } from '../context.ts';
+import type { WriteContext } from '../context.ts';
 import { type WriteOutcome, type WriteTarget, writeOnce } from './write-once.ts';
 
 /**
@@ -17,7 +16,7 @@ import { type WriteOutcome, type WriteTarget, writeOnce } from './write-once.ts'
  * @throws as `writeOnce`
  */
 export function createTimeEntry(
-  ctx: ActorContext<Principal>,
+  ctx: WriteContext,
   target: WriteTarget,
   body: TimeEntryRequest,
 ): Promise<WriteOutcome<StoredTimeEntry>> {
@@ -27,8 +26,8 @@ export function createTimeEntry(
     body,
     text: description,
     minutes,
-    insert: (values, day) => {
-      const entry = { ...values, minutes, description, billable: Number(billable), workDate: day };
+    insert: (values) => {
+      const entry = { ...values, description, billable: Number(billable) };
       return userEmail === undefined
         ? insertServiceTimeEntry.bind(entry)
         : insertTechnicianTimeEntry.bind({ ...entry, userEmail });

@@ -1,16 +1,24 @@
 import type { BoundStatement } from '../../db/statement.ts';
-import type { ExplainValues, Explanation, InsertValues, StoredRecord } from '../../db/work/record-table.ts';
+import type { ExplainValues, Explanation, Inserted, InsertValues, StoredRecord } from '../../db/work/record-table.ts';
 import { whyUnauthorized } from '../../domain/api-key.ts';
 import { dateIn } from '../../domain/calendar.ts';
+import {
+  type DayUse,
+  type ExceededDayLimit,
+  exceededDayLimit,
+  lower,
+  type OwnDayLimit,
+  untilMidnight,
+} from '../../domain/day-limit.ts';
 import { hasCode, psaNotIncluded, ServiceError, Unauthorized } from '../../domain/errors.ts';
 import { echo } from '../../domain/fields.ts';
-import type { Principal } from '../../domain/principal.ts';
+import type { FoundKey } from '../../domain/principal.ts';
 import { derivedId, timeOrderedId } from '../../domain/record-id.ts';
 import { RECORD_KINDS, type RecordKind } from '../../domain/record-kinds.ts';
 import { sha256, toHex, utf8Length } from '../../lib/bytes.ts';
 import { writeWithAudit } from '../audit/write-with-audit.ts';
 import { callD1 } from '../call-d1.ts';
-import type { ActorContext } from '../context.ts';
+import type { WriteContext } from '../context.ts';
 import { toFoundKey } from '../keys/find-key.ts';
 
 /** Reserved to find out, within the deadline, whether a batch without a response was committed. */
@@ -35,8 +43,7 @@ export interface RecordWrite<Row> {
   /** The text from the caller, and the minutes worked, as the daily ledger counts them. */
   text: string;
   minutes: number;
-  /** `day` is the calendar date of the write in the organization's time zone, `YYYY-MM-DD`. */
-  insert: (values: InsertValues, day: string) => BoundStatement<Row>;
+  insert: (values: InsertValues) => BoundStatement<Row & Inserted>;
   explain: (values: ExplainValues) => BoundStatement<Explanation<Row>>;
 }
 
@@ -53,31 +60,44 @@ export interface WriteOutcome<Row> {
  *
  * The insert checks key, plan, ticket and technician again, and the primary key makes it happen at
  * most once, so the database decides the response. The reason is read only if nothing was inserted.
- * @throws Unauthorized; ServiceError `psa_not_included`, `ticket_not_found`,
+ * @throws Unauthorized; ServiceError `psa_not_included`, `daily_limit_reached`, `ticket_not_found`,
  *   `technician_not_eligible`, `unavailable`, `outcome_unknown`
  */
 export async function writeOnce<Row extends StoredRecord>(
-  ctx: ActorContext<Principal>,
+  ctx: WriteContext,
   { ticketId, idempotencyKey }: WriteTarget,
   { kind, body, text, minutes, insert, explain }: RecordWrite<Row>,
 ): Promise<WriteOutcome<Row>> {
   const { organizationId, keyId, keyHash, chainId } = ctx.actor;
+  const { dayLimits } = ctx;
   const values = {
     organizationId,
     keyId,
     keyHash,
     id: idempotencyKey === undefined ? timeOrderedId(ctx.now()) : await derivedId(organizationId, kind, idempotencyKey),
     ticketId,
+    chainId,
+    minutes,
+    bytes: utf8Length(text),
+    keyDayRecords: dayLimits.key?.records ?? null,
+    keyDayBytes: dayLimits.key?.bytes ?? null,
+    organizationDayRecords: dayLimits.organization?.records ?? null,
+    organizationDayBytes: dayLimits.organization?.bytes ?? null,
     requestId: ctx.requestId,
     requestDigest: toHex(await sha256(JSON.stringify([ticketId, Object.entries(body).sort()]))),
   };
   const target = { organizationId, actor: { type: 'api_key' as const, id: keyId }, source: ctx.source };
   const audit = { action: `${kind}.created` as const, targetId: values.id, ticket: { id: ticketId }, idempotencyKey };
-  const counts = { kind, chainId, minutes, bytes: utf8Length(text) };
   const untilSettling = { ...ctx, deadlineAt: ctx.deadlineAt - SETTLE_MS };
   const outcomeUnknown = (cause: unknown) => unknownOutcome(idempotencyKey !== undefined, cause);
 
   let { timeZone } = ctx.actor;
+  let day = '';
+  /** Reports what the key has used of its daily limit of records. */
+  const report = (used: number, own: OwnDayLimit) => {
+    const quota = lower(dayLimits.key?.records, own.records);
+    if (quota !== null) ctx.onKeyDay({ quota, used, resetMs: untilMidnight(day, timeZone, ctx.now()) });
+  };
   for (let round = 1; round <= MAX_ROUNDS; round++) {
     let attempts = 0;
     let lost: ServiceError | undefined;
@@ -85,11 +105,15 @@ export async function writeOnce<Row extends StoredRecord>(
     try {
       const [inserted] = await writeWithAudit(untilSettling, target, 'nothing_written', (now) => {
         attempts += 1;
-        const day = dateIn(timeZone, now);
-        return [{ ...audit, statement: insert({ ...values, now, timeZone }, day), counted: { ...counts, day } }];
+        day = dateIn(timeZone, now);
+        const statement = insert({ ...values, now, timeZone, day });
+        return [{ ...audit, statement, counted: { kind, chainId, day, minutes, bytes: values.bytes } }];
       });
       const row = inserted?.results[0];
-      if (row) return { row, replayed: false, mismatch: false };
+      if (row) {
+        report(row.chainRecords + 1, ctx.actor.dayLimit);
+        return { row, replayed: false, mismatch: false };
+      }
     } catch (err) {
       if (!hasCode(err, 'unavailable')) throw err;
       if (err.database === 'unknown') lost = err;
@@ -99,20 +123,30 @@ export async function writeOnce<Row extends StoredRecord>(
       else throw err;
     }
 
-    const found = await callD1(ctx, 'nothing_written', (db) => explain(values).first(db)).catch((err: unknown) => {
-      // A retried batch may have inserted nothing because its first attempt was committed.
-      throw lost || attempts > 1 ? outcomeUnknown(lost?.cause ?? err) : err;
-    });
+    const found = await callD1(ctx, 'nothing_written', (db) => explain({ ...values, day }).first(db)).catch(
+      (err: unknown) => {
+        // A retried batch may have inserted nothing because its first attempt was committed.
+        throw lost || attempts > 1 ? outcomeUnknown(lost?.cause ?? err) : err;
+      },
+    );
     const row = found && found.id !== null ? found : undefined;
     // The row of this request: its batch was committed; only the acknowledgement was lost.
     if (row?.requestId === ctx.requestId) return { row, replayed: false, mismatch: false };
     if (lost && !row) throw outcomeUnknown(lost.cause);
 
     if (!found) throw new Unauthorized('unknown');
-    requireWritable(found, kind, ticketId, ctx.now());
+    const key = requireKey(found, kind, ctx.now());
+    const isSameDay = found.timeZone === timeZone;
+    if (isSameDay) report(found.chainRecords, key.dayLimit);
     // A redacted record has no digest, so a mismatch can no longer be detected.
     if (row)
       return { row, replayed: true, mismatch: row.requestDigest !== '' && row.requestDigest !== values.requestDigest };
+    if (isSameDay) {
+      const exceeded = exceededDayLimit(dayLimits, key.dayLimit, useOf(found), values);
+      if (exceeded) throw dailyLimitReached(exceeded, timeZone, untilMidnight(day, timeZone, ctx.now()));
+    }
+    if (found.ticketFound === 0) throw ticketNotFound(ticketId);
+    if (found.userFound === 0) throw technicianNotEligible();
     if (readOnly) throw readOnly;
     timeZone = found.timeZone;
   }
@@ -120,17 +154,41 @@ export async function writeOnce<Row extends StoredRecord>(
 }
 
 /**
- * Throws the reason why a write inserted nothing, in the order of the API's checks. For an existing
- * record, ticket and technician no longer matter.
+ * The key of a write that inserted nothing, if it may still write.
+ * @throws Unauthorized; ServiceError `psa_not_included`
  */
-function requireWritable(found: Explanation<StoredRecord>, kind: RecordKind, ticketId: string, now: number): void {
+function requireKey(found: Explanation<StoredRecord>, kind: RecordKind, now: number): FoundKey {
   const key = toFoundKey(found);
   const reason = whyUnauthorized(key, now, RECORD_KINDS[kind].scope);
   if (reason) throw new Unauthorized(reason, key);
   if (!key.hasPsa) throw psaNotIncluded();
-  if (found.id !== null) return;
-  if (found.ticketFound === 0) throw ticketNotFound(ticketId);
-  if (found.userFound === 0) throw technicianNotEligible();
+  return key;
+}
+
+const useOf = (found: Explanation<StoredRecord>): DayUse => ({
+  key: { records: found.chainRecords, minutes: found.chainMinutes, bytes: found.chainBytes },
+  organization: { records: found.organizationRecords, bytes: found.organizationBytes },
+});
+
+const MEASURES: Record<ExceededDayLimit['what'], (amount: number) => string> = {
+  records: (amount) => `${amount} new ${amount === 1 ? 'record' : 'records'}`,
+  minutes: (amount) => `${amount} minutes`,
+  bytes: (amount) => `${amount / 1_000_000} MB of text`,
+};
+
+/** The key or its organization has used up a limit of the day. */
+export function dailyLimitReached(
+  { policy, what, limit, used }: ExceededDayLimit,
+  timeZone: string,
+  retryAfterMs: number,
+): ServiceError {
+  const whose = policy === 'key-day' ? 'This key' : 'Your organization';
+  const rest = used < limit ? `, and this one does not fit into the rest` : '';
+  return new ServiceError(
+    'daily_limit_reached',
+    `${whose} may write ${MEASURES[what](limit)} a day${rest}; nothing was written. Send the same request with the same Idempotency-Key after midnight (${timeZone}), or ask an administrator.`,
+    { dayLimit: { policy, retryAfterMs } },
+  );
 }
 
 /** The organization has no active ticket with this id. */

@@ -81,7 +81,14 @@ export async function writeNotes(db: D1Database, messages: string[]): Promise<st
   const ids: string[] = [];
   for (const message of messages) {
     const target = { ticketId: '1001', idempotencyKey: undefined };
-    ids.push((await createNote({ ...setUpContext(db), actor, source }, target, { message })).row.id);
+    const ctx = {
+      ...setUpContext(db),
+      actor,
+      source,
+      dayLimits: { key: null, organization: null },
+      onKeyDay: () => undefined,
+    };
+    ids.push((await createNote(ctx, target, { message })).row.id);
   }
   return ids;
 }

@@ -169,6 +169,14 @@ describe('every response is as documented', () => {
     const other = await makeKey(organization, { scopes: BOTH_SCOPES.slice(1) });
     await agrees(NOTE, 401, api.postNote(other.value));
   });
+
+  test('to a write over a daily limit', async () => {
+    const { value } = await makeKey(organization, { name: 'over the daily limit' });
+    const full = makeApi({ config: { dayLimits: { key: { records: 1, bytes: 1_000_000 }, organization: null } } });
+    expect((await full.postNote(value)).status).toBe(201);
+    await agrees(NOTE, 429, full.postNote(value));
+    await agrees(ENTRY, 429, full.postTime(value));
+  });
 });
 
 test('every documented status, code and header was seen in the tests above', () => {

@@ -26,7 +26,7 @@ describe('the audit log', () => {
     expect(await download((await get('/audit?ticket=77')).text)).toEqual([]);
     await env.DB.prepare(
       `insert into audit_log select ?, value, 1, 'system', 'psa', 'PSA', 'note.created', 'r', iif(value = 2, '77', '1001'),
-         'q', null, null, null, null from json_each(?)`,
+         'q', null, null, null, null, '', 0, 0 from json_each(?)`,
     )
       .bind(organization, JSON.stringify(Array.from({ length: 1_200 }, (_, i) => i + 2)))
       .run();

@@ -8,6 +8,7 @@ const REASONS: Record<RefusedUse['reason'], string> = {
   scope_missing: 'The key does not have the required scope',
   organization_inactive: 'The organization is not active',
   psa_not_included: 'The plan does not include PSA',
+  daily_limit_reached: 'The daily limit of the key or the organization was reached',
   idempotency_mismatch: 'An Idempotency-Key was reused for a different request, so nothing was written',
 };
 

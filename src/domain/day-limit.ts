@@ -1,0 +1,92 @@
+import { endOfDate } from './calendar.ts';
+
+/** At most so many new records, and bytes of their texts in UTF-8, in one calendar day. */
+export interface DayLimit {
+  records: number;
+  bytes: number;
+}
+
+/** The daily limits of a deployment; null where there is none. */
+export interface DayLimits {
+  /** For a key with its predecessors and successors. */
+  key: DayLimit | null;
+  /** For all keys of an organization together. */
+  organization: DayLimit | null;
+}
+
+/** A key's own daily limits; null where it has none. They apply besides the deployment's. */
+export interface OwnDayLimit {
+  records: number | null;
+  minutes: number | null;
+}
+
+export const MAX_DAY_RECORDS = 10_000_000;
+/** More than a key can log in a day with the highest limit of requests. */
+export const MAX_DAY_MINUTES = 10_000_000;
+const MEGABYTE = 1_000_000;
+const MAX_MEGABYTES = 10_000;
+
+/**
+ * Parses a daily limit written as `records/megabytes`, such as `20000/64MB` (1 MB = 1,000,000
+ * bytes). Null for an empty text: no limit.
+ * @throws RangeError naming the text and the rule
+ */
+export function parseDayLimit(text: string): DayLimit | null {
+  if (text.trim() === '') return null;
+  const match = /^(\d{1,8})\/(\d{1,5})MB$/.exec(text.trim());
+  const [records, megabytes] = [Number(match?.[1]), Number(match?.[2])];
+  const fits = (value: number, max: number) => value >= 1 && value <= max;
+  if (!fits(records, MAX_DAY_RECORDS) || !fits(megabytes, MAX_MEGABYTES)) {
+    throw new RangeError(
+      `"${text}" is not a daily limit; write records/megabytes such as "20000/64MB", records 1–${MAX_DAY_RECORDS}, megabytes 1–${MAX_MEGABYTES}, or nothing for no limit`,
+    );
+  }
+  return { records, bytes: megabytes * MEGABYTE };
+}
+
+/** What has been written on the day of a new record. */
+export interface DayUse {
+  /** By the key, with its predecessors and successors. */
+  key: { records: number; minutes: number; bytes: number };
+  /** By all keys of the organization. */
+  organization: { records: number; bytes: number };
+}
+
+/** A daily limit that a new record would exceed. */
+export interface ExceededDayLimit {
+  policy: 'key-day' | 'organization-day';
+  what: 'records' | 'minutes' | 'bytes';
+  limit: number;
+  used: number;
+}
+
+/** The first daily limit that a new record would exceed, if there is one: used + new > limit. */
+export function exceededDayLimit(
+  { key, organization }: DayLimits,
+  own: OwnDayLimit,
+  use: DayUse,
+  added: { minutes: number; bytes: number },
+): ExceededDayLimit | undefined {
+  const limits = [
+    ['key-day', 'records', lower(key?.records, own.records), use.key.records, 1],
+    ['key-day', 'minutes', own.minutes, use.key.minutes, added.minutes],
+    ['key-day', 'bytes', key?.bytes ?? null, use.key.bytes, added.bytes],
+    ['organization-day', 'records', organization?.records ?? null, use.organization.records, 1],
+    ['organization-day', 'bytes', organization?.bytes ?? null, use.organization.bytes, added.bytes],
+  ] as const;
+  for (const [policy, what, limit, used, more] of limits) {
+    if (limit !== null && more > 0 && used + more > limit) return { policy, what, limit, used };
+  }
+  return undefined;
+}
+
+/** The lower of two limits; null if there is none. */
+export function lower(one: number | null | undefined, other: number | null | undefined): number | null {
+  const limits = [one, other].filter((limit) => limit !== null && limit !== undefined);
+  return limits.length === 0 ? null : Math.min(...limits);
+}
+
+/** Milliseconds from `now` (UTC milliseconds) to the midnight that ends the day, at least 0. */
+export function untilMidnight(day: string, timeZone: string, now: number): number {
+  return Math.max(0, endOfDate(day, timeZone) - now);
+}

@@ -1,0 +1,74 @@
+import { describe, expect, test } from 'vitest';
+import {
+  type DayLimits,
+  type DayUse,
+  exceededDayLimit,
+  parseDayLimit,
+  untilMidnight,
+} from '../../src/domain/day-limit.ts';
+
+describe('a daily limit', () => {
+  test.each([
+    ['20000/64MB', { records: 20_000, bytes: 64_000_000 }],
+    ['1/1MB', { records: 1, bytes: 1_000_000 }],
+    [' 10000000/10000MB ', { records: 10_000_000, bytes: 10_000_000_000 }],
+    ['', null],
+    [' ', null],
+  ])('is read from "%s"', (text, limit) => {
+    expect(parseDayLimit(text)).toEqual(limit);
+  });
+
+  test.each(['0/1MB', '1/0MB', '1', '1/1', '1/1GB', '1/1mb', '-1/1MB', '1.5/1MB', '10000001/1MB', '1/10001MB', 'none'])(
+    'is not "%s"',
+    (text) => {
+      expect(() => parseDayLimit(text)).toThrow(`"${text}" is not a daily limit`);
+    },
+  );
+});
+
+describe('a new record', () => {
+  const limits: DayLimits = { key: { records: 10, bytes: 1_000 }, organization: { records: 20, bytes: 2_000 } };
+  const none = { records: null, minutes: null };
+  const use = (key: Partial<DayUse['key']>, organization: Partial<DayUse['organization']> = {}): DayUse => ({
+    key: { records: 0, minutes: 0, bytes: 0, ...key },
+    organization: { records: 0, bytes: 0, ...organization },
+  });
+  const added = { minutes: 30, bytes: 100 };
+
+  test('fits while used + new is at most the limit', () => {
+    const full = use({ records: 9, minutes: 30, bytes: 900 }, { records: 19, bytes: 1_900 });
+    expect(exceededDayLimit(limits, { records: 10, minutes: 60 }, full, added)).toBeUndefined();
+  });
+
+  test.each([
+    ['key-day records', none, use({ records: 10 })],
+    ['key-day bytes', none, use({ bytes: 901 })],
+    ['key-day records', { records: 3, minutes: null }, use({ records: 3 })],
+    ['key-day minutes', { records: null, minutes: 60 }, use({ minutes: 31 })],
+    ['organization-day records', none, use({}, { records: 20 })],
+    ['organization-day bytes', none, use({}, { bytes: 1_901 })],
+  ])('that exceeds %s is refused', (expected, own, used) => {
+    const { policy, what } = exceededDayLimit(limits, own, used, added) ?? {};
+    expect(`${policy} ${what}`).toBe(expected);
+  });
+
+  test('without minutes fits although the minutes are used up', () => {
+    const own = { records: null, minutes: 60 };
+    expect(exceededDayLimit(limits, own, use({ minutes: 90 }), { minutes: 0, bytes: 1 })).toBeUndefined();
+  });
+
+  test('always fits where there is no limit', () => {
+    const huge = use({ records: 1e9, minutes: 1e9, bytes: 1e12 }, { records: 1e9, bytes: 1e12 });
+    expect(exceededDayLimit({ key: null, organization: null }, none, huge, added)).toBeUndefined();
+  });
+});
+
+test.each([
+  // A day of 23 hours, one of 25 hours, and one of 24.
+  ['America/New_York', '2027-03-14', '2027-03-14T05:00:00Z', 23],
+  ['America/New_York', '2027-11-07', '2027-11-07T04:00:00Z', 25],
+  ['Pacific/Kiritimati', '2027-01-01', '2026-12-31T10:00:00Z', 24],
+])('midnight in %s on %s is %s hours after it began', (timeZone, day, start, hours) => {
+  expect(untilMidnight(day, timeZone, Date.parse(start))).toBe(hours * 3_600_000);
+  expect(untilMidnight(day, timeZone, Date.parse(start) + 30 * 3_600_000)).toBe(0);
+});
