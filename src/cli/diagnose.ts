@@ -69,7 +69,7 @@ export async function* diagnose(url: URL, key?: string, send: typeof fetch = fet
   const loopback = isLoopback(url.hostname);
   const origin = loopback ? url.origin : `https://${url.host}`;
   const ask = (path: string, init: RequestInit = {}) => answer(send, `${origin}${path}`, init);
-  const post = (headers: Record<string, string> = {}, message = 'Is anybody there?') =>
+  const post = (headers: Record<string, string> = {}, message = 'A test from the doctor') =>
     ask('/api/v1/tickets/1/notes', {
       method: 'POST',
       headers: { 'Content-Type': 'application/json', ...headers },

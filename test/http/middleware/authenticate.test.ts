@@ -75,7 +75,7 @@ describe('a blocked key', () => {
     expect(await rowsOf('notes', organization)).toHaveLength(1);
   });
 
-  test('by a hint stands for every key with that hint, and no other', async () => {
+  test('by a hint blocks every key with that hint, and no other', async () => {
     const { organization, key } = await world();
     const twin = withHintOf(key.value);
     await env.DB.prepare('update api_keys set hash = ? where organization_id = ? and id = ?')
