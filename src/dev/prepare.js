@@ -1,5 +1,5 @@
-// Runs after every npm install. It is JavaScript, and runs on Node 20, because npm may start it with
-// the system's Node.
+// Runs after every npm install. It is JavaScript that also runs on Node 20, because npm may start
+// it with the system's Node.
 import { cp, link, mkdir, readFile, rm, stat, symlink } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
