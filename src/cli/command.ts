@@ -123,7 +123,7 @@ export function operatorContext(db: D1Database): ActorContext<SystemActor> {
   };
 }
 
-/** What an operator is told about a failure. */
+/** What the operator sees of a failure. */
 export function explain(err: unknown): string {
   if (err instanceof D1Failure) {
     return /no such (table|column)/.test(err.reason)

@@ -4,8 +4,8 @@ export type Line = { line: number; text: string } | { line: number; fault: 'too_
 const LINE_FEED = 0x0a;
 
 /**
- * Cuts a stream of bytes into lines of UTF-8. Of a line longer than `maxBytes` no more than that is
- * ever held: the rest is passed over, and the line is a fault. A byte order mark is dropped.
+ * Splits a stream of bytes into lines of UTF-8. A line longer than `maxBytes` is a fault, and at
+ * most `maxBytes` of it are in memory. A byte order mark is dropped.
  */
 export async function* readLines(chunks: AsyncIterable<Uint8Array>, maxBytes: number): AsyncGenerator<Line> {
   let line = 0;

@@ -9,8 +9,8 @@ const configShape = z.object({
 });
 
 /**
- * What of wrangler.toml a script needs. Asking wrangler for it would take a second and 150 MiB
- * more.
+ * The parts of wrangler.toml that a script needs. Reading them with wrangler would take a second
+ * and 150 MiB more.
  */
 export const wranglerConfig = configShape.parse(parse(readFileSync('wrangler.toml', 'utf8')));
 

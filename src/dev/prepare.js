@@ -1,11 +1,13 @@
-// Runs after every npm install. It is JavaScript, and runs on Node 20, because npm may start it with the system's Node.
+// Runs after every npm install. It is JavaScript that also runs on Node 20, because npm may start
+// it with the system's Node.
 import { cp, link, mkdir, readFile, rm, stat, symlink } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const MODULES = join(import.meta.dirname, '../../node_modules');
 
-// npm runs this for `npm ci --dry-run` and `npm install --package-lock-only` too, which install nothing.
+// npm runs this for `npm ci --dry-run` and `npm install --package-lock-only` too, which install
+// nothing.
 const installsNothing =
   process.env['npm_config_dry_run'] === 'true' || process.env['npm_config_package_lock_only'] === 'true';
 if (!installsNothing) {
@@ -14,8 +16,9 @@ if (!installsNothing) {
 }
 
 /**
- * Puts the Node of this platform's package first in the PATH of npm scripts and npx. npm 11 does this itself. npm 10 removes its link again
- * together with the packages of the other platforms, because each of them has an executable named `node`.
+ * Puts the Node of this platform's package first in the PATH of npm scripts and npx. npm 11 does
+ * this itself. npm 10 removes its link again together with the packages of the other platforms,
+ * because each of them has an executable named `node`.
  */
 async function linkNode() {
   const { optionalDependencies } = JSON.parse(await readFile(join(import.meta.dirname, '../../package.json'), 'utf8'));

@@ -36,7 +36,7 @@ export async function workerdMs(): Promise<number> {
 /** Undefined for a process that has ended meanwhile. */
 async function readProcess(pid: string): Promise<Process | undefined> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => undefined);
-  // The name stands in brackets and may hold blanks and brackets itself: proc(5).
+  // The name is in brackets and may hold blanks and brackets itself: proc(5).
   const match = stat && /^\d+ \((.*)\) \S (.*)$/s.exec(stat);
   if (!match) return undefined;
   const fields = (match[2] ?? '').split(' ').map(Number);

@@ -53,7 +53,7 @@ describe('the audit log', () => {
 });
 
 describe('an audit log cannot be rewritten', () => {
-  /** Everything of an organization besides its audit log, referring tables first. */
+  /** Everything of an organization except its audit log, referring tables first. */
   const OTHER_TABLES = [
     ...['notes', 'time_entries', 'refused_uses', 'api_keys'],
     ...['agreements', 'tickets', 'companies', 'users'],

@@ -11,7 +11,7 @@ describe('a statement', () => {
     expect(await repeated.bind({ a: 'a', b: 'b' }).first(env.DB)).toEqual({ result: 'bab' });
   });
 
-  test('tells names apart that begin alike', () => {
+  test('distinguishes names with the same beginning', () => {
     const { sql } = statement<{ id: string; idOfOther: string; id_2: string }>('select :id, :idOfOther, :id_2, :id');
     expect(sql).toBe('select ?1, ?2, ?3, ?1');
   });

@@ -60,12 +60,22 @@ test('the TypeScript client compiles strictly with types made from the document,
   await compiled;
   const env = { ...process.env, TICKETS_URL: `${server.url}/api/v1`, TICKETS_API_KEY: server.key };
   const { stdout } = await run('node', [join(directory, 'main.ts')], { env });
-  const { ids, replays, credited } = z
-    .object({ ids: z.array(z.string()), replays: z.number(), credited: z.string() })
+  const { ids, replays, credited, again, mismatch } = z
+    .object({
+      ids: z.array(z.string()),
+      replays: z.number(),
+      credited: z.string(),
+      again: z.string(),
+      mismatch: z.string(),
+    })
     .parse(JSON.parse(stdout));
   expect(new Set(ids).size).toBe(30);
   expect(replays).toBe(0);
   expect(credited).toBe('automation');
+  // The same entry, now for a technician, is the one that was written for the service account.
+  expect(again).toBe(ids[0]);
+  // Another entry with the same Idempotency-Key was not written, and the caller learns it.
+  expect(mismatch).toContain('Idempotency-Key');
 });
 
 /**
@@ -97,8 +107,8 @@ const STRICT = {
 };
 
 /**
- * Writes 30 entries at once with a limit of 10 in 2 seconds, and one for a technician who cannot be
- * credited.
+ * Writes 30 entries at once with a limit of 10 in 2 seconds, one for a technician who cannot be
+ * credited, and then uses the Idempotency-Key of the first one twice more.
  */
 const MAIN = `import { logTime, ticketClient } from './client.ts';
 
@@ -106,11 +116,15 @@ const client = ticketClient(process.env['TICKETS_URL'] ?? '', process.env['TICKE
 const entry = { minutes: 5, description: 'Cleared the print queue', billable: true };
 const written = await Promise.all(Array.from({ length: 30 }, (_, n) => logTime(client, '1001', \`client:evt-\${n}\`, entry)));
 const resent = await logTime(client, '1001', 'client:evt-ivan', { ...entry, userEmail: 'ivan@northwind.example' });
+const again = await logTime(client, '1001', 'client:evt-0', { ...entry, userEmail: 'tess@northwind.example' });
+const mismatch = await logTime(client, '1001', 'client:evt-0', { ...entry, minutes: 6 }).catch((err: Error) => err.message);
 console.log(
   JSON.stringify({
     ids: written.map(({ entry }) => entry.id),
     replays: written.filter((answer) => 'idempotentReplay' in answer).length,
     credited: resent.entry.userId,
+    again: again.entry.id,
+    mismatch,
   }),
 );
 `;

@@ -77,6 +77,13 @@ describe('npm start', () => {
     ]);
   });
 
+  test('serves the API over plain HTTP under any host, because people reach it over Docker and LAN', async () => {
+    const headers = ['Host: 192.0.2.7', `Authorization: Bearer ${keyIn(running.output)}`];
+    const url = `http://localhost:${port}/api/v1/ping`;
+    const { stdout } = await run('curl', ['-sS', ...headers.flatMap((header) => ['-H', header]), url]);
+    expect(JSON.parse(stdout)).toMatchObject({ ok: true, organizationId: 'northwind' });
+  });
+
   test('keeps running after 20 clients disconnected in the middle of a body', async () => {
     const key = keyIn(running.output);
     for (let client = 1; client <= 20; client++) await disconnectInBody(port, key);

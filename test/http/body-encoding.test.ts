@@ -53,7 +53,7 @@ test.each([
   ['a NUL at the end of a short body', '{}\0', 'malformed_json'],
   ['nothing', '', 'malformed_json'],
   ['one byte', '1', 'validation_failed'],
-])('a body with %s is not taken for UTF-16', async (_, body, code) => {
+])('a body with %s is not reported as UTF-16', async (_, body, code) => {
   expect(await post(body)).toMatchObject({ code });
 });
 

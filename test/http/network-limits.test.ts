@@ -8,7 +8,7 @@ import { countLimiters } from '../support/limiter.ts';
 import { runs } from '../support/property.ts';
 import { makeApi } from '../support/world.ts';
 
-// The clock stands still except where a test moves it; the limiter objects see the same one.
+// The clock does not advance except where a test moves it; the limiter objects see the same one.
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['Date'] });
 });
@@ -123,7 +123,7 @@ describe('a refusal that an isolate remembers', () => {
     set.mockRestore();
   });
 
-  test('of both tells the longer wait', async () => {
+  test('by both limits names the longer wait', async () => {
     const { ping, passed } = makeIsolates({ ipLimit });
     const network = newNetwork();
     for (const subnet of [1, 2, 3]) expect(await passed(`${network}:${subnet}::1`, 3)).toBe(3);

@@ -49,7 +49,7 @@ describe('a request that a limiter refused', () => {
     expect((await api.send('/api/v1/ping', from)).status).toBe(401);
   });
 
-  test('says nothing about a changed limit or another address', async () => {
+  test('does not affect another address, or an isolate whose limit is wider', async () => {
     const limiters = countLimiters(env.RATE_LIMITER);
     const bindings = { RATE_LIMITER: limiters.namespace };
     const api = makeApi({ config: { ipLimit: { quota: 1, windowMs: 10_000 } }, bindings });

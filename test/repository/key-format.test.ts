@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { generateKey } from '../../src/domain/api-key.ts';
 import { CHECKSUM_EXAMPLE, keyPattern } from '../../src/http/docs/key-format.ts';
 
-test('the published pattern finds keys in a text, and the published checksum tells them from what only looks like one', async () => {
+test('the published pattern finds keys in a text, and the published checksum rejects texts that only look like one', async () => {
   const scanner: unknown = await import(`data:text/javascript,${encodeURIComponent(CHECKSUM_EXAMPLE)}`);
   const { isKey } = z.object({ isKey: z.function({ input: [z.string()], output: z.boolean() }) }).parse(scanner);
   for (let i = 0; i < 100; i++) {

@@ -222,7 +222,7 @@ test('a replay is a success', () => {
   expect(failure).toBeUndefined();
 });
 
-test('a failure of the service is tried again with the same request, and then the caller is told', () => {
+test('a failed request is sent again unchanged, and after the last attempt the caller gets a 500', () => {
   const { sent, answers, failure } = deliver(EVENT, () => ({ status: 503, body: {} }));
   expect(sent).toHaveLength(5);
   expect(new Set(sent.map((request) => JSON.stringify(request))).size).toBe(1);
@@ -235,7 +235,7 @@ test('a text is cut between characters', () => {
   expect(sent[0]?.body).toMatchObject({ description: '😀'.repeat(32_000) });
 });
 
-test('every path from the webhook ends in an answer, and every node has an id of its own', async () => {
+test('every path from the webhook ends in a response, and every node has a unique id', async () => {
   const { nodes } = z
     .object({ nodes: z.array(z.object({ id: z.string() })) })
     .parse(JSON.parse(await readFile(PATH, 'utf8')));

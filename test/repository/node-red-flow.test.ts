@@ -188,7 +188,7 @@ describe('what is sent again', () => {
     expect(answers).toMatchObject([{ statusCode: 201 }]);
   });
 
-  test('a lost connection, 20 times at most, and then its caller is told', () => {
+  test('a lost connection, at most 20 times; then the caller gets a 503', () => {
     const { sent, delays, answers } = deliver(EVENT, [{ statusCode: 'ECONNREFUSED' }]);
     expect([sent.length, delays.length]).toEqual([20, 19]);
     expect(answers).toMatchObject([{ statusCode: 503 }]);
@@ -227,13 +227,13 @@ describe('a mismatch', () => {
     ]);
   });
 
-  test('is none if the entry was credited to the service account when the event was delivered first', () => {
+  test('is not reported if the first delivery credited the entry to the service account', () => {
     const event = { ...EVENT, userEmail: 'ivan@northwind.example' };
     expect(deliver(event, [MISMATCH, REPLAY]).answers).toMatchObject([{ statusCode: 200 }]);
     expect(deliver(event, [MISMATCH]).answers).toMatchObject([{ statusCode: 409 }]);
   });
 
-  test('is not said of a replay', () => {
+  test('is not reported for a replay', () => {
     expect(deliver(EVENT, [REPLAY]).answers).toMatchObject([{ statusCode: 200, payload: replayed }]);
   });
 });

@@ -8,8 +8,8 @@ const isPrototype = (object: object) =>
 
 /**
  * Lets the prototype of a class be wrapped in a proxy once at most. The runner of these tests wraps
- * the prototype of a Durable Object class anew for each object, so that every call takes longer the
- * more objects there are: a run of all tests takes an hour instead of minutes.
+ * the prototype of a Durable Object class again for each object, so that every call takes longer
+ * the more objects there are: a run of all tests takes an hour instead of minutes.
  * Source: issue 15092 of cloudflare/workers-sdk, solved in the package that follows this one,
  * `@cloudflare/vitest-plugin`.
  */

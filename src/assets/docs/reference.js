@@ -13,7 +13,7 @@ const layoutPlugin = ({ React }) => ({
   },
 });
 
-/** Accessibility fixes for Swagger UI: selector, attribute, and value (null removes the attribute). */
+/** Accessibility fixes for Swagger UI: selector, attribute, value (null removes the attribute). */
 const ACCESSIBILITY_FIXES = [
   ['.close-modal', 'aria-label', 'Close'],
   ['.auth-btn-wrapper .button', 'aria-label', null],

@@ -15,9 +15,9 @@ export const MAX_ORGANIZATION_RECORDS = 100_000;
 export interface ImportOptions {
   /** Finds out what would change, and writes nothing. */
   dryRun?: boolean;
-  /** Told of each record that is about to be created or changed. */
+  /** Called for each record that is about to be created or changed. */
   onChange?: (organization: string, change: DirectoryDifference) => void;
-  /** Told of each organization that has been checked or, if it had to be, written. */
+  /** Called after each organization is checked and, if it differs, after it is written. */
   onProgress?: (progress: ImportProgress) => void;
 }
 
@@ -77,8 +77,8 @@ export async function importDirectory(
 }
 
 /**
- * Reads every line, and finds all that is wrong with a line by itself. The entries are grouped by
- * organization, in the order of the file.
+ * Reads every line and checks it without the others. The entries are grouped by organization, in
+ * the order of the file.
  */
 async function readEntries(
   chunks: AsyncIterable<Uint8Array>,

@@ -19,7 +19,7 @@ const max = MAX_TEXT_LENGTH.toLocaleString('en');
 export const RULES: readonly (readonly [question: string, answer: string])[] = [
   [
     'What should the Idempotency-Key be?',
-    '`<workflow>:<event id>`, such as `triage:evt-20418`. Use the same value each time you process the same event.',
+    '`<workflow>:<event id>`, such as `triage:evt-20418`. Use the same value each time you process the same event, and take the event ID from a field that always has a value: a request whose event ID came out empty is refused.',
   ],
   [
     'What should it not be?',
@@ -33,6 +33,10 @@ export const RULES: readonly (readonly [question: string, answer: string])[] = [
   [
     'Which requests should not be retried automatically?',
     'Requests that failed with any other 4xx. The response will be the same. Fix what `detail` describes; you can reuse the same Idempotency-Key.',
+  ],
+  [
+    'What do I do about `idempotencyMismatch` in a 200?',
+    'Treat it as a failure: a different request used this Idempotency-Key before, so nothing was written now. Check that the event ID identifies one event.',
   ],
   [
     'What do I do about `technician_not_eligible`?',
@@ -306,7 +310,7 @@ $result.entry.id`,
       ['Client', '`npm install openapi-fetch`. Put `client.ts` in the same folder as `api.d.ts`.'],
       [
         '`logTime`',
-        'After `technician_not_eligible`, sends the request again without userEmail and with the same Idempotency-Key.',
+        'After `technician_not_eligible`, sends the request again without userEmail and with the same Idempotency-Key. Throws if a different request used the Idempotency-Key before.',
       ],
       ['`limitText`', 'Cuts a long text without splitting a character.'],
     ],

@@ -10,6 +10,11 @@ import { KeyCheck } from '../key-check.ts';
 /** RFC 6750 §2.1; the scheme's name is case-insensitive (RFC 9110 §11.1). */
 const BEARER = /^Bearer +(\S+)$/i;
 
+/** The value in an Authorization header with the scheme Bearer; undefined in any other form. */
+export function bearerValue(header: string): string | undefined {
+  return BEARER.exec(trimOws(header))?.[1];
+}
+
 /**
  * Admits a live key with the scope, if one is required, and sets the principal. See `KeyCheck` for
  * what may rely on the cache.
@@ -18,7 +23,7 @@ export function authenticate(scope?: Scope): MiddlewareHandler<ApiEnv> {
   return async function authenticate(c, next) {
     const header = c.req.header('Authorization');
     if (header === undefined) throw new Unauthorized('missing');
-    const value = BEARER.exec(trimOws(header))?.[1];
+    const value = bearerValue(header);
     if (value === undefined) throw new Unauthorized('malformed');
 
     const { keyPrefix, blockedKeys } = c.get('config');

@@ -265,7 +265,7 @@ export class World {
         this.checks.equal('pageRows', await countElements(text, 'tbody tr'), own.refused_uses.length);
         break;
       case '/revoke-all': {
-        // The number of live keys is the only number on the page, besides those in the
+        // The number of live keys is the only number on the page, except for those in the
         // organization's name.
         const [question] = await elementsOf(text.replaceAll(/<bdi>.*?<\/bdi>/g, ''), 'main p');
         this.checks.equal('pageRows', Number(/\d+/.exec(question?.text ?? '')?.[0] ?? 0), live);

@@ -1,6 +1,7 @@
 import { env } from 'cloudflare:workers';
 import { describe, expect, test, vi } from 'vitest';
 import { generateKey, hashKey, keyHint } from '../../../src/domain/api-key.ts';
+import { bearerValue } from '../../../src/http/middleware/authenticate.ts';
 import { aroundD1 } from '../../support/d1.ts';
 import { loggedLines } from '../../support/searched-logs.ts';
 import {
@@ -14,6 +15,27 @@ import {
 } from '../../support/world.ts';
 
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+
+// Directly: neither a `Headers` object nor this version of workerd keeps the white space.
+describe('the value of Authorization', () => {
+  test.each(['Bearer abc', ' Bearer abc', 'Bearer abc \t', '\tbearer  abc '])('is read from %j', (header) => {
+    expect(bearerValue(header)).toBe('abc');
+  });
+
+  test.each([
+    '',
+    'Bearer',
+    'Bearer ',
+    'abc',
+    'Basic abc',
+    'Bearer\tabc',
+    'Bearer abc x',
+    'Bearer abc\u00a0',
+    'Bearer abc\v',
+  ])('is not read from %j', (header) => {
+    expect(bearerValue(header)).toBeUndefined();
+  });
+});
 
 describe('a blocked key', () => {
   async function world() {
@@ -75,7 +97,7 @@ describe('a blocked key', () => {
     expect(await rowsOf('notes', organization)).toHaveLength(1);
   });
 
-  test('by a hint stands for every key with that hint, and no other', async () => {
+  test('by a hint blocks every key with that hint, and no other', async () => {
     const { organization, key } = await world();
     const twin = withHintOf(key.value);
     await env.DB.prepare('update api_keys set hash = ? where organization_id = ? and id = ?')

@@ -57,7 +57,7 @@ describe('/settings', () => {
     expect(html).not.toContain('Only 6');
   });
 
-  test('tells organizations of the same name apart by their ids, and shows names as text', async () => {
+  test('shows ids, which distinguish organizations of the same name, and shows names as text', async () => {
     const { ids, open } = await makeAdministrator('<b>Northwind</b>', '<b>Northwind</b>');
     const html = await (await open('/settings')).text();
     expect(linksIn(html)).toEqual(ids.map((id) => ({ id, name: '&lt;b&gt;Northwind&lt;/b&gt;' })));

@@ -99,7 +99,7 @@ test('pages and the API share the limit of the address; another address is not a
   expect((await api.send(`/settings/${organization}/keys`, { headers: elsewhere })).status).toBe(200);
 });
 
-test('a page that is not refused tells no limit', async () => {
+test('an admitted page has no RateLimit headers', async () => {
   const { organization, open } = await makeArea();
   const response = await open(`/settings/${organization}/keys`);
   expect(response.status).toBe(200);

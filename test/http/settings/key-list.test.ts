@@ -33,7 +33,7 @@ describe('the list of keys', () => {
   });
 });
 
-test('names are shown as text, never as markup, and are no formulas in a spreadsheet', async () => {
+test('names are shown as text, never as markup, and are not formulas in a spreadsheet', async () => {
   const { organization, api, get, createKey } = await makeSettings();
   const name = '=HYPERLINK("//evil")<script>alert(1)</script><img src=x onerror=alert(1)>';
   const { text } = await createKey({ name });

@@ -31,6 +31,7 @@ describe('while the issuer’s keys cannot be read', () => {
     issuer.answer = () => Promise.reject(new TypeError('fetch failed'));
     const forged = await signIn.token(email, { forged: true });
     for (let i = 0; i < 10; i++) {
+      clock.now += 500;
       const response = await open(forged);
       expect(response.status).toBe(503);
       expect(await response.text()).toContain('Sign-in is unavailable');
@@ -43,7 +44,7 @@ describe('while the issuer’s keys cannot be read', () => {
     expect(issuer.fetches).toBe(2);
   });
 
-  test('a token that is wrong by itself is still 401 once the keys are known', async () => {
+  test('an invalid token still gets 401 once the keys are cached', async () => {
     const { email, issuer, clock, open } = await makeArea();
     expect((await open(await signIn.token(email))).status).toBe(200);
     issuer.answer = () => Promise.reject(new TypeError('fetch failed'));
@@ -57,7 +58,7 @@ describe('while the issuer’s keys cannot be read', () => {
   });
 });
 
-test('the read of the keys goes on if the caller hangs up, for other requests may wait for it', async () => {
+test('the keys are read to the end if the caller hangs up, because other requests may wait for them', async () => {
   const { email, issuer, api, open } = await makeArea();
   const { answer } = issuer;
   const gate = Promise.withResolvers<void>();

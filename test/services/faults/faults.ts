@@ -63,7 +63,7 @@ export const READ_FAULTS: readonly Fault[] = (
 
 /**
  * Faults of a batch that writes: before it runs, in its middle, after its commit, and if it runs
- * after nobody waits for it.
+ * after its caller stopped waiting.
  */
 export const BATCH_FAULTS: readonly Fault[] = [
   ...READ_FAULTS,

@@ -24,6 +24,7 @@ export function ticketClient(baseUrl: string, key: string) {
 /**
  * Logs time. If the technician cannot be credited, sends the request again without userEmail, which
  * credits the service account. The Idempotency-Key can be reused because nothing was written.
+ * Throws if a different request used the Idempotency-Key before: then this entry was not written.
  */
 export async function logTime(
   client: ReturnType<typeof ticketClient>,
@@ -37,10 +38,13 @@ export async function logTime(
       body: { ...body, description: limitText(body.description) },
     });
   let { data, error } = await send(entry);
-  if (error && 'code' in error && error.code === 'technician_not_eligible') {
-    const { userEmail: _, ...rest } = entry;
+  const { userEmail, ...rest } = entry;
+  const isNotEligible = error && 'code' in error && error.code === 'technician_not_eligible';
+  // A mismatch too: the technician may not have been eligible when the entry was first written.
+  if (userEmail !== undefined && (isNotEligible || data?.idempotencyMismatch)) {
     ({ data, error } = await send(rest));
   }
+  if (data?.idempotencyMismatch) throw new Error('The Idempotency-Key was used for a different request before.');
   if (data) return data;
   throw new Error(
     error && 'detail' in error
