@@ -30,7 +30,7 @@ export function Home({ origin }: { origin: string }) {
   );
 }
 
-export function Reference() {
+export function Reference({ origin }: { origin: string }) {
   return (
     <Page
       title="Reference"
@@ -44,8 +44,8 @@ export function Reference() {
       }
     >
       <p>
-        To try a request, select Authorize and enter a key. Start with ping. The same reference is available as an{' '}
-        <a href="/api/v1/openapi.json">OpenAPI 3.1 document</a>.
+        All paths begin with <code>{`${origin}/api/v1`}</code>. To try a request, select Authorize and enter a key.
+        Start with ping. The same reference is available as an <a href="/api/v1/openapi.json">OpenAPI 3.1 document</a>.
       </p>
       <noscript>
         <p>This page needs JavaScript. The OpenAPI document above has the same content.</p>
@@ -80,11 +80,11 @@ export function Problems() {
                 <th scope="row">
                   <code>{code}</code>
                 </th>
-                <td>{status}</td>
+                <td data-label="Status">{status}</td>
                 <td>
                   <Text>{meaning}</Text>
                 </td>
-                <td>
+                <td data-label="What to do">
                   <Text>{remedy}</Text>
                 </td>
               </tr>
