@@ -69,7 +69,7 @@ export async function* diagnose(url: URL, key?: string, send: typeof fetch = fet
   const loopback = isLoopback(url.hostname);
   const origin = loopback ? url.origin : `https://${url.host}`;
   const ask = (path: string, init: RequestInit = {}) => answer(send, `${origin}${path}`, init);
-  const post = (headers: Record<string, string> = {}, message = 'Is anybody there?') =>
+  const post = (headers: Record<string, string> = {}, message = 'A check of the deployment') =>
     ask('/api/v1/tickets/1/notes', {
       method: 'POST',
       headers: { 'Content-Type': 'application/json', ...headers },
@@ -322,7 +322,7 @@ function whoAnswered({ status, headers, body }: Answer): string {
   const what = /text\/html/.test(headers.get('content-type') ?? '')
     ? `an HTML page${titleOf(body)}`
     : 'not a response of the service';
-  return `the response is ${status}, ${what}${server === null ? '' : `, by ${server.slice(0, 40)}`}. Check the address, that the current release is deployed, and what stands in front of it.`;
+  return `the response is ${status}, ${what}${server === null ? '' : `, by ${server.slice(0, 40)}`}. Check the address, that the current release is deployed, and what is in front of it.`;
 }
 
 /** An address without its query and fragment, which may contain secrets. */
@@ -361,8 +361,8 @@ function guarded(start: Answer, page: Answer): string {
     throw new Failure(`${name} lacks ${part}. A proxy or a transform rule changes headers; exclude /settings from it.`);
   }
   return start.status === 503
-    ? 'closed by the service (503): nobody can sign in until ADMIN_ISSUER and ADMIN_AUDIENCE are set and the issuer answers'
-    : `protected by the service (${start.status}); no sign-in page stands in front`;
+    ? 'closed by the service (503): no administrator can sign in until ADMIN_ISSUER and ADMIN_AUDIENCE are set and the issuer answers'
+    : `protected by the service (${start.status}); no sign-in page is in front of it`;
 }
 
 const isOpen = ({ status }: Answer) => status >= 200 && status < 300;
