@@ -2,7 +2,7 @@ import { type FileHandle, open, rm } from 'node:fs/promises';
 import { listChanges, MAX_CHANGES } from '../services/work/list-changes.ts';
 import { operatorContext } from './command.ts';
 
-/** The mode of a new file: no other user of this machine may read it. */
+/** The mode of a new file: only its owner can read the changes. */
 export const PRIVATE = 0o600;
 
 /**

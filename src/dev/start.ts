@@ -39,7 +39,9 @@ const { values: options } = parseArgs({
 });
 const persistTo = typeof options['persist-to'] === 'string' ? options['persist-to'] : undefined;
 const host = options.ip === '0.0.0.0' || options.ip === '*' ? 'localhost' : String(options.ip);
-const port = String(options.port ?? '8787');
+const port = Number(String(options.port ?? 8787));
+if (!Number.isInteger(port) || port < 1 || port > 65_535)
+  fail(`--port ${options.port} is not a port. Write a number from 1 to 65535: npm start -- --port 8080`);
 const baseUrl = `http://${host}:${port}`;
 
 const vars = readVariables();
@@ -103,7 +105,7 @@ function warnOfUnknownVariables(): void {
 
 function isInUse(): Promise<boolean> {
   return new Promise((resolve) => {
-    const socket = connect(Number(port), host);
+    const socket = connect(port, host);
     socket.once('connect', () => resolve(true)).once('error', () => resolve(false));
     socket.once('connect', () => socket.destroy());
   });
@@ -213,7 +215,7 @@ Ready. A new key for the demo organization northwind (the key of the previous st
 
   ${key}
 
-Log 30 minutes on ticket 1001. Send it twice: the second answer is the same entry, marked as a replay.
+Log 30 minutes on ticket 1001. Send it twice: the second response is the same entry, marked as a replay.
 
   curl -i ${baseUrl}/api/v1/tickets/1001/time-entries -H 'Authorization: Bearer ${key}' -H 'Content-Type: application/json' -H 'Idempotency-Key: first-try-${Date.now()}' -d '{"minutes": 30, "description": "Cleared the print queue", "billable": true}'
 

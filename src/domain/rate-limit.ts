@@ -51,6 +51,11 @@ export function formatPolicy({ quota, windowMs }: RateLimitPolicy): string {
   return `${quota}/${windowMs / 1000}s`;
 }
 
+/** A policy as a phrase for callers. */
+export function policyInWords({ quota, windowMs }: RateLimitPolicy): string {
+  return `${quota} requests in any ${windowMs / 1000} seconds`;
+}
+
 /**
  * The stricter of a key's own policy, if it has one, and the deployment's: the one that admits
  * fewer requests over time.

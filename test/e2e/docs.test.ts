@@ -39,13 +39,17 @@ test('the reference page sends a ping with a key, requests nothing from other ho
   await page.close();
 });
 
+/** Whether the page or one of its tables is wider than its place; code examples may be. */
+const SCROLLS_SIDEWAYS =
+  "[...document.querySelectorAll('html, .table')].some(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth)";
+
 test.each([
   '/',
   '/docs/problems',
   '/docs/recipes',
   '/docs/keys',
   ...RECIPES.map(({ slug }) => `/docs/recipes/${slug}`),
-])('%s is accessible, has no script, and requests nothing from other hosts', async (path) => {
+])('%s is accessible, fits a phone, has no script, and requests nothing from other hosts', async (path) => {
   const page = await browser.newPage();
   const complaints = watch(page, server.url);
   const response = await page.goto(server.url + path);
@@ -55,5 +59,9 @@ test.each([
   );
   expect(complaints).toEqual([]);
   expect(await accessibilityViolations(page)).toEqual([]);
+
+  await page.setViewportSize({ width: 390, height: 800 });
+  expect(await accessibilityViolations(page)).toEqual([]);
+  expect(await page.evaluate(SCROLLS_SIDEWAYS)).toBe(false);
   await page.close();
 });

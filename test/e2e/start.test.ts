@@ -204,6 +204,13 @@ test('a port that is in use stops the start', async () => {
   }
 });
 
+test.each(['0', 'abc', '70000'])('a port that is not a number from 1 to 65535 stops the start: %s', async (port) => {
+  expect(await failedStart('--port', port)).toEqual({
+    code: 1,
+    output: expect.stringMatching(`^--port ${port} is not a port\\. .*\n$`),
+  });
+});
+
 /** Sends half of a body and closes the connection. */
 async function disconnectInBody(port: number, key: string): Promise<void> {
   const socket = connect(port, 'localhost');

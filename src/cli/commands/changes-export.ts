@@ -1,7 +1,7 @@
 import { open } from 'node:fs/promises';
 import { DATABASE_USAGE, operatorCommand, persistToOption, remoteOption, withDatabase } from '../command.ts';
 import { exportChanges, intoFile, PRIVATE, withFile } from '../export-changes.ts';
-import { print, progress } from '../output.ts';
+import { count, print, progress } from '../output.ts';
 
 export const changesExport = operatorCommand({
   name: 'changes:export',
@@ -28,14 +28,14 @@ interface Options {
 
 async function run(organization: string, options: Options): Promise<void> {
   const exportTo = async (write: (lines: string) => Promise<unknown>) => {
-    const { cursor, count } = await withDatabase(options, (db) =>
+    const { cursor, count: exported } = await withDatabase(options, (db) =>
       exportChanges(db, organization, options.cursor ?? null, write, (changes) =>
-        progress.show(`${changes} changes exported`),
+        progress.show(`${count(changes, 'change')} exported`),
       ),
     );
     progress.clear();
     const next = cursor === null ? 'The organization has no changes.' : `Continue later with --cursor ${cursor}`;
-    console.error(`${count} changes. ${next}`);
+    console.error(`${count(exported, 'change')}. ${next}`);
   };
   const { output } = options;
   if (output === undefined) return exportTo(print);

@@ -1,7 +1,7 @@
 import { isWellFormedKey } from '../../domain/api-key.ts';
 import { operatorCommand, UsageError } from '../command.ts';
 import { diagnose } from '../diagnose.ts';
-import { print } from '../output.ts';
+import { count, print } from '../output.ts';
 import { printable } from '../printable.ts';
 import { readSecret } from '../secret.ts';
 
@@ -9,13 +9,13 @@ export const doctor = operatorCommand({
   name: 'doctor',
   summary: 'check a deployment from outside',
   purpose:
-    'Checks a deployment from outside, as an automation meets it. Each failure says what it means and what to do. Nothing is written.',
+    'Checks a deployment from outside, as an automation sees it. Each failure says what it means and what to do. Nothing is written.',
   usage: 'https://HOST [--key-stdin]',
   example: 'doctor https://tickets.example',
   failure: 'at least one check failed',
 })
   .argument('<https://HOST>', 'The address of the deployment.')
-  .option('--key-stdin', 'Also try the key that standard input has.')
+  .option('--key-stdin', 'Also check the key on standard input.')
   .action(run);
 
 async function run(address: string, options: { keyStdin?: true | undefined }): Promise<void> {
@@ -30,7 +30,7 @@ async function run(address: string, options: { keyStdin?: true | undefined }): P
     if (!ok) failed += 1;
     await print(`${printable(`${ok ? 'ok  ' : 'FAIL'}  ${check}: ${says}`)}\n`);
   }
-  await print(failed === 0 ? '\nAll is well.\n' : `\n${failed} failed.\n`);
+  await print(failed === 0 ? '\nAll checks passed.\n' : `\n${count(failed, 'check')} failed.\n`);
   if (failed > 0) process.exitCode = 1;
 }
 

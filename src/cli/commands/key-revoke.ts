@@ -22,9 +22,9 @@ export const keyRevoke = operatorCommand({
   name: 'key:revoke',
   summary: 'revoke one key, or all that an export shows as revoked',
   purpose:
-    'Revokes a key. Standard input has its hint or its value, unless --key names it. With --from, revokes every key that is revoked in an export of changes:export and not in the database; use it after a restore.',
+    'Revokes a key. Reads its hint or value from standard input, unless --key names it. With --from, revokes every key that an export of changes:export shows as revoked and that is not revoked in the database; use it after a restore.',
   usage: `--by NAME [--organization ORGANIZATION [--key ID | --from FILE]] [--dry-run] ${DATABASE_USAGE}`,
-  example: 'key:revoke --organization northwind --from before-northwind.ndjson --by Ada',
+  example: 'key:revoke --by "Ada, by phone"',
   failure:
     'failure: no such key, several keys with the hint, a wrong file, or the database failed; a second call does no harm',
 })
@@ -104,7 +104,7 @@ async function revokeAll(
     const key = await findKey(db, organization, id);
     if (!key) {
       missing += 1;
-      console.log(printable(`Missing: (${hint}), key ${id}. The database does not have it, so it gets 401.`));
+      console.log(printable(`Missing: ${hint}, key ${id}. The database does not have it, so it gets 401.`));
     } else if (key.state === 'revoked') {
       unchanged += 1;
       console.log(`Already revoked: ${describeKey(key)}.`);

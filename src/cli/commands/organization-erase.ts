@@ -13,7 +13,7 @@ import {
   withDatabase,
 } from '../command.ts';
 import { exportChanges, intoFile, withFile } from '../export-changes.ts';
-import { progress } from '../output.ts';
+import { count, progress } from '../output.ts';
 import { prompt } from '../prompt.ts';
 
 /** How often keys may write between the export and the erasure before the command gives up. */
@@ -70,7 +70,7 @@ async function run(organization: string, options: Options): Promise<void> {
       exportAndErase(db, { organization, by }, exportTo, sync),
     );
     progress.clear();
-    console.log(`${exported} changes are in ${path}. Organization ${organization} is erased.`);
+    console.log(`Exported ${count(exported, 'change')} to ${path}. Organization ${organization} is erased.`);
     console.log(
       removed
         ? `Rows removed:\n${table(removed)}`
@@ -86,7 +86,7 @@ async function requireConfirmation(organization: string, given: string | undefin
   const typed = given ?? (atTerminal ? (await prompt(question)).trim() : undefined);
   if (typed === organization) return;
   throw new UsageError(
-    `Nothing was removed: repeat the id with --confirm ${organization}. What would be removed: --dry-run.`,
+    `Nothing was removed. To confirm, add --confirm ${organization}. To see what would be removed, use --dry-run.`,
   );
 }
 
@@ -102,12 +102,12 @@ async function exportAndErase(
   for (let round = 1; ; round++) {
     const before = exported;
     const done = await exportChanges(db, organization, cursor, write, (changes) =>
-      progress.show(`${before + changes} changes exported`),
+      progress.show(`${count(before + changes, 'change')} exported`),
     );
     await sync();
     cursor = done.cursor;
     exported += done.count;
-    progress.show(`${exported} changes exported; removing the organization`);
+    progress.show(`${count(exported, 'change')} exported; removing the organization`);
     try {
       return { exported, ...(await eraseOrganization(operatorContext(db), { organization, cursor, by })) };
     } catch (err) {

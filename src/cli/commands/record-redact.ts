@@ -16,7 +16,7 @@ export const recordRedact = operatorCommand({
   name: 'record:redact',
   summary: 'remove the text of a note or time entry',
   purpose:
-    'Replaces the text of a note or time entry by [redacted], permanently. The record stays, and the audit log says who asked for it.',
+    'Replaces the text of a note or time entry with [redacted], permanently. The record stays, and the audit log says who asked for it.',
   usage: `ORGANIZATION ${RECORD_KIND_NAMES.join('|')} ID --by NAME ${DATABASE_USAGE}`,
   example: 'record:redact northwind note 0198c0de-0000-7000-8000-000000000000 --by "Ada, ticket 77"',
   failure: 'failure: there is no such record, or the database failed; a second call does no harm',

@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { createDocument, type ZodOpenApiOperationObject } from 'zod-openapi';
 import type { Config } from '../../config.ts';
 import { KEY_LENGTH } from '../../domain/api-key.ts';
-import type { RateLimitPolicy } from '../../domain/rate-limit.ts';
+import { policyInWords } from '../../domain/rate-limit.ts';
 import { RECORD_KIND_NAMES, RECORD_KINDS } from '../../domain/record-kinds.ts';
 import type { AppEnv } from '../context.ts';
 import { pingOperation } from './ping.ts';
@@ -38,8 +38,6 @@ const writes = Object.fromEntries(
   ]),
 );
 
-const formatLimit = ({ quota, windowMs }: RateLimitPolicy) => `${quota} requests in any ${windowMs / 1000} seconds`;
-
 /**
  * The contract of a deployment as an OpenAPI 3.1 document, from the same schemas that validate
  * requests and type responses. `origin` is the base URL of the deployment.
@@ -59,7 +57,7 @@ export function describeApi(
         description: [
           'Automations write the result of their work back to the ticketing system: internal notes and time entries, and nothing else.',
           'A POST with an Idempotency-Key is always safe to retry.',
-          `Limits: ${formatLimit(keyLimit)} per key, unless the key has its own limit, and ${formatLimit(ipLimit)} per source address.`,
+          `Limits: ${policyInWords(keyLimit)} per key, unless the key has its own limit, and ${policyInWords(ipLimit)} per source address.`,
           'Responses may gain fields: ignore unknown fields. [Problems](/docs/problems) explains every error, [recipes](/docs/recipes) the setup of each tool.',
         ].join('\n\n'),
       },

@@ -1,3 +1,4 @@
+import { policyInWords, type RateLimitPolicy } from '../../domain/rate-limit.ts';
 import { PROBLEMS, UNAUTHORIZED_STEPS } from '../problems.ts';
 import { CHECKSUM_EXAMPLE, CHECKSUM_RULE, keyPattern } from './key-format.ts';
 import { Code, Page, Table, Text } from './layout.tsx';
@@ -30,7 +31,13 @@ export function Home({ origin }: { origin: string }) {
   );
 }
 
-export function Reference() {
+interface ReferenceProps {
+  origin: string;
+  /** The limits of this deployment. */
+  limits: { keyLimit: RateLimitPolicy; ipLimit: RateLimitPolicy };
+}
+
+export function Reference({ origin, limits }: ReferenceProps) {
   return (
     <Page
       title="Reference"
@@ -44,8 +51,12 @@ export function Reference() {
       }
     >
       <p>
-        To try a request, select Authorize and enter a key. Start with ping. The same reference is available as an{' '}
-        <a href="/api/v1/openapi.json">OpenAPI 3.1 document</a>.
+        All paths begin with <code>{`${origin}/api/v1`}</code>. To try a request, select Authorize and enter a key.
+        Start with ping. The same reference is available as an <a href="/api/v1/openapi.json">OpenAPI 3.1 document</a>.
+      </p>
+      <p>
+        Limits: {policyInWords(limits.keyLimit)} per key, unless the key has its own limit, and{' '}
+        {policyInWords(limits.ipLimit)} per source address.
       </p>
       <noscript>
         <p>This page needs JavaScript. The OpenAPI document above has the same content.</p>
@@ -80,11 +91,11 @@ export function Problems() {
                 <th scope="row">
                   <code>{code}</code>
                 </th>
-                <td>{status}</td>
+                <td data-label="Status">{status}</td>
                 <td>
                   <Text>{meaning}</Text>
                 </td>
-                <td>
+                <td data-label="What to do">
                   <Text>{remedy}</Text>
                 </td>
               </tr>

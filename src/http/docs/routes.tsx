@@ -27,7 +27,9 @@ const originOf = (url: string) => new URL(url).origin;
 /** The documentation pages. They are public and do not access the database. */
 export const docs = new Hono<AppEnv>()
   .get('/', securePages(POLICY, 'no-referrer'), (c) => c.html(<Home origin={originOf(c.req.url)} />))
-  .get('/docs', securePages(REFERENCE_POLICY, 'no-referrer'), (c) => c.html(<Reference />))
+  .get('/docs', securePages(REFERENCE_POLICY, 'no-referrer'), (c) =>
+    c.html(<Reference origin={originOf(c.req.url)} limits={c.get('config')} />),
+  )
   .get('/docs/problems', securePages(POLICY, 'no-referrer'), (c) => c.html(<Problems />))
   .get('/docs/recipes', securePages(POLICY, 'no-referrer'), (c) => c.html(<Recipes />))
   .get('/docs/recipes/:slug', securePages(POLICY, 'no-referrer'), (c) => {

@@ -36,9 +36,9 @@ export function Expiry({
       {lastDay === undefined ? (
         <Time at={expiresAt} context={context} />
       ) : (
-        <>
+        <span>
           end of <Time at={expiresAt} context={context} text={lastDay} />
-        </>
+        </span>
       )}
       {state === 'expiring' && (
         <span class="minor"> ({days === 0 ? 'within a day' : days === 1 ? 'in 1 day' : `in ${days} days`})</span>
