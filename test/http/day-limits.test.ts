@@ -165,6 +165,8 @@ describe('a limit of the key itself', () => {
     expect((await api.postTime(key.value, { ...TIME, minutes: 45 })).status).toBe(201);
     expect(await problemOf(api.postTime(key.value, { ...TIME, minutes: 16 }))).toBe('429 daily_limit_reached');
     expect((await api.postTime(key.value, { ...TIME, minutes: 15 })).status).toBe(201);
+    await setLimit(key.id, 'day_limit_minutes', 30);
+    expect(await problemOf(api.postTime(key.value, { ...TIME, minutes: 1 }))).toBe('429 daily_limit_reached');
     expect((await api.postNote(key.value)).status).toBe(201);
   });
 });

@@ -92,7 +92,7 @@ export async function writeOnce<Row extends StoredRecord>(
   const outcomeUnknown = (cause: unknown) => unknownOutcome(idempotencyKey !== undefined, cause);
 
   let { timeZone } = ctx.actor;
-  let day = '';
+  let day = dateIn(timeZone, ctx.now());
   /** Reports what the key has used of its daily limit of records. */
   const report = (used: number, own: OwnDayLimit) => {
     const quota = lower(dayLimits.key?.records, own.records);
@@ -131,17 +131,21 @@ export async function writeOnce<Row extends StoredRecord>(
     );
     const row = found && found.id !== null ? found : undefined;
     // The row of this request: its batch was committed; only the acknowledgement was lost.
-    if (row?.requestId === ctx.requestId) return { row, replayed: false, mismatch: false };
+    if (row?.requestId === ctx.requestId) {
+      report(row.chainRecords, ctx.actor.dayLimit);
+      return { row, replayed: false, mismatch: false };
+    }
     if (lost && !row) throw outcomeUnknown(lost.cause);
 
     if (!found) throw new Unauthorized('unknown');
     const key = requireKey(found, kind, ctx.now());
-    const isSameDay = found.timeZone === timeZone;
-    if (isSameDay) report(found.chainRecords, key.dayLimit);
+    // After a change of the zone the day is another one, and the next round writes on that.
+    const isSameZone = found.timeZone === timeZone;
+    if (isSameZone) report(found.chainRecords, key.dayLimit);
     // A redacted record has no digest, so a mismatch can no longer be detected.
     if (row)
       return { row, replayed: true, mismatch: row.requestDigest !== '' && row.requestDigest !== values.requestDigest };
-    if (isSameDay) {
+    if (isSameZone) {
       const exceeded = exceededDayLimit(dayLimits, key.dayLimit, useOf(found), values);
       if (exceeded) throw dailyLimitReached(exceeded, timeZone, untilMidnight(day, timeZone, ctx.now()));
     }
