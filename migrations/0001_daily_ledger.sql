@@ -19,7 +19,7 @@ CREATE TABLE `key_days` (
 	CONSTRAINT "key_days_seqs" CHECK("first_seq" between 1 and "last_seq")
 ) STRICT, WITHOUT ROWID;
 --> statement-breakpoint
--- since the first release: nothing has been released that reads it.
+-- since 0.1.0: this is the first release, so no earlier one reads the index.
 DROP INDEX `audit_log_actor`;--> statement-breakpoint
 ALTER TABLE `audit_log` ADD `day` text DEFAULT '' NOT NULL;--> statement-breakpoint
 ALTER TABLE `audit_log` ADD `day_records` integer DEFAULT 0 NOT NULL;--> statement-breakpoint

@@ -44,6 +44,22 @@ export function parseDayLimit(text: string): DayLimit | null {
   return { records, bytes: megabytes * MEGABYTE };
 }
 
+/** A daily limit in words, such as `20,000 new records and 64 MB of text a day`. */
+function dayLimitInWords({ records, bytes }: DayLimit): string {
+  return `${records.toLocaleString('en')} new records and ${bytes / MEGABYTE} MB of text a day`;
+}
+
+/** Both daily limits as a sentence; empty if there is none. */
+export function dayLimitsSentence({ key, organization }: DayLimits): string {
+  const limits = [
+    ...(key ? [`${dayLimitInWords(key)} per key`] : []),
+    ...(organization ? [`${dayLimitInWords(organization)} per organization`] : []),
+  ];
+  return limits.length === 0
+    ? ''
+    : `At most ${limits.join(', and ')}; a day ends at midnight in the organization's time zone.`;
+}
+
 /** What has been written on the day of a new record. */
 export interface DayUse {
   /** By the key, with its predecessors and successors. */

@@ -18,7 +18,12 @@ const document = z
     ),
     components: z.object({ schemas: z.record(z.string(), z.record(z.string(), z.json())) }),
   })
-  .parse(describeApi({ keyPrefix: 'twb', ipLimit: limit, keyLimit: limit }, 'https://tickets.example'));
+  .parse(
+    describeApi(
+      { keyPrefix: 'twb', ipLimit: limit, keyLimit: limit, dayLimits: { key: null, organization: null } },
+      'https://tickets.example',
+    ),
+  );
 const { schemas } = document.components;
 
 test.each([

@@ -7,7 +7,10 @@ import { describeApi } from '../../src/http/api/openapi.ts';
 import { runs } from '../support/property.ts';
 
 const limit = { quota: 1, windowMs: 1_000 };
-const document = describeApi({ keyPrefix: 'twb', ipLimit: limit, keyLimit: limit }, 'https://tickets.example');
+const document = describeApi(
+  { keyPrefix: 'twb', ipLimit: limit, keyLimit: limit, dayLimits: { key: null, organization: null } },
+  'https://tickets.example',
+);
 const parameters = z.array(
   z.object({ name: z.string(), required: z.boolean().optional(), schema: z.record(z.string(), z.json()) }),
 );

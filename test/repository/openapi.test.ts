@@ -13,6 +13,7 @@ const settings = {
   keyPrefix: 'twb',
   ipLimit: { quota: 1200, windowMs: 10_000 },
   keyLimit: { quota: 200, windowMs: 10_000 },
+  dayLimits: { key: null, organization: null },
 };
 const document = describeApi(settings, 'https://tickets.northwind.example');
 

@@ -16,7 +16,10 @@ const row = (...cells: (string | number)[]) => `| ${cells.join(' | ')} |`;
 
 test('the README lists every endpoint with its success statuses', () => {
   const limit = { quota: 1, windowMs: 1_000 };
-  const document = describeApi({ keyPrefix: 'twb', ipLimit: limit, keyLimit: limit }, 'https://tickets.example');
+  const document = describeApi(
+    { keyPrefix: 'twb', ipLimit: limit, keyLimit: limit, dayLimits: { key: null, organization: null } },
+    'https://tickets.example',
+  );
   const operations = z.record(
     z.string(),
     z.object({ summary: z.string(), responses: z.record(z.string(), z.unknown()) }),

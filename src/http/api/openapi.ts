@@ -3,6 +3,7 @@ import * as z from 'zod';
 import { createDocument, type ZodOpenApiOperationObject } from 'zod-openapi';
 import type { Config } from '../../config.ts';
 import { KEY_LENGTH } from '../../domain/api-key.ts';
+import { dayLimitsSentence } from '../../domain/day-limit.ts';
 import { policyInWords } from '../../domain/rate-limit.ts';
 import { RECORD_KIND_NAMES, RECORD_KINDS } from '../../domain/record-kinds.ts';
 import type { AppEnv } from '../context.ts';
@@ -43,7 +44,7 @@ const writes = Object.fromEntries(
  * requests and type responses. `origin` is the base URL of the deployment.
  */
 export function describeApi(
-  { keyPrefix, ipLimit, keyLimit }: Pick<Config, 'keyPrefix' | 'ipLimit' | 'keyLimit'>,
+  { keyPrefix, ipLimit, keyLimit, dayLimits }: Pick<Config, 'keyPrefix' | 'ipLimit' | 'keyLimit' | 'dayLimits'>,
   origin: string,
 ) {
   return createDocument(
@@ -57,7 +58,7 @@ export function describeApi(
         description: [
           'Automations write the result of their work back to the ticketing system: internal notes and time entries, and nothing else.',
           'A POST with an Idempotency-Key is always safe to retry.',
-          `Limits: ${policyInWords(keyLimit)} per key, unless the key has its own limit, and ${policyInWords(ipLimit)} per source address.`,
+          `Limits: ${policyInWords(keyLimit)} per key, unless the key has its own limit, and ${policyInWords(ipLimit)} per source address. ${dayLimitsSentence(dayLimits)}`.trim(),
           'Responses may gain fields: ignore unknown fields. [Problems](/docs/problems) explains every error, [recipes](/docs/recipes) the setup of each tool.',
         ].join('\n\n'),
       },

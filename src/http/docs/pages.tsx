@@ -1,3 +1,4 @@
+import { type DayLimits, dayLimitsSentence } from '../../domain/day-limit.ts';
 import { policyInWords, type RateLimitPolicy } from '../../domain/rate-limit.ts';
 import { PROBLEMS, UNAUTHORIZED_STEPS } from '../problems.ts';
 import { CHECKSUM_EXAMPLE, CHECKSUM_RULE, keyPattern } from './key-format.ts';
@@ -34,7 +35,7 @@ export function Home({ origin }: { origin: string }) {
 interface ReferenceProps {
   origin: string;
   /** The limits of this deployment. */
-  limits: { keyLimit: RateLimitPolicy; ipLimit: RateLimitPolicy };
+  limits: { keyLimit: RateLimitPolicy; ipLimit: RateLimitPolicy; dayLimits: DayLimits };
 }
 
 export function Reference({ origin, limits }: ReferenceProps) {
@@ -56,7 +57,7 @@ export function Reference({ origin, limits }: ReferenceProps) {
       </p>
       <p>
         Limits: {policyInWords(limits.keyLimit)} per key, unless the key has its own limit, and{' '}
-        {policyInWords(limits.ipLimit)} per source address.
+        {policyInWords(limits.ipLimit)} per source address. {dayLimitsSentence(limits.dayLimits)}
       </p>
       <noscript>
         <p>This page needs JavaScript. The OpenAPI document above has the same content.</p>

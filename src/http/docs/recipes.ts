@@ -31,6 +31,10 @@ export const RULES: readonly (readonly [question: string, answer: string])[] = [
     'Every POST with an Idempotency-Key. Retry after 429, 500, 503 and lost connections, with the same Idempotency-Key and the same body. Wait for the seconds in `Retry-After`, or 10 seconds if the header is missing.',
   ],
   [
+    'What do I do about `daily_limit_reached`?',
+    'Do not wait for it in a run: `Retry-After` names the hours until midnight. Let the run fail, and send the same requests with the same Idempotency-Keys on the next day, or ask an administrator.',
+  ],
+  [
     'Which requests should not be retried automatically?',
     'Requests that failed with any other 4xx. The response will be the same. Fix what `detail` describes; you can reuse the same Idempotency-Key.',
   ],
@@ -70,6 +74,7 @@ export const RECIPES: readonly Recipe[] = [
         'Makes curl fail on an error status and still keep the response body, which says what to do.',
       ],
       ['`--retry 5`', 'Retries with the same headers and body, after the seconds in `Retry-After`.'],
+      ['`--retry-max-time 120`', 'Does not wait for hours if a daily limit is reached.'],
       [
         '`--output`',
         'Writes only the last response to the file. On standard output, the responses to all attempts follow one another.',
@@ -85,7 +90,7 @@ export const RECIPES: readonly Recipe[] = [
       language: 'sh',
       text: (
         origin,
-      ) => `curl --fail-with-body --silent --show-error --retry 5 --retry-connrefused --output response.json \\
+      ) => `curl --fail-with-body --silent --show-error --retry 5 --retry-max-time 120 --retry-connrefused --output response.json \\
   '${origin}/api/v1/tickets/1001/time-entries' \\
   -H "Authorization: Bearer $TICKETS_API_KEY" \\
   -H 'Content-Type: application/json' \\
@@ -105,7 +110,7 @@ cat response.json`,
         'Send UTF-8 bytes. Version 5.1 sends a string in another encoding, and a character such as `ü` then causes the error `invalid_encoding`.',
       ],
       ['Error body', 'Read `$_.ErrorDetails.Message`. If it is empty, read the response stream.'],
-      ['Wait between attempts', '10 seconds. No rate limit has a longer window.'],
+      ['Wait between attempts', '10 seconds. No rate limit has a longer window; a daily limit is an error.'],
     ],
     retries: 'None built into version 5.1. The loop in the example retries up to 4 times.',
     example: {
@@ -130,7 +135,7 @@ for ($attempt = 1; ; $attempt++) {
     if (-not $problem -and $response -is [Net.HttpWebResponse]) {
       $problem = (New-Object IO.StreamReader($response.GetResponseStream())).ReadToEnd()
     }
-    $retry = $status -eq 0 -or $status -eq 429 -or $status -ge 500
+    $retry = $status -eq 0 -or ($status -eq 429 -and $problem -notmatch 'daily_limit_reached') -or $status -ge 500
     if (-not $retry -or $attempt -eq 5) { throw "HTTP $status $problem $($_.Exception.Message)" }
     Start-Sleep -Seconds 10
   }
@@ -213,7 +218,7 @@ $result.entry.id`,
       ],
     ],
     retries:
-      'None built into Node-RED. The flow tries up to 20 times after 429, 5xx and lost connections, and waits at least for the seconds in `Retry-After`. After `technician_not_eligible`, it sends the request again without userEmail.',
+      'None built into Node-RED. The flow tries up to 20 times after 429, 5xx and lost connections, and waits at least for the seconds in `Retry-After`, unless these are more than 120. After `technician_not_eligible`, it sends the request again without userEmail.',
     example: {
       language: 'sh',
       text: () => `curl http://localhost:1880/work-done -H 'Content-Type: application/json' \\
@@ -315,7 +320,7 @@ $result.entry.id`,
       ['`limitText`', 'Cuts a long text without splitting a character.'],
     ],
     retries:
-      'None built into `fetch`. The client tries up to 10 times after 429, 5xx and lost connections, and waits at least for the seconds in `Retry-After`.',
+      'None built into `fetch`. The client tries up to 10 times after 429, 5xx and lost connections, and waits at least for the seconds in `Retry-After`, unless these are more than 120.',
     example: {
       language: 'ts',
       text: (origin) => `import { logTime, ticketClient } from './client.ts';

@@ -10,6 +10,8 @@ export type TimeEntry = components['schemas']['TimeEntryRequest'];
 
 const MAX_ATTEMPTS = 10;
 const MAX_TEXT_LENGTH = 32_000;
+/** Longer than any limit of requests asks to wait. A daily limit asks for hours: that is an error. */
+const MAX_WAIT_SECONDS = 120;
 
 /** Cuts a text to the maximum length without splitting a character, as `text.slice` could. */
 export function limitText(text: string): string {
@@ -60,11 +62,11 @@ async function fetchWithRetries(request: Request): Promise<Response> {
     const result = await fetch(request.clone()).catch((err: unknown) => ({ err }));
     const failed = 'err' in result || result.status === 429 || result.status >= 500;
     if (!failed) return result;
-    if (!retryable || attempt === MAX_ATTEMPTS) {
+    const retryAfter = 'err' in result ? 0 : Number(result.headers.get('Retry-After') ?? 0);
+    if (!retryable || attempt === MAX_ATTEMPTS || retryAfter > MAX_WAIT_SECONDS) {
       if ('err' in result) throw result.err;
       return result;
     }
-    const retryAfter = 'err' in result ? 0 : Number(result.headers.get('Retry-After') ?? 0);
     const seconds = Math.max(retryAfter, Math.min(2 ** (attempt - 1), 30)) + Math.random();
     await new Promise((resolve) => setTimeout(resolve, seconds * 1000));
   }
