@@ -1,5 +1,6 @@
 import type { JWTVerifyGetKey } from 'jose';
 import { type BlockedKeys, parseBlockedKeys } from './domain/blocked-keys.ts';
+import { parseDatabaseLimit } from './domain/database-limit.ts';
 import { type IpLimitOverride, parseIpLimitOverrides } from './domain/ip-limit-overrides.ts';
 import { parsePolicy, type RateLimitPolicy } from './domain/rate-limit.ts';
 import { nearestName } from './lib/nearest-name.ts';
@@ -20,6 +21,8 @@ export interface Config {
    * area, the documentation and the service bindings keep working.
    */
   mode: 'open' | 'paused';
+  /** The size in bytes at which the database is full. */
+  databaseLimit: number;
   /** For local runs only: the API also accepts plain HTTP from other machines. */
   allowPlainHttp?: boolean;
   /** How administrators sign in. Undefined if not configured: then no administrator can sign in. */
@@ -53,6 +56,7 @@ export const VARIABLES = [
   'ADMIN_AUDIENCE',
   'ADMIN_JWKS_URL',
   'ADMIN_TOKEN_HEADER',
+  'DATABASE_LIMIT',
 ] as const;
 
 type Variables = Partial<Record<(typeof VARIABLES)[number], string>>;
@@ -93,6 +97,7 @@ export function parseConfig(vars: Variables): Config {
     keyLimit: read('KEY_LIMIT', parsePolicy),
     blockedKeys: read('BLOCKED_KEYS', (text) => parseBlockedKeys(text, keyPrefix)),
     mode: read('MODE', parseMode),
+    databaseLimit: read('DATABASE_LIMIT', parseDatabaseLimit),
     signIn: parseSignIn(vars),
   };
 }

@@ -11,6 +11,7 @@ const vars = {
   ADMIN_AUDIENCE: '',
   ADMIN_JWKS_URL: '',
   ADMIN_TOKEN_HEADER: '',
+  DATABASE_LIMIT: '10GB',
 };
 
 describe('the configuration', () => {
@@ -22,6 +23,7 @@ describe('the configuration', () => {
       keyLimit: { quota: 200, windowMs: 10_000 },
       blockedKeys: new Set(),
       mode: 'open',
+      databaseLimit: 10_000_000_000,
       signIn: undefined,
     });
   });
@@ -31,6 +33,10 @@ describe('the configuration', () => {
     [{ KEY_PREFIX: '' }, /^KEY_PREFIX .*""/],
     [{ IP_LIMIT: '0/10s' }, /^IP_LIMIT: "0\/10s"/],
     [{ KEY_LIMIT: '200/60s' }, /^KEY_LIMIT: "200\/60s"/],
+    [{ DATABASE_LIMIT: '10GiB' }, /^DATABASE_LIMIT: "10GiB" .*500MB/],
+    [{ DATABASE_LIMIT: '0MB' }, /^DATABASE_LIMIT: "0MB"/],
+    [{ DATABASE_LIMIT: '10001MB' }, /^DATABASE_LIMIT: "10001MB"/],
+    [{ DATABASE_LIMIT: '' }, /^DATABASE_LIMIT: ""/],
     [{ MODE: 'Paused' }, /^MODE: .*open or paused/],
     [{ ADMIN_ISSUER: 'https://team.example' }, /^ADMIN_AUDIENCE /],
     [{ ADMIN_AUDIENCE: 'aud' }, /^ADMIN_ISSUER /],
@@ -60,6 +66,17 @@ test.each([
   ['GREETING', undefined],
 ])('%s is an unknown variable, and probably means %s', (name, nearest) => {
   expect(unknownVariables(['KEY_LIMIT', name, 'MODE'])).toEqual([{ name, nearest }]);
+});
+
+describe('the size limit of the database', () => {
+  test.each([
+    ['10GB', 10_000_000_000],
+    ['500MB', 500_000_000],
+    ['1MB', 1_000_000],
+    [' 2GB ', 2_000_000_000],
+  ])('%j is %i bytes', (DATABASE_LIMIT, bytes) => {
+    expect(parseConfig({ ...vars, DATABASE_LIMIT }).databaseLimit).toBe(bytes);
+  });
 });
 
 describe('the mode', () => {
