@@ -96,6 +96,7 @@ export function serviceContext(c: ContextOf<AppEnv>): ServiceContext {
     now: c.get('now'),
     deadlineAt: c.get('deadlineAt'),
     requestId: c.get('requestId'),
+    databaseLimit: c.get('config').databaseLimit,
     stats: c.get('requestStats'),
   };
 }
