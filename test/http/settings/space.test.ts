@@ -122,6 +122,21 @@ describe('the banner about space', () => {
     expect(calls[1]?.rowsRead).toBeLessThanOrEqual(1_050 + 150);
   });
 
+  test('makes no call for the page that says that the database failed', async () => {
+    let calls = 0;
+    const DB = aroundD1(
+      reportingSize(env.DB, () => 0.8 * LIMIT),
+      (run, _, sql) => {
+        calls += 1;
+        return sql.some((text) => text.includes('u.email =')) ? run() : Promise.reject(new Error('overloaded'));
+      },
+    );
+    const { get } = await makeSettings({ bindings: { DB } });
+    expect((await get(`/keys/${crypto.randomUUID()}`)).status).toBe(503);
+    // The sign-in and the key.
+    expect(calls).toBe(2);
+  });
+
   test('does not keep a page from opening if the share cannot be read', async () => {
     const sized = reportingSize(env.DB, () => 0.8 * LIMIT);
     const DB = aroundD1(sized, (run, _, sql) =>
