@@ -1,5 +1,6 @@
 import type { JWTVerifyGetKey } from 'jose';
 import { type BlockedKeys, parseBlockedKeys } from './domain/blocked-keys.ts';
+import { parseDatabaseLimit } from './domain/database-limit.ts';
 import { type DayLimits, parseDayLimit } from './domain/day-limit.ts';
 import { type IpLimitOverride, parseIpLimitOverrides } from './domain/ip-limit-overrides.ts';
 import { parsePolicy, type RateLimitPolicy } from './domain/rate-limit.ts';
@@ -22,6 +23,8 @@ export interface Config {
    * area, the documentation and the service bindings keep working.
    */
   mode: 'open' | 'paused';
+  /** The size in bytes at which the database is full. */
+  databaseLimit: number;
   /** For local runs only: the API also accepts plain HTTP from other machines. */
   allowPlainHttp?: boolean;
   /** How administrators sign in. Undefined if not configured: then no administrator can sign in. */
@@ -57,6 +60,7 @@ export const VARIABLES = [
   'ADMIN_AUDIENCE',
   'ADMIN_JWKS_URL',
   'ADMIN_TOKEN_HEADER',
+  'DATABASE_LIMIT',
 ] as const;
 
 type Variables = Partial<Record<(typeof VARIABLES)[number], string>>;
@@ -101,6 +105,7 @@ export function parseConfig(vars: Variables): Config {
     },
     blockedKeys: read('BLOCKED_KEYS', (text) => parseBlockedKeys(text, keyPrefix)),
     mode: read('MODE', parseMode),
+    databaseLimit: read('DATABASE_LIMIT', parseDatabaseLimit),
     signIn: parseSignIn(vars),
   };
 }

@@ -8,7 +8,8 @@ export { RateLimiter } from './durable-objects/rate-limiter.ts';
 export { Directory } from './rpc/directory.ts';
 export { Work } from './rpc/work.ts';
 
-const app = createApp(parseConfig(env));
+const config = parseConfig(env);
+const app = createApp(config);
 // Only names that look like a typing error: bindings and the deployment's own variables are unknown
 // too.
 const misspelled = unknownVariables(Object.keys(env)).filter(({ nearest }) => nearest !== undefined);
@@ -19,5 +20,5 @@ export default {
     for (const variable of misspelled.splice(0)) log('warn', 'unknown_variable', variable);
     return app.fetch(request, bindings, ctx);
   },
-  scheduled: (_event, { DB }) => daily(DB),
+  scheduled: (_event, { DB }) => daily(DB, config.databaseLimit),
 } satisfies ExportedHandler<Env>;

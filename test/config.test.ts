@@ -13,6 +13,7 @@ const vars = {
   ADMIN_AUDIENCE: '',
   ADMIN_JWKS_URL: '',
   ADMIN_TOKEN_HEADER: '',
+  DATABASE_LIMIT: '10GB',
 };
 
 describe('the configuration', () => {
@@ -28,6 +29,7 @@ describe('the configuration', () => {
       },
       blockedKeys: new Set(),
       mode: 'open',
+      databaseLimit: 10_000_000_000,
       signIn: undefined,
     });
   });
@@ -39,6 +41,10 @@ describe('the configuration', () => {
     [{ KEY_LIMIT: '200/60s' }, /^KEY_LIMIT: "200\/60s"/],
     [{ KEY_DAY_LIMIT: '20000' }, /^KEY_DAY_LIMIT: "20000" is not a daily limit/],
     [{ ORGANIZATION_DAY_LIMIT: '1/1GB' }, /^ORGANIZATION_DAY_LIMIT: "1\/1GB"/],
+    [{ DATABASE_LIMIT: '10GiB' }, /^DATABASE_LIMIT: "10GiB" .*500MB/],
+    [{ DATABASE_LIMIT: '0MB' }, /^DATABASE_LIMIT: "0MB"/],
+    [{ DATABASE_LIMIT: '10001MB' }, /^DATABASE_LIMIT: "10001MB"/],
+    [{ DATABASE_LIMIT: '' }, /^DATABASE_LIMIT: ""/],
     [{ MODE: 'Paused' }, /^MODE: .*open or paused/],
     [{ ADMIN_ISSUER: 'https://team.example' }, /^ADMIN_AUDIENCE /],
     [{ ADMIN_AUDIENCE: 'aud' }, /^ADMIN_ISSUER /],
@@ -68,6 +74,17 @@ test.each([
   ['GREETING', undefined],
 ])('%s is an unknown variable, and probably means %s', (name, nearest) => {
   expect(unknownVariables(['KEY_LIMIT', name, 'MODE'])).toEqual([{ name, nearest }]);
+});
+
+describe('the size limit of the database', () => {
+  test.each([
+    ['10GB', 10_000_000_000],
+    ['500MB', 500_000_000],
+    ['1MB', 1_000_000],
+    [' 2GB ', 2_000_000_000],
+  ])('%j is %i bytes', (DATABASE_LIMIT, bytes) => {
+    expect(parseConfig({ ...vars, DATABASE_LIMIT }).databaseLimit).toBe(bytes);
+  });
 });
 
 describe('the mode', () => {

@@ -2,16 +2,15 @@ import { env } from 'cloudflare:workers';
 import { expect, test } from 'vitest';
 import { daily } from '../src/daily.ts';
 import { addDays, dateIn } from '../src/domain/calendar.ts';
-import { aroundD1, withoutWrites } from './support/d1.ts';
+import { reportingSize, withoutWrites } from './support/d1.ts';
 import { loggedLines } from './support/searched-logs.ts';
 import { makeKey, makeOrganization } from './support/world.ts';
 
-/** The database, which reports this size. */
-const sized = (size_after: number) =>
-  aroundD1(env.DB, async (run) => (await run()).map((result) => ({ ...result, meta: { ...result.meta, size_after } })));
+const LIMIT = 10_000_000_000;
+const sized = (bytes: number) => reportingSize(env.DB, () => bytes);
 
 test('the daily task logs the size of the database', async () => {
-  await daily(env.DB);
+  await daily(env.DB, LIMIT);
   const [line] = loggedLines('database_size');
   expect(line).toEqual({ event: 'database_size', bytes: expect.any(Number), share: expect.any(Number) });
   expect(line?.['bytes']).toBeGreaterThan(10_000);
@@ -24,8 +23,13 @@ test.each([
   [9_000_000_000, 'error', 0.9],
   [9_999_998_976, 'error', 1],
 ])('a size of %i bytes is logged as %s', async (bytes, level, share) => {
-  await daily(sized(bytes));
+  await daily(sized(bytes), LIMIT);
   expect(loggedLines('database_size', level)).toEqual([{ event: 'database_size', bytes, share }]);
+});
+
+test('the share is that of the limit of the deployment', async () => {
+  await daily(sized(450_000_000), 500_000_000);
+  expect(loggedLines('database_size', 'error')).toEqual([{ event: 'database_size', bytes: 450_000_000, share: 0.9 }]);
 });
 
 test('the days of the ledger are kept for 400 days', async () => {
@@ -43,7 +47,7 @@ test('the days of the ledger are kept for 400 days', async () => {
       ),
     ),
   );
-  await daily(env.DB, () => now);
+  await daily(env.DB, LIMIT, () => now);
   const { results } = await env.DB.prepare('select day from key_days where organization_id = ? order by day')
     .bind(organization)
     .all();
@@ -53,7 +57,7 @@ test('the days of the ledger are kept for 400 days', async () => {
 
 test('the size of a full database is logged too, and the daily task fails', async () => {
   const message = 'D1_ERROR: Exceeded maximum DB size';
-  await expect(daily(withoutWrites(sized(9_999_998_976), message))).rejects.toMatchObject({
+  await expect(daily(withoutWrites(sized(9_999_998_976), message), LIMIT)).rejects.toMatchObject({
     code: 'unavailable',
     cause: { message: 'D1 read_only: Exceeded maximum DB size' },
   });

@@ -52,6 +52,14 @@ export class ProgressLine {
 
 export const progress = new ProgressLine(process.stderr);
 
+const UNITS = ['B', 'kB', 'MB', 'GB'];
+
+/** A number of bytes with three significant digits, such as `1.23 MB` (1 MB = 1,000,000 bytes). */
+export function formatBytes(bytes: number): string {
+  const power = UNITS.findIndex((_, index) => bytes < 1000 ** (index + 1) || index === UNITS.length - 1);
+  return `${Number((bytes / 1000 ** power).toPrecision(3))} ${UNITS[power]}`;
+}
+
 /** `1 record`, `2 records`. */
 export function count(number: number, noun: string): string {
   return `${number} ${noun}${number === 1 ? '' : 's'}`;

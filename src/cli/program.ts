@@ -8,6 +8,7 @@ import { doctor } from './commands/doctor.ts';
 import { keyRevoke } from './commands/key-revoke.ts';
 import { organizationErase } from './commands/organization-erase.ts';
 import { recordRedact } from './commands/record-redact.ts';
+import { size } from './commands/size.ts';
 import { OutputClosed, progress, tolerateClosedOutput } from './output.ts';
 import { printable } from './printable.ts';
 import { refuseKeysInArguments } from './secret.ts';
@@ -21,6 +22,7 @@ export const program = new Command('ops')
   .exitOverride()
   .configureOutput({ outputError: () => {} })
   .addCommand(doctor)
+  .addCommand(size)
   .addCommand(directoryImport)
   .addCommand(directorySchema)
   .addCommand(changesExport)

@@ -1,3 +1,5 @@
+import { withSizeNoted } from './size.ts';
+
 /** A value that can be bound to a statement. */
 export type Bindable = string | number | null;
 
@@ -44,7 +46,9 @@ function valuesOf(values: Record<string, Bindable>, names: readonly string[]): B
 
 function boundTo<Row>(sql: string, values: readonly Bindable[]): BoundStatement<Row> {
   const prepare = (db: D1Database) => db.prepare(sql).bind(...values);
-  return { prepare, all: (db) => prepare(db).all<Row>(), first: (db) => prepare(db).first<Row>() };
+  const all = async (db: D1Database) => withSizeNoted(db, await prepare(db).all<Row>());
+  // Not D1's `first`, which drops the metadata and reads no less.
+  return { prepare, all, first: async (db) => (await all(db)).results[0] ?? null };
 }
 
 /** Runs statements as one D1 call, which is one transaction. Results are in statement order. */
@@ -52,8 +56,9 @@ export function batch<const Rows extends readonly unknown[]>(
   db: D1Database,
   statements: { readonly [Index in keyof Rows]: BoundStatement<Rows[Index]> },
 ): Promise<{ [Index in keyof Rows]: D1Result<Rows[Index]> }>;
-export function batch(db: D1Database, statements: readonly BoundStatement<unknown>[]): Promise<unknown> {
-  return db.batch(statements.map((statement) => statement.prepare(db)));
+export async function batch(db: D1Database, statements: readonly BoundStatement<unknown>[]): Promise<unknown> {
+  const results = await db.batch(statements.map((statement) => statement.prepare(db)));
+  return results.map((result) => withSizeNoted(db, result));
 }
 
 /** The SQL expression for each field of a row. A missing field does not compile. */

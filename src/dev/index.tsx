@@ -87,5 +87,5 @@ const local = new Hono<{ Bindings: Env }>()
 
 export default {
   fetch: local.fetch,
-  scheduled: (_event, { DB }) => daily(DB),
+  scheduled: (_event, { DB }) => daily(DB, config.databaseLimit),
 } satisfies ExportedHandler<Env>;

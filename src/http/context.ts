@@ -21,6 +21,8 @@ export class IsolateCaches {
   readonly keys = new ExpiringMap<FoundKey>(1_000);
   /** Limits that have refused, by object, policy and subnet, until the object would admit again. */
   readonly limitRefusals = new ExpiringMap<{ until: number }>(10_000);
+  /** Whether an organization wrote more than a quarter of all text, by its id. */
+  readonly largeShares = new ExpiringMap<boolean>(1_000);
 }
 
 /** The limit that a request was counted against, for the RateLimit headers. */
@@ -106,6 +108,7 @@ export function serviceContext(c: ContextOf<AppEnv>): ServiceContext {
     now: c.get('now'),
     deadlineAt: c.get('deadlineAt'),
     requestId: c.get('requestId'),
+    databaseLimit: c.get('config').databaseLimit,
     stats: c.get('requestStats'),
   };
 }

@@ -1,3 +1,4 @@
+import { parseDatabaseLimit } from '../domain/database-limit.ts';
 import { ServiceError } from '../domain/errors.ts';
 import type { FieldError } from '../domain/fields.ts';
 import { timeOrderedId } from '../domain/record-id.ts';
@@ -35,6 +36,7 @@ export async function answer<T>(env: Env, run: (ctx: ActorContext<SystemActor>) 
     now: Date.now,
     deadlineAt: now + CALL_DEADLINE_MS,
     requestId: timeOrderedId(now),
+    databaseLimit: parseDatabaseLimit(env.DATABASE_LIMIT),
     actor: 'psa' as const,
     source: { address: null, userAgent: 'psa' },
   };

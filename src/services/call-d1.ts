@@ -1,6 +1,7 @@
 import { D1Failure, type D1FailureKind, runD1 } from '../db/call.ts';
 import { ServiceError } from '../domain/errors.ts';
 import type { ServiceContext } from './context.ts';
+import { warnOfSize } from './size-warning.ts';
 
 /** The detail for the caller if D1 did not respond, by what the call may have done. */
 const DETAILS = {
@@ -20,17 +21,21 @@ export type LostCall = keyof typeof DETAILS;
 
 /**
  * The only way in which a verb calls D1: until the request's deadline, with retries where D1's
- * error allows them (see `runD1`). `run` must be idempotent.
+ * error allows them (see `runD1`). `run` must be idempotent. Warns of a database that is becoming
+ * full, if the context has its limit.
  * @throws ServiceError `unavailable` if D1 did not respond or takes no writes; D1Failure if D1
  *   rejected a statement, which is a bug
  */
 export async function callD1<T>(
-  ctx: Pick<ServiceContext, 'db' | 'deadlineAt' | 'stats'>,
+  ctx: Pick<ServiceContext, 'db' | 'deadlineAt' | 'stats' | 'databaseLimit'> &
+    Partial<Pick<ServiceContext, 'requestId'>>,
   lost: LostCall,
   run: (db: D1Database) => Promise<T>,
 ): Promise<T> {
   try {
-    return await runD1(ctx, () => run(ctx.db));
+    const result = await runD1(ctx, () => run(ctx.db));
+    warnOfSize(ctx);
+    return result;
   } catch (err) {
     if (!(err instanceof D1Failure) || err.kind === 'rejected') throw err;
     throw new ServiceError('unavailable', unavailableDetail(lost, err.kind), { database: err.kind, cause: err });

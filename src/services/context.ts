@@ -12,6 +12,8 @@ export interface ServiceContext {
   /** UTC milliseconds of the machine's own clock until which a response is awaited. */
   deadlineAt: number;
   requestId: string;
+  /** The size in bytes at which the database is full. Without it, nothing warns of the size. */
+  databaseLimit?: number | undefined;
   /** Counts the calls to D1, for the request log. */
   stats?: D1Counter | undefined;
 }

@@ -1,15 +1,12 @@
 import { callD1 } from './call-d1.ts';
 import type { ServiceContext } from './context.ts';
 
-/** The size limit of a D1 database on the paid plan. Once it is full, every write fails. */
-const MAX_BYTES = 10_000_000_000;
-
 /**
- * The size of the database in bytes, and as a share of the limit.
+ * The size of the database in bytes, and as a share of `limit` bytes.
  * @throws ServiceError `unavailable`
  */
-export async function databaseSize(ctx: ServiceContext): Promise<{ bytes: number; share: number }> {
+export async function databaseSize(ctx: ServiceContext, limit: number): Promise<{ bytes: number; share: number }> {
   // Every statement returns the size. This one also works in a full database.
   const { meta } = await callD1(ctx, 'nothing_written', (db) => db.prepare('select 1').all());
-  return { bytes: meta.size_after, share: meta.size_after / MAX_BYTES };
+  return { bytes: meta.size_after, share: meta.size_after / limit };
 }

@@ -60,6 +60,13 @@ export function withoutWrites(db: D1Database, message: string): D1Database {
   });
 }
 
+/** The database, which reports the size that `bytes` returns. */
+export function reportingSize(db: D1Database, bytes: () => number): D1Database {
+  return aroundD1(db, async (run) =>
+    (await run()).map((result) => ({ ...result, meta: { ...result.meta, size_after: bytes() } })),
+  );
+}
+
 /** The database with every transaction committed twice, as after a lost acknowledgement. */
 export function committingTwice(db: D1Database): D1Database {
   return aroundD1(db, async (run, statements) => {

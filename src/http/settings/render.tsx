@@ -4,16 +4,22 @@ import type { Child } from 'hono/jsx';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import type { AdminEnv, AppEnv } from '../context.ts';
 import { Layout } from './pages/layout.tsx';
+import { spaceToShow } from './space.ts';
 
-/** Responds with a page, with the organization's header if the path names an organization. */
-export function render<E extends AdminEnv | AppEnv>(
+/**
+ * Responds with a page. If the path names an organization, the page has its header, and a banner if
+ * the database is nearly full.
+ */
+export async function render<E extends AdminEnv | AppEnv>(
   c: Context<E>,
   title: string,
   content: Child,
   status: ContentfulStatusCode = 200,
-) {
+): Promise<Response> {
   const administrator = c.get('administrator');
   const { signIn } = c.get('config');
-  const head = { title, administrator, path: c.req.path, signOutPath: signIn?.signOutPath };
+  // Not if the database just failed, because the banner may read from it.
+  const space = administrator && status < 500 ? await spaceToShow(c, administrator.organization.id) : undefined;
+  const head = { title, administrator, path: c.req.path, signOutPath: signIn?.signOutPath, space };
   return c.html(html`<!doctype html>${<Layout {...head}>{content}</Layout>}`, status);
 }

@@ -4,7 +4,7 @@ import { daily } from '../../../src/daily.ts';
 import { DAY_MS } from '../../../src/domain/calendar.ts';
 import { countElements, elementsOf } from '../../support/page.ts';
 import { copyKey, makeSettings } from '../../support/settings.ts';
-import { makeKey, revoke, rowsOf } from '../../support/world.ts';
+import { config, makeKey, revoke, rowsOf } from '../../support/world.ts';
 
 type Settings = Awaited<ReturnType<typeof makeSettings>>;
 
@@ -75,9 +75,9 @@ describe('a refused use of a key', () => {
     const [use] = await rowsOf('refused_uses', settings.organization);
     const lastAt = Number(use?.['last_at']);
     expect(use?.['source_address']).not.toBeNull();
-    await daily(env.DB, () => lastAt + 30 * DAY_MS);
+    await daily(env.DB, config().databaseLimit, () => lastAt + 30 * DAY_MS);
     expect(await rowsOf('refused_uses', settings.organization)).toEqual([use]);
-    await daily(env.DB, () => lastAt + 30 * DAY_MS + 1);
+    await daily(env.DB, config().databaseLimit, () => lastAt + 30 * DAY_MS + 1);
     expect(await rowsOf('refused_uses', settings.organization)).toEqual([{ ...use, source_address: null }]);
   });
 });

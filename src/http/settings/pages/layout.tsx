@@ -1,5 +1,7 @@
 import type { PropsWithChildren } from 'hono/jsx';
 import type { Administrator } from '../../context.ts';
+import type { Space } from '../space.ts';
+import { SpaceNotice } from './space-notice.tsx';
 
 interface Props {
   title: string;
@@ -10,6 +12,8 @@ interface Props {
   /** The path of this page, so that the navigation can mark it as current. */
   path?: string;
   signOutPath?: string | undefined;
+  /** Undefined while the database has enough space. */
+  space?: Space | undefined;
 }
 
 const PAGES = [
@@ -20,7 +24,7 @@ const PAGES = [
 ] as const;
 
 /** The layout of every page. */
-export function Layout({ children, title, administrator, path = '', signOutPath }: PropsWithChildren<Props>) {
+export function Layout({ children, title, administrator, path = '', signOutPath, space }: PropsWithChildren<Props>) {
   const zone = administrator?.organization.timeZone.replaceAll('_', ' ');
   return (
     <html lang="en">
@@ -40,6 +44,7 @@ export function Layout({ children, title, administrator, path = '', signOutPath 
         {administrator && <Header administrator={administrator} path={path} signOutPath={signOutPath} />}
         <main id="main">
           <h1>{title}</h1>
+          {administrator && space && <SpaceNotice space={space} base={`/settings/${administrator.organization.id}`} />}
           {children}
         </main>
         {administrator && (

@@ -1,0 +1,129 @@
+import {
+  coveredDays,
+  type FullDate,
+  fullDate,
+  GROWTH_DAYS,
+  growthSince,
+  MIN_GROWTH_DAYS,
+} from '../../domain/database-growth.ts';
+import { parseDatabaseLimit } from '../../domain/database-limit.ts';
+import { databaseSize } from '../../services/database-size.ts';
+import { listStoredText } from '../../services/stored-text.ts';
+import { LEDGER_RETENTION_DAYS } from '../../services/work/forget-old-days.ts';
+import {
+  DATABASE_USAGE,
+  operatorCommand,
+  operatorContext,
+  persistToOption,
+  remoteOption,
+  UsageError,
+  withDatabase,
+} from '../command.ts';
+import { formatBytes, print } from '../output.ts';
+import { printable } from '../printable.ts';
+
+export const size = operatorCommand({
+  name: 'size',
+  summary: 'list organizations by size, and when the database is full',
+  purpose:
+    'Lists the organizations by the bytes of text that they wrote, with their growth per day and their number of records. Then prints the size of the database, and the date on which it will be full. Nothing is written.',
+  usage: `[--limit SIZE] ${DATABASE_USAGE}`,
+  example: 'size --remote',
+  failure: 'failure: the database failed',
+})
+  .option(
+    '--limit <SIZE>',
+    'The size at which the database is full, such as 500MB. Default: DATABASE_LIMIT in wrangler.toml.',
+  )
+  .addOption(remoteOption)
+  .addOption(persistToOption)
+  .action(run);
+
+interface Options {
+  limit?: string | undefined;
+  remote?: true | undefined;
+  persistTo?: string | undefined;
+}
+
+async function run(options: Options): Promise<void> {
+  const limit = await limitOf(options);
+  const now = Date.now();
+  const { organizations, database } = await withDatabase(options, async (db) => {
+    const ctx = operatorContext(db);
+    return { organizations: await listStoredText(ctx, growthSince(now)), database: await databaseSize(ctx, limit) };
+  });
+  const total = (field: 'records' | 'bytes' | 'bytesSince') =>
+    organizations.reduce((sum, organization) => sum + organization[field], 0);
+  const text = total('bytes');
+  const [firstDay] = organizations.flatMap((organization) => organization.firstDay ?? []).sort();
+  const days = firstDay === undefined ? 0 : coveredDays(firstDay, now);
+
+  const row = (name: string, bytes: number, recent: number, records: number) => [
+    name,
+    formatBytes(bytes),
+    percent(text === 0 ? 0 : bytes / text),
+    formatBytes(days === 0 ? 0 : recent / days),
+    records.toLocaleString('en'),
+  ];
+  const rows = organizations.map(({ organizationId, bytes, bytesSince, records }) =>
+    row(printable(organizationId), bytes, bytesSince, records),
+  );
+  const sum = row('all organizations', text, total('bytesSince'), total('records'));
+  const full = fullDate({ size: database.bytes, limit, text, recent: total('bytesSince'), days }, now);
+  const sentences = [
+    `Text and records are those of the last ${LEDGER_RETENTION_DAYS} days, as the daily ledger counts them. The growth is that of the last ${GROWTH_DAYS} days.`,
+    `The database holds ${formatBytes(database.bytes)} of ${formatBytes(limit)}: ${percent(database.share)}.`,
+    ...(text === 0 ? [] : [factorSentence(database.bytes / text)]),
+    fullSentence(full),
+  ];
+  await print(`${table([HEADINGS, ...rows, sum])}\n\n${sentences.join('\n')}\n`);
+}
+
+/** @throws UsageError if the limit is not one */
+async function limitOf({ limit }: Options): Promise<number> {
+  const { wranglerConfig } = await import('../local.ts');
+  try {
+    return parseDatabaseLimit(limit ?? wranglerConfig.vars['DATABASE_LIMIT'] ?? '');
+  } catch (err) {
+    if (!(err instanceof RangeError)) throw err;
+    throw new UsageError(`${limit === undefined ? 'DATABASE_LIMIT in wrangler.toml' : '--limit'}: ${err.message}.`);
+  }
+}
+
+const HEADINGS = ['organization', 'text', 'share', 'growth per day', 'records'];
+
+/** Lines with aligned columns: the first one to the left, numbers to the right. */
+function table(rows: readonly (readonly string[])[]): string {
+  const widths = HEADINGS.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  return rows
+    .map((row) =>
+      row
+        .map((cell, column) => (column === 0 ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0)))
+        .join('  '),
+    )
+    .join('\n');
+}
+
+function percent(share: number): string {
+  return `${(share * 100).toFixed(1)} %`;
+}
+
+function factorSentence(factor: number): string {
+  const times = Number(factor.toPrecision(2)).toLocaleString('en');
+  return `The database is ${times} times as large as this text, so it is assumed to grow ${times} times as fast as the text.`;
+}
+
+function fullSentence(full: FullDate): string {
+  switch (full.status) {
+    case 'on':
+      return `At this growth the database will be full on ${full.date}.`;
+    case 'full':
+      return 'The database is full.';
+    case 'too_early':
+      return `When it will be full cannot be said yet: the ledger covers less than ${MIN_GROWTH_DAYS} days.`;
+    case 'not_growing':
+      return `Nothing was written in the last ${GROWTH_DAYS} days, so there is no date on which it will be full.`;
+    case 'not_for_a_century':
+      return 'At this growth the database will not be full within 100 years.';
+  }
+}

@@ -1,0 +1,37 @@
+import { statement } from '../statement.ts';
+import { ALL_RECORDS } from './key-days.ts';
+
+// How much text the organizations hold, as the daily ledger counts it.
+
+/**
+ * Whether the organization wrote more than a quarter of the bytes in the ledger: the others together
+ * wrote less than three times as many. Reads the organization's rows and then those of the others,
+ * organization by organization, until these have three times as many bytes. That is the whole
+ * ledger only if the organization is above or just below a quarter.
+ */
+export const findLargeShare = statement<{ organizationId: string }, { isLarge: number }>(`
+  with own as materialized (select coalesce(sum(bytes), 0) as bytes from key_days where organization_id = :organizationId)
+  select own.bytes > 0 and not exists (
+    select 1 from (
+      select sum(bytes) over (rows unbounded preceding) as others from (
+        select sum(bytes) as bytes from key_days where organization_id <> :organizationId group by organization_id))
+    where others >= 3 * own.bytes) as isLarge
+  from own`);
+
+/** What the ledger counts of an organization. */
+export interface StoredTextRow {
+  organizationId: string;
+  records: number;
+  /** Bytes of text in UTF-8. */
+  bytes: number;
+  /** Those of the days from `since` on. */
+  bytesSince: number;
+  /** The first day in the ledger, or null if there is none. */
+  firstDay: string | null;
+}
+
+/** What each organization wrote, the largest first. Reads the whole ledger. */
+export const findStoredText = statement<{ since: string }, StoredTextRow>(`
+  select o.id as organizationId, coalesce(sum(${ALL_RECORDS}), 0) as records, coalesce(sum(d.bytes), 0) as bytes,
+    coalesce(sum(d.bytes) filter (where d.day >= :since), 0) as bytesSince, min(d.day) as firstDay
+  from organizations o left join key_days d on d.organization_id = o.id group by o.id order by bytes desc, o.id`);

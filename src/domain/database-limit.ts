@@ -1,0 +1,41 @@
+const UNITS = { MB: 1_000_000, GB: 1_000_000_000 } as const;
+/** The most that D1 holds in one database (developers.cloudflare.com/d1/platform/limits). */
+const MAX_BYTES = 10 * UNITS.GB;
+
+/**
+ * Parses the size limit of the database, such as `10GB` or `500MB` (1 MB = 1,000,000 bytes), into
+ * bytes.
+ * @throws RangeError naming the text and the rule
+ */
+export function parseDatabaseLimit(text: string): number {
+  const match = /^(\d{1,5})([MG]B)$/.exec(text.trim());
+  const bytes = match ? Number(match[1]) * (match[2] === 'GB' ? UNITS.GB : UNITS.MB) : 0;
+  if (bytes === 0 || bytes > MAX_BYTES) {
+    throw new RangeError(
+      `"${text}" is not the size limit of a D1 database; write 10GB on the paid plan, 500MB on the free plan, or another limit of 1MB–10GB`,
+    );
+  }
+  return bytes;
+}
+
+/** How full the database is, in ascending order. */
+const FULLNESS = ['normal', 'nearly_full', 'almost_full'] as const;
+export type Fullness = (typeof FULLNESS)[number];
+
+/**
+ * The shares of the limit from which the operator and the administrators are warned: early enough
+ * to act before writes fail.
+ */
+const NEARLY_FULL_FROM = 0.7;
+const ALMOST_FULL_FROM = 0.9;
+
+/** How full a database is that has reached this share of its limit. */
+export function fullnessAt(share: number): Fullness {
+  if (share >= ALMOST_FULL_FROM) return 'almost_full';
+  return share >= NEARLY_FULL_FROM ? 'nearly_full' : 'normal';
+}
+
+/** Whether `a` is fuller than `b`. */
+export function isFuller(a: Fullness, b: Fullness): boolean {
+  return FULLNESS.indexOf(a) > FULLNESS.indexOf(b);
+}
