@@ -22,6 +22,7 @@ const changesIn = (text: string) =>
 const ROWS = {
   notes: 2,
   time_entries: 0,
+  key_days: 1,
   refused_uses: 0,
   api_keys: 1,
   agreements: 0,
@@ -77,14 +78,17 @@ test('changes are exported from any cursor on, a record is redacted, and an orga
 test('a command that exports nothing leaves no file, and never overwrites one', async () => {
   const { db, env, close } = await remoteDatabase();
   const directory = await mkdtemp(join(files, 'none-'));
-  const [file, taken] = [join(directory, 'new.ndjson'), join(directory, 'taken.ndjson')];
+  const file = join(directory, 'new.ndjson');
+  // Two commands that run at the same time must not have the same new file.
+  const other = join(directory, 'other.ndjson');
+  const taken = join(directory, 'taken.ndjson');
   await writeFile(taken, '');
   const run = (command: string, ...args: string[]) => runCli(command, [...args, '--remote'], { env });
   try {
     await makeKey(db, 'Something to export');
     const unknown = await Promise.all([
       run('organization:erase', 'contos', '--export', file, '--by', 'Ada', '--confirm', 'contos'),
-      run('changes:export', 'contos', '--output', file),
+      run('changes:export', 'contos', '--output', other),
       run('changes:export', 'contos', '--output', taken),
     ]);
     for (const ran of unknown) expect(ran).toMatchObject({ code: 1, stderr: expect.stringContaining('contos') });
