@@ -99,6 +99,12 @@ const PART_OF_KEY = `select * from (
     select * from (${newest("and actor_type <> 'api_key' and target_id = :keyId", 'indexed by audit_log_user_target')})
   ) order by seq desc limit :examine`;
 
+/** What an administrator, the PSA or an operator did. */
+const PART_OF_ADMINISTRATOR = newest(
+  "and actor_type <> 'api_key' and actor_id = :administratorId",
+  'indexed by audit_log_actor',
+);
+
 const matching = (part: string, condition = '') =>
   rowsOf(`select seq from (${part})
     where (:action is null or action = :action) and (:ticketId is null or ticket_id = :ticketId)
@@ -126,6 +132,14 @@ export const findAuditPageOfKey = {
     matching(PART_OF_KEY, 'and (actor_id = :keyId or target_id = :keyId)'),
   ),
   examined: statement<PartValues & { keyId: string }, ExaminedPart>(examined(PART_OF_KEY)),
+};
+
+/** The same for one administrator, and for one key that was changed if it is not null. */
+export const findAuditPageOfAdministrator = {
+  rows: statement<PartValues & FilterValues & { administratorId: string; keyId: string | null }, AuditLogRow>(
+    matching(PART_OF_ADMINISTRATOR, 'and (:keyId is null or target_id = :keyId)'),
+  ),
+  examined: statement<PartValues & { administratorId: string }, ExaminedPart>(examined(PART_OF_ADMINISTRATOR)),
 };
 
 /**

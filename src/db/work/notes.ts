@@ -1,3 +1,4 @@
+import { RECORD_KINDS } from '../../domain/record-kinds.ts';
 import { KEY_COLUMNS } from '../keys/find-key.ts';
 import { columns, insertInto, statement } from '../statement.ts';
 import {
@@ -38,7 +39,7 @@ export const NOTES: RecordTable<NoteRow> = {
 export const insertNote = statement<InsertValues & { message: string }, StoredNote & Inserted>(`
   ${insertInto(NOTES.table, { ...STORED_VALUES, message: ':message' })}
   ${FROM_WRITABLE_TICKET}
-  where ${keyMay('tickets:note:write')}
+  where ${keyMay(RECORD_KINDS.note.scope)}
   on conflict (organization_id, id) do nothing
   returning ${columns(STORED_FIELDS)}, ${RETURNED}`);
 

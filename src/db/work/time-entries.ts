@@ -1,3 +1,4 @@
+import { RECORD_KINDS } from '../../domain/record-kinds.ts';
 import type { AgreementSource, TimeEntryStatus } from '../../domain/time-entry.ts';
 import { KEY_COLUMNS } from '../keys/find-key.ts';
 import { columns, type Fields, insertInto, statement } from '../statement.ts';
@@ -91,7 +92,7 @@ const insertTimeEntry = (creditedUser: string) => `
   ${FROM_WRITABLE_TICKET}
   join users u on ${creditedUser}
   left join agreements g on g.organization_id = :organizationId and g.company_id = t.company_id and g.active = 1
-  where ${keyMay('tickets:time:write')}
+  where ${keyMay(RECORD_KINDS.time_entry.scope)}
   on conflict (organization_id, id) do nothing
   returning ${columns(STORED_TIME_ENTRY_FIELDS)}, ${RETURNED}`;
 

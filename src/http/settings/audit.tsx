@@ -99,7 +99,7 @@ async function* auditLines(pages: AsyncIterable<readonly AuditEntry[]>) {
   }
 }
 
-const FILTERS = ['key', 'action', 'ticket', 'from', 'to', 'q'] as const;
+const FILTERS = ['by', 'key', 'action', 'ticket', 'from', 'to', 'q'] as const;
 
 /** Reads the filters from the URL, and a query string to link to them. `q` excludes the others. */
 function readQuery(parameters: URLSearchParams): { query: AuditQuery; selection: string } {
@@ -114,9 +114,10 @@ function readQuery(parameters: URLSearchParams): { query: AuditQuery; selection:
   return { query, selection: selection.toString() };
 }
 
-function toFilter({ key, action, ticket, from, to }: AuditQuery, timeZone: string): AuditFilter {
+function toFilter({ by, key, action, ticket, from, to }: AuditQuery, timeZone: string): AuditFilter {
   const start = (date: string) => startOfDate(date, timeZone);
   return {
+    administratorId: by,
     keyId: key,
     action,
     ticketId: ticket,

@@ -3,6 +3,7 @@ import {
   type AuditLogRow,
   type ExaminedPart,
   findAuditPage,
+  findAuditPageOfAdministrator,
   findAuditPageOfKey,
   findAuditRowsAbout,
   findFirstSeqSince,
@@ -26,6 +27,8 @@ export interface AuditEntry extends AuditColumns {
 
 /** Which entries to show. `since` and `until` (excluded) are UTC milliseconds. */
 export interface AuditFilter {
+  /** What this administrator did. */
+  administratorId?: string | undefined;
   keyId?: string | undefined;
   action?: string | undefined;
   ticketId?: string | undefined;
@@ -68,8 +71,10 @@ export async function readAuditLog(
   cursor?: number,
 ): Promise<AuditPage> {
   const range = await seqRange(ctx, filter);
-  const { keyId, action, ticketId, since, until } = filter;
-  const filtered = [keyId, action, ticketId, since, until].some((condition) => condition !== undefined);
+  const { administratorId, keyId, action, ticketId, since, until } = filter;
+  const filtered = [administratorId, keyId, action, ticketId, since, until].some(
+    (condition) => condition !== undefined,
+  );
   return readPage(ctx, filter, {
     ...range,
     before: Math.min(range.before, cursor ?? range.before),
@@ -133,7 +138,7 @@ interface Part {
 }
 
 async function readPage(ctx: ActorContext<AdminActor>, filter: AuditFilter, part: Part): Promise<AuditPage> {
-  const { keyId, action = null, ticketId = null, since = null, until = null } = filter;
+  const { administratorId, keyId, action = null, ticketId = null, since = null, until = null } = filter;
   const { before, from, limit, examine, requestId = null } = part;
   const values = {
     organizationId: ctx.actor.organizationId,
@@ -148,12 +153,17 @@ async function readPage(ctx: ActorContext<AdminActor>, filter: AuditFilter, part
     until,
   };
   const statements =
-    keyId === undefined
-      ? ([findAuditPage.rows.bind(values), findAuditPage.examined.bind(values)] as const)
-      : ([
-          findAuditPageOfKey.rows.bind({ ...values, keyId }),
-          findAuditPageOfKey.examined.bind({ ...values, keyId }),
-        ] as const);
+    administratorId !== undefined
+      ? ([
+          findAuditPageOfAdministrator.rows.bind({ ...values, administratorId, keyId: keyId ?? null }),
+          findAuditPageOfAdministrator.examined.bind({ ...values, administratorId }),
+        ] as const)
+      : keyId === undefined
+        ? ([findAuditPage.rows.bind(values), findAuditPage.examined.bind(values)] as const)
+        : ([
+            findAuditPageOfKey.rows.bind({ ...values, keyId }),
+            findAuditPageOfKey.examined.bind({ ...values, keyId }),
+          ] as const);
   const [{ results: rows }, { results }] = await callD1(ctx, 'nothing_written', (db) => batch(db, statements));
   return { entries: rows.map(toEntry), next: nextCursor(rows.at(-1)?.seq, rows.length === limit, results[0], examine) };
 }

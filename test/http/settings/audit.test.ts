@@ -15,6 +15,19 @@ describe('the audit log', () => {
       expect((await get(path)).status).toBe(400);
   });
 
+  test('shows what one administrator did, by a link from the name', async () => {
+    const { organization, api, base, get } = await makeSettings();
+    const key = await makeKey(organization);
+    expect((await api.postNote(key.value)).status).toBe(201);
+    const { text: all } = await get('/audit');
+    expect(await countElements(all, 'tbody tr')).toBe(2);
+    const [link] = await elementsOf(all, 'tbody th a[href*="by="]');
+    expect(link?.attributes['href']).toBe(`${base}/audit?by=ada`);
+    const { text } = await get('/audit?by=ada');
+    expect(await countElements(text, 'tbody tr')).toBe(1);
+    expect(await download(text)).toEqual([`${base}/audit.csv?by=ada`]);
+  });
+
   test('takes 29 February of a leap year as a date', async () => {
     const { get } = await makeSettings();
     expect((await get('/audit?from=2028-02-29')).status).toBe(200);

@@ -117,6 +117,15 @@ describe('a log of 100,000 entries', () => {
     expect(Math.max(...reads)).toBeLessThan(10_000);
   });
 
+  test('the entries of an administrator are found without reading those of keys', async () => {
+    const { result, rowsRead } = await page({ administratorId: 'ada' });
+    expect(seqs(result.entries)).toEqual([2, 1]);
+    expect(result.next).toBeUndefined();
+    expect(rowsRead).toBeLessThan(50);
+    expect(seqs((await page({ administratorId: 'ada', keyId: rareKey })).result.entries)).toEqual([2]);
+    expect((await page({ administratorId: 'tess' })).result.entries).toEqual([]);
+  });
+
   test('rare actions and tickets are all found, in pages that read a bounded number of rows', async () => {
     for (const [filter, expected] of [
       [{ action: 'note.created' }, [90_009, 60_009, 30_009, 9]],

@@ -5,6 +5,7 @@ import { Hint, Notice, Table, Time } from './components.tsx';
 
 /** The filters of the audit log, from the URL's query string. */
 export interface AuditQuery {
+  by?: string | undefined;
   key?: string | undefined;
   action?: string | undefined;
   ticket?: string | undefined;
@@ -29,7 +30,7 @@ export function AuditLogPage({ context, query, selection, keys, entries, next }:
     `${context.base}/${page}${[selection, more].some(Boolean) ? '?' : ''}${[selection, more].filter(Boolean).join('&')}`;
   return (
     <>
-      <Filters context={context} query={query} keys={keys} />
+      <Filters context={context} query={query} keys={keys} entries={entries} />
       {entries.length > 0 && <AuditTable caption="Audit entries, newest first" entries={entries} context={context} />}
       {entries.length === 0 && next === undefined && <Notice>No entries found.</Notice>}
       {entries.length === 0 && next !== undefined && (
@@ -43,7 +44,7 @@ export function AuditLogPage({ context, query, selection, keys, entries, next }:
   );
 }
 
-function Filters({ context, query, keys }: Pick<Props, 'context' | 'query' | 'keys'>) {
+function Filters({ context, query, keys, entries }: Pick<Props, 'context' | 'query' | 'keys' | 'entries'>) {
   return (
     <search>
       <form method="get" action={`${context.base}/audit`} class="filters">
@@ -58,6 +59,17 @@ function Filters({ context, query, keys }: Pick<Props, 'context' | 'query' | 'ke
             ))}
           </select>
         </label>
+        {query.by !== undefined && (
+          <label>
+            Administrator
+            <select name="by">
+              <option value="">All</option>
+              <option value={query.by} selected>
+                {entries[0]?.actorName ?? query.by}
+              </option>
+            </select>
+          </label>
+        )}
         <label>
           Action
           <select name="action">
@@ -130,9 +142,22 @@ export function AuditTable({
 }
 
 /**
- * The actor's name at the time of the action. A key also shows its hint and if it is revoked now.
+ * The actor's name at the time of the action, with a link to the key or to everything that the
+ * administrator did. A key also shows its hint and if it is revoked now.
  */
-function Actor({ entry: { actorType, actorName, key }, context }: { entry: AuditEntry; context: PageContext }) {
+function Actor({
+  entry: { actorType, actorId, actorName, key },
+  context,
+}: {
+  entry: AuditEntry;
+  context: PageContext;
+}) {
+  if (actorType === 'user')
+    return (
+      <a href={`${context.base}/audit?by=${encodeURIComponent(actorId)}`} title={`Only entries by ${actorName}`}>
+        <bdi>{actorName}</bdi>
+      </a>
+    );
   if (actorType !== 'api_key' || key === null) return <bdi>{actorName}</bdi>;
   return (
     <>
