@@ -86,10 +86,10 @@ export function parseConfig(vars: Variables): Config {
       `KEY_PREFIX is "${keyPrefix}"; it must be 2 to 16 lower-case letters and digits and begin with a letter`,
     );
   }
-  /** Parses one variable; a missing one counts as empty. */
-  const read = <T>(name: keyof Variables, parse: (text: string) => T): T => {
+  /** Parses one variable. A missing one has the default, which is empty for most. */
+  const read = <T>(name: keyof Variables, parse: (text: string) => T, defaultText = ''): T => {
     try {
-      return parse(vars[name] ?? '');
+      return parse(vars[name] ?? defaultText);
     } catch (err) {
       throw err instanceof RangeError ? new Error(`${name}: ${err.message}`) : err;
     }
@@ -100,12 +100,12 @@ export function parseConfig(vars: Variables): Config {
     ipLimitOverrides: read('IP_LIMIT_OVERRIDES', parseIpLimitOverrides),
     keyLimit: read('KEY_LIMIT', parsePolicy),
     dayLimits: {
-      key: read('KEY_DAY_LIMIT', parseDayLimit),
-      organization: read('ORGANIZATION_DAY_LIMIT', parseDayLimit),
+      key: read('KEY_DAY_LIMIT', parseDayLimit, '20000/64MB'),
+      organization: read('ORGANIZATION_DAY_LIMIT', parseDayLimit, '100000/256MB'),
     },
     blockedKeys: read('BLOCKED_KEYS', (text) => parseBlockedKeys(text, keyPrefix)),
     mode: read('MODE', parseMode),
-    databaseLimit: read('DATABASE_LIMIT', parseDatabaseLimit),
+    databaseLimit: read('DATABASE_LIMIT', parseDatabaseLimit, '10GB'),
     signIn: parseSignIn(vars),
   };
 }

@@ -17,6 +17,14 @@ const vars = {
 };
 
 describe('the configuration', () => {
+  test('has limits of space also where an older wrangler.toml does not name them', () => {
+    const older = { KEY_PREFIX: 'twb', IP_LIMIT: '1200/10s', KEY_LIMIT: '200/10s' };
+    expect(parseConfig(older)).toMatchObject({
+      dayLimits: { key: { records: 20_000 }, organization: { records: 100_000 } },
+      databaseLimit: 10_000_000_000,
+    });
+  });
+
   test('is read from the variables, without sign-in if there is no issuer and audience', () => {
     expect(parseConfig(vars)).toEqual({
       keyPrefix: 'twb',

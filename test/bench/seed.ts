@@ -89,4 +89,10 @@ export async function grow(db: D1Database, { keys, entries }: { keys: number; en
         .bind(ORGANIZATION, rows, keys),
     ]);
   }
+  await db
+    .prepare(
+      `insert into key_days ${upTo} select ?1, 'k' || i, '2026-01-01', 'k' || i, 0, 100, 3000, 2300, i, i + 100, 0, null from n`,
+    )
+    .bind(ORGANIZATION, keys)
+    .run();
 }

@@ -19,6 +19,8 @@ const BETTER_AUTH = ['better-auth@1.7.5', '@better-auth/api-key@1.7.5'];
 export const KEY_PREFIX = 'bench';
 /** No limit bites where none is measured. */
 const UNLIMITED = '10000/1s';
+/** Checked with each write, and never reached. */
+const HIGHEST_DAY_LIMIT = '10000000/10000MB';
 
 /** The databases: one of a new deployment, and one with 1,000,000 time entries and 10,000 keys. */
 export type Database = 'small' | 'large';
@@ -81,7 +83,14 @@ export async function startWorkers(directory: string): Promise<Workers> {
         compatibilityDate: config.compatibility_date ?? '',
         // What better-auth needs of node:async_hooks; the others do not notice.
         compatibilityFlags: name === 'better-auth' ? ['nodejs_compat'] : config.compatibility_flags,
-        bindings: { ...config.vars, KEY_PREFIX, IP_LIMIT: ipLimit, KEY_LIMIT: UNLIMITED },
+        bindings: {
+          ...config.vars,
+          KEY_PREFIX,
+          IP_LIMIT: ipLimit,
+          KEY_LIMIT: UNLIMITED,
+          KEY_DAY_LIMIT: HIGHEST_DAY_LIMIT,
+          ORGANIZATION_DAY_LIMIT: HIGHEST_DAY_LIMIT,
+        },
         d1Databases: { DB: database },
         ...(script.includes('RateLimiter')
           ? { durableObjects: { RATE_LIMITER: { className: 'RateLimiter', useSQLite: true } } }

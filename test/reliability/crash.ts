@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { withLocalD1 } from '../../src/cli/local.ts';
 import { compareWithAcknowledged, inconsistencies } from '../support/ledger.ts';
-import { type LocalParts, ORGANIZATIONS, restartable, seed, UNLIMITED } from './restartable.ts';
+import { type LocalParts, ORGANIZATIONS, restartable, seed, UNLIMITED_VARS } from './restartable.ts';
 
 /** For each of the organizations. */
 const KEYS_EACH = 2;
@@ -61,7 +61,7 @@ export interface CrashRun {
  */
 export async function crash(kills: number, { database, bundle }: LocalParts): Promise<CrashRun> {
   const { persistTo, remove } = database;
-  const server = await restartable({ bundle, persistTo, vars: { IP_LIMIT: UNLIMITED, KEY_LIMIT: UNLIMITED } });
+  const server = await restartable({ bundle, persistTo, vars: UNLIMITED_VARS });
   const clients = await withLocalD1(persistTo, makeClients);
   const seen = new Map<string, Seen>(
     ORGANIZATIONS.map((id) => [id, { acknowledged: new Map(), unanswered: new Set(), wrongReplays: [] }] as const),

@@ -13,7 +13,15 @@ import { bundleProduction, type ProductionWorker } from '../support/production-w
 import { freePort } from '../support/server.ts';
 
 /** A limit that none of these loads reaches. */
-export const UNLIMITED = '10000/1s';
+const UNLIMITED = '10000/1s';
+const HIGHEST_DAY_LIMIT = '10000000/10000MB';
+/** Variables with limits that no test reaches. */
+export const UNLIMITED_VARS = {
+  IP_LIMIT: UNLIMITED,
+  KEY_LIMIT: UNLIMITED,
+  KEY_DAY_LIMIT: HIGHEST_DAY_LIMIT,
+  ORGANIZATION_DAY_LIMIT: HIGHEST_DAY_LIMIT,
+};
 
 /**
  * What a run needs: a migrated, empty database that it may change, and the directory of the

@@ -13,7 +13,7 @@ import {
   ORGANIZATIONS,
   restartable,
   seed,
-  UNLIMITED,
+  UNLIMITED_VARS,
 } from './restartable.ts';
 
 export const CONNECTIONS = 16;
@@ -81,7 +81,7 @@ interface Task {
  */
 export async function soak({ minutes, pauseMs }: SoakOptions, { database, bundle }: LocalParts): Promise<SoakRun> {
   const { persistTo } = database;
-  const server = await restartable({ bundle, persistTo, vars: { IP_LIMIT: UNLIMITED, KEY_LIMIT: UNLIMITED } });
+  const server = await restartable({ bundle, persistTo, vars: UNLIMITED_VARS });
   const { keys, narrow, revoked } = await withLocalD1(persistTo, async (db) => {
     const all = await seed(db, KEYS_EACH);
     const limited = await makeKey(db, 'northwind', 'Narrow', { limit: { quota: 5, windowMs: 10_000 } });
