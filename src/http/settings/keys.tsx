@@ -12,6 +12,7 @@ import { keyAlreadyRotated, keyNotLive, rotateApiKey } from '../../services/keys
 import { type AdminEnv, adminContext } from '../context.ts';
 import { csvDownload, utc } from './download.ts';
 import {
+  chosenDayLimit,
   chosenExpiry,
   chosenLimit,
   formToken,
@@ -36,6 +37,12 @@ const WARN_OF_USE_MS = 7 * 24 * 3_600_000;
 
 /** The number of audit entries on a key's page. */
 const LATEST_ENTRIES = 10;
+
+/** The deployment's limits for a key. */
+function defaultLimits(c: Context<AdminEnv>) {
+  const { keyLimit, dayLimits } = c.get('config');
+  return { defaultLimit: keyLimit, defaultDayLimit: dayLimits.key };
+}
 
 /** The pages to list, create, change, rotate and revoke keys. */
 export const keys = new Hono<AdminEnv>();
@@ -67,6 +74,8 @@ const CSV_HEADINGS = [
   'Revoked',
   'Revoked by',
   'Replaced by',
+  'Own limit of new records per day',
+  'Own limit of minutes per day',
 ];
 
 keys.get('/keys.csv', (c) => csvDownload('api-keys.csv', CSV_HEADINGS, keyLines(everyKey(adminContext(c)))));
@@ -87,6 +96,8 @@ async function* keyLines(pages: AsyncIterable<readonly KeyDetails[]>) {
       utc(key.revokedAt),
       key.revokedBy,
       key.successor?.hint ?? null,
+      key.dayLimit.records,
+      key.dayLimit.minutes,
     ]);
   }
 }
@@ -101,17 +112,23 @@ keys.get('/new-key', (c) => {
     messages: {},
     today: todayOf(c),
   };
-  return render(c, 'Create a key', <NewKeyForm {...form} defaultLimit={c.get('config').keyLimit} />);
+  return render(c, 'Create a key', <NewKeyForm {...form} {...defaultLimits(c)} />);
 });
 
 keys.post('/keys', async (c) => {
-  const { keyPrefix, keyLimit } = c.get('config');
+  const { keyPrefix, keyLimit, dayLimits } = c.get('config');
   const form = await readForm(c);
   const token = formToken(form);
   const values = readFormValues(form);
   const today = todayOf(c);
   const scopes = SCOPE_IDS.filter((scope) => values.scopes?.includes(scope));
-  const input = { name: values.name ?? '', scopes, ...chosenExpiry(values, today), ...chosenLimit(values, keyLimit) };
+  const input = {
+    name: values.name ?? '',
+    scopes,
+    ...chosenExpiry(values, today),
+    ...chosenLimit(values, keyLimit),
+    ...chosenDayLimit(values, dayLimits.key),
+  };
   try {
     const created = await createApiKey(adminContext(c), keyPrefix, input, token);
     const shown = { context: pageContext(c), created, scopes, origin: new URL(c.req.url).origin };
@@ -120,7 +137,7 @@ keys.post('/keys', async (c) => {
     if (hasCode(err, 'form_already_used')) return alreadyCreated(c, err);
     if (!hasCode(err, 'invalid')) throw err;
     const again = { context: pageContext(c), token, values, messages: messagesOf(err.errors), today };
-    return render(c, 'Create a key', <NewKeyForm {...again} defaultLimit={keyLimit} />, 400);
+    return render(c, 'Create a key', <NewKeyForm {...again} {...defaultLimits(c)} />, 400);
   }
 });
 
@@ -158,13 +175,18 @@ keys.get('/keys/:key', async (c) => {
 keys.get('/keys/:key/change', async (c) => {
   const key = await getOwnKey(adminContext(c), c.req.param('key'));
   requireLive(key);
-  const values = { name: key.name, ...(key.limit ? { limit: String(key.limit.quota) } : {}) };
-  const form = { context: pageContext(c), values, messages: {}, shown: key, defaultLimit: c.get('config').keyLimit };
+  const values = {
+    name: key.name,
+    limit: key.limit?.quota.toString(),
+    dayRecords: key.dayLimit.records?.toString(),
+    dayMinutes: key.dayLimit.minutes?.toString(),
+  };
+  const form = { context: pageContext(c), values, messages: {}, shown: key, ...defaultLimits(c) };
   return render(c, `Change ${key.name}`, <ChangeForm {...form} />);
 });
 
 keys.post('/keys/:key/change', async (c) => {
-  const { keyLimit } = c.get('config');
+  const { keyLimit, dayLimits } = c.get('config');
   const key = await getOwnKey(adminContext(c), c.req.param('key'));
   requireLive(key);
   const form = await readForm(c);
@@ -174,11 +196,12 @@ keys.post('/keys/:key/change', async (c) => {
     const result = await changeApiKey(adminContext(c), shown, {
       name: values.name ?? '',
       ...chosenLimit(values, keyLimit, shown.limit),
+      ...chosenDayLimit(values, dayLimits.key, shown.dayLimit),
     });
     return c.redirect(`${pageContext(c).base}/keys/${key.id}?done=${result}`, 303);
   } catch (err) {
     if (!hasCode(err, 'invalid')) throw err;
-    const again = { context: pageContext(c), values, messages: messagesOf(err.errors), shown, defaultLimit: keyLimit };
+    const again = { context: pageContext(c), values, messages: messagesOf(err.errors), shown, ...defaultLimits(c) };
     return render(c, `Change ${key.name}`, <ChangeForm {...again} />, 400);
   }
 });

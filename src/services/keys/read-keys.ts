@@ -12,6 +12,7 @@ import {
 } from '../../db/keys/read-keys.ts';
 import { type BoundStatement, batch } from '../../db/statement.ts';
 import { hashKey, isLive, type KeyState, keyState, parseKeyReference } from '../../domain/api-key.ts';
+import type { OwnDayLimit } from '../../domain/day-limit.ts';
 import { directoryId } from '../../domain/directory.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { strictObject } from '../../domain/fields.ts';
@@ -21,7 +22,7 @@ import { parseScopes, type Scope } from '../../domain/scopes.ts';
 import { callD1 } from '../call-d1.ts';
 import { type ActorContext, type AdminActor, forNextPage, type ServiceContext, type SystemActor } from '../context.ts';
 import { parseInput } from '../parse-input.ts';
-import { toLimit } from './find-key.ts';
+import { toDayLimit, toLimit } from './find-key.ts';
 
 /** A key as its administrators see it. Times are UTC milliseconds. */
 export interface KeyDetails {
@@ -31,6 +32,8 @@ export interface KeyDetails {
   scopes: Scope[];
   state: KeyState;
   limit: RateLimitPolicy | null;
+  /** The key's own daily limits. */
+  dayLimit: OwnDayLimit;
   createdAt: number;
   createdBy: string;
   /** Whether the creator is still an active administrator. */
@@ -160,6 +163,7 @@ function toKeyDetails(row: KeyDetailsRow, now: number): KeyDetails {
     scopes: parseScopes(row.scopes),
     state: keyState(row, now),
     limit: toLimit(row),
+    dayLimit: toDayLimit(row),
     createdAt: row.createdAt,
     createdBy: row.createdBy,
     creatorActive: row.creatorActive === 1 && row.creatorAdmin === 1,

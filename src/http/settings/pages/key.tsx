@@ -96,7 +96,7 @@ export function KeyPage({ context, subject: key, defaultLimit, entries, refused,
           {isLive(key.state) && !key.successor && <LinkButton to={`${path}/rotate`}>Rotate</LinkButton>}
           {isLive(key.state) && (
             <LinkButton to={`${path}/change`} kind="quiet">
-              Change name or limit
+              Change name or limits
             </LinkButton>
           )}
           <LinkButton to={`${path}/revoke`} kind="danger">
