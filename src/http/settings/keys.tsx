@@ -5,7 +5,14 @@ import { SCOPE_IDS } from '../../domain/scopes.ts';
 import { readAuditLog } from '../../services/audit/read-audit-log.ts';
 import { changeApiKey } from '../../services/keys/change-key.ts';
 import { createApiKey } from '../../services/keys/create-key.ts';
-import { everyKey, getOwnKey, identifyKey, type KeyDetails, listKeys } from '../../services/keys/read-keys.ts';
+import {
+  everyKey,
+  getKeyAndDay,
+  getOwnKey,
+  identifyKey,
+  type KeyDetails,
+  listKeys,
+} from '../../services/keys/read-keys.ts';
 import { listRefusedUses, listRevokedKeysInUse } from '../../services/keys/refused-uses.ts';
 import { revokeAllKeys, revokeAsAdministrator } from '../../services/keys/revoke-key.ts';
 import { keyAlreadyRotated, keyNotLive, rotateApiKey } from '../../services/keys/rotate-key.ts';
@@ -56,7 +63,16 @@ keys.get('/keys', async (c) => {
   ]);
   const { hasPsa } = c.get('administrator').organization;
   const allRevoked = c.req.query('done') === 'all_revoked' && list.live.length === 0;
-  const page = { ...list, context: pageContext(c), revokedInUse, continued: before !== undefined, hasPsa, allRevoked };
+  const page = {
+    ...list,
+    context: pageContext(c),
+    today: todayOf(c),
+    dayLimit: c.get('config').dayLimits.organization,
+    revokedInUse,
+    continued: before !== undefined,
+    hasPsa,
+    allRevoked,
+  };
   return render(c, 'API keys', <KeyListPage {...page} />);
 });
 
@@ -156,16 +172,16 @@ async function alreadyCreated(c: Context<AdminEnv>, { keyId = '' }: ServiceError
 
 keys.get('/keys/:key', async (c) => {
   const ctx = adminContext(c);
-  const key = await getOwnKey(ctx, c.req.param('key'));
+  const { key, written } = await getKeyAndDay(ctx, c.req.param('key'), todayOf(c));
   const [{ entries }, refused] = await Promise.all([
     readAuditLog(ctx, { keyId: key.id }),
     listRefusedUses(ctx, key.id),
   ]);
-  const { keyLimit } = c.get('config');
   const page = {
     context: pageContext(c),
     subject: key,
-    defaultLimit: keyLimit,
+    ...defaultLimits(c),
+    written,
     entries: entries.slice(0, LATEST_ENTRIES),
     refused,
   };

@@ -7,7 +7,7 @@ import {
   readAuditLog,
   searchAuditLog,
 } from '../../../src/services/audit/read-audit-log.ts';
-import { everyKey, listKeys } from '../../../src/services/keys/read-keys.ts';
+import { everyKey, getKeyAndDay, listKeys } from '../../../src/services/keys/read-keys.ts';
 import { aroundD1, countD1 } from '../../support/d1.ts';
 import { asAdmin, makeApi, makeKey, makeOrganization } from '../../support/world.ts';
 
@@ -180,12 +180,22 @@ describe('a log of 100,000 entries', () => {
   });
 
   test('the list of keys with their last writes is read in few rows', async () => {
-    const { result, rowsRead } = await counted((ctx) => listKeys(ctx));
+    const { result, rowsRead, calls } = await counted((ctx) => listKeys(ctx));
     expect(result.live.map(({ lastWrite }) => lastWrite?.at)).toEqual([
       FIRST_AT + ROWS * STEP_MS,
       FIRST_AT + 80_007 * STEP_MS,
     ]);
+    expect(result.latestDay).toEqual({ day: '', records: 0, bytes: 0 });
     expect(rowsRead).toBeLessThan(60);
+    expect(calls).toBe(1);
+  });
+
+  test('a key and what its chain has written on a day are read in few rows', async () => {
+    const day = new Date(FIRST_AT + 80_007 * STEP_MS).toISOString().slice(0, 10);
+    const { result, rowsRead, calls } = await counted((ctx) => getKeyAndDay(ctx, rareKey, day));
+    expect(result).toMatchObject({ key: { id: rareKey }, written: { records: 1, minutes: 0, bytes: 1 } });
+    expect(rowsRead).toBeLessThan(15);
+    expect(calls).toBe(1);
   });
 });
 
