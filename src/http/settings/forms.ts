@@ -183,6 +183,9 @@ function chosenRecords(typed: string, deployment: DayLimit | null, own: OwnDayLi
 
 const chosenMinutes = (typed: string) => (typed === '' ? undefined : wholeNumber(typed, MAX_DAY_MINUTES));
 
+const wholeNumberUpTo = (max: number) =>
+  `Enter a whole number from 1 to ${formatNumber(max)}, or leave the field empty.`;
+
 /** Messages by field, or by field and error code. */
 const MESSAGES: Record<string, string> = {
   'name too_short': 'Enter a name that says which workflow uses the key.',
@@ -194,8 +197,7 @@ const MESSAGES: Record<string, string> = {
     'A key can expire at most 10 years from now. For a key that never expires, choose “No expiration”.',
   expires: 'Choose an expiration. For “On a date”, enter a date such as 2027-03-31. Otherwise leave the date empty.',
   limit: 'Enter a whole number from 1 to the limit for all keys, or leave the field empty.',
-  'dayLimit/records': `Enter a whole number from 1 to ${formatNumber(MAX_DAY_RECORDS)} that is not above the limit for all keys, or leave the field empty.`,
-  'dayLimit/minutes': `Enter a whole number from 1 to ${formatNumber(MAX_DAY_MINUTES)}, or leave the field empty.`,
+  'dayLimit/minutes': wholeNumberUpTo(MAX_DAY_MINUTES),
   'grace too_many':
     'Too many replaced keys still work. Revoke this key at once, or revoke one of the replaced keys first.',
   grace: 'Choose how long the old key keeps working.',
@@ -211,13 +213,20 @@ const FIELDS: Record<string, keyof Messages> = {
   grace: 'grace',
 };
 
-/** The first error of each field, worded for the administrator. */
-export function messagesOf(errors: readonly FieldError[]): Messages {
+/**
+ * The first error of each field, worded for the administrator. `dayLimit` is the deployment's daily
+ * limit for a key.
+ */
+export function messagesOf(errors: readonly FieldError[], dayLimit: DayLimit | null = null): Messages {
+  const words: Record<string, string> = {
+    ...MESSAGES,
+    'dayLimit/records': wholeNumberUpTo(dayLimit?.records ?? MAX_DAY_RECORDS),
+  };
   const messages: Messages = {};
   for (const { pointer, code, detail } of errors) {
     const path = pointer.slice(1);
     const part = Object.hasOwn(FIELDS, path) ? path : (path.split('/')[0] ?? '');
-    messages[FIELDS[part] ?? 'form'] ??= MESSAGES[`${part} ${code}`] ?? MESSAGES[part] ?? sentence(detail);
+    messages[FIELDS[part] ?? 'form'] ??= words[`${part} ${code}`] ?? words[part] ?? sentence(detail);
   }
   return messages;
 }

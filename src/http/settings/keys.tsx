@@ -152,7 +152,7 @@ keys.post('/keys', async (c) => {
   } catch (err) {
     if (hasCode(err, 'form_already_used')) return alreadyCreated(c, err);
     if (!hasCode(err, 'invalid')) throw err;
-    const again = { context: pageContext(c), token, values, messages: messagesOf(err.errors), today };
+    const again = { context: pageContext(c), token, values, messages: messagesOf(err.errors, dayLimits.key), today };
     return render(c, 'Create a key', <NewKeyForm {...again} {...defaultLimits(c)} />, 400);
   }
 });
@@ -217,7 +217,13 @@ keys.post('/keys/:key/change', async (c) => {
     return c.redirect(`${pageContext(c).base}/keys/${key.id}?done=${result}`, 303);
   } catch (err) {
     if (!hasCode(err, 'invalid')) throw err;
-    const again = { context: pageContext(c), values, messages: messagesOf(err.errors), shown, ...defaultLimits(c) };
+    const again = {
+      context: pageContext(c),
+      values,
+      messages: messagesOf(err.errors, dayLimits.key),
+      shown,
+      ...defaultLimits(c),
+    };
     return render(c, `Change ${key.name}`, <ChangeForm {...again} />, 400);
   }
 });

@@ -134,6 +134,15 @@ describe('a form for a new key', () => {
     ]);
   });
 
+  test('says which daily limits can be entered', async () => {
+    const { createKey } = await makeSettings();
+    const { text } = await createKey({ day_records: '20001', day_minutes: '0' });
+    expect((await elementsOf(text, '#day_records-error, #day_minutes-error')).map((error) => error.text)).toEqual([
+      expect.stringContaining('from 1 to 20,000,'),
+      expect.stringContaining('from 1 to 10,000,000,'),
+    ]);
+  });
+
   test('accepts any daily limit of records if the deployment has none', async () => {
     const { organization, createKey } = await makeSettings({
       config: { dayLimits: { key: null, organization: null } },
