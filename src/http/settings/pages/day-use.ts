@@ -17,13 +17,14 @@ function amount(used: number, limit: number | null, unit: string): string {
   return limit === null ? counted(used, unit) : `${formatNumber(used)} of ${counted(limit, unit)}`;
 }
 
-/** What has been written today; null for a limit that does not exist. */
+/** What has been written today. The minutes of an organization are not counted. */
 interface Use {
   records: number;
   minutes?: number;
   bytes: number;
 }
 
+/** Null for a limit that does not exist. */
 type Limits = { [Measure in keyof Required<Use>]: number | null };
 
 /** What was used of the limits: `12 of 20,000 new records, 90 minutes, 0.1 of 64 MB of text`. */
