@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { dateIn, endOfDate, yearsLater } from './calendar.ts';
+import { MAX_DAY_MINUTES, MAX_DAY_RECORDS, type OwnDayLimit } from './day-limit.ts';
 import { freeText, ruleError, strictObject } from './fields.ts';
 import { invisibleCharacter } from './invisible-character.ts';
 import { MAX_QUOTA, MAX_WINDOW_MS } from './rate-limit.ts';
@@ -18,6 +19,8 @@ const expiresRule =
   'a date such as 2027-03-31, an instant such as 2027-03-31T12:00:00Z, or leave it out for a key that never expires';
 const quotaRule = `a whole number from 1 to ${MAX_QUOTA}`;
 const windowRule = `whole seconds in milliseconds, from 1000 to ${MAX_WINDOW_MS}`;
+const dayRecordsRule = `a whole number from 1 to ${MAX_DAY_RECORDS}`;
+const dayMinutesRule = `a whole number from 1 to ${MAX_DAY_MINUTES}`;
 const int = (rule: string, min: number, max: number) =>
   z
     .int({ error: ruleError(rule) })
@@ -51,6 +54,11 @@ const limit = () =>
     quota: int(quotaRule, 1, MAX_QUOTA),
     windowMs: int(windowRule, 1000, MAX_WINDOW_MS).multipleOf(1000, { error: ruleError(windowRule) }),
   }).optional();
+const dayLimit = () =>
+  strictObject({
+    records: int(dayRecordsRule, 1, MAX_DAY_RECORDS).optional(),
+    minutes: int(dayMinutesRule, 1, MAX_DAY_MINUTES).optional(),
+  }).optional();
 
 /** The input for a new key. */
 export const newApiKey = strictObject({
@@ -64,14 +72,20 @@ export const newApiKey = strictObject({
     }),
   expires: expires(),
   limit: limit(),
+  dayLimit: dayLimit(),
 });
 
 export type NewApiKey = z.input<typeof newApiKey>;
 
 /** The input for changing an existing key. */
-export const keyChanges = strictObject({ name: keyName(), limit: limit() });
+export const keyChanges = strictObject({ name: keyName(), limit: limit(), dayLimit: dayLimit() });
 
 export type KeyChanges = z.input<typeof keyChanges>;
+
+/** The key's own daily limits from a valid input. */
+export function ownDayLimit({ dayLimit }: Pick<z.output<typeof keyChanges>, 'dayLimit'>): OwnDayLimit {
+  return { records: dayLimit?.records ?? null, minutes: dayLimit?.minutes ?? null };
+}
 
 /** How long a rotated key keeps working, if it is not revoked at once. */
 export const GRACE_MS = { '1h': 3_600_000, '24h': 24 * 3_600_000, '7d': 7 * 24 * 3_600_000 } as const;

@@ -22,6 +22,21 @@ describe('a new key', () => {
     expect(errorsOf({ ...valid, expires: '2027-02-30' })).toEqual(['/expires invalid_value']);
     expect(errorsOf({ ...valid, limit: { quota: 0, windowMs: 1_500 } })).toHaveLength(2);
   });
+
+  test('may have daily limits of records and minutes', () => {
+    for (const dayLimit of [{}, { records: 1 }, { minutes: 10_000_000 }, { records: 10_000_000, minutes: 1 }]) {
+      expect(errorsOf({ ...valid, dayLimit })).toEqual([]);
+    }
+    expect(errorsOf({ ...valid, dayLimit: { records: 0, minutes: 10_000_001 } })).toEqual([
+      '/dayLimit/records out_of_range',
+      '/dayLimit/minutes out_of_range',
+    ]);
+    expect(errorsOf({ ...valid, dayLimit: { records: '5', minutes: 1.5, bytes: 1 } })).toEqual([
+      '/dayLimit/records invalid_type',
+      '/dayLimit/minutes invalid_type',
+      '/dayLimit/bytes unknown_field',
+    ]);
+  });
 });
 
 describe('the name of a key', () => {

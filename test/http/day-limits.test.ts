@@ -2,6 +2,7 @@ import { env } from 'cloudflare:workers';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { DayLimits } from '../../src/domain/day-limit.ts';
 import { inconsistencies } from '../support/ledger.ts';
+import { makeSettings } from '../support/settings.ts';
 import {
   importRecords,
   makeApi,
@@ -156,6 +157,23 @@ describe('a limit of the key itself', () => {
     expect(await notes(api, key.value, 1)).toEqual([429]);
     await setLimit(key.id, 'day_limit_records', 3);
     expect(await notes(api, key.value, 2)).toEqual([201, 429]);
+  });
+
+  test('that is changed in the settings area acts on the next write of every isolate', async () => {
+    const settings = await makeSettings();
+    const key = await makeKey(settings.organization);
+    const isolates = [apiWith({}), apiWith({})];
+    for (const api of isolates) expect(await notes(api, key.value, 1)).toEqual([201]);
+    const change = async (shown: string, records: string) => {
+      const fields = { shown_name: 'n8n: triage', shown_limit: '', shown_day_records: shown, shown_day_minutes: '' };
+      const form = { ...fields, name: 'n8n: triage', day_records: records };
+      expect((await settings.post(`/keys/${key.id}/change`, form)).location).toContain('done=changed');
+    };
+    await change('', '2');
+    for (const api of isolates) expect(await notes(api, key.value, 1)).toEqual([429]);
+    await change('2', '3');
+    expect(await notes(isolates[0] ?? settings.api, key.value, 2)).toEqual([201, 429]);
+    expect(await notes(isolates[1] ?? settings.api, key.value, 1)).toEqual([429]);
   });
 
   test('of minutes refuses only what adds minutes', async () => {

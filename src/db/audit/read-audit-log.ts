@@ -20,6 +20,19 @@ export interface AuditLogRow extends AuditColumns {
   technician: string | null;
 }
 
+/** What all keys of an organization have written on the latest day on which one wrote. */
+export interface OrganizationDay {
+  /** Calendar date in the organization's time zone, `YYYY-MM-DD`; empty if no key has written. */
+  day: string;
+  records: number;
+  bytes: number;
+}
+
+/** The totals on the organization's latest audit row; no row if there is none. */
+export const findLatestDay = statement<{ organizationId: string }, OrganizationDay>(`
+  select ${columns<OrganizationDay>({ day: 'a.day', records: 'a.day_records', bytes: 'a.day_bytes' })}
+  from audit_log a where a.organization_id = :organizationId order by a.seq desc limit 1`);
+
 const rowsOf = (seqs: string) => `
   select ${columns<AuditLogRow>({
     ...AUDIT_COLUMNS,

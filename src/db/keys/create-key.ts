@@ -28,6 +28,8 @@ export const NEW_KEY = {
   scopes: ':scopes',
   limit_quota: ':limitQuota',
   limit_window_ms: ':limitWindowMs',
+  day_limit_records: ':dayLimitRecords',
+  day_limit_minutes: ':dayLimitMinutes',
   created_at: ':now',
   created_by: ':userId',
   expires_at: ':expiresAt',
@@ -49,6 +51,8 @@ interface NewKeyValues extends KeyValues {
   scopes: string;
   limitQuota: number | null;
   limitWindowMs: number | null;
+  dayLimitRecords: number | null;
+  dayLimitMinutes: number | null;
 }
 
 /**

@@ -19,6 +19,8 @@ export interface KeyDetailsRow extends LinkedKeys {
   scopes: string;
   limitQuota: number | null;
   limitWindowMs: number | null;
+  dayLimitRecords: number | null;
+  dayLimitMinutes: number | null;
   createdAt: number;
   expiresAt: number | null;
   revokedAt: number | null;
@@ -49,6 +51,8 @@ const KEY_DETAILS = `
     scopes: 'k.scopes',
     limitQuota: 'k.limit_quota',
     limitWindowMs: 'k.limit_window_ms',
+    dayLimitRecords: 'k.day_limit_records',
+    dayLimitMinutes: 'k.day_limit_minutes',
     createdAt: 'k.created_at',
     expiresAt: 'k.expires_at',
     revokedAt: 'k.revoked_at',

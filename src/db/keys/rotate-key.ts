@@ -25,7 +25,7 @@ export const markSucceeded = statement<
   where ${THE_KEY} and ${IS_CURRENT} and ${IS_UNEXPIRED} and ${BY_ACTIVE_ADMINISTRATOR} and ${CREATED_BY_FORM} is null
     and (:endsAt <= :now or ${KEYS_IN_GRACE} < ${MAX_KEYS_IN_GRACE})`);
 
-/** Inserts the successor of the key that names it, with the same chain, name, scopes and limit. */
+/** Inserts the successor of the key that names it, with the same chain, name, scopes and limits. */
 export const insertSuccessor = statement<KeyValues>(`
   ${insertInto('api_keys', {
     ...NEW_KEY,
@@ -34,6 +34,8 @@ export const insertSuccessor = statement<KeyValues>(`
     scopes: 'k.scopes',
     limit_quota: 'k.limit_quota',
     limit_window_ms: 'k.limit_window_ms',
+    day_limit_records: 'k.day_limit_records',
+    day_limit_minutes: 'k.day_limit_minutes',
   })}
   from api_keys k where k.organization_id = :organizationId and k.successor_id = :id and changes() = 1`);
 

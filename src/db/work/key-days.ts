@@ -1,5 +1,5 @@
 import { forEachKind, RECORD_KIND_NAMES, type RecordKind } from '../../domain/record-kinds.ts';
-import { insertInto, statement } from '../statement.ts';
+import { columns, insertInto, statement } from '../statement.ts';
 
 // The daily ledger: one row for each key and day, written in the transaction of each record.
 
@@ -9,13 +9,27 @@ const COUNTS: Record<RecordKind, string> = { note: 'notes', time_entry: 'time_en
 /** How many records a row of the ledger counts, of all kinds. */
 export const ALL_RECORDS = RECORD_KIND_NAMES.map((kind) => COUNTS[kind]).join(' + ');
 
+const ofTheChain = (chainId: string) => `organization_id = :organizationId and chain_id = ${chainId} and day = :day`;
 /** The rows of the chain `:chainId` on `:day`: one for each key that wrote. */
-export const OF_THE_CHAIN = 'organization_id = :organizationId and chain_id = :chainId and day = :day';
+export const OF_THE_CHAIN = ofTheChain(':chainId');
 export const sum = (expression: string) => `coalesce(sum(${expression}), 0)`;
 
+/** What a chain has written on one day. */
+export interface ChainDay {
+  records: number;
+  minutes: number;
+  bytes: number;
+}
+
+const SUMS = columns<ChainDay>({ records: sum(ALL_RECORDS), minutes: sum('minutes'), bytes: sum('bytes') });
+
 /** What the keys of the chain `:chainId` have written on `:day`: always one row. */
-export const WRITTEN_BY_CHAIN = `(select ${sum(ALL_RECORDS)} as records, ${sum('minutes')} as minutes, ${sum('bytes')} as bytes
-    from key_days where ${OF_THE_CHAIN})`;
+export const WRITTEN_BY_CHAIN = `(select ${SUMS} from key_days where ${OF_THE_CHAIN})`;
+
+/** What the chain of the key `:keyId` has written on `:day`: always one row. */
+export const findChainDay = statement<{ organizationId: string; keyId: string; day: string }, ChainDay>(
+  `select ${SUMS} from key_days where ${ofTheChain('(select chain_id from api_keys where organization_id = :organizationId and id = :keyId)')}`,
+);
 
 /** A new record as the ledger counts it. */
 export interface CountedRecord {

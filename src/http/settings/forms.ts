@@ -1,13 +1,22 @@
 import type { MiddlewareHandler } from 'hono';
 import { csrf } from 'hono/csrf';
 import { addDays, DAY_MS } from '../../domain/calendar.ts';
+import {
+  type DayLimit,
+  MAX_DAY_MINUTES,
+  MAX_DAY_RECORDS,
+  NO_OWN_DAY_LIMIT,
+  type OwnDayLimit,
+} from '../../domain/day-limit.ts';
 import type { FieldError } from '../../domain/fields.ts';
+import type { KeyChanges } from '../../domain/key-input.ts';
 import { parsePolicy, type RateLimitPolicy } from '../../domain/rate-limit.ts';
 import type { ChangeableKey } from '../../services/keys/change-key.ts';
 import type { KeyDetails } from '../../services/keys/read-keys.ts';
 import type { AppEnv } from '../context.ts';
 import { readBody } from '../middleware/read-body.ts';
 import { PageProblem } from './page-problem.ts';
+import { formatNumber } from './pages/components.tsx';
 import type { FormValues, Messages } from './pages/key-form.tsx';
 
 /** Well above the size of any form in the settings area. */
@@ -62,17 +71,36 @@ const incomplete = () =>
   );
 
 /**
- * The name and limit that the change form showed when it was opened.
+ * The name and limits that the change form showed when it was opened.
  * @throws PageProblem if those fields are missing
  */
 export function shownKey(form: URLSearchParams, id: string): ChangeableKey {
   const [name, limit] = [form.get('shown_name'), form.get('shown_limit')];
   if (name === null || limit === null) throw incomplete();
+  const dayLimit = {
+    records: shownNumber(form, 'shown_day_records', MAX_DAY_RECORDS),
+    minutes: shownNumber(form, 'shown_day_minutes', MAX_DAY_MINUTES),
+  };
   try {
-    return { id, name, limit: limit === '' ? null : parsePolicy(limit) };
+    return { id, name, limit: limit === '' ? null : parsePolicy(limit), dayLimit };
   } catch (err) {
     throw err instanceof RangeError ? incomplete() : err;
   }
+}
+
+/** A number that a form showed; null if there was none. */
+function shownNumber(form: URLSearchParams, field: string, max: number): number | null {
+  const text = form.get(field);
+  if (text === '') return null;
+  const number = wholeNumber(text ?? '', max);
+  if (Number.isNaN(number)) throw incomplete();
+  return number;
+}
+
+/** A whole number from 1 to `max` in decimal digits; NaN for any other text. */
+function wholeNumber(text: string, max: number): number {
+  const number = /^\d+$/.test(text) ? Number(text) : Number.NaN;
+  return number >= 1 && number <= max ? number : Number.NaN;
 }
 
 /** The values of a form, to show again with its errors. */
@@ -84,6 +112,8 @@ export function readFormValues(form: URLSearchParams): FormValues {
     expiration: text('expiration') || undefined,
     date: text('date'),
     limit: text('limit'),
+    dayRecords: text('day_records'),
+    dayMinutes: text('day_minutes'),
     grace: text('grace'),
   };
 }
@@ -131,6 +161,31 @@ export function chosenLimit(
   };
 }
 
+/**
+ * The key's own daily limits, from the form; none for an empty field, or for records that equal the
+ * deployment's limit. The records may not exceed that limit, except to keep those of `own`, the
+ * key's current limits.
+ */
+export function chosenDayLimit(
+  { dayRecords = '', dayMinutes = '' }: FormValues,
+  deployment: DayLimit | null,
+  own: OwnDayLimit = NO_OWN_DAY_LIMIT,
+): Required<Pick<KeyChanges, 'dayLimit'>> {
+  return { dayLimit: { records: chosenRecords(dayRecords, deployment, own), minutes: chosenMinutes(dayMinutes) } };
+}
+
+function chosenRecords(typed: string, deployment: DayLimit | null, own: OwnDayLimit): number | undefined {
+  if (typed === '') return undefined;
+  if (own.records !== null && typed === String(own.records)) return own.records;
+  if (typed === String(deployment?.records)) return undefined;
+  return wholeNumber(typed, deployment?.records ?? MAX_DAY_RECORDS);
+}
+
+const chosenMinutes = (typed: string) => (typed === '' ? undefined : wholeNumber(typed, MAX_DAY_MINUTES));
+
+const wholeNumberUpTo = (max: number) =>
+  `Enter a whole number from 1 to ${formatNumber(max)}, or leave the field empty.`;
+
 /** Messages by field, or by field and error code. */
 const MESSAGES: Record<string, string> = {
   'name too_short': 'Enter a name that says which workflow uses the key.',
@@ -142,6 +197,7 @@ const MESSAGES: Record<string, string> = {
     'A key can expire at most 10 years from now. For a key that never expires, choose “No expiration”.',
   expires: 'Choose an expiration. For “On a date”, enter a date such as 2027-03-31. Otherwise leave the date empty.',
   limit: 'Enter a whole number from 1 to the limit for all keys, or leave the field empty.',
+  'dayLimit/minutes': wholeNumberUpTo(MAX_DAY_MINUTES),
   'grace too_many':
     'Too many replaced keys still work. Revoke this key at once, or revoke one of the replaced keys first.',
   grace: 'Choose how long the old key keeps working.',
@@ -152,15 +208,25 @@ const FIELDS: Record<string, keyof Messages> = {
   scopes: 'scopes',
   expires: 'expiration',
   limit: 'limit',
+  'dayLimit/records': 'dayRecords',
+  'dayLimit/minutes': 'dayMinutes',
   grace: 'grace',
 };
 
-/** The first error of each field, worded for the administrator. */
-export function messagesOf(errors: readonly FieldError[]): Messages {
+/**
+ * The first error of each field, worded for the administrator. `dayLimit` is the deployment's daily
+ * limit for a key.
+ */
+export function messagesOf(errors: readonly FieldError[], dayLimit: DayLimit | null = null): Messages {
+  const words: Record<string, string> = {
+    ...MESSAGES,
+    'dayLimit/records': wholeNumberUpTo(dayLimit?.records ?? MAX_DAY_RECORDS),
+  };
   const messages: Messages = {};
   for (const { pointer, code, detail } of errors) {
-    const [, part = ''] = pointer.split('/');
-    messages[FIELDS[part] ?? 'form'] ??= MESSAGES[`${part} ${code}`] ?? MESSAGES[part] ?? sentence(detail);
+    const path = pointer.slice(1);
+    const part = Object.hasOwn(FIELDS, path) ? path : (path.split('/')[0] ?? '');
+    messages[FIELDS[part] ?? 'form'] ??= words[`${part} ${code}`] ?? words[part] ?? sentence(detail);
   }
   return messages;
 }

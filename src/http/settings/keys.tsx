@@ -5,13 +5,21 @@ import { SCOPE_IDS } from '../../domain/scopes.ts';
 import { readAuditLog } from '../../services/audit/read-audit-log.ts';
 import { changeApiKey } from '../../services/keys/change-key.ts';
 import { createApiKey } from '../../services/keys/create-key.ts';
-import { everyKey, getOwnKey, identifyKey, type KeyDetails, listKeys } from '../../services/keys/read-keys.ts';
+import {
+  everyKey,
+  getKeyAndDay,
+  getOwnKey,
+  identifyKey,
+  type KeyDetails,
+  listKeys,
+} from '../../services/keys/read-keys.ts';
 import { listRefusedUses, listRevokedKeysInUse } from '../../services/keys/refused-uses.ts';
 import { revokeAllKeys, revokeAsAdministrator } from '../../services/keys/revoke-key.ts';
 import { keyAlreadyRotated, keyNotLive, rotateApiKey } from '../../services/keys/rotate-key.ts';
 import { type AdminEnv, adminContext } from '../context.ts';
 import { csvDownload, utc } from './download.ts';
 import {
+  chosenDayLimit,
   chosenExpiry,
   chosenLimit,
   formToken,
@@ -37,6 +45,12 @@ const WARN_OF_USE_MS = 7 * 24 * 3_600_000;
 /** The number of audit entries on a key's page. */
 const LATEST_ENTRIES = 10;
 
+/** The deployment's limits for a key. */
+function defaultLimits(c: Context<AdminEnv>) {
+  const { keyLimit, dayLimits } = c.get('config');
+  return { defaultLimit: keyLimit, defaultDayLimit: dayLimits.key };
+}
+
 /** The pages to list, create, change, rotate and revoke keys. */
 export const keys = new Hono<AdminEnv>();
 
@@ -49,7 +63,16 @@ keys.get('/keys', async (c) => {
   ]);
   const { hasPsa } = c.get('administrator').organization;
   const allRevoked = c.req.query('done') === 'all_revoked' && list.live.length === 0;
-  const page = { ...list, context: pageContext(c), revokedInUse, continued: before !== undefined, hasPsa, allRevoked };
+  const page = {
+    ...list,
+    context: pageContext(c),
+    today: todayOf(c),
+    dayLimit: c.get('config').dayLimits.organization,
+    revokedInUse,
+    continued: before !== undefined,
+    hasPsa,
+    allRevoked,
+  };
   return render(c, 'API keys', <KeyListPage {...page} />);
 });
 
@@ -67,6 +90,8 @@ const CSV_HEADINGS = [
   'Revoked',
   'Revoked by',
   'Replaced by',
+  'Own limit of new records per day',
+  'Own limit of minutes per day',
 ];
 
 keys.get('/keys.csv', (c) => csvDownload('api-keys.csv', CSV_HEADINGS, keyLines(everyKey(adminContext(c)))));
@@ -87,6 +112,8 @@ async function* keyLines(pages: AsyncIterable<readonly KeyDetails[]>) {
       utc(key.revokedAt),
       key.revokedBy,
       key.successor?.hint ?? null,
+      key.dayLimit.records,
+      key.dayLimit.minutes,
     ]);
   }
 }
@@ -101,17 +128,23 @@ keys.get('/new-key', (c) => {
     messages: {},
     today: todayOf(c),
   };
-  return render(c, 'Create a key', <NewKeyForm {...form} defaultLimit={c.get('config').keyLimit} />);
+  return render(c, 'Create a key', <NewKeyForm {...form} {...defaultLimits(c)} />);
 });
 
 keys.post('/keys', async (c) => {
-  const { keyPrefix, keyLimit } = c.get('config');
+  const { keyPrefix, keyLimit, dayLimits } = c.get('config');
   const form = await readForm(c);
   const token = formToken(form);
   const values = readFormValues(form);
   const today = todayOf(c);
   const scopes = SCOPE_IDS.filter((scope) => values.scopes?.includes(scope));
-  const input = { name: values.name ?? '', scopes, ...chosenExpiry(values, today), ...chosenLimit(values, keyLimit) };
+  const input = {
+    name: values.name ?? '',
+    scopes,
+    ...chosenExpiry(values, today),
+    ...chosenLimit(values, keyLimit),
+    ...chosenDayLimit(values, dayLimits.key),
+  };
   try {
     const created = await createApiKey(adminContext(c), keyPrefix, input, token);
     const shown = { context: pageContext(c), created, scopes, origin: new URL(c.req.url).origin };
@@ -119,8 +152,8 @@ keys.post('/keys', async (c) => {
   } catch (err) {
     if (hasCode(err, 'form_already_used')) return alreadyCreated(c, err);
     if (!hasCode(err, 'invalid')) throw err;
-    const again = { context: pageContext(c), token, values, messages: messagesOf(err.errors), today };
-    return render(c, 'Create a key', <NewKeyForm {...again} defaultLimit={keyLimit} />, 400);
+    const again = { context: pageContext(c), token, values, messages: messagesOf(err.errors, dayLimits.key), today };
+    return render(c, 'Create a key', <NewKeyForm {...again} {...defaultLimits(c)} />, 400);
   }
 });
 
@@ -139,16 +172,16 @@ async function alreadyCreated(c: Context<AdminEnv>, { keyId = '' }: ServiceError
 
 keys.get('/keys/:key', async (c) => {
   const ctx = adminContext(c);
-  const key = await getOwnKey(ctx, c.req.param('key'));
+  const { key, written } = await getKeyAndDay(ctx, c.req.param('key'), todayOf(c));
   const [{ entries }, refused] = await Promise.all([
     readAuditLog(ctx, { keyId: key.id }),
     listRefusedUses(ctx, key.id),
   ]);
-  const { keyLimit } = c.get('config');
   const page = {
     context: pageContext(c),
     subject: key,
-    defaultLimit: keyLimit,
+    ...defaultLimits(c),
+    written,
     entries: entries.slice(0, LATEST_ENTRIES),
     refused,
   };
@@ -158,13 +191,18 @@ keys.get('/keys/:key', async (c) => {
 keys.get('/keys/:key/change', async (c) => {
   const key = await getOwnKey(adminContext(c), c.req.param('key'));
   requireLive(key);
-  const values = { name: key.name, ...(key.limit ? { limit: String(key.limit.quota) } : {}) };
-  const form = { context: pageContext(c), values, messages: {}, shown: key, defaultLimit: c.get('config').keyLimit };
+  const values = {
+    name: key.name,
+    limit: key.limit?.quota.toString(),
+    dayRecords: key.dayLimit.records?.toString(),
+    dayMinutes: key.dayLimit.minutes?.toString(),
+  };
+  const form = { context: pageContext(c), values, messages: {}, shown: key, ...defaultLimits(c) };
   return render(c, `Change ${key.name}`, <ChangeForm {...form} />);
 });
 
 keys.post('/keys/:key/change', async (c) => {
-  const { keyLimit } = c.get('config');
+  const { keyLimit, dayLimits } = c.get('config');
   const key = await getOwnKey(adminContext(c), c.req.param('key'));
   requireLive(key);
   const form = await readForm(c);
@@ -174,11 +212,18 @@ keys.post('/keys/:key/change', async (c) => {
     const result = await changeApiKey(adminContext(c), shown, {
       name: values.name ?? '',
       ...chosenLimit(values, keyLimit, shown.limit),
+      ...chosenDayLimit(values, dayLimits.key, shown.dayLimit),
     });
     return c.redirect(`${pageContext(c).base}/keys/${key.id}?done=${result}`, 303);
   } catch (err) {
     if (!hasCode(err, 'invalid')) throw err;
-    const again = { context: pageContext(c), values, messages: messagesOf(err.errors), shown, defaultLimit: keyLimit };
+    const again = {
+      context: pageContext(c),
+      values,
+      messages: messagesOf(err.errors, dayLimits.key),
+      shown,
+      ...defaultLimits(c),
+    };
     return render(c, `Change ${key.name}`, <ChangeForm {...again} />, 400);
   }
 });

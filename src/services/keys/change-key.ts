@@ -1,6 +1,7 @@
 import { changeKey, explainChange } from '../../db/keys/change-key.ts';
+import type { OwnDayLimit } from '../../domain/day-limit.ts';
 import { invalidInput, ServiceError } from '../../domain/errors.ts';
-import { type KeyChanges, keyChanges } from '../../domain/key-input.ts';
+import { type KeyChanges, keyChanges, ownDayLimit } from '../../domain/key-input.ts';
 import { formatPolicy, type RateLimitPolicy } from '../../domain/rate-limit.ts';
 import { byAdministrator, hasChanged, writeWithAudit } from '../audit/write-with-audit.ts';
 import { callD1 } from '../call-d1.ts';
@@ -12,10 +13,20 @@ import type { KeyDetails } from './read-keys.ts';
 import { keyNotLive } from './rotate-key.ts';
 
 /** What can be changed of a key. */
-export type ChangeableKey = Pick<KeyDetails, 'id' | 'name' | 'limit'>;
+export type ChangeableKey = Pick<KeyDetails, 'id' | 'name' | 'limit' | 'dayLimit'>;
+
+const describeLimit = (limit: RateLimitPolicy | null) => (limit ? formatPolicy(limit) : 'default');
+
+function describeDayLimit({ records, minutes }: OwnDayLimit): string {
+  const parts = [
+    ...(records === null ? [] : [`${records} ${records === 1 ? 'record' : 'records'}`]),
+    ...(minutes === null ? [] : [`${minutes} ${minutes === 1 ? 'minute' : 'minutes'}`]),
+  ];
+  return parts.join(' and ') || 'default';
+}
 
 /**
- * Renames a live key or changes its own limit (none: the deployment's applies). `old` is the key as
+ * Renames a live key or changes its own limits (none: the deployment's apply). `old` is the key as
  * the administrator saw it: a change that another administrator has made since then is not
  * overwritten.
  * @throws ServiceError `invalid`, `key_not_live`, `key_changed_meanwhile`, `not_administrator`,
@@ -26,27 +37,36 @@ export async function changeApiKey(
   old: ChangeableKey,
   input: KeyChanges,
 ): Promise<'changed' | 'unchanged'> {
-  const { name, limit = null } = parseInput(keyChanges, input);
-  const describe = (policy: RateLimitPolicy | null) => (policy ? formatPolicy(policy) : 'default');
-  const details = [
-    ...(name === old.name ? [] : [`name ${JSON.stringify(old.name)} to ${JSON.stringify(name)}`]),
-    ...(describe(limit) === describe(old.limit) ? [] : [`limit ${describe(old.limit)} to ${describe(limit)}`]),
-  ];
+  const parsed = parseInput(keyChanges, input);
+  const { name, limit = null } = parsed;
+  const dayLimit = ownDayLimit(parsed);
+  const details = (
+    [
+      ['name', JSON.stringify(old.name), JSON.stringify(name)],
+      ['limit', describeLimit(old.limit), describeLimit(limit)],
+      ['daily limit', describeDayLimit(old.dayLimit), describeDayLimit(dayLimit)],
+    ] as const
+  ).flatMap(([what, from, to]) => (from === to ? [] : [`${what} ${from} to ${to}`]));
   if (details.length === 0) return 'unchanged';
 
-  const limitQuota = limit?.quota ?? null;
-  const limitWindowMs = limit?.windowMs ?? null;
+  const changed = {
+    name,
+    limitQuota: limit?.quota ?? null,
+    limitWindowMs: limit?.windowMs ?? null,
+    dayLimitRecords: dayLimit.records,
+    dayLimitMinutes: dayLimit.minutes,
+  };
   const values = {
     ...ctx.actor,
+    ...changed,
     keyId: old.id,
-    name,
-    limitQuota,
-    limitWindowMs,
     oldName: old.name,
     oldLimitQuota: old.limit?.quota ?? null,
     oldLimitWindowMs: old.limit?.windowMs ?? null,
+    oldDayLimitRecords: old.dayLimit.records,
+    oldDayLimitMinutes: old.dayLimit.minutes,
   };
-  const [changed] = await writeWithAudit(ctx, byAdministrator(ctx), 'may_have_written', (now) => [
+  const [result] = await writeWithAudit(ctx, byAdministrator(ctx), 'may_have_written', (now) => [
     {
       statement: changeKey.bind({ ...values, now }),
       action: 'api_key.changed',
@@ -54,7 +74,7 @@ export async function changeApiKey(
       detail: details.join(', '),
     },
   ]);
-  if (hasChanged(changed)) return 'changed';
+  if (hasChanged(result)) return 'changed';
 
   const found = await callD1(ctx, 'may_have_written', (db) =>
     explainChange.bind({ ...ctx.actor, keyId: old.id, name, now: ctx.now() }).first(db),
@@ -64,6 +84,12 @@ export async function changeApiKey(
   if (found.named !== null && found.named !== old.id) throw invalidInput([NAME_TAKEN]);
   // All equal: the change was committed but the acknowledgement was lost, or another administrator
   // made the same change.
-  if (found.name === name && found.limitQuota === limitQuota && found.limitWindowMs === limitWindowMs) return 'changed';
+  const isSame =
+    found.name === changed.name &&
+    found.limitQuota === changed.limitQuota &&
+    found.limitWindowMs === changed.limitWindowMs &&
+    found.dayLimitRecords === changed.dayLimitRecords &&
+    found.dayLimitMinutes === changed.dayLimitMinutes;
+  if (isSame) return 'changed';
   throw new ServiceError('key_changed_meanwhile', 'Another administrator changed the key; nothing was saved.');
 }

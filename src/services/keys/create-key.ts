@@ -9,6 +9,7 @@ import {
   MAX_LIVE_KEYS,
   type NewApiKey,
   newApiKey,
+  ownDayLimit,
 } from '../../domain/key-input.ts';
 import { timeOrderedId } from '../../domain/record-id.ts';
 import { formatScopes } from '../../domain/scopes.ts';
@@ -45,7 +46,9 @@ export async function createApiKey(
   input: NewApiKey,
   formToken?: string,
 ): Promise<CreatedKey> {
-  const { name, scopes, expires, limit } = parseInput(newApiKey, input);
+  const parsed = parseInput(newApiKey, input);
+  const { name, scopes, expires, limit } = parsed;
+  const dayLimit = ownDayLimit(parsed);
   const { value, ...key } = await makeKey(ctx, keyPrefix, expires);
   const values = {
     ...ctx.actor,
@@ -54,6 +57,8 @@ export async function createApiKey(
     scopes: formatScopes(scopes),
     limitQuota: limit?.quota ?? null,
     limitWindowMs: limit?.windowMs ?? null,
+    dayLimitRecords: dayLimit.records,
+    dayLimitMinutes: dayLimit.minutes,
     formToken: formToken ?? null,
   };
   const [created] = await writeWithAudit(ctx, byAdministrator(ctx), 'may_have_written', (now) => [

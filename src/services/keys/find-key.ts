@@ -28,7 +28,7 @@ export function toFoundKey(row: KeyRow): FoundKey {
     keyName: row.keyName,
     scopes: parseScopes(row.scopes),
     limit: toLimit(row),
-    dayLimit: { records: row.dayLimitRecords, minutes: row.dayLimitMinutes },
+    dayLimit: toDayLimit(row),
     expiresAt: row.expiresAt,
     revokedAt: row.revokedAt,
     organizationActive: row.organizationActive === 1,
@@ -41,4 +41,12 @@ export function toLimit({
   limitWindowMs,
 }: Pick<KeyRow, 'limitQuota' | 'limitWindowMs'>): FoundKey['limit'] {
   return limitQuota === null || limitWindowMs === null ? null : { quota: limitQuota, windowMs: limitWindowMs };
+}
+
+/** The key's own daily limits. */
+export function toDayLimit({
+  dayLimitRecords,
+  dayLimitMinutes,
+}: Pick<KeyRow, 'dayLimitRecords' | 'dayLimitMinutes'>): FoundKey['dayLimit'] {
+  return { records: dayLimitRecords, minutes: dayLimitMinutes };
 }

@@ -1,3 +1,4 @@
+import { findLatestDay, type OrganizationDay } from '../../db/audit/read-audit-log.ts';
 import {
   findAnyKeyByHash,
   findAnyKeyById,
@@ -11,7 +12,9 @@ import {
   type OperatorKeyRow,
 } from '../../db/keys/read-keys.ts';
 import { type BoundStatement, batch } from '../../db/statement.ts';
+import { type ChainDay, findChainDay } from '../../db/work/key-days.ts';
 import { hashKey, isLive, type KeyState, keyState, parseKeyReference } from '../../domain/api-key.ts';
+import type { OwnDayLimit } from '../../domain/day-limit.ts';
 import { directoryId } from '../../domain/directory.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { strictObject } from '../../domain/fields.ts';
@@ -21,7 +24,10 @@ import { parseScopes, type Scope } from '../../domain/scopes.ts';
 import { callD1 } from '../call-d1.ts';
 import { type ActorContext, type AdminActor, forNextPage, type ServiceContext, type SystemActor } from '../context.ts';
 import { parseInput } from '../parse-input.ts';
-import { toLimit } from './find-key.ts';
+import { toDayLimit, toLimit } from './find-key.ts';
+
+export type { OrganizationDay } from '../../db/audit/read-audit-log.ts';
+export type { ChainDay } from '../../db/work/key-days.ts';
 
 /** A key as its administrators see it. Times are UTC milliseconds. */
 export interface KeyDetails {
@@ -31,6 +37,8 @@ export interface KeyDetails {
   scopes: Scope[];
   state: KeyState;
   limit: RateLimitPolicy | null;
+  /** The key's own daily limits. */
+  dayLimit: OwnDayLimit;
   createdAt: number;
   createdBy: string;
   /** Whether the creator is still an active administrator. */
@@ -61,6 +69,8 @@ export interface KeyList {
   live: KeyDetails[];
   ended: KeyDetails[];
   next: string | undefined;
+  /** What all keys have written on the latest day on which one wrote; null for an empty audit log. */
+  latestDay: OrganizationDay | null;
 }
 
 /**
@@ -71,10 +81,11 @@ export interface KeyList {
 export async function listKeys(ctx: ActorContext<AdminActor>, before = END): Promise<KeyList> {
   const { organizationId } = ctx.actor;
   const now = ctx.now();
-  const [live, page] = await callD1(ctx, 'nothing_written', (db) =>
+  const [live, page, latest] = await callD1(ctx, 'nothing_written', (db) =>
     batch(db, [
       findLiveKeys.bind({ organizationId, now }),
       findKeyPage.bind({ organizationId, before, limit: PAGE_SIZE + 1 }),
+      findLatestDay.bind({ organizationId }),
     ]),
   );
   const examined = page.results.slice(0, PAGE_SIZE);
@@ -82,6 +93,7 @@ export async function listKeys(ctx: ActorContext<AdminActor>, before = END): Pro
     live: live.results.map((row) => toKeyDetails(row, now)),
     ended: examined.map((row) => toKeyDetails(row, now)).filter(({ state }) => !isLive(state)),
     next: page.results.length > PAGE_SIZE ? examined.at(-1)?.id : undefined,
+    latestDay: latest.results[0] ?? null,
   };
 }
 
@@ -116,6 +128,26 @@ export async function getOwnKey(ctx: ActorContext<AdminActor>, keyId: string): P
   const key = await findOwnKey(ctx, keyId);
   if (!key) throw keyNotFound(ctx.actor.organizationId, keyId);
   return key;
+}
+
+/**
+ * One key of the organization, and what its chain has written on `day` (a calendar date in the
+ * organization's time zone).
+ * @throws ServiceError `key_not_found`, `unavailable`
+ */
+export async function getKeyAndDay(
+  ctx: ActorContext<AdminActor>,
+  keyId: string,
+  day: string,
+): Promise<{ key: KeyDetails; written: ChainDay }> {
+  const { organizationId } = ctx.actor;
+  const [details, chain] = await callD1(ctx, 'nothing_written', (db) =>
+    batch(db, [findKeyDetails.bind({ organizationId, keyId }), findChainDay.bind({ organizationId, keyId, day })]),
+  );
+  const [row, written] = [details.results[0], chain.results[0]];
+  if (!row) throw keyNotFound(organizationId, keyId);
+  if (!written) throw new Error('the sum over the ledger returned no row');
+  return { key: toKeyDetails(row, ctx.now()), written };
 }
 
 /** The organization has no such key, even if another organization does. */
@@ -160,6 +192,7 @@ function toKeyDetails(row: KeyDetailsRow, now: number): KeyDetails {
     scopes: parseScopes(row.scopes),
     state: keyState(row, now),
     limit: toLimit(row),
+    dayLimit: toDayLimit(row),
     createdAt: row.createdAt,
     createdBy: row.createdBy,
     creatorActive: row.creatorActive === 1 && row.creatorAdmin === 1,

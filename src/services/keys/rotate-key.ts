@@ -10,7 +10,7 @@ import { type CreatedKey, formAlreadyUsed, makeKey } from './create-key.ts';
 import { type KeyDetails, keyNotFound } from './read-keys.ts';
 
 /**
- * Replaces a live key with a successor that has the same name, scopes and limit and its own expiry.
+ * Replaces a live key with a successor that has the same name, scopes and limits and its own expiry.
  * The old key works for the grace period, but never past its own expiry, or is revoked in the same
  * transaction.
  * @throws ServiceError `invalid`, `form_already_used`, `key_not_found`, `key_not_live`,

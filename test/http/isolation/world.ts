@@ -319,6 +319,8 @@ export class World {
       name,
       shown_name: String(shown?.['name']),
       shown_limit: limit,
+      shown_day_records: '',
+      shown_day_minutes: '',
       scope: ['tickets:note:write', 'tickets:time:write'],
       expiration: 'none',
       grace: form === 'rotate now' ? 'now' : '1h',

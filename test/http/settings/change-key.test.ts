@@ -57,6 +57,35 @@ describe('changing a key', () => {
     }
   });
 
+  test('changes its daily limits, and keeps what is not typed over', async () => {
+    const settings = await makeSettings();
+    const { organization, get } = settings;
+    const { id } = await makeKey(organization, { dayLimit: { records: 50 } });
+    const shown = async () =>
+      (await elementsOf((await get(`/keys/${id}/change`)).text, '#day_records, #day_minutes')).map(
+        ({ attributes }) => attributes['value'],
+      );
+    expect(await shown()).toEqual(['50', undefined]);
+    const limits = { name: 'n8n: triage', day_records: '40', day_minutes: '480' };
+    expect((await change(settings, id, limits)).location).toContain('done=changed');
+    expect(await shown()).toEqual(['40', '480']);
+    expect((await change(settings, id, limits)).location).toContain('done=unchanged');
+    expect((await change(settings, id, { name: 'n8n: triage' })).location).toContain('done=changed');
+    expect(await rowsOf('api_keys', organization)).toMatchObject([
+      { day_limit_records: null, day_limit_minutes: null },
+    ]);
+  });
+
+  test('refuses a daily limit above the deployment’s, except the one that the key has', async () => {
+    const settings = await makeSettings();
+    const { organization } = settings;
+    const { id } = await makeKey(organization, { dayLimit: { records: 30_000 } });
+    const refused = await change(settings, id, { name: 'Renamed', day_records: '20001' });
+    expect([refused.status, await countElements(refused.text, '#day_records-error')]).toEqual([400, 1]);
+    expect((await change(settings, id, { name: 'Renamed', day_records: '30000' })).status).toBe(303);
+    expect(await rowsOf('api_keys', organization)).toMatchObject([{ name: 'Renamed', day_limit_records: 30_000 }]);
+  });
+
   test('refuses a name that another current key has', async () => {
     const settings = await makeSettings();
     const { organization } = settings;
@@ -77,6 +106,17 @@ describe('changing a key', () => {
     expect(await rowsOf('api_keys', organization)).toMatchObject([{ name: 'n8n: triage', limit_quota: 3 }]);
   });
 
+  test('is refused after another administrator changed the daily limits', async () => {
+    const settings = await makeSettings();
+    const { organization, post } = settings;
+    const { id } = await makeKey(organization);
+    const [first, second] = [await openForm(settings, id), await openForm(settings, id)];
+    const fields = { name: 'n8n: triage', limit: '' };
+    expect((await post(`/keys/${id}/change`, { ...first, ...fields, day_records: '3' })).status).toBe(303);
+    expect((await post(`/keys/${id}/change`, { ...second, ...fields, day_minutes: '4' })).status).toBe(409);
+    expect(await rowsOf('api_keys', organization)).toMatchObject([{ day_limit_records: 3, day_limit_minutes: null }]);
+  });
+
   test('is made once when its form is sent twice', async () => {
     const settings = await makeSettings();
     const { organization, post } = settings;
@@ -88,17 +128,21 @@ describe('changing a key', () => {
     expect(await auditedActions(organization)).toEqual(['api_key.created', 'api_key.changed']);
   });
 
-  test.each([{}, { shown_name: 'x' }, { shown_name: 'x', shown_limit: '0/1s' }])(
-    'refuses a form without the values that it showed: %j',
-    async (form) => {
-      const { organization, post } = await makeSettings();
-      const { id } = await makeKey(organization);
-      const { status, text } = await post(`/keys/${id}/change`, { name: 'Renamed', ...form });
-      // A page of its own, not the form with a marked field.
-      expect([status, await countElements(text, 'form')]).toEqual([400, 0]);
-      expect(await auditedActions(organization)).toEqual(['api_key.created']);
-    },
-  );
+  test.each([
+    {},
+    { shown_name: 'x' },
+    { shown_name: 'x', shown_limit: '' },
+    { shown_name: 'x', shown_limit: '', shown_day_records: '' },
+    { shown_name: 'x', shown_limit: '', shown_day_records: '', shown_day_minutes: '-1' },
+    { shown_name: 'x', shown_limit: '0/1s', shown_day_records: '', shown_day_minutes: '' },
+  ])('refuses a form without the values that it showed: %j', async (form) => {
+    const { organization, post } = await makeSettings();
+    const { id } = await makeKey(organization);
+    const { status, text } = await post(`/keys/${id}/change`, { name: 'Renamed', ...form });
+    // A page of its own, not the form with a marked field.
+    expect([status, await countElements(text, 'form')]).toEqual([400, 0]);
+    expect(await auditedActions(organization)).toEqual(['api_key.created']);
+  });
 
   test('is refused for an expired or revoked key', async () => {
     const { organization, post, get } = await makeSettings();

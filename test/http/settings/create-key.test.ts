@@ -58,6 +58,21 @@ describe('creating a key', () => {
     },
   );
 
+  test('stores its daily limits; an empty field, or the limit for all keys, is none', async () => {
+    const { organization, createKey } = await makeSettings();
+    await createKey({ name: 'own', day_records: '50', day_minutes: '480' });
+    await createKey({ name: 'all', day_records: '20000', day_minutes: '' });
+    const limits = (await rowsOf('api_keys', organization)).map((row) => [
+      row['name'],
+      row['day_limit_records'],
+      row['day_limit_minutes'],
+    ]);
+    expect(limits).toEqual([
+      ['own', 50, 480],
+      ['all', null, null],
+    ]);
+  });
+
   test('names the key as it is kept, without surplus white space', async () => {
     const { organization, createKey } = await makeSettings();
     const { text } = await createKey({ name: '  n8n\t prod ' });
@@ -90,6 +105,10 @@ describe('a form for a new key', () => {
     ['an expiration that is not offered', { expiration: '7' }, 'expiration'],
     ['a limit above the deployment’s', { limit: '201' }, 'limit'],
     ['a limit that is not a whole number', { limit: '1e2' }, 'limit'],
+    ['more records a day than the deployment allows', { day_records: '20001' }, 'day_records'],
+    ['a number of records that is not whole', { day_records: '1.5' }, 'day_records'],
+    ['0 minutes a day', { day_minutes: '0' }, 'day_minutes'],
+    ['too many minutes a day', { day_minutes: '10000001' }, 'day_minutes'],
     ['a scope that does not exist', { scope: 'tickets:read' }, 'scopes'],
     ['a name of 101 characters', { name: 'x'.repeat(101) }, 'name'],
     ['a name with NUL', { name: 'a\0b' }, 'name'],
@@ -99,6 +118,38 @@ describe('a form for a new key', () => {
     expect(status).toBe(400);
     expect((await elementsOf(text, '.error')).map(({ attributes }) => attributes['id'])).toEqual([`${field}-error`]);
     expect(await rowsOf('api_keys', organization)).toEqual([]);
+  });
+
+  test('names the limits of the deployment in the help of its fields', async () => {
+    const helps = async ({ get }: Awaited<ReturnType<typeof makeSettings>>) =>
+      (await elementsOf((await get('/new-key')).text, '#day_records-help, #day_minutes-help')).map(({ text }) => text);
+    expect(await helps(await makeSettings())).toEqual([
+      expect.stringContaining('20,000 new records per day'),
+      expect.stringContaining('not limited'),
+    ]);
+    const unlimited = { config: { dayLimits: { key: null, organization: null } } };
+    expect(await helps(await makeSettings(unlimited))).toEqual([
+      expect.stringContaining('not limited'),
+      expect.stringContaining('not limited'),
+    ]);
+  });
+
+  test('says which daily limits can be entered', async () => {
+    const { createKey } = await makeSettings();
+    const { text } = await createKey({ day_records: '20001', day_minutes: '0' });
+    expect((await elementsOf(text, '#day_records-error, #day_minutes-error')).map((error) => error.text)).toEqual([
+      expect.stringContaining('from 1 to 20,000,'),
+      expect.stringContaining('from 1 to 10,000,000,'),
+    ]);
+  });
+
+  test('accepts any daily limit of records if the deployment has none', async () => {
+    const { organization, createKey } = await makeSettings({
+      config: { dayLimits: { key: null, organization: null } },
+    });
+    expect((await createKey({ day_records: '10000001' })).status).toBe(400);
+    expect((await createKey({ day_records: '10000000' })).status).toBe(200);
+    expect(await rowsOf('api_keys', organization)).toMatchObject([{ day_limit_records: 10_000_000 }]);
   });
 
   test('that is sent twice, even at once, makes one key and offers to rotate or revoke it', async () => {

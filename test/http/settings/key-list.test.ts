@@ -33,6 +33,24 @@ describe('the list of keys', () => {
   });
 });
 
+test('the file of keys has the daily limits of each key', async () => {
+  const { organization, get } = await makeSettings();
+  await makeKey(organization);
+  await makeKey(organization, { dayLimit: { records: 50, minutes: 480 } });
+  const { text } = await get('/keys.csv');
+  expect(text.split('\r\n')[0]).toMatch(/Own limit of new records per day"?,"?Own limit of minutes per day"?$/);
+  const ends = csvRows(text).map((row) =>
+    row
+      .split(',')
+      .slice(-2)
+      .map((cell) => cell.replaceAll('"', '')),
+  );
+  expect(ends).toEqual([
+    ['50', '480'],
+    ['', ''],
+  ]);
+});
+
 test('names are shown as text, never as markup, and are not formulas in a spreadsheet', async () => {
   const { organization, api, get, createKey } = await makeSettings();
   const name = '=HYPERLINK("//evil")<script>alert(1)</script><img src=x onerror=alert(1)>';

@@ -30,12 +30,13 @@ describe('rotating a key', () => {
     ]);
   });
 
-  test('gives the successor the name, scopes and limit of the old key, but not its expiry', async () => {
+  test('gives the successor the name, scopes and limits of the old key, but not its expiry', async () => {
     const expires = new Date(Date.now() + DAY_MS).toISOString();
-    const { organization, api, successor } = await makeRotated(
+    const { organization, api, successor, newRow } = await makeRotated(
       { grace: '1h' },
-      { limit: { quota: 9, windowMs: 10_000 }, expires },
+      { limit: { quota: 9, windowMs: 10_000 }, dayLimit: { records: 20, minutes: 60 }, expires },
     );
+    expect(newRow).toMatchObject({ day_limit_records: 20, day_limit_minutes: 60 });
     const ping = await api.send('/api/v1/ping', { key: successor });
     expect(await ping.json()).toEqual({
       ok: true,

@@ -7,7 +7,7 @@ import {
   readAuditLog,
   searchAuditLog,
 } from '../../../src/services/audit/read-audit-log.ts';
-import { everyKey, listKeys } from '../../../src/services/keys/read-keys.ts';
+import { everyKey, getKeyAndDay, listKeys } from '../../../src/services/keys/read-keys.ts';
 import { aroundD1, countD1 } from '../../support/d1.ts';
 import { asAdmin, makeApi, makeKey, makeOrganization } from '../../support/world.ts';
 
@@ -16,13 +16,14 @@ const STEP_MS = 60_000;
 const FIRST_AT = Date.parse('2026-01-01T00:00:00Z');
 
 let organization: string;
+let busyKey: string;
 let rareKey: string;
 
 /** A log with one row a minute, a few of them with a rare key, action or ticket. */
 beforeAll(async () => {
   organization = await makeOrganization();
   const [busy, rare] = [await makeKey(organization), await makeKey(organization)];
-  rareKey = rare.id;
+  [busyKey, rareKey] = [busy.id, rare.id];
   // The first two rows are those of the keys.
   await env.DB.prepare(
     `with recursive n(i) as (select 3 union all select i + 1 from n where i < ?1)
@@ -189,12 +190,22 @@ describe('a log of 100,000 entries', () => {
   });
 
   test('the list of keys with their last writes is read in few rows', async () => {
-    const { result, rowsRead } = await counted((ctx) => listKeys(ctx));
+    const { result, rowsRead, calls } = await counted((ctx) => listKeys(ctx));
     expect(result.live.map(({ lastWrite }) => lastWrite?.at)).toEqual([
       FIRST_AT + ROWS * STEP_MS,
       FIRST_AT + 80_007 * STEP_MS,
     ]);
+    expect(result.latestDay).toEqual({ day: '', records: 0, bytes: 0 });
     expect(rowsRead).toBeLessThan(60);
+    expect(calls).toBe(1);
+  });
+
+  test('a key and what its chain has written on a day are read in few rows', async () => {
+    // A whole day of one row a minute. The key wrote on 69 other days.
+    const { result, rowsRead, calls } = await counted((ctx) => getKeyAndDay(ctx, busyKey, '2026-02-01'));
+    expect(result).toMatchObject({ key: { id: busyKey }, written: { records: 1_440, minutes: 0 } });
+    expect(rowsRead).toBeLessThan(15);
+    expect(calls).toBe(1);
   });
 });
 

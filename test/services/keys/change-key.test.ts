@@ -8,7 +8,8 @@ import { asAdmin, makeKey, makeOrganization, rowsOf } from '../../support/world.
 
 interface Change {
   name: string;
-  limit: RateLimitPolicy;
+  limit?: RateLimitPolicy;
+  dayLimit?: { records?: number; minutes?: number };
 }
 
 /**
@@ -24,31 +25,49 @@ async function makeChangeableKey() {
   return { organization, read, change };
 }
 
-const LIMIT = { quota: 7, windowMs: 10_000 };
+const MINE = { name: 'n8n: triage', limit: { quota: 7, windowMs: 10_000 }, dayLimit: { records: 20, minutes: 60 } };
 
 test.each<[string, Change]>([
   ['limit', { name: 'n8n: triage', limit: { quota: 5, windowMs: 10_000 } }],
   ['window', { name: 'n8n: triage', limit: { quota: 7, windowMs: 5_000 } }],
-  ['name', { name: 'Other', limit: LIMIT }],
+  ['daily limit of records', { name: 'n8n: triage', dayLimit: { records: 10 } }],
+  ['daily limit of minutes', { name: 'n8n: triage', dayLimit: { minutes: 30 } }],
+  ['name', { name: 'Other' }],
 ])('a change is refused after another administrator changed the %s', async (_, theirs) => {
   const { read, change } = await makeChangeableKey();
   expect(await change(theirs)).toBe('changed');
-  await expect(change({ name: 'n8n: triage', limit: LIMIT })).rejects.toMatchObject({ code: 'key_changed_meanwhile' });
+  await expect(change(MINE)).rejects.toMatchObject({ code: 'key_changed_meanwhile' });
   expect(await read()).toMatchObject(theirs);
 });
 
 test('a change to the name of another current key is refused', async () => {
   const { organization, read, change } = await makeChangeableKey();
   await makeKey(organization, { name: 'Other' });
-  await expect(change({ name: 'Other', limit: LIMIT })).rejects.toMatchObject({
+  await expect(change({ ...MINE, name: 'Other' })).rejects.toMatchObject({
     errors: [{ pointer: '/name', code: 'taken' }],
   });
-  expect(await read()).toMatchObject({ name: 'n8n: triage', limit: null });
+  expect(await read()).toMatchObject({ name: 'n8n: triage', limit: null, dayLimit: { records: null, minutes: null } });
+});
+
+test.each([
+  ['both limits', {}, { records: 20, minutes: 60 }, 'daily limit default to 20 records and 60 minutes'],
+  ['one limit', { records: 20, minutes: 60 }, { minutes: 60 }, 'daily limit 20 records and 60 minutes to 60 minutes'],
+  ['no limit', { records: 1, minutes: 1 }, {}, 'daily limit 1 record and 1 minute to default'],
+])('a change of the daily limits to %s is audited with old and new values', async (_, before, after, detail) => {
+  const organization = await makeOrganization();
+  const { id } = await makeKey(organization, { dayLimit: before });
+  const admin = asAdmin(organization);
+  const old = await getOwnKey(admin, id);
+  expect(await changeApiKey(admin, old, { name: old.name, dayLimit: before })).toBe('unchanged');
+  expect(await changeApiKey(admin, old, { name: old.name, dayLimit: after })).toBe('changed');
+  const { dayLimit } = await getOwnKey(admin, id);
+  expect(dayLimit).toEqual({ records: null, minutes: null, ...after });
+  expect((await rowsOf('audit_log', organization)).at(-1)).toMatchObject({ action: 'api_key.changed', detail });
 });
 
 test('a change whose acknowledgement was lost succeeds, and is audited once', async () => {
   const { organization, read, change } = await makeChangeableKey();
-  const renamed = { name: 'Renamed', limit: LIMIT };
+  const renamed = { ...MINE, name: 'Renamed' };
   expect(await change(renamed, committingTwice(env.DB))).toBe('changed');
   expect(await read()).toMatchObject(renamed);
   expect((await rowsOf('audit_log', organization)).map(({ action }) => action)).toEqual([

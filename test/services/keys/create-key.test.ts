@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createApiKey } from '../../../src/services/keys/create-key.ts';
+import { getOwnKey } from '../../../src/services/keys/read-keys.ts';
 import { asAdmin, makeKey, makeOrganization, revoke, rotate, rowsOf } from '../../support/world.ts';
 
 const input = { name: 'n8n: triage', scopes: ['tickets:note:write' as const] };
@@ -21,6 +22,15 @@ describe('a new key', () => {
     const second = createApiKey(asAdmin(organization), 'twb', { ...input, name: 'Another' }, token);
     await expect(second).rejects.toMatchObject({ code: 'form_already_used', keyId: id });
     expect(await rowsOf('audit_log', organization)).toHaveLength(1);
+  });
+
+  test('has the daily limits that were asked for', async () => {
+    const organization = await makeOrganization();
+    const limitsOf = async (dayLimit: { records?: number; minutes?: number }) =>
+      (await getOwnKey(asAdmin(organization), (await makeKey(organization, { dayLimit })).id)).dayLimit;
+    expect(await limitsOf({ records: 20, minutes: 60 })).toEqual({ records: 20, minutes: 60 });
+    expect(await limitsOf({ minutes: 60 })).toEqual({ records: null, minutes: 60 });
+    expect(await limitsOf({})).toEqual({ records: null, minutes: null });
   });
 
   test('is refused for a user who is not an administrator', async () => {

@@ -13,6 +13,14 @@ describe('a rotation chain', () => {
     expect(chains).toEqual([first, second, third].map(({ id }) => [id, first.id]));
   });
 
+  test('keeps the daily limits of its keys', async () => {
+    const organization = await makeOrganization();
+    const first = await makeKey(organization, { dayLimit: { records: 20, minutes: 60 } });
+    const second = await rotate(organization, first.id, { grace: '1h' });
+    const { dayLimit } = await getOwnKey(asAdmin(organization), second.id);
+    expect(dayLimit).toEqual({ records: 20, minutes: 60 });
+  });
+
   test('shares one limit, so that rotating a key does not multiply it', async () => {
     const organization = await makeOrganization();
     const api = makeApi({ config: { keyLimit: { quota: 2, windowMs: 10_000 } } });

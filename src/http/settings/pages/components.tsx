@@ -73,6 +73,13 @@ export const stateLabel = (state: KeyState) => STATES[state];
 /** Scopes by their labels, separated by commas. */
 export const scopeList = (scopes: readonly Scope[]) => scopeLabels(scopes).join(', ');
 
+/** A number with separators, such as `20,000`. */
+export const formatNumber = (number: number) =>
+  new Intl.NumberFormat('en-GB', { maximumFractionDigits: 1 }).format(number);
+
+/** A number with its unit: `1 record`, `2 records`. */
+export const counted = (number: number, unit: string) => `${formatNumber(number)} ${unit}${number === 1 ? '' : 's'}`;
+
 /** A key's hint: the part of its value that identifies it. */
 export function Hint({ hint }: { hint: string }) {
   return <code class="hint">{hint}</code>;

@@ -1,13 +1,16 @@
 import { yearsLater } from '../../../domain/calendar.ts';
+import { type DayLimit, MAX_DAY_MINUTES, MAX_DAY_RECORDS, type OwnDayLimit } from '../../../domain/day-limit.ts';
 import { MAX_EXPIRY_YEARS } from '../../../domain/key-input.ts';
 import { formatPolicy, type RateLimitPolicy } from '../../../domain/rate-limit.ts';
 import { RECORD_KIND_NAMES, RECORD_KINDS } from '../../../domain/record-kinds.ts';
 import type { ChangeableKey } from '../../../services/keys/change-key.ts';
 import type { PageContext } from '../page-context.ts';
-import { describedBy, FieldMessage, Notice } from './components.tsx';
+import { describedBy, FieldMessage, formatNumber, Notice } from './components.tsx';
 
 /** Error messages by field. `form` is for errors that do not belong to one field. */
-export type Messages = Partial<Record<'name' | 'scopes' | 'expiration' | 'limit' | 'grace' | 'form', string>>;
+export type Messages = Partial<
+  Record<'name' | 'scopes' | 'expiration' | 'limit' | 'dayRecords' | 'dayMinutes' | 'grace' | 'form', string>
+>;
 
 /** The values of a form as the administrator entered them, to show again with error messages. */
 export interface FormValues {
@@ -16,6 +19,8 @@ export interface FormValues {
   expiration?: string | undefined;
   date?: string | undefined;
   limit?: string | undefined;
+  dayRecords?: string | undefined;
+  dayMinutes?: string | undefined;
   grace?: string | undefined;
 }
 
@@ -27,6 +32,12 @@ interface FormProps {
   today: string;
 }
 
+/** The deployment's limits for a key. */
+interface DefaultLimits {
+  defaultLimit: RateLimitPolicy;
+  defaultDayLimit: DayLimit | null;
+}
+
 /** The form for a new key. */
 export function NewKeyForm({
   context,
@@ -35,7 +46,8 @@ export function NewKeyForm({
   messages,
   today,
   defaultLimit,
-}: FormProps & { defaultLimit: RateLimitPolicy }) {
+  defaultDayLimit,
+}: FormProps & DefaultLimits) {
   return (
     <form method="post" action={`${context.base}/keys`} class="form" data-once>
       <input type="hidden" name="token" value={token} />
@@ -56,6 +68,7 @@ export function NewKeyForm({
       </fieldset>
       <ExpirationField values={values} message={messages.expiration} today={today} choices={['none', ...DAYS]} />
       <LimitField value={values.limit} message={messages.limit} defaultLimit={defaultLimit} />
+      <DayLimitFields values={values} messages={messages} defaultDayLimit={defaultDayLimit} />
       <div class="actions">
         <button type="submit">Create key</button>
         <a href={`${context.base}/keys`}>Cancel</a>
@@ -95,23 +108,27 @@ export function RotateForm({ context, token, values, messages, today, keyId }: F
 }
 
 /**
- * The form to change a key's name and limit. `shown` has the current values, which are submitted to
+ * The form to change a key's name and limits. `shown` has the current values, which are submitted to
  * detect conflicts.
  */
 export function ChangeForm({
   context,
   values,
   messages,
-  shown: { id: keyId, name, limit },
+  shown: { id: keyId, name, limit, dayLimit },
   defaultLimit,
-}: Omit<FormProps, 'token' | 'today'> & { shown: ChangeableKey; defaultLimit: RateLimitPolicy }) {
+  defaultDayLimit,
+}: Omit<FormProps, 'token' | 'today'> & DefaultLimits & { shown: ChangeableKey }) {
   return (
     <form method="post" action={`${context.base}/keys/${keyId}/change`} class="form">
       <input type="hidden" name="shown_name" value={name} />
       <input type="hidden" name="shown_limit" value={limit ? formatPolicy(limit) : ''} />
+      <input type="hidden" name="shown_day_records" value={dayLimit.records ?? ''} />
+      <input type="hidden" name="shown_day_minutes" value={dayLimit.minutes ?? ''} />
       <Summary messages={messages} />
       <NameField value={values.name} message={messages.name} />
       <LimitField value={values.limit} message={messages.limit} defaultLimit={defaultLimit} own={limit} />
+      <DayLimitFields values={values} messages={messages} defaultDayLimit={defaultDayLimit} own={dayLimit} />
       <div class="actions">
         <button type="submit">Save</button>
         <a href={`${context.base}/keys/${keyId}`}>Cancel</a>
@@ -204,23 +221,80 @@ function LimitField({ value, message, defaultLimit, own }: LimitProps) {
   const max = Math.max(defaultLimit.quota, own?.quota ?? 0);
   const seconds = (own ?? defaultLimit).windowMs / 1000;
   return (
+    <NumberField
+      id="limit"
+      label={`Request limit per ${seconds} seconds (optional)`}
+      value={value}
+      message={message}
+      max={max}
+      help={`If you leave this empty, the limit for all keys applies: ${defaultLimit.quota} requests per ${defaultLimit.windowMs / 1000} seconds.`}
+    />
+  );
+}
+
+interface DayLimitProps {
+  values: FormValues;
+  messages: Messages;
+  defaultDayLimit: DayLimit | null;
+  /** The key's own daily limits. */
+  own?: OwnDayLimit;
+}
+
+function DayLimitFields({ values, messages, defaultDayLimit, own }: DayLimitProps) {
+  const records = defaultDayLimit?.records;
+  return (
+    <>
+      <NumberField
+        id="day_records"
+        label="New records per day (optional)"
+        value={values.dayRecords}
+        message={messages.dayRecords}
+        max={Math.max(records ?? MAX_DAY_RECORDS, own?.records ?? 0)}
+        help={
+          records === undefined
+            ? 'Notes and time entries together. If you leave this empty, the number of records is not limited.'
+            : `Notes and time entries together. If you leave this empty, the limit for all keys applies: ${formatNumber(records)} new records per day.`
+        }
+      />
+      <NumberField
+        id="day_minutes"
+        label="Minutes per day (optional)"
+        value={values.dayMinutes}
+        message={messages.dayMinutes}
+        max={MAX_DAY_MINUTES}
+        help="Minutes of all time entries together. If you leave this empty, the minutes are not limited."
+      />
+    </>
+  );
+}
+
+interface NumberProps {
+  id: string;
+  label: string;
+  value: string | undefined;
+  message: string | undefined;
+  max: number;
+  help: string;
+}
+
+function NumberField({ id, label, value, message, max, help }: NumberProps) {
+  return (
     <div class="field">
-      <label for="limit">Request limit per {seconds} seconds (optional)</label>
+      <label for={id}>{label}</label>
       <input
-        id="limit"
-        name="limit"
+        id={id}
+        name={id}
         type="number"
         min={1}
         max={max}
         step={1}
         value={value}
-        {...describedBy('limit', message, true)}
+        {...describedBy(id, message, true)}
       />
-      <p class="help" id="limit-help">
-        If you leave this empty, the limit for all keys applies: {defaultLimit.quota} requests per{' '}
-        {defaultLimit.windowMs / 1000} seconds.
+      <p class="help" id={`${id}-help`}>
+        {help}
       </p>
-      <FieldMessage id="limit" message={message} />
+      <FieldMessage id={id} message={message} />
     </div>
   );
 }

@@ -1,10 +1,16 @@
+import type { DayLimit } from '../../../domain/day-limit.ts';
 import type { KeyDetails, KeyList } from '../../../services/keys/read-keys.ts';
 import type { RefusedUse } from '../../../services/keys/refused-uses.ts';
 import type { PageContext } from '../page-context.ts';
 import { Expiry, Hint, LinkButton, Notice, OtherKey, State, scopeList, Table, Time } from './components.tsx';
+import { organizationLimits, useText } from './day-use.ts';
 
 interface Props extends KeyList {
   context: PageContext;
+  /** Today's date in the organization's time zone. */
+  today: string;
+  /** The daily limit of the organization. */
+  dayLimit: DayLimit | null;
   /** Recent refused uses of revoked keys. */
   revokedInUse: readonly RefusedUse[];
   /** Whether this is a later page of the list. */
@@ -15,7 +21,20 @@ interface Props extends KeyList {
 }
 
 /** The organization's keys, live ones first. */
-export function KeyListPage({ context, live, ended, next, revokedInUse, continued, hasPsa, allRevoked }: Props) {
+export function KeyListPage({
+  context,
+  today,
+  dayLimit,
+  latestDay,
+  live,
+  ended,
+  next,
+  revokedInUse,
+  continued,
+  hasPsa,
+  allRevoked,
+}: Props) {
+  const written = latestDay?.day === today ? latestDay : { records: 0, bytes: 0 };
   return (
     <>
       {allRevoked && <Notice>All keys are revoked. Requests with these keys are now refused.</Notice>}
@@ -31,6 +50,7 @@ export function KeyListPage({ context, live, ended, next, revokedInUse, continue
         {live.length + ended.length > 0 && <a href={`${context.base}/keys.csv`}>Download as CSV</a>}
         {live.length > 0 && <a href={`${context.base}/revoke-all`}>Revoke all…</a>}
       </div>
+      {!continued && live.length + ended.length > 0 && <p>Today: {useText(written, organizationLimits(dayLimit))}</p>}
       {!continued && live.length > 0 && <Keys caption="Keys in use" keys={live} context={context} />}
       {!continued && live.length === 0 && <Empty />}
       {ended.length > 0 && (

@@ -1,11 +1,13 @@
 import { isLive } from '../../../domain/api-key.ts';
+import { type DayLimit, lower } from '../../../domain/day-limit.ts';
 import type { RateLimitPolicy } from '../../../domain/rate-limit.ts';
 import type { AuditEntry } from '../../../services/audit/read-audit-log.ts';
-import type { KeyDetails } from '../../../services/keys/read-keys.ts';
+import type { ChainDay, KeyDetails } from '../../../services/keys/read-keys.ts';
 import type { RefusedUse } from '../../../services/keys/refused-uses.ts';
 import type { PageContext } from '../page-context.ts';
 import { AuditTable } from './audit-log.tsx';
 import { Expiry, Hint, LinkButton, Notice, OtherKey, State, scopeList, Time } from './components.tsx';
+import { limitsText, useText } from './day-use.ts';
 import { Creator, LastWrite } from './key-list.tsx';
 import { RefusedUsesTable } from './refused-uses.tsx';
 
@@ -30,6 +32,9 @@ interface Props {
   context: PageContext;
   subject: KeyDetails;
   defaultLimit: RateLimitPolicy;
+  defaultDayLimit: DayLimit | null;
+  /** What the key's chain has written today. */
+  written: ChainDay;
   entries: readonly AuditEntry[];
   refused: readonly RefusedUse[];
   done: string | undefined;
@@ -38,7 +43,16 @@ interface Props {
 const limitText = ({ quota, windowMs }: RateLimitPolicy) => `${quota} requests per ${windowMs / 1000} seconds`;
 
 /** One key with its details, latest activity and refused uses. */
-export function KeyPage({ context, subject: key, defaultLimit, entries, refused, done }: Props) {
+export function KeyPage({
+  context,
+  subject: key,
+  defaultLimit,
+  defaultDayLimit,
+  written,
+  entries,
+  refused,
+  done,
+}: Props) {
   const path = `${context.base}/keys/${key.id}`;
   return (
     <>
@@ -66,6 +80,7 @@ export function KeyPage({ context, subject: key, defaultLimit, entries, refused,
         </dd>
         <dt>Request limit</dt>
         <dd>{key.limit ? limitText(key.limit) : `${limitText(defaultLimit)} (the limit for all keys)`}</dd>
+        <DayFacts of={key} defaultDayLimit={defaultDayLimit} written={written} />
         <dt>Created</dt>
         <dd>
           <Time at={key.createdAt} context={context} /> <Creator of={key} />
@@ -96,7 +111,7 @@ export function KeyPage({ context, subject: key, defaultLimit, entries, refused,
           {isLive(key.state) && !key.successor && <LinkButton to={`${path}/rotate`}>Rotate</LinkButton>}
           {isLive(key.state) && (
             <LinkButton to={`${path}/change`} kind="quiet">
-              Change name or limit
+              Change name or limits
             </LinkButton>
           )}
           <LinkButton to={`${path}/revoke`} kind="danger">
@@ -115,6 +130,36 @@ export function KeyPage({ context, subject: key, defaultLimit, entries, refused,
       </p>
       <h2>Refused uses</h2>
       <RefusedUsesTable uses={refused} context={context} forOneKey />
+    </>
+  );
+}
+
+interface DayProps {
+  of: KeyDetails;
+  defaultDayLimit: DayLimit | null;
+  written: ChainDay;
+}
+
+/** The daily limits that apply to a key, and what its chain has used of them today. */
+function DayFacts({ of: { dayLimit, predecessor, successor }, defaultDayLimit, written }: DayProps) {
+  const limits = {
+    records: lower(defaultDayLimit?.records, dayLimit.records),
+    minutes: dayLimit.minutes,
+    bytes: defaultDayLimit?.bytes ?? null,
+  };
+  const hasOwn = dayLimit.records !== null || dayLimit.minutes !== null;
+  return (
+    <>
+      <dt>Daily limits</dt>
+      <dd>
+        {limitsText(limits) || 'None'}
+        {!hasOwn && defaultDayLimit && ' (the limits for all keys)'}
+      </dd>
+      <dt>Today</dt>
+      <dd>
+        {useText(written, limits)}
+        {(predecessor || successor) && <span class="minor"> (with the other keys of its rotation)</span>}
+      </dd>
     </>
   );
 }

@@ -1,0 +1,53 @@
+import type { DayLimit } from '../../../domain/day-limit.ts';
+import { counted, formatNumber } from './components.tsx';
+
+// Daily limits, and what is used of them, in words.
+
+const MEGABYTE = 1_000_000;
+
+/** Bytes of text and their limit in megabytes. The use is rounded down: a full limit is reached. */
+function megabytes(bytes: number, limit: number | null): string {
+  const tenths = Math.floor(bytes / (MEGABYTE / 10));
+  const used = bytes > 0 && tenths === 0 ? 'less than 0.1' : formatNumber(tenths / 10);
+  return `${used} ${limit === null ? '' : `of ${formatNumber(limit / MEGABYTE)} `}MB of text`;
+}
+
+/** An amount with its limit, if there is one: `12 of 20,000 new records`. */
+function amount(used: number, limit: number | null, unit: string): string {
+  return limit === null ? counted(used, unit) : `${formatNumber(used)} of ${counted(limit, unit)}`;
+}
+
+/** What has been written today. The minutes of an organization are not counted. */
+interface Use {
+  records: number;
+  minutes?: number;
+  bytes: number;
+}
+
+/** Null for a limit that does not exist. */
+type Limits = { [Measure in keyof Required<Use>]: number | null };
+
+/** What was used of the limits: `12 of 20,000 new records, 90 minutes, 0.1 of 64 MB of text`. */
+export function useText({ records, minutes, bytes }: Use, limits: Limits): string {
+  return [
+    amount(records, limits.records, 'new record'),
+    ...(minutes === undefined ? [] : [amount(minutes, limits.minutes, 'minute')]),
+    megabytes(bytes, limits.bytes),
+  ].join(', ');
+}
+
+/** The limits that exist: `20,000 new records, 480 minutes, 64 MB of text`; empty if there is none. */
+export function limitsText({ records, minutes, bytes }: Limits): string {
+  return [
+    ...(records === null ? [] : [counted(records, 'new record')]),
+    ...(minutes === null ? [] : [counted(minutes, 'minute')]),
+    ...(bytes === null ? [] : [`${formatNumber(bytes / MEGABYTE)} MB of text`]),
+  ].join(', ');
+}
+
+/** The limits of an organization. */
+export const organizationLimits = (limit: DayLimit | null): Limits => ({
+  records: limit?.records ?? null,
+  minutes: null,
+  bytes: limit?.bytes ?? null,
+});
