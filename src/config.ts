@@ -1,6 +1,6 @@
 import type { JWTVerifyGetKey } from 'jose';
 import { type BlockedKeys, parseBlockedKeys } from './domain/blocked-keys.ts';
-import { parseDatabaseLimit } from './domain/database-limit.ts';
+import { DEFAULT_DATABASE_LIMIT, parseDatabaseLimit } from './domain/database-limit.ts';
 import { type DayLimits, parseDayLimit } from './domain/day-limit.ts';
 import { type IpLimitOverride, parseIpLimitOverrides } from './domain/ip-limit-overrides.ts';
 import { parsePolicy, type RateLimitPolicy } from './domain/rate-limit.ts';
@@ -105,7 +105,7 @@ export function parseConfig(vars: Variables): Config {
     },
     blockedKeys: read('BLOCKED_KEYS', (text) => parseBlockedKeys(text, keyPrefix)),
     mode: read('MODE', parseMode),
-    databaseLimit: read('DATABASE_LIMIT', parseDatabaseLimit, '10GB'),
+    databaseLimit: read('DATABASE_LIMIT', parseDatabaseLimit, DEFAULT_DATABASE_LIMIT),
     signIn: parseSignIn(vars),
   };
 }

@@ -10,8 +10,7 @@ const DEADLINE_MS = 30_000;
 
 /**
  * The daily job. `databaseLimit` is the size in bytes at which the database is full. A failing part
- * does not stop the others. Its error is thrown at the end, so that
- * the platform shows it.
+ * does not stop the others. Its error is thrown at the end, so that the platform shows it.
  */
 export async function daily(db: D1Database, databaseLimit: number, now: () => number = Date.now): Promise<void> {
   const ctx = { db, now, deadlineAt: Date.now() + DEADLINE_MS, requestId: timeOrderedId(now()) };

@@ -36,6 +36,7 @@ test('the days of the ledger are kept for 400 days', async () => {
   const organization = await makeOrganization();
   const { id } = await makeKey(organization);
   const now = Date.parse('2027-06-30T03:17:00Z');
+  const { id: idle } = await makeKey(organization);
   const day = (ago: number) => addDays(dateIn('UTC', now), -ago);
   await env.DB.batch(
     // More than one statement deletes.
@@ -47,12 +48,16 @@ test('the days of the ledger are kept for 400 days', async () => {
       ),
     ),
   );
+  await env.DB.prepare('insert into key_days values (?1, ?2, ?3, ?2, 1, 0, 0, 1, 1, 1, 1, null)')
+    .bind(organization, idle, day(900))
+    .run();
   await daily(env.DB, LIMIT, () => now);
   const { results } = await env.DB.prepare('select day from key_days where organization_id = ? order by day')
     .bind(organization)
     .all();
-  expect(results).toHaveLength(401);
-  expect(results[0]).toEqual({ day: day(400) });
+  // The latest day of a key stays, because it has its last write.
+  expect(results).toHaveLength(402);
+  expect(results.slice(0, 2)).toEqual([{ day: day(900) }, { day: day(400) }]);
 });
 
 test('the size of a full database is logged too, and the daily task fails', async () => {

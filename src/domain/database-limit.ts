@@ -2,12 +2,15 @@ const UNITS = { MB: 1_000_000, GB: 1_000_000_000 } as const;
 /** The most that D1 holds in one database (developers.cloudflare.com/d1/platform/limits). */
 const MAX_BYTES = 10 * UNITS.GB;
 
+/** The limit of a configuration that names none: that of the paid plan. */
+export const DEFAULT_DATABASE_LIMIT = '10GB';
+
 /**
  * Parses the size limit of the database, such as `10GB` or `500MB` (1 MB = 1,000,000 bytes), into
- * bytes.
+ * bytes. Without a text: the default.
  * @throws RangeError naming the text and the rule
  */
-export function parseDatabaseLimit(text: string): number {
+export function parseDatabaseLimit(text = DEFAULT_DATABASE_LIMIT): number {
   const match = /^(\d{1,5})([MG]B)$/.exec(text.trim());
   const bytes = match ? Number(match[1]) * (match[2] === 'GB' ? UNITS.GB : UNITS.MB) : 0;
   if (bytes === 0 || bytes > MAX_BYTES) {

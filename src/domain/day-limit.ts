@@ -77,6 +77,8 @@ export interface ExceededDayLimit {
   what: 'records' | 'minutes' | 'bytes';
   limit: number;
   used: number;
+  /** What the record adds. */
+  added: number;
 }
 
 /** The first daily limit that a new record would exceed, if there is one: used + new > limit. */
@@ -94,7 +96,7 @@ export function exceededDayLimit(
     ['organization-day', 'bytes', organization?.bytes ?? null, use.organization.bytes, added.bytes],
   ] as const;
   for (const [policy, what, limit, used, more] of limits) {
-    if (limit !== null && more > 0 && used + more > limit) return { policy, what, limit, used };
+    if (limit !== null && more > 0 && used + more > limit) return { policy, what, limit, used, added: more };
   }
   return undefined;
 }

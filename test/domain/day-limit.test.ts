@@ -68,6 +68,10 @@ test.each([
   ['America/New_York', '2027-03-14', '2027-03-14T05:00:00Z', 23],
   ['America/New_York', '2027-11-07', '2027-11-07T04:00:00Z', 25],
   ['Pacific/Kiritimati', '2027-01-01', '2026-12-31T10:00:00Z', 24],
+  // The clocks change at midnight: the next day begins at 01:00, or the day has two last hours.
+  ['America/Santiago', '2026-09-05', '2026-09-05T04:00:00Z', 24],
+  ['America/Santiago', '2027-04-03', '2027-04-03T03:00:00Z', 25],
+  ['America/Havana', '2027-03-13', '2027-03-13T05:00:00Z', 24],
 ])('midnight in %s on %s is %s hours after it began', (timeZone, day, start, hours) => {
   expect(untilMidnight(day, timeZone, Date.parse(start))).toBe(hours * 3_600_000);
   expect(untilMidnight(day, timeZone, Date.parse(start) + 30 * 3_600_000)).toBe(0);

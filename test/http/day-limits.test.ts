@@ -1,9 +1,12 @@
 import { env } from 'cloudflare:workers';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { DayLimits } from '../../src/domain/day-limit.ts';
+import { readAuditLog } from '../../src/services/audit/read-audit-log.ts';
+import { getOwnKey } from '../../src/services/keys/read-keys.ts';
 import { inconsistencies } from '../support/ledger.ts';
 import { makeSettings } from '../support/settings.ts';
 import {
+  asAdmin,
   importRecords,
   makeApi,
   makeKey,
@@ -184,6 +187,8 @@ describe('a limit of the key itself', () => {
     expect(await problemOf(api.postTime(key.value, { ...TIME, minutes: 16 }))).toBe('429 daily_limit_reached');
     expect((await api.postTime(key.value, { ...TIME, minutes: 15 })).status).toBe(201);
     await setLimit(key.id, 'day_limit_minutes', 30);
+    const tooLong = await api.postTime(key.value, { ...TIME, minutes: 31 });
+    expect(await tooLong.json()).toMatchObject({ detail: expect.stringContaining('this record alone has 31 minutes') });
     expect(await problemOf(api.postTime(key.value, { ...TIME, minutes: 1 }))).toBe('429 daily_limit_reached');
     expect((await api.postNote(key.value)).status).toBe(201);
   });
@@ -244,6 +249,67 @@ describe.each([
     vi.setSystemTime(began + hours * 3_600_000);
     expect(await notes(api, key, 2)).toEqual([201, 429]);
   });
+});
+
+describe('after a change of the time zone to an earlier local day', () => {
+  const LIMITS = { key: { records: 3, bytes: 1_000_000 }, organization: { records: 3, bytes: 1_000_000 } };
+  const moveTo = (organization: string, timeZone: string) =>
+    importRecords({
+      type: 'organization',
+      id: organization,
+      name: 'Northwind',
+      psa: true,
+      timeZone,
+      defaultHourlyRate: 120,
+    });
+
+  test('the limits are those of that day, and back again those of the later one', async () => {
+    const organization = await makeOrganization({ timeZone: 'Pacific/Kiritimati' });
+    const { value: key } = await makeKey(organization);
+    const api = apiWith(LIMITS);
+    expect(await notes(api, key, 2)).toEqual([201, 201]);
+    await moveTo(organization, 'UTC');
+    expect(await notes(api, key, 4)).toEqual([201, 201, 201, 429]);
+    await moveTo(organization, 'Pacific/Kiritimati');
+    expect(await notes(apiWith(LIMITS), key, 2)).toEqual([201, 429]);
+    expect(await inconsistencies(env.DB, organization)).toEqual([]);
+  });
+
+  test('the last write and the audit log of a key are complete', async () => {
+    const organization = await makeOrganization({ timeZone: 'UTC' });
+    const [key, other] = [await makeKey(organization), await makeKey(organization)];
+    const api = apiWith({});
+    const write = async (timeZone: string, times: number) => {
+      await moveTo(organization, timeZone);
+      vi.setSystemTime(Date.now() + 1_000);
+      await notes(makeApi({ config: { ...UNLIMITED, dayLimits: { key: null, organization: null } } }), other.value, 1);
+      expect(await notes(api, key.value, times)).toEqual(Array(times).fill(201));
+    };
+    await write('UTC', 3);
+    await write('Pacific/Kiritimati', 2);
+    await write('UTC', 2);
+    const admin = { ...asAdmin(organization), deadlineAt: Date.now() + 1e9 };
+    const { entries } = await readAuditLog(admin, { keyId: key.id });
+    // Its creation, and seven notes among those of the other key.
+    expect(entries.map(({ seq }) => seq)).toEqual([12, 11, 9, 8, 6, 5, 4, 1]);
+    expect((await getOwnKey(admin, key.id)).lastWrite?.at).toBe(Date.now());
+  });
+});
+
+test('a write that commits after one of the next day is judged on its own day', async () => {
+  const organization = await makeOrganization({ timeZone: 'UTC' });
+  const { value: key } = await makeKey(organization);
+  const api = apiWith({ organization: { records: 2, bytes: 1_000_000 } });
+  const midnight = Date.parse('2027-03-14T00:00:00Z');
+  vi.setSystemTime(midnight - 1);
+  expect(await notes(api, key, 1)).toEqual([201]);
+  vi.setSystemTime(midnight);
+  expect(await notes(api, key, 1)).toEqual([201]);
+  vi.setSystemTime(midnight - 1);
+  expect(await notes(api, key, 2)).toEqual([201, 429]);
+  vi.setSystemTime(midnight);
+  expect(await notes(api, key, 2)).toEqual([201, 429]);
+  expect(await inconsistencies(env.DB, organization)).toEqual([]);
 });
 
 test('after a change of the time zone, the limits are those of the new local day', async () => {

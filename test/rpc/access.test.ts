@@ -1,5 +1,6 @@
-import { exports } from 'cloudflare:workers';
+import { env, exports } from 'cloudflare:workers';
 import { expect, test } from 'vitest';
+import { answer } from '../../src/rpc/call.ts';
 import { Directory } from '../../src/rpc/directory.ts';
 import { Work } from '../../src/rpc/work.ts';
 import { makeWorld } from '../support/world.ts';
@@ -15,6 +16,12 @@ test.each(['GET', 'POST'])('no HTTP request (%s) reaches an entrypoint, not even
     const { status } = await exports.default.fetch(`https://api.example${path}`, init);
     expect([path, status]).toEqual([path, 404]);
   }
+});
+
+test('a call works where an older wrangler.toml does not name the size limit of the database', async () => {
+  const older: Env = { ...env };
+  Reflect.deleteProperty(older, 'DATABASE_LIMIT');
+  expect(await answer(older, async () => 'value')).toEqual({ ok: true, value: 'value' });
 });
 
 test('the entrypoints have no methods other than the documented ones', () => {

@@ -7,16 +7,15 @@ const RECORDS = `
   union all
   select 'time_entry.created', id, ticket_id, created_at, key_id, request_id, audit_seq, description from time_entries where organization_id = ?1`;
 
+const NOT_REDACTED = "not exists (select 1 from audit_log where organization_id = ?1 and action glob '*.redacted')";
+
 /**
- * Every record of the organization ?1 as the ledger counts it. The day is that of its audit row. A
- * redacted text counts what it counted before, which is no longer known: ledger and totals of such
- * an organization are not compared.
+ * Every record of the organization ?1 as the ledger counts it. A redacted text counts what it counted
+ * before, which is no longer known: an organization with one is not compared.
  */
 const COUNTED = `
-  select r.key_id, a.day, a.seq, 1 as records, coalesce(t.minutes, 0) as minutes, length(cast(r.text as blob)) as bytes
-  from (${RECORDS}) r join audit_log a on a.organization_id = ?1 and a.seq = r.audit_seq
-  left join time_entries t on t.organization_id = ?1 and t.id = r.id
-  where not exists (select 1 from audit_log where organization_id = ?1 and action glob '*.redacted')`;
+  select r.key_id, r.audit_seq as seq, length(cast(r.text as blob)) as bytes from (${RECORDS}) r
+  where ${NOT_REDACTED}`;
 
 /** Each statement finds one kind of inconsistency, and describes at most a few cases of it. */
 const INCONSISTENCIES = [
@@ -33,17 +32,24 @@ const INCONSISTENCIES = [
   `select 'Idempotency-Key ' || idempotency_key || ' made ' || count(*) || ' records' as found from audit_log
    where organization_id = ?1 and idempotency_key is not null group by action, idempotency_key having count(*) > 1`,
   `select 'the text "' || text || '" was written ' || count(*) || ' times' as found from (${RECORDS}) group by text having count(*) > 1`,
-  `select 'the ledger of key ' || key_id || ' on ' || day || ' disagrees with its records: ' || group_concat(counts, ' and ') as found from (
-     select key_id, day, count(*) || ' records from ' || min(seq) || ' to ' || max(seq) || ', ' || sum(minutes) || ' minutes, ' || sum(bytes) || ' bytes' as counts
-     from (${COUNTED}) group by key_id, day
-     union
-     select key_id, day, (notes + time_entries) || ' records from ' || first_seq || ' to ' || last_seq || ', ' || minutes || ' minutes, ' || bytes || ' bytes'
-     from key_days where organization_id = ?1)
-   group by key_id, day having count(*) > 1`,
-  `select 'the total of the day on audit row ' || a.seq || ' is ' || a.day_records || ' records and ' || a.day_bytes || ' bytes instead of ' || sum(c.records) || ' and ' || sum(c.bytes) as found
-   from audit_log a join (${COUNTED}) c on c.day = a.day and c.seq <= a.seq
+  `select 'the ledger of key ' || key_id || ' disagrees with its records: ' || group_concat(counts, ' and ') as found from (
+     select key_id, count(*) || ' records from ' || min(seq) || ' to ' || max(seq) || ', ' || sum(bytes) || ' bytes' as counts
+     from (${COUNTED}) group by key_id
+     union all
+     select key_id, sum(notes + time_entries) || ' records from ' || min(first_seq) || ' to ' || max(last_seq) || ', ' || sum(bytes) || ' bytes'
+     from key_days where organization_id = ?1 and ${NOT_REDACTED} group by key_id)
+   group by key_id having count(*) <> 2 or min(counts) <> max(counts)`,
+  `select 'the ledger of key ' || key_id || ' on ' || day || ' disagrees with its time entries: ' || group_concat(counts, ' and ') as found from (
+     select key_id, work_date as day, count(*) || ' entries, ' || sum(minutes) || ' minutes' as counts
+     from time_entries where organization_id = ?1 group by key_id, work_date
+     union all
+     select key_id, day, time_entries || ' entries, ' || minutes || ' minutes' from key_days where organization_id = ?1 and time_entries > 0)
+   group by key_id, day having count(*) <> 2 or min(counts) <> max(counts)`,
+  `select 'the total of the day on audit row ' || a.seq || ' is ' || a.day_records || ' records and ' || a.day_bytes || ' bytes instead of '
+     || sum(d.notes + d.time_entries) || ' and ' || sum(d.bytes) as found
+   from audit_log a join key_days d on d.organization_id = ?1 and d.day = a.day
    where a.organization_id = ?1 and a.seq = (select max(seq) from audit_log where organization_id = ?1)
-   group by a.seq having sum(c.records) <> a.day_records or sum(c.bytes) <> a.day_bytes`,
+   group by a.seq having sum(d.notes + d.time_entries) <> a.day_records or sum(d.bytes) <> a.day_bytes`,
   `select 'key ' || k.key_id || ' is in the chain ' || k.chain_id || ' of the ledger' as found from key_days k
    join api_keys a on a.organization_id = k.organization_id and a.id = k.key_id where k.organization_id = ?1 and a.chain_id <> k.chain_id`,
 ].map((sql) => `${sql} limit 5`);

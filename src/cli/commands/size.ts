@@ -83,7 +83,7 @@ async function run(options: Options): Promise<void> {
 async function limitOf({ limit }: Options): Promise<number> {
   const { wranglerConfig } = await import('../local.ts');
   try {
-    return parseDatabaseLimit(limit ?? wranglerConfig.vars['DATABASE_LIMIT'] ?? '');
+    return parseDatabaseLimit(limit ?? wranglerConfig.vars['DATABASE_LIMIT']);
   } catch (err) {
     if (!(err instanceof RangeError)) throw err;
     throw new UsageError(`${limit === undefined ? 'DATABASE_LIMIT in wrangler.toml' : '--limit'}: ${err.message}.`);
@@ -110,7 +110,7 @@ function percent(share: number): string {
 
 function factorSentence(factor: number): string {
   const times = Number(factor.toPrecision(2)).toLocaleString('en');
-  return `The database is ${times} times as large as this text, so it is assumed to grow ${times} times as fast as the text.`;
+  return `The database is ${times} times as large as this text, so it is assumed to grow ${times} times as fast as the text. The ledger goes back ${LEDGER_RETENTION_DAYS} days: in an older database the date is too early.`;
 }
 
 function fullSentence(full: FullDate): string {

@@ -37,9 +37,13 @@ const ACTORS: Record<ActorType, { table: string; where: string; name: string }> 
   system: { table: 'organizations', where: 'a.id = :organizationId', name: ':actorName' },
 };
 
-/** Continues a total of the day on the latest row `p`, or begins a new one. */
+const LATEST_DAY = "coalesce(p.day, '')";
+/**
+ * Continues a total on the latest row `p`, or begins that of a later day. A record of an earlier day
+ * (a write that took long at midnight, or after a change of the time zone) changes no total.
+ */
 const carried = (total: string, added: string) =>
-  `iif(:day is null or p.day = :day, coalesce(p.${total}, 0), 0) + ${added}`;
+  `iif(:day > ${LATEST_DAY}, 0, coalesce(p.${total}, 0)) + iif(:day >= ${LATEST_DAY}, ${added}, 0)`;
 
 /** The statement that inserts the audit row. `ticketId` is the SQL expression for its ticket. */
 function auditRow(actorType: ActorType, ticketId: string) {
@@ -59,7 +63,7 @@ function auditRow(actorType: ActorType, ticketId: string) {
     source_address: ':sourceAddress',
     user_agent: ':userAgent',
     detail: ':detail',
-    day: "coalesce(:day, p.day, '')",
+    day: `max(${LATEST_DAY}, coalesce(:day, ''))`,
     day_records: carried('day_records', ':records'),
     day_bytes: carried('day_bytes', ':bytes'),
   });

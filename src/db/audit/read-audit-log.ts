@@ -84,19 +84,26 @@ const OF_THE_KEY = `d.organization_id = :organizationId and d.key_id = :keyId
     and d.chain_id = (select chain_id from api_keys where organization_id = :organizationId and id = :keyId)`;
 
 /**
+ * The range of rows of one day of the key, to continue with. Ranges of neighboring days overlap after
+ * a change of the time zone, so it is the one of three days that ends last.
+ */
+const rangeWhere = (condition: string) => `(select r.day from (
+      select d.day, d.last_seq from key_days d
+      where ${OF_THE_KEY} and ${condition} and d.last_seq >= :from order by d.day desc limit 3) r
+    order by r.last_seq desc limit 1)`;
+
+/**
  * The numbers of the rows among which the key's writes are, newest first. The daily ledger says from
  * which row to which the key wrote on each day; this walks through these ranges.
  */
 const WALK = `with recursive walk(seq, low, day) as (
-    select min(last_seq, :before - 1), max(first_seq, :from), day from (
-      select first_seq, last_seq, day from key_days d
-      where ${OF_THE_KEY} and first_seq < :before and last_seq >= :from order by day desc limit 1)
+    select min(last_seq, :before - 1), max(first_seq, :from), day from key_days d
+    where ${OF_THE_KEY} and day = ${rangeWhere('d.first_seq < :before')}
     union all
     select iif(seq > low, seq - 1, min(d.last_seq, low - 1)), iif(seq > low, low, max(d.first_seq, :from)),
       iif(seq > low, walk.day, d.day)
-    from walk left join key_days d on seq = low and ${OF_THE_KEY} and d.day = (
-      select d.day from key_days d
-      where ${OF_THE_KEY} and d.day < walk.day and d.first_seq < low and d.last_seq >= :from order by d.day desc limit 1)
+    from walk left join key_days d on ${OF_THE_KEY} and d.day = case when seq = low and low > :from then
+      ${rangeWhere("d.day <= date(walk.day, '+2 days') and d.first_seq < walk.low")} end
     where seq > low or d.day is not null
     limit :examine
   )`;

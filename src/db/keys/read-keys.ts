@@ -1,7 +1,8 @@
 import { columns, statement } from '../statement.ts';
 
 // What administrators and operators see of keys. The last write of a key comes from the daily
-// ledger.
+// ledger: after a change of the time zone, the latest of its days need not be the one of its last
+// write, so three days are compared.
 
 /** The other key of a rotation; all null if there is none. */
 interface LinkedKeys {
@@ -70,8 +71,9 @@ const KEY_DETAILS = `
   left join users revoker on revoker.organization_id = k.organization_id and revoker.id = k.revoked_by
   ${JOIN_LINKS}
   left join key_days d on d.organization_id = k.organization_id and d.chain_id = k.chain_id and d.key_id = k.id
-    and d.day = (select w.day from key_days w where w.organization_id = k.organization_id and w.chain_id = k.chain_id
-      and w.key_id = k.id order by w.day desc limit 1)
+    and d.day = (select w.day from (
+      select day, last_seq from key_days where organization_id = k.organization_id and chain_id = k.chain_id
+        and key_id = k.id order by day desc limit 3) w order by w.last_seq desc limit 1)
   where k.organization_id = :organizationId`;
 
 /** One key. */

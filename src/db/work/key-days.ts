@@ -71,11 +71,14 @@ export const countRecord = forEachKind((kind) =>
 );
 
 /**
- * Deletes at most `limit` rows of days before `before`, of all organizations. Reads, besides these,
- * the keys: the days of a chain are one range of the primary key.
+ * Deletes at most `limit` rows of days before `before`, of all organizations, except the latest row of
+ * each key, which has its last write. Reads, besides these, the keys: the days of a chain are one
+ * range of the primary key.
  */
 export const forgetDays = statement<{ before: string; limit: number }>(`
   delete from key_days where (organization_id, chain_id, day, key_id) in (
     select d.organization_id, d.chain_id, d.day, d.key_id from api_keys k
     cross join key_days d on d.organization_id = k.organization_id and d.chain_id = k.chain_id and d.day < :before
-    where k.id = k.chain_id limit :limit)`);
+    where k.id = k.chain_id and exists (select 1 from key_days l where l.organization_id = d.organization_id
+      and l.chain_id = d.chain_id and l.key_id = d.key_id and l.day > d.day)
+    limit :limit)`);

@@ -4,8 +4,9 @@ import type { KeyRow } from '../keys/find-key.ts';
 import type { Fields } from '../statement.ts';
 import { ALL_RECORDS, OF_THE_CHAIN, sum, WRITTEN_BY_CHAIN } from './key-days.ts';
 
-// The common parts of the record tables. Every condition finds single rows by unique keys that
-// begin with the organization, so the cost of a write does not grow with the data. Flags are
+// The common parts of the record tables. Conditions find single rows by unique keys that begin with
+// the organization, and the ledger's row of each key of the chain that wrote on that day, so the cost
+// of a write does not grow with the data. Flags are
 // compared with literals (`is_service = 1`): SQLite uses a partial index only if the query contains
 // its condition, not a bound parameter.
 
@@ -92,8 +93,17 @@ export const FROM_WRITABLE_TICKET = `from api_keys k
   join companies c on ${ACTIVE_COMPANY}
   ${LATEST_ROW}`;
 
-/** The total of the day on the latest audit row, if that is of the same day. */
-const ofTheDay = (total: string) => `iif(p.day = :day, p.${total}, 0)`;
+/**
+ * What the organization has written on `:day`: the total on the latest audit row, if that is of this
+ * day. If it is of a later day, the ledger's sum, which reads the organization's keys: only after a
+ * change of the time zone, or for a write that took long at midnight.
+ */
+const ofTheDay = (total: string, counted: string) => `case when :day = p.day then p.${total} when :day < p.day then (
+      select ${sum(counted)} from api_keys h cross join key_days on key_days.organization_id = h.organization_id
+        and key_days.chain_id = h.chain_id and key_days.day = :day
+      where h.organization_id = :organizationId and h.id = h.chain_id) else 0 end`;
+const ORGANIZATION_RECORDS = ofTheDay('day_records', ALL_RECORDS);
+const ORGANIZATION_BYTES = ofTheDay('day_bytes', 'bytes');
 const within = (used: string, added: string, limit: string) => `(${limit} is null or ${used} + ${added} <= ${limit})`;
 
 /**
@@ -107,8 +117,8 @@ const WITHIN_DAY_LIMITS = [
     within(sum('bytes'), ':bytes', ':keyDayBytes'),
     `(:minutes = 0 or ${within(sum('minutes'), ':minutes', 'k.day_limit_minutes')})`,
   ].join(' and ')} from key_days where ${OF_THE_CHAIN})`,
-  within(ofTheDay('day_records'), '1', ':organizationDayRecords'),
-  within(ofTheDay('day_bytes'), ':bytes', ':organizationDayBytes'),
+  within(ORGANIZATION_RECORDS, '1', ':organizationDayRecords'),
+  within(ORGANIZATION_BYTES, ':bytes', ':organizationDayBytes'),
 ].join('\n    and ');
 
 /**
@@ -165,7 +175,7 @@ export type Explanation<Row> = KeyRow &
 
 /** What was written on the day, see `WITHIN_DAY_LIMITS`. */
 export const EXPLAINED_DAY = `used.records as chainRecords, used.minutes as chainMinutes, used.bytes as chainBytes,
-    ${ofTheDay('day_records')} as organizationRecords, ${ofTheDay('day_bytes')} as organizationBytes`;
+    ${ORGANIZATION_RECORDS} as organizationRecords, ${ORGANIZATION_BYTES} as organizationBytes`;
 
 /** The rows that explain a write: record `r` of `table`, and ticket and company if active. */
 export function fromExplained(table: string): string {

@@ -151,7 +151,7 @@ const examples: Record<ProblemCode, Pick<Problem, 'detail'> & Partial<Pick<Probl
 };
 
 function dailyLimitExample() {
-  const limit = { policy: 'key-day', what: 'records', limit: 20_000, used: 20_000 } as const;
+  const limit = { policy: 'key-day', what: 'records', limit: 20_000, used: 20_000, added: 1 } as const;
   const { detail, dayLimit } = dailyLimitReached(limit, 'America/New_York', 27_000_000);
   return { detail, ...(dayLimit && { extras: dayLimitExtras(dayLimit) }) };
 }

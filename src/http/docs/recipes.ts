@@ -32,7 +32,7 @@ export const RULES: readonly (readonly [question: string, answer: string])[] = [
   ],
   [
     'What do I do about `daily_limit_reached`?',
-    'Do not wait for it in a run: `Retry-After` names the hours until midnight. Let the run fail, and send the same requests with the same Idempotency-Keys on the next day, or ask an administrator.',
+    'Do not wait within the run: `Retry-After` can be hours, until midnight. Let the run fail, and send the same requests with the same Idempotency-Keys on the next day, or ask an administrator.',
   ],
   [
     'Which requests should not be retried automatically?',
@@ -110,7 +110,7 @@ cat response.json`,
         'Send UTF-8 bytes. Version 5.1 sends a string in another encoding, and a character such as `ü` then causes the error `invalid_encoding`.',
       ],
       ['Error body', 'Read `$_.ErrorDetails.Message`. If it is empty, read the response stream.'],
-      ['Wait between attempts', '10 seconds. No rate limit has a longer window; a daily limit is an error.'],
+      ['Wait between attempts', '10 seconds. No rate limit has a longer window. After a daily limit, do not retry.'],
     ],
     retries: 'None built into version 5.1. The loop in the example retries up to 4 times.',
     example: {

@@ -177,7 +177,7 @@ export function chosenDayLimit(
 function chosenRecords(typed: string, deployment: DayLimit | null, own: OwnDayLimit): number | undefined {
   if (typed === '') return undefined;
   if (own.records !== null && typed === String(own.records)) return own.records;
-  if (typed === String(deployment?.records)) return undefined;
+  if (deployment && typed === String(deployment.records)) return undefined;
   return wholeNumber(typed, deployment?.records ?? MAX_DAY_RECORDS);
 }
 

@@ -132,7 +132,7 @@ export async function writeOnce<Row extends StoredRecord>(
     const row = found && found.id !== null ? found : undefined;
     // The row of this request: its batch was committed; only the acknowledgement was lost.
     if (row?.requestId === ctx.requestId) {
-      report(row.chainRecords, ctx.actor.dayLimit);
+      report(row.chainRecords, toFoundKey(row).dayLimit);
       return { row, replayed: false, mismatch: false };
     }
     if (lost && !row) throw outcomeUnknown(lost.cause);
@@ -182,15 +182,23 @@ const MEASURES: Record<ExceededDayLimit['what'], (amount: number) => string> = {
 
 /** The key or its organization has used up a limit of the day. */
 export function dailyLimitReached(
-  { policy, what, limit, used }: ExceededDayLimit,
+  { policy, what, limit, used, added }: ExceededDayLimit,
   timeZone: string,
   retryAfterMs: number,
 ): ServiceError {
   const whose = policy === 'key-day' ? 'This key' : 'Your organization';
-  const rest = used < limit ? `, and this one does not fit into the rest` : '';
+  const which = `${whose} may write ${MEASURES[what](limit)} a day`;
+  if (added > limit) {
+    return new ServiceError(
+      'daily_limit_reached',
+      `${which}, and this record alone has ${MEASURES[what](added)}; nothing was written. Write less, or ask an administrator for a higher limit.`,
+      { dayLimit: { policy, retryAfterMs } },
+    );
+  }
+  const rest = used < limit ? ', and this record would exceed it' : '';
   return new ServiceError(
     'daily_limit_reached',
-    `${whose} may write ${MEASURES[what](limit)} a day${rest}; nothing was written. Send the same request with the same Idempotency-Key after midnight (${timeZone}), or ask an administrator.`,
+    `${which}${rest}; nothing was written. Send the same request with the same Idempotency-Key after midnight (${timeZone}), or ask an administrator.`,
     { dayLimit: { policy, retryAfterMs } },
   );
 }

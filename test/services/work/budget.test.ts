@@ -1,5 +1,5 @@
 import { env } from 'cloudflare:workers';
-import { beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { generateKey } from '../../../src/domain/api-key.ts';
 import published from '../../bench/README.md?raw';
 import { importRecords, makeCountedApi, makeKey, makeWorld, newAddress, TIME } from '../../support/world.ts';
@@ -11,7 +11,13 @@ const SIZE = 10_000;
 let small: { key: string; organization: string };
 let large: { key: string; organization: string };
 
+afterAll(() => {
+  vi.useRealTimers();
+});
+
 beforeAll(async () => {
+  // A key that has written today reads more rows, so midnight must not come.
+  vi.useFakeTimers({ toFake: ['Date'] });
   const first = await makeWorld();
   small = first;
   expect((await first.api.postTime(first.key)).status).toBe(201);
