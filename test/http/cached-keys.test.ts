@@ -2,6 +2,7 @@ import { env } from 'cloudflare:workers';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { countD1 } from '../support/d1.ts';
+import { ledgerInconsistencies } from '../support/ledger.ts';
 import { runs } from '../support/property.ts';
 import { importRecords, makeApi, makeKey, makeOrganization, revoke, rowsOf, TIME } from '../support/world.ts';
 
@@ -205,6 +206,7 @@ test('in any sequence of events over several isolates an ended key gets 401 and 
       expect(records).toHaveLength(model.written);
       const audited = (await rowsOf('audit_log', organization)).filter(({ actor_type }) => actor_type === 'api_key');
       expect(audited).toHaveLength(model.written);
+      expect(await ledgerInconsistencies(env.DB, organization)).toEqual([]);
     }),
     { numRuns: runs('cached keys against a model', 40), endOnFailure: true },
   );

@@ -32,6 +32,10 @@ const INCONSISTENCIES = [
   `select 'Idempotency-Key ' || idempotency_key || ' made ' || count(*) || ' records' as found from audit_log
    where organization_id = ?1 and idempotency_key is not null group by action, idempotency_key having count(*) > 1`,
   `select 'the text "' || text || '" was written ' || count(*) || ' times' as found from (${RECORDS}) group by text having count(*) > 1`,
+];
+
+/** Inconsistencies between the daily ledger, the records and the totals of the day. */
+const LEDGER_INCONSISTENCIES = [
   `select 'the ledger of key ' || key_id || ' disagrees with its records: ' || group_concat(counts, ' and ') as found from (
      select key_id, count(*) || ' records from ' || min(seq) || ' to ' || max(seq) || ', ' || sum(bytes) || ' bytes' as counts
      from (${COUNTED}) group by key_id
@@ -52,18 +56,31 @@ const INCONSISTENCIES = [
    group by a.seq having sum(d.notes + d.time_entries) <> a.day_records or sum(d.bytes) <> a.day_bytes`,
   `select 'key ' || k.key_id || ' is in the chain ' || k.chain_id || ' of the ledger' as found from key_days k
    join api_keys a on a.organization_id = k.organization_id and a.id = k.key_id where k.organization_id = ?1 and a.chain_id <> k.chain_id`,
-].map((sql) => `${sql} limit 5`);
+];
 
 /**
  * The inconsistencies of an organization, in words. Each record has exactly one audit row and the
  * other way round, the audit rows are numbered from 1 without a gap, no Idempotency-Key made two
- * records of a kind, no text was written twice, and the daily ledger and the totals of the day on the
- * latest audit row count exactly these records. So every request that is meant to write must
- * have a text of its own.
+ * records of a kind, no text was written twice, and the ledger agrees (see `ledgerInconsistencies`).
+ * So every request that is meant to write must have a text of its own.
  */
 export async function inconsistencies(db: D1Database, organization: string): Promise<string[]> {
-  const answers = await db.batch<{ found: string }>(INCONSISTENCIES.map((sql) => db.prepare(sql).bind(organization)));
-  return answers.flatMap(({ results }) => results.map(({ found }) => `${organization}: ${found}`));
+  return find(db, organization, [...INCONSISTENCIES, ...LEDGER_INCONSISTENCIES]);
+}
+
+/**
+ * Where the daily ledger of an organization disagrees with its records, in words, or the total of the
+ * day on its latest audit row with the ledger.
+ */
+export async function ledgerInconsistencies(db: D1Database, organization: string): Promise<string[]> {
+  return find(db, organization, LEDGER_INCONSISTENCIES);
+}
+
+async function find(db: D1Database, organization: string, statements: readonly string[]): Promise<string[]> {
+  const found = await db.batch<{ found: string }>(
+    statements.map((sql) => db.prepare(`${sql} limit 5`).bind(organization)),
+  );
+  return found.flatMap(({ results }) => results.map((one) => `${organization}: ${one.found}`));
 }
 
 const PAGE_SIZE = 5_000;

@@ -28,6 +28,8 @@ beforeAll(async () => {
       outcomes.add(`${one.do}: ${await world.run(one)}`);
       types.add(one.do);
     }
+    const wrong = await world.ledgerInconsistencies();
+    if (wrong.length > 0) throw new Error(wrong.join('\n'));
   });
   const parameters = { numRuns: runs('isolation, in sequences of 30 to 40 events', 12), endOnFailure: true };
   const details = await fc.check(sequence, parameters);

@@ -1,5 +1,6 @@
 import { env, exports } from 'cloudflare:workers';
 import { keyHint } from '../../../src/domain/api-key.ts';
+import { ledgerInconsistencies } from '../../support/ledger.ts';
 import { countElements, csvRows, elementsOf } from '../../support/page.ts';
 import { keyIn, openSettings, signIn } from '../../support/settings.ts';
 import { makeApi, UNLIMITED } from '../../support/world.ts';
@@ -67,6 +68,12 @@ export class World {
     for (let at = 0; at < ORGANIZATIONS; at++) await world.fill(at);
     world.before = await contentsOf(world.organizations);
     return world;
+  }
+
+  /** Where the daily ledger of an organization disagrees with its records. */
+  async ledgerInconsistencies(): Promise<string[]> {
+    const own = this.organizations.slice(0, ORGANIZATIONS);
+    return (await Promise.all(own.map(({ id }) => ledgerInconsistencies(env.DB, id)))).flat();
   }
 
   /** Three keys, one of them revoked and used since, a note and a time entry. */
