@@ -18,10 +18,10 @@ import {
 import {
   type Claim,
   config,
+  consistentRecordsOf,
   contradictions,
   makeWorld,
   readClaim,
-  recordsOf,
   send,
   sendWithoutFaults,
   type Write,
@@ -57,7 +57,7 @@ describe('a write', () => {
     await faulty.end();
     injected += faulty.injected;
     expect([claim.outcome, claim.wrong]).toEqual(['outcome_unknown', []]);
-    expect(await recordsOf(organization)).toHaveLength(1);
+    expect(await consistentRecordsOf(organization)).toHaveLength(1);
   });
 
   test('is not sent if no time is left for it', async () => {
@@ -72,7 +72,7 @@ describe('a write', () => {
     const claim = await readClaim(await send(makeApi({ config, bindings: faulty.bindings }), key, NOTE), false);
     expect([claim.outcome, claim.wrong]).toEqual(['unavailable', []]);
     expect(calls).toEqual(['ip', 'read', 'key']);
-    expect(await recordsOf(organization)).toEqual([]);
+    expect(await consistentRecordsOf(organization)).toEqual([]);
   });
 });
 
@@ -141,7 +141,7 @@ test('after any sequence of faults each acknowledged record is there once, and a
       await faulty.end();
       injected += faulty.injected;
 
-      const records = await recordsOf(organization);
+      const records = await consistentRecordsOf(organization);
       expect(claims.flatMap(({ claim }) => contradictions(claim, records))).toEqual([]);
       expect(await compareWithAcknowledged(env.DB, organization, acknowledgedBy(claims))).toMatchObject({
         missing: [],
@@ -154,7 +154,7 @@ test('after any sequence of faults each acknowledged record is there once, and a
         expect(repeated).toMatchObject(there ? { outcome: 'replayed', id: there.id } : { outcome: 'written' });
       }
       // Throws if the repeats have made the audit log inconsistent.
-      await recordsOf(organization);
+      await consistentRecordsOf(organization);
     }),
     { numRuns: runs('sequences of faults', 60), endOnFailure: true },
   );
