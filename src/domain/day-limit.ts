@@ -14,7 +14,7 @@ export interface DayLimits {
   organization: DayLimit | null;
 }
 
-/** A key's own daily limits; null where it has none. They apply besides the deployment's. */
+/** A key's own daily limits; null where it has none. They apply in addition to the deployment's. */
 export interface OwnDayLimit {
   records: number | null;
   minutes: number | null;

@@ -38,7 +38,7 @@ export async function answerError(err: unknown, c: ContextOf<AppEnv>): Promise<R
   return answerProblem(c, internalError());
 }
 
-/** What a 429 for a daily limit says besides its detail. */
+/** The headers and members of a 429 for a daily limit. */
 export function dayLimitExtras({ policy, retryAfterMs }: NonNullable<ServiceError['dayLimit']>): Problem['extras'] {
   return { headers: { 'Retry-After': retryAfter(retryAfterMs) }, members: { 'violated-policies': [policy] } };
 }

@@ -72,8 +72,8 @@ export const countRecord = forEachKind((kind) =>
 
 /**
  * Deletes at most `limit` rows of days before `before`, of all organizations, except the latest row of
- * each key, which has its last write. Reads, besides these, the keys: the days of a chain are one
- * range of the primary key.
+ * each key, which has its last write. It also reads the keys: the days of a chain are one range of
+ * the primary key.
  */
 export const forgetDays = statement<{ before: string; limit: number }>(`
   delete from key_days where (organization_id, chain_id, day, key_id) in (

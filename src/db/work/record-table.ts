@@ -122,8 +122,8 @@ const WITHIN_DAY_LIMITS = [
 ].join('\n    and ');
 
 /**
- * What an insert returns besides the record: how many records the chain of the key had written on
- * that day before.
+ * What an insert returns in addition to the record: how many records the chain of the key had
+ * written on that day before.
  */
 export interface Inserted {
   chainRecords: number;
