@@ -14,6 +14,8 @@ export default defineConfig(async ({ mode }) => {
   const propertyRuns = Number(process.env['PROPERTY_RUNS'] ?? (long ? '8' : '1'));
   return {
     test: {
+      // Vitest's default is one less than the number of processors: one, where there are two.
+      maxWorkers: 2,
       reporters: ['default', './test/support/summary-reporter.ts'],
       provide: { long, propertyRuns },
       projects: [
