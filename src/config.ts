@@ -4,6 +4,7 @@ import { DEFAULT_DATABASE_LIMIT, parseDatabaseLimit } from './domain/database-li
 import { type DayLimits, parseDayLimit } from './domain/day-limit.ts';
 import { type IpLimitOverride, parseIpLimitOverrides } from './domain/ip-limit-overrides.ts';
 import { parsePolicy, type RateLimitPolicy } from './domain/rate-limit.ts';
+import { parseWebhookSecrets, parseWebhookUrl, type WebhookSecret } from './domain/webhook.ts';
 import { nearestName } from './lib/nearest-name.ts';
 import { remoteKeySet } from './lib/remote-key-set.ts';
 
@@ -25,10 +26,24 @@ export interface Config {
   mode: 'open' | 'paused';
   /** The size in bytes at which the database is full. */
   databaseLimit: number;
+  /**
+   * The secrets with which the PSA signs its requests to /psa: one, or two while one replaces the
+   * other. Without any, /psa does not exist.
+   */
+  psaSecrets: readonly WebhookSecret[];
+  /** Where changes are pushed to. Undefined: they are not. */
+  push?: PushTarget | undefined;
   /** For local runs only: the API also accepts plain HTTP from other machines. */
   allowPlainHttp?: boolean;
   /** How administrators sign in. Undefined if not configured: then no administrator can sign in. */
   signIn?: SignIn | undefined;
+}
+
+/** The receiver of the push. */
+export interface PushTarget {
+  url: string;
+  /** Every delivery is signed with all of them. */
+  secrets: readonly WebhookSecret[];
 }
 
 /** The signed tokens (JWT, RFC 7519) that identify an administrator. */
@@ -44,8 +59,8 @@ export interface SignIn {
 }
 
 /**
- * The variables of wrangler.toml, and the secrets BLOCKED_KEYS and MODE, which are switched without
- * a deployment.
+ * The variables of wrangler.toml, and the secrets: BLOCKED_KEYS and MODE, which are switched without
+ * a deployment, PSA_SECRET and WEBHOOK_SECRET.
  */
 export const VARIABLES = [
   'KEY_PREFIX',
@@ -61,6 +76,9 @@ export const VARIABLES = [
   'ADMIN_JWKS_URL',
   'ADMIN_TOKEN_HEADER',
   'DATABASE_LIMIT',
+  'PSA_SECRET',
+  'WEBHOOK_URL',
+  'WEBHOOK_SECRET',
 ] as const;
 
 type Variables = Partial<Record<(typeof VARIABLES)[number], string>>;
@@ -86,14 +104,7 @@ export function parseConfig(vars: Variables): Config {
       `KEY_PREFIX is "${keyPrefix}"; it must be 2 to 16 lower-case letters and digits and begin with a letter`,
     );
   }
-  /** Parses one variable. A missing one has the default, which is empty for most. */
-  const read = <T>(name: keyof Variables, parse: (text: string) => T, defaultText = ''): T => {
-    try {
-      return parse(vars[name] ?? defaultText);
-    } catch (err) {
-      throw err instanceof RangeError ? new Error(`${name}: ${err.message}`) : err;
-    }
-  };
+  const read = reader(vars);
   return {
     keyPrefix,
     ipLimit: read('IP_LIMIT', parsePolicy),
@@ -107,7 +118,33 @@ export function parseConfig(vars: Variables): Config {
     mode: read('MODE', parseMode),
     databaseLimit: read('DATABASE_LIMIT', parseDatabaseLimit, DEFAULT_DATABASE_LIMIT),
     signIn: parseSignIn(vars),
+    psaSecrets: read('PSA_SECRET', parseWebhookSecrets),
+    push: parsePush(vars),
   };
+}
+
+/** A function that parses one variable. A missing one has the default, which is empty for most. */
+function reader(vars: Variables) {
+  return <T>(name: keyof Variables, parse: (text: string) => T, defaultText = ''): T => {
+    try {
+      return parse(vars[name] ?? defaultText);
+    } catch (err) {
+      throw err instanceof RangeError ? new Error(`${name}: ${err.message}`) : err;
+    }
+  };
+}
+
+/**
+ * Parses the receiver of the push, from WEBHOOK_URL and WEBHOOK_SECRET.
+ * @throws Error as `parseConfig`
+ */
+export function parsePush(vars: Variables): PushTarget | undefined {
+  const read = reader(vars);
+  const url = read('WEBHOOK_URL', parseWebhookUrl);
+  const secrets = read('WEBHOOK_SECRET', parseWebhookSecrets);
+  if (url !== undefined && secrets.length === 0)
+    throw new Error('WEBHOOK_SECRET is empty; set it, because every delivery to WEBHOOK_URL is signed');
+  return url === undefined ? undefined : { url, secrets };
 }
 
 /** The error does not repeat the value of MODE: as a secret, it may be a key pasted by mistake. */

@@ -16,7 +16,18 @@ const vars = {
   DATABASE_LIMIT: '10GB',
 };
 
+const SECRET = `whsec_${btoa('x'.repeat(32))}`;
+
 describe('the configuration', () => {
+  test('of a push has its address and all of its secrets', () => {
+    const other = `whsec_${btoa('y'.repeat(24))}`;
+    const push = { WEBHOOK_URL: 'http://127.0.0.1:8080/hook', WEBHOOK_SECRET: ` ${SECRET}  ${other}\n` };
+    expect(parseConfig({ ...vars, ...push }).push).toEqual({
+      url: 'http://127.0.0.1:8080/hook',
+      secrets: [new TextEncoder().encode('x'.repeat(32)), new TextEncoder().encode('y'.repeat(24))],
+    });
+  });
+
   test('has limits of space also where an older wrangler.toml does not name them', () => {
     const older = { KEY_PREFIX: 'twb', IP_LIMIT: '1200/10s', KEY_LIMIT: '200/10s' };
     expect(parseConfig(older)).toMatchObject({
@@ -39,6 +50,8 @@ describe('the configuration', () => {
       mode: 'open',
       databaseLimit: 10_000_000_000,
       signIn: undefined,
+      psaSecrets: [],
+      push: undefined,
     });
   });
 
@@ -53,6 +66,13 @@ describe('the configuration', () => {
     [{ DATABASE_LIMIT: '0MB' }, /^DATABASE_LIMIT: "0MB"/],
     [{ DATABASE_LIMIT: '10001MB' }, /^DATABASE_LIMIT: "10001MB"/],
     [{ DATABASE_LIMIT: '' }, /^DATABASE_LIMIT: ""/],
+    [{ PSA_SECRET: 'secret' }, /^PSA_SECRET: secret 1 of 1 is not whsec_ followed by/],
+    [{ PSA_SECRET: `${SECRET} ${SECRET} ${SECRET}` }, /^PSA_SECRET: it has 3 secrets/],
+    [{ PSA_SECRET: `${SECRET} whsec_c2hvcnQ=` }, /^PSA_SECRET: secret 2 of 2 /],
+    [{ WEBHOOK_URL: 'https://psa.example/hook' }, /^WEBHOOK_SECRET is empty/],
+    [{ WEBHOOK_URL: 'http://psa.example/hook', WEBHOOK_SECRET: SECRET }, /^WEBHOOK_URL: .*is not an https:/],
+    [{ WEBHOOK_URL: 'https://a:b@psa.example', WEBHOOK_SECRET: SECRET }, /^WEBHOOK_URL: its value has a user name/],
+    [{ WEBHOOK_URL: 'psa.example', WEBHOOK_SECRET: SECRET }, /^WEBHOOK_URL: "psa.example"/],
     [{ MODE: 'Paused' }, /^MODE: .*open or paused/],
     [{ ADMIN_ISSUER: 'https://team.example' }, /^ADMIN_AUDIENCE /],
     [{ ADMIN_AUDIENCE: 'aud' }, /^ADMIN_ISSUER /],

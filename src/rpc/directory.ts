@@ -1,5 +1,6 @@
 import { WorkerEntrypoint } from 'cloudflare:workers';
 import type { DirectoryRecordInput } from '../domain/directory.ts';
+import type { Answer } from '../services/answer.ts';
 import {
   type DeactivatedRecord,
   deactivateRecords,
@@ -7,7 +8,7 @@ import {
   type Upserted,
   upsertRecords,
 } from '../services/directory/change-records.ts';
-import { type Answer, answer } from './call.ts';
+import { call } from './call.ts';
 
 /**
  * The directory, for a PSA that is a Worker with a service binding to this entrypoint. Anyone who
@@ -17,11 +18,11 @@ import { type Answer, answer } from './call.ts';
 export class Directory extends WorkerEntrypoint<Env> {
   /** Creates or changes up to 1,000 records of one organization: all or none. */
   upsert(organization: string, records: DirectoryRecordInput[]): Promise<Answer<Upserted>> {
-    return answer(this.env, (ctx) => upsertRecords(ctx, { organization, records }));
+    return call(this.env, (ctx) => upsertRecords(ctx, { organization, records }));
   }
 
   /** Deactivates up to 1,000 records of one organization. */
   deactivate(organization: string, records: RecordReference[]): Promise<Answer<{ records: DeactivatedRecord[] }>> {
-    return answer(this.env, (ctx) => deactivateRecords(ctx, { organization, records }));
+    return call(this.env, (ctx) => deactivateRecords(ctx, { organization, records }));
   }
 }

@@ -1,10 +1,11 @@
 import { WorkerEntrypoint } from 'cloudflare:workers';
 import type { RecordKind } from '../domain/record-kinds.ts';
+import type { Answer } from '../services/answer.ts';
 import { eraseOrganization } from '../services/directory/erase-organization.ts';
 import { type ChangesPage, listChanges, MAX_CHANGES } from '../services/work/list-changes.ts';
 import { redactRecord } from '../services/work/redact-record.ts';
 import { type Decision, reviewTimeEntry } from '../services/work/review-time-entry.ts';
-import { type Answer, answer } from './call.ts';
+import { call } from './call.ts';
 
 /**
  * Notes and time entries, for a PSA that is a Worker: reads, reviews, redacts and erases them. Like
@@ -15,7 +16,7 @@ export class Work extends WorkerEntrypoint<Env> {
    * The organization's changes after a cursor (null: from the start), oldest first, at most 100.
    */
   changes(organization: string, cursor: string | null, limit: number = MAX_CHANGES): Promise<Answer<ChangesPage>> {
-    return answer(this.env, (ctx) => listChanges(ctx, { organization, cursor, limit }));
+    return call(this.env, (ctx) => listChanges(ctx, { organization, cursor, limit }));
   }
 
   /** Approves or rejects a time entry, once, on behalf of an administrator. */
@@ -25,7 +26,7 @@ export class Work extends WorkerEntrypoint<Env> {
     decision: Decision,
     reviewer: string,
   ): Promise<Answer<{ status: Decision }>> {
-    return answer(this.env, (ctx) => reviewTimeEntry(ctx, { organization, entry, decision, reviewer }));
+    return call(this.env, (ctx) => reviewTimeEntry(ctx, { organization, entry, decision, reviewer }));
   }
 
   /** Replaces the text of a record with "[redacted]". */
@@ -35,12 +36,12 @@ export class Work extends WorkerEntrypoint<Env> {
     id: string,
     by: string,
   ): Promise<Answer<{ status: 'redacted' | 'unchanged' }>> {
-    return answer(this.env, (ctx) => redactRecord(ctx, { organization, kind, id, by }));
+    return call(this.env, (ctx) => redactRecord(ctx, { organization, kind, id, by }));
   }
 
   /** Erases an organization permanently. `cursor` must be that of its last change. */
   eraseOrganization(organization: string, cursor: string | null, by: string): Promise<Answer<{ auditRows: number }>> {
-    return answer(this.env, async (ctx) => {
+    return call(this.env, async (ctx) => {
       const { auditRows } = await eraseOrganization(ctx, { organization, cursor, by });
       return { auditRows };
     });

@@ -1,6 +1,6 @@
 import { env, exports } from 'cloudflare:workers';
 import { expect, test } from 'vitest';
-import { answer } from '../../src/rpc/call.ts';
+import { call } from '../../src/rpc/call.ts';
 import { Directory } from '../../src/rpc/directory.ts';
 import { Work } from '../../src/rpc/work.ts';
 import { makeWorld } from '../support/world.ts';
@@ -21,7 +21,7 @@ test.each(['GET', 'POST'])('no HTTP request (%s) reaches an entrypoint, not even
 test('a call works where an older wrangler.toml does not name the size limit of the database', async () => {
   const older: Env = { ...env };
   Reflect.deleteProperty(older, 'DATABASE_LIMIT');
-  expect(await answer(older, async () => 'value')).toEqual({ ok: true, value: 'value' });
+  expect(await call(older, async () => 'value')).toEqual({ ok: true, value: 'value' });
 });
 
 test('the entrypoints have no methods other than the documented ones', () => {

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { generateKey } from '../../src/domain/api-key.ts';
-import { answer } from '../../src/rpc/call.ts';
+import { call } from '../../src/rpc/call.ts';
 import { listChanges } from '../../src/services/work/list-changes.ts';
 import { reportingSize } from '../support/d1.ts';
 import { loggedLines } from '../support/searched-logs.ts';
@@ -84,7 +84,7 @@ describe('a database whose size crosses 70 % or 90 % of its limit', () => {
   test('is logged when a call over a service binding sees it', async () => {
     const { DB } = makeSized(0.45 * GB);
     const request = { organization: world.organization, cursor: null, limit: 1 };
-    const answered = await answer({ ...env, DB, DATABASE_LIMIT: '500MB' }, (ctx) => listChanges(ctx, request));
+    const answered = await call({ ...env, DB, DATABASE_LIMIT: '500MB' }, (ctx) => listChanges(ctx, request));
     expect(answered).toMatchObject({ ok: true });
     expect(loggedLines('database_size', 'error')).toMatchObject([{ requestId: expect.any(String), share: 0.9 }]);
   });

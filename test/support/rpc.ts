@@ -1,6 +1,6 @@
 import { exports } from 'cloudflare:workers';
 import type { Change } from '../../src/domain/change.ts';
-import type { Answer } from '../../src/rpc/call.ts';
+import type { Answer } from '../../src/services/answer.ts';
 
 // Calls through real RPC: arguments and results are serialized, as between two Workers.
 

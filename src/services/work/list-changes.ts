@@ -9,6 +9,7 @@ import { ServiceError } from '../../domain/errors.ts';
 import { ruleError, strictObject } from '../../domain/fields.ts';
 import { fromMinorUnits } from '../../domain/money.ts';
 import type { RecordKind } from '../../domain/record-kinds.ts';
+import { utf8Length } from '../../lib/bytes.ts';
 import { callD1 } from '../call-d1.ts';
 import type { ServiceContext } from '../context.ts';
 import { parseInput } from '../parse-input.ts';
@@ -16,11 +17,17 @@ import { parseInput } from '../parse-input.ts';
 /** The most changes on one page: well under 32 MiB, the limit of one RPC, even with long texts. */
 export const MAX_CHANGES = 100;
 
+/**
+ * A page that is sent over HTTP ends before this size, as JSON; a single change is smaller than this
+ * even with the longest text.
+ */
+export const MAX_PAGE_BYTES = 512 * 1024;
+
 export interface ChangesPage {
   changes: Change[];
   /** The cursor to continue from, now or later; null if the organization has no changes. */
   cursor: string | null;
-  /** Whether the page is full, so that there may be more. */
+  /** Whether the page has ended before the feed has, so that there may be more. */
   more: boolean;
 }
 
@@ -52,6 +59,7 @@ const changesRequest = strictObject({
 /**
  * The next changes of an organization after a cursor, oldest first: every committed row of the
  * audit log, none skipped. A change may be read more than once, so the reader must be idempotent.
+ * With `maxBytes`, the page ends before its changes, as JSON in UTF-8, are larger.
  * @throws ServiceError `invalid`, `organization_not_found`, `cursor_reset` (the position is not in
  *   this database: a backup was restored or the organization erased, so start again with null),
  *   `unavailable`
@@ -59,6 +67,7 @@ const changesRequest = strictObject({
 export async function listChanges(
   ctx: ServiceContext,
   request: { organization: string; cursor: string | null; limit: number },
+  maxBytes = Infinity,
 ): Promise<ChangesPage> {
   const { organization, cursor, limit } = parseInput(changesRequest, request);
   const after = { organizationId: organization, seq: cursor?.seq ?? 0 };
@@ -68,7 +77,20 @@ export async function listChanges(
   );
   const epoch = requireValidCursor(position.results[0], organization, cursor);
   const found = page.results.map((row) => toChange(row, epoch));
-  return { changes: found, cursor: found.at(-1)?.cursor ?? request.cursor, more: found.length === limit };
+  const changes = firstWithin(maxBytes, found);
+  const more = changes.length < found.length || found.length === limit;
+  return { changes, cursor: changes.at(-1)?.cursor ?? request.cursor, more };
+}
+
+/** The first changes that together are not larger as a JSON array, at least one. */
+function firstWithin(maxBytes: number, changes: Change[]): Change[] {
+  if (maxBytes === Infinity) return changes;
+  let bytes = '[]'.length;
+  const end = changes.findIndex((change) => {
+    bytes += utf8Length(JSON.stringify(change)) + ','.length;
+    return bytes > maxBytes;
+  });
+  return end === -1 ? changes : changes.slice(0, Math.max(1, end));
 }
 
 /**

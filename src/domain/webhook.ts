@@ -1,0 +1,138 @@
+import { isLoopback } from '../lib/loopback.ts';
+
+// Signed messages as in Standard Webhooks 1.0 (https://www.standardwebhooks.com): HMAC-SHA256 of the
+// id, the time and the body, with a secret that both sides know.
+
+/** How far the time of a message may be from the clock, in seconds, before or after. */
+export const TOLERANCE_SECONDS = 300;
+
+const PREFIX = 'whsec_';
+const MIN_SECRET_BYTES = 24;
+const MAX_SECRET_BYTES = 64;
+const MAX_SECRETS = 2;
+/** No full stop, because one separates the id from the time in what is signed. */
+const MESSAGE_ID = /^[\x21-\x2d\x2f-\x7e]{1,255}$/;
+const HMAC = { name: 'HMAC', hash: 'SHA-256' } as const;
+
+/** The bytes of a secret. */
+export type WebhookSecret = Uint8Array<ArrayBuffer>;
+
+/**
+ * Parses one secret, or two separated by white space while one replaces the other; none if the text
+ * is empty.
+ * @throws RangeError naming the position of the secret and the rule, never its text
+ */
+export function parseWebhookSecrets(text: string): WebhookSecret[] {
+  const values = text.split(/\s+/).filter((value) => value !== '');
+  if (values.length > MAX_SECRETS)
+    throw new RangeError(`it has ${values.length} secrets; write one, or two separated by a space`);
+  return values.map((value, index) => {
+    const bytes = value.startsWith(PREFIX) ? fromBase64(value.slice(PREFIX.length)) : undefined;
+    if (bytes && bytes.length >= MIN_SECRET_BYTES && bytes.length <= MAX_SECRET_BYTES) return bytes;
+    throw new RangeError(
+      `secret ${index + 1} of ${values.length} is not ${PREFIX} followed by the base64 of ${MIN_SECRET_BYTES} to ${MAX_SECRET_BYTES} bytes; make one with: echo "${PREFIX}$(openssl rand -base64 32)"`,
+    );
+  });
+}
+
+/**
+ * Parses the address that receives messages; undefined if the text is empty.
+ * @throws RangeError naming the rule, and the text only if it has no password
+ */
+export function parseWebhookUrl(text: string): string | undefined {
+  if (text.trim() === '') return undefined;
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url && (url.username !== '' || url.password !== ''))
+    throw new RangeError('its value has a user name or password; remove it, because the signature is the credential');
+  if (url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopback(url.hostname))) return url.href;
+  throw new RangeError(`"${text}" is not an https:// address; plain http:// is accepted for this machine only`);
+}
+
+/** The headers of a signed message. */
+export interface WebhookHeaders {
+  'webhook-id': string;
+  /** When the message was sent, in Unix seconds. */
+  'webhook-timestamp': string;
+  /** One signature for each secret, separated by spaces. */
+  'webhook-signature': string;
+}
+
+/** Signs a message with all of the secrets. `at` is its time in UTC milliseconds. */
+export async function signWebhook(
+  secrets: readonly WebhookSecret[],
+  { id, at, body }: { id: string; at: number; body: string },
+): Promise<WebhookHeaders> {
+  const timestamp = String(Math.floor(at / 1000));
+  const signed = signedBytes(id, timestamp, new TextEncoder().encode(body));
+  const signatures = await Promise.all(
+    secrets.map(async (secret) => {
+      const key = await crypto.subtle.importKey('raw', secret, HMAC, false, ['sign']);
+      return `v1,${toBase64(new Uint8Array(await crypto.subtle.sign('HMAC', key, signed)))}`;
+    }),
+  );
+  return { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signatures.join(' ') };
+}
+
+/** A message whose sender is known. */
+export interface SignedMessage {
+  id: string;
+  /** When it was sent: UTC milliseconds of a whole second, as the sender's clock had it. */
+  at: number;
+}
+
+/** Why a message was not accepted. */
+export type WebhookFault = 'headers' | 'timestamp' | 'signature';
+
+/** Reads id and time of a message whose signature is still to be checked, or why it cannot be valid. */
+export function readMessage(
+  headers: { [Name in keyof WebhookHeaders]: string | undefined },
+  now: number,
+): SignedMessage | WebhookFault {
+  const { 'webhook-id': id = '', 'webhook-timestamp': timestamp = '', 'webhook-signature': signature } = headers;
+  if (!MESSAGE_ID.test(id) || !/^\d{1,12}$/.test(timestamp) || signature === undefined) return 'headers';
+  const at = Number(timestamp) * 1000;
+  return Math.abs(at - now) > TOLERANCE_SECONDS * 1000 ? 'timestamp' : { id, at };
+}
+
+/**
+ * Whether one of the signatures in a `webhook-signature` is that of one of the secrets. The
+ * comparison takes the same time wherever they differ.
+ */
+export async function isSigned(
+  secrets: readonly WebhookSecret[],
+  { id, at }: SignedMessage,
+  body: Uint8Array,
+  header: string,
+): Promise<boolean> {
+  const signed = signedBytes(id, String(at / 1000), body);
+  const signatures = header
+    .split(' ')
+    .slice(0, MAX_SIGNATURES)
+    .flatMap((item) => (item.startsWith('v1,') ? (fromBase64(item.slice('v1,'.length)) ?? []) : []));
+  for (const secret of secrets) {
+    const key = await crypto.subtle.importKey('raw', secret, HMAC, false, ['verify']);
+    for (const signature of signatures) if (await crypto.subtle.verify('HMAC', key, signature, signed)) return true;
+  }
+  return false;
+}
+
+/** More signatures in one header are not looked at: a sender has few secrets. */
+const MAX_SIGNATURES = 8;
+
+function signedBytes(id: string, timestamp: string, body: Uint8Array): Uint8Array<ArrayBuffer> {
+  const head = new TextEncoder().encode(`${id}.${timestamp}.`);
+  const bytes = new Uint8Array(head.length + body.length);
+  bytes.set(head);
+  bytes.set(body, head.length);
+  return bytes;
+}
+
+function toBase64(bytes: Uint8Array): string {
+  return btoa(String.fromCharCode(...bytes));
+}
+
+/** Undefined if the text is not base64. */
+function fromBase64(text: string): Uint8Array<ArrayBuffer> | undefined {
+  if (!/^[A-Za-z0-9+/]+={0,2}$/.test(text) || text.replace(/=+$/, '').length % 4 === 1) return undefined;
+  return Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
+}
