@@ -19,6 +19,7 @@ import { requestContext } from './http/middleware/request-context.ts';
 import { requestLog } from './http/middleware/request-log.ts';
 import { requireHttps } from './http/middleware/require-https.ts';
 import { problem } from './http/problems.ts';
+import { createPsa } from './http/psa/routes.ts';
 import { createSettings } from './http/settings/index.tsx';
 
 /** Creates all routes. `now` is the clock (UTC milliseconds) for key expiry and work dates. */
@@ -44,6 +45,7 @@ export function createApp(config: Config, now: () => number = Date.now) {
       .get('/healthz', (c) => c.json({ status: config.mode === 'paused' ? 'paused' : 'ok' }))
       .use('/api/*', requireHttps(), pause(), keyExpiry(), refusedUses(), ipLimit())
       .route('/api/v1', v1)
+      .route('/psa', createPsa(config))
       .route('/', docs)
       .route('/settings', createSettings())
       .notFound((c) => problem(c, 'not_found', 'There is nothing at this path; the API is at /api/v1.'))

@@ -332,6 +332,23 @@ export const refusedUses = sqliteTable(
   ],
 );
 
+/**
+ * When each organization's directory was last changed, so that an older signed message does not undo
+ * a newer change. A trigger refuses to turn it back. Kept after an erasure: it has nothing of the
+ * organization but its id.
+ */
+export const directoryClock = sqliteTable(
+  'directory_clock',
+  {
+    organizationId: organizationId().primaryKey(),
+    /** The time of the latest message or change, UTC milliseconds of a whole second. */
+    at: integer('at').notNull(),
+    /** JSON array: the ids of the messages of that time, in order; empty for a change without one. */
+    messages: text('messages').notNull(),
+  },
+  () => [check('directory_clock_messages', sql`json_array_length("messages") > 0`)],
+);
+
 /** Identifies this database: one row, created with it. Cursors of other databases are not valid. */
 export const databaseEpoch = sqliteTable(
   'database_epoch',

@@ -28,7 +28,8 @@ export type ServiceErrorCode =
   | 'already_reviewed'
   | 'reviewer_not_eligible'
   | 'cursor_reset'
-  | 'not_exported';
+  | 'not_exported'
+  | 'superseded';
 
 interface Extras {
   /** For `invalid`: the errors, by field. */

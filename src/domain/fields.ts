@@ -132,7 +132,7 @@ export function strictObject<Shape extends z.core.$ZodLooseShape>(shape: Shape) 
     error: ({ code, input }) =>
       code === 'unrecognized_keys'
         ? `is not accepted; remove it. Accepted fields: ${known}`
-        : `was ${describe(input)}; send a JSON object with ${known}`,
+        : ruleError(`a JSON object with ${known}`)({ input }),
   });
 }
 
@@ -167,7 +167,8 @@ function fieldError(path: string[], code: string, message: string): FieldError {
 }
 
 function codeOf(issue: z.core.$ZodIssue): string {
-  if (issue.code === 'invalid_type') return issue.message.startsWith(MISSING) ? 'required' : 'invalid_type';
+  if (issue.message.startsWith(MISSING)) return 'required';
+  if (issue.code === 'invalid_type') return 'invalid_type';
   if (issue.code === 'too_small' || issue.code === 'too_big') return 'out_of_range';
   return issue.code === 'invalid_format' ? 'invalid_format' : 'invalid_value';
 }

@@ -7,7 +7,7 @@ import { PROBLEMS, Problem, type ProblemCode, problem, unauthorized } from './pr
 import { retryAfter } from './rate-limit.ts';
 
 /** Retry-After of a 503. */
-const RETRY_AFTER_SECONDS = 5;
+export const RETRY_AFTER_SECONDS = 5;
 
 /** The expected failures that a caller of the API can get. Any other code here is a bug. */
 const API_ERRORS: Partial<Record<ServiceErrorCode, ProblemCode>> = {

@@ -2,6 +2,7 @@ import type { Context, HonoRequest } from 'hono';
 import type { Config } from '../config.ts';
 import type { FoundKey, Principal } from '../domain/principal.ts';
 import type { RateLimitDecision, RateLimitPolicy } from '../domain/rate-limit.ts';
+import type { SignedMessage, WebhookFault } from '../domain/webhook.ts';
 import { ExpiringMap } from '../lib/expiring-map.ts';
 import type {
   ActorContext,
@@ -40,6 +41,11 @@ export interface RequestStats extends D1Counter {
   limiterCalls: number;
   /** The code of the problem in the response. */
   problem?: string;
+  /** Why a message of the PSA was not accepted. */
+  messageFault?: WebhookFault;
+  /** The call that a message of the PSA asked for, and the organization that it named. */
+  call?: string;
+  organization?: string | undefined;
   /** Whether the key came from the isolate's cache (`warm`) or was read from D1 (`cold`). */
   lookup?: 'warm' | 'cold';
 }
@@ -81,6 +87,12 @@ export interface AppEnv {
 export interface ApiEnv {
   Bindings: Env;
   Variables: RequestVariables & { principal: Principal; keyCheck: KeyCheck };
+}
+
+/** The environment of the PSA's interface, after `requireSignature`. */
+export interface PsaEnv {
+  Bindings: Env;
+  Variables: RequestVariables & { message: SignedMessage };
 }
 
 /** The environment of the settings pages, after `signIn`. */

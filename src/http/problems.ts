@@ -181,11 +181,14 @@ export function problem(
 export const UNAUTHORIZED_PROBLEM = { type: 'about:blank', title: 'Unauthorized', status: 401 } as const;
 const UNAUTHORIZED_BODY = JSON.stringify(UNAUTHORIZED_PROBLEM);
 
-/** The 401. Constant, so that a prober learns nothing. */
-export function unauthorized(): Response {
+/**
+ * The 401. Constant, so that a prober learns nothing. `challenge` is the scheme that the path expects
+ * (RFC 9110 §11.6.1).
+ */
+export function unauthorized(challenge = 'Bearer'): Response {
   return new Response(UNAUTHORIZED_BODY, {
     status: 401,
-    headers: { 'Content-Type': 'application/problem+json', 'WWW-Authenticate': 'Bearer' },
+    headers: { 'Content-Type': 'application/problem+json', 'WWW-Authenticate': challenge },
   });
 }
 

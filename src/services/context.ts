@@ -1,6 +1,7 @@
 import type { D1Counter } from '../db/call.ts';
 import type { DayLimits } from '../domain/day-limit.ts';
 import type { Principal } from '../domain/principal.ts';
+import type { SignedMessage } from '../domain/webhook.ts';
 
 export type { D1Counter } from '../db/call.ts';
 
@@ -27,6 +28,12 @@ export interface ActorContext<Actor> extends ServiceContext {
   actor: Actor;
   /** Where the request came from, as recorded in the audit log. */
   source: Source;
+}
+
+/** The context of a change of the directory. */
+export interface DirectoryContext extends ServiceContext {
+  /** The signed message that asks for the change, if one does. */
+  message?: SignedMessage | undefined;
 }
 
 /** The context of a write. */

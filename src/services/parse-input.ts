@@ -11,3 +11,14 @@ export function parseInput<Schema extends z.ZodType>(shape: Schema, input: unkno
   if (!result.success) throw invalidInput(fieldErrors(result.error));
   return result.data;
 }
+
+/**
+ * Requires that an input from outside has the shape of a verb's request.
+ * @throws ServiceError `invalid` naming the fields
+ */
+export function requireInput<Schema extends z.ZodType>(
+  shape: Schema,
+  input: unknown,
+): asserts input is z.input<Schema> {
+  parseInput(shape, input);
+}

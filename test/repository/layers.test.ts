@@ -25,6 +25,10 @@ const ALLOWED: Record<string, { parts: readonly string[]; packages?: readonly st
     packages: ['hono', 'zod', 'zod-openapi'],
   },
   'http/docs': { parts: ['http', 'http/middleware', 'domain'], packages: ['hono', 'node:zlib'] },
+  'http/psa': {
+    parts: ['http', 'http/middleware', 'services', 'domain', 'lib', 'config.ts'],
+    packages: ['hono', 'zod', 'zod-openapi'],
+  },
   'http/settings': {
     parts: ['http', 'http/middleware', 'services', 'domain', 'lib', 'config.ts'],
     packages: ['hono', 'zod', 'jose'],
@@ -32,7 +36,7 @@ const ALLOWED: Record<string, { parts: readonly string[]; packages?: readonly st
   rpc: { parts: ['services', 'domain'], packages: ['cloudflare:workers'] },
   'daily.ts': { parts: ['services', 'domain', 'lib'] },
   'app.ts': {
-    parts: ['http', 'http/middleware', 'http/api', 'http/docs', 'http/settings', 'domain', 'config.ts'],
+    parts: ['http', 'http/middleware', 'http/api', 'http/docs', 'http/psa', 'http/settings', 'domain', 'config.ts'],
     packages: ['hono'],
   },
   'index.ts': {

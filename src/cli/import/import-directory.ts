@@ -54,9 +54,9 @@ export async function importDirectory(
   for (const [index, [organization, entries]] of [...entriesOf].entries()) {
     errors.push(
       ...conflicts(entries, (line) => `on line ${line}`),
-      ...(await findConflicts(db, organization, entries)),
+      ...(await findConflicts({ db }, organization, entries)),
     );
-    if (errors.length === 0 && (await findDifferences(db, organization, entries)).length > 0)
+    if (errors.length === 0 && (await findDifferences({ db }, organization, entries)).length > 0)
       outdated.push([organization, entries]);
     onProgress?.({ step: 'checked', done: index + 1, total: entriesOf.size });
   }
@@ -64,13 +64,13 @@ export async function importDirectory(
 
   const result = { ok: true as const, organizations: entriesOf.size, records, created: 0, changed: 0, rowsWritten: 0 };
   for (const [index, [organization, entries]] of outdated.entries()) {
-    const changes = await findDifferences(db, organization, entries);
+    const changes = await findDifferences({ db }, organization, entries);
     for (const change of changes) {
       if (change.before) result.changed += 1;
       else result.created += 1;
       onChange?.(organization, change);
     }
-    if (!dryRun) result.rowsWritten += await writeDifferences(db, organization, entries, changes);
+    if (!dryRun) result.rowsWritten += await writeDifferences({ db }, organization, entries, changes);
     onProgress?.({ step: 'imported', done: index + 1, total: outdated.length });
   }
   return result;

@@ -1,6 +1,7 @@
 import { RECORD_KIND_NAMES } from '../../domain/record-kinds.ts';
 import { statement } from '../statement.ts';
 import { RECORD_TABLES } from '../work/record-tables.ts';
+import { applyErasure } from './clock.ts';
 
 // The statements of an erasure, sent as one transaction in the order of `ERASE`. They do nothing
 // unless `openErasure` opened the erasure: the organization exists, and the caller has read to the
@@ -51,6 +52,7 @@ const rowsOf = (table: string) =>
 /** Deletes the organization, table by table as in `ERASED_TABLES`, then closes the erasure. */
 export const ERASE = [
   ...ERASED_TABLES.map((table) => `delete ${rowsOf(table)} and ${IS_OPEN}`),
+  applyErasure(IS_OPEN),
   'update erasures set open = 0 where organization_id = :organizationId and request_id = :requestId and open = 1',
 ].map((sql) => statement<ErasureValues>(sql));
 

@@ -27,7 +27,8 @@ export const jsonBody = <Schema extends z.ZodType>(schema: Schema) =>
     }),
   ] as const;
 
-function requireJson(): MiddlewareHandler<AppEnv> {
+/** Refuses bodies that are not declared as JSON in UTF-8. */
+export function requireJson(): MiddlewareHandler<AppEnv> {
   return async function requireJson(c, next) {
     const [mediaType = '', ...parameters] = (c.req.header('Content-Type') ?? '')
       .split(';')
@@ -50,7 +51,7 @@ function requireJson(): MiddlewareHandler<AppEnv> {
 }
 
 /** Refuses bytes that are not UTF-8: a lenient decoder would replace them silently. */
-function requireUtf8(): MiddlewareHandler<AppEnv> {
+export function requireUtf8(): MiddlewareHandler<AppEnv> {
   return async function requireUtf8(c, next) {
     const bytes = await c.req.arrayBuffer();
     const wide = wideEncoding(bytes);

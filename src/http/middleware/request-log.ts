@@ -24,10 +24,11 @@ export function requestLog(): MiddlewareHandler<AppEnv> {
       status,
       // A 401 has no code, even if there was another problem before the key was read.
       problem: refused ? undefined : requestStats.problem,
-      reason: refused?.reason,
+      reason: refused?.reason ?? requestStats.messageFault,
       key: key?.keyId,
       lookup: requestStats.lookup,
-      organization: key?.organizationId ?? administrator?.organization.id,
+      call: requestStats.call,
+      organization: key?.organizationId ?? administrator?.organization.id ?? requestStats.organization,
       administrator: administrator?.userId,
       address: addressGroup,
       userAgent: source.userAgent ?? undefined,

@@ -1,19 +1,19 @@
 import * as z from 'zod';
 import { DEACTIVATE_RECORDS, FIND_RECORDS } from '../../db/directory/records.ts';
 import { batch } from '../../db/statement.ts';
-import {
-  conflicts,
-  DIRECTORY_TYPES,
-  type DirectoryError,
-  type DirectoryRecordInput,
-  directoryId,
-  readRecord,
-} from '../../domain/directory.ts';
+import { conflicts, DIRECTORY_TYPES, type DirectoryError, directoryId, readRecord } from '../../domain/directory.ts';
 import { type FieldError, ruleError, strictObject } from '../../domain/fields.ts';
 import { callD1 } from '../call-d1.ts';
-import type { ServiceContext } from '../context.ts';
+import type { DirectoryContext } from '../context.ts';
 import { parseInput } from '../parse-input.ts';
-import { findConflicts, findDifferences, writeDifferences } from './differences.ts';
+import {
+  advanceClock,
+  findConflicts,
+  findDifferences,
+  isOlderMessage,
+  superseded,
+  writeDifferences,
+} from './differences.ts';
 
 /** The most records in one call. */
 export const MAX_RECORDS = 1_000;
@@ -36,7 +36,8 @@ const listOf = <Item extends z.ZodType>(item: Item, what: string) =>
     .array(item, { error: ruleError(`an array of ${what}`) })
     .max(MAX_RECORDS, { error: `has too many ${what}; send at most ${MAX_RECORDS} at a time` });
 
-const upsertRequest = strictObject({
+/** The input of `upsertRecords`. */
+export const upsertRequest = strictObject({
   organization: directoryId('an organization'),
   records: listOf(z.unknown(), 'records'),
 });
@@ -44,12 +45,9 @@ const upsertRequest = strictObject({
 /**
  * Creates or changes records of one organization, in the format of a directory file: all of them in
  * one transaction, or none if one breaks a rule. Sending the same records again changes nothing.
- * @throws ServiceError `invalid`, `unavailable`
+ * @throws ServiceError `invalid`, `superseded` (a newer signed message was applied), `unavailable`
  */
-export async function upsertRecords(
-  ctx: ServiceContext,
-  request: { organization: string; records: DirectoryRecordInput[] },
-): Promise<Upserted> {
+export async function upsertRecords(ctx: DirectoryContext, request: z.input<typeof upsertRequest>): Promise<Upserted> {
   const { organization, records } = parseInput(upsertRequest, request);
   const read = records.map((value, index) => readRecord(value, index));
   const errors: DirectoryError[] = read.flatMap(({ errors }) => errors);
@@ -62,7 +60,7 @@ export async function upsertRecords(
   }
   const entries = read.flatMap(({ entry, organization: owner }) => (entry && owner === organization ? entry : []));
   errors.push(...conflicts(entries, (index) => `in records[${index}]`));
-  errors.push(...(await findConflicts(ctx.db, organization, entries)));
+  errors.push(...(await findConflicts(ctx, organization, entries)));
   if (errors.length > 0) {
     const broken = Map.groupBy(errors, ({ at }) => at);
     const refused = (found: DirectoryError[]) => found.map(({ pointer, code, detail }) => ({ pointer, code, detail }));
@@ -74,8 +72,10 @@ export async function upsertRecords(
       }),
     };
   }
-  const differences = await findDifferences(ctx.db, organization, entries);
-  if (differences.length > 0) await writeDifferences(ctx.db, organization, entries, differences);
+  const differences = await findDifferences(ctx, organization, entries);
+  // A message counts even if it changes nothing: an older one that arrives later must not apply.
+  if (differences.length > 0 || ctx.message)
+    await writeDifferences(ctx, organization, entries, differences, ctx.message);
   const statuses = new Map(
     differences.map(({ type, id, before }) => [`${type} ${id}`, before ? 'changed' : 'created'] as const),
   );
@@ -89,7 +89,8 @@ const recordReference = strictObject({
   type: z.enum(DIRECTORY_TYPES, { error: ruleError(`one of ${DIRECTORY_TYPES.join(', ')}`) }),
   id: directoryId('the record'),
 });
-const deactivateRequest = strictObject({
+/** The input of `deactivateRecords`. */
+export const deactivateRequest = strictObject({
   organization: directoryId('an organization'),
   records: listOf(recordReference, 'records'),
 });
@@ -102,10 +103,10 @@ export type DeactivatedRecord = { status: 'deactivated' | 'unchanged' | 'not_fou
 /**
  * Deactivates records of one organization, in one transaction. Nothing is deleted: what was written
  * on a ticket stays.
- * @throws ServiceError `invalid`, `unavailable`
+ * @throws ServiceError `invalid`, `superseded`, `unavailable`
  */
 export async function deactivateRecords(
-  ctx: ServiceContext,
+  ctx: DirectoryContext,
   request: { organization: string; records: RecordReference[] },
 ): Promise<{ records: DeactivatedRecord[] }> {
   const { organization, records } = parseInput(deactivateRequest, request);
@@ -116,12 +117,14 @@ export async function deactivateRecords(
     const values = { organizationId: organization, json: JSON.stringify(ids) };
     return { type, deactivate: DEACTIVATE_RECORDS[type].bind(values), find: FIND_RECORDS[type].bind(values) };
   });
-  const results = await callD1(ctx, 'safe_to_repeat', (db) =>
-    batch<{ id: string; active?: number }[]>(
-      db,
-      statements.flatMap(({ deactivate, find }) => [deactivate, find]),
-    ),
-  );
+  const [, ...results] = await callD1(ctx, 'safe_to_repeat', (db) =>
+    batch<{ id: string; active?: number }[]>(db, [
+      advanceClock(organization, ctx.message, ctx.now()),
+      ...statements.flatMap(({ deactivate, find }) => [deactivate, find]),
+    ]),
+  ).catch((err: unknown) => {
+    throw isOlderMessage(err) ? superseded(organization) : err;
+  });
   const statusOf = ({ type, id }: RecordReference): DeactivatedRecord['status'] => {
     const [changed, found] = [0, 1].map((offset) =>
       results[2 * types.indexOf(type) + offset]?.results.find((row) => row.id === id),

@@ -1,4 +1,6 @@
 import * as z from 'zod';
+import { D1Failure } from '../../db/call.ts';
+import { applyMessage, applyUnsigned, OLDER_MESSAGE } from '../../db/directory/clock.ts';
 import {
   ENSURE_SERVICE_ACCOUNT,
   FIND_COMPANIES,
@@ -22,7 +24,10 @@ import {
   type DirectoryType,
   entryError,
 } from '../../domain/directory.ts';
+import { ServiceError } from '../../domain/errors.ts';
+import type { SignedMessage } from '../../domain/webhook.ts';
 import { callD1 } from '../call-d1.ts';
+import type { ServiceContext } from '../context.ts';
 
 // The parts of an upsert of one organization's records: what would change, what prevents it, and
 // the transaction that makes the changes.
@@ -34,6 +39,9 @@ import { callD1 } from '../call-d1.ts';
 const RECORDS_PER_STATEMENT = 1_000;
 /** The deadline of one call. A transaction of the largest organization takes a few seconds. */
 const CALL_DEADLINE_MS = 60_000;
+
+/** What these functions need from a context: each call to D1 has a deadline of its own. */
+type DirectoryDatabase = Pick<ServiceContext, 'db' | 'stats' | 'databaseLimit'>;
 
 /** A record that the database does not have, or has with other values (`before`, by field). */
 export interface DirectoryDifference {
@@ -50,12 +58,12 @@ const beforeShape = z.record(z.string(), z.union([z.string(), z.number()]));
  * retires.
  */
 export async function findDifferences(
-  db: D1Database,
+  ctx: DirectoryDatabase,
   organization: string,
   entries: readonly DirectoryEntry[],
 ): Promise<DirectoryDifference[]> {
   const records = validRecords(entries);
-  const [organizations = [], ...differing] = await query(db, organization, [
+  const [organizations = [], ...differing] = await query(ctx, organization, [
     { statement: FIND_ORGANIZATIONS, items: [organization] },
     ...DIRECTORY_TYPES.map((type) => ({ statement: FIND_DIFFERING_RECORDS[type], items: ofType(records, type) })),
   ]);
@@ -95,7 +103,7 @@ export async function findDifferences(
  * not change.
  */
 export async function findConflicts(
-  db: D1Database,
+  ctx: DirectoryDatabase,
   organization: string,
   entries: readonly DirectoryEntry[],
 ): Promise<DirectoryError[]> {
@@ -104,7 +112,7 @@ export async function findConflicts(
   const elsewhere = new Set(
     records.flatMap((record) => ('company' in record && !here.has(`company ${record.company}`) ? record.company : [])),
   );
-  const [organizations = [], companies = [], emails = [], agreements = []] = await query(db, organization, [
+  const [organizations = [], companies = [], emails = [], agreements = []] = await query(ctx, organization, [
     { statement: FIND_ORGANIZATIONS, items: [organization] },
     { statement: FIND_COMPANIES, items: [...elsewhere] },
     { statement: FIND_HELD_EMAILS, items: ofType(records, 'user') },
@@ -143,20 +151,44 @@ export async function findConflicts(
 }
 
 /**
+ * The statement that belongs to every change of a directory: it keeps a message that was captured
+ * and sent again from undoing what came later. `now` is the time of a change without a message.
+ */
+export function advanceClock(
+  organizationId: string,
+  message: SignedMessage | undefined,
+  now: number,
+): BoundStatement<never> {
+  if (message) return applyMessage.bind({ organizationId, at: message.at, message: message.id });
+  return applyUnsigned.bind({ organizationId, at: Math.floor(now / 1000) * 1000 });
+}
+
+/** A newer change of the directory was applied, so the message of this one was not. */
+export function superseded(organizationId: string): ServiceError {
+  return new ServiceError(
+    'superseded',
+    `A newer change of the directory of ${organizationId} was applied after the time in webhook-timestamp, so this one was not. If it still holds, sign it again with the current time. Send the messages of one organization one after the other.`,
+  );
+}
+
+/**
  * Writes the differences in one transaction: all of the organization's records or none. Returns the
  * number of rows written.
+ * @throws ServiceError `superseded`
  */
 export async function writeDifferences(
-  db: D1Database,
+  ctx: DirectoryDatabase,
   organizationId: string,
   entries: readonly DirectoryEntry[],
   differences: readonly DirectoryDifference[],
+  message?: SignedMessage,
 ): Promise<number> {
   const differing = new Set(differences.map(({ type, id }) => `${type} ${id}`));
   const records = validRecords(entries).filter(({ type, id }) => differing.has(`${type} ${id}`));
   const each = (type: DirectoryType, statement: Statement<{ organizationId: string; json: string }>) =>
     chunks(ofType(records, type)).map((chunk) => statement.bind({ organizationId, json: JSON.stringify(chunk) }));
-  const results = await call(db, [
+  const results = await call(ctx, [
+    advanceClock(organizationId, message, Date.now()),
     ...each('organization', UPSERT_RECORDS.organization),
     ...each('company', UPSERT_RECORDS.company),
     ...each('user', RETIRE_SERVICE_ACCOUNT),
@@ -166,8 +198,15 @@ export async function writeDifferences(
     ...each('agreement', RELEASE_AGREEMENTS),
     ...each('agreement', UPSERT_RECORDS.agreement),
     ...each('ticket', UPSERT_RECORDS.ticket),
-  ]);
+  ]).catch((err: unknown) => {
+    throw isOlderMessage(err) ? superseded(organizationId) : err;
+  });
   return results.reduce((total, { meta }) => total + meta.rows_written, 0);
+}
+
+/** Whether the database refused a message because a newer one was applied. */
+export function isOlderMessage(err: unknown): boolean {
+  return err instanceof D1Failure && err.reason === OLDER_MESSAGE;
 }
 
 interface Query {
@@ -176,12 +215,12 @@ interface Query {
 }
 
 /** Runs queries with lists of any length in one call. Results are in query order. */
-async function query(db: D1Database, organizationId: string, queries: readonly Query[]): Promise<FoundRow[][]> {
+async function query(ctx: DirectoryDatabase, organizationId: string, queries: readonly Query[]): Promise<FoundRow[][]> {
   const parts = queries.flatMap(({ statement, items }, index) =>
     chunks(items).map((chunk) => ({ statement, chunk, index })),
   );
   const results = await call(
-    db,
+    ctx,
     parts.map(({ statement, chunk }) => statement.bind({ organizationId, json: JSON.stringify(chunk) })),
   );
   const found: FoundRow[][] = queries.map(() => []);
@@ -193,8 +232,8 @@ async function query(db: D1Database, organizationId: string, queries: readonly Q
 }
 
 /** All statements here are safe to repeat. */
-function call<Row>(db: D1Database, statements: readonly BoundStatement<Row>[]): Promise<D1Result<Row>[]> {
-  return callD1({ db, deadlineAt: Date.now() + CALL_DEADLINE_MS }, 'safe_to_repeat', () =>
+function call<Row>(ctx: DirectoryDatabase, statements: readonly BoundStatement<Row>[]): Promise<D1Result<Row>[]> {
+  return callD1({ ...ctx, deadlineAt: Date.now() + CALL_DEADLINE_MS }, 'safe_to_repeat', (db) =>
     batch<Row[]>(db, statements),
   );
 }

@@ -47,13 +47,15 @@ export const cursorText = z
     return z.NEVER;
   })
   .nullable();
-const changesRequest = strictObject({
+/** The input of `listChanges`. */
+export const changesRequest = strictObject({
   organization: directoryId('an organization'),
   cursor: cursorText,
   limit: z
     .int({ error: ruleError(limitRule) })
     .min(1, { error: ruleError(limitRule) })
-    .max(MAX_CHANGES, { error: ruleError(limitRule) }),
+    .max(MAX_CHANGES, { error: ruleError(limitRule) })
+    .default(MAX_CHANGES),
 });
 
 /**
@@ -66,7 +68,7 @@ const changesRequest = strictObject({
  */
 export async function listChanges(
   ctx: ServiceContext,
-  request: { organization: string; cursor: string | null; limit: number },
+  request: z.input<typeof changesRequest>,
   maxBytes = Infinity,
 ): Promise<ChangesPage> {
   const { organization, cursor, limit } = parseInput(changesRequest, request);

@@ -10,7 +10,8 @@ import { callD1 } from '../call-d1.ts';
 import type { ActorContext, SystemActor } from '../context.ts';
 import { parseInput } from '../parse-input.ts';
 
-const redactRequest = strictObject({
+/** The input of `redactRecord`. */
+export const redactRequest = strictObject({
   organization: directoryId('an organization'),
   kind: z.enum(RECORD_KIND_NAMES, { error: ruleError(`one of ${RECORD_KIND_NAMES.join(', ')}`) }),
   id: recordId('the record'),

@@ -14,7 +14,8 @@ import { recordNotFound } from './redact-record.ts';
 const DECISIONS = { APPROVED: 'time_entry.approved', REJECTED: 'time_entry.rejected' } as const;
 export type Decision = keyof typeof DECISIONS;
 
-const reviewRequest = strictObject({
+/** The input of `reviewTimeEntry`. */
+export const reviewRequest = strictObject({
   organization: directoryId('an organization'),
   entry: recordId('a time entry'),
   decision: z.enum(['APPROVED', 'REJECTED'], { error: ruleError('APPROVED or REJECTED') }),

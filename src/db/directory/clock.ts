@@ -1,0 +1,43 @@
+import { statement } from '../statement.ts';
+
+// How far each organization's directory has come in the time of those who send it. A signed message
+// can be captured and sent again within minutes, so one that is older than what was applied since
+// must not undo it. The trigger `directory_clock_forward` aborts the transaction of such a message.
+
+/** What the trigger says. */
+export const OLDER_MESSAGE = 'directory_clock: an older message';
+
+/** The last element of `messages`. */
+const LAST = "messages ->> '$[#-1]'";
+/** Adds the id to those of the same time, unless it is the last of them. */
+const WITH_MESSAGE = `iif(${LAST} is :message, messages, json_insert(messages, '$[#]', :message))`;
+
+/**
+ * Records that a signed message is applied. Fails with `OLDER_MESSAGE` if one with a later time was
+ * applied before, or at the same time this one and then another.
+ */
+export const applyMessage = statement<{ organizationId: string; at: number; message: string }>(`
+  insert into directory_clock (organization_id, at, messages) values (:organizationId, :at, json_array(:message))
+  on conflict (organization_id) do update set
+    at = excluded.at, messages = iif(excluded.at > directory_clock.at, excluded.messages, ${WITH_MESSAGE})`);
+
+/** A change that came over another way, which has no id. */
+const UNSIGNED = "''";
+const UNSIGNED_CONFLICT = `on conflict (organization_id) do update set
+    at = max(directory_clock.at, excluded.at),
+    messages = iif(excluded.at > directory_clock.at, excluded.messages, ${WITH_MESSAGE.replaceAll(':message', UNSIGNED)})`;
+
+/** Records a change over a service binding or by a command, which is never refused. */
+export const applyUnsigned = statement<{ organizationId: string; at: number }>(`
+  insert into directory_clock (organization_id, at, messages) values (:organizationId, :at, json_array(${UNSIGNED}))
+  ${UNSIGNED_CONFLICT}`);
+
+/**
+ * Records an erasure, so that a message from before it does not bring the organization back.
+ * `isOpen` is the condition that the erasure is open.
+ */
+export const applyErasure = (isOpen: string) => `
+  insert into directory_clock (organization_id, at, messages)
+  select organization_id, erased_at / 1000 * 1000, json_array(${UNSIGNED}) from erasures
+  where organization_id = :organizationId and request_id = :requestId and ${isOpen}
+  ${UNSIGNED_CONFLICT}`;

@@ -1,0 +1,166 @@
+import { env } from 'cloudflare:workers';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { committingTwice } from '../../support/d1.ts';
+import { makePsa } from '../../support/psa.ts';
+import { directory, lastCursor, resultOf, work } from '../../support/rpc.ts';
+import { importRecords, makeApi, makeWorld, problemOf, TIME } from '../../support/world.ts';
+
+// The clock stands still except where a test moves it: messages of one second have the same time.
+const START = Math.floor(Date.now() / 1000) * 1000;
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['Date'], now: START });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const SECOND = 1_000;
+type Outcome = string | number;
+
+/** An organization and messages about its technician tess, to send now or again. */
+async function makeTechnician(bindings: Partial<Env> = {}) {
+  const { organization, key } = await makeWorld();
+  const { call } = makePsa({ bindings });
+  const tess = {
+    type: 'user',
+    organization,
+    id: 'tess',
+    email: 'tess@northwind.example',
+    name: 'Tess',
+    technician: true,
+  };
+  const message =
+    (type: string, data: object, at: number, id = crypto.randomUUID()) =>
+    async (): Promise<Outcome> => {
+      const [status, answered] = await call(type, data, { at, id });
+      return answered.ok ? status : `${status} ${answered.error.code}`;
+    };
+  return {
+    organization,
+    /** Messages of that many seconds after the start. */
+    activate: (seconds: number) =>
+      message('directory.upsert', { organization, records: [tess] }, START + seconds * SECOND),
+    deactivate: (seconds: number) =>
+      message(
+        'directory.deactivate',
+        { organization, records: [{ type: 'user', id: 'tess' }] },
+        START + seconds * SECOND,
+      ),
+    isActive: async () => {
+      const entry = await makeApi().postTime(key, { ...TIME, userEmail: tess.email });
+      return entry.status === 201 || (await problemOf(entry)) !== '422 technician_not_eligible';
+    },
+    tess,
+  };
+}
+
+test('a message that reactivates a technician and is sent again does not undo the deactivation after it', async () => {
+  const { activate, deactivate, isActive } = await makeTechnician();
+  const captured = activate(1);
+  expect(await captured()).toBe(200);
+  expect(await deactivate(2)()).toBe(200);
+  expect(await captured()).toBe('409 superseded');
+  expect(await isActive()).toBe(false);
+});
+
+test('the same holds for a deactivation that is sent again after a reactivation', async () => {
+  const { activate, deactivate, isActive } = await makeTechnician();
+  const captured = deactivate(1);
+  expect(await captured()).toBe(200);
+  expect(await activate(2)()).toBe(200);
+  expect(await captured()).toBe('409 superseded');
+  expect(await isActive()).toBe(true);
+});
+
+test('within one second messages are applied in the order of their arrival, each once before the next', async () => {
+  const { activate, deactivate, isActive } = await makeTechnician();
+  const [captured, next] = [activate(1), deactivate(1)];
+  expect([await captured(), await captured(), await next(), await captured(), await next()]).toEqual([
+    200,
+    200,
+    200,
+    '409 superseded',
+    200,
+  ]);
+  expect(await isActive()).toBe(false);
+  expect(await activate(1)()).toBe(200);
+  expect(await next()).toBe('409 superseded');
+  expect(await isActive()).toBe(true);
+});
+
+test('a delayed message is refused after a newer one that changed nothing', async () => {
+  const { activate, deactivate, isActive } = await makeTechnician();
+  const delayed = deactivate(1);
+  expect(await activate(2)()).toBe(200);
+  expect(await delayed()).toBe('409 superseded');
+  expect(await isActive()).toBe(true);
+});
+
+test('an invalid message does not make older ones refused', async () => {
+  const { organization, deactivate } = await makeTechnician();
+  const { call } = makePsa();
+  const records = [{ type: 'ticket', organization, id: '1', company: 'unheard-of' }];
+  const [, answered] = await call('directory.upsert', { organization, records }, { at: START + 9 * SECOND });
+  expect(answered).toMatchObject({ value: { written: false } });
+  expect(await deactivate(1)()).toBe(200);
+});
+
+test('a change over a service binding or by a command is not undone by an older message, and is never refused', async () => {
+  const { organization, activate, deactivate, isActive, tess } = await makeTechnician();
+  const captured = activate(1);
+  expect(await captured()).toBe(200);
+  // Within the same second, and while the sender's clock is ahead of ours.
+  vi.setSystemTime(START + 500);
+  resultOf(await directory.deactivate(organization, [{ type: 'user', id: 'tess' }]));
+  expect(await captured()).toBe('409 superseded');
+  expect(await isActive()).toBe(false);
+
+  expect(await activate(20)()).toBe(200);
+  vi.setSystemTime(START + 30 * SECOND);
+  await importRecords({ ...tess, active: false });
+  expect(await activate(29)()).toBe('409 superseded');
+  expect(await isActive()).toBe(false);
+  expect(await deactivate(30)()).toBe(200);
+});
+
+test('a message from before an erasure does not bring the organization back', async () => {
+  const { organization, activate } = await makeTechnician();
+  const { call } = makePsa();
+  const records = [
+    { type: 'organization', id: organization, name: 'Northwind', psa: true, timeZone: 'UTC', defaultHourlyRate: 120 },
+  ];
+  expect(await activate(1)()).toBe(200);
+  vi.setSystemTime(START + 10 * SECOND);
+  resultOf(await work.eraseOrganization(organization, await lastCursor(organization), 'Ada'));
+  const upsert = (seconds: number) =>
+    call('directory.upsert', { organization, records }, { at: START + seconds * SECOND });
+  expect(await upsert(9)).toMatchObject([409, { error: { code: 'superseded' } }]);
+  expect(await upsert(11)).toMatchObject([200, { value: { written: true } }]);
+});
+
+test('messages of one organization do not make those of another refused', async () => {
+  const [first, second] = [await makeTechnician(), await makeTechnician()];
+  expect(await first.deactivate(9)()).toBe(200);
+  expect(await second.deactivate(1)()).toBe(200);
+});
+
+test('a message whose response was lost has been applied once, and its retry succeeds', async () => {
+  const { deactivate, isActive } = await makeTechnician({ DB: committingTwice(env.DB) });
+  expect(await deactivate(1)()).toBe(200);
+  expect(await isActive()).toBe(false);
+});
+
+test('a refused message writes nothing of its records', async () => {
+  const { organization, deactivate } = await makeTechnician();
+  const { call } = makePsa();
+  expect(await deactivate(5)()).toBe(200);
+  const records = [
+    { type: 'company', organization, id: 'hooli', name: 'Hooli' },
+    { type: 'ticket', organization, id: '3001', company: 'hooli' },
+  ];
+  expect(await call('directory.upsert', { organization, records }, { at: START })).toMatchObject([409, { ok: false }]);
+  const found = await env.DB.prepare('select count(*) as n from tickets where organization_id = ? and id = ?')
+    .bind(organization, '3001')
+    .first('n');
+  expect(found).toBe(0);
+});
