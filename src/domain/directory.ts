@@ -104,11 +104,15 @@ export type DirectoryRecordInput = { [Type in DirectoryType]: z.input<(typeof sh
  * zones, are in the descriptions.
  */
 export function directoryJsonSchema(): Record<string, unknown> {
-  const described = DIRECTORY_TYPES.map((type) => shapes[type].meta({ title: type, description: DESCRIPTIONS[type] }));
   return {
     title: 'One line of a directory file',
-    ...z.toJSONSchema(z.union(described), { io: 'input', override: describeText }),
+    ...z.toJSONSchema(describedRecord(), { io: 'input', override: describeText }),
   };
+}
+
+/** The shape of a record of any type, with a description of each. */
+export function describedRecord() {
+  return z.union(DIRECTORY_TYPES.map((type) => shapes[type].meta({ title: type, description: DESCRIPTIONS[type] })));
 }
 
 const DESCRIPTIONS: Record<DirectoryType, string> = {

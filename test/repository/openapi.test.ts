@@ -8,6 +8,7 @@ import { oas } from '@stoplight/spectral-rulesets';
 import { expect, test } from 'vitest';
 import { describeApi } from '../../src/http/api/openapi.ts';
 import { PROBLEMS } from '../../src/http/problems.ts';
+import { describePsa } from '../../src/http/psa/openapi.ts';
 
 const settings = {
   keyPrefix: 'twb',
@@ -16,14 +17,18 @@ const settings = {
   dayLimits: { key: null, organization: null },
 };
 const document = describeApi(settings, 'https://tickets.northwind.example');
+const documents = [
+  ['of the API', document],
+  ['of the interface for the PSA', describePsa('https://tickets.northwind.example')],
+] as const;
 
-test('Spectral finds neither an error nor a warning in the document', async () => {
+test.each(documents)('Spectral finds neither an error nor a warning in the document %s', async (_, document) => {
   const linter = new spectral.Spectral();
   linter.setRuleset(new spectral.Ruleset({ extends: [oas] }));
   expect(await linter.run(JSON.stringify(document))).toEqual([]);
 });
 
-test('Redocly finds neither an error nor a warning in the document', async () => {
+test.each(documents)('Redocly finds neither an error nor a warning in the document %s', async (_, document) => {
   const directory = await mkdtemp(join(tmpdir(), 'openapi-'));
   try {
     await writeFile(join(directory, 'openapi.json'), JSON.stringify(document));

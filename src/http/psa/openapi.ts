@@ -1,5 +1,229 @@
 import type { Handler } from 'hono';
+import * as z from 'zod';
+import { createDocument, type ZodOpenApiResponsesObject } from 'zod-openapi';
+import { TOLERANCE_SECONDS } from '../../domain/webhook.ts';
 import type { PsaEnv } from '../context.ts';
+import { PROBLEMS, type ProblemCode, problemType, UNAUTHORIZED_PROBLEM } from '../problems.ts';
+import { PSA_CALL_TYPES, PSA_CALLS } from '../psa-calls.ts';
+import { ERROR_STATUS } from './error-status.ts';
+import { CHALLENGE } from './require-signature.ts';
+import { failure, messages, pushedPage, success } from './shapes.ts';
+
+/** The version of the contract, not of the code. */
+const CONTRACT_VERSION = '1.0.0';
+const REQUEST_ID = '01a3b2c4-5d6e-7f80-9a1b-2c3d4e5f6071';
+
+/** The problems that refuse a message before its call. */
+const MESSAGE_PROBLEMS = [
+  'malformed_json',
+  'invalid_encoding',
+  'https_required',
+  'body_too_large',
+  'unsupported_media_type',
+  'rate_limited',
+  'internal_error',
+] as const satisfies ProblemCode[];
+
+const header = <Shape extends z.ZodType>(shape: Shape, id: string, description: string, example: string) =>
+  shape.meta({ description, example, header: { id } });
+const always = {
+  'X-Request-Id': header(
+    z.uuid(),
+    'RequestId',
+    'Generated for each message. Include it when you ask for help.',
+    REQUEST_ID,
+  ),
+};
+const retryAfter = header(z.string().regex(/^[1-9]\d*$/), 'RetryAfter', 'The number of seconds to wait.', '5');
+const extraHeaders: Partial<Record<number, z.ZodRawShape>> = {
+  429: {
+    'Retry-After': retryAfter,
+    'RateLimit-Policy': header(
+      z.string(),
+      'RateLimitPolicy',
+      'The limit: `q` requests in any `w` seconds.',
+      '"ip";q=1200;w=10',
+    ),
+    RateLimit: header(z.string(), 'RateLimit', 'What is left of the limit.', '"ip";r=0;t=2'),
+  },
+  503: { 'Retry-After': retryAfter },
+};
+
+const signature = z.object({
+  'webhook-id': z.string().min(1).max(255).meta({
+    description: 'Identifies the message: 1 to 255 visible ASCII characters without a full stop.',
+    example: 'msg_01a3b2c4',
+  }),
+  'webhook-timestamp': z.string().meta({
+    description: `The current time in Unix seconds, at most ${TOLERANCE_SECONDS} seconds from the clock of the service.`,
+    example: '1795254600',
+  }),
+  'webhook-signature': z.string().meta({
+    description: '`v1,` and the base64 of the HMAC-SHA256 of `id.timestamp.body`. Several are separated by spaces.',
+    example: 'v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=',
+  }),
+});
+
+/** The answers to calls that failed, by status. */
+function callErrors(): ZodOpenApiResponsesObject {
+  const codes = Object.entries(ERROR_STATUS).filter(([code]) => code !== 'not_exported');
+  const byStatus = Map.groupBy(codes, ([, status]) => status);
+  return Object.fromEntries(
+    [...byStatus].map(([status, found]) => [
+      String(status),
+      {
+        description: found.map(([code]) => `\`${code}\``).join(', '),
+        headers: z.object({ ...always, ...extraHeaders[status] }),
+        content: { 'application/json': { schema: failure } },
+      },
+    ]),
+  );
+}
+
+/** The refusals of messages, by status. */
+function problems(): ZodOpenApiResponsesObject {
+  const byStatus = Map.groupBy(MESSAGE_PROBLEMS, (code) => PROBLEMS[code].status);
+  return Object.fromEntries(
+    [...byStatus].map(([status, codes]) => [
+      String(status),
+      {
+        description: codes.map((code) => `\`${code}\`: ${PROBLEMS[code].title}.`).join(' '),
+        headers: z.object({ ...always, ...extraHeaders[status] }),
+        content: { 'application/problem+json': { schema: problemShape(codes) } },
+      },
+    ]),
+  );
+}
+
+function problemShape(codes: readonly ProblemCode[]) {
+  return z.object({
+    type: z.enum(codes.map(problemType)),
+    title: z.string(),
+    status: z.int(),
+    code: z.enum(codes),
+    detail: z.string(),
+    requestId: z.uuid(),
+    'violated-policies': z.array(z.string()).optional(),
+  });
+}
+
+/**
+ * The PSA's interface of a deployment as an OpenAPI 3.1 document: the calls, and the push as a
+ * webhook.
+ */
+export function describePsa(origin: string) {
+  return createDocument(
+    {
+      openapi: '3.1.0',
+      info: {
+        title: 'Ticket Write-Back API: interface for the PSA',
+        version: CONTRACT_VERSION,
+        contact: { name: 'Guide', url: `${origin}/docs/psa` },
+        license: { name: 'Proprietary', identifier: 'LicenseRef-Proprietary' },
+        description:
+          'A PSA keeps its directory up to date, reads what automations wrote, and reviews or redacts it. Messages are signed as in [Standard Webhooks](https://www.standardwebhooks.com) 1.0 with a secret of the operator. Responses may gain fields: ignore unknown fields.',
+      },
+      servers: [{ url: origin }],
+      tags: [
+        { name: 'Calls', description: 'What the PSA sends.' },
+        { name: 'Push', description: 'What the PSA receives.' },
+      ],
+      paths: {
+        '/psa': {
+          post: {
+            operationId: 'call',
+            tags: ['Calls'],
+            summary: 'Send a message',
+            description:
+              'Runs the call that `type` names. Every call is safe to repeat. Send the messages of one organization one after the other: a directory message with an older time than the last one applied gets `superseded`.',
+            security: [],
+            requestParams: { header: signature },
+            requestBody: {
+              required: true,
+              content: {
+                'application/json': {
+                  schema: z.union(messages),
+                  examples: Object.fromEntries(
+                    PSA_CALL_TYPES.map((type) => [type, { value: { type, data: PSA_CALLS[type].example.data } }]),
+                  ),
+                },
+              },
+            },
+            responses: {
+              200: {
+                description: 'The result of the call.',
+                headers: z.object(always),
+                content: {
+                  'application/json': {
+                    schema: success,
+                    examples: Object.fromEntries(
+                      PSA_CALL_TYPES.map((type) => [
+                        type,
+                        { value: { ok: true, value: PSA_CALLS[type].example.value } },
+                      ]),
+                    ),
+                  },
+                },
+              },
+              401: {
+                description:
+                  'The signature, the id or the time is missing or wrong. The response is always the same; the log of the service says why.',
+                headers: z.object({
+                  ...always,
+                  'WWW-Authenticate': header(z.string(), 'WWWAuthenticate', 'Sign the message.', CHALLENGE),
+                }),
+                content: {
+                  'application/problem+json': {
+                    schema: z.object({
+                      type: z.literal(UNAUTHORIZED_PROBLEM.type),
+                      title: z.literal(UNAUTHORIZED_PROBLEM.title),
+                      status: z.literal(UNAUTHORIZED_PROBLEM.status),
+                    }),
+                  },
+                },
+              },
+              ...problems(),
+              ...callErrors(),
+            },
+          },
+        },
+      },
+      webhooks: {
+        'work.changes': {
+          post: {
+            operationId: 'receiveChanges',
+            tags: ['Push'],
+            summary: 'Receive changes',
+            description:
+              'The service posts the changes of an organization in order, at most 100 and 512 KiB at a time, signed in the same way. It continues only after a 2xx, and sends the same page with the same `webhook-id` until then: store changes by `organization` and `seq`.',
+            security: [],
+            requestParams: { header: signature },
+            requestBody: { required: true, content: { 'application/json': { schema: pushedPage } } },
+            responses: {
+              204: { description: 'The changes are stored.' },
+              410: { description: 'Stop sending the changes of this organization, until the operator resumes.' },
+              503: { description: 'Try again, after `Retry-After` if it is set.' },
+            },
+          },
+        },
+      },
+    },
+    {
+      // Responses may gain fields, so the document must not rule out additional ones.
+      override: ({ jsonSchema, io }) => {
+        if (io === 'output' && jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties;
+      },
+    },
+  );
+}
+
+/** GET /psa/openapi.json. */
 export function psaOpenapi(): Handler<PsaEnv> {
-  return (c) => c.json({});
+  // Created on request and kept for the latest origin, as the document of the API is.
+  let latest = { origin: '', text: '' };
+  return (c) => {
+    const { origin } = new URL(c.req.url);
+    if (latest.origin !== origin) latest = { origin, text: JSON.stringify(describePsa(origin)) };
+    return c.body(latest.text, 200, { 'Content-Type': 'application/json' });
+  };
 }

@@ -5,7 +5,7 @@ import { directoryId } from '../../domain/directory.ts';
 import { invalidInput } from '../../domain/errors.ts';
 import { fieldErrors, ruleError, strictObject } from '../../domain/fields.ts';
 import { describeJsonError } from '../../lib/json-error.ts';
-import { type Answer, answer, type CallError } from '../../services/answer.ts';
+import { type Answer, answer } from '../../services/answer.ts';
 import { RETRY_AFTER_SECONDS } from '../answer-error.ts';
 import { type PsaEnv, serviceContext } from '../context.ts';
 import { ipLimit } from '../middleware/ip-limit.ts';
@@ -13,24 +13,12 @@ import { requireJson, requireUtf8 } from '../middleware/json-body.ts';
 import { requireHttps } from '../middleware/require-https.ts';
 import { Problem, problem } from '../problems.ts';
 import { PSA_CALL_TYPES, PSA_CALLS, type PsaContext } from '../psa-calls.ts';
+import { ERROR_STATUS } from './error-status.ts';
 import { psaOpenapi } from './openapi.ts';
 import { requireSignature } from './require-signature.ts';
 
 /** The deadline of one call. */
 const CALL_DEADLINE_MS = 30_000;
-
-/** The status of each error of a call. */
-export const ERROR_STATUS = {
-  invalid: 422,
-  unavailable: 503,
-  organization_not_found: 404,
-  cursor_reset: 409,
-  record_not_found: 404,
-  already_reviewed: 409,
-  reviewer_not_eligible: 422,
-  not_exported: 409,
-  superseded: 409,
-} as const satisfies Record<CallError['code'], number>;
 
 /** A message. Standard Webhooks also puts the time into the body; only that of the header counts. */
 const messageShape = strictObject({
