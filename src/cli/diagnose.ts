@@ -1,21 +1,7 @@
 import * as z from 'zod';
 import { generateKey } from '../domain/api-key.ts';
 import { isLoopback } from '../lib/loopback.ts';
-
-/**
- * The result of one check. `says` is one or two sentences; for a failure, what it means and what to
- * do.
- */
-export interface Finding {
-  ok: boolean;
-  /** Whether there was any response. */
-  answered: boolean;
-  check: string;
-  says: string;
-}
-
-/** The deadline of one response. */
-const TIMEOUT_MS = 10_000;
+import { type Answer, answer, check, Failure, type Finding, jsonOf, NoAnswer } from './probe.ts';
 
 /** The User-Agents of automation tools. Bot protection and browser checks decide by them. */
 const USER_AGENTS = {
@@ -49,17 +35,6 @@ const TELLTALE_HEADERS = ['ratelimit', 'ratelimit-policy', 'retry-after', 'api-k
 
 const ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-interface Answer {
-  status: number;
-  headers: Headers;
-  body: string;
-}
-
-/** There was no response; the message says why. */
-class NoAnswer extends Error {
-  override name = 'NoAnswer';
-}
-
 /**
  * Checks a deployment from outside, as automations and strangers reach it, and yields the result of
  * each check. With a `key`, it also sends a ping with that key value. Writes nothing. Requests go
@@ -75,15 +50,6 @@ export async function* diagnose(url: URL, key?: string, send: typeof fetch = fet
       headers: { 'Content-Type': 'application/json', ...headers },
       body: JSON.stringify({ message }),
     });
-  /** Runs a check; without a response, it fails. */
-  const check = async (name: string, run: () => Promise<string>): Promise<Finding> => {
-    try {
-      return { ok: true, answered: true, check: name, says: await run() };
-    } catch (err) {
-      if (!(err instanceof Failure || err instanceof NoAnswer)) throw err;
-      return { ok: false, answered: err instanceof Failure, check: name, says: err.message };
-    }
-  };
 
   if (!loopback) yield await check('https', () => onlyHttps(send, url.host));
 
@@ -174,11 +140,6 @@ export async function* diagnose(url: URL, key?: string, send: typeof fetch = fet
   }
 }
 
-/** A check failed; the message is shown. */
-class Failure extends Error {
-  override name = 'Failure';
-}
-
 /** An unsigned token that names an administrator. */
 const FORGED = {
   headers: {
@@ -186,38 +147,6 @@ const FORGED = {
     Cookie: 'CF_Authorization=x',
   },
 };
-
-/** Sends a request. @throws NoAnswer */
-async function answer(send: typeof fetch, url: string, init: RequestInit): Promise<Answer> {
-  try {
-    const response = await send(url, { ...init, redirect: 'manual', signal: AbortSignal.timeout(TIMEOUT_MS) });
-    return { status: response.status, headers: response.headers, body: await response.text() };
-  } catch (err) {
-    throw new NoAnswer(whyNoAnswer(err, new URL(url)));
-  }
-}
-
-/** Why a request failed. Node gives the reason in the code of an error's cause. */
-function whyNoAnswer(err: unknown, { host }: URL): string {
-  if (err instanceof Error && err.name === 'TimeoutError')
-    return `${host} did not respond within ${TIMEOUT_MS / 1000} s.`;
-  const code = codeOf(err);
-  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN')
-    return `${host} has no address (${code}). Check the name, and the route or custom domain.`;
-  if (code === 'ECONNREFUSED') return `no server listens at ${host}. Check the port, or start the server.`;
-  if (/CERT|SIGNATURE|ERR_TLS|SSL|EPROTO/.test(code)) {
-    return `the TLS connection to ${host} failed (${code}). The certificate is missing, expired or for a different name.`;
-  }
-  return `the request to ${host} failed (${code}).`;
-}
-
-function codeOf(err: unknown): string {
-  for (let at = err; at instanceof Error; at = at.cause) {
-    if ('code' in at && typeof at.code === 'string') return at.code;
-    if (at.cause === undefined) return at.message;
-  }
-  return String(err);
-}
 
 async function onlyHttps(send: typeof fetch, host: string): Promise<string> {
   let given: Answer;
@@ -376,13 +305,4 @@ function pinged(given: Answer): string {
   if (!found.success) throw new Failure(whoAnswered(given));
   const expires = given.headers.get('api-key-expires-at');
   return `200, organization ${found.data.organizationId}, ${found.data.scopes.join(' and ')}${expires === null ? '' : `, until ${expires}`}`;
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (err) {
-    if (!(err instanceof SyntaxError)) throw err;
-    return undefined;
-  }
 }

@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { diagnose, type Finding } from '../../src/cli/diagnose.ts';
+import { diagnose } from '../../src/cli/diagnose.ts';
+import type { Finding } from '../../src/cli/probe.ts';
 import { generateKey } from '../../src/domain/api-key.ts';
 import { runCli } from '../support/command.ts';
 import { type Intercept, serveProxy } from '../support/proxy.ts';

@@ -1,37 +1,83 @@
 import { isWellFormedKey } from '../../domain/api-key.ts';
+import { parseWebhookSecrets, parseWebhookUrl, type WebhookSecret } from '../../domain/webhook.ts';
 import { operatorCommand, UsageError } from '../command.ts';
 import { diagnose } from '../diagnose.ts';
+import { diagnosePsa, diagnoseReceiver } from '../diagnose-psa.ts';
 import { count, print } from '../output.ts';
 import { printable } from '../printable.ts';
+import type { Finding } from '../probe.ts';
 import { readSecret } from '../secret.ts';
 
 export const doctor = operatorCommand({
   name: 'doctor',
   summary: 'check a deployment from outside',
   purpose:
-    'Checks a deployment from outside, as an automation sees it. Each failure says what it means and what to do. Nothing is written.',
-  usage: 'https://HOST [--key-stdin]',
+    'Checks a deployment from outside, as an automation sees it, and with the options as the PSA does. Each failure says what it means and what to do. Nothing is written.',
+  usage: 'https://HOST [--key-stdin] [--psa] [--receiver URL]',
   example: 'doctor https://tickets.example',
   failure: 'at least one check failed',
 })
   .argument('<https://HOST>', 'The address of the deployment.')
   .option('--key-stdin', 'Also check the key on standard input.')
+  .option('--psa', 'Also send signed messages to /psa. Needs PSA_SECRET in the environment.')
+  .option(
+    '--receiver <URL>',
+    'Also send signed test events to the receiver of the push. Needs WEBHOOK_SECRET in the environment.',
+  )
   .action(run);
 
-async function run(address: string, options: { keyStdin?: true | undefined }): Promise<void> {
+interface Options {
+  keyStdin?: true | undefined;
+  psa?: true | undefined;
+  receiver?: string | undefined;
+}
+
+async function run(address: string, options: Options): Promise<void> {
   const url = URL.canParse(address) ? new URL(address) : undefined;
   if (!url || !/^https?:$/.test(url.protocol) || url.pathname !== '/') {
     throw new UsageError('The address begins with https:// and ends with the host, such as https://tickets.example.');
   }
+  const psaSecrets = options.psa ? secretsIn('PSA_SECRET', '--psa') : [];
+  const receiver = options.receiver === undefined ? undefined : readUrl(options.receiver);
+  const receiverSecrets = receiver === undefined ? [] : secretsIn('WEBHOOK_SECRET', '--receiver');
   const key = options.keyStdin ? await readKey() : undefined;
 
   let failed = 0;
-  for await (const { ok, check, says } of diagnose(url, key)) {
-    if (!ok) failed += 1;
-    await print(`${printable(`${ok ? 'ok  ' : 'FAIL'}  ${check}: ${says}`)}\n`);
-  }
+  const show = async (findings: AsyncIterable<Finding>) => {
+    for await (const { ok, check, says } of findings) {
+      if (!ok) failed += 1;
+      await print(`${printable(`${ok ? 'ok  ' : 'FAIL'}  ${check}: ${says}`)}\n`);
+    }
+  };
+  await show(diagnose(url, key));
+  if (options.psa) await show(diagnosePsa(url.origin, psaSecrets));
+  if (receiver !== undefined) await show(diagnoseReceiver(receiver, receiverSecrets));
   await print(failed === 0 ? '\nAll checks passed.\n' : `\n${count(failed, 'check')} failed.\n`);
   if (failed > 0) process.exitCode = 1;
+}
+
+/** The secrets in a variable of the environment. @throws UsageError */
+function secretsIn(name: string, option: string): WebhookSecret[] {
+  try {
+    const secrets = parseWebhookSecrets(process.env[name] ?? '');
+    if (secrets.length > 0) return secrets;
+  } catch (err) {
+    if (err instanceof RangeError) throw new UsageError(`${name}: ${err.message}.`);
+    throw err;
+  }
+  throw new UsageError(`${option} needs ${name} in the environment.`);
+}
+
+/** @throws UsageError */
+function readUrl(text: string): string {
+  try {
+    const url = parseWebhookUrl(text);
+    if (url !== undefined) return url;
+  } catch (err) {
+    if (err instanceof RangeError) throw new UsageError(`--receiver: ${err.message}.`);
+    throw err;
+  }
+  throw new UsageError('--receiver is empty; write the address of WEBHOOK_URL.');
 }
 
 async function readKey(): Promise<string> {

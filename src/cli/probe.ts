@@ -1,0 +1,84 @@
+// What the checks of the doctor are made of: a request, and its result in words.
+
+/**
+ * The result of one check. `says` is one or two sentences; for a failure, what it means and what to
+ * do.
+ */
+export interface Finding {
+  ok: boolean;
+  /** Whether there was any response. */
+  answered: boolean;
+  check: string;
+  says: string;
+}
+
+/** The deadline of one response. */
+const TIMEOUT_MS = 10_000;
+
+export interface Answer {
+  status: number;
+  headers: Headers;
+  body: string;
+}
+
+/** There was no response; the message says why. */
+export class NoAnswer extends Error {
+  override name = 'NoAnswer';
+}
+
+/** A check failed; the message is shown. */
+export class Failure extends Error {
+  override name = 'Failure';
+}
+
+/** Runs a check; if there is no response, it fails. */
+export async function check(name: string, run: () => Promise<string>): Promise<Finding> {
+  try {
+    return { ok: true, answered: true, check: name, says: await run() };
+  } catch (err) {
+    if (!(err instanceof Failure || err instanceof NoAnswer)) throw err;
+    return { ok: false, answered: err instanceof Failure, check: name, says: err.message };
+  }
+}
+
+/** Sends a request. @throws NoAnswer */
+export async function answer(send: typeof fetch, url: string, init: RequestInit): Promise<Answer> {
+  try {
+    const response = await send(url, { ...init, redirect: 'manual', signal: AbortSignal.timeout(TIMEOUT_MS) });
+    return { status: response.status, headers: response.headers, body: await response.text() };
+  } catch (err) {
+    throw new NoAnswer(whyNoAnswer(err, new URL(url)));
+  }
+}
+
+/** Why a request failed. Node gives the reason in the code of an error's cause. */
+function whyNoAnswer(err: unknown, { host }: URL): string {
+  if (err instanceof Error && err.name === 'TimeoutError')
+    return `${host} did not respond within ${TIMEOUT_MS / 1000} s.`;
+  const code = codeOf(err);
+  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN')
+    return `${host} has no address (${code}). Check the name, and the route or custom domain.`;
+  if (code === 'ECONNREFUSED') return `no server listens at ${host}. Check the port, or start the server.`;
+  if (/CERT|SIGNATURE|ERR_TLS|SSL|EPROTO/.test(code)) {
+    return `the TLS connection to ${host} failed (${code}). The certificate is missing, expired or for a different name.`;
+  }
+  return `the request to ${host} failed (${code}).`;
+}
+
+function codeOf(err: unknown): string {
+  for (let at = err; at instanceof Error; at = at.cause) {
+    if ('code' in at && typeof at.code === 'string') return at.code;
+    if (at.cause === undefined) return at.message;
+  }
+  return String(err);
+}
+
+/** A body as JSON; undefined if it is not. */
+export function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (err) {
+    if (!(err instanceof SyntaxError)) throw err;
+    return undefined;
+  }
+}
