@@ -47,6 +47,7 @@ test.each([
   '/',
   '/docs/problems',
   '/docs/recipes',
+  '/docs/psa',
   '/docs/keys',
   ...RECIPES.map(({ slug }) => `/docs/recipes/${slug}`),
 ])('%s is accessible, fits a phone, has no script, and requests nothing from other hosts', async (path) => {

@@ -23,6 +23,9 @@ export function Home({ origin }: { origin: string }) {
           <a href="/docs/problems">Problems</a>: what each error means and what to do about it.
         </li>
         <li>
+          <a href="/docs/psa">For the PSA</a>: the interface for the ticketing system itself.
+        </li>
+        <li>
           <a href="/settings">Settings</a>: where administrators create and revoke keys.
         </li>
       </ul>

@@ -2,6 +2,7 @@ import { Hono } from 'hono';
 import type { AppEnv } from '../context.ts';
 import { securePages } from '../middleware/secure-pages.ts';
 import { Home, Keys, Problems, RecipePage, Recipes, Reference } from './pages.tsx';
+import { Psa } from './psa-page.tsx';
 import { RECIPES } from './recipes.ts';
 
 /** Allows resources from this origin only, no script, and no framing. */
@@ -36,4 +37,7 @@ export const docs = new Hono<AppEnv>()
     const recipe = RECIPES.find(({ slug }) => slug === c.req.param('slug'));
     return recipe ? c.html(<RecipePage recipe={recipe} origin={originOf(c.req.url)} />) : c.notFound();
   })
+  .get('/docs/psa', securePages(POLICY, 'no-referrer'), (c) =>
+    c.html(<Psa origin={originOf(c.req.url)} isOn={c.get('config').psaSecrets.length > 0} />),
+  )
   .get('/docs/keys', securePages(POLICY, 'no-referrer'), (c) => c.html(<Keys keyPrefix={c.get('config').keyPrefix} />));

@@ -5,7 +5,7 @@ import { TOLERANCE_SECONDS } from '../../domain/webhook.ts';
 import type { PsaEnv } from '../context.ts';
 import { PROBLEMS, type ProblemCode, problemType, UNAUTHORIZED_PROBLEM } from '../problems.ts';
 import { PSA_CALL_TYPES, PSA_CALLS } from '../psa-calls.ts';
-import { ERROR_STATUS } from './error-status.ts';
+import { PSA_ERRORS } from '../psa-errors.ts';
 import { CHALLENGE } from './require-signature.ts';
 import { failure, messages, pushedPage, success } from './shapes.ts';
 
@@ -66,13 +66,13 @@ const signature = z.object({
 
 /** The answers to calls that failed, by status. */
 function callErrors(): ZodOpenApiResponsesObject {
-  const codes = Object.entries(ERROR_STATUS).filter(([code]) => code !== 'not_exported');
-  const byStatus = Map.groupBy(codes, ([, status]) => status);
+  const codes = Object.entries(PSA_ERRORS).filter(([code]) => code !== 'not_exported');
+  const byStatus = Map.groupBy(codes, ([, { status }]) => status);
   return Object.fromEntries(
     [...byStatus].map(([status, found]) => [
       String(status),
       {
-        description: found.map(([code]) => `\`${code}\``).join(', '),
+        description: found.map(([code, { meaning }]) => `\`${code}\`: ${meaning}`).join(' '),
         headers: z.object({ ...always, ...extraHeaders[status] }),
         content: { 'application/json': { schema: failure } },
       },

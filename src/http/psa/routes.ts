@@ -13,7 +13,7 @@ import { requireJson, requireUtf8 } from '../middleware/json-body.ts';
 import { requireHttps } from '../middleware/require-https.ts';
 import { Problem, problem } from '../problems.ts';
 import { PSA_CALL_TYPES, PSA_CALLS, type PsaContext } from '../psa-calls.ts';
-import { ERROR_STATUS } from './error-status.ts';
+import { PSA_ERRORS } from '../psa-errors.ts';
 import { psaOpenapi } from './openapi.ts';
 import { requireSignature } from './require-signature.ts';
 
@@ -70,7 +70,7 @@ function respond(c: Context<PsaEnv>, result: Answer<unknown>): Response {
   c.get('requestStats').problem = code;
   return c.json(
     result,
-    ERROR_STATUS[code],
+    PSA_ERRORS[code].status,
     code === 'unavailable' ? { 'Retry-After': String(RETRY_AFTER_SECONDS) } : {},
   );
 }

@@ -1,0 +1,137 @@
+import { TOLERANCE_SECONDS } from '../../domain/webhook.ts';
+import { PSA_CALL_TYPES, PSA_CALLS } from '../psa-calls.ts';
+import { PSA_ERRORS } from '../psa-errors.ts';
+import { Code, Page, Table, Text } from './layout.tsx';
+
+const MINUTES = TOLERANCE_SECONDS / 60;
+
+const HEADERS = [
+  ['`webhook-id`', 'Identifies the message: 1 to 255 visible ASCII characters without a full stop.'],
+  ['`webhook-timestamp`', `The current time in Unix seconds, at most ${MINUTES} minutes from the other clock.`],
+  [
+    '`webhook-signature`',
+    '`v1,` and the base64 of the HMAC-SHA256 of `<id>.<timestamp>.<body>`. The key is the secret after `whsec_`, decoded from base64. Several signatures are separated by spaces.',
+  ],
+] as const;
+
+/** Signs and sends a message with nothing but a shell, curl and openssl. */
+export const signingExample = (origin: string) => `body='${JSON.stringify({
+  type: 'work.changes',
+  data: { organization: 'northwind', cursor: null },
+})}'
+id="msg_$(openssl rand -hex 8)" at="$(date +%s)"
+key="$(printf %s "\${PSA_SECRET#whsec_}" | openssl base64 -d -A | od -An -v -tx1 | tr -d ' \\n')"
+signature="$(printf %s "$id.$at.$body" | openssl dgst -sha256 -mac HMAC -macopt "hexkey:$key" -binary | openssl base64 -A)"
+curl -i ${origin}/psa -H 'Content-Type: application/json' -d "$body" \\
+  -H "webhook-id: $id" -H "webhook-timestamp: $at" -H "webhook-signature: v1,$signature"`;
+
+const ERROR_ROWS = Object.entries(PSA_ERRORS)
+  .filter(([code]) => code !== 'not_exported')
+  .map(([code, { status, meaning }]) => [`\`${code}\``, String(status), meaning] as const);
+
+const RECEIVER_RULES = [
+  [
+    'Answer 2xx only when the changes are stored',
+    'Until then the same page comes again, with the same `webhook-id`. Later pages of this organization wait; other organizations do not.',
+  ],
+  ['Store changes by `organization` and `seq`', 'A page may come twice, for instance if your answer was lost.'],
+  [
+    'Answer within 15 seconds',
+    'After that, and after any other status, the page comes again: after 5 seconds at first, after an hour at most. `Retry-After` is obeyed.',
+  ],
+  [
+    'Answer 2xx to a `type` that you do not know',
+    'There may be more types, and the operator can send one named `test`.',
+  ],
+  ['410 stops the organization', 'Until the operator resumes it. Nothing is lost: it continues where it stopped.'],
+] as const;
+
+const RECEIVERS = [
+  ['receiver.php', 'PHP'],
+  ['receiver.py', 'Python'],
+  ['Receiver.cs', 'C#'],
+] as const;
+
+const json = (value: unknown) => JSON.stringify(value, null, 2);
+
+/** The interface for the PSA: signing, calls, errors, and the push. */
+export function Psa({ origin, isOn }: { origin: string; isOn: boolean }) {
+  return (
+    <Page title="For the PSA">
+      <p>
+        The ticketing system itself (the PSA) keeps its directory here up to date, takes back what automations wrote,
+        and reviews it. Its messages are signed as in <a href="https://www.standardwebhooks.com">Standard Webhooks</a>{' '}
+        1.0 with a secret of the operator. No API key is accepted here, and the secret opens nothing of the API.
+      </p>
+      <p>
+        {isOn ? (
+          <>
+            The same reference is available as an <a href="/psa/openapi.json">OpenAPI 3.1 document</a>.
+          </>
+        ) : (
+          'On this deployment the interface is off: the operator turns it on with the secret PSA_SECRET.'
+        )}
+      </p>
+      <h2 id="sign">Sign a message</h2>
+      <p>
+        Post <code>{'{"type": …, "data": …}'}</code> as JSON of at most 1 MiB to <code>{`${origin}/psa`}</code>, with
+        these headers:
+      </p>
+      <Table head={['Header', 'Value']} rows={HEADERS} />
+      <Code label="Sign and send a message">{signingExample(origin)}</Code>
+      <p>
+        There are libraries for many languages. A wrong or missing signature gets a 401 that does not say why; the log
+        of the service does.
+      </p>
+      <h2 id="calls">Calls</h2>
+      <p>
+        A call that succeeds answers 200 with <code>{'{"ok": true, "value": …}'}</code>. Every call is safe to repeat.
+        Send the messages about one organization one after the other: a directory message that is older than the last
+        one applied is refused, so that nobody can send a captured one again.
+      </p>
+      {PSA_CALL_TYPES.map((type) => {
+        const { summary, example } = PSA_CALLS[type];
+        return (
+          <>
+            <h3 id={type}>
+              <code>{type}</code>
+            </h3>
+            <p>
+              <Text>{summary}</Text>
+            </p>
+            <Code label={`Message ${type}`}>{json({ type, data: example.data })}</Code>
+            <Code label={`Value of ${type}`}>{json(example.value)}</Code>
+          </>
+        );
+      })}
+      <h2 id="errors">Errors</h2>
+      <p>
+        A call that did nothing answers <code>{'{"ok": false, "error": {"code", "detail", "errors"}}'}</code>:
+      </p>
+      <Table head={['Code', 'Status', 'What it means']} rows={ERROR_ROWS} />
+      <p>
+        A message that is refused before its call, for instance because it is not JSON, gets one of the{' '}
+        <a href="/docs/problems">problems</a> of the API.
+      </p>
+      <h2 id="push">Receive changes</h2>
+      <p>
+        Instead of asking for changes, the PSA can have them pushed: the operator sets <code>WEBHOOK_URL</code> and{' '}
+        <code>WEBHOOK_SECRET</code>, and each organization's changes are posted there in order, at most 100 and 512 KiB
+        at a time, signed in the same way. The body is <code>work.changes</code> again:{' '}
+        <code>{'{"type": "work.changes", "timestamp": …, "data": {"organization", "changes", "cursor"}}'}</code>.
+      </p>
+      <Table head={['Rule', 'Why']} rows={RECEIVER_RULES} />
+      <p>Small receivers to begin with; each verifies the signature and stores what it gets in files:</p>
+      <ul>
+        {RECEIVERS.map(([file, language]) => (
+          <li>
+            <a href={`/docs/psa/${file}`} download={file}>
+              {language}
+            </a>{' '}
+            (<code>{file}</code>)
+          </li>
+        ))}
+      </ul>
+    </Page>
+  );
+}
