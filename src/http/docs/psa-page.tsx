@@ -99,7 +99,11 @@ export function Psa({ origin, isOn }: { origin: string; isOn: boolean }) {
             <p>
               <Text>{summary}</Text>
             </p>
+            <p>Message:</p>
             <Code label={`Message ${type}`}>{json({ type, data: example.data })}</Code>
+            <p>
+              <code>value</code> of the answer:
+            </p>
             <Code label={`Value of ${type}`}>{json(example.value)}</Code>
           </>
         );
