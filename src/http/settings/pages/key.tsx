@@ -6,10 +6,11 @@ import type { ChainDay, KeyDetails } from '../../../services/keys/read-keys.ts';
 import type { RefusedUse } from '../../../services/keys/refused-uses.ts';
 import type { PageContext } from '../page-context.ts';
 import { AuditTable } from './audit-log.tsx';
-import { Expiry, Hint, LinkButton, Notice, OtherKey, State, scopeList, Time } from './components.tsx';
+import { Hint, LinkButton, Notice, State, scopeList } from './components.tsx';
 import { limitsText, useText } from './day-use.ts';
-import { Creator, LastWrite } from './key-list.tsx';
+import { Creator, LastWrite, OtherKey } from './key-facts.tsx';
 import { RefusedUsesTable } from './refused-uses.tsx';
+import { Expiry, Time } from './time.tsx';
 
 const REVOKED_NOTICES = new Map([
   ['revoked', 'The key is revoked. Requests with it are now refused.'],
