@@ -3,9 +3,10 @@ import { isLive } from '../../domain/api-key.ts';
 import { hasCode, type ServiceError } from '../../domain/errors.ts';
 import { containsKey } from '../../domain/pasted-keys.ts';
 import { SCOPE_IDS } from '../../domain/scopes.ts';
-import { readAuditLog } from '../../services/audit/read-audit-log.ts';
+import { readLatestOfKey } from '../../services/audit/read-audit-log.ts';
 import { changeApiKey } from '../../services/keys/change-key.ts';
 import { createApiKey } from '../../services/keys/create-key.ts';
+import { readUsage } from '../../services/keys/key-usage.ts';
 import { listKeys } from '../../services/keys/list-keys.ts';
 import {
   countLiveKeys,
@@ -35,16 +36,19 @@ import { readKeyQuery } from './key-query.ts';
 import { pageContext, todayOf } from './page-context.ts';
 import { scopeList, stateLabel } from './pages/components.tsx';
 import { ConfirmRevokeAllPage, ConfirmRevokePage } from './pages/confirm.tsx';
-import { KeyPage, noticeFor } from './pages/key.tsx';
+import { KeyActions, KeyLead, KeyPage, noticeFor } from './pages/key.tsx';
 import { ChangeForm, NewKeyForm, RotateForm } from './pages/key-form.tsx';
 import { KeyListActions, KeyListLead, KeyListPage } from './pages/key-list.tsx';
 import type { PageHead } from './pages/layout.tsx';
 import { AlreadyCreatedPage, NewKeyPage } from './pages/new-key.tsx';
 import { WhichKeyPage } from './pages/which-key.tsx';
+import { recordTexts } from './record-texts.ts';
 import { render } from './render.tsx';
 
 /** The number of audit entries on a key's page. */
 const LATEST_ENTRIES = 10;
+/** How many characters of a text it shows. */
+const SHOWN_TEXT = 280;
 
 /** The deployment's limits for a key. */
 function defaultLimits(c: Context<AdminEnv>) {
@@ -173,20 +177,29 @@ async function alreadyCreated(c: Context<AdminEnv>, { keyId = '' }: ServiceError
 
 keys.get('/keys/:key', async (c) => {
   const ctx = adminContext(c);
-  const { key, written } = await getKeyAndDay(ctx, c.req.param('key'), todayOf(c));
-  const [{ entries }, refused] = await Promise.all([
-    readAuditLog(ctx, { keyId: key.id }),
+  const [context, today] = [pageContext(c), todayOf(c)];
+  const { key, written } = await getKeyAndDay(ctx, c.req.param('key'), today);
+  const [entries, refused, usages] = await Promise.all([
+    readLatestOfKey(ctx, key.id, LATEST_ENTRIES),
     listRefusedUses(ctx, key.id),
+    readUsage(ctx, [key.id], today),
   ]);
   const page = {
-    context: pageContext(c),
+    context,
     subject: key,
     ...defaultLimits(c),
     written,
-    entries: entries.slice(0, LATEST_ENTRIES),
+    usage: usages.get(key.id) ?? [],
+    entries,
+    texts: await recordTexts(c, entries, SHOWN_TEXT),
     refused,
+    done: noticeFor(key, c.req.query('done')),
   };
-  return render(c, key.name, <KeyPage {...page} done={noticeFor(key, c.req.query('done'))} />, { trail: trail(c) });
+  return render(c, key.name, <KeyPage {...page} />, {
+    trail: trail(c),
+    lead: <KeyLead subject={key} />,
+    actions: <KeyActions subject={key} context={context} />,
+  });
 });
 
 keys.get('/keys/:key/change', async (c) => {
