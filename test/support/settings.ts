@@ -75,7 +75,7 @@ export const auditedActions = async (organization: string) =>
 
 /**
  * Gives an organization so many more keys: copies of the key with this id, with ids that begin with
- * `prefix`.
+ * `prefix` and a chain of their own.
  */
 export async function copyKey(
   organization: string,
@@ -84,7 +84,7 @@ export async function copyKey(
 ): Promise<void> {
   await env.DB.prepare(
     `insert into api_keys (organization_id, id, chain_id, name, hash, hint, scopes, created_at, created_by, revoked_at, revoked_by)
-     select organization_id, ?1 || printf('%03d', value), chain_id, ?1 || value, lower(hex(randomblob(32))), hint, scopes, created_at,
+     select organization_id, ?1 || printf('%03d', value), ?1 || printf('%03d', value), ?1 || value, lower(hex(randomblob(32))), hint, scopes, created_at,
        created_by, iif(?4, 1, null), iif(?4, created_by, null)
      from api_keys, json_each(?5) where organization_id = ?2 and api_keys.id = ?3`,
   )

@@ -1,4 +1,6 @@
+import type { RefusedUseReason } from '../../domain/refused-use.ts';
 import { columns, statement } from '../statement.ts';
+import { RECENT_USES } from './refused-uses.ts';
 
 // What administrators and operators see of keys. The last write of a key comes from the daily
 // ledger: after a change of the time zone, the latest of its days need not be the one of its last
@@ -28,6 +30,7 @@ export interface KeyDetailsRow extends LinkedKeys {
   /** The id of the user who revoked the key, or a description of the operator. */
   revokedById: string | null;
   revokedBy: string | null;
+  createdById: string;
   createdBy: string;
   creatorActive: number;
   creatorAdmin: number;
@@ -59,6 +62,7 @@ const KEY_DETAILS = `
     revokedAt: 'k.revoked_at',
     revokedById: 'k.revoked_by',
     revokedBy: 'revoker.name',
+    createdById: 'k.created_by',
     createdBy: 'creator.name',
     creatorActive: 'creator.active',
     creatorAdmin: 'creator.is_admin',
@@ -81,8 +85,9 @@ export const findKeyDetails = statement<{ organizationId: string; keyId: string 
   `${KEY_DETAILS} and k.id = :keyId`,
 );
 
+/** Names the index: for `is null` SQLite would read all keys of the organization instead. */
 const unrevoked = (expiry: string) =>
-  `select id from api_keys where organization_id = :organizationId and revoked_at is null and expires_at ${expiry}`;
+  `select id from api_keys indexed by api_keys_unrevoked where organization_id = :organizationId and revoked_at is null and expires_at ${expiry}`;
 
 /**
  * The keys that are neither revoked nor expired, by name. There are at most `MAX_LIVE_KEYS` of them
@@ -94,10 +99,25 @@ export const findLiveKeys = statement<{ organizationId: string; now: number }, K
   order by k.name, k.id desc`,
 );
 
+/** How many keys are neither revoked nor expired. */
+export const countUnrevoked = statement<{ organizationId: string; now: number }, { live: number }>(
+  `select count(*) as live from (${unrevoked('is null')} union all ${unrevoked('> :now')})`,
+);
+
 /** A page of all keys created before the key with the id `before`, newest first. */
 export const findKeyPage = statement<{ organizationId: string; before: string; limit: number }, KeyDetailsRow>(
   `${KEY_DETAILS} and k.id < :before order by k.id desc limit :limit`,
 );
+
+/**
+ * The keys with a refused use for one reason since an instant, among the organization's latest
+ * `examine` refused uses.
+ */
+export const findRefusedKeys = statement<
+  { organizationId: string; reason: RefusedUseReason; since: number; examine: number },
+  KeyDetailsRow
+>(`${KEY_DETAILS} and k.id in (
+  select key_id from (select key_id, reason from refused_uses where ${RECENT_USES}) where reason = :reason)`);
 
 /** The organization's key with this hash. */
 export const findOwnKeyByHash = statement<{ organizationId: string; hash: string }, KeyDetailsRow>(

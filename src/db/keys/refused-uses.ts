@@ -63,10 +63,46 @@ export const findRefusedUses = statement<{ organizationId: string; limit: number
   `${REFUSED_USES} order by r.last_at desc limit :limit`,
 );
 
-/** The organization's revoked keys that were used since an instant, latest first. */
-export const findRevokedKeysInUse = statement<{ organizationId: string; since: number; limit: number }, RefusedUseRow>(
-  `${REFUSED_USES} and r.reason = 'revoked' and r.last_at >= :since order by r.last_at desc limit :limit`,
-);
+/** Condition and order: the organization's latest refused uses since an instant. */
+export const RECENT_USES =
+  'organization_id = :organizationId and last_at >= :since order by last_at desc limit :examine';
+
+/** The recent refused uses for one reason: how many keys and uses, and the latest of them. */
+export interface RefusedReasonRow {
+  reason: RefusedUseReason;
+  keys: number;
+  /** Since the first of them; a lower bound. */
+  uses: number;
+  lastAt: number;
+  sourceAddress: string | null;
+  keyId: string;
+  keyName: string;
+  keyHint: string;
+}
+
+/**
+ * The recent refused uses by reason. A revoked key counts only if it is still in use, or if a replay
+ * lost a write. In each group SQLite takes the other columns from the row with the maximum. The
+ * cross join keeps it from reading all keys first.
+ */
+export const summarizeRefusedUses = statement<
+  { organizationId: string; since: number; examine: number },
+  RefusedReasonRow
+>(`
+  select ${columns<RefusedReasonRow>({
+    reason: 'r.reason',
+    keys: 'count(*)',
+    uses: 'sum(r.count)',
+    lastAt: 'max(r.last_at)',
+    sourceAddress: 'r.source_address',
+    keyId: 'k.id',
+    keyName: 'k.name',
+    keyHint: 'k.hint',
+  })}
+  from (select * from refused_uses where ${RECENT_USES}) r
+  cross join api_keys k on k.organization_id = r.organization_id and k.id = r.key_id
+  where k.revoked_at is null or r.reason in ('revoked', 'idempotency_mismatch')
+  group by r.reason`);
 
 /** Removes the source addresses of uses before an instant. */
 export const forgetAddresses = statement<{ before: number }>(

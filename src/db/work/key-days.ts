@@ -31,6 +31,25 @@ export const findChainDay = statement<{ organizationId: string; keyId: string; d
   `select ${SUMS} from key_days where ${ofTheChain('(select chain_id from api_keys where organization_id = :organizationId and id = :keyId)')}`,
 );
 
+/** What one key wrote on one day: records by kind, and minutes. */
+export type KeyDayRow = Record<RecordKind, number> & { keyId: string; day: string; minutes: number };
+
+/**
+ * What each of these keys wrote on each day since `since`. Reads one range of the ledger for each
+ * key: the days of its chain. `keyIds` is a JSON array.
+ */
+export const findKeyDays = statement<{ organizationId: string; keyIds: string; since: string }, KeyDayRow>(`
+  select ${columns<KeyDayRow>({
+    keyId: 'd.key_id',
+    day: 'd.day',
+    minutes: 'd.minutes',
+    ...forEachKind((kind) => `d.${COUNTS[kind]}`),
+  })}
+  from json_each(:keyIds) i
+  cross join api_keys k on k.organization_id = :organizationId and k.id = i.value
+  cross join key_days d on d.organization_id = k.organization_id and d.chain_id = k.chain_id and d.day >= :since
+    and d.key_id = k.id`);
+
 /** A new record as the ledger counts it. */
 export interface CountedRecord {
   organizationId: string;

@@ -10,7 +10,7 @@ import {
   searchAuditLog,
 } from '../../services/audit/read-audit-log.ts';
 import type { ActorContext, AdminActor } from '../../services/context.ts';
-import { findOwnKey, listKeys } from '../../services/keys/read-keys.ts';
+import { findOwnKey, listKeysToChoose } from '../../services/keys/read-keys.ts';
 import { type AdminEnv, adminContext } from '../context.ts';
 import { csvDownload, utc } from './download.ts';
 import { pageContext } from './page-context.ts';
@@ -32,8 +32,7 @@ audit.get('/audit', async (c) => {
           readCursor(c.req.query('before')),
         )
       : searchAuditLog(ctx, query.q).then((entries) => ({ entries, next: undefined }));
-  const [page, { live, ended }] = await Promise.all([found, listKeys(ctx)]);
-  const keys = [...live, ...ended];
+  const [page, keys] = await Promise.all([found, listKeysToChoose(ctx)]);
   // The list holds only the newest keys, and the selected key may be older.
   const older =
     query.key === undefined || keys.some(({ id }) => id === query.key) ? undefined : await findOwnKey(ctx, query.key);

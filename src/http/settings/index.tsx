@@ -90,7 +90,7 @@ function problemPage(
       </p>
     </>
   );
-  return render(c, title, page, status);
+  return render(c, title, page, { status });
 }
 
 /** The page for each error code that an administrator can cause. Others are internal errors. */

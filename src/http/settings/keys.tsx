@@ -1,19 +1,22 @@
 import { type Context, Hono } from 'hono';
 import { isLive } from '../../domain/api-key.ts';
 import { hasCode, type ServiceError } from '../../domain/errors.ts';
+import { containsKey } from '../../domain/pasted-keys.ts';
 import { SCOPE_IDS } from '../../domain/scopes.ts';
-import { readAuditLog } from '../../services/audit/read-audit-log.ts';
+import { readLatestOfKey } from '../../services/audit/read-audit-log.ts';
 import { changeApiKey } from '../../services/keys/change-key.ts';
 import { createApiKey } from '../../services/keys/create-key.ts';
+import { readUsage } from '../../services/keys/key-usage.ts';
+import { listKeys } from '../../services/keys/list-keys.ts';
 import {
+  countLiveKeys,
   everyKey,
   getKeyAndDay,
   getOwnKey,
   identifyKey,
   type KeyDetails,
-  listKeys,
 } from '../../services/keys/read-keys.ts';
-import { listRefusedUses, listRevokedKeysInUse } from '../../services/keys/refused-uses.ts';
+import { listRefusedUses } from '../../services/keys/refused-uses.ts';
 import { revokeAllKeys, revokeAsAdministrator } from '../../services/keys/revoke-key.ts';
 import { keyAlreadyRotated, keyNotLive, rotateApiKey } from '../../services/keys/rotate-key.ts';
 import { type AdminEnv, adminContext } from '../context.ts';
@@ -29,21 +32,23 @@ import {
   sameLifetime,
   shownKey,
 } from './forms.ts';
+import { readKeyQuery } from './key-query.ts';
 import { pageContext, todayOf } from './page-context.ts';
 import { scopeList, stateLabel } from './pages/components.tsx';
 import { ConfirmRevokeAllPage, ConfirmRevokePage } from './pages/confirm.tsx';
-import { KeyPage, noticeFor } from './pages/key.tsx';
+import { KeyActions, KeyLead, KeyPage, noticeFor } from './pages/key.tsx';
 import { ChangeForm, NewKeyForm, RotateForm } from './pages/key-form.tsx';
-import { KeyListPage } from './pages/key-list.tsx';
+import { KeyListActions, KeyListLead, KeyListPage } from './pages/key-list.tsx';
+import type { PageHead } from './pages/layout.tsx';
 import { AlreadyCreatedPage, NewKeyPage } from './pages/new-key.tsx';
 import { WhichKeyPage } from './pages/which-key.tsx';
+import { recordTexts } from './record-texts.ts';
 import { render } from './render.tsx';
-
-/** How long the list of keys warns about a revoked key after its last refused use. */
-const WARN_OF_USE_MS = 7 * 24 * 3_600_000;
 
 /** The number of audit entries on a key's page. */
 const LATEST_ENTRIES = 10;
+/** How many characters of a text it shows. */
+const SHOWN_TEXT = 280;
 
 /** The deployment's limits for a key. */
 function defaultLimits(c: Context<AdminEnv>) {
@@ -55,25 +60,20 @@ function defaultLimits(c: Context<AdminEnv>) {
 export const keys = new Hono<AdminEnv>();
 
 keys.get('/keys', async (c) => {
-  const ctx = adminContext(c);
-  const before = c.req.query('before');
-  const [list, revokedInUse] = await Promise.all([
-    listKeys(ctx, before),
-    listRevokedKeysInUse(ctx, c.get('now')() - WARN_OF_USE_MS),
-  ]);
+  const { keyPrefix, dayLimits } = c.get('config');
+  const parameters = new URL(c.req.url).searchParams;
+  const searchedKey = containsKey(parameters.get('q') ?? '', keyPrefix);
+  if (searchedKey) parameters.delete('q');
+  const query = readKeyQuery(parameters);
+  const [context, today] = [pageContext(c), todayOf(c)];
+  const list = await listKeys(adminContext(c), query, today);
   const { hasPsa } = c.get('administrator').organization;
-  const allRevoked = c.req.query('done') === 'all_revoked' && list.live.length === 0;
-  const page = {
-    ...list,
-    context: pageContext(c),
-    today: todayOf(c),
-    dayLimit: c.get('config').dayLimits.organization,
-    revokedInUse,
-    continued: before !== undefined,
-    hasPsa,
-    allRevoked,
-  };
-  return render(c, 'API keys', <KeyListPage {...page} />);
+  const allRevoked = parameters.get('done') === 'all_revoked' && list.counts.live === 0;
+  const page = { list, query, context, hasPsa, allRevoked, searchedKey };
+  return render(c, 'API keys', <KeyListPage {...page} />, {
+    lead: <KeyListLead list={list} today={today} dayLimit={dayLimits.organization} />,
+    actions: <KeyListActions list={list} context={context} />,
+  });
 });
 
 const CSV_HEADINGS = [
@@ -120,6 +120,13 @@ async function* keyLines(pages: AsyncIterable<readonly KeyDetails[]>) {
 
 // --- create --------------------------------------------------------------------------------------
 
+/** The way back from a page below the list of keys, and from one below the page of a key. */
+function trail(c: Context<AdminEnv>, key?: KeyDetails): NonNullable<PageHead['trail']> {
+  const { base } = pageContext(c);
+  const list = { href: `${base}/keys`, text: 'All keys' };
+  return key ? [list, { href: `${base}/keys/${key.id}`, text: key.name }] : [list];
+}
+
 keys.get('/new-key', (c) => {
   const form = {
     context: pageContext(c),
@@ -128,7 +135,7 @@ keys.get('/new-key', (c) => {
     messages: {},
     today: todayOf(c),
   };
-  return render(c, 'Create a key', <NewKeyForm {...form} {...defaultLimits(c)} />);
+  return render(c, 'Create a key', <NewKeyForm {...form} {...defaultLimits(c)} />, { trail: trail(c) });
 });
 
 keys.post('/keys', async (c) => {
@@ -148,44 +155,51 @@ keys.post('/keys', async (c) => {
   try {
     const created = await createApiKey(adminContext(c), keyPrefix, input, token);
     const shown = { context: pageContext(c), created, scopes, origin: new URL(c.req.url).origin };
-    return render(c, 'Your new key', <NewKeyPage {...shown} />);
+    return render(c, 'Your new key', <NewKeyPage {...shown} />, { trail: trail(c) });
   } catch (err) {
     if (hasCode(err, 'form_already_used')) return alreadyCreated(c, err);
     if (!hasCode(err, 'invalid')) throw err;
     const again = { context: pageContext(c), token, values, messages: messagesOf(err.errors, dayLimits.key), today };
-    return render(c, 'Create a key', <NewKeyForm {...again} {...defaultLimits(c)} />, 400);
+    return render(c, 'Create a key', <NewKeyForm {...again} {...defaultLimits(c)} />, { status: 400, trail: trail(c) });
   }
 });
 
 /** The 409 response to a form that was submitted twice, with links to the key that it created. */
 async function alreadyCreated(c: Context<AdminEnv>, { keyId = '' }: ServiceError): Promise<Response> {
   const created = await getOwnKey(adminContext(c), keyId);
-  return render(
-    c,
-    'This key was already created',
-    <AlreadyCreatedPage context={pageContext(c)} created={created} />,
-    409,
-  );
+  return render(c, 'This key was already created', <AlreadyCreatedPage context={pageContext(c)} created={created} />, {
+    status: 409,
+    trail: trail(c),
+  });
 }
 
 // --- one key -------------------------------------------------------------------------------------
 
 keys.get('/keys/:key', async (c) => {
   const ctx = adminContext(c);
-  const { key, written } = await getKeyAndDay(ctx, c.req.param('key'), todayOf(c));
-  const [{ entries }, refused] = await Promise.all([
-    readAuditLog(ctx, { keyId: key.id }),
+  const [context, today] = [pageContext(c), todayOf(c)];
+  const { key, written } = await getKeyAndDay(ctx, c.req.param('key'), today);
+  const [entries, refused, usages] = await Promise.all([
+    readLatestOfKey(ctx, key.id, LATEST_ENTRIES),
     listRefusedUses(ctx, key.id),
+    readUsage(ctx, [key.id], today),
   ]);
   const page = {
-    context: pageContext(c),
+    context,
     subject: key,
     ...defaultLimits(c),
     written,
-    entries: entries.slice(0, LATEST_ENTRIES),
+    usage: usages.get(key.id) ?? [],
+    entries,
+    texts: await recordTexts(c, entries, SHOWN_TEXT),
     refused,
+    done: noticeFor(key, c.req.query('done')),
   };
-  return render(c, key.name, <KeyPage {...page} done={noticeFor(key, c.req.query('done'))} />);
+  return render(c, key.name, <KeyPage {...page} />, {
+    trail: trail(c),
+    lead: <KeyLead subject={key} />,
+    actions: <KeyActions subject={key} context={context} />,
+  });
 });
 
 keys.get('/keys/:key/change', async (c) => {
@@ -198,7 +212,7 @@ keys.get('/keys/:key/change', async (c) => {
     dayMinutes: key.dayLimit.minutes?.toString(),
   };
   const form = { context: pageContext(c), values, messages: {}, shown: key, ...defaultLimits(c) };
-  return render(c, `Change ${key.name}`, <ChangeForm {...form} />);
+  return render(c, `Change ${key.name}`, <ChangeForm {...form} />, { trail: trail(c, key) });
 });
 
 keys.post('/keys/:key/change', async (c) => {
@@ -224,7 +238,7 @@ keys.post('/keys/:key/change', async (c) => {
       shown,
       ...defaultLimits(c),
     };
-    return render(c, `Change ${key.name}`, <ChangeForm {...again} />, 400);
+    return render(c, `Change ${key.name}`, <ChangeForm {...again} />, { status: 400, trail: trail(c, key) });
   }
 });
 
@@ -237,7 +251,7 @@ keys.get('/keys/:key/rotate', async (c) => {
   const today = todayOf(c);
   const values = { ...sameLifetime(key, today), grace: '24h' };
   const form = { context: pageContext(c), token: crypto.randomUUID(), values, messages: {}, today, keyId: key.id };
-  return render(c, `Rotate ${key.name}`, <RotateForm {...form} />);
+  return render(c, `Rotate ${key.name}`, <RotateForm {...form} />, { trail: trail(c, key) });
 });
 
 keys.post('/keys/:key/rotate', async (c) => {
@@ -253,12 +267,12 @@ keys.post('/keys/:key/rotate', async (c) => {
     const replaced = await getOwnKey(adminContext(c), key.id);
     const { scopes } = replaced;
     const shown = { context: pageContext(c), created, scopes, origin: new URL(c.req.url).origin, replaced };
-    return render(c, 'Your new key', <NewKeyPage {...shown} />);
+    return render(c, 'Your new key', <NewKeyPage {...shown} />, { trail: trail(c) });
   } catch (err) {
     if (hasCode(err, 'form_already_used')) return alreadyCreated(c, err);
     if (!hasCode(err, 'invalid')) throw err;
     const again = { context: pageContext(c), token, values, messages: messagesOf(err.errors), today, keyId: key.id };
-    return render(c, `Rotate ${key.name}`, <RotateForm {...again} />, 400);
+    return render(c, `Rotate ${key.name}`, <RotateForm {...again} />, { status: 400, trail: trail(c, key) });
   }
 });
 
@@ -271,6 +285,7 @@ keys.get('/keys/:key/revoke', async (c) => {
     c,
     key.successor ? `Revoke ${key.name} now?` : `Revoke ${key.name}?`,
     <ConfirmRevokePage context={pageContext(c)} subject={key} />,
+    { trail: trail(c, key) },
   );
 });
 
@@ -281,12 +296,13 @@ keys.post('/keys/:key/revoke', async (c) => {
 });
 
 keys.get('/revoke-all', async (c) => {
-  const { live } = await listKeys(adminContext(c));
+  const live = await countLiveKeys(adminContext(c));
   const { name } = c.get('administrator').organization;
   return render(
     c,
     'Revoke all keys?',
-    <ConfirmRevokeAllPage context={pageContext(c)} live={live.length} organization={name} />,
+    <ConfirmRevokeAllPage context={pageContext(c)} live={live} organization={name} />,
+    { trail: trail(c) },
   );
 });
 

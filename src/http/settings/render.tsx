@@ -3,7 +3,7 @@ import { html } from 'hono/html';
 import type { Child } from 'hono/jsx';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import type { AdminEnv, AppEnv } from '../context.ts';
-import { Layout } from './pages/layout.tsx';
+import { Layout, type PageHead } from './pages/layout.tsx';
 import { spaceToShow } from './space.ts';
 
 /**
@@ -14,12 +14,12 @@ export async function render<E extends AdminEnv | AppEnv>(
   c: Context<E>,
   title: string,
   content: Child,
-  status: ContentfulStatusCode = 200,
+  { status = 200, ...head }: PageHead & { status?: ContentfulStatusCode } = {},
 ): Promise<Response> {
   const administrator = c.get('administrator');
   const { signIn } = c.get('config');
   // Not if the database just failed, because the banner may read from it.
   const space = administrator && status < 500 ? await spaceToShow(c, administrator.organization.id) : undefined;
-  const head = { title, administrator, path: c.req.path, signOutPath: signIn?.signOutPath, space };
-  return c.html(html`<!doctype html>${<Layout {...head}>{content}</Layout>}`, status);
+  const page = { ...head, title, administrator, path: c.req.path, signOutPath: signIn?.signOutPath, space };
+  return c.html(html`<!doctype html>${<Layout {...page}>{content}</Layout>}`, status);
 }

@@ -48,6 +48,8 @@ export interface AuditPage {
 const PAGE_SIZE = 50;
 /** How many entries a filtered page examines before it asks whether to continue. */
 const EXAMINED_PER_PAGE = 1_000;
+/** How many entries the page of a key examines. */
+const EXAMINED_FOR_LATEST = 200;
 /** How many entries an export reads at a time. */
 const EXPORT_PAGE_SIZE = 1_000;
 /** Maximum clock skew between two machines: times may deviate from the order of `seq` by this. */
@@ -81,6 +83,23 @@ export async function readAuditLog(
     limit: PAGE_SIZE,
     examine: filtered ? EXAMINED_PER_PAGE : PAGE_SIZE + 1,
   });
+}
+
+/**
+ * The latest entries about one key, at most `limit`. Fewer if other keys wrote most of the latest
+ * rows among which the key's are.
+ * @throws ServiceError `unavailable`
+ */
+export async function readLatestOfKey(
+  ctx: ActorContext<AdminActor>,
+  keyId: string,
+  limit: number,
+): Promise<AuditEntry[]> {
+  const any = { action: null, ticketId: null, requestId: null, since: null, until: null };
+  const range = { before: Number.MAX_SAFE_INTEGER, from: 0, examine: EXAMINED_FOR_LATEST, limit };
+  const statement = findAuditPageOfKey.rows.bind({ organizationId: ctx.actor.organizationId, keyId, ...any, ...range });
+  const { results } = await callD1(ctx, 'nothing_written', (db) => statement.all(db));
+  return results.map(toEntry);
 }
 
 /** The whole filtered log, newest first, a page at a time. */

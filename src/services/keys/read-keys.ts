@@ -1,5 +1,5 @@
-import { findLatestDay, type OrganizationDay } from '../../db/audit/read-audit-log.ts';
 import {
+  countUnrevoked,
   findAnyKeyByHash,
   findAnyKeyById,
   findAnyKeysByHint,
@@ -26,7 +26,6 @@ import { type ActorContext, type AdminActor, forNextPage, type ServiceContext, t
 import { parseInput } from '../parse-input.ts';
 import { toDayLimit, toLimit } from './find-key.ts';
 
-export type { OrganizationDay } from '../../db/audit/read-audit-log.ts';
 export type { ChainDay } from '../../db/work/key-days.ts';
 
 /** A key as its administrators see it. Times are UTC milliseconds. */
@@ -40,6 +39,8 @@ export interface KeyDetails {
   /** The key's own daily limits. */
   dayLimit: OwnDayLimit;
   createdAt: number;
+  /** The id and the name of the user. */
+  createdById: string;
   createdBy: string;
   /** Whether the creator is still an active administrator. */
   creatorActive: boolean;
@@ -57,44 +58,36 @@ export interface KeyLink {
   hint: string;
 }
 
-/** How many keys one page examines. */
+/** How many keys one page of an export has. */
 const PAGE_SIZE = 100;
 /** Sorts after every id: ids are lower-case hex. */
 const END = 'g';
 
 /**
- * The live keys by name, and a page of ended ones, newest first. `next` is the next page's cursor.
+ * The keys to choose from in a filter: the live ones by name, then the newest of the ended ones.
+ * @throws ServiceError `unavailable`
  */
-export interface KeyList {
-  live: KeyDetails[];
-  ended: KeyDetails[];
-  next: string | undefined;
-  /** What all keys have written on the latest day on which one wrote; null for an empty audit log. */
-  latestDay: OrganizationDay | null;
+export async function listKeysToChoose(ctx: ActorContext<AdminActor>): Promise<KeyDetails[]> {
+  const { organizationId } = ctx.actor;
+  const now = ctx.now();
+  const [live, newest] = await callD1(ctx, 'nothing_written', (db) =>
+    batch(db, [
+      findLiveKeys.bind({ organizationId, now }),
+      findKeyPage.bind({ organizationId, before: END, limit: PAGE_SIZE }),
+    ]),
+  );
+  const ended = newest.results.map((row) => toKeyDetails(row, now)).filter(({ state }) => !isLive(state));
+  return [...live.results.map((row) => toKeyDetails(row, now)), ...ended];
 }
 
 /**
- * One page of the organization's keys. A page examines a fixed number of keys, so the more of them
- * are live, the fewer ended ones it lists.
+ * How many keys of the organization are live.
  * @throws ServiceError `unavailable`
  */
-export async function listKeys(ctx: ActorContext<AdminActor>, before = END): Promise<KeyList> {
-  const { organizationId } = ctx.actor;
-  const now = ctx.now();
-  const [live, page, latest] = await callD1(ctx, 'nothing_written', (db) =>
-    batch(db, [
-      findLiveKeys.bind({ organizationId, now }),
-      findKeyPage.bind({ organizationId, before, limit: PAGE_SIZE + 1 }),
-      findLatestDay.bind({ organizationId }),
-    ]),
-  );
-  const examined = page.results.slice(0, PAGE_SIZE);
-  return {
-    live: live.results.map((row) => toKeyDetails(row, now)),
-    ended: examined.map((row) => toKeyDetails(row, now)).filter(({ state }) => !isLive(state)),
-    next: page.results.length > PAGE_SIZE ? examined.at(-1)?.id : undefined,
-    latestDay: latest.results[0] ?? null,
-  };
+export async function countLiveKeys(ctx: ActorContext<AdminActor>): Promise<number> {
+  const values = { organizationId: ctx.actor.organizationId, now: ctx.now() };
+  const row = await callD1(ctx, 'nothing_written', (db) => countUnrevoked.bind(values).first(db));
+  return row?.live ?? 0;
 }
 
 /** All keys of the organization, newest first, a page at a time. */
@@ -184,7 +177,8 @@ export async function identifyKey(
   return results.map((row) => toKeyDetails(row, ctx.now()));
 }
 
-function toKeyDetails(row: KeyDetailsRow, now: number): KeyDetails {
+/** Converts the row of a key. */
+export function toKeyDetails(row: KeyDetailsRow, now: number): KeyDetails {
   return {
     id: row.id,
     name: row.name,
@@ -194,6 +188,7 @@ function toKeyDetails(row: KeyDetailsRow, now: number): KeyDetails {
     limit: toLimit(row),
     dayLimit: toDayLimit(row),
     createdAt: row.createdAt,
+    createdById: row.createdById,
     createdBy: row.createdBy,
     creatorActive: row.creatorActive === 1 && row.creatorAdmin === 1,
     expiresAt: row.expiresAt,

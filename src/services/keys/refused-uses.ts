@@ -2,7 +2,6 @@ import {
   addRefusedUses,
   findRefusedUses,
   findRefusedUsesOfKey,
-  findRevokedKeysInUse,
   forgetAddresses,
   type RefusedUseRow,
 } from '../../db/keys/refused-uses.ts';
@@ -55,17 +54,6 @@ export async function listRefusedUses(ctx: ActorContext<AdminActor>, keyId?: str
     keyId === undefined
       ? findRefusedUses.bind({ organizationId, limit: PAGE_SIZE })
       : findRefusedUsesOfKey.bind({ organizationId, keyId });
-  const { results } = await callD1(ctx, 'nothing_written', (db) => statement.all(db));
-  return results.map(toRefusedUse);
-}
-
-/**
- * The latest refused uses of revoked keys since an instant (UTC milliseconds).
- * @throws ServiceError `unavailable`
- */
-export async function listRevokedKeysInUse(ctx: ActorContext<AdminActor>, since: number): Promise<RefusedUse[]> {
-  const { organizationId } = ctx.actor;
-  const statement = findRevokedKeysInUse.bind({ organizationId, since, limit: PAGE_SIZE });
   const { results } = await callD1(ctx, 'nothing_written', (db) => statement.all(db));
   return results.map(toRefusedUse);
 }

@@ -52,7 +52,7 @@ describe('/settings', () => {
     );
     expect(html).toContain('<a href="/sign-out">Sign out</a>');
     // Nothing of one organization.
-    expect(html).not.toContain('<header>');
+    expect(html).not.toContain('aria-label="Settings"');
     expect(html).not.toContain('Ada Administrator');
     expect(html).not.toContain('Only 6');
   });

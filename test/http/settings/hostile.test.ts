@@ -104,8 +104,9 @@ const form = fc.oneof(
   })),
   { weight: 1, arbitrary: fc.constantFrom('/which-key', '/revoke-all', '/nowhere') },
 );
+const KEY_FILTERS = ['state', 'scope', 'creator', 'unused', 'expires', 'refused', 'sort', 'page'];
 const parameter = fc.tuple(
-  fc.constantFrom('key', 'action', 'ticket', 'from', 'to', 'q', 'before', 'done', '__proto__'),
+  fc.constantFrom('key', 'action', 'ticket', 'from', 'to', 'q', 'before', 'done', '__proto__', ...KEY_FILTERS),
   fc.oneof(anyText, fc.constantFrom('1', '0', '9'.repeat(15), '2027-01-01', 'revoked', 'constructor', ...DATES)),
 );
 const address = fc.oneof(

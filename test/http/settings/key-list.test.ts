@@ -16,19 +16,21 @@ describe('the list of keys', () => {
     expect([await warnings(poor), await warnings(rich)]).toEqual([1, 0]);
   });
 
-  test('marks a creator who is no longer an administrator, as its file does', async () => {
+  test('finds the keys of a creator who is no longer an administrator, as its file does', async () => {
     const { organization, get, createKey } = await makeSettings();
     await createKey();
-    const marks = async () => countElements((await get('/keys')).text, '.mark');
+    const listed = async () => countElements((await get('/keys?creator=*former')).text, 'tbody tr');
+    const tiles = async () => countElements((await get('/keys')).text, '.attention a[href*="creator=*former"]');
+    const marks = async () => [await listed(), await tiles()];
     const creator = async () => csvRows((await get('/keys.csv')).text)[0];
-    expect(await marks()).toBe(0);
+    expect(await marks()).toEqual([0, 0]);
     expect(await creator()).toContain('"Ada <b>Lovelace</b>","yes"');
     const email = `ada@${organization}.example`;
     await importRecords(
       { type: 'user', organization, id: 'ada', email: `former@${organization}.example`, name: 'Ada' },
       { type: 'user', organization, id: 'olga', email, name: 'Olga', admin: true },
     );
-    expect(await marks()).toBe(1);
+    expect(await marks()).toEqual([1, 1]);
     expect(await creator()).toContain('"Ada","no"');
   });
 });

@@ -17,8 +17,20 @@ async function makeRefused({ organization, api }: Settings, name = 'Revoked') {
   return key;
 }
 
-/** The warnings on the list of keys. */
-const warnings = async ({ get }: Settings) => elementsOf((await get('/keys')).text, '[role=alert]');
+/** What needs attention in the list of keys: the address of the filtered list, and the words. */
+async function attention({ base, get }: Settings): Promise<Record<string, string>> {
+  const tiles = await elementsOf((await get('/keys')).text, '.attention a');
+  return Object.fromEntries(
+    tiles.map(({ attributes, text }) => [
+      String(attributes['href']).replace(`${base}/keys`, ''),
+      text.replaceAll(/\s+/g, ' ').trim(),
+    ]),
+  );
+}
+
+/** The names of the keys that a list shows. */
+const listed = async ({ get }: Settings, filter: string) =>
+  (await elementsOf((await get(`/keys${filter}`)).text, 'tbody th bdi')).map(({ text }) => text);
 
 describe('a refused use of a key', () => {
   test('is shown to the administrator with its reason, while the caller gets the constant 401', async () => {
@@ -82,19 +94,20 @@ describe('a refused use of a key', () => {
   });
 });
 
-describe('the list of keys warns of a revoked key that is still used', () => {
+describe('a revoked key that is still used needs attention', () => {
   test('until 7 days after its last use', async () => {
     let now = Date.now();
     const settings = await makeSettings({ now: () => now });
     await makeRefused(settings);
     const lastAt = now;
     for (const [ms, shown] of [
-      [-1, 1],
-      [0, 1],
-      [1, 0],
+      [-1, ['Revoked']],
+      [0, ['Revoked']],
+      [1, []],
     ] as const) {
       now = lastAt + 7 * DAY_MS + ms;
-      expect([ms, (await warnings(settings)).length]).toEqual([ms, shown]);
+      expect(Object.keys(await attention(settings))).toEqual(shown.length > 0 ? ['?refused=revoked'] : []);
+      expect(await listed(settings, '?refused=revoked')).toEqual(shown);
     }
   });
 
@@ -102,7 +115,7 @@ describe('the list of keys warns of a revoked key that is still used', () => {
     const settings = await makeSettings();
     const { organization } = settings;
     const key = await makeKey(organization);
-    expect(await warnings(settings)).toEqual([]);
+    expect(await attention(settings)).toEqual({});
     await makeRefused(settings);
     await copyKey(organization, key.id, { prefix: 'other-', count: 120 });
     await env.DB.prepare(
@@ -111,21 +124,54 @@ describe('the list of keys warns of a revoked key that is still used', () => {
     )
       .bind(organization, Date.now() + 1_000)
       .run();
-    expect(await warnings(settings)).toHaveLength(1);
+    expect(await attention(settings)).toMatchObject({
+      '?refused=revoked': expect.stringContaining('1 revoked key is still in use'),
+      '?refused=expired': expect.stringContaining('120 expired keys are still in use'),
+    });
   });
 
-  test('by name as long as there are one or two, and together from three on', async () => {
+  test('by name and address as long as it is one, and together from two on', async () => {
     const settings = await makeSettings();
-    const linked = async () =>
-      (await elementsOf((await settings.get('/keys')).text, '[role=alert] a')).map(({ attributes }) =>
-        String(attributes['href']).replace(settings.base, ''),
-      );
-    const first = await makeRefused(settings, 'First');
-    expect(await linked()).toEqual([`/keys/${first.id}`]);
-    const second = await makeRefused(settings, 'Second');
-    expect((await linked()).sort()).toEqual([`/keys/${first.id}`, `/keys/${second.id}`].sort());
-    await makeRefused(settings, 'Third');
-    expect(await linked()).toEqual(['/refused']);
-    expect((await warnings(settings))[0]?.text).toMatch(/\b3\b/);
+    const words = async () => (await attention(settings))['?refused=revoked'];
+    await makeRefused(settings, 'First');
+    expect(await words()).toMatch(/1 revoked key is still in use.*First.*at least 1 request, last just now/);
+    await makeRefused(settings, 'Second');
+    expect(await words()).toMatch(/2 revoked keys are still in use.*2 keys, at least 2 requests/);
+    expect((await listed(settings, '?refused=revoked')).sort()).toEqual(['First', 'Second']);
   });
+});
+
+test('each refused use needs attention with its number of writes, and not once its key is revoked', async () => {
+  const settings = await makeSettings();
+  const { organization, api } = settings;
+  const notes = await makeKey(organization, { name: 'Notes', scopes: ['tickets:note:write'] });
+  const limited = await makeKey(organization, { name: 'Limited', dayLimit: { records: 1 } });
+  const once = { 'Idempotency-Key': 'k' };
+  await api.postTime(notes.value);
+  await api.postNote(limited.value, { message: 'a' }, once);
+  await api.postNote(limited.value, { message: 'b' }, once);
+  await api.postNote(limited.value, { message: 'c' });
+  await api.settled();
+  expect(await attention(settings)).toEqual({
+    '?refused=scope_missing': expect.stringContaining('1 key lacks a scope'),
+    '?refused=daily_limit_reached': expect.stringContaining('1 key reached a daily limit'),
+    '?refused=idempotency_mismatch': expect.stringContaining('1 write was lost'),
+  });
+  expect(await listed(settings, '?refused=scope_missing')).toEqual(['Notes']);
+  expect(await listed(settings, '?refused=daily_limit_reached')).toEqual(['Limited']);
+  await revoke(organization, notes.id);
+  await revoke(organization, limited.id);
+  expect(Object.keys(await attention(settings))).toEqual(['?refused=idempotency_mismatch']);
+});
+
+test('an expired key that is still used needs attention until it is revoked', async () => {
+  let now = Date.now();
+  const settings = await makeSettings({ now: () => now });
+  const key = await makeKey(settings.organization, { expires: new Date(now + 60_000).toISOString() });
+  now += 61_000;
+  expect((await settings.api.send('/api/v1/ping', { key: key.value })).status).toBe(401);
+  await settings.api.settled();
+  expect(Object.keys(await attention(settings))).toEqual(['?refused=expired']);
+  await revoke(settings.organization, key.id);
+  expect(await attention(settings)).toEqual({});
 });

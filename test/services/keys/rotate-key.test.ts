@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers';
 import { describe, expect, test } from 'vitest';
-import { getOwnKey, listKeys } from '../../../src/services/keys/read-keys.ts';
+import { countLiveKeys, getOwnKey } from '../../../src/services/keys/read-keys.ts';
 import { asAdmin, makeApi, makeKey, makeOrganization, revoke, rotate, rowsOf } from '../../support/world.ts';
 
 describe('a rotation chain', () => {
@@ -75,6 +75,6 @@ describe('keys in their grace period', () => {
 
   test('are all listed', async () => {
     const { organization } = await makeFullOrganization();
-    expect((await listKeys(asAdmin(organization))).live).toHaveLength(51);
+    expect(await countLiveKeys(asAdmin(organization))).toBe(51);
   });
 });

@@ -1,7 +1,8 @@
 import { AUDIT_ACTION_LABELS, auditActionLabel } from '../../../domain/audit-actions.ts';
 import type { AuditEntry } from '../../../services/audit/read-audit-log.ts';
 import type { PageContext } from '../page-context.ts';
-import { Hint, Notice, Table, Time } from './components.tsx';
+import { Hint, Notice, Table } from './components.tsx';
+import { Time } from './time.tsx';
 
 /** The filters of the audit log, from the URL's query string. */
 export interface AuditQuery {

@@ -1,74 +1,48 @@
-import type { PropsWithChildren } from 'hono/jsx';
+import type { Child, PropsWithChildren } from 'hono/jsx';
 import type { KeyState } from '../../../domain/api-key.ts';
-import { DAY_MS, dateIn, endOfDate } from '../../../domain/calendar.ts';
-import { type Scope, scopeLabels } from '../../../domain/scopes.ts';
-import type { KeyLink } from '../../../services/keys/read-keys.ts';
-import type { PageContext } from '../page-context.ts';
+import { RECORD_KINDS, type RecordKind } from '../../../domain/record-kinds.ts';
+import { type Scope, scopeLabels, writableKinds } from '../../../domain/scopes.ts';
+import { Icon, type IconName } from './icon.tsx';
 
-/** A time in the organization's time zone, with UTC on hover. */
-export function Time({ at, context, text }: { at: number; context: PageContext; text?: string }) {
-  const iso = new Date(at).toISOString();
-  return (
-    <time datetime={iso} title={`${iso.slice(0, 19).replace('T', ' ')} UTC`}>
-      {text ??
-        new Intl.DateTimeFormat('en-GB', {
-          dateStyle: 'medium',
-          timeStyle: 'short',
-          timeZone: context.timeZone,
-        }).format(at)}
-    </time>
-  );
-}
+type StateInList = KeyState | 'replaced';
 
-/** When a key expires, usually at the end of a day. If that is soon, also in how many days. */
-export function Expiry({
-  of: { expiresAt, state },
-  context,
-}: {
-  of: { expiresAt: number | null; state?: KeyState };
-  context: PageContext;
-}) {
-  if (expiresAt === null) return <>Never</>;
-  const lastDay = lastFullDay(expiresAt, context.timeZone);
-  const days = Math.floor((expiresAt - context.now) / DAY_MS);
-  return (
-    <>
-      {lastDay === undefined ? (
-        <Time at={expiresAt} context={context} />
-      ) : (
-        <span>
-          end of <Time at={expiresAt} context={context} text={lastDay} />
-        </span>
-      )}
-      {state === 'expiring' && (
-        <span class="minor"> ({days === 0 ? 'within a day' : days === 1 ? 'in 1 day' : `in ${days} days`})</span>
-      )}
-    </>
-  );
-}
-
-/** The formatted date of the day that ends exactly at `at`; undefined if no day ends then. */
-function lastFullDay(at: number, timeZone: string): string | undefined {
-  const date = dateIn(timeZone, at - 1);
-  return endOfDate(date, timeZone) === at
-    ? new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeZone }).format(at - 1)
-    : undefined;
-}
-
-const STATES: Record<KeyState, string> = {
-  active: 'Active',
-  expiring: 'Expiring',
-  expired: 'Expired',
-  revoked: 'Revoked',
+const STATES: Record<StateInList, { label: string; icon: IconName }> = {
+  active: { label: 'Active', icon: 'active' },
+  expiring: { label: 'Expiring', icon: 'hourglass' },
+  replaced: { label: 'Replaced', icon: 'rotate' },
+  expired: { label: 'Expired', icon: 'expired' },
+  revoked: { label: 'Revoked', icon: 'ban' },
 };
 
-/** A key's state as a coloured label. */
-export function State({ state }: { state: KeyState }) {
-  return <span class={`state ${state}`}>{STATES[state]}</span>;
+/** A key's state as an icon of its own shape with a word. */
+export function State({ state }: { state: StateInList }) {
+  const { label, icon } = STATES[state];
+  return (
+    <span class={`state ${state}`}>
+      <Icon name={icon} />
+      {label}
+    </span>
+  );
 }
 
-/** The label of a state, for CSV downloads. */
-export const stateLabel = (state: KeyState) => STATES[state];
+/** The label of a state. */
+export const stateLabel = (state: StateInList) => STATES[state].label;
+
+const SCOPE_ICONS: Record<RecordKind, IconName> = { note: 'note', time_entry: 'clock' };
+
+/** The scopes of a key, as chips. */
+export function Scopes({ scopes }: { scopes: readonly Scope[] }) {
+  return (
+    <span class="chips">
+      {writableKinds(scopes).map((kind) => (
+        <span class="chip">
+          <Icon name={SCOPE_ICONS[kind]} kind={kind} />
+          {RECORD_KINDS[kind].scopeLabel}
+        </span>
+      ))}
+    </span>
+  );
+}
 
 /** Scopes by their labels, separated by commas. */
 export const scopeList = (scopes: readonly Scope[]) => scopeLabels(scopes).join(', ');
@@ -85,22 +59,41 @@ export function Hint({ hint }: { hint: string }) {
   return <code class="hint">{hint}</code>;
 }
 
-/**
- * A link to the other key of a rotation. It shows the hint because both keys have the same name.
- */
-export function OtherKey({ link, context }: { link: KeyLink; context: PageContext }) {
+/** An IP address. It may break after a colon only. */
+export function Address({ address }: { address: string }) {
   return (
-    <a href={`${context.base}/keys/${link.id}`}>
-      <Hint hint={link.hint} />
-    </a>
+    <span class="address">
+      {address.split(':').map((part, index) => (
+        <>
+          {index > 0 && (
+            <>
+              :<wbr />
+            </>
+          )}
+          {part}
+        </>
+      ))}
+    </span>
   );
 }
 
-/** A result or a warning at the top of a page. Screen readers announce it when the page opens. */
-export function Notice({ tone = 'good', children }: PropsWithChildren<{ tone?: 'good' | 'warning' }>) {
+const TONES = {
+  neutral: 'info',
+  good: 'check',
+  warning: 'alert',
+  danger: 'stop',
+} as const satisfies Record<string, IconName>;
+
+/**
+ * A result or a warning at the top of a page. Screen readers announce it when the page opens. `good`
+ * only for what was done, `danger` for work that is being lost.
+ */
+export function Notice({ tone = 'good', children }: PropsWithChildren<{ tone?: keyof typeof TONES }>) {
+  const isUrgent = tone === 'warning' || tone === 'danger';
   return (
-    <div class={`notice ${tone}`} role={tone === 'good' ? 'status' : 'alert'}>
-      {children}
+    <div class={`notice ${tone}`} role={isUrgent ? 'alert' : 'status'}>
+      <Icon name={TONES[tone]} />
+      <div>{children}</div>
     </div>
   );
 }
@@ -113,6 +106,21 @@ export function LinkButton({ to, children, kind }: PropsWithChildren<{ to: strin
         {children}
       </button>
     </form>
+  );
+}
+
+/** A menu that opens without script. Of the menus of one group only one is open at a time. */
+export function Menu({
+  summary,
+  group,
+  kind = '',
+  children,
+}: PropsWithChildren<{ summary: Child; group: string; kind?: string }>) {
+  return (
+    <details class={`menu ${kind}`.trimEnd()} name={group}>
+      <summary>{summary}</summary>
+      <div class="pop">{children}</div>
+    </details>
   );
 }
 
@@ -141,16 +149,18 @@ export function Table({
   children,
 }: PropsWithChildren<{ caption: string; headings: readonly string[] }>) {
   return (
-    <table>
-      <caption class="visually-hidden">{caption}</caption>
-      <thead>
-        <tr>
-          {headings.map((heading) => (
-            <th scope="col">{heading}</th>
-          ))}
-        </tr>
-      </thead>
-      <tbody>{children}</tbody>
-    </table>
+    <div class="sheet">
+      <table>
+        <caption class="visually-hidden">{caption}</caption>
+        <thead>
+          <tr>
+            {headings.map((heading) => (
+              <th scope="col">{heading}</th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>{children}</tbody>
+      </table>
+    </div>
   );
 }

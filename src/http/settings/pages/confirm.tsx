@@ -1,7 +1,7 @@
 import type { KeyDetails } from '../../../services/keys/read-keys.ts';
 import type { PageContext } from '../page-context.ts';
 import { Hint } from './components.tsx';
-import { LastWrite } from './key-list.tsx';
+import { LastWrite } from './key-facts.tsx';
 
 /** Asks for confirmation before a key is revoked. */
 export function ConfirmRevokePage({ context, subject: key }: { context: PageContext; subject: KeyDetails }) {

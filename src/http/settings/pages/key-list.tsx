@@ -1,95 +1,104 @@
 import type { DayLimit } from '../../../domain/day-limit.ts';
-import type { KeyDetails, KeyList } from '../../../services/keys/read-keys.ts';
-import type { RefusedUse } from '../../../services/keys/refused-uses.ts';
+import { EXAMINED_KEYS, KEYS_PER_PAGE, type KeyList } from '../../../services/keys/list-keys.ts';
+import type { KeyQuery } from '../../../services/keys/select-keys.ts';
+import { isFiltered, keyListPath } from '../key-query.ts';
 import type { PageContext } from '../page-context.ts';
-import { Expiry, Hint, LinkButton, Notice, OtherKey, State, scopeList, Table, Time } from './components.tsx';
+import { NeedsAttention, WhatToDo } from './attention.tsx';
+import { LinkButton, Menu, Notice } from './components.tsx';
 import { organizationLimits, useText } from './day-use.ts';
+import { Icon } from './icon.tsx';
+import { KeyFilters, StateChips } from './key-filters.tsx';
+import { KeyTable } from './key-table.tsx';
 
-interface Props extends KeyList {
+interface Props {
+  list: KeyList;
+  query: KeyQuery;
   context: PageContext;
-  /** Today's date in the organization's time zone. */
-  today: string;
-  /** The daily limit of the organization. */
-  dayLimit: DayLimit | null;
-  /** Recent refused uses of revoked keys. */
-  revokedInUse: readonly RefusedUse[];
-  /** Whether this is a later page of the list. */
-  continued: boolean;
   hasPsa: boolean;
   /** Whether the administrator just revoked all keys. */
   allRevoked: boolean;
+  /** Whether a key was entered as the text to search for. */
+  searchedKey: boolean;
 }
 
-/** The organization's keys, live ones first. */
-export function KeyListPage({
-  context,
-  today,
-  dayLimit,
-  latestDay,
-  live,
-  ended,
-  next,
-  revokedInUse,
-  continued,
-  hasPsa,
-  allRevoked,
-}: Props) {
-  const written = latestDay?.day === today ? latestDay : { records: 0, bytes: 0 };
+/** The organization's keys, live ones by default. */
+export function KeyListPage({ list, query, context, hasPsa, allRevoked, searchedKey }: Props) {
+  const isPlain = query.state === 'live' && !isFiltered(query);
   return (
     <>
       {allRevoked && <Notice>All keys are revoked. Requests with these keys are now refused.</Notice>}
-      {!hasPsa && (
+      {searchedKey && (
         <Notice tone="warning">
+          You searched for a whole key, so nothing was searched. Use{' '}
+          <a href={`${context.base}/which-key`}>Which key is this?</a> instead: it keeps the key out of addresses and
+          browser histories.
+        </Notice>
+      )}
+      {!hasPsa && (
+        <Notice tone="danger">
           The plan of this organization does not include PSA. Requests with its keys are refused until the plan includes
           it.
         </Notice>
       )}
-      <RevokedInUse uses={revokedInUse} context={context} />
-      <div class="actions">
-        <LinkButton to={`${context.base}/new-key`}>Create key</LinkButton>
-        {live.length + ended.length > 0 && <a href={`${context.base}/keys.csv`}>Download as CSV</a>}
-        {live.length > 0 && <a href={`${context.base}/revoke-all`}>Revoke all…</a>}
-      </div>
-      {!continued && live.length + ended.length > 0 && <p>Today: {useText(written, organizationLimits(dayLimit))}</p>}
-      {!continued && live.length > 0 && <Keys caption="Keys in use" keys={live} context={context} />}
-      {!continued && live.length === 0 && <Empty />}
-      {ended.length > 0 && (
+      {isPlain && <NeedsAttention attention={list.attention} context={context} />}
+      <WhatToDo query={query} />
+      {isPlain && list.counts.live === 0 && <Empty />}
+      {list.latestDay !== null && (
         <>
-          <h2>Expired and revoked</h2>
-          <Keys caption="Keys that have expired or were revoked" keys={ended} context={context} />
+          <KeyFilters query={query} creators={list.creators} context={context} />
+          <StateChips query={query} counts={list.counts} context={context} />
+          <Keys list={list} query={query} context={context} isPlain={isPlain} />
         </>
-      )}
-      {next && (
-        <p>
-          <a href={`${context.base}/keys?before=${next}`}>Older keys</a>
-        </p>
       )}
     </>
   );
 }
 
-/** For more keys than this, one notice replaces the notices per key. */
-const MAX_NOTICES = 2;
+/** How many keys there are, and what they have written today, below the title. */
+export function KeyListLead({
+  list: { counts, latestDay },
+  today,
+  dayLimit,
+}: {
+  list: KeyList;
+  /** Today's date in the organization's time zone. */
+  today: string;
+  /** The daily limit of the organization. */
+  dayLimit: DayLimit | null;
+}) {
+  if (latestDay === null) return null;
+  const written = latestDay.day === today ? latestDay : { records: 0, bytes: 0 };
+  return (
+    <>
+      <p class="minor">{counts.live} in use. One key for each workflow.</p>
+      <p class="minor">Today: {useText(written, organizationLimits(dayLimit))}</p>
+    </>
+  );
+}
 
-function RevokedInUse({ uses, context }: { uses: readonly RefusedUse[]; context: PageContext }) {
-  if (uses.length > MAX_NOTICES) {
-    return (
-      <Notice tone="warning">
-        At least {uses.length} revoked keys are still in use. See <a href={`${context.base}/refused`}>Refused uses</a>{' '}
-        for the keys and the source addresses. Find the automations that use them and give them new keys.
-      </Notice>
-    );
-  }
-  return uses.map((use) => (
-    <Notice tone="warning">
-      The revoked key{' '}
-      <a href={`${context.base}/keys/${use.key.id}`}>
-        <bdi>{use.key.name}</bdi>
-      </a>{' '}
-      (<Hint hint={use.key.hint} />) is still in use. The last request was on <Time at={use.lastAt} context={context} />
-      {use.sourceAddress && ` from ${use.sourceAddress}`}. Find the automation that uses it and give it a new key.
-    </Notice>
-  ));
+export function KeyListActions({ list, context }: { list: KeyList; context: PageContext }) {
+  const summary = (
+    <>
+      <Icon name="more" />
+      <span class="visually-hidden">More actions</span>
+    </>
+  );
+  return (
+    <>
+      {list.latestDay !== null && (
+        <Menu summary={summary} group="page" kind="overflow">
+          <a href={`${context.base}/which-key`}>Which key is this?</a>
+          <a href={`${context.base}/keys.csv`}>Download as CSV</a>
+          {list.counts.live > 0 && (
+            <a href={`${context.base}/revoke-all`} class="danger">
+              Revoke all…
+            </a>
+          )}
+        </Menu>
+      )}
+      <LinkButton to={`${context.base}/new-key`}>Create key</LinkButton>
+    </>
+  );
 }
 
 function Empty() {
@@ -105,60 +114,71 @@ function Empty() {
   );
 }
 
-const HEADINGS = ['Name', 'Scopes', 'State', 'Last write', 'Expires', 'Created'];
-
-function Keys({ caption, keys, context }: { caption: string; keys: readonly KeyDetails[]; context: PageContext }) {
-  return (
-    <Table caption={caption} headings={HEADINGS}>
-      {keys.map((key) => (
-        <tr>
-          <th scope="row">
-            <a href={`${context.base}/keys/${key.id}`}>
-              <bdi>{key.name}</bdi>
-            </a>
-            <Hint hint={key.hint} />
-            {key.successor && (
-              <span class="minor">
-                Successor: <OtherKey link={key.successor} context={context} />
-              </span>
-            )}
-          </th>
-          <td data-label="Scopes">{scopeList(key.scopes)}</td>
-          <td data-label="State">
-            <State state={key.state} />
-          </td>
-          <td data-label="Last write">
-            <LastWrite of={key} context={context} />
-          </td>
-          <td data-label="Expires">
-            <Expiry of={key} context={context} />
-          </td>
-          <td data-label="Created">
-            <Time at={key.createdAt} context={context} /> <Creator of={key} />
-          </td>
-        </tr>
-      ))}
-    </Table>
-  );
+interface KeysProps {
+  list: KeyList;
+  query: KeyQuery;
+  context: PageContext;
+  isPlain: boolean;
 }
 
-/** When a key last wrote something, and from where. */
-export function LastWrite({ of: { lastWrite }, context }: { of: KeyDetails; context: PageContext }) {
-  if (!lastWrite) return <>Never</>;
+function Keys({ list, query, context, isPlain }: KeysProps) {
+  if (list.keys.length > 0) {
+    return (
+      <div class="sheet">
+        <KeyTable keys={list.keys} query={query} context={context} />
+        <Pages list={list} query={query} context={context} />
+      </div>
+    );
+  }
+  if (isPlain) return null;
   return (
     <>
-      <Time at={lastWrite.at} context={context} />
-      {lastWrite.from && <span class="minor"> from {lastWrite.from}</span>}
+      <Notice tone="neutral">
+        No keys match.{' '}
+        {query.state !== 'all' && (
+          <a href={keyListPath(context.base, { ...query, state: 'all', page: 1 })}>Look among all keys</a>
+        )}
+      </Notice>
+      <Older list={list} query={query} context={context} />
     </>
   );
 }
 
-/** Who created a key, with a mark if that user is no longer an active administrator. */
-export function Creator({ of: { createdBy, creatorActive } }: { of: KeyDetails }) {
+type PagesProps = Omit<KeysProps, 'isPlain'>;
+
+/** Which of the keys these are, and links to the others. */
+function Pages({ list, query, context }: PagesProps) {
+  const { page, pages, matching } = list;
+  const first = (page - 1) * KEYS_PER_PAGE + 1;
+  const to = (number: number) => keyListPath(context.base, { ...query, page: number });
   return (
-    <span>
-      by <bdi>{createdBy}</bdi>
-      {!creatorActive && <span class="mark"> no longer active</span>}
+    <div class="pages">
+      <span class="minor">
+        {first}–{Math.min(matching, first + KEYS_PER_PAGE - 1)} of {matching}
+      </span>
+      <Older list={list} query={query} context={context} />
+      {pages > 1 && (
+        <nav aria-label="Pages">
+          {page > 1 && <a href={to(page - 1)}>Previous</a>}
+          {Array.from({ length: pages }, (_, index) => (
+            <a href={to(index + 1)} aria-current={page === index + 1 ? 'page' : undefined}>
+              {index + 1}
+            </a>
+          ))}
+          {page < pages && <a href={to(page + 1)}>Next</a>}
+        </nav>
+      )}
+    </div>
+  );
+}
+
+/** A list of ended keys examines a fixed number of keys. */
+function Older({ list: { older }, query, context }: PagesProps) {
+  if (older === undefined) return null;
+  return (
+    <span class="minor">
+      Only {EXAMINED_KEYS} keys were examined, newest first.{' '}
+      <a href={keyListPath(context.base, { ...query, before: older, page: 1 })}>Older keys</a>
     </span>
   );
 }

@@ -1,15 +1,21 @@
+import type { PropsWithChildren } from 'hono/jsx';
 import { isLive } from '../../../domain/api-key.ts';
 import { type DayLimit, lower } from '../../../domain/day-limit.ts';
 import type { RateLimitPolicy } from '../../../domain/rate-limit.ts';
 import type { AuditEntry } from '../../../services/audit/read-audit-log.ts';
+import type { Usage } from '../../../services/keys/key-usage.ts';
 import type { ChainDay, KeyDetails } from '../../../services/keys/read-keys.ts';
 import type { RefusedUse } from '../../../services/keys/refused-uses.ts';
+import { stateInList } from '../../../services/keys/select-keys.ts';
 import type { PageContext } from '../page-context.ts';
-import { AuditTable } from './audit-log.tsx';
-import { Expiry, Hint, LinkButton, Notice, OtherKey, State, scopeList, Time } from './components.tsx';
+import type { RecordTexts } from '../record-texts.ts';
+import { Activity } from './activity.tsx';
+import { Hint, LinkButton, Notice, Scopes, State } from './components.tsx';
 import { limitsText, useText } from './day-use.ts';
-import { Creator, LastWrite } from './key-list.tsx';
+import { Creator, LastWrite, OtherKey } from './key-facts.tsx';
 import { RefusedUsesTable } from './refused-uses.tsx';
+import { Expiry, Time } from './time.tsx';
+import { UsageChart } from './usage-chart.tsx';
 
 const REVOKED_NOTICES = new Map([
   ['revoked', 'The key is revoked. Requests with it are now refused.'],
@@ -35,131 +41,135 @@ interface Props {
   defaultDayLimit: DayLimit | null;
   /** What the key's chain has written today. */
   written: ChainDay;
+  /** What the key itself has written on the latest days. */
+  usage: Usage;
   entries: readonly AuditEntry[];
+  texts: RecordTexts;
   refused: readonly RefusedUse[];
   done: string | undefined;
 }
 
 const limitText = ({ quota, windowMs }: RateLimitPolicy) => `${quota} requests per ${windowMs / 1000} seconds`;
 
-/** One key with its details, latest activity and refused uses. */
+/** The state and the hint of a key, below its name. */
+export function KeyLead({ subject: key }: Pick<Props, 'subject'>) {
+  return (
+    <p class="row">
+      <State state={stateInList(key)} /> <Hint hint={key.hint} />
+    </p>
+  );
+}
+
+/** The buttons beside the name of a key. */
+export function KeyActions({ subject: key, context }: Pick<Props, 'subject' | 'context'>) {
+  if (key.state === 'revoked') return null;
+  const path = `${context.base}/keys/${key.id}`;
+  return (
+    <>
+      {isLive(key.state) && !key.successor && (
+        <LinkButton to={`${path}/rotate`} kind="quiet">
+          Rotate
+        </LinkButton>
+      )}
+      <LinkButton to={`${path}/revoke`} kind="danger">
+        {key.successor ? 'Revoke now' : 'Revoke'}
+      </LinkButton>
+    </>
+  );
+}
+
+/** One key with its details, use, latest activity, refused uses and settings. */
 export function KeyPage({
   context,
   subject: key,
   defaultLimit,
   defaultDayLimit,
   written,
+  usage,
   entries,
+  texts,
   refused,
   done,
 }: Props) {
   const path = `${context.base}/keys/${key.id}`;
+  const limits = dayLimits(key, defaultDayLimit);
+  const hasOwnDayLimit = key.dayLimit.records !== null || key.dayLimit.minutes !== null;
   return (
     <>
       {done && <Notice>{done}</Notice>}
-      <dl class="facts">
-        <dt>Hint</dt>
-        <dd>
-          <Hint hint={key.hint} />
-        </dd>
-        <dt>State</dt>
-        <dd>
-          <State state={key.state} />
-          {key.revokedAt !== null && (
-            <>
-              {' '}
-              on <Time at={key.revokedAt} context={context} /> by <bdi>{key.revokedBy}</bdi>
-            </>
-          )}
-        </dd>
-        <dt>Scopes</dt>
-        <dd>{scopeList(key.scopes)}</dd>
-        <dt>Expires</dt>
-        <dd>
-          <Expiry of={key} context={context} />
-        </dd>
-        <dt>Request limit</dt>
-        <dd>{key.limit ? limitText(key.limit) : `${limitText(defaultLimit)} (the limit for all keys)`}</dd>
-        <DayFacts of={key} defaultDayLimit={defaultDayLimit} written={written} />
-        <dt>Created</dt>
-        <dd>
-          <Time at={key.createdAt} context={context} /> <Creator of={key} />
-        </dd>
-        <dt>Last write</dt>
-        <dd>
+      <dl class="facts card">
+        <Fact name="Scopes">
+          <Scopes scopes={key.scopes} />
+        </Fact>
+        {key.revokedAt === null ? (
+          <Fact name="Expires">
+            <Expiry of={key} context={context} />
+          </Fact>
+        ) : (
+          <Fact name="Revoked">
+            <Time at={key.revokedAt} context={context} /> by <bdi>{key.revokedBy}</bdi>
+          </Fact>
+        )}
+        <Fact name="Last write">
           <LastWrite of={key} context={context} />
-        </dd>
+        </Fact>
+        <Fact name="Created">
+          <Time at={key.createdAt} context={context} /> <Creator of={key} />
+        </Fact>
+        <Fact name="Today">
+          {useText(written, limits)}
+          {(key.predecessor || key.successor) && <span class="minor"> (with the other keys of its rotation)</span>}
+        </Fact>
         {key.predecessor && (
-          <>
-            <dt>Predecessor</dt>
-            <dd>
-              <OtherKey link={key.predecessor} context={context} />
-            </dd>
-          </>
+          <Fact name="Predecessor">
+            <OtherKey link={key.predecessor} context={context} />
+          </Fact>
         )}
         {key.successor && (
-          <>
-            <dt>Successor</dt>
-            <dd>
-              <OtherKey link={key.successor} context={context} />
-            </dd>
-          </>
+          <Fact name="Successor">
+            <OtherKey link={key.successor} context={context} />
+          </Fact>
         )}
       </dl>
-      {key.state !== 'revoked' && (
-        <div class="actions">
-          {isLive(key.state) && !key.successor && <LinkButton to={`${path}/rotate`}>Rotate</LinkButton>}
-          {isLive(key.state) && (
-            <LinkButton to={`${path}/change`} kind="quiet">
-              Change name or limits
-            </LinkButton>
-          )}
-          <LinkButton to={`${path}/revoke`} kind="danger">
-            {key.successor ? 'Revoke now' : 'Revoke'}
-          </LinkButton>
-        </div>
-      )}
-      <h2>Latest audit entries</h2>
-      {entries.length === 0 ? (
-        <p>No audit entries.</p>
-      ) : (
-        <AuditTable caption="Latest audit entries for this key" entries={entries} context={context} />
-      )}
+      <UsageChart usage={usage} limits={limits} />
+      <h2>Activity</h2>
+      <Activity entries={entries} texts={texts} context={context} />
       <p>
         <a href={`${context.base}/audit?key=${key.id}`}>All audit entries for this key</a>
       </p>
       <h2>Refused uses</h2>
       <RefusedUsesTable uses={refused} context={context} forOneKey />
+      <h2>Settings</h2>
+      <dl class="facts card">
+        <Fact name="Request limit">
+          {key.limit ? limitText(key.limit) : `${limitText(defaultLimit)} (the limit for all keys)`}
+        </Fact>
+        <Fact name="Daily limits">
+          {limitsText(limits) || 'None'}
+          {!hasOwnDayLimit && defaultDayLimit && ' (the limits for all keys)'}
+        </Fact>
+      </dl>
+      {isLive(key.state) && (
+        <LinkButton to={`${path}/change`} kind="quiet">
+          Change name or limits
+        </LinkButton>
+      )}
     </>
   );
 }
 
-interface DayProps {
-  of: KeyDetails;
-  defaultDayLimit: DayLimit | null;
-  written: ChainDay;
-}
-
-/** The daily limits that apply to a key, and what its chain has used of them today. */
-function DayFacts({ of: { dayLimit, predecessor, successor }, defaultDayLimit, written }: DayProps) {
-  const limits = {
-    records: lower(defaultDayLimit?.records, dayLimit.records),
-    minutes: dayLimit.minutes,
-    bytes: defaultDayLimit?.bytes ?? null,
-  };
-  const hasOwn = dayLimit.records !== null || dayLimit.minutes !== null;
+function Fact({ name, children }: PropsWithChildren<{ name: string }>) {
   return (
-    <>
-      <dt>Daily limits</dt>
-      <dd>
-        {limitsText(limits) || 'None'}
-        {!hasOwn && defaultDayLimit && ' (the limits for all keys)'}
-      </dd>
-      <dt>Today</dt>
-      <dd>
-        {useText(written, limits)}
-        {(predecessor || successor) && <span class="minor"> (with the other keys of its rotation)</span>}
-      </dd>
-    </>
+    <div>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
   );
 }
+
+/** The daily limits that apply to a key. */
+const dayLimits = ({ dayLimit }: KeyDetails, defaultDayLimit: DayLimit | null) => ({
+  records: lower(defaultDayLimit?.records, dayLimit.records),
+  minutes: dayLimit.minutes,
+  bytes: defaultDayLimit?.bytes ?? null,
+});

@@ -1,9 +1,21 @@
-import type { PropsWithChildren } from 'hono/jsx';
+import type { Child, PropsWithChildren } from 'hono/jsx';
 import type { Administrator } from '../../context.ts';
 import type { Space } from '../space.ts';
+import { Header } from './header.tsx';
+import { Icon } from './icon.tsx';
 import { SpaceNotice } from './space-notice.tsx';
 
-interface Props {
+/** What a page shows around its title. */
+export interface PageHead {
+  /** The pages between the list of keys and this one. */
+  trail?: readonly { href: string; text: string }[];
+  /** Below the title. */
+  lead?: Child;
+  /** Beside the title. */
+  actions?: Child;
+}
+
+interface Props extends PageHead {
   title: string;
   /**
    * Undefined if the request is not signed in, or the user does not administer the organization.
@@ -16,15 +28,18 @@ interface Props {
   space?: Space | undefined;
 }
 
-const PAGES = [
-  ['keys', 'API keys'],
-  ['audit', 'Audit log'],
-  ['refused', 'Refused uses'],
-  ['which-key', 'Which key is this?'],
-] as const;
-
 /** The layout of every page. */
-export function Layout({ children, title, administrator, path = '', signOutPath, space }: PropsWithChildren<Props>) {
+export function Layout({
+  children,
+  title,
+  administrator,
+  path = '',
+  signOutPath,
+  space,
+  trail,
+  lead,
+  actions,
+}: PropsWithChildren<Props>) {
   const zone = administrator?.organization.timeZone.replaceAll('_', ' ');
   return (
     <html lang="en">
@@ -41,9 +56,16 @@ export function Layout({ children, title, administrator, path = '', signOutPath,
         <a class="skip" href="#main">
           Skip to content
         </a>
-        {administrator && <Header administrator={administrator} path={path} signOutPath={signOutPath} />}
+        <Header administrator={administrator} path={path} signOutPath={signOutPath} />
         <main id="main">
-          <h1>{title}</h1>
+          {trail && <Trail pages={trail} />}
+          <div class="head">
+            <div>
+              <h1>{title}</h1>
+              {lead}
+            </div>
+            {actions && <div class="head-actions">{actions}</div>}
+          </div>
           {administrator && space && <SpaceNotice space={space} base={`/settings/${administrator.organization.id}`} />}
           {children}
         </main>
@@ -57,45 +79,16 @@ export function Layout({ children, title, administrator, path = '', signOutPath,
   );
 }
 
-function Header({
-  administrator,
-  path,
-  signOutPath,
-}: {
-  administrator: Administrator;
-  path: string;
-  signOutPath: string | undefined;
-}) {
-  const { organization, organizations, userName } = administrator;
-  const base = `/settings/${organization.id}`;
-  const others = organizations.filter(({ id }) => id !== organization.id);
+/** The way back. Its first link is not named like the tab, so that each name leads to one link. */
+function Trail({ pages }: { pages: NonNullable<PageHead['trail']> }) {
   return (
-    <header>
-      <div class="who">
-        <strong>
-          <bdi>{organization.name}</bdi>
-        </strong>
-        {others.length > 0 && (
-          <nav aria-label="Other organizations">
-            {others.map(({ id, name }) => (
-              <a href={`/settings/${id}/keys`}>
-                <bdi>{name}</bdi>
-              </a>
-            ))}
-          </nav>
-        )}
-        <span class="user">
-          <bdi>{userName}</bdi>
-          {signOutPath && <a href={signOutPath}>Sign out</a>}
-        </span>
-      </div>
-      <nav aria-label="Settings">
-        {PAGES.map(([page, label]) => (
-          <a href={`${base}/${page}`} aria-current={path === `${base}/${page}` ? 'page' : undefined}>
-            {label}
-          </a>
-        ))}
-      </nav>
-    </header>
+    <nav class="trail" aria-label="Breadcrumb">
+      <Icon name="left" />
+      {pages.map(({ href, text }) => (
+        <a href={href}>
+          <bdi>{text}</bdi>
+        </a>
+      ))}
+    </nav>
   );
 }

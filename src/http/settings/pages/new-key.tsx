@@ -3,7 +3,8 @@ import { type Scope, writableKinds } from '../../../domain/scopes.ts';
 import type { CreatedKey } from '../../../services/keys/create-key.ts';
 import type { KeyDetails } from '../../../services/keys/read-keys.ts';
 import type { PageContext } from '../page-context.ts';
-import { Expiry, Hint, LinkButton, Notice } from './components.tsx';
+import { Hint, LinkButton, Notice } from './components.tsx';
+import { Expiry } from './time.tsx';
 
 interface Props {
   context: PageContext;

@@ -1,6 +1,7 @@
 import type { RefusedUse } from '../../../services/keys/refused-uses.ts';
 import type { PageContext } from '../page-context.ts';
-import { Hint, Table, Time } from './components.tsx';
+import { Hint, Table } from './components.tsx';
+import { Time } from './time.tsx';
 
 const REASONS: Record<RefusedUse['reason'], string> = {
   revoked: 'The key is revoked',

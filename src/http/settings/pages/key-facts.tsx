@@ -1,0 +1,41 @@
+import type { KeyDetails, KeyLink } from '../../../services/keys/read-keys.ts';
+import type { PageContext } from '../page-context.ts';
+import { Address, Hint } from './components.tsx';
+import { Time } from './time.tsx';
+
+/** When a key last wrote something, and from where. */
+export function LastWrite({ of: { lastWrite }, context }: { of: KeyDetails; context: PageContext }) {
+  if (!lastWrite) return <>Never</>;
+  return (
+    <>
+      <Time at={lastWrite.at} context={context} />
+      {lastWrite.from && (
+        <span class="minor">
+          {' '}
+          from <Address address={lastWrite.from} />
+        </span>
+      )}
+    </>
+  );
+}
+
+/** Who created a key, with a mark if that user is no longer an active administrator. */
+export function Creator({ of: { createdBy, creatorActive } }: { of: KeyDetails }) {
+  return (
+    <span>
+      by <bdi>{createdBy}</bdi>
+      {!creatorActive && <span class="mark"> no longer active</span>}
+    </span>
+  );
+}
+
+/**
+ * A link to the other key of a rotation. It shows the hint because both keys have the same name.
+ */
+export function OtherKey({ link, context }: { link: KeyLink; context: PageContext }) {
+  return (
+    <a href={`${context.base}/keys/${link.id}`}>
+      <Hint hint={link.hint} />
+    </a>
+  );
+}

@@ -1,0 +1,108 @@
+import type { ListedKey } from '../../../services/keys/list-keys.ts';
+import { type KeyQuery, type KeySort, stateInList } from '../../../services/keys/select-keys.ts';
+import { keyListPath } from '../key-query.ts';
+import type { PageContext } from '../page-context.ts';
+import { Bars } from './bars.tsx';
+import { Hint, Scopes, State } from './components.tsx';
+import { Icon } from './icon.tsx';
+import { Ago, ShortExpiry } from './time.tsx';
+
+interface Props {
+  keys: readonly ListedKey[];
+  query: KeyQuery;
+  context: PageContext;
+}
+
+/** The keys, one line each. On a narrow screen a key takes two lines. */
+export function KeyTable({ keys, query, context }: Props) {
+  const sort = { query, context };
+  return (
+    <table class="keys">
+      <caption class="visually-hidden">API keys</caption>
+      <thead>
+        <tr>
+          <SortableHeading {...sort} by="name" label="Name" />
+          <th scope="col" class="scopes">
+            Scopes
+          </th>
+          <th scope="col">State</th>
+          <SortableHeading {...sort} by="last" label="Last write" />
+          <SortableHeading {...sort} by="writes" label="Writes, 30 days" kind="use" />
+          <SortableHeading {...sort} by="expires" label="Expires" />
+        </tr>
+      </thead>
+      <tbody>
+        {keys.map((key) => (
+          <KeyRow of={key} context={context} />
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+/** Whether this order begins with the highest value, which is what `aria-sort` names. */
+const IS_DESCENDING: Record<KeySort, boolean> = { name: false, last: true, writes: true, expires: false };
+
+/** A heading that sorts by its column; a second time in the opposite order. */
+function SortableHeading({
+  by,
+  label,
+  kind,
+  query,
+  context,
+}: {
+  by: KeySort;
+  label: string;
+  kind?: string;
+  query: KeyQuery;
+  context: PageContext;
+}) {
+  const isSorted = query.sort === by;
+  const isDescending = IS_DESCENDING[by] !== query.reversed;
+  const path = keyListPath(context.base, { ...query, sort: by, reversed: isSorted && !query.reversed, page: 1 });
+  return (
+    <th scope="col" class={kind} aria-sort={isSorted ? (isDescending ? 'descending' : 'ascending') : undefined}>
+      <a href={path}>
+        {label}
+        <Icon name={isSorted ? (isDescending ? 'down' : 'up') : 'sort'} />
+      </a>
+    </th>
+  );
+}
+
+function KeyRow({ of: key, context }: { of: ListedKey; context: PageContext }) {
+  return (
+    <tr>
+      <th scope="row">
+        <a class="name" href={`${context.base}/keys/${key.id}`}>
+          <bdi>{key.name}</bdi>
+        </a>{' '}
+        <Hint hint={key.hint} />
+      </th>
+      <td class="scopes">
+        <Scopes scopes={key.scopes} />
+      </td>
+      <td>
+        <State state={stateInList(key)} />
+      </td>
+      <td>
+        {key.lastWrite ? (
+          <>
+            <span class="on-card">Wrote </span>
+            <Ago at={key.lastWrite.at} context={context} />
+          </>
+        ) : (
+          <>
+            Never<span class="on-card"> wrote</span>
+          </>
+        )}
+      </td>
+      <td class="use">
+        <Bars usage={key.usage} />
+      </td>
+      <td>
+        <ShortExpiry of={key} context={context} />
+      </td>
+    </tr>
+  );
+}

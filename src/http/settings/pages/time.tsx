@@ -1,0 +1,104 @@
+import type { KeyState } from '../../../domain/api-key.ts';
+import { DAY_MS, dateIn, endOfDate } from '../../../domain/calendar.ts';
+import type { PageContext } from '../page-context.ts';
+
+/** A time in the organization's time zone, with UTC on hover. */
+export function Time({ at, context, text }: { at: number; context: PageContext; text?: string }) {
+  const iso = new Date(at).toISOString();
+  return (
+    <time datetime={iso} title={`${iso.slice(0, 19).replace('T', ' ')} UTC`}>
+      {text ?? formatTime(at, context)}
+    </time>
+  );
+}
+
+const formatTime = (at: number, { timeZone }: PageContext) =>
+  new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short', timeZone }).format(at);
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+
+/** How long ago a time is, for a list. The exact time is on hover. */
+export function Ago({ at, context }: { at: number; context: PageContext }) {
+  return (
+    <time datetime={new Date(at).toISOString()} title={`${formatTime(at, context)}, ${context.timeZone}`}>
+      {ago(context.now - at)}
+    </time>
+  );
+}
+
+/** A span of time in the past in words, rounded down: `just now`, `5 min ago`, `2 months ago`. */
+export function ago(ms: number): string {
+  const days = Math.floor(ms / DAY_MS);
+  if (ms < MINUTE_MS) return 'just now';
+  if (ms < HOUR_MS) return `${Math.floor(ms / MINUTE_MS)} min ago`;
+  if (ms < DAY_MS) return `${Math.floor(ms / HOUR_MS)} h ago`;
+  if (days < 60) return days === 1 ? '1 day ago' : `${days} days ago`;
+  return days < 730 ? `${Math.floor(days / 30.44)} months ago` : `${Math.floor(days / 365.25)} years ago`;
+}
+
+/** In how many days a time is: `within a day`, `in 5 days`. */
+export function inDays(ms: number): string {
+  const days = Math.floor(ms / DAY_MS);
+  return days === 0 ? 'within a day' : days === 1 ? 'in 1 day' : `in ${days} days`;
+}
+
+interface ExpiryProps {
+  of: { expiresAt: number | null; state?: KeyState };
+  context: PageContext;
+}
+
+/** When a key expires, usually at the end of a day. If that is soon, also in how many days. */
+export function Expiry({ of: { expiresAt, state }, context }: ExpiryProps) {
+  if (expiresAt === null) return <>Never</>;
+  const lastDay = lastFullDay(expiresAt, context.timeZone);
+  return (
+    <>
+      {lastDay === undefined ? (
+        <Time at={expiresAt} context={context} />
+      ) : (
+        <span>
+          end of <Time at={expiresAt} context={context} text={lastDay} />
+        </span>
+      )}
+      {state === 'expiring' && <span class="minor"> ({inDays(expiresAt - context.now)})</span>}
+    </>
+  );
+}
+
+/** When a key expires or expired, in the few words of a list. */
+export function ShortExpiry({ of: { expiresAt, state }, context }: ExpiryProps) {
+  if (state === 'revoked') return <span class="dash">–</span>;
+  if (expiresAt === null) {
+    return (
+      <>
+        Never<span class="on-card"> expires</span>
+      </>
+    );
+  }
+  const isPast = expiresAt <= context.now;
+  const text = isPast
+    ? ago(context.now - expiresAt)
+    : state === 'expiring'
+      ? inDays(expiresAt - context.now)
+      : new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeZone: context.timeZone }).format(expiresAt - 1);
+  return (
+    <>
+      <span class="on-card">{isPast ? 'Expired ' : 'Expires '}</span>
+      <time
+        datetime={new Date(expiresAt).toISOString()}
+        title={`${formatTime(expiresAt, context)}, ${context.timeZone}`}
+      >
+        {text}
+      </time>
+    </>
+  );
+}
+
+/** The formatted date of the day that ends exactly at `at`; undefined if no day ends then. */
+function lastFullDay(at: number, timeZone: string): string | undefined {
+  const date = dateIn(timeZone, at - 1);
+  return endOfDate(date, timeZone) === at
+    ? new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeZone }).format(at - 1)
+    : undefined;
+}

@@ -1,0 +1,27 @@
+import { withoutKeys } from '../../domain/pasted-keys.ts';
+import type { AuditEntry } from '../../services/audit/read-audit-log.ts';
+import { readTexts } from '../../services/audit/read-texts.ts';
+import { type AdminEnv, adminContext, type ContextOf } from '../context.ts';
+
+/** The texts of records by their id. */
+export type RecordTexts = ReadonlyMap<string, string>;
+
+/**
+ * The texts that audit entries are about, shortened to `length` characters, without keys that
+ * somebody pasted into them.
+ */
+export async function recordTexts(
+  c: ContextOf<AdminEnv>,
+  entries: readonly AuditEntry[],
+  length: number,
+): Promise<RecordTexts> {
+  const { keyPrefix } = c.get('config');
+  // One character more shows whether the text is longer.
+  const texts = await readTexts(adminContext(c), entries, length + 1);
+  return new Map(
+    Array.from(texts, ([id, text]) => {
+      const shown = withoutKeys(text, keyPrefix);
+      return [id, shown.length > length ? `${shown.slice(0, length).trimEnd()}…` : shown];
+    }),
+  );
+}

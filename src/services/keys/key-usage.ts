@@ -1,0 +1,48 @@
+import { findKeyDays, type KeyDayRow } from '../../db/work/key-days.ts';
+import { addDays } from '../../domain/calendar.ts';
+import { forEachKind, RECORD_KIND_NAMES, type RecordKind } from '../../domain/record-kinds.ts';
+import { callD1 } from '../call-d1.ts';
+import type { ActorContext, AdminActor } from '../context.ts';
+
+/** How many days of use the pages show, today included. */
+export const USAGE_DAYS = 30;
+
+/** What a key wrote on one day, a calendar date in the organization's time zone. */
+export interface DayUsage {
+  day: string;
+  records: Record<RecordKind, number>;
+  minutes: number;
+}
+
+/** The latest `USAGE_DAYS` days of a key, oldest first, days without a write included. */
+export type Usage = readonly DayUsage[];
+
+/**
+ * The use of each key, from the daily ledger.
+ * @throws ServiceError `unavailable`
+ */
+export async function readUsage(
+  ctx: ActorContext<AdminActor>,
+  keyIds: readonly string[],
+  today: string,
+): Promise<Map<string, Usage>> {
+  const days = Array.from({ length: USAGE_DAYS }, (_, index) => addDays(today, index + 1 - USAGE_DAYS));
+  const values = { organizationId: ctx.actor.organizationId, keyIds: JSON.stringify(keyIds), since: days[0] ?? today };
+  const { results } =
+    keyIds.length === 0
+      ? { results: [] }
+      : await callD1(ctx, 'nothing_written', (db) => findKeyDays.bind(values).all(db));
+  const rows = new Map(results.map((row) => [`${row.keyId} ${row.day}`, row]));
+  return new Map(keyIds.map((id) => [id, days.map((day) => toDayUsage(day, rows.get(`${id} ${day}`)))]));
+}
+
+function toDayUsage(day: string, row: KeyDayRow | undefined): DayUsage {
+  return { day, records: forEachKind((kind) => row?.[kind] ?? 0), minutes: row?.minutes ?? 0 };
+}
+
+/** How many records a key wrote on one day, of all kinds. */
+export const recordsOfDay = ({ records }: DayUsage): number =>
+  RECORD_KIND_NAMES.reduce((sum, kind) => sum + records[kind], 0);
+
+/** How many records a key wrote on all days. */
+export const recordsOf = (usage: Usage): number => usage.reduce((sum, day) => sum + recordsOfDay(day), 0);

@@ -1,0 +1,176 @@
+import type { ChildProcess } from 'node:child_process';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { withLocalD1 } from '../../src/cli/local.ts';
+import { accessibilityViolations, watch } from '../support/browser.ts';
+import { importOrganizations, insertKeys } from '../support/many-keys.ts';
+import { freePort, start, stop } from '../support/server.ts';
+import { connectBrowser, copyDatabase } from '../support/shared.ts';
+
+// The settings area of an administrator with 25 organizations, one of which has 60 keys.
+
+const EMAIL = 'max@manykeys.example';
+const ORGANIZATIONS = Array.from({ length: 25 }, (_, index) => ({
+  id: `msp-${index + 1}`,
+  name: index === 3 ? 'Contoso Pharmaceuticals and Medical Devices GmbH & Co. KG' : `Customer ${index + 1}`,
+}));
+
+// A server of its own: the database of the shared one is busy while other tests write.
+let local: Awaited<ReturnType<typeof copyDatabase>>;
+let server: ChildProcess;
+let url: string;
+let browser: Browser;
+
+beforeAll(async () => {
+  local = await copyDatabase();
+  await withLocalD1(local.persistTo, async (db) => {
+    await importOrganizations(db, ORGANIZATIONS, EMAIL);
+    await insertKeys(db, 'msp-4', 60, Date.now());
+  });
+  const port = await freePort();
+  url = `http://localhost:${port}`;
+  [{ server }, browser] = await Promise.all([
+    start('--port', String(port), '--persist-to', local.persistTo),
+    connectBrowser(),
+  ]);
+});
+afterAll(async () => {
+  await browser?.close();
+  if (server) await stop(server);
+  await local?.remove();
+});
+
+/** A page of the organization with 60 keys, and the list of the browser's complaints. */
+async function open(
+  path = '/keys',
+  options: BrowserContextOptions = {},
+): Promise<{ page: Page; complaints: string[] }> {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
+  onTestFinished(() => context.close());
+  const page = await context.newPage();
+  const complaints = watch(page, url);
+  await page.goto(`${url}/settings`);
+  await page.getByRole('button', { name: 'Max Manykeys' }).first().click();
+  await page.goto(`${url}/settings/msp-4${path}`);
+  return { page, complaints };
+}
+
+const names = (page: Page) => page.locator('.keys .name').allTextContents();
+const heightOf = (page: Page) => page.evaluate('document.documentElement.scrollHeight');
+const overflowOf = (page: Page) =>
+  page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth');
+
+/**
+ * Words, dates, hints and parts of addresses in the main part of the page that take several lines.
+ * Words of more than 20 characters may break.
+ */
+const BROKEN = `(() => {
+  const broken = [];
+  const texts = document.createTreeWalker(document.querySelector('main'), NodeFilter.SHOW_TEXT);
+  for (let node = texts.nextNode(); node; node = texts.nextNode()) {
+    const whole = node.parentElement.closest('time, .hint, .state, .chip, .number');
+    const pieces = whole ? [{ index: 0, 0: node.data }] : node.data.matchAll(/[^\\s:/-]{1,20}(?![^\\s:/-])/g);
+    if (node.parentElement.closest('.visually-hidden, svg, option, pre, code:not(.hint)')) continue;
+    for (const { index, 0: piece } of pieces) {
+      if (!whole && index > 0 && /[^\\s:/-]/.test(node.data[index - 1])) continue;
+      const range = document.createRange();
+      range.setStart(node, index);
+      range.setEnd(node, index + piece.length);
+      const lines = new Set(Array.from(range.getClientRects(), ({ top }) => Math.round(top)));
+      if (lines.size > 1) broken.push(piece);
+    }
+  }
+  return broken;
+})()`;
+
+test('25 of 60 keys fit on a short page without a broken word, from 320 px on', async () => {
+  const { page, complaints } = await open();
+  const heights: Record<number, unknown> = {};
+  for (const width of [1280, 1000, 768, 390, 320]) {
+    await page.setViewportSize({ width, height: 800 });
+    heights[width] = await heightOf(page);
+    expect([width, await overflowOf(page), await page.evaluate(BROKEN)]).toEqual([width, 0, []]);
+  }
+  expect(await names(page)).toHaveLength(25);
+  expect(await page.locator('.attention li').count()).toBe(8);
+  expect(heights[1280]).toBeLessThanOrEqual(2_100);
+  expect(heights[390]).toBeLessThanOrEqual(3_000);
+  expect(complaints).toEqual([]);
+});
+
+test('the header takes two lines with 25 organizations, at every width', async () => {
+  const { page } = await open();
+  for (const width of [1280, 390, 320]) {
+    await page.setViewportSize({ width, height: 800 });
+    const box = await page.locator('body > header').boundingBox();
+    expect(box?.height).toBeLessThanOrEqual(110);
+  }
+});
+
+test('without script, keys are found, sorted, filtered and paged', async () => {
+  const { page, complaints } = await open('/keys', { javaScriptEnabled: false });
+  await page.getByLabel('Search by name or hint').fill('BACKUP');
+  await page.getByLabel('Sort by').selectOption('-name');
+  await page.getByRole('button', { name: 'Apply', exact: true }).click();
+  const found = await names(page);
+  expect(found.length).toBeGreaterThan(4);
+  expect(found.every((name) => name.includes('backup report'))).toBe(true);
+  expect(found[0]).toContain('Zapier');
+
+  await page.getByRole('link', { name: 'Clear filters' }).click();
+  await page.getByRole('link', { name: 'Next' }).click();
+  await page.getByText('26–50 of').waitFor();
+  await page.getByRole('link', { name: 'Revoked', exact: true }).click();
+  expect(new Set(await page.locator('.keys .state').allTextContents())).toEqual(new Set(['Revoked']));
+
+  await page.getByRole('link', { name: 'API keys', exact: true }).click();
+  await page.getByRole('link', { name: /5 keys expire within 14 days/ }).click();
+  expect(await names(page)).toHaveLength(5);
+  expect(complaints).toEqual([]);
+});
+
+test('with the keyboard alone, a list is filtered and another organization opened', async () => {
+  const { page } = await open('/keys?q=backup');
+  const tabTo = async (text: string) => {
+    for (let presses = 0; presses < 60; presses++) {
+      await page.keyboard.press('Tab');
+      const focused = String(await page.evaluate('document.activeElement.textContent')).trim();
+      if (focused.includes(text)) return;
+    }
+    throw new Error(`the keyboard does not reach ${text}`);
+  };
+  await tabTo('More filters');
+  await page.keyboard.press('Enter');
+  await page.keyboard.press('Tab');
+  await page.keyboard.type('Internal notes');
+  await tabTo('Apply filters');
+  await page.keyboard.press('Enter');
+  await page.waitForURL(/scope=tickets/);
+  expect((await names(page)).length).toBeGreaterThan(0);
+
+  await tabTo('Switch organization');
+  await page.keyboard.press('Enter');
+  await tabTo('Customer 3');
+  await page.keyboard.press('Enter');
+  await page.getByText('No keys in use').waitFor();
+});
+
+test('a list of 60 keys, filtered and empty lists, and open menus are accessible', async () => {
+  const { page } = await open();
+  const found: unknown[] = [];
+  for (const path of ['keys', 'keys?refused=expired', 'keys?q=nothing&unused=30']) {
+    await page.goto(`${url}/settings/msp-4/${path}`);
+    // One of them at a time is open, and both have to be seen.
+    for (const [menu, colorScheme, width] of [
+      ['.switcher', 'light', 1280],
+      ['.overflow', 'dark', 390],
+    ] as const) {
+      await page.emulateMedia({ colorScheme });
+      await page.setViewportSize({ width, height: 800 });
+      await page.locator(`${menu} > summary`).click();
+      found.push(...(await accessibilityViolations(page)), await overflowOf(page));
+      await page.locator(`${menu} > summary`).click();
+    }
+  }
+  expect(found).toEqual(Array(6).fill(0));
+});

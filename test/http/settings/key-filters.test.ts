@@ -1,0 +1,271 @@
+import { env } from 'cloudflare:workers';
+import { describe, expect, test } from 'vitest';
+import { DAY_MS } from '../../../src/domain/calendar.ts';
+import { countD1 } from '../../support/d1.ts';
+import { importOrganizations, insertKeys } from '../../support/many-keys.ts';
+import { countElements, elementsOf, type PageElement } from '../../support/page.ts';
+import { copyKey, makeSettings, openSettings, signIn } from '../../support/settings.ts';
+import { importRecords, makeApi, makeKey, makeOrganization, revoke, rotate, rowsOf } from '../../support/world.ts';
+
+type Settings = Pick<Awaited<ReturnType<typeof makeSettings>>, 'get'>;
+
+/** The names of the keys in a list, in its order. */
+const namesIn = async ({ get }: Settings, query = '') => {
+  const { status, text } = await get(`/keys${query}`);
+  expect(status).toBe(200);
+  return (await elementsOf(text, '.keys tbody th bdi')).map((one) => one.text);
+};
+
+/** Where an element links to, within the settings area of the organization. */
+const pathOf = (link: PageElement | undefined) =>
+  String(link?.attributes['href'])
+    .replaceAll('&amp;', '&')
+    .replace(/^\/settings\/[^/]+/, '');
+
+/** Keys of every kind, at the time `now`. */
+async function makeKinds() {
+  let now = Date.parse('2027-03-01T12:00:00Z');
+  const settings = await makeSettings({ now: () => now });
+  const { organization, api } = settings;
+  const day = (days: number) => new Date(Date.parse('2027-03-01T12:00:00Z') + days * DAY_MS).toISOString();
+  const make = (name: string, changes: Parameters<typeof makeKey>[1] = {}) =>
+    makeKey(organization, { name, ...changes }, () => now);
+  now -= 40 * DAY_MS;
+  await make('Old 10');
+  await make('Old 9', { scopes: ['tickets:note:write'] });
+  await make('Expired', { expires: day(-1) });
+  const used = await make('Used', { scopes: ['tickets:time:write'], expires: day(200) });
+  const busy = await make('Busy');
+  now += 40 * DAY_MS;
+  const soon = await make('Soon', { expires: day(10) });
+  const gone = await make('Gone');
+  await revoke(organization, gone.id);
+  await rotate(organization, soon.id, { grace: '24h', expires: day(300) }, () => now);
+  await api.postTime(used.value);
+  now -= DAY_MS;
+  for (let i = 0; i < 3; i++) await api.postNote(busy.value);
+  now += DAY_MS;
+  return { ...settings, soon, gone };
+}
+
+describe('the list of keys', () => {
+  test('shows the keys that work, in natural order, with a replaced key beside its successor', async () => {
+    const settings = await makeKinds();
+    expect(await namesIn(settings)).toEqual(['Busy', 'Old 9', 'Old 10', 'Soon', 'Soon', 'Used']);
+    const { text } = await settings.get('/keys');
+    const states = (await elementsOf(text, '.keys .state')).map((one) => one.text);
+    expect(states.filter((state) => state === 'Replaced')).toHaveLength(1);
+  });
+
+  test.each([
+    ['?state=current', ['Busy', 'Old 9', 'Old 10', 'Soon', 'Used']],
+    ['?state=replaced', ['Soon']],
+    ['?state=active', ['Busy', 'Old 9', 'Old 10', 'Soon', 'Used']],
+    ['?state=expiring', []],
+    ['?state=expired', ['Expired']],
+    ['?state=revoked', ['Gone']],
+    ['?state=all', ['Busy', 'Expired', 'Gone', 'Old 9', 'Old 10', 'Soon', 'Soon', 'Used']],
+    ['?q=OLD', ['Old 9', 'Old 10']],
+    ['?q=gone', []],
+    ['?q=gone&state=all', ['Gone']],
+    ['?scope=tickets:time:write&q=us', ['Busy', 'Used']],
+    ['?scope=tickets:note:write&q=old', ['Old 9', 'Old 10']],
+    ['?unused=40', ['Old 9', 'Old 10']],
+    ['?unused=41', []],
+    ['?expires=never', ['Busy', 'Old 9', 'Old 10']],
+    ['?expires=200', ['Soon', 'Used']],
+    ['?creator=ada&q=us', ['Busy', 'Used']],
+    ['?creator=nobody', []],
+    ['?creator=*former', []],
+    ['?sort=-name', ['Used', 'Soon', 'Soon', 'Old 10', 'Old 9', 'Busy']],
+    ['?sort=last&state=current', ['Used', 'Busy', 'Old 9', 'Old 10', 'Soon']],
+    ['?sort=writes&state=current', ['Busy', 'Used', 'Old 9', 'Old 10', 'Soon']],
+    ['?sort=expires&state=current', ['Used', 'Soon', 'Busy', 'Old 9', 'Old 10']],
+    // What is not valid is ignored.
+    ['?state=x&sort=x&unused=x&page=0&refused=x&scope=x', ['Busy', 'Old 9', 'Old 10', 'Soon', 'Soon', 'Used']],
+  ])('filters and sorts by its address: %s', { timeout: 60_000 }, async (query, names) => {
+    expect(await namesIn(await kinds(), query)).toEqual(names);
+  });
+
+  test('finds a key by a part of its hint', async () => {
+    const settings = await kinds();
+    const { hint } = settings.gone;
+    expect(await namesIn(settings, `?state=all&q=${encodeURIComponent(hint)}`)).toEqual(['Gone']);
+    expect(await namesIn(settings, `?state=all&q=${hint.replace('…', '...')}`)).toEqual(['Gone']);
+  });
+
+  test('does not search for a whole key, and never repeats it', async () => {
+    const settings = await kinds();
+    const { text } = await settings.get(`/keys?q=${settings.soon.value}`);
+    expect(text).not.toContain(settings.soon.value);
+    expect(await countElements(text, '[role=alert] a[href$="/which-key"]')).toBe(1);
+  });
+
+  test('shows the writes of 30 days of each key, and of no other', async () => {
+    const settings = await kinds();
+    const { text } = await settings.get('/keys?state=current&sort=writes');
+    const labels = (await elementsOf(text, '.bars')).map(({ attributes }) => attributes['aria-label']);
+    expect(labels).toEqual([
+      '3 writes in 30 days, at most 3 a day',
+      '1 write in 30 days, at most 1 a day',
+      ...Array(3).fill('No writes in 30 days'),
+    ]);
+  });
+
+  test('keeps the other filters in every link and in the form', async () => {
+    const settings = await kinds();
+    const { text } = await settings.get('/keys?q=o&state=all&sort=last&unused=1');
+    const links = (await elementsOf(text, '.state-chips a, thead a')).map(({ attributes }) => attributes['href'] ?? '');
+    expect(links.filter((link) => !/q=o/.test(link))).toEqual([`${settings.base}/keys`]);
+    expect(links.filter((link) => !/unused=1/.test(link))).toHaveLength(1);
+    expect(await countElements(text, 'input[type=hidden][name=state][value=all]')).toBe(1);
+    expect(await countElements(text, 'option[value=last][selected], option[value="1"][selected]')).toBe(2);
+  });
+});
+
+// Made once: no test changes anything.
+let made: ReturnType<typeof makeKinds> | undefined;
+function kinds() {
+  made ??= makeKinds();
+  return made;
+}
+
+describe('pages of 25 keys', () => {
+  test('hold every live key once', async () => {
+    const settings = await makeSettings();
+    const key = await makeKey(settings.organization);
+    await copyKey(settings.organization, key.id, { prefix: 'copy-', count: 59 });
+    const pages = await Promise.all(['', '?page=2', '?page=3'].map((page) => namesIn(settings, page)));
+    expect(pages.map((names) => names.length)).toEqual([25, 25, 10]);
+    expect(new Set(pages.flat()).size).toBe(60);
+    expect(await namesIn(settings, '?page=99')).toEqual(pages[2]);
+    const { text } = await settings.get('/keys?page=2');
+    expect(text).toContain('26–50 of 60');
+  });
+
+  test('of ended keys continue with older ones after 200', async () => {
+    const settings = await makeSettings();
+    const key = await makeKey(settings.organization, { name: 'Newest' }, () => Date.parse('2020-01-01'));
+    await copyKey(settings.organization, key.id, { prefix: '0000-', count: 210, revoked: true });
+    const { text } = await settings.get('/keys?state=revoked');
+    expect(text).toContain('1–25 of 199');
+    const [older] = await elementsOf(text, '.pages .minor a');
+    const { text: rest } = await settings.get(pathOf(older));
+    expect(await countElements(rest, '.keys tbody tr')).toBe(11);
+    expect([text.includes('Older keys'), rest.includes('Older keys')]).toEqual([true, false]);
+  });
+});
+
+describe('what needs attention', () => {
+  test('links to a list of as many keys as it says', async () => {
+    const organization = `many-${crypto.randomUUID().slice(0, 8)}`;
+    const email = `max@${organization}.example`;
+    await importOrganizations(env.DB, [{ id: organization, name: 'Many' }], email);
+    await insertKeys(env.DB, organization, 60, Date.now());
+    const settings = await openSettings(makeApi({ config: { signIn: signIn.config } }), organization, email);
+    const tiles = await elementsOf((await settings.get('/keys')).text, '.attention a');
+    const found = await Promise.all(
+      tiles.map(async (tile) => {
+        const { text: page } = await settings.get(pathOf(tile));
+        return [
+          pathOf(tile).replace('/keys?', ''),
+          Number(/\d+/.exec(tile.text)?.[0]),
+          await countElements(page, '.keys tbody tr'),
+        ];
+      }),
+    );
+    expect(found).toEqual([
+      ['refused=expired', 1, 1],
+      // The number of writes, by one key.
+      ['refused=idempotency_mismatch', 52, 1],
+      ['refused=revoked', 1, 1],
+      ['refused=scope_missing', 1, 1],
+      ['refused=daily_limit_reached', 1, 1],
+      ['state=current&expires=14&sort=expires', 5, 5],
+      ['state=current&unused=60&sort=-last', 11, 11],
+      ['state=current&creator=*former', 3, 3],
+    ]);
+  });
+
+  test('is left out if everything is in order', async () => {
+    const settings = await makeSettings();
+    await makeKey(settings.organization);
+    expect(await countElements((await settings.get('/keys')).text, '.attention')).toBe(0);
+  });
+});
+
+describe('the list of keys reads', () => {
+  /** The calls to D1 and the rows read for a page of the list, without those of the sign-in. */
+  async function costOf(organization: string, query: string) {
+    const { db, calls } = countD1(env.DB);
+    const email = `cost@${organization}.example`;
+    await importRecords({ type: 'user', organization, id: 'cost', email, name: 'Cost', admin: true });
+    const api = makeApi({ config: { signIn: signIn.config }, bindings: { DB: db } });
+    const settings = await openSettings(api, organization, email);
+    expect((await settings.get(`/keys${query}`)).status).toBe(200);
+    const ofPage = calls.slice(1);
+    return { calls: ofPage.length, rows: ofPage.reduce((sum, { rowsRead }) => sum + rowsRead, 0) };
+  }
+
+  /** Gives each key of an organization 400 days in the ledger. */
+  async function addDays(organization: string) {
+    await env.DB.prepare(
+      `insert into key_days select k.organization_id, k.chain_id, date('now', '-' || value || ' days'), k.id, 1, 1, 1, 10, 1, 1, 1, null
+       from api_keys k, json_each(?2) where k.organization_id = ?1 on conflict do nothing`,
+    )
+      .bind(organization, JSON.stringify(Array.from({ length: 400 }, (_, day) => day)))
+      .run();
+  }
+
+  /** 5,000 more rows in the audit log. */
+  async function addWrites(organization: string) {
+    await env.DB.prepare(
+      `insert into audit_log select ?1, (select max(seq) from audit_log where organization_id = ?1) + 1 + value, 1, 'system', 'psa', 'PSA',
+         'note.created', 'r', null, 'q', null, null, null, null, '', 0, 0 from json_each(?2)`,
+    )
+      .bind(organization, JSON.stringify(Array.from({ length: 5_000 }, (_, row) => row)))
+      .run();
+  }
+
+  // With as many live keys as an organization can have.
+  test.each([
+    ['', 2, 2_700],
+    ['?sort=writes', 2, 6_900],
+    ['?state=all', 3, 4_700],
+    ['?refused=revoked', 2, 1_900],
+  ])(
+    'a limited number of rows, whatever the keys have written and however many ended: %s',
+    async (query, calls, rows) => {
+      const organization = await crowded();
+      const cost = await costOf(organization, query);
+      expect(cost.calls).toBe(calls);
+      expect(cost.rows).toBeLessThanOrEqual(rows);
+    },
+  );
+
+  test('no more after more keys ended and more was written', async () => {
+    const organization = await crowded();
+    const before = await costOf(organization, '');
+    const [{ id = '' } = {}] = await rowsOf('api_keys', organization);
+    await copyKey(organization, String(id), { prefix: '0001-', count: 300, revoked: true });
+    await addWrites(organization);
+    expect((await costOf(organization, '')).rows).toBeLessThanOrEqual(before.rows + 5);
+  });
+
+  let made: Promise<string> | undefined;
+  function crowded() {
+    made ??= makeCrowded();
+    return made;
+  }
+
+  /** An organization with 150 live and 300 revoked keys, all of which write each day. */
+  async function makeCrowded() {
+    const organization = await makeOrganization();
+    const key = await makeKey(organization);
+    await copyKey(organization, key.id, { prefix: 'live-', count: 149 });
+    await copyKey(organization, key.id, { prefix: '0000-', count: 300, revoked: true });
+    await addDays(organization);
+    await addWrites(organization);
+    return organization;
+  }
+});

@@ -1,0 +1,107 @@
+import { env } from 'cloudflare:workers';
+import { describe, expect, test } from 'vitest';
+import { redactRecord } from '../../../src/services/work/redact-record.ts';
+import { countD1 } from '../../support/d1.ts';
+import { countElements, elementsOf } from '../../support/page.ts';
+import { makeSettings } from '../../support/settings.ts';
+import { asOperator, makeKey, rotate, TIME } from '../../support/world.ts';
+
+/** The texts of the cells of a column, without the lines around. */
+const cells = async (page: string, label: string) =>
+  (await elementsOf(page, `td[data-label="${label}"]`)).map(({ text }) => text.replaceAll(/\s+/g, ' ').trim());
+
+describe('the page of a key', () => {
+  test('shows the use of each of 30 days, in charts and in numbers', async () => {
+    let now = Date.parse('2027-03-20T12:00:00Z');
+    const settings = await makeSettings({ now: () => now });
+    const { id, value } = await makeKey(settings.organization, { dayLimit: { records: 5, minutes: 120 } }, () => now);
+    await settings.api.postNote(value);
+    await settings.api.postNote(value);
+    now += 2 * 24 * 3_600_000;
+    await settings.api.postNote(value);
+    await settings.api.postTime(value, { ...TIME, minutes: 90 });
+    const { text } = await settings.get(`/keys/${id}`);
+    const bars = async (kind: string) => countElements(text, `.plot .fill.${kind}`);
+    // The day with time has a bar in both charts.
+    expect([await bars('note'), await bars('time_entry')]).toEqual([2, 2]);
+    const labels = (await elementsOf(text, '.plot svg')).map(({ attributes }) => attributes['aria-label']);
+    expect(labels).toEqual(['Writes per day: at most 2, limit 5', 'Minutes per day: at most 90, limit 120']);
+    expect(await countElements(text, '.plot .limit')).toBe(2);
+    const columns = ['Internal notes', 'Time entries', 'Minutes'];
+    expect(await Promise.all(columns.map((column) => cells(text, column)))).toEqual([
+      ['1', '2'],
+      ['1', '0'],
+      ['90', '0'],
+    ]);
+    // On the last of the 30 days, and one day later.
+    now += 27 * 24 * 3_600_000;
+    expect(await countElements((await settings.get(`/keys/${id}`)).text, '.plot .fill')).toBe(4);
+    now += 23 * 3_600_000;
+    expect(await countElements((await settings.get(`/keys/${id}`)).text, '.plot .fill')).toBe(3);
+  });
+
+  test('draws no limit that would flatten the bars, and names it', async () => {
+    const settings = await makeSettings();
+    const { id } = await makeKey(settings.organization);
+    const { text } = await settings.get(`/keys/${id}`);
+    expect(await countElements(text, '.limit')).toBe(0);
+    expect(text).toContain('Limit: 20,000, above the chart');
+  });
+
+  test('shows what the key wrote, except for redacted texts and keys in them', async () => {
+    const { organization, api, get } = await makeSettings();
+    const { id, value } = await makeKey(organization);
+    const note = await (await api.postNote(value, { message: 'Secret of a patient' })).json<{ note: { id: string } }>();
+    await api.postTime(value, { ...TIME, description: `Entered ${value} in n8n` });
+    await api.postNote(value, { message: 'x'.repeat(300) });
+    await redactRecord(asOperator(), { organization, kind: 'note', id: note.note.id, by: 'Ada' });
+    const { text } = await get(`/keys/${id}`);
+    expect(text).not.toContain('Secret of a patient');
+    expect(text).not.toContain(value);
+    expect(await cells(text, 'Text')).toEqual([
+      `${'x'.repeat(280)}…`,
+      expect.stringMatching(/^30 min, Automation ?Entered .*\[removed\] in n8n$/),
+      '[redacted]',
+      expect.stringMatching(/^by Ada/),
+    ]);
+  });
+
+  test('says that a replaced key is replaced, and can be revoked now', async () => {
+    const { organization, get } = await makeSettings();
+    const old = await makeKey(organization);
+    await rotate(organization, old.id, { grace: '1h' });
+    const { text } = await get(`/keys/${old.id}`);
+    expect(await countElements(text, '.state.replaced')).toBe(1);
+    expect((await elementsOf(text, '.head-actions button')).map((button) => button.text)).toEqual(['Revoke now']);
+  });
+
+  test('reads a limited number of rows, however much the key has written', async () => {
+    const { db, calls } = countD1(env.DB);
+    const { organization, get } = await makeSettings({ bindings: { DB: db } });
+    const { id } = await makeKey(organization);
+    const write = (from: number) =>
+      env.DB.batch([
+        env.DB.prepare(
+          `insert into audit_log select ?1, value, 1, 'api_key', ?2, 'n8n', 'note.created', 'r' || value, '1001', 'q', null, null, null, null, '', 0, 0
+           from json_each(?3)`,
+        ).bind(organization, id, JSON.stringify(Array.from({ length: 3_000 }, (_, i) => from + i))),
+        env.DB.prepare(
+          `insert into key_days select ?1, ?2, date('now', '-' || value || ' days'), ?2, 8, 0, 0, 10, ?4 + (399 - value) * 7, ?4 + (399 - value) * 7 + 6, 1, null
+           from json_each(?3) where true on conflict do update set last_seq = excluded.last_seq`,
+        ).bind(organization, id, JSON.stringify(Array.from({ length: 400 }, (_, day) => day)), from),
+      ]);
+    const cost = async () => {
+      calls.length = 0;
+      expect((await get(`/keys/${id}`)).status).toBe(200);
+      const ofPage = calls.slice(1);
+      return { calls: ofPage.length, rows: ofPage.reduce((sum, { rowsRead }) => sum + rowsRead, 0) };
+    };
+    await write(2);
+    const before = await cost();
+    expect(before.calls).toBe(5);
+    expect(before.rows).toBeLessThanOrEqual(1_100);
+    await write(3_002);
+    const after = await cost();
+    expect(after.rows).toBeLessThanOrEqual(before.rows + 20);
+  });
+});
