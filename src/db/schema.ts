@@ -151,6 +151,8 @@ export const apiKeys = sqliteTable(
     /** The key's own daily limits; null where it has none. */
     dayLimitRecords: integer('day_limit_records'),
     dayLimitMinutes: integer('day_limit_minutes'),
+    /** As domain/allowed-networks.ts stores them; empty for everywhere. */
+    allowedNetworks: text('allowed_networks').notNull().default(''),
     createdAt: integer('created_at').notNull(),
     createdBy: text('created_by').notNull(),
     expiresAt: integer('expires_at'),

@@ -1,4 +1,5 @@
 import { sha256, toHex } from '../lib/bytes.ts';
+import { isAllowedFrom } from './allowed-networks.ts';
 import type { Scope } from './scopes.ts';
 
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
@@ -85,6 +86,8 @@ export interface KeyValidity {
   /** UTC milliseconds at which the key expires, or null for never. */
   expiresAt: number | null;
   scopes: readonly Scope[];
+  /** The networks from which the key may be used, as `parseNetworks` returns them. */
+  allowedNetworks: string;
   organizationActive: boolean;
 }
 
@@ -100,17 +103,27 @@ export type UnauthorizedReason =
   | 'revoked'
   | 'expired'
   | 'organization_inactive'
-  | 'scope_missing';
+  | 'scope_missing'
+  | 'address_not_allowed';
+
+/** How a key is about to be used. */
+export interface KeyUse {
+  /** UTC milliseconds. */
+  now: number;
+  /** The source address; null if it is not known. */
+  address: string | null;
+  scope?: Scope | undefined;
+}
 
 /**
- * The first reason why the key may not be used at `now` (UTC milliseconds), or undefined if it may.
- * Revocation is not compared with a clock: a revoked key stops working on every machine at once.
+ * The first reason why the key may not be used, or undefined if it may. Revocation is not compared with a clock: a revoked key stops working on every machine at once.
  */
-export function whyUnauthorized(key: KeyValidity, now: number, scope?: Scope): UnauthorizedReason | undefined {
+export function whyUnauthorized(key: KeyValidity, { now, address, scope }: KeyUse): UnauthorizedReason | undefined {
   if (key.revokedAt !== null) return 'revoked';
   if (key.expiresAt !== null && now >= key.expiresAt) return 'expired';
   if (!key.organizationActive) return 'organization_inactive';
   if (scope !== undefined && !key.scopes.includes(scope)) return 'scope_missing';
+  if (!isAllowedFrom(key.allowedNetworks, address)) return 'address_not_allowed';
   return undefined;
 }
 

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { parseNetworks } from './allowed-networks.ts';
 import { dateIn, endOfDate, yearsLater } from './calendar.ts';
 import { MAX_DAY_MINUTES, MAX_DAY_RECORDS, type OwnDayLimit } from './day-limit.ts';
 import { freeText, ruleError, strictObject } from './fields.ts';
@@ -60,6 +61,21 @@ const dayLimit = () =>
     minutes: int(dayMinutesRule, 1, MAX_DAY_MINUTES).optional(),
   }).optional();
 
+/** The networks from which the key may be used; none for everywhere. */
+const networks = () =>
+  z
+    .string({ error: ruleError('networks such as 203.0.113.0/24, separated by spaces, or leave it out') })
+    .default('')
+    .transform((text, context) => {
+      try {
+        return parseNetworks(text);
+      } catch (err) {
+        if (!(err instanceof RangeError)) throw err;
+        context.addIssue({ code: 'custom', message: err.message, params: { code: 'invalid_format' } });
+        return z.NEVER;
+      }
+    });
+
 /** The input for a new key. */
 export const newApiKey = strictObject({
   name: keyName(),
@@ -73,12 +89,13 @@ export const newApiKey = strictObject({
   expires: expires(),
   limit: limit(),
   dayLimit: dayLimit(),
+  networks: networks(),
 });
 
 export type NewApiKey = z.input<typeof newApiKey>;
 
 /** The input for changing an existing key. */
-export const keyChanges = strictObject({ name: keyName(), limit: limit(), dayLimit: dayLimit() });
+export const keyChanges = strictObject({ name: keyName(), limit: limit(), dayLimit: dayLimit(), networks: networks() });
 
 export type KeyChanges = z.input<typeof keyChanges>;
 

@@ -1,13 +1,14 @@
 import type { UnauthorizedReason } from './api-key.ts';
 
 /**
- * Why a use of an existing key was refused. The first five get a 401 or 403, the sixth a 429; the
+ * Why a use of an existing key was refused. The first six get a 401 or 403, the seventh a 429; the
  * last is a replay of a different request.
  */
 export const REFUSED_USE_REASONS = [
   'revoked',
   'expired',
   'scope_missing',
+  'address_not_allowed',
   'organization_inactive',
   'psa_not_included',
   'daily_limit_reached',

@@ -15,6 +15,8 @@ export interface KeySource {
   cache: ExpiringMap<FoundKey>;
   /** The clock: UTC milliseconds. */
   now: () => number;
+  /** Where the request comes from. */
+  address: string | null;
   /**
    * Reads a key from D1 by its hash.
    * @throws ServiceError `unavailable`
@@ -109,7 +111,8 @@ export class KeyCheck {
   }
 
   private whyRefused(key: FoundKey) {
-    const { blockedKeys, now } = this.source;
-    return blockedKeys.has(key.keyId) ? ('blocked' as const) : whyUnauthorized(key, now(), this.scope);
+    const { blockedKeys, now, address } = this.source;
+    if (blockedKeys.has(key.keyId)) return 'blocked' as const;
+    return whyUnauthorized(key, { now: now(), address, scope: this.scope });
   }
 }

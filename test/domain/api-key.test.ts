@@ -121,22 +121,32 @@ describe('a key is refused', () => {
     revokedAt: null,
     expiresAt: 1_000,
     scopes: ['tickets:note:write'],
+    allowedNetworks: '',
     organizationActive: true,
   };
+  const address = '192.0.2.1';
 
   test('from the millisecond on at which it expires', () => {
-    expect(whyUnauthorized(key, 999)).toBeUndefined();
-    expect(whyUnauthorized(key, 1_000)).toBe('expired');
+    expect(whyUnauthorized(key, { now: 999, address })).toBeUndefined();
+    expect(whyUnauthorized(key, { now: 1_000, address })).toBe('expired');
   });
 
   test('if it is revoked, even by a clock that is ahead', () => {
-    expect(whyUnauthorized({ ...key, revokedAt: 5_000 }, 0)).toBe('revoked');
+    expect(whyUnauthorized({ ...key, revokedAt: 5_000 }, { now: 0, address })).toBe('revoked');
   });
 
   test('if it lacks the scope, or its organization is inactive', () => {
-    expect(whyUnauthorized(key, 0, 'tickets:note:write')).toBeUndefined();
-    expect(whyUnauthorized(key, 0, 'tickets:time:write')).toBe('scope_missing');
-    expect(whyUnauthorized({ ...key, organizationActive: false }, 0)).toBe('organization_inactive');
+    expect(whyUnauthorized(key, { now: 0, address, scope: 'tickets:note:write' })).toBeUndefined();
+    expect(whyUnauthorized(key, { now: 0, address, scope: 'tickets:time:write' })).toBe('scope_missing');
+    expect(whyUnauthorized({ ...key, organizationActive: false }, { now: 0, address })).toBe('organization_inactive');
+  });
+
+  test('if it comes from outside its networks, or from an unknown address', () => {
+    const limited = { ...key, allowedNetworks: '192.0.2.0/24' };
+    expect(whyUnauthorized(limited, { now: 0, address })).toBeUndefined();
+    expect(whyUnauthorized(limited, { now: 0, address: '198.51.100.1' })).toBe('address_not_allowed');
+    expect(whyUnauthorized(limited, { now: 0, address: null })).toBe('address_not_allowed');
+    expect(whyUnauthorized(key, { now: 0, address: null })).toBeUndefined();
   });
 });
 

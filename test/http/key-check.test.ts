@@ -22,6 +22,7 @@ const good: FoundKey = {
   scopes: [NOTE],
   limit: null,
   dayLimit: { records: null, minutes: null },
+  allowedNetworks: '',
   expiresAt: null,
   revokedAt: null,
   organizationActive: true,
@@ -40,6 +41,7 @@ function makeSource(overrides: Partial<KeySource> = {}) {
     blockedKeys: new Set(),
     cache,
     now: () => world.now,
+    address: '192.0.2.1',
     find,
     ...overrides,
   };
@@ -184,6 +186,7 @@ describe('a key that is read', () => {
     ['expired', { expiresAt: 1_000_000 }],
     ['organization_inactive', { organizationActive: false }],
     ['scope_missing', { scopes: [TIME] }],
+    ['address_not_allowed', { allowedNetworks: '198.51.100.0/24' }],
   ])('is refused as %s with the key, and removed from the cache', async (reason, change) => {
     const { world, source, start, cached } = makeSource();
     world.stored = { ...good, ...change };

@@ -30,6 +30,7 @@ export const NEW_KEY = {
   limit_window_ms: ':limitWindowMs',
   day_limit_records: ':dayLimitRecords',
   day_limit_minutes: ':dayLimitMinutes',
+  allowed_networks: ':allowedNetworks',
   created_at: ':now',
   created_by: ':userId',
   expires_at: ':expiresAt',
@@ -53,6 +54,7 @@ interface NewKeyValues extends KeyValues {
   limitWindowMs: number | null;
   dayLimitRecords: number | null;
   dayLimitMinutes: number | null;
+  allowedNetworks: string;
 }
 
 /**

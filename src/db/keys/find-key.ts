@@ -13,6 +13,7 @@ export interface KeyRow {
   limitWindowMs: number | null;
   dayLimitRecords: number | null;
   dayLimitMinutes: number | null;
+  allowedNetworks: string;
   expiresAt: number | null;
   revokedAt: number | null;
   organizationActive: number;
@@ -32,6 +33,7 @@ export const KEY_COLUMNS = columns<KeyRow>({
   limitWindowMs: 'k.limit_window_ms',
   dayLimitRecords: 'k.day_limit_records',
   dayLimitMinutes: 'k.day_limit_minutes',
+  allowedNetworks: 'k.allowed_networks',
   expiresAt: 'k.expires_at',
   revokedAt: 'k.revoked_at',
   organizationActive: 'o.active',
@@ -51,6 +53,7 @@ const UNKNOWN_KEY = columns<KeyRow>({
   limitWindowMs: 'null',
   dayLimitRecords: 'null',
   dayLimitMinutes: 'null',
+  allowedNetworks: "''",
   expiresAt: 'null',
   revokedAt: '0',
   organizationActive: '1',

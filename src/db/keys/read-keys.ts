@@ -24,6 +24,7 @@ export interface KeyDetailsRow extends LinkedKeys {
   limitWindowMs: number | null;
   dayLimitRecords: number | null;
   dayLimitMinutes: number | null;
+  allowedNetworks: string;
   createdAt: number;
   expiresAt: number | null;
   revokedAt: number | null;
@@ -57,6 +58,7 @@ const KEY_DETAILS = `
     limitWindowMs: 'k.limit_window_ms',
     dayLimitRecords: 'k.day_limit_records',
     dayLimitMinutes: 'k.day_limit_minutes',
+    allowedNetworks: 'k.allowed_networks',
     createdAt: 'k.created_at',
     expiresAt: 'k.expires_at',
     revokedAt: 'k.revoked_at',

@@ -36,6 +36,7 @@ export const insertSuccessor = statement<KeyValues>(`
     limit_window_ms: 'k.limit_window_ms',
     day_limit_records: 'k.day_limit_records',
     day_limit_minutes: 'k.day_limit_minutes',
+    allowed_networks: 'k.allowed_networks',
   })}
   from api_keys k where k.organization_id = :organizationId and k.successor_id = :id and changes() = 1`);
 

@@ -50,6 +50,16 @@ export const findKeyDays = statement<{ organizationId: string; keyIds: string; s
   cross join key_days d on d.organization_id = k.organization_id and d.chain_id = k.chain_id and d.day >= :since
     and d.key_id = k.id`);
 
+/** The last addresses of the days since `since` on which the key's chain wrote, latest first. */
+export const findRecentAddresses = statement<
+  { organizationId: string; keyId: string; since: string; limit: number },
+  { address: string }
+>(`
+  select last_address as address from key_days
+  where organization_id = :organizationId and day >= :since and last_address is not null
+    and chain_id = (select chain_id from api_keys where organization_id = :organizationId and id = :keyId)
+  group by last_address order by max(last_at) desc limit :limit`);
+
 /** A new record as the ledger counts it. */
 export interface CountedRecord {
   organizationId: string;

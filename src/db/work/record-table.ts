@@ -58,6 +58,8 @@ export interface InsertValues {
   /** Calendar date of the write in that zone, `YYYY-MM-DD`. */
   day: string;
   chainId: string;
+  /** The networks that were checked. Nothing is inserted if the key has others now. */
+  allowedNetworks: string;
   minutes: number;
   /** Bytes of the text in UTF-8. */
   bytes: number;
@@ -144,7 +146,7 @@ const SAME_KEY = 'k.organization_id = :organizationId and k.id = :keyId and +k.h
 export function keyMay(scope: Scope): string {
   return `${SAME_KEY} and k.chain_id = :chainId and k.revoked_at is null
     and (k.expires_at is null or k.expires_at > :now) and instr(' ' || k.scopes || ' ', ' ${scope} ') > 0
-    and ${WITHIN_DAY_LIMITS}`;
+    and k.allowed_networks = :allowedNetworks and ${WITHIN_DAY_LIMITS}`;
 }
 
 /** The parameters of every explanation. */

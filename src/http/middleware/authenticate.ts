@@ -34,6 +34,7 @@ export function authenticate(scope?: Scope): MiddlewareHandler<ApiEnv> {
       blockedKeys,
       cache: c.get('caches').keys,
       now: c.get('now'),
+      address: c.get('source').address,
       find: (hash: string) => findKey(serviceContext(c), hash),
     };
     const { check, key } = await KeyCheck.start(source, value, scope, (cause) =>

@@ -1,5 +1,6 @@
 import type { MiddlewareHandler } from 'hono';
 import { csrf } from 'hono/csrf';
+import { parseNetworks } from '../../domain/allowed-networks.ts';
 import { addDays, DAY_MS } from '../../domain/calendar.ts';
 import {
   type DayLimit,
@@ -82,7 +83,8 @@ export function shownKey(form: URLSearchParams, id: string): ChangeableKey {
     minutes: shownNumber(form, 'shown_day_minutes', MAX_DAY_MINUTES),
   };
   try {
-    return { id, name, limit: limit === '' ? null : parsePolicy(limit), dayLimit };
+    const allowedNetworks = parseNetworks(form.get('shown_networks') ?? '');
+    return { id, name, limit: limit === '' ? null : parsePolicy(limit), dayLimit, allowedNetworks };
   } catch (err) {
     throw err instanceof RangeError ? incomplete() : err;
   }
@@ -114,6 +116,7 @@ export function readFormValues(form: URLSearchParams): FormValues {
     limit: text('limit'),
     dayRecords: text('day_records'),
     dayMinutes: text('day_minutes'),
+    networks: text('networks'),
     grace: text('grace'),
   };
 }
@@ -210,6 +213,7 @@ const FIELDS: Record<string, keyof Messages> = {
   limit: 'limit',
   'dayLimit/records': 'dayRecords',
   'dayLimit/minutes': 'dayMinutes',
+  networks: 'networks',
   grace: 'grace',
 };
 

@@ -16,6 +16,7 @@ import {
   identifyKey,
   type KeyDetails,
 } from '../../services/keys/read-keys.ts';
+import { readRecentAddresses } from '../../services/keys/recent-addresses.ts';
 import { listRefusedUses } from '../../services/keys/refused-uses.ts';
 import { revokeAllKeys, revokeAsAdministrator } from '../../services/keys/revoke-key.ts';
 import { keyAlreadyRotated, keyNotLive, rotateApiKey } from '../../services/keys/rotate-key.ts';
@@ -92,6 +93,7 @@ const CSV_HEADINGS = [
   'Replaced by',
   'Own limit of new records per day',
   'Own limit of minutes per day',
+  'Allowed networks',
 ];
 
 keys.get('/keys.csv', (c) => csvDownload('api-keys.csv', CSV_HEADINGS, keyLines(everyKey(adminContext(c)))));
@@ -114,6 +116,7 @@ async function* keyLines(pages: AsyncIterable<readonly KeyDetails[]>) {
       key.successor?.hint ?? null,
       key.dayLimit.records,
       key.dayLimit.minutes,
+      key.allowedNetworks,
     ]);
   }
 }
@@ -151,6 +154,7 @@ keys.post('/keys', async (c) => {
     ...chosenExpiry(values, today),
     ...chosenLimit(values, keyLimit),
     ...chosenDayLimit(values, dayLimits.key),
+    networks: values.networks ?? '',
   };
   try {
     const created = await createApiKey(adminContext(c), keyPrefix, input, token);
@@ -210,8 +214,10 @@ keys.get('/keys/:key/change', async (c) => {
     limit: key.limit?.quota.toString(),
     dayRecords: key.dayLimit.records?.toString(),
     dayMinutes: key.dayLimit.minutes?.toString(),
+    networks: key.allowedNetworks.replaceAll(' ', '\n'),
   };
-  const form = { context: pageContext(c), values, messages: {}, shown: key, ...defaultLimits(c) };
+  const seen = await readRecentAddresses(adminContext(c), key.id, todayOf(c));
+  const form = { context: pageContext(c), values, messages: {}, shown: key, seen, ...defaultLimits(c) };
   return render(c, `Change ${key.name}`, <ChangeForm {...form} />, { trail: trail(c, key) });
 });
 
@@ -227,6 +233,7 @@ keys.post('/keys/:key/change', async (c) => {
       name: values.name ?? '',
       ...chosenLimit(values, keyLimit, shown.limit),
       ...chosenDayLimit(values, dayLimits.key, shown.dayLimit),
+      networks: values.networks ?? '',
     });
     return c.redirect(`${pageContext(c).base}/keys/${key.id}?done=${result}`, 303);
   } catch (err) {
@@ -236,6 +243,7 @@ keys.post('/keys/:key/change', async (c) => {
       values,
       messages: messagesOf(err.errors, dayLimits.key),
       shown,
+      seen: await readRecentAddresses(adminContext(c), key.id, todayOf(c)),
       ...defaultLimits(c),
     };
     return render(c, `Change ${key.name}`, <ChangeForm {...again} />, { status: 400, trail: trail(c, key) });

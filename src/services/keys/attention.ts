@@ -19,6 +19,7 @@ export const REASONS_FOR_ATTENTION = [
   'idempotency_mismatch',
   'revoked',
   'scope_missing',
+  'address_not_allowed',
   'daily_limit_reached',
 ] as const satisfies readonly RefusedUseReason[];
 

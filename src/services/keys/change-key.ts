@@ -13,7 +13,7 @@ import type { KeyDetails } from './read-keys.ts';
 import { keyNotLive } from './rotate-key.ts';
 
 /** What can be changed of a key. */
-export type ChangeableKey = Pick<KeyDetails, 'id' | 'name' | 'limit' | 'dayLimit'>;
+export type ChangeableKey = Pick<KeyDetails, 'id' | 'name' | 'limit' | 'dayLimit' | 'allowedNetworks'>;
 
 const describeLimit = (limit: RateLimitPolicy | null) => (limit ? formatPolicy(limit) : 'default');
 
@@ -38,13 +38,14 @@ export async function changeApiKey(
   input: KeyChanges,
 ): Promise<'changed' | 'unchanged'> {
   const parsed = parseInput(keyChanges, input);
-  const { name, limit = null } = parsed;
+  const { name, limit = null, networks: allowedNetworks } = parsed;
   const dayLimit = ownDayLimit(parsed);
   const details = (
     [
       ['name', JSON.stringify(old.name), JSON.stringify(name)],
       ['limit', describeLimit(old.limit), describeLimit(limit)],
       ['daily limit', describeDayLimit(old.dayLimit), describeDayLimit(dayLimit)],
+      ['allowed networks', old.allowedNetworks || 'any', allowedNetworks || 'any'],
     ] as const
   ).flatMap(([what, from, to]) => (from === to ? [] : [`${what} ${from} to ${to}`]));
   if (details.length === 0) return 'unchanged';
@@ -55,6 +56,7 @@ export async function changeApiKey(
     limitWindowMs: limit?.windowMs ?? null,
     dayLimitRecords: dayLimit.records,
     dayLimitMinutes: dayLimit.minutes,
+    allowedNetworks,
   };
   const values = {
     ...ctx.actor,
@@ -65,6 +67,7 @@ export async function changeApiKey(
     oldLimitWindowMs: old.limit?.windowMs ?? null,
     oldDayLimitRecords: old.dayLimit.records,
     oldDayLimitMinutes: old.dayLimit.minutes,
+    oldAllowedNetworks: old.allowedNetworks,
   };
   const [result] = await writeWithAudit(ctx, byAdministrator(ctx), 'may_have_written', (now) => [
     {
@@ -89,7 +92,8 @@ export async function changeApiKey(
     found.limitQuota === changed.limitQuota &&
     found.limitWindowMs === changed.limitWindowMs &&
     found.dayLimitRecords === changed.dayLimitRecords &&
-    found.dayLimitMinutes === changed.dayLimitMinutes;
+    found.dayLimitMinutes === changed.dayLimitMinutes &&
+    found.allowedNetworks === changed.allowedNetworks;
   if (isSame) return 'changed';
   throw new ServiceError('key_changed_meanwhile', 'Another administrator changed the key; nothing was saved.');
 }

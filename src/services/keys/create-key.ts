@@ -59,6 +59,7 @@ export async function createApiKey(
     limitWindowMs: limit?.windowMs ?? null,
     dayLimitRecords: dayLimit.records,
     dayLimitMinutes: dayLimit.minutes,
+    allowedNetworks: parsed.networks,
     formToken: formToken ?? null,
   };
   const [created] = await writeWithAudit(ctx, byAdministrator(ctx), 'may_have_written', (now) => [

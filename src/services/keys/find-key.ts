@@ -29,6 +29,7 @@ export function toFoundKey(row: KeyRow): FoundKey {
     scopes: parseScopes(row.scopes),
     limit: toLimit(row),
     dayLimit: toDayLimit(row),
+    allowedNetworks: row.allowedNetworks,
     expiresAt: row.expiresAt,
     revokedAt: row.revokedAt,
     organizationActive: row.organizationActive === 1,

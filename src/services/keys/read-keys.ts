@@ -38,6 +38,8 @@ export interface KeyDetails {
   limit: RateLimitPolicy | null;
   /** The key's own daily limits. */
   dayLimit: OwnDayLimit;
+  /** The networks from which it may be used, as stored; empty for everywhere. */
+  allowedNetworks: string;
   createdAt: number;
   /** The id and the name of the user. */
   createdById: string;
@@ -187,6 +189,7 @@ export function toKeyDetails(row: KeyDetailsRow, now: number): KeyDetails {
     state: keyState(row, now),
     limit: toLimit(row),
     dayLimit: toDayLimit(row),
+    allowedNetworks: row.allowedNetworks,
     createdAt: row.createdAt,
     createdById: row.createdById,
     createdBy: row.createdBy,

@@ -91,7 +91,7 @@ export async function writeOnce<Row extends StoredRecord>(
   const untilSettling = { ...ctx, deadlineAt: ctx.deadlineAt - SETTLE_MS };
   const outcomeUnknown = (cause: unknown) => unknownOutcome(idempotencyKey !== undefined, cause);
 
-  let { timeZone } = ctx.actor;
+  let { timeZone, allowedNetworks } = ctx.actor;
   let day = dateIn(timeZone, ctx.now());
   /** Reports what the key has used of its daily limit of records. */
   const report = (used: number, own: OwnDayLimit) => {
@@ -106,7 +106,7 @@ export async function writeOnce<Row extends StoredRecord>(
       const [inserted] = await writeWithAudit(untilSettling, target, 'nothing_written', (now) => {
         attempts += 1;
         day = dateIn(timeZone, now);
-        const statement = insert({ ...values, now, timeZone, day });
+        const statement = insert({ ...values, now, timeZone, allowedNetworks, day });
         return [{ ...audit, statement, counted: { kind, chainId, day, minutes, bytes: values.bytes } }];
       });
       const row = inserted?.results[0];
@@ -138,7 +138,7 @@ export async function writeOnce<Row extends StoredRecord>(
     if (lost && !row) throw outcomeUnknown(lost.cause);
 
     if (!found) throw new Unauthorized('unknown');
-    const key = requireKey(found, kind, ctx.now());
+    const key = requireKey(ctx, found, kind);
     // After a change of the zone the day is another one, and the next round writes on that.
     const isSameZone = found.timeZone === timeZone;
     if (isSameZone) report(found.chainRecords, key.dayLimit);
@@ -152,7 +152,8 @@ export async function writeOnce<Row extends StoredRecord>(
     if (found.ticketFound === 0) throw ticketNotFound(ticketId);
     if (found.userFound === 0) throw technicianNotEligible();
     if (readOnly) throw readOnly;
-    timeZone = found.timeZone;
+    // Both are checked now, and the next round requires them.
+    ({ timeZone, allowedNetworks } = key);
   }
   throw new Error(`nothing prevents ${audit.action}, but nothing was inserted`);
 }
@@ -161,9 +162,13 @@ export async function writeOnce<Row extends StoredRecord>(
  * The key of a write that inserted nothing, if it may still write.
  * @throws Unauthorized; ServiceError `psa_not_included`
  */
-function requireKey(found: Explanation<StoredRecord>, kind: RecordKind, now: number): FoundKey {
+function requireKey(
+  { now, source: { address } }: WriteContext,
+  found: Explanation<StoredRecord>,
+  kind: RecordKind,
+): FoundKey {
   const key = toFoundKey(found);
-  const reason = whyUnauthorized(key, now, RECORD_KINDS[kind].scope);
+  const reason = whyUnauthorized(key, { now: now(), address, scope: RECORD_KINDS[kind].scope });
   if (reason) throw new Unauthorized(reason, key);
   if (!key.hasPsa) throw psaNotIncluded();
   return key;

@@ -35,21 +35,23 @@ describe('the list of keys', () => {
   });
 });
 
-test('the file of keys has the daily limits of each key', async () => {
+test('the file of keys has the daily limits and the networks of each key', async () => {
   const { organization, get } = await makeSettings();
   await makeKey(organization);
-  await makeKey(organization, { dayLimit: { records: 50, minutes: 480 } });
+  await makeKey(organization, { dayLimit: { records: 50, minutes: 480 }, networks: '203.0.113.0/24 192.0.2.9' });
   const { text } = await get('/keys.csv');
-  expect(text.split('\r\n')[0]).toMatch(/Own limit of new records per day"?,"?Own limit of minutes per day"?$/);
+  expect(text.split('\r\n')[0]).toMatch(
+    /Own limit of new records per day"?,"?Own limit of minutes per day"?,"?Allowed networks"?$/,
+  );
   const ends = csvRows(text).map((row) =>
     row
       .split(',')
-      .slice(-2)
+      .slice(-3)
       .map((cell) => cell.replaceAll('"', '')),
   );
   expect(ends).toEqual([
-    ['50', '480'],
-    ['', ''],
+    ['50', '480', '203.0.113.0/24 192.0.2.9/32'],
+    ['', '', ''],
   ]);
 });
 

@@ -52,6 +52,12 @@ const REFUSED: Record<Reason, RefusedTile> = {
     title: (keys) => plural(keys, 'key lacks a scope', 'keys lack a scope'),
     help: 'An automation with one of these keys writes a kind of record that the key does not allow. The scopes of a key cannot be changed: create a key with both scopes, enter it in the automation, and revoke the old key.',
   },
+  address_not_allowed: {
+    icon: 'stop',
+    tone: 'warning',
+    title: (keys) => plural(keys, 'key was used from elsewhere', 'keys were used from elsewhere'),
+    help: 'Requests with these keys came from an address outside their allowed networks, and were refused. If the automation has moved, add its network to the key. If you do not know the address, somebody else may have the key: rotate it.',
+  },
   daily_limit_reached: {
     icon: 'hourglass',
     tone: 'warning',

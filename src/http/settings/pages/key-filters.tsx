@@ -79,6 +79,7 @@ const REASON_LABELS = {
   revoked: 'Revoked',
   idempotency_mismatch: 'Idempotency-Key reused',
   scope_missing: 'Scope missing',
+  address_not_allowed: 'Address not allowed',
   daily_limit_reached: 'Daily limit reached',
   psa_not_included: 'PSA not included',
   organization_inactive: 'Organization not active',

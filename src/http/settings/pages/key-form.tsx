@@ -1,15 +1,21 @@
+import { MAX_NETWORKS } from '../../../domain/allowed-networks.ts';
 import { yearsLater } from '../../../domain/calendar.ts';
 import { type DayLimit, MAX_DAY_MINUTES, MAX_DAY_RECORDS, type OwnDayLimit } from '../../../domain/day-limit.ts';
 import { MAX_EXPIRY_YEARS } from '../../../domain/key-input.ts';
 import { formatPolicy, type RateLimitPolicy } from '../../../domain/rate-limit.ts';
 import { RECORD_KIND_NAMES, RECORD_KINDS } from '../../../domain/record-kinds.ts';
 import type { ChangeableKey } from '../../../services/keys/change-key.ts';
+import { USAGE_DAYS } from '../../../services/keys/key-usage.ts';
+import type { RecentAddresses } from '../../../services/keys/recent-addresses.ts';
 import type { PageContext } from '../page-context.ts';
-import { describedBy, FieldMessage, formatNumber, Notice } from './components.tsx';
+import { Address, describedBy, FieldMessage, formatNumber, Notice } from './components.tsx';
 
 /** Error messages by field. `form` is for errors that do not belong to one field. */
 export type Messages = Partial<
-  Record<'name' | 'scopes' | 'expiration' | 'limit' | 'dayRecords' | 'dayMinutes' | 'grace' | 'form', string>
+  Record<
+    'name' | 'scopes' | 'expiration' | 'limit' | 'dayRecords' | 'dayMinutes' | 'networks' | 'grace' | 'form',
+    string
+  >
 >;
 
 /** The values of a form as the administrator entered them, to show again with error messages. */
@@ -21,6 +27,7 @@ export interface FormValues {
   limit?: string | undefined;
   dayRecords?: string | undefined;
   dayMinutes?: string | undefined;
+  networks?: string | undefined;
   grace?: string | undefined;
 }
 
@@ -67,8 +74,12 @@ export function NewKeyForm({
         <FieldMessage id="scopes" message={messages.scopes} />
       </fieldset>
       <ExpirationField values={values} message={messages.expiration} today={today} choices={['none', ...DAYS]} />
-      <LimitField value={values.limit} message={messages.limit} defaultLimit={defaultLimit} />
-      <DayLimitFields values={values} messages={messages} defaultDayLimit={defaultDayLimit} />
+      <details class="advanced" open={hasAdvanced(values, messages)}>
+        <summary>Advanced: limits and networks</summary>
+        <LimitField value={values.limit} message={messages.limit} defaultLimit={defaultLimit} />
+        <DayLimitFields values={values} messages={messages} defaultDayLimit={defaultDayLimit} />
+        <NetworksField value={values.networks} message={messages.networks} />
+      </details>
       <div class="actions">
         <button type="submit">Create key</button>
         <a href={`${context.base}/keys`}>Cancel</a>
@@ -115,20 +126,23 @@ export function ChangeForm({
   context,
   values,
   messages,
-  shown: { id: keyId, name, limit, dayLimit },
+  shown: { id: keyId, name, limit, dayLimit, allowedNetworks },
+  seen,
   defaultLimit,
   defaultDayLimit,
-}: Omit<FormProps, 'token' | 'today'> & DefaultLimits & { shown: ChangeableKey }) {
+}: Omit<FormProps, 'token' | 'today'> & DefaultLimits & { shown: ChangeableKey; seen: RecentAddresses }) {
   return (
     <form method="post" action={`${context.base}/keys/${keyId}/change`} class="form">
       <input type="hidden" name="shown_name" value={name} />
       <input type="hidden" name="shown_limit" value={limit ? formatPolicy(limit) : ''} />
       <input type="hidden" name="shown_day_records" value={dayLimit.records ?? ''} />
       <input type="hidden" name="shown_day_minutes" value={dayLimit.minutes ?? ''} />
+      <input type="hidden" name="shown_networks" value={allowedNetworks} />
       <Summary messages={messages} />
       <NameField value={values.name} message={messages.name} />
       <LimitField value={values.limit} message={messages.limit} defaultLimit={defaultLimit} own={limit} />
       <DayLimitFields values={values} messages={messages} defaultDayLimit={defaultDayLimit} own={dayLimit} />
+      <NetworksField value={values.networks} message={messages.networks} seen={seen} />
       <div class="actions">
         <button type="submit">Save</button>
         <a href={`${context.base}/keys/${keyId}`}>Cancel</a>
@@ -266,6 +280,73 @@ function DayLimitFields({ values, messages, defaultDayLimit, own }: DayLimitProp
       />
     </>
   );
+}
+
+interface NetworksProps {
+  value: string | undefined;
+  message: string | undefined;
+  /** Where the key was used lately. */
+  seen?: RecentAddresses;
+}
+
+function NetworksField({ value, message, seen }: NetworksProps) {
+  return (
+    <div class="field">
+      <label for="networks">Allowed networks (optional)</label>
+      <textarea
+        id="networks"
+        name="networks"
+        rows={3}
+        spellcheck={false}
+        placeholder="203.0.113.0/24"
+        {...describedBy('networks', message, true)}
+      >
+        {value}
+      </textarea>
+      <p class="help" id="networks-help">
+        At most {MAX_NETWORKS} IPv4 or IPv6 networks, one on each line. Requests from elsewhere are refused. If you
+        leave this empty, the key works from everywhere.
+        {seen && seen.wrote.length > 0 && (
+          <>
+            {' '}
+            Wrote in the last {USAGE_DAYS} days from <Addresses of={seen.wrote} />.
+          </>
+        )}
+        {seen && seen.refused.length > 0 && (
+          <>
+            {' '}
+            Refused from <Addresses of={seen.refused} />.
+          </>
+        )}
+      </p>
+      <FieldMessage id="networks" message={message} />
+    </div>
+  );
+}
+
+function Addresses({ of }: { of: readonly string[] }) {
+  return (
+    <>
+      {of.map((address, index) => (
+        <>
+          {index > 0 && ', '}
+          <Address address={address} />
+        </>
+      ))}
+    </>
+  );
+}
+
+/** Whether the fold of the form has something to see. */
+function hasAdvanced(values: FormValues, messages: Messages): boolean {
+  return [
+    [values.limit, messages.limit],
+    [values.dayRecords, messages.dayRecords],
+    [values.dayMinutes, messages.dayMinutes],
+    [values.networks, messages.networks],
+  ]
+    .flat()
+    .some((text) => text !== undefined && text !== '');
 }
 
 interface NumberProps {

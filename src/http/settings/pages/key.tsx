@@ -10,7 +10,7 @@ import { stateInList } from '../../../services/keys/select-keys.ts';
 import type { PageContext } from '../page-context.ts';
 import type { RecordTexts } from '../record-texts.ts';
 import { Activity } from './activity.tsx';
-import { Hint, LinkButton, Notice, Scopes, State } from './components.tsx';
+import { Address, Hint, LinkButton, Notice, Scopes, State } from './components.tsx';
 import { limitsText, useText } from './day-use.ts';
 import { Creator, LastWrite, OtherKey } from './key-facts.tsx';
 import { RefusedUsesTable } from './refused-uses.tsx';
@@ -148,10 +148,20 @@ export function KeyPage({
           {limitsText(limits) || 'None'}
           {!hasOwnDayLimit && defaultDayLimit && ' (the limits for all keys)'}
         </Fact>
+        <Fact name="Allowed networks">
+          {key.allowedNetworks === ''
+            ? 'All (the key works from everywhere)'
+            : key.allowedNetworks.split(' ').map((network, index) => (
+                <>
+                  {index > 0 && ', '}
+                  <Address address={network} />
+                </>
+              ))}
+        </Fact>
       </dl>
       {isLive(key.state) && (
         <LinkButton to={`${path}/change`} kind="quiet">
-          Change name or limits
+          Change name, limits or networks
         </LinkButton>
       )}
     </>

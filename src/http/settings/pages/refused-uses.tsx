@@ -7,6 +7,7 @@ const REASONS: Record<RefusedUse['reason'], string> = {
   revoked: 'The key is revoked',
   expired: 'The key has expired',
   scope_missing: 'The key does not have the required scope',
+  address_not_allowed: 'The address is not in the allowed networks of the key',
   organization_inactive: 'The organization is not active',
   psa_not_included: 'The plan does not include PSA',
   daily_limit_reached: 'The daily limit of the key or the organization was reached',

@@ -1,0 +1,76 @@
+import ipaddr from 'ipaddr.js';
+
+/** The most networks that one key may be limited to. */
+export const MAX_NETWORKS = 20;
+
+interface Network {
+  address: ipaddr.IPv4 | ipaddr.IPv6;
+  bits: number;
+}
+
+/** Lists that were read lately, by their text: a busy key has the same one with each request. */
+const readLists = new Map<string, readonly Network[]>();
+const MAX_READ_LISTS = 1_000;
+
+/**
+ * Parses networks such as `203.0.113.0/24`, or single addresses, separated by white space or commas.
+ * Returns them as they are stored: each once, with its bits, separated by spaces; empty for none.
+ * @throws RangeError naming the entry and the rule
+ */
+export function parseNetworks(text: string): string {
+  const entries = text.split(/[\s,;]+/).filter((entry) => entry !== '');
+  const networks = [...new Set(entries.map(parseNetwork))];
+  if (networks.length > MAX_NETWORKS)
+    throw new RangeError(`has ${networks.length} networks; write at most ${MAX_NETWORKS}`);
+  return networks.join(' ');
+}
+
+function parseNetwork(entry: string): string {
+  const shown = JSON.stringify(entry.slice(0, 50));
+  const [address = '', bits] = entry.split('/');
+  // Refused: short and octal forms and zones, which are easily misread.
+  const isIpv4 = ipaddr.IPv4.isValidFourPartDecimal(address);
+  const isIpv6 = ipaddr.IPv6.isValid(address) && !address.includes('%');
+  if (!isIpv4 && !isIpv6)
+    throw new RangeError(`has ${shown}, which is not an address or a network such as 203.0.113.0/24`);
+  const cidr = bits === undefined ? `${address}/${isIpv4 ? 32 : 128}` : entry;
+  if (!ipaddr.isValidCIDR(cidr))
+    throw new RangeError(
+      `has ${shown}; write the number of bits from 0 to ${isIpv4 ? 32 : 128}, such as ${address}/${isIpv4 ? 24 : 48}`,
+    );
+  const [parsed, length] = ipaddr.parseCIDR(cidr);
+  if (length === 0) throw new RangeError(`has ${shown}, which is every address; leave the field empty instead`);
+  if (parsed instanceof ipaddr.IPv6 && parsed.isIPv4MappedAddress())
+    throw new RangeError(`has ${shown}; write the IPv4 address as ${parsed.toIPv4Address()}`);
+  const network = (isIpv4 ? ipaddr.IPv4 : ipaddr.IPv6).networkAddressFromCIDR(cidr);
+  if (network.toString() !== parsed.toString())
+    throw new RangeError(`has ${shown}, which has bits set after its network part; write ${network}/${length}`);
+  return `${network}/${length}`;
+}
+
+/**
+ * Whether a key with these networks, as stored, may be used from an address. Without networks from
+ * everywhere; otherwise not from an unknown address.
+ */
+export function isAllowedFrom(networks: string, address: string | null): boolean {
+  if (networks === '') return true;
+  if (address === null) return false;
+  // An IPv4 address that is written as an IPv6 one counts as IPv4.
+  const from = ipaddr.process(address);
+  return listOf(networks).some(
+    ({ address: network, bits }) => network.kind() === from.kind() && from.match(network, bits),
+  );
+}
+
+function listOf(networks: string): readonly Network[] {
+  const known = readLists.get(networks);
+  if (known) return known;
+  const list = networks.split(' ').map((network) => {
+    const [address, bits] = ipaddr.parseCIDR(network);
+    return { address, bits };
+  });
+  const [oldest] = readLists.keys();
+  if (readLists.size >= MAX_READ_LISTS && oldest !== undefined) readLists.delete(oldest);
+  readLists.set(networks, list);
+  return list;
+}

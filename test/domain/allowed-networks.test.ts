@@ -1,0 +1,61 @@
+import { describe, expect, test } from 'vitest';
+import { isAllowedFrom, MAX_NETWORKS, parseNetworks } from '../../src/domain/allowed-networks.ts';
+
+describe('a list of networks', () => {
+  test.each([
+    ['', ''],
+    [' \n ', ''],
+    ['203.0.113.0/24', '203.0.113.0/24'],
+    ['203.0.113.7', '203.0.113.7/32'],
+    ['203.0.113.0/24, 198.51.100.7;2001:DB8:0::/48\n203.0.113.0/24', '203.0.113.0/24 198.51.100.7/32 2001:db8::/48'],
+    ['2001:db8::1', '2001:db8::1/128'],
+    ['10.0.0.0/8', '10.0.0.0/8'],
+  ])('%j is stored as %j', (text, stored) => {
+    expect(parseNetworks(text)).toBe(stored);
+    expect(parseNetworks(stored)).toBe(stored);
+  });
+
+  test.each([
+    ['203.0.113.0/33', /"203\.0\.113\.0\/33"; write the number of bits from 0 to 32/],
+    ['203.0.113.7/24', /bits set after its network part; write 203\.0\.113\.0\/24/],
+    ['2001:db8::1/64', /write 2001:db8::\/64/],
+    ['2001:db8::/129', /from 0 to 128/],
+    ['203.0.113', /not an address or a network/],
+    ['0x7f.0.0.1', /not an address/],
+    ['010.0.0.1', /not an address/],
+    ['fe80::1%eth0', /not an address/],
+    ['example.com', /not an address/],
+    ['0.0.0.0/0', /every address; leave the field empty/],
+    ['::/0', /every address/],
+    ['::ffff:203.0.113.7', /write the IPv4 address as 203\.0\.113\.7/],
+    [
+      Array.from({ length: MAX_NETWORKS + 1 }, (_, index) => `10.0.${index}.0/24`).join(' '),
+      /has 21 networks; write at most 20/,
+    ],
+  ])('%s is refused with its reason', (text, reason) => {
+    expect(() => parseNetworks(text)).toThrow(reason);
+  });
+
+  test('may have as many entries as allowed', () => {
+    const text = Array.from({ length: MAX_NETWORKS }, (_, index) => `10.0.${index}.0/24`).join('\n');
+    expect(parseNetworks(text).split(' ')).toHaveLength(MAX_NETWORKS);
+  });
+});
+
+describe('an address', () => {
+  test.each([
+    ['203.0.113.0/24', '203.0.113.255', true],
+    ['203.0.113.0/24', '203.0.114.0', false],
+    ['203.0.113.0/24 2001:db8::/48', '2001:db8:0:ffff::1', true],
+    ['203.0.113.0/24 2001:db8::/48', '2001:db8:1::1', false],
+    ['203.0.113.0/24', '::ffff:203.0.113.9', true],
+    ['2001:db8::/48', '203.0.113.9', false],
+    ['203.0.113.7/32', '203.0.113.7', true],
+    ['203.0.113.7/32', '203.0.113.8', false],
+    ['203.0.113.0/24', null, false],
+    ['', null, true],
+    ['', '203.0.113.9', true],
+  ])('with the networks %j, %j is allowed: %s', (networks, address, allowed) => {
+    expect(isAllowedFrom(networks, address)).toBe(allowed);
+  });
+});

@@ -1,0 +1,158 @@
+import { env } from 'cloudflare:workers';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { changeApiKey } from '../../src/services/keys/change-key.ts';
+import { getOwnKey } from '../../src/services/keys/read-keys.ts';
+import { countLimiters } from '../support/limiter.ts';
+import {
+  asAdmin,
+  makeApi,
+  makeKey,
+  makeOrganization,
+  problemOf,
+  rotate,
+  rowsOf,
+  seenByProber,
+  UNLIMITED,
+} from '../support/world.ts';
+
+const INSIDE = '203.0.113.7';
+const OUTSIDE = '198.51.100.7';
+const NETWORK = '203.0.113.0/24';
+const from = (address: string, headers: Record<string, string> = {}) => ({ 'CF-Connecting-IP': address, ...headers });
+
+/** A key for one network, in a new organization. */
+async function makeLimitedKey(networks = NETWORK) {
+  const organization = await makeOrganization();
+  const key = await makeKey(organization, { networks });
+  const change = async (next: string) => {
+    const admin = asAdmin(organization);
+    const shown = await getOwnKey(admin, key.id);
+    return changeApiKey(admin, shown, { name: shown.name, networks: next });
+  };
+  return { organization, key, change };
+}
+
+/** An isolate, in which limits are not reached. */
+const makeIsolate = () => makeApi({ config: UNLIMITED });
+
+/** The 401 of an unknown key. */
+let refusal: Awaited<ReturnType<typeof seenByProber>>;
+beforeAll(async () => {
+  refusal = await seenByProber(await makeIsolate().send('/api/v1/ping'));
+});
+
+describe('a key with allowed networks', () => {
+  test('writes and pings from inside them, and gets the constant 401 from elsewhere', async () => {
+    const { organization, key } = await makeLimitedKey();
+    const api = makeIsolate();
+    for (let round = 0; round < 2; round++) {
+      expect((await api.postNote(key.value, undefined, from(INSIDE))).status).toBe(201);
+      expect((await api.send('/api/v1/ping', { key: key.value, headers: from(INSIDE) })).status).toBe(200);
+      for (const answer of [
+        api.postNote(key.value, undefined, from(OUTSIDE)),
+        api.postTime(key.value, {}, from(OUTSIDE)),
+        api.postNote(key.value, undefined, from(OUTSIDE), 'unheard-of'),
+        api.send('/api/v1/ping', { key: key.value, headers: from(OUTSIDE) }),
+        api.send('/api/v1/nothing', { key: key.value, headers: from(OUTSIDE) }),
+        api.postNote(key.value, undefined, from('not an address')),
+      ])
+        expect(await seenByProber(await answer)).toEqual(refusal);
+    }
+    expect(await rowsOf('notes', organization)).toHaveLength(2);
+  });
+
+  test('is refused before its limit is touched', async () => {
+    const { key } = await makeLimitedKey();
+    const limiters = countLimiters(env.RATE_LIMITER);
+    const api = makeApi({ bindings: { RATE_LIMITER: limiters.namespace } });
+    expect((await api.postNote(key.value, undefined, from(OUTSIDE))).status).toBe(401);
+    expect(limiters.names).toEqual([expect.stringMatching(/^ip:/)]);
+  });
+
+  test('is listed under refused uses with the address', async () => {
+    const { organization, key } = await makeLimitedKey();
+    const api = makeIsolate();
+    await api.postNote(key.value, undefined, from(OUTSIDE));
+    await api.settled();
+    expect(await rowsOf('refused_uses', organization)).toMatchObject([
+      { key_id: key.id, reason: 'address_not_allowed', source_address: OUTSIDE, count: 1 },
+    ]);
+  });
+
+  test('has a successor with the same networks', async () => {
+    const { organization, key } = await makeLimitedKey();
+    const successor = await rotate(organization, key.id, { grace: '1h' });
+    const api = makeIsolate();
+    expect((await api.postNote(successor.value, undefined, from(OUTSIDE))).status).toBe(401);
+    expect((await api.postNote(successor.value, undefined, from(INSIDE))).status).toBe(201);
+  });
+});
+
+describe('a change of the networks acts at once in every isolate that has cached the key:', () => {
+  /** Isolates that have cached the key. */
+  async function makeWarm(networks?: string) {
+    const world = await makeLimitedKey(networks);
+    const isolates = [makeIsolate(), makeIsolate()];
+    for (const api of isolates) expect((await api.postNote(world.key.value, undefined, from(INSIDE))).status).toBe(201);
+    return { ...world, isolates };
+  }
+
+  test('an address that is no longer allowed writes nothing and gets the constant 401', async () => {
+    const { organization, key, change, isolates } = await makeWarm();
+    expect(await change('192.0.2.0/24')).toBe('changed');
+    for (const api of isolates) {
+      expect(await seenByProber(await api.postNote(key.value, undefined, from(INSIDE)))).toEqual(refusal);
+      expect(await seenByProber(await api.postTime(key.value, {}, from(INSIDE)))).toEqual(refusal);
+    }
+    expect(await rowsOf('notes', organization)).toHaveLength(2);
+  });
+
+  test('a replay and an unknown ticket get the constant 401 too', async () => {
+    const { key, change, isolates } = await makeWarm();
+    const headers = from(INSIDE, { 'Idempotency-Key': 'triage:evt-1' });
+    expect((await isolates[0]?.postNote(key.value, undefined, headers))?.status).toBe(201);
+    await change('192.0.2.0/24');
+    for (const api of isolates) {
+      expect(await seenByProber(await api.postNote(key.value, undefined, headers))).toEqual(refusal);
+      expect(await seenByProber(await api.postNote(key.value, undefined, from(INSIDE), 'unheard-of'))).toEqual(refusal);
+    }
+  });
+
+  test('an address that is still allowed writes once, with the new list', async () => {
+    const { organization, key, change, isolates } = await makeWarm();
+    await change(`${NETWORK} 2001:db8::/48`);
+    for (const api of isolates) expect((await api.postTime(key.value, undefined, from(INSIDE))).status).toBe(201);
+    expect(await rowsOf('time_entries', organization)).toHaveLength(2);
+  });
+
+  test('an address that was added writes', async () => {
+    const { key, change, isolates } = await makeWarm();
+    for (const api of isolates) expect((await api.postNote(key.value, undefined, from(OUTSIDE))).status).toBe(401);
+    await change('');
+    for (const api of isolates) expect((await api.postNote(key.value, undefined, from(OUTSIDE))).status).toBe(201);
+  });
+
+  test('a key that was allowed everywhere is limited', async () => {
+    const { key, change, isolates } = await makeWarm('');
+    await change('192.0.2.0/24');
+    for (const api of isolates) expect((await api.postNote(key.value, undefined, from(INSIDE))).status).toBe(401);
+    await change('');
+    for (const api of isolates)
+      expect(await problemOf(api.postNote(key.value, undefined, from(INSIDE), '9'))).toBe('404 ticket_not_found');
+  });
+});
+
+test('a change is audited in words, and is not lost to another one', async () => {
+  const { organization, key, change } = await makeLimitedKey();
+  const admin = asAdmin(organization);
+  const shown = await getOwnKey(admin, key.id);
+  await change(`${NETWORK},192.0.2.9`);
+  const rows = await rowsOf('audit_log', organization);
+  expect(rows.at(-1)).toMatchObject({ detail: `allowed networks ${NETWORK} to ${NETWORK} 192.0.2.9/32` });
+  const stale = changeApiKey(admin, shown, { name: shown.name, networks: '' });
+  await expect(stale).rejects.toMatchObject({ code: 'key_changed_meanwhile' });
+  await expect(change('everywhere')).rejects.toMatchObject({
+    code: 'invalid',
+    errors: [{ pointer: '/networks', code: 'invalid_format' }],
+  });
+});

@@ -1,0 +1,73 @@
+import { describe, expect, test } from 'vitest';
+import { elementsOf } from '../../support/page.ts';
+import { keyIn, makeSettings } from '../../support/settings.ts';
+import { makeKey, rowsOf } from '../../support/world.ts';
+
+const textOf = async (page: string, selector: string) => (await elementsOf(page, selector)).map(({ text }) => text);
+
+describe('allowed networks', () => {
+  test('are entered with a new key, one on each line, and shown on its page', async () => {
+    const { organization, createKey, get, api } = await makeSettings();
+    const { text, status } = await createKey({ networks: '203.0.113.0/24\r\n192.0.2.9\r\n' });
+    expect(status).toBe(200);
+    const [key] = await rowsOf('api_keys', organization);
+    expect(key).toMatchObject({ allowed_networks: '203.0.113.0/24 192.0.2.9/32' });
+    expect((await get(`/keys/${key?.['id']}`)).text).toContain('203.0.113.0/24');
+    const from = (address: string) => ({ 'CF-Connecting-IP': address });
+    expect((await api.postNote(keyIn(text), undefined, from('192.0.2.9'))).status).toBe(201);
+    expect((await api.postNote(keyIn(text), undefined, from('192.0.2.8'))).status).toBe(401);
+  });
+
+  test('that are not networks are refused with the reason, and shown again in the open fold', async () => {
+    const { organization, createKey } = await makeSettings();
+    const { text, status } = await createKey({ networks: '203.0.113.7/24' });
+    expect(status).toBe(400);
+    expect(text).toContain('write 203.0.113.0/24');
+    expect(await textOf(text, 'textarea#networks')).toEqual(['203.0.113.7/24']);
+    expect(await elementsOf(text, 'details.advanced[open]')).toHaveLength(1);
+    expect(await rowsOf('api_keys', organization)).toEqual([]);
+  });
+
+  test('are changed, and not by a form that showed others', async () => {
+    const { organization, post } = await makeSettings();
+    const { id } = await makeKey(organization, { networks: '203.0.113.0/24' });
+    const form = {
+      name: 'n8n: triage',
+      shown_name: 'n8n: triage',
+      shown_limit: '',
+      shown_day_records: '',
+      shown_day_minutes: '',
+    };
+    const stale = await post(`/keys/${id}/change`, { ...form, shown_networks: '', networks: '' });
+    expect(stale.location).toContain('done=unchanged');
+    const changed = await post(`/keys/${id}/change`, { ...form, shown_networks: '203.0.113.0/24', networks: '' });
+    expect(changed.location).toContain('done=changed');
+    const late = await post(`/keys/${id}/change`, {
+      ...form,
+      shown_networks: '203.0.113.0/24',
+      networks: '10.0.0.0/8',
+    });
+    expect(late.status).toBe(409);
+    expect(await rowsOf('api_keys', organization)).toMatchObject([{ allowed_networks: '' }]);
+  });
+
+  test('are chosen with the addresses in view from which the key was used lately', async () => {
+    const { organization, api, get } = await makeSettings();
+    const key = await makeKey(organization, { networks: '203.0.113.0/24' });
+    for (const address of ['203.0.113.7', '198.51.100.9'])
+      await api.postNote(key.value, undefined, { 'CF-Connecting-IP': address });
+    await api.settled();
+    const help = (await textOf((await get(`/keys/${key.id}/change`)).text, '#networks-help')).join('');
+    expect(help).toMatch(/Wrote in the last 30 days from.*203\.0\.113\.7.*Refused from.*198\.51\.100\.9/);
+  });
+
+  test('need attention when the key is used from elsewhere', async () => {
+    const { organization, api, get } = await makeSettings();
+    const key = await makeKey(organization, { networks: '203.0.113.0/24' });
+    await api.postNote(key.value, undefined, { 'CF-Connecting-IP': '198.51.100.9' });
+    await api.settled();
+    const { text } = await get('/keys');
+    expect(text).toContain('1 key was used from elsewhere');
+    expect((await get('/keys?refused=address_not_allowed&state=all')).text).toContain('n8n: triage');
+  });
+});
