@@ -9,6 +9,7 @@ import { expect, test } from 'vitest';
 const RELEASED: Record<string, string> = {
   '0000_foundation.sql': 'b014579c0ce1bab9cf57d3bb0cb7eee1ccf2b701b9f50242ef8be17b7f08bc26',
   '0001_daily_ledger.sql': '5b5782d15c37234abd9a12a2f34df7f8fe60705be490f6dbec957e78fb1dd916',
+  '0002_push.sql': '39f402b6c829165b2773ba1cc0360ec784bca656ee08964fc38f0b94d3c31bbc',
 };
 /** The first migration, which has no previous release. */
 const FOUNDATION = '0000_foundation.sql';
