@@ -1,6 +1,8 @@
 import type { PropsWithChildren } from 'hono/jsx';
+import type { PushTrouble } from '../../../services/directory/administrators.ts';
 import type { Administrator } from '../../context.ts';
 import type { Space } from '../space.ts';
+import { PushNotice } from './push-notice.tsx';
 import { SpaceNotice } from './space-notice.tsx';
 
 interface Props {
@@ -14,6 +16,10 @@ interface Props {
   signOutPath?: string | undefined;
   /** Undefined while the database has enough space. */
   space?: Space | undefined;
+  /** Undefined while the changes of the organization reach its PSA. */
+  pushTrouble?: PushTrouble | undefined;
+  /** UTC milliseconds. */
+  now: number;
 }
 
 const PAGES = [
@@ -24,8 +30,14 @@ const PAGES = [
 ] as const;
 
 /** The layout of every page. */
-export function Layout({ children, title, administrator, path = '', signOutPath, space }: PropsWithChildren<Props>) {
+export function Layout(props: PropsWithChildren<Props>) {
+  const { children, title, administrator, path = '', signOutPath, space, pushTrouble, now } = props;
   const zone = administrator?.organization.timeZone.replaceAll('_', ' ');
+  const context = administrator && {
+    base: `/settings/${administrator.organization.id}`,
+    timeZone: administrator.organization.timeZone,
+    now,
+  };
   return (
     <html lang="en">
       <head>
@@ -44,7 +56,8 @@ export function Layout({ children, title, administrator, path = '', signOutPath,
         {administrator && <Header administrator={administrator} path={path} signOutPath={signOutPath} />}
         <main id="main">
           <h1>{title}</h1>
-          {administrator && space && <SpaceNotice space={space} base={`/settings/${administrator.organization.id}`} />}
+          {context && pushTrouble && <PushNotice trouble={pushTrouble} context={context} />}
+          {context && space && <SpaceNotice space={space} base={context.base} />}
           {children}
         </main>
         {administrator && (
