@@ -60,7 +60,7 @@ export async function makePushed() {
     key,
     api: makeApi({ config: { push: PUSH } }),
     /** An app that does not wake the object. */
-    quiet: makeApi(),
+    quiet: makeApi({ config: { push: undefined } }),
   };
 }
 
