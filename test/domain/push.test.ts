@@ -12,6 +12,7 @@ import {
   REPEATED_PAGE_BYTES,
 } from '../../src/domain/push.ts';
 import { isSigned, parseWebhookSecrets, readMessage, signWebhook } from '../../src/domain/webhook.ts';
+import { runs } from '../support/property.ts';
 import { Receiver, WEBHOOK_SECRET } from '../support/receiver.ts';
 
 const NOW = Date.parse('2026-11-22T08:00:00Z');
@@ -36,6 +37,7 @@ describe('the pause after a failure', () => {
           expect(ms).toBeLessThanOrEqual(HOUR_MS);
         },
       ),
+      { numRuns: runs('pauses after failures', 100) },
     );
   });
 });

@@ -13,7 +13,7 @@ import {
 
 export const pushResume = operatorCommand({
   name: 'push:resume',
-  summary: 'go on pushing an organization that was stopped or waits after a failure',
+  summary: 'go on with a push that is stopped or waits',
   purpose:
     'Orders the next attempt for an organization, whether its push was stopped by a 410 or waits after a failure. The Worker carries the order out within 5 minutes. The audit log says who asked for it.',
   usage: `ORGANIZATION --by NAME ${DATABASE_USAGE}`,

@@ -14,7 +14,7 @@ import {
 
 export const pushSkip = operatorCommand({
   name: 'push:skip',
-  summary: 'leave out changes that the receiver refuses, or already has',
+  summary: 'leave out changes that the receiver refuses',
   purpose:
     'Orders that the changes of an organization up to a cursor are not pushed, and that the push goes on after them. They stay in the feed, where the PSA can read them. The Worker carries the order out within 5 minutes. The audit log says which changes were left out, and who asked for it. A push that was stopped stays stopped until push:resume.',
   usage: `ORGANIZATION --to CURSOR --by NAME ${DATABASE_USAGE}`,

@@ -12,7 +12,7 @@ import { printable } from '../printable.ts';
 
 export const pushStatus = operatorCommand({
   name: 'push:status',
-  summary: 'show how far each organization has been pushed to the PSA',
+  summary: 'show what has been pushed to the PSA, and what waits',
   purpose:
     'Shows for each organization how many changes wait to be pushed and since when, and what failed. The numbers are those that the push last wrote to the database: while it delivers many pages, it may be further on. Nothing is written.',
   usage: `[--organization ORGANIZATION] [--json] ${DATABASE_USAGE}`,
