@@ -80,9 +80,9 @@ export function parseRetryAfter(text: string | null, now: number): number {
   return Math.min(Math.max(0, ms), MAX_RETRY_AFTER_MS);
 }
 
-/** `Date.parse` reads much more than HTTP dates. */
+/** `Date.parse` reads much more than HTTP dates, and some of it in the local time zone. */
 const isHttpDate = (text: string) =>
-  /^[A-Z][a-z]{2,8},? .*\d{2}:\d{2}:\d{2}/.test(text) && !Number.isNaN(Date.parse(text));
+  /^[A-Z][a-z]{2,8}, .*\d{2}:\d{2}:\d{2} GMT$/.test(text) && !Number.isNaN(Date.parse(text));
 
 /**
  * The pause after so many failed attempts: it doubles, from 5 to 10 s after the first one to 30 to

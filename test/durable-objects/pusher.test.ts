@@ -419,8 +419,7 @@ describe('the feed', () => {
     resultOf(await work.eraseOrganization(organization, await lastCursor(organization), 'Ada'));
     expect(await pushRow(organization)).toBeNull();
     await objectOf(organization).wake(organization);
-    await runAlarm(organization);
-    expect(await storedBy(organization)).toEqual({ state: undefined, alarm: null });
+    await waitFor(async () => expect(await storedBy(organization)).toEqual({ state: undefined, alarm: null }));
     expect(await pushRow(organization)).toBeNull();
   });
 
