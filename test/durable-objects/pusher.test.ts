@@ -115,7 +115,10 @@ describe('an object', () => {
     await waitFor(async () => expect(await pushRow(organization)).not.toBeNull());
     const before = await pushRow(organization);
     await env.DB.prepare('update pushes set attempts = 77 where organization_id = ?').bind(organization).run();
-    await drain(organization);
+    await objectOf(organization).wake(organization);
+    // The alarm runs at once, and takes a few milliseconds.
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect((await storedBy(organization)).alarm).toBeNull();
     expect(await pushRow(organization)).toEqual({ ...before, attempts: 77 });
   });
 });
@@ -373,6 +376,27 @@ describe('an order of an operator', () => {
       expect((await storedBy(organization)).state).toMatchObject({ failure: null });
     }
     push.receiver.problems.length = 0;
+  });
+
+  test('that arrives during a read of the feed is not undone if the read fails', async () => {
+    const { organization } = await makeFailed(answering(500));
+    const cursor = await lastCursor(organization);
+    const gate = makeGate();
+    const database = env.DB;
+    const broken = aroundD1(database, async (run, statements) => {
+      if (statements === 1) return run();
+      await gate.wait();
+      throw new Error('D1 DB is overloaded');
+    });
+    await withDatabase(broken, async () => {
+      const alarm = runAlarm(organization);
+      await waitFor(() => expect(gate.waiting()).toBe(1));
+      await skipPush(asOperator(database), { organization, to: cursor ?? '', by: 'Ada' });
+      await order(organization);
+      gate.open();
+      await alarm;
+    });
+    expect((await storedBy(organization)).state).toMatchObject({ cursor, failure: { attempts: 1 } });
   });
 
   test('to skip moves an object that is further on not back', async () => {

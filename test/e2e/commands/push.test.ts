@@ -90,6 +90,10 @@ describe('the commands of the push', () => {
       .prepare("select actor_type, actor_name, target_id from audit_log where action = 'push.resumed'")
       .all();
     expect(audited.results).toEqual([{ actor_type: 'system', actor_name: 'Ada, ticket 77', target_id: 'fabrikam' }]);
+    // Only the object that has carried it out removes it.
+    await save({});
+    await save({}, 'another-order');
+    expect(await row()).toMatchObject({ order_id: ordered?.['order_id'], resume: 1 });
     await save({}, String(ordered?.['order_id']));
     expect(await row()).toMatchObject({ order_id: null, resume: 0 });
   });
