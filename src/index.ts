@@ -3,7 +3,9 @@ import { createApp } from './app.ts';
 import { parseConfig, unknownVariables } from './config.ts';
 import { daily } from './daily.ts';
 import { log } from './lib/log.ts';
+import { SWEEP_CRON, sweep } from './sweep.ts';
 
+export { Pusher } from './durable-objects/pusher.ts';
 export { RateLimiter } from './durable-objects/rate-limiter.ts';
 export { Directory } from './rpc/directory.ts';
 export { Work } from './rpc/work.ts';
@@ -20,5 +22,8 @@ export default {
     for (const variable of misspelled.splice(0)) log('warn', 'unknown_variable', variable);
     return app.fetch(request, bindings, ctx);
   },
-  scheduled: (_event, { DB }) => daily(DB, config.databaseLimit),
+  scheduled: async ({ cron }, { DB, PUSHER }) => {
+    if (cron !== SWEEP_CRON) return daily(DB, config.databaseLimit);
+    if (config.push) await sweep(DB, PUSHER);
+  },
 } satisfies ExportedHandler<Env>;

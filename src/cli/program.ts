@@ -7,6 +7,9 @@ import { directorySchema } from './commands/directory-schema.ts';
 import { doctor } from './commands/doctor.ts';
 import { keyRevoke } from './commands/key-revoke.ts';
 import { organizationErase } from './commands/organization-erase.ts';
+import { pushResume } from './commands/push-resume.ts';
+import { pushSkip } from './commands/push-skip.ts';
+import { pushStatus } from './commands/push-status.ts';
 import { recordRedact } from './commands/record-redact.ts';
 import { size } from './commands/size.ts';
 import { OutputClosed, progress, tolerateClosedOutput } from './output.ts';
@@ -26,6 +29,9 @@ export const program = new Command('ops')
   .addCommand(directoryImport)
   .addCommand(directorySchema)
   .addCommand(changesExport)
+  .addCommand(pushStatus)
+  .addCommand(pushResume)
+  .addCommand(pushSkip)
   .addCommand(recordRedact)
   .addCommand(keyRevoke)
   .addCommand(organizationErase);

@@ -376,3 +376,39 @@ export const erasures = sqliteTable(
   },
   (t) => [primaryKey({ columns: [t.organizationId, t.requestId] }), check('erasures_flags', flags('open'))],
 );
+
+/**
+ * The push of each organization that was ever pushed: a copy of what its object keeps, and what an
+ * operator has ordered and the object has not yet done.
+ */
+export const pushes = sqliteTable(
+  'pushes',
+  {
+    organizationId: text('organization_id')
+      .primaryKey()
+      .references(() => organizations.id),
+    /** The last change that the receiver has confirmed, or an operator skipped; 0 for none. */
+    confirmedSeq: integer('confirmed_seq').notNull(),
+    confirmedAt: integer('confirmed_at'),
+    failingSince: integer('failing_since'),
+    /** Failed attempts since then, or since an operator's order. */
+    attempts: integer('attempts').notNull(),
+    /** The last failure in words, such as `HTTP 500`. */
+    failure: text('failure'),
+    nextAttemptAt: integer('next_attempt_at'),
+    stoppedAt: integer('stopped_at'),
+    /** The operator's order; null if there is none. */
+    orderId: text('order_id'),
+    resume: flag('resume').default(false),
+    skipToSeq: integer('skip_to_seq'),
+    skipToCursor: text('skip_to_cursor'),
+  },
+  () => [
+    check('pushes_counts', sql`"confirmed_seq" >= 0 and "attempts" >= 0`),
+    check('pushes_flags', flags('resume')),
+    check(
+      'pushes_order',
+      sql`("skip_to_seq" is null) = ("skip_to_cursor" is null) and ("order_id" is not null) = ("resume" = 1 or "skip_to_seq" is not null)`,
+    ),
+  ],
+);

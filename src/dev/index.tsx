@@ -5,8 +5,10 @@ import { generateKeyPair, type JWTVerifyGetKey, SignJWT } from 'jose';
 import { createApp } from '../app.ts';
 import { parseConfig } from '../config.ts';
 import { daily } from '../daily.ts';
+import { SWEEP_CRON, sweep } from '../sweep.ts';
 import { SignInPage } from './sign-in-page.tsx';
 
+export { Pusher } from '../durable-objects/pusher.ts';
 export { RateLimiter } from '../durable-objects/rate-limiter.ts';
 export { Directory } from '../rpc/directory.ts';
 export { Work } from '../rpc/work.ts';
@@ -87,5 +89,8 @@ const local = new Hono<{ Bindings: Env }>()
 
 export default {
   fetch: local.fetch,
-  scheduled: (_event, { DB }) => daily(DB, config.databaseLimit),
+  scheduled: async ({ cron }, { DB, PUSHER }) => {
+    if (cron !== SWEEP_CRON) return daily(DB, config.databaseLimit);
+    if (config.push) await sweep(DB, PUSHER);
+  },
 } satisfies ExportedHandler<Env>;

@@ -11,19 +11,25 @@ const KEY_ACTIONS = {
   revoked: 'Key revoked',
 } as const;
 
+const PUSH_ACTIONS = {
+  resumed: 'Push resumed',
+  skipped: 'Changes not pushed',
+} as const;
+
 type RecordAction = {
   [Kind in RecordKind]: `${Kind}.${keyof (typeof RECORD_KINDS)[Kind]['auditActions'] & string}`;
 }[RecordKind];
 
 /** Every action that this service writes to the audit log, as `<subject>.<what happened>`. */
-export type AuditAction = RecordAction | `api_key.${keyof typeof KEY_ACTIONS}`;
+export type AuditAction = RecordAction | `api_key.${keyof typeof KEY_ACTIONS}` | `push.${keyof typeof PUSH_ACTIONS}`;
 
 const labels: Readonly<Record<string, string>> = Object.fromEntries([
   ...RECORD_KIND_NAMES.flatMap((kind) => labelled(kind, RECORD_KINDS[kind].auditActions)),
   ...labelled('api_key', KEY_ACTIONS),
+  ...labelled('push', PUSH_ACTIONS),
 ]);
 
-function labelled(subject: RecordKind | 'api_key', actions: Readonly<Record<string, string>>) {
+function labelled(subject: RecordKind | 'api_key' | 'push', actions: Readonly<Record<string, string>>) {
   return Object.entries(actions).map(([action, label]) => [`${subject}.${action}`, label] as const);
 }
 

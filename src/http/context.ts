@@ -67,6 +67,8 @@ interface RequestVariables {
   /** The address group that the request is counted for. */
   addressGroup: string;
   requestStats: RequestStats;
+  /** Wakes the push of an organization after a write; undefined without a receiver. */
+  changed?: ServiceContext['changed'];
   appliedLimit?: AppliedLimit;
   /** What the key has used of its daily limit, on responses to writes. */
   keyDay?: KeyDayUse;
@@ -122,6 +124,7 @@ export function serviceContext(c: ContextOf<AppEnv>): ServiceContext {
     requestId: c.get('requestId'),
     databaseLimit: c.get('config').databaseLimit,
     stats: c.get('requestStats'),
+    changed: c.get('changed'),
   };
 }
 

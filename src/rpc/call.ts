@@ -1,7 +1,10 @@
+import { waitUntil } from 'cloudflare:workers';
+import { parsePush } from '../config.ts';
 import { parseDatabaseLimit } from '../domain/database-limit.ts';
 import { timeOrderedId } from '../domain/record-id.ts';
 import { type Answer, answer } from '../services/answer.ts';
 import type { ActorContext, SystemActor } from '../services/context.ts';
+import { isolateWakes } from '../services/push/wake.ts';
 
 /** The deadline of one call. */
 const CALL_DEADLINE_MS = 30_000;
@@ -20,6 +23,8 @@ export function call<T>(env: Env, run: (ctx: ActorContext<SystemActor>) => Promi
     databaseLimit: parseDatabaseLimit(env.DATABASE_LIMIT),
     actor: 'psa' as const,
     source: { address: null, userAgent: 'psa' },
+    changed:
+      parsePush(env) && ((organizationId: string) => isolateWakes.afterWrite(env.PUSHER, organizationId, waitUntil)),
   };
   return answer(() => run(ctx));
 }

@@ -17,6 +17,8 @@ export interface ServiceContext {
   databaseLimit?: number | undefined;
   /** Counts the calls to D1, for the request log. */
   stats?: D1Counter | undefined;
+  /** Called after a commit that added to an organization's changes, or that erased it. */
+  changed?: ((organizationId: string) => void) | undefined;
 }
 
 /**

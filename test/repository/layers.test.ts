@@ -13,7 +13,7 @@ const ALLOWED: Record<string, { parts: readonly string[]; packages?: readonly st
   db: { parts: ['domain', 'lib'] },
   'db/schema.ts': { parts: ['domain'], packages: ['drizzle-orm', 'drizzle-orm/sqlite-core'] },
   services: { parts: ['db', 'domain', 'lib'], packages: ['zod'] },
-  'durable-objects': { parts: ['domain'], packages: ['cloudflare:workers'] },
+  'durable-objects': { parts: ['services', 'domain', 'lib', 'config.ts'], packages: ['cloudflare:workers'] },
   'config.ts': { parts: ['domain', 'lib'], packages: ['jose'] },
   http: { parts: ['services', 'domain', 'lib', 'config.ts'], packages: ['hono', 'zod'] },
   'http/middleware': {
@@ -33,14 +33,15 @@ const ALLOWED: Record<string, { parts: readonly string[]; packages?: readonly st
     parts: ['http', 'http/middleware', 'services', 'domain', 'lib', 'config.ts'],
     packages: ['hono', 'zod', 'jose'],
   },
-  rpc: { parts: ['services', 'domain'], packages: ['cloudflare:workers'] },
+  rpc: { parts: ['services', 'domain', 'config.ts'], packages: ['cloudflare:workers'] },
   'daily.ts': { parts: ['services', 'domain', 'lib'] },
+  'sweep.ts': { parts: ['services', 'domain', 'lib'] },
   'app.ts': {
     parts: ['http', 'http/middleware', 'http/api', 'http/docs', 'http/psa', 'http/settings', 'domain', 'config.ts'],
     packages: ['hono'],
   },
   'index.ts': {
-    parts: ['app.ts', 'config.ts', 'daily.ts', 'durable-objects', 'rpc', 'lib'],
+    parts: ['app.ts', 'config.ts', 'daily.ts', 'sweep.ts', 'durable-objects', 'rpc', 'lib'],
     packages: ['cloudflare:workers'],
   },
   cli: {
@@ -48,7 +49,7 @@ const ALLOWED: Record<string, { parts: readonly string[]; packages?: readonly st
     packages: ['node', 'zod', 'miniflare', 'smol-toml', '@commander-js/extra-typings'],
   },
   dev: {
-    parts: ['app.ts', 'cli', 'config.ts', 'daily.ts', 'durable-objects', 'rpc', 'services', 'domain'],
+    parts: ['app.ts', 'cli', 'config.ts', 'daily.ts', 'sweep.ts', 'durable-objects', 'rpc', 'services', 'domain'],
     packages: ['node', 'hono', 'jose', 'cloudflare:workers'],
   },
 };

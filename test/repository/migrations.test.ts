@@ -11,6 +11,7 @@ const RELEASED: Record<string, string> = {
   '0001_daily_ledger.sql': '5b5782d15c37234abd9a12a2f34df7f8fe60705be490f6dbec957e78fb1dd916',
   '0002_directory_clock.sql': '4e9d986e403217a7d55341c557d3d49646cb12c49545333f3d6dab6338dc9faf',
   '0003_allowed_networks.sql': '44b4ce41f1a722463e9d4204e8d89e0728b227436d86c0db3e6cdd255ff3521a',
+  '0004_push.sql': '39f402b6c829165b2773ba1cc0360ec784bca656ee08964fc38f0b94d3c31bbc',
 };
 /** The first migration, which has no previous release. */
 const FOUNDATION = '0000_foundation.sql';

@@ -70,7 +70,10 @@ export async function serveProduction({ bundle, vars, port, persistTo }: Product
       compatibilityFlags: config.compatibility_flags,
       bindings: { ...config.vars, ...vars },
       d1Databases: { DB: config.d1_databases[0]?.database_id ?? '' },
-      durableObjects: { RATE_LIMITER: { className: 'RateLimiter', useSQLite: true } },
+      durableObjects: {
+        RATE_LIMITER: { className: 'RateLimiter', useSQLite: true },
+        PUSHER: { className: 'Pusher', useSQLite: true },
+      },
       unsafeDirectSockets: [{ host: '127.0.0.1', port }],
       // Only problems are shown: the Worker logs a line for each request.
       handleStructuredLogs: ({ level, message }) => {

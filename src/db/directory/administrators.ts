@@ -21,6 +21,10 @@ export interface AdministratorRow {
   organizationName: string;
   timeZone: string;
   hasPsa: number;
+  /** The push of the organization's changes, as in `PushRow`; null if it was never pushed. */
+  failingSince: number | null;
+  failure: string | null;
+  stoppedAt: number | null;
 }
 
 /** Whose organizations to find. */
@@ -43,8 +47,12 @@ export const findAdministrator = statement<AdministratorSearch, AdministratorRow
     organizationName: 'o.name',
     timeZone: 'o.time_zone',
     hasPsa: 'o.has_psa',
+    failingSince: 'p.failing_since',
+    failure: 'p.failure',
+    stoppedAt: 'p.stopped_at',
   })}
   from users u join organizations o on o.id = u.organization_id and o.active = 1
+    left join pushes p on p.organization_id = o.id
   where u.email = :email and u.is_admin = 1 and u.active = 1
   order by o.id = :organizationId desc, o.name, o.id limit :limit`);
 

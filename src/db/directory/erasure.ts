@@ -37,6 +37,7 @@ export const ERASED_TABLES = [
   ...RECORD_KIND_NAMES.map((kind) => RECORD_TABLES[kind].table),
   'key_days',
   'refused_uses',
+  'pushes',
   'api_keys',
   'agreements',
   'tickets',

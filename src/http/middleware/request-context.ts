@@ -4,6 +4,7 @@ import { addressGroup, clientAddress } from '../../domain/client-address.ts';
 import { withoutKeys } from '../../domain/pasted-keys.ts';
 import { timeOrderedId } from '../../domain/record-id.ts';
 import type { Source } from '../../services/context.ts';
+import { isolateWakes } from '../../services/push/wake.ts';
 import { type AppEnv, IsolateCaches } from '../context.ts';
 import { rateLimitFields } from '../rate-limit.ts';
 
@@ -31,6 +32,10 @@ export function requestContext(config: Config, now: () => number): MiddlewareHan
     c.set('source', source);
     c.set('addressGroup', addressGroup(source.address));
     c.set('requestStats', { d1Calls: 0, limiterCalls: 0 });
+    if (config.push)
+      c.set('changed', (organizationId) =>
+        isolateWakes.afterWrite(c.env.PUSHER, organizationId, (work) => c.executionCtx.waitUntil(work)),
+      );
     await next();
     // On the response itself: each `c.header` would copy the whole response.
     const { headers } = c.res;

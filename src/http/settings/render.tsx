@@ -8,7 +8,7 @@ import { spaceToShow } from './space.ts';
 
 /**
  * Responds with a page. If the path names an organization, the page has its header, and a banner if
- * the database is nearly full.
+ * the database is nearly full or its changes do not reach the PSA.
  */
 export async function render<E extends AdminEnv | AppEnv>(
   c: Context<E>,
@@ -17,9 +17,13 @@ export async function render<E extends AdminEnv | AppEnv>(
   { status = 200, ...head }: PageHead & { status?: ContentfulStatusCode } = {},
 ): Promise<Response> {
   const administrator = c.get('administrator');
-  const { signIn } = c.get('config');
+  const { signIn, push } = c.get('config');
   // Not if the database just failed, because the banner may read from it.
   const space = administrator && status < 500 ? await spaceToShow(c, administrator.organization.id) : undefined;
-  const page = { ...head, title, administrator, path: c.req.path, signOutPath: signIn?.signOutPath, space };
+  const now = c.get('now')();
+  // Without a receiver, an old failure means nothing.
+  const pushTrouble = push && administrator?.pushTrouble;
+  const signOutPath = signIn?.signOutPath;
+  const page = { ...head, title, administrator, path: c.req.path, signOutPath, space, pushTrouble, now };
   return c.html(html`<!doctype html>${<Layout {...page}>{content}</Layout>}`, status);
 }

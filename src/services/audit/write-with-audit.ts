@@ -50,7 +50,8 @@ interface Target {
  * Sends changes as one transaction, each followed by its audit row, which is written if and only if
  * the change changed a row, and by its count in the daily ledger if it is a new record. A change may
  * require that the previous one did (`changes() = 1`). Calls `changes` again for each attempt, with
- * the time of that attempt. Returns one result per change.
+ * the time of that attempt. Returns one result per change. Tells `ctx.changed` if one was made; a
+ * lost response does not, and the sweep of the push finds what was written.
  * @throws ServiceError `unavailable`, see `callD1`
  */
 export async function writeWithAudit<Row>(
@@ -87,7 +88,9 @@ export async function writeWithAudit<Row>(
     }
     return batch<Row[]>(db, statements);
   });
-  return results.filter((_, index) => positions.includes(index));
+  const ofChanges = results.filter((_, index) => positions.includes(index));
+  if (ofChanges.some(hasChanged)) ctx.changed?.(organizationId);
+  return ofChanges;
 }
 
 /** Whether a change changed its row. */

@@ -1,5 +1,6 @@
 import { findAdministrator, findTimeZone } from '../../db/directory/administrators.ts';
 import { ServiceError } from '../../domain/errors.ts';
+import { isNoticeable } from '../../domain/push.ts';
 import { callD1 } from '../call-d1.ts';
 import type { ActorContext, AdminActor, ServiceContext } from '../context.ts';
 
@@ -8,6 +9,16 @@ export interface Administration {
   userId: string;
   userName: string;
   organization: { id: string; name: string; timeZone: string; hasPsa: boolean };
+  /** Undefined if the changes of the organization reach the PSA, or are not pushed. */
+  pushTrouble?: PushTrouble | undefined;
+}
+
+/** What keeps the changes of an organization from its PSA. */
+export interface PushTrouble {
+  failingSince: number | null;
+  /** The last failure in words, such as `HTTP 500`. */
+  failure: string | null;
+  stoppedAt: number | null;
 }
 
 /** How many organizations of one administrator are listed. */
@@ -29,12 +40,23 @@ export async function administrationsOf(
     findAdministrator.bind({ email, organizationId, limit: MAX_LISTED_ORGANIZATIONS }).all(db),
   );
   return results
-    .map(({ userId, userName, organizationId: id, organizationName, timeZone, hasPsa }) => ({
-      userId,
-      userName,
-      organization: { id, name: organizationName, timeZone, hasPsa: hasPsa === 1 },
+    .map((row) => ({
+      userId: row.userId,
+      userName: row.userName,
+      organization: {
+        id: row.organizationId,
+        name: row.organizationName,
+        timeZone: row.timeZone,
+        hasPsa: row.hasPsa === 1,
+      },
+      pushTrouble: troubleOf(row, ctx.now()),
     }))
     .sort((a, b) => byName.compare(a.organization.name, b.organization.name));
+}
+
+function troubleOf({ failingSince, failure, stoppedAt }: PushTrouble, now: number): PushTrouble | undefined {
+  const isLasting = stoppedAt !== null || (failingSince !== null && isNoticeable(failingSince, now));
+  return isLasting ? { failingSince, failure, stoppedAt } : undefined;
 }
 
 /** The actor is not, or no longer, an active administrator of the organization. */

@@ -48,6 +48,7 @@ export async function eraseOrganization(
       `Organization ${organization} has changes after the cursor; read them all, then erase with the cursor of the last one.`,
     );
   }
+  ctx.changed?.(organization);
   const rows = ERASED_TABLES.map((table, index) => [table, results[index]?.meta.changes ?? 0] as const);
   return { auditRows: found.lastSeq, removed: opened.meta.changes > 0 ? Object.fromEntries(rows) : undefined };
 }

@@ -1,8 +1,11 @@
 import type { Child, PropsWithChildren } from 'hono/jsx';
+import type { PushTrouble } from '../../../services/directory/administrators.ts';
 import type { Administrator } from '../../context.ts';
 import type { Space } from '../space.ts';
 import { Header } from './header.tsx';
 import { Icon } from './icon.tsx';
+import { PushNotice } from './push-notice.tsx';
+
 import { SpaceNotice } from './space-notice.tsx';
 
 /** What a page shows around its title. */
@@ -26,21 +29,33 @@ interface Props extends PageHead {
   signOutPath?: string | undefined;
   /** Undefined while the database has enough space. */
   space?: Space | undefined;
+  /** Undefined while the changes of the organization reach its PSA. */
+  pushTrouble?: PushTrouble | undefined;
+  /** UTC milliseconds. */
+  now: number;
 }
 
 /** The layout of every page. */
-export function Layout({
-  children,
-  title,
-  administrator,
-  path = '',
-  signOutPath,
-  space,
-  trail,
-  lead,
-  actions,
-}: PropsWithChildren<Props>) {
+export function Layout(props: PropsWithChildren<Props>) {
+  const {
+    children,
+    title,
+    administrator,
+    path = '',
+    signOutPath,
+    space,
+    trail,
+    lead,
+    actions,
+    pushTrouble,
+    now,
+  } = props;
   const zone = administrator?.organization.timeZone.replaceAll('_', ' ');
+  const context = administrator && {
+    base: `/settings/${administrator.organization.id}`,
+    timeZone: administrator.organization.timeZone,
+    now,
+  };
   return (
     <html lang="en">
       <head>
@@ -66,7 +81,8 @@ export function Layout({
             </div>
             {actions && <div class="head-actions">{actions}</div>}
           </div>
-          {administrator && space && <SpaceNotice space={space} base={`/settings/${administrator.organization.id}`} />}
+          {context && pushTrouble && <PushNotice trouble={pushTrouble} context={context} />}
+          {context && space && <SpaceNotice space={space} base={context.base} />}
           {children}
         </main>
         {administrator && (

@@ -1,0 +1,132 @@
+import { sha256, toHex, utf8Length } from '../lib/bytes.ts';
+import type { Change } from './change.ts';
+
+// The rules of the push: what is posted, what a response means, and when to try again.
+
+/** How long the receiver may take to respond. */
+export const ATTEMPT_TIMEOUT_MS = 15_000;
+/** The largest body of one message. */
+export const MAX_BODY_BYTES = 512 * 1024;
+/** More than everything in a body except its changes. */
+const ENVELOPE_BYTES = 1024;
+/**
+ * What a page leaves free, because it may grow until it is sent again: a key may have been renamed
+ * or revoked, a short text redacted.
+ */
+const GROWTH_BYTES = 31 * 1024;
+
+/** How large the changes of a page may be as JSON when it is read for the first time. */
+export const NEW_PAGE_BYTES = MAX_BODY_BYTES - ENVELOPE_BYTES - GROWTH_BYTES;
+/** How large they may be when the page is sent again. */
+export const REPEATED_PAGE_BYTES = MAX_BODY_BYTES - ENVELOPE_BYTES;
+
+const FIRST_BACKOFF_MS = 10_000;
+const MAX_BACKOFF_MS = 60 * 60_000;
+const MAX_RETRY_AFTER_MS = 24 * 60 * 60_000;
+/** After this time without success, the log has an error. */
+const ALERT_AFTER_MS = 10 * 60_000;
+/** After this time without success, administrators see it. */
+const NOTICE_AFTER_MS = 5 * 60_000;
+
+/** One message: the changes of a page. */
+export interface PushMessage {
+  /** The same whenever the same changes are sent again. */
+  id: string;
+  /** When it is sent, in UTC milliseconds. */
+  at: number;
+  body: string;
+}
+
+/**
+ * The message for a page, which has at least one change. Its id is derived from the organization,
+ * the first `seq` and the last cursor, so that the receiver recognizes a page that it already has.
+ */
+export async function pushMessage(organization: string, changes: readonly Change[], at: number): Promise<PushMessage> {
+  const [first, last] = [changes[0], changes.at(-1)];
+  if (!first || !last) throw new RangeError('a page without changes is not sent');
+  const digest = await sha256(JSON.stringify([organization, first.seq, last.cursor]));
+  const body = JSON.stringify({
+    type: 'work.changes',
+    timestamp: new Date(at).toISOString(),
+    data: { organization, changes, cursor: last.cursor },
+  });
+  const bytes = utf8Length(body);
+  if (bytes > MAX_BODY_BYTES) throw new RangeError(`a page has ${bytes} bytes`);
+  return { id: `page_${toHex(digest.slice(0, 16))}`, at, body };
+}
+
+/** What became of an attempt. `failure` is in words, without anything that the receiver wrote. */
+export type PushOutcome =
+  | { result: 'confirmed' }
+  /** The receiver wants no more messages of this organization until an operator resumes them. */
+  | { result: 'gone'; failure: string }
+  | { result: 'failed'; failure: string; retryAfterMs: number };
+
+/** What a response means: only 2xx confirms. A redirect is a failure, because it is not followed. */
+export function outcomeOf(status: number, retryAfter: string | null, now: number): PushOutcome {
+  if (status >= 200 && status <= 299) return { result: 'confirmed' };
+  const failure = `HTTP ${status}`;
+  if (status === 410) return { result: 'gone', failure };
+  return { result: 'failed', failure, retryAfterMs: parseRetryAfter(retryAfter, now) };
+}
+
+/**
+ * The milliseconds that a Retry-After asks for (RFC 9110 §10.2.3: seconds or an HTTP date), at most
+ * 24 hours; 0 if there is none or it cannot be read.
+ */
+export function parseRetryAfter(text: string | null, now: number): number {
+  const value = text?.trim() ?? '';
+  const ms = /^\d{1,12}$/.test(value) ? Number(value) * 1000 : isHttpDate(value) ? Date.parse(value) - now : 0;
+  return Math.min(Math.max(0, ms), MAX_RETRY_AFTER_MS);
+}
+
+/** `Date.parse` reads much more than HTTP dates, and some of it in the local time zone. */
+const isHttpDate = (text: string) =>
+  /^[A-Z][a-z]{2,8}, .*\d{2}:\d{2}:\d{2} GMT$/.test(text) && !Number.isNaN(Date.parse(text));
+
+/**
+ * The pause after so many failed attempts: it doubles, from 5 to 10 s after the first one to 30 to
+ * 60 min. The random part keeps the organizations from trying again all at once. `random` is from 0
+ * to 1.
+ */
+export function backoffMs(attempts: number, random: number): number {
+  const longest = Math.min(FIRST_BACKOFF_MS * 2 ** (attempts - 1), MAX_BACKOFF_MS);
+  return Math.round(longest * (0.5 + random / 2));
+}
+
+/** A push that has been failing. */
+export interface PushFailure {
+  /** When the first of these attempts failed, in UTC milliseconds. */
+  since: number;
+  /** How many failed, since the first one or since an operator's order. */
+  attempts: number;
+  /** The last failure in words, such as `HTTP 500`. */
+  failure: string;
+  /** Null: at once, or never while the push is stopped. */
+  nextAttemptAt: number | null;
+  /** Whether the log has had the error for it. */
+  isAlerted: boolean;
+}
+
+/** The state after one more failed attempt. */
+export function afterFailure(
+  before: PushFailure | null,
+  { failure, retryAfterMs }: { failure: string; retryAfterMs: number },
+  now: number,
+  random: number,
+): PushFailure & { nextAttemptAt: number } {
+  const attempts = (before?.attempts ?? 0) + 1;
+  const since = before?.since ?? now;
+  return {
+    since,
+    attempts,
+    failure,
+    nextAttemptAt: now + Math.max(backoffMs(attempts, random), retryAfterMs),
+    isAlerted: (before?.isAlerted ?? false) || now - since >= ALERT_AFTER_MS,
+  };
+}
+
+/** Whether administrators are told that the push has been failing since then. */
+export function isNoticeable(since: number, now: number): boolean {
+  return now - since >= NOTICE_AFTER_MS;
+}

@@ -1,0 +1,66 @@
+import { withDeadline } from '../../lib/deadline.ts';
+import { ExpiringMap } from '../../lib/expiring-map.ts';
+import { log } from '../../lib/log.ts';
+
+/** The namespace of the objects that push, one for each organization, by its id. */
+export interface Pushers {
+  getByName(organizationId: string): { wake(organizationId: string, isOrdered?: boolean): Promise<void> };
+}
+
+const WAKE_DEADLINE_MS = 5_000;
+/** An isolate wakes an object at most once in this time. */
+const WINDOW_MS = 1_000;
+/** How many organizations an isolate remembers. One that it forgot is woken once more. */
+const REMEMBERED = 10_000;
+
+/**
+ * Wakes the object of an organization. A failure is only logged, because the sweep repeats a wake
+ * that was lost.
+ */
+export async function wakePusher(pushers: Pushers, organizationId: string, isOrdered = false): Promise<void> {
+  try {
+    await withDeadline(pushers.getByName(organizationId).wake(organizationId, isOrdered), WAKE_DEADLINE_MS);
+  } catch (err) {
+    log('warn', 'push_wake_failed', { organization: organizationId, cause: err });
+  }
+}
+
+/** Wakes objects after writes, but each at most once a second. One for each isolate. */
+export class Wakes {
+  private readonly windows = new ExpiringMap<{ until: number; isRepeated: boolean }>(REMEMBERED);
+
+  /**
+   * Wakes the object of an organization after a write. The first write does so at once. The others
+   * of the next second cause one wake at its end: the object may have read the feed before they were
+   * committed. `waitUntil` gets the work, which the response does not wait for.
+   */
+  afterWrite(pushers: Pushers, organizationId: string, waitUntil: (work: Promise<void>) => void): void {
+    const now = Date.now();
+    const window = this.windows.get(organizationId, now);
+    if (!window) {
+      this.open(organizationId, now);
+      waitUntil(wakePusher(pushers, organizationId));
+    } else if (!window.isRepeated) {
+      window.isRepeated = true;
+      waitUntil(this.wakeAtEnd(pushers, organizationId, window));
+    }
+  }
+
+  private open(organizationId: string, now: number): void {
+    const until = now + WINDOW_MS;
+    this.windows.set(organizationId, { until, isRepeated: false }, until);
+  }
+
+  private async wakeAtEnd(pushers: Pushers, organizationId: string, window: { until: number }): Promise<void> {
+    await new Promise((resolve) => setTimeout(resolve, window.until - Date.now()));
+    const now = Date.now();
+    const current = this.windows.get(organizationId, now);
+    // A timer that was late: a later write has woken the object already.
+    if (current !== undefined && current !== window) return;
+    this.open(organizationId, now);
+    await wakePusher(pushers, organizationId);
+  }
+}
+
+/** Those of this isolate. */
+export const isolateWakes = new Wakes();

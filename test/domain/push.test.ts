@@ -1,0 +1,164 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { Change } from '../../src/domain/change.ts';
+import {
+  afterFailure,
+  backoffMs,
+  isNoticeable,
+  MAX_BODY_BYTES,
+  outcomeOf,
+  parseRetryAfter,
+  pushMessage,
+  REPEATED_PAGE_BYTES,
+} from '../../src/domain/push.ts';
+import { isSigned, parseWebhookSecrets, readMessage, signWebhook } from '../../src/domain/webhook.ts';
+import { runs } from '../support/property.ts';
+import { Receiver, WEBHOOK_SECRET } from '../support/receiver.ts';
+
+const NOW = Date.parse('2026-11-22T08:00:00Z');
+const HOUR_MS = 3_600_000;
+
+describe('the pause after a failure', () => {
+  test('doubles from 5 to 10 s, to 30 to 60 min', () => {
+    const shortest = [1, 2, 3, 4, 9, 10, 11, 1_000].map((attempts) => backoffMs(attempts, 0) / 1_000);
+    expect(shortest).toEqual([5, 10, 20, 40, 1_280, 1_800, 1_800, 1_800]);
+    const longest = [1, 2, 3, 4, 9, 10, 11, 1_000].map((attempts) => backoffMs(attempts, 1) / 1_000);
+    expect(longest).toEqual([10, 20, 40, 80, 2_560, 3_600, 3_600, 3_600]);
+  });
+
+  test('is never outside of 5 s to 1 h, whatever the random number', () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: 10_000 }),
+        fc.double({ min: 0, max: 1, noNaN: true }),
+        (attempts, random) => {
+          const ms = backoffMs(attempts, random);
+          expect(ms).toBeGreaterThanOrEqual(5_000);
+          expect(ms).toBeLessThanOrEqual(HOUR_MS);
+        },
+      ),
+      { numRuns: runs('pauses after failures', 100) },
+    );
+  });
+});
+
+test.each<[string | null, number]>([
+  [null, 0],
+  ['', 0],
+  ['0', 0],
+  ['120', 120_000],
+  [' 7 ', 7_000],
+  ['86400', 24 * HOUR_MS],
+  ['999999999999', 24 * HOUR_MS],
+  ['-5', 0],
+  ['1.5', 0],
+  ['1e3', 0],
+  ['soon', 0],
+  ['2027', 2_027_000],
+  ['Sun, 22 Nov 2026 08:01:00 GMT', 60_000],
+  ['Sun, 22 Nov 2026 07:00:00 GMT', 0],
+  ['Sunday, 22-Nov-26 08:01:00 GMT', 60_000],
+  ['Sun Nov 22 08:01:00 2026', 0],
+  ['Mon, 22 Nov 2027 08:00:00 GMT', 24 * HOUR_MS],
+  ['Sun, 22 Nov 2026 99:99:99 GMT', 0],
+  ['2026-11-22T08:01:00Z', 0],
+])('the Retry-After %j asks for %i ms', (text, ms) => {
+  expect(parseRetryAfter(text, NOW)).toBe(ms);
+});
+
+test('only 2xx confirms a page, and only 410 stops the push', () => {
+  for (let status = 200; status <= 599; status++) {
+    const { result } = outcomeOf(status, null, NOW);
+    expect(result, String(status)).toBe(status < 300 ? 'confirmed' : status === 410 ? 'gone' : 'failed');
+  }
+  expect(outcomeOf(503, '30', NOW)).toEqual({ result: 'failed', failure: 'HTTP 503', retryAfterMs: 30_000 });
+});
+
+test('failures are counted from the first one; the longer of both pauses counts; the alert comes once', () => {
+  const fail = (before: Parameters<typeof afterFailure>[0], now: number, retryAfterMs = 0) =>
+    afterFailure(before, { failure: 'HTTP 500', retryAfterMs }, now, 0);
+  const first = fail(null, NOW);
+  expect(first).toEqual({
+    since: NOW,
+    attempts: 1,
+    failure: 'HTTP 500',
+    nextAttemptAt: NOW + 5_000,
+    isAlerted: false,
+  });
+  const second = fail(first, NOW + 5_000, 1_000);
+  expect(second).toMatchObject({ since: NOW, attempts: 2, nextAttemptAt: NOW + 15_000 });
+  expect(fail(second, NOW + 15_000, 60_000)).toMatchObject({ attempts: 3, nextAttemptAt: NOW + 75_000 });
+  expect(fail(second, NOW + 599_999).isAlerted).toBe(false);
+  expect(fail(second, NOW + 600_000).isAlerted).toBe(true);
+  // After an order the attempts are counted again, but it is still the same failure.
+  expect(fail({ ...second, attempts: 0, isAlerted: true }, NOW + 1)).toMatchObject({ attempts: 1, isAlerted: true });
+});
+
+test('administrators are told after five minutes', () => {
+  expect([299_999, 300_000].map((ms) => isNoticeable(NOW, NOW + ms))).toEqual([false, true]);
+});
+
+const change = (seq: number, text = ''): Change => ({
+  cursor: `0123456789abcdef.${seq}.request-${seq}`,
+  seq,
+  at: new Date(NOW).toISOString(),
+  action: 'note.created',
+  actor: { type: 'api_key', id: 'key', name: { mediaType: 'text/plain', text } },
+  targetId: 'note',
+  ticketId: '1001',
+  requestId: `request-${seq}`,
+  idempotencyKey: null,
+  detail: null,
+  note: null,
+  timeEntry: null,
+  key: null,
+});
+
+describe('a message', () => {
+  test('has an id that depends on the organization and the range, and not on time or content', async () => {
+    const ids = await Promise.all(
+      [
+        pushMessage('northwind', [change(1), change(2)], NOW),
+        pushMessage('northwind', [change(1, 'other'), change(2)], NOW + HOUR_MS),
+        pushMessage('fabrikam', [change(1), change(2)], NOW),
+        pushMessage('northwind', [change(1), change(2), change(3)], NOW),
+        pushMessage('northwind', [change(2)], NOW),
+        pushMessage('northwind', [change(1), { ...change(2), cursor: change(2).cursor.replace('0', '1') }], NOW),
+      ].map(async (message) => (await message).id),
+    );
+    expect(ids[0]).toBe(ids[1]);
+    expect(new Set(ids).size).toBe(5);
+    for (const id of ids) expect(id).toMatch(/^page_[0-9a-f]{32}$/);
+  });
+
+  test('is verified by the published library, with each of two secrets', async () => {
+    const other = `whsec_${btoa('another secret of thirty-two chars')}`;
+    const message = await pushMessage('northwind', [change(1)], Date.now());
+    const headers = { ...(await signWebhook(parseWebhookSecrets(`${WEBHOOK_SECRET} ${other}`), message)) };
+    for (const secret of [WEBHOOK_SECRET, other]) {
+      const page = new Receiver(secret).receive(headers, message.body);
+      expect(page).toEqual({
+        type: 'work.changes',
+        timestamp: new Date(message.at).toISOString(),
+        data: { organization: 'northwind', changes: [change(1)], cursor: change(1).cursor },
+      });
+    }
+    expect(() => new Receiver().receive(headers, `${message.body} `)).toThrow();
+    const read = readMessage(headers, message.at);
+    if (typeof read === 'string') throw new Error(read);
+    const body = new TextEncoder().encode(message.body);
+    expect(await isSigned(parseWebhookSecrets(other), read, body, headers['webhook-signature'])).toBe(true);
+  });
+
+  test('is not larger than 512 KiB with the largest page and the longest ids', async () => {
+    const organization = 'o'.repeat(64);
+    const cursor = `0123456789abcdef.${'9'.repeat(15)}.${'r'.repeat(64)}`;
+    const empty = JSON.stringify([{ ...change(1), cursor }]).length;
+    const largest = { ...change(1, 'x'.repeat(REPEATED_PAGE_BYTES - empty)), cursor };
+    expect(JSON.stringify([largest])).toHaveLength(REPEATED_PAGE_BYTES);
+    const { body } = await pushMessage(organization, [largest], NOW);
+    expect(body.length).toBeLessThanOrEqual(MAX_BODY_BYTES);
+    await expect(pushMessage(organization, [change(1, 'x'.repeat(MAX_BODY_BYTES))], NOW)).rejects.toThrow(RangeError);
+    await expect(pushMessage(organization, [], NOW)).rejects.toThrow(RangeError);
+  });
+});

@@ -1,0 +1,76 @@
+import { env } from 'cloudflare:workers';
+import { describe, expect, test } from 'vitest';
+import { countD1 } from '../../support/d1.ts';
+import { elementsOf } from '../../support/page.ts';
+import { PUSH } from '../../support/push.ts';
+import { makeSettings } from '../../support/settings.ts';
+import { makeOrganization } from '../../support/world.ts';
+
+const NOW = Date.parse('2026-11-22T08:00:00Z');
+const PATHS = ['/keys', '/new-key', '/audit', '/refused', '/which-key', '/revoke-all', '/keys/unknown'];
+
+/** The settings area of an organization whose push has this state; no state: it was never pushed. */
+async function makeWithPush(state?: string, isOn = true) {
+  const { db, calls } = countD1(env.DB);
+  const settings = await makeSettings({
+    timeZone: 'Europe/Berlin',
+    now: () => NOW,
+    config: { push: isOn ? PUSH : undefined },
+    bindings: { DB: db },
+  });
+  if (state !== undefined)
+    await env.DB.prepare(`insert into pushes (organization_id, confirmed_seq, attempts, ${state}`)
+      .bind(settings.organization)
+      .run();
+  return { ...settings, calls };
+}
+
+const failing = (ms: number) => `failing_since, failure) values (?1, 0, 7, ${NOW - ms}, 'HTTP 500')`;
+const STOPPED = `failing_since, failure, stopped_at) values (?1, 0, 1, ${NOW - 1_000}, 'HTTP 410', ${NOW - 1_000})`;
+
+async function warningsOn(page: string): Promise<string> {
+  const warnings = await elementsOf(page, '.notice.warning');
+  return warnings.map(({ text }) => text.replaceAll(/\s+/g, ' ').trim()).join('\n');
+}
+
+describe('the banner about the push', () => {
+  test('is on every page from five minutes on, says since when and why, and costs no call', async () => {
+    const { get, calls } = await makeWithPush(failing(300_000));
+    for (const path of PATHS) {
+      const text = await warningsOn((await get(path)).text);
+      expect(text, path).toBe(
+        'Notes and time entries have not reached your PSA since 22 Nov 2026, 08:55. The last attempt failed: HTTP 500. They are sent again until your PSA accepts them.Nothing is lost: automations can keep writing. Tell the operator of this service.',
+      );
+    }
+    calls.length = 0;
+    await get('/new-key');
+    // The sign-in.
+    expect(calls).toHaveLength(1);
+  });
+
+  test('is on every page of an organization that the receiver has stopped', async () => {
+    const { get } = await makeWithPush(STOPPED);
+    const text = await warningsOn((await get('/keys')).text);
+    expect(text).toMatch(/^Notes and time entries have not been sent to your PSA since 22 Nov 2026, 08:59\./);
+    expect(text).toContain('accepts no more (HTTP 410)');
+    expect(text).toContain('Nothing is lost');
+  });
+
+  test.each<[string, string | undefined, boolean]>([
+    ['was never pushed', undefined, true],
+    ['has been failing for less', failing(299_999), true],
+    ['works', 'failure) values (?1, 5, 0, null)', true],
+    ['failed before the receiver was removed', failing(3_000_000), false],
+  ])('is on no page if the push %s', async (_, state, isOn) => {
+    const { get } = await makeWithPush(state, isOn);
+    for (const path of PATHS) expect([path, await warningsOn((await get(path)).text)]).toEqual([path, '']);
+  });
+
+  test('is on no page of another organization', async () => {
+    const { organization, api, headers } = await makeWithPush(failing(3_000_000));
+    const other = await makeOrganization();
+    const response = await api.send(`/settings/${other}/keys`, { headers });
+    expect(await warningsOn(await response.text())).toBe('');
+    expect(organization).not.toBe(other);
+  });
+});

@@ -1,0 +1,126 @@
+import { runInDurableObject } from 'cloudflare:test';
+import { env } from 'cloudflare:workers';
+import { expect, vi } from 'vitest';
+import type { Config } from '../../src/config.ts';
+import type { Change } from '../../src/domain/change.ts';
+import { parseWebhookSecrets } from '../../src/domain/webhook.ts';
+import { Receiver, WEBHOOK_SECRET } from './receiver.ts';
+import { resultOf, work } from './rpc.ts';
+import { makeApi, makeKey, makeOrganization } from './world.ts';
+
+export const WEBHOOK_URL = 'https://psa.example/push';
+/** The configuration of an app that pushes. */
+export const PUSH: NonNullable<Config['push']> = { url: WEBHOOK_URL, secrets: parseWebhookSecrets(WEBHOOK_SECRET) };
+
+/** How the receiver answers a message: `receive` stores it. */
+export type Answer = (receive: () => void, init: RequestInit) => Promise<Response> | Response;
+
+/** An answer with this status, after storing the message if it confirms it. */
+export const answering =
+  (status: number, headers: Record<string, string> = {}): Answer =>
+  (receive) => {
+    if (status < 300) receive();
+    return new Response(status === 204 ? null : 'a body that nobody reads', { status, headers });
+  };
+
+/**
+ * Turns the push on for objects that are made from now on, with a receiver in the place of `fetch`.
+ * Each organization can have its own answer; 200 is the default.
+ */
+export function startPush() {
+  Object.assign(env, { WEBHOOK_URL, WEBHOOK_SECRET });
+  const receiver = new Receiver();
+  const answers = new Map<string, Answer>();
+  const requests: { url: string; init: RequestInit }[] = [];
+  const spy = vi.spyOn(globalThis, 'fetch').mockImplementation(async (input, init = {}) => {
+    const url = String(input);
+    requests.push({ url, init });
+    const body = String(init.body);
+    const { data }: { data: { organization: string } } = JSON.parse(body);
+    const answer = answers.get(data.organization) ?? answering(200);
+    return answer(() => receiver.receive(Object.fromEntries(new Headers(init.headers)), body), init);
+  });
+  return {
+    receiver,
+    answers,
+    requests,
+    stop: () => {
+      spy.mockRestore();
+      Object.assign(env, { WEBHOOK_URL: '', WEBHOOK_SECRET: '' });
+    },
+  };
+}
+
+/** An organization with a key, and an app that pushes its changes. */
+export async function makePushed() {
+  const organization = await makeOrganization();
+  const { value: key } = await makeKey(organization);
+  return {
+    organization,
+    key,
+    api: makeApi({ config: { push: PUSH } }),
+    /** An app that does not wake the object. */
+    quiet: makeApi({ config: { push: undefined } }),
+  };
+}
+
+/** Something that another part of the test opens. Objects cannot await promises of a test. */
+export function makeGate() {
+  const gate = { isOpen: false, waiting: 0 };
+  return {
+    open: () => {
+      gate.isOpen = true;
+    },
+    /** How many have waited. */
+    waiting: () => gate.waiting,
+    wait: async () => {
+      gate.waiting += 1;
+      while (!gate.isOpen) await new Promise((resolve) => setTimeout(resolve, 5));
+    },
+  };
+}
+
+/** The whole feed of an organization, as `Work.changes` returns it. */
+export async function feedOf(organization: string): Promise<Change[]> {
+  const changes: Change[] = [];
+  let cursor: string | null = null;
+  for (let more = true; more; ) {
+    const page: { changes: Change[]; cursor: string | null; more: boolean } = resultOf(
+      await work.changes(organization, cursor),
+    );
+    changes.push(...page.changes);
+    ({ cursor, more } = page);
+  }
+  return changes;
+}
+
+/** Waits until the receiver has the whole feed of an organization, and nothing else. */
+export async function expectDelivered(receiver: Receiver, organization: string): Promise<void> {
+  const feed = await feedOf(organization);
+  await vi.waitFor(() => expect(receiver.changesOf(organization)).toHaveLength(feed.length), { interval: 5 });
+  expect(receiver.changesOf(organization)).toEqual(feed);
+  expect(receiver.problems.filter((problem) => problem.startsWith(`${organization}:`))).toEqual([]);
+}
+
+/** The row of an organization in the table of pushes. */
+export const pushRow = (organization: string) =>
+  env.DB.prepare('select * from pushes where organization_id = ?').bind(organization).first();
+
+/** What an object has stored, and when its alarm is due. */
+export const storedBy = (organization: string) =>
+  runInDurableObject(env.PUSHER.getByName(organization), async (_, { storage }) => ({
+    state: storage.kv.get<Record<string, unknown>>('state'),
+    alarm: await storage.getAlarm(),
+  }));
+
+/** Adds so many changes to an organization's feed: copies of its last audit row. */
+export async function addChanges(organization: string, count: number): Promise<void> {
+  await env.DB.prepare(
+    `with recursive n(i) as (select 1 union all select i + 1 from n where i < ?2)
+     insert into audit_log (organization_id, seq, at, actor_type, actor_id, actor_name, action, target_id, request_id)
+     select a.organization_id, a.seq + i, a.at, a.actor_type, a.actor_id, a.actor_name, a.action, a.target_id, 'r' || i
+     from n, (select * from audit_log where organization_id = ?1 order by seq desc limit 1) a order by i`,
+  )
+    .bind(organization, count)
+    .run();
+}
