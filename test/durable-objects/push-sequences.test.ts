@@ -31,8 +31,8 @@ beforeAll(() => {
     await alarm.call(this).finally(() => running.delete(token));
   });
 });
-afterAll(() => {
-  push.stop();
+afterAll(async () => {
+  await push.stop();
   vi.restoreAllMocks();
 });
 

@@ -1,4 +1,4 @@
-import { runInDurableObject } from 'cloudflare:test';
+import { listDurableObjectIds, runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { expect, vi } from 'vitest';
 import type { Config } from '../../src/config.ts';
@@ -44,9 +44,14 @@ export function startPush() {
     receiver,
     answers,
     requests,
-    stop: () => {
-      spy.mockRestore();
+    /** Turns the push off again. No alarm is left for the tests of another file. */
+    stop: async () => {
       Object.assign(env, { WEBHOOK_URL: '', WEBHOOK_SECRET: '' });
+      // Alarms that run end, and may set another one.
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      for (const id of await listDurableObjectIds(env.PUSHER))
+        await runInDurableObject(env.PUSHER.get(id), (_, { storage }) => storage.deleteAlarm());
+      spy.mockRestore();
     },
   };
 }

@@ -24,6 +24,7 @@ const ROWS = {
   time_entries: 0,
   key_days: 1,
   refused_uses: 0,
+  pushes: 0,
   api_keys: 1,
   agreements: 0,
   tickets: 2,

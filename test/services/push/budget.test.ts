@@ -54,9 +54,9 @@ beforeAll(async () => {
     return alarm.call(this);
   });
 });
-afterAll(() => {
+afterAll(async () => {
   env.DB = database;
-  push.stop();
+  await push.stop();
   vi.restoreAllMocks();
   vi.useRealTimers();
 });
