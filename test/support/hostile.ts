@@ -85,7 +85,7 @@ export const headerValue = fc.string({
 
 const TABLES = [
   ...['organizations', 'users', 'companies', 'agreements', 'tickets', 'api_keys', 'notes', 'time_entries', 'audit_log'],
-  ...['key_days', 'refused_uses', 'erasures', 'directory_clock'],
+  ...['refused_uses', 'erasures', 'directory_clock'],
 ];
 
 /** The number of rows of each table of the whole database. */
