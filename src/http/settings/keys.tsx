@@ -20,7 +20,7 @@ import { listRefusedUses } from '../../services/keys/refused-uses.ts';
 import { revokeAllKeys, revokeAsAdministrator } from '../../services/keys/revoke-key.ts';
 import { keyAlreadyRotated, keyNotLive, rotateApiKey } from '../../services/keys/rotate-key.ts';
 import { type AdminEnv, adminContext } from '../context.ts';
-import { csvDownload, utc } from './download.ts';
+import { csvDownload, timeCells, timeHeadings } from './download.ts';
 import {
   chosenDayLimit,
   chosenExpiry,
@@ -76,40 +76,42 @@ keys.get('/keys', async (c) => {
   });
 });
 
-const CSV_HEADINGS = [
-  'Name',
-  'Hint',
-  'Scopes',
-  'State',
-  'Created',
-  'Created by',
-  'Creator active',
-  'Last write',
-  'Last write from',
-  'Expires',
-  'Revoked',
-  'Revoked by',
-  'Replaced by',
-  'Own limit of new records per day',
-  'Own limit of minutes per day',
-];
+keys.get('/keys.csv', (c) => {
+  const { id, timeZone } = c.get('administrator').organization;
+  const headings = [
+    'Name',
+    'Hint',
+    'Scopes',
+    'State',
+    ...timeHeadings('Created', timeZone),
+    'Created by',
+    'Creator active',
+    ...timeHeadings('Last write', timeZone),
+    'Last write from',
+    ...timeHeadings('Expires', timeZone),
+    ...timeHeadings('Revoked', timeZone),
+    'Revoked by',
+    'Replaced by',
+    'Own limit of new records per day',
+    'Own limit of minutes per day',
+  ];
+  return csvDownload(`${id}-api-keys-${todayOf(c)}.csv`, headings, keyLines(everyKey(adminContext(c)), timeZone));
+});
 
-keys.get('/keys.csv', (c) => csvDownload('api-keys.csv', CSV_HEADINGS, keyLines(everyKey(adminContext(c)))));
-
-async function* keyLines(pages: AsyncIterable<readonly KeyDetails[]>) {
+async function* keyLines(pages: AsyncIterable<readonly KeyDetails[]>, timeZone: string) {
   for await (const page of pages) {
     yield page.map((key) => [
       key.name,
       key.hint,
       scopeList(key.scopes),
       stateLabel(key.state),
-      utc(key.createdAt),
+      ...timeCells(key.createdAt, timeZone),
       key.createdBy,
       key.creatorActive ? 'yes' : 'no',
-      utc(key.lastWrite?.at ?? null),
+      ...timeCells(key.lastWrite?.at ?? null, timeZone),
       key.lastWrite?.from ?? null,
-      utc(key.expiresAt),
-      utc(key.revokedAt),
+      ...timeCells(key.expiresAt, timeZone),
+      ...timeCells(key.revokedAt, timeZone),
       key.revokedBy,
       key.successor?.hint ?? null,
       key.dayLimit.records,
@@ -295,21 +297,31 @@ keys.post('/keys/:key/revoke', async (c) => {
   return c.redirect(`${pageContext(c).base}/keys/${keyId}?done=${result}`, 303);
 });
 
-keys.get('/revoke-all', async (c) => {
-  const live = await countLiveKeys(adminContext(c));
-  const { name } = c.get('administrator').organization;
-  return render(
-    c,
-    'Revoke all keys?',
-    <ConfirmRevokeAllPage context={pageContext(c)} live={live} organization={name} />,
-    { trail: trail(c) },
-  );
-});
+keys.get('/revoke-all', (c) => confirmRevokeAll(c));
 
 keys.post('/revoke-all', async (c) => {
+  const typed = (await readForm(c)).get('organization') ?? '';
+  if (!isSameName(typed, c.get('administrator').organization.name)) return confirmRevokeAll(c, typed);
   await revokeAllKeys(adminContext(c));
   return c.redirect(`${pageContext(c).base}/keys?done=all_revoked`, 303);
 });
+
+/** Asks for the name of the organization; with what was typed, if that was another name. */
+async function confirmRevokeAll(c: Context<AdminEnv>, typed?: string): Promise<Response> {
+  const live = await countLiveKeys(adminContext(c));
+  const { name } = c.get('administrator').organization;
+  const page = { context: pageContext(c), live, organization: name, typed };
+  return render(c, 'Revoke all keys?', <ConfirmRevokeAllPage {...page} />, {
+    status: typed === undefined ? 200 : 400,
+    trail: trail(c),
+  });
+}
+
+/** Whether two names are the same except for case and white space. */
+function isSameName(one: string, other: string): boolean {
+  const plain = (name: string) => name.normalize('NFC').trim().replace(/\s+/g, ' ').toLowerCase();
+  return plain(one) === plain(other);
+}
 
 // --- which key is this? --------------------------------------------------------------------------
 
