@@ -199,3 +199,18 @@ test('an organization is found among 25, without script', async () => {
   await page.getByRole('link', { name: 'Customer 21' }).click();
   await page.getByText('No keys in use').waitFor();
 });
+
+test('with script, the menu of organizations is filtered while typing, and Escape closes it', async () => {
+  const { page } = await open();
+  await page.locator('.switcher > summary').click();
+  await page.getByRole('searchbox', { name: 'Filter organizations' }).fill('customer 25');
+  const listed = page.locator('.switcher nav a:visible');
+  expect(await listed.allTextContents()).toEqual(['Customer 25']);
+  await page.keyboard.press('Escape');
+  expect(await listed.count()).toBe(0);
+  expect(await page.evaluate('document.activeElement.localName')).toBe('summary');
+  await page.keyboard.press('Enter');
+  await listed.waitFor();
+  await page.locator('h1').click();
+  expect(await listed.count()).toBe(0);
+});

@@ -9,10 +9,12 @@ import { limitInWords, retryAfter } from '../rate-limit.ts';
 import { audit } from './audit.tsx';
 import { chooseOrganization } from './choose-organization.tsx';
 import { guardForms } from './forms.ts';
+import { keyList } from './key-list.tsx';
 import { keys } from './keys.tsx';
 import { PageProblem } from './page-problem.ts';
 import { refusedUses } from './refused-uses.tsx';
 import { render } from './render.tsx';
+import { revokeAll } from './revoke-all.tsx';
 import { signIn } from './sign-in.ts';
 
 /** Allows resources from this origin only, no inline script or style, and no framing. */
@@ -35,7 +37,9 @@ export function createSettings() {
   const pages = new Hono<AdminEnv>()
     .use(signIn())
     .get('/', (c) => c.redirect(`/settings/${c.get('administrator').organization.id}/keys`, 303))
+    .route('/', keyList)
     .route('/', keys)
+    .route('/', revokeAll)
     .route('/', audit)
     .route('/', refusedUses);
 

@@ -1,26 +1,16 @@
 import { type Context, Hono } from 'hono';
 import { isLive } from '../../domain/api-key.ts';
 import { hasCode, type ServiceError } from '../../domain/errors.ts';
-import { containsKey } from '../../domain/pasted-keys.ts';
 import { SCOPE_IDS } from '../../domain/scopes.ts';
 import { readLatestOfKey } from '../../services/audit/read-audit-log.ts';
 import { changeApiKey } from '../../services/keys/change-key.ts';
 import { createApiKey } from '../../services/keys/create-key.ts';
 import { readUsage } from '../../services/keys/key-usage.ts';
-import { listKeys } from '../../services/keys/list-keys.ts';
-import {
-  countLiveKeys,
-  everyKey,
-  getKeyAndDay,
-  getOwnKey,
-  identifyKey,
-  type KeyDetails,
-} from '../../services/keys/read-keys.ts';
+import { getKeyAndDay, getOwnKey, identifyKey, type KeyDetails } from '../../services/keys/read-keys.ts';
 import { listRefusedUses } from '../../services/keys/refused-uses.ts';
-import { revokeAllKeys, revokeAsAdministrator } from '../../services/keys/revoke-key.ts';
+import { revokeAsAdministrator } from '../../services/keys/revoke-key.ts';
 import { keyAlreadyRotated, keyNotLive, rotateApiKey } from '../../services/keys/rotate-key.ts';
 import { type AdminEnv, adminContext } from '../context.ts';
-import { csvDownload, timeCells, timeHeadings } from './download.ts';
 import {
   chosenDayLimit,
   chosenExpiry,
@@ -32,18 +22,15 @@ import {
   sameLifetime,
   shownKey,
 } from './forms.ts';
-import { readKeyQuery } from './key-query.ts';
 import { pageContext, todayOf } from './page-context.ts';
-import { scopeList, stateLabel } from './pages/components.tsx';
-import { ConfirmRevokeAllPage, ConfirmRevokePage } from './pages/confirm.tsx';
+import { ConfirmRevokePage } from './pages/confirm.tsx';
 import { KeyActions, KeyLead, KeyPage, noticeFor } from './pages/key.tsx';
 import { ChangeForm, NewKeyForm, RotateForm } from './pages/key-form.tsx';
-import { KeyListActions, KeyListLead, KeyListPage } from './pages/key-list.tsx';
-import type { PageHead } from './pages/layout.tsx';
 import { AlreadyCreatedPage, NewKeyPage } from './pages/new-key.tsx';
 import { WhichKeyPage } from './pages/which-key.tsx';
 import { recordTexts } from './record-texts.ts';
 import { render } from './render.tsx';
+import { trail } from './trail.ts';
 
 /** The number of audit entries on a key's page. */
 const LATEST_ENTRIES = 10;
@@ -56,78 +43,10 @@ function defaultLimits(c: Context<AdminEnv>) {
   return { defaultLimit: keyLimit, defaultDayLimit: dayLimits.key };
 }
 
-/** The pages to list, create, change, rotate and revoke keys. */
+/** The pages to create, change, rotate and revoke keys. */
 export const keys = new Hono<AdminEnv>();
 
-keys.get('/keys', async (c) => {
-  const { keyPrefix, dayLimits } = c.get('config');
-  const parameters = new URL(c.req.url).searchParams;
-  const searchedKey = containsKey(parameters.get('q') ?? '', keyPrefix);
-  if (searchedKey) parameters.delete('q');
-  const query = readKeyQuery(parameters);
-  const [context, today] = [pageContext(c), todayOf(c)];
-  const list = await listKeys(adminContext(c), query, today);
-  const { hasPsa } = c.get('administrator').organization;
-  const allRevoked = parameters.get('done') === 'all_revoked' && list.counts.live === 0;
-  const page = { list, query, context, hasPsa, allRevoked, searchedKey };
-  return render(c, 'API keys', <KeyListPage {...page} />, {
-    lead: <KeyListLead list={list} today={today} dayLimit={dayLimits.organization} />,
-    actions: <KeyListActions list={list} context={context} />,
-  });
-});
-
-keys.get('/keys.csv', (c) => {
-  const { id, timeZone } = c.get('administrator').organization;
-  const headings = [
-    'Name',
-    'Hint',
-    'Scopes',
-    'State',
-    ...timeHeadings('Created', timeZone),
-    'Created by',
-    'Creator active',
-    ...timeHeadings('Last write', timeZone),
-    'Last write from',
-    ...timeHeadings('Expires', timeZone),
-    ...timeHeadings('Revoked', timeZone),
-    'Revoked by',
-    'Replaced by',
-    'Own limit of new records per day',
-    'Own limit of minutes per day',
-  ];
-  return csvDownload(`${id}-api-keys-${todayOf(c)}.csv`, headings, keyLines(everyKey(adminContext(c)), timeZone));
-});
-
-async function* keyLines(pages: AsyncIterable<readonly KeyDetails[]>, timeZone: string) {
-  for await (const page of pages) {
-    yield page.map((key) => [
-      key.name,
-      key.hint,
-      scopeList(key.scopes),
-      stateLabel(key.state),
-      ...timeCells(key.createdAt, timeZone),
-      key.createdBy,
-      key.creatorActive ? 'yes' : 'no',
-      ...timeCells(key.lastWrite?.at ?? null, timeZone),
-      key.lastWrite?.from ?? null,
-      ...timeCells(key.expiresAt, timeZone),
-      ...timeCells(key.revokedAt, timeZone),
-      key.revokedBy,
-      key.successor?.hint ?? null,
-      key.dayLimit.records,
-      key.dayLimit.minutes,
-    ]);
-  }
-}
-
 // --- create --------------------------------------------------------------------------------------
-
-/** The way back from a page below the list of keys, and from one below the page of a key. */
-function trail(c: Context<AdminEnv>, key?: KeyDetails): NonNullable<PageHead['trail']> {
-  const { base } = pageContext(c);
-  const list = { href: `${base}/keys`, text: 'All keys' };
-  return key ? [list, { href: `${base}/keys/${key.id}`, text: key.name }] : [list];
-}
 
 keys.get('/new-key', (c) => {
   const form = {
@@ -296,32 +215,6 @@ keys.post('/keys/:key/revoke', async (c) => {
   const result = await revokeAsAdministrator(adminContext(c), keyId);
   return c.redirect(`${pageContext(c).base}/keys/${keyId}?done=${result}`, 303);
 });
-
-keys.get('/revoke-all', (c) => confirmRevokeAll(c));
-
-keys.post('/revoke-all', async (c) => {
-  const typed = (await readForm(c)).get('organization') ?? '';
-  if (!isSameName(typed, c.get('administrator').organization.name)) return confirmRevokeAll(c, typed);
-  await revokeAllKeys(adminContext(c));
-  return c.redirect(`${pageContext(c).base}/keys?done=all_revoked`, 303);
-});
-
-/** Asks for the name of the organization; with what was typed, if that was another name. */
-async function confirmRevokeAll(c: Context<AdminEnv>, typed?: string): Promise<Response> {
-  const live = await countLiveKeys(adminContext(c));
-  const { name } = c.get('administrator').organization;
-  const page = { context: pageContext(c), live, organization: name, typed };
-  return render(c, 'Revoke all keys?', <ConfirmRevokeAllPage {...page} />, {
-    status: typed === undefined ? 200 : 400,
-    trail: trail(c),
-  });
-}
-
-/** Whether two names are the same except for case and white space. */
-function isSameName(one: string, other: string): boolean {
-  const plain = (name: string) => name.normalize('NFC').trim().replace(/\s+/g, ' ').toLowerCase();
-  return plain(one) === plain(other);
-}
 
 // --- which key is this? --------------------------------------------------------------------------
 
