@@ -66,3 +66,24 @@ for (const form of document.querySelectorAll('form[data-once]')) {
 addEventListener('pageshow', (event) => {
   if (event.persisted) location.reload();
 });
+
+// Close open menus with Escape, and with a click anywhere else.
+const closeMenus = (except) => {
+  for (const menu of document.querySelectorAll('.menu[open]')) if (menu !== except) menu.open = false;
+};
+addEventListener('click', ({ target }) => closeMenus(target.closest('.menu')));
+addEventListener('keydown', ({ key, target }) => {
+  if (key !== 'Escape') return;
+  const menu = target.closest('.menu');
+  closeMenus();
+  menu?.querySelector('summary').focus();
+});
+
+// Filter the menu of organizations while typing. Submitting the form searches all of them.
+const switchFilter = document.getElementById('switch');
+switchFilter?.addEventListener('input', () => {
+  const text = switchFilter.value.trim().toLowerCase();
+  for (const link of document.querySelectorAll('.switcher nav a')) {
+    link.hidden = !link.textContent.toLowerCase().includes(text);
+  }
+});

@@ -113,8 +113,11 @@ const call = (path: string, key: string, init: RequestInit = {}) =>
     headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' },
   });
 const ping = async (key: string) => (await call('/ping', key)).status;
+/** Longer than a line. */
+const LONG_TEXT =
+  'Restarted the backup agent on SRV-DB2 and removed 40 GB of temporary files. The last job finished at 16:19.';
 const note = async (key: string) =>
-  (await call('/tickets/1001/notes', key, { method: 'POST', body: '{"message": "Done"}' })).status;
+  (await call('/tickets/1001/notes', key, { method: 'POST', body: JSON.stringify({ message: LONG_TEXT }) })).status;
 
 /** Creates, uses, rotates and revokes a key, in the browser and over HTTP. */
 async function liveThrough(page: Page, hands: Hands, name: string, scripted: boolean): Promise<void> {

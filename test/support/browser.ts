@@ -59,8 +59,10 @@ export async function accessibilityViolations(page: Page): Promise<string[]> {
   await page.waitForLoadState();
   // An element that is still unfolding would be too small.
   await page.evaluate('Promise.allSettled(document.getAnimations().map(({ finished }) => finished))');
-  // The debugger adds the script, because the page's Content-Security-Policy forbids it.
-  await page.evaluate(await readFile(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8'));
+  // The debugger adds the script, because the page's Content-Security-Policy forbids it. A page that
+  // is examined again, at another size, has it already.
+  if (await page.evaluate("typeof axe === 'undefined'"))
+    await page.evaluate(await readFile(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8'));
   const found = violations.parse(await page.evaluate(RUN));
   return found.flatMap(({ id, nodes }) =>
     nodes.map(({ html, failureSummary }) => `${id}: ${html} ${failureSummary ?? ''}`),

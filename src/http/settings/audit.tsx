@@ -12,11 +12,15 @@ import {
 import type { ActorContext, AdminActor } from '../../services/context.ts';
 import { findOwnKey, listKeysToChoose } from '../../services/keys/read-keys.ts';
 import { type AdminEnv, adminContext } from '../context.ts';
-import { csvDownload, utc } from './download.ts';
-import { pageContext } from './page-context.ts';
+import { csvDownload, timeCells, timeHeadings } from './download.ts';
+import { pageContext, todayOf } from './page-context.ts';
 import { PageProblem } from './page-problem.ts';
 import { AuditLogPage, type AuditQuery } from './pages/audit-log.tsx';
+import { recordTexts } from './record-texts.ts';
 import { render } from './render.tsx';
+
+/** How many characters of a text an entry shows. */
+const SHOWN_TEXT = 2_000;
 
 /** The audit log, as a page and as a CSV download. */
 export const audit = new Hono<AdminEnv>();
@@ -40,12 +44,19 @@ audit.get('/audit', async (c) => {
   return render(
     c,
     'Audit log',
-    <AuditLogPage {...page} context={pageContext(c)} query={query} selection={selection} keys={keys} />,
+    <AuditLogPage
+      {...page}
+      context={pageContext(c)}
+      query={query}
+      selection={selection}
+      keys={keys}
+      texts={await recordTexts(c, page.entries, SHOWN_TEXT)}
+    />,
   );
 });
 
-const CSV_HEADINGS = [
-  'Time (UTC)',
+const csvHeadings = (timeZone: string) => [
+  ...timeHeadings('Time', timeZone),
   'By',
   'Kind',
   'Key hint',
@@ -64,11 +75,9 @@ const CSV_HEADINGS = [
 audit.get('/audit.csv', (c) => {
   const { query } = readQuery(new URL(c.req.url).searchParams);
   const ctx = adminContext(c);
-  const pages =
-    query.q === undefined
-      ? exportAuditLog(ctx, toFilter(query, c.get('administrator').organization.timeZone))
-      : searchPages(ctx, query.q);
-  return csvDownload('audit-log.csv', CSV_HEADINGS, auditLines(pages));
+  const { id, timeZone } = c.get('administrator').organization;
+  const pages = query.q === undefined ? exportAuditLog(ctx, toFilter(query, timeZone)) : searchPages(ctx, query.q);
+  return csvDownload(`${id}-audit-${todayOf(c)}.csv`, csvHeadings(timeZone), auditLines(pages, timeZone));
 });
 
 async function* searchPages(ctx: ActorContext<AdminActor>, text: string) {
@@ -77,10 +86,10 @@ async function* searchPages(ctx: ActorContext<AdminActor>, text: string) {
 
 const KINDS = { api_key: 'API key', user: 'User', system: 'System' };
 
-async function* auditLines(pages: AsyncIterable<readonly AuditEntry[]>) {
+async function* auditLines(pages: AsyncIterable<readonly AuditEntry[]>, timeZone: string) {
   for await (const page of pages) {
     yield page.map((entry) => [
-      utc(entry.at),
+      ...timeCells(entry.at, timeZone),
       entry.actorName,
       KINDS[entry.actorType],
       entry.key?.hint ?? null,

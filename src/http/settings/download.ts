@@ -25,7 +25,21 @@ export function csvDownload(
   });
 }
 
-/** Formats a time (UTC milliseconds) as ISO 8601 in UTC, for a spreadsheet. */
-export function utc(at: number | null): string | null {
-  return at === null ? null : new Date(at).toISOString();
+/** The headings of a time: in UTC and in the organization's time zone. */
+export const timeHeadings = (name: string, timeZone: string) => [`${name} (UTC)`, `${name} (${timeZone})`];
+
+/**
+ * A time (UTC milliseconds) in UTC and in a time zone as `2026-11-21 21:33:04`, which spreadsheets
+ * read as a time.
+ */
+export const timeCells = (at: number | null, timeZone: string) => [
+  spreadsheetTime(at, 'UTC'),
+  spreadsheetTime(at, timeZone),
+];
+
+function spreadsheetTime(at: number | null, timeZone: string): string | null {
+  // Swedish dates have this format.
+  return at === null
+    ? null
+    : new Intl.DateTimeFormat('sv-SE', { dateStyle: 'short', timeStyle: 'medium', timeZone }).format(at);
 }

@@ -2,19 +2,20 @@ import { type Context, Hono } from 'hono';
 import { HTTPException } from 'hono/http-exception';
 import { ServiceError, type ServiceErrorCode } from '../../domain/errors.ts';
 import { log } from '../../lib/log.ts';
-import { MAX_LISTED_ORGANIZATIONS } from '../../services/directory/administrators.ts';
 import type { AdminEnv, AppEnv, AppliedLimit } from '../context.ts';
 import { ipLimit } from '../middleware/ip-limit.ts';
 import { securePages } from '../middleware/secure-pages.ts';
 import { limitInWords, retryAfter } from '../rate-limit.ts';
 import { audit } from './audit.tsx';
+import { chooseOrganization } from './choose-organization.tsx';
 import { guardForms } from './forms.ts';
+import { keyList } from './key-list.tsx';
 import { keys } from './keys.tsx';
 import { PageProblem } from './page-problem.ts';
-import { ChooseOrganizationPage } from './pages/choose-organization.tsx';
 import { refusedUses } from './refused-uses.tsx';
 import { render } from './render.tsx';
-import { signedInAdministrations, signIn } from './sign-in.ts';
+import { revokeAll } from './revoke-all.tsx';
+import { signIn } from './sign-in.ts';
 
 /** Allows resources from this origin only, no inline script or style, and no framing. */
 const POLICY = {
@@ -36,23 +37,15 @@ export function createSettings() {
   const pages = new Hono<AdminEnv>()
     .use(signIn())
     .get('/', (c) => c.redirect(`/settings/${c.get('administrator').organization.id}/keys`, 303))
+    .route('/', keyList)
     .route('/', keys)
+    .route('/', revokeAll)
     .route('/', audit)
     .route('/', refusedUses);
 
   return new Hono<AppEnv>()
     .use(securePages(POLICY, 'same-origin'), ipLimit(refuseWithPage), ...guardForms())
-    .get('/', async (c) => {
-      const organizations = (await signedInAdministrations(c)).map(({ organization }) => organization);
-      const [first, second] = organizations;
-      // Never choose for the administrator: any tenant can name them as its own and be first by
-      // name.
-      if (first && !second) return c.redirect(`/settings/${first.id}/keys`, 303);
-      const isComplete = organizations.length < MAX_LISTED_ORGANIZATIONS;
-      const { signIn } = c.get('config');
-      const page = { organizations, isComplete, signOutPath: signIn?.signOutPath };
-      return render(c, 'Choose an organization', <ChooseOrganizationPage {...page} />);
-    })
+    .get('/', chooseOrganization)
     .route('/:organization', pages)
     .all('*', () => {
       throw new PageProblem(404, 'Not found', 'This page does not exist.');

@@ -7,7 +7,8 @@ import { KEY_SORTS, type KeyQuery, LISTED_STATES } from '../../services/keys/sel
 /** The creator in the address who stands for everyone who left. No id of a user has this character. */
 export const FORMER_CREATORS = '*former';
 
-const MAX_DAYS = 3_650;
+/** Of days and of pages. */
+const MAX_NUMBER = 3_650;
 
 /** Reads the filters from the address. What is not valid there is ignored. */
 export function readKeyQuery(parameters: URLSearchParams): KeyQuery {
@@ -20,12 +21,12 @@ export function readKeyQuery(parameters: URLSearchParams): KeyQuery {
     text: text('q'),
     scope: kind && RECORD_KINDS[kind].scope,
     creator: creator === undefined ? undefined : creator === FORMER_CREATORS ? 'former' : { id: creator },
-    unusedDays: days(text('unused')),
-    expires: expires === 'never' ? expires : days(expires),
+    unusedDays: wholeNumber(text('unused')),
+    expires: expires === 'never' ? expires : wholeNumber(expires),
     refused: refused !== undefined && isRefusedUseReason(refused) ? refused : undefined,
     sort: KEY_SORTS.find((one) => one === sort.replace(/^-/, '')) ?? 'name',
     reversed: sort.startsWith('-'),
-    page: days(text('page')) ?? 1,
+    page: wholeNumber(text('page')) ?? 1,
     before,
   } as const;
   // Who was refused may be a key in any state.
@@ -33,10 +34,10 @@ export function readKeyQuery(parameters: URLSearchParams): KeyQuery {
   return { ...query, state };
 }
 
-/** A whole number from 1 on. */
-function days(text: string | undefined): number | undefined {
+/** A whole number from 1 to `MAX_NUMBER`. */
+function wholeNumber(text: string | undefined): number | undefined {
   const number = /^\d{1,4}$/.test(text ?? '') ? Number(text) : 0;
-  return number >= 1 && number <= MAX_DAYS ? number : undefined;
+  return number >= 1 && number <= MAX_NUMBER ? number : undefined;
 }
 
 /** The address of a list of keys: what is not the default, in a fixed order. */

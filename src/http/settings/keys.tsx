@@ -1,27 +1,17 @@
 import { type Context, Hono } from 'hono';
 import { isLive } from '../../domain/api-key.ts';
 import { hasCode, type ServiceError } from '../../domain/errors.ts';
-import { containsKey } from '../../domain/pasted-keys.ts';
 import { SCOPE_IDS } from '../../domain/scopes.ts';
 import { readLatestOfKey } from '../../services/audit/read-audit-log.ts';
 import { changeApiKey } from '../../services/keys/change-key.ts';
 import { createApiKey } from '../../services/keys/create-key.ts';
 import { readUsage } from '../../services/keys/key-usage.ts';
-import { listKeys } from '../../services/keys/list-keys.ts';
-import {
-  countLiveKeys,
-  everyKey,
-  getKeyAndDay,
-  getOwnKey,
-  identifyKey,
-  type KeyDetails,
-} from '../../services/keys/read-keys.ts';
+import { getKeyAndDay, getOwnKey, identifyKey, type KeyDetails } from '../../services/keys/read-keys.ts';
 import { readRecentAddresses } from '../../services/keys/recent-addresses.ts';
 import { listRefusedUses } from '../../services/keys/refused-uses.ts';
-import { revokeAllKeys, revokeAsAdministrator } from '../../services/keys/revoke-key.ts';
+import { revokeAsAdministrator } from '../../services/keys/revoke-key.ts';
 import { keyAlreadyRotated, keyNotLive, rotateApiKey } from '../../services/keys/rotate-key.ts';
 import { type AdminEnv, adminContext } from '../context.ts';
-import { csvDownload, utc } from './download.ts';
 import {
   chosenDayLimit,
   chosenExpiry,
@@ -33,18 +23,15 @@ import {
   sameLifetime,
   shownKey,
 } from './forms.ts';
-import { readKeyQuery } from './key-query.ts';
 import { pageContext, todayOf } from './page-context.ts';
-import { scopeList, stateLabel } from './pages/components.tsx';
-import { ConfirmRevokeAllPage, ConfirmRevokePage } from './pages/confirm.tsx';
+import { ConfirmRevokePage } from './pages/confirm.tsx';
 import { KeyActions, KeyLead, KeyPage, noticeFor } from './pages/key.tsx';
 import { ChangeForm, NewKeyForm, RotateForm } from './pages/key-form.tsx';
-import { KeyListActions, KeyListLead, KeyListPage } from './pages/key-list.tsx';
-import type { PageHead } from './pages/layout.tsx';
 import { AlreadyCreatedPage, NewKeyPage } from './pages/new-key.tsx';
 import { WhichKeyPage } from './pages/which-key.tsx';
 import { recordTexts } from './record-texts.ts';
 import { render } from './render.tsx';
+import { trail } from './trail.ts';
 
 /** The number of audit entries on a key's page. */
 const LATEST_ENTRIES = 10;
@@ -57,78 +44,10 @@ function defaultLimits(c: Context<AdminEnv>) {
   return { defaultLimit: keyLimit, defaultDayLimit: dayLimits.key };
 }
 
-/** The pages to list, create, change, rotate and revoke keys. */
+/** The pages to create, change, rotate and revoke keys. */
 export const keys = new Hono<AdminEnv>();
 
-keys.get('/keys', async (c) => {
-  const { keyPrefix, dayLimits } = c.get('config');
-  const parameters = new URL(c.req.url).searchParams;
-  const searchedKey = containsKey(parameters.get('q') ?? '', keyPrefix);
-  if (searchedKey) parameters.delete('q');
-  const query = readKeyQuery(parameters);
-  const [context, today] = [pageContext(c), todayOf(c)];
-  const list = await listKeys(adminContext(c), query, today);
-  const { hasPsa } = c.get('administrator').organization;
-  const allRevoked = parameters.get('done') === 'all_revoked' && list.counts.live === 0;
-  const page = { list, query, context, hasPsa, allRevoked, searchedKey };
-  return render(c, 'API keys', <KeyListPage {...page} />, {
-    lead: <KeyListLead list={list} today={today} dayLimit={dayLimits.organization} />,
-    actions: <KeyListActions list={list} context={context} />,
-  });
-});
-
-const CSV_HEADINGS = [
-  'Name',
-  'Hint',
-  'Scopes',
-  'State',
-  'Created',
-  'Created by',
-  'Creator active',
-  'Last write',
-  'Last write from',
-  'Expires',
-  'Revoked',
-  'Revoked by',
-  'Replaced by',
-  'Own limit of new records per day',
-  'Own limit of minutes per day',
-  'Allowed networks',
-];
-
-keys.get('/keys.csv', (c) => csvDownload('api-keys.csv', CSV_HEADINGS, keyLines(everyKey(adminContext(c)))));
-
-async function* keyLines(pages: AsyncIterable<readonly KeyDetails[]>) {
-  for await (const page of pages) {
-    yield page.map((key) => [
-      key.name,
-      key.hint,
-      scopeList(key.scopes),
-      stateLabel(key.state),
-      utc(key.createdAt),
-      key.createdBy,
-      key.creatorActive ? 'yes' : 'no',
-      utc(key.lastWrite?.at ?? null),
-      key.lastWrite?.from ?? null,
-      utc(key.expiresAt),
-      utc(key.revokedAt),
-      key.revokedBy,
-      key.successor?.hint ?? null,
-      key.dayLimit.records,
-      key.dayLimit.minutes,
-      key.allowedNetworks,
-    ]);
-  }
-}
-
 // --- create --------------------------------------------------------------------------------------
-
-/** The way back from a page below the list of keys, and from one below the page of a key. */
-function trail(c: Context<AdminEnv>, key?: KeyDetails): NonNullable<PageHead['trail']> {
-  const { base } = pageContext(c);
-  const list = { href: `${base}/keys`, text: 'All keys' };
-  return key ? [list, { href: `${base}/keys/${key.id}`, text: key.name }] : [list];
-}
 
 keys.get('/new-key', (c) => {
   const form = {
@@ -301,22 +220,6 @@ keys.post('/keys/:key/revoke', async (c) => {
   const keyId = c.req.param('key');
   const result = await revokeAsAdministrator(adminContext(c), keyId);
   return c.redirect(`${pageContext(c).base}/keys/${keyId}?done=${result}`, 303);
-});
-
-keys.get('/revoke-all', async (c) => {
-  const live = await countLiveKeys(adminContext(c));
-  const { name } = c.get('administrator').organization;
-  return render(
-    c,
-    'Revoke all keys?',
-    <ConfirmRevokeAllPage context={pageContext(c)} live={live} organization={name} />,
-    { trail: trail(c) },
-  );
-});
-
-keys.post('/revoke-all', async (c) => {
-  await revokeAllKeys(adminContext(c));
-  return c.redirect(`${pageContext(c).base}/keys?done=all_revoked`, 303);
 });
 
 // --- which key is this? --------------------------------------------------------------------------

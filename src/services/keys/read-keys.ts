@@ -89,7 +89,8 @@ export async function listKeysToChoose(ctx: ActorContext<AdminActor>): Promise<K
 export async function countLiveKeys(ctx: ActorContext<AdminActor>): Promise<number> {
   const values = { organizationId: ctx.actor.organizationId, now: ctx.now() };
   const row = await callD1(ctx, 'nothing_written', (db) => countUnrevoked.bind(values).first(db));
-  return row?.live ?? 0;
+  if (!row) throw new Error('the count of keys returned no row');
+  return row.live;
 }
 
 /** All keys of the organization, newest first, a page at a time. */

@@ -355,7 +355,9 @@ export class World {
   }
 
   private async revokeAll(event: EventOf<'revoke all'>, own: Contents): Promise<Outcome> {
-    const { status, text } = await (await this.pagesOf(event.viewer, event.at)).post('/revoke-all', {});
+    const { status, text } = await (await this.pagesOf(event.viewer, event.at)).post('/revoke-all', {
+      organization: this.organization(event.at).id,
+    });
     this.checks.equal('formStatus', status, this.administers(event) ? 303 : 404);
     const outcome = { outcome: status, response: text };
     if (status !== 303) return outcome;

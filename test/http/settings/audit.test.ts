@@ -2,7 +2,7 @@ import { env } from 'cloudflare:workers';
 import { describe, expect, test } from 'vitest';
 import { countElements, csvRows, elementsOf } from '../../support/page.ts';
 import { copyKey, makeSettings } from '../../support/settings.ts';
-import { makeKey, revoke } from '../../support/world.ts';
+import { makeKey, revoke, TIME } from '../../support/world.ts';
 
 /** Where the link to the file of the audit log leads, if the page has one. */
 const download = async (page: string) =>
@@ -60,6 +60,42 @@ describe('the audit log', () => {
       1,
     );
   });
+});
+
+describe('an entry of the audit log', () => {
+  test('opens to what was written, as it is now', async () => {
+    const { organization, api, get } = await makeSettings();
+    const key = await makeKey(organization);
+    await api.postNote(key.value, { message: `Disk cleaned up\n${'x'.repeat(3_000)}` });
+    await api.postTime(key.value, { ...TIME, description: 'On site' });
+    const { text } = await get('/audit');
+    const summaries = (await elementsOf(text, 'td summary')).map((one) => one.text);
+    expect(summaries).toEqual([
+      '30 min, Automation: On site',
+      `Disk cleaned up\n${'x'.repeat(104)}`,
+      'Technical details',
+    ]);
+    const texts = async (page: string) => (await elementsOf(page, 'td details .text')).map((one) => one.text);
+    expect(await texts(text)).toEqual(['On site', `Disk cleaned up\n${'x'.repeat(2_000 - 16)}…`]);
+    await env.DB.prepare("update notes set message = '[redacted]' where organization_id = ?").bind(organization).run();
+    expect(await texts((await get('/audit')).text)).toEqual(['On site', '[redacted]']);
+  });
+});
+
+test('files name the organization and the day, and have times as spreadsheets read them', async () => {
+  const now = () => Date.parse('2027-03-22T03:30:05Z');
+  const { organization, get } = await makeSettings({ timeZone: 'America/New_York', now });
+  await makeKey(organization, { expires: '2027-12-31' }, now);
+  for (const [path, name] of [
+    ['/keys.csv', 'api-keys'],
+    ['/audit.csv', 'audit'],
+  ] as const) {
+    const { text, headers } = await get(path);
+    expect(headers.get('Content-Disposition')).toBe(`attachment; filename="${organization}-${name}-2027-03-21.csv"`);
+    expect(text).toContain('"2027-03-22 03:30:05","2027-03-21 23:30:05"');
+    expect(text.split('\r\n')[0]).toMatch(/\(UTC\)","[A-Z][a-z ]+\(America\/New_York\)"/);
+  }
+  expect((await get('/keys.csv')).text).toContain('"2028-01-01 05:00:00","2028-01-01 00:00:00"');
 });
 
 describe('a search of the audit log', () => {

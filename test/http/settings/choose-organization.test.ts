@@ -1,6 +1,11 @@
+import { env } from 'cloudflare:workers';
 import { describe, expect, test } from 'vitest';
+import { DAY_MS } from '../../../src/domain/calendar.ts';
+import { countD1 } from '../../support/d1.ts';
+import { countElements, elementsOf } from '../../support/page.ts';
+import { copyKey } from '../../support/settings.ts';
 import { makeSignIn } from '../../support/sign-in.ts';
-import { importRecords, makeApi } from '../../support/world.ts';
+import { importRecords, makeApi, makeKey, revoke, rotate } from '../../support/world.ts';
 
 const signIn = await makeSignIn();
 const api = makeApi({ config: { signIn: signIn.config } });
@@ -18,7 +23,7 @@ async function makeAdministrator(...names: string[]) {
   );
   const token = await signIn.token(email);
   const open = (path: string) => api.send(path, { headers: { 'Cf-Access-Jwt-Assertion': token } });
-  return { ids: organizations.map(({ id }) => id), open };
+  return { ids: organizations.map(({ id }) => id), email, open };
 }
 
 const linksIn = (html: string) =>
@@ -64,6 +69,56 @@ describe('/settings', () => {
     for (const id of ids) expect(html).toContain(`<span class="minor">${id}</span>`);
     expect(html).not.toContain('<b>');
   });
+});
+
+describe('from five organizations on', () => {
+  const inputs = (html: string) => countElements(html, 'form[action="/settings"] input[name=q]');
+
+  test('a filter finds one by a part of its name or id', async () => {
+    const { ids, open } = await makeAdministrator('Alpha', 'Beta', 'Gamma', 'Delta', 'Alphabet');
+    const found = async (q: string) => linksIn(await (await open(`/settings?q=${q}`)).text()).map(({ name }) => name);
+    expect(await found('ALPHA')).toEqual(['Alpha', 'Alphabet']);
+    expect(await found(String(ids[2]))).toEqual(['Gamma']);
+    expect(await found('%3Cb%3E')).toEqual([]);
+    expect(await inputs(await (await open('/settings')).text())).toBe(1);
+    expect(await inputs(await (await open(`/settings/${ids[0]}/keys`)).text())).toBe(1);
+  });
+
+  test('and not before', async () => {
+    const { ids, open } = await makeAdministrator('Alpha', 'Beta', 'Gamma', 'Delta');
+    for (const path of ['/settings', `/settings/${ids[0]}/keys`])
+      expect(await inputs(await (await open(path)).text())).toBe(0);
+  });
+});
+
+test('the choice has the numbers of keys in use, of keys that expire soon and of refused uses', async () => {
+  const { ids, open } = await makeAdministrator('Alpha', 'Beta');
+  const [alpha = '', beta = ''] = ids;
+  const soon = new Date(Date.now() + 10 * DAY_MS).toISOString();
+  await makeKey(alpha, { expires: soon });
+  const key = await makeKey(alpha, { scopes: ['tickets:note:write'] });
+  await rotate(alpha, (await makeKey(alpha, { expires: soon })).id, { grace: '1h' });
+  await api.postTime(key.value);
+  await api.settled();
+  await revoke(beta, (await makeKey(beta)).id);
+  const cells = await elementsOf(await (await open('/settings')).text(), 'tbody td');
+  expect(cells.map(({ text }) => text)).toEqual(['4', '1', '1 refused use', '0', '–', '–']);
+});
+
+test('the choice reads a limited number of rows for each organization', async () => {
+  const { ids, email } = await makeAdministrator(...Array.from({ length: 10 }, (_, index) => `Site ${index}`));
+  for (const id of ids) {
+    const key = await makeKey(id);
+    await copyKey(id, key.id, { prefix: 'live-', count: 149 });
+    await copyKey(id, key.id, { prefix: '0000-', count: 300, revoked: true });
+  }
+  const { db, calls } = countD1(env.DB);
+  const counted = makeApi({ config: { signIn: signIn.config }, bindings: { DB: db } });
+  const headers = { 'Cf-Access-Jwt-Assertion': await signIn.token(email) };
+  expect((await counted.send('/settings', { headers })).status).toBe(200);
+  // The sign-in, and the counts.
+  expect(calls).toHaveLength(2);
+  expect(calls[1]?.rowsRead).toBeLessThanOrEqual(10 * 160);
 });
 
 test('the pages of one organization link to the others in natural order', async () => {

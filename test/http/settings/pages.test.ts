@@ -53,7 +53,7 @@ describe('an error page', () => {
     );
     const { get, post } = await makeSettings({ bindings: { DB } });
     down = true;
-    const [read, written] = [await get('/audit'), await post('/revoke-all', {})];
+    const [read, written] = [await get('/audit'), await post('/revoke-all', { organization: 'Northwind' })];
     expect([read.status, written.status]).toEqual([503, 503]);
     expect([read.text.includes('BLOCKED_KEYS'), written.text.includes('BLOCKED_KEYS')]).toEqual([false, true]);
   });

@@ -33,11 +33,21 @@ describe('revoking all keys', () => {
     const keys = await Promise.all([1, 2, 3].map(() => makeKey(mine.organization)));
     const other = await makeKey(theirs.organization);
     expect((await mine.get('/revoke-all')).text).toMatch(/\b3\b/);
-    expect((await mine.post('/revoke-all', {})).status).toBe(303);
+    expect((await mine.post('/revoke-all', { organization: ' northwind ' })).status).toBe(303);
     for (const { value } of keys) expect((await mine.api.send('/api/v1/ping', { key: value })).status).toBe(401);
     expect((await mine.api.send('/api/v1/ping', { key: other.value })).status).toBe(200);
     const revoked = (await rowsOf('audit_log', mine.organization)).filter(({ action }) => action === 'api_key.revoked');
     expect(revoked.map(({ target_id }) => target_id).sort()).toEqual(keys.map(({ id }) => id).sort());
+  });
+
+  test('asks for the name of the organization, and does nothing for another one', async () => {
+    const { organization, api, post } = await makeSettings();
+    const key = await makeKey(organization);
+    for (const typed of ['', 'North', organization]) {
+      const { status, text } = await post('/revoke-all', { organization: typed });
+      expect([status, await countElements(text, '[aria-invalid=true]')]).toEqual([400, 1]);
+    }
+    expect((await api.send('/api/v1/ping', { key: key.value })).status).toBe(200);
   });
 });
 
@@ -53,7 +63,7 @@ test('a page shows the notice of its address only while that is true', async () 
   ]) {
     expect([address, await notices(address)]).toEqual([address, 0]);
   }
-  expect((await post('/revoke-all', {})).location).toContain('done=all_revoked');
+  expect((await post('/revoke-all', { organization: 'Northwind' })).location).toContain('done=all_revoked');
   for (const address of [`/keys/${id}?done=revoked`, '/keys?done=all_revoked']) {
     expect([address, await notices(address)]).toEqual([address, 1]);
   }

@@ -1,7 +1,8 @@
 import { AUDIT_ACTION_LABELS, auditActionLabel } from '../../../domain/audit-actions.ts';
 import type { AuditEntry } from '../../../services/audit/read-audit-log.ts';
 import type { PageContext } from '../page-context.ts';
-import { Hint, Notice, Table } from './components.tsx';
+import type { RecordTexts } from '../record-texts.ts';
+import { Address, Hint, Notice, Table } from './components.tsx';
 import { Time } from './time.tsx';
 
 /** The filters of the audit log, from the URL's query string. */
@@ -22,20 +23,23 @@ interface Props {
   selection: string;
   keys: readonly { id: string; name: string; hint: string }[];
   entries: readonly AuditEntry[];
+  texts: RecordTexts;
   next: number | undefined;
 }
 
 /** The audit log, newest entries first. */
-export function AuditLogPage({ context, query, selection, keys, entries, next }: Props) {
+export function AuditLogPage({ context, query, selection, keys, entries, texts, next }: Props) {
   const linkTo = (page: string, more = '') =>
     `${context.base}/${page}${[selection, more].some(Boolean) ? '?' : ''}${[selection, more].filter(Boolean).join('&')}`;
   return (
     <>
       <Filters context={context} query={query} keys={keys} entries={entries} />
-      {entries.length > 0 && <AuditTable caption="Audit entries, newest first" entries={entries} context={context} />}
-      {entries.length === 0 && next === undefined && <Notice>No entries found.</Notice>}
+      {entries.length > 0 && <AuditTable entries={entries} texts={texts} context={context} />}
+      {entries.length === 0 && next === undefined && (
+        <Notice tone="neutral">{selection === '' ? 'Nothing has happened yet.' : 'No entries found.'}</Notice>
+      )}
       {entries.length === 0 && next !== undefined && (
-        <Notice>No entries found so far. Older entries have not been searched yet.</Notice>
+        <Notice tone="neutral">No entries found so far. Older entries have not been searched yet.</Notice>
       )}
       <div class="actions">
         {next !== undefined && <a href={linkTo('audit', `before=${next}`)}>Older entries</a>}
@@ -110,18 +114,21 @@ function Filters({ context, query, keys, entries }: Pick<Props, 'context' | 'que
   );
 }
 
-/** Entries of the audit log as a table. */
-export function AuditTable({
-  caption,
-  entries,
-  context,
-}: {
-  caption: string;
+/** How much of a text is on the line of its entry; the style cuts it at the width of the column. */
+const SUMMARY_LENGTH = 120;
+
+interface TableProps {
   entries: readonly AuditEntry[];
+  texts: RecordTexts;
   context: PageContext;
-}) {
+}
+
+function AuditTable({ entries, texts, context }: TableProps) {
   return (
-    <Table caption={caption} headings={['Time', 'By', 'Action', 'Ticket', 'Details', 'Source address']}>
+    <Table
+      caption="Audit entries, newest first"
+      headings={['Time', 'By', 'Action', 'Ticket', 'Details', 'Source address']}
+    >
       {entries.map((entry) => (
         <tr>
           <td data-label="Time">
@@ -133,9 +140,11 @@ export function AuditTable({
           <td data-label="Action">{auditActionLabel(entry.action)}</td>
           <td data-label="Ticket">{entry.ticketId ?? '–'}</td>
           <td data-label="Details">
-            <Details entry={entry} context={context} />
+            <Details entry={entry} text={texts.get(entry.targetId)} context={context} />
           </td>
-          <td data-label="Source address">{entry.sourceAddress ?? '–'}</td>
+          <td data-label="Source address">
+            {entry.sourceAddress === null ? '–' : <Address address={entry.sourceAddress} />}
+          </td>
         </tr>
       ))}
     </Table>
@@ -164,22 +173,18 @@ function Actor({
     <>
       <a href={`${context.base}/keys/${key.id}`}>
         <bdi>{actorName}</bdi>
-      </a>
+      </a>{' '}
       <Hint hint={key.hint} />
       {key.revoked && <span class="mark"> revoked</span>}
     </>
   );
 }
 
-function Details({ entry, context }: { entry: AuditEntry; context: PageContext }) {
+/** The beginning of what was written, which opens to the whole text and the ids. */
+function Details({ entry, text, context }: { entry: AuditEntry; text: string | undefined; context: PageContext }) {
   const { actorType, key, time, detail } = entry;
   return (
-    <>
-      {time && (
-        <span>
-          {time.minutes} min, <bdi>{time.technician}</bdi>
-        </span>
-      )}
+    <div>
       {actorType !== 'api_key' && key && (
         <a href={`${context.base}/keys/${key.id}`}>
           <bdi>{key.name}</bdi> <Hint hint={key.hint} />
@@ -190,8 +195,17 @@ function Details({ entry, context }: { entry: AuditEntry; context: PageContext }
           <bdi>{detail}</bdi>
         </span>
       )}
-      <details>
-        <summary>Technical details</summary>
+      <details class="entry">
+        <summary>
+          {time && (
+            <>
+              {time.minutes} min, <bdi>{time.technician}</bdi>
+              {text !== undefined && ': '}
+            </>
+          )}
+          {text === undefined ? !time && 'Technical details' : <bdi>{text.slice(0, SUMMARY_LENGTH)}</bdi>}
+        </summary>
+        {text !== undefined && <p class="text">{text}</p>}
         <dl>
           <dt>Record ID</dt>
           <dd>{entry.targetId}</dd>
@@ -211,6 +225,6 @@ function Details({ entry, context }: { entry: AuditEntry; context: PageContext }
           )}
         </dl>
       </details>
-    </>
+    </div>
   );
 }

@@ -1,34 +1,65 @@
+import type { OrganizationCounts } from '../../../services/directory/count-organizations.ts';
+import { EXPIRING_DAYS } from '../../../services/keys/attention.ts';
+import { counted, Notice, Table } from './components.tsx';
+import { FilterOrganizations, isFilterNeeded } from './organization-switcher.tsx';
+
 interface Props {
-  organizations: readonly { id: string; name: string }[];
+  /** Those that match the text. */
+  organizations: readonly { id: string; name: string; counts: OrganizationCounts | undefined }[];
+  text: string;
+  /** How many there are without a filter. */
+  total: number;
   /** Whether these are all organizations of the administrator. */
   isComplete: boolean;
   signOutPath: string | undefined;
 }
 
+const HEADINGS = ['Organization', 'Keys in use', `Expire within ${EXPIRING_DAYS} days`, 'Need attention'];
+
+/** In place of a zero. A narrow screen leaves it out. */
+const Dash = () => <span class="dash">–</span>;
+
 /**
  * Lists the organizations of an administrator who has several. The ids are shown too, because a
  * tenant chooses its own name and may choose that of another one.
  */
-export function ChooseOrganizationPage({ organizations, isComplete, signOutPath }: Props) {
+export function ChooseOrganizationPage({ organizations, text, total, isComplete, signOutPath }: Props) {
   return (
     <>
       <p>You administer several organizations. Keys and the audit log belong to one of them.</p>
-      <nav aria-label="Organizations">
-        <ul>
-          {organizations.map(({ id, name }) => (
-            <li>
-              <a href={`/settings/${id}/keys`}>
-                <bdi>{name}</bdi>
-              </a>{' '}
-              <span class="minor">{id}</span>
-            </li>
+      {isFilterNeeded(total) && <FilterOrganizations id="find" total={total} text={text} />}
+      {organizations.length === 0 ? (
+        <Notice tone="neutral">
+          No organization matches. <a href="/settings">Show all</a>
+        </Notice>
+      ) : (
+        <Table caption="Organizations" headings={HEADINGS}>
+          {organizations.map(({ id, name, counts }) => (
+            <tr>
+              <th scope="row">
+                <a href={`/settings/${id}/keys`}>
+                  <bdi>{name}</bdi>
+                </a>{' '}
+                <span class="minor">{id}</span>
+              </th>
+              <td data-label={HEADINGS[1]}>{counts?.live ?? 0}</td>
+              <td data-label={HEADINGS[2]}>{counts?.expiring || <Dash />}</td>
+              <td data-label={HEADINGS[3]}>
+                {counts && counts.refused > 0 ? (
+                  <a href={`/settings/${id}/refused`} class="mark">
+                    {counted(counts.refused, 'refused use')}
+                  </a>
+                ) : (
+                  <Dash />
+                )}
+              </td>
+            </tr>
           ))}
-        </ul>
-      </nav>
+        </Table>
+      )}
       {!isComplete && (
         <p>
-          Only {organizations.length} organizations are listed. Open any other at{' '}
-          <code>/settings/&lt;organization id&gt;</code>.
+          Only {total} organizations are listed. Open any other at <code>/settings/&lt;organization id&gt;</code>.
         </p>
       )}
       {signOutPath && (

@@ -1,6 +1,6 @@
 import type { KeyDetails } from '../../../services/keys/read-keys.ts';
 import type { PageContext } from '../page-context.ts';
-import { Hint } from './components.tsx';
+import { describedBy, FieldMessage, Hint } from './components.tsx';
 import { LastWrite } from './key-facts.tsx';
 
 /** Asks for confirmation before a key is revoked. */
@@ -26,27 +26,50 @@ export function ConfirmRevokePage({ context, subject: key }: { context: PageCont
   );
 }
 
-/** Asks for confirmation before all keys are revoked. */
-export function ConfirmRevokeAllPage({
-  context,
-  live,
-  organization,
-}: {
+interface RevokeAllProps {
   context: PageContext;
   live: number;
   organization: string;
-}) {
+  /** What was typed instead of the name. */
+  typed: string | undefined;
+}
+
+/** Asks for confirmation before all keys are revoked: for the name of the organization. */
+export function ConfirmRevokeAllPage({ context, live, organization, typed }: RevokeAllProps) {
+  const message = typed === undefined ? undefined : 'This is not the name of the organization. Nothing was revoked.';
   return (
     <>
       <p>
-        All keys of <bdi>{organization}</bdi> ({live === 0 ? 'none' : live} in use) stop working immediately, and every
-        automation stops writing. This cannot be undone. Each workflow then needs a new key.
+        All keys of{' '}
+        <strong>
+          <bdi>{organization}</bdi>
+        </strong>{' '}
+        ({live === 0 ? 'none' : live} in use) stop working immediately, and every automation stops writing. This cannot
+        be undone. Each workflow then needs a new key.
       </p>
-      <form method="post" action={`${context.base}/revoke-all`} class="actions">
-        <button type="submit" class="danger">
-          Revoke all keys
-        </button>
-        <a href={`${context.base}/keys`}>Cancel</a>
+      <form method="post" action={`${context.base}/revoke-all`} class="form">
+        <div class="field">
+          <label for="organization">Name of the organization</label>
+          <input
+            id="organization"
+            name="organization"
+            type="text"
+            required
+            autocomplete="off"
+            value={typed}
+            {...describedBy('organization', message, true)}
+          />
+          <p class="help" id="organization-help">
+            Type “<bdi>{organization}</bdi>” to confirm.
+          </p>
+          <FieldMessage id="organization" message={message} />
+        </div>
+        <div class="actions">
+          <button type="submit" class="danger">
+            Revoke all keys
+          </button>
+          <a href={`${context.base}/keys`}>Cancel</a>
+        </div>
       </form>
     </>
   );

@@ -1,5 +1,4 @@
 import { RECORD_KIND_NAMES, RECORD_KINDS } from '../../../domain/record-kinds.ts';
-import type { RefusedUseReason } from '../../../domain/refused-use.ts';
 import type { KeyList } from '../../../services/keys/list-keys.ts';
 import type { KeyQuery, ListedState } from '../../../services/keys/select-keys.ts';
 import { FORMER_CREATORS, isFiltered, keyListPath } from '../key-query.ts';
@@ -25,7 +24,7 @@ const SORTS = [
 /** The search, the order and the other filters of the list, as one form. */
 export function KeyFilters({ query, creators, context }: Props) {
   const { text, state, refused, scope, creator, unusedDays, expires } = query;
-  const isOpen = [scope, creator, unusedDays, expires, refused].some((filter) => filter !== undefined);
+  const isOpen = [scope, creator, unusedDays, expires].some((filter) => filter !== undefined);
   return (
     <search>
       <form method="get" action={`${context.base}/keys`} class="toolbar">
@@ -40,6 +39,7 @@ export function KeyFilters({ query, creators, context }: Props) {
           </select>
         </div>
         {state !== 'live' && <input type="hidden" name="state" value={state} />}
+        {refused && <input type="hidden" name="refused" value={refused} />}
         <button type="submit" class="quiet">
           Apply
         </button>
@@ -60,7 +60,6 @@ export function KeyFilters({ query, creators, context }: Props) {
               of={[['never', 'Never'], ...daysToChoose(expires === 'never' ? undefined : expires, 'within ')]}
               selected={expires}
             />
-            <Choice name="refused" label="Refused in 7 days" of={reasons} selected={refused} />
             <button type="submit" class="quiet">
               Apply filters
             </button>
@@ -74,18 +73,6 @@ export function KeyFilters({ query, creators, context }: Props) {
 type Choices = readonly (readonly [value: string, label: string])[];
 
 const SCOPES: Choices = RECORD_KIND_NAMES.map((kind) => [RECORD_KINDS[kind].scope, RECORD_KINDS[kind].scopeLabel]);
-const REASON_LABELS = {
-  expired: 'Expired',
-  revoked: 'Revoked',
-  idempotency_mismatch: 'Idempotency-Key reused',
-  scope_missing: 'Scope missing',
-  address_not_allowed: 'Address not allowed',
-  daily_limit_reached: 'Daily limit reached',
-  psa_not_included: 'PSA not included',
-  organization_inactive: 'Organization not active',
-} as const satisfies Record<RefusedUseReason, string>;
-const reasons: Choices = Object.entries(REASON_LABELS);
-
 const idOf = (creator: KeyQuery['creator']) => (creator === 'former' ? FORMER_CREATORS : creator?.id);
 
 function creatorsToChoose(creators: KeyList['creators'], chosen: KeyQuery['creator']): Choices {

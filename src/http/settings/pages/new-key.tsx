@@ -21,7 +21,7 @@ export function NewKeyPage({ context, created, scopes, origin, replaced }: Props
   const { name, value, id } = created;
   return (
     <>
-      <Notice>
+      <Notice tone="warning">
         Copy the key now. You can’t see it again after you leave this page. If you lose the key, rotate it.
       </Notice>
       <section class="secret" aria-labelledby="key-heading">

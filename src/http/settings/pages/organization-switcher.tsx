@@ -2,6 +2,10 @@ import type { Administrator } from '../../context.ts';
 import { Menu } from './components.tsx';
 import { Icon } from './icon.tsx';
 
+/** From so many organizations on, a filter finds one. */
+const MIN_FILTERED = 5;
+export const isFilterNeeded = (organizations: number) => organizations >= MIN_FILTERED;
+
 /** The name of the organization, and a menu of the others if there are any, in natural order. */
 export function OrganizationSwitcher({ administrator }: { administrator: Administrator }) {
   const { organization, organizations } = administrator;
@@ -21,6 +25,9 @@ export function OrganizationSwitcher({ administrator }: { administrator: Adminis
   );
   return (
     <Menu summary={summary} group="header" kind="switcher">
+      {isFilterNeeded(organizations.length) && (
+        <FilterOrganizations id="switch" total={organizations.length} text={undefined} />
+      )}
       <nav aria-label="Other organizations">
         {others.map(({ id, name }) => (
           <a href={`/settings/${id}/keys`}>
@@ -28,6 +35,26 @@ export function OrganizationSwitcher({ administrator }: { administrator: Adminis
           </a>
         ))}
       </nav>
+      <a href="/settings" class="overview">
+        Overview of all organizations
+      </a>
     </Menu>
+  );
+}
+
+/** Finds organizations by a part of their name or id. */
+export function FilterOrganizations({ id, total, text }: { id: string; total: number; text: string | undefined }) {
+  return (
+    <search>
+      <form method="get" action="/settings" class="find">
+        <label class="visually-hidden" for={id}>
+          Filter organizations
+        </label>
+        <input id={id} name="q" type="search" value={text} placeholder={`Filter ${total} organizations`} />
+        <button type="submit" class="quiet">
+          Filter
+        </button>
+      </form>
+    </search>
   );
 }

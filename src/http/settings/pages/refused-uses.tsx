@@ -1,6 +1,6 @@
 import type { RefusedUse } from '../../../services/keys/refused-uses.ts';
 import type { PageContext } from '../page-context.ts';
-import { Hint, Table } from './components.tsx';
+import { Address, Hint, Table } from './components.tsx';
 import { Time } from './time.tsx';
 
 const REASONS: Record<RefusedUse['reason'], string> = {
@@ -35,7 +35,7 @@ export function RefusedUsesTable({ uses, context, forOneKey = false }: Props) {
             <th scope="row">
               <a href={`${context.base}/keys/${use.key.id}`}>
                 <bdi>{use.key.name}</bdi>
-              </a>
+              </a>{' '}
               <Hint hint={use.key.hint} />
             </th>
           )}
@@ -47,7 +47,13 @@ export function RefusedUsesTable({ uses, context, forOneKey = false }: Props) {
           <td data-label="Last">
             <Time at={use.lastAt} context={context} />
           </td>
-          <td data-label="Source address">{use.sourceAddress ?? <span class="minor">not available</span>}</td>
+          <td data-label="Source address">
+            {use.sourceAddress === null ? (
+              <span class="minor">not available</span>
+            ) : (
+              <Address address={use.sourceAddress} />
+            )}
+          </td>
         </tr>
       ))}
     </Table>

@@ -2,12 +2,14 @@ import type { KeyState } from '../../../domain/api-key.ts';
 import { DAY_MS, dateIn, endOfDate } from '../../../domain/calendar.ts';
 import type { PageContext } from '../page-context.ts';
 
-/** A time in the organization's time zone, with UTC on hover. */
+/** A time in the organization's time zone or in other words, with UTC on hover. */
 export function Time({ at, context, text }: { at: number; context: PageContext; text?: string }) {
   const iso = new Date(at).toISOString();
+  const inUtc = `${iso.slice(0, 19).replace('T', ' ')} UTC`;
+  const local = formatTime(at, context);
   return (
-    <time datetime={iso} title={`${iso.slice(0, 19).replace('T', ' ')} UTC`}>
-      {text ?? formatTime(at, context)}
+    <time datetime={iso} title={text === undefined ? inUtc : `${local} (${inUtc})`}>
+      {text ?? local}
     </time>
   );
 }
@@ -18,14 +20,10 @@ const formatTime = (at: number, { timeZone }: PageContext) =>
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
-/** How long ago a time is, for a list. The exact time is on hover. */
-export function Ago({ at, context }: { at: number; context: PageContext }) {
-  return (
-    <time datetime={new Date(at).toISOString()} title={`${formatTime(at, context)}, ${context.timeZone}`}>
-      {ago(context.now - at)}
-    </time>
-  );
-}
+/** How long ago a time is, for a list. */
+export const Ago = ({ at, context }: { at: number; context: PageContext }) => (
+  <Time at={at} context={context} text={ago(context.now - at)} />
+);
 
 /** A span of time in the past in words, rounded down: `just now`, `5 min ago`, `2 months ago`. */
 export function ago(ms: number): string {
@@ -85,12 +83,7 @@ export function ShortExpiry({ of: { expiresAt, state }, context }: ExpiryProps) 
   return (
     <>
       <span class="on-card">{isPast ? 'Expired ' : 'Expires '}</span>
-      <time
-        datetime={new Date(expiresAt).toISOString()}
-        title={`${formatTime(expiresAt, context)}, ${context.timeZone}`}
-      >
-        {text}
-      </time>
+      <Time at={expiresAt} context={context} text={text} />
     </>
   );
 }

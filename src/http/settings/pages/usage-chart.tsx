@@ -1,6 +1,8 @@
-import { RECORD_KIND_NAMES, RECORD_KINDS, type RecordKind } from '../../../domain/record-kinds.ts';
+import { forEachKind, RECORD_KIND_NAMES, RECORD_KINDS, type RecordKind } from '../../../domain/record-kinds.ts';
 import { type DayUsage, recordsOfDay, USAGE_DAYS, type Usage } from '../../../services/keys/key-usage.ts';
 import { counted, formatNumber, Table } from './components.tsx';
+
+const LABELS = forEachKind((kind) => RECORD_KINDS[kind].scopeLabel);
 
 interface Props {
   usage: Usage;
@@ -21,10 +23,7 @@ export function UsageChart({ usage, limits }: Props) {
           usage={usage}
           parts={RECORD_KIND_NAMES.map((kind) => [kind, (day) => day.records[kind]])}
           limit={limits.records}
-          legend={RECORD_KIND_NAMES.map((kind) => [
-            kind,
-            `${RECORD_KINDS[kind].scopeLabel}: ${formatNumber(total(kind))}`,
-          ])}
+          legend={RECORD_KIND_NAMES.map((kind) => [kind, `${LABELS[kind]}: ${formatNumber(total(kind))}`])}
         />
         <Chart
           title="Minutes per day"
@@ -36,15 +35,16 @@ export function UsageChart({ usage, limits }: Props) {
       </div>
       <details>
         <summary>Show the numbers</summary>
-        <Table caption="Use by day" headings={['Day', 'Internal notes', 'Time entries', 'Minutes']}>
+        <Table caption="Use by day" headings={['Day', ...Object.values(LABELS), 'Minutes']}>
           {usage
             .filter((day) => recordsOfDay(day) > 0)
             .toReversed()
             .map(({ day, records, minutes }) => (
               <tr>
                 <th scope="row">{dayLabel(day, true)}</th>
-                <td data-label="Internal notes">{records.note}</td>
-                <td data-label="Time entries">{records.time_entry}</td>
+                {RECORD_KIND_NAMES.map((kind) => (
+                  <td data-label={LABELS[kind]}>{records[kind]}</td>
+                ))}
                 <td data-label="Minutes">{minutes}</td>
               </tr>
             ))}

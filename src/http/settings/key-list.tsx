@@ -1,0 +1,77 @@
+import { Hono } from 'hono';
+import { containsKey } from '../../domain/pasted-keys.ts';
+import { listKeys } from '../../services/keys/list-keys.ts';
+import { everyKey, type KeyDetails } from '../../services/keys/read-keys.ts';
+import { type AdminEnv, adminContext } from '../context.ts';
+import { csvDownload, timeCells, timeHeadings } from './download.ts';
+import { readKeyQuery } from './key-query.ts';
+import { pageContext, todayOf } from './page-context.ts';
+import { scopeList, stateLabel } from './pages/components.tsx';
+import { KeyListActions, KeyListLead, KeyListPage } from './pages/key-list.tsx';
+import { render } from './render.tsx';
+
+/** The list of keys, as a page and as a CSV download. */
+export const keyList = new Hono<AdminEnv>();
+
+keyList.get('/keys', async (c) => {
+  const { keyPrefix, dayLimits } = c.get('config');
+  const parameters = new URL(c.req.url).searchParams;
+  const searchedKey = containsKey(parameters.get('q') ?? '', keyPrefix);
+  if (searchedKey) parameters.delete('q');
+  const query = readKeyQuery(parameters);
+  const [context, today] = [pageContext(c), todayOf(c)];
+  const list = await listKeys(adminContext(c), query, today);
+  const { hasPsa } = c.get('administrator').organization;
+  const allRevoked = parameters.get('done') === 'all_revoked' && list.counts.live === 0;
+  const page = { list, query, context, hasPsa, allRevoked, searchedKey };
+  return render(c, 'API keys', <KeyListPage {...page} />, {
+    lead: <KeyListLead list={list} today={today} dayLimit={dayLimits.organization} />,
+    actions: <KeyListActions list={list} context={context} />,
+  });
+});
+
+keyList.get('/keys.csv', (c) => {
+  const { id, timeZone } = c.get('administrator').organization;
+  const headings = [
+    'Name',
+    'Hint',
+    'Scopes',
+    'State',
+    ...timeHeadings('Created', timeZone),
+    'Created by',
+    'Creator active',
+    ...timeHeadings('Last write', timeZone),
+    'Last write from',
+    ...timeHeadings('Expires', timeZone),
+    ...timeHeadings('Revoked', timeZone),
+    'Revoked by',
+    'Replaced by',
+    'Own limit of new records per day',
+    'Own limit of minutes per day',
+    'Allowed networks',
+  ];
+  return csvDownload(`${id}-api-keys-${todayOf(c)}.csv`, headings, keyLines(everyKey(adminContext(c)), timeZone));
+});
+
+async function* keyLines(pages: AsyncIterable<readonly KeyDetails[]>, timeZone: string) {
+  for await (const page of pages) {
+    yield page.map((key) => [
+      key.name,
+      key.hint,
+      scopeList(key.scopes),
+      stateLabel(key.state),
+      ...timeCells(key.createdAt, timeZone),
+      key.createdBy,
+      key.creatorActive ? 'yes' : 'no',
+      ...timeCells(key.lastWrite?.at ?? null, timeZone),
+      key.lastWrite?.from ?? null,
+      ...timeCells(key.expiresAt, timeZone),
+      ...timeCells(key.revokedAt, timeZone),
+      key.revokedBy,
+      key.successor?.hint ?? null,
+      key.dayLimit.records,
+      key.dayLimit.minutes,
+      key.allowedNetworks,
+    ]);
+  }
+}

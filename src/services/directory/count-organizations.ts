@@ -1,0 +1,28 @@
+import { countOrganizations, type OrganizationCounts } from '../../db/directory/organization-counts.ts';
+import { DAY_MS } from '../../domain/calendar.ts';
+import { callD1 } from '../call-d1.ts';
+import type { ServiceContext } from '../context.ts';
+import { EXPIRING_DAYS, REASONS_FOR_ATTENTION, REFUSED_ATTENTION_MS } from '../keys/attention.ts';
+import type { Administration } from './administrators.ts';
+
+export type { OrganizationCounts } from '../../db/directory/organization-counts.ts';
+
+/**
+ * The counts of the organizations that a person administers, by id.
+ * @throws ServiceError `unavailable`
+ */
+export async function countAdministered(
+  ctx: ServiceContext,
+  administrations: readonly Administration[],
+): Promise<Map<string, OrganizationCounts>> {
+  const now = ctx.now();
+  const values = {
+    organizationIds: JSON.stringify(administrations.map(({ organization }) => organization.id)),
+    now,
+    soon: now + EXPIRING_DAYS * DAY_MS,
+    since: now - REFUSED_ATTENTION_MS,
+    reasons: JSON.stringify(REASONS_FOR_ATTENTION),
+  };
+  const { results } = await callD1(ctx, 'nothing_written', (db) => countOrganizations.bind(values).all(db));
+  return new Map(results.map((counts) => [counts.organizationId, counts]));
+}
