@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { DAY_MS } from '../../../src/domain/calendar.ts';
+import { RECIPES } from '../../../src/http/docs/recipes.ts';
 import { countElements, elementsOf } from '../../support/page.ts';
 import { auditedActions, copyKey, keyIn, makeSettings, NEW_KEY } from '../../support/settings.ts';
 import { BOTH_SCOPES, makeKey, revoke, rowsOf } from '../../support/world.ts';
@@ -22,16 +23,27 @@ describe('creating a key', () => {
     expect(JSON.stringify(stored)).not.toContain(key);
   });
 
-  test('shows a curl line that tries the key, and one for each kind of record that it may write', async () => {
+  test('shows commands for each shell and steps for each tool, with the real address and without the key', async () => {
     const { createKey } = await makeSettings();
     const { text } = await createKey({ scope: BOTH_SCOPES });
-    const commands = (await elementsOf(text, 'pre')).map((one) => one.text);
-    const authorization = `-H &#39;Authorization: Bearer ${keyIn(text)}&#39;`;
+    const key = keyIn(text);
+    expect(text.split(key)).toHaveLength(2);
+    const commands = (await elementsOf(text, '.pick section:first-of-type pre')).map((one) => one.text);
     expect(commands).toEqual([
-      `curl https://api.example/api/v1/ping ${authorization}`,
-      expect.stringContaining(`/tickets/TICKET/notes ${authorization}`),
-      expect.stringContaining(`/tickets/TICKET/time-entries ${authorization}`),
+      'read -rs TICKETS_API_KEY &amp;&amp; export TICKETS_API_KEY',
+      expect.stringContaining(
+        'curl https://api.example/api/v1/ping -H &quot;Authorization: Bearer $TICKETS_API_KEY&quot;',
+      ),
+      expect.stringContaining('/api/v1/tickets/TICKET/notes '),
+      expect.stringContaining('/api/v1/tickets/TICKET/time-entries '),
     ]);
+    const recipes = (await elementsOf(text, '.pick a')).map(({ attributes }) => attributes['href']);
+    expect(recipes).toEqual(
+      ['curl', 'powershell', 'n8n', 'make', 'zapier', 'power-automate', 'node-red'].map(
+        (slug) => `/docs/recipes/${slug}`,
+      ),
+    );
+    expect(recipes.every((path) => RECIPES.some(({ slug }) => path === `/docs/recipes/${slug}`))).toBe(true);
   });
 
   test('is audited with the names of the administrator and the key', async () => {

@@ -1,10 +1,10 @@
-import { RECORD_KINDS } from '../../../domain/record-kinds.ts';
-import { type Scope, writableKinds } from '../../../domain/scopes.ts';
+import type { Scope } from '../../../domain/scopes.ts';
 import type { CreatedKey } from '../../../services/keys/create-key.ts';
 import type { KeyDetails } from '../../../services/keys/read-keys.ts';
 import type { PageContext } from '../page-context.ts';
 import { Hint, LinkButton, Notice } from './components.tsx';
 import { Expiry } from './time.tsx';
+import { TryKey } from './try-key.tsx';
 
 interface Props {
   context: PageContext;
@@ -45,41 +45,8 @@ export function NewKeyPage({ context, created, scopes, origin, replaced }: Props
         </p>
       </section>
       {replaced && <Replaced old={replaced} context={context} />}
-      <h2>Try it</h2>
-      <p>Check that the key works:</p>
-      <Command>{`curl ${origin}/api/v1/ping -H 'Authorization: Bearer ${value}'`}</Command>
-      {writableKinds(scopes).map((kind) => {
-        const { path, example } = RECORD_KINDS[kind];
-        return (
-          <>
-            <p>{example.purpose} (replace TICKET with a ticket ID):</p>
-            <Command>{post(origin, value, path, JSON.stringify(example.body))}</Command>
-          </>
-        );
-      })}
-      <p class="minor">
-        Build the Idempotency-Key from the name of your workflow and the ID of the event. A retry with the same
-        Idempotency-Key never writes twice.
-      </p>
-      <h2>Where to enter the key</h2>
-      <dl class="places">
-        <dt>n8n</dt>
-        <dd>
-          HTTP Request node: set Authentication to “Generic Credential Type” and then “Bearer Auth”. Enter only the key.
-        </dd>
-        <dt>Make</dt>
-        <dd>HTTP module: add the header Authorization with the value “Bearer”, a space, and the key.</dd>
-        <dt>Zapier</dt>
-        <dd>
-          Webhooks by Zapier, Custom Request: add the header Authorization with the value “Bearer”, a space, and the
-          key.
-        </dd>
-        <dt>Power Automate</dt>
-        <dd>
-          HTTP action: add the header Authorization with the value “Bearer”, a space, and the key. Turn on “Secure
-          inputs”.
-        </dd>
-      </dl>
+      <h2>Use it</h2>
+      <TryKey scopes={scopes} origin={origin} />
       <p>
         <a href={`${context.base}/keys/${id}`}>Done: go to the key’s page</a>
       </p>
@@ -100,24 +67,6 @@ function Replaced({ old, context }: { old: KeyDetails; context: PageContext }) {
       )}
     </p>
   );
-}
-
-function Command({ children }: { children: string }) {
-  return (
-    // Focusable, so that the arrow keys can scroll a long line.
-    <pre tabindex={0}>
-      <code>{children}</code>
-    </pre>
-  );
-}
-
-function post(origin: string, value: string, path: string, body: string): string {
-  const headers = [
-    `Authorization: Bearer ${value}`,
-    'Content-Type: application/json',
-    `Idempotency-Key: my-workflow:${path}-1`,
-  ];
-  return `curl ${origin}/api/v1/tickets/TICKET/${path} ${headers.map((header) => `-H '${header}'`).join(' ')} -d '${body}'`;
 }
 
 /** The page for a form that already created a key. Its value cannot be shown again. */
