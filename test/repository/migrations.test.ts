@@ -10,6 +10,7 @@ const RELEASED: Record<string, string> = {
   '0000_foundation.sql': 'b014579c0ce1bab9cf57d3bb0cb7eee1ccf2b701b9f50242ef8be17b7f08bc26',
   '0001_daily_ledger.sql': '5b5782d15c37234abd9a12a2f34df7f8fe60705be490f6dbec957e78fb1dd916',
   '0002_directory_clock.sql': '4e9d986e403217a7d55341c557d3d49646cb12c49545333f3d6dab6338dc9faf',
+  '0003_key_policy.sql': 'f4fe0f45083dc00751e89a90a1e6b2379509a736c0185663a370d8ae384dc02b',
 };
 /** The first migration, which has no previous release. */
 const FOUNDATION = '0000_foundation.sql';
