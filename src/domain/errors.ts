@@ -21,6 +21,7 @@ export type ServiceErrorCode =
   | 'key_not_live'
   | 'key_already_rotated'
   | 'key_changed_meanwhile'
+  | 'policy_changed_meanwhile'
   | 'not_a_key'
   // The PSA and operators.
   | 'organization_not_found'

@@ -12,6 +12,7 @@ import { guardForms } from './forms.ts';
 import { keys } from './keys.tsx';
 import { PageProblem } from './page-problem.ts';
 import { ChooseOrganizationPage } from './pages/choose-organization.tsx';
+import { policy } from './policy.tsx';
 import { refusedUses } from './refused-uses.tsx';
 import { render } from './render.tsx';
 import { signedInAdministrations, signIn } from './sign-in.ts';
@@ -38,7 +39,8 @@ export function createSettings() {
     .get('/', (c) => c.redirect(`/settings/${c.get('administrator').organization.id}/keys`, 303))
     .route('/', keys)
     .route('/', audit)
-    .route('/', refusedUses);
+    .route('/', refusedUses)
+    .route('/', policy);
 
   return new Hono<AppEnv>()
     .use(securePages(POLICY, 'same-origin'), ipLimit(refuseWithPage), ...guardForms())
@@ -115,6 +117,12 @@ const PAGES: Partial<Record<ServiceErrorCode, (err: ServiceError, isRead: boolea
       409,
       'Another administrator changed this key',
       'The key was changed after you opened the form, so nothing was saved. Open the form again to see the changes.',
+    ),
+  policy_changed_meanwhile: () =>
+    new PageProblem(
+      409,
+      'Another administrator changed the policy',
+      'The policy was changed after you opened the form, so nothing was saved. Open the form again to see the changes.',
     ),
   unavailable,
 };

@@ -8,6 +8,7 @@ import { changeApiKey } from '../../services/keys/change-key.ts';
 import { createApiKey } from '../../services/keys/create-key.ts';
 import { readUsage } from '../../services/keys/key-usage.ts';
 import { listKeys } from '../../services/keys/list-keys.ts';
+import { getKeyPolicy } from '../../services/keys/policy.ts';
 import {
   countLiveKeys,
   everyKey,
@@ -26,6 +27,7 @@ import {
   chosenExpiry,
   chosenLimit,
   formToken,
+  longestLifetime,
   messagesOf,
   readForm,
   readFormValues,
@@ -127,13 +129,16 @@ function trail(c: Context<AdminEnv>, key?: KeyDetails): NonNullable<PageHead['tr
   return key ? [list, { href: `${base}/keys/${key.id}`, text: key.name }] : [list];
 }
 
-keys.get('/new-key', (c) => {
+keys.get('/new-key', async (c) => {
+  const policy = await getKeyPolicy(adminContext(c));
+  const today = todayOf(c);
   const form = {
     context: pageContext(c),
     token: crypto.randomUUID(),
-    values: { expiration: 'none' },
+    values: longestLifetime(policy, today),
     messages: {},
-    today: todayOf(c),
+    today,
+    policy,
   };
   return render(c, 'Create a key', <NewKeyForm {...form} {...defaultLimits(c)} />, { trail: trail(c) });
 });
@@ -159,7 +164,9 @@ keys.post('/keys', async (c) => {
   } catch (err) {
     if (hasCode(err, 'form_already_used')) return alreadyCreated(c, err);
     if (!hasCode(err, 'invalid')) throw err;
-    const again = { context: pageContext(c), token, values, messages: messagesOf(err.errors, dayLimits.key), today };
+    const policy = await getKeyPolicy(adminContext(c));
+    const messages = messagesOf(err.errors, dayLimits.key);
+    const again = { context: pageContext(c), token, values, messages, today, policy };
     return render(c, 'Create a key', <NewKeyForm {...again} {...defaultLimits(c)} />, { status: 400, trail: trail(c) });
   }
 });
@@ -248,9 +255,11 @@ keys.get('/keys/:key/rotate', async (c) => {
   const key = await getOwnKey(adminContext(c), c.req.param('key'));
   requireLive(key);
   if (key.successor) throw keyAlreadyRotated();
+  const policy = await getKeyPolicy(adminContext(c));
   const today = todayOf(c);
-  const values = { ...sameLifetime(key, today), grace: '24h' };
-  const form = { context: pageContext(c), token: crypto.randomUUID(), values, messages: {}, today, keyId: key.id };
+  const values = { ...sameLifetime(key, policy, today), grace: '24h' };
+  const token = crypto.randomUUID();
+  const form = { context: pageContext(c), token, values, messages: {}, today, policy, keyId: key.id };
   return render(c, `Rotate ${key.name}`, <RotateForm {...form} />, { trail: trail(c, key) });
 });
 
@@ -271,7 +280,9 @@ keys.post('/keys/:key/rotate', async (c) => {
   } catch (err) {
     if (hasCode(err, 'form_already_used')) return alreadyCreated(c, err);
     if (!hasCode(err, 'invalid')) throw err;
-    const again = { context: pageContext(c), token, values, messages: messagesOf(err.errors), today, keyId: key.id };
+    const policy = await getKeyPolicy(adminContext(c));
+    const messages = messagesOf(err.errors);
+    const again = { context: pageContext(c), token, values, messages, today, policy, keyId: key.id };
     return render(c, `Rotate ${key.name}`, <RotateForm {...again} />, { status: 400, trail: trail(c, key) });
   }
 });

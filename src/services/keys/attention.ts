@@ -10,8 +10,6 @@ export const REFUSED_ATTENTION_MS = 7 * DAY_MS;
 export const EXAMINED_REFUSED_USES = 500;
 /** How many days before its expiry a key needs attention. */
 export const EXPIRING_DAYS = 14;
-/** After how many days without a write a key needs attention. */
-export const UNUSED_DAYS = 60;
 
 /** The reasons that an administrator can do something about, the most urgent first. */
 export const REASONS_FOR_ATTENTION = [
@@ -30,21 +28,31 @@ export interface Attention {
   refused: readonly RefusedReason[];
   /** Live keys that expire soon and have no successor, the earliest first. */
   expiring: readonly KeyDetails[];
-  /** Live keys without a recent write. */
+  /** Live keys without a write for `unusedDays`. */
   unused: readonly KeyDetails[];
+  unusedDays: number;
   /** Live keys whose creator is no longer an active administrator. */
   ofFormer: readonly KeyDetails[];
 }
 
-/** What needs attention among these live keys and recent refused uses. */
-export function attentionFor(live: readonly KeyDetails[], refused: readonly RefusedReason[], now: number): Attention {
+/**
+ * What needs attention among these live keys and recent refused uses. A key without a write for
+ * `unusedDays` counts as unused.
+ */
+export function attentionFor(
+  live: readonly KeyDetails[],
+  refused: readonly RefusedReason[],
+  unusedDays: number,
+  now: number,
+): Attention {
   const current = live.filter(({ successor }) => successor === null);
   return {
     refused: REASONS_FOR_ATTENTION.flatMap((reason) => refused.find((one) => one.reason === reason) ?? []),
     expiring: current
       .filter((key) => expiresWithin(key, EXPIRING_DAYS, now))
       .toSorted((a, b) => (a.expiresAt ?? 0) - (b.expiresAt ?? 0)),
-    unused: current.filter((key) => isUnused(key, UNUSED_DAYS, now)),
+    unused: current.filter((key) => isUnused(key, unusedDays, now)),
+    unusedDays,
     ofFormer: current.filter(({ creatorActive }) => !creatorActive),
   };
 }

@@ -5,7 +5,6 @@ import {
   EXPIRING_DAYS,
   type REASONS_FOR_ATTENTION,
   type RefusedReason,
-  UNUSED_DAYS,
 } from '../../../services/keys/attention.ts';
 import type { KeyDetails } from '../../../services/keys/read-keys.ts';
 import type { KeyQuery } from '../../../services/keys/select-keys.ts';
@@ -70,7 +69,7 @@ interface Props {
 }
 
 /** What needs attention, each with a link to its keys. Nothing if all is in order. */
-export function NeedsAttention({ attention: { refused, expiring, unused, ofFormer }, context }: Props) {
+export function NeedsAttention({ attention: { refused, expiring, unused, unusedDays, ofFormer }, context }: Props) {
   if (refused.length + expiring.length + unused.length + ofFormer.length === 0) return null;
   const to = (query: Partial<KeyQuery>) => keyListPath(context.base, { state: 'current', ...query });
   const never = unused.filter(({ lastWrite }) => lastWrite === null).length;
@@ -93,9 +92,9 @@ export function NeedsAttention({ attention: { refused, expiring, unused, ofForme
         )}
         {unused.length > 0 && (
           <Tile
-            to={to({ unusedDays: UNUSED_DAYS, sort: 'last', reversed: true })}
+            to={to({ unusedDays, sort: 'last', reversed: true })}
             icon="clock"
-            title={`${counted(unused.length, 'key')} unused for ${UNUSED_DAYS} days`}
+            title={`${counted(unused.length, 'key')} unused for ${counted(unusedDays, 'day')}`}
           >
             {never > 0 ? `${never} of them never wrote anything.` : 'Revoke those that no workflow needs.'}
           </Tile>

@@ -3,9 +3,10 @@ import { Icon, ProductMark } from './icon.tsx';
 import { OrganizationSwitcher } from './organization-switcher.tsx';
 
 const TABS = [
-  ['keys', 'API keys', ['new-key', 'revoke-all']],
+  ['keys', 'API keys', ['new-key', 'revoke-all', 'review']],
   ['audit', 'Audit log', []],
   ['refused', 'Refused uses', []],
+  ['policy', 'Policy', []],
   ['which-key', 'Which key is this?', []],
 ] as const;
 
