@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { addDays, DAY_MS, dateIn } from './calendar.ts';
+import { addDays, dateIn, daysBetween } from './calendar.ts';
 import { type FieldError, ruleError, strictObject } from './fields.ts';
 
 /** The longest time in days that a policy can name: the ten years of the longest expiry. */
@@ -47,8 +47,7 @@ export const keyPolicy = strictObject({
  * day is. A key that expires at the end of today has 0.
  */
 export function lifetimeDays(expiresAt: number, timeZone: string, now: number): number {
-  const [lastDay, today] = [dateIn(timeZone, expiresAt - 1), dateIn(timeZone, now)];
-  return Math.round((Date.parse(lastDay) - Date.parse(today)) / DAY_MS);
+  return daysBetween(dateIn(timeZone, now), dateIn(timeZone, expiresAt - 1));
 }
 
 /** The last day that the policy allows a new key, in the time zone of `today`; null for any. */

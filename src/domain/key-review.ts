@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { dateIn, monthsLater } from './calendar.ts';
 import { freeText, ruleError, strictObject } from './fields.ts';
 import { recordId } from './record-id.ts';
 
@@ -17,3 +18,22 @@ export const keyDecision = strictObject({
 });
 
 export type KeyDecision = z.output<typeof keyDecision>;
+
+/** When reviews are due, and since when that has been required. */
+interface ReviewInterval {
+  reviewMonths: number | null;
+  reviewsSince: number | null;
+}
+
+/**
+ * The date until which the next review has to be finished, in the time zone: `reviewMonths` after
+ * the latest review, or after reviews were first required. Null if no review is required.
+ */
+export function reviewDueDate(
+  { reviewMonths, reviewsSince }: ReviewInterval,
+  lastFinishedAt: number | null,
+  timeZone: string,
+): string | null {
+  const since = lastFinishedAt ?? reviewsSince;
+  return reviewMonths === null || since === null ? null : monthsLater(dateIn(timeZone, since), reviewMonths);
+}

@@ -15,6 +15,7 @@ import { ChooseOrganizationPage } from './pages/choose-organization.tsx';
 import { policy } from './policy.tsx';
 import { refusedUses } from './refused-uses.tsx';
 import { render } from './render.tsx';
+import { review } from './review.tsx';
 import { signedInAdministrations, signIn } from './sign-in.ts';
 
 /** Allows resources from this origin only, no inline script or style, and no framing. */
@@ -40,7 +41,8 @@ export function createSettings() {
     .route('/', keys)
     .route('/', audit)
     .route('/', refusedUses)
-    .route('/', policy);
+    .route('/', policy)
+    .route('/', review);
 
   return new Hono<AppEnv>()
     .use(securePages(POLICY, 'same-origin'), ipLimit(refuseWithPage), ...guardForms())
@@ -123,6 +125,19 @@ const PAGES: Partial<Record<ServiceErrorCode, (err: ServiceError, isRead: boolea
       409,
       'Another administrator changed the policy',
       'The policy was changed after you opened the form, so nothing was saved. Open the form again to see the changes.',
+    ),
+  review_not_found: () => new PageProblem(404, 'Not found', 'Your organization has no review with this ID.'),
+  review_finished: () =>
+    new PageProblem(
+      409,
+      'The review is finished',
+      'An administrator has finished the review, so its decisions cannot be changed. Nothing was saved.',
+    ),
+  review_changed_meanwhile: () =>
+    new PageProblem(
+      409,
+      'The review has changed',
+      'A key still needs a decision, or another administrator changed a decision. Nothing was revoked, and the review is still open. Open the review again.',
     ),
   unavailable,
 };
