@@ -3,6 +3,7 @@ import { hasCode } from '../../domain/errors.ts';
 import { readUsage, type Usage } from '../../services/keys/key-usage.ts';
 import {
   keysToRevoke,
+  listFinishedReviews,
   type ReviewOverview,
   type ReviewWithKeys,
   readOpenReview,
@@ -34,11 +35,18 @@ const reviewTrail = (c: Context<AdminEnv>) => [
 ];
 
 review.get('/review', async (c) => {
-  const overview = await readReviewOverview(adminContext(c), c.req.query('before'));
-  if (overview.open && c.req.query('before') === undefined) {
-    return renderOpen(c, overview, await readReview(adminContext(c), overview.open.id), EMPTY_REVIEW_FORM);
+  const ctx = adminContext(c);
+  const before = c.req.query('before');
+  const overview = await readReviewOverview(ctx);
+  if (overview.open && before === undefined) {
+    return renderOpen(c, overview, await readReview(ctx, overview.open.id), EMPTY_REVIEW_FORM);
   }
-  const page = { ...overview, context: pageContext(c), done: c.req.query('done') };
+  const page = {
+    ...overview,
+    ...(await listFinishedReviews(ctx, before)),
+    context: pageContext(c),
+    done: c.req.query('done'),
+  };
   return render(c, 'Access reviews', <ReviewsPage {...page} />, { lead: <ReviewsLead />, trail: trail(c) });
 });
 

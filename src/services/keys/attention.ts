@@ -2,6 +2,7 @@ import type { RefusedReasonRow } from '../../db/keys/refused-uses.ts';
 import { DAY_MS } from '../../domain/calendar.ts';
 import type { RefusedUseReason } from '../../domain/refused-use.ts';
 import type { KeyDetails } from './read-keys.ts';
+import type { ReviewDue } from './read-reviews.ts';
 import { expiresWithin, isUnused } from './select-keys.ts';
 
 /** How long a refused use needs attention after the last time. */
@@ -10,6 +11,9 @@ export const REFUSED_ATTENTION_MS = 7 * DAY_MS;
 export const EXAMINED_REFUSED_USES = 500;
 /** How many days before its expiry a key needs attention. */
 export const EXPIRING_DAYS = 14;
+
+/** How many days before its date a review needs attention. */
+export const REVIEW_DUE_DAYS = 14;
 
 /** The reasons that an administrator can do something about, the most urgent first. */
 export const REASONS_FOR_ATTENTION = [
@@ -33,16 +37,18 @@ export interface Attention {
   unusedDays: number;
   /** Live keys whose creator is no longer an active administrator. */
   ofFormer: readonly KeyDetails[];
+  /** The next review, if it is due soon or overdue. */
+  review: ReviewDue | null;
 }
 
 /**
  * What needs attention among these live keys and recent refused uses. A key without a write for
- * `unusedDays` counts as unused.
+ * `unusedDays` counts as unused. `review` is the next review.
  */
 export function attentionFor(
   live: readonly KeyDetails[],
   refused: readonly RefusedReason[],
-  unusedDays: number,
+  { unusedDays, review }: { unusedDays: number; review: ReviewDue | null },
   now: number,
 ): Attention {
   const current = live.filter(({ successor }) => successor === null);
@@ -54,5 +60,6 @@ export function attentionFor(
     unused: current.filter((key) => isUnused(key, unusedDays, now)),
     unusedDays,
     ofFormer: current.filter(({ creatorActive }) => !creatorActive),
+    review: review && review.daysLeft <= REVIEW_DUE_DAYS ? review : null,
   };
 }

@@ -62,41 +62,46 @@ export function toReviewDue(policy: StoredPolicy, status: ReviewStatusRow | unde
   return date === null ? null : { date, daysLeft: daysBetween(dateIn(status.timeZone, now), date) };
 }
 
-/** What the page of reviews shows. */
+/** The open review, the policy, and when the next review is due. */
 export interface ReviewOverview {
   open: Review | null;
-  /** Finished reviews, latest first. */
-  finished: readonly FinishedReview[];
-  /** The last listed review, if there are older ones. */
-  older: string | undefined;
   policy: StoredPolicy;
   due: ReviewDue | null;
 }
 
 /**
- * The open review, the finished ones that began before the one with the id `before`, and when the
- * next one is due.
+ * The open review, the policy, and when the next review is due.
  * @throws ServiceError `unavailable`
  */
-export async function readReviewOverview(ctx: ActorContext<AdminActor>, before = END): Promise<ReviewOverview> {
+export async function readReviewOverview(ctx: ActorContext<AdminActor>): Promise<ReviewOverview> {
   const { organizationId } = ctx.actor;
-  const [open, finished, policyRow, status] = await callD1(ctx, 'nothing_written', (db) =>
+  const [open, policyRow, status] = await callD1(ctx, 'nothing_written', (db) =>
     batch(db, [
       findOpenReview.bind({ organizationId }),
-      findFinishedReviews.bind({ organizationId, before, limit: LISTED_REVIEWS + 1 }),
       findPolicy.bind({ organizationId }),
       findReviewStatus.bind({ organizationId }),
     ]),
   );
   const policy = requirePolicy(policyRow.results[0]);
-  const listed = finished.results.slice(0, LISTED_REVIEWS);
-  return {
-    open: open.results[0] ?? null,
-    finished: listed,
-    older: finished.results.length > LISTED_REVIEWS ? listed.at(-1)?.id : undefined,
-    policy,
-    due: toReviewDue(policy, status.results[0], ctx.now()),
-  };
+  return { open: open.results[0] ?? null, policy, due: toReviewDue(policy, status.results[0], ctx.now()) };
+}
+
+/** Finished reviews, latest first. */
+export interface FinishedReviews {
+  finished: readonly FinishedReview[];
+  /** The last listed review, if there are older ones. */
+  older: string | undefined;
+}
+
+/**
+ * The latest finished reviews, or those that began before the one with the id `before`.
+ * @throws ServiceError `unavailable`
+ */
+export async function listFinishedReviews(ctx: ActorContext<AdminActor>, before = END): Promise<FinishedReviews> {
+  const values = { organizationId: ctx.actor.organizationId, before, limit: LISTED_REVIEWS + 1 };
+  const { results } = await callD1(ctx, 'nothing_written', (db) => findFinishedReviews.bind(values).all(db));
+  const finished = results.slice(0, LISTED_REVIEWS);
+  return { finished, older: results.length > LISTED_REVIEWS ? finished.at(-1)?.id : undefined };
 }
 
 /**

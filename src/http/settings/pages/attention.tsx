@@ -7,6 +7,7 @@ import {
   type RefusedReason,
 } from '../../../services/keys/attention.ts';
 import type { KeyDetails } from '../../../services/keys/read-keys.ts';
+import type { ReviewDue } from '../../../services/keys/read-reviews.ts';
 import type { KeyQuery } from '../../../services/keys/select-keys.ts';
 import { keyListPath } from '../key-query.ts';
 import type { PageContext } from '../page-context.ts';
@@ -69,8 +70,11 @@ interface Props {
 }
 
 /** What needs attention, each with a link to its keys. Nothing if all is in order. */
-export function NeedsAttention({ attention: { refused, expiring, unused, unusedDays, ofFormer }, context }: Props) {
-  if (refused.length + expiring.length + unused.length + ofFormer.length === 0) return null;
+export function NeedsAttention({
+  attention: { refused, expiring, unused, unusedDays, ofFormer, review },
+  context,
+}: Props) {
+  if (refused.length + expiring.length + unused.length + ofFormer.length === 0 && !review) return null;
   const to = (query: Partial<KeyQuery>) => keyListPath(context.base, { state: 'current', ...query });
   const never = unused.filter(({ lastWrite }) => lastWrite === null).length;
   return (
@@ -109,9 +113,19 @@ export function NeedsAttention({ attention: { refused, expiring, unused, unusedD
             {new Set(ofFormer.map(({ createdById }) => createdById)).size > 1 && ' and others'}. Rotate or revoke them.
           </Tile>
         )}
+        {review && (
+          <Tile to={`${context.base}/review`} icon="check" tone="warning" title={reviewTitle(review)}>
+            Decide for each key whether it is still needed.
+          </Tile>
+        )}
       </ul>
     </section>
   );
+}
+
+function reviewTitle({ daysLeft }: ReviewDue): string {
+  if (daysLeft < 0) return 'An access review is overdue';
+  return `An access review is due ${daysLeft === 0 ? 'today' : `in ${counted(daysLeft, 'day')}`}`;
 }
 
 function RefusedKeys({ of, context }: { of: RefusedReason; context: PageContext }) {

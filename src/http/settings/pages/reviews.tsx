@@ -1,4 +1,9 @@
-import type { FinishedReview, ReviewDue, ReviewOverview } from '../../../services/keys/read-reviews.ts';
+import type {
+  FinishedReview,
+  FinishedReviews,
+  ReviewDue,
+  ReviewOverview,
+} from '../../../services/keys/read-reviews.ts';
 import type { PageContext } from '../page-context.ts';
 import { counted, Notice, Table } from './components.tsx';
 import { Icon } from './icon.tsx';
@@ -22,7 +27,7 @@ export function ReviewsPage({
   open,
   due,
   done,
-}: ReviewOverview & { context: PageContext; done: string | undefined }) {
+}: ReviewOverview & FinishedReviews & { context: PageContext; done: string | undefined }) {
   const notice = NOTICES.get(done ?? '');
   return (
     <>
