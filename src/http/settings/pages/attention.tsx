@@ -5,9 +5,9 @@ import {
   EXPIRING_DAYS,
   type REASONS_FOR_ATTENTION,
   type RefusedReason,
-  UNUSED_DAYS,
 } from '../../../services/keys/attention.ts';
 import type { KeyDetails } from '../../../services/keys/read-keys.ts';
+import type { ReviewDue } from '../../../services/keys/read-reviews.ts';
 import type { KeyQuery } from '../../../services/keys/select-keys.ts';
 import { keyListPath } from '../key-query.ts';
 import type { PageContext } from '../page-context.ts';
@@ -76,8 +76,11 @@ interface Props {
 }
 
 /** What needs attention, each with a link to its keys. Nothing if all is in order. */
-export function NeedsAttention({ attention: { refused, expiring, unused, ofFormer }, context }: Props) {
-  if (refused.length + expiring.length + unused.length + ofFormer.length === 0) return null;
+export function NeedsAttention({
+  attention: { refused, expiring, unused, unusedDays, ofFormer, review },
+  context,
+}: Props) {
+  if (refused.length + expiring.length + unused.length + ofFormer.length === 0 && !review) return null;
   const to = (query: Partial<KeyQuery>) => keyListPath(context.base, { state: 'current', ...query });
   const never = unused.filter(({ lastWrite }) => lastWrite === null).length;
   return (
@@ -99,9 +102,9 @@ export function NeedsAttention({ attention: { refused, expiring, unused, ofForme
         )}
         {unused.length > 0 && (
           <Tile
-            to={to({ unusedDays: UNUSED_DAYS, sort: 'last', reversed: true })}
+            to={to({ unusedDays, sort: 'last', reversed: true })}
             icon="clock"
-            title={`${counted(unused.length, 'key')} unused for ${UNUSED_DAYS} days`}
+            title={`${counted(unused.length, 'key')} unused for ${counted(unusedDays, 'day')}`}
           >
             {never > 0 ? `${never} of them never wrote anything.` : 'Revoke those that no workflow needs.'}
           </Tile>
@@ -116,9 +119,19 @@ export function NeedsAttention({ attention: { refused, expiring, unused, ofForme
             {new Set(ofFormer.map(({ createdById }) => createdById)).size > 1 && ' and others'}. Rotate or revoke them.
           </Tile>
         )}
+        {review && (
+          <Tile to={`${context.base}/review`} icon="check" tone="warning" title={reviewTitle(review)}>
+            Decide for each key whether it is still needed.
+          </Tile>
+        )}
       </ul>
     </section>
   );
+}
+
+function reviewTitle({ daysLeft }: ReviewDue): string {
+  if (daysLeft < 0) return 'An access review is overdue';
+  return `An access review is due ${daysLeft === 0 ? 'today' : `in ${counted(daysLeft, 'day')}`}`;
 }
 
 function RefusedKeys({ of, context }: { of: RefusedReason; context: PageContext }) {

@@ -2,13 +2,14 @@ import { MAX_NETWORKS } from '../../../domain/allowed-networks.ts';
 import { yearsLater } from '../../../domain/calendar.ts';
 import { type DayLimit, MAX_DAY_MINUTES, MAX_DAY_RECORDS, type OwnDayLimit } from '../../../domain/day-limit.ts';
 import { MAX_EXPIRY_YEARS } from '../../../domain/key-input.ts';
+import { type KeyPolicy, lastDayAllowed } from '../../../domain/key-policy.ts';
 import { formatPolicy, type RateLimitPolicy } from '../../../domain/rate-limit.ts';
 import { RECORD_KIND_NAMES, RECORD_KINDS } from '../../../domain/record-kinds.ts';
 import type { ChangeableKey } from '../../../services/keys/change-key.ts';
 import { USAGE_DAYS } from '../../../services/keys/key-usage.ts';
 import type { RecentAddresses } from '../../../services/keys/recent-addresses.ts';
 import type { PageContext } from '../page-context.ts';
-import { Address, describedBy, FieldMessage, formatNumber, Notice } from './components.tsx';
+import { Address, counted, describedBy, FieldMessage, formatNumber, Notice } from './components.tsx';
 
 /** Error messages by field. `form` is for errors that do not belong to one field. */
 export type Messages = Partial<
@@ -37,6 +38,7 @@ interface FormProps {
   values: FormValues;
   messages: Messages;
   today: string;
+  policy: KeyPolicy;
 }
 
 /** The deployment's limits for a key. */
@@ -52,6 +54,7 @@ export function NewKeyForm({
   values,
   messages,
   today,
+  policy,
   defaultLimit,
   defaultDayLimit,
 }: FormProps & DefaultLimits) {
@@ -73,7 +76,7 @@ export function NewKeyForm({
         })}
         <FieldMessage id="scopes" message={messages.scopes} />
       </fieldset>
-      <ExpirationField values={values} message={messages.expiration} today={today} choices={['none', ...DAYS]} />
+      <ExpirationField {...{ values, today, policy, context }} message={messages.expiration} />
       <details class="advanced" open={hasAdvanced(values, messages)}>
         <summary>Advanced: limits and networks</summary>
         <LimitField value={values.limit} message={messages.limit} defaultLimit={defaultLimit} />
@@ -89,7 +92,7 @@ export function NewKeyForm({
 }
 
 /** The form to rotate a key. */
-export function RotateForm({ context, token, values, messages, today, keyId }: FormProps & { keyId: string }) {
+export function RotateForm({ context, token, values, messages, today, policy, keyId }: FormProps & { keyId: string }) {
   const graces = [
     ['1h', 'For 1 hour'],
     ['24h', 'For 24 hours'],
@@ -100,7 +103,7 @@ export function RotateForm({ context, token, values, messages, today, keyId }: F
     <form method="post" action={`${context.base}/keys/${keyId}/rotate`} class="form" data-once>
       <input type="hidden" name="token" value={token} />
       <Summary messages={messages} />
-      <ExpirationField values={values} message={messages.expiration} today={today} choices={[...DAYS, 'none']} />
+      <ExpirationField {...{ values, today, policy, context }} message={messages.expiration} noneLast />
       <fieldset {...describedBy('grace', messages.grace)}>
         <legend>Grace period: how long the old key keeps working</legend>
         {graces.map(([grace, label]) => (
@@ -130,7 +133,7 @@ export function ChangeForm({
   seen,
   defaultLimit,
   defaultDayLimit,
-}: Omit<FormProps, 'token' | 'today'> & DefaultLimits & { shown: ChangeableKey; seen: RecentAddresses }) {
+}: Omit<FormProps, 'token' | 'today' | 'policy'> & DefaultLimits & { shown: ChangeableKey; seen: RecentAddresses }) {
   return (
     <form method="post" action={`${context.base}/keys/${keyId}/change`} class="form">
       <input type="hidden" name="shown_name" value={name} />
@@ -181,7 +184,12 @@ function NameField({ value, message }: { value: string | undefined; message: str
   );
 }
 
-const DAYS = ['30', '60', '90', '365', 'date'];
+const LIFETIMES = ['30', '60', '90', '365'];
+
+/** The lifetimes in days to choose from that the policy allows, shortest first. */
+export const lifetimesAllowed = ({ maxLifetimeDays }: KeyPolicy): string[] =>
+  LIFETIMES.filter((days) => maxLifetimeDays === null || Number(days) <= maxLifetimeDays);
+
 const EXPIRATIONS: Record<string, string> = {
   none: 'No expiration',
   '30': '30 days',
@@ -191,20 +199,30 @@ const EXPIRATIONS: Record<string, string> = {
   date: 'On a date',
 };
 
-interface ExpirationProps {
-  values: FormValues;
+interface ExpirationProps extends Pick<FormProps, 'context' | 'values' | 'today' | 'policy'> {
   message: string | undefined;
-  today: string;
-  choices: readonly string[];
+  /** Offers no expiration as the last choice, not as the first one. */
+  noneLast?: boolean;
 }
 
-function ExpirationField({ values: { expiration, date }, message, today, choices }: ExpirationProps) {
+function ExpirationField({
+  context,
+  values: { expiration, date },
+  message,
+  today,
+  policy,
+  noneLast = false,
+}: ExpirationProps) {
+  const none = policy.expiryRequired ? [] : ['none'];
+  const lifetimes = [...lifetimesAllowed(policy), 'date'];
+  const choices = noneLast ? [...lifetimes, ...none] : [...none, ...lifetimes];
+  const isOffered = expiration !== undefined && choices.includes(expiration);
   return (
     <div class="field">
       <label for="expiration">Expiration</label>
       <div class="row">
         <select id="expiration" name="expiration" required {...describedBy('expiration', message, true)}>
-          {expiration === undefined && <option value="">Choose…</option>}
+          {!isOffered && <option value="">Choose…</option>}
           {choices.map((choice) => (
             <option value={choice} selected={choice === expiration}>
               {EXPIRATIONS[choice]}
@@ -212,14 +230,35 @@ function ExpirationField({ values: { expiration, date }, message, today, choices
           ))}
         </select>
         <label class="inline" data-date>
-          Date <input type="date" name="date" value={date} min={today} max={yearsLater(today, MAX_EXPIRY_YEARS)} />
+          Date{' '}
+          <input
+            type="date"
+            name="date"
+            value={date}
+            min={today}
+            max={lastDayAllowed(policy, today) ?? yearsLater(today, MAX_EXPIRY_YEARS)}
+          />
         </label>
       </div>
       <p class="help" id="expiration-help">
         The key works until the end of its last day. Enter a date only with “On a date”.
+        <PolicyHelp policy={policy} context={context} />
       </p>
       <FieldMessage id="expiration" message={message} />
     </div>
+  );
+}
+
+/** Why the form does not offer every expiration. */
+function PolicyHelp({ policy, context }: Pick<FormProps, 'policy' | 'context'>) {
+  if (!policy.expiryRequired) return null;
+  const { maxLifetimeDays } = policy;
+  return (
+    <>
+      {' '}
+      The <a href={`${context.base}/policy`}>policy of your organization</a>{' '}
+      {maxLifetimeDays === null ? 'requires an expiration.' : `allows at most ${counted(maxLifetimeDays, 'day')}.`}
+    </>
   );
 }
 
