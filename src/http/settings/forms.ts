@@ -19,7 +19,7 @@ import type { AppEnv } from '../context.ts';
 import { readBody } from '../middleware/read-body.ts';
 import { PageProblem } from './page-problem.ts';
 import { formatNumber } from './pages/components.tsx';
-import { type FormValues, lifetimesAllowed, type Messages } from './pages/key-form.tsx';
+import { type FormValues, lifetimesAllowed, type Messages } from './pages/key-fields.tsx';
 
 /**
  * Above the size of any form in the settings area. The largest one has 21 reasons of 200 characters,
@@ -160,10 +160,9 @@ export function sameLifetime({ createdAt, expiresAt }: KeyDetails, policy: KeyPo
   return { expiration: 'date', date: addDays(today, Math.min(days, policy.maxLifetimeDays ?? days)) };
 }
 
-/** Preselects no expiration, or else the longest lifetime in days that the policy allows. */
+/** Preselects the longest lifetime in days that the policy allows: a year, if it allows that. */
 export function longestLifetime(policy: KeyPolicy, today: string): FormValues {
   const longest = lifetimesAllowed(policy).at(-1);
-  if (!policy.expiryRequired) return { expiration: 'none' };
   return longest === undefined
     ? { expiration: 'date', date: lastDayAllowed(policy, today) ?? undefined }
     : { expiration: longest };
