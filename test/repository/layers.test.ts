@@ -25,6 +25,10 @@ const ALLOWED: Record<string, { parts: readonly string[]; packages?: readonly st
     packages: ['hono', 'zod', 'zod-openapi'],
   },
   'http/docs': { parts: ['http', 'http/middleware', 'domain'], packages: ['hono', 'node:zlib'] },
+  'http/mcp': {
+    parts: ['http', 'http/middleware', 'services', 'domain', 'lib', 'config.ts'],
+    packages: ['hono', 'zod', '@modelcontextprotocol/server'],
+  },
   'http/psa': {
     parts: ['http', 'http/middleware', 'services', 'domain', 'lib', 'config.ts'],
     packages: ['hono', 'zod', 'zod-openapi'],
@@ -36,7 +40,17 @@ const ALLOWED: Record<string, { parts: readonly string[]; packages?: readonly st
   rpc: { parts: ['services', 'domain'], packages: ['cloudflare:workers'] },
   'daily.ts': { parts: ['services', 'domain', 'lib'] },
   'app.ts': {
-    parts: ['http', 'http/middleware', 'http/api', 'http/docs', 'http/psa', 'http/settings', 'domain', 'config.ts'],
+    parts: [
+      'http',
+      'http/middleware',
+      'http/api',
+      'http/docs',
+      'http/mcp',
+      'http/psa',
+      'http/settings',
+      'domain',
+      'config.ts',
+    ],
     packages: ['hono'],
   },
   'index.ts': {
