@@ -6,9 +6,10 @@ import { Problem } from '../problems.ts';
 import { readJson } from '../read-json.ts';
 import { kindOfTool } from './tools.ts';
 
+/** Whatever else is wrong with a call, the name of its tool decides which scope it needs. */
 const toolCall = z.object({
   method: z.literal('tools/call'),
-  params: z.object({ name: z.string(), arguments: z.unknown() }),
+  params: z.object({ name: z.string(), arguments: z.unknown().optional() }),
 });
 
 /**

@@ -49,7 +49,7 @@ async function respond(c: Context<ApiEnv>): Promise<Response> {
     json,
     tools: writableKinds(c.get('principal').scopes).map((kind) => TOOLS[kind]),
     call: call && { name: TOOLS[call.kind].name, run: () => run(call) },
-    onError: (cause) => log('warn', 'mcp_message_refused', { requestId: c.get('requestId'), cause }),
+    onFailure: (cause) => log('error', 'internal_error', { requestId: c.get('requestId'), cause }),
   });
   return withReplyHeaders(await withoutPastedKeys(response, c.get('config').keyPrefix), reply);
 }

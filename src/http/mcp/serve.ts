@@ -25,8 +25,8 @@ interface Exchange {
   tools: readonly Tool[];
   /** The tool that the message calls, if the key may call it. */
   call: { name: string; run: () => Promise<ToolResult> } | undefined;
-  /** Gets errors of the library, whose responses do not show them. */
-  onError: (err: Error) => void;
+  /** Gets the error of a response with the status 500, which does not show it. */
+  onFailure: (err: Error | undefined) => void;
 }
 
 /**
@@ -34,8 +34,13 @@ interface Exchange {
  * No message is remembered, and a response is complete before its status is sent.
  * @throws what `call.run` throws
  */
-export async function serve({ request, json, tools, call, onError }: Exchange): Promise<Response> {
+export async function serve({ request, json, tools, call, onFailure }: Exchange): Promise<Response> {
   let failure: { error: unknown } | undefined;
+  // Also gets the mistakes of callers, which their responses explain.
+  let latest: Error | undefined;
+  const onError = (err: Error) => {
+    latest = err;
+  };
   const makeServer = () => {
     const server = new Server(SERVER, { capabilities: { tools: {} }, instructions: INSTRUCTIONS });
     server.setRequestHandler('tools/list', () => ({ tools: tools.map(listed) }));
@@ -56,6 +61,7 @@ export async function serve({ request, json, tools, call, onError }: Exchange): 
     : await createMcpHandler(makeServer, { legacy: 'reject', onerror: onError }).fetch(request, { parsedBody: json });
   const text = await response.text();
   if (failure) throw failure.error;
+  if (response.status >= 500) onFailure(latest);
   return new Response(text === '' ? null : text, response);
 }
 
