@@ -113,6 +113,22 @@ test('every file imports only what its part may import', async () => {
   expect(found).toEqual([]);
 });
 
+/** Imports of values that are resolved when the Worker starts. */
+const STATIC_VALUE_IMPORT = /^(?:import|export) (?!type )[^'";]*?\bfrom '([^']+)'/gm;
+
+test('the MCP library is loaded only when the first MCP request arrives', async () => {
+  const found: string[] = [];
+  for await (const path of glob('**/*.{ts,tsx}', { cwd: 'src', exclude: (name) => name === 'assets' })) {
+    const source = await readFile(join('src', path), 'utf8');
+    const imports = Array.from(source.matchAll(STATIC_VALUE_IMPORT), ([, specifier = '']) => specifier);
+    const loading = imports.filter(
+      (specifier) => specifier.startsWith('@modelcontextprotocol/') || specifier.endsWith('/serve.ts'),
+    );
+    found.push(...loading.map((specifier) => `${path}: ${specifier}`));
+  }
+  expect(found).toEqual(['http/mcp/serve.ts: @modelcontextprotocol/server']);
+});
+
 test.each([
   ['lib/x.ts', "import { x } from '../domain/fields.ts';"],
   ['domain/x.ts', "import type { Hono } from 'hono';"],
@@ -123,6 +139,8 @@ test.each([
   ['http/api/x.ts', "import { docs } from '../docs/routes.tsx';"],
   ['http/docs/x.ts', "const api = await import('../api/notes.ts');"],
   ['http/x.ts', "import type { D1Counter } from '../db/call.ts';"],
+  ['http/mcp/x.ts', "import { writeTarget } from '../api/write-target.ts';"],
+  ['http/api/x.ts', "import type { Server } from '@modelcontextprotocol/server';"],
   ['http/settings/pages/x.tsx', "import { createApp } from '../../../app.ts';"],
   ['index.ts', "export { x } from './dev/start.ts';"],
   ['elsewhere/x.ts', "import './y.ts';"],
