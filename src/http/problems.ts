@@ -38,13 +38,6 @@ export const PROBLEMS = {
     meaning: 'The request came over plain HTTP, so others on the network could read the key in it.',
     remedy: 'Use the `https://` address, and ask an administrator to replace the key.',
   },
-  origin_not_allowed: {
-    status: 403,
-    title: 'The origin is not allowed',
-    meaning:
-      'A request to `/mcp` has an `Origin` header, as those of web pages do, and the operator has not allowed it.',
-    remedy: 'Call `/mcp` from a program, or ask the operator to add the origin to `MCP_ORIGINS`.',
-  },
   psa_not_included: {
     status: 403,
     title: 'The plan does not include PSA',

@@ -11,7 +11,6 @@ import {
   unknownOutcome,
 } from '../../services/work/write-once.ts';
 import { dayLimitExtras, internalError, malformedJson } from '../answer-error.ts';
-import { originNotAllowed } from '../middleware/allow-origin.ts';
 import { bodyTooLarge, invalidEncoding, unsupportedMediaType, validationFailed } from '../middleware/json-body.ts';
 import { httpsRequired } from '../middleware/require-https.ts';
 import { endpointNotFound, methodNotAllowedProblem } from '../no-endpoint.ts';
@@ -130,7 +129,6 @@ const examples: Record<ProblemCode, Pick<Problem, 'detail'> & Partial<Pick<Probl
   invalid_encoding: invalidEncoding(),
   invalid_idempotency_key: invalidIdempotencyKey('is empty'),
   https_required: httpsRequired(),
-  origin_not_allowed: originNotAllowed('https://page.example'),
   psa_not_included: psaNotIncluded(),
   not_found: new Problem(...endpointNotFound()),
   ticket_not_found: ticketNotFound('4711'),

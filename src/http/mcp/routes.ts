@@ -4,13 +4,14 @@ import { withoutKeys } from '../../domain/pasted-keys.ts';
 import { writableKinds } from '../../domain/scopes.ts';
 import { log } from '../../lib/log.ts';
 import type { ApiEnv, AppEnv } from '../context.ts';
-import { allowOrigin } from '../middleware/allow-origin.ts';
 import { authenticate } from '../middleware/authenticate.ts';
 import { guardUnknown } from '../middleware/guard.ts';
 import { keyLimit } from '../middleware/key-limit.ts';
 import { methodNotAllowedProblem } from '../no-endpoint.ts';
 import { problem } from '../problems.ts';
+import { allowOrigin } from './allow-origin.ts';
 import { callTool } from './call-tool.ts';
+import { invalidRequest } from './invalid-request.ts';
 import { readMessage } from './read-message.ts';
 import { requireToolScope } from './require-tool-scope.ts';
 import type { ToolReply } from './tool-reply.ts';
@@ -36,7 +37,9 @@ export function createMcp({ mcp: options }: Config, checks: readonly MiddlewareH
 async function respond(c: Context<ApiEnv>): Promise<Response> {
   const { json, call, problem: refusal } = c.get('mcpMessage') ?? {};
   if (refusal) throw refusal;
-  if (Array.isArray(json)) return c.json(BATCH_REFUSED, 400);
+  // The revision 2025-06-18 removed the batches of JSON-RPC from MCP.
+  if (Array.isArray(json))
+    return invalidRequest(c, 400, 'batch', 'Batches are not supported; send each message in its own request.');
 
   let reply: ToolReply | undefined;
   const run = async (called: NonNullable<typeof call>) => {
@@ -53,13 +56,6 @@ async function respond(c: Context<ApiEnv>): Promise<Response> {
   });
   return withReplyHeaders(await withoutPastedKeys(response, c.get('config').keyPrefix), reply);
 }
-
-/** JSON-RPC batches were removed from MCP with the revision 2025-06-18. */
-const BATCH_REFUSED = {
-  jsonrpc: '2.0',
-  id: null,
-  error: { code: -32600, message: 'Batches are not supported; send each message in its own request.' },
-};
 
 /** Errors repeat the input of the caller, and users paste keys into wrong fields. */
 async function withoutPastedKeys(response: Response, keyPrefix: string): Promise<Response> {

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { callTool, connect, ERAS, makeMcpApi, NOTE_ARGUMENTS, resultOf, TIME_ARGUMENTS } from '../../support/mcp.ts';
+import { runs } from '../../support/property.ts';
 import { makeWorld, rowsOf, UNLIMITED } from '../../support/world.ts';
 
 // A script in the place of an agent, because no model is available to the tests: it does what agents
@@ -76,7 +77,7 @@ test('any mix of tools, tickets and words under few keys makes one record for ea
       const rows = [...(await rowsOf('notes', organization)), ...(await rowsOf('time_entries', organization))];
       expect(rows.map((row) => row['ticket_id']).sort()).toEqual([...tickets.values()].sort());
     }),
-    { numRuns: 8 },
+    { numRuns: runs('calls of tools under few keys', 8) },
   );
 });
 

@@ -1,7 +1,8 @@
 import type { MiddlewareHandler } from 'hono';
 import { echo } from '../../domain/fields.ts';
+import { withoutKeys } from '../../domain/pasted-keys.ts';
 import type { AppEnv } from '../context.ts';
-import { Problem, problem } from '../problems.ts';
+import { invalidRequest } from './invalid-request.ts';
 
 /**
  * Refuses requests from web pages, except those of the configured origins: a page must not reach the
@@ -11,15 +12,14 @@ export function allowOrigin(origins: readonly string[]): MiddlewareHandler<AppEn
   return async function allowOrigin(c, next) {
     const origin = c.req.header('Origin');
     if (origin === undefined || origins.includes(origin)) return next();
-    const { code, detail } = originNotAllowed(origin);
-    return problem(c, code, detail);
+    const sent = JSON.stringify(echo(withoutKeys(origin.slice(0, MAX_SEARCHED_LENGTH), c.get('config').keyPrefix)));
+    return invalidRequest(
+      c,
+      403,
+      'origin_not_allowed',
+      `Origin was ${sent}; call this address from a program that sends no Origin, or ask the operator to allow this one.`,
+    );
   };
 }
 
-/** The request came from a web page whose origin is not allowed. */
-export function originNotAllowed(origin: string): Problem {
-  return new Problem(
-    'origin_not_allowed',
-    `Origin was ${JSON.stringify(echo(origin))}; call this address from a program that sends no Origin, or ask the operator to allow this one.`,
-  );
-}
+const MAX_SEARCHED_LENGTH = 1_000;
