@@ -15,7 +15,8 @@ export const AGENT_CLIENTS: readonly AgentClient[] = [
   {
     name: 'Claude Code',
     acceptsKey: 'Yes, if the server offers no OAuth (anthropics/claude-code issue 59467). This service offers none.',
-    source: 'code.claude.com/docs/en/mcp, in a copy of 29 January 2026. zuplo.com lists custom headers, 31 July 2026.',
+    source:
+      '`code.claude.com/docs/en/mcp`, in a copy of 29 January 2026. `zuplo.com/learn/mcp/compatibility/clients/claude-code` lists custom headers, 31 July 2026.',
     where:
       'In a shell. To share the settings, put the JSON into `.mcp.json`; Claude Code inserts the environment variable.',
     settings: (
@@ -35,7 +36,7 @@ export const AGENT_CLIENTS: readonly AgentClient[] = [
   {
     name: 'VS Code',
     acceptsKey: 'Yes. VS Code asks for the key when the server starts for the first time, and stores it securely.',
-    source: 'code.visualstudio.com/docs/copilot/reference/mcp-configuration, approved on 20 May 2026.',
+    source: '`code.visualstudio.com/docs/copilot/reference/mcp-configuration`, approved on 20 May 2026.',
     where: 'In `.vscode/mcp.json`, or in `mcp.json` of the user profile.',
     settings: (origin) => `{
   "inputs": [
@@ -54,7 +55,7 @@ export const AGENT_CLIENTS: readonly AgentClient[] = [
     name: 'Cursor',
     acceptsKey: 'Yes, unless the server answers OAuth discovery. This service does not.',
     source:
-      "zuplo.com/learn/mcp/compatibility/clients/cursor, 31 July 2026, and userjot.com/docs/mcp-cursor, which has no date. Cursor's own page was not read.",
+      "`zuplo.com/learn/mcp/compatibility/clients/cursor`, 31 July 2026, and `userjot.com/docs/mcp-cursor`, which has no date. Cursor's own page was not read.",
     where: 'In `.cursor/mcp.json`, or in `~/.cursor/mcp.json`. Set the environment variable before Cursor starts.',
     settings: (origin) => `{
   "mcpServers": {
@@ -69,7 +70,7 @@ export const AGENT_CLIENTS: readonly AgentClient[] = [
     name: 'n8n: MCP Client node',
     acceptsKey: 'Yes, as a Bearer credential. The MCP Client Tool node for AI agents accepts the same credentials.',
     source:
-      'docs.n8n.io/integrations/builtin/core-nodes/n8n-nodes-langchain.mcpclient, which has no date. Its text does not list the transports.',
+      '`docs.n8n.io/integrations/builtin/core-nodes/n8n-nodes-langchain.mcpclient`, which has no date. Its text does not list the transports.',
     where:
       'In the parameters of the node. As a step of a workflow, the event id comes from the workflow and not from a model: prefer this to an agent where you can.',
     settings: (origin) => `Server Transport   HTTP Streamable
@@ -91,7 +92,7 @@ Input Mode         JSON
     acceptsKey:
       'Yes, in `authorization`, as the key alone. OpenAI connects from its own servers, so the address must be public.',
     source:
-      'developers.openai.com/api/docs/guides/tools-remote-mcp, which has no date and calls the value an OAuth access token.',
+      '`developers.openai.com/api/docs/guides/tools-remote-mcp`, which has no date and calls the value an OAuth access token.',
     where:
       'In every request, because the value is not stored. `require_approval` can be `never` here: the tools cannot read, publish or delete anything.',
     settings: (origin) => `curl https://api.openai.com/v1/responses \\
