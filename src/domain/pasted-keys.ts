@@ -37,6 +37,11 @@ export function withoutKeys(text: string, prefix: string): string {
   return cleaned === decoded ? plain : cleaned;
 }
 
+/** JSON in which no string contains something that looks like a key value. */
+export function jsonWithoutKeys(value: unknown, prefix: string): string {
+  return JSON.stringify(value, (_, one: unknown) => (typeof one === 'string' ? withoutKeys(one, prefix) : one));
+}
+
 function withoutPlainKeys(text: string, prefix: string): string {
   // Most texts contain no key: do not build the pattern for them.
   const withoutOwn = text.includes(`${prefix}_`)

@@ -1,5 +1,5 @@
 import type { FieldError } from '../domain/fields.ts';
-import { withoutKeys } from '../domain/pasted-keys.ts';
+import { jsonWithoutKeys } from '../domain/pasted-keys.ts';
 import type { AppEnv, ContextOf } from './context.ts';
 
 interface ProblemKind {
@@ -168,10 +168,7 @@ export function problem(
   const body = { type: problemType(code), title, status, code, detail, requestId: c.get('requestId'), ...members };
   const { keyPrefix } = c.get('config');
   // A detail may repeat the caller's input, and users paste keys into wrong fields.
-  const text = JSON.stringify(body, (_, value: unknown) =>
-    typeof value === 'string' ? withoutKeys(value, keyPrefix) : value,
-  );
-  return new Response(text, {
+  return new Response(jsonWithoutKeys(body, keyPrefix), {
     status,
     headers: { ...headers, 'Content-Type': 'application/problem+json' },
   });

@@ -1,6 +1,6 @@
 import { type Context, Hono, type MiddlewareHandler } from 'hono';
 import type { Config } from '../../config.ts';
-import { withoutKeys } from '../../domain/pasted-keys.ts';
+import { jsonWithoutKeys } from '../../domain/pasted-keys.ts';
 import { writableKinds } from '../../domain/scopes.ts';
 import { log } from '../../lib/log.ts';
 import type { ApiEnv, AppEnv } from '../context.ts';
@@ -54,13 +54,15 @@ async function respond(c: Context<ApiEnv>): Promise<Response> {
     call: call && { name: TOOLS[call.kind].name, run: () => run(call) },
     onFailure: (cause) => log('error', 'internal_error', { requestId: c.get('requestId'), cause }),
   });
+  // The library refused the call before D1 could decide: the response must not rely on a cached key.
+  if (call && !reply) c.set('principal', await c.get('keyCheck').refresh());
   return withReplyHeaders(await withoutPastedKeys(response, c.get('config').keyPrefix), reply);
 }
 
 /** Errors repeat the input of the caller, and users paste keys into wrong fields. */
 async function withoutPastedKeys(response: Response, keyPrefix: string): Promise<Response> {
-  const text = await response.text();
-  return new Response(text === '' ? null : withoutKeys(text, keyPrefix), response);
+  if (!response.headers.get('Content-Type')?.startsWith('application/json')) return response;
+  return new Response(jsonWithoutKeys(await response.json(), keyPrefix), response);
 }
 
 /** On a replay, the headers of the API. */

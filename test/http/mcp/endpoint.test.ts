@@ -166,6 +166,25 @@ test('the log of a request names the tool and the code of its error, and nothing
   expect(JSON.stringify(lines)).not.toMatch(/no-such-ticket|spooler/);
 });
 
+test.each<[string, Record<string, unknown>, Record<string, string>]>([
+  ['whose headers name another tool', {}, { 'Mcp-Name': 'log_time' }],
+  ['without an id', { id: undefined }, {}],
+  ['of an unknown revision', {}, { 'MCP-Protocol-Version': '2099-01-01' }],
+])(
+  'a call %s, which the library refuses, gets the 401 with a revoked key that is still cached',
+  async (_, change, headers) => {
+    const { organization, key, keyId } = await makeWorld();
+    const api = makeMcpApi();
+    const valid = message('tools/call', NOTE_CALL);
+    const refused = () => api.post('/mcp', key, { ...valid.body, ...change }, { ...valid.headers, ...headers });
+    expect((await resultOf(api, key, 'add_internal_note', NOTE_ARGUMENTS)).isError).toBeUndefined();
+    expect((await refused()).status).not.toBe(401);
+    await resultOf(api, key, 'add_internal_note', NOTE_ARGUMENTS);
+    await revoke(organization, keyId);
+    expect((await refused()).status).toBe(401);
+  },
+);
+
 describe('a revoked key that is still cached gets the 401', () => {
   test.each<[string, string, Record<string, unknown>]>([
     ['for a write', 'tools/call', NOTE_CALL],
