@@ -36,19 +36,19 @@ const reviewTrail = (c: Context<AdminEnv>) => [
 
 review.get('/review', async (c) => {
   const ctx = adminContext(c);
-  const before = c.req.query('before');
   const overview = await readReviewOverview(ctx);
-  if (overview.open && before === undefined) {
-    return renderOpen(c, overview, await readReview(ctx, overview.open.id), EMPTY_REVIEW_FORM);
-  }
-  const page = {
-    ...overview,
-    ...(await listFinishedReviews(ctx, before)),
-    context: pageContext(c),
-    done: c.req.query('done'),
-  };
-  return render(c, 'Access reviews', <ReviewsPage {...page} />, { lead: <ReviewsLead />, trail: trail(c) });
+  if (!overview.open) return renderFinished(c, overview);
+  return renderOpen(c, overview, await readReview(ctx, overview.open.id), EMPTY_REVIEW_FORM);
 });
+
+review.get('/reviews', async (c) => renderFinished(c, await readReviewOverview(adminContext(c))));
+
+/** The page of the finished reviews, on which a new one can be started. */
+async function renderFinished(c: Context<AdminEnv>, overview: ReviewOverview) {
+  const finished = await listFinishedReviews(adminContext(c), c.req.query('before'));
+  const page = { ...overview, ...finished, context: pageContext(c), done: c.req.query('done') };
+  return render(c, 'Access reviews', <ReviewsPage {...page} />, { lead: <ReviewsLead />, trail: trail(c) });
+}
 
 /** The page of an open review, with what was entered in its form. */
 async function renderOpen(

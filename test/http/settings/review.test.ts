@@ -188,6 +188,10 @@ describe('finishing a review', () => {
     const after = (await get('/review?done=finished')).text;
     expect(await countElements(after, `a[href="${base}${path}/evidence.csv"]`)).toBe(1);
     expect(after).toContain('2 keep, 1 revoke');
+    // Evidence stays available while another review is open.
+    await post('/review', {});
+    expect(await countElements((await get('/review')).text, `a[href="${base}/reviews"]`)).toBe(1);
+    expect(await countElements((await get('/reviews')).text, `a[href="${base}${path}/evidence.csv"]`)).toBe(1);
     expect((await get(`${path}/finish`)).status).toBe(409);
     expect((await decide(fields(0, 'keep', 'Late'))).status).toBe(409);
   });
@@ -319,7 +323,7 @@ describe('a page of reviews reads', () => {
 
   test.each([
     ['/review', 3, 3_000],
-    ['/review?before=g', 2, 3_000],
+    ['/reviews', 2, 3_000],
     ['/review/open/finish', 1, 2_000],
     ['/policy', 1, 200],
   ])('a limited number of rows, however many reviews there were: %s', async (path, calls, rows) => {

@@ -43,7 +43,7 @@ describe('the banner about space', () => {
     await giveLedger(organization, 1_000);
     for (const path of PATHS) expect([path, await warningsOn((await get(path)).text)]).toEqual([path, '']);
     calls.length = 0;
-    await get('/new-key');
+    await get('/which-key');
     // The sign-in.
     expect(calls).toHaveLength(1);
   });
@@ -99,7 +99,7 @@ describe('the banner about space', () => {
     for (let other = 0; other < 20; other++) await giveLedger(await makeOrganization(), 100, 50);
     const callsOfPage = async () => {
       calls.length = 0;
-      expect((await get('/new-key')).status).toBe(200);
+      expect((await get('/which-key')).status).toBe(200);
       return calls.slice(1);
     };
     const [share, ...more] = await callsOfPage();
@@ -118,7 +118,7 @@ describe('the banner about space', () => {
     await giveLedger(organization, 1_000_000, 50);
     for (let other = 0; other < 20; other++) await giveLedger(await makeOrganization(), 100, 50);
     calls.length = 0;
-    expect(await warningsOn((await get('/new-key')).text)).toContain('Your organization');
+    expect(await warningsOn((await get('/which-key')).text)).toContain('Your organization');
     expect(calls[1]?.rowsRead).toBeLessThanOrEqual(1_050 + 150);
   });
 
