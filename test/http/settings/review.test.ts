@@ -110,6 +110,14 @@ describe('the form of a review', () => {
     expect(await rowsOf('key_review_decisions', organization)).toEqual([]);
   });
 
+  test('shows the keys with errors again also if they were on the second page', async () => {
+    const { decide, fields, get } = await makeReview(Array.from({ length: 22 }, (_, index) => `Key ${index + 10}`));
+    expect(await namesOf((await get('/review?page=2')).text)).toEqual(['Key 30', 'Key 31']);
+    const { status, text } = await decide(fields(20, 'revoke'), fields(21, 'keep', 'Used'));
+    expect([status, await namesOf(text)]).toEqual([400, ['Key 30', 'Key 31']]);
+    expect(await countElements(text, '.error')).toBe(1);
+  });
+
   test('says which decisions were not saved, because another administrator was first', async () => {
     const { base, decide, fields, get } = await makeReview();
     await decide(fields(0, 'revoke', 'Leaked'));
