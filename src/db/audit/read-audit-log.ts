@@ -162,6 +162,31 @@ export const findAuditPageOfAdministrator = {
   examined: statement<PartValues & { administratorId: string }, ExaminedPart>(examined(PART_OF_ADMINISTRATOR)),
 };
 
+/** A user who is an actor in the audit log, as the directory has them now. */
+export interface AuditAdministratorRow {
+  id: string;
+  name: string;
+  /** 1 if the user is an active administrator. */
+  isPresent: number;
+}
+
+const firstActor = (condition = '') => `select min(actor_id) from audit_log indexed by audit_log_actor
+      where organization_id = :organizationId and actor_type <> 'api_key' ${condition}`;
+
+/**
+ * The users among the first `limit` actors that are not keys. Each step seeks the next actor in the
+ * index, so the number of rows read does not depend on what an actor did.
+ */
+export const findAuditAdministrators = statement<{ organizationId: string; limit: number }, AuditAdministratorRow>(`
+  with recursive actors(id) as (
+    select (${firstActor()})
+    union all
+    select (${firstActor('and actor_id > actors.id')}) from actors where actors.id is not null
+    limit :limit
+  )
+  select ${columns<AuditAdministratorRow>({ id: 'u.id', name: 'u.name', isPresent: 'u.active and u.is_admin' })}
+  from actors cross join users u on u.organization_id = :organizationId and u.id = actors.id`);
+
 /**
  * The first `seq` not earlier than `at` (UTC milliseconds), or the next free one. Binary search.
  */

@@ -6,6 +6,7 @@ import {
   type AuditEntry,
   type AuditFilter,
   exportAuditLog,
+  listAuditAdministrators,
   readAuditLog,
   searchAuditLog,
 } from '../../services/audit/read-audit-log.ts';
@@ -36,7 +37,7 @@ audit.get('/audit', async (c) => {
           readCursor(c.req.query('before')),
         )
       : searchAuditLog(ctx, query.q).then((entries) => ({ entries, next: undefined }));
-  const [page, keys] = await Promise.all([found, listKeysToChoose(ctx)]);
+  const [page, keys, administrators] = await Promise.all([found, listKeysToChoose(ctx), listAuditAdministrators(ctx)]);
   // The list holds only the newest keys, and the selected key may be older.
   const older =
     query.key === undefined || keys.some(({ id }) => id === query.key) ? undefined : await findOwnKey(ctx, query.key);
@@ -50,6 +51,7 @@ audit.get('/audit', async (c) => {
       query={query}
       selection={selection}
       keys={keys}
+      administrators={administrators}
       texts={await recordTexts(c, page.entries, SHOWN_TEXT)}
     />,
   );

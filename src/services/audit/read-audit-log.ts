@@ -2,6 +2,7 @@ import type { AuditColumns } from '../../db/audit/audit-columns.ts';
 import {
   type AuditLogRow,
   type ExaminedPart,
+  findAuditAdministrators,
   findAuditPage,
   findAuditPageOfAdministrator,
   findAuditPageOfKey,
@@ -52,6 +53,9 @@ const EXAMINED_PER_PAGE = 1_000;
 const EXAMINED_FOR_LATEST = 200;
 /** How many entries an export reads at a time. */
 const EXPORT_PAGE_SIZE = 1_000;
+/** How many actors are examined to list the administrators among them. */
+const MAX_LISTED_ACTORS = 500;
+const byName = new Intl.Collator('en', { numeric: true });
 /** Maximum clock skew between two machines: times may deviate from the order of `seq` by this. */
 const CLOCK_SKEW_MS = 30_000;
 /**
@@ -100,6 +104,28 @@ export async function readLatestOfKey(
   const statement = findAuditPageOfKey.rows.bind({ organizationId: ctx.actor.organizationId, keyId, ...any, ...range });
   const { results } = await callD1(ctx, 'nothing_written', (db) => statement.all(db));
   return results.map(toEntry);
+}
+
+/** A present or former administrator who did something. */
+export interface AuditAdministrator {
+  id: string;
+  /** The present name. */
+  name: string;
+  isFormer: boolean;
+}
+
+/**
+ * The administrators who are actors in the audit log, by name, the present ones first.
+ * @throws ServiceError `unavailable`
+ */
+export async function listAuditAdministrators(ctx: ActorContext<AdminActor>): Promise<AuditAdministrator[]> {
+  const { organizationId } = ctx.actor;
+  const { results } = await callD1(ctx, 'nothing_written', (db) =>
+    findAuditAdministrators.bind({ organizationId, limit: MAX_LISTED_ACTORS }).all(db),
+  );
+  return results
+    .map(({ id, name, isPresent }) => ({ id, name, isFormer: isPresent === 0 }))
+    .sort((a, b) => Number(a.isFormer) - Number(b.isFormer) || byName.compare(a.name, b.name));
 }
 
 /** The whole filtered log, newest first, a page at a time. */

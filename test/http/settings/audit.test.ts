@@ -2,7 +2,7 @@ import { env } from 'cloudflare:workers';
 import { describe, expect, test } from 'vitest';
 import { countElements, csvRows, elementsOf } from '../../support/page.ts';
 import { copyKey, makeSettings } from '../../support/settings.ts';
-import { makeKey, revoke, TIME } from '../../support/world.ts';
+import { importRecords, makeKey, revoke, TIME } from '../../support/world.ts';
 
 /** Where the link to the file of the audit log leads, if the page has one. */
 const download = async (page: string) =>
@@ -26,6 +26,33 @@ describe('the audit log', () => {
     const { text } = await get('/audit?by=ada');
     expect(await countElements(text, 'tbody tr')).toBe(1);
     expect(await download(text)).toEqual([`${base}/audit.csv?by=ada`]);
+  });
+
+  test('offers present and former administrators who did something as a filter', async () => {
+    const { organization, get, createKey } = await makeSettings();
+    const options = async (path: string) =>
+      (await elementsOf((await get(path)).text, 'select[name=by] option')).map(({ attributes, text }) => [
+        attributes['value'],
+        text,
+        'selected' in attributes,
+      ]);
+    const all = ['', 'All', false];
+    expect(await options('/audit')).toEqual([all]);
+    await createKey();
+    const user = { type: 'user', organization, admin: true };
+    const email = `ada@${organization}.example`;
+    await importRecords({ ...user, id: 'idle', name: 'Idle', email: `idle@${organization}.example` });
+    expect(await options('/audit?by=ada')).toEqual([all, ['ada', 'Ada &lt;b&gt;Lovelace&lt;/b&gt;', true]]);
+    await importRecords(
+      { ...user, id: 'ada', name: 'Ada', email: `former@${organization}.example`, admin: false },
+      { ...user, id: 'olga', name: 'Olga', email },
+    );
+    expect(await options('/audit')).toEqual([all, ['ada', 'Ada (former)', false]]);
+    // Such as the PSA, or one of too many.
+    expect(await options('/audit?by=psa')).toEqual([all, ['ada', 'Ada (former)', false], ['psa', 'psa', true]]);
+    const entries = async (path: string) => countElements((await get(path)).text, 'tbody tr');
+    expect(await entries('/audit?by=ada&action=api_key.created')).toBe(1);
+    expect(await entries('/audit?by=ada&action=note.created')).toBe(0);
   });
 
   test('takes 29 February of a leap year as a date', async () => {

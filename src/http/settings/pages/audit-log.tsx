@@ -1,5 +1,5 @@
 import { AUDIT_ACTION_LABELS, auditActionLabel } from '../../../domain/audit-actions.ts';
-import type { AuditEntry } from '../../../services/audit/read-audit-log.ts';
+import type { AuditAdministrator, AuditEntry } from '../../../services/audit/read-audit-log.ts';
 import type { PageContext } from '../page-context.ts';
 import type { RecordTexts } from '../record-texts.ts';
 import { Address, Hint, Notice, Table } from './components.tsx';
@@ -22,18 +22,20 @@ interface Props {
   /** The query string of these filters, without a cursor. */
   selection: string;
   keys: readonly { id: string; name: string; hint: string }[];
+  administrators: readonly AuditAdministrator[];
   entries: readonly AuditEntry[];
   texts: RecordTexts;
   next: number | undefined;
 }
 
 /** The audit log, newest entries first. */
-export function AuditLogPage({ context, query, selection, keys, entries, texts, next }: Props) {
+export function AuditLogPage(props: Props) {
+  const { context, selection, entries, texts, next } = props;
   const linkTo = (page: string, more = '') =>
     `${context.base}/${page}${[selection, more].some(Boolean) ? '?' : ''}${[selection, more].filter(Boolean).join('&')}`;
   return (
     <>
-      <Filters context={context} query={query} keys={keys} entries={entries} />
+      <Filters {...props} />
       {entries.length > 0 && <AuditTable entries={entries} texts={texts} context={context} />}
       {entries.length === 0 && next === undefined && (
         <Notice tone="neutral">{selection === '' ? 'Nothing has happened yet.' : 'No entries found.'}</Notice>
@@ -49,7 +51,8 @@ export function AuditLogPage({ context, query, selection, keys, entries, texts, 
   );
 }
 
-function Filters({ context, query, keys, entries }: Pick<Props, 'context' | 'query' | 'keys' | 'entries'>) {
+function Filters({ context, query, keys, administrators, entries }: Props) {
+  const isUnlisted = query.by !== undefined && !administrators.some(({ id }) => id === query.by);
   return (
     <search>
       <form method="get" action={`${context.base}/audit`} class="filters">
@@ -64,17 +67,23 @@ function Filters({ context, query, keys, entries }: Pick<Props, 'context' | 'que
             ))}
           </select>
         </label>
-        {query.by !== undefined && (
-          <label>
-            Administrator
-            <select name="by">
-              <option value="">All</option>
+        <label>
+          Administrator
+          <select name="by">
+            <option value="">All</option>
+            {administrators.map(({ id, name, isFormer }) => (
+              <option value={id} selected={id === query.by}>
+                {name}
+                {isFormer && ' (former)'}
+              </option>
+            ))}
+            {isUnlisted && (
               <option value={query.by} selected>
                 {entries[0]?.actorName ?? query.by}
               </option>
-            </select>
-          </label>
-        )}
+            )}
+          </select>
+        </label>
         <label>
           Action
           <select name="action">
