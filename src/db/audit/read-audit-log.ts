@@ -132,13 +132,16 @@ const matching = (part: string, condition = '') =>
       ${condition}
     limit :limit`);
 
-/** How many rows a page examined, and the lowest `seq` of them. */
+/** How many rows a page examined, the lowest `seq` of them, and when that row was written. */
 export interface ExaminedPart {
   examined: number;
   lowest: number | null;
+  /** UTC milliseconds. */
+  lowestAt: number | null;
 }
 
-const examined = (part: string) => `select count(*) as examined, min(seq) as lowest from (${part})`;
+/** SQLite takes the time from the row with the minimum. */
+const examined = (part: string) => `select count(*) as examined, min(seq) as lowest, at as lowestAt from (${part})`;
 
 /** The matching rows of a range, and what was examined to find them: the next page begins there. */
 export const findAuditPage = {

@@ -29,14 +29,11 @@ export const audit = new Hono<AdminEnv>();
 audit.get('/audit', async (c) => {
   const ctx = adminContext(c);
   const { query, selection } = readQuery(new URL(c.req.url).searchParams);
+  const cursor = readCursor(c.req.query('before'));
   const found =
     query.q === undefined
-      ? readAuditLog(
-          ctx,
-          toFilter(query, c.get('administrator').organization.timeZone),
-          readCursor(c.req.query('before')),
-        )
-      : searchAuditLog(ctx, query.q).then((entries) => ({ entries, next: undefined }));
+      ? readAuditLog(ctx, toFilter(query, c.get('administrator').organization.timeZone), cursor)
+      : searchAuditLog(ctx, query.q).then((entries) => ({ entries, next: undefined, searchedTo: undefined }));
   const [page, keys, administrators] = await Promise.all([found, listKeysToChoose(ctx), listAuditAdministrators(ctx)]);
   // The list holds only the newest keys, and the selected key may be older.
   const older =
@@ -50,6 +47,7 @@ audit.get('/audit', async (c) => {
       context={pageContext(c)}
       query={query}
       selection={selection}
+      isFirst={query.q !== undefined || cursor === undefined}
       keys={keys}
       administrators={administrators}
       texts={await recordTexts(c, page.entries, SHOWN_TEXT)}

@@ -37,13 +37,13 @@ export interface AuditFilter {
   until?: number | undefined;
 }
 
-/**
- * Entries, newest first. `next` is the cursor of the next page, also if this page found nothing but
- * there is more to examine.
- */
+/** Entries, newest first. */
 export interface AuditPage {
   entries: AuditEntry[];
+  /** The cursor of the next page, also if this page is not full but there is more to examine. */
   next: number | undefined;
+  /** If so, the time of the last entry examined, in UTC milliseconds. */
+  searchedTo: number | undefined;
 }
 
 const PAGE_SIZE = 50;
@@ -210,7 +210,10 @@ async function readPage(ctx: ActorContext<AdminActor>, filter: AuditFilter, part
             findAuditPageOfKey.examined.bind({ ...values, keyId }),
           ] as const);
   const [{ results: rows }, { results }] = await callD1(ctx, 'nothing_written', (db) => batch(db, statements));
-  return { entries: rows.map(toEntry), next: nextCursor(rows.at(-1)?.seq, rows.length === limit, results[0], examine) };
+  const isFull = rows.length === limit;
+  const next = nextCursor(rows.at(-1)?.seq, isFull, results[0], part);
+  const searchedTo = next === undefined || isFull ? undefined : (results[0]?.lowestAt ?? undefined);
+  return { entries: rows.map(toEntry), next, searchedTo };
 }
 
 /**
@@ -219,12 +222,13 @@ async function readPage(ctx: ActorContext<AdminActor>, filter: AuditFilter, part
 function nextCursor(
   last: number | undefined,
   full: boolean,
-  part: ExaminedPart | undefined,
-  examine: number,
+  examined: ExaminedPart | undefined,
+  { examine, from }: Part,
 ): number | undefined {
-  if (part === undefined || part.lowest === null) return undefined;
-  if (full && last !== undefined && part.lowest < last) return last;
-  return part.examined === examine ? part.lowest : undefined;
+  if (examined === undefined || examined.lowest === null) return undefined;
+  if (full && last !== undefined && examined.lowest < last) return last;
+  // The log begins with 1.
+  return examined.examined === examine && examined.lowest > Math.max(from, 1) ? examined.lowest : undefined;
 }
 
 /** The range of the log that contains all entries of a period, even if clocks differed. */

@@ -8,6 +8,10 @@ import { importRecords, makeKey, revoke, TIME } from '../../support/world.ts';
 const download = async (page: string) =>
   (await elementsOf(page, 'a[href*="audit.csv"]')).map(({ attributes }) => attributes['href']);
 
+/** The words of the elements that match. */
+const wordsOf = async (page: string, selector: string) =>
+  (await elementsOf(page, selector)).map(({ text }) => text.replaceAll(/\s+/g, ' ').trim());
+
 describe('the audit log', () => {
   test.each(['2027-02-30', '2027-13-01', '27-02-01', 'today'])('refuses %s as a date', async (date) => {
     const { get } = await makeSettings();
@@ -71,9 +75,75 @@ describe('the audit log', () => {
       .bind(organization, JSON.stringify(Array.from({ length: 1_200 }, (_, i) => i + 2)))
       .run();
     const { text } = await get('/audit?ticket=77');
-    expect([await countElements(text, 'tbody tr'), await countElements(text, '[role=status]')]).toEqual([0, 1]);
+    expect(await countElements(text, 'tbody tr')).toBe(0);
     expect(await download(text)).toEqual([`${base}/audit.csv?ticket=77`]);
     expect(csvRows((await get('/audit.csv?ticket=77')).text)).toHaveLength(1);
+  });
+
+  test('says how far back it searched, and looks further', async () => {
+    const { organization, base, get } = await makeSettings();
+    await makeKey(organization);
+    // One entry a minute; two have the ticket.
+    await env.DB.prepare(
+      `insert into audit_log select ?1, value, ?3 + value * 60000, 'system', 'psa', 'PSA', 'note.created', 'r',
+         iif(value in (20, 1600), '77', '1001'), 'q', null, null, null, null, '', 0, 0 from json_each(?2)`,
+    )
+      .bind(organization, JSON.stringify(Array.from({ length: 2_499 }, (_, i) => i + 2)), Date.parse('2026-03-01'))
+      .run();
+    const read = async (query: string) => {
+      const page = (await get(`/audit${query}`)).text;
+      const links = await elementsOf(page, 'main a[href*="before="]');
+      return {
+        entries: await countElements(page, 'tbody tr'),
+        notices: await wordsOf(page, '[role=status]'),
+        links: links.map(({ attributes, text }) => [text, attributes['href']]),
+        newest: await countElements(page, `main .actions a[href="${base}/audit?ticket=77"]`),
+      };
+    };
+    const further = (before: number) => [['Look further', `${base}/audit?ticket=77&amp;before=${before}`]];
+    expect(await read('?ticket=77')).toEqual({
+      entries: 1,
+      notices: ['Searched back to 2 Mar 2026, 01:01. Look further'],
+      links: further(1_501),
+      newest: 0,
+    });
+    expect(await read('?ticket=77&before=1501')).toEqual({
+      entries: 0,
+      notices: ['No entries found so far. Searched back to 1 Mar 2026, 08:21. Look further'],
+      links: further(501),
+      newest: 1,
+    });
+    // To the first entry, also if the page ends exactly there.
+    for (const before of [501, 1_001])
+      expect(await read(`?ticket=77&before=${before}`)).toEqual({ entries: 1, notices: [], links: [], newest: 1 });
+    expect((await read('?ticket=77&before=20')).notices).toEqual([
+      'No older entries match these filters. Clear the filters',
+    ]);
+
+    // A full page of any entries is not a search.
+    expect(await read('')).toMatchObject({
+      entries: 50,
+      notices: [],
+      links: [['Older entries', `${base}/audit?before=2451`]],
+    });
+  });
+
+  test('says why it is empty, and how to see entries', async () => {
+    const { organization, base, get } = await makeSettings();
+    const empty = (await get('/audit')).text;
+    expect(await wordsOf(empty, '.empty h2')).toEqual(['No entries yet']);
+    expect(await countElements(empty, '[role=status], main .actions a')).toBe(0);
+    await makeKey(organization);
+    for (const [query, words] of [
+      ['ticket=77', 'No entries match these filters. Clear the filters'],
+      ['q=nothing', 'No entries have this record ID, request ID or Idempotency-Key. Clear the search'],
+    ]) {
+      const { text } = await get(`/audit?${query}`);
+      expect(await wordsOf(text, '[role=status]')).toEqual([words]);
+      const [link] = await elementsOf(text, '[role=status] a');
+      expect(link?.attributes['href']).toBe(`${base}/audit`);
+    }
+    expect(await wordsOf((await get('/audit?before=1')).text, '[role=status]')).toEqual(['No older entries.']);
   });
 
   test('keeps a selected key in the list of keys, however old it is', async () => {

@@ -26,28 +26,58 @@ interface Props {
   entries: readonly AuditEntry[];
   texts: RecordTexts;
   next: number | undefined;
+  /** When the last entry examined was written, if the page is not full but there is more. */
+  searchedTo: number | undefined;
+  /** Whether the page begins with the newest entry. */
+  isFirst: boolean;
 }
 
 /** The audit log, newest entries first. */
 export function AuditLogPage(props: Props) {
-  const { context, selection, entries, texts, next } = props;
+  const { context, selection, entries, texts, next, searchedTo, isFirst } = props;
   const linkTo = (page: string, more = '') =>
     `${context.base}/${page}${[selection, more].some(Boolean) ? '?' : ''}${[selection, more].filter(Boolean).join('&')}`;
   return (
     <>
       <Filters {...props} />
       {entries.length > 0 && <AuditTable entries={entries} texts={texts} context={context} />}
-      {entries.length === 0 && next === undefined && (
-        <Notice tone="neutral">{selection === '' ? 'Nothing has happened yet.' : 'No entries found.'}</Notice>
-      )}
-      {entries.length === 0 && next !== undefined && (
-        <Notice tone="neutral">No entries found so far. Older entries have not been searched yet.</Notice>
+      {entries.length === 0 && next === undefined && <NothingFound {...props} />}
+      {searchedTo !== undefined && (
+        <Notice tone="neutral">
+          {entries.length === 0 && 'No entries found so far. '}Searched back to{' '}
+          <Time at={searchedTo} context={context} />. <a href={linkTo('audit', `before=${next}`)}>Look further</a>
+        </Notice>
       )}
       <div class="actions">
-        {next !== undefined && <a href={linkTo('audit', `before=${next}`)}>Older entries</a>}
+        {next !== undefined && searchedTo === undefined && (
+          <a href={linkTo('audit', `before=${next}`)}>Older entries</a>
+        )}
+        {!isFirst && <a href={linkTo('audit')}>Newest entries</a>}
         {(entries.length > 0 || next !== undefined) && <a href={linkTo('audit.csv')}>Download as CSV</a>}
       </div>
     </>
+  );
+}
+
+/** Why there are no entries, and how to see some. */
+function NothingFound({ context, query, selection, isFirst }: Props) {
+  if (selection === '' && isFirst) {
+    return (
+      <section class="empty">
+        <h2>No entries yet</h2>
+        <p>Each note and time entry that a key writes is listed here, and each change that an administrator makes.</p>
+      </section>
+    );
+  }
+  if (selection === '') return <Notice tone="neutral">No older entries.</Notice>;
+  const isSearch = query.q !== undefined;
+  return (
+    <Notice tone="neutral">
+      {isSearch
+        ? 'No entries have this record ID, request ID or Idempotency-Key.'
+        : `No ${isFirst ? '' : 'older '}entries match these filters.`}{' '}
+      <a href={`${context.base}/audit`}>{isSearch ? 'Clear the search' : 'Clear the filters'}</a>
+    </Notice>
   );
 }
 
