@@ -14,7 +14,7 @@ import type { ActorContext, AdminActor } from '../../services/context.ts';
 import { findOwnKey, listKeysToChoose } from '../../services/keys/read-keys.ts';
 import { type AdminEnv, adminContext } from '../context.ts';
 import { csvDownload, timeCells, timeHeadings } from './download.ts';
-import { pageContext, todayOf } from './page-context.ts';
+import { pageContext } from './page-context.ts';
 import { PageProblem } from './page-problem.ts';
 import { AuditLogPage, type AuditQuery } from './pages/audit-log.tsx';
 import { recordTexts } from './record-texts.ts';
@@ -75,9 +75,9 @@ const csvHeadings = (timeZone: string) => [
 audit.get('/audit.csv', (c) => {
   const { query } = readQuery(new URL(c.req.url).searchParams);
   const ctx = adminContext(c);
-  const { id, timeZone } = c.get('administrator').organization;
+  const { timeZone } = c.get('administrator').organization;
   const pages = query.q === undefined ? exportAuditLog(ctx, toFilter(query, timeZone)) : searchPages(ctx, query.q);
-  return csvDownload(`${id}-audit-${todayOf(c)}.csv`, csvHeadings(timeZone), auditLines(pages, timeZone));
+  return csvDownload(c, { what: 'audit', headings: csvHeadings(timeZone), pages: auditLines(pages, timeZone) });
 });
 
 async function* searchPages(ctx: ActorContext<AdminActor>, text: string) {

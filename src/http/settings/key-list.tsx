@@ -31,7 +31,7 @@ keyList.get('/keys', async (c) => {
 });
 
 keyList.get('/keys.csv', (c) => {
-  const { id, timeZone } = c.get('administrator').organization;
+  const { timeZone } = c.get('administrator').organization;
   const headings = [
     'Name',
     'Hint',
@@ -50,7 +50,7 @@ keyList.get('/keys.csv', (c) => {
     'Own limit of minutes per day',
     'Allowed networks',
   ];
-  return csvDownload(`${id}-api-keys-${todayOf(c)}.csv`, headings, keyLines(everyKey(adminContext(c)), timeZone));
+  return csvDownload(c, { what: 'api-keys', headings, pages: keyLines(everyKey(adminContext(c)), timeZone) });
 });
 
 async function* keyLines(pages: AsyncIterable<readonly KeyDetails[]>, timeZone: string) {

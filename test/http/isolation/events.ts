@@ -34,7 +34,15 @@ const open = fc.record({
   do: fc.constant('open'),
   viewer,
   at: organization,
-  page: fc.constantFrom('/keys', '/keys?state=all', '/keys.csv', '/refused', '/revoke-all', ...KEY_PAGES),
+  page: fc.constantFrom(
+    '/keys',
+    '/keys?state=all',
+    '/keys.csv',
+    '/refused',
+    '/refused.csv',
+    '/revoke-all',
+    ...KEY_PAGES,
+  ),
   away,
   index,
 });

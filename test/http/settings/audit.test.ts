@@ -4,9 +4,14 @@ import { countElements, csvRows, elementsOf } from '../../support/page.ts';
 import { copyKey, makeSettings } from '../../support/settings.ts';
 import { importRecords, makeKey, revoke, TIME } from '../../support/world.ts';
 
-/** Where the link to the file of the audit log leads, if the page has one. */
+/** Where the links to the file of the audit log lead, if the page has them. */
 const download = async (page: string) =>
   (await elementsOf(page, 'a[href*="audit.csv"]')).map(({ attributes }) => attributes['href']);
+/** These links with this query: with commas and with semicolons. */
+const links = (base: string, query: string) => [
+  `${base}/audit.csv?${query}`,
+  `${base}/audit.csv?${query}&amp;separator=semicolon`,
+];
 
 /** The words of the elements that match. */
 const wordsOf = async (page: string, selector: string) =>
@@ -29,7 +34,7 @@ describe('the audit log', () => {
     expect(link?.attributes['href']).toBe(`${base}/audit?by=ada`);
     const { text } = await get('/audit?by=ada');
     expect(await countElements(text, 'tbody tr')).toBe(1);
-    expect(await download(text)).toEqual([`${base}/audit.csv?by=ada`]);
+    expect(await download(text)).toEqual(links(base, 'by=ada'));
   });
 
   test('offers present and former administrators who did something as a filter', async () => {
@@ -76,7 +81,7 @@ describe('the audit log', () => {
       .run();
     const { text } = await get('/audit?ticket=77');
     expect(await countElements(text, 'tbody tr')).toBe(0);
-    expect(await download(text)).toEqual([`${base}/audit.csv?ticket=77`]);
+    expect(await download(text)).toEqual(links(base, 'ticket=77'));
     expect(csvRows((await get('/audit.csv?ticket=77')).text)).toHaveLength(1);
   });
 
@@ -181,11 +186,14 @@ describe('an entry of the audit log', () => {
 
 test('files name the organization and the day, and have times as spreadsheets read them', async () => {
   const now = () => Date.parse('2027-03-22T03:30:05Z');
-  const { organization, get } = await makeSettings({ timeZone: 'America/New_York', now });
-  await makeKey(organization, { expires: '2027-12-31' }, now);
+  const { organization, api, get } = await makeSettings({ timeZone: 'America/New_York', now });
+  const key = await makeKey(organization, { expires: '2027-12-31', scopes: ['tickets:note:write'] }, now);
+  await api.postTime(key.value);
+  await api.settled();
   for (const [path, name] of [
     ['/keys.csv', 'api-keys'],
     ['/audit.csv', 'audit'],
+    ['/refused.csv', 'refused-uses'],
   ] as const) {
     const { text, headers } = await get(path);
     expect(headers.get('Content-Disposition')).toBe(`attachment; filename="${organization}-${name}-2027-03-21.csv"`);
@@ -193,6 +201,37 @@ test('files name the organization and the day, and have times as spreadsheets re
     expect(text.split('\r\n')[0]).toMatch(/\(UTC\)","[A-Z][a-z ]+\(America\/New_York\)"/);
   }
   expect((await get('/keys.csv')).text).toContain('"2028-01-01 05:00:00","2028-01-01 00:00:00"');
+});
+
+describe('the separator of a file', () => {
+  test.each(['/keys', '/audit', '/refused'])('of %s is a comma or a semicolon, each by a link', async (page) => {
+    const { organization, api, base, get } = await makeSettings();
+    const key = await makeKey(organization, { scopes: ['tickets:note:write'] });
+    await api.postTime(key.value);
+    await api.settled();
+    const shown = await elementsOf((await get(page)).text, 'a[href*=".csv"]');
+    expect(shown.map(({ attributes, text }) => [text, attributes['href']])).toEqual([
+      ['Download as CSV', `${base}${page}.csv`],
+      ['Download as CSV with semicolons', `${base}${page}.csv?separator=semicolon`],
+    ]);
+    const [commas, semicolons] = [await get(`${page}.csv`), await get(`${page}.csv?separator=semicolon`)];
+    for (const { text, headers } of [semicolons, await get(`${page}.csv?separator=comma`)])
+      expect([text.length, headers.get('Content-Disposition')]).toEqual([
+        commas.text.length,
+        commas.headers.get('Content-Disposition'),
+      ]);
+    for (const line of semicolons.text.trim().split('\r\n'))
+      expect(line).toMatch(/^(?:"[^"]*"|\d*)(?:;(?:"[^"]*"|\d*))+$/);
+  });
+
+  test.each(['', 'tab', ';', 'Semicolon'])('cannot be %j', async (separator) => {
+    const { get } = await makeSettings();
+    for (const path of ['/keys.csv', '/audit.csv', '/refused.csv']) {
+      const { status, text, headers } = await get(`${path}?separator=${encodeURIComponent(separator)}`);
+      expect([status, headers.get('Content-Type')]).toEqual([400, 'text/html; charset=UTF-8']);
+      expect(text).toContain('The separator of a CSV file is either comma or semicolon.');
+    }
+  });
 });
 
 describe('a search of the audit log', () => {
@@ -209,7 +248,7 @@ describe('a search of the audit log', () => {
   test('can be downloaded', async () => {
     const { organization, base, get } = await makeSettings();
     const [key, other] = [await makeKey(organization), await makeKey(organization)];
-    expect(await download((await get(`/audit?q=${key.id}`)).text)).toEqual([`${base}/audit.csv?q=${key.id}`]);
+    expect(await download((await get(`/audit?q=${key.id}`)).text)).toEqual(links(base, `q=${key.id}`));
     const csv = (await get(`/audit.csv?q=${key.id}`)).text;
     expect(csv).toContain(key.id);
     expect(csv).not.toContain(other.id);

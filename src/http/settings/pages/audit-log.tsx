@@ -2,7 +2,7 @@ import { AUDIT_ACTION_LABELS, auditActionLabel } from '../../../domain/audit-act
 import type { AuditAdministrator, AuditEntry } from '../../../services/audit/read-audit-log.ts';
 import type { PageContext } from '../page-context.ts';
 import type { RecordTexts } from '../record-texts.ts';
-import { Address, Hint, Notice, Table } from './components.tsx';
+import { Address, CsvLinks, Hint, Notice, Table } from './components.tsx';
 import { Time } from './time.tsx';
 
 /** The filters of the audit log, from the URL's query string. */
@@ -53,7 +53,7 @@ export function AuditLogPage(props: Props) {
           <a href={linkTo('audit', `before=${next}`)}>Older entries</a>
         )}
         {!isFirst && <a href={linkTo('audit')}>Newest entries</a>}
-        {(entries.length > 0 || next !== undefined) && <a href={linkTo('audit.csv')}>Download as CSV</a>}
+        {(entries.length > 0 || next !== undefined) && <CsvLinks to={linkTo('audit.csv')} />}
       </div>
     </>
   );

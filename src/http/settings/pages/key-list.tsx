@@ -4,7 +4,7 @@ import type { KeyQuery } from '../../../services/keys/select-keys.ts';
 import { isFiltered, keyListPath } from '../key-query.ts';
 import type { PageContext } from '../page-context.ts';
 import { NeedsAttention, WhatToDo } from './attention.tsx';
-import { LinkButton, Menu, Notice } from './components.tsx';
+import { CsvLinks, LinkButton, Menu, Notice } from './components.tsx';
 import { organizationLimits, useText } from './day-use.ts';
 import { Icon } from './icon.tsx';
 import { KeyFilters, StateChips } from './key-filters.tsx';
@@ -88,7 +88,7 @@ export function KeyListActions({ list, context }: { list: KeyList; context: Page
       {list.latestDay !== null && (
         <Menu summary={summary} group="page" kind="overflow">
           <a href={`${context.base}/which-key`}>Which key is this?</a>
-          <a href={`${context.base}/keys.csv`}>Download as CSV</a>
+          <CsvLinks to={`${context.base}/keys.csv`} />
           {list.counts.live > 0 && (
             <a href={`${context.base}/revoke-all`} class="danger">
               Revoke all…
