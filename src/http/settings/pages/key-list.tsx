@@ -1,4 +1,5 @@
 import type { DayLimit } from '../../../domain/day-limit.ts';
+import type { PushTrouble } from '../../../services/directory/administrators.ts';
 import { EXAMINED_KEYS, KEYS_PER_PAGE, type KeyList } from '../../../services/keys/list-keys.ts';
 import type { KeyQuery } from '../../../services/keys/select-keys.ts';
 import { isFiltered, keyListPath } from '../key-query.ts';
@@ -19,10 +20,13 @@ interface Props {
   allRevoked: boolean;
   /** Whether a key was entered as the text to search for. */
   searchedKey: boolean;
+  /** Undefined while the changes of the organization reach its PSA. */
+  pushTrouble: PushTrouble | undefined;
 }
 
 /** The organization's keys, live ones by default. */
-export function KeyListPage({ list, query, context, hasPsa, allRevoked, searchedKey }: Props) {
+export function KeyListPage(props: Props) {
+  const { list, query, context, hasPsa, allRevoked, searchedKey, pushTrouble } = props;
   const isPlain = query.state === 'live' && !isFiltered(query);
   return (
     <>
@@ -40,7 +44,7 @@ export function KeyListPage({ list, query, context, hasPsa, allRevoked, searched
           it.
         </Notice>
       )}
-      {isPlain && <NeedsAttention attention={list.attention} context={context} />}
+      {isPlain && <NeedsAttention attention={list.attention} pushTrouble={pushTrouble} context={context} />}
       <WhatToDo query={query} />
       {isPlain && list.counts.live === 0 && <Empty />}
       {list.latestDay !== null && (
