@@ -4,12 +4,12 @@ import { RegExpRouter } from 'hono/router/reg-exp-router';
 import type { Config } from './config.ts';
 import { RECORD_KIND_NAMES } from './domain/record-kinds.ts';
 import { answerError } from './http/answer-error.ts';
-import { endpointNotFound, methodNotAllowedProblem } from './http/api/no-endpoint.ts';
 import { openapi } from './http/api/openapi.ts';
 import { ping } from './http/api/ping.ts';
 import { RECORD_ENDPOINTS } from './http/api/record-endpoints.ts';
 import type { AppEnv } from './http/context.ts';
 import { docs } from './http/docs/routes.tsx';
+import { createMcp } from './http/mcp/routes.ts';
 import { guardUnknown } from './http/middleware/guard.ts';
 import { ipLimit } from './http/middleware/ip-limit.ts';
 import { keyExpiry } from './http/middleware/key-expiry.ts';
@@ -18,6 +18,7 @@ import { refusedUses } from './http/middleware/refused-uses.ts';
 import { requestContext } from './http/middleware/request-context.ts';
 import { requestLog } from './http/middleware/request-log.ts';
 import { requireHttps } from './http/middleware/require-https.ts';
+import { endpointNotFound, methodNotAllowedProblem } from './http/no-endpoint.ts';
 import { problem } from './http/problems.ts';
 import { createPsa } from './http/psa/routes.ts';
 import { createSettings } from './http/settings/index.tsx';
@@ -36,6 +37,8 @@ export function createApp(config: Config, now: () => number = Date.now) {
   for (const kind of RECORD_KIND_NAMES) v1.route('/', RECORD_ENDPOINTS[kind].route);
   v1.all('*', ...guardUnknown(), (c) => problem(c, ...endpointNotFound()));
 
+  const checks = [requireHttps(), pause(), keyExpiry(), refusedUses(), ipLimit()] as const;
+
   return (
     // Pinned: the default SmartRouter silently falls back to a slower router. With this one, an
     // unsupported path fails every test.
@@ -43,8 +46,9 @@ export function createApp(config: Config, now: () => number = Date.now) {
       .use(requestContext(config, now), requestLog())
       // Shows only that the Worker runs. A ping with a key also checks database and limiters.
       .get('/healthz', (c) => c.json({ status: config.mode === 'paused' ? 'paused' : 'ok' }))
-      .use('/api/*', requireHttps(), pause(), keyExpiry(), refusedUses(), ipLimit())
+      .use('/api/*', ...checks)
       .route('/api/v1', v1)
+      .route('/mcp', createMcp(config, checks))
       .route('/psa', createPsa(config))
       .route('/', docs)
       .route('/settings', createSettings())

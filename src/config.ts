@@ -31,12 +31,20 @@ export interface Config {
    * other. Without any, /psa does not exist.
    */
   psaSecrets: readonly WebhookSecret[];
+  /** The MCP endpoint for AI agents. Undefined: /mcp does not exist. */
+  mcp?: McpOptions | undefined;
   /** Where changes are pushed to. Undefined: they are not. */
   push?: PushTarget | undefined;
   /** For local runs only: the API also accepts plain HTTP from other machines. */
   allowPlainHttp?: boolean;
   /** How administrators sign in. Undefined if not configured: then no administrator can sign in. */
   signIn?: SignIn | undefined;
+}
+
+/** The options of the MCP endpoint. */
+export interface McpOptions {
+  /** The values of `Origin` that it accepts. Programs send none; browsers send that of their page. */
+  origins: readonly string[];
 }
 
 /** The receiver of the push. */
@@ -79,6 +87,8 @@ export const VARIABLES = [
   'PSA_SECRET',
   'WEBHOOK_URL',
   'WEBHOOK_SECRET',
+  'MCP',
+  'MCP_ORIGINS',
 ] as const;
 
 type Variables = Partial<Record<(typeof VARIABLES)[number], string>>;
@@ -119,6 +129,7 @@ export function parseConfig(vars: Variables): Config {
     databaseLimit: read('DATABASE_LIMIT', parseDatabaseLimit, DEFAULT_DATABASE_LIMIT),
     signIn: parseSignIn(vars),
     psaSecrets: read('PSA_SECRET', parseWebhookSecrets),
+    mcp: parseMcp(vars),
     push: parsePush(vars),
   };
 }
@@ -146,6 +157,27 @@ export function parsePush(vars: Variables): PushTarget | undefined {
     throw new Error('WEBHOOK_SECRET is empty; set it, because every delivery to WEBHOOK_URL is signed');
   return url === undefined ? undefined : { url, secrets };
 }
+
+function parseMcp(vars: Variables): McpOptions | undefined {
+  const read = reader(vars);
+  const isOn = read('MCP', (text) => {
+    const value = text.trim();
+    if (value === 'on') return true;
+    if (value === 'off' || value === '') return false;
+    throw new RangeError(`"${text}" is neither on nor off`);
+  });
+  const origins = read('MCP_ORIGINS', (text) => {
+    const values = text.split(/[\s,]+/).filter((value) => value !== '');
+    const wrong = values.find((value) => !ORIGIN.test(value));
+    if (wrong !== undefined)
+      throw new RangeError(`"${wrong}" is not an origin; write scheme and host, such as https://inspector.example`);
+    return values;
+  });
+  return isOn ? { origins } : undefined;
+}
+
+/** Scheme, host and port in lower case, without a path (RFC 6454 §6.2). */
+const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/[^\s/,A-Z]+$/;
 
 /** The error does not repeat the value of MODE: as a secret, it may be a key pasted by mistake. */
 function parseMode(text: string): Config['mode'] {

@@ -51,6 +51,7 @@ describe('the configuration', () => {
       databaseLimit: 10_000_000_000,
       signIn: undefined,
       psaSecrets: [],
+      mcp: undefined,
       push: undefined,
     });
   });
@@ -73,6 +74,9 @@ describe('the configuration', () => {
     [{ WEBHOOK_URL: 'http://psa.example/hook', WEBHOOK_SECRET: SECRET }, /^WEBHOOK_URL: .*is not an https:/],
     [{ WEBHOOK_URL: 'https://a:b@psa.example', WEBHOOK_SECRET: SECRET }, /^WEBHOOK_URL: its value has a user name/],
     [{ WEBHOOK_URL: 'psa.example', WEBHOOK_SECRET: SECRET }, /^WEBHOOK_URL: "psa.example"/],
+    [{ MCP: 'yes' }, /^MCP: "yes" is neither on nor off/],
+    [{ MCP_ORIGINS: 'https://a.example/' }, /^MCP_ORIGINS: "https:\/\/a\.example\/" is not an origin/],
+    [{ MCP: 'on', MCP_ORIGINS: 'null' }, /^MCP_ORIGINS: "null" is not an origin/],
     [{ MODE: 'Paused' }, /^MODE: .*open or paused/],
     [{ ADMIN_ISSUER: 'https://team.example' }, /^ADMIN_AUDIENCE /],
     [{ ADMIN_AUDIENCE: 'aud' }, /^ADMIN_ISSUER /],
@@ -112,6 +116,15 @@ describe('the size limit of the database', () => {
     [' 2GB ', 2_000_000_000],
   ])('%j is %i bytes', (DATABASE_LIMIT, bytes) => {
     expect(parseConfig({ ...vars, DATABASE_LIMIT }).databaseLimit).toBe(bytes);
+  });
+});
+
+test('MCP is on only if the operator says so, for the origins that are listed', () => {
+  for (const MCP of ['off', '', ' off ']) expect(parseConfig({ ...vars, MCP }).mcp).toBeUndefined();
+  expect(parseConfig({ ...vars, MCP: ' on ' }).mcp).toEqual({ origins: [] });
+  const MCP_ORIGINS = 'https://a.example, http://localhost:6274 vscode-file://vscode-app';
+  expect(parseConfig({ ...vars, MCP: 'on', MCP_ORIGINS }).mcp).toEqual({
+    origins: ['https://a.example', 'http://localhost:6274', 'vscode-file://vscode-app'],
   });
 });
 

@@ -2,6 +2,7 @@ import { sql } from 'drizzle-orm';
 import { check, foreignKey, index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
 import { ACTOR_TYPES } from '../domain/audit-actions.ts';
 import { MAX_TEXT_LENGTH } from '../domain/fields.ts';
+import { MAX_REASON_LENGTH, REVIEW_DECISIONS } from '../domain/key-review.ts';
 import { MAX_HOURLY_RATE_MINOR } from '../domain/money.ts';
 import type { RefusedUseReason } from '../domain/refused-use.ts';
 import { AGREEMENT_SOURCES, MAX_MINUTES, TIME_ENTRY_STATUSES } from '../domain/time-entry.ts';
@@ -331,6 +332,86 @@ export const refusedUses = sqliteTable(
     index('refused_uses_with_address').on(t.lastAt).where(sql`source_address is not null`),
     check('refused_uses_reason', words('reason')),
     check('refused_uses_count', sql`"count" > 0`),
+  ],
+);
+
+/** The organization's rules for new keys and for reviews. Without a row there are none. */
+export const keyPolicies = sqliteTable(
+  'key_policies',
+  {
+    organizationId: organizationId()
+      .primaryKey()
+      .references(() => organizations.id),
+    /** The longest lifetime of a new key; null if it is not limited. */
+    maxLifetimeDays: integer('max_lifetime_days'),
+    expiryRequired: flag('expiry_required'),
+    /** After how many days without a write a key counts as unused. */
+    unusedDays: integer('unused_days').notNull(),
+    /** The months between two reviews, and since when they are required; null if they are not. */
+    reviewMonths: integer('review_months'),
+    reviewsSince: integer('reviews_since'),
+    /** Counts the changes, so that no form overwrites a change that it did not show. */
+    revision: integer('revision').notNull(),
+  },
+  () => [
+    check('key_policies_flags', flags('expiry_required')),
+    check('key_policies_unused', sql`"unused_days" > 0`),
+    check(
+      'key_policies_lifetime',
+      sql`"max_lifetime_days" is null or ("max_lifetime_days" > 0 and "expiry_required" = 1)`,
+    ),
+    check(
+      'key_policies_reviews',
+      sql`("review_months" is null) = ("reviews_since" is null) and ("review_months" is null or "review_months" > 0)`,
+    ),
+  ],
+);
+
+/** A review of the keys that were live when it began. At most one of an organization is open. */
+export const keyReviews = sqliteTable(
+  'key_reviews',
+  {
+    organizationId: organizationId().references(() => organizations.id),
+    id: id(),
+    startedAt: integer('started_at').notNull(),
+    startedBy: text('started_by').notNull(),
+    /** JSON array: the ids of the keys that were live when the review began. */
+    keyIds: text('key_ids').notNull(),
+    finishedAt: integer('finished_at'),
+    finishedBy: text('finished_by'),
+  },
+  (t) => [
+    primaryKey({ columns: [t.organizationId, t.id] }),
+    foreignKey({ columns: [t.organizationId, t.startedBy], foreignColumns: [users.organizationId, users.id] }),
+    foreignKey({ columns: [t.organizationId, t.finishedBy], foreignColumns: [users.organizationId, users.id] }),
+    uniqueIndex('key_reviews_one_open').on(t.organizationId).where(sql`finished_at is null`),
+    check('key_reviews_keys', sql`json_type("key_ids") = 'array'`),
+    check('key_reviews_finished', sql`("finished_at" is null) = ("finished_by" is null)`),
+  ],
+);
+
+/** The latest decision on a key in a review. Triggers keep those of a finished review as they are. */
+export const keyReviewDecisions = sqliteTable(
+  'key_review_decisions',
+  {
+    organizationId: organizationId(),
+    reviewId: text('review_id').notNull(),
+    keyId: text('key_id').notNull(),
+    decision: text('decision', { enum: REVIEW_DECISIONS }).notNull(),
+    reason: text('reason').notNull(),
+    decidedAt: integer('decided_at').notNull(),
+    decidedBy: text('decided_by').notNull(),
+    /** The name of the key and its last write, as they were at the decision. */
+    keyName: text('key_name').notNull(),
+    lastWriteAt: integer('last_write_at'),
+  },
+  (t) => [
+    primaryKey({ columns: [t.organizationId, t.reviewId, t.keyId] }),
+    foreignKey({ columns: [t.organizationId, t.reviewId], foreignColumns: [keyReviews.organizationId, keyReviews.id] }),
+    foreignKey({ columns: [t.organizationId, t.keyId], foreignColumns: [apiKeys.organizationId, apiKeys.id] }),
+    foreignKey({ columns: [t.organizationId, t.decidedBy], foreignColumns: [users.organizationId, users.id] }),
+    check('key_review_decisions_decision', oneOf('decision', REVIEW_DECISIONS)),
+    check('key_review_decisions_reason', sql.raw(`length(trim("reason")) between 1 and ${MAX_REASON_LENGTH}`)),
   ],
 );
 

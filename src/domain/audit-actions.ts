@@ -4,32 +4,36 @@ import { RECORD_KIND_NAMES, RECORD_KINDS, type RecordKind } from './record-kinds
 export const ACTOR_TYPES = ['api_key', 'user', 'system'] as const;
 export type ActorType = (typeof ACTOR_TYPES)[number];
 
-const KEY_ACTIONS = {
-  created: 'Key created',
-  changed: 'Key changed',
-  rotated: 'Key rotated',
-  revoked: 'Key revoked',
+/** What administrators and operators do, by subject. */
+const OTHER_ACTIONS = {
+  api_key: {
+    created: 'Key created',
+    changed: 'Key changed',
+    rotated: 'Key rotated',
+    reviewed: 'Key reviewed',
+    revoked: 'Key revoked',
+  },
+  key_review: { started: 'Review started', finished: 'Review finished' },
+  key_policy: { changed: 'Policy changed' },
+  push: { resumed: 'Push resumed', skipped: 'Changes not pushed' },
 } as const;
-
-const PUSH_ACTIONS = {
-  resumed: 'Push resumed',
-  skipped: 'Changes not pushed',
-} as const;
+type OtherActions = typeof OTHER_ACTIONS;
 
 type RecordAction = {
   [Kind in RecordKind]: `${Kind}.${keyof (typeof RECORD_KINDS)[Kind]['auditActions'] & string}`;
 }[RecordKind];
 
 /** Every action that this service writes to the audit log, as `<subject>.<what happened>`. */
-export type AuditAction = RecordAction | `api_key.${keyof typeof KEY_ACTIONS}` | `push.${keyof typeof PUSH_ACTIONS}`;
+export type AuditAction =
+  | RecordAction
+  | { [Subject in keyof OtherActions]: `${Subject}.${keyof OtherActions[Subject] & string}` }[keyof OtherActions];
 
 const labels: Readonly<Record<string, string>> = Object.fromEntries([
   ...RECORD_KIND_NAMES.flatMap((kind) => labelled(kind, RECORD_KINDS[kind].auditActions)),
-  ...labelled('api_key', KEY_ACTIONS),
-  ...labelled('push', PUSH_ACTIONS),
+  ...Object.entries(OTHER_ACTIONS).flatMap(([subject, actions]) => labelled(subject, actions)),
 ]);
 
-function labelled(subject: RecordKind | 'api_key' | 'push', actions: Readonly<Record<string, string>>) {
+function labelled(subject: string, actions: Readonly<Record<string, string>>) {
   return Object.entries(actions).map(([action, label]) => [`${subject}.${action}`, label] as const);
 }
 

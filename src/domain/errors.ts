@@ -21,6 +21,10 @@ export type ServiceErrorCode =
   | 'key_not_live'
   | 'key_already_rotated'
   | 'key_changed_meanwhile'
+  | 'policy_changed_meanwhile'
+  | 'review_not_found'
+  | 'review_finished'
+  | 'review_changed_meanwhile'
   | 'not_a_key'
   // The PSA and operators.
   | 'organization_not_found'

@@ -7,6 +7,8 @@ interface RecordKindEntry {
    */
   scope: string;
   scopeLabel: string;
+  /** What a key with the scope can do, in one line. */
+  scopeHelp: string;
   /** The last segment of its path: `/tickets/{ticketId}/<path>`. */
   path: string;
   /** The field of a change (domain/change.ts) that contains it. */
@@ -28,6 +30,7 @@ export const RECORD_KINDS = {
   note: {
     scope: 'tickets:note:write',
     scopeLabel: 'Internal notes',
+    scopeHelp: 'Adds notes to tickets. Only the team sees them; customers never do.',
     path: 'notes',
     changeField: 'note',
     noun: 'internal note',
@@ -37,6 +40,7 @@ export const RECORD_KINDS = {
   time_entry: {
     scope: 'tickets:time:write',
     scopeLabel: 'Time entries',
+    scopeHelp: 'Logs working time on tickets, for a technician or for the automation itself.',
     path: 'time-entries',
     changeField: 'timeEntry',
     noun: 'time entry',

@@ -24,27 +24,29 @@ const API_ERRORS: Partial<Record<ServiceErrorCode, ProblemCode>> = {
  */
 export async function answerError(err: unknown, c: ContextOf<AppEnv>): Promise<Response> {
   if (err instanceof Unauthorized) return unauthorized();
-  if (err instanceof Problem) return answerProblem(c, err);
+  const { code, detail, extras } = await problemOf(err, c);
+  return problem(c, code, detail, extras);
+}
+
+/** The problem that an error other than `Unauthorized` is reported as. Logs it if it is our fault. */
+export async function problemOf(err: unknown, c: ContextOf<AppEnv>): Promise<Problem> {
+  if (err instanceof Problem) return err;
   const code = err instanceof ServiceError ? API_ERRORS[err.code] : undefined;
   if (err instanceof ServiceError && code !== undefined) {
     if (PROBLEMS[code].status >= 500) log('error', code, { requestId: c.get('requestId'), cause: err.cause });
-    if (err.dayLimit) return problem(c, code, err.detail, dayLimitExtras(err.dayLimit));
+    if (err.dayLimit) return new Problem(code, err.detail, dayLimitExtras(err.dayLimit));
     const mayRetry = code === 'unavailable' || err.retryable;
-    return problem(c, code, err.detail, mayRetry ? { headers: { 'Retry-After': String(RETRY_AFTER_SECONDS) } } : {});
+    return new Problem(code, err.detail, mayRetry ? { headers: { 'Retry-After': String(RETRY_AFTER_SECONDS) } } : {});
   }
   // Hono's validator throws this before it runs our schema. The body comes from Hono's cache.
-  if (err instanceof HTTPException && err.status === 400) return answerProblem(c, malformedJson(await c.req.text()));
+  if (err instanceof HTTPException && err.status === 400) return malformedJson(await c.req.text());
   log('error', 'internal_error', { requestId: c.get('requestId'), cause: err });
-  return answerProblem(c, internalError());
+  return internalError();
 }
 
 /** The headers and members of a 429 for a daily limit. */
 export function dayLimitExtras({ policy, retryAfterMs }: NonNullable<ServiceError['dayLimit']>): Problem['extras'] {
   return { headers: { 'Retry-After': retryAfter(retryAfterMs) }, members: { 'violated-policies': [policy] } };
-}
-
-function answerProblem(c: ContextOf<AppEnv>, { code, detail, extras }: Problem): Response {
-  return problem(c, code, detail, extras);
 }
 
 /** The body is not JSON. */

@@ -2,6 +2,7 @@ import type { Context, HonoRequest } from 'hono';
 import type { Config } from '../config.ts';
 import type { FoundKey, Principal } from '../domain/principal.ts';
 import type { RateLimitDecision, RateLimitPolicy } from '../domain/rate-limit.ts';
+import type { RecordKind } from '../domain/record-kinds.ts';
 import type { SignedMessage, WebhookFault } from '../domain/webhook.ts';
 import { ExpiringMap } from '../lib/expiring-map.ts';
 import type {
@@ -15,6 +16,7 @@ import type {
 } from '../services/context.ts';
 import type { Administration } from '../services/directory/administrators.ts';
 import type { KeyCheck } from './key-check.ts';
+import type { Problem } from './problems.ts';
 
 /** The caches of one isolate. They are bounded and never authoritative. */
 export class IsolateCaches {
@@ -43,11 +45,20 @@ export interface RequestStats extends D1Counter {
   problem?: string;
   /** Why a message of the PSA was not accepted. */
   messageFault?: WebhookFault;
-  /** The call that a message of the PSA asked for, and the organization that it named. */
+  /** The call of a message of the PSA, or the tool that an AI agent called. */
   call?: string;
+  /** The organization that a message of the PSA named. */
   organization?: string | undefined;
   /** Whether the key came from the isolate's cache (`warm`) or was read from D1 (`cold`). */
   lookup?: 'warm' | 'cold';
+}
+
+/** The message of an MCP request, or the problem of its body. */
+export interface McpMessage {
+  json?: unknown;
+  /** The tool that it calls, named by the kind of record that the tool writes. */
+  call?: { kind: RecordKind; arguments: unknown } | undefined;
+  problem?: Problem;
 }
 
 /** A signed-in administrator, in the organization that the path names. */
@@ -72,6 +83,9 @@ interface RequestVariables {
   appliedLimit?: AppliedLimit;
   /** What the key has used of its daily limit, on responses to writes. */
   keyDay?: KeyDayUse;
+  mcpMessage?: McpMessage;
+  /** The error that the result of a tool reports, in a response with the status 200. */
+  toolError?: unknown;
 }
 
 /**

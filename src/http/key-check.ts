@@ -8,6 +8,9 @@ import type { ExpiringMap } from '../lib/expiring-map.ts';
 /** How long a valid key stays in the isolate's cache. */
 const CACHE_MS = 60_000;
 
+/** The scope that a request needs: none, one, or one that only its body names. */
+export type RequiredScope = Scope | 'in_body' | undefined;
+
 /** What a check needs from its request and its isolate. */
 export interface KeySource {
   keyPrefix: string;
@@ -31,19 +34,23 @@ export interface KeySource {
  * D1's decision is the response. Every other response to a write relies on the cache, or on a key
  * read before a slow body arrived, so it is sent only after `refresh`. A revoked key thus gets its
  * 401 at once in every isolate, and a warm write costs one D1 call. A request without a scope
- * always reads the key.
+ * always reads the key. One that names its scope in the body (`'in_body'`) may start with a cached
+ * key: it then calls `requireScope`, or `refresh` if it is no write.
  */
 export class KeyCheck {
   /** Whether the key came from the cache (`warm`) or from D1 (`cold`). */
   lookup: 'warm' | 'cold' = 'cold';
   private refreshed = false;
   private readonly source: KeySource;
-  private readonly scope: Scope | undefined;
+  private scope: Scope | undefined;
+  private readonly mayUseCache: boolean;
   private readonly hash: string;
+  private key: FoundKey | undefined;
 
-  private constructor(source: KeySource, scope: Scope | undefined, hash: string) {
+  private constructor(source: KeySource, scope: RequiredScope, hash: string) {
     this.source = source;
-    this.scope = scope;
+    this.scope = scope === 'in_body' ? undefined : scope;
+    this.mayUseCache = scope !== undefined;
     this.hash = hash;
   }
 
@@ -57,7 +64,7 @@ export class KeyCheck {
   static async start(
     source: KeySource,
     value: string,
-    scope: Scope | undefined,
+    scope: RequiredScope,
     onFailure: (err: unknown) => void,
   ): Promise<{ check: KeyCheck; key: FoundKey }> {
     if (!isWellFormedKey(value, source.keyPrefix)) throw new Unauthorized('malformed');
@@ -66,9 +73,10 @@ export class KeyCheck {
       const key = await source.find(check.hash).catch(onFailure);
       throw new Unauthorized('blocked', key ?? undefined);
     }
-    const cached = scope && source.cache.get(check.hash, source.now());
+    const cached = check.mayUseCache && source.cache.get(check.hash, source.now());
     if (cached && !check.whyRefused(cached)) {
       check.lookup = 'warm';
+      check.key = cached;
       return { check, key: cached };
     }
     return { check, key: await check.read() };
@@ -78,7 +86,21 @@ export class KeyCheck {
    * Whether a response would rely on an old state of the key, unless D1 decided in this request.
    */
   get isStale(): boolean {
-    return this.scope !== undefined && !this.refreshed;
+    return this.mayUseCache && !this.refreshed;
+  }
+
+  /**
+   * Requires a scope that only the body named. A cached key that lacks it is read again. Returns the
+   * key.
+   * @throws Unauthorized; ServiceError `unavailable`
+   */
+  async requireScope(scope: Scope): Promise<FoundKey> {
+    this.scope = scope;
+    const { key } = this;
+    const reason = key && this.whyRefused(key);
+    if (key && !reason) return key;
+    if (this.lookup === 'warm') return await this.refresh();
+    throw new Unauthorized(reason ?? 'unknown', key);
   }
 
   /**
@@ -107,6 +129,7 @@ export class KeyCheck {
     }
     if (key.hasPsa) cache.set(this.hash, key, now() + CACHE_MS);
     else this.forget();
+    this.key = key;
     return key;
   }
 

@@ -47,6 +47,7 @@ test.each([
   '/',
   '/docs/problems',
   '/docs/recipes',
+  '/docs/agents',
   '/docs/psa',
   '/docs/keys',
   ...RECIPES.map(({ slug }) => `/docs/recipes/${slug}`),

@@ -7,10 +7,11 @@ import { findOwnKey } from '../../src/services/keys/read-keys.ts';
 import { rotateApiKey } from '../../src/services/keys/rotate-key.ts';
 import { countD1 } from '../support/d1.ts';
 import { countLimiters } from '../support/limiter.ts';
+import { makeMcpApi as makeApi, message, NOTE_ARGUMENTS, TIME_ARGUMENTS } from '../support/mcp.ts';
 import {
   asAdmin,
   importRecords,
-  makeApi,
+  type makeApi as makeAnyApi,
   makeKey,
   makeOrganization,
   newAddress,
@@ -19,7 +20,7 @@ import {
   TIME,
 } from '../support/world.ts';
 
-type Api = ReturnType<typeof makeApi>;
+type Api = ReturnType<typeof makeAnyApi>;
 
 /** Every route. The same refusals hold for all of them. */
 const routes = {
@@ -33,13 +34,38 @@ const routes = {
   },
   'an unknown address': { scope: undefined, method: 'GET', path: '/api/v1/nowhere' },
   'a wrong method': { scope: undefined, method: 'GET', path: '/api/v1/tickets/1001/notes' },
+  'the tool for notes': {
+    scope: 'tickets:note:write',
+    method: 'POST',
+    path: '/mcp',
+    ...message('tools/call', { name: 'add_internal_note', arguments: NOTE_ARGUMENTS }),
+  },
+  'the tool for time': {
+    scope: 'tickets:time:write',
+    method: 'POST',
+    path: '/mcp',
+    ...message('tools/call', { name: 'log_time', arguments: TIME_ARGUMENTS }),
+  },
+  'the list of tools': { scope: undefined, method: 'POST', path: '/mcp', ...message('tools/list') },
+  'a batch of MCP messages': { scope: undefined, method: 'POST', path: '/mcp', body: [message('tools/list').body] },
+  'a wrong method of MCP': { scope: undefined, method: 'GET', path: '/mcp' },
 } as const;
-type Route = { scope: Scope | undefined; method: string; path: string; body?: unknown };
+type Route = {
+  scope: Scope | undefined;
+  method: string;
+  path: string;
+  body?: unknown;
+  headers?: Record<string, string>;
+};
 
 /** Calls a route with these headers, and no other Authorization. */
-function send(api: Api, { method, path, body }: Route, headers: Record<string, string>): Promise<Response> {
+function send(api: Api, { method, path, body, ...route }: Route, headers: Record<string, string>): Promise<Response> {
   const init = body === undefined ? {} : { body: JSON.stringify(body) };
-  return api.send(path, { method, ...init, headers: { 'Content-Type': 'application/json', ...headers } });
+  return api.send(path, {
+    method,
+    ...init,
+    headers: { 'Content-Type': 'application/json', ...route.headers, ...headers },
+  });
 }
 
 const bearer = (key: string) => ({ Authorization: `Bearer ${key}` });

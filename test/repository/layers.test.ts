@@ -25,6 +25,10 @@ const ALLOWED: Record<string, { parts: readonly string[]; packages?: readonly st
     packages: ['hono', 'zod', 'zod-openapi'],
   },
   'http/docs': { parts: ['http', 'http/middleware', 'domain'], packages: ['hono', 'node:zlib'] },
+  'http/mcp': {
+    parts: ['http', 'http/middleware', 'services', 'domain', 'lib', 'config.ts'],
+    packages: ['hono', 'zod', '@modelcontextprotocol/server'],
+  },
   'http/psa': {
     parts: ['http', 'http/middleware', 'services', 'domain', 'lib', 'config.ts'],
     packages: ['hono', 'zod', 'zod-openapi'],
@@ -37,7 +41,17 @@ const ALLOWED: Record<string, { parts: readonly string[]; packages?: readonly st
   'daily.ts': { parts: ['services', 'domain', 'lib'] },
   'sweep.ts': { parts: ['services', 'domain', 'lib'] },
   'app.ts': {
-    parts: ['http', 'http/middleware', 'http/api', 'http/docs', 'http/psa', 'http/settings', 'domain', 'config.ts'],
+    parts: [
+      'http',
+      'http/middleware',
+      'http/api',
+      'http/docs',
+      'http/mcp',
+      'http/psa',
+      'http/settings',
+      'domain',
+      'config.ts',
+    ],
     packages: ['hono'],
   },
   'index.ts': {
@@ -100,6 +114,22 @@ test('every file imports only what its part may import', async () => {
   expect(found).toEqual([]);
 });
 
+/** Imports of values that are resolved when the Worker starts. */
+const STATIC_VALUE_IMPORT = /^(?:import|export) (?!type )[^'";]*?\bfrom '([^']+)'/gm;
+
+test('the MCP library is loaded only when the first MCP request arrives', async () => {
+  const found: string[] = [];
+  for await (const path of glob('**/*.{ts,tsx}', { cwd: 'src', exclude: (name) => name === 'assets' })) {
+    const source = await readFile(join('src', path), 'utf8');
+    const imports = Array.from(source.matchAll(STATIC_VALUE_IMPORT), ([, specifier = '']) => specifier);
+    const loading = imports.filter(
+      (specifier) => specifier.startsWith('@modelcontextprotocol/') || specifier.endsWith('/serve.ts'),
+    );
+    found.push(...loading.map((specifier) => `${path}: ${specifier}`));
+  }
+  expect(found).toEqual(['http/mcp/serve.ts: @modelcontextprotocol/server']);
+});
+
 test.each([
   ['lib/x.ts', "import { x } from '../domain/fields.ts';"],
   ['domain/x.ts', "import type { Hono } from 'hono';"],
@@ -110,6 +140,8 @@ test.each([
   ['http/api/x.ts', "import { docs } from '../docs/routes.tsx';"],
   ['http/docs/x.ts', "const api = await import('../api/notes.ts');"],
   ['http/x.ts', "import type { D1Counter } from '../db/call.ts';"],
+  ['http/mcp/x.ts', "import { writeTarget } from '../api/write-target.ts';"],
+  ['http/api/x.ts', "import type { Server } from '@modelcontextprotocol/server';"],
   ['http/settings/pages/x.tsx', "import { createApp } from '../../../app.ts';"],
   ['index.ts', "export { x } from './dev/start.ts';"],
   ['elsewhere/x.ts', "import './y.ts';"],

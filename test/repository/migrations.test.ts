@@ -12,6 +12,7 @@ const RELEASED: Record<string, string> = {
   '0002_directory_clock.sql': '4e9d986e403217a7d55341c557d3d49646cb12c49545333f3d6dab6338dc9faf',
   '0003_allowed_networks.sql': '44b4ce41f1a722463e9d4204e8d89e0728b227436d86c0db3e6cdd255ff3521a',
   '0004_push.sql': '39f402b6c829165b2773ba1cc0360ec784bca656ee08964fc38f0b94d3c31bbc',
+  '0005_key_policy.sql': 'f4fe0f45083dc00751e89a90a1e6b2379509a736c0185663a370d8ae384dc02b',
 };
 /** The first migration, which has no previous release. */
 const FOUNDATION = '0000_foundation.sql';

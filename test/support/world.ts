@@ -239,7 +239,16 @@ const randomHex = () => Math.floor(Math.random() * 0x10000).toString(16);
 
 /** The rows of a table that belong to the organization. */
 export async function rowsOf(
-  table: 'notes' | 'time_entries' | 'audit_log' | 'api_keys' | 'key_days' | 'refused_uses',
+  table:
+    | 'notes'
+    | 'time_entries'
+    | 'audit_log'
+    | 'api_keys'
+    | 'key_days'
+    | 'refused_uses'
+    | 'key_policies'
+    | 'key_reviews'
+    | 'key_review_decisions',
   organizationId: string,
 ): Promise<Record<string, unknown>[]> {
   const { results } = await env.DB.prepare(`select * from ${table} where organization_id = ?`)

@@ -6,6 +6,7 @@ import {
 } from '../directory/administrators.ts';
 import { insertInto, statement } from '../statement.ts';
 import { IS_CURRENT, keyIdWhere } from './conditions.ts';
+import { ADMITTED_BY_POLICY, EXPIRY_RULES, type ExpiryRulesRow } from './policy.ts';
 
 /** The stored values of a new key, whether it is the first of its chain or a successor. */
 export interface KeyValues extends AdministratorValues {
@@ -55,18 +56,20 @@ interface NewKeyValues extends KeyValues {
   dayLimitRecords: number | null;
   dayLimitMinutes: number | null;
   allowedNetworks: string;
+  /** See `ADMITTED_BY_POLICY`. */
+  lifetimeDays: number | null;
 }
 
 /**
- * Inserts a key. Inserts nothing if there are too many, if the name or form token is in use, or if
- * the user is not an administrator.
+ * Inserts a key. Inserts nothing if there are too many, if the policy does not admit it, if the name
+ * or form token is in use, or if the user is not an administrator.
  */
 export const insertKey = statement<NewKeyValues>(`
   ${insertInto('api_keys', NEW_KEY)}
-  from users u where ${IS_ACTIVE_ADMINISTRATOR} and ${LIVE_KEYS} < ${MAX_LIVE_KEYS}
+  from users u where ${IS_ACTIVE_ADMINISTRATOR} and ${LIVE_KEYS} < ${MAX_LIVE_KEYS} and ${ADMITTED_BY_POLICY}
   on conflict do nothing`);
 
-export interface NewKeyExplanation {
+export interface NewKeyExplanation extends ExpiryRulesRow {
   administrator: number;
   /** The key with this id: the insert was already committed, but the acknowledgement was lost. */
   own: string | null;
@@ -84,4 +87,5 @@ export const explainNewKey = statement<
   select ${BY_ACTIVE_ADMINISTRATOR} as administrator,
     ${keyIdWhere('api_keys.id = :id')} as own,
     ${keyIdWhere('api_keys.form_token = :formToken')} as createdByForm,
+    ${EXPIRY_RULES},
     ${keyIdWhere(`api_keys.name = :name and ${IS_CURRENT}`)} as named`);

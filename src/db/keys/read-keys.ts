@@ -48,7 +48,8 @@ const LINKS = {
 const JOIN_LINKS = `left join api_keys s on s.organization_id = k.organization_id and s.id = k.successor_id
   left join api_keys p on p.organization_id = k.organization_id and p.successor_id = k.id`;
 
-const KEY_DETAILS = `
+/** The organization's keys with everything that the settings area shows of a key. */
+export const KEY_DETAILS = `
   select ${columns<KeyDetailsRow>({
     id: 'k.id',
     name: 'k.name',
@@ -91,19 +92,22 @@ export const findKeyDetails = statement<{ organizationId: string; keyId: string 
 const unrevoked = (expiry: string) =>
   `select id from api_keys indexed by api_keys_unrevoked where organization_id = :organizationId and revoked_at is null and expires_at ${expiry}`;
 
+/** The ids of the keys that are neither revoked nor expired, from two ranges of the index. */
+export const LIVE_KEY_IDS = `${unrevoked('is null')} union all ${unrevoked('> :now')}`;
+
 /**
  * The keys that are neither revoked nor expired, by name. There are at most `MAX_LIVE_KEYS` of them
  * and `MAX_KEYS_IN_GRACE` in their grace period. Two index ranges, so that expired keys are not
  * read.
  */
 export const findLiveKeys = statement<{ organizationId: string; now: number }, KeyDetailsRow>(
-  `${KEY_DETAILS} and k.id in (${unrevoked('is null')} union all ${unrevoked('> :now')})
+  `${KEY_DETAILS} and k.id in (${LIVE_KEY_IDS})
   order by k.name, k.id desc`,
 );
 
 /** How many keys are neither revoked nor expired. */
 export const countUnrevoked = statement<{ organizationId: string; now: number }, { live: number }>(
-  `select count(*) as live from (${unrevoked('is null')} union all ${unrevoked('> :now')})`,
+  `select count(*) as live from (${LIVE_KEY_IDS})`,
 );
 
 /** A page of all keys created before the key with the id `before`, newest first. */

@@ -3,6 +3,7 @@ import { type AdministratorValues, BY_ACTIVE_ADMINISTRATOR } from '../directory/
 import { insertInto, statement } from '../statement.ts';
 import { IS_CURRENT, IS_UNEXPIRED, keyIdWhere, THE_KEY } from './conditions.ts';
 import { type KeyValues, NEW_KEY } from './create-key.ts';
+import { ADMITTED_BY_POLICY, EXPIRY_RULES, type ExpiryRulesRow } from './policy.ts';
 
 // A rotation makes up to three changes in one transaction, each with its audit row: it marks the
 // old key, inserts the successor and revokes the old key. The second and third run only if the
@@ -16,14 +17,22 @@ const KEYS_IN_GRACE = `(select count(*) from api_keys replaced where replaced.or
 /**
  * Names the successor of a live key that has none. The key then ends at `endsAt` or at its own
  * expiry, whichever is earlier. A key that ends at once (`endsAt` is now) can always be replaced;
- * another one only while there is room for one more in its grace period.
+ * another one only while there is room for one more in its grace period. The policy has to admit
+ * the successor with its lifetime of `lifetimeDays`.
  */
 export const markSucceeded = statement<
-  AdministratorValues & { keyId: string; id: string; now: number; endsAt: number; formToken: string | null }
+  AdministratorValues & {
+    keyId: string;
+    id: string;
+    now: number;
+    endsAt: number;
+    formToken: string | null;
+    lifetimeDays: number | null;
+  }
 >(`
   update api_keys set successor_id = :id, expires_at = min(coalesce(expires_at, :endsAt), :endsAt)
   where ${THE_KEY} and ${IS_CURRENT} and ${IS_UNEXPIRED} and ${BY_ACTIVE_ADMINISTRATOR} and ${CREATED_BY_FORM} is null
-    and (:endsAt <= :now or ${KEYS_IN_GRACE} < ${MAX_KEYS_IN_GRACE})`);
+    and (:endsAt <= :now or ${KEYS_IN_GRACE} < ${MAX_KEYS_IN_GRACE}) and ${ADMITTED_BY_POLICY}`);
 
 /** Inserts the successor of the key that names it, with the same chain, name, scopes and limits. */
 export const insertSuccessor = statement<KeyValues>(`
@@ -45,7 +54,7 @@ export const revokeSucceeded = statement<AdministratorValues & { id: string; now
   update api_keys set revoked_at = :now, revoked_by = :userId
   where organization_id = :organizationId and successor_id = :id and changes() = 1`);
 
-export interface RotationExplanation {
+export interface RotationExplanation extends ExpiryRulesRow {
   administrator: number;
   /** The id of the key; null if there is no such key. */
   exists: string | null;
@@ -62,6 +71,6 @@ export const explainRotation = statement<
   RotationExplanation
 >(`
   select ${BY_ACTIVE_ADMINISTRATOR} as administrator, api_keys.id as "exists", api_keys.successor_id as successorId,
-    ${CREATED_BY_FORM} as createdByForm, ${KEYS_IN_GRACE} as keysInGrace,
+    ${CREATED_BY_FORM} as createdByForm, ${KEYS_IN_GRACE} as keysInGrace, ${EXPIRY_RULES},
     api_keys.revoked_at is null and ${IS_UNEXPIRED} as live
   from organizations o left join api_keys on ${THE_KEY} where o.id = :organizationId`);

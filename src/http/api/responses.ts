@@ -13,9 +13,9 @@ import {
 import { dayLimitExtras, internalError, malformedJson } from '../answer-error.ts';
 import { bodyTooLarge, invalidEncoding, unsupportedMediaType, validationFailed } from '../middleware/json-body.ts';
 import { httpsRequired } from '../middleware/require-https.ts';
+import { endpointNotFound, methodNotAllowedProblem } from '../no-endpoint.ts';
 import { PROBLEMS, Problem, type ProblemCode, problemType, UNAUTHORIZED_PROBLEM } from '../problems.ts';
 import { rateLimited } from '../rate-limit.ts';
-import { endpointNotFound, methodNotAllowedProblem } from './no-endpoint.ts';
 import { invalidIdempotencyKey } from './write-target.ts';
 
 /** The request id in all examples. */

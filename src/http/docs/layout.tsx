@@ -29,6 +29,7 @@ export function Page({ title, head, children }: PageProps) {
             <a href="/docs">Reference</a>
             <a href="/docs/problems">Problems</a>
             <a href="/docs/recipes">Recipes</a>
+            <a href="/docs/agents">AI agents</a>
             <a href="/docs/psa">For the PSA</a>
             <a href="/docs/keys">Key format</a>
             <a href="/settings">Settings</a>

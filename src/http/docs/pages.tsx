@@ -20,6 +20,10 @@ export function Home({ origin }: { origin: string }) {
           <a href="/docs/recipes">Recipes</a> for {RECIPES.map(({ tool }) => tool).join(', ')}.
         </li>
         <li>
+          <a href="/docs/agents">AI agents</a>: the endpoint for the Model Context Protocol, and the settings of
+          clients.
+        </li>
+        <li>
           <a href="/docs/problems">Problems</a>: what each error means and what to do about it.
         </li>
         <li>

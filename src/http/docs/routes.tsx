@@ -1,6 +1,7 @@
 import { Hono } from 'hono';
 import type { AppEnv } from '../context.ts';
 import { securePages } from '../middleware/secure-pages.ts';
+import { Agents } from './agents-page.tsx';
 import { Home, Keys, Problems, RecipePage, Recipes, Reference } from './pages.tsx';
 import { Psa } from './psa-page.tsx';
 import { RECIPES } from './recipes.ts';
@@ -37,6 +38,9 @@ export const docs = new Hono<AppEnv>()
     const recipe = RECIPES.find(({ slug }) => slug === c.req.param('slug'));
     return recipe ? c.html(<RecipePage recipe={recipe} origin={originOf(c.req.url)} />) : c.notFound();
   })
+  .get('/docs/agents', securePages(POLICY, 'no-referrer'), (c) =>
+    c.html(<Agents origin={originOf(c.req.url)} isOn={c.get('config').mcp !== undefined} />),
+  )
   .get('/docs/psa', securePages(POLICY, 'no-referrer'), (c) =>
     c.html(<Psa origin={originOf(c.req.url)} isOn={c.get('config').psaSecrets.length > 0} />),
   )

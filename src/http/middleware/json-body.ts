@@ -10,11 +10,8 @@ import { readBody } from './read-body.ts';
 /** Enough for 32,000 characters of any script with any escaping. */
 export const MAX_BODY_BYTES = 512 * 1024;
 
-/**
- * Checks media type, size, encoding, JSON and shape, in this order, and reports all errors of the
- * shape at once. Provides the body as `c.req.valid('json')`.
- */
-export const jsonBody = <Schema extends z.ZodType>(schema: Schema) =>
+/** Checks media type, size and encoding, in this order. */
+export const jsonText = () =>
   [
     requireJson(),
     readBody(MAX_BODY_BYTES, {
@@ -22,6 +19,15 @@ export const jsonBody = <Schema extends z.ZodType>(schema: Schema) =>
       broken: (why) => new Problem('malformed_json', `The body ${why}; send the complete request again.`),
     }),
     requireUtf8(),
+  ] as const;
+
+/**
+ * Checks media type, size, encoding, JSON and shape, in this order, and reports all errors of the
+ * shape at once. Provides the body as `c.req.valid('json')`.
+ */
+export const jsonBody = <Schema extends z.ZodType>(schema: Schema) =>
+  [
+    ...jsonText(),
     zValidator('json', schema, (result) => {
       if (!result.success) throw validationFailed(fieldErrors(result.error));
     }),

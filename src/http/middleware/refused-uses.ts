@@ -30,7 +30,7 @@ export function refusedUses(): MiddlewareHandler<AppEnv> {
 }
 
 function refusedUse(c: Context<AppEnv>): { key: KeyReference; reason: RefusedUseReason } | undefined {
-  const { error } = c;
+  const error: unknown = c.error ?? c.get('toolError');
   if (error instanceof Unauthorized) {
     return error.key && isRefusedUseReason(error.reason) ? { key: error.key, reason: error.reason } : undefined;
   }

@@ -4,16 +4,16 @@ import type { Config } from '../../config.ts';
 import { directoryId } from '../../domain/directory.ts';
 import { invalidInput } from '../../domain/errors.ts';
 import { fieldErrors, ruleError, strictObject } from '../../domain/fields.ts';
-import { describeJsonError } from '../../lib/json-error.ts';
 import { type Answer, answer } from '../../services/answer.ts';
 import { RETRY_AFTER_SECONDS } from '../answer-error.ts';
 import { type PsaEnv, serviceContext } from '../context.ts';
 import { ipLimit } from '../middleware/ip-limit.ts';
 import { requireJson, requireUtf8 } from '../middleware/json-body.ts';
 import { requireHttps } from '../middleware/require-https.ts';
-import { Problem, problem } from '../problems.ts';
+import { problem } from '../problems.ts';
 import { PSA_CALL_TYPES, PSA_CALLS, type PsaContext } from '../psa-calls.ts';
 import { PSA_ERRORS } from '../psa-errors.ts';
+import { readJson } from '../read-json.ts';
 import { psaOpenapi } from './openapi.ts';
 import { requireSignature } from './require-signature.ts';
 
@@ -83,14 +83,4 @@ function psaContext(c: Context<PsaEnv>): PsaContext {
     source: c.get('source'),
     message: c.get('message'),
   };
-}
-
-async function readJson(c: Context<PsaEnv>): Promise<unknown> {
-  const body = await c.req.text();
-  try {
-    return JSON.parse(body);
-  } catch (err) {
-    if (!(err instanceof SyntaxError)) throw err;
-    throw new Problem('malformed_json', describeJsonError(body));
-  }
 }

@@ -13,7 +13,7 @@ import {
 import type { ActorContext, AdminActor } from '../../services/context.ts';
 import { findOwnKey, listKeysToChoose } from '../../services/keys/read-keys.ts';
 import { type AdminEnv, adminContext } from '../context.ts';
-import { csvDownload, timeCells, timeHeadings } from './download.ts';
+import { csvDownload, fileName, readSeparator, timeCells, timeHeadings } from './download.ts';
 import { pageContext } from './page-context.ts';
 import { PageProblem } from './page-problem.ts';
 import { AuditLogPage, type AuditQuery } from './pages/audit-log.tsx';
@@ -77,7 +77,8 @@ audit.get('/audit.csv', (c) => {
   const ctx = adminContext(c);
   const { timeZone } = c.get('administrator').organization;
   const pages = query.q === undefined ? exportAuditLog(ctx, toFilter(query, timeZone)) : searchPages(ctx, query.q);
-  return csvDownload(c, { what: 'audit', headings: csvHeadings(timeZone), pages: auditLines(pages, timeZone) });
+  const lines = auditLines(pages, timeZone);
+  return csvDownload(fileName(c, 'audit'), csvHeadings(timeZone), lines, readSeparator(c));
 });
 
 async function* searchPages(ctx: ActorContext<AdminActor>, text: string) {

@@ -5,22 +5,16 @@ import { PageProblem } from './page-problem.ts';
 
 type Cells = readonly (string | number | null)[];
 
-interface Download {
-  /** What the file contains, for its name. */
-  what: string;
-  headings: readonly string[];
-  pages: AsyncIterator<readonly Cells[]>;
-}
-
 /**
  * Streams a CSV file with one page of rows in memory at a time. If a page cannot be read, the
- * download fails, so that a truncated file never looks complete. The file is named after the
- * organization and the day.
- * @throws PageProblem if the address has an unknown `separator`
+ * download fails, so that a truncated file never looks complete.
  */
-export function csvDownload(c: ContextOf<AdminEnv>, { what, headings, pages }: Download): Response {
-  const separator = readSeparator(c.req.query('separator'));
-  const name = `${c.get('administrator').organization.id}-${what}-${todayOf(c)}.csv`;
+export function csvDownload(
+  name: string,
+  headings: readonly string[],
+  pages: AsyncIterator<readonly Cells[]>,
+  separator: CsvSeparator = ',',
+): Response {
   const line = (cells: Cells) => csvLine(cells, separator);
   const encoder = new TextEncoder();
   const body = new ReadableStream<Uint8Array>({
@@ -36,7 +30,17 @@ export function csvDownload(c: ContextOf<AdminEnv>, { what, headings, pages }: D
   });
 }
 
-function readSeparator(text = 'comma'): CsvSeparator {
+/** The name of a file: the organization, what the file contains, and the day. */
+export function fileName(c: ContextOf<AdminEnv>, what: string): string {
+  return `${c.get('administrator').organization.id}-${what}-${todayOf(c)}.csv`;
+}
+
+/**
+ * The separator that the address names, or a comma.
+ * @throws PageProblem if it names an unknown one
+ */
+export function readSeparator(c: ContextOf<AdminEnv>): CsvSeparator {
+  const text = c.req.query('separator') ?? 'comma';
   if (text === 'comma') return ',';
   if (text === 'semicolon') return ';';
   throw new PageProblem(400, 'Invalid separator', 'The separator of a CSV file is either comma or semicolon.');

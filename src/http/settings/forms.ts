@@ -11,6 +11,7 @@ import {
 } from '../../domain/day-limit.ts';
 import type { FieldError } from '../../domain/fields.ts';
 import type { KeyChanges } from '../../domain/key-input.ts';
+import { type KeyPolicy, lastDayAllowed } from '../../domain/key-policy.ts';
 import { parsePolicy, type RateLimitPolicy } from '../../domain/rate-limit.ts';
 import type { ChangeableKey } from '../../services/keys/change-key.ts';
 import type { KeyDetails } from '../../services/keys/read-keys.ts';
@@ -18,10 +19,13 @@ import type { AppEnv } from '../context.ts';
 import { readBody } from '../middleware/read-body.ts';
 import { PageProblem } from './page-problem.ts';
 import { formatNumber } from './pages/components.tsx';
-import type { FormValues, Messages } from './pages/key-form.tsx';
+import { type FormValues, lifetimesAllowed, type Messages } from './pages/key-fields.tsx';
 
-/** Well above the size of any form in the settings area. */
-const MAX_FORM_BYTES = 16 * 1024;
+/**
+ * Above the size of any form in the settings area. The largest one has 21 reasons of 200 characters,
+ * each of up to 12 bytes in a form.
+ */
+const MAX_FORM_BYTES = 64 * 1024;
 
 /** Requires every POST to be a form from this origin, below the size limit. */
 export const guardForms = () =>
@@ -100,9 +104,19 @@ function shownNumber(form: URLSearchParams, field: string, max: number): number 
 }
 
 /** A whole number from 1 to `max` in decimal digits; NaN for any other text. */
-function wholeNumber(text: string, max: number): number {
+export function wholeNumber(text: string, max: number): number {
   const number = /^\d+$/.test(text) ? Number(text) : Number.NaN;
   return number >= 1 && number <= max ? number : Number.NaN;
+}
+
+/**
+ * A number from 0 on that a form showed and sends back, such as a revision.
+ * @throws PageProblem if it is missing
+ */
+export function shownCount(form: URLSearchParams, field: string): number {
+  const text = form.get(field) ?? '';
+  if (!/^\d{1,15}$/.test(text)) throw incomplete();
+  return Number(text);
 }
 
 /** The values of a form, to show again with its errors. */
@@ -137,12 +151,21 @@ export function chosenExpiry({ expiration = '', date = '' }: FormValues, today: 
 }
 
 /**
- * Preselects the same lifetime as the key's, counted from today. For a key that never expires,
- * nothing is preselected.
+ * Preselects the same lifetime as the key's, counted from today, or the longest that the policy
+ * allows. For a key that never expires, nothing is preselected.
  */
-export function sameLifetime({ createdAt, expiresAt }: KeyDetails, today: string): FormValues {
+export function sameLifetime({ createdAt, expiresAt }: KeyDetails, policy: KeyPolicy, today: string): FormValues {
   if (expiresAt === null) return {};
-  return { expiration: 'date', date: addDays(today, Math.max(1, Math.floor((expiresAt - createdAt) / DAY_MS))) };
+  const days = Math.max(1, Math.floor((expiresAt - createdAt) / DAY_MS));
+  return { expiration: 'date', date: addDays(today, Math.min(days, policy.maxLifetimeDays ?? days)) };
+}
+
+/** Preselects the longest lifetime in days that the policy allows: a year, if it allows that. */
+export function longestLifetime(policy: KeyPolicy, today: string): FormValues {
+  const longest = lifetimesAllowed(policy).at(-1);
+  return longest === undefined
+    ? { expiration: 'date', date: lastDayAllowed(policy, today) ?? undefined }
+    : { expiration: longest };
 }
 
 /**
@@ -230,7 +253,9 @@ export function messagesOf(errors: readonly FieldError[], dayLimit: DayLimit | n
   for (const { pointer, code, detail } of errors) {
     const path = pointer.slice(1);
     const part = Object.hasOwn(FIELDS, path) ? path : (path.split('/')[0] ?? '');
-    messages[FIELDS[part] ?? 'form'] ??= words[`${part} ${code}`] ?? words[part] ?? sentence(detail);
+    // The detail names the rule of the policy.
+    const general = code.startsWith('policy_') ? undefined : words[part];
+    messages[FIELDS[part] ?? 'form'] ??= words[`${part} ${code}`] ?? general ?? sentence(detail);
   }
   return messages;
 }

@@ -12,8 +12,10 @@ import { guardForms } from './forms.ts';
 import { keyList } from './key-list.tsx';
 import { keys } from './keys.tsx';
 import { PageProblem } from './page-problem.ts';
+import { policy } from './policy.tsx';
 import { refusedUses } from './refused-uses.tsx';
 import { render } from './render.tsx';
+import { review } from './review.tsx';
 import { revokeAll } from './revoke-all.tsx';
 import { signIn } from './sign-in.ts';
 
@@ -41,7 +43,9 @@ export function createSettings() {
     .route('/', keys)
     .route('/', revokeAll)
     .route('/', audit)
-    .route('/', refusedUses);
+    .route('/', refusedUses)
+    .route('/', policy)
+    .route('/', review);
 
   return new Hono<AppEnv>()
     .use(securePages(POLICY, 'same-origin'), ipLimit(refuseWithPage), ...guardForms())
@@ -108,6 +112,25 @@ const PAGES: Partial<Record<ServiceErrorCode, (err: ServiceError, isRead: boolea
       409,
       'Another administrator changed this key',
       'The key was changed after you opened the form, so nothing was saved. Open the form again to see the changes.',
+    ),
+  policy_changed_meanwhile: () =>
+    new PageProblem(
+      409,
+      'Another administrator changed the policy',
+      'The policy was changed after you opened the form, so nothing was saved. Open the form again to see the changes.',
+    ),
+  review_not_found: () => new PageProblem(404, 'Not found', 'Your organization has no review with this ID.'),
+  review_finished: () =>
+    new PageProblem(
+      409,
+      'The review is finished',
+      'An administrator has finished the review, so its decisions cannot be changed. Nothing was saved.',
+    ),
+  review_changed_meanwhile: () =>
+    new PageProblem(
+      409,
+      'The review has changed',
+      'A key still needs a decision, or another administrator changed a decision. Nothing was revoked, and the review is still open. Open the review again.',
     ),
   unavailable,
 };

@@ -3,7 +3,7 @@ import { containsKey } from '../../domain/pasted-keys.ts';
 import { listKeys } from '../../services/keys/list-keys.ts';
 import { everyKey, type KeyDetails } from '../../services/keys/read-keys.ts';
 import { type AdminEnv, adminContext } from '../context.ts';
-import { csvDownload, timeCells, timeHeadings } from './download.ts';
+import { csvDownload, fileName, readSeparator, timeCells, timeHeadings } from './download.ts';
 import { readKeyQuery } from './key-query.ts';
 import { pageContext, pushTroubleOf, todayOf } from './page-context.ts';
 import { scopeList, stateLabel } from './pages/components.tsx';
@@ -50,7 +50,8 @@ keyList.get('/keys.csv', (c) => {
     'Own limit of minutes per day',
     'Allowed networks',
   ];
-  return csvDownload(c, { what: 'api-keys', headings, pages: keyLines(everyKey(adminContext(c)), timeZone) });
+  const pages = keyLines(everyKey(adminContext(c)), timeZone);
+  return csvDownload(fileName(c, 'api-keys'), headings, pages, readSeparator(c));
 });
 
 async function* keyLines(pages: AsyncIterable<readonly KeyDetails[]>, timeZone: string) {

@@ -6,6 +6,7 @@ import { readLatestOfKey } from '../../services/audit/read-audit-log.ts';
 import { changeApiKey } from '../../services/keys/change-key.ts';
 import { createApiKey } from '../../services/keys/create-key.ts';
 import { readUsage } from '../../services/keys/key-usage.ts';
+import { getKeyPolicy } from '../../services/keys/policy.ts';
 import { getKeyAndDay, getOwnKey, identifyKey, type KeyDetails } from '../../services/keys/read-keys.ts';
 import { readRecentAddresses } from '../../services/keys/recent-addresses.ts';
 import { listRefusedUses } from '../../services/keys/refused-uses.ts';
@@ -17,6 +18,7 @@ import {
   chosenExpiry,
   chosenLimit,
   formToken,
+  longestLifetime,
   messagesOf,
   readForm,
   readFormValues,
@@ -49,13 +51,16 @@ export const keys = new Hono<AdminEnv>();
 
 // --- create --------------------------------------------------------------------------------------
 
-keys.get('/new-key', (c) => {
+keys.get('/new-key', async (c) => {
+  const policy = await getKeyPolicy(adminContext(c));
+  const today = todayOf(c);
   const form = {
     context: pageContext(c),
     token: crypto.randomUUID(),
-    values: { expiration: 'none' },
+    values: longestLifetime(policy, today),
     messages: {},
-    today: todayOf(c),
+    today,
+    policy,
   };
   return render(c, 'Create a key', <NewKeyForm {...form} {...defaultLimits(c)} />, { trail: trail(c) });
 });
@@ -82,7 +87,9 @@ keys.post('/keys', async (c) => {
   } catch (err) {
     if (hasCode(err, 'form_already_used')) return alreadyCreated(c, err);
     if (!hasCode(err, 'invalid')) throw err;
-    const again = { context: pageContext(c), token, values, messages: messagesOf(err.errors, dayLimits.key), today };
+    const policy = await getKeyPolicy(adminContext(c));
+    const messages = messagesOf(err.errors, dayLimits.key);
+    const again = { context: pageContext(c), token, values, messages, today, policy };
     return render(c, 'Create a key', <NewKeyForm {...again} {...defaultLimits(c)} />, { status: 400, trail: trail(c) });
   }
 });
@@ -175,9 +182,11 @@ keys.get('/keys/:key/rotate', async (c) => {
   const key = await getOwnKey(adminContext(c), c.req.param('key'));
   requireLive(key);
   if (key.successor) throw keyAlreadyRotated();
+  const policy = await getKeyPolicy(adminContext(c));
   const today = todayOf(c);
-  const values = { ...sameLifetime(key, today), grace: '24h' };
-  const form = { context: pageContext(c), token: crypto.randomUUID(), values, messages: {}, today, keyId: key.id };
+  const values = { ...sameLifetime(key, policy, today), grace: '24h' };
+  const token = crypto.randomUUID();
+  const form = { context: pageContext(c), token, values, messages: {}, today, policy, keyId: key.id };
   return render(c, `Rotate ${key.name}`, <RotateForm {...form} />, { trail: trail(c, key) });
 });
 
@@ -198,7 +207,9 @@ keys.post('/keys/:key/rotate', async (c) => {
   } catch (err) {
     if (hasCode(err, 'form_already_used')) return alreadyCreated(c, err);
     if (!hasCode(err, 'invalid')) throw err;
-    const again = { context: pageContext(c), token, values, messages: messagesOf(err.errors), today, keyId: key.id };
+    const policy = await getKeyPolicy(adminContext(c));
+    const messages = messagesOf(err.errors);
+    const again = { context: pageContext(c), token, values, messages, today, policy, keyId: key.id };
     return render(c, `Rotate ${key.name}`, <RotateForm {...again} />, { status: 400, trail: trail(c, key) });
   }
 });

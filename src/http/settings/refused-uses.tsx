@@ -1,7 +1,7 @@
 import { Hono } from 'hono';
 import { everyRefusedUse, listRefusedUses, type RefusedUse } from '../../services/keys/refused-uses.ts';
 import { type AdminEnv, adminContext } from '../context.ts';
-import { csvDownload, timeCells, timeHeadings } from './download.ts';
+import { csvDownload, fileName, readSeparator, timeCells, timeHeadings } from './download.ts';
 import { pageContext } from './page-context.ts';
 import { REFUSAL_REASONS, RefusedUsesPage } from './pages/refused-uses.tsx';
 import { render } from './render.tsx';
@@ -26,7 +26,7 @@ refusedUses.get('/refused.csv', (c) => {
     'Last from',
   ];
   const pages = refusedLines(everyRefusedUse(adminContext(c)), timeZone);
-  return csvDownload(c, { what: 'refused-uses', headings, pages });
+  return csvDownload(fileName(c, 'refused-uses'), headings, pages, readSeparator(c));
 });
 
 async function* refusedLines(pages: AsyncIterable<readonly RefusedUse[]>, timeZone: string) {

@@ -1,5 +1,6 @@
 import { explainNewKey, insertKey } from '../../db/keys/create-key.ts';
 import { generateKey, hashKey, keyHint } from '../../domain/api-key.ts';
+import { dateIn } from '../../domain/calendar.ts';
 import { invalidInput, ServiceError } from '../../domain/errors.ts';
 import type { FieldError } from '../../domain/fields.ts';
 import {
@@ -11,13 +12,15 @@ import {
   newApiKey,
   ownDayLimit,
 } from '../../domain/key-input.ts';
+import { lifetimeDays, type NewKeyLifetime } from '../../domain/key-policy.ts';
 import { timeOrderedId } from '../../domain/record-id.ts';
 import { formatScopes } from '../../domain/scopes.ts';
 import { byAdministrator, hasChanged, writeWithAudit } from '../audit/write-with-audit.ts';
 import { callD1 } from '../call-d1.ts';
 import type { ActorContext, AdminActor } from '../context.ts';
-import { administratorsTimeZone, notAdministrator } from '../directory/administrators.ts';
+import { notAdministrator } from '../directory/administrators.ts';
 import { parseInput } from '../parse-input.ts';
+import { readKeyRules, requireAdmitted, requireAdmittedByRow } from './policy.ts';
 
 /** A key as it is shown once. `value` is not stored. */
 export interface CreatedKey {
@@ -49,7 +52,7 @@ export async function createApiKey(
   const parsed = parseInput(newApiKey, input);
   const { name, scopes, expires, limit } = parsed;
   const dayLimit = ownDayLimit(parsed);
-  const { value, ...key } = await makeKey(ctx, keyPrefix, expires);
+  const { value, lifetime, ...key } = await makeKey(ctx, keyPrefix, expires);
   const values = {
     ...ctx.actor,
     ...key,
@@ -61,11 +64,12 @@ export async function createApiKey(
     dayLimitMinutes: dayLimit.minutes,
     allowedNetworks: parsed.networks,
     formToken: formToken ?? null,
+    lifetimeDays: lifetime.days,
   };
   const [created] = await writeWithAudit(ctx, byAdministrator(ctx), 'may_have_written', (now) => [
     { statement: insertKey.bind({ ...values, now }), action: 'api_key.created', targetId: key.id, detail: name },
   ]);
-  if (!hasChanged(created)) await requireCreated(ctx, { id: key.id, name, formToken: values.formToken });
+  if (!hasChanged(created)) await requireCreated(ctx, { id: key.id, name, formToken: values.formToken }, lifetime);
   return { id: key.id, name, value, hint: key.hint, expiresAt: key.expiresAt };
 }
 
@@ -73,12 +77,14 @@ export async function createApiKey(
 async function requireCreated(
   ctx: ActorContext<AdminActor>,
   key: { id: string; name: string; formToken: string | null },
+  lifetime: NewKeyLifetime,
 ): Promise<void> {
   const found = await callD1(ctx, 'may_have_written', (db) => explainNewKey.bind({ ...ctx.actor, ...key }).first(db));
   if (!found?.administrator) throw notAdministrator();
   if (found.own !== null) return;
   if (found.createdByForm !== null) throw formAlreadyUsed(found.createdByForm);
   if (found.named !== null) throw invalidInput([NAME_TAKEN]);
+  requireAdmittedByRow(found, lifetime);
   const detail = `the organization has ${MAX_LIVE_KEYS} live keys, which is the limit; revoke one that is no longer needed`;
   throw invalidInput([{ pointer: '', code: 'too_many', detail }]);
 }
@@ -88,9 +94,13 @@ export function formAlreadyUsed(keyId: string): ServiceError {
   return new ServiceError('form_already_used', `The form already created key ${keyId}.`, { keyId });
 }
 
-/** A new key value with its stored values. The expiry uses the organization's time zone. */
+/**
+ * A new key value with its stored values, and its lifetime. The expiry uses the organization's time
+ * zone. The policy is checked again by the insert.
+ * @throws ServiceError `invalid`, `not_administrator`, `unavailable`
+ */
 export async function makeKey(ctx: ActorContext<AdminActor>, keyPrefix: string, expires: string | undefined) {
-  const timeZone = await administratorsTimeZone(ctx);
+  const { timeZone, policy } = await readKeyRules(ctx);
   const expiresAt = expires === undefined ? null : expiryInstant(expires, timeZone);
   const refuse = (code: string, why: string) =>
     invalidInput([{ pointer: '/expires', code, detail: `expires was ${expires}, which ${why}` }]);
@@ -99,6 +109,9 @@ export async function makeKey(ctx: ActorContext<AdminActor>, keyPrefix: string, 
     const rule = `is more than ${MAX_EXPIRY_YEARS} years from now`;
     throw refuse('too_late', `${rule}; choose an earlier date, or leave it out for a key that never expires`);
   }
+  const days = expiresAt === null ? null : lifetimeDays(expiresAt, timeZone, ctx.now());
+  const lifetime: NewKeyLifetime = { expires, days, today: dateIn(timeZone, ctx.now()) };
+  requireAdmitted(policy, lifetime);
   const value = generateKey(keyPrefix);
-  return { id: timeOrderedId(ctx.now()), value, hint: keyHint(value), hash: await hashKey(value), expiresAt };
+  return { id: timeOrderedId(ctx.now()), value, lifetime, hint: keyHint(value), hash: await hashKey(value), expiresAt };
 }

@@ -1,12 +1,16 @@
 import { findLatestDay, type OrganizationDay } from '../../db/audit/read-audit-log.ts';
+import { findPolicy } from '../../db/keys/policy.ts';
 import { findKeyPage, findLiveKeys, findRefusedKeys } from '../../db/keys/read-keys.ts';
 import { summarizeRefusedUses } from '../../db/keys/refused-uses.ts';
+import { findReviewStatus } from '../../db/keys/reviews.ts';
 import { batch } from '../../db/statement.ts';
 import { callD1 } from '../call-d1.ts';
 import type { ActorContext, AdminActor } from '../context.ts';
 import { type Attention, attentionFor, EXAMINED_REFUSED_USES, REFUSED_ATTENTION_MS } from './attention.ts';
 import { readUsage, recordsOf, type Usage } from './key-usage.ts';
+import { requirePolicy } from './policy.ts';
 import { type KeyDetails, toKeyDetails } from './read-keys.ts';
+import { toReviewDue } from './read-reviews.ts';
 import { type KeyQuery, matchingKeys, sortedKeys, stateInList } from './select-keys.ts';
 
 export type { OrganizationDay } from '../../db/audit/read-audit-log.ts';
@@ -50,7 +54,7 @@ export interface KeyList {
  */
 export async function listKeys(ctx: ActorContext<AdminActor>, query: KeyQuery, today: string): Promise<KeyList> {
   const now = ctx.now();
-  const [{ live, refused, latestDay }, others] = await Promise.all([
+  const [{ live, refused, latestDay, rules }, others] = await Promise.all([
     readOverview(ctx, now),
     readOtherKeys(ctx, query, now),
   ]);
@@ -75,27 +79,31 @@ export async function listKeys(ctx: ActorContext<AdminActor>, query: KeyQuery, t
       replaced: inState('replaced'),
     },
     creators: creatorsOf(examined),
-    attention: attentionFor(live, refused, now),
+    attention: attentionFor(live, refused, rules, now),
     latestDay,
   };
 }
 
 const idsOf = (keys: readonly KeyDetails[]) => keys.map(({ id }) => id);
 
-/** The live keys, the recent refused uses by reason, and the totals of the latest day. */
+/** The live keys, recent refused uses by reason, the totals of the latest day, and the policy's rules. */
 async function readOverview(ctx: ActorContext<AdminActor>, now: number) {
   const { organizationId } = ctx.actor;
-  const [live, refused, latest] = await callD1(ctx, 'nothing_written', (db) =>
+  const [live, refused, latest, policyRow, status] = await callD1(ctx, 'nothing_written', (db) =>
     batch(db, [
       findLiveKeys.bind({ organizationId, now }),
       summarizeRefusedUses.bind({ organizationId, ...recentUses(now) }),
       findLatestDay.bind({ organizationId }),
+      findPolicy.bind({ organizationId }),
+      findReviewStatus.bind({ organizationId }),
     ]),
   );
+  const policy = requirePolicy(policyRow.results[0]);
   return {
     live: live.results.map((row) => toKeyDetails(row, now)),
     refused: refused.results,
     latestDay: latest.results[0] ?? null,
+    rules: { unusedDays: policy.unusedDays, review: toReviewDue(policy, status.results[0], now) },
   };
 }
 

@@ -7,10 +7,12 @@ import type { ActorContext, AdminActor } from '../context.ts';
 import { notAdministrator } from '../directory/administrators.ts';
 import { parseInput } from '../parse-input.ts';
 import { type CreatedKey, formAlreadyUsed, makeKey } from './create-key.ts';
+import { requireAdmittedByRow } from './policy.ts';
 import { type KeyDetails, keyNotFound } from './read-keys.ts';
 
 /**
- * Replaces a live key with a successor that has the same name, scopes and limits and its own expiry.
+ * Replaces a live key with a successor that has the same name, scopes and limits and its own expiry,
+ * which the policy has to admit.
  * The old key works for the grace period, but never past its own expiry, or is revoked in the same
  * transaction.
  * @throws ServiceError `invalid`, `form_already_used`, `key_not_found`, `key_not_live`,
@@ -25,14 +27,22 @@ export async function rotateApiKey(
 ): Promise<CreatedKey> {
   const { actor } = ctx;
   const { expires, grace } = parseInput(rotation, input);
-  const { value, ...key } = await makeKey(ctx, keyPrefix, expires);
+  const { value, lifetime, ...key } = await makeKey(ctx, keyPrefix, expires);
   const successor = { id: key.id, name: old.name, value, hint: key.hint, expiresAt: key.expiresAt };
 
   const [rotated] = await writeWithAudit(ctx, byAdministrator(ctx), 'may_have_written', (now) => {
     const endsAt = now + (grace === 'now' ? 0 : GRACE_MS[grace]);
     const changes: AuditedChange<never>[] = [
       {
-        statement: markSucceeded.bind({ ...actor, keyId: old.id, id: key.id, now, endsAt, formToken }),
+        statement: markSucceeded.bind({
+          ...actor,
+          keyId: old.id,
+          id: key.id,
+          now,
+          endsAt,
+          formToken,
+          lifetimeDays: lifetime.days,
+        }),
         action: 'api_key.rotated',
         targetId: old.id,
         detail: `replaced by ${key.hint}`,
@@ -65,6 +75,7 @@ export async function rotateApiKey(
     const detail = `the organization has ${MAX_KEYS_IN_GRACE} replaced keys that still work, which is the limit; end this key at once, or revoke a replaced key first`;
     throw invalidInput([{ pointer: '/grace', code: 'too_many', detail }]);
   }
+  if (found.live === 1) requireAdmittedByRow(found, lifetime);
   throw keyNotLive();
 }
 

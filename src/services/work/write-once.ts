@@ -87,7 +87,13 @@ export async function writeOnce<Row extends StoredRecord>(
     requestDigest: toHex(await sha256(JSON.stringify([ticketId, Object.entries(body).sort()]))),
   };
   const target = { organizationId, actor: { type: 'api_key' as const, id: keyId }, source: ctx.source };
-  const audit = { action: `${kind}.created` as const, targetId: values.id, ticket: { id: ticketId }, idempotencyKey };
+  const audit = {
+    action: `${kind}.created` as const,
+    targetId: values.id,
+    ticket: { id: ticketId },
+    idempotencyKey,
+    detail: ctx.auditDetail,
+  };
   const untilSettling = { ...ctx, deadlineAt: ctx.deadlineAt - SETTLE_MS };
   const outcomeUnknown = (cause: unknown) => unknownOutcome(idempotencyKey !== undefined, cause);
 
@@ -211,7 +217,7 @@ export function dailyLimitReached(
 /** The organization has no active ticket with this id. */
 export function ticketNotFound(ticketId: string): ServiceError {
   const sent = JSON.stringify(echo(ticketId));
-  return new ServiceError('ticket_not_found', `Your organization has no ticket ${sent}; check the id in the path.`);
+  return new ServiceError('ticket_not_found', `Your organization has no ticket ${sent}; check the ticket id.`);
 }
 
 /** The userEmail of a time entry is not that of an active technician. */

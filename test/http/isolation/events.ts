@@ -28,6 +28,8 @@ const write = fc.record({
   user: fc.constantFrom(undefined, 'tess', 'tom', 'own'),
   away,
   idempotencyKey: fc.option(fc.constantFrom('a', 'b')),
+  /** A tool needs an Idempotency-Key: without one, the write goes to the REST interface. */
+  through: fc.constantFrom('REST', 'MCP'),
 });
 
 const open = fc.record({

@@ -1,6 +1,7 @@
 import { env, exports } from 'cloudflare:workers';
 import { keyHint } from '../../../src/domain/api-key.ts';
 import { ledgerInconsistencies } from '../../support/ledger.ts';
+import { callTool, MCP_ON, type ToolResult } from '../../support/mcp.ts';
 import { countElements, csvRows, elementsOf } from '../../support/page.ts';
 import { keyIn, openSettings, signIn } from '../../support/settings.ts';
 import { makeApi, UNLIMITED } from '../../support/world.ts';
@@ -32,6 +33,14 @@ import {
 } from './organizations.ts';
 import type { RuleChecks } from './rules.ts';
 
+/** The status that the REST interface has for the result of a tool. */
+function statusOfTool({ isError, structuredContent }: ToolResult): number {
+  const { code, idempotentReplay } = structuredContent;
+  if (idempotentReplay === true) return 200;
+  if (!isError) return 201;
+  return code === 'ticket_not_found' ? 404 : code === 'technician_not_eligible' ? 422 : 500;
+}
+
 /** What an event did in its organization. */
 interface Outcome {
   /** For the count of what happened. */
@@ -48,7 +57,7 @@ interface Outcome {
 /** Organizations of a run's own, and the requests that events make in them. */
 export class World {
   private readonly organizations: Organization[] = [];
-  private readonly api = makeApi({ config: { ...UNLIMITED, signIn: signIn.config } });
+  private readonly api = makeApi({ config: { ...UNLIMITED, ...MCP_ON, signIn: signIn.config } });
   private readonly pages = new Map<string, ReturnType<typeof openSettings>>();
   private readonly tokens = [crypto.randomUUID(), crypto.randomUUID(), crypto.randomUUID()];
   private readonly name: string;
@@ -218,15 +227,27 @@ export class World {
     const headers = idempotencyKey === null ? {} : { 'Idempotency-Key': idempotencyKey };
     const text = `${mark} text`;
     const time = { minutes: 1, description: text, billable: true, userEmail };
+    const asked = `${ticket} ${userEmail}`;
+    const expected = expectedWrite(own, { keyId: key.id, kind, idempotencyKey, ticket, userEmail });
+    const table = kind === 'note' ? 'notes' : 'time_entries';
+    const created = { added: { [table]: 1, audit_log: 1 }, changed: [table, 'audit_log'] } satisfies Partial<Outcome>;
+
+    if (event.through === 'MCP' && idempotencyKey !== null) {
+      const [name, body] = kind === 'note' ? ['add_internal_note', { message: text }] : ['log_time', time];
+      const answer = await callTool(this.api, key.value, name, { ticketId: ticket, ...body, idempotencyKey });
+      const response = await answer.text();
+      const status = answer.status === 200 ? statusOfTool(JSON.parse(response).result) : answer.status;
+      this.checks.equal('writeStatus', status, expected.status);
+      const outcome = { outcome: `MCP ${status}`, asked, response };
+      return status === 201 ? { ...outcome, ...created } : { ...outcome, changed: ['refused_uses'] };
+    }
     const answer =
       kind === 'note'
         ? await this.api.postNote(key.value, { message: text }, headers, ticket)
         : await this.api.postTime(key.value, time, headers, ticket);
     const { status } = answer;
     const response = await answer.text();
-    const asked = `${ticket} ${userEmail}`;
 
-    const expected = expectedWrite(own, { keyId: key.id, kind, idempotencyKey, ticket, userEmail });
     this.checks.equal('writeStatus', status, expected.status);
     if (status !== 201) return { outcome: status, asked, response, changed: ['refused_uses'] };
     if (kind === 'time_entry') {
@@ -240,8 +261,7 @@ export class World {
           : [expected.user, defaultRate(organization), 'organization_default'],
       );
     }
-    const table = kind === 'note' ? 'notes' : 'time_entries';
-    return { outcome: status, asked, response, added: { [table]: 1, audit_log: 1 }, changed: [table, 'audit_log'] };
+    return { outcome: status, asked, response, ...created };
   }
 
   private async open(event: EventOf<'open'>, own: Contents): Promise<Outcome> {

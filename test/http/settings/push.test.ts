@@ -7,7 +7,7 @@ import { makeSettings } from '../../support/settings.ts';
 import { makeOrganization } from '../../support/world.ts';
 
 const NOW = Date.parse('2026-11-22T08:00:00Z');
-const PATHS = ['/keys', '/new-key', '/audit', '/refused', '/which-key', '/revoke-all', '/keys/unknown'];
+const PATHS = ['/keys', '/which-key', '/audit', '/refused', '/which-key', '/revoke-all', '/keys/unknown'];
 
 /** The settings area of an organization whose push has this state; no state: it was never pushed. */
 async function makeWithPush(state?: string, isOn = true) {
@@ -43,7 +43,7 @@ describe('the banner about the push', () => {
       );
     }
     calls.length = 0;
-    await get('/new-key');
+    await get('/which-key');
     // The sign-in.
     expect(calls).toHaveLength(1);
   });

@@ -32,7 +32,7 @@ async function giveLedger(organization: string, bytes: number, days = 1): Promis
     .run();
 }
 
-const PATHS = ['/keys', '/new-key', '/audit', '/refused', '/which-key', '/revoke-all', '/keys/unknown'];
+const PATHS = ['/keys', '/which-key', '/audit', '/refused', '/which-key', '/revoke-all', '/keys/unknown'];
 
 // What other tests wrote would count as stored text. Test files run one after the other.
 beforeEach(() => env.DB.prepare('delete from key_days').run());
@@ -43,7 +43,7 @@ describe('the banner about space', () => {
     await giveLedger(organization, 1_000);
     for (const path of PATHS) expect([path, await warningsOn((await get(path)).text)]).toEqual([path, '']);
     calls.length = 0;
-    await get('/new-key');
+    await get('/which-key');
     // The sign-in.
     expect(calls).toHaveLength(1);
   });
@@ -99,7 +99,7 @@ describe('the banner about space', () => {
     for (let other = 0; other < 20; other++) await giveLedger(await makeOrganization(), 100, 50);
     const callsOfPage = async () => {
       calls.length = 0;
-      expect((await get('/new-key')).status).toBe(200);
+      expect((await get('/which-key')).status).toBe(200);
       return calls.slice(1);
     };
     const [share, ...more] = await callsOfPage();
@@ -118,7 +118,7 @@ describe('the banner about space', () => {
     await giveLedger(organization, 1_000_000, 50);
     for (let other = 0; other < 20; other++) await giveLedger(await makeOrganization(), 100, 50);
     calls.length = 0;
-    expect(await warningsOn((await get('/new-key')).text)).toContain('Your organization');
+    expect(await warningsOn((await get('/which-key')).text)).toContain('Your organization');
     expect(calls[1]?.rowsRead).toBeLessThanOrEqual(1_050 + 150);
   });
 
@@ -143,7 +143,7 @@ describe('the banner about space', () => {
       sql.some((text) => text.includes('key_days')) ? Promise.reject(new Error('D1 DB is overloaded.')) : run(),
     );
     const { get } = await makeSettings({ bindings: { DB } });
-    const { status, text } = await get('/new-key');
+    const { status, text } = await get('/which-key');
     expect([status, (await warningsOn(text)).includes('80% full')]).toEqual([200, true]);
     expect(loggedLines('large_share_not_read', 'warn')).toMatchObject([{ requestId: expect.any(String) }]);
   });

@@ -97,6 +97,7 @@ const burst = fc.record({
     fc.record({
       kind: fc.constantFrom('note', 'time entry'),
       idempotencyKey: fc.constantFrom(undefined, 'a', 'b', 'c'),
+      through: fc.constantFrom('REST', 'MCP'),
       isolate: fc.nat(1),
     }),
     { minLength: 1, maxLength: 3 },
@@ -120,11 +121,13 @@ test('after any sequence of faults each acknowledged record is there once, and a
         faulty.choose = (call) => faults[call].shift();
         let answered = false;
         const answers = Promise.all(
-          requests.map(async ({ kind, idempotencyKey, isolate }) => {
+          requests.map(async ({ kind, idempotencyKey, isolate, ...request }) => {
             // Repeats under an Idempotency-Key have the same text. All others have a text of their
             // own.
             const text = idempotencyKey === undefined ? `${++texts}` : `${kind} ${idempotencyKey}`;
-            const write: Write = { kind, idempotencyKey, text };
+            // Every call of a tool has an Idempotency-Key.
+            const through = idempotencyKey === undefined ? 'REST' : request.through;
+            const write: Write = { kind, through, idempotencyKey, text };
             const response = await send(isolates[isolate] ?? makeApi(), key, write);
             claims.push({ write, claim: await readClaim(response, idempotencyKey !== undefined) });
           }),

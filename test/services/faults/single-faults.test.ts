@@ -38,12 +38,13 @@ afterAll(() => {
  * Each fault is tried in this share of the situations, and each situation with this share of the
  * faults.
  */
-const SHARE = inLongRuns(1, 4);
+const SHARE = inLongRuns(1, 5);
 
 interface Situation {
   kind: Write['kind'];
   isRepeatable: boolean;
   isCached: boolean;
+  through: 'REST' | 'MCP';
   /** How many times in a row the call fails. */
   times: number;
 }
@@ -54,7 +55,18 @@ describe.each(POINTS)(
     const repeatable = request === 'replay' ? [true] : [false, true];
     const situations: Situation[] = (['note', 'time entry'] as const).flatMap((kind) =>
       repeatable.flatMap((isRepeatable) =>
-        cached.flatMap((isCached) => [1, 2, ALWAYS].map((times) => ({ kind, isRepeatable, isCached, times }))),
+        cached.flatMap((isCached) =>
+          [1, 2, ALWAYS].flatMap((times) =>
+            // Every call of a tool has an Idempotency-Key.
+            (isRepeatable ? (['REST', 'MCP'] as const) : (['REST'] as const)).map((through) => ({
+              kind,
+              isRepeatable,
+              isCached,
+              through,
+              times,
+            })),
+          ),
+        ),
       ),
     );
 
@@ -65,18 +77,19 @@ describe.each(POINTS)(
     async function tryOne(
       { organization, key }: Awaited<ReturnType<typeof makeWorld>>,
       fault: Fault,
-      { kind, isRepeatable, isCached, times }: Situation,
+      { kind, isRepeatable, isCached, through, times }: Situation,
       number: number,
       before: StoredRecord[],
     ): Promise<StoredRecord[]> {
-      const write: Write = { kind, idempotencyKey: isRepeatable ? `k${number}` : undefined, text: `${number}` };
+      const idempotencyKey = isRepeatable ? `k${number}` : undefined;
+      const write: Write = { kind, through, idempotencyKey, text: `${number}` };
       const faulty = new Faults();
       const api = makeApi({ config, bindings: faulty.bindings });
       if (isCached) {
-        const cold = await send(api, key, { ...write, idempotencyKey: undefined }, { unknownTicket: true });
+        const cold = await send(api, key, { kind, text: 'x', idempotencyKey: undefined }, { unknownTicket: true });
         expect(cold.status).toBe(404);
       }
-      if (request === 'replay') expect((await sendWithoutFaults(key, write)).status).toBe(201);
+      if (request === 'replay') expect((await sendWithoutFaults(key, { ...write, through: 'REST' })).status).toBe(201);
       const known = request === 'replay' ? await recordsOf(organization) : before;
 
       let failures = 0;

@@ -1,9 +1,10 @@
 import { env } from 'cloudflare:workers';
 import { inconsistencies } from '../../support/ledger.ts';
+import { MCP_ON, message, type ToolResult } from '../../support/mcp.ts';
 import { makeApi, makeKey, makeOrganization, TIME, UNLIMITED } from '../../support/world.ts';
 
 /** No limit takes part. */
-export const config = UNLIMITED;
+export const config = { ...UNLIMITED, ...MCP_ON };
 type Api = ReturnType<typeof makeApi>;
 
 /** An organization with a key of its own. */
@@ -19,6 +20,8 @@ export async function makeWorld() {
  */
 export interface Write {
   kind: 'note' | 'time entry';
+  /** The interface it is sent to; REST by default. A call of a tool has an Idempotency-Key. */
+  through?: 'REST' | 'MCP';
   idempotencyKey: string | undefined;
   text: string;
 }
@@ -27,7 +30,7 @@ export interface Write {
 export function send(
   api: Api,
   key: string,
-  { kind, idempotencyKey, text }: Write,
+  { kind, idempotencyKey, text, through }: Write,
   { unknownTicket = false, invalidBody = false } = {},
 ): Promise<Response> {
   const ticket = unknownTicket ? '9999' : '1001';
@@ -37,6 +40,12 @@ export function send(
     ...(idempotencyKey === undefined ? {} : { 'Idempotency-Key': idempotencyKey }),
   };
   const extra = invalidBody ? { minutes: 0 } : {};
+  if (through === 'MCP') {
+    const [name, body] =
+      kind === 'note' ? ['add_internal_note', { message: text }] : ['log_time', { ...TIME, description: text }];
+    const call = message('tools/call', { name, arguments: { ticketId: ticket, ...body, ...extra, idempotencyKey } });
+    return api.post('/mcp', key, call.body, { 'CF-Connecting-IP': '192.0.2.1', ...call.headers });
+  }
   return kind === 'note'
     ? api.postNote(key, { message: text, ...extra }, headers, ticket)
     : api.postTime(key, { ...TIME, description: text, ...extra }, headers, ticket);
@@ -83,6 +92,10 @@ export async function readClaim(response: Response, isRepeatable: boolean): Prom
   const expect = (what: string, actual: unknown, expected: unknown) => {
     if (actual !== expected) wrong.push(`${what} is ${actual} instead of ${expected}, ${status} ${text}`);
   };
+  const requestId = headers.get('X-Request-Id') ?? '';
+  const retryAfter = headers.get('Retry-After');
+  const { result }: { result?: ToolResult } = JSON.parse(text);
+  if (result) return readToolClaim(result, { requestId, isReplay: headers.has('Idempotency-Replayed'), wrong });
   const body: {
     note?: { id: string };
     entry?: { id: string };
@@ -91,8 +104,6 @@ export async function readClaim(response: Response, isRepeatable: boolean): Prom
     requestId?: string;
     idempotentReplay?: boolean;
   } = JSON.parse(text);
-  const requestId = headers.get('X-Request-Id') ?? '';
-  const retryAfter = headers.get('Retry-After');
   const id = (body.note ?? body.entry)?.id;
   if (id !== undefined) {
     const isReplay = status === 200;
@@ -108,6 +119,24 @@ export async function readClaim(response: Response, isRepeatable: boolean): Prom
   if (outcome === 'unexpected') wrong.push(`no such response is expected: ${status} ${text}`);
   else if (outcome === 'rate_limited') expect('Retry-After', Number(retryAfter) >= 1, true);
   else expect('Retry-After', retryAfter, isRetryable(outcome, isRepeatable) ? '5' : null);
+  return { outcome, requestId, wrong };
+}
+
+/** Reads the result of a tool. Unlike the REST interface, its refusals have no status of their own. */
+function readToolClaim(
+  { isError = false, structuredContent }: ToolResult,
+  { requestId, isReplay, wrong }: { requestId: string; isReplay: boolean; wrong: string[] },
+): Claim {
+  const { id, code, idempotentReplay, retryAfterSeconds } = structuredContent;
+  if (!isError) {
+    if (idempotentReplay !== isReplay) wrong.push(`idempotentReplay is ${idempotentReplay}`);
+    return { outcome: isReplay ? 'replayed' : 'written', requestId, id: String(id), wrong };
+  }
+  const status = Object.keys(OUTCOMES).find((one) => one.endsWith(` ${code}`)) ?? '';
+  const outcome = OUTCOMES[status] ?? 'unexpected';
+  if (outcome === 'unexpected') wrong.push(`no such result is expected: ${code}`);
+  if (retryAfterSeconds !== (isRetryable(outcome, true) ? 5 : undefined))
+    wrong.push(`retryAfterSeconds is ${retryAfterSeconds} with ${code}`);
   return { outcome, requestId, wrong };
 }
 

@@ -7,9 +7,9 @@ import {
   EXPIRING_DAYS,
   type REASONS_FOR_ATTENTION,
   type RefusedReason,
-  UNUSED_DAYS,
 } from '../../../services/keys/attention.ts';
 import type { KeyDetails } from '../../../services/keys/read-keys.ts';
+import type { ReviewDue } from '../../../services/keys/read-reviews.ts';
 import type { KeyQuery } from '../../../services/keys/select-keys.ts';
 import { keyListPath } from '../key-query.ts';
 import type { PageContext } from '../page-context.ts';
@@ -80,8 +80,9 @@ interface Props {
 
 /** What needs attention, each with a link to its keys or entries. Nothing if all is in order. */
 export function NeedsAttention({ attention, pushTrouble, context }: Props) {
-  const { refused, expiring, unused, ofFormer } = attention;
-  if (!pushTrouble && refused.length + expiring.length + unused.length + ofFormer.length === 0) return null;
+  const { refused, expiring, unused, unusedDays, ofFormer, review } = attention;
+  const isInOrder = refused.length + expiring.length + unused.length + ofFormer.length === 0;
+  if (isInOrder && !review && !pushTrouble) return null;
   const to = (query: Partial<KeyQuery>) => keyListPath(context.base, { state: 'current', ...query });
   const never = unused.filter(({ lastWrite }) => lastWrite === null).length;
   return (
@@ -104,9 +105,9 @@ export function NeedsAttention({ attention, pushTrouble, context }: Props) {
         )}
         {unused.length > 0 && (
           <Tile
-            to={to({ unusedDays: UNUSED_DAYS, sort: 'last', reversed: true })}
+            to={to({ unusedDays, sort: 'last', reversed: true })}
             icon="clock"
-            title={`${counted(unused.length, 'key')} unused for ${UNUSED_DAYS} days`}
+            title={`${counted(unused.length, 'key')} unused for ${counted(unusedDays, 'day')}`}
           >
             {never > 0 ? `${never} of them never wrote anything.` : 'Revoke those that no workflow needs.'}
           </Tile>
@@ -119,6 +120,11 @@ export function NeedsAttention({ attention, pushTrouble, context }: Props) {
           >
             Created by <bdi>{ofFormer[0]?.createdBy}</bdi>
             {new Set(ofFormer.map(({ createdById }) => createdById)).size > 1 && ' and others'}. Rotate or revoke them.
+          </Tile>
+        )}
+        {review && (
+          <Tile to={`${context.base}/review`} icon="check" tone="warning" title={reviewTitle(review)}>
+            Decide for each key whether it is still needed.
           </Tile>
         )}
       </ul>
@@ -141,6 +147,11 @@ function PushTile({ trouble, context }: { trouble: PushTrouble; context: PageCon
       {failure !== null && `: ${failure}`}
     </Tile>
   );
+}
+
+function reviewTitle({ daysLeft }: ReviewDue): string {
+  if (daysLeft < 0) return 'An access review is overdue';
+  return `An access review is due ${daysLeft === 0 ? 'today' : `in ${counted(daysLeft, 'day')}`}`;
 }
 
 function RefusedKeys({ of, context }: { of: RefusedReason; context: PageContext }) {

@@ -4,9 +4,10 @@ import { Icon, ProductMark } from './icon.tsx';
 import { OrganizationSwitcher } from './organization-switcher.tsx';
 
 const TABS = [
-  ['keys', 'API keys', ['new-key', 'revoke-all']],
+  ['keys', 'API keys', ['new-key', 'revoke-all', 'review']],
   ['audit', 'Audit log', []],
   ['refused', 'Refused uses', []],
+  ['policy', 'Policy', []],
   ['which-key', 'Which key is this?', []],
 ] as const;
 
@@ -69,7 +70,9 @@ function Tabs({ base, path }: { base: string; path: string }) {
   return (
     <nav class="tabs" aria-label="Settings">
       {TABS.map(([page, label, below]) => {
-        const isBelow = path.startsWith(`${base}/${page}/`) || below.some((one) => path === `${base}/${one}`);
+        const isBelow =
+          [page, ...below].some((one) => path.startsWith(`${base}/${one}/`)) ||
+          below.some((one) => path === `${base}/${one}`);
         return (
           <a href={`${base}/${page}`} aria-current={path === `${base}/${page}` ? 'page' : isBelow ? 'true' : undefined}>
             {label}

@@ -1,4 +1,4 @@
-import type { ProblemArguments } from '../problems.ts';
+import type { ProblemArguments } from './problems.ts';
 
 /** The 404 for a path without an endpoint. */
 export function endpointNotFound(): ProblemArguments {

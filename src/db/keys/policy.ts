@@ -1,0 +1,100 @@
+import { DEFAULT_KEY_POLICY } from '../../domain/key-policy.ts';
+import { type AdministratorValues, IS_ACTIVE_ADMINISTRATOR } from '../directory/administrators.ts';
+import { columns, insertInto, statement } from '../statement.ts';
+
+/** The policy of an organization, with the default values if it has not set one. */
+export interface PolicyRow {
+  maxLifetimeDays: number | null;
+  /** 0 or 1. */
+  expiryRequired: number;
+  unusedDays: number;
+  reviewMonths: number | null;
+  /** Since when reviews are required (UTC milliseconds). */
+  reviewsSince: number | null;
+  /** 0 if the organization has not set a policy. */
+  revision: number;
+}
+
+/** The fields of a `PolicyRow`, from `key_policies p` of an outer join. */
+const POLICY = columns<PolicyRow>({
+  maxLifetimeDays: 'p.max_lifetime_days',
+  expiryRequired: 'coalesce(p.expiry_required, 0)',
+  unusedDays: `coalesce(p.unused_days, ${DEFAULT_KEY_POLICY.unusedDays})`,
+  reviewMonths: 'p.review_months',
+  reviewsSince: 'p.reviews_since',
+  revision: 'coalesce(p.revision, 0)',
+});
+
+/** The policy of the organization: one row. */
+export const findPolicy = statement<{ organizationId: string }, PolicyRow>(`
+  select ${POLICY} from organizations o left join key_policies p on p.organization_id = o.id where o.id = :organizationId`);
+
+/** The policy and the time zone, if the user is an active administrator of the organization. */
+export const findKeyRules = statement<AdministratorValues, PolicyRow & { timeZone: string }>(`
+  select ${POLICY}, o.time_zone as timeZone from users u join organizations o on o.id = u.organization_id
+  left join key_policies p on p.organization_id = o.id where ${IS_ACTIVE_ADMINISTRATOR}`);
+
+/**
+ * Condition of an insert: the policy admits a new key with a lifetime of `:lifetimeDays` (null for a
+ * key that never expires).
+ */
+export const ADMITTED_BY_POLICY = `not exists (select 1 from key_policies p where p.organization_id = :organizationId
+    and (p.max_lifetime_days < :lifetimeDays or (p.expiry_required = 1 and :lifetimeDays is null)))`;
+
+/** What the policy says about expiry at this moment, in a statement without its table. */
+export const EXPIRY_RULES = `
+    (select p.max_lifetime_days from key_policies p where p.organization_id = :organizationId) as maxLifetimeDays,
+    exists (select 1 from key_policies p where p.organization_id = :organizationId and p.expiry_required = 1) as expiryRequired`;
+
+/** The fields of `EXPIRY_RULES`. */
+export type ExpiryRulesRow = Pick<PolicyRow, 'maxLifetimeDays' | 'expiryRequired'>;
+
+interface ChangeValues extends AdministratorValues {
+  now: number;
+  maxLifetimeDays: number | null;
+  expiryRequired: number;
+  unusedDays: number;
+  reviewMonths: number | null;
+  /** The revision that the administrator saw. */
+  oldRevision: number;
+}
+
+/**
+ * Changes the policy if it still has the old revision. Reviews are due from the change that
+ * introduces them; another interval does not restart the count.
+ */
+export const changePolicy = statement<ChangeValues>(`
+  ${insertInto('key_policies', {
+    organization_id: ':organizationId',
+    max_lifetime_days: ':maxLifetimeDays',
+    expiry_required: ':expiryRequired',
+    unused_days: ':unusedDays',
+    review_months: ':reviewMonths',
+    reviews_since: 'iif(:reviewMonths is null, null, :now)',
+    revision: ':oldRevision + 1',
+  })}
+  from users u where ${IS_ACTIVE_ADMINISTRATOR}
+    and :oldRevision = coalesce((select revision from key_policies where organization_id = :organizationId), 0)
+  on conflict (organization_id) do update set
+    max_lifetime_days = excluded.max_lifetime_days, expiry_required = excluded.expiry_required,
+    unused_days = excluded.unused_days, review_months = excluded.review_months, revision = excluded.revision,
+    reviews_since = iif(excluded.review_months is null, null, coalesce(key_policies.reviews_since, excluded.reviews_since))`);
+
+/** A change of the policy, from the audit log. */
+export interface PolicyChangeRow {
+  at: number;
+  by: string;
+  detail: string | null;
+}
+
+/** The latest changes of the policy, newest first. Their target is the organization. */
+export const findPolicyChanges = statement<{ organizationId: string; action: string; limit: number }, PolicyChangeRow>(`
+  select ${columns<PolicyChangeRow>({ at: 'at', by: 'actor_name', detail: 'detail' }, 'a')}
+  from audit_log a indexed by audit_log_user_target
+  where a.organization_id = :organizationId and a.actor_type <> 'api_key' and a.target_id = :organizationId and a.action = :action
+  order by a.seq desc limit :limit`);
+
+/** How many live keys never expire. */
+export const countEndlessKeys = statement<{ organizationId: string }, { keys: number }>(`
+  select count(*) as keys from api_keys indexed by api_keys_unrevoked
+  where organization_id = :organizationId and revoked_at is null and expires_at is null`);

@@ -1,0 +1,190 @@
+import type { ReviewDecision } from '../../domain/key-review.ts';
+import {
+  type AdministratorValues,
+  BY_ACTIVE_ADMINISTRATOR,
+  IS_ACTIVE_ADMINISTRATOR,
+} from '../directory/administrators.ts';
+import { columns, insertInto, statement } from '../statement.ts';
+import { THE_KEY } from './conditions.ts';
+import { KEY_DETAILS, type KeyDetailsRow, LIVE_KEY_IDS } from './read-keys.ts';
+
+// Reviews of keys. A review has the list of the keys that were live when it began, and one row for
+// each of them on which was decided.
+
+interface ReviewValues {
+  organizationId: string;
+  reviewId: string;
+}
+
+/** A review. Times are UTC milliseconds; null while it is open. */
+export interface ReviewRow {
+  id: string;
+  startedAt: number;
+  startedBy: string;
+  /** How many keys it has. */
+  keys: number;
+  finishedAt: number | null;
+  finishedBy: string | null;
+}
+
+const REVIEW = columns<ReviewRow>({
+  id: 'r.id',
+  startedAt: 'r.started_at',
+  startedBy: 'starter.name',
+  keys: 'json_array_length(r.key_ids)',
+  finishedAt: 'r.finished_at',
+  finishedBy: 'finisher.name',
+});
+const FROM_REVIEWS = `from key_reviews r
+  join users starter on starter.organization_id = r.organization_id and starter.id = r.started_by
+  left join users finisher on finisher.organization_id = r.organization_id and finisher.id = r.finished_by`;
+
+/** The open review of the organization, if there is one. */
+export const findOpenReview = statement<{ organizationId: string }, ReviewRow>(
+  `select ${REVIEW} ${FROM_REVIEWS} where r.organization_id = :organizationId and r.finished_at is null`,
+);
+
+/** One review. */
+export const findReview = statement<ReviewValues, ReviewRow>(
+  `select ${REVIEW} ${FROM_REVIEWS} where r.organization_id = :organizationId and r.id = :reviewId`,
+);
+
+/** A finished review, with the number of decisions. */
+export interface FinishedReviewRow extends ReviewRow {
+  kept: number;
+  revoked: number;
+}
+
+const decisions = (decision: ReviewDecision) =>
+  `(select count(*) from key_review_decisions d where d.organization_id = r.organization_id and d.review_id = r.id and d.decision = '${decision}')`;
+
+/** The finished reviews that began before the one with the id `before`, latest first. */
+export const findFinishedReviews = statement<
+  { organizationId: string; before: string; limit: number },
+  FinishedReviewRow
+>(`
+  select ${REVIEW}, ${decisions('keep')} as kept, ${decisions('revoke')} as revoked ${FROM_REVIEWS}
+  where r.organization_id = :organizationId and r.id < :before and r.finished_at is not null
+  order by r.id desc limit :limit`);
+
+/** What decides when the next review is due. */
+export interface ReviewStatusRow {
+  timeZone: string;
+  /** When the latest finished review was finished (UTC milliseconds). */
+  lastFinishedAt: number | null;
+}
+
+/** When the latest review was finished, and the time zone: one row. At most one later review is open. */
+export const findReviewStatus = statement<{ organizationId: string }, ReviewStatusRow>(`
+  select o.time_zone as timeZone, (select r.finished_at from key_reviews r
+    where r.organization_id = o.id and r.finished_at is not null order by r.id desc limit 1) as lastFinishedAt
+  from organizations o where o.id = :organizationId`);
+
+/** Begins a review of the keys that are live at `now`, unless one is open. */
+export const startReview = statement<AdministratorValues & { reviewId: string; now: number }>(`
+  ${insertInto('key_reviews', {
+    organization_id: ':organizationId',
+    id: ':reviewId',
+    started_at: ':now',
+    started_by: ':userId',
+    key_ids: `(select json_group_array(id) from (${LIVE_KEY_IDS}))`,
+    finished_at: 'null',
+    finished_by: 'null',
+  })}
+  from users u where ${IS_ACTIVE_ADMINISTRATOR}
+    and not exists (select 1 from key_reviews r where r.organization_id = :organizationId and r.finished_at is null)
+    and not exists (select 1 from key_reviews r where r.organization_id = :organizationId and r.id = :reviewId)`);
+
+/** The keys of a review, by name. */
+export const findKeysOfReview = statement<ReviewValues, KeyDetailsRow>(`${KEY_DETAILS} and k.id in (
+    select i.value from key_reviews r, json_each(r.key_ids) i where r.organization_id = :organizationId and r.id = :reviewId)
+  order by k.name, k.id desc`);
+
+/** A decision on a key. Times are UTC milliseconds. */
+export interface DecisionRow {
+  keyId: string;
+  decision: ReviewDecision;
+  reason: string;
+  at: number;
+  byId: string;
+  by: string;
+  /** The name of the key and its last write, as they were at the decision. */
+  keyName: string;
+  lastWriteAt: number | null;
+}
+
+/** The decisions of a review. */
+export const findDecisions = statement<ReviewValues, DecisionRow>(`
+  select ${columns<DecisionRow>({
+    keyId: 'd.key_id',
+    decision: 'd.decision',
+    reason: 'd.reason',
+    at: 'd.decided_at',
+    byId: 'd.decided_by',
+    by: 'u.name',
+    keyName: 'd.key_name',
+    lastWriteAt: 'd.last_write_at',
+  })}
+  from key_review_decisions d join users u on u.organization_id = d.organization_id and u.id = d.decided_by
+  where d.organization_id = :organizationId and d.review_id = :reviewId`);
+
+const LAST_WRITE = `(select max(w.last_at) from (
+    select last_at from key_days where organization_id = k.organization_id and chain_id = k.chain_id and key_id = k.id
+    order by day desc limit 3) w)`;
+
+/**
+ * Decides on a live key of an open review. A decision replaces only the one of the time `shownAt`;
+ * null for none.
+ */
+export const decideKey = statement<
+  AdministratorValues & {
+    reviewId: string;
+    keyId: string;
+    decision: ReviewDecision;
+    reason: string;
+    now: number;
+    shownAt: number | null;
+  }
+>(`
+  ${insertInto('key_review_decisions', {
+    organization_id: 'r.organization_id',
+    review_id: 'r.id',
+    key_id: 'k.id',
+    decision: ':decision',
+    reason: ':reason',
+    decided_at: ':now',
+    decided_by: ':userId',
+    key_name: 'k.name',
+    last_write_at: LAST_WRITE,
+  })}
+  from key_reviews r join api_keys k on k.organization_id = r.organization_id and k.id = :keyId
+  where r.organization_id = :organizationId and r.id = :reviewId and r.finished_at is null and ${BY_ACTIVE_ADMINISTRATOR}
+    and k.revoked_at is null and (k.expires_at is null or k.expires_at > :now)
+    and exists (select 1 from json_each(r.key_ids) i where i.value = k.id)
+  on conflict (organization_id, review_id, key_id) do update set
+    decision = excluded.decision, reason = excluded.reason, decided_at = excluded.decided_at,
+    decided_by = excluded.decided_by, key_name = excluded.key_name, last_write_at = excluded.last_write_at
+  where key_review_decisions.decided_at is :shownAt`);
+
+/**
+ * Finishes an open review if each of its live keys has a decision, and if `revoke` (a JSON array of
+ * ids) has every key that is to be revoked.
+ */
+export const finishReview = statement<AdministratorValues & { reviewId: string; now: number; revoke: string }>(`
+  update key_reviews set finished_at = :now, finished_by = :userId
+  where organization_id = :organizationId and id = :reviewId and finished_at is null and ${BY_ACTIVE_ADMINISTRATOR}
+    and not exists (
+      select 1 from json_each(key_reviews.key_ids) i
+      cross join api_keys k on k.organization_id = :organizationId and k.id = i.value
+      left join key_review_decisions d on d.organization_id = :organizationId and d.review_id = :reviewId and d.key_id = k.id
+      where k.revoked_at is null and iif(d.decision is null,
+        k.expires_at is null or k.expires_at > :now,
+        d.decision = 'revoke' and k.id not in (select value from json_each(:revoke))))`);
+
+/** Revokes a key if a finished review has decided so. */
+export const revokeDecided = statement<AdministratorValues & { reviewId: string; keyId: string; now: number }>(`
+  update api_keys set revoked_at = :now, revoked_by = :userId
+  where ${THE_KEY} and revoked_at is null and ${BY_ACTIVE_ADMINISTRATOR}
+    and exists (select 1 from key_reviews r join key_review_decisions d on d.organization_id = r.organization_id and d.review_id = r.id
+      where r.organization_id = :organizationId and r.id = :reviewId and r.finished_at is not null
+        and d.key_id = :keyId and d.decision = 'revoke')`);

@@ -1,0 +1,39 @@
+import * as z from 'zod';
+import { dateIn, monthsLater } from './calendar.ts';
+import { freeText, ruleError, strictObject } from './fields.ts';
+import { recordId } from './record-id.ts';
+
+/** What a review can decide about a key. */
+export const REVIEW_DECISIONS = ['keep', 'revoke'] as const;
+export type ReviewDecision = (typeof REVIEW_DECISIONS)[number];
+
+/** Maximum length of the reason for a decision in Unicode code points. */
+export const MAX_REASON_LENGTH = 200;
+
+/** The input for a decision on one key. */
+export const keyDecision = strictObject({
+  keyId: recordId('the key'),
+  decision: z.enum(REVIEW_DECISIONS, { error: ruleError('keep or revoke') }),
+  reason: freeText(MAX_REASON_LENGTH).transform((reason) => reason.trim().replace(/\s+/g, ' ')),
+});
+
+export type KeyDecision = z.output<typeof keyDecision>;
+
+/** When reviews are due, and since when that has been required. */
+interface ReviewInterval {
+  reviewMonths: number | null;
+  reviewsSince: number | null;
+}
+
+/**
+ * The date until which the next review has to be finished, in the time zone: `reviewMonths` after
+ * the latest review, or after reviews were first required. Null if no review is required.
+ */
+export function reviewDueDate(
+  { reviewMonths, reviewsSince }: ReviewInterval,
+  lastFinishedAt: number | null,
+  timeZone: string,
+): string | null {
+  const since = lastFinishedAt ?? reviewsSince;
+  return reviewMonths === null || since === null ? null : monthsLater(dateIn(timeZone, since), reviewMonths);
+}

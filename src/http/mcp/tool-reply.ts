@@ -1,0 +1,67 @@
+import type { WriteTarget } from '../../services/work/write-once.ts';
+import type { Written } from './tool.ts';
+
+/** The result of a tool call, as `tools/call` returns it. */
+export interface ToolResult {
+  content: { type: 'text'; text: string }[];
+  structuredContent: Record<string, unknown>;
+  isError?: true;
+}
+
+/** A result, and what the HTTP response and the log show of it. */
+export interface ToolReply {
+  result: ToolResult;
+  headers: Readonly<Record<string, string>>;
+  /** The code of the error that it reports. */
+  code?: string;
+}
+
+/** The code of a replay whose record is on another ticket. The other interfaces have no such error. */
+export const OTHER_TICKET = 'idempotency_key_on_other_ticket';
+
+/** The reply to a call whose record exists now: written by this call, or by an earlier one. */
+export function writtenReply(
+  { ticketId }: WriteTarget,
+  { outcome, sentence, facts }: Written<{ id: string; ticketId: string }>,
+): ToolReply {
+  const { row, replayed } = outcome;
+  const isOnOtherTicket = row.ticketId !== ticketId;
+  const mismatch = outcome.mismatch || isOnOtherTicket;
+  const record = {
+    id: row.id,
+    ticketId: row.ticketId,
+    ...facts,
+    idempotentReplay: replayed,
+    idempotencyMismatch: mismatch,
+  };
+  const headers: Record<string, string> = {
+    ...(replayed ? { 'Idempotency-Replayed': 'true' } : {}),
+    ...(mismatch ? { 'Idempotency-Mismatch': 'true' } : {}),
+  };
+  if (isOnOtherTicket) {
+    return {
+      ...errorReply(
+        OTHER_TICKET,
+        `This idempotencyKey was used on ticket ${row.ticketId}; nothing was written. If you report another event, use the idempotencyKey of that event. If the ticket was wrong before, tell a person: records cannot be moved.`,
+        record,
+      ),
+      headers,
+    };
+  }
+  const text = !replayed
+    ? `${sentence}.`
+    : mismatch
+      ? 'An earlier call with this idempotencyKey wrote this record, from different arguments. It is unchanged, and nothing was written now. Do not call again with another idempotencyKey, unless you report another event.'
+      : 'An earlier call with this idempotencyKey wrote this record. Nothing was written now, and there is nothing left to do.';
+  return { result: resultOf(text, record), headers };
+}
+
+/** The reply that reports an error. `text` tells the agent what to correct. */
+export function errorReply(code: string, text: string, facts: Record<string, unknown>): ToolReply {
+  return { result: { ...resultOf(text, { code, ...facts }), isError: true }, headers: {}, code };
+}
+
+/** The JSON is also part of the text, for clients that show a model nothing else. */
+function resultOf(text: string, structuredContent: Record<string, unknown>): ToolResult {
+  return { content: [{ type: 'text', text: `${text}\n${JSON.stringify(structuredContent)}` }], structuredContent };
+}

@@ -1,0 +1,169 @@
+import { MAX_POLICY_DAYS } from '../../../domain/key-policy.ts';
+import type { PolicyChange, PolicyOverview } from '../../../services/keys/policy.ts';
+import { keyListPath } from '../key-query.ts';
+import type { PageContext } from '../page-context.ts';
+import { counted, describedBy, FieldMessage, Notice } from './components.tsx';
+import { Time } from './time.tsx';
+
+/** The values of the form as they were entered. Empty texts for no rule. */
+export interface PolicyValues {
+  maxLifetime: string;
+  expiryRequired: boolean;
+  unused: string;
+  review: string;
+}
+
+/** Error messages by field. */
+export type PolicyMessages = Partial<Record<'maxLifetime' | 'unused' | 'review', string>>;
+
+interface Props extends PolicyOverview {
+  context: PageContext;
+  values: PolicyValues;
+  messages: PolicyMessages;
+  done: string | undefined;
+}
+
+/** What the policy applies to, below the title. */
+export function PolicyLead() {
+  return (
+    <p class="minor">Rules for every key that is created or rotated. Existing keys keep the expiration they have.</p>
+  );
+}
+
+/** The organization's policy for keys, and who changed it. */
+export function PolicyPage({ context, policy, values, messages, changes, endlessKeys, done }: Props) {
+  const isWrong = Object.keys(messages).length > 0;
+  return (
+    <>
+      {done && <Notice>{done}</Notice>}
+      {isWrong && <Notice tone="warning">Nothing was saved. Correct the fields marked below.</Notice>}
+      <div class="columns">
+        <form method="post" action={`${context.base}/policy`} class="form card">
+          <input type="hidden" name="shown_revision" value={policy.revision} />
+          <DaysField
+            id="max_lifetime"
+            label="Longest lifetime of new keys, in days (optional)"
+            value={values.maxLifetime}
+            message={messages.maxLifetime}
+            help="Leave this empty for any lifetime. A new key then works until the end of the last day, at most."
+          />
+          <div class="field">
+            <label class="choice">
+              <input type="checkbox" name="expiry_required" checked={values.expiryRequired} /> New keys must expire
+            </label>
+            <p class="help">
+              A longest lifetime includes this rule.{' '}
+              {endlessKeys > 0 && (
+                <>
+                  {counted(endlessKeys, 'existing key')} never {endlessKeys === 1 ? 'expires' : 'expire'}, which does
+                  not change. <a href={keyListPath(context.base, { state: 'live', expires: 'never' })}>Show them</a>
+                </>
+              )}
+            </p>
+          </div>
+          <DaysField
+            id="unused"
+            label="A key counts as unused after, in days"
+            value={values.unused}
+            message={messages.unused}
+            help="Unused keys are shown under “Needs attention” and marked in a review. They keep working."
+            required
+          />
+          <ReviewField value={values.review} message={messages.review} context={context} />
+          <div class="actions">
+            <button type="submit">Save policy</button>
+          </div>
+        </form>
+        <section class="card" aria-labelledby="changes">
+          <h2 id="changes">Changes of the policy</h2>
+          <Changes of={changes} context={context} />
+        </section>
+      </div>
+    </>
+  );
+}
+
+interface DaysProps {
+  id: string;
+  label: string;
+  value: string;
+  message: string | undefined;
+  help: string;
+  required?: boolean;
+}
+
+function DaysField({ id, label, value, message, help, required = false }: DaysProps) {
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      <input
+        id={id}
+        name={id}
+        type="number"
+        min={1}
+        max={MAX_POLICY_DAYS}
+        step={1}
+        value={value}
+        required={required}
+        {...describedBy(id, message, true)}
+      />
+      <p class="help" id={`${id}-help`}>
+        {help}
+      </p>
+      <FieldMessage id={id} message={message} />
+    </div>
+  );
+}
+
+const INTERVALS = [
+  ['', 'Never'],
+  ['1', 'Every month'],
+  ['3', 'Every 3 months'],
+  ['6', 'Every 6 months'],
+  ['12', 'Every year'],
+] as const;
+
+function ReviewField({
+  value,
+  message,
+  context,
+}: {
+  value: string;
+  message: string | undefined;
+  context: PageContext;
+}) {
+  return (
+    <div class="field">
+      <label for="review">Keys are reviewed</label>
+      <select id="review" name="review" {...describedBy('review', message, true)}>
+        {INTERVALS.map(([months, label]) => (
+          <option value={months} selected={months === value}>
+            {label}
+          </option>
+        ))}
+      </select>
+      <p class="help" id="review-help">
+        An administrator decides for each key whether it is still needed. <a href={`${context.base}/review`}>Review</a>
+      </p>
+      <FieldMessage id="review" message={message} />
+    </div>
+  );
+}
+
+function Changes({ of: changes, context }: { of: readonly PolicyChange[]; context: PageContext }) {
+  if (changes.length === 0) return <p>The policy has not been changed.</p>;
+  return (
+    <dl class="changes">
+      {changes.map(({ at, by, detail }) => (
+        <div>
+          <dt>
+            <Time at={at} context={context} />
+          </dt>
+          <dd>
+            {detail}, by <bdi>{by}</bdi>
+          </dd>
+        </div>
+      ))}
+    </dl>
+  );
+}

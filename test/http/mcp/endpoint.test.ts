@@ -1,0 +1,287 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { anyText, headerValue, Tally } from '../../support/hostile.ts';
+import { connect, ERAS, makeMcpApi, message, NOTE_ARGUMENTS, post, resultOf } from '../../support/mcp.ts';
+import { runs } from '../../support/property.ts';
+import { loggedLines } from '../../support/searched-logs.ts';
+import {
+  makeApi,
+  makeKey,
+  makeOrganization,
+  makeWorld,
+  problemOf,
+  revoke,
+  rowsOf,
+  UNLIMITED,
+} from '../../support/world.ts';
+
+const LEGACY = { Accept: 'application/json, text/event-stream' };
+const NOTE_CALL = { name: 'add_internal_note', arguments: NOTE_ARGUMENTS };
+
+test('while it is off, the address does not exist', async () => {
+  const { key } = await makeWorld();
+  const api = makeApi();
+  for (const init of [{ method: 'POST', key }, { method: 'GET', key }, { method: 'POST' }]) {
+    expect(await problemOf(api.send('/mcp', init))).toBe('404 not_found');
+  }
+});
+
+test('publishes no metadata of OAuth, because clients that find it ignore a configured key', async () => {
+  const api = makeMcpApi();
+  for (const path of ['oauth-protected-resource', 'oauth-protected-resource/mcp', 'oauth-authorization-server']) {
+    expect(await problemOf(api.send(`/.well-known/${path}`))).toBe('404 not_found');
+  }
+});
+
+test.each(['GET', 'DELETE', 'PUT', 'OPTIONS'])('%s needs a key and is refused', async (method) => {
+  const { key } = await makeWorld();
+  const api = makeMcpApi();
+  const response = await api.send('/mcp', { method, key });
+  expect([response.status, response.headers.get('Allow')]).toEqual([405, 'POST']);
+  expect((await api.send('/mcp', { method })).status).toBe(401);
+});
+
+test('while the API is paused, it is too', async () => {
+  const { key } = await makeWorld();
+  const response = await post(makeMcpApi({ config: { mode: 'paused' } }), key, 'tools/list');
+  expect([response.status, response.headers.get('Retry-After')]).toEqual([503, '60']);
+});
+
+test('an Origin is refused before the key is read, unless it is configured', async () => {
+  const { key } = await makeWorld();
+  const { body, headers } = message('tools/list');
+  const api = makeMcpApi({ config: { mcp: { origins: ['https://inspector.example'] } } });
+  const from = (origin: string, bearer = key) => api.post('/mcp', bearer, body, { ...headers, Origin: origin });
+  expect((await from('https://inspector.example')).status).toBe(200);
+  for (const origin of ['https://page.example', 'https://inspector.example.evil', 'null', '']) {
+    expect((await from(origin)).status).toBe(403);
+    expect((await from(origin, 'none')).status).toBe(403);
+  }
+});
+
+test('plain HTTP is refused', async () => {
+  const { key } = await makeWorld();
+  const api = makeMcpApi({ origin: 'http://api.example' });
+  expect(await problemOf(post(api, key, 'tools/list'))).toBe('403 https_required');
+});
+
+test('a batch is refused and writes nothing', async () => {
+  const { organization, key } = await makeWorld();
+  const api = makeMcpApi();
+  const legacy = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: NOTE_CALL };
+  for (const batch of [[message('tools/call', NOTE_CALL).body], [legacy, { ...legacy, id: 2 }], []]) {
+    const response = await api.post('/mcp', key, batch, { Accept: 'application/json, text/event-stream' });
+    expect([response.status, await response.json()]).toMatchObject([400, { error: { code: -32600 } }]);
+  }
+  expect(await rowsOf('notes', organization)).toEqual([]);
+});
+
+test('a call whose headers name another tool writes nothing', async () => {
+  const { organization, key } = await makeWorld();
+  const { body, headers } = message('tools/call', NOTE_CALL);
+  const response = await makeMcpApi().post('/mcp', key, body, { ...headers, 'Mcp-Name': 'log_time' });
+  expect([response.status, await response.json()]).toMatchObject([400, { error: { code: -32020 } }]);
+  expect(await rowsOf('notes', organization)).toEqual([]);
+});
+
+test('an unknown revision, method or tool gets the error of the protocol', async () => {
+  const { key } = await makeWorld();
+  const api = makeMcpApi();
+  const code = async (method: string, params = {}) => {
+    const response = await post(api, key, method, params);
+    return `${response.status} ${(await response.json<{ error: { code: number } }>()).error.code}`;
+  };
+  expect(await code('resources/list')).toBe('404 -32601');
+  expect(await code('tools/call', { name: 'read_ticket', arguments: {} })).toBe('200 -32602');
+  const { body, headers } = message('tools/list');
+  const meta = { ...body.params._meta, 'io.modelcontextprotocol/protocolVersion': '2099-01-01' };
+  const future = { ...body, params: { _meta: meta } };
+  const response = await api.post('/mcp', key, future, { ...headers, 'MCP-Protocol-Version': '2099-01-01' });
+  expect([response.status, await response.json()]).toMatchObject([400, { error: { code: -32022 } }]);
+});
+
+test('a call of a hidden tool by name gets the 401, also with a cached key', async () => {
+  const organization = await makeOrganization();
+  const { value: key, id } = await makeKey(organization, { scopes: ['tickets:note:write'] });
+  const api = makeMcpApi();
+  expect((await resultOf(api, key, 'add_internal_note', NOTE_ARGUMENTS)).isError).toBeUndefined();
+  const hidden = await post(api, key, 'tools/call', { name: 'log_time', arguments: {} });
+  expect([hidden.status, await hidden.text()]).toEqual([
+    401,
+    '{"type":"about:blank","title":"Unauthorized","status":401}',
+  ]);
+  await api.settled();
+  expect(await rowsOf('refused_uses', organization)).toMatchObject([{ key_id: id, reason: 'scope_missing' }]);
+});
+
+describe('the order of the checks:', () => {
+  const broken = '{"jsonrpc":';
+  const unknownTicket = { name: 'add_internal_note', arguments: { ...NOTE_ARGUMENTS, ticketId: '9999' } };
+
+  test('the key comes before the body, and its limit before what is wrong with the body', async () => {
+    const { organization } = await makeWorld();
+    const { value: key } = await makeKey(organization, { limit: { quota: 2, windowMs: 10_000 } });
+    const api = makeMcpApi();
+    expect((await api.post('/mcp', 'none', broken)).status).toBe(401);
+    expect(await problemOf(api.post('/mcp', key, broken))).toBe('400 malformed_json');
+    expect(await problemOf(api.post('/mcp', key, broken, { 'Content-Type': 'text/plain' }))).toBe(
+      '415 unsupported_media_type',
+    );
+    expect(await problemOf(api.post('/mcp', key, broken))).toBe('429 rate_limited');
+  });
+
+  test('the limit of the key comes before the plan, and the plan before the arguments', async () => {
+    const organization = await makeOrganization({ psa: false });
+    const { value: key } = await makeKey(organization, { limit: { quota: 1, windowMs: 10_000 } });
+    const api = makeMcpApi();
+    const wrong = { name: 'add_internal_note', arguments: {} };
+    const first = await post(api, key, 'tools/call', wrong);
+    expect(await first.json()).toMatchObject({
+      result: { isError: true, structuredContent: { code: 'psa_not_included' } },
+    });
+    expect(await problemOf(post(api, key, 'tools/call', wrong))).toBe('429 rate_limited');
+  });
+
+  test('requests to both interfaces count against one limit of the key', async () => {
+    const { organization } = await makeWorld();
+    const { value: key } = await makeKey(organization, { limit: { quota: 2, windowMs: 10_000 } });
+    const api = makeMcpApi();
+    expect((await api.postNote(key)).status).toBe(201);
+    const call = await post(api, key, 'tools/call', unknownTicket);
+    expect([call.status, call.headers.get('RateLimit')]).toEqual([200, expect.stringMatching(/^"key";r=0;/)]);
+    expect((await api.postNote(key)).status).toBe(429);
+    expect((await post(api, key, 'tools/call', unknownTicket)).status).toBe(429);
+  });
+});
+
+test('the log of a request names the tool and the code of its error, and nothing of its arguments', async () => {
+  const { key } = await makeWorld();
+  const call = { name: 'add_internal_note', arguments: { ...NOTE_ARGUMENTS, ticketId: 'no-such-ticket' } };
+  loggedLines('request');
+  await post(makeMcpApi(), key, 'tools/call', call);
+  const lines = loggedLines('request');
+  expect(lines).toMatchObject([
+    { route: '/mcp', status: 200, call: 'add_internal_note', problem: 'ticket_not_found', d1Calls: 3 },
+  ]);
+  expect(JSON.stringify(lines)).not.toMatch(/no-such-ticket|spooler/);
+});
+
+describe('a revoked key that is still cached gets the 401', () => {
+  test.each<[string, string, Record<string, unknown>]>([
+    ['for a write', 'tools/call', NOTE_CALL],
+    ['for wrong arguments', 'tools/call', { name: 'add_internal_note', arguments: {} }],
+    ['for the list of tools', 'tools/list', {}],
+    ['for an unknown method', 'resources/list', {}],
+    ['for the tool of another scope', 'tools/call', { name: 'log_time', arguments: {} }],
+  ])('%s', async (_, method, params) => {
+    const { organization, key, keyId } = await makeWorld();
+    const api = makeMcpApi();
+    expect(
+      (await resultOf(api, key, 'add_internal_note', { ...NOTE_ARGUMENTS, idempotencyKey: 'x' })).isError,
+    ).toBeUndefined();
+    await revoke(organization, keyId);
+    expect((await post(api, key, method, params)).status).toBe(401);
+    expect(await rowsOf('notes', organization)).toHaveLength(1);
+  });
+});
+
+test.each(ERAS)(
+  'the official client of %s gets the statuses of a refused key and of an exceeded limit',
+  async (era) => {
+    const { organization, key, keyId } = await makeWorld();
+    const client = await connect(makeMcpApi(), key, era);
+    await revoke(organization, keyId);
+    await expect(client.callTool(NOTE_CALL)).rejects.toMatchObject({ status: 401 });
+    const { value } = await makeKey(organization, { limit: { quota: 4, windowMs: 10_000 } });
+    const limited = await connect(makeMcpApi(), value, era);
+    const calls = async () => {
+      for (let call = 0; call < 5; call++) await limited.callTool(NOTE_CALL);
+    };
+    await expect(calls()).rejects.toMatchObject({ status: 429 });
+  },
+);
+
+const messages: { body: unknown; headers: Record<string, string> }[] = [
+  message('tools/call', NOTE_CALL),
+  message('tools/list'),
+  message('server/discover'),
+  message('subscriptions/listen', { notifications: {} }),
+  { body: { jsonrpc: '2.0', id: 1, method: 'tools/call', params: NOTE_CALL }, headers: LEGACY },
+  { body: { jsonrpc: '2.0', method: 'notifications/initialized' }, headers: LEGACY },
+  { body: { jsonrpc: '2.0', id: 'x', method: 'initialize', params: {} }, headers: LEGACY },
+];
+/** Where a message is changed: a field of it, of its parameters, or of the arguments. */
+const place = fc.constantFrom(
+  ...['jsonrpc', 'id', 'method', 'params', 'x', 'params.name', 'params.arguments', 'params._meta', 'params.x'],
+  ...['params.arguments.ticketId', 'params.arguments.message', 'params.arguments.idempotencyKey', 'params.arguments.x'],
+);
+const value = fc.oneof(
+  fc.constantFrom('tools/call', 'tools/list', 'ping', 'resources/read', 'log_time', '__proto__', -1, '1002'),
+  anyText,
+  fc.jsonValue(),
+);
+/** A copy of a JSON object with another value at a path. */
+function changed(json: unknown, [name, ...rest]: readonly string[], to: unknown): unknown {
+  if (name === undefined) return to;
+  const fields = json !== null && typeof json === 'object' ? Object.entries(json) : [];
+  const was = fields.find(([field]) => field === name)?.[1];
+  return Object.fromEntries([...fields.filter(([field]) => field !== name), [name, changed(was, rest, to)]]);
+}
+const mutation: fc.Arbitrary<(body: unknown) => string | Uint8Array> = fc.oneof(
+  { weight: 2, arbitrary: fc.constant((body: unknown) => JSON.stringify(body)) },
+  {
+    weight: 6,
+    arbitrary: fc.tuple(place, value).map(
+      ([path, to]) =>
+        (body: unknown) =>
+          JSON.stringify(changed(body, path.split('.'), to)),
+    ),
+  },
+  {
+    weight: 2,
+    arbitrary: fc
+      .oneof(fc.json(), anyText, fc.uint8Array(), fc.constant(' '.repeat(600_000)))
+      .map((noise) => () => noise),
+  },
+);
+const otherHeaders: fc.Arbitrary<Record<string, string>> = fc.oneof(
+  { weight: 5, arbitrary: fc.constant({}) },
+  {
+    weight: 2,
+    arbitrary: fc
+      .tuple(
+        fc.constantFrom('Accept', 'Content-Type', 'MCP-Protocol-Version', 'Mcp-Method', 'Mcp-Name', 'Mcp-Session-Id'),
+        fc.oneof(headerValue, fc.constantFrom('2025-06-18', '2026-07-28', 'text/html', 'log_time')),
+      )
+      .map(([name, value]) => ({ [name]: value })),
+  },
+);
+
+test('every hostile message gets a defined response, and only a valid call writes', async () => {
+  const { organization, key } = await makeWorld();
+  const api = makeMcpApi({ config: UNLIMITED });
+  const outcomes = new Tally();
+  await fc.assert(
+    fc.asyncProperty(
+      fc.constantFrom(...messages),
+      mutation,
+      otherHeaders,
+      async ({ body, headers }, mutate, others) => {
+        const response = await api.post('/mcp', key, mutate(body), { ...headers, ...others });
+        const { status } = response;
+        const text = await response.text();
+        outcomes.add(status);
+        expect([200, 202, 400, 404, 406, 413, 415]).toContain(status);
+        expect(response.headers.get('Cache-Control')).toMatch(/^no-/);
+        if (status === 202) expect(text).toBe('');
+        else if (!response.headers.get('Content-Type')?.startsWith('text/event-stream')) JSON.parse(text);
+      },
+    ),
+    { numRuns: runs('hostile MCP messages', 250) },
+  );
+  outcomes.print('hostile MCP messages');
+  expect(outcomes.of(200)).toBeGreaterThan(20);
+  const keys = (await rowsOf('notes', organization)).map((row) => row['id']);
+  expect(await rowsOf('audit_log', organization)).toHaveLength(keys.length + 1);
+  expect(await rowsOf('time_entries', organization)).toEqual([]);
+});

@@ -1,0 +1,254 @@
+import { describe, expect, test } from 'vitest';
+import {
+  callTool,
+  MCP_ON,
+  makeMcpApi,
+  NOTE_ARGUMENTS,
+  post,
+  resultOf,
+  TIME_ARGUMENTS,
+  type ToolResult,
+} from '../../support/mcp.ts';
+import { makeCountedApi, makeKey, makeOrganization, NOTE, rowsOf } from '../../support/world.ts';
+
+const TABLES = { add_internal_note: 'notes', log_time: 'time_entries' } as const;
+const ARGUMENTS = { add_internal_note: NOTE_ARGUMENTS, log_time: TIME_ARGUMENTS };
+
+async function makeWorld() {
+  const organization = await makeOrganization();
+  const { value: key, id: keyId } = await makeKey(organization);
+  return { organization, key, keyId, api: makeMcpApi() };
+}
+
+/** The first line of the text of a result: the second one is its JSON. */
+const sentence = ({ content }: ToolResult) => content[0]?.text.split('\n')[0];
+
+test('tools/list has only the tools of the scopes of the key, without patterns, as tools that write and can be repeated', async () => {
+  const organization = await makeOrganization();
+  const list = async (scopes?: ('tickets:note:write' | 'tickets:time:write')[]) => {
+    const { value } = await makeKey(organization, scopes ? { scopes } : {});
+    const response = await post(makeMcpApi(), value, 'tools/list');
+    return (await response.json<{ result: { tools: Record<string, unknown>[] } }>()).result;
+  };
+  expect((await list(['tickets:note:write'])).tools.map(({ name }) => name)).toEqual(['add_internal_note']);
+  expect((await list(['tickets:time:write'])).tools.map(({ name }) => name)).toEqual(['log_time']);
+  const result = await list();
+  const annotations = { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false };
+  expect(result).toMatchObject({ cacheScope: 'private', tools: [{ annotations }, { annotations }] });
+  expect(result.tools).toMatchObject([
+    {
+      inputSchema: { type: 'object', required: ['ticketId', 'message', 'idempotencyKey'], additionalProperties: false },
+    },
+    { inputSchema: { required: ['ticketId', 'minutes', 'description', 'billable', 'idempotencyKey'] } },
+  ]);
+  expect(JSON.stringify(result)).not.toContain('"pattern"');
+});
+
+describe.each(['add_internal_note', 'log_time'] as const)('%s', (name) => {
+  const table = TABLES[name];
+  const args = ARGUMENTS[name];
+
+  test('makes one record, which the audit log shows as written through MCP, and its replay says so', async () => {
+    const { organization, key, api } = await makeWorld();
+    const first = await resultOf(api, key, name, args);
+    const [row] = await rowsOf(table, organization);
+    expect(first).toMatchObject({
+      structuredContent: { id: row?.['id'], ticketId: '1001', idempotentReplay: false, idempotencyMismatch: false },
+    });
+    expect(first.isError).toBeUndefined();
+    expect(sentence(first)).toContain(String(row?.['id']));
+    expect((await rowsOf('audit_log', organization)).at(-1)).toMatchObject({
+      target_id: row?.['id'],
+      idempotency_key: args.idempotencyKey,
+      detail: 'through MCP',
+    });
+
+    const replay = await callTool(api, key, name, args);
+    expect(replay.headers.get('Idempotency-Replayed')).toBe('true');
+    expect(replay.headers.get('RateLimit')).toMatch(/^"key";r=\d+;t=\d+, "key-day";/);
+    expect(await resultOf(api, key, name, args)).toMatchObject({
+      structuredContent: { id: row?.['id'], idempotentReplay: true, idempotencyMismatch: false },
+    });
+    expect(await rowsOf(table, organization)).toHaveLength(1);
+  });
+
+  test('is the same request as the one of the REST interface', async () => {
+    const { organization, key, api } = await makeWorld();
+    const { ticketId, idempotencyKey, ...body } = args;
+    const headers = { 'Idempotency-Key': idempotencyKey };
+    const write = name === 'log_time' ? api.postTime : api.postNote;
+    expect((await write(key, body, headers, ticketId)).status).toBe(201);
+    expect((await resultOf(api, key, name, args)).structuredContent).toMatchObject({
+      idempotentReplay: true,
+      idempotencyMismatch: false,
+    });
+    expect(await rowsOf(table, organization)).toHaveLength(1);
+  });
+
+  test('keeps the record of an earlier call with other words, and says so', async () => {
+    const { organization, key, api } = await makeWorld();
+    const { structuredContent } = await resultOf(api, key, name, args);
+    const reworded = { ...args, ...(name === 'log_time' ? { minutes: 45 } : { message: 'Other words' }) };
+    const replay = await resultOf(api, key, name, reworded);
+    expect(replay.isError).toBeUndefined();
+    expect(replay.structuredContent).toEqual({
+      ...structuredContent,
+      idempotentReplay: true,
+      idempotencyMismatch: true,
+    });
+    expect(sentence(replay)).toMatch(/nothing was written now/);
+    await api.settled();
+    expect(await rowsOf('refused_uses', organization)).toMatchObject([{ reason: 'idempotency_mismatch' }]);
+  });
+
+  test('reports a key that was used on another ticket as an error, with the existing record', async () => {
+    const { organization, key, api } = await makeWorld();
+    const { structuredContent } = await resultOf(api, key, name, args);
+    const replay = await resultOf(api, key, name, { ...args, ticketId: '1002' });
+    expect(replay).toMatchObject({
+      isError: true,
+      structuredContent: {
+        code: 'idempotency_key_on_other_ticket',
+        id: structuredContent['id'],
+        ticketId: '1001',
+        idempotentReplay: true,
+        idempotencyMismatch: true,
+      },
+    });
+    expect(sentence(replay)).toMatch(/^This idempotencyKey was used on ticket 1001; nothing was written\./);
+    expect(await rowsOf(table, organization)).toHaveLength(1);
+  });
+
+  test.each<[string, Record<string, unknown>, string, RegExp]>([
+    [
+      'an unknown ticket',
+      { ticketId: '9999' },
+      'ticket_not_found',
+      /no ticket "9999"; check the ticket id\. Nothing was/,
+    ],
+    [
+      'a ticket id as a number',
+      { ticketId: 1001 },
+      'validation_failed',
+      /^ticketId was 1001; send the id of a ticket: a/,
+    ],
+    ['no ticket id', { ticketId: undefined }, 'validation_failed', /^ticketId is missing; send the id of a ticket/],
+    [
+      'no idempotencyKey',
+      { idempotencyKey: undefined },
+      'validation_failed',
+      /^idempotencyKey is missing; send a string/,
+    ],
+    [
+      'an empty event id',
+      { idempotencyKey: 'triage:{{id}}' },
+      'invalid_idempotency_key',
+      /^idempotencyKey was "triage:\{\{id\}\}": the event id in it came out empty; fill it/,
+    ],
+    [
+      'a space in the key',
+      { idempotencyKey: 'a b' },
+      'invalid_idempotency_key',
+      /^idempotencyKey contains a space.*; send/,
+    ],
+    [
+      'an unknown argument',
+      { public: true },
+      'validation_failed',
+      /^public is not accepted; remove it\. Accepted fields:/,
+    ],
+  ])('refuses %s with a result that says what to correct', async (_, change, code, text) => {
+    const { organization, key, api } = await makeWorld();
+    const result = await resultOf(api, key, name, { ...args, ...change });
+    expect(result).toMatchObject({ isError: true, structuredContent: { code } });
+    expect(sentence(result)).toMatch(text);
+    expect(await rowsOf(table, organization)).toEqual([]);
+    expect((await resultOf(api, key, name, args)).isError).toBeUndefined();
+  });
+
+  test('reports all wrong arguments at once', async () => {
+    const { key, api } = await makeWorld();
+    for (const nothing of [{}, undefined]) {
+      const { structuredContent } = await resultOf(api, key, name, nothing);
+      const required = name === 'log_time' ? 5 : 3;
+      expect(structuredContent['errors']).toHaveLength(required);
+    }
+  });
+
+  test('reports a plan without PSA, and notes the refused use', async () => {
+    const organization = await makeOrganization({ psa: false });
+    const { value: key } = await makeKey(organization);
+    const api = makeMcpApi();
+    const result = await resultOf(api, key, name, args);
+    expect(result).toMatchObject({ isError: true, structuredContent: { code: 'psa_not_included' } });
+    expect(sentence(result)).toMatch(/ask an administrator to add it/);
+    await api.settled();
+    expect(await rowsOf('refused_uses', organization)).toMatchObject([{ reason: 'psa_not_included' }]);
+  });
+
+  test('reports a daily limit with the time to wait, and notes the refused use', async () => {
+    const { organization, key } = await makeWorld();
+    const api = makeMcpApi({ config: { dayLimits: { key: { records: 1, bytes: 1_000_000 }, organization: null } } });
+    await resultOf(api, key, name, args);
+    const result = await resultOf(api, key, name, { ...args, idempotencyKey: 'triage:evt-2' });
+    expect(result).toMatchObject({
+      isError: true,
+      structuredContent: {
+        code: 'daily_limit_reached',
+        'violated-policies': ['key-day'],
+        retryAfterSeconds: expect.any(Number),
+      },
+    });
+    expect(sentence(result)).toMatch(/with the same idempotencyKey after midnight \(UTC\)/);
+    await api.settled();
+    expect(await rowsOf('refused_uses', organization)).toMatchObject([{ reason: 'daily_limit_reached' }]);
+  });
+});
+
+test('log_time credits a technician, and reports an address that is none', async () => {
+  const { organization, key, api } = await makeWorld();
+  const userEmail = 'Tess@Northwind.example';
+  expect((await resultOf(api, key, 'log_time', { ...TIME_ARGUMENTS, userEmail })).structuredContent).toMatchObject({
+    userId: 'tess',
+  });
+  const ivan = { ...TIME_ARGUMENTS, idempotencyKey: 'b', userEmail: 'ivan@northwind.example' };
+  expect(await resultOf(api, key, 'log_time', ivan)).toMatchObject({
+    isError: true,
+    structuredContent: { code: 'technician_not_eligible' },
+  });
+  expect(await rowsOf('time_entries', organization)).toHaveLength(1);
+});
+
+test('a call with a cached key costs one call to D1, and counts as one request', async () => {
+  const { key } = await makeWorld();
+  const { api, d1 } = makeCountedApi({ config: MCP_ON });
+  const remaining = async (idempotencyKey: string) => {
+    const response = await callTool(api, key, 'add_internal_note', { ...NOTE_ARGUMENTS, idempotencyKey });
+    return Number(/"key";r=(\d+)/.exec(response.headers.get('RateLimit') ?? '')?.[1]);
+  };
+  const first = await remaining('a');
+  expect(d1).toHaveLength(2);
+  expect(await remaining('b')).toBe(first - 1);
+  expect(d1).toHaveLength(3);
+});
+
+test('a pasted key in a refused argument is not repeated, and none is accepted as an idempotencyKey', async () => {
+  const { key, api } = await makeWorld();
+  const pasted = [
+    { ...NOTE_ARGUMENTS, idempotencyKey: key },
+    { ...NOTE_ARGUMENTS, ticketId: key },
+    { ...NOTE_ARGUMENTS, [key]: 1 },
+  ];
+  for (const args of pasted) {
+    const response = await callTool(api, key, 'add_internal_note', args);
+    const text = await response.text();
+    expect(text).toContain('"isError":true');
+    expect(text).not.toContain(key.slice(4));
+  }
+});
+
+test('through the REST interface, the audit log has no such detail', async () => {
+  const { organization, key, api } = await makeWorld();
+  await api.postNote(key, NOTE);
+  expect((await rowsOf('audit_log', organization)).at(-1)).toMatchObject({ action: 'note.created', detail: null });
+});

@@ -1,0 +1,330 @@
+import { env } from 'cloudflare:workers';
+import { describe, expect, test } from 'vitest';
+import { countD1 } from '../../support/d1.ts';
+import { countElements, csvRows, elementsOf } from '../../support/page.ts';
+import { auditedActions, copyKey, makeSettings, openSettings, signIn } from '../../support/settings.ts';
+import { importRecords, makeApi, makeKey, makeOrganization, revoke, rowsOf } from '../../support/world.ts';
+
+/** The settings area of an organization with keys of these names and an open review. */
+async function makeReview(names = ['Alpha', 'Beta', 'Gamma'], options: Parameters<typeof makeSettings>[0] = {}) {
+  const settings = await makeSettings(options);
+  const keys = [];
+  for (const name of names) keys.push(await makeKey(settings.organization, { name }, options.now));
+  expect((await settings.post('/review', {})).status).toBe(303);
+  const [review] = await rowsOf('key_reviews', settings.organization);
+  const reviewId = String(review?.['id']);
+  const path = `/review/${reviewId}`;
+  const ids = keys.map(({ id }) => id);
+  /** The fields of a decision on the key with this index. */
+  const fields = (index: number, decision: string, reason = '') => ({
+    [`decision-${ids[index]}`]: decision,
+    [`reason-${ids[index]}`]: reason,
+  });
+  const decide = (...all: Record<string, string>[]) =>
+    settings.post(`${path}/decisions`, Object.assign({}, ...all) as Record<string, string>);
+  return { ...settings, reviewId, path, ids, fields, decide };
+}
+
+const progressOf = async (page: string) =>
+  (await elementsOf(page, 'progress')).map(({ attributes }) => [attributes['value'], attributes['max']]);
+const namesOf = async (page: string) => (await elementsOf(page, '.review .name bdi')).map(({ text }) => text);
+const chipsOf = async (page: string) =>
+  (await elementsOf(page, '.state-chips .number')).map(({ text }) => Number(text));
+
+describe('the page of reviews', () => {
+  test('starts a review, and leads to the one that is open', async () => {
+    const { organization, base, get, post } = await makeSettings();
+    await makeKey(organization);
+    const before = (await get('/review')).text;
+    expect(await countElements(before, `form[method=post][action="${base}/review"]`)).toBe(1);
+    expect((await post('/review', {})).location).toBe(`${base}/review?done=started`);
+    expect((await post('/review', {})).location).toBe(`${base}/review?done=already_open`);
+    const { text } = await get('/review');
+    expect(await progressOf(text)).toEqual([['0', '1']]);
+    expect(await countElements(text, 'nav[aria-label=Settings] a[aria-current=true][href$="/keys"]')).toBe(1);
+    expect(await auditedActions(organization)).toEqual(['api_key.created', 'key_review.started']);
+  });
+
+  test('shows progress, and the keys without a decision with nothing preselected', async () => {
+    const { get, decide, fields, ids, organization } = await makeReview();
+    await revoke(organization, ids[2] ?? '');
+    await decide(fields(0, 'keep', 'Main flow'));
+    const { text } = await get('/review');
+    expect(await progressOf(text)).toEqual([['2', '3']]);
+    expect(await chipsOf(text)).toEqual([1, 1, 0, 1, 3]);
+    expect(await namesOf(text)).toEqual(['Beta']);
+    expect(await countElements(text, '[type=radio][checked]')).toBe(0);
+    expect(await namesOf((await get('/review?show=keep')).text)).toEqual(['Alpha']);
+    expect((await get('/review?show=keep')).text).toContain('Main flow');
+    expect(await namesOf((await get('/review?show=ended')).text)).toEqual(['Gamma']);
+    expect(await namesOf((await get('/review?show=all&page=9')).text)).toEqual(['Alpha', 'Beta', 'Gamma']);
+  });
+
+  test('says what to check about a key', async () => {
+    const { organization, get, post } = await makeSettings();
+    await makeKey(organization, { name: 'Old' }, () => Date.parse('2026-01-01'));
+    await makeKey(organization, { name: 'Young', expires: new Date(Date.now() + 9e9).toISOString() });
+    await post('/review', {});
+    expect(await countElements((await get('/review')).text, '.checks')).toBe(1);
+    await post('/policy', { shown_revision: '0', max_lifetime: '90', unused: '30', review: '' });
+    expect((await elementsOf((await get('/review')).text, '.checks span')).map(({ text }) => text)).toEqual([
+      'Check: unused for 30 days; it never expires, which the policy allows no new key.',
+      'Check: it lives longer than the policy allows a new key.',
+    ]);
+  });
+});
+
+describe('the form of a review', () => {
+  test('saves decisions with their reasons, and one reason for all other kept keys', async () => {
+    const { organization, base, decide, fields } = await makeReview();
+    const saved = await decide(fields(0, 'keep', 'Own'), fields(1, 'keep'), fields(2, 'revoke', 'Pilot ended'), {
+      reason: 'Still needed, asked Jana',
+    });
+    expect([saved.status, saved.location]).toEqual([303, `${base}/review?saved=3&not_saved=0`]);
+    const reasons = (await rowsOf('key_review_decisions', organization)).map((row) => [row['decision'], row['reason']]);
+    expect(reasons.sort()).toEqual([
+      ['keep', 'Own'],
+      ['keep', 'Still needed, asked Jana'],
+      ['revoke', 'Pilot ended'],
+    ]);
+  });
+
+  test('marks every key without a reason or without a decision, saves nothing, and keeps what was typed', async () => {
+    const { organization, ids, decide, fields } = await makeReview();
+    const typed = { [`reason-${ids[2]}`]: 'Typed "reason"', reason: '' };
+    const missing = await decide(fields(0, 'keep', 'Good'), typed);
+    expect(missing.status).toBe(400);
+    expect((await elementsOf(missing.text, '.error')).map(({ attributes }) => attributes['id'])).toEqual([
+      `reason-${ids[2]}-error`,
+    ]);
+    const { status, text } = await decide(fields(0, 'keep', 'Good'), fields(1, 'revoke'), { reason: 'Only for keep' });
+    expect(status).toBe(400);
+    expect((await elementsOf(text, '.error')).map(({ attributes }) => attributes['id'])).toEqual([
+      `reason-${ids[1]}-error`,
+    ]);
+    expect(await countElements(text, '[type=radio][checked]')).toBe(2);
+    expect(await elementsOf(text, `#reason-${ids[0]}, #reason`)).toMatchObject([
+      { attributes: { value: 'Good' } },
+      { attributes: { value: 'Only for keep' } },
+    ]);
+    expect(await rowsOf('key_review_decisions', organization)).toEqual([]);
+  });
+
+  test('says which decisions were not saved, because another administrator was first', async () => {
+    const { base, decide, fields, get } = await makeReview();
+    await decide(fields(0, 'revoke', 'Leaked'));
+    const { location } = await decide(fields(0, 'keep', 'Fine'), fields(1, 'keep', 'Fine'));
+    expect(location).toBe(`${base}/review?saved=1&not_saved=1`);
+    const { text } = await get('/review?saved=1&not_saved=1');
+    expect(await countElements(text, '[role=alert]')).toBe(1);
+    expect((await get('/review?show=revoke')).text).toContain('Leaked');
+  });
+
+  test('without a decision, with too many keys, or of another origin is refused', async () => {
+    const { organization, path, decide, fields, post } = await makeReview();
+    expect((await decide({ reason: 'All' })).status).toBe(400);
+    const many = Array.from({ length: 21 }, () => ({ [`decision-${crypto.randomUUID()}`]: 'keep' }));
+    expect((await decide(...many, { reason: 'All' })).status).toBe(400);
+    const evil = { Origin: 'https://evil.example' };
+    for (const [to, body] of [
+      ['/review', {}],
+      [`${path}/decisions`, fields(0, 'keep', 'Evil')],
+      [`${path}/finish`, {}],
+    ] as const) {
+      expect((await post(to, body, evil)).status).toBe(403);
+    }
+    expect(await rowsOf('key_review_decisions', organization)).toEqual([]);
+    expect(await rowsOf('key_reviews', organization)).toMatchObject([{ finished_at: null }]);
+  });
+
+  test('takes the longest reasons for a whole page of keys', async () => {
+    const { decide, fields } = await makeReview(Array.from({ length: 20 }, (_, index) => `Key ${index}`));
+    const reason = '🔑'.repeat(200);
+    const all = Array.from({ length: 20 }, (_, index) => fields(index, 'keep', reason));
+    expect((await decide(...all, { reason })).location).toContain('saved=20');
+  });
+});
+
+describe('the form that changes a decision', () => {
+  test('shows and replaces it', async () => {
+    const { organization, path, ids, decide, fields, get, post } = await makeReview();
+    await decide(fields(0, 'revoke', 'Old'));
+    const change = `${path}/keys/${ids[0]}`;
+    const { text } = await get(change);
+    const [shown] = await elementsOf(text, '[name=shown_at]');
+    const shownAt = shown?.attributes['value'] ?? '';
+    expect(await elementsOf(text, '[type=radio][checked]')).toMatchObject([{ attributes: { value: 'revoke' } }]);
+    expect((await post(change, { ...fields(0, 'keep'), shown_at: shownAt })).status).toBe(400);
+    expect((await post(change, { shown_at: shownAt })).status).toBe(400);
+    expect((await post(change, fields(0, 'keep', 'x'))).status).toBe(400);
+    expect((await post(change, { ...fields(0, 'keep', 'New owner'), shown_at: shownAt })).location).toContain(
+      'saved=1',
+    );
+    expect((await post(change, { ...fields(0, 'revoke', 'Late'), shown_at: shownAt })).location).toContain('saved=0');
+    expect(await rowsOf('key_review_decisions', organization)).toMatchObject([
+      { decision: 'keep', reason: 'New owner' },
+    ]);
+    expect((await get(`${path}/keys/${crypto.randomUUID()}`)).status).toBe(404);
+  });
+});
+
+describe('finishing a review', () => {
+  test('is offered when every key is done, and asks with the names of the keys to revoke', async () => {
+    const { organization, base, path, ids, decide, fields, get, post } = await makeReview();
+    const finish = `form[action="${base}${path}/finish"]`;
+    expect(await countElements((await get('/review')).text, finish)).toBe(0);
+    expect((await get(`${path}/finish`)).text).toContain('3 keys still need a decision');
+    expect((await post(`${path}/finish`, {})).status).toBe(409);
+    await decide(fields(0, 'keep'), fields(1, 'revoke', 'Pilot ended'), fields(2, 'keep'), { reason: 'Used' });
+    expect(await countElements((await get('/review')).text, finish)).toBe(1);
+    const { text } = await get(`${path}/finish`);
+    expect(await elementsOf(text, 'tbody .name bdi')).toMatchObject([{ text: 'Beta' }]);
+    expect(await elementsOf(text, '[name=revoke]')).toMatchObject([{ attributes: { value: ids[1] } }]);
+    expect((await post(`${path}/finish`, {})).status).toBe(409);
+    expect((await post(`${path}/finish`, { revoke: ids })).location).toBe(`${base}/review?done=finished`);
+    expect((await post(`${path}/finish`, { revoke: ids })).location).toBe(`${base}/review?done=already_finished`);
+    const revoked = (await rowsOf('api_keys', organization)).map((row) => row['revoked_at'] !== null);
+    expect(revoked).toEqual([false, true, false]);
+    const after = (await get('/review?done=finished')).text;
+    expect(await countElements(after, `a[href="${base}${path}/evidence.csv"]`)).toBe(1);
+    expect(after).toContain('2 keep, 1 revoke');
+    expect((await get(`${path}/finish`)).status).toBe(409);
+    expect((await decide(fields(0, 'keep', 'Late'))).status).toBe(409);
+  });
+});
+
+describe('the evidence of a review', () => {
+  test('has one line for each key, with the decision, its reason, by whom and when', async () => {
+    const { organization, api, path, ids, decide, fields, get, post } = await makeReview(['=Alpha', 'Beta', 'Gamma']);
+    const writer = await makeKey(organization, { name: 'Not in the review' });
+    expect((await api.postNote(writer.value)).status).toBe(201);
+    await revoke(organization, ids[2] ?? '');
+    await decide(fields(0, 'keep', 'Asked "Jana"'), fields(1, 'revoke', 'Pilot, ended'));
+    expect((await get(`${path}/evidence.csv`)).status).toBe(409);
+    await post(`${path}/finish`, { revoke: ids });
+    const { status, text, headers } = await get(`${path}/evidence.csv`);
+    expect(status).toBe(200);
+    expect(headers.get('Content-Disposition')).toContain(`access-review-${organization}-`);
+    const lines = csvRows(text);
+    const time = '"\\d{4}-\\d\\d-\\d\\dT[\\d:.]+Z"';
+    const ada = '"Ada <b>Lovelace</b>"';
+    const line = (rest: string) => expect.stringMatching(new RegExp(`^${time},${ada},${time},${ada},${rest}$`));
+    const key = (id = '') => `"twb_[^"]+","${id}",${time},${ada},"Internal notes, Time entries"`;
+    expect(lines).toEqual([
+      line(`"'=Alpha",${key(ids[0])},,"Keep","Asked ""Jana""",${ada},${time},`),
+      line(`"Beta",${key(ids[1])},,"Revoke","Pilot, ended",${ada},${time},${time}`),
+      line(`"Gamma",${key(ids[2])},,"None: revoked before a decision",,${ada},${time},${time}`),
+    ]);
+  });
+
+  test('does not change after the review', async () => {
+    const { organization, path, ids, decide, fields, get, post } = await makeReview(['Alpha']);
+    await decide(fields(0, 'keep', 'Used'));
+    await post(`${path}/finish`, {});
+    const { text } = await get(`${path}/evidence.csv`);
+    const change = {
+      name: 'Renamed',
+      shown_name: 'Alpha',
+      shown_limit: '',
+      shown_day_records: '',
+      shown_day_minutes: '',
+    };
+    expect((await post(`/keys/${ids[0]}/change`, change)).status).toBe(303);
+    await revoke(organization, ids[0] ?? '');
+    expect((await get(`${path}/evidence.csv`)).text).toBe(text);
+  });
+
+  test('is not found by another organization', async () => {
+    const [{ path, decide, fields, post }, other] = [await makeReview(['Alpha']), await makeSettings()];
+    await decide(fields(0, 'keep', 'Used'));
+    await post(`${path}/finish`, {});
+    for (const page of [`${path}/evidence.csv`, `${path}/finish`]) expect((await other.get(page)).status).toBe(404);
+    expect((await other.post(`${path}/finish`, {})).status).toBe(404);
+    expect((await other.get('/review')).text).toContain('No review has been finished');
+  });
+});
+
+describe('a review that is due', () => {
+  const DAY_MS = 24 * 3_600_000;
+
+  test.each([
+    [80, 'An access review is due in 12 days'],
+    [92, 'An access review is due today'],
+    [95, 'An access review is overdue'],
+  ])('needs attention in the list of keys: after %i days', async (days, title) => {
+    let now = Date.parse('2026-11-21T12:00:00Z');
+    const { organization, api, base, get, post } = await makeSettings({ now: () => now });
+    await makeKey(organization, {}, () => now);
+    await post('/policy', { shown_revision: '0', unused: '365', review: '3' });
+    expect(await countElements((await get('/keys')).text, `.attention a[href="${base}/review"]`)).toBe(0);
+    now += days * DAY_MS;
+    const later = await openSettings(api, organization, `ada@${organization}.example`, () => now);
+    const { text } = await later.get('/keys');
+    expect(await elementsOf(text, `.attention a[href="${base}/review"] strong`)).toMatchObject([{ text: title }]);
+  });
+});
+
+describe('a page of reviews reads', () => {
+  /** The calls and rows of a page, after the sign-in. */
+  async function costOf(organization: string, path: string) {
+    const { db, calls } = countD1(env.DB);
+    const email = `cost@${organization}.example`;
+    await importRecords({ type: 'user', organization, id: 'cost', email, name: 'Cost', admin: true });
+    const api = makeApi({ config: { signIn: signIn.config }, bindings: { DB: db } });
+    expect((await (await openSettings(api, organization, email)).get(path)).status).toBe(200);
+    const ofPage = calls.slice(1);
+    return { calls: ofPage.length, rows: ofPage.reduce((sum, { rowsRead }) => sum + rowsRead, 0) };
+  }
+
+  /** An organization with 150 live keys, a finished review of them and an open one. */
+  async function makeCrowded() {
+    const organization = await makeOrganization();
+    const key = await makeKey(organization);
+    await copyKey(organization, key.id, { prefix: 'live-', count: 149 });
+    await env.DB.prepare(
+      `insert into key_days select k.organization_id, k.chain_id, date('now', '-' || value || ' days'), k.id, 1, 1, 1, 10, 1, 1, 1, null
+       from api_keys k, json_each(?2) where k.organization_id = ?1 on conflict do nothing`,
+    )
+      .bind(organization, JSON.stringify(Array.from({ length: 60 }, (_, day) => day)))
+      .run();
+    await addFinished(organization, 20);
+    await env.DB.prepare(
+      `insert into key_reviews select organization_id, 'open', 1, 'ada', json_group_array(id), null, null from api_keys where organization_id = ?1`,
+    )
+      .bind(organization)
+      .run();
+    return organization;
+  }
+
+  async function addFinished(organization: string, count: number) {
+    for (let number = 0; number < count; number++) {
+      const id = `00${crypto.randomUUID()}`;
+      await env.DB.batch([
+        env.DB.prepare(
+          `insert into key_reviews select organization_id, ?2, 1, 'ada', json_group_array(id), null, null from api_keys where organization_id = ?1`,
+        ).bind(organization, id),
+        env.DB.prepare(
+          `insert into key_review_decisions select organization_id, ?2, id, 'keep', 'x', 1, 'ada', name, null from api_keys where organization_id = ?1`,
+        ).bind(organization, id),
+        env.DB.prepare("update key_reviews set finished_at = 2, finished_by = 'ada' where id = ?").bind(id),
+      ]);
+    }
+  }
+
+  let made: Promise<string> | undefined;
+  const crowded = () => {
+    made ??= makeCrowded();
+    return made;
+  };
+
+  test.each([
+    ['/review', 3, 3_000],
+    ['/review?before=g', 2, 3_000],
+    ['/review/open/finish', 1, 2_000],
+    ['/policy', 1, 200],
+  ])('a limited number of rows, however many reviews there were: %s', async (path, calls, rows) => {
+    const cost = await costOf(await crowded(), path);
+    expect(cost.calls).toBe(calls);
+    expect(cost.rows).toBeLessThanOrEqual(rows);
+  });
+});

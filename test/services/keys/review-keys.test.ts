@@ -1,0 +1,320 @@
+import { env } from 'cloudflare:workers';
+import { describe, expect, test } from 'vitest';
+import { DEFAULT_KEY_POLICY } from '../../../src/domain/key-policy.ts';
+import type { ActorContext, AdminActor } from '../../../src/services/context.ts';
+import { changeKeyPolicy } from '../../../src/services/keys/policy.ts';
+import { getOwnKey } from '../../../src/services/keys/read-keys.ts';
+import { keysToRevoke, readReview, readReviewOverview } from '../../../src/services/keys/read-reviews.ts';
+import { decideKeys, finishKeyReview, startKeyReview } from '../../../src/services/keys/review-keys.ts';
+import { aroundD1, committingTwice } from '../../support/d1.ts';
+import {
+  asAdmin,
+  importRecords,
+  makeApi,
+  makeKey,
+  makeOrganization,
+  revoke,
+  rotate,
+  rowsOf,
+} from '../../support/world.ts';
+
+/** Starts a review, and returns its id. */
+async function start(ctx: ActorContext<AdminActor>): Promise<string> {
+  expect(await startKeyReview(ctx)).toBe('started');
+  return (await readReviewOverview(ctx)).open?.id ?? 'no review';
+}
+
+/** An organization with so many keys and an open review of them. */
+async function makeReview(count = 2) {
+  const organization = await makeOrganization();
+  const keys = [];
+  for (let made = 0; made < count; made++) keys.push(await makeKey(organization));
+  const admin = asAdmin(organization);
+  const reviewId = await start(admin);
+  const ids = keys.map(({ id }) => id);
+  const decide = (index: number, decision: 'keep' | 'revoke', reason = 'Checked', shownAt: number | null = null) =>
+    decideKeys(admin, reviewId, [{ keyId: ids[index] ?? '', decision, reason }], shownAt);
+  const statuses = async () => (await readReview(admin, reviewId)).keys.map(({ key, status }) => [key.name, status]);
+  return { organization, admin, reviewId, keys, ids, decide, statuses };
+}
+
+/** Another administrator of the organization. */
+async function asBob(organization: string): Promise<ActorContext<AdminActor>> {
+  const email = `bob@${organization}.example`;
+  await importRecords({ type: 'user', organization, id: 'bob', email, name: 'Bob', admin: true });
+  return { ...asAdmin(organization), actor: { organizationId: organization, userId: 'bob' } };
+}
+
+const auditedAfter = async (organization: string, keys: number) =>
+  (await rowsOf('audit_log', organization)).slice(keys).map(({ action, detail }) => [action, detail]);
+
+describe('a review', () => {
+  test('has the keys that were live when it began, and no others', async () => {
+    const organization = await makeOrganization();
+    const live = await makeKey(organization);
+    const replaced = await makeKey(organization);
+    const successor = await rotate(organization, replaced.id, { grace: '7d' });
+    await revoke(organization, (await makeKey(organization)).id);
+    await makeKey(organization, { expires: '2026-01-01' }, () => Date.parse('2025-12-01'));
+    await makeKey(await makeOrganization());
+    const admin = asAdmin(organization);
+    const reviewId = await start(admin);
+    await makeKey(organization);
+    const { review, keys } = await readReview(admin, reviewId);
+    expect(keys.map(({ key }) => key.id).sort()).toEqual([live.id, replaced.id, successor.id].sort());
+    expect(review).toMatchObject({ keys: 3, startedBy: 'Ada', finishedAt: null });
+  });
+
+  test('is the only open one, also if two administrators start one at once', async () => {
+    const organization = await makeOrganization();
+    const admin = asAdmin(organization);
+    const started = await Promise.all([startKeyReview(admin), startKeyReview(admin), startKeyReview(admin)]);
+    expect(started.sort()).toEqual(['already_open', 'already_open', 'started']);
+    expect(await auditedAfter(organization, 0)).toEqual([['key_review.started', null]]);
+  });
+
+  test('can be started again only after it is finished', async () => {
+    const { admin, reviewId } = await makeReview(0);
+    expect(await startKeyReview(admin)).toBe('already_open');
+    await finishKeyReview(admin, reviewId, []);
+    expect(await startKeyReview(admin)).toBe('started');
+  });
+
+  test('is started, decided on and finished once if each transaction is committed twice', async () => {
+    const organization = await makeOrganization();
+    const { id: keyId } = await makeKey(organization);
+    const twice = { ...asAdmin(organization), db: committingTwice(env.DB) };
+    const reviewId = await start(twice);
+    const decided = await decideKeys(twice, reviewId, [{ keyId, decision: 'revoke', reason: 'Old' }]);
+    expect(decided).toEqual({ saved: 1, notSaved: 0 });
+    await expect(finishKeyReview(twice, reviewId, [keyId])).rejects.toMatchObject({ code: 'review_finished' });
+    expect((await auditedAfter(organization, 1)).map(([action]) => action)).toEqual([
+      'key_review.started',
+      'api_key.reviewed',
+      'key_review.finished',
+      'api_key.revoked',
+    ]);
+  });
+
+  test('is unknown to another organization, which cannot change it', async () => {
+    const { reviewId, ids, organization } = await makeReview();
+    const other = asAdmin(await makeOrganization());
+    const decision = { keyId: ids[0] ?? '', decision: 'keep' as const, reason: 'Ours' };
+    const notFound = { code: 'review_not_found' };
+    await expect(readReview(other, reviewId)).rejects.toMatchObject(notFound);
+    await expect(decideKeys(other, reviewId, [decision])).rejects.toMatchObject(notFound);
+    await expect(finishKeyReview(other, reviewId, [])).rejects.toMatchObject(notFound);
+    const own = await start(other);
+    expect(await decideKeys(other, own, [decision])).toEqual({ saved: 0, notSaved: 1 });
+    expect(await rowsOf('key_review_decisions', organization)).toEqual([]);
+    expect(await rowsOf('key_review_decisions', other.actor.organizationId)).toEqual([]);
+  });
+
+  test('is closed to a user who is not an administrator', async () => {
+    const { organization, reviewId, ids } = await makeReview(1);
+    const tess = { ...asAdmin(organization), actor: { organizationId: organization, userId: 'tess' } };
+    const refused = { code: 'not_administrator' };
+    await expect(startKeyReview(tess)).rejects.toMatchObject(refused);
+    const decision = { keyId: ids[0] ?? '', decision: 'keep' as const, reason: 'Mine' };
+    await expect(decideKeys(tess, reviewId, [decision])).rejects.toMatchObject(refused);
+    await decideKeys(asAdmin(organization), reviewId, [decision]);
+    await expect(finishKeyReview(tess, reviewId, [])).rejects.toMatchObject(refused);
+  });
+});
+
+describe('a decision', () => {
+  test('is audited with its reason, in the transaction, and revokes nothing', async () => {
+    const { organization, admin, decide, ids, statuses } = await makeReview();
+    await decide(0, 'revoke', '  Pilot\twas stopped ');
+    await decide(1, 'keep');
+    expect((await auditedAfter(organization, 3)).sort()).toEqual([
+      ['api_key.reviewed', 'keep: Checked'],
+      ['api_key.reviewed', 'revoke: Pilot was stopped'],
+    ]);
+    expect((await rowsOf('audit_log', organization)).at(-1)).toMatchObject({ target_id: ids[1], actor_id: 'ada' });
+    expect(await statuses()).toEqual([
+      ['n8n: triage', 'revoke'],
+      ['n8n: triage 2', 'keep'],
+    ]);
+    expect(await getOwnKey(admin, ids[0] ?? '')).toMatchObject({ state: 'active' });
+  });
+
+  test('whose audit row fails is not made', async () => {
+    const { organization, decide } = await makeReview(1);
+    const trigger = `create trigger no_audit before insert on audit_log when new.organization_id = '${organization}'`;
+    await env.DB.prepare(`${trigger} begin select raise(abort, 'no'); end`).run();
+    await expect(decide(0, 'keep')).rejects.toThrow();
+    await env.DB.prepare('drop trigger no_audit').run();
+    expect(await rowsOf('key_review_decisions', organization)).toEqual([]);
+  });
+
+  test.each([
+    ['', 'too_short'],
+    [' \t', 'too_short'],
+    ['x'.repeat(201), 'too_long'],
+    ['a\0b', 'forbidden_character'],
+  ])('needs a reason that can be stored: %j', async (reason, code) => {
+    const { organization, decide } = await makeReview(1);
+    await expect(decide(0, 'keep', reason)).rejects.toMatchObject({ errors: [{ pointer: '/0/reason', code }] });
+    expect(await rowsOf('key_review_decisions', organization)).toEqual([]);
+  });
+
+  test('does not replace one that the administrator has not seen', async () => {
+    const { organization, reviewId, ids, decide } = await makeReview(1);
+    const bob = await asBob(organization);
+    await decideKeys(bob, reviewId, [{ keyId: ids[0] ?? '', decision: 'revoke', reason: 'Leaked' }]);
+    expect(await decide(0, 'keep')).toEqual({ saved: 0, notSaved: 1 });
+    const [row] = await rowsOf('key_review_decisions', organization);
+    expect(row).toMatchObject({ decision: 'revoke', decided_by: 'bob' });
+    expect(await decide(0, 'keep', 'Rotated', Number(row?.['decided_at']))).toEqual({ saved: 1, notSaved: 0 });
+    expect(await rowsOf('key_review_decisions', organization)).toMatchObject([{ decision: 'keep', reason: 'Rotated' }]);
+    expect(await auditedAfter(organization, 2)).toEqual([
+      ['api_key.reviewed', 'revoke: Leaked'],
+      ['api_key.reviewed', 'keep: Rotated'],
+    ]);
+  });
+
+  test('by two administrators at once is made once', async () => {
+    const { organization, admin, reviewId, ids } = await makeReview(1);
+    const bob = await asBob(organization);
+    const decide = (ctx: ActorContext<AdminActor>) =>
+      decideKeys(ctx, reviewId, [{ keyId: ids[0] ?? '', decision: 'keep', reason: 'Same' }]);
+    const results = await Promise.all([decide(admin), decide(bob)]);
+    expect(results.map(({ saved }) => saved).sort()).toEqual([0, 1]);
+    expect(await rowsOf('audit_log', organization)).toHaveLength(3);
+  });
+
+  test('is not possible for a key that ended, or that is not in the review', async () => {
+    const { organization, admin, reviewId, ids, decide, statuses } = await makeReview(2);
+    await revoke(organization, ids[0] ?? '');
+    expect(await decide(0, 'keep')).toEqual({ saved: 0, notSaved: 1 });
+    const later = await makeKey(organization);
+    const decision = { keyId: later.id, decision: 'keep' as const, reason: 'New' };
+    expect(await decideKeys(admin, reviewId, [decision])).toEqual({ saved: 0, notSaved: 1 });
+    expect(await statuses()).toEqual([
+      ['n8n: triage', 'ended'],
+      ['n8n: triage 2', 'undecided'],
+    ]);
+  });
+
+  test('keeps the name and the last write of the key at that time', async () => {
+    const { organization, admin, reviewId, keys, decide } = await makeReview(1);
+    const api = makeApi();
+    expect((await api.postNote(keys[0]?.value ?? '')).status).toBe(201);
+    await decide(0, 'keep');
+    const [seen] = await rowsOf('key_days', organization);
+    await env.DB.prepare("update api_keys set name = 'Renamed' where organization_id = ?").bind(organization).run();
+    await env.DB.prepare('update key_days set last_at = 1 where organization_id = ?').bind(organization).run();
+    expect((await readReview(admin, reviewId)).keys[0]?.decision).toMatchObject({
+      keyName: 'n8n: triage',
+      lastWriteAt: seen?.['last_at'],
+    });
+  });
+});
+
+describe('finishing a review', () => {
+  test('needs a decision on every key that still works', async () => {
+    const { organization, admin, reviewId, ids, decide } = await makeReview(2);
+    await decide(0, 'keep');
+    await expect(finishKeyReview(admin, reviewId, [])).rejects.toMatchObject({ code: 'review_changed_meanwhile' });
+    expect(await rowsOf('key_reviews', organization)).toMatchObject([{ finished_at: null }]);
+    await revoke(organization, ids[1] ?? '');
+    expect(await finishKeyReview(admin, reviewId, [])).toBe(0);
+    expect((await readReview(admin, reviewId)).keys.map(({ status }) => status)).toEqual(['keep', 'ended']);
+  });
+
+  test('takes a key that has expired since as done', async () => {
+    const organization = await makeOrganization();
+    await makeKey(organization, { expires: new Date(Date.now() + 60_000).toISOString() });
+    const reviewId = await start(asAdmin(organization));
+    await expect(finishKeyReview(asAdmin(organization), reviewId, [])).rejects.toThrow('review_changed_meanwhile');
+    expect(
+      await finishKeyReview(
+        asAdmin(organization, () => Date.now() + 61_000),
+        reviewId,
+        [],
+      ),
+    ).toBe(0);
+  });
+
+  test('revokes the confirmed keys in the same transaction, and no others', async () => {
+    const { organization, admin, reviewId, ids, decide } = await makeReview(3);
+    await decide(0, 'revoke', 'Old');
+    await decide(1, 'keep');
+    await decide(2, 'revoke', 'Older');
+    expect(await finishKeyReview(admin, reviewId, ids)).toBe(2);
+    const states = await Promise.all(ids.map(async (id) => (await getOwnKey(admin, id)).state));
+    expect(states).toEqual(['revoked', 'active', 'revoked']);
+    expect((await auditedAfter(organization, 7)).map(([action]) => action)).toEqual([
+      'key_review.finished',
+      'api_key.revoked',
+      'api_key.revoked',
+    ]);
+  });
+
+  test('revokes nothing if a key is to be revoked that was not confirmed', async () => {
+    const { organization, admin, reviewId, ids, decide } = await makeReview(2);
+    await decide(0, 'revoke');
+    await decide(1, 'revoke');
+    await expect(finishKeyReview(admin, reviewId, ids.slice(0, 1))).rejects.toThrow('review_changed_meanwhile');
+    expect(await rowsOf('api_keys', organization)).toMatchObject([{ revoked_at: null }, { revoked_at: null }]);
+  });
+
+  test('respects a decision that another administrator changes at that moment', async () => {
+    const { organization, admin, reviewId, ids, decide } = await makeReview(1);
+    await decide(0, 'revoke');
+    const [row] = await rowsOf('key_review_decisions', organization);
+    let isDone = false;
+    const db = aroundD1(env.DB, async (run, _, sql) => {
+      if (!isDone && sql.some((text) => text.includes('update key_reviews'))) {
+        isDone = true;
+        await decide(0, 'keep', 'Needed', Number(row?.['decided_at']));
+      }
+      return run();
+    });
+    expect(await finishKeyReview({ ...admin, db }, reviewId, ids)).toBe(0);
+    expect(await getOwnKey(admin, ids[0] ?? '')).toMatchObject({ state: 'active' });
+  });
+
+  test('ends the review: no decision can be made or changed, not even in the database', async () => {
+    const { organization, admin, reviewId, decide } = await makeReview(1);
+    await decide(0, 'keep');
+    const [row] = await rowsOf('key_review_decisions', organization);
+    await finishKeyReview(admin, reviewId, []);
+    const late = decide(0, 'revoke', 'Late', Number(row?.['decided_at']));
+    await expect(late).rejects.toMatchObject({ code: 'review_finished' });
+    for (const sql of [
+      "update key_review_decisions set decision = 'revoke' where organization_id = ?",
+      'insert or replace into key_review_decisions select * from key_review_decisions where organization_id = ?',
+      'delete from key_review_decisions where organization_id = ?',
+      'update key_reviews set finished_at = null, finished_by = null where organization_id = ?',
+      'insert or replace into key_reviews select * from key_reviews where organization_id = ?',
+      'delete from key_reviews where organization_id = ?',
+    ]) {
+      await expect(env.DB.prepare(sql).bind(organization).run()).rejects.toThrow('key_review');
+    }
+    expect(keysToRevoke((await readReview(admin, reviewId)).keys)).toEqual([]);
+  });
+});
+
+describe('the due date', () => {
+  const timeZone = 'America/New_York';
+  const dueAt = async (organization: string, at: string) =>
+    (await readReviewOverview(asAdmin(organization, () => Date.parse(at)))).due;
+
+  test('is so many months after reviews were required, then after the last one', async () => {
+    const organization = await makeOrganization({ timeZone });
+    expect(await dueAt(organization, '2026-12-01T12:00:00Z')).toBeNull();
+    // 30 November in New York.
+    const required = asAdmin(organization, () => Date.parse('2026-12-01T03:00:00Z'));
+    await changeKeyPolicy(required, 0, { ...DEFAULT_KEY_POLICY, reviewMonths: 3 });
+    expect(await dueAt(organization, '2026-12-01T03:00:00Z')).toEqual({ date: '2027-02-28', daysLeft: 90 });
+    expect(await dueAt(organization, '2027-03-02T12:00:00Z')).toEqual({ date: '2027-02-28', daysLeft: -2 });
+    const later = asAdmin(organization, () => Date.parse('2027-03-02T12:00:00Z'));
+    await finishKeyReview(later, await start(later), []);
+    expect(await dueAt(organization, '2027-03-02T12:00:00Z')).toEqual({ date: '2027-06-02', daysLeft: 92 });
+    // A review that is only open does not change it.
+    await start(later);
+    expect(await dueAt(organization, '2027-06-02T12:00:00Z')).toEqual({ date: '2027-06-02', daysLeft: 0 });
+  });
+});
