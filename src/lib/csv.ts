@@ -4,12 +4,15 @@ export const BYTE_ORDER_MARK = '\uFEFF';
 /** Spreadsheets may drop blanks, control characters and invisible characters before a formula. */
 const FORMULA = /^[\s\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}]*[=+\-@＝＋－＠]/u;
 
+/** RFC 4180 has the comma. Excel expects a semicolon where the comma separates decimals. */
+export type CsvSeparator = ',' | ';';
+
 /**
  * One line of CSV (RFC 4180). A cell that a spreadsheet would run as a formula, such as
  * `=HYPERLINK(…)`, gets a leading apostrophe (OWASP, CSV injection).
  */
-export function csvLine(cells: readonly (string | number | null)[]): string {
-  return `${cells.map(csvCell).join(',')}\r\n`;
+export function csvLine(cells: readonly (string | number | null)[], separator: CsvSeparator = ','): string {
+  return `${cells.map(csvCell).join(separator)}\r\n`;
 }
 
 function csvCell(cell: string | number | null): string {

@@ -265,7 +265,8 @@ test('two tabs on two organizations do not mix, and signing out ends both', asyn
     expect(await tab.getByRole('link', { name: 'Made in' }).allTextContents()).toEqual([name]);
   }
 
-  await one.locator('header .user a').click();
+  await one.locator('header .user > summary').press('Enter');
+  await one.locator('header').getByRole('link', { name: 'Sign out' }).click();
   await signInForm(one).waitFor();
   await navigation(two, 'audit').click();
   await signInForm(two).waitFor();

@@ -24,6 +24,10 @@ describe('a line of CSV', () => {
     expect(csvLine(['a "b"', 'c,d\ne', -5, null])).toBe('"a ""b""","c,d\ne",-5,\r\n');
   });
 
+  test('can be separated by semicolons', () => {
+    expect(csvLine(['a', 'b;c', 5, null], ';')).toBe('"a";"b;c";5;\r\n');
+  });
+
   test.each(['=1+1', '+1', '-1', '@SUM(A1)', '\t=1', ' =1', '\r=1', '＝1', '\u200b=1'])(
     'has an apostrophe before the formula %j',
     (text) => {

@@ -132,13 +132,16 @@ const matching = (part: string, condition = '') =>
       ${condition}
     limit :limit`);
 
-/** How many rows a page examined, and the lowest `seq` of them. */
+/** How many rows a page examined, the lowest `seq` of them, and when that row was written. */
 export interface ExaminedPart {
   examined: number;
   lowest: number | null;
+  /** UTC milliseconds. */
+  lowestAt: number | null;
 }
 
-const examined = (part: string) => `select count(*) as examined, min(seq) as lowest from (${part})`;
+/** SQLite takes the time from the row with the minimum. */
+const examined = (part: string) => `select count(*) as examined, min(seq) as lowest, at as lowestAt from (${part})`;
 
 /** The matching rows of a range, and what was examined to find them: the next page begins there. */
 export const findAuditPage = {
@@ -161,6 +164,31 @@ export const findAuditPageOfAdministrator = {
   ),
   examined: statement<PartValues & { administratorId: string }, ExaminedPart>(examined(PART_OF_ADMINISTRATOR)),
 };
+
+/** A user who is an actor in the audit log, as the directory has them now. */
+export interface AuditAdministratorRow {
+  id: string;
+  name: string;
+  /** 1 if the user is an active administrator. */
+  isPresent: number;
+}
+
+const firstActor = (condition = '') => `select min(actor_id) from audit_log indexed by audit_log_actor
+      where organization_id = :organizationId and actor_type <> 'api_key' ${condition}`;
+
+/**
+ * The users among the first `limit` actors that are not keys. Each step seeks the next actor in the
+ * index, so the number of rows read does not depend on what an actor did.
+ */
+export const findAuditAdministrators = statement<{ organizationId: string; limit: number }, AuditAdministratorRow>(`
+  with recursive actors(id) as (
+    select (${firstActor()})
+    union all
+    select (${firstActor('and actor_id > actors.id')}) from actors where actors.id is not null
+    limit :limit
+  )
+  select ${columns<AuditAdministratorRow>({ id: 'u.id', name: 'u.name', isPresent: 'u.active and u.is_admin' })}
+  from actors cross join users u on u.organization_id = :organizationId and u.id = actors.id`);
 
 /**
  * The first `seq` not earlier than `at` (UTC milliseconds), or the next free one. Binary search.

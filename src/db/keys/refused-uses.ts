@@ -50,7 +50,7 @@ const REFUSED_USES = `
     lastAt: 'r.last_at',
     sourceAddress: 'r.source_address',
   })}
-  from refused_uses r join api_keys k on k.organization_id = r.organization_id and k.id = r.key_id
+  from refused_uses r cross join api_keys k on k.organization_id = r.organization_id and k.id = r.key_id
   where r.organization_id = :organizationId`;
 
 /** The refused uses of one key, latest first. */
@@ -61,6 +61,18 @@ export const findRefusedUsesOfKey = statement<{ organizationId: string; keyId: s
 /** The organization's latest refused uses. */
 export const findRefusedUses = statement<{ organizationId: string; limit: number }, RefusedUseRow>(
   `${REFUSED_USES} order by r.last_at desc limit :limit`,
+);
+
+/**
+ * Refused uses in the order of the primary key, newest keys first: uses that are recorded during an
+ * export do not move.
+ */
+export const findRefusedUsesPage = statement<
+  { organizationId: string; beforeKeyId: string; beforeReason: string; limit: number },
+  RefusedUseRow
+>(
+  `${REFUSED_USES} and (r.key_id, r.reason) < (:beforeKeyId, :beforeReason)
+    order by r.key_id desc, r.reason desc limit :limit`,
 );
 
 /** Condition and order: the organization's latest refused uses since an instant. */

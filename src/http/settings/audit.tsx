@@ -6,14 +6,15 @@ import {
   type AuditEntry,
   type AuditFilter,
   exportAuditLog,
+  listAuditAdministrators,
   readAuditLog,
   searchAuditLog,
 } from '../../services/audit/read-audit-log.ts';
 import type { ActorContext, AdminActor } from '../../services/context.ts';
 import { findOwnKey, listKeysToChoose } from '../../services/keys/read-keys.ts';
 import { type AdminEnv, adminContext } from '../context.ts';
-import { csvDownload, timeCells, timeHeadings } from './download.ts';
-import { pageContext, todayOf } from './page-context.ts';
+import { csvDownload, fileName, readSeparator, timeCells, timeHeadings } from './download.ts';
+import { pageContext } from './page-context.ts';
 import { PageProblem } from './page-problem.ts';
 import { AuditLogPage, type AuditQuery } from './pages/audit-log.tsx';
 import { recordTexts } from './record-texts.ts';
@@ -28,15 +29,12 @@ export const audit = new Hono<AdminEnv>();
 audit.get('/audit', async (c) => {
   const ctx = adminContext(c);
   const { query, selection } = readQuery(new URL(c.req.url).searchParams);
+  const cursor = readCursor(c.req.query('before'));
   const found =
     query.q === undefined
-      ? readAuditLog(
-          ctx,
-          toFilter(query, c.get('administrator').organization.timeZone),
-          readCursor(c.req.query('before')),
-        )
-      : searchAuditLog(ctx, query.q).then((entries) => ({ entries, next: undefined }));
-  const [page, keys] = await Promise.all([found, listKeysToChoose(ctx)]);
+      ? readAuditLog(ctx, toFilter(query, c.get('administrator').organization.timeZone), cursor)
+      : searchAuditLog(ctx, query.q).then((entries) => ({ entries, next: undefined, searchedTo: undefined }));
+  const [page, keys, administrators] = await Promise.all([found, listKeysToChoose(ctx), listAuditAdministrators(ctx)]);
   // The list holds only the newest keys, and the selected key may be older.
   const older =
     query.key === undefined || keys.some(({ id }) => id === query.key) ? undefined : await findOwnKey(ctx, query.key);
@@ -49,7 +47,9 @@ audit.get('/audit', async (c) => {
       context={pageContext(c)}
       query={query}
       selection={selection}
+      isFirst={query.q !== undefined || cursor === undefined}
       keys={keys}
+      administrators={administrators}
       texts={await recordTexts(c, page.entries, SHOWN_TEXT)}
     />,
   );
@@ -75,9 +75,10 @@ const csvHeadings = (timeZone: string) => [
 audit.get('/audit.csv', (c) => {
   const { query } = readQuery(new URL(c.req.url).searchParams);
   const ctx = adminContext(c);
-  const { id, timeZone } = c.get('administrator').organization;
+  const { timeZone } = c.get('administrator').organization;
   const pages = query.q === undefined ? exportAuditLog(ctx, toFilter(query, timeZone)) : searchPages(ctx, query.q);
-  return csvDownload(`${id}-audit-${todayOf(c)}.csv`, csvHeadings(timeZone), auditLines(pages, timeZone));
+  const lines = auditLines(pages, timeZone);
+  return csvDownload(fileName(c, 'audit'), csvHeadings(timeZone), lines, readSeparator(c));
 });
 
 async function* searchPages(ctx: ActorContext<AdminActor>, text: string) {

@@ -1,4 +1,7 @@
-import { BYTE_ORDER_MARK, csvLine } from '../../lib/csv.ts';
+import { BYTE_ORDER_MARK, type CsvSeparator, csvLine } from '../../lib/csv.ts';
+import type { AdminEnv, ContextOf } from '../context.ts';
+import { todayOf } from './page-context.ts';
+import { PageProblem } from './page-problem.ts';
 
 type Cells = readonly (string | number | null)[];
 
@@ -10,19 +13,37 @@ export function csvDownload(
   name: string,
   headings: readonly string[],
   pages: AsyncIterator<readonly Cells[]>,
+  separator: CsvSeparator = ',',
 ): Response {
+  const line = (cells: Cells) => csvLine(cells, separator);
   const encoder = new TextEncoder();
   const body = new ReadableStream<Uint8Array>({
-    start: (controller) => controller.enqueue(encoder.encode(BYTE_ORDER_MARK + csvLine(headings))),
+    start: (controller) => controller.enqueue(encoder.encode(BYTE_ORDER_MARK + line(headings))),
     async pull(controller) {
       const { done, value } = await pages.next();
       if (done) controller.close();
-      else controller.enqueue(encoder.encode(value.map(csvLine).join('')));
+      else controller.enqueue(encoder.encode(value.map(line).join('')));
     },
   });
   return new Response(body, {
     headers: { 'Content-Type': 'text/csv; charset=utf-8', 'Content-Disposition': `attachment; filename="${name}"` },
   });
+}
+
+/** The name of a file: the organization, what the file contains, and the day. */
+export function fileName(c: ContextOf<AdminEnv>, what: string): string {
+  return `${c.get('administrator').organization.id}-${what}-${todayOf(c)}.csv`;
+}
+
+/**
+ * The separator that the address names, or a comma.
+ * @throws PageProblem if it names an unknown one
+ */
+export function readSeparator(c: ContextOf<AdminEnv>): CsvSeparator {
+  const text = c.req.query('separator') ?? 'comma';
+  if (text === 'comma') return ',';
+  if (text === 'semicolon') return ';';
+  throw new PageProblem(400, 'Invalid separator', 'The separator of a CSV file is either comma or semicolon.');
 }
 
 /** The headings of a time: in UTC and in the organization's time zone. */

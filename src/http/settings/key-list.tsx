@@ -3,9 +3,9 @@ import { containsKey } from '../../domain/pasted-keys.ts';
 import { listKeys } from '../../services/keys/list-keys.ts';
 import { everyKey, type KeyDetails } from '../../services/keys/read-keys.ts';
 import { type AdminEnv, adminContext } from '../context.ts';
-import { csvDownload, timeCells, timeHeadings } from './download.ts';
+import { csvDownload, fileName, readSeparator, timeCells, timeHeadings } from './download.ts';
 import { readKeyQuery } from './key-query.ts';
-import { pageContext, todayOf } from './page-context.ts';
+import { pageContext, pushTroubleOf, todayOf } from './page-context.ts';
 import { scopeList, stateLabel } from './pages/components.tsx';
 import { KeyListActions, KeyListLead, KeyListPage } from './pages/key-list.tsx';
 import { render } from './render.tsx';
@@ -23,7 +23,7 @@ keyList.get('/keys', async (c) => {
   const list = await listKeys(adminContext(c), query, today);
   const { hasPsa } = c.get('administrator').organization;
   const allRevoked = parameters.get('done') === 'all_revoked' && list.counts.live === 0;
-  const page = { list, query, context, hasPsa, allRevoked, searchedKey };
+  const page = { list, query, context, hasPsa, allRevoked, searchedKey, pushTrouble: pushTroubleOf(c) };
   return render(c, 'API keys', <KeyListPage {...page} />, {
     lead: <KeyListLead list={list} today={today} dayLimit={dayLimits.organization} />,
     actions: <KeyListActions list={list} context={context} />,
@@ -31,7 +31,7 @@ keyList.get('/keys', async (c) => {
 });
 
 keyList.get('/keys.csv', (c) => {
-  const { id, timeZone } = c.get('administrator').organization;
+  const { timeZone } = c.get('administrator').organization;
   const headings = [
     'Name',
     'Hint',
@@ -50,7 +50,8 @@ keyList.get('/keys.csv', (c) => {
     'Own limit of minutes per day',
     'Allowed networks',
   ];
-  return csvDownload(`${id}-api-keys-${todayOf(c)}.csv`, headings, keyLines(everyKey(adminContext(c)), timeZone));
+  const pages = keyLines(everyKey(adminContext(c)), timeZone);
+  return csvDownload(fileName(c, 'api-keys'), headings, pages, readSeparator(c));
 });
 
 async function* keyLines(pages: AsyncIterable<readonly KeyDetails[]>, timeZone: string) {

@@ -1,5 +1,6 @@
 import { dateIn } from '../../domain/calendar.ts';
-import type { AdminEnv, ContextOf } from '../context.ts';
+import type { PushTrouble } from '../../services/directory/administrators.ts';
+import type { AdminEnv, AppEnv, ContextOf } from '../context.ts';
 
 /** What every page of an organization needs: base path of links, time zone, and current time. */
 export interface PageContext {
@@ -12,6 +13,14 @@ export interface PageContext {
 export function pageContext(c: ContextOf<AdminEnv>): PageContext {
   const { id, timeZone } = c.get('administrator').organization;
   return { base: `/settings/${id}`, timeZone, now: c.get('now')() };
+}
+
+/**
+ * What keeps the changes of the organization from its PSA. Undefined without a receiver: then an old
+ * failure means nothing.
+ */
+export function pushTroubleOf(c: ContextOf<AppEnv>): PushTrouble | undefined {
+  return c.get('config').push && c.get('administrator')?.pushTrouble;
 }
 
 /** Today's date in the organization's time zone. */

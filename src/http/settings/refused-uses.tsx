@@ -1,12 +1,44 @@
 import { Hono } from 'hono';
-import { listRefusedUses } from '../../services/keys/refused-uses.ts';
+import { everyRefusedUse, listRefusedUses, type RefusedUse } from '../../services/keys/refused-uses.ts';
 import { type AdminEnv, adminContext } from '../context.ts';
+import { csvDownload, fileName, readSeparator, timeCells, timeHeadings } from './download.ts';
 import { pageContext } from './page-context.ts';
-import { RefusedUsesPage } from './pages/refused-uses.tsx';
+import { REFUSAL_REASONS, RefusedUsesPage } from './pages/refused-uses.tsx';
 import { render } from './render.tsx';
 
-/** The page of refused uses. */
-export const refusedUses = new Hono<AdminEnv>().get('/refused', async (c) => {
+/** The refused uses, as a page and as a CSV download. */
+export const refusedUses = new Hono<AdminEnv>();
+
+refusedUses.get('/refused', async (c) => {
   const uses = await listRefusedUses(adminContext(c));
   return render(c, 'Refused uses', <RefusedUsesPage uses={uses} context={pageContext(c)} />);
 });
+
+refusedUses.get('/refused.csv', (c) => {
+  const { timeZone } = c.get('administrator').organization;
+  const headings = [
+    'Key',
+    'Key hint',
+    'Reason',
+    'Count, at least',
+    ...timeHeadings('First', timeZone),
+    ...timeHeadings('Last', timeZone),
+    'Last from',
+  ];
+  const pages = refusedLines(everyRefusedUse(adminContext(c)), timeZone);
+  return csvDownload(fileName(c, 'refused-uses'), headings, pages, readSeparator(c));
+});
+
+async function* refusedLines(pages: AsyncIterable<readonly RefusedUse[]>, timeZone: string) {
+  for await (const page of pages) {
+    yield page.map((use) => [
+      use.key.name,
+      use.key.hint,
+      REFUSAL_REASONS[use.reason],
+      use.count,
+      ...timeCells(use.firstAt, timeZone),
+      ...timeCells(use.lastAt, timeZone),
+      use.sourceAddress,
+    ]);
+  }
+}

@@ -3,6 +3,7 @@ import { html } from 'hono/html';
 import type { Child } from 'hono/jsx';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import type { AdminEnv, AppEnv } from '../context.ts';
+import { pushTroubleOf } from './page-context.ts';
 import { Layout, type PageHead } from './pages/layout.tsx';
 import { spaceToShow } from './space.ts';
 
@@ -17,12 +18,11 @@ export async function render<E extends AdminEnv | AppEnv>(
   { status = 200, ...head }: PageHead & { status?: ContentfulStatusCode } = {},
 ): Promise<Response> {
   const administrator = c.get('administrator');
-  const { signIn, push } = c.get('config');
+  const { signIn } = c.get('config');
   // Not if the database just failed, because the banner may read from it.
   const space = administrator && status < 500 ? await spaceToShow(c, administrator.organization.id) : undefined;
   const now = c.get('now')();
-  // Without a receiver, an old failure means nothing.
-  const pushTrouble = push && administrator?.pushTrouble;
+  const pushTrouble = pushTroubleOf(c);
   const signOutPath = signIn?.signOutPath;
   const page = { ...head, title, administrator, path: c.req.path, signOutPath, space, pushTrouble, now };
   return c.html(html`<!doctype html>${<Layout {...page}>{content}</Layout>}`, status);

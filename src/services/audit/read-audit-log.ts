@@ -2,6 +2,7 @@ import type { AuditColumns } from '../../db/audit/audit-columns.ts';
 import {
   type AuditLogRow,
   type ExaminedPart,
+  findAuditAdministrators,
   findAuditPage,
   findAuditPageOfAdministrator,
   findAuditPageOfKey,
@@ -36,13 +37,13 @@ export interface AuditFilter {
   until?: number | undefined;
 }
 
-/**
- * Entries, newest first. `next` is the cursor of the next page, also if this page found nothing but
- * there is more to examine.
- */
+/** Entries, newest first. */
 export interface AuditPage {
   entries: AuditEntry[];
+  /** The cursor of the next page, also if this page is not full but there is more to examine. */
   next: number | undefined;
+  /** If so, the time of the last entry examined, in UTC milliseconds. */
+  searchedTo: number | undefined;
 }
 
 const PAGE_SIZE = 50;
@@ -52,6 +53,9 @@ const EXAMINED_PER_PAGE = 1_000;
 const EXAMINED_FOR_LATEST = 200;
 /** How many entries an export reads at a time. */
 const EXPORT_PAGE_SIZE = 1_000;
+/** How many actors are examined to list the administrators among them. */
+const MAX_LISTED_ACTORS = 500;
+const byName = new Intl.Collator('en', { numeric: true });
 /** Maximum clock skew between two machines: times may deviate from the order of `seq` by this. */
 const CLOCK_SKEW_MS = 30_000;
 /**
@@ -100,6 +104,28 @@ export async function readLatestOfKey(
   const statement = findAuditPageOfKey.rows.bind({ organizationId: ctx.actor.organizationId, keyId, ...any, ...range });
   const { results } = await callD1(ctx, 'nothing_written', (db) => statement.all(db));
   return results.map(toEntry);
+}
+
+/** A present or former administrator who did something. */
+export interface AuditAdministrator {
+  id: string;
+  /** The present name. */
+  name: string;
+  isFormer: boolean;
+}
+
+/**
+ * The administrators who are actors in the audit log, by name, the present ones first.
+ * @throws ServiceError `unavailable`
+ */
+export async function listAuditAdministrators(ctx: ActorContext<AdminActor>): Promise<AuditAdministrator[]> {
+  const { organizationId } = ctx.actor;
+  const { results } = await callD1(ctx, 'nothing_written', (db) =>
+    findAuditAdministrators.bind({ organizationId, limit: MAX_LISTED_ACTORS }).all(db),
+  );
+  return results
+    .map(({ id, name, isPresent }) => ({ id, name, isFormer: isPresent === 0 }))
+    .sort((a, b) => Number(a.isFormer) - Number(b.isFormer) || byName.compare(a.name, b.name));
 }
 
 /** The whole filtered log, newest first, a page at a time. */
@@ -184,7 +210,10 @@ async function readPage(ctx: ActorContext<AdminActor>, filter: AuditFilter, part
             findAuditPageOfKey.examined.bind({ ...values, keyId }),
           ] as const);
   const [{ results: rows }, { results }] = await callD1(ctx, 'nothing_written', (db) => batch(db, statements));
-  return { entries: rows.map(toEntry), next: nextCursor(rows.at(-1)?.seq, rows.length === limit, results[0], examine) };
+  const isFull = rows.length === limit;
+  const next = nextCursor(rows.at(-1)?.seq, isFull, results[0], part);
+  const searchedTo = next === undefined || isFull ? undefined : (results[0]?.lowestAt ?? undefined);
+  return { entries: rows.map(toEntry), next, searchedTo };
 }
 
 /**
@@ -193,12 +222,13 @@ async function readPage(ctx: ActorContext<AdminActor>, filter: AuditFilter, part
 function nextCursor(
   last: number | undefined,
   full: boolean,
-  part: ExaminedPart | undefined,
-  examine: number,
+  examined: ExaminedPart | undefined,
+  { examine, from }: Part,
 ): number | undefined {
-  if (part === undefined || part.lowest === null) return undefined;
-  if (full && last !== undefined && part.lowest < last) return last;
-  return part.examined === examine ? part.lowest : undefined;
+  if (examined === undefined || examined.lowest === null) return undefined;
+  if (full && last !== undefined && examined.lowest < last) return last;
+  // The log begins with 1.
+  return examined.examined === examine && examined.lowest > Math.max(from, 1) ? examined.lowest : undefined;
 }
 
 /** The range of the log that contains all entries of a period, even if clocks differed. */

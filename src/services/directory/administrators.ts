@@ -8,6 +8,8 @@ import type { ActorContext, AdminActor, ServiceContext } from '../context.ts';
 export interface Administration {
   userId: string;
   userName: string;
+  /** In lower case. */
+  email: string;
   organization: { id: string; name: string; timeZone: string; hasPsa: boolean };
   /** Undefined if the changes of the organization reach the PSA, or are not pushed. */
   pushTrouble?: PushTrouble | undefined;
@@ -43,6 +45,7 @@ export async function administrationsOf(
     .map((row) => ({
       userId: row.userId,
       userName: row.userName,
+      email,
       organization: {
         id: row.organizationId,
         name: row.organizationName,

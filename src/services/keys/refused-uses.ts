@@ -2,16 +2,21 @@ import {
   addRefusedUses,
   findRefusedUses,
   findRefusedUsesOfKey,
+  findRefusedUsesPage,
   forgetAddresses,
   type RefusedUseRow,
 } from '../../db/keys/refused-uses.ts';
 import type { KeyReference } from '../../domain/errors.ts';
 import { ADDRESS_RETENTION_MS, type RefusedUseReason } from '../../domain/refused-use.ts';
 import { callD1 } from '../call-d1.ts';
-import type { ActorContext, AdminActor, ServiceContext } from '../context.ts';
+import { type ActorContext, type AdminActor, forNextPage, type ServiceContext } from '../context.ts';
 
 /** Entries on one page. */
 const PAGE_SIZE = 100;
+/** How many an export reads at a time. */
+const EXPORT_PAGE_SIZE = 500;
+/** Sorts after every id: ids are lower-case hex. */
+const END = 'g';
 
 /**
  * Refused uses of one key for one reason. Times are UTC milliseconds; the count is a lower bound.
@@ -56,6 +61,21 @@ export async function listRefusedUses(ctx: ActorContext<AdminActor>, keyId?: str
       : findRefusedUsesOfKey.bind({ organizationId, keyId });
   const { results } = await callD1(ctx, 'nothing_written', (db) => statement.all(db));
   return results.map(toRefusedUse);
+}
+
+/** All refused uses of the organization, a page at a time. */
+export async function* everyRefusedUse(ctx: ActorContext<AdminActor>): AsyncGenerator<RefusedUse[]> {
+  const { organizationId } = ctx.actor;
+  let last: { keyId: string; reason: string } | undefined = { keyId: END, reason: '' };
+  while (last !== undefined) {
+    const values = { organizationId, beforeKeyId: last.keyId, beforeReason: last.reason, limit: EXPORT_PAGE_SIZE };
+    const page = findRefusedUsesPage.bind(values);
+    const { results }: { results: RefusedUseRow[] } = await callD1(forNextPage(ctx), 'nothing_written', (db) =>
+      page.all(db),
+    );
+    yield results.map(toRefusedUse);
+    last = results.length === EXPORT_PAGE_SIZE ? results.at(-1) : undefined;
+  }
 }
 
 function toRefusedUse({ keyId, keyName, keyHint, ...use }: RefusedUseRow): RefusedUse {

@@ -18,7 +18,14 @@ const away = fc.constantFrom(0, 0, 1, 2);
 const index = fc.nat(20);
 
 const ORGANIZATION_PAGES = [
-  ...(['/keys', '/keys?state=all', '/keys.csv', '/refused', '/revoke-all', '/policy', '/review'] as const),
+  '/keys',
+  '/keys?state=all',
+  '/keys.csv',
+  '/refused',
+  '/refused.csv',
+  '/revoke-all',
+  '/policy',
+  '/review',
 ] as const;
 const KEY_PAGES = ['/keys/{key}', '/keys/{key}/change', '/keys/{key}/rotate', '/keys/{key}/revoke'] as const;
 

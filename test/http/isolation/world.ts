@@ -286,6 +286,9 @@ export class World {
       case '/keys.csv':
         this.checks.equal('pageRows', csvRows(text).length, own.api_keys.length);
         break;
+      case '/refused.csv':
+        this.checks.equal('pageRows', csvRows(text).length, own.refused_uses.length);
+        break;
       case '/refused':
         this.checks.equal('pageRows', await countElements(text, 'tbody tr'), own.refused_uses.length);
         break;

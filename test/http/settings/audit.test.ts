@@ -2,11 +2,20 @@ import { env } from 'cloudflare:workers';
 import { describe, expect, test } from 'vitest';
 import { countElements, csvRows, elementsOf } from '../../support/page.ts';
 import { copyKey, makeSettings } from '../../support/settings.ts';
-import { makeKey, revoke, TIME } from '../../support/world.ts';
+import { importRecords, makeKey, revoke, TIME } from '../../support/world.ts';
 
-/** Where the link to the file of the audit log leads, if the page has one. */
+/** Where the links to the file of the audit log lead, if the page has them. */
 const download = async (page: string) =>
   (await elementsOf(page, 'a[href*="audit.csv"]')).map(({ attributes }) => attributes['href']);
+/** These links with this query: with commas and with semicolons. */
+const links = (base: string, query: string) => [
+  `${base}/audit.csv?${query}`,
+  `${base}/audit.csv?${query}&amp;separator=semicolon`,
+];
+
+/** The words of the elements that match. */
+const wordsOf = async (page: string, selector: string) =>
+  (await elementsOf(page, selector)).map(({ text }) => text.replaceAll(/\s+/g, ' ').trim());
 
 describe('the audit log', () => {
   test.each(['2027-02-30', '2027-13-01', '27-02-01', 'today'])('refuses %s as a date', async (date) => {
@@ -25,7 +34,34 @@ describe('the audit log', () => {
     expect(link?.attributes['href']).toBe(`${base}/audit?by=ada`);
     const { text } = await get('/audit?by=ada');
     expect(await countElements(text, 'tbody tr')).toBe(1);
-    expect(await download(text)).toEqual([`${base}/audit.csv?by=ada`]);
+    expect(await download(text)).toEqual(links(base, 'by=ada'));
+  });
+
+  test('offers present and former administrators who did something as a filter', async () => {
+    const { organization, get, createKey } = await makeSettings();
+    const options = async (path: string) =>
+      (await elementsOf((await get(path)).text, 'select[name=by] option')).map(({ attributes, text }) => [
+        attributes['value'],
+        text,
+        'selected' in attributes,
+      ]);
+    const all = ['', 'All', false];
+    expect(await options('/audit')).toEqual([all]);
+    await createKey();
+    const user = { type: 'user', organization, admin: true };
+    const email = `ada@${organization}.example`;
+    await importRecords({ ...user, id: 'idle', name: 'Idle', email: `idle@${organization}.example` });
+    expect(await options('/audit?by=ada')).toEqual([all, ['ada', 'Ada &lt;b&gt;Lovelace&lt;/b&gt;', true]]);
+    await importRecords(
+      { ...user, id: 'ada', name: 'Ada', email: `former@${organization}.example`, admin: false },
+      { ...user, id: 'olga', name: 'Olga', email },
+    );
+    expect(await options('/audit')).toEqual([all, ['ada', 'Ada (former)', false]]);
+    // Such as the PSA, or one of too many.
+    expect(await options('/audit?by=psa')).toEqual([all, ['ada', 'Ada (former)', false], ['psa', 'psa', true]]);
+    const entries = async (path: string) => countElements((await get(path)).text, 'tbody tr');
+    expect(await entries('/audit?by=ada&action=api_key.created')).toBe(1);
+    expect(await entries('/audit?by=ada&action=note.created')).toBe(0);
   });
 
   test('takes 29 February of a leap year as a date', async () => {
@@ -44,9 +80,75 @@ describe('the audit log', () => {
       .bind(organization, JSON.stringify(Array.from({ length: 1_200 }, (_, i) => i + 2)))
       .run();
     const { text } = await get('/audit?ticket=77');
-    expect([await countElements(text, 'tbody tr'), await countElements(text, '[role=status]')]).toEqual([0, 1]);
-    expect(await download(text)).toEqual([`${base}/audit.csv?ticket=77`]);
+    expect(await countElements(text, 'tbody tr')).toBe(0);
+    expect(await download(text)).toEqual(links(base, 'ticket=77'));
     expect(csvRows((await get('/audit.csv?ticket=77')).text)).toHaveLength(1);
+  });
+
+  test('says how far back it searched, and looks further', async () => {
+    const { organization, base, get } = await makeSettings();
+    await makeKey(organization);
+    // One entry a minute; two have the ticket.
+    await env.DB.prepare(
+      `insert into audit_log select ?1, value, ?3 + value * 60000, 'system', 'psa', 'PSA', 'note.created', 'r',
+         iif(value in (20, 1600), '77', '1001'), 'q', null, null, null, null, '', 0, 0 from json_each(?2)`,
+    )
+      .bind(organization, JSON.stringify(Array.from({ length: 2_499 }, (_, i) => i + 2)), Date.parse('2026-03-01'))
+      .run();
+    const read = async (query: string) => {
+      const page = (await get(`/audit${query}`)).text;
+      const links = await elementsOf(page, 'main a[href*="before="]');
+      return {
+        entries: await countElements(page, 'tbody tr'),
+        notices: await wordsOf(page, '[role=status]'),
+        links: links.map(({ attributes, text }) => [text, attributes['href']]),
+        newest: await countElements(page, `main .actions a[href="${base}/audit?ticket=77"]`),
+      };
+    };
+    const further = (before: number) => [['Look further', `${base}/audit?ticket=77&amp;before=${before}`]];
+    expect(await read('?ticket=77')).toEqual({
+      entries: 1,
+      notices: ['Searched back to 2 Mar 2026, 01:01. Look further'],
+      links: further(1_501),
+      newest: 0,
+    });
+    expect(await read('?ticket=77&before=1501')).toEqual({
+      entries: 0,
+      notices: ['No entries found so far. Searched back to 1 Mar 2026, 08:21. Look further'],
+      links: further(501),
+      newest: 1,
+    });
+    // To the first entry, also if the page ends exactly there.
+    for (const before of [501, 1_001])
+      expect(await read(`?ticket=77&before=${before}`)).toEqual({ entries: 1, notices: [], links: [], newest: 1 });
+    expect((await read('?ticket=77&before=20')).notices).toEqual([
+      'No older entries match these filters. Clear the filters',
+    ]);
+
+    // A full page of any entries is not a search.
+    expect(await read('')).toMatchObject({
+      entries: 50,
+      notices: [],
+      links: [['Older entries', `${base}/audit?before=2451`]],
+    });
+  });
+
+  test('says why it is empty, and how to see entries', async () => {
+    const { organization, base, get } = await makeSettings();
+    const empty = (await get('/audit')).text;
+    expect(await wordsOf(empty, '.empty h2')).toEqual(['No entries yet']);
+    expect(await countElements(empty, '[role=status], main .actions a')).toBe(0);
+    await makeKey(organization);
+    for (const [query, words] of [
+      ['ticket=77', 'No entries match these filters. Clear the filters'],
+      ['q=nothing', 'No entries have this record ID, request ID or Idempotency-Key. Clear the search'],
+    ]) {
+      const { text } = await get(`/audit?${query}`);
+      expect(await wordsOf(text, '[role=status]')).toEqual([words]);
+      const [link] = await elementsOf(text, '[role=status] a');
+      expect(link?.attributes['href']).toBe(`${base}/audit`);
+    }
+    expect(await wordsOf((await get('/audit?before=1')).text, '[role=status]')).toEqual(['No older entries.']);
   });
 
   test('keeps a selected key in the list of keys, however old it is', async () => {
@@ -84,11 +186,14 @@ describe('an entry of the audit log', () => {
 
 test('files name the organization and the day, and have times as spreadsheets read them', async () => {
   const now = () => Date.parse('2027-03-22T03:30:05Z');
-  const { organization, get } = await makeSettings({ timeZone: 'America/New_York', now });
-  await makeKey(organization, { expires: '2027-12-31' }, now);
+  const { organization, api, get } = await makeSettings({ timeZone: 'America/New_York', now });
+  const key = await makeKey(organization, { expires: '2027-12-31', scopes: ['tickets:note:write'] }, now);
+  await api.postTime(key.value);
+  await api.settled();
   for (const [path, name] of [
     ['/keys.csv', 'api-keys'],
     ['/audit.csv', 'audit'],
+    ['/refused.csv', 'refused-uses'],
   ] as const) {
     const { text, headers } = await get(path);
     expect(headers.get('Content-Disposition')).toBe(`attachment; filename="${organization}-${name}-2027-03-21.csv"`);
@@ -96,6 +201,37 @@ test('files name the organization and the day, and have times as spreadsheets re
     expect(text.split('\r\n')[0]).toMatch(/\(UTC\)","[A-Z][a-z ]+\(America\/New_York\)"/);
   }
   expect((await get('/keys.csv')).text).toContain('"2028-01-01 05:00:00","2028-01-01 00:00:00"');
+});
+
+describe('the separator of a file', () => {
+  test.each(['/keys', '/audit', '/refused'])('of %s is a comma or a semicolon, each by a link', async (page) => {
+    const { organization, api, base, get } = await makeSettings();
+    const key = await makeKey(organization, { scopes: ['tickets:note:write'] });
+    await api.postTime(key.value);
+    await api.settled();
+    const shown = await elementsOf((await get(page)).text, 'a[href*=".csv"]');
+    expect(shown.map(({ attributes, text }) => [text, attributes['href']])).toEqual([
+      ['Download as CSV', `${base}${page}.csv`],
+      ['Download as CSV with semicolons', `${base}${page}.csv?separator=semicolon`],
+    ]);
+    const [commas, semicolons] = [await get(`${page}.csv`), await get(`${page}.csv?separator=semicolon`)];
+    for (const { text, headers } of [semicolons, await get(`${page}.csv?separator=comma`)])
+      expect([text.length, headers.get('Content-Disposition')]).toEqual([
+        commas.text.length,
+        commas.headers.get('Content-Disposition'),
+      ]);
+    for (const line of semicolons.text.trim().split('\r\n'))
+      expect(line).toMatch(/^(?:"[^"]*"|\d*)(?:;(?:"[^"]*"|\d*))+$/);
+  });
+
+  test.each(['', 'tab', ';', 'Semicolon'])('cannot be %j', async (separator) => {
+    const { get } = await makeSettings();
+    for (const path of ['/keys.csv', '/audit.csv', '/refused.csv']) {
+      const { status, text, headers } = await get(`${path}?separator=${encodeURIComponent(separator)}`);
+      expect([status, headers.get('Content-Type')]).toEqual([400, 'text/html; charset=UTF-8']);
+      expect(text).toContain('The separator of a CSV file is either comma or semicolon.');
+    }
+  });
 });
 
 describe('a search of the audit log', () => {
@@ -112,7 +248,7 @@ describe('a search of the audit log', () => {
   test('can be downloaded', async () => {
     const { organization, base, get } = await makeSettings();
     const [key, other] = [await makeKey(organization), await makeKey(organization)];
-    expect(await download((await get(`/audit?q=${key.id}`)).text)).toEqual([`${base}/audit.csv?q=${key.id}`]);
+    expect(await download((await get(`/audit?q=${key.id}`)).text)).toEqual(links(base, `q=${key.id}`));
     const csv = (await get(`/audit.csv?q=${key.id}`)).text;
     expect(csv).toContain(key.id);
     expect(csv).not.toContain(other.id);

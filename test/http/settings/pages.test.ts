@@ -1,8 +1,8 @@
 import { env } from 'cloudflare:workers';
 import { describe, expect, test } from 'vitest';
 import { aroundD1 } from '../../support/d1.ts';
-import { countElements } from '../../support/page.ts';
-import { makeSettings, NEW_KEY } from '../../support/settings.ts';
+import { countElements, elementsOf } from '../../support/page.ts';
+import { makeSettings, NEW_KEY, signIn } from '../../support/settings.ts';
 import { rowsOf } from '../../support/world.ts';
 
 describe('a form', () => {
@@ -36,6 +36,44 @@ test('every page forbids foreign scripts, frames and caches', async () => {
   expect(headers.get('Cache-Control')).toBe('no-store');
   expect(headers.get('X-Frame-Options')).toBe('DENY');
   expect(headers.get('Strict-Transport-Security')).toBe('max-age=31536000');
+});
+
+describe('the menu of the administrator', () => {
+  /** The links of the menu, and who is signed in. */
+  async function menuOf(page: string) {
+    const links = await elementsOf(page, 'header details.user .pop a');
+    const who = await elementsOf(page, 'header details.user .pop bdi');
+    return {
+      links: links.map(({ attributes, text }) => [text, attributes['href']]),
+      who: who.map(({ text }) => text),
+    };
+  }
+
+  test('opens without script, and has the name, the address, the documentation and the sign-out', async () => {
+    const { organization, get } = await makeSettings();
+    for (const path of ['/keys', '/audit', '/keys/unknown']) {
+      const { text } = await get(path);
+      expect(await menuOf(text), path).toEqual({
+        links: [
+          ['Documentation', '/docs'],
+          ['Sign out', '/sign-out'],
+        ],
+        who: ['Ada &lt;b&gt;Lovelace&lt;/b&gt;', `ada@${organization}.example`],
+      });
+      expect(await countElements(text, 'header details.user > summary')).toBe(1);
+    }
+  });
+
+  test('has no sign-out where the sign-in service has no path for it', async () => {
+    const { get } = await makeSettings({ config: { signIn: { ...signIn.config, signOutPath: undefined } } });
+    expect((await menuOf((await get('/keys')).text)).links).toEqual([['Documentation', '/docs']]);
+  });
+
+  test('is not on a page without an administrator', async () => {
+    const { api } = await makeSettings();
+    const response = await api.send('/settings/nowhere/keys');
+    expect([response.status, await countElements(await response.text(), 'details.user')]).toEqual([401, 0]);
+  });
 });
 
 describe('an error page', () => {

@@ -2,9 +2,11 @@ import { env } from 'cloudflare:workers';
 import { describe, expect, test } from 'vitest';
 import { daily } from '../../../src/daily.ts';
 import { DAY_MS } from '../../../src/domain/calendar.ts';
-import { countElements, elementsOf } from '../../support/page.ts';
+import { everyRefusedUse } from '../../../src/services/keys/refused-uses.ts';
+import { countD1 } from '../../support/d1.ts';
+import { countElements, csvRows, elementsOf } from '../../support/page.ts';
 import { copyKey, makeSettings } from '../../support/settings.ts';
-import { config, makeKey, revoke, rowsOf } from '../../support/world.ts';
+import { asAdmin, config, makeKey, makeOrganization, revoke, rowsOf } from '../../support/world.ts';
 
 type Settings = Awaited<ReturnType<typeof makeSettings>>;
 
@@ -91,6 +93,44 @@ describe('a refused use of a key', () => {
     expect(await rowsOf('refused_uses', settings.organization)).toEqual([use]);
     await daily(env.DB, config().databaseLimit, () => lastAt + 30 * DAY_MS + 1);
     expect(await rowsOf('refused_uses', settings.organization)).toEqual([{ ...use, source_address: null }]);
+  });
+});
+
+describe('the file of refused uses', () => {
+  test('has the key, the reason, the count and the times of each', async () => {
+    const settings = await makeSettings({ now: () => Date.parse('2027-03-22T03:30:05Z') });
+    const key = await makeRefused(settings, '=Old');
+    const [use] = await rowsOf('refused_uses', settings.organization);
+    const { text } = await settings.get('/refused.csv');
+    const at = '"2027-03-22 03:30:05","2027-03-22 03:30:05"';
+    expect(csvRows(text)).toEqual([
+      `"'=Old","${key.hint}","The key is revoked",1,${at},${at},"${use?.['source_address']}"`,
+    ]);
+    expect(text.split('\r\n')[0]).toBe(
+      '"Key","Key hint","Reason","Count, at least","First (UTC)","First (UTC)","Last (UTC)","Last (UTC)","Last from"',
+    );
+  });
+
+  test('has all of them, and reads two rows for each', async () => {
+    const organization = await makeOrganization();
+    const key = await makeKey(organization);
+    await copyKey(organization, key.id, { prefix: '0-', count: 700 });
+    await env.DB.prepare(
+      `insert into refused_uses
+       select organization_id, api_keys.id, value, 1, 1, 1, null from api_keys, json_each('["expired","revoked"]')
+       where organization_id = ? and api_keys.id like '0-%'`,
+    )
+      .bind(organization)
+      .run();
+    const { db, calls } = countD1(env.DB);
+    const found = new Set<string>();
+    let number = 0;
+    for await (const page of everyRefusedUse({ ...asAdmin(organization), db })) {
+      number += page.length;
+      for (const use of page) found.add(`${use.key.id} ${use.reason}`);
+    }
+    expect([number, found.size, calls.length]).toEqual([1_400, 1_400, 3]);
+    expect(Math.max(...calls.map(({ rowsRead }) => rowsRead))).toBeLessThanOrEqual(1_010);
   });
 });
 

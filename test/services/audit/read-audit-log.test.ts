@@ -4,13 +4,14 @@ import { timeOrderedId } from '../../../src/domain/record-id.ts';
 import {
   type AuditFilter,
   exportAuditLog,
+  listAuditAdministrators,
   readAuditLog,
   searchAuditLog,
 } from '../../../src/services/audit/read-audit-log.ts';
 import { listKeys } from '../../../src/services/keys/list-keys.ts';
 import { everyKey, getKeyAndDay, listKeysToChoose } from '../../../src/services/keys/read-keys.ts';
 import { aroundD1, countD1 } from '../../support/d1.ts';
-import { asAdmin, makeApi, makeKey, makeOrganization } from '../../support/world.ts';
+import { asAdmin, importRecords, makeApi, makeKey, makeOrganization } from '../../support/world.ts';
 
 const ROWS = 100_000;
 const STEP_MS = 60_000;
@@ -266,5 +267,83 @@ describe('the search', () => {
     const [near, far] = [await makeLog(log(10_000)), await makeLog(log(10_001))];
     expect(seqs(await searchAuditLog(asAdmin(near), requestId))).toEqual([2]);
     expect(await searchAuditLog(asAdmin(far), requestId)).toEqual([]);
+  });
+});
+
+describe('the list of administrators in the audit log', () => {
+  /** An organization in whose log each of these users did so many things. */
+  async function makeActors(names: readonly string[], rowsEach: number): Promise<string> {
+    const own = await makeOrganization();
+    const users = names.map((name, index) => ({ name, id: `actor-${String(index).padStart(4, '0')}` }));
+    await importRecords(
+      ...users.map(({ id, name }) => ({
+        type: 'user',
+        organization: own,
+        id,
+        name,
+        email: `${id}@${own}.example`,
+        admin: !name.startsWith('Former'),
+      })),
+    );
+    await env.DB.prepare(
+      `insert into audit_log select ?1, row_number() over (order by n.value, u.value), 1, 'user', u.value, 'Then', 'api_key.created', 'k',
+         null, 'q', null, null, null, null, '', 0, 0 from json_each(?2) u, json_each(?3) n`,
+    )
+      .bind(
+        own,
+        JSON.stringify(users.map(({ id }) => id)),
+        JSON.stringify(Array.from({ length: rowsEach }, (_, n) => n)),
+      )
+      .run();
+    await env.DB.prepare(
+      `insert into audit_log select ?1, (select max(seq) from audit_log where organization_id = ?1) + 1 + value, 1,
+         iif(value % 2, 'system', 'api_key'), iif(value % 2, 'psa', 'key'), 'Other', 'note.created', 'r', null, 'q', null, null, null, null, '', 0, 0
+       from json_each('[0,1,2,3]')`,
+    )
+      .bind(own)
+      .run();
+    return own;
+  }
+
+  async function cost(own: string) {
+    const { db, calls } = countD1(env.DB);
+    const listed = await listAuditAdministrators({ ...asAdmin(own), db });
+    return { listed, calls: calls.length, rows: calls.reduce((sum, { rowsRead }) => sum + rowsRead, 0) };
+  }
+
+  test('has present ones by name, then former ones, and neither keys nor the PSA', async () => {
+    const own = await makeActors(['Zoe', 'Former Bob', 'Ada 10', 'Ada 9'], 2);
+    expect((await cost(own)).listed).toEqual([
+      { id: 'actor-0003', name: 'Ada 9', isFormer: false },
+      { id: 'actor-0002', name: 'Ada 10', isFormer: false },
+      { id: 'actor-0000', name: 'Zoe', isFormer: false },
+      { id: 'actor-0001', name: 'Former Bob', isFormer: true },
+    ]);
+  });
+
+  test('is empty for an organization without entries', async () => {
+    expect((await cost(await makeOrganization())).listed).toEqual([]);
+  });
+
+  test('costs one call and three rows for each of them, whatever they did', async () => {
+    const names = Array.from({ length: 20 }, (_, index) => `Administrator ${index}`);
+    for (const rowsEach of [1, 200]) {
+      const { listed, calls, rows } = await cost(await makeActors(names, rowsEach));
+      expect([listed.length, calls]).toEqual([20, 1]);
+      expect(rows).toBeLessThanOrEqual(3 * 20 + 5);
+    }
+  });
+
+  test('reads at most 1,500 rows, however many actors there are', async () => {
+    const own = await makeActors(['Ada'], 1);
+    await env.DB.prepare(
+      `insert into audit_log select ?1, 6 + value, 1, 'system', 'operator ' || value, 'Operator', 'api_key.revoked', 'k', null, 'q',
+         null, null, null, null, '', 0, 0 from json_each(?2)`,
+    )
+      .bind(own, JSON.stringify(Array.from({ length: 2_000 }, (_, index) => index)))
+      .run();
+    const { listed, rows } = await cost(own);
+    expect(listed.map(({ name }) => name)).toEqual(['Ada']);
+    expect(rows).toBeLessThanOrEqual(1_500);
   });
 });

@@ -1,5 +1,7 @@
 import type { PropsWithChildren } from 'hono/jsx';
+import { dateIn } from '../../../domain/calendar.ts';
 import type { RefusedUseReason } from '../../../domain/refused-use.ts';
+import type { PushTrouble } from '../../../services/directory/administrators.ts';
 import {
   type Attention,
   EXPIRING_DAYS,
@@ -72,21 +74,22 @@ const refusedTile = (reason: RefusedUseReason): RefusedTile | undefined =>
 
 interface Props {
   attention: Attention;
+  pushTrouble: PushTrouble | undefined;
   context: PageContext;
 }
 
-/** What needs attention, each with a link to its keys. Nothing if all is in order. */
-export function NeedsAttention({
-  attention: { refused, expiring, unused, unusedDays, ofFormer, review },
-  context,
-}: Props) {
-  if (refused.length + expiring.length + unused.length + ofFormer.length === 0 && !review) return null;
+/** What needs attention, each with a link to its keys or entries. Nothing if all is in order. */
+export function NeedsAttention({ attention, pushTrouble, context }: Props) {
+  const { refused, expiring, unused, unusedDays, ofFormer, review } = attention;
+  const isInOrder = refused.length + expiring.length + unused.length + ofFormer.length === 0;
+  if (isInOrder && !review && !pushTrouble) return null;
   const to = (query: Partial<KeyQuery>) => keyListPath(context.base, { state: 'current', ...query });
   const never = unused.filter(({ lastWrite }) => lastWrite === null).length;
   return (
     <section class="attention" aria-labelledby="attention">
       <h2 id="attention">Needs attention</h2>
       <ul>
+        {pushTrouble && <PushTile trouble={pushTrouble} context={context} />}
         {refused.map((one) => (
           <RefusedKeys of={one} context={context} />
         ))}
@@ -126,6 +129,23 @@ export function NeedsAttention({
         )}
       </ul>
     </section>
+  );
+}
+
+/** Leads to the audit log, because what the PSA lacks is there. The banner says what to do. */
+function PushTile({ trouble, context }: { trouble: PushTrouble; context: PageContext }) {
+  const { failingSince, failure, stoppedAt } = trouble;
+  const since = failingSince ?? stoppedAt ?? context.now;
+  return (
+    <Tile
+      to={`${context.base}/audit?from=${dateIn(context.timeZone, since)}`}
+      icon="alert"
+      tone="warning"
+      title={stoppedAt === null ? 'Writes do not reach your PSA' : 'Writes are not sent to your PSA'}
+    >
+      First failure <Ago at={since} context={context} />
+      {failure !== null && `: ${failure}`}
+    </Tile>
   );
 }
 

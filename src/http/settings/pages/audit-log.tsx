@@ -1,8 +1,8 @@
 import { AUDIT_ACTION_LABELS, auditActionLabel } from '../../../domain/audit-actions.ts';
-import type { AuditEntry } from '../../../services/audit/read-audit-log.ts';
+import type { AuditAdministrator, AuditEntry } from '../../../services/audit/read-audit-log.ts';
 import type { PageContext } from '../page-context.ts';
 import type { RecordTexts } from '../record-texts.ts';
-import { Address, Hint, Notice, Table } from './components.tsx';
+import { Address, CsvLinks, Hint, Notice, Table } from './components.tsx';
 import { Time } from './time.tsx';
 
 /** The filters of the audit log, from the URL's query string. */
@@ -22,34 +22,67 @@ interface Props {
   /** The query string of these filters, without a cursor. */
   selection: string;
   keys: readonly { id: string; name: string; hint: string }[];
+  administrators: readonly AuditAdministrator[];
   entries: readonly AuditEntry[];
   texts: RecordTexts;
   next: number | undefined;
+  /** When the last entry examined was written, if the page is not full but there is more. */
+  searchedTo: number | undefined;
+  /** Whether the page begins with the newest entry. */
+  isFirst: boolean;
 }
 
 /** The audit log, newest entries first. */
-export function AuditLogPage({ context, query, selection, keys, entries, texts, next }: Props) {
+export function AuditLogPage(props: Props) {
+  const { context, selection, entries, texts, next, searchedTo, isFirst } = props;
   const linkTo = (page: string, more = '') =>
     `${context.base}/${page}${[selection, more].some(Boolean) ? '?' : ''}${[selection, more].filter(Boolean).join('&')}`;
   return (
     <>
-      <Filters context={context} query={query} keys={keys} entries={entries} />
+      <Filters {...props} />
       {entries.length > 0 && <AuditTable entries={entries} texts={texts} context={context} />}
-      {entries.length === 0 && next === undefined && (
-        <Notice tone="neutral">{selection === '' ? 'Nothing has happened yet.' : 'No entries found.'}</Notice>
-      )}
-      {entries.length === 0 && next !== undefined && (
-        <Notice tone="neutral">No entries found so far. Older entries have not been searched yet.</Notice>
+      {entries.length === 0 && next === undefined && <NothingFound {...props} />}
+      {searchedTo !== undefined && (
+        <Notice tone="neutral">
+          {entries.length === 0 && 'No entries found so far. '}Searched back to{' '}
+          <Time at={searchedTo} context={context} />. <a href={linkTo('audit', `before=${next}`)}>Look further</a>
+        </Notice>
       )}
       <div class="actions">
-        {next !== undefined && <a href={linkTo('audit', `before=${next}`)}>Older entries</a>}
-        {(entries.length > 0 || next !== undefined) && <a href={linkTo('audit.csv')}>Download as CSV</a>}
+        {next !== undefined && searchedTo === undefined && (
+          <a href={linkTo('audit', `before=${next}`)}>Older entries</a>
+        )}
+        {!isFirst && <a href={linkTo('audit')}>Newest entries</a>}
+        {(entries.length > 0 || next !== undefined) && <CsvLinks to={linkTo('audit.csv')} />}
       </div>
     </>
   );
 }
 
-function Filters({ context, query, keys, entries }: Pick<Props, 'context' | 'query' | 'keys' | 'entries'>) {
+/** Why there are no entries, and how to see some. */
+function NothingFound({ context, query, selection, isFirst }: Props) {
+  if (selection === '' && isFirst) {
+    return (
+      <section class="empty">
+        <h2>No entries yet</h2>
+        <p>Each note and time entry that a key writes is listed here, and each change that an administrator makes.</p>
+      </section>
+    );
+  }
+  if (selection === '') return <Notice tone="neutral">No older entries.</Notice>;
+  const isSearch = query.q !== undefined;
+  return (
+    <Notice tone="neutral">
+      {isSearch
+        ? 'No entries have this record ID, request ID or Idempotency-Key.'
+        : `No ${isFirst ? '' : 'older '}entries match these filters.`}{' '}
+      <a href={`${context.base}/audit`}>{isSearch ? 'Clear the search' : 'Clear the filters'}</a>
+    </Notice>
+  );
+}
+
+function Filters({ context, query, keys, administrators, entries }: Props) {
+  const isUnlisted = query.by !== undefined && !administrators.some(({ id }) => id === query.by);
   return (
     <search>
       <form method="get" action={`${context.base}/audit`} class="filters">
@@ -64,17 +97,23 @@ function Filters({ context, query, keys, entries }: Pick<Props, 'context' | 'que
             ))}
           </select>
         </label>
-        {query.by !== undefined && (
-          <label>
-            Administrator
-            <select name="by">
-              <option value="">All</option>
+        <label>
+          Administrator
+          <select name="by">
+            <option value="">All</option>
+            {administrators.map(({ id, name, isFormer }) => (
+              <option value={id} selected={id === query.by}>
+                {name}
+                {isFormer && ' (former)'}
+              </option>
+            ))}
+            {isUnlisted && (
               <option value={query.by} selected>
                 {entries[0]?.actorName ?? query.by}
               </option>
-            </select>
-          </label>
-        )}
+            )}
+          </select>
+        </label>
         <label>
           Action
           <select name="action">

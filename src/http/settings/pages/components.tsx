@@ -109,6 +109,16 @@ export function LinkButton({ to, children, kind }: PropsWithChildren<{ to: strin
   );
 }
 
+/** The two links to a CSV file. `to` is its address with the comma as separator. */
+export function CsvLinks({ to }: { to: string }) {
+  return (
+    <>
+      <a href={to}>Download as CSV</a>
+      <a href={`${to}${to.includes('?') ? '&' : '?'}separator=semicolon`}>Download as CSV with semicolons</a>
+    </>
+  );
+}
+
 /** A menu that opens without script. Of the menus of one group only one is open at a time. */
 export function Menu({
   summary,

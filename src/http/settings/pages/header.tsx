@@ -1,4 +1,5 @@
 import type { Administrator } from '../../context.ts';
+import { Menu } from './components.tsx';
 import { Icon, ProductMark } from './icon.tsx';
 import { OrganizationSwitcher } from './organization-switcher.tsx';
 
@@ -30,15 +31,37 @@ export function Header({ administrator, path, signOutPath }: Props) {
           <Icon name="book" />
           <span>Documentation</span>
         </a>
-        {administrator && (
-          <span class="user">
-            <bdi>{administrator.userName}</bdi>
-            {signOutPath && <a href={signOutPath}>Sign out</a>}
-          </span>
-        )}
+        {administrator && <UserMenu administrator={administrator} signOutPath={signOutPath} />}
       </div>
       {administrator && <Tabs base={`/settings/${administrator.organization.id}`} path={path} />}
     </header>
+  );
+}
+
+/** Who is signed in, and what does not belong to an organization. */
+function UserMenu({
+  administrator: { userName, email },
+  signOutPath,
+}: Pick<Props, 'signOutPath'> & { administrator: Administrator }) {
+  const summary = (
+    <>
+      <Icon name="user" />
+      <bdi>{userName}</bdi>
+      <span class="visually-hidden">Your account</span>
+      <Icon name="down" />
+    </>
+  );
+  return (
+    <Menu summary={summary} group="header" kind="user">
+      <p>
+        <strong>
+          <bdi>{userName}</bdi>
+        </strong>
+        <bdi class="minor">{email}</bdi>
+      </p>
+      <a href="/docs">Documentation</a>
+      {signOutPath && <a href={signOutPath}>Sign out</a>}
+    </Menu>
   );
 }
 

@@ -1,10 +1,11 @@
 import type { DayLimit } from '../../../domain/day-limit.ts';
+import type { PushTrouble } from '../../../services/directory/administrators.ts';
 import { EXAMINED_KEYS, KEYS_PER_PAGE, type KeyList } from '../../../services/keys/list-keys.ts';
 import type { KeyQuery } from '../../../services/keys/select-keys.ts';
 import { isFiltered, keyListPath } from '../key-query.ts';
 import type { PageContext } from '../page-context.ts';
 import { NeedsAttention, WhatToDo } from './attention.tsx';
-import { LinkButton, Menu, Notice } from './components.tsx';
+import { CsvLinks, LinkButton, Menu, Notice } from './components.tsx';
 import { organizationLimits, useText } from './day-use.ts';
 import { Icon } from './icon.tsx';
 import { KeyFilters, StateChips } from './key-filters.tsx';
@@ -19,10 +20,13 @@ interface Props {
   allRevoked: boolean;
   /** Whether a key was entered as the text to search for. */
   searchedKey: boolean;
+  /** Undefined while the changes of the organization reach its PSA. */
+  pushTrouble: PushTrouble | undefined;
 }
 
 /** The organization's keys, live ones by default. */
-export function KeyListPage({ list, query, context, hasPsa, allRevoked, searchedKey }: Props) {
+export function KeyListPage(props: Props) {
+  const { list, query, context, hasPsa, allRevoked, searchedKey, pushTrouble } = props;
   const isPlain = query.state === 'live' && !isFiltered(query);
   return (
     <>
@@ -40,7 +44,7 @@ export function KeyListPage({ list, query, context, hasPsa, allRevoked, searched
           it.
         </Notice>
       )}
-      {isPlain && <NeedsAttention attention={list.attention} context={context} />}
+      {isPlain && <NeedsAttention attention={list.attention} pushTrouble={pushTrouble} context={context} />}
       <WhatToDo query={query} />
       {isPlain && list.counts.live === 0 && <Empty />}
       {list.latestDay !== null && (
@@ -89,7 +93,7 @@ export function KeyListActions({ list, context }: { list: KeyList; context: Page
         <Menu summary={summary} group="page" kind="overflow">
           <a href={`${context.base}/which-key`}>Which key is this?</a>
           <a href={`${context.base}/review`}>Review keys</a>
-          <a href={`${context.base}/keys.csv`}>Download as CSV</a>
+          <CsvLinks to={`${context.base}/keys.csv`} />
           {list.counts.live > 0 && (
             <a href={`${context.base}/revoke-all`} class="danger">
               Revoke all…

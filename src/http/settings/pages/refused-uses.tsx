@@ -1,9 +1,10 @@
 import type { RefusedUse } from '../../../services/keys/refused-uses.ts';
 import type { PageContext } from '../page-context.ts';
-import { Address, Hint, Table } from './components.tsx';
+import { Address, CsvLinks, Hint, Table } from './components.tsx';
 import { Time } from './time.tsx';
 
-const REASONS: Record<RefusedUse['reason'], string> = {
+/** The reason of a refused use in words. */
+export const REFUSAL_REASONS: Record<RefusedUse['reason'], string> = {
   revoked: 'The key is revoked',
   expired: 'The key has expired',
   scope_missing: 'The key does not have the required scope',
@@ -39,7 +40,7 @@ export function RefusedUsesTable({ uses, context, forOneKey = false }: Props) {
               <Hint hint={use.key.hint} />
             </th>
           )}
-          <td data-label="Reason">{REASONS[use.reason]}</td>
+          <td data-label="Reason">{REFUSAL_REASONS[use.reason]}</td>
           <td data-label="Count">at least {use.count}</td>
           <td data-label="First">
             <Time at={use.firstAt} context={context} />
@@ -69,6 +70,11 @@ export function RefusedUsesPage({ uses, context }: { uses: readonly RefusedUse[]
         Counts are minimums. Source addresses are deleted after 30 days.
       </p>
       <RefusedUsesTable uses={uses} context={context} />
+      {uses.length > 0 && (
+        <div class="actions">
+          <CsvLinks to={`${context.base}/refused.csv`} />
+        </div>
+      )}
     </>
   );
 }
