@@ -62,7 +62,6 @@ test('a policy is set and keys are reviewed until the evidence can be downloaded
   const context = await browser.newContext();
   onTestFinished(() => context.close());
   const page = await context.newPage();
-  page.setDefaultTimeout(8_000);
   const complaints = watch(page, server.url);
   const faults: unknown[] = [];
   const button = (name: string | RegExp) => page.getByRole('button', { name });
