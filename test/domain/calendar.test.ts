@@ -1,5 +1,13 @@
 import { describe, expect, test } from 'vitest';
-import { addDays, dateIn, endOfDate, isTimeZone, startOfDate } from '../../src/domain/calendar.ts';
+import {
+  addDays,
+  dateIn,
+  daysBetween,
+  endOfDate,
+  isTimeZone,
+  monthsLater,
+  startOfDate,
+} from '../../src/domain/calendar.ts';
 
 describe('the date', () => {
   test.each([
@@ -55,4 +63,19 @@ test('a time zone has an IANA name', () => {
   expect(isTimeZone('Mars/Olympus')).toBe(false);
   expect(isTimeZone('-00:30')).toBe(false);
   expect(isTimeZone('')).toBe(false);
+});
+
+test.each([
+  ['2026-11-21', 3, '2027-02-21'],
+  ['2026-11-30', 3, '2027-02-28'],
+  ['2027-11-30', 3, '2028-02-29'],
+  ['2026-12-31', 1, '2027-01-31'],
+  ['2027-01-31', 1, '2027-02-28'],
+  ['2028-02-29', 12, '2029-02-28'],
+])('%s and %i months later is %s', (date, months, later) => {
+  expect(monthsLater(date, months)).toBe(later);
+});
+
+test('days between dates do not depend on daylight saving time', () => {
+  expect([daysBetween('2027-03-13', '2027-03-15'), daysBetween('2027-01-01', '2026-12-31')]).toEqual([2, -1]);
 });

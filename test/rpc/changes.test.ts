@@ -1,9 +1,13 @@
 import { env } from 'cloudflare:workers';
 import { expect, test } from 'vitest';
+import { DEFAULT_KEY_POLICY } from '../../src/domain/key-policy.ts';
+import { changeKeyPolicy } from '../../src/services/keys/policy.ts';
+import { readReviewOverview } from '../../src/services/keys/read-reviews.ts';
+import { decideKeys, finishKeyReview, startKeyReview } from '../../src/services/keys/review-keys.ts';
 import { listChanges } from '../../src/services/work/list-changes.ts';
 import { countD1 } from '../support/d1.ts';
 import { allChanges, failureOf, lastCursor, resultOf, untyped, work } from '../support/rpc.ts';
-import { makeApi, makeKey, makeOrganization, makeWorld, revoke, rotate, TIME } from '../support/world.ts';
+import { asAdmin, makeApi, makeKey, makeOrganization, makeWorld, revoke, rotate, TIME } from '../support/world.ts';
 
 test('a change contains its record, its key, and texts as plain text', async () => {
   const organization = await makeOrganization();
@@ -70,6 +74,24 @@ test('the changes of a rotation name the other key', async () => {
   expect(created).toMatchObject({ action: 'api_key.created', key: { id: successorId, successorId: null } });
   await makeApi().postNote(old.value);
   expect((await allChanges(organization)).at(-1)).toMatchObject({ action: 'note.created', detail: null });
+});
+
+test('the changes of a review name the key and the reason; those of the policy name no key', async () => {
+  const organization = await makeOrganization();
+  const { id: keyId } = await makeKey(organization);
+  const admin = asAdmin(organization);
+  await startKeyReview(admin);
+  const { open } = await readReviewOverview(admin);
+  await decideKeys(admin, open?.id ?? '', [{ keyId, decision: 'revoke', reason: 'Not used' }]);
+  await finishKeyReview(admin, open?.id ?? '', [keyId]);
+  await changeKeyPolicy(admin, 0, { ...DEFAULT_KEY_POLICY, unusedDays: 30 });
+  expect((await allChanges(organization)).slice(1)).toMatchObject([
+    { action: 'key_review.started', targetId: open?.id, key: null },
+    { action: 'api_key.reviewed', detail: { text: 'revoke: Not used' }, key: { id: keyId } },
+    { action: 'key_review.finished', targetId: open?.id, key: null },
+    { action: 'api_key.revoked', detail: { text: 'decided in a review' }, key: { id: keyId } },
+    { action: 'key_policy.changed', targetId: organization, key: null },
+  ]);
 });
 
 test('a change with an unknown action on a key contains the key', async () => {

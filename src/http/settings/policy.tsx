@@ -7,7 +7,7 @@ import { type AdminEnv, adminContext } from '../context.ts';
 import { readForm, shownCount, wholeNumber } from './forms.ts';
 import { pageContext } from './page-context.ts';
 import { formatNumber } from './pages/components.tsx';
-import { PolicyLead, type PolicyMessages, PolicyPage, type PolicyValues } from './pages/policy.tsx';
+import { PolicyLead, type PolicyMessages, PolicyPage, type PolicyValues, REVIEW_INTERVALS } from './pages/policy.tsx';
 import { render } from './render.tsx';
 
 /** The page of the organization's policy for keys. */
@@ -34,7 +34,7 @@ policy.post('/policy', async (c) => {
       maxLifetimeDays: values.maxLifetime === '' ? null : wholeNumber(values.maxLifetime, MAX_POLICY_DAYS),
       expiryRequired: values.expiryRequired,
       unusedDays: wholeNumber(values.unused, MAX_POLICY_DAYS),
-      reviewMonths: values.review === '' ? null : wholeNumber(values.review, MAX_POLICY_DAYS),
+      reviewMonths: chosenMonths(values.review),
     });
     return c.redirect(`${pageContext(c).base}/policy?done=${result}`, 303);
   } catch (err) {
@@ -63,6 +63,12 @@ function readValues(form: URLSearchParams): PolicyValues {
     unused: text('unused'),
     review: text('review'),
   };
+}
+
+/** The months of an interval that the form offers, null for none; NaN for any other text. */
+function chosenMonths(chosen: string): number | null {
+  if (chosen === '') return null;
+  return REVIEW_INTERVALS.some(([months]) => months === chosen) ? Number(chosen) : Number.NaN;
 }
 
 const days = `a whole number of days from 1 to ${formatNumber(MAX_POLICY_DAYS)}`;

@@ -38,6 +38,14 @@ export interface ReviewSelection {
   pages: number;
 }
 
+/** These keys on one page. */
+export const onOnePage = (keys: readonly ReviewedKey[]): ReviewSelection => ({
+  shown: keys,
+  matching: keys.length,
+  page: 1,
+  pages: 1,
+});
+
 /** The keys that the query selects. */
 export function selectReviewed(keys: readonly ReviewedKey[], { show, page }: ReviewQuery): ReviewSelection {
   const matching = show === 'all' ? keys : keys.filter(({ status }) => status === show);

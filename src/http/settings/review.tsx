@@ -23,7 +23,7 @@ import { ReviewsLead, ReviewsPage } from './pages/reviews.tsx';
 import { render } from './render.tsx';
 import { EVIDENCE_HEADINGS, evidenceLines } from './review-evidence.ts';
 import { chosenDecisions, EMPTY_REVIEW_FORM, type ReviewForm, readReviewForm, reviewMessages } from './review-form.ts';
-import { readReviewQuery, selectReviewed } from './review-query.ts';
+import { onOnePage, readReviewQuery, selectReviewed } from './review-query.ts';
 
 /** The pages on which administrators review keys. */
 export const review = new Hono<AdminEnv>();
@@ -36,19 +36,19 @@ const reviewTrail = (c: Context<AdminEnv>) => [
 
 review.get('/review', async (c) => {
   const ctx = adminContext(c);
-  const before = c.req.query('before');
   const overview = await readReviewOverview(ctx);
-  if (overview.open && before === undefined) {
-    return renderOpen(c, overview, await readReview(ctx, overview.open.id), EMPTY_REVIEW_FORM);
-  }
-  const page = {
-    ...overview,
-    ...(await listFinishedReviews(ctx, before)),
-    context: pageContext(c),
-    done: c.req.query('done'),
-  };
-  return render(c, 'Access reviews', <ReviewsPage {...page} />, { lead: <ReviewsLead />, trail: trail(c) });
+  if (!overview.open) return renderFinished(c, overview);
+  return renderOpen(c, overview, await readReview(ctx, overview.open.id), EMPTY_REVIEW_FORM);
 });
+
+review.get('/reviews', async (c) => renderFinished(c, await readReviewOverview(adminContext(c))));
+
+/** The page of the finished reviews, on which a new one can be started. */
+async function renderFinished(c: Context<AdminEnv>, overview: ReviewOverview) {
+  const finished = await listFinishedReviews(adminContext(c), c.req.query('before'));
+  const page = { ...overview, ...finished, context: pageContext(c), done: c.req.query('done') };
+  return render(c, 'Access reviews', <ReviewsPage {...page} />, { lead: <ReviewsLead />, trail: trail(c) });
+}
 
 /** The page of an open review, with what was entered in its form. */
 async function renderOpen(
@@ -59,7 +59,9 @@ async function renderOpen(
   status: 200 | 400 = 200,
 ) {
   const query = readReviewQuery(new URL(c.req.url).searchParams);
-  const selection = selectReviewed(found.keys, query);
+  // A form with errors shows the keys it was sent with, whichever page they were on.
+  const sent = found.keys.filter(({ key, status }) => status === 'undecided' && form.entered.has(key.id));
+  const selection = form.entered.size > 0 ? onOnePage(sent) : selectReviewed(found.keys, query);
   const shownIds = selection.shown.map(({ key }) => key.id);
   const usages = await readUsage(adminContext(c), shownIds, todayOf(c));
   const usageOf = (keyId: string): Usage => usages.get(keyId) ?? [];

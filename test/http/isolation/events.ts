@@ -17,6 +17,9 @@ const away = fc.constantFrom(0, 0, 1, 2);
 /** Which of the existing keys or records the event names. */
 const index = fc.nat(20);
 
+const ORGANIZATION_PAGES = [
+  ...(['/keys', '/keys?state=all', '/keys.csv', '/refused', '/revoke-all', '/policy', '/review'] as const),
+] as const;
 const KEY_PAGES = ['/keys/{key}', '/keys/{key}/change', '/keys/{key}/rotate', '/keys/{key}/revoke'] as const;
 
 const write = fc.record({
@@ -36,7 +39,7 @@ const open = fc.record({
   do: fc.constant('open'),
   viewer,
   at: organization,
-  page: fc.constantFrom('/keys', '/keys?state=all', '/keys.csv', '/refused', '/revoke-all', ...KEY_PAGES),
+  page: fc.constantFrom(...ORGANIZATION_PAGES, ...KEY_PAGES),
   away,
   index,
 });

@@ -102,9 +102,9 @@ const form = fc.oneof(
     weight: 1,
     arbitrary: target.map((key) => `/keys/${encodeURIComponent(key.toWellFormed())}/${what}`),
   })),
-  { weight: 1, arbitrary: fc.constantFrom('/which-key', '/revoke-all', '/nowhere') },
+  { weight: 1, arbitrary: fc.constantFrom('/which-key', '/revoke-all', '/policy', '/review', '/nowhere') },
 );
-const KEY_FILTERS = ['state', 'scope', 'creator', 'unused', 'expires', 'refused', 'sort', 'page'];
+const KEY_FILTERS = ['show', 'saved', 'state', 'scope', 'creator', 'unused', 'expires', 'refused', 'sort', 'page'];
 const parameter = fc.tuple(
   fc.constantFrom('key', 'action', 'ticket', 'from', 'to', 'q', 'before', 'done', '__proto__', ...KEY_FILTERS),
   fc.oneof(anyText, fc.constantFrom('1', '0', '9'.repeat(15), '2027-01-01', 'revoked', 'constructor', ...DATES)),
@@ -112,7 +112,7 @@ const parameter = fc.tuple(
 const address = fc.oneof(
   fc
     .tuple(
-      fc.constantFrom('/audit', '/audit.csv', '/keys', '/keys.csv', '/refused'),
+      fc.constantFrom('/audit', '/audit.csv', '/keys', '/keys.csv', '/refused', '/policy', '/review', '/reviews'),
       fc.array(parameter, { maxLength: 3 }),
     )
     .map(([path, parameters]) => `${path}?${new URLSearchParams(parameters)}`),
@@ -227,7 +227,7 @@ test('hostile forms and addresses get no 5xx, become no markup, and write nothin
         if ('form' in step && step.form === '/keys' && response.status === 200)
           await expectNamed(settings, response.text, typedName(step.body));
       }
-      for (const page of ['/keys', '/audit', '/refused', `/keys/${live.id}`, `/keys/${revoked.id}`]) {
+      for (const page of ['/keys', '/audit', '/refused', '/review', `/keys/${live.id}`, `/keys/${revoked.id}`]) {
         const { status, text } = await get(page);
         expect([status, await injected(text)]).toEqual([200, []]);
         // The markup is in the page, as text.

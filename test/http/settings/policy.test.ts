@@ -43,7 +43,7 @@ describe('the page of the policy', () => {
 
   test('marks every wrong field and keeps what was typed', async () => {
     const { organization, post } = await makeSettings();
-    const { status, text } = await post('/policy', { ...POLICY, max_lifetime: '9999', unused: '', review: '13' });
+    const { status, text } = await post('/policy', { ...POLICY, max_lifetime: '9999', unused: '', review: '5' });
     expect(status).toBe(400);
     expect((await elementsOf(text, '.error')).map(({ attributes }) => attributes['id'])).toEqual([
       'max_lifetime-error',

@@ -110,6 +110,14 @@ describe('the form of a review', () => {
     expect(await rowsOf('key_review_decisions', organization)).toEqual([]);
   });
 
+  test('shows the keys with errors again also if they were on the second page', async () => {
+    const { decide, fields, get } = await makeReview(Array.from({ length: 22 }, (_, index) => `Key ${index + 10}`));
+    expect(await namesOf((await get('/review?page=2')).text)).toEqual(['Key 30', 'Key 31']);
+    const { status, text } = await decide(fields(20, 'revoke'), fields(21, 'keep', 'Used'));
+    expect([status, await namesOf(text)]).toEqual([400, ['Key 30', 'Key 31']]);
+    expect(await countElements(text, '.error')).toBe(1);
+  });
+
   test('says which decisions were not saved, because another administrator was first', async () => {
     const { base, decide, fields, get } = await makeReview();
     await decide(fields(0, 'revoke', 'Leaked'));
@@ -188,6 +196,10 @@ describe('finishing a review', () => {
     const after = (await get('/review?done=finished')).text;
     expect(await countElements(after, `a[href="${base}${path}/evidence.csv"]`)).toBe(1);
     expect(after).toContain('2 keep, 1 revoke');
+    // Evidence stays available while another review is open.
+    await post('/review', {});
+    expect(await countElements((await get('/review')).text, `a[href="${base}/reviews"]`)).toBe(1);
+    expect(await countElements((await get('/reviews')).text, `a[href="${base}${path}/evidence.csv"]`)).toBe(1);
     expect((await get(`${path}/finish`)).status).toBe(409);
     expect((await decide(fields(0, 'keep', 'Late'))).status).toBe(409);
   });
@@ -319,7 +331,7 @@ describe('a page of reviews reads', () => {
 
   test.each([
     ['/review', 3, 3_000],
-    ['/review?before=g', 2, 3_000],
+    ['/reviews', 2, 3_000],
     ['/review/open/finish', 1, 2_000],
     ['/policy', 1, 200],
   ])('a limited number of rows, however many reviews there were: %s', async (path, calls, rows) => {

@@ -3,7 +3,7 @@ import { Icon, ProductMark } from './icon.tsx';
 import { OrganizationSwitcher } from './organization-switcher.tsx';
 
 const TABS = [
-  ['keys', 'API keys', ['new-key', 'revoke-all', 'review']],
+  ['keys', 'API keys', ['new-key', 'revoke-all', 'review', 'reviews']],
   ['audit', 'Audit log', []],
   ['refused', 'Refused uses', []],
   ['policy', 'Policy', []],

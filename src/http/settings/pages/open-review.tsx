@@ -94,6 +94,9 @@ export function OpenReviewPage(props: Props) {
           <Pages {...props} />
         </form>
       )}
+      <p>
+        <a href={`${context.base}/reviews`}>Finished reviews</a>
+      </p>
     </>
   );
 }

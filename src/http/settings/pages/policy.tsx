@@ -115,7 +115,8 @@ function DaysField({ id, label, value, message, help, required = false }: DaysPr
   );
 }
 
-const INTERVALS = [
+/** How often keys can be reviewed: the months between two reviews, empty for never. */
+export const REVIEW_INTERVALS = [
   ['', 'Never'],
   ['1', 'Every month'],
   ['3', 'Every 3 months'],
@@ -136,7 +137,7 @@ function ReviewField({
     <div class="field">
       <label for="review">Keys are reviewed</label>
       <select id="review" name="review" {...describedBy('review', message, true)}>
-        {INTERVALS.map(([months, label]) => (
+        {REVIEW_INTERVALS.map(([months, label]) => (
           <option value={months} selected={months === value}>
             {label}
           </option>

@@ -49,7 +49,7 @@ export function ReviewsPage({
       {finished.length === 0 ? <p>No review has been finished.</p> : <Finished of={finished} context={context} />}
       {older !== undefined && (
         <p>
-          <a href={`${context.base}/review?before=${older}`}>Older reviews</a>
+          <a href={`${context.base}/reviews?before=${older}`}>Older reviews</a>
         </p>
       )}
     </>

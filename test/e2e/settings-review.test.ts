@@ -1,0 +1,125 @@
+import { setTimeout } from 'node:timers/promises';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { withLocalD1 } from '../../src/cli/local.ts';
+import { accessibilityViolations, watch } from '../support/browser.ts';
+import { importOrganizations } from '../support/many-keys.ts';
+import { connectBrowser, sharedServer } from '../support/shared.ts';
+
+const ORGANIZATION = 'reviewed';
+
+let server: Awaited<ReturnType<typeof sharedServer>>;
+let browser: Browser;
+
+beforeAll(async () => {
+  [server, browser] = await Promise.all([sharedServer(), connectBrowser()]);
+  await importWhenFree();
+});
+afterAll(() => browser?.close());
+
+/** Imports the organization. Other tests write to the same database, so it may be busy. */
+async function importWhenFree(): Promise<void> {
+  const organizations = [{ id: ORGANIZATION, name: 'Reviewed MSP' }];
+  for (let tries = 1; ; tries++) {
+    try {
+      await withLocalD1(server.persistTo, (db) => importOrganizations(db, organizations, 'max@reviewed.example'));
+      return;
+    } catch (err) {
+      if (tries === 10) throw err;
+      await setTimeout(300);
+    }
+  }
+}
+
+/** Creates a key that never expires. */
+async function createKey(page: Page, name: string): Promise<void> {
+  await page.goto(`${server.url}/settings/${ORGANIZATION}/new-key`);
+  await page.getByLabel('Name', { exact: true }).fill(name);
+  await page.getByLabel('Internal notes').check();
+  await page.getByRole('button', { name: 'Create key' }).click();
+  await page.locator('#key').waitFor();
+}
+
+/** What is wrong with a page on a phone and on a desktop, in dark and light. */
+async function faultsOf(page: Page): Promise<unknown[]> {
+  const found: unknown[] = [];
+  for (const [width, colorScheme] of [
+    [390, 'dark'],
+    [1280, 'light'],
+  ] as const) {
+    await page.emulateMedia({ colorScheme });
+    await page.setViewportSize({ width, height: 800 });
+    const overflow = await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth');
+    found.push(
+      ...(await accessibilityViolations(page)),
+      ...(overflow === 0 ? [] : [`${page.url()} is ${overflow} px too wide`]),
+    );
+  }
+  return found;
+}
+
+test('a policy is set and keys are reviewed until the evidence can be downloaded', async () => {
+  const context = await browser.newContext();
+  onTestFinished(() => context.close());
+  const page = await context.newPage();
+  page.setDefaultTimeout(8_000);
+  const complaints = watch(page, server.url);
+  const faults: unknown[] = [];
+  const button = (name: string | RegExp) => page.getByRole('button', { name });
+  await page.goto(`${server.url}/settings`);
+  await button('Max Manykeys').first().click();
+  for (const name of [
+    'Acronis: restore tests',
+    'n8n prod: alert triage',
+    'Wiederherstellungstestprotokollsammelübermittlung',
+  ])
+    await createKey(page, name);
+
+  await page.getByRole('link', { name: 'Policy', exact: true }).click();
+  await page.getByLabel('Longest lifetime').fill('90');
+  await page.getByLabel('Keys are reviewed').selectOption('3');
+  await button('Save policy').click();
+  await page.getByRole('status').waitFor();
+  faults.push(...(await faultsOf(page)));
+  await page.goto(`${server.url}/settings/${ORGANIZATION}/new-key`);
+  expect(await page.getByLabel('Expiration', { exact: true }).locator('option').allTextContents()).toEqual([
+    ...['30 days', '60 days', '90 days'],
+    'On a date',
+  ]);
+
+  await page.getByRole('link', { name: 'API keys', exact: true }).click();
+  await page.locator('.overflow > summary').click();
+  await page.getByRole('link', { name: 'Review keys' }).click();
+  await button('Start review').click();
+  await page.getByRole('group').first().waitFor();
+  const keys = page.locator('.review > li');
+  await keys.first().getByLabel('Revoke', { exact: true }).check();
+  await button('Save decisions').click();
+  await page.getByText('Enter a reason.').waitFor();
+  faults.push(...(await faultsOf(page)));
+  await keys.first().getByLabel('Reason').fill('The pilot was stopped');
+  for (const key of (await keys.all()).slice(1)) await key.getByLabel('Keep', { exact: true }).check();
+  await page.getByLabel('Reason for all keys').fill('Asked the owners in the meeting of November');
+  await button('Save decisions').click();
+  await page.getByText('Every key has a decision').waitFor();
+  await page.getByRole('link', { name: /^All \d/ }).click();
+  faults.push(...(await faultsOf(page)));
+  await page
+    .getByRole('link', { name: /^Change/ })
+    .first()
+    .click();
+  await button('Save decision').waitFor();
+  faults.push(...(await faultsOf(page)));
+  await page.getByRole('link', { name: 'The review' }).click();
+  await button('Finish review…').click();
+  await page.getByText('The pilot was stopped').waitFor();
+  faults.push(...(await faultsOf(page)));
+  await button('Finish and revoke 1 key').click();
+  const downloading = page.waitForEvent('download');
+  await page.getByRole('link', { name: 'Download as CSV' }).click();
+  expect((await downloading).suggestedFilename()).toMatch(/^access-review-reviewed-\d{4}-\d\d-\d\d\.csv$/);
+  faults.push(...(await faultsOf(page)));
+  // The browser reports the response to the form without a reason.
+  expect(complaints).toEqual([expect.stringContaining('400 (Bad Request)')]);
+  expect(faults).toEqual([]);
+});
