@@ -4,6 +4,9 @@ import { withoutKeys } from '../../domain/pasted-keys.ts';
 import type { AppEnv } from '../context.ts';
 import { invalidRequest } from './invalid-request.ts';
 
+/** Only this much of an Origin is searched for keys; the response repeats less. */
+const MAX_SEARCHED_LENGTH = 1_000;
+
 /**
  * Refuses requests from web pages, except those of the configured origins: a page must not reach the
  * endpoint through the browser of someone who can (DNS rebinding). MCP demands this check.
@@ -21,5 +24,3 @@ export function allowOrigin(origins: readonly string[]): MiddlewareHandler<AppEn
     );
   };
 }
-
-const MAX_SEARCHED_LENGTH = 1_000;

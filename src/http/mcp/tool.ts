@@ -28,7 +28,7 @@ export interface Written<Row> {
   outcome: WriteOutcome<Row>;
   /** What was written, in one sentence without its full stop. */
   sentence: string;
-  /** Facts about the record, besides its id and ticket. */
+  /** Facts about the record, in addition to its id and ticket. */
   facts: Readonly<Record<string, string | number | boolean>>;
 }
 
