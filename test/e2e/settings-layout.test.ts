@@ -166,7 +166,8 @@ test('lists of keys and of organizations, a key with its numbers, and open menus
     for (const [menu, colorScheme, width] of [
       ['.switcher', 'light', 1280],
       ['.overflow', 'dark', 390],
-      ['', 'dark', 768],
+      ['.user', 'dark', 768],
+      ['.user', 'light', 320],
       ['', 'light', 320],
     ] as const) {
       await page.emulateMedia({ colorScheme });
