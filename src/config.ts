@@ -4,6 +4,7 @@ import { DEFAULT_DATABASE_LIMIT, parseDatabaseLimit } from './domain/database-li
 import { type DayLimits, parseDayLimit } from './domain/day-limit.ts';
 import { type IpLimitOverride, parseIpLimitOverrides } from './domain/ip-limit-overrides.ts';
 import { parsePolicy, type RateLimitPolicy } from './domain/rate-limit.ts';
+import { parseTicketUrl } from './domain/ticket-url.ts';
 import { parseWebhookSecrets, parseWebhookUrl, type WebhookSecret } from './domain/webhook.ts';
 import { nearestName } from './lib/nearest-name.ts';
 import { remoteKeySet } from './lib/remote-key-set.ts';
@@ -35,6 +36,8 @@ export interface Config {
   mcp?: McpOptions | undefined;
   /** Where changes are pushed to. Undefined: they are not. */
   push?: PushTarget | undefined;
+  /** The address of a ticket in the PSA, for links in the settings area. Undefined: there are none. */
+  ticketUrl?: string | undefined;
   /** For local runs only: the API also accepts plain HTTP from other machines. */
   allowPlainHttp?: boolean;
   /** How administrators sign in. Undefined if not configured: then no administrator can sign in. */
@@ -84,6 +87,7 @@ export const VARIABLES = [
   'ADMIN_JWKS_URL',
   'ADMIN_TOKEN_HEADER',
   'DATABASE_LIMIT',
+  'TICKET_URL',
   'PSA_SECRET',
   'WEBHOOK_URL',
   'WEBHOOK_SECRET',
@@ -131,6 +135,7 @@ export function parseConfig(vars: Variables): Config {
     psaSecrets: read('PSA_SECRET', parseWebhookSecrets),
     mcp: parseMcp(vars),
     push: parsePush(vars),
+    ticketUrl: read('TICKET_URL', parseTicketUrl),
   };
 }
 

@@ -53,6 +53,7 @@ describe('the configuration', () => {
       psaSecrets: [],
       mcp: undefined,
       push: undefined,
+      ticketUrl: undefined,
     });
   });
 
@@ -67,6 +68,10 @@ describe('the configuration', () => {
     [{ DATABASE_LIMIT: '0MB' }, /^DATABASE_LIMIT: "0MB"/],
     [{ DATABASE_LIMIT: '10001MB' }, /^DATABASE_LIMIT: "10001MB"/],
     [{ DATABASE_LIMIT: '' }, /^DATABASE_LIMIT: ""/],
+    [{ TICKET_URL: 'https://psa.example/tickets' }, /^TICKET_URL: "https:\/\/psa.example\/tickets" is not an https:/],
+    [{ TICKET_URL: 'http://psa.example/{ticket}' }, /^TICKET_URL: /],
+    [{ TICKET_URL: 'https://{ticket}.example/' }, /^TICKET_URL: .*behind its host/],
+    [{ TICKET_URL: 'javascript:alert({ticket})' }, /^TICKET_URL: /],
     [{ PSA_SECRET: 'secret' }, /^PSA_SECRET: secret 1 of 1 is not whsec_ followed by/],
     [{ PSA_SECRET: `${SECRET} ${SECRET} ${SECRET}` }, /^PSA_SECRET: it has 3 secrets/],
     [{ PSA_SECRET: `${SECRET} whsec_c2hvcnQ=` }, /^PSA_SECRET: secret 2 of 2 /],

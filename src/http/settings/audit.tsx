@@ -5,6 +5,7 @@ import { addDays, startOfDate } from '../../domain/calendar.ts';
 import {
   type AuditEntry,
   type AuditFilter,
+  type AuditPage,
   exportAuditLog,
   listAuditAdministrators,
   readAuditLog,
@@ -30,10 +31,9 @@ audit.get('/audit', async (c) => {
   const ctx = adminContext(c);
   const { query, selection } = readQuery(new URL(c.req.url).searchParams);
   const cursor = readCursor(c.req.query('before'));
+  const wrongDates = query.q === undefined ? findWrongDates(query) : [];
   const found =
-    query.q === undefined
-      ? readAuditLog(ctx, toFilter(query, c.get('administrator').organization.timeZone), cursor)
-      : searchAuditLog(ctx, query.q).then((entries) => ({ entries, next: undefined, searchedTo: undefined }));
+    wrongDates.length > 0 ? NOTHING : readPage(ctx, query, c.get('administrator').organization.timeZone, cursor);
   const [page, keys, administrators] = await Promise.all([found, listKeysToChoose(ctx), listAuditAdministrators(ctx)]);
   // The list holds only the newest keys, and the selected key may be older.
   const older =
@@ -51,9 +51,24 @@ audit.get('/audit', async (c) => {
       keys={keys}
       administrators={administrators}
       texts={await recordTexts(c, page.entries, SHOWN_TEXT)}
+      wrongDates={wrongDates}
     />,
+    { status: wrongDates.length > 0 ? 400 : 200 },
   );
 });
+
+/** A page without entries. */
+const NOTHING: AuditPage = { entries: [], next: undefined, searchedTo: undefined };
+
+async function readPage(
+  ctx: ActorContext<AdminActor>,
+  query: AuditQuery,
+  timeZone: string,
+  cursor: number | undefined,
+): Promise<AuditPage> {
+  if (query.q === undefined) return readAuditLog(ctx, toFilter(query, timeZone), cursor);
+  return { ...NOTHING, entries: await searchAuditLog(ctx, query.q) };
+}
 
 const csvHeadings = (timeZone: string) => [
   ...timeHeadings('Time', timeZone),
@@ -135,9 +150,14 @@ function toFilter({ by, key, action, ticket, from, to }: AuditQuery, timeZone: s
   };
 }
 
+/** The dates of a query that are not in the calendar. */
+const findWrongDates = ({ from, to }: AuditQuery): string[] =>
+  [from, to].filter((date) => date !== undefined).filter((date) => !isDate(date));
+
+const isDate = (text: string) => z.iso.date().safeParse(text).success;
+
 function requireDate(text: string): string {
-  if (!z.iso.date().safeParse(text).success)
-    throw new PageProblem(400, 'Invalid date', 'Enter a calendar date, such as 2027-03-31.');
+  if (!isDate(text)) throw new PageProblem(400, 'Invalid date', 'Enter a calendar date, such as 2027-03-31.');
   return text;
 }
 

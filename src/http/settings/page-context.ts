@@ -1,4 +1,5 @@
 import { dateIn } from '../../domain/calendar.ts';
+import { ticketUrl } from '../../domain/ticket-url.ts';
 import type { PushTrouble } from '../../services/directory/administrators.ts';
 import type { AdminEnv, AppEnv, ContextOf } from '../context.ts';
 
@@ -7,12 +8,16 @@ export interface PageContext {
   base: string;
   timeZone: string;
   now: number;
+  /** The address of a ticket in the PSA, if the deployment knows it. */
+  linkTo?: ((ticketId: string) => string) | undefined;
 }
 
 /** The page context of the current request. */
 export function pageContext(c: ContextOf<AdminEnv>): PageContext {
   const { id, timeZone } = c.get('administrator').organization;
-  return { base: `/settings/${id}`, timeZone, now: c.get('now')() };
+  const { ticketUrl: template } = c.get('config');
+  const linkTo = template === undefined ? undefined : (ticketId: string) => ticketUrl(template, id, ticketId);
+  return { base: `/settings/${id}`, timeZone, now: c.get('now')(), linkTo };
 }
 
 /**

@@ -24,6 +24,39 @@ describe('the audit log', () => {
       expect((await get(path)).status).toBe(400);
   });
 
+  test('keeps the other filters when a date is wrong, and says which one it is', async () => {
+    const { organization, get } = await makeSettings();
+    await makeKey(organization);
+    const { status, text } = await get('/audit?ticket=1001&action=note.created&from=2027-02-30&to=2027-03-01');
+    expect(status).toBe(400);
+    expect(await wordsOf(text, '.notice')).toEqual([
+      '2027-02-30 is not a date. Enter a calendar date, such as 2027-03-31. The other filters are kept.',
+    ]);
+    const [ticket] = await elementsOf(text, 'input[name=ticket]');
+    expect(ticket?.attributes['value']).toBe('1001');
+    expect((await elementsOf(text, 'option[selected]')).map(({ attributes }) => attributes['value'])).toEqual([
+      'note.created',
+    ]);
+    expect(await countElements(text, 'tbody tr')).toBe(0);
+  });
+
+  test('links tickets to the PSA if the deployment knows its address', async () => {
+    for (const [ticketUrl, links] of [
+      [undefined, []],
+      ['https://psa.example/{organization}/t/{ticket}', ['https://psa.example/%s/t/1001']],
+    ] as const) {
+      const { organization, api, get } = await makeSettings({ config: { ticketUrl } });
+      const key = await makeKey(organization);
+      await api.postNote(key.value);
+      for (const path of ['/audit', `/keys/${key.id}`]) {
+        const found = await elementsOf((await get(path)).text, 'td[data-label=Ticket] a');
+        expect(found.map(({ attributes }) => attributes['href'])).toEqual(
+          links.map((link) => link.replace('%s', organization)),
+        );
+      }
+    }
+  });
+
   test('shows what one administrator did, by a link from the name', async () => {
     const { organization, api, base, get } = await makeSettings();
     const key = await makeKey(organization);

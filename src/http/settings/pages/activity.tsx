@@ -2,7 +2,7 @@ import { auditActionLabel } from '../../../domain/audit-actions.ts';
 import type { AuditEntry } from '../../../services/audit/read-audit-log.ts';
 import type { PageContext } from '../page-context.ts';
 import type { RecordTexts } from '../record-texts.ts';
-import { Address, Table } from './components.tsx';
+import { Address, Table, Ticket } from './components.tsx';
 import { Time } from './time.tsx';
 
 interface Props {
@@ -27,7 +27,9 @@ export function Activity({ entries, texts, context }: Props) {
           <th scope="row" data-label="Action">
             {auditActionLabel(entry.action)}
           </th>
-          <td data-label="Ticket">{entry.ticketId ?? '–'}</td>
+          <td data-label="Ticket">
+            <Ticket id={entry.ticketId} context={context} />
+          </td>
           <td data-label="Text" class="text">
             <EntryText entry={entry} texts={texts} />
           </td>

@@ -2,7 +2,7 @@ import { AUDIT_ACTION_LABELS, auditActionLabel } from '../../../domain/audit-act
 import type { AuditAdministrator, AuditEntry } from '../../../services/audit/read-audit-log.ts';
 import type { PageContext } from '../page-context.ts';
 import type { RecordTexts } from '../record-texts.ts';
-import { Address, CsvLinks, Hint, Notice, Table } from './components.tsx';
+import { Address, CsvLinks, Hint, Notice, Table, Ticket } from './components.tsx';
 import { Time } from './time.tsx';
 
 /** The filters of the audit log, from the URL's query string. */
@@ -30,18 +30,26 @@ interface Props {
   searchedTo: number | undefined;
   /** Whether the page begins with the newest entry. */
   isFirst: boolean;
+  /** The dates of the filters that are not in the calendar: nothing was read. */
+  wrongDates: readonly string[];
 }
 
 /** The audit log, newest entries first. */
 export function AuditLogPage(props: Props) {
-  const { context, selection, entries, texts, next, searchedTo, isFirst } = props;
+  const { context, selection, entries, texts, next, searchedTo, isFirst, wrongDates } = props;
   const linkTo = (page: string, more = '') =>
     `${context.base}/${page}${[selection, more].some(Boolean) ? '?' : ''}${[selection, more].filter(Boolean).join('&')}`;
   return (
     <>
       <Filters {...props} />
+      {wrongDates.length > 0 && (
+        <Notice tone="warning">
+          {wrongDates.join(' and ')} {wrongDates.length === 1 ? 'is not a date' : 'are not dates'}. Enter a calendar
+          date, such as 2027-03-31. The other filters are kept.
+        </Notice>
+      )}
       {entries.length > 0 && <AuditTable entries={entries} texts={texts} context={context} />}
-      {entries.length === 0 && next === undefined && <NothingFound {...props} />}
+      {entries.length === 0 && next === undefined && wrongDates.length === 0 && <NothingFound {...props} />}
       {searchedTo !== undefined && (
         <Notice tone="neutral">
           {entries.length === 0 && 'No entries found so far. '}Searched back to{' '}
@@ -177,7 +185,9 @@ function AuditTable({ entries, texts, context }: TableProps) {
             <Actor entry={entry} context={context} />
           </th>
           <td data-label="Action">{auditActionLabel(entry.action)}</td>
-          <td data-label="Ticket">{entry.ticketId ?? '–'}</td>
+          <td data-label="Ticket">
+            <Ticket id={entry.ticketId} context={context} />
+          </td>
           <td data-label="Details">
             <Details entry={entry} text={texts.get(entry.targetId)} context={context} />
           </td>

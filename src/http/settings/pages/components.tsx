@@ -2,6 +2,7 @@ import type { Child, PropsWithChildren } from 'hono/jsx';
 import type { KeyState } from '../../../domain/api-key.ts';
 import { RECORD_KINDS, type RecordKind } from '../../../domain/record-kinds.ts';
 import { type Scope, scopeLabels, writableKinds } from '../../../domain/scopes.ts';
+import type { PageContext } from '../page-context.ts';
 import { Icon, type IconName } from './icon.tsx';
 
 type StateInList = KeyState | 'replaced';
@@ -172,5 +173,17 @@ export function Table({
         <tbody>{children}</tbody>
       </table>
     </div>
+  );
+}
+
+/** The ticket of an entry, with a link to the PSA if the deployment knows its address. */
+export function Ticket({ id, context }: { id: string | null; context: PageContext }) {
+  if (id === null) return <>–</>;
+  return context.linkTo ? (
+    <a href={context.linkTo(id)} rel="noreferrer">
+      {id}
+    </a>
+  ) : (
+    <>{id}</>
   );
 }
