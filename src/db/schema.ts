@@ -154,6 +154,9 @@ export const apiKeys = sqliteTable(
     dayLimitMinutes: integer('day_limit_minutes'),
     /** As domain/allowed-networks.ts stores them; empty for everywhere. */
     allowedNetworks: text('allowed_networks').notNull().default(''),
+    /** What the key is for, and whom to ask about it; empty if nobody said. */
+    description: text('description').notNull().default(''),
+    owner: text('owner').notNull().default(''),
     createdAt: integer('created_at').notNull(),
     createdBy: text('created_by').notNull(),
     expiresAt: integer('expires_at'),

@@ -61,6 +61,28 @@ const dayLimit = () =>
     minutes: int(dayMinutesRule, 1, MAX_DAY_MINUTES).optional(),
   }).optional();
 
+/** How long a description and the name of an owner may be, in characters. */
+export const MAX_DESCRIPTION_LENGTH = 200;
+export const MAX_OWNER_LENGTH = 100;
+
+/** One line of text, trimmed and in Unicode NFC; empty if it is left out. */
+const optionalLine = (max: number) =>
+  z
+    .string({ error: ruleError(`a text of at most ${max} characters, or leave it out`) })
+    .normalize('NFC')
+    .transform((text) => text.trim().replace(/\s+/g, ' '))
+    .superRefine((text, context) => {
+      if (text === '') return;
+      const { error } = freeText(max).safeParse(text);
+      for (const { message, ...issue } of error?.issues ?? [])
+        context.addIssue({
+          code: 'custom',
+          message,
+          params: { code: 'params' in issue ? issue.params?.['code'] : undefined },
+        });
+    })
+    .default('');
+
 /** The networks from which the key may be used; none for everywhere. */
 const networks = () =>
   z
@@ -90,12 +112,21 @@ export const newApiKey = strictObject({
   limit: limit(),
   dayLimit: dayLimit(),
   networks: networks(),
+  description: optionalLine(MAX_DESCRIPTION_LENGTH),
+  owner: optionalLine(MAX_OWNER_LENGTH),
 });
 
 export type NewApiKey = z.input<typeof newApiKey>;
 
 /** The input for changing an existing key. */
-export const keyChanges = strictObject({ name: keyName(), limit: limit(), dayLimit: dayLimit(), networks: networks() });
+export const keyChanges = strictObject({
+  name: keyName(),
+  limit: limit(),
+  dayLimit: dayLimit(),
+  networks: networks(),
+  description: optionalLine(MAX_DESCRIPTION_LENGTH),
+  owner: optionalLine(MAX_OWNER_LENGTH),
+});
 
 export type KeyChanges = z.input<typeof keyChanges>;
 

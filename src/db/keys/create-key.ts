@@ -32,6 +32,8 @@ export const NEW_KEY = {
   day_limit_records: ':dayLimitRecords',
   day_limit_minutes: ':dayLimitMinutes',
   allowed_networks: ':allowedNetworks',
+  description: ':description',
+  owner: ':owner',
   created_at: ':now',
   created_by: ':userId',
   expires_at: ':expiresAt',
@@ -56,6 +58,8 @@ interface NewKeyValues extends KeyValues {
   dayLimitRecords: number | null;
   dayLimitMinutes: number | null;
   allowedNetworks: string;
+  description: string;
+  owner: string;
   /** See `ADMITTED_BY_POLICY`. */
   lifetimeDays: number | null;
 }

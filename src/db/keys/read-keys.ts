@@ -25,6 +25,8 @@ export interface KeyDetailsRow extends LinkedKeys {
   dayLimitRecords: number | null;
   dayLimitMinutes: number | null;
   allowedNetworks: string;
+  description: string;
+  owner: string;
   createdAt: number;
   expiresAt: number | null;
   revokedAt: number | null;
@@ -60,6 +62,8 @@ export const KEY_DETAILS = `
     dayLimitRecords: 'k.day_limit_records',
     dayLimitMinutes: 'k.day_limit_minutes',
     allowedNetworks: 'k.allowed_networks',
+    description: 'k.description',
+    owner: 'k.owner',
     createdAt: 'k.created_at',
     expiresAt: 'k.expires_at',
     revokedAt: 'k.revoked_at',

@@ -46,6 +46,8 @@ export const insertSuccessor = statement<KeyValues>(`
     day_limit_records: 'k.day_limit_records',
     day_limit_minutes: 'k.day_limit_minutes',
     allowed_networks: 'k.allowed_networks',
+    description: 'k.description',
+    owner: 'k.owner',
   })}
   from api_keys k where k.organization_id = :organizationId and k.successor_id = :id and changes() = 1`);
 

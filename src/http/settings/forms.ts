@@ -88,7 +88,8 @@ export function shownKey(form: URLSearchParams, id: string): ChangeableKey {
   };
   try {
     const allowedNetworks = parseNetworks(form.get('shown_networks') ?? '');
-    return { id, name, limit: limit === '' ? null : parsePolicy(limit), dayLimit, allowedNetworks };
+    const [description, owner] = [form.get('shown_description') ?? '', form.get('shown_owner') ?? ''];
+    return { id, name, limit: limit === '' ? null : parsePolicy(limit), dayLimit, allowedNetworks, description, owner };
   } catch (err) {
     throw err instanceof RangeError ? incomplete() : err;
   }
@@ -131,6 +132,8 @@ export function readFormValues(form: URLSearchParams): FormValues {
     dayRecords: text('day_records'),
     dayMinutes: text('day_minutes'),
     networks: text('networks'),
+    description: text('description'),
+    owner: text('owner'),
     grace: text('grace'),
   };
 }
@@ -237,6 +240,8 @@ const FIELDS: Record<string, keyof Messages> = {
   'dayLimit/records': 'dayRecords',
   'dayLimit/minutes': 'dayMinutes',
   networks: 'networks',
+  description: 'description',
+  owner: 'owner',
   grace: 'grace',
 };
 

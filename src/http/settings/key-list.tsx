@@ -49,6 +49,8 @@ keyList.get('/keys.csv', (c) => {
     'Own limit of new records per day',
     'Own limit of minutes per day',
     'Allowed networks',
+    'Description',
+    'Owner',
   ];
   const pages = keyLines(everyKey(adminContext(c)), timeZone);
   return csvDownload(fileName(c, 'api-keys'), headings, pages, readSeparator(c));
@@ -73,6 +75,8 @@ async function* keyLines(pages: AsyncIterable<readonly KeyDetails[]>, timeZone: 
       key.dayLimit.records,
       key.dayLimit.minutes,
       key.allowedNetworks,
+      key.description,
+      key.owner,
     ]);
   }
 }

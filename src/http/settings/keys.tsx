@@ -79,6 +79,8 @@ keys.post('/keys', async (c) => {
     ...chosenLimit(values, keyLimit),
     ...chosenDayLimit(values, dayLimits.key),
     networks: values.networks ?? '',
+    description: values.description ?? '',
+    owner: values.owner ?? '',
   };
   try {
     const created = await createApiKey(adminContext(c), keyPrefix, input, token);
@@ -141,6 +143,8 @@ keys.get('/keys/:key/change', async (c) => {
     dayRecords: key.dayLimit.records?.toString(),
     dayMinutes: key.dayLimit.minutes?.toString(),
     networks: key.allowedNetworks.replaceAll(' ', '\n'),
+    description: key.description,
+    owner: key.owner,
   };
   const seen = await readRecentAddresses(adminContext(c), key.id, todayOf(c));
   const form = { context: pageContext(c), values, messages: {}, shown: key, seen, ...defaultLimits(c) };
@@ -160,6 +164,8 @@ keys.post('/keys/:key/change', async (c) => {
       ...chosenLimit(values, keyLimit, shown.limit),
       ...chosenDayLimit(values, dayLimits.key, shown.dayLimit),
       networks: values.networks ?? '',
+      description: values.description ?? '',
+      owner: values.owner ?? '',
     });
     return c.redirect(`${pageContext(c).base}/keys/${key.id}?done=${result}`, 303);
   } catch (err) {

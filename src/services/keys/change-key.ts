@@ -13,7 +13,10 @@ import type { KeyDetails } from './read-keys.ts';
 import { keyNotLive } from './rotate-key.ts';
 
 /** What can be changed of a key. */
-export type ChangeableKey = Pick<KeyDetails, 'id' | 'name' | 'limit' | 'dayLimit' | 'allowedNetworks'>;
+export type ChangeableKey = Pick<
+  KeyDetails,
+  'id' | 'name' | 'limit' | 'dayLimit' | 'allowedNetworks' | 'description' | 'owner'
+>;
 
 const describeLimit = (limit: RateLimitPolicy | null) => (limit ? formatPolicy(limit) : 'default');
 
@@ -38,13 +41,15 @@ export async function changeApiKey(
   input: KeyChanges,
 ): Promise<'changed' | 'unchanged'> {
   const parsed = parseInput(keyChanges, input);
-  const { name, limit = null, networks: allowedNetworks } = parsed;
+  const { name, limit = null, networks: allowedNetworks, description, owner } = parsed;
   const dayLimit = ownDayLimit(parsed);
   const details = (
     [
       ['name', JSON.stringify(old.name), JSON.stringify(name)],
       ['limit', describeLimit(old.limit), describeLimit(limit)],
       ['daily limit', describeDayLimit(old.dayLimit), describeDayLimit(dayLimit)],
+      ['description', JSON.stringify(old.description), JSON.stringify(description)],
+      ['owner', JSON.stringify(old.owner), JSON.stringify(owner)],
       ['allowed networks', old.allowedNetworks || 'any', allowedNetworks || 'any'],
     ] as const
   ).flatMap(([what, from, to]) => (from === to ? [] : [`${what} ${from} to ${to}`]));
@@ -57,6 +62,8 @@ export async function changeApiKey(
     dayLimitRecords: dayLimit.records,
     dayLimitMinutes: dayLimit.minutes,
     allowedNetworks,
+    description,
+    owner,
   };
   const values = {
     ...ctx.actor,
@@ -68,6 +75,8 @@ export async function changeApiKey(
     oldDayLimitRecords: old.dayLimit.records,
     oldDayLimitMinutes: old.dayLimit.minutes,
     oldAllowedNetworks: old.allowedNetworks,
+    oldDescription: old.description,
+    oldOwner: old.owner,
   };
   const [result] = await writeWithAudit(ctx, byAdministrator(ctx), 'may_have_written', (now) => [
     {
@@ -93,7 +102,9 @@ export async function changeApiKey(
     found.limitWindowMs === changed.limitWindowMs &&
     found.dayLimitRecords === changed.dayLimitRecords &&
     found.dayLimitMinutes === changed.dayLimitMinutes &&
-    found.allowedNetworks === changed.allowedNetworks;
+    found.allowedNetworks === changed.allowedNetworks &&
+    found.description === changed.description &&
+    found.owner === changed.owner;
   if (isSame) return 'changed';
   throw new ServiceError('key_changed_meanwhile', 'Another administrator changed the key; nothing was saved.');
 }

@@ -63,6 +63,8 @@ export async function createApiKey(
     dayLimitRecords: dayLimit.records,
     dayLimitMinutes: dayLimit.minutes,
     allowedNetworks: parsed.networks,
+    description: parsed.description,
+    owner: parsed.owner,
     formToken: formToken ?? null,
     lifetimeDays: lifetime.days,
   };

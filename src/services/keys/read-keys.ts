@@ -40,6 +40,9 @@ export interface KeyDetails {
   dayLimit: OwnDayLimit;
   /** The networks from which it may be used, as stored; empty for everywhere. */
   allowedNetworks: string;
+  /** What it is for, and whom to ask about it; empty if nobody said. */
+  description: string;
+  owner: string;
   createdAt: number;
   /** The id and the name of the user. */
   createdById: string;
@@ -191,6 +194,8 @@ export function toKeyDetails(row: KeyDetailsRow, now: number): KeyDetails {
     limit: toLimit(row),
     dayLimit: toDayLimit(row),
     allowedNetworks: row.allowedNetworks,
+    description: row.description,
+    owner: row.owner,
     createdAt: row.createdAt,
     createdById: row.createdById,
     createdBy: row.createdBy,

@@ -40,7 +40,7 @@ describe('keys in their grace period', () => {
     const { id } = await makeKey(organization);
     await env.DB.prepare(
       `insert into api_keys select organization_id, 'old-' || value, chain_id, name, lower(hex(randomblob(32))), hint, scopes, null, null,
-       created_at, created_by, ?3, null, null, 'new-' || value, null, null, null, ''
+       created_at, created_by, ?3, null, null, 'new-' || value, null, null, null, '', '', ''
        from api_keys, json_each(?1) where organization_id = ?2`,
     )
       .bind(JSON.stringify(Array.from({ length: 50 }, (_, i) => i)), organization, Date.now() + 3_600_000)

@@ -1,7 +1,7 @@
 import { MAX_NETWORKS } from '../../../domain/allowed-networks.ts';
 import { yearsLater } from '../../../domain/calendar.ts';
 import { type DayLimit, MAX_DAY_MINUTES, MAX_DAY_RECORDS, type OwnDayLimit } from '../../../domain/day-limit.ts';
-import { MAX_EXPIRY_YEARS } from '../../../domain/key-input.ts';
+import { MAX_DESCRIPTION_LENGTH, MAX_EXPIRY_YEARS, MAX_OWNER_LENGTH } from '../../../domain/key-input.ts';
 import { type KeyPolicy, lastDayAllowed } from '../../../domain/key-policy.ts';
 import type { RateLimitPolicy } from '../../../domain/rate-limit.ts';
 import { USAGE_DAYS } from '../../../services/keys/key-usage.ts';
@@ -12,7 +12,17 @@ import { Address, counted, describedBy, FieldMessage, formatNumber } from './com
 /** Error messages by field. `form` is for errors that do not belong to one field. */
 export type Messages = Partial<
   Record<
-    'name' | 'scopes' | 'expiration' | 'limit' | 'dayRecords' | 'dayMinutes' | 'networks' | 'grace' | 'form',
+    | 'name'
+    | 'scopes'
+    | 'expiration'
+    | 'limit'
+    | 'dayRecords'
+    | 'dayMinutes'
+    | 'networks'
+    | 'description'
+    | 'owner'
+    | 'grace'
+    | 'form',
     string
   >
 >;
@@ -27,6 +37,8 @@ export interface FormValues {
   dayRecords?: string | undefined;
   dayMinutes?: string | undefined;
   networks?: string | undefined;
+  description?: string | undefined;
+  owner?: string | undefined;
   grace?: string | undefined;
 }
 
@@ -205,6 +217,51 @@ export function DayLimitFields({ values, messages, defaultDayLimit, own }: DayLi
   );
 }
 
+/** What the key is for, and whom to ask about it. */
+export function PurposeFields({ values, messages }: { values: FormValues; messages: Messages }) {
+  return (
+    <>
+      <TextField
+        id="description"
+        label="Description (optional)"
+        value={values.description}
+        message={messages.description}
+        max={MAX_DESCRIPTION_LENGTH}
+        help="What the workflow does, or where it runs."
+      />
+      <TextField
+        id="owner"
+        label="Owner (optional)"
+        value={values.owner}
+        message={messages.owner}
+        max={MAX_OWNER_LENGTH}
+        help="The person or team to ask before the key is revoked."
+      />
+    </>
+  );
+}
+
+function TextField({ id, label, value, message, max, help }: FieldProps) {
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      <input
+        id={id}
+        name={id}
+        type="text"
+        value={value}
+        maxlength={max}
+        autocomplete="off"
+        {...describedBy(id, message, true)}
+      />
+      <p class="help" id={`${id}-help`}>
+        {help}
+      </p>
+      <FieldMessage id={id} message={message} />
+    </div>
+  );
+}
+
 interface NetworksProps {
   value: string | undefined;
   message: string | undefined;
@@ -267,12 +324,15 @@ export function hasAdvanced(values: FormValues, messages: Messages): boolean {
     [values.dayRecords, messages.dayRecords],
     [values.dayMinutes, messages.dayMinutes],
     [values.networks, messages.networks],
+    [values.description, messages.description],
+    [values.owner, messages.owner],
   ]
     .flat()
     .some((text) => text !== undefined && text !== '');
 }
 
-interface NumberProps {
+/** A field for a number or a text, with the largest number or length. */
+interface FieldProps {
   id: string;
   label: string;
   value: string | undefined;
@@ -281,7 +341,7 @@ interface NumberProps {
   help: string;
 }
 
-function NumberField({ id, label, value, message, max, help }: NumberProps) {
+function NumberField({ id, label, value, message, max, help }: FieldProps) {
   return (
     <div class="field">
       <label for={id}>{label}</label>

@@ -13,6 +13,7 @@ import {
   type Messages,
   NameField,
   NetworksField,
+  PurposeFields,
 } from './key-fields.tsx';
 
 /** The form for a new key. */
@@ -57,7 +58,8 @@ export function NewKeyForm({
       </fieldset>
       <ExpirationField {...{ values, today, policy, context }} message={messages.expiration} />
       <details class="advanced" open={hasAdvanced(values, messages)}>
-        <summary>Advanced: limits and networks</summary>
+        <summary>Advanced: owner, limits and networks</summary>
+        <PurposeFields values={values} messages={messages} />
         <LimitField value={values.limit} message={messages.limit} defaultLimit={defaultLimit} />
         <DayLimitFields values={values} messages={messages} defaultDayLimit={defaultDayLimit} />
         <NetworksField value={values.networks} message={messages.networks} />
@@ -108,7 +110,7 @@ export function ChangeForm({
   context,
   values,
   messages,
-  shown: { id: keyId, name, limit, dayLimit, allowedNetworks },
+  shown: { id: keyId, name, limit, dayLimit, allowedNetworks, description, owner },
   seen,
   defaultLimit,
   defaultDayLimit,
@@ -120,8 +122,11 @@ export function ChangeForm({
       <input type="hidden" name="shown_day_records" value={dayLimit.records ?? ''} />
       <input type="hidden" name="shown_day_minutes" value={dayLimit.minutes ?? ''} />
       <input type="hidden" name="shown_networks" value={allowedNetworks} />
+      <input type="hidden" name="shown_description" value={description} />
+      <input type="hidden" name="shown_owner" value={owner} />
       <Summary messages={messages} />
       <NameField value={values.name} message={messages.name} />
+      <PurposeFields values={values} messages={messages} />
       <LimitField value={values.limit} message={messages.limit} defaultLimit={defaultLimit} own={limit} />
       <DayLimitFields values={values} messages={messages} defaultDayLimit={defaultDayLimit} own={dayLimit} />
       <NetworksField value={values.networks} message={messages.networks} seen={seen} />

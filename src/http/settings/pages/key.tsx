@@ -120,6 +120,16 @@ export function KeyPage({
           {useText(written, limits)}
           {(key.predecessor || key.successor) && <span class="minor"> (with the other keys of its rotation)</span>}
         </Fact>
+        {key.description !== '' && (
+          <Fact name="Description">
+            <bdi>{key.description}</bdi>
+          </Fact>
+        )}
+        {key.owner !== '' && (
+          <Fact name="Owner">
+            <bdi>{key.owner}</bdi>
+          </Fact>
+        )}
         {key.predecessor && (
           <Fact name="Predecessor">
             <OtherKey link={key.predecessor} context={context} />
@@ -161,7 +171,7 @@ export function KeyPage({
       </dl>
       {isLive(key.state) && (
         <LinkButton to={`${path}/change`} kind="quiet">
-          Change name, limits or networks
+          Change settings
         </LinkButton>
       )}
     </>
