@@ -184,6 +184,6 @@ export function Ticket({ id, context }: { id: string | null; context: PageContex
       {id}
     </a>
   ) : (
-    <>{id}</>
+    <span>{id}</span>
   );
 }
