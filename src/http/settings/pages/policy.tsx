@@ -45,7 +45,7 @@ export function PolicyPage({ context, policy, values, messages, changes, endless
             label="Longest lifetime of new keys, in days (optional)"
             value={values.maxLifetime}
             message={messages.maxLifetime}
-            help="Leave this empty for any lifetime. A new key then works until the end of the last day, at most."
+            help="A new key works until the end of the last of these days, at most. Leave this empty for any lifetime."
           />
           <div class="field">
             <label class="choice">
