@@ -78,7 +78,7 @@ describe('the configuration', () => {
     [{ WEBHOOK_URL: 'https://psa.example/hook' }, /^WEBHOOK_SECRET is empty/],
     [{ WEBHOOK_URL: 'http://psa.example/hook', WEBHOOK_SECRET: SECRET }, /^WEBHOOK_URL: .*is not an https:/],
     [{ WEBHOOK_URL: 'https://a:b@psa.example', WEBHOOK_SECRET: SECRET }, /^WEBHOOK_URL: its value has a user name/],
-    [{ WEBHOOK_URL: 'psa.example', WEBHOOK_SECRET: SECRET }, /^WEBHOOK_URL: "psa.example"/],
+    [{ WEBHOOK_URL: 'psa.example', WEBHOOK_SECRET: SECRET }, /^WEBHOOK_URL: its value is not an https:/],
     [{ MCP: 'yes' }, /^MCP: "yes" is neither on nor off/],
     [{ MCP_ORIGINS: 'https://a.example/' }, /^MCP_ORIGINS: "https:\/\/a\.example\/" is not an origin/],
     [{ MCP: 'on', MCP_ORIGINS: 'null' }, /^MCP_ORIGINS: "null" is not an origin/],

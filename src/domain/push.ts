@@ -117,12 +117,15 @@ export function afterFailure(
 ): PushFailure & { nextAttemptAt: number } {
   const attempts = (before?.attempts ?? 0) + 1;
   const since = before?.since ?? now;
+  const nextAttemptAt = now + Math.max(backoffMs(attempts, random), retryAfterMs);
+  // A receiver that asks for a long pause will not be asked again in time.
+  const isLong = Math.max(now - since, retryAfterMs) >= ALERT_AFTER_MS;
   return {
     since,
     attempts,
     failure,
-    nextAttemptAt: now + Math.max(backoffMs(attempts, random), retryAfterMs),
-    isAlerted: (before?.isAlerted ?? false) || now - since >= ALERT_AFTER_MS,
+    nextAttemptAt,
+    isAlerted: (before?.isAlerted ?? false) || isLong,
   };
 }
 

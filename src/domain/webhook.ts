@@ -37,7 +37,7 @@ export function parseWebhookSecrets(text: string): WebhookSecret[] {
 
 /**
  * Parses the address that receives messages; undefined if the text is empty.
- * @throws RangeError naming the rule, and the text only if it has no password
+ * @throws RangeError naming the rule, never the text: it may have a password or a token
  */
 export function parseWebhookUrl(text: string): string | undefined {
   if (text.trim() === '') return undefined;
@@ -45,7 +45,7 @@ export function parseWebhookUrl(text: string): string | undefined {
   if (url && (url.username !== '' || url.password !== ''))
     throw new RangeError('its value has a user name or password; remove it, because the signature is the credential');
   if (url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopback(url.hostname))) return url.href;
-  throw new RangeError(`"${text}" is not an https:// address; plain http:// is accepted for this machine only`);
+  throw new RangeError('its value is not an https:// address; plain http:// is accepted for this machine only');
 }
 
 /** The headers of a signed message. */
@@ -131,8 +131,11 @@ function toBase64(bytes: Uint8Array): string {
   return btoa(String.fromCharCode(...bytes));
 }
 
+/** Base64 (RFC 4648 §4), with or without its padding, and never with more than that. */
+const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}(?:==)?|[A-Za-z0-9+/]{3}=?)?$/;
+
 /** Undefined if the text is not base64. */
 function fromBase64(text: string): Uint8Array<ArrayBuffer> | undefined {
-  if (!/^[A-Za-z0-9+/]+={0,2}$/.test(text) || text.replace(/=+$/, '').length % 4 === 1) return undefined;
+  if (!BASE64.test(text)) return undefined;
   return Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
 }

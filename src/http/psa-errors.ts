@@ -21,7 +21,8 @@ export const PSA_ERRORS = {
   },
   unavailable: {
     status: 503,
-    meaning: 'The database did not respond: send the same message again after `Retry-After`.',
+    meaning:
+      'The database did not respond: send the same message again after `Retry-After`; sign it again only if it is older than five minutes and still holds.',
   },
   // No call over HTTP erases an organization.
   not_exported: { status: 409, meaning: 'The organization has changes after the cursor.' },

@@ -89,6 +89,8 @@ test('failures are counted from the first one; the longer of both pauses counts;
   expect(second).toMatchObject({ since: NOW, attempts: 2, nextAttemptAt: NOW + 15_000 });
   expect(fail(second, NOW + 15_000, 60_000)).toMatchObject({ attempts: 3, nextAttemptAt: NOW + 75_000 });
   expect(fail(second, NOW + 599_999).isAlerted).toBe(false);
+  expect(fail(null, NOW, 599_999).isAlerted).toBe(false);
+  expect(fail(null, NOW, 600_000).isAlerted).toBe(true);
   expect(fail(second, NOW + 600_000).isAlerted).toBe(true);
   // After an order the attempts are counted again, but it is still the same failure.
   expect(fail({ ...second, attempts: 0, isAlerted: true }, NOW + 1)).toMatchObject({ attempts: 1, isAlerted: true });

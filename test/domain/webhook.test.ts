@@ -106,6 +106,8 @@ test.each([
   [`whsec_${btoa('23 bytes are too few...')}`, /24 to 64 bytes/],
   [`whsec_${btoa('x'.repeat(65))}`, /24 to 64 bytes/],
   [`${SECRETS[0]} whsec_!!!!`, /^secret 2 of 2/],
+  [`${SECRETS[0]}=`, /^secret 1 of 1/],
+  [`whsec_${btoa('x'.repeat(32))}=====`, /^secret 1 of 1/],
 ])('%s is not accepted as a secret, and is not repeated in the message', (text, message) => {
   expect(() => parseWebhookSecrets(text)).toThrow(message);
   expect(() => parseWebhookSecrets(text)).not.toThrow(text);

@@ -1,6 +1,6 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -43,7 +43,8 @@ const RECEIVERS: Receiver[] = [
   {
     language: 'PHP',
     needs: ['php'],
-    command: (port) => ['php', '-S', `127.0.0.1:${port}`, `${FILES}/receiver.php`],
+    // As without a php.ini, where PHP answers an error with 200 on its own.
+    command: (port) => ['php', '-d', 'display_errors=1', '-S', `127.0.0.1:${port}`, `${FILES}/receiver.php`],
     stores: 'changes',
   },
   {
@@ -110,6 +111,15 @@ describe.each(installed)('the receiver in $language', ({ command, stores }) => {
     expect(await post(body, { at: Date.now() - 400_000 })).toBe(401);
     expect(await post(body, { at: Date.now() + 400_000 })).toBe(401);
     expect((await fetch(url, { method: 'POST', body })).status).toBe(401);
+    expect(await stored()).toEqual({});
+  });
+
+  test('does not confirm a page that it cannot store', async () => {
+    const inTheWay = join(directory, 'store');
+    await writeFile(inTheWay, '');
+    const status = await post(page(change(1, 'lost?'))).catch(() => 'no response');
+    expect(['no response', 500]).toContain(status);
+    await rm(inTheWay);
     expect(await stored()).toEqual({});
   });
 

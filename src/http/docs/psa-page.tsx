@@ -6,7 +6,10 @@ import { Code, Page, Table, Text } from './layout.tsx';
 const MINUTES = TOLERANCE_SECONDS / 60;
 
 const HEADERS = [
-  ['`webhook-id`', 'Identifies the message: 1 to 255 visible ASCII characters without a full stop.'],
+  [
+    '`webhook-id`',
+    'Identifies the message, so make a new one for each: 1 to 255 visible ASCII characters without a full stop.',
+  ],
   ['`webhook-timestamp`', `The current time in Unix seconds, at most ${MINUTES} minutes from the other clock.`],
   [
     '`webhook-signature`',
@@ -34,7 +37,10 @@ const RECEIVER_RULES = [
     'Answer 2xx only when the changes are stored',
     'Until then the same page comes again, with the same `webhook-id`. Later pages of this organization wait; other organizations do not.',
   ],
-  ['Store changes by `organization` and `seq`', 'A page may come twice, for instance if your answer was lost.'],
+  [
+    'Store changes by `organization` and `seq`',
+    'A page may come twice, for instance if your answer was lost. A `seq` that you have with another `cursor` replaces what you have: after a restore, numbers begin again.',
+  ],
   [
     'Answer within 15 seconds',
     'After that, and after any other status, the page comes again: after 5 seconds at first, after an hour at most. `Retry-After` is obeyed.',

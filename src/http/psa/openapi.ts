@@ -51,7 +51,8 @@ const extraHeaders: Partial<Record<number, z.ZodRawShape>> = {
 
 const signature = z.object({
   'webhook-id': z.string().min(1).max(255).meta({
-    description: 'Identifies the message: 1 to 255 visible ASCII characters without a full stop.',
+    description:
+      'Identifies the message, so make a new one for each: 1 to 255 visible ASCII characters without a full stop.',
     example: 'msg_01a3b2c4',
   }),
   'webhook-timestamp': z.string().meta({
@@ -195,7 +196,7 @@ export function describePsa(origin: string) {
             tags: ['Push'],
             summary: 'Receive changes',
             description:
-              'The service posts the changes of an organization in order, at most 100 and 512 KiB at a time, signed in the same way. It continues only after a 2xx, and sends the same page with the same `webhook-id` until then: store changes by `organization` and `seq`.',
+              'The service posts the changes of an organization in order, at most 100 and 512 KiB at a time, signed in the same way. It continues only after a 2xx, and sends the same page with the same `webhook-id` until then: store changes by `organization` and `seq`, the last one wins.',
             security: [],
             requestParams: { header: signature },
             requestBody: { required: true, content: { 'application/json': { schema: pushedPage } } },

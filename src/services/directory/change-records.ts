@@ -12,7 +12,7 @@ import {
   findDifferences,
   isOlderMessage,
   superseded,
-  writeDifferences,
+  writeRecords,
 } from './differences.ts';
 
 /** The most records in one call. */
@@ -49,6 +49,7 @@ export const upsertRequest = strictObject({
  */
 export async function upsertRecords(ctx: DirectoryContext, request: z.input<typeof upsertRequest>): Promise<Upserted> {
   const { organization, records } = parseInput(upsertRequest, request);
+  if (records.length === 0) return { written: true, records: [] };
   const read = records.map((value, index) => readRecord(value, index));
   const errors: DirectoryError[] = read.flatMap(({ errors }) => errors);
   for (const { entry, organization: owner } of read) {
@@ -73,9 +74,9 @@ export async function upsertRecords(ctx: DirectoryContext, request: z.input<type
     };
   }
   const differences = await findDifferences(ctx, organization, entries);
-  // A message counts even if it changes nothing: an older one that arrives later must not apply.
-  if (differences.length > 0 || ctx.message)
-    await writeDifferences(ctx, organization, entries, differences, ctx.message);
+  // All of them, also if nothing differs: an older change may be committed in between, and one that
+  // arrives later must not apply.
+  await writeRecords(ctx, organization, entries, ctx.message);
   const statuses = new Map(
     differences.map(({ type, id, before }) => [`${type} ${id}`, before ? 'changed' : 'created'] as const),
   );

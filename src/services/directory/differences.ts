@@ -174,17 +174,31 @@ export function superseded(organizationId: string): ServiceError {
 /**
  * Writes the differences in one transaction: all of the organization's records or none. Returns the
  * number of rows written.
- * @throws ServiceError `superseded`
  */
-export async function writeDifferences(
+export function writeDifferences(
   ctx: DirectoryDatabase,
   organizationId: string,
   entries: readonly DirectoryEntry[],
   differences: readonly DirectoryDifference[],
-  message?: SignedMessage,
 ): Promise<number> {
   const differing = new Set(differences.map(({ type, id }) => `${type} ${id}`));
-  const records = validRecords(entries).filter(({ type, id }) => differing.has(`${type} ${id}`));
+  const changed = entries.filter(({ type, id }) => differing.has(`${type} ${id}`));
+  return writeRecords(ctx, organizationId, changed);
+}
+
+/**
+ * Writes records in one transaction, all of them or none; those that are equal at that moment are not
+ * written. Whatever was committed since they were read is overwritten, so the last caller wins.
+ * Returns the number of rows written.
+ * @throws ServiceError `superseded`
+ */
+export async function writeRecords(
+  ctx: DirectoryDatabase,
+  organizationId: string,
+  entries: readonly DirectoryEntry[],
+  message?: SignedMessage,
+): Promise<number> {
+  const records = validRecords(entries);
   const each = (type: DirectoryType, statement: Statement<{ organizationId: string; json: string }>) =>
     chunks(ofType(records, type)).map((chunk) => statement.bind({ organizationId, json: JSON.stringify(chunk) }));
   const results = await call(ctx, [

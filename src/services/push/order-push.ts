@@ -91,7 +91,7 @@ export async function skipPush(
       statement: orderSkip.bind({ organizationId, orderId: ctx.requestId, confirmedSeq, ...skip }),
       action: 'push.skipped',
       targetId: organizationId,
-      detail: `changes ${from} to ${to} are not delivered`,
+      detail: `changes ${from} to ${to} are not delivered, unless they were before`,
     },
   ]);
   const isDone = hasChanged(ordered) || (await isOrdered(ctx, organizationId));

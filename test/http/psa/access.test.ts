@@ -46,6 +46,9 @@ describe('a message that is not accepted', () => {
     'from more than five minutes ago': signed(CHANGES, { at: Date.now() - 5 * MINUTE - 2_000 }),
     'from more than five minutes ahead': signed(CHANGES, { at: Date.now() + 5 * MINUTE + 2_000 }),
     'with a malformed signature': signed(CHANGES, { headers: { 'webhook-signature': 'v1,=' } }),
+    'with a signature whose base64 has too much padding': signed(CHANGES, {
+      headers: { 'webhook-signature': 'v1,ab=' },
+    }),
     'with the secret instead of a signature': signed(CHANGES, { headers: { 'webhook-signature': `v1,${PSA_SECRET}` } }),
   };
 

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { committingTwice } from '../../support/d1.ts';
+import { aroundD1, committingTwice } from '../../support/d1.ts';
 import { makePsa } from '../../support/psa.ts';
 import { directory, lastCursor, resultOf, work } from '../../support/rpc.ts';
 import { importRecords, makeApi, makeWorld, problemOf, TIME } from '../../support/world.ts';
@@ -148,6 +148,37 @@ test('a message whose response was lost has been applied once, and its retry suc
   const { deactivate, isActive } = await makeTechnician({ DB: committingTwice(env.DB) });
   expect(await deactivate(1)()).toBe(200);
   expect(await isActive()).toBe(false);
+});
+
+test('an older message that is applied while a newer one is being compared is overwritten by it', async () => {
+  const { deactivate, tess, organization } = await makeTechnician();
+  const older = deactivate(1);
+  let calls = 0;
+  const DB = aroundD1(env.DB, async (run) => {
+    // Between reading the differences and writing them.
+    if (++calls === 3) expect(await older()).toBe(200);
+    return run();
+  });
+  const { call } = makePsa({ bindings: { DB } });
+  const answered = await call('directory.upsert', { organization, records: [tess] }, { at: START + 2 * SECOND });
+  expect(answered).toMatchObject([200, { ok: true }]);
+  expect(calls).toBe(3);
+  const user = env.DB.prepare("select active from users where organization_id = ? and id = 'tess'").bind(organization);
+  expect(await user.first('active')).toBe(1);
+});
+
+test('a call over a service binding that changes nothing makes older messages refused, too', async () => {
+  const { organization, deactivate, tess, isActive } = await makeTechnician();
+  vi.setSystemTime(START + 30 * SECOND);
+  resultOf(await directory.upsert(organization, [{ ...tess, type: 'user' }]));
+  resultOf(await directory.upsert(organization, [{ ...tess, type: 'user' }]));
+  expect(await deactivate(10)()).toBe('409 superseded');
+  expect(await isActive()).toBe(true);
+});
+
+test('an upsert without records does nothing, also for an organization that does not exist', async () => {
+  const answered = await makePsa().call('directory.upsert', { organization: 'unheard-of', records: [] });
+  expect(answered).toEqual([200, { ok: true, value: { written: true, records: [] } }]);
 });
 
 test('a refused message writes nothing of its records', async () => {

@@ -7,6 +7,7 @@ using System.Linq;
 using System.Net;
 using System.Security.Cryptography;
 using System.Text;
+using System.Threading;
 
 static class Receiver
 {
@@ -39,9 +40,11 @@ static class Receiver
     {
         var file = Path.Combine(Store, id + ".json");
         Directory.CreateDirectory(Store);
-        File.WriteAllBytes(file + ".new", page);
+        // Written under another name first, so that a file is always complete.
+        var part = Path.Combine(Store, Guid.NewGuid() + ".part");
+        File.WriteAllBytes(part, page);
         if (File.Exists(file)) File.Delete(file);
-        File.Move(file + ".new", file);
+        File.Move(part, file);
     }
 
     static void Main(string[] args)
@@ -51,19 +54,23 @@ static class Receiver
         while (true)
         {
             var context = server.GetContext();
+            ThreadPool.QueueUserWorkItem(_ => Answer(context));
+        }
+    }
+
+    /// <summary>Without an answer, or after a 500, the page comes again.</summary>
+    static void Answer(HttpListenerContext context)
+    {
+        try
+        {
+            context.Response.StatusCode = 500;
             var body = new MemoryStream();
             context.Request.InputStream.CopyTo(body);
-            try
-            {
-                var isGenuine = IsGenuine(context.Request, body.ToArray());
-                if (isGenuine) Keep(context.Request.Headers["webhook-id"], body.ToArray());
-                context.Response.StatusCode = isGenuine ? 204 : 401;
-            }
-            catch (IOException)
-            {
-                context.Response.StatusCode = 500; // The page comes again.
-            }
-            context.Response.Close();
+            var isGenuine = IsGenuine(context.Request, body.ToArray());
+            if (isGenuine) Keep(context.Request.Headers["webhook-id"], body.ToArray());
+            context.Response.StatusCode = isGenuine ? 204 : 401;
         }
+        catch (Exception) { }
+        try { context.Response.Close(); } catch (Exception) { }
     }
 }

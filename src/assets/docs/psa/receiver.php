@@ -35,7 +35,8 @@ function store(array $page): void
     }
 }
 
-// An error below becomes a 500, and the page comes again.
+// Until it is stored. After an error the page comes again.
+http_response_code(500);
 set_error_handler(fn ($level, $text) => throw new ErrorException($text));
 $body = file_get_contents('php://input');
 if (!isGenuine($body)) {
