@@ -1,5 +1,6 @@
 import type { Context } from 'hono';
 import { psaNotIncluded, ServiceError, Unauthorized } from '../../domain/errors.ts';
+import type { FieldError } from '../../domain/fields.ts';
 import type { RecordKind } from '../../domain/record-kinds.ts';
 import { problemOf } from '../answer-error.ts';
 import { type ApiEnv, writeContext } from '../context.ts';
@@ -54,7 +55,7 @@ function problemReply({ code, detail, extras }: Problem, requestId: string): Too
   const { errors } = extras.members ?? {};
   const sentences = errors ? errors.map((error) => error.detail) : [detail];
   const wait = extras.headers?.['Retry-After'];
-  return errorReply(code, `${inWordsOfTools(sentences.join('; '))}${advice(code, wait)}`, {
+  return errorReply(code, `${inWordsOfTools(sentences.join('; '))}${advice(code, wait, errors)}`, {
     requestId,
     ...extras.members,
     ...(wait === undefined ? {} : { retryAfterSeconds: Number(wait) }),
@@ -63,13 +64,20 @@ function problemReply({ code, detail, extras }: Problem, requestId: string): Too
 
 /** The details of the REST interface name a header and a body. */
 function inWordsOfTools(detail: string): string {
-  return detail.replaceAll('Idempotency-Key', 'idempotencyKey').replaceAll('The body', 'The arguments');
+  return detail
+    .replaceAll('Idempotency-Key', 'idempotencyKey')
+    .replaceAll('The body', 'The arguments')
+    .replace(', or was sent more than once', '');
 }
 
-function advice(code: Problem['code'], wait: string | undefined): string {
+function advice(code: Problem['code'], wait: string | undefined, errors: readonly FieldError[] = []): string {
   switch (code) {
-    case 'validation_failed':
-      return '. Nothing was written: correct the arguments and call again with the same idempotencyKey.';
+    case 'validation_failed': {
+      const keepsKey = !errors.some(({ pointer }) => pointer === '/idempotencyKey');
+      return `. Nothing was written: correct the arguments and call again${keepsKey ? ' with the same idempotencyKey' : ''}.`;
+    }
+    case 'invalid_idempotency_key':
+      return ' Nothing was written.';
     case 'ticket_not_found':
     case 'technician_not_eligible':
       return ' Nothing was written; the idempotencyKey is still unused.';

@@ -260,7 +260,8 @@ export function messagesOf(errors: readonly FieldError[], dayLimit: DayLimit | n
     const part = Object.hasOwn(FIELDS, path) ? path : (path.split('/')[0] ?? '');
     // The detail names the rule of the policy.
     const general = code.startsWith('policy_') ? undefined : words[part];
-    messages[FIELDS[part] ?? 'form'] ??= words[`${part} ${code}`] ?? general ?? sentence(detail);
+    messages[FIELDS[part] ?? 'form'] ??=
+      words[`${part} ${code}`] ?? general ?? sentence(detail.replace(/^networks has /, 'the list has '));
   }
   return messages;
 }

@@ -123,7 +123,12 @@ review.get('/review/:review/keys/:key', async (c) => {
     context: pageContext(c),
     entered,
   };
-  return render(c, reviewed.key.name, <ChangeDecisionPage {...page} message={undefined} />, { trail: reviewTrail(c) });
+  return render(
+    c,
+    `Change the decision on ${reviewed.key.name}`,
+    <ChangeDecisionPage {...page} message={undefined} />,
+    { trail: reviewTrail(c) },
+  );
 });
 
 review.post('/review/:review/keys/:key', async (c) => {
@@ -134,7 +139,10 @@ review.post('/review/:review/keys/:key', async (c) => {
   const reviewed = await findDecided(c, reviewId, keyId);
   const again = (message: string) => {
     const page = { reviewId, reviewed, shownAt, context: pageContext(c), entered, message };
-    return render(c, reviewed.key.name, <ChangeDecisionPage {...page} />, { status: 400, trail: reviewTrail(c) });
+    return render(c, `Change the decision on ${reviewed.key.name}`, <ChangeDecisionPage {...page} />, {
+      status: 400,
+      trail: reviewTrail(c),
+    });
   };
   if (entered.decision === undefined) return again('Choose “Keep” or “Revoke”.');
   try {

@@ -195,7 +195,7 @@ test('each refused use needs attention with its number of writes, and not once i
   expect(await attention(settings)).toEqual({
     '?refused=scope_missing': expect.stringContaining('1 key lacks a scope'),
     '?refused=daily_limit_reached': expect.stringContaining('1 key reached a daily limit'),
-    '?refused=idempotency_mismatch': expect.stringContaining('1 write was lost'),
+    '?refused=idempotency_mismatch': expect.stringContaining('1 write may be lost'),
   });
   expect(await listed(settings, '?refused=scope_missing')).toEqual(['Notes']);
   expect(await listed(settings, '?refused=daily_limit_reached')).toEqual(['Limited']);

@@ -39,8 +39,8 @@ const REFUSED: Record<Reason, RefusedTile> = {
   idempotency_mismatch: {
     icon: 'alert',
     tone: 'danger',
-    title: (_, uses) => plural(uses, 'write was lost', 'writes were lost'),
-    help: 'An automation with one of these keys used an Idempotency-Key again for a different request. The response was 200 with the earlier record, and nothing was written. Build the Idempotency-Key from the ID of the event, and check that this ID is never empty.',
+    title: (_, uses) => plural(uses, 'write may be lost', 'writes may be lost'),
+    help: 'An automation with one of these keys used an Idempotency-Key again for a different request. The response was 200 with the earlier record, and nothing was written. Build the Idempotency-Key from the ID of the event, and check that this ID is never empty. An AI agent that words a retry differently is counted too; then nothing is lost.',
   },
   revoked: {
     icon: 'ban',

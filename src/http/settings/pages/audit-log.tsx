@@ -78,6 +78,13 @@ function NothingFound({ context, query, selection, isFirst }: Props) {
     );
   }
   if (selection === '') return <Notice tone="neutral">No older entries.</Notice>;
+  if (query.from !== undefined && query.to !== undefined && query.from > query.to) {
+    return (
+      <Notice tone="neutral">
+        “From” is after “To”, so there is no day between them. <a href={`${context.base}/audit`}>Clear the filters</a>
+      </Notice>
+    );
+  }
   const isSearch = query.q !== undefined;
   return (
     <Notice tone="neutral">

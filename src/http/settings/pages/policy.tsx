@@ -56,7 +56,10 @@ export function PolicyPage({ context, policy, values, messages, changes, endless
               {endlessKeys > 0 && (
                 <>
                   {counted(endlessKeys, 'existing key')} never {endlessKeys === 1 ? 'expires' : 'expire'}, which does
-                  not change. <a href={keyListPath(context.base, { state: 'live', expires: 'never' })}>Show them</a>
+                  not change.{' '}
+                  <a href={keyListPath(context.base, { state: 'live', expires: 'never' })}>
+                    {endlessKeys === 1 ? 'Show it' : 'Show them'}
+                  </a>
                 </>
               )}
             </p>

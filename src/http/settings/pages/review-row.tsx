@@ -33,6 +33,7 @@ export function ReviewRow({ of, reviewId, entered, message, usage, policy, conte
           <bdi>{key.name}</bdi>
         </a>{' '}
         <Hint hint={key.hint} /> <Scopes scopes={key.scopes} />
+        {key.successor && <span class="minor"> Replaced</span>}
         <p class="minor">
           {key.lastWrite ? (
             <>
@@ -59,7 +60,11 @@ export function ReviewRow({ of, reviewId, entered, message, usage, policy, conte
             <>
               {' '}
               <a href={`${context.base}/review/${reviewId}/keys/${key.id}`}>
-                Change<span class="visually-hidden"> the decision on {key.name}</span>
+                Change
+                <span class="visually-hidden">
+                  {' '}
+                  the decision on {key.name} {key.hint}
+                </span>
               </a>
             </>
           )}
@@ -115,12 +120,14 @@ interface FieldsProps {
 }
 
 /** The choice between keep and revoke, and the reason for it. */
-function DecisionFields({ of: { id, name }, entered, message }: FieldsProps) {
+function DecisionFields({ of: { id, name, hint }, entered, message }: FieldsProps) {
   const reasonId = `reason-${id}`;
   return (
     <div class="decision">
       <fieldset>
-        <legend class="visually-hidden">Decision on {name}</legend>
+        <legend class="visually-hidden">
+          Decision on {name} {hint}
+        </legend>
         {REVIEW_DECISIONS.map((decision) => (
           <label class={`choice ${decision}`}>
             <input type="radio" name={`decision-${id}`} value={decision} checked={entered?.decision === decision} />{' '}
@@ -130,7 +137,11 @@ function DecisionFields({ of: { id, name }, entered, message }: FieldsProps) {
       </fieldset>
       <div class="field">
         <label for={reasonId}>
-          Reason<span class="visually-hidden"> for {name}</span>
+          Reason
+          <span class="visually-hidden">
+            {' '}
+            for {name} {hint}
+          </span>
         </label>
         <input
           id={reasonId}
