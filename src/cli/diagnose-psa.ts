@@ -10,7 +10,7 @@ const MAX_SKEW_SECONDS = 60;
 /** Clearly outside the tolerance of receivers. */
 const OLD_MS = 2 * TOLERANCE_SECONDS * 1000;
 /** An organization that no directory has. */
-const NOBODY = 'nobody.doctor';
+const UNKNOWN_ORGANIZATION = 'unknown.doctor';
 
 interface Message {
   secrets: readonly WebhookSecret[];
@@ -34,7 +34,7 @@ export async function* diagnosePsa(
 ): AsyncGenerator<Finding> {
   const url = `${origin}/psa`;
   const message = (from: readonly WebhookSecret[], at = Date.now()) => {
-    const body = JSON.stringify({ type: 'work.changes', data: { organization: NOBODY, cursor: null } });
+    const body = JSON.stringify({ type: 'work.changes', data: { organization: UNKNOWN_ORGANIZATION, cursor: null } });
     return post(send, url, { secrets: from, at, body });
   };
   const reachable = await check('/psa without a signature', async () => {
@@ -108,7 +108,7 @@ export async function* diagnoseReceiver(
     const given = await event(secrets, Date.now() - OLD_MS);
     if (!isSuccess(given)) return `refused with ${given.status}`;
     throw new Failure(
-      `accepted with ${given.status}: whoever captured an event can send it again at any time. Refuse a webhook-timestamp more than ${TOLERANCE_SECONDS} s from your clock.`,
+      `accepted with ${given.status}: a captured event can be sent again at any time. Refuse a webhook-timestamp more than ${TOLERANCE_SECONDS} s from your clock.`,
     );
   });
 }

@@ -154,7 +154,7 @@ export const apiKeys = sqliteTable(
     dayLimitMinutes: integer('day_limit_minutes'),
     /** As domain/allowed-networks.ts stores them; empty for everywhere. */
     allowedNetworks: text('allowed_networks').notNull().default(''),
-    /** What the key is for, and whom to ask about it; empty if nobody said. */
+    /** What the key is for, and whom to ask about it; empty if not given. */
     description: text('description').notNull().default(''),
     owner: text('owner').notNull().default(''),
     createdAt: integer('created_at').notNull(),

@@ -93,7 +93,7 @@ export function Psa({ origin, isOn }: { origin: string; isOn: boolean }) {
       <p>
         A call that succeeds answers 200 with <code>{'{"ok": true, "value": …}'}</code>. Every call is safe to repeat.
         Send the messages about one organization one after the other: a directory message that is older than the last
-        one applied is refused, so that nobody can send a captured one again.
+        one applied is refused, so that a captured one cannot be sent again.
       </p>
       {PSA_CALL_TYPES.map((type) => {
         const { summary, example } = PSA_CALLS[type];

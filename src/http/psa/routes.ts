@@ -29,7 +29,7 @@ const messageShape = strictObject({
 const addressed = z.object({ organization: directoryId('an organization') });
 
 /**
- * The PSA's interface over HTTP: POST /psa runs a verb of the service bindings, for whoever signs with
+ * The PSA's interface over HTTP: POST /psa runs a verb of the service bindings, for a sender that signs with
  * PSA_SECRET. Without a secret there is nothing at its paths.
  */
 export function createPsa(config: Config) {

@@ -7,8 +7,7 @@ import { type AdminEnv, adminContext, type ContextOf } from '../context.ts';
 export type RecordTexts = ReadonlyMap<string, string>;
 
 /**
- * The texts that audit entries are about, shortened to `length` characters, without keys that
- * somebody pasted into them.
+ * The texts that audit entries are about, shortened to `length` characters, without pasted keys.
  */
 export async function recordTexts(
   c: ContextOf<AdminEnv>,

@@ -40,7 +40,7 @@ export interface KeyDetails {
   dayLimit: OwnDayLimit;
   /** The networks from which it may be used, as stored; empty for everywhere. */
   allowedNetworks: string;
-  /** What it is for, and whom to ask about it; empty if nobody said. */
+  /** What it is for, and whom to ask about it; empty if not given. */
   description: string;
   owner: string;
   createdAt: number;

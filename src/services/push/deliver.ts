@@ -18,7 +18,7 @@ export async function deliver(
       method: 'POST',
       headers: { ...headers, 'User-Agent': USER_AGENT },
       body: message.body,
-      // A redirect would send the work of an organization to an address that nobody configured.
+      // A redirect would send the work of an organization to an address that is not configured.
       redirect: 'manual',
       signal: timeout.signal,
     });

@@ -58,7 +58,7 @@ const REFUSED: Record<Reason, RefusedTile> = {
     icon: 'stop',
     tone: 'warning',
     title: (keys) => plural(keys, 'key was used from elsewhere', 'keys were used from elsewhere'),
-    help: 'Requests with these keys came from an address outside their allowed networks, and were refused. If the automation has moved, add its network to the key. If you do not know the address, somebody else may have the key: rotate it.',
+    help: 'Requests with these keys came from an address outside their allowed networks, and were refused. If the automation has moved, add its network to the key. If you do not know the address, another person may have the key: rotate it.',
   },
   daily_limit_reached: {
     icon: 'hourglass',

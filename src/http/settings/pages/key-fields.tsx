@@ -8,6 +8,7 @@ import { USAGE_DAYS } from '../../../services/keys/key-usage.ts';
 import type { RecentAddresses } from '../../../services/keys/recent-addresses.ts';
 import type { PageContext } from '../page-context.ts';
 import { Address, counted, describedBy, FieldMessage, formatNumber } from './components.tsx';
+import { NumberField, TextField } from './input-field.tsx';
 
 /** Error messages by field. `form` is for errors that do not belong to one field. */
 export type Messages = Partial<
@@ -241,27 +242,6 @@ export function PurposeFields({ values, messages }: { values: FormValues; messag
   );
 }
 
-function TextField({ id, label, value, message, max, help }: FieldProps) {
-  return (
-    <div class="field">
-      <label for={id}>{label}</label>
-      <input
-        id={id}
-        name={id}
-        type="text"
-        value={value}
-        maxlength={max}
-        autocomplete="off"
-        {...describedBy(id, message, true)}
-      />
-      <p class="help" id={`${id}-help`}>
-        {help}
-      </p>
-      <FieldMessage id={id} message={message} />
-    </div>
-  );
-}
-
 interface NetworksProps {
   value: string | undefined;
   message: string | undefined;
@@ -329,36 +309,4 @@ export function hasAdvanced(values: FormValues, messages: Messages): boolean {
   ]
     .flat()
     .some((text) => text !== undefined && text !== '');
-}
-
-/** A field for a number or a text, with the largest number or length. */
-interface FieldProps {
-  id: string;
-  label: string;
-  value: string | undefined;
-  message: string | undefined;
-  max: number;
-  help: string;
-}
-
-function NumberField({ id, label, value, message, max, help }: FieldProps) {
-  return (
-    <div class="field">
-      <label for={id}>{label}</label>
-      <input
-        id={id}
-        name={id}
-        type="number"
-        min={1}
-        max={max}
-        step={1}
-        value={value}
-        {...describedBy(id, message, true)}
-      />
-      <p class="help" id={`${id}-help`}>
-        {help}
-      </p>
-      <FieldMessage id={id} message={message} />
-    </div>
-  );
 }

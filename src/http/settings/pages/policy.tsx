@@ -3,6 +3,7 @@ import type { PolicyChange, PolicyOverview } from '../../../services/keys/policy
 import { keyListPath } from '../key-query.ts';
 import type { PageContext } from '../page-context.ts';
 import { counted, describedBy, FieldMessage, Notice } from './components.tsx';
+import { NumberField } from './input-field.tsx';
 import { Time } from './time.tsx';
 
 /** The values of the form as they were entered. Empty texts for no rule. */
@@ -40,7 +41,8 @@ export function PolicyPage({ context, policy, values, messages, changes, endless
       <div class="columns">
         <form method="post" action={`${context.base}/policy`} class="form card">
           <input type="hidden" name="shown_revision" value={policy.revision} />
-          <DaysField
+          <NumberField
+            max={MAX_POLICY_DAYS}
             id="max_lifetime"
             label="Longest lifetime of new keys, in days (optional)"
             value={values.maxLifetime}
@@ -64,7 +66,8 @@ export function PolicyPage({ context, policy, values, messages, changes, endless
               )}
             </p>
           </div>
-          <DaysField
+          <NumberField
+            max={MAX_POLICY_DAYS}
             id="unused"
             label="A key counts as unused after, in days"
             value={values.unused}
@@ -83,38 +86,6 @@ export function PolicyPage({ context, policy, values, messages, changes, endless
         </section>
       </div>
     </>
-  );
-}
-
-interface DaysProps {
-  id: string;
-  label: string;
-  value: string;
-  message: string | undefined;
-  help: string;
-  required?: boolean;
-}
-
-function DaysField({ id, label, value, message, help, required = false }: DaysProps) {
-  return (
-    <div class="field">
-      <label for={id}>{label}</label>
-      <input
-        id={id}
-        name={id}
-        type="number"
-        min={1}
-        max={MAX_POLICY_DAYS}
-        step={1}
-        value={value}
-        required={required}
-        {...describedBy(id, message, true)}
-      />
-      <p class="help" id={`${id}-help`}>
-        {help}
-      </p>
-      <FieldMessage id={id} message={message} />
-    </div>
   );
 }
 
