@@ -478,7 +478,7 @@ describe('the feed', () => {
     await expectDelivered(push.receiver, organization);
   });
 
-  test('that does not have the confirmed change any more is pushed again from its start', async () => {
+  test('that no longer has the confirmed change is pushed again from its start', async () => {
     const { organization, key, api, quiet } = await makePushed();
     await api.postNote(key);
     await expectDelivered(push.receiver, organization);

@@ -7,7 +7,7 @@ import { type ChangesPage, listChanges, MAX_CHANGES } from '../work/list-changes
 /** Where a push is. */
 export interface PushPosition {
   organization: string;
-  /** The cursor of the last change that is not pushed any more; null for none. */
+  /** The cursor of the last change that was confirmed or skipped; null for none. */
   cursor: string | null;
   /** The last `seq` of the page that was sent before and not confirmed; null if there is none. */
   pageEnd: number | null;
