@@ -47,8 +47,8 @@ export function startPush() {
     /** Turns the push off again. No alarm is left for the tests of another file. */
     stop: async () => {
       Object.assign(env, { WEBHOOK_URL: '', WEBHOOK_SECRET: '' });
-      // Alarms that run end, and may set another one.
-      await new Promise((resolve) => setTimeout(resolve, 100));
+      // The wakes at the end of a second come, alarms that run end, and they may set another one.
+      await new Promise((resolve) => setTimeout(resolve, 1_100));
       for (const id of await listDurableObjectIds(env.PUSHER))
         await runInDurableObject(env.PUSHER.get(id), (_, { storage }) => storage.deleteAlarm());
       spy.mockRestore();

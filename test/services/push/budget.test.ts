@@ -128,9 +128,12 @@ test('the tables in test/bench/README.md have the numbers that are counted here'
       vi.setSystemTime(Date.now() + 1_001);
     }
   });
+  let seconds = 0;
   const burst = await countPush(BURST, async (post, done) => {
+    const begun = performance.now();
     await Promise.all(Array.from({ length: BURST }, post));
     await done(BURST + 2);
+    seconds = (performance.now() - begun) / 1_000;
   });
   expect(single).toEqual({ objectCalls: 2, d1Calls: 2, read: 8, written: 1, stored: 3 });
   const line = (what: string, { objectCalls, d1Calls, read, written, stored }: Bill) =>
@@ -138,8 +141,11 @@ test('the tables in test/bench/README.md have the numbers that are counted here'
   expect(published).toContain(line('more than a second after the one before', single));
   const highest = { objectCalls: 0.06, d1Calls: 0.06, read: 3.5, written: 0.03, stored: 0.1 };
   expect(published).toContain(line('one of 100 at once, at most', highest));
+  // The table is for a burst within a second: one wake when it begins, one when the second ends. A
+  // machine that takes longer for it has one more wake for each second.
+  const wakesOfBurst = 1 + Math.ceil(seconds);
   for (const column of ['objectCalls', 'd1Calls', 'read', 'written', 'stored'] as const)
-    expect(burst[column], column).toBeLessThanOrEqual(highest[column]);
+    expect(burst[column], column).toBeLessThanOrEqual((highest[column] * Math.max(2, wakesOfBurst)) / 2);
 
   const use = [
     // The requests to rate limiters use up what is included.
