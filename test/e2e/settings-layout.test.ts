@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { withLocalD1 } from '../../src/cli/local.ts';
-import { accessibilityViolations, watch } from '../support/browser.ts';
+import { accessibilityViolations, follow, watch } from '../support/browser.ts';
 import { importOrganizations, insertKeys } from '../support/many-keys.ts';
 import { freePort, start, stop } from '../support/server.ts';
 import { connectBrowser, copyDatabase } from '../support/shared.ts';
@@ -50,7 +50,7 @@ async function open(
   const page = await context.newPage();
   const complaints = watch(page, url);
   await page.goto(`${url}/settings`);
-  await page.getByRole('button', { name: 'Max Manykeys' }).first().click();
+  await follow(page.getByRole('button', { name: 'Max Manykeys' }).first());
   await page.goto(`${url}/settings/msp-4${path}`);
   return { page, complaints };
 }
@@ -111,20 +111,20 @@ test('without script, keys are found, sorted, filtered and paged', async () => {
   const { page, complaints } = await open('/keys', { javaScriptEnabled: false });
   await page.getByLabel('Search by name or hint').fill('BACKUP');
   await page.getByLabel('Sort by').selectOption('-name');
-  await page.getByRole('button', { name: 'Apply', exact: true }).click();
+  await follow(page.getByRole('button', { name: 'Apply', exact: true }));
   const found = await names(page);
   expect(found.length).toBeGreaterThan(4);
   expect(found.every((name) => name.includes('backup report'))).toBe(true);
   expect(found[0]).toContain('Zapier');
 
-  await page.getByRole('link', { name: 'Clear filters' }).click();
-  await page.getByRole('link', { name: 'Next' }).click();
+  await follow(page.getByRole('link', { name: 'Clear filters' }));
+  await follow(page.getByRole('link', { name: 'Next' }));
   await page.getByText('26–50 of').waitFor();
-  await page.getByRole('link', { name: 'Revoked', exact: true }).click();
+  await follow(page.getByRole('link', { name: 'Revoked', exact: true }));
   expect(new Set(await page.locator('.keys .state').allTextContents())).toEqual(new Set(['Revoked']));
 
-  await page.getByRole('link', { name: 'API keys', exact: true }).click();
-  await page.getByRole('link', { name: /5 keys expire within 14 days/ }).click();
+  await follow(page.getByRole('link', { name: 'API keys', exact: true }));
+  await follow(page.getByRole('link', { name: /5 keys expire within 14 days/ }));
   expect(await names(page)).toHaveLength(5);
   expect(complaints).toEqual([]);
 });
@@ -189,7 +189,7 @@ test('an organization is found among 25, without script', async () => {
   const { page } = await open('/audit', { javaScriptEnabled: false });
   await page.locator('.switcher > summary').click();
   await page.getByRole('searchbox', { name: 'Filter organizations' }).fill('customer 2');
-  await page.getByRole('button', { name: 'Filter', exact: true }).first().click();
+  await follow(page.getByRole('button', { name: 'Filter', exact: true }).first());
   const listed = await page.locator('tbody th a').allTextContents();
   expect(listed).toEqual([
     'Customer 2',
@@ -200,7 +200,7 @@ test('an organization is found among 25, without script', async () => {
     'Customer 24',
     'Customer 25',
   ]);
-  await page.getByRole('link', { name: 'Customer 21' }).click();
+  await follow(page.getByRole('link', { name: 'Customer 21' }));
   await page.getByText('No keys in use').waitFor();
 });
 

@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { withLocalD1 } from '../../src/cli/local.ts';
-import { accessibilityViolations, watch } from '../support/browser.ts';
+import { accessibilityViolations, follow, watch } from '../support/browser.ts';
 import { importOrganizations } from '../support/many-keys.ts';
 import { connectBrowser, sharedServer } from '../support/shared.ts';
 
@@ -66,7 +66,7 @@ test('a policy is set and keys are reviewed until the evidence can be downloaded
   const faults: unknown[] = [];
   const button = (name: string | RegExp) => page.getByRole('button', { name });
   await page.goto(`${server.url}/settings`);
-  await button('Max Manykeys').first().click();
+  await follow(button('Max Manykeys').first());
   for (const name of [
     'Acronis: restore tests',
     'n8n prod: alert triage',

@@ -2,7 +2,7 @@ import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-c
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { importDirectory } from '../../src/cli/import/import-directory.ts';
 import { withLocalD1 } from '../../src/cli/local.ts';
-import { accessibilityViolations, watch } from '../support/browser.ts';
+import { accessibilityViolations, follow, watch } from '../support/browser.ts';
 import { inLongRuns } from '../support/property.ts';
 import { connectBrowser, sharedServer } from '../support/shared.ts';
 
@@ -306,27 +306,27 @@ test('every page is accessible and no wider than the screen, in light and dark, 
       if (overflow !== 0) found[screen] = `is ${overflow} px too wide`;
     }
   };
-  await leadTo(page, '/new-key').click();
+  await follow(leadTo(page, '/new-key'));
   await examine('new key');
   await field(page, 'name').fill('Seen in every way');
-  await submit(page).click();
+  await follow(submit(page));
   await examine('new key with errors');
   await field(page, 'scope', 'tickets:note:write').check();
   await field(page, 'expiration').selectOption('30');
-  await submit(page).click();
+  await follow(submit(page));
   await examine('created key');
   expect(await note(await shownKey(page))).toBe(201);
-  await linkToShownKey(page).click();
+  await follow(linkToShownKey(page));
   await examine('key');
-  await leadTo(page, '/change').click();
+  await follow(leadTo(page, '/change'));
   await examine('change');
   await page.goBack();
-  await leadTo(page, '/revoke').click();
+  await follow(leadTo(page, '/revoke'));
   await examine('revoke');
   await page.goBack();
-  await leadTo(page, '/rotate').click();
+  await follow(leadTo(page, '/rotate'));
   await examine('rotate');
-  await submit(page).click();
+  await follow(submit(page));
   await examine('rotated key');
   for (const path of [
     'keys',

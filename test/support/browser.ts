@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import { type BrowserServer, chromium, type Page } from 'playwright-core';
+import { type BrowserServer, chromium, type Locator, type Page } from 'playwright-core';
 import * as z from 'zod';
 
 const INSTALLED = ['/usr/bin/chromium', '/usr/bin/google-chrome'];
@@ -45,6 +45,16 @@ export function watch(page: Page, origin: string): string[] {
   });
   page.on('pageerror', (error) => complaints.push(`threw ${error.message}`));
   return complaints;
+}
+
+/**
+ * Clicks a link or a button that opens a page, and waits until the page has loaded. A click alone
+ * returns before a slow server has answered, and what is read then belongs to the old page.
+ */
+export async function follow(target: Locator): Promise<void> {
+  const loaded = target.page().waitForEvent('load');
+  await target.click();
+  await loaded;
 }
 
 const violations = z.array(
