@@ -78,16 +78,27 @@ function problemPage(
   c: Context<AppEnv>,
   { status, title, detail }: Pick<PageProblem, 'status' | 'title' | 'detail'>,
 ): Response | Promise<Response> {
-  const administrator = c.get('administrator');
+  const { to, text } = wayOn(c, status);
   const page = (
     <>
       <p>{detail}</p>
       <p>
-        <a href={administrator ? `/settings/${administrator.organization.id}/keys` : '/settings'}>Go to settings</a>
+        <a href={to}>{text}</a>
       </p>
     </>
   );
   return render(c, title, page, { status });
+}
+
+/** Where an error page leads: after a conflict, to the page that shows what has changed. */
+function wayOn(c: Context<AppEnv>, status: number): { to: string; text: string } {
+  const [to, subject] = /^\/settings\/[^/]+\/(?:(key)s\/[^/]+|(review|policy))/.exec(c.req.path)?.filter(Boolean) ?? [];
+  if (status === 409 && to && subject) return { to, text: `Open the ${subject}` };
+  const administrator = c.get('administrator');
+  return {
+    to: administrator ? `/settings/${administrator.organization.id}/keys` : '/settings',
+    text: 'Go to settings',
+  };
 }
 
 /** The page for each error code that an administrator can cause. Others are internal errors. */

@@ -55,8 +55,9 @@ describe('the page of the policy', () => {
   });
 
   test('does not overwrite a change that the form did not show', async () => {
-    const { organization, post } = await makeWithPolicy();
-    expect((await post('/policy', { ...POLICY, unused: '7' })).status).toBe(409);
+    const { organization, base, post } = await makeWithPolicy();
+    const refused = await post('/policy', { ...POLICY, unused: '7' });
+    expect([refused.status, await countElements(refused.text, `main a[href="${base}/policy"]`)]).toEqual([409, 1]);
     expect(await rowsOf('key_policies', organization)).toMatchObject([{ unused_days: 30, revision: 1 }]);
     const wrong = await post('/policy', { ...POLICY, unused: '0' });
     expect(await elementsOf(wrong.text, '[name=shown_revision]')).toMatchObject([{ attributes: { value: '0' } }]);

@@ -51,6 +51,12 @@ describe('revoking all keys', () => {
   });
 });
 
+test('without a key in use, there is nothing to revoke', async () => {
+  const { get } = await makeSettings();
+  const { status, text } = await get('/revoke-all');
+  expect([status, await countElements(text, 'main form')]).toEqual([200, 0]);
+});
+
 test('a page shows the notice of its address only while that is true', async () => {
   const { organization, get, post } = await makeSettings();
   const { id } = await makeKey(organization);

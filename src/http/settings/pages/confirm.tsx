@@ -37,6 +37,12 @@ interface RevokeAllProps {
 /** Asks for confirmation before all keys are revoked: for the name of the organization. */
 export function ConfirmRevokeAllPage({ context, live, organization, typed }: RevokeAllProps) {
   const message = typed === undefined ? undefined : 'This is not the name of the organization. Nothing was revoked.';
+  if (live === 0)
+    return (
+      <p>
+        The organization has no key in use. <a href={`${context.base}/keys`}>Go to the keys</a>
+      </p>
+    );
   return (
     <>
       <p>
@@ -44,8 +50,8 @@ export function ConfirmRevokeAllPage({ context, live, organization, typed }: Rev
         <strong>
           <bdi>{organization}</bdi>
         </strong>{' '}
-        ({live === 0 ? 'none' : live} in use) stop working immediately, and every automation stops writing. This cannot
-        be undone. Each workflow then needs a new key.
+        ({live} in use) stop working immediately, and every automation stops writing. This cannot be undone. Each
+        workflow then needs a new key.
       </p>
       <form method="post" action={`${context.base}/revoke-all`} class="form">
         <div class="field">
