@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { createDocument, type ZodOpenApiResponsesObject } from 'zod-openapi';
 import { TOLERANCE_SECONDS } from '../../domain/webhook.ts';
 import type { PsaEnv } from '../context.ts';
-import { PROBLEMS, type ProblemCode, problemType, UNAUTHORIZED_PROBLEM } from '../problems.ts';
+import { PROBLEMS, type ProblemCode, UNAUTHORIZED_PROBLEM } from '../problems.ts';
 import { PSA_CALL_TYPES, PSA_CALLS } from '../psa-calls.ts';
 import { PSA_ERRORS } from '../psa-errors.ts';
 import { CHALLENGE } from './require-signature.ts';
@@ -98,7 +98,7 @@ function problems(): ZodOpenApiResponsesObject {
 
 function problemShape(codes: readonly ProblemCode[]) {
   return z.object({
-    type: z.enum(codes.map(problemType)),
+    type: z.url().meta({ description: 'The address of its explanation, on the origin of the request.' }),
     title: z.string(),
     status: z.int(),
     code: z.enum(codes),
