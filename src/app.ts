@@ -9,6 +9,7 @@ import { ping } from './http/api/ping.ts';
 import { RECORD_ENDPOINTS } from './http/api/record-endpoints.ts';
 import type { AppEnv } from './http/context.ts';
 import { docs } from './http/docs/routes.tsx';
+import { wellKnown } from './http/docs/well-known.ts';
 import { createMcp } from './http/mcp/routes.ts';
 import { guardUnknown } from './http/middleware/guard.ts';
 import { ipLimit } from './http/middleware/ip-limit.ts';
@@ -50,6 +51,7 @@ export function createApp(config: Config, now: () => number = Date.now) {
       .route('/api/v1', v1)
       .route('/mcp', createMcp(config, checks))
       .route('/psa', createPsa(config))
+      .route('/.well-known', wellKnown)
       .route('/', docs)
       .route('/settings', createSettings())
       .notFound((c) => problem(c, 'not_found', 'There is nothing at this path; the API is at /api/v1.'))
