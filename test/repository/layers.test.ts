@@ -24,7 +24,8 @@ const ALLOWED: Record<string, { parts: readonly string[]; packages?: readonly st
     parts: ['http', 'http/middleware', 'services', 'domain', 'config.ts'],
     packages: ['hono', 'zod', 'zod-openapi'],
   },
-  'http/docs': { parts: ['http', 'http/middleware', 'domain'], packages: ['hono', 'node:zlib'] },
+  'http/page': { parts: [], packages: ['hono'] },
+  'http/docs': { parts: ['http', 'http/middleware', 'http/page', 'domain'], packages: ['hono', 'node:zlib'] },
   'http/mcp': {
     parts: ['http', 'http/middleware', 'services', 'domain', 'lib', 'config.ts'],
     packages: ['hono', 'zod', '@modelcontextprotocol/server'],
@@ -34,7 +35,7 @@ const ALLOWED: Record<string, { parts: readonly string[]; packages?: readonly st
     packages: ['hono', 'zod', 'zod-openapi'],
   },
   'http/settings': {
-    parts: ['http', 'http/middleware', 'services', 'domain', 'lib', 'config.ts'],
+    parts: ['http', 'http/middleware', 'http/page', 'services', 'domain', 'lib', 'config.ts'],
     packages: ['hono', 'zod', 'jose'],
   },
   rpc: { parts: ['services', 'domain', 'config.ts'], packages: ['cloudflare:workers'] },

@@ -1,7 +1,9 @@
 import { TOLERANCE_SECONDS } from '../../domain/webhook.ts';
+import { Code } from '../page/code.tsx';
+import { Text } from '../page/text.tsx';
 import { PSA_CALL_TYPES, PSA_CALLS } from '../psa-calls.ts';
 import { PSA_ERRORS } from '../psa-errors.ts';
-import { Code, Page, Table, Text } from './layout.tsx';
+import { Page, Table } from './layout.tsx';
 
 const MINUTES = TOLERANCE_SECONDS / 60;
 
@@ -63,7 +65,7 @@ const json = (value: unknown) => JSON.stringify(value, null, 2);
 /** The interface for the PSA: signing, calls, errors, and the push. */
 export function Psa({ origin, isOn }: { origin: string; isOn: boolean }) {
   return (
-    <Page title="For the PSA">
+    <Page title="For the PSA" path="/docs/psa">
       <p>
         The ticketing system itself (the PSA) keeps its directory here up to date, takes back what automations wrote,
         and reviews it. Its messages are signed as in <a href="https://www.standardwebhooks.com">Standard Webhooks</a>{' '}

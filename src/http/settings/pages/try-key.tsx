@@ -1,6 +1,7 @@
 import type { Child, PropsWithChildren } from 'hono/jsx';
 import { RECORD_KINDS } from '../../../domain/record-kinds.ts';
 import { type Scope, writableKinds } from '../../../domain/scopes.ts';
+import { Tabs } from '../../page/tabs.tsx';
 
 interface Props {
   scopes: readonly Scope[];
@@ -90,23 +91,23 @@ const TOOLS: readonly Tool[] = [
  */
 export function TryKey(props: Props) {
   return (
-    <fieldset class="pick card">
-      <legend class="visually-hidden">Where you use the key</legend>
-      {TOOLS.map(({ name, recipe }, index) => (
-        <>
-          <input type="radio" name="tool" id={`tool-${recipe}`} checked={index === 0} />
-          <label for={`tool-${recipe}`}>{name}</label>
-        </>
-      ))}
-      {TOOLS.map(({ name, recipe, content }) => (
-        <section aria-label={name}>
-          {content(props)}
-          <p>
-            <a href={`/docs/recipes/${recipe}`}>The whole recipe for {name === 'bash' ? 'curl' : name}</a>
-          </p>
-        </section>
-      ))}
-    </fieldset>
+    <Tabs
+      group="tool"
+      legend="Where you use the key"
+      isCard
+      tabs={TOOLS.map(({ name, recipe, content }) => ({
+        id: recipe,
+        label: name,
+        content: (
+          <>
+            {content(props)}
+            <p>
+              <a href={`/docs/recipes/${recipe}`}>The whole recipe for {name === 'bash' ? 'curl' : name}</a>
+            </p>
+          </>
+        ),
+      }))}
+    />
   );
 }
 

@@ -1,28 +1,29 @@
 // Every page also works without this script. It inserts text only, never markup.
 
-const result = document.getElementById('result');
-const showResult = (text) => {
-  if (result) result.textContent = text;
-};
+const resultBeside = (button) => button.parentElement.querySelector('output');
 
+// Copy the element that the button names, or else the code block that it is in.
 for (const button of document.querySelectorAll('[data-copy]')) {
+  const result = resultBeside(button);
   button.hidden = false;
   button.addEventListener('click', async () => {
-    const source = document.getElementById(button.dataset.copy);
+    const { copy } = button.dataset;
+    const source = copy ? document.getElementById(copy) : button.closest('.code').querySelector('pre');
     try {
       await navigator.clipboard.writeText(source.textContent.trim());
-      showResult('Copied');
+      result.textContent = 'Copied';
     } catch {
       getSelection().selectAllChildren(source);
-      showResult('The key is selected. Press Ctrl+C (⌘C on a Mac) to copy it.');
+      result.textContent = 'Selected. Press Ctrl+C (⌘C on a Mac) to copy.';
     }
   });
 }
 
 for (const button of document.querySelectorAll('[data-test]')) {
+  const result = resultBeside(button);
   button.hidden = false;
   button.addEventListener('click', async () => {
-    showResult('Testing…');
+    result.textContent = 'Testing…';
     const key = document.getElementById(button.dataset.test).textContent.trim();
     try {
       const response = await fetch('/api/v1/ping', {
@@ -30,10 +31,10 @@ for (const button of document.querySelectorAll('[data-test]')) {
         credentials: 'omit',
       });
       const body = await response.json();
-      if (response.ok) showResult(`The key works. It is “${body.keyName}” of ${body.organizationId}.`);
-      else showResult(`The test failed: ${response.status} ${body.title}. ${body.detail ?? ''}`);
+      if (response.ok) result.textContent = `The key works. It is “${body.keyName}” of ${body.organizationId}.`;
+      else result.textContent = `The test failed: ${response.status} ${body.title}. ${body.detail ?? ''}`;
     } catch {
-      showResult('No response. Check your connection and try again.');
+      result.textContent = 'No response. Check your connection and try again.';
     }
   });
 }

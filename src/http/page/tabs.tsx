@@ -1,0 +1,35 @@
+import type { Child } from 'hono/jsx';
+
+interface Tab {
+  /** Unique among the tabs of the group: a part of an id. */
+  id: string;
+  label: string;
+  content: Child;
+}
+
+interface Props {
+  /** Unique on the page. */
+  group: string;
+  /** What is chosen, for screen readers. */
+  legend: string;
+  tabs: readonly Tab[];
+  isCard?: boolean;
+}
+
+/** Tabs that work without script: radio buttons, each of which shows the section at its place. */
+export function Tabs({ group, legend, tabs, isCard = false }: Props) {
+  return (
+    <fieldset class={isCard ? 'pick card' : 'pick'}>
+      <legend class="visually-hidden">{legend}</legend>
+      {tabs.map(({ id, label }, index) => (
+        <>
+          <input type="radio" name={group} id={`${group}-${id}`} checked={index === 0} />
+          <label for={`${group}-${id}`}>{label}</label>
+        </>
+      ))}
+      {tabs.map(({ label, content }) => (
+        <section aria-label={label}>{content}</section>
+      ))}
+    </fieldset>
+  );
+}
