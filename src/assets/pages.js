@@ -19,23 +19,52 @@ for (const button of document.querySelectorAll('[data-copy]')) {
   });
 }
 
+const ping = (key) =>
+  fetch('/api/v1/ping', { headers: { Authorization: `Bearer ${key}` }, credentials: 'omit', cache: 'no-store' });
+const NO_RESPONSE = 'No response. Check your connection and try again.';
+
 for (const button of document.querySelectorAll('[data-test]')) {
   const result = resultBeside(button);
   button.hidden = false;
   button.addEventListener('click', async () => {
     result.textContent = 'Testing…';
-    const key = document.getElementById(button.dataset.test).textContent.trim();
     try {
-      const response = await fetch('/api/v1/ping', {
-        headers: { Authorization: `Bearer ${key}` },
-        credentials: 'omit',
-      });
+      const response = await ping(document.getElementById(button.dataset.test).textContent.trim());
       const body = await response.json();
-      if (response.ok) result.textContent = `The key works. It is “${body.keyName}” of ${body.organizationId}.`;
-      else result.textContent = `The test failed: ${response.status} ${body.title}. ${body.detail ?? ''}`;
+      result.textContent = response.ok
+        ? `The key works. It is “${body.keyName}” of ${body.organizationId}.`
+        : `The test failed: ${response.status} ${body.title}. ${body.detail ?? ''}`;
     } catch {
-      result.textContent = 'No response. Check your connection and try again.';
+      result.textContent = NO_RESPONSE;
     }
+  });
+}
+
+// Try ping with a key that is typed. It stays in the field, which is emptied when the page is left.
+const tryPing = document.getElementById('try-ping');
+if (tryPing) {
+  const [key, button, result] = ['input', 'button', 'output'].map((name) => tryPing.querySelector(name));
+  const send = async () => {
+    if (!/^[!-~]+$/.test(key.value.trim())) {
+      result.textContent = 'Enter a key: letters, digits and an underscore.';
+      key.focus();
+      return;
+    }
+    result.textContent = 'Sending…';
+    try {
+      const response = await ping(key.value.trim());
+      result.textContent = `${response.status}\n${JSON.stringify(await response.json(), null, 2)}`;
+    } catch {
+      result.textContent = NO_RESPONSE;
+    }
+  };
+  tryPing.hidden = false;
+  button.addEventListener('click', send);
+  key.addEventListener('keydown', (event) => {
+    if (event.key === 'Enter') button.click();
+  });
+  addEventListener('pagehide', () => {
+    key.value = '';
   });
 }
 

@@ -6,8 +6,8 @@ import { type Link, Navigation, TABS } from './navigation.tsx';
 
 interface PageProps {
   title: string;
-  /** The path of this page, which the navigation marks. */
-  path: string;
+  /** The path of this page, which the navigation marks; none for an error. */
+  path?: string;
   /** The parts of this page, for the navigation. */
   parts?: readonly Link[];
   /** Above the navigation, instead of the title as a heading. */
@@ -17,7 +17,7 @@ interface PageProps {
 }
 
 /** The layout of every documentation page. */
-export function Page({ title, path, parts = [], hero, isWide = false, children }: PropsWithChildren<PageProps>) {
+export function Page({ title, path = '', parts = [], hero, isWide = false, children }: PropsWithChildren<PageProps>) {
   const bar = (
     <>
       <span class="area">Documentation</span>

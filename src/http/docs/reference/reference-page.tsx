@@ -1,0 +1,98 @@
+import { type DayLimits, dayLimitsSentence } from '../../../domain/day-limit.ts';
+import { policyInWords, type RateLimitPolicy } from '../../../domain/rate-limit.ts';
+import { Text } from '../../page/text.tsx';
+import { Page } from '../layout.tsx';
+import { operationsOf, type Response } from './contract.ts';
+import { Fields } from './fields.tsx';
+import { OperationSection } from './operation.tsx';
+import { type Field, fieldsOf } from './rules.ts';
+import { TryPing } from './try-ping.tsx';
+
+interface Props {
+  origin: string;
+  /** The OpenAPI document of the API. */
+  contract: object;
+  /** The limits of this deployment. */
+  limits: { keyLimit: RateLimitPolicy; ipLimit: RateLimitPolicy; dayLimits: DayLimits };
+}
+
+/** The reference of the API, from its OpenAPI document. */
+export function Reference({ origin, contract, limits }: Props) {
+  const operations = operationsOf(contract);
+  const responses = operations.flatMap((operation) => Object.values(operation.responses));
+  const parts = [
+    ...operations.map(({ operationId, summary }) => ({ href: `#${operationId}`, text: summary })),
+    { href: '#problem', text: 'Fields of a problem' },
+    { href: '#headers', text: 'Headers of responses' },
+  ];
+  return (
+    <Page title="Reference" path="/docs/reference" parts={parts} isWide>
+      <p>
+        All paths begin with <code>{`${origin}/api/v1`}</code>. Send the key in the header{' '}
+        <code>{'Authorization: Bearer <key>'}</code>. The same reference is available as an{' '}
+        <a href="/api/v1/openapi.json">OpenAPI 3.1 document</a>.
+      </p>
+      <p>
+        Limits: {policyInWords(limits.keyLimit)} per key, unless the key has its own limit, and{' '}
+        {policyInWords(limits.ipLimit)} per source address. {dayLimitsSentence(limits.dayLimits)}
+      </p>
+      <p>Responses may gain fields: ignore fields that you do not know.</p>
+      <ul class="contents">
+        {operations.map(({ operationId, summary, method, path }) => (
+          <li>
+            <a href={`#${operationId}`}>{summary}</a>{' '}
+            <code>
+              {method} {path}
+            </code>
+          </li>
+        ))}
+      </ul>
+      {operations.map((operation) => (
+        <OperationSection operation={operation}>{operation.operationId === 'ping' && <TryPing />}</OperationSection>
+      ))}
+      <h2 id="problem">Fields of a problem</h2>
+      <p>
+        Every error is <code>application/problem+json</code>. A 401 has only <code>type</code>, <code>title</code> and{' '}
+        <code>status</code>. <a href="/docs/problems">Problems</a> explains each code.
+      </p>
+      <Fields fields={problemFields(responses)} isResponse />
+      <h2 id="headers">Headers of responses</h2>
+      <Headers responses={responses} />
+    </Page>
+  );
+}
+
+/** The fields of all problems. */
+function problemFields(responses: readonly Response[]): Field[] {
+  const problems = responses.flatMap(({ content }) => content['application/problem+json']?.schema ?? []);
+  const shapes = problems.flatMap((schema) => schema.oneOf ?? [schema]);
+  const fields = new Map(shapes.flatMap((shape) => fieldsOf(shape).map((field) => [field.name, field] as const)));
+  return Array.from(fields.values(), ({ name, schema: { const: _, ...schema } }) => ({
+    name,
+    isRequired: shapes.every(({ required }) => required.includes(name)),
+    schema,
+  }));
+}
+
+/** Each header once; a description that differs between responses is added. */
+function Headers({ responses }: { responses: readonly Response[] }) {
+  const byName = Map.groupBy(
+    responses.flatMap(({ headers }) => Object.entries(headers)),
+    ([name]) => name,
+  );
+  return (
+    <dl class="fields">
+      {[...byName].map(([name, found]) => (
+        <div id={name.toLowerCase()}>
+          <dt>
+            <code>{name}</code>
+          </dt>
+          <dd>
+            <Text>{[...new Set(found.map(([, { description }]) => description))].join(' ')}</Text>{' '}
+            {found[0]?.[1].schema.example !== undefined && <code>{String(found[0][1].schema.example)}</code>}
+          </dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
