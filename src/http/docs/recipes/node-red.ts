@@ -69,7 +69,7 @@ export const nodeRed: Recipe = {
       text: ['Replace `TOKEN` by the token. Add userEmail to credit a technician.'],
       code: sendEvent('http://localhost:1880/work-done', { name: 'X-Webhook-Token', value: 'TOKEN' }, eventJson()),
     },
-    success('The flow responds after the entry is written, with the status and the entry:'),
+    success('The flow responds after the entry is written, with `201` and the entry:'),
   ],
   failures: [
     [
