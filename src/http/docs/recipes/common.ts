@@ -73,15 +73,25 @@ export const randomToken: Commands = {
   powershell: "[guid]::NewGuid().ToString('N') + [guid]::NewGuid().ToString('N')",
 };
 
-/** Sends the example event to the webhook of a tool. */
-export function sendEvent(url: string, header: { name: string; value: string } | undefined, event: string): Commands {
+interface Delivery {
+  /** Unique in a recipe. */
+  label?: string;
+  url: string;
+  /** What authenticates the sender. */
+  header?: readonly [name: string, value: string];
+  event: string;
+}
+
+/** Sends an event to the webhook of a tool. */
+export function sendEvent({ label = 'Send the event', url, header, event }: Delivery): Commands {
+  const [name, value] = header ?? [];
   return {
-    label: 'Send the event',
+    label,
     bash: `curl -i '${url}' \\
-${header ? `  -H '${header.name}: ${header.value}' \\\n` : ''}  -H 'Content-Type: application/json' \\
+${header ? `  -H '${name}: ${value}' \\\n` : ''}  -H 'Content-Type: application/json' \\
   -d '${event}'`,
     powershell: `Invoke-WebRequest -UseBasicParsing -Method Post '${url}' \`
-${header ? `  -Headers @{ '${header.name}' = '${header.value}' } \`\n` : ''}  -ContentType 'application/json' \`
+${header ? `  -Headers @{ '${name}' = '${value}' } \`\n` : ''}  -ContentType 'application/json' \`
   -Body '${event}'`,
   };
 }

@@ -14,12 +14,10 @@ import {
 } from './common.ts';
 import type { Recipe } from './recipe.ts';
 
-const send = (eventId: string) =>
-  sendEvent(
-    'https://hook.eu1.make.com/YOUR-WEBHOOK',
-    { name: 'x-make-apikey', value: 'TOKEN' },
-    eventJson({ eventId }),
-  );
+const hook = {
+  url: 'https://hook.eu1.make.com/YOUR-WEBHOOK',
+  header: ['x-make-apikey', 'TOKEN'],
+} as const;
 
 export const make: Recipe = {
   slug: 'make',
@@ -60,7 +58,7 @@ export const make: Recipe = {
       text: [
         'Select **Run once**. While Make waits, run this with your address and your token. Make learns the fields from it.',
       ],
-      code: send('evt-20418'),
+      code: sendEvent({ ...hook, event: eventJson() }),
     },
     {
       title: 'Add the request',
@@ -128,7 +126,7 @@ export const make: Recipe = {
     {
       title: 'Turn the scenario on',
       text: ['Choose **Immediately as data arrives**, turn the scenario on, and send one event with a new id:'],
-      code: send('evt-20419'),
+      code: sendEvent({ ...hook, label: 'Send another event', event: eventJson({ eventId: 'evt-20419' }) }),
     },
     success(
       'Open **History**, then the latest run, and then the module HTTP. **Status Code** is `201`, and **Data** has the entry:',

@@ -89,11 +89,11 @@ export const n8n: Recipe = {
     {
       title: 'Send one event',
       text: ['Replace `n8n.example` by the host of your n8n, and `TOKEN` by the token.'],
-      code: sendEvent(
-        'https://n8n.example/webhook/work-done',
-        { name: 'X-Webhook-Token', value: 'TOKEN' },
-        eventJson({ log: '09:30 queue stopped, 4 jobs removed, queue started' }),
-      ),
+      code: sendEvent({
+        url: 'https://n8n.example/webhook/work-done',
+        header: ['X-Webhook-Token', 'TOKEN'],
+        event: eventJson({ log: '09:30 queue stopped, 4 jobs removed, queue started' }),
+      }),
     },
     success(
       'The webhook responds with `201`, with the entry and the note. The run is in the tab **Executions**, and the node **Log time** shows this:',

@@ -67,7 +67,11 @@ export const nodeRed: Recipe = {
     {
       title: 'Send one event',
       text: ['Replace `TOKEN` by the token. Add userEmail to credit a technician.'],
-      code: sendEvent('http://localhost:1880/work-done', { name: 'X-Webhook-Token', value: 'TOKEN' }, eventJson()),
+      code: sendEvent({
+        url: 'http://localhost:1880/work-done',
+        header: ['X-Webhook-Token', 'TOKEN'],
+        event: eventJson(),
+      }),
     },
     success('The flow responds after the entry is written, with `201` and the entry:'),
   ],

@@ -15,8 +15,8 @@ import type { Commands, Recipe } from './recipe.ts';
 const AUDIENCE = 'https://service.flow.microsoft.com/';
 
 /** Sends the event as the signed-in user: the trigger accepts no one else. */
-const send = (eventId: string): Commands => ({
-  label: 'Send the event',
+const send = (eventId: string, label = 'Send the event'): Commands => ({
+  label,
   bash: `TOKEN=$(az account get-access-token --resource ${AUDIENCE} --query accessToken --output tsv)
 curl -i 'YOUR-HTTP-URL' \\
   -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' \\
@@ -143,7 +143,7 @@ export const powerAutomate: Recipe = {
     {
       title: 'Save the flow, and send one event',
       text: ['Select **Save**. Send an event with a new id:'],
-      code: send('evt-20419'),
+      code: send('evt-20419', 'Send another event'),
     },
     success('Open the latest run. The action HTTP has the status `201`, and its body has the entry:'),
   ],

@@ -33,8 +33,13 @@ return {
 };
 `;
 
-const send = (eventId: string) =>
-  sendEvent('https://hooks.zapier.com/hooks/catch/YOUR-HOOK/', undefined, eventJson({ eventId, token: 'TOKEN' }));
+/** A Catch Hook does not show headers to the Zap, so the token is a field of the event. */
+const send = (eventId: string, label?: string) =>
+  sendEvent({
+    ...(label && { label }),
+    url: 'https://hooks.zapier.com/hooks/catch/YOUR-HOOK/',
+    event: eventJson({ eventId, token: 'TOKEN' }),
+  });
 
 export const zapier: Recipe = {
   slug: 'zapier',
@@ -123,7 +128,7 @@ export const zapier: Recipe = {
     {
       title: 'Publish the Zap',
       text: ['Select **Publish**. If your plan has it, turn on **Autoreplay**. Then send one event with a new id:'],
-      code: send('evt-20419'),
+      code: send('evt-20419', 'Send another event'),
     },
     success(
       'Open **Zap history**, then the latest run, and then the step API by Zapier. The status is `201`, and the output has the entry:',
