@@ -127,7 +127,7 @@ describe.runIf(isInstalled('python3'))('Python', () => {
 
 test.runIf(isInstalled('pwsh'))('PowerShell: the commands, copied one after the other, write once', async () => {
   const commands = codesOf('powershell', server.url).flatMap((code) => ('text' in code ? [code] : []));
-  const script = commands.filter(({ label }) => label !== 'Response with the status 201').map((code) => code.text);
+  const script = commands.filter(({ label }) => label !== 'Example of the response').map((code) => code.text);
   await writeFile(join(cwd, 'recipe.ps1'), script.join('\n').replace('evt-20418', 'evt-powershell'));
   const { stdout, code } = await inShell('pwsh', ['-NoProfile', '-File', 'recipe.ps1']);
   expect([code, stdout]).toEqual([0, expect.stringMatching(/\n201 [0-9a-f-]{36}\s*$/)]);

@@ -1,5 +1,5 @@
 import { MAX_TEXT_LENGTH } from '../../../domain/fields.ts';
-import type { Commands, Failure, Step } from './recipe.ts';
+import type { Commands, Failure, Snippet, Step } from './recipe.ts';
 
 // What several recipes share: the event of all examples, the steps that are the same in each tool,
 // and the failures that every tool can get.
@@ -19,7 +19,8 @@ export const eventJson = (more: Record<string, string> = {}) => JSON.stringify({
 /** The time entry of the event. */
 export const ENTRY = `{"minutes": ${EVENT.minutes}, "description": "${EVENT.description}", "billable": ${EVENT.billable}}`;
 
-export const ping = (origin: string) => `${origin}/api/v1/ping`;
+/** The address that tests a key. */
+export const pingAddress = (origin: string): Snippet => ({ label: 'Address of ping', text: `${origin}/api/v1/ping` });
 
 /** The address of the time entries of a ticket; `ticketId` is how the tool inserts the id. */
 export const timeEntries = (origin: string, ticketId = EVENT.ticketId) =>
@@ -57,7 +58,8 @@ export const pingCommands: Commands = {
     'Invoke-RestMethod "$env:TICKETS_URL/api/v1/ping" -Headers @{ Authorization = "Bearer $env:TICKETS_API_KEY" }',
 };
 
-export const PINGED = 'You should see the name of your key, and its scopes.';
+export const PINGED =
+  'You should see the name of your key, and its scopes. If the status is `401`, follow the [four steps](/docs/problems#unauthorized).';
 
 /** Puts the address into a variable of the terminal. */
 export const addressCommands = (origin: string): Commands => ({
@@ -108,7 +110,7 @@ export function success(where: string): Step {
     title: 'See that it worked',
     text: [where],
     code: {
-      label: 'Response with the status 201',
+      label: 'Example of the response',
       text: `{
   "entry": {
     "id": "775cd2aa-72a1-89bc-b8b9-41c767f7d48e",

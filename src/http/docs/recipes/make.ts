@@ -4,7 +4,7 @@ import {
   EVENT_ID_RULES,
   eventJson,
   PINGED,
-  ping,
+  pingAddress,
   randomToken,
   sendEvent,
   success,
@@ -25,10 +25,7 @@ export const make: Recipe = {
   lead: 'From a new scenario to the first time entry, with the app HTTP, version 4.',
   needs: [TIME_KEY, TICKET],
   steps: (origin) => [
-    {
-      ...copyAddress(origin, 'This is the address that tests the key. You paste it in a later step.'),
-      code: { label: 'Address of ping', text: ping(origin) },
-    },
+    copyAddress(origin, 'The addresses in the later steps begin with it.'),
     {
       title: 'Make a token for the webhook',
       text: [
@@ -79,16 +76,20 @@ export const make: Recipe = {
     {
       title: 'Ping',
       text: [
-        'Set **URL** to the address of the first step and **Method** to **GET**. Save the module, right-click it, and select **Run this module only**.',
+        'Set **URL** to this address and **Method** to **GET**. Save the module, right-click it, and select **Run this module only**. It checks the key and writes nothing.',
       ],
+      code: pingAddress(origin),
       after: [`The output has the status code \`200\`. ${PINGED}`],
     },
     {
       title: 'Change the request to a time entry',
       text: [
-        'Set **Method** to **POST**, and **URL** to this address. Then delete `{{1.ticketId}}` in it, and put the field `ticketId` of the webhook in its place: Make offers the field when you click into the address.',
+        'Set **Method** to **POST**, and **URL** to this address. `{{1.ticketId}}` is the field `ticketId` of the webhook.',
       ],
       code: { label: 'URL', text: timeEntries(origin, '{{1.ticketId}}') },
+      after: [
+        'If Make shows it as plain text, delete it, and choose the field from the list that opens when you click into the address. The same goes for the fields below.',
+      ],
     },
     {
       title: 'Set the Idempotency-Key',
@@ -125,7 +126,11 @@ export const make: Recipe = {
     },
     {
       title: 'Turn the scenario on',
-      text: ['Choose **Immediately as data arrives**, turn the scenario on, and send one event with a new id:'],
+      text: ['Set the schedule to **Immediately as data arrives**, and turn the scenario on.'],
+    },
+    {
+      title: 'Send one event',
+      text: ['Use your address and your token again. This event has a new id.'],
       code: sendEvent({ ...hook, label: 'Send another event', event: eventJson({ eventId: 'evt-20419' }) }),
     },
     success(

@@ -18,7 +18,7 @@ export const n8n: Recipe = {
     {
       title: 'Download the workflow with your address in it',
       text: [
-        `Run this in a terminal. Without one, download the file, and after the import replace \`${PLACEHOLDER}\` by your address in the nodes **Ping**, **Log time** and **Add note**.`,
+        `Run this in a terminal. Without one, download the file, and after the import replace \`${PLACEHOLDER}\` with your address in the nodes **Ping**, **Log time** and **Add note**.`,
       ],
       code: {
         label: 'Download the workflow',
@@ -71,6 +71,7 @@ export const n8n: Recipe = {
       text: [
         'In **Log time** and **Add note**, the header **Idempotency-Key** is an expression. If your sender names the field differently, change `eventId` in both.',
         ...EVENT_ID_RULES,
+        'This workflow refuses an empty event id before that: the webhook responds with `400`.',
       ],
       code: {
         label: 'Idempotency-Key of the workflow',
@@ -88,7 +89,7 @@ export const n8n: Recipe = {
     },
     {
       title: 'Send one event',
-      text: ['Replace `n8n.example` by the host of your n8n, and `TOKEN` by the token.'],
+      text: ['Replace `n8n.example` with the host of your n8n, and `TOKEN` with the token.'],
       code: sendEvent({
         url: 'https://n8n.example/webhook/work-done',
         header: ['X-Webhook-Token', 'TOKEN'],

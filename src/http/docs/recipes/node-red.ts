@@ -61,12 +61,12 @@ export const nodeRed: Recipe = {
       text: [
         'The node **Build time entry** takes it from `eventId`, and makes `triage:<eventId>` of it. If your sender names the field differently, change it there.',
         ...EVENT_ID_RULES,
-        'The flow refuses an empty event id before that, with `400`.',
+        'This flow refuses an empty event id before that, with `400`.',
       ],
     },
     {
       title: 'Send one event',
-      text: ['Replace `TOKEN` by the token. Add userEmail to credit a technician.'],
+      text: ['Replace `TOKEN` with the token. Add userEmail to credit a technician.'],
       code: sendEvent({
         url: 'http://localhost:1880/work-done',
         header: ['X-Webhook-Token', 'TOKEN'],

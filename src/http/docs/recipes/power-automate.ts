@@ -3,7 +3,7 @@ import {
   EVENT_ID_RULES,
   eventJson,
   PINGED,
-  ping,
+  pingAddress,
   success,
   TICKET,
   TIME_KEY,
@@ -43,10 +43,7 @@ export const powerAutomate: Recipe = {
     'To send test events: the Azure CLI, signed in with `az login`.',
   ],
   steps: (origin) => [
-    {
-      ...copyAddress(origin, 'This is the address that tests the key. You paste it in a later step.'),
-      code: { label: 'Address of ping', text: ping(origin) },
-    },
+    copyAddress(origin, 'The addresses in the later steps begin with it.'),
     {
       title: 'Open a solution',
       text: [
@@ -69,7 +66,7 @@ export const powerAutomate: Recipe = {
     {
       title: 'Create the flow',
       text: [
-        'In the solution, select **New > Automation > Cloud flow > Automated**. As trigger, choose **When an HTTP request is received**. If your events come from an app that Power Automate knows, choose the trigger of that app instead.',
+        'In the solution, select **New > Automation > Cloud flow > Automated**. As trigger, choose **When an HTTP request is received**. If it is not in the list, select **Skip**, and search for it in the designer. If your events come from an app that Power Automate knows, choose the trigger of that app instead.',
       ],
     },
     {
@@ -85,7 +82,8 @@ export const powerAutomate: Recipe = {
     },
     {
       title: 'Add the request',
-      text: ['Add the action **HTTP**. Set **Method** to **GET**, and **URI** to the address of the first step.'],
+      text: ['Add the action **HTTP**. Set **Method** to **GET**, and **URI** to this address:'],
+      code: pingAddress(origin),
     },
     {
       title: 'Add the key',
@@ -99,9 +97,13 @@ export const powerAutomate: Recipe = {
       text: ['In the **Settings** of the action HTTP, turn on **Secure inputs**.'],
     },
     {
+      title: 'Save the flow',
+      text: ['Select **Save**. The trigger now has an **HTTP URL**. Copy it.'],
+    },
+    {
       title: 'Ping',
       text: [
-        'Select **Save**. Copy the **HTTP URL** that the trigger has now, and run this with it. Its token shows that you are a user of the tenant.',
+        'Run this with your HTTP URL. The flow sends a ping: it checks the key and writes nothing. The token in the command shows that you are a user of the tenant.',
       ],
       code: send('evt-20418'),
       after: [`Open the run under **28-day run history**. The action HTTP has the status \`200\`. ${PINGED}`],
@@ -140,9 +142,10 @@ export const powerAutomate: Recipe = {
         ['Interval', '`PT10S`'],
       ],
     },
+    { title: 'Save the flow again', text: ['Select **Save**.'] },
     {
-      title: 'Save the flow, and send one event',
-      text: ['Select **Save**. Send an event with a new id:'],
+      title: 'Send one event',
+      text: ['Run this with your HTTP URL. This event has a new id.'],
       code: send('evt-20419', 'Send another event'),
     },
     success('Open the latest run. The action HTTP has the status `201`, and its body has the entry:'),

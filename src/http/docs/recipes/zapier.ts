@@ -4,7 +4,7 @@ import {
   eventJson,
   MAX_TEXT,
   PINGED,
-  ping,
+  pingAddress,
   randomToken,
   sendEvent,
   success,
@@ -51,10 +51,7 @@ export const zapier: Recipe = {
     'A paid plan of Zapier: Webhooks by Zapier and API by Zapier are premium apps. API by Zapier is a beta.',
   ],
   steps: (origin) => [
-    {
-      ...copyAddress(origin, 'This is the address that tests the key. You paste it in a later step.'),
-      code: { label: 'Address of ping', text: ping(origin) },
-    },
+    copyAddress(origin, 'The addresses in the later steps begin with it.'),
     {
       title: 'Make a token for the webhook',
       text: [
@@ -96,7 +93,10 @@ export const zapier: Recipe = {
     },
     {
       title: 'Ping',
-      text: ['In this step, choose the method **GET** and paste the address of the first step. Select **Test step**.'],
+      text: [
+        'In this step, set **Method** to **GET** and **URL** to this address. Select **Test step**. It checks the key and writes nothing.',
+      ],
+      code: pingAddress(origin),
       after: [`The status is \`200\`. ${PINGED}`],
     },
     {
@@ -105,12 +105,12 @@ export const zapier: Recipe = {
         'Between the filter and the request, add **Code by Zapier** with the event **Run JavaScript**. Under **Input Data**, add these five names, each with the field of the same name of the trigger:',
       ],
       code: { label: 'Names of the input data', text: 'eventId\nticketId\nminutes\ndescription\nbillable' },
-      after: EVENT_ID_RULES,
+      after: [...EVENT_ID_RULES, 'The code refuses an empty event id before that, and the run stops.'],
     },
     {
       title: 'Paste the code',
       text: [
-        'Replace everything in **Code** by this. Select **Test step**: the output is `url`, `idempotencyKey` and `body`.',
+        'Replace everything in **Code** with this. Select **Test step**: the output is `url`, `idempotencyKey` and `body`.',
       ],
       code: { label: 'Code', text: code(origin) },
     },
@@ -127,7 +127,15 @@ export const zapier: Recipe = {
     },
     {
       title: 'Publish the Zap',
-      text: ['Select **Publish**. If your plan has it, turn on **Autoreplay**. Then send one event with a new id:'],
+      text: ['Select **Publish**.'],
+    },
+    {
+      title: 'Let Zapier retry',
+      text: ['If your plan has it, turn on **Autoreplay** in **Zap history**.'],
+    },
+    {
+      title: 'Send one event',
+      text: ['Use your address and your token again. This event has a new id.'],
       code: send('evt-20419', 'Send another event'),
     },
     success(
