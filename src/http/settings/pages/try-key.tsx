@@ -98,6 +98,7 @@ export function TryKey(props: Props) {
       tabs={TOOLS.map(({ name, recipe, content }) => ({
         id: recipe,
         label: name,
+        name,
         content: (
           <>
             {content(props)}
