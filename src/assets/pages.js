@@ -42,7 +42,8 @@ for (const button of document.querySelectorAll('[data-test]')) {
 
 // Try ping with a key that is typed. It stays in the field, which is emptied when the page is left.
 const tryPing = document.getElementById('try-ping');
-if (tryPing) {
+// Not over plain HTTP, which would show the key to others on the network.
+if (tryPing && isSecureContext) {
   const [key, button, result] = ['input', 'button', 'output'].map((name) => tryPing.querySelector(name));
   const send = async () => {
     if (!/^[!-~]+$/.test(key.value.trim())) {

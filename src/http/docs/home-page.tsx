@@ -1,11 +1,10 @@
-import type { Child } from 'hono/jsx';
 import { RECORD_KINDS } from '../../domain/record-kinds.ts';
 import { Code } from '../page/code.tsx';
 import { Icon, type IconName } from '../page/icon.tsx';
 import { Tabs } from '../page/tabs.tsx';
 import { Page } from './layout.tsx';
-import { RECIPES } from './recipes.ts';
 import { bash, powerShell, type RequestExample, VARIABLE } from './request-examples.ts';
+import { Tile, ToolTiles } from './tiles.tsx';
 
 const READERS: readonly { href: string; icon: IconName; title: string; text: string }[] = [
   { href: '/docs/recipes', icon: 'bolt', title: 'I build workflows', text: 'A recipe for each tool, step by step.' },
@@ -82,11 +81,7 @@ export function Home({ origin }: { origin: string }) {
         ))}
       </ul>
       <h2 id="tools">Your tool</h2>
-      <ul class="tiles">
-        {RECIPES.map(({ slug, tool }) => (
-          <Tile href={`/docs/recipes/${slug}`} glyph={initials(tool)} title={tool} />
-        ))}
-      </ul>
+      <ToolTiles />
     </Page>
   );
 }
@@ -155,33 +150,4 @@ function Shells({ group, what, bash, powerShell }: ShellsProps) {
     ),
   });
   return <Tabs group={group} legend={what} tabs={[tab('bash', bash), tab('PowerShell', powerShell)]} />;
-}
-
-interface TileProps {
-  href: string;
-  glyph: Child;
-  title: string;
-  text?: string;
-}
-
-function Tile({ href, glyph, title, text }: TileProps) {
-  return (
-    <li>
-      <a href={href}>
-        <span class="glyph" aria-hidden="true">
-          {glyph}
-        </span>
-        <span>
-          <strong>{title}</strong>
-          {text && <span class="minor">{text}</span>}
-        </span>
-      </a>
-    </li>
-  );
-}
-
-/** Two letters for a tool: `PA` for Power Automate, `n8` for n8n. */
-function initials(tool: string): string {
-  const capitals = tool.replaceAll(/[^A-Z]/g, '');
-  return (capitals.length > 1 ? capitals : tool).slice(0, 2);
 }

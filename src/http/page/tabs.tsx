@@ -4,6 +4,8 @@ interface Tab {
   /** Unique among the tabs of the group: a part of an id. */
   id: string;
   label: string;
+  /** The name of its section for screen readers, if the content has none. */
+  name?: string;
   content: Child;
 }
 
@@ -27,8 +29,8 @@ export function Tabs({ group, legend, tabs, isCard = false }: Props) {
           <label for={`${group}-${id}`}>{label}</label>
         </>
       ))}
-      {tabs.map(({ label, content }) => (
-        <section aria-label={label}>{content}</section>
+      {tabs.map(({ name, content }) => (
+        <section aria-label={name}>{content}</section>
       ))}
     </fieldset>
   );

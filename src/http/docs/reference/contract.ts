@@ -100,6 +100,21 @@ export function operationsOf(openapi: object): Operation[] {
   );
 }
 
+/** What a request or a response contains, in its first media type. */
+export const firstContent = (part: Pick<Response, 'content'> | undefined) => Object.values(part?.content ?? {})[0];
+
+/** The first example of what a request or a response contains. */
+export const firstExample = (part: Pick<Response, 'content'> | undefined): unknown =>
+  Object.values(firstContent(part)?.examples ?? {})[0]?.value;
+
+/** The responses by status; a new record comes before its replay. */
+export const responsesOf = ({ responses: { 201: created, ...others } }: Operation) => [
+  ...(created ? [['201', created] as const] : []),
+  ...Object.entries(others),
+];
+
+export const isSuccess = (status: string) => status.startsWith('2');
+
 /** Copies a document with every `$ref` replaced by what it refers to. No shape contains itself. */
 function resolveReferences(openapi: object): unknown {
   const resolve = (node: unknown): unknown => {

@@ -62,34 +62,39 @@ export function Reference({ origin, contract, limits }: Props) {
   );
 }
 
-/** The fields of all problems. */
+/** The fields of all problems, without the values that differ between them. */
 function problemFields(responses: readonly Response[]): Field[] {
   const problems = responses.flatMap(({ content }) => content['application/problem+json']?.schema ?? []);
   const shapes = problems.flatMap((schema) => schema.oneOf ?? [schema]);
-  const fields = new Map(shapes.flatMap((shape) => fieldsOf(shape).map((field) => [field.name, field] as const)));
-  return Array.from(fields.values(), ({ name, schema: { const: _, ...schema } }) => ({
-    name,
-    isRequired: shapes.every(({ required }) => required.includes(name)),
-    schema,
-  }));
+  const byName = Map.groupBy(
+    shapes.flatMap((shape) => fieldsOf(shape)),
+    ({ name }) => name,
+  );
+  return [...byName.values()].flatMap(([field]) => {
+    if (!field) return [];
+    const {
+      name,
+      schema: { type, format, description },
+    } = field;
+    const isRequired = shapes.every(({ required }) => required.includes(name));
+    return [{ name, isRequired, schema: { type, format, description, required: [] } }];
+  });
 }
 
-/** Each header once; a description that differs between responses is added. */
+/** Each header once, with its longest description. */
 function Headers({ responses }: { responses: readonly Response[] }) {
-  const byName = Map.groupBy(
-    responses.flatMap(({ headers }) => Object.entries(headers)),
-    ([name]) => name,
-  );
+  const headers = responses
+    .flatMap((response) => Object.entries(response.headers))
+    .sort(([, one], [, other]) => one.description.length - other.description.length);
   return (
     <dl class="fields">
-      {[...byName].map(([name, found]) => (
+      {[...new Map(headers)].map(([name, { description, schema }]) => (
         <div id={name.toLowerCase()}>
           <dt>
             <code>{name}</code>
           </dt>
           <dd>
-            <Text>{[...new Set(found.map(([, { description }]) => description))].join(' ')}</Text>{' '}
-            {found[0]?.[1].schema.example !== undefined && <code>{String(found[0][1].schema.example)}</code>}
+            <Text>{description}</Text> {schema.example !== undefined && <code>{String(schema.example)}</code>}
           </dd>
         </div>
       ))}

@@ -105,6 +105,7 @@ export function TryKey(props: Props) {
       tabs={TOOLS.map(({ name, recipe, content }) => ({
         id: recipe,
         label: name,
+        name,
         content: (
           <>
             {content(props)}
