@@ -88,7 +88,7 @@ test('the parts of the navigation are at the side, and on a phone a fold, withou
   await follow(recipe);
   expect(new URL(page.url()).pathname).toBe('/docs/recipes/n8n');
   expect(await page.locator('.tabs [aria-current]').allTextContents()).toEqual(['Recipes']);
-  await follow(page.getByRole('link', { name: 'Settings', exact: true }));
+  await follow(page.getByRole('banner').getByRole('link', { name: 'Settings', exact: true }));
   expect(new URL(page.url()).pathname).not.toMatch(/^\/docs/);
 });
 

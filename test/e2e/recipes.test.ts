@@ -7,8 +7,9 @@ import { promisify } from 'node:util';
 import { runInNewContext } from 'node:vm';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
+import { isInstalled } from '../support/command.ts';
 import { n8nWorkflow, type SentRequest } from '../support/n8n.ts';
-import { bashUpTo, codesOf, isInstalled, snippetOf } from '../support/recipes.ts';
+import { bashUpTo, codesOf, snippetOf } from '../support/recipes.ts';
 import { startServer } from '../support/server.ts';
 
 // What the recipes give to copy, run as it is, against a server whose limit it runs into.

@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process';
 import type { Commands, Snippet, Step } from '../../src/http/docs/recipes/recipe.ts';
 import { RECIPES } from '../../src/http/docs/recipes.ts';
 
@@ -26,15 +25,4 @@ export function bashUpTo(slug: string, origin: string, label: string): string {
   const last = commands.findIndex((command) => command.label === label);
   if (last === -1) throw new Error(`no command ${label} in ${slug}`);
   return ['set -e', ...commands.slice(0, last + 1).map(({ bash }) => bash)].join('\n');
-}
-
-/** Whether a command is installed on this machine. */
-export function isInstalled(command: string): boolean {
-  try {
-    execFileSync(command, ['--version'], { stdio: 'ignore' });
-    return true;
-  } catch (err) {
-    if (err instanceof Error && 'code' in err && err.code === 'ENOENT') return false;
-    throw err;
-  }
 }

@@ -6,24 +6,13 @@ import { Page, Table } from './layout.tsx';
 import { FAILURES } from './recipes/common.ts';
 import type { Recipe, Step } from './recipes/recipe.ts';
 import { RULES } from './recipes/rules.ts';
-import { RECIPES } from './recipes.ts';
+import { ToolTiles } from './tiles.tsx';
 
 export function Recipes() {
   return (
     <Page title="Recipes" path="/docs/recipes" parts={[{ href: '#rules', text: 'Rules for every tool' }]}>
       <p class="lead">Each recipe leads from an empty workflow to the first time entry, one action at a time.</p>
-      <ul class="tiles wide">
-        {RECIPES.map(({ slug, tool, lead }) => (
-          <li>
-            <a href={`/docs/recipes/${slug}`}>
-              <span>
-                <strong>{tool}</strong>
-                <span class="minor">{lead}</span>
-              </span>
-            </a>
-          </li>
-        ))}
-      </ul>
+      <ToolTiles hasLead />
       <h2 id="rules">Rules for every tool</h2>
       <Table head={['Question', 'Answer']} rows={RULES} />
     </Page>

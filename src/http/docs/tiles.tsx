@@ -25,12 +25,12 @@ export function Tile({ href, glyph, title, text }: TileProps) {
   );
 }
 
-/** Each tool with a recipe. */
-export function ToolTiles() {
+/** Each tool with a recipe, and where its recipe starts and ends. */
+export function ToolTiles({ hasLead = false }: { hasLead?: boolean }) {
   return (
-    <ul class="tiles">
-      {RECIPES.map(({ slug, tool }) => (
-        <Tile href={`/docs/recipes/${slug}`} glyph={initials(tool)} title={tool} />
+    <ul class={hasLead ? 'tiles wide' : 'tiles'}>
+      {RECIPES.map(({ slug, tool, lead }) => (
+        <Tile href={`/docs/recipes/${slug}`} glyph={initials(tool)} title={tool} {...(hasLead && { text: lead })} />
       ))}
     </ul>
   );
