@@ -85,7 +85,9 @@ test('curl: the commands, copied one after the other, wait for the limit and wri
   const script = bashUpTo('curl', server.url, 'Log time');
   const beforeWrite = script.lastIndexOf('\ncurl ');
   // The ping is not retried, so the limit is used up after it.
-  const flood = `for i in 1 2 3 4 5 6 7 8 9 10; do curl -s -o /dev/null "$TICKETS_URL/api/v1/ping" -H "Authorization: Bearer $TICKETS_API_KEY"; done`;
+  const flood = `for i in 1 2 3 4 5 6 7 8 9 10; do
+    curl -s -o /dev/null "$TICKETS_URL/api/v1/ping" -H "Authorization: Bearer $TICKETS_API_KEY" &
+  done; wait`;
   const { stdout, code } = await inBash(`${script.slice(0, beforeWrite)}\n${flood}${script.slice(beforeWrite)}`);
   expect(code).toBe(0);
   expect(stdout).toContain('"keyName":"Local demo"');
