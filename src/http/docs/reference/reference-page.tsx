@@ -2,7 +2,7 @@ import { type DayLimits, dayLimitsSentence } from '../../../domain/day-limit.ts'
 import { policyInWords, type RateLimitPolicy } from '../../../domain/rate-limit.ts';
 import { Text } from '../../page/text.tsx';
 import { Page } from '../layout.tsx';
-import { operationsOf, type Response } from './contract.ts';
+import type { Operation, Response } from './contract.ts';
 import { Fields } from './fields.tsx';
 import { OperationSection } from './operation.tsx';
 import { type Field, fieldsOf } from './rules.ts';
@@ -10,15 +10,13 @@ import { TryPing } from './try-ping.tsx';
 
 interface Props {
   origin: string;
-  /** The OpenAPI document of the API. */
-  contract: object;
+  operations: readonly Operation[];
   /** The limits of this deployment. */
   limits: { keyLimit: RateLimitPolicy; ipLimit: RateLimitPolicy; dayLimits: DayLimits };
 }
 
 /** The reference of the API, from its OpenAPI document. */
-export function Reference({ origin, contract, limits }: Props) {
-  const operations = operationsOf(contract);
+export function Reference({ origin, operations, limits }: Props) {
   const responses = operations.flatMap((operation) => Object.values(operation.responses));
   const parts = [
     ...operations.map(({ operationId, summary }) => ({ href: `#${operationId}`, text: summary })),
@@ -77,7 +75,7 @@ function problemFields(responses: readonly Response[]): Field[] {
       schema: { type, format, description },
     } = field;
     const isRequired = shapes.every(({ required }) => required.includes(name));
-    return [{ name, isRequired, schema: { type, format, description, required: [] } }];
+    return [{ name, isRequired, schema: { type, format, description, required: [] }, kinds: [] }];
   });
 }
 
