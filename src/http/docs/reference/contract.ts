@@ -55,6 +55,7 @@ const content = z.record(
 );
 
 const header = z.object({ description: z.string().default(''), schema });
+export type Header = z.infer<typeof header>;
 
 const response = z.object({
   description: z.string(),
