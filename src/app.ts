@@ -22,6 +22,7 @@ import { requestLog } from './http/middleware/request-log.ts';
 import { requireHttps } from './http/middleware/require-https.ts';
 import { endpointNotFound, methodNotAllowedProblem } from './http/no-endpoint.ts';
 import { problem } from './http/problems.ts';
+import { describePsa } from './http/psa/openapi.ts';
 import { createPsa } from './http/psa/routes.ts';
 import { createSettings } from './http/settings/index.tsx';
 
@@ -53,10 +54,7 @@ export function createApp(config: Config, now: () => number = Date.now) {
       .route('/mcp', createMcp(config, checks))
       .route('/psa', createPsa(config))
       .route('/.well-known', wellKnown)
-      .route(
-        '/',
-        createDocs((origin) => describeApi(config, origin)),
-      )
+      .route('/', createDocs({ api: (origin) => describeApi(config, origin), psa: describePsa }))
       .route('/settings', createSettings())
       .notFound(wrongAddress)
       .onError(answerError)

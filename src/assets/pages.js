@@ -69,6 +69,16 @@ if (tryPing && isSecureContext) {
   });
 }
 
+// A language that is chosen for one example is chosen for all of them.
+for (const tab of document.querySelectorAll('[data-choice] > input')) {
+  tab.addEventListener('change', () => {
+    const { choice } = tab.parentElement.dataset;
+    for (const other of document.querySelectorAll(`[data-choice="${choice}"] > [value="${tab.value}"]`)) {
+      other.checked = true;
+    }
+  });
+}
+
 // Show the date field only for “On a date”.
 const expiration = document.getElementById('expiration');
 if (expiration) {

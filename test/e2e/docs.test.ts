@@ -202,6 +202,12 @@ describe('the reference', () => {
     await result.filter({ hasText: /^401\n/ }).waitFor();
   });
 
+  test('shows every example in the language that was chosen for one of them', async () => {
+    const { page } = await open('/docs/reference');
+    await page.getByText('Python', { exact: true }).first().click();
+    await page.locator('[aria-label="Request with Python: Log time on a ticket"]').waitFor();
+  });
+
   test('copies an example with its button', async () => {
     const { page } = await open('/docs/reference', { permissions: ['clipboard-read', 'clipboard-write'] });
     await page.getByRole('button', { name: 'Copy: Request with bash: Check that the key works' }).click();

@@ -149,5 +149,7 @@ function Shells({ group, what, bash, powerShell }: ShellsProps) {
       </Code>
     ),
   });
-  return <Tabs group={group} legend={what} tabs={[tab('bash', bash), tab('PowerShell', powerShell)]} />;
+  return (
+    <Tabs group={group} legend={what} choice="language" tabs={[tab('bash', bash), tab('PowerShell', powerShell)]} />
+  );
 }

@@ -35,7 +35,7 @@ export function Problems() {
                     {status} {title}
                   </span>
                 </th>
-                <td data-label="What it means">
+                <td>
                   <div>
                     <Text>{meaning}</Text>
                   </div>

@@ -115,6 +115,7 @@ function StepCode({ code, group }: { code: NonNullable<Step['code']>; group: str
     <Tabs
       group={group}
       legend={`${code.label}: the shell`}
+      choice="language"
       tabs={shells.map(({ id, label, command }) => ({
         id,
         label,

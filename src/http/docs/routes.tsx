@@ -1,5 +1,6 @@
 import { Hono } from 'hono';
 import type { AppEnv } from '../context.ts';
+import { forLatestOrigin } from '../for-latest-origin.ts';
 import { securePages } from '../middleware/secure-pages.ts';
 import { READ_ONLY_POLICY } from '../page/policy.ts';
 import { Agents } from './agents-page.tsx';
@@ -9,23 +10,29 @@ import { Problems } from './problems-page.tsx';
 import { Psa } from './psa-page.tsx';
 import { RecipePage, Recipes } from './recipe-pages.tsx';
 import { RECIPES } from './recipes.ts';
+import { messagesOf, operationsOf } from './reference/contract.ts';
 import { Reference } from './reference/reference-page.tsx';
 
 const originOf = (url: string) => new URL(url).origin;
 
 const secure = securePages(READ_ONLY_POLICY, 'no-referrer');
 
-/**
- * The documentation pages. They are public and do not access the database. `describeApi` is the
- * OpenAPI document of the API at an origin.
- */
-export const createDocs = (describeApi: (origin: string) => object) =>
-  new Hono<AppEnv>()
+/** The OpenAPI documents at an origin: of the API, and of the interface for the PSA. */
+interface Contracts {
+  api: (origin: string) => object;
+  psa: (origin: string) => object;
+}
+
+/** The documentation pages. They are public and do not access the database. */
+export function createDocs({ api, psa }: Contracts) {
+  const operations = forLatestOrigin((origin) => operationsOf(api(origin)));
+  const messages = forLatestOrigin((origin) => messagesOf(psa(origin)));
+  return new Hono<AppEnv>()
     .get('/', secure, (c) => c.html(<Home origin={originOf(c.req.url)} />))
     .get('/docs', secure, (c) => c.html(<Home origin={originOf(c.req.url)} />))
     .get('/docs/reference', secure, (c) => {
       const origin = originOf(c.req.url);
-      return c.html(<Reference origin={origin} contract={describeApi(origin)} limits={c.get('config')} />);
+      return c.html(<Reference origin={origin} operations={operations(origin)} limits={c.get('config')} />);
     })
     .get('/docs/problems', secure, (c) => c.html(<Problems />))
     .get('/docs/recipes', secure, (c) => c.html(<Recipes />))
@@ -36,7 +43,9 @@ export const createDocs = (describeApi: (origin: string) => object) =>
     .get('/docs/agents', secure, (c) =>
       c.html(<Agents origin={originOf(c.req.url)} isOn={c.get('config').mcp !== undefined} />),
     )
-    .get('/docs/psa', secure, (c) =>
-      c.html(<Psa origin={originOf(c.req.url)} isOn={c.get('config').psaSecrets.length > 0} />),
-    )
+    .get('/docs/psa', secure, (c) => {
+      const origin = originOf(c.req.url);
+      return c.html(<Psa origin={origin} messages={messages(origin)} isOn={c.get('config').psaSecrets.length > 0} />);
+    })
     .get('/docs/keys', secure, (c) => c.html(<KeyFormat keyPrefix={c.get('config').keyPrefix} />));
+}

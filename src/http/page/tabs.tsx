@@ -15,17 +15,19 @@ interface Props {
   /** What is chosen, for screen readers. */
   legend: string;
   tabs: readonly Tab[];
+  /** With script, a tab also opens those with its id in the groups that have the same choice. */
+  choice?: string;
   isCard?: boolean;
 }
 
 /** Tabs that work without script: radio buttons, each of which shows the section at its place. */
-export function Tabs({ group, legend, tabs, isCard = false }: Props) {
+export function Tabs({ group, legend, tabs, choice, isCard = false }: Props) {
   return (
-    <fieldset class={isCard ? 'pick card' : 'pick'}>
+    <fieldset class={isCard ? 'pick card' : 'pick'} data-choice={choice}>
       <legend class="visually-hidden">{legend}</legend>
       {tabs.map(({ id, label }, index) => (
         <>
-          <input type="radio" name={group} id={`${group}-${id}`} checked={index === 0} />
+          <input type="radio" name={group} value={id} id={`${group}-${id}`} checked={index === 0} />
           <label for={`${group}-${id}`}>{label}</label>
         </>
       ))}

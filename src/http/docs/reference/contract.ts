@@ -5,7 +5,8 @@ import * as z from 'zod';
 const value = z.json();
 
 const schema = z.object({
-  type: z.string().optional(),
+  type: z.union([z.string(), z.array(z.string())]).optional(),
+  title: z.string().optional(),
   description: z.string().optional(),
   example: value.optional(),
   const: value.optional(),
@@ -27,6 +28,9 @@ const schema = z.object({
     return schema.optional();
   },
   get oneOf() {
+    return z.array(schema).optional();
+  },
+  get anyOf() {
     return z.array(schema).optional();
   },
   get not() {
@@ -51,6 +55,7 @@ const content = z.record(
 );
 
 const header = z.object({ description: z.string().default(''), schema });
+export type Header = z.infer<typeof header>;
 
 const response = z.object({
   description: z.string(),
@@ -83,6 +88,8 @@ const document = z.object({
   paths: z.record(z.string(), z.partialRecord(z.enum(['get', 'post']), operation)),
 });
 
+const psaDocument = z.object({ paths: z.object({ '/psa': z.object({ post: operation }) }) });
+
 /** An operation with its method and address. */
 export type Operation = z.infer<typeof operation> & { method: string; path: string; url: string };
 
@@ -114,6 +121,29 @@ export const responsesOf = ({ responses: { 201: created, ...others } }: Operatio
 ];
 
 export const isSuccess = (status: string) => status.startsWith('2');
+
+/** The shapes of a message to the PSA's interface, and of its result. */
+export interface MessageShapes {
+  data: Schema;
+  value: Schema;
+}
+
+/** The shapes of the messages by their type. The document has the results in the order of the messages. */
+export function messagesOf(openapi: object): Map<string, MessageShapes> {
+  const { post } = psaDocument.parse(resolveReferences(openapi)).paths['/psa'];
+  const results = variantsOf(firstContent(post.responses['200'])?.schema.properties?.['value']);
+  const messages = variantsOf(firstContent(post.requestBody)?.schema);
+  return new Map(
+    messages.flatMap(({ properties: { type, data } = {} }, index) => {
+      const value = results[index];
+      return type && data && value ? [[String(type.const), { data, value }] as const] : [];
+    }),
+  );
+}
+
+/** The schemas of which a value has one; itself if there is only one. */
+export const variantsOf = (schema: Schema | undefined): Schema[] =>
+  schema === undefined ? [] : (schema.oneOf ?? schema.anyOf ?? [schema]);
 
 /** Copies a document with every `$ref` replaced by what it refers to. No shape contains itself. */
 function resolveReferences(openapi: object): unknown {

@@ -16,6 +16,7 @@ export function Examples({ operation }: { operation: Operation }) {
       <Tabs
         group={`${operationId}-request`}
         legend="Request"
+        choice="language"
         tabs={LANGUAGES.map(({ id, label, write }) => ({
           id,
           label,

@@ -12,7 +12,7 @@ interface Props {
 export function Fields({ fields, isResponse = false }: Props) {
   return (
     <dl class="fields">
-      {fields.map(({ name, place, isRequired, schema }) => (
+      {fields.map(({ name, place, isRequired, schema, kinds }) => (
         <div>
           <dt>
             <code>{name}</code>{' '}
@@ -25,6 +25,19 @@ export function Fields({ fields, isResponse = false }: Props) {
           <dd>
             {schema.description && <Text>{schema.description}</Text>}
             {!isResponse && <Patterns patterns={patternsOf(schema)} />}
+            {kinds.map((kind) => (
+              <details>
+                <summary>
+                  <Text>{kind.title}</Text>
+                </summary>
+                {kind.description !== '' && (
+                  <p>
+                    <Text>{kind.description}</Text>
+                  </p>
+                )}
+                <Fields fields={kind.fields} isResponse={isResponse} />
+              </details>
+            ))}
           </dd>
         </div>
       ))}

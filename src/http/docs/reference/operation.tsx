@@ -26,7 +26,9 @@ export function OperationSection({ operation, children }: PropsWithChildren<{ op
         {parameters.length > 0 && (
           <>
             <h3>Path and headers</h3>
-            <Fields fields={parameters.map((one) => ({ ...one, isRequired: one.required, place: one.in }))} />
+            <Fields
+              fields={parameters.map((one) => ({ ...one, isRequired: one.required, place: one.in, kinds: [] }))}
+            />
           </>
         )}
         {body && (

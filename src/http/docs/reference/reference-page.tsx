@@ -2,7 +2,7 @@ import { type DayLimits, dayLimitsSentence } from '../../../domain/day-limit.ts'
 import { policyInWords, type RateLimitPolicy } from '../../../domain/rate-limit.ts';
 import { Text } from '../../page/text.tsx';
 import { Page } from '../layout.tsx';
-import { operationsOf, type Response } from './contract.ts';
+import { type Header, type Operation, type Response, variantsOf } from './contract.ts';
 import { Fields } from './fields.tsx';
 import { OperationSection } from './operation.tsx';
 import { type Field, fieldsOf } from './rules.ts';
@@ -10,15 +10,13 @@ import { TryPing } from './try-ping.tsx';
 
 interface Props {
   origin: string;
-  /** The OpenAPI document of the API. */
-  contract: object;
+  operations: readonly Operation[];
   /** The limits of this deployment. */
   limits: { keyLimit: RateLimitPolicy; ipLimit: RateLimitPolicy; dayLimits: DayLimits };
 }
 
 /** The reference of the API, from its OpenAPI document. */
-export function Reference({ origin, contract, limits }: Props) {
-  const operations = operationsOf(contract);
+export function Reference({ origin, operations, limits }: Props) {
   const responses = operations.flatMap((operation) => Object.values(operation.responses));
   const parts = [
     ...operations.map(({ operationId, summary }) => ({ href: `#${operationId}`, text: summary })),
@@ -62,39 +60,41 @@ export function Reference({ origin, contract, limits }: Props) {
   );
 }
 
-/** The fields of all problems, without the values that differ between them. */
+/** The fields of all problems with a code, without the values that differ between them. */
 function problemFields(responses: readonly Response[]): Field[] {
-  const problems = responses.flatMap(({ content }) => content['application/problem+json']?.schema ?? []);
-  const shapes = problems.flatMap((schema) => schema.oneOf ?? [schema]);
-  const byName = Map.groupBy(
-    shapes.flatMap((shape) => fieldsOf(shape)),
-    ({ name }) => name,
-  );
-  return [...byName.values()].flatMap(([field]) => {
-    if (!field) return [];
-    const {
-      name,
-      schema: { type, format, description },
-    } = field;
-    const isRequired = shapes.every(({ required }) => required.includes(name));
-    return [{ name, isRequired, schema: { type, format, description, required: [] } }];
-  });
+  const shapes = responses
+    .flatMap(({ content }) => variantsOf(content['application/problem+json']?.schema))
+    .filter(({ required }) => required.includes('code'));
+  const byName = new Map(shapes.flatMap((shape) => fieldsOf(shape)).map((field) => [field.name, field]));
+  return Array.from(byName.values(), ({ name, isRequired, kinds, schema: { type, format, description } }) => ({
+    name,
+    isRequired: isRequired && (name.includes('.') || shapes.every(({ required }) => required.includes(name))),
+    schema: { type, format, description, required: [] },
+    kinds,
+  }));
 }
 
 /** Each header once, with its longest description. */
 function Headers({ responses }: { responses: readonly Response[] }) {
-  const headers = responses
-    .flatMap((response) => Object.entries(response.headers))
-    .sort(([, one], [, other]) => one.description.length - other.description.length);
+  const headers = new Map<string, Header>();
+  for (const [name, header] of responses.flatMap((response) => Object.entries(response.headers))) {
+    if (header.description.length > (headers.get(name)?.description.length ?? -1)) headers.set(name, header);
+  }
   return (
     <dl class="fields">
-      {[...new Map(headers)].map(([name, { description, schema }]) => (
+      {[...headers].map(([name, { description, schema }]) => (
         <div id={name.toLowerCase()}>
           <dt>
             <code>{name}</code>
           </dt>
           <dd>
-            <Text>{description}</Text> {schema.example !== undefined && <code>{String(schema.example)}</code>}
+            <Text>{description}</Text>
+            {schema.example !== undefined && (
+              <>
+                {' '}
+                Example: <code>{String(schema.example)}</code>
+              </>
+            )}
           </dd>
         </div>
       ))}
