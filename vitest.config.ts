@@ -37,6 +37,8 @@ export default defineConfig(async ({ mode }) => {
                   TICKET_URL: '',
                   MCP: 'off',
                   MCP_ORIGINS: '',
+                  SECURITY_CONTACT: '',
+                  SECURITY_EXPIRES: '',
                 },
               },
             }),

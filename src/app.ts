@@ -4,11 +4,13 @@ import { RegExpRouter } from 'hono/router/reg-exp-router';
 import type { Config } from './config.ts';
 import { RECORD_KIND_NAMES } from './domain/record-kinds.ts';
 import { answerError } from './http/answer-error.ts';
-import { openapi } from './http/api/openapi.ts';
+import { describeApi, openapi } from './http/api/openapi.ts';
 import { ping } from './http/api/ping.ts';
 import { RECORD_ENDPOINTS } from './http/api/record-endpoints.ts';
 import type { AppEnv } from './http/context.ts';
-import { docs } from './http/docs/routes.tsx';
+import { createDocs } from './http/docs/routes.tsx';
+import { wellKnown } from './http/docs/well-known.ts';
+import { wrongAddress } from './http/docs/wrong-address.tsx';
 import { createMcp } from './http/mcp/routes.ts';
 import { guardUnknown } from './http/middleware/guard.ts';
 import { ipLimit } from './http/middleware/ip-limit.ts';
@@ -20,6 +22,7 @@ import { requestLog } from './http/middleware/request-log.ts';
 import { requireHttps } from './http/middleware/require-https.ts';
 import { endpointNotFound, methodNotAllowedProblem } from './http/no-endpoint.ts';
 import { problem } from './http/problems.ts';
+import { describePsa } from './http/psa/openapi.ts';
 import { createPsa } from './http/psa/routes.ts';
 import { createSettings } from './http/settings/index.tsx';
 
@@ -50,9 +53,10 @@ export function createApp(config: Config, now: () => number = Date.now) {
       .route('/api/v1', v1)
       .route('/mcp', createMcp(config, checks))
       .route('/psa', createPsa(config))
-      .route('/', docs)
+      .route('/.well-known', wellKnown)
+      .route('/', createDocs({ api: (origin) => describeApi(config, origin), psa: describePsa }))
       .route('/settings', createSettings())
-      .notFound((c) => problem(c, 'not_found', 'There is nothing at this path; the API is at /api/v1.'))
+      .notFound(wrongAddress)
       .onError(answerError)
   );
 }

@@ -4,6 +4,7 @@ import { DEFAULT_DATABASE_LIMIT, parseDatabaseLimit } from './domain/database-li
 import { type DayLimits, parseDayLimit } from './domain/day-limit.ts';
 import { type IpLimitOverride, parseIpLimitOverrides } from './domain/ip-limit-overrides.ts';
 import { parsePolicy, type RateLimitPolicy } from './domain/rate-limit.ts';
+import { parseContactAddresses, parseExpires, type SecurityContact } from './domain/security-contact.ts';
 import { parseTicketUrl } from './domain/ticket-url.ts';
 import { parseWebhookSecrets, parseWebhookUrl, type WebhookSecret } from './domain/webhook.ts';
 import { nearestName } from './lib/nearest-name.ts';
@@ -38,6 +39,8 @@ export interface Config {
   push?: PushTarget | undefined;
   /** The address of a ticket in the PSA, for links in the settings area. Undefined: there are none. */
   ticketUrl?: string | undefined;
+  /** Whom to tell of a vulnerability. Undefined: there is no security.txt. */
+  securityContact?: SecurityContact | undefined;
   /** For local runs only: the API also accepts plain HTTP from other machines. */
   allowPlainHttp?: boolean;
   /** How administrators sign in. Undefined if not configured: then no administrator can sign in. */
@@ -93,6 +96,8 @@ export const VARIABLES = [
   'WEBHOOK_SECRET',
   'MCP',
   'MCP_ORIGINS',
+  'SECURITY_CONTACT',
+  'SECURITY_EXPIRES',
 ] as const;
 
 type Variables = Partial<Record<(typeof VARIABLES)[number], string>>;
@@ -136,6 +141,7 @@ export function parseConfig(vars: Variables): Config {
     mcp: parseMcp(vars),
     push: parsePush(vars),
     ticketUrl: read('TICKET_URL', parseTicketUrl),
+    securityContact: parseSecurityContact(vars),
   };
 }
 
@@ -161,6 +167,16 @@ export function parsePush(vars: Variables): PushTarget | undefined {
   if (url !== undefined && secrets.length === 0)
     throw new Error('WEBHOOK_SECRET is empty; set it, because every delivery to WEBHOOK_URL is signed');
   return url === undefined ? undefined : { url, secrets };
+}
+
+function parseSecurityContact(vars: Variables): SecurityContact | undefined {
+  const read = reader(vars);
+  const addresses = read('SECURITY_CONTACT', parseContactAddresses);
+  const expires = read('SECURITY_EXPIRES', parseExpires);
+  if (addresses.length === 0) return undefined;
+  if (expires === undefined)
+    throw new Error('SECURITY_EXPIRES is empty; set the day until which SECURITY_CONTACT is valid, such as 2027-06-30');
+  return { addresses, expires };
 }
 
 function parseMcp(vars: Variables): McpOptions | undefined {

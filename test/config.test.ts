@@ -54,6 +54,7 @@ describe('the configuration', () => {
       mcp: undefined,
       push: undefined,
       ticketUrl: undefined,
+      securityContact: undefined,
     });
   });
 
@@ -79,6 +80,11 @@ describe('the configuration', () => {
     [{ WEBHOOK_URL: 'http://psa.example/hook', WEBHOOK_SECRET: SECRET }, /^WEBHOOK_URL: .*is not an https:/],
     [{ WEBHOOK_URL: 'https://a:b@psa.example', WEBHOOK_SECRET: SECRET }, /^WEBHOOK_URL: its value has a user name/],
     [{ WEBHOOK_URL: 'psa.example', WEBHOOK_SECRET: SECRET }, /^WEBHOOK_URL: its value is not an https:/],
+    [{ SECURITY_CONTACT: 'security@example.com' }, /^SECURITY_CONTACT: "security@example.com" is not an address/],
+    [{ SECURITY_CONTACT: 'http://example.com' }, /^SECURITY_CONTACT: "http:\/\/example.com" is not an address/],
+    [{ SECURITY_CONTACT: 'mailto:a@example.com' }, /^SECURITY_EXPIRES is empty/],
+    [{ SECURITY_EXPIRES: '30.6.2027' }, /^SECURITY_EXPIRES: "30.6.2027" is not a date/],
+    [{ SECURITY_EXPIRES: '2027-02-30' }, /^SECURITY_EXPIRES: "2027-02-30" is not a date/],
     [{ MCP: 'yes' }, /^MCP: "yes" is neither on nor off/],
     [{ MCP_ORIGINS: 'https://a.example/' }, /^MCP_ORIGINS: "https:\/\/a\.example\/" is not an origin/],
     [{ MCP: 'on', MCP_ORIGINS: 'null' }, /^MCP_ORIGINS: "null" is not an origin/],

@@ -127,6 +127,12 @@ export async function* diagnose(url: URL, key?: string, send: typeof fetch = fet
     if (given.status === 200 && isOurs(given)) return 'the reference is available';
     throw new Failure(whoAnswered(given));
   });
+  yield await check('/.well-known/security.txt', async () => {
+    const given = await ask('/.well-known/security.txt');
+    if (given.status === 404 && isOurs(given)) return 'there is none: SECURITY_CONTACT is empty';
+    if (given.status === 200 && isOurs(given)) return validContact(given.body);
+    throw new Failure(whoAnswered(given));
+  });
   yield await check('/api/v1/openapi.json', async () => {
     const given = await ask('/api/v1/openapi.json');
     if (given.status === 200 && isOurs(given) && /^\s*\{"openapi":"3\.1/.test(given.body))
@@ -163,6 +169,18 @@ async function onlyHttps(send: typeof fetch, host: string): Promise<string> {
     return 'plain http is refused by the service';
   throw new Failure(
     `plain http gets a ${given.status}: others on the network can read keys sent over it. Turn on "Always Use HTTPS" for the zone.`,
+  );
+}
+
+/** How long before it expires a contact should be renewed. */
+const RENEW_MS = 30 * 86_400_000;
+
+/** How long a security.txt is valid. @throws Failure */
+function validContact(body: string): string {
+  const [, expires = ''] = /^Expires: (.+)$/m.exec(body) ?? [];
+  if (Date.parse(expires) - Date.now() > RENEW_MS) return `the contact is valid until ${expires.slice(0, 10)}`;
+  throw new Failure(
+    `the contact for vulnerabilities is valid until ${expires.slice(0, 10)}, and readers ignore it after that. Check SECURITY_CONTACT, and set a later SECURITY_EXPIRES.`,
   );
 }
 

@@ -1,8 +1,7 @@
 // Runs after every npm install. It is JavaScript that also runs on Node 20, because npm may start
 // it with the system's Node.
-import { cp, link, mkdir, readFile, rm, stat, symlink } from 'node:fs/promises';
+import { link, readFile, rm, stat, symlink } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
-import { fileURLToPath } from 'node:url';
 
 const MODULES = join(import.meta.dirname, '../../node_modules');
 
@@ -10,10 +9,7 @@ const MODULES = join(import.meta.dirname, '../../node_modules');
 // nothing.
 const installsNothing =
   process.env['npm_config_dry_run'] === 'true' || process.env['npm_config_package_lock_only'] === 'true';
-if (!installsNothing) {
-  await linkNode();
-  await copySwaggerUi();
-}
+if (!installsNothing) await linkNode();
 
 /**
  * Puts the Node of this platform's package first in the PATH of npm scripts and npx. npm 11 does
@@ -39,14 +35,4 @@ async function linkNode() {
 async function isSameFile(one, other) {
   const [a, b] = await Promise.all([one, other].map((path) => stat(path, { bigint: true }).catch(() => undefined)));
   return a !== undefined && b !== undefined && a.dev === b.dev && a.ino === b.ino;
-}
-
-async function copySwaggerUi() {
-  const from = dirname(fileURLToPath(import.meta.resolve('swagger-ui-dist/package.json')));
-  const to = join(import.meta.dirname, '../assets/docs/swagger-ui');
-
-  await rm(to, { recursive: true, force: true });
-  await mkdir(to);
-  for (const file of ['swagger-ui.css', 'swagger-ui-bundle.js', 'LICENSE', 'NOTICE'])
-    await cp(join(from, file), join(to, file));
 }

@@ -11,8 +11,8 @@ export function SignInPage({ administrators, action }: Props) {
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <title>Local sign-in</title>
-        <link rel="stylesheet" href="/settings.css" />
-        <link rel="icon" href="/settings.svg" type="image/svg+xml" />
+        <link rel="stylesheet" href="/pages.css" />
+        <link rel="icon" href="/icon.svg" type="image/svg+xml" />
       </head>
       <body>
         <main>

@@ -151,9 +151,15 @@ export class Problem extends Error {
 /** The arguments of a `Problem`, for a response that is not thrown: `problem(c, ...arguments)`. */
 export type ProblemArguments = ConstructorParameters<typeof Problem>;
 
-/** The `type` of a problem: the address of its explanation. */
-export function problemType(code: ProblemCode): string {
-  return PROBLEMS[code].status === 429 ? QUOTA_EXCEEDED : `/docs/problems#${code}`;
+/**
+ * The `type` of a problem: the address of its explanation, on the origin of the request's `url`. It is
+ * absolute, so that users can open it from the log of a tool.
+ */
+export function problemType(code: ProblemCode, url: string): string {
+  if (PROBLEMS[code].status === 429) return QUOTA_EXCEEDED;
+  // With two Host headers, the URL cannot be parsed: then the type is relative.
+  const origin = URL.canParse(url) ? new URL(url).origin : '';
+  return `${origin}/docs/problems#${code}`;
 }
 
 /** Responds with application/problem+json (RFC 9457). */
@@ -165,7 +171,8 @@ export function problem(
 ): Response {
   const { status, title } = PROBLEMS[code];
   c.get('requestStats').problem = code;
-  const body = { type: problemType(code), title, status, code, detail, requestId: c.get('requestId'), ...members };
+  const type = problemType(code, c.req.url);
+  const body = { type, title, status, code, detail, requestId: c.get('requestId'), ...members };
   const { keyPrefix } = c.get('config');
   // A detail may repeat the caller's input, and users paste keys into wrong fields.
   return new Response(jsonWithoutKeys(body, keyPrefix), {

@@ -129,7 +129,7 @@ function dayItem({ quota, used, resetMs }: KeyDayUse): RateLimitItem {
 }
 
 /**
- * The RateLimit headers (draft-ietf-httpapi-ratelimit-headers), with one item for each limit that is
+ * The RateLimit headers (draft-ietf-httpapi-ratelimit-headers-11), with one item for each limit that is
  * known: quota `q` and window `w` of the policy in seconds, remaining requests or records `r`, and
  * seconds `t` until there are more.
  */

@@ -12,6 +12,7 @@ import { freePort, startServer } from '../support/server.ts';
 
 const VERSION = '5.0.7';
 const EVENTS = 20;
+const TOKEN = 'a token of this run';
 const READY_TIMEOUT_MS = 60_000;
 /**
  * Every caller is answered: with a limit of 10 in 10 s, the last of the first events after some 30
@@ -36,7 +37,7 @@ const nodeRed = spawn(
   join(cache, 'node_modules/.bin/node-red'),
   ['--userDir', userDir, '--port', String(port), 'flows.json'],
   {
-    env: { ...process.env, TICKETS_URL: server.url, TICKETS_API_KEY: server.key },
+    env: { ...process.env, TICKETS_URL: server.url, TICKETS_API_KEY: server.key, WEBHOOK_TOKEN: TOKEN },
     stdio: ['ignore', 'pipe', 'inherit'],
   },
 );
@@ -61,6 +62,7 @@ try {
   console.log(
     `Node-RED ${VERSION}: ${EVENTS} events at once, limit 10 in 10 s: ${EVENTS} entries; delivered again: ${EVENTS} replays.`,
   );
+  assert.equal((await post(eventOf(EVENTS), 'another token')).status, 401, 'a wrong token');
   const refused: [what: string, changes: Record<string, unknown>, status: number, told: RegExp][] = [
     ['no eventId', { eventId: undefined }, 400, /eventId must be/],
     ['a line break in eventId', { eventId: 'evt\n1' }, 400, /eventId must be/],
@@ -98,10 +100,10 @@ function eventOf(n: number) {
   return { eventId: `evt-${n}`, ticketId: '1001', minutes: 5, description: `Event ${n}`, billable: true };
 }
 
-function post(event: unknown): Promise<Response> {
+function post(event: unknown, token = TOKEN): Promise<Response> {
   return fetch(`http://localhost:${port}/work-done`, {
     method: 'POST',
-    headers: { 'Content-Type': 'application/json' },
+    headers: { 'Content-Type': 'application/json', 'X-Webhook-Token': token },
     body: JSON.stringify(event),
     signal: AbortSignal.timeout(ANSWER_TIMEOUT_MS),
   });

@@ -1,8 +1,27 @@
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { execFile } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import * as z from 'zod';
 import { RECIPES } from '../../src/http/docs/recipes.ts';
-import { accessibilityViolations, watch } from '../support/browser.ts';
+import { accessibilityViolations, follow, watch } from '../support/browser.ts';
+import { isInstalled } from '../support/command.ts';
 import { connectBrowser, sharedServer } from '../support/shared.ts';
+
+const PAGES = [
+  '/',
+  '/docs',
+  '/docs/reference',
+  '/docs/problems',
+  '/docs/recipes',
+  '/docs/agents',
+  '/docs/psa',
+  '/docs/keys',
+  ...RECIPES.map(({ slug }) => `/docs/recipes/${slug}`),
+];
+const WRONG_ADDRESS = '/nothing-here';
 
 let server: Awaited<ReturnType<typeof sharedServer>>;
 let browser: Browser;
@@ -10,60 +29,219 @@ let browser: Browser;
 beforeAll(async () => {
   [server, browser] = await Promise.all([sharedServer(), connectBrowser()]);
 });
+afterAll(() => browser?.close());
 
-afterAll(() => browser.close());
-
-test('the reference page sends a ping with a key, requests nothing from other hosts, and is accessible', async () => {
-  const page = await browser.newPage();
+/** A page in a context of its own, and the list of its complaints. */
+async function open(path: string, options: BrowserContextOptions = {}): Promise<{ page: Page; complaints: string[] }> {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
+  onTestFinished(() => context.close());
+  const page = await context.newPage();
   const complaints = watch(page, server.url);
-  await page.goto(`${server.url}/docs`);
-  await page.getByRole('button', { name: 'Authorize' }).first().click();
-  expect(await accessibilityViolations(page)).toEqual([]);
-  await page.locator('.auth-container input').fill(server.key);
-  await page.locator('.auth-btn-wrapper .authorize').click();
-  await page.locator('.auth-btn-wrapper .btn-done').click();
+  await page.goto(server.url + path);
+  return { page, complaints };
+}
 
-  const operations = await page.locator('.opblock-summary-control').all();
-  const tryItOut = page.getByRole('button', { name: 'Try it out' });
-  for (const operation of operations) {
-    await operation.click();
-    await tryItOut.click();
-    await tryItOut.waitFor({ state: 'detached' });
-  }
-  await page.getByRole('button', { name: 'Execute' }).first().click();
-  const answer = page.locator('.live-responses-table').first();
-  await answer.waitFor();
-  expect(await answer.textContent()).toContain('"keyName": "Local demo"');
-  expect(complaints).toEqual([]);
-  expect(await accessibilityViolations(page)).toEqual([]);
-  await page.close();
+const overflowOf = (page: Page) =>
+  page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth');
+const unfoldAll = (page: Page) =>
+  page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })");
+
+/** The longest paragraphs in their average number of characters in a line. */
+const CHARACTERS_PER_LINE = `[...document.querySelectorAll('article > p')].map((p) => {
+  const range = document.createRange();
+  range.selectNodeContents(p);
+  const lines = p.getBoundingClientRect().height / Number.parseFloat(getComputedStyle(p).lineHeight);
+  return lines < 3 ? 0 : p.textContent.length / Math.round(lines);
+})`;
+
+test.each([...PAGES, WRONG_ADDRESS])(
+  '%s is accessible and fits every screen, in light and dark, and requests nothing from other hosts',
+  async (path) => {
+    const { page, complaints } = await open(path);
+    const lengths = z.array(z.number()).parse(await page.evaluate(CHARACTERS_PER_LINE));
+    expect(Math.max(0, ...lengths)).toBeLessThan(80);
+    for (const [width, colorScheme] of [
+      [1280, 'light'],
+      [390, 'dark'],
+      [320, 'light'],
+    ] as const) {
+      await page.setViewportSize({ width, height: 800 });
+      await page.emulateMedia({ colorScheme });
+      expect([width, await overflowOf(page)]).toEqual([width, 0]);
+      expect([width, await accessibilityViolations(page)]).toEqual([width, []]);
+      await unfoldAll(page);
+      expect([width, await overflowOf(page)]).toEqual([width, 0]);
+    }
+    expect(complaints).toEqual(path === WRONG_ADDRESS ? [expect.stringContaining('404')] : []);
+  },
+);
+
+test('the parts of the navigation are at the side, and on a phone a fold, without script too', async () => {
+  const { page } = await open('/docs/problems', { javaScriptEnabled: false });
+  const navigation = page.getByRole('navigation', { name: 'All pages' });
+  const recipe = navigation.getByRole('link', { name: 'n8n' });
+  await recipe.waitFor();
+  expect(await navigation.locator('[aria-current=page]').allTextContents()).toEqual(['Problems']);
+  await page.setViewportSize({ width: 390, height: 800 });
+  await recipe.waitFor({ state: 'hidden' });
+  await navigation.getByText('All pages').click();
+  await follow(recipe);
+  expect(new URL(page.url()).pathname).toBe('/docs/recipes/n8n');
+  expect(await page.locator('.tabs [aria-current]').allTextContents()).toEqual(['Recipes']);
+  await follow(page.getByRole('banner').getByRole('link', { name: 'Settings', exact: true }));
+  expect(new URL(page.url()).pathname).not.toMatch(/^\/docs/);
 });
 
-/** Whether the page or one of its tables is wider than its place; code examples may be. */
-const SCROLLS_SIDEWAYS =
-  "[...document.querySelectorAll('html, .table')].some(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth)";
+test('every link of the documentation leads to a page, and to a place on it', async () => {
+  const { page } = await open('/docs');
+  const links = new Map<string, string>();
+  const ids = new Map<string, string[]>();
+  for (const path of PAGES) {
+    await page.goto(server.url + path);
+    const [hrefs, found] = z
+      .tuple([z.array(z.string()), z.array(z.string())])
+      .parse(
+        await page.evaluate(
+          "[[...document.links].map(({ href }) => href), [...document.querySelectorAll('[id]')].map(({ id }) => id)]",
+        ),
+      );
+    for (const href of hrefs) links.set(href, path);
+    ids.set(path, found);
+  }
+  const broken: string[] = [];
+  for (const [href, from] of links) {
+    const { origin, pathname, hash } = new URL(href);
+    // The document of the PSA is there only where its interface is on.
+    if (origin !== server.url || pathname === '/psa/openapi.json') continue;
+    const anchors = ids.get(pathname);
+    if (anchors && hash !== '' && !anchors.includes(hash.slice(1))) broken.push(`${from}: ${href}`);
+    if (!anchors && (await fetch(href)).status >= 400) broken.push(`${from}: ${href}`);
+  }
+  expect(broken).toEqual([]);
+});
 
-test.each([
-  '/',
-  '/docs/problems',
-  '/docs/recipes',
-  '/docs/agents',
-  '/docs/psa',
-  '/docs/keys',
-  ...RECIPES.map(({ slug }) => `/docs/recipes/${slug}`),
-])('%s is accessible, fits a phone, has no script, and requests nothing from other hosts', async (path) => {
-  const page = await browser.newPage();
-  const complaints = watch(page, server.url);
-  const response = await page.goto(server.url + path);
-  expect(response?.status()).toBe(200);
-  expect(await response?.headerValue('Content-Security-Policy')).toMatch(
-    /^default-src 'none'; style-src 'self'; img-src 'self';/,
+const SCRIPTS = '[...document.scripts].map((script) => script.getAttribute("src") ?? script.textContent)';
+/** Attributes that contain script. */
+const HANDLERS = `[...document.querySelectorAll('*')].flatMap((one) =>
+  one.getAttributeNames().filter((name) => name.startsWith('on')))`;
+
+test('every script of the documentation and the settings area is a file of this project, and no other may run', async () => {
+  const { page } = await open('/settings');
+  const responses = new Map<string, string | null>();
+  page.on('response', (response) => {
+    if (response.request().resourceType() === 'document')
+      responses.set(new URL(response.url()).pathname, response.headers()['content-security-policy'] ?? null);
+  });
+  await follow(page.getByRole('button', { name: 'Ada Administrator' }));
+  const settings = ['keys', 'new-key', 'audit', 'refused', 'policy', 'which-key', 'review', 'revoke-all', 'nothing'];
+  const paths = [...PAGES, WRONG_ADDRESS, ...settings.map((name) => `/settings/northwind/${name}`)];
+  for (const path of paths) {
+    await page.goto(server.url + path);
+    const scripts = z.array(z.string()).parse(await page.evaluate(SCRIPTS));
+    for (const script of scripts) {
+      const file = await readFile(join('src/assets', script), 'utf8');
+      expect([path, script, await (await fetch(server.url + script)).text()]).toEqual([path, script, file]);
+    }
+    expect([path, await page.evaluate(HANDLERS)]).toEqual([path, []]);
+    const policy = responses.get(path)?.split('; ') ?? [];
+    expect([path, policy.filter((rule) => /^(default|script|style|connect|worker)/.test(rule))]).toEqual([
+      path,
+      ["default-src 'none'", "script-src 'self'", "style-src 'self'", "connect-src 'self'"],
+    ]);
+  }
+});
+
+describe('the reference', () => {
+  const OPERATIONS = ['ping', 'createNote', 'createTimeEntry', 'readContract'];
+
+  test('shows every operation without script, each on at most 4,000 px of a phone', async () => {
+    const { page } = await open('/docs/reference', {
+      javaScriptEnabled: false,
+      viewport: { width: 390, height: 800 },
+      colorScheme: 'dark',
+    });
+    const operations = page.locator('.operation');
+    expect(await operations.locator('h2').evaluateAll((found) => found.map(({ id }) => id))).toEqual(OPERATIONS);
+    for (const operation of await operations.all())
+      expect((await operation.boundingBox())?.height).toBeLessThanOrEqual(4_000);
+
+    // An operation has an address, and its tabs and responses open without script.
+    await page.goto(`${server.url}/docs/reference#createTimeEntry`);
+    const entry = operations.nth(OPERATIONS.indexOf('createTimeEntry'));
+    expect((await entry.locator('h2').boundingBox())?.y).toBeLessThan(100);
+    await entry.getByText('PowerShell', { exact: true }).click();
+    await entry.getByText('Invoke-RestMethod').waitFor();
+    await page.keyboard.press('ArrowRight');
+    await entry.getByText('await fetch(').waitFor();
+    await entry.getByText('technician_not_eligible').first().click();
+    await entry.getByText('"code": "technician_not_eligible"').waitFor();
+  });
+
+  test('sends a ping with a key that is typed, and keeps it nowhere', async () => {
+    const { page, complaints } = await open('/docs/reference');
+    const key = page.getByLabel('Try it with a key');
+    const result = page.locator('#try-ping output');
+    await key.fill(server.key);
+    await page.getByRole('button', { name: 'Send ping' }).click();
+    await result.filter({ hasText: '"keyName": "Local demo"' }).waitFor();
+    expect(await result.textContent()).toMatch(/^200\n/);
+    expect(await accessibilityViolations(page)).toEqual([]);
+    expect(complaints).toEqual([]);
+
+    expect(await page.evaluate('[localStorage.length, sessionStorage.length, document.cookie]')).toEqual([0, 0, '']);
+    expect(page.url()).not.toContain(server.key);
+    await follow(page.getByRole('link', { name: 'Problems', exact: true }).first());
+    await page.goBack();
+    expect(await key.inputValue()).toBe('');
+
+    await key.fill('not a key');
+    await page.keyboard.press('Enter');
+    await result.filter({ hasText: 'Enter a key' }).waitFor();
+    await key.fill('twb_unknown');
+    await page.keyboard.press('Enter');
+    await result.filter({ hasText: /^401\n/ }).waitFor();
+  });
+
+  test('shows every example in the language that was chosen for one of them', async () => {
+    const { page } = await open('/docs/reference');
+    await page.getByText('Python', { exact: true }).first().click();
+    await page.locator('[aria-label="Request with Python: Log time on a ticket"]').waitFor();
+  });
+
+  test('copies an example with its button', async () => {
+    const { page } = await open('/docs/reference', { permissions: ['clipboard-read', 'clipboard-write'] });
+    await page.getByRole('button', { name: 'Copy: Request with bash: Check that the key works' }).click();
+    await page.getByText('Copied').waitFor();
+    expect(await page.evaluate('navigator.clipboard.readText()')).toContain('/api/v1/ping');
+  });
+
+  /** How a program that is given as a text is run. */
+  const COMMANDS: readonly (readonly [language: string, program: string, ...options: string[]])[] = [
+    ['bash', 'bash', '-c'],
+    ['PowerShell', 'pwsh', '-Command'],
+    ['TypeScript', 'node', '--input-type=module-typescript', '-e'],
+    ['Python', 'python3', '-c'],
+  ];
+
+  test.each(COMMANDS.filter(([, program]) => isInstalled(program)))(
+    'has requests in %s that run as they are copied',
+    async (language, program, ...options) => {
+      const { page } = await open('/docs/reference', { javaScriptEnabled: false });
+      const results: string[] = [];
+      for (const id of OPERATIONS) {
+        const operation = page.locator('.operation').filter({ has: page.locator(`#${id}`) });
+        const code = await operation.locator(`section[aria-label^="Request with ${language}"] pre`).textContent();
+        const { stdout } = await promisify(execFile)(program, [...options, code ?? ''], {
+          env: { ...process.env, TICKETS_API_KEY: server.key },
+        });
+        results.push(stdout);
+      }
+      expect(results).toEqual([
+        expect.stringContaining('Local demo'),
+        expect.stringMatching(/note\W+id/),
+        expect.stringMatching(/entry\W+id/),
+        expect.stringContaining('3.1.0'),
+      ]);
+    },
   );
-  expect(complaints).toEqual([]);
-  expect(await accessibilityViolations(page)).toEqual([]);
-
-  await page.setViewportSize({ width: 390, height: 800 });
-  expect(await accessibilityViolations(page)).toEqual([]);
-  expect(await page.evaluate(SCROLLS_SIDEWAYS)).toBe(false);
-  await page.close();
 });

@@ -70,9 +70,24 @@ describe('the doctor', () => {
   test('finds no failure at the service itself', async () => {
     const { code, stdout, stderr } = await runCli('doctor', [service.url]);
     expect([code, stderr]).toEqual([0, '']);
-    expect(stdout.split('\n').filter((line) => line.startsWith('ok '))).toHaveLength(9);
+    expect(stdout.split('\n').filter((line) => line.startsWith('ok '))).toHaveLength(10);
     expect(stdout).not.toContain('FAIL');
     expect(stdout).toMatch(/\/settings: .*\/dev\/sign-in/);
+  });
+
+  test.each([
+    ['2000-01-01', false],
+    [new Date(Date.now() + 20 * 86_400_000).toISOString().slice(0, 10), false],
+    [new Date(Date.now() + 40 * 86_400_000).toISOString().slice(0, 10), true],
+  ])('warns of a contact for vulnerabilities that is valid until %s: %s', async (day, ok) => {
+    const body = `Contact: mailto:security@example.com\nExpires: ${day}T23:59:59Z\n`;
+    const found = await findings(({ path }, pass) =>
+      path === '/.well-known/security.txt' ? new Response(body, { headers: ours }) : pass(),
+    );
+    expect(found.find(({ check }) => check.endsWith('security.txt'))).toMatchObject({
+      ok,
+      says: expect.stringContaining(`valid until ${day}`),
+    });
   });
 
   test('names the organization and scopes of a key, and never prints the key', async () => {

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parseWebhookSecrets, signWebhook } from '../../src/domain/webhook.ts';
+import { isInstalled } from '../support/command.ts';
 import { freePort } from '../support/server.ts';
 
 // The receivers that /docs/psa offers, each with the interpreter that is installed here.
@@ -13,16 +14,6 @@ import { freePort } from '../support/server.ts';
 const SECRET = `whsec_${btoa('the secret of this test, 32 byte')}`;
 const OTHER = `whsec_${btoa('another secret, also of 32 bytes')}`;
 const FILES = 'src/assets/docs/psa';
-
-function isInstalled(command: string): boolean {
-  try {
-    execFileSync(command, ['--version'], { stdio: 'ignore' });
-    return true;
-  } catch (err) {
-    if (err instanceof Error && 'code' in err && err.code === 'ENOENT') return false;
-    throw err;
-  }
-}
 
 interface Receiver {
   language: string;

@@ -1,8 +1,9 @@
 import { env } from 'cloudflare:workers';
 import { describe, expect, test } from 'vitest';
 import { parseIpLimitOverrides } from '../../src/domain/ip-limit-overrides.ts';
+import { withoutWrites } from '../support/d1.ts';
 import { countLimiters } from '../support/limiter.ts';
-import { makeApi } from '../support/world.ts';
+import { makeApi, makeKey, makeOrganization, TIME } from '../support/world.ts';
 
 describe('a limit for a network', () => {
   test('applies to each address group in it, the most specific limit first, and the 429 names it', async () => {
@@ -59,5 +60,54 @@ describe('a request that a limiter refused', () => {
     expect((await api.send('/api/v1/ping', from(2))).status).toBe(401);
     const wider = makeApi({ config: { ipLimit: { quota: 2, windowMs: 10_000 } }, bindings });
     expect((await wider.send('/api/v1/ping', from(1))).status).toBe(401);
+  });
+});
+
+// draft-ietf-httpapi-ratelimit-headers-11, §6 and §3 to §4.
+describe('the RateLimit headers and Retry-After', () => {
+  /** The seconds until a retry, and until the end of each window in the same response. */
+  const waits = ({ headers }: Response) => ({
+    retry: Number(headers.get('Retry-After')),
+    windows: [...(headers.get('RateLimit') ?? '').matchAll(/;t=(\d+)/g)].map(([, t]) => Number(t)),
+  });
+
+  test('agree: a 429 asks to wait at least until the end of the window that it violated', async () => {
+    const { value: key } = await makeKey(await makeOrganization());
+    const api = makeApi({ config: { keyLimit: { quota: 2, windowMs: 7_000 } } });
+    for (let i = 0; i < 2; i++) await api.send('/api/v1/ping', { key });
+    const refused = await api.send('/api/v1/ping', { key });
+    const { retry, windows } = waits(refused);
+    expect([refused.status, windows.length]).toEqual([429, 1]);
+    expect(retry).toBeGreaterThanOrEqual(Math.max(...windows));
+
+    const daily = makeApi({ config: { dayLimits: { key: { records: 1, bytes: 1_000 }, organization: null } } });
+    const { value: other } = await makeKey(await makeOrganization());
+    await daily.postTime(other, TIME);
+    const full = await daily.postTime(other, TIME);
+    expect(full.status).toBe(429);
+    expect(waits(full).windows).toHaveLength(2);
+    expect(waits(full).retry).toBeGreaterThanOrEqual(Math.max(...waits(full).windows));
+  });
+
+  test('never contradict each other: a 503 has only Retry-After', async () => {
+    const { value: key } = await makeKey(await makeOrganization());
+    const api = makeApi({ bindings: { DB: withoutWrites(env.DB, 'D1 DB is overloaded.') } });
+    const failed = await api.postNote(key);
+    expect([failed.status, waits(failed)]).toEqual([503, { retry: 5, windows: [] }]);
+    expect(failed.headers.get('RateLimit-Policy')).toBeNull();
+  });
+
+  test('are lists of strings with non-negative integers, one policy for each state', async () => {
+    const { value: key } = await makeKey(await makeOrganization());
+    const { headers } = await makeApi().postNote(key);
+    const policies = [...(headers.get('RateLimit-Policy') ?? '').matchAll(/"([a-z-]+)";q=\d+;w=[1-9]\d*(?:, |$)/g)];
+    const states = [...(headers.get('RateLimit') ?? '').matchAll(/"([a-z-]+)";r=\d+;t=\d+(?:, |$)/g)];
+    expect(policies.map(([, name]) => name)).toEqual(['key', 'key-day']);
+    expect(states.map(([, name]) => name)).toEqual(['key', 'key-day']);
+    for (const [name, found] of [
+      ['RateLimit-Policy', policies],
+      ['RateLimit', states],
+    ] as const)
+      expect(found.map(([text]) => text).join('')).toBe(headers.get(name));
   });
 });

@@ -34,7 +34,7 @@ describe('over plain HTTP', () => {
         expect(response.headers.get('Location')).toBeNull();
         expect(response.headers.get('RateLimit')).toBeNull();
         expect(await response.json()).toEqual({
-          type: '/docs/problems#https_required',
+          type: `${origin}/docs/problems#https_required`,
           title: 'HTTPS is required',
           status: 403,
           code: 'https_required',

@@ -24,7 +24,8 @@ const ALLOWED: Record<string, { parts: readonly string[]; packages?: readonly st
     parts: ['http', 'http/middleware', 'services', 'domain', 'config.ts'],
     packages: ['hono', 'zod', 'zod-openapi'],
   },
-  'http/docs': { parts: ['http', 'http/middleware', 'domain'], packages: ['hono', 'node:zlib'] },
+  'http/page': { parts: [], packages: ['hono'] },
+  'http/docs': { parts: ['http', 'http/middleware', 'http/page', 'domain'], packages: ['hono', 'node:zlib', 'zod'] },
   'http/mcp': {
     parts: ['http', 'http/middleware', 'services', 'domain', 'lib', 'config.ts'],
     packages: ['hono', 'zod', '@modelcontextprotocol/server'],
@@ -34,7 +35,7 @@ const ALLOWED: Record<string, { parts: readonly string[]; packages?: readonly st
     packages: ['hono', 'zod', 'zod-openapi'],
   },
   'http/settings': {
-    parts: ['http', 'http/middleware', 'services', 'domain', 'lib', 'config.ts'],
+    parts: ['http', 'http/middleware', 'http/page', 'services', 'domain', 'lib', 'config.ts'],
     packages: ['hono', 'zod', 'jose'],
   },
   rpc: { parts: ['services', 'domain', 'config.ts'], packages: ['cloudflare:workers'] },
@@ -137,7 +138,7 @@ test.each([
   ['db/x.ts', "import { sql } from 'drizzle-orm';"],
   ['services/work/x.ts', "import { problem } from '../../http/problems.ts';"],
   ['services/work/x.ts', "import { AUDIT_ROWS } from '../../db/audit/audit-row.ts';"],
-  ['http/api/x.ts', "import { docs } from '../docs/routes.tsx';"],
+  ['http/api/x.ts', "import { createDocs } from '../docs/routes.tsx';"],
   ['http/docs/x.ts', "const api = await import('../api/notes.ts');"],
   ['http/x.ts', "import type { D1Counter } from '../db/call.ts';"],
   ['http/mcp/x.ts', "import { writeTarget } from '../api/write-target.ts';"],

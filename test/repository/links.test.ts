@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 
 /** Folders that hold no pages of this repository. */
-const OTHERS = ['node_modules', '.git', '.wrangler', 'dist', 'test-results', 'swagger-ui'];
+const OTHERS = ['node_modules', '.git', '.wrangler', 'dist', 'test-results'];
 /**
  * A relative path of letters, digits and the like; an address such as `/docs` begins with a slash.
  */

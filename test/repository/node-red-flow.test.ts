@@ -25,16 +25,27 @@ const ofType = (type: string) => nodes.filter((candidate) => candidate.type === 
 /** What the request node makes of a response, or of an error such as ECONNREFUSED. */
 type Outcome = { statusCode: number; headers?: Record<string, string>; payload?: unknown } | { statusCode: string };
 const CREATED: Outcome = { statusCode: 201, payload: { entry: { id: 'entry-1' } } };
-const ENVIRONMENT = { TICKETS_URL: 'https://tickets.example', TICKETS_API_KEY: 'twb_key' };
+const ENVIRONMENT = { TICKETS_URL: 'https://tickets.example', TICKETS_API_KEY: 'twb_key', WEBHOOK_TOKEN: 'token' };
+
+const TOKEN = { 'x-webhook-token': 'token' };
 
 const request = z.object({ url: z.string(), headers: z.record(z.string(), z.string()), payload: z.unknown() });
 const answer = z.object({ statusCode: z.number(), headers: z.record(z.string(), z.string()), payload: z.unknown() });
 
-/** Delivers an event. The outcomes are of one request after another; the last one repeats. */
-function deliver(payload: unknown, outcomes: Outcome[] = [CREATED], environment: Record<string, string> = ENVIRONMENT) {
+/**
+ * Delivers an event, or triggers another node. The outcomes are of one request after another; the
+ * last one repeats.
+ */
+function deliver(
+  payload: unknown,
+  outcomes: Outcome[] = [CREATED],
+  environment: Record<string, string> = ENVIRONMENT,
+  { trigger = 'http in', headers = TOKEN }: { trigger?: string; headers?: Record<string, string> } = {},
+) {
   const sent: z.infer<typeof request>[] = [];
   const delays: number[] = [];
   const answers: z.infer<typeof answer>[] = [];
+  const shown: unknown[] = [];
   const waiting: { at: FlowNode; msg: Message }[] = [];
 
   const pass = (from: FlowNode, outputs: unknown[]) => {
@@ -68,13 +79,14 @@ function deliver(payload: unknown, outcomes: Outcome[] = [CREATED], environment:
       delays.push(z.number().parse(msg['delay']));
       return pass(at, [msg]);
     }
+    if (at.type === 'debug') return shown.push(msg['payload']);
     if (at.type === 'http response') return answers.push(answer.parse(msg));
     throw new Error(`a node of type ${at.type} is not imitated here`);
   };
 
-  for (const entry of ofType('http in')) pass(entry, [{ payload }]);
+  for (const entry of ofType(trigger)) pass(entry, [{ payload, req: { headers } }]);
   for (let next = waiting.shift(); next; next = waiting.shift()) run(next.at, next.msg);
-  return { sent, delays, answers, answer: answers[0] };
+  return { sent, delays, answers, shown };
 }
 
 const EVENT = { eventId: 'evt-1', ticketId: '1001', minutes: 5, description: 'Disk replaced', billable: true };
@@ -99,6 +111,26 @@ test('an event becomes one request, and its caller gets the response', () => {
 
 test('an id that is a number names the event too', () => {
   expect(deliver({ ...EVENT, eventId: 20418 }).sent[0]?.headers['Idempotency-Key']).toBe('triage:20418');
+});
+
+test.each([{}, { 'x-webhook-token': '' }, { 'x-webhook-token': 'another' }])(
+  'a sender with the headers %j is answered 401, and nothing is sent',
+  (headers) => {
+    const { sent, answers } = deliver(EVENT, [CREATED], ENVIRONMENT, { headers });
+    expect(sent).toEqual([]);
+    expect(answers).toMatchObject([
+      { statusCode: 401, payload: { error: expect.stringContaining('X-Webhook-Token') } },
+    ]);
+  },
+);
+
+test('the test of the key sends one ping and shows its result', () => {
+  const outcome = { statusCode: 200, payload: { ok: true, keyName: 'n8n: triage' } };
+  const { sent, shown } = deliver(undefined, [outcome], ENVIRONMENT, { trigger: 'inject' });
+  expect(sent).toMatchObject([
+    { url: 'https://tickets.example/api/v1/ping', headers: { Authorization: 'Bearer twb_key' } },
+  ]);
+  expect(shown).toEqual([outcome.payload]);
 });
 
 describe('an event without a usable id is answered 400, and nothing is sent:', () => {
@@ -153,9 +185,11 @@ describe('every caller is answered:', () => {
   });
 
   test.each([
-    ['no address', { TICKETS_API_KEY: 'twb_key' }],
+    ['no address', { TICKETS_API_KEY: 'twb_key', WEBHOOK_TOKEN: 'token' }],
     ['an address without https://', { ...ENVIRONMENT, TICKETS_URL: 'tickets.example' }],
-    ['no key', { TICKETS_URL: 'https://tickets.example' }],
+    ['no key', { TICKETS_URL: 'https://tickets.example', WEBHOOK_TOKEN: 'token' }],
+    ['no token', { TICKETS_URL: 'https://tickets.example', TICKETS_API_KEY: 'twb_key' }],
+    ['an empty token', { ...ENVIRONMENT, WEBHOOK_TOKEN: '' }],
     ['a key of white space', { ...ENVIRONMENT, TICKETS_API_KEY: ' \n' }],
   ])('%s in the environment is answered 500', (_, environment) => {
     const { sent, answers } = deliver(EVENT, [CREATED], environment);

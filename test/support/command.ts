@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -42,4 +42,15 @@ export async function localDatabase(): Promise<{ persistTo: string; remove: () =
   const persistTo = await mkdtemp(join(tmpdir(), 'ticket-write-back-'));
   await wrangler('d1', 'migrations', 'apply', 'DB', '--local', '--persist-to', persistTo);
   return { persistTo, remove: () => rm(persistTo, { recursive: true }) };
+}
+
+/** Whether this machine has a program. */
+export function isInstalled(command: string): boolean {
+  try {
+    execFileSync(command, ['--version'], { stdio: 'ignore' });
+    return true;
+  } catch (err) {
+    if (err instanceof Error && 'code' in err && err.code === 'ENOENT') return false;
+    throw err;
+  }
 }

@@ -7,6 +7,7 @@ import { dayLimitsSentence } from '../../domain/day-limit.ts';
 import { policyInWords } from '../../domain/rate-limit.ts';
 import { RECORD_KIND_NAMES, RECORD_KINDS } from '../../domain/record-kinds.ts';
 import type { AppEnv } from '../context.ts';
+import { forLatestOrigin } from '../for-latest-origin.ts';
 import { pingOperation } from './ping.ts';
 import { RECORD_ENDPOINTS } from './record-endpoints.ts';
 import { keylessHeaders, keylessProblemResponses } from './responses.ts';
@@ -99,12 +100,6 @@ export function describeApi(
  * an absolute URL.
  */
 export function openapi(config: Config): Handler<AppEnv> {
-  // Created on request, not at startup, so that writes do not wait for it. Only the latest origin
-  // is cached: a deployment has one or few.
-  let latest = { origin: '', text: '' };
-  return (c) => {
-    const { origin } = new URL(c.req.url);
-    if (latest.origin !== origin) latest = { origin, text: JSON.stringify(describeApi(config, origin)) };
-    return c.body(latest.text, 200, { 'Content-Type': 'application/json' });
-  };
+  const document = forLatestOrigin((origin) => JSON.stringify(describeApi(config, origin)));
+  return (c) => c.body(document(new URL(c.req.url).origin), 200, { 'Content-Type': 'application/json' });
 }

@@ -18,6 +18,8 @@ import { PROBLEMS, Problem, type ProblemCode, problemType, UNAUTHORIZED_PROBLEM 
 import { rateLimited } from '../rate-limit.ts';
 import { invalidIdempotencyKey } from './write-target.ts';
 
+/** The origin in the examples of problems. */
+const EXAMPLE_ORIGIN = 'https://tickets.example';
 /** The request id in all examples. */
 const REQUEST_ID = '01a3b2c4-5d6e-7f80-9a1b-2c3d4e5f6071';
 
@@ -209,7 +211,7 @@ function problemResponse(status: number, codes: ProblemCode[], headers: z.ZodRaw
   if (!first) throw new Error(`no problem has the status ${status}`);
   return {
     description: codes.map((code) => `\`${code}\`: ${PROBLEMS[code].meaning}`).join(' '),
-    headers: z.object({ ...headers, ...extraHeaders[status] }),
+    headers: z.object({ ...(status === 503 ? withoutLimits(headers) : headers), ...extraHeaders[status] }),
     content: {
       'application/problem+json': {
         schema:
@@ -222,6 +224,11 @@ function problemResponse(status: number, codes: ProblemCode[], headers: z.ZodRaw
   };
 }
 
+/** A 503 has no RateLimit headers: see `requestContext`. */
+function withoutLimits({ 'RateLimit-Policy': _policy, RateLimit: _left, ...others }: z.ZodRawShape): z.ZodRawShape {
+  return others;
+}
+
 function shapeOf(code: ProblemCode) {
   const shape = shapes.get(code) ?? makeShape(code);
   shapes.set(code, shape);
@@ -232,7 +239,7 @@ function makeShape(code: ProblemCode) {
   const { status, meaning, remedy } = PROBLEMS[code];
   return z
     .object({
-      type: z.literal(problemType(code)),
+      type: problemTypeShape(code),
       title: z.string(),
       status: z.literal(status),
       code: z.literal(code),
@@ -246,8 +253,26 @@ function makeShape(code: ProblemCode) {
     });
 }
 
+/** The `type` of a problem, whose origin is that of the request. */
+function problemTypeShape(code: ProblemCode) {
+  const example = problemType(code, EXAMPLE_ORIGIN);
+  if (PROBLEMS[code].status === 429) return z.literal(example);
+  return z
+    .url()
+    .regex(new RegExp(`${example.slice(EXAMPLE_ORIGIN.length)}$`))
+    .meta({ description: 'The address of its explanation, on the origin of the request.', example });
+}
+
 function exampleOf(code: ProblemCode): Record<string, unknown> {
   const { status, title } = PROBLEMS[code];
   const { detail, extras } = examples[code];
-  return { type: problemType(code), title, status, code, detail, requestId: REQUEST_ID, ...extras?.members };
+  return {
+    type: problemType(code, EXAMPLE_ORIGIN),
+    title,
+    status,
+    code,
+    detail,
+    requestId: REQUEST_ID,
+    ...extras?.members,
+  };
 }

@@ -1,5 +1,7 @@
+import { Code } from '../page/code.tsx';
+import { Text } from '../page/text.tsx';
 import { AGENT_CLIENTS, OTHER_CLIENTS } from './agent-clients.ts';
-import { Code, Page, Table, Text } from './layout.tsx';
+import { Page, Table } from './layout.tsx';
 
 const TOOLS = [
   ['`add_internal_note`', '`ticketId`, `message`, `idempotencyKey`', '`tickets:note:write`'],
@@ -36,7 +38,7 @@ const RULES = [
 /** The endpoint for AI agents: its tools, rules, and the settings of clients. */
 export function Agents({ origin, isOn }: { origin: string; isOn: boolean }) {
   return (
-    <Page title="AI agents">
+    <Page title="AI agents" path="/docs/agents">
       <p>
         AI agents call the API with the Model Context Protocol (MCP) at <code>{`${origin}/mcp`}</code>, with the same
         keys, limits and audit log.{' '}

@@ -1,55 +1,67 @@
-import { html } from 'hono/html';
-import type { Child } from 'hono/jsx';
-
-const SERVICE = 'Ticket Write-Back API';
+import type { Child, PropsWithChildren } from 'hono/jsx';
+import { Frame, PRODUCT } from '../page/frame.tsx';
+import { Icon } from '../page/icon.tsx';
+import { Text } from '../page/text.tsx';
+import { type Link, Navigation, TABS } from './navigation.tsx';
 
 interface PageProps {
   title: string;
-  /** Additional stylesheets and scripts for this page. */
-  head?: Child;
-  children?: Child;
+  /** The path of this page, which the navigation marks; none for an error. */
+  path?: string;
+  /** The parts of this page, for the navigation. */
+  parts?: readonly Link[];
+  /** Above the navigation, instead of the title as a heading. */
+  hero?: Child;
+  /** Whether the page takes the whole width, and not only that of a text. */
+  isWide?: boolean;
 }
 
-/** The layout of every documentation page. It loads nothing from another host. */
-export function Page({ title, head, children }: PageProps) {
-  const document = (
-    <html lang="en">
-      <head>
-        <meta charset="utf-8" />
-        <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <title>{title === SERVICE ? SERVICE : `${title} · ${SERVICE}`}</title>
-        <link rel="icon" href="/docs/icon.svg" type="image/svg+xml" />
-        <link rel="stylesheet" href="/docs/docs.css" />
-        {head}
-      </head>
-      <body>
-        <header>
-          <nav aria-label="Documentation">
-            <a href="/">Start</a>
-            <a href="/docs">Reference</a>
-            <a href="/docs/problems">Problems</a>
-            <a href="/docs/recipes">Recipes</a>
-            <a href="/docs/agents">AI agents</a>
-            <a href="/docs/psa">For the PSA</a>
-            <a href="/docs/keys">Key format</a>
-            <a href="/settings">Settings</a>
-          </nav>
-        </header>
-        <main>
-          <h1>{title}</h1>
-          {children}
-        </main>
-      </body>
-    </html>
+/** The layout of every documentation page. */
+export function Page({ title, path = '', parts = [], hero, isWide = false, children }: PropsWithChildren<PageProps>) {
+  const bar = (
+    <>
+      <span class="area">Documentation</span>
+      <a class="bar-link" href="/settings">
+        <Icon name="key" />
+        <span>Settings</span>
+      </a>
+    </>
   );
-  return html`<!doctype html>${document}`;
+  const tabs = (
+    <nav class="tabs" aria-label="Documentation">
+      {TABS.map(({ href, text }) => (
+        <a href={href} aria-current={currentTab(href, path)}>
+          {text}
+        </a>
+      ))}
+    </nav>
+  );
+  return (
+    <Frame title={`${title} · ${PRODUCT}`} home="/docs" bar={bar} tabs={tabs}>
+      {hero}
+      <div class="docs">
+        <Navigation path={path} parts={parts} />
+        <article class={isWide ? undefined : 'prose'}>
+          {hero === undefined && <h1>{title}</h1>}
+          {children}
+        </article>
+      </div>
+    </Frame>
+  );
 }
 
-/** A table that scrolls sideways on a narrow screen, separately from the page. */
+/** A page below that of a tab keeps the tab marked. */
+function currentTab(href: string, path: string): 'page' | 'true' | undefined {
+  if (path === href) return 'page';
+  return href !== '/docs' && path.startsWith(`${href}/`) ? 'true' : undefined;
+}
+
+/** A table. On a narrow screen each row is a card. */
 export function Table({ head, rows }: { head: readonly string[]; rows: readonly (readonly string[])[] }) {
   return (
-    <section class="table" tabindex={0} aria-label={head.join(', ')}>
+    <div class="sheet">
       <table>
+        <caption class="visually-hidden">{head.join(', ')}</caption>
         <thead>
           <tr>
             {head.map((cell) => (
@@ -58,33 +70,22 @@ export function Table({ head, rows }: { head: readonly string[]; rows: readonly 
           </tr>
         </thead>
         <tbody>
-          {rows.map((row) => (
+          {rows.map(([first = '', ...others]) => (
             <tr>
-              {row.map((cell) => (
-                <td>
-                  <Text>{cell}</Text>
+              <th scope="row">
+                <Text>{first}</Text>
+              </th>
+              {others.map((cell, index) => (
+                <td data-label={others.length > 1 ? head[index + 1] : undefined}>
+                  <div>
+                    <Text>{cell}</Text>
+                  </div>
                 </td>
               ))}
             </tr>
           ))}
         </tbody>
       </table>
-    </section>
-  );
-}
-
-/** Text with `code` between backticks. */
-export function Text({ children }: { children: string }) {
-  return <>{children.split('`').map((part, index) => (index % 2 === 0 ? part : <code>{part}</code>))}</>;
-}
-
-/** A code example. */
-export function Code({ label, children }: { label: string; children: string }) {
-  return (
-    <section aria-label={label}>
-      <pre tabindex={0}>
-        <code>{children}</code>
-      </pre>
-    </section>
+    </div>
   );
 }

@@ -1,7 +1,12 @@
 import { TOLERANCE_SECONDS } from '../../domain/webhook.ts';
-import { PSA_CALL_TYPES, PSA_CALLS } from '../psa-calls.ts';
+import { Code } from '../page/code.tsx';
+import { Text } from '../page/text.tsx';
+import { PSA_CALL_TYPES, PSA_CALLS, type PsaCallType } from '../psa-calls.ts';
 import { PSA_ERRORS } from '../psa-errors.ts';
-import { Code, Page, Table, Text } from './layout.tsx';
+import { Page, Table } from './layout.tsx';
+import type { MessageShapes } from './reference/contract.ts';
+import { Fields } from './reference/fields.tsx';
+import { fieldsOf } from './reference/rules.ts';
 
 const MINUTES = TOLERANCE_SECONDS / 60;
 
@@ -60,10 +65,24 @@ const RECEIVERS = [
 
 const json = (value: unknown) => JSON.stringify(value, null, 2);
 
+interface Props {
+  origin: string;
+  /** The shapes of the messages by their type. */
+  messages: ReadonlyMap<string, MessageShapes>;
+  isOn: boolean;
+}
+
 /** The interface for the PSA: signing, calls, errors, and the push. */
-export function Psa({ origin, isOn }: { origin: string; isOn: boolean }) {
+export function Psa({ origin, messages, isOn }: Props) {
+  const parts = [
+    { href: '#sign', text: 'Sign a message' },
+    { href: '#calls', text: 'Calls' },
+    ...PSA_CALL_TYPES.map((type) => ({ href: `#${type}`, text: type })),
+    { href: '#errors', text: 'Errors' },
+    { href: '#push', text: 'Receive changes' },
+  ];
   return (
-    <Page title="For the PSA">
+    <Page title="For the PSA" path="/docs/psa" parts={parts} isWide>
       <p>
         The ticketing system itself (the PSA) keeps its directory here up to date, takes back what automations wrote,
         and reviews it. Its messages are signed as in <a href="https://www.standardwebhooks.com">Standard Webhooks</a>{' '}
@@ -95,25 +114,9 @@ export function Psa({ origin, isOn }: { origin: string; isOn: boolean }) {
         Send the messages about one organization one after the other: a directory message that is older than the last
         one applied is refused, so that a captured one cannot be sent again.
       </p>
-      {PSA_CALL_TYPES.map((type) => {
-        const { summary, example } = PSA_CALLS[type];
-        return (
-          <>
-            <h3 id={type}>
-              <code>{type}</code>
-            </h3>
-            <p>
-              <Text>{summary}</Text>
-            </p>
-            <p>Message:</p>
-            <Code label={`Message ${type}`}>{json({ type, data: example.data })}</Code>
-            <p>
-              <code>value</code> of the answer:
-            </p>
-            <Code label={`Value of ${type}`}>{json(example.value)}</Code>
-          </>
-        );
-      })}
+      {PSA_CALL_TYPES.map((type) => (
+        <Call type={type} shapes={messages.get(type)} />
+      ))}
       <h2 id="errors">Errors</h2>
       <p>
         A call that did nothing answers <code>{'{"ok": false, "error": {"code", "detail", "errors"}}'}</code>:
@@ -143,5 +146,46 @@ export function Psa({ origin, isOn }: { origin: string; isOn: boolean }) {
         ))}
       </ul>
     </Page>
+  );
+}
+
+/** One call: its fields, and an example beside them. */
+function Call({ type, shapes }: { type: PsaCallType; shapes: MessageShapes | undefined }) {
+  const { summary, example } = PSA_CALLS[type];
+  return (
+    <section class="operation" aria-labelledby={type}>
+      <div>
+        <h3 id={type}>
+          <a href={`#${type}`}>
+            <code>{type}</code>
+          </a>
+        </h3>
+        <p>
+          <Text>{summary}</Text>
+        </p>
+        {shapes && (
+          <>
+            <h4>
+              <code>data</code>
+            </h4>
+            <Fields fields={fieldsOf(shapes.data)} />
+            <details>
+              <summary>
+                Fields of <code>value</code>
+              </summary>
+              <Fields fields={fieldsOf(shapes.value)} isResponse />
+            </details>
+          </>
+        )}
+      </div>
+      <div class="examples">
+        <Code label={`Message ${type}`} title="Message">
+          {json({ type, data: example.data })}
+        </Code>
+        <Code label={`Value of ${type}`} title="Value">
+          {json(example.value)}
+        </Code>
+      </div>
+    </section>
   );
 }

@@ -3,7 +3,8 @@ import * as z from 'zod';
 import { createDocument, type ZodOpenApiResponsesObject } from 'zod-openapi';
 import { TOLERANCE_SECONDS } from '../../domain/webhook.ts';
 import type { PsaEnv } from '../context.ts';
-import { PROBLEMS, type ProblemCode, problemType, UNAUTHORIZED_PROBLEM } from '../problems.ts';
+import { forLatestOrigin } from '../for-latest-origin.ts';
+import { PROBLEMS, type ProblemCode, UNAUTHORIZED_PROBLEM } from '../problems.ts';
 import { PSA_CALL_TYPES, PSA_CALLS } from '../psa-calls.ts';
 import { PSA_ERRORS } from '../psa-errors.ts';
 import { CHALLENGE } from './require-signature.ts';
@@ -98,7 +99,7 @@ function problems(): ZodOpenApiResponsesObject {
 
 function problemShape(codes: readonly ProblemCode[]) {
   return z.object({
-    type: z.enum(codes.map(problemType)),
+    type: z.url().meta({ description: 'The address of its explanation, on the origin of the request.' }),
     title: z.string(),
     status: z.int(),
     code: z.enum(codes),
@@ -220,11 +221,6 @@ export function describePsa(origin: string) {
 
 /** GET /psa/openapi.json. */
 export function psaOpenapi(): Handler<PsaEnv> {
-  // Created on request and kept for the latest origin, as the document of the API is.
-  let latest = { origin: '', text: '' };
-  return (c) => {
-    const { origin } = new URL(c.req.url);
-    if (latest.origin !== origin) latest = { origin, text: JSON.stringify(describePsa(origin)) };
-    return c.body(latest.text, 200, { 'Content-Type': 'application/json' });
-  };
+  const document = forLatestOrigin((origin) => JSON.stringify(describePsa(origin)));
+  return (c) => c.body(document(new URL(c.req.url).origin), 200, { 'Content-Type': 'application/json' });
 }

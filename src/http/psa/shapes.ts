@@ -119,8 +119,10 @@ export const messages = PSA_CALL_TYPES.map((type) =>
     .meta({ id: `${pascalCase(type)}Message`, description: PSA_CALLS[type].summary }),
 );
 
-/** The answer to a call that succeeded. */
-export const success = z.object({ ok: z.literal(true), value: z.union(Object.values(VALUES)) }).meta({ id: 'Success' });
+/** The answer to a call that succeeded. Its values are in the order of the messages. */
+export const success = z
+  .object({ ok: z.literal(true), value: z.union(PSA_CALL_TYPES.map((type) => VALUES[type])) })
+  .meta({ id: 'Success' });
 
 const callError: z.ZodType<CallError> = z
   .object({

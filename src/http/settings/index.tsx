@@ -5,6 +5,7 @@ import { log } from '../../lib/log.ts';
 import type { AdminEnv, AppEnv, AppliedLimit } from '../context.ts';
 import { ipLimit } from '../middleware/ip-limit.ts';
 import { securePages } from '../middleware/secure-pages.ts';
+import { FORM_POLICY } from '../page/policy.ts';
 import { limitInWords, retryAfter } from '../rate-limit.ts';
 import { audit } from './audit.tsx';
 import { chooseOrganization } from './choose-organization.tsx';
@@ -18,18 +19,6 @@ import { render } from './render.tsx';
 import { review } from './review.tsx';
 import { revokeAll } from './revoke-all.tsx';
 import { signIn } from './sign-in.ts';
-
-/** Allows resources from this origin only, no inline script or style, and no framing. */
-const POLICY = {
-  defaultSrc: ["'none'"],
-  scriptSrc: ["'self'"],
-  styleSrc: ["'self'"],
-  imgSrc: ["'self'"],
-  connectSrc: ["'self'"],
-  formAction: ["'self'"],
-  baseUri: ["'none'"],
-  frameAncestors: ["'none'"],
-};
 
 /**
  * The settings area: /settings leads to the administrator's organizations, /settings/{organization}
@@ -48,7 +37,7 @@ export function createSettings() {
     .route('/', review);
 
   return new Hono<AppEnv>()
-    .use(securePages(POLICY, 'same-origin'), ipLimit(refuseWithPage), ...guardForms())
+    .use(securePages(FORM_POLICY, 'same-origin'), ipLimit(refuseWithPage), ...guardForms())
     .get('/', chooseOrganization)
     .route('/:organization', pages)
     .all('*', () => {

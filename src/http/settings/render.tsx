@@ -1,5 +1,4 @@
 import type { Context } from 'hono';
-import { html } from 'hono/html';
 import type { Child } from 'hono/jsx';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import type { AdminEnv, AppEnv } from '../context.ts';
@@ -25,5 +24,5 @@ export async function render<E extends AdminEnv | AppEnv>(
   const pushTrouble = pushTroubleOf(c);
   const signOutPath = signIn?.signOutPath;
   const page = { ...head, title, administrator, path: c.req.path, signOutPath, space, pushTrouble, now };
-  return c.html(html`<!doctype html>${<Layout {...page}>{content}</Layout>}`, status);
+  return c.html(<Layout {...page}>{content}</Layout>, status);
 }

@@ -100,9 +100,9 @@ export async function writeOnce<Row extends StoredRecord>(
   let { timeZone, allowedNetworks } = ctx.actor;
   let day = dateIn(timeZone, ctx.now());
   /** Reports what the key has used of its daily limit of records. */
-  const report = (used: number, own: OwnDayLimit) => {
+  const report = (used: number, own: OwnDayLimit, resetMs = untilMidnight(day, timeZone, ctx.now())) => {
     const quota = lower(dayLimits.key?.records, own.records);
-    if (quota !== null) ctx.onKeyDay({ quota, used, resetMs: untilMidnight(day, timeZone, ctx.now()) });
+    if (quota !== null) ctx.onKeyDay({ quota, used, resetMs });
   };
   for (let round = 1; round <= MAX_ROUNDS; round++) {
     let attempts = 0;
@@ -147,13 +147,15 @@ export async function writeOnce<Row extends StoredRecord>(
     const key = requireKey(ctx, found, kind);
     // After a change of the zone the day is another one, and the next round writes on that.
     const isSameZone = found.timeZone === timeZone;
-    if (isSameZone) report(found.chainRecords, key.dayLimit);
+    // One reading of the clock: Retry-After must not be earlier than the end of the day.
+    const resetMs = untilMidnight(day, timeZone, ctx.now());
+    if (isSameZone) report(found.chainRecords, key.dayLimit, resetMs);
     // A redacted record has no digest, so a mismatch can no longer be detected.
     if (row)
       return { row, replayed: true, mismatch: row.requestDigest !== '' && row.requestDigest !== values.requestDigest };
     if (isSameZone) {
       const exceeded = exceededDayLimit(dayLimits, key.dayLimit, useOf(found), values);
-      if (exceeded) throw dailyLimitReached(exceeded, timeZone, untilMidnight(day, timeZone, ctx.now()));
+      if (exceeded) throw dailyLimitReached(exceeded, timeZone, resetMs);
     }
     if (found.ticketFound === 0) throw ticketNotFound(ticketId);
     if (found.userFound === 0) throw technicianNotEligible();

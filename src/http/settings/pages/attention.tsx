@@ -11,10 +11,10 @@ import {
 import type { KeyDetails } from '../../../services/keys/read-keys.ts';
 import type { ReviewDue } from '../../../services/keys/read-reviews.ts';
 import type { KeyQuery } from '../../../services/keys/select-keys.ts';
+import { Icon, type IconName } from '../../page/icon.tsx';
 import { keyListPath } from '../key-query.ts';
 import type { PageContext } from '../page-context.ts';
 import { Address, counted } from './components.tsx';
-import { Icon, type IconName } from './icon.tsx';
 import { Ago, inDays } from './time.tsx';
 
 type Reason = (typeof REASONS_FOR_ATTENTION)[number];

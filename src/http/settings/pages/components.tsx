@@ -2,8 +2,8 @@ import type { Child, PropsWithChildren } from 'hono/jsx';
 import type { KeyState } from '../../../domain/api-key.ts';
 import { RECORD_KINDS, type RecordKind } from '../../../domain/record-kinds.ts';
 import { type Scope, scopeLabels, writableKinds } from '../../../domain/scopes.ts';
+import { Icon, type IconName } from '../../page/icon.tsx';
 import type { PageContext } from '../page-context.ts';
-import { Icon, type IconName } from './icon.tsx';
 
 type StateInList = KeyState | 'replaced';
 

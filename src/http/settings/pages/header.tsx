@@ -1,6 +1,6 @@
 import type { Administrator } from '../../context.ts';
+import { Icon } from '../../page/icon.tsx';
 import { Menu } from './components.tsx';
-import { Icon, ProductMark } from './icon.tsx';
 import { OrganizationSwitcher } from './organization-switcher.tsx';
 
 const TABS = [
@@ -13,28 +13,20 @@ const TABS = [
 
 interface Props {
   administrator: Administrator | undefined;
-  path: string;
   signOutPath: string | undefined;
 }
 
-/** The header of every page. Without an administrator it has the name of the product only. */
-export function Header({ administrator, path, signOutPath }: Props) {
+/** The organization, the documentation and the user. Only the documentation without an administrator. */
+export function Bar({ administrator, signOutPath }: Props) {
   return (
-    <header>
-      <div class="bar">
-        <a class="brand" href="/settings">
-          <ProductMark />
-          <span>Ticket Write-Back</span>
-        </a>
-        {administrator && <OrganizationSwitcher administrator={administrator} />}
-        <a class="bar-link" href="/docs">
-          <Icon name="book" />
-          <span>Documentation</span>
-        </a>
-        {administrator && <UserMenu administrator={administrator} signOutPath={signOutPath} />}
-      </div>
-      {administrator && <Tabs base={`/settings/${administrator.organization.id}`} path={path} />}
-    </header>
+    <>
+      {administrator && <OrganizationSwitcher administrator={administrator} />}
+      <a class="bar-link" href="/docs">
+        <Icon name="book" />
+        <span>Documentation</span>
+      </a>
+      {administrator && <UserMenu administrator={administrator} signOutPath={signOutPath} />}
+    </>
   );
 }
 
@@ -66,7 +58,7 @@ function UserMenu({
 }
 
 /** The pages of an organization. A page below one of them keeps its tab marked. */
-function Tabs({ base, path }: { base: string; path: string }) {
+export function Tabs({ base, path }: { base: string; path: string }) {
   return (
     <nav class="tabs" aria-label="Settings">
       {TABS.map(([page, label, below]) => {

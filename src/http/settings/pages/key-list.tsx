@@ -2,12 +2,12 @@ import type { DayLimit } from '../../../domain/day-limit.ts';
 import type { PushTrouble } from '../../../services/directory/administrators.ts';
 import { EXAMINED_KEYS, KEYS_PER_PAGE, type KeyList } from '../../../services/keys/list-keys.ts';
 import type { KeyQuery } from '../../../services/keys/select-keys.ts';
+import { Icon } from '../../page/icon.tsx';
 import { isFiltered, keyListPath } from '../key-query.ts';
 import type { PageContext } from '../page-context.ts';
 import { NeedsAttention, WhatToDo } from './attention.tsx';
 import { CsvLinks, LinkButton, Menu, Notice } from './components.tsx';
 import { organizationLimits, useText } from './day-use.ts';
-import { Icon } from './icon.tsx';
 import { KeyFilters, StateChips } from './key-filters.tsx';
 import { KeyTable } from './key-table.tsx';
 

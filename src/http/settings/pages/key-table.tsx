@@ -1,10 +1,10 @@
 import type { ListedKey } from '../../../services/keys/list-keys.ts';
 import { type KeyQuery, type KeySort, stateInList } from '../../../services/keys/select-keys.ts';
+import { Icon } from '../../page/icon.tsx';
 import { keyListPath } from '../key-query.ts';
 import type { PageContext } from '../page-context.ts';
 import { Bars } from './bars.tsx';
 import { Hint, Scopes, State } from './components.tsx';
-import { Icon } from './icon.tsx';
 import { Ago, ShortExpiry } from './time.tsx';
 
 interface Props {

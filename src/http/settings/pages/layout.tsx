@@ -1,11 +1,11 @@
 import type { Child, PropsWithChildren } from 'hono/jsx';
 import type { PushTrouble } from '../../../services/directory/administrators.ts';
 import type { Administrator } from '../../context.ts';
+import { Frame } from '../../page/frame.tsx';
+import { Icon } from '../../page/icon.tsx';
 import type { Space } from '../space.ts';
-import { Header } from './header.tsx';
-import { Icon } from './icon.tsx';
+import { Bar, Tabs } from './header.tsx';
 import { PushNotice } from './push-notice.tsx';
-
 import { SpaceNotice } from './space-notice.tsx';
 
 /** What a page shows around its title. */
@@ -57,41 +57,28 @@ export function Layout(props: PropsWithChildren<Props>) {
     now,
   };
   return (
-    <html lang="en">
-      <head>
-        <meta charset="utf-8" />
-        <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <meta name="color-scheme" content="light dark" />
-        <title>{administrator ? `${title} · ${administrator.organization.name}` : title}</title>
-        <link rel="stylesheet" href="/settings.css" />
-        <link rel="icon" href="/settings.svg" type="image/svg+xml" />
-        <script src="/settings.js" defer></script>
-      </head>
-      <body>
-        <a class="skip" href="#main">
-          Skip to content
-        </a>
-        <Header administrator={administrator} path={path} signOutPath={signOutPath} />
-        <main id="main">
-          {trail && <Trail pages={trail} />}
-          <div class="head">
-            <div>
-              <h1>{title}</h1>
-              {lead}
-            </div>
-            {actions && <div class="head-actions">{actions}</div>}
-          </div>
-          {context && pushTrouble && <PushNotice trouble={pushTrouble} context={context} />}
-          {context && space && <SpaceNotice space={space} base={context.base} />}
-          {children}
-        </main>
-        {administrator && (
-          <footer>
-            {zone === 'UTC' ? 'Times are in UTC.' : `Time zone: ${zone}. Hover over a time to see it in UTC.`}
-          </footer>
-        )}
-      </body>
-    </html>
+    <Frame
+      title={administrator ? `${title} · ${administrator.organization.name}` : title}
+      home="/settings"
+      bar={<Bar administrator={administrator} signOutPath={signOutPath} />}
+      tabs={context && <Tabs base={context.base} path={path} />}
+      footer={
+        administrator &&
+        (zone === 'UTC' ? 'Times are in UTC.' : `Time zone: ${zone}. Hover over a time to see it in UTC.`)
+      }
+    >
+      {trail && <Trail pages={trail} />}
+      <div class="head">
+        <div>
+          <h1>{title}</h1>
+          {lead}
+        </div>
+        {actions && <div class="head-actions">{actions}</div>}
+      </div>
+      {context && pushTrouble && <PushNotice trouble={pushTrouble} context={context} />}
+      {context && space && <SpaceNotice space={space} base={context.base} />}
+      {children}
+    </Frame>
   );
 }
 

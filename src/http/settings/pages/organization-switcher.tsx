@@ -1,6 +1,6 @@
 import type { Administrator } from '../../context.ts';
+import { Icon } from '../../page/icon.tsx';
 import { Menu } from './components.tsx';
-import { Icon } from './icon.tsx';
 
 /** From so many organizations on, a filter finds one. */
 const MIN_FILTERED = 5;

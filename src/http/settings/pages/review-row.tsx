@@ -4,10 +4,10 @@ import type { StoredPolicy } from '../../../services/keys/policy.ts';
 import type { KeyDetails } from '../../../services/keys/read-keys.ts';
 import type { Decision, ReviewedKey } from '../../../services/keys/read-reviews.ts';
 import { type ReviewCheck, reviewChecks } from '../../../services/keys/review-checks.ts';
+import { Icon } from '../../page/icon.tsx';
 import type { PageContext } from '../page-context.ts';
 import type { EnteredDecision } from '../review-form.ts';
 import { counted, describedBy, FieldMessage, Hint, Scopes, stateLabel } from './components.tsx';
-import { Icon } from './icon.tsx';
 import { Creator, LastWrite } from './key-facts.tsx';
 import { Ago, Expiry, ShortExpiry, Time } from './time.tsx';
 

@@ -4,9 +4,9 @@ import type {
   ReviewDue,
   ReviewOverview,
 } from '../../../services/keys/read-reviews.ts';
+import { Icon } from '../../page/icon.tsx';
 import type { PageContext } from '../page-context.ts';
 import { counted, Notice, Table } from './components.tsx';
-import { Icon } from './icon.tsx';
 import { Time } from './time.tsx';
 
 const NOTICES = new Map([

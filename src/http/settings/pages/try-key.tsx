@@ -1,6 +1,7 @@
 import type { Child, PropsWithChildren } from 'hono/jsx';
 import { RECORD_KINDS } from '../../../domain/record-kinds.ts';
 import { type Scope, writableKinds } from '../../../domain/scopes.ts';
+import { Tabs } from '../../page/tabs.tsx';
 
 interface Props {
   scopes: readonly Scope[];
@@ -35,9 +36,12 @@ const TOOLS: readonly Tool[] = [
     name: 'Make',
     recipe: 'make',
     content: ({ origin }) => (
-      <Steps origin={origin} check="Run the module once. You should see the status 200.">
-        <li>HTTP module, “Make a request”, method GET.</li>
-        <li>Add the header Authorization with the value “Bearer”, a space, and the key.</li>
+      <Steps origin={origin} check="Run this module only. You should see the status 200.">
+        <li>App HTTP, version 4: “Make a request”, method GET.</li>
+        <li>
+          Set “Authentication type” to “API key”, and add credentials: in the header, with the name Authorization.
+        </li>
+        <li>As their key, enter “Bearer”, a space, and the key.</li>
       </Steps>
     ),
   },
@@ -46,8 +50,9 @@ const TOOLS: readonly Tool[] = [
     recipe: 'zapier',
     content: ({ origin }) => (
       <Steps origin={origin} check="Test the step. You should see the name of this key.">
-        <li>Webhooks by Zapier, Custom Request, method GET.</li>
-        <li>Add the header Authorization with the value “Bearer”, a space, and the key.</li>
+        <li>“API by Zapier”, event “API Request”, method GET.</li>
+        <li>Create a connection with “Static Headers (API key)”, and the header Authorization.</li>
+        <li>As its value, enter “Bearer”, a space, and the key.</li>
       </Steps>
     ),
   },
@@ -56,7 +61,7 @@ const TOOLS: readonly Tool[] = [
     recipe: 'power-automate',
     content: ({ origin }) => (
       <Steps origin={origin} check="Test the flow. You should see the status 200.">
-        <li>HTTP action, method GET. Turn on “Secure inputs” in its settings.</li>
+        <li>Action HTTP (premium), method GET. Turn on “Secure inputs” in its settings.</li>
         <li>Add the header Authorization with the value “Bearer”, a space, and the key.</li>
       </Steps>
     ),
@@ -66,7 +71,10 @@ const TOOLS: readonly Tool[] = [
     recipe: 'node-red',
     content: ({ origin }) => (
       <>
-        <p>Set two environment variables for Node-RED, then import the flow of the recipe:</p>
+        <p>
+          Set two environment variables for Node-RED, import the flow of the recipe, and select the button of “Test the
+          key”:
+        </p>
         <dl class="facts">
           <div>
             <dt>TICKETS_URL</dt>
@@ -90,23 +98,24 @@ const TOOLS: readonly Tool[] = [
  */
 export function TryKey(props: Props) {
   return (
-    <fieldset class="pick card">
-      <legend class="visually-hidden">Where you use the key</legend>
-      {TOOLS.map(({ name, recipe }, index) => (
-        <>
-          <input type="radio" name="tool" id={`tool-${recipe}`} checked={index === 0} />
-          <label for={`tool-${recipe}`}>{name}</label>
-        </>
-      ))}
-      {TOOLS.map(({ name, recipe, content }) => (
-        <section aria-label={name}>
-          {content(props)}
-          <p>
-            <a href={`/docs/recipes/${recipe}`}>The whole recipe for {name === 'bash' ? 'curl' : name}</a>
-          </p>
-        </section>
-      ))}
-    </fieldset>
+    <Tabs
+      group="tool"
+      legend="Where you use the key"
+      isCard
+      tabs={TOOLS.map(({ name, recipe, content }) => ({
+        id: recipe,
+        label: name,
+        name,
+        content: (
+          <>
+            {content(props)}
+            <p>
+              <a href={`/docs/recipes/${recipe}`}>The whole recipe for {name === 'bash' ? 'curl' : name}</a>
+            </p>
+          </>
+        ),
+      }))}
+    />
   );
 }
 

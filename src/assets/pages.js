@@ -1,39 +1,80 @@
 // Every page also works without this script. It inserts text only, never markup.
 
-const result = document.getElementById('result');
-const showResult = (text) => {
-  if (result) result.textContent = text;
-};
+const resultBeside = (button) => button.parentElement.querySelector('output');
 
+// Copy the element that the button names, or else the code block that it is in.
 for (const button of document.querySelectorAll('[data-copy]')) {
+  const result = resultBeside(button);
   button.hidden = false;
   button.addEventListener('click', async () => {
-    const source = document.getElementById(button.dataset.copy);
+    const { copy } = button.dataset;
+    const source = copy ? document.getElementById(copy) : button.closest('.code').querySelector('pre');
     try {
       await navigator.clipboard.writeText(source.textContent.trim());
-      showResult('Copied');
+      result.textContent = 'Copied';
     } catch {
       getSelection().selectAllChildren(source);
-      showResult('The key is selected. Press Ctrl+C (⌘C on a Mac) to copy it.');
+      result.textContent = 'Selected. Press Ctrl+C (⌘C on a Mac) to copy.';
     }
   });
 }
 
+const ping = (key) =>
+  fetch('/api/v1/ping', { headers: { Authorization: `Bearer ${key}` }, credentials: 'omit', cache: 'no-store' });
+const NO_RESPONSE = 'No response. Check your connection and try again.';
+
 for (const button of document.querySelectorAll('[data-test]')) {
+  const result = resultBeside(button);
   button.hidden = false;
   button.addEventListener('click', async () => {
-    showResult('Testing…');
-    const key = document.getElementById(button.dataset.test).textContent.trim();
+    result.textContent = 'Testing…';
     try {
-      const response = await fetch('/api/v1/ping', {
-        headers: { Authorization: `Bearer ${key}` },
-        credentials: 'omit',
-      });
+      const response = await ping(document.getElementById(button.dataset.test).textContent.trim());
       const body = await response.json();
-      if (response.ok) showResult(`The key works. It is “${body.keyName}” of ${body.organizationId}.`);
-      else showResult(`The test failed: ${response.status} ${body.title}. ${body.detail ?? ''}`);
+      result.textContent = response.ok
+        ? `The key works. It is “${body.keyName}” of ${body.organizationId}.`
+        : `The test failed: ${response.status} ${body.title}. ${body.detail ?? ''}`;
     } catch {
-      showResult('No response. Check your connection and try again.');
+      result.textContent = NO_RESPONSE;
+    }
+  });
+}
+
+// Try ping with a key that is typed. It stays in the field, which is emptied when the page is left.
+const tryPing = document.getElementById('try-ping');
+// Not over plain HTTP, which would show the key to others on the network.
+if (tryPing && isSecureContext) {
+  const [key, button, result] = ['input', 'button', 'output'].map((name) => tryPing.querySelector(name));
+  const send = async () => {
+    if (!/^[!-~]+$/.test(key.value.trim())) {
+      result.textContent = 'Enter a key: letters, digits and an underscore.';
+      key.focus();
+      return;
+    }
+    result.textContent = 'Sending…';
+    try {
+      const response = await ping(key.value.trim());
+      result.textContent = `${response.status}\n${JSON.stringify(await response.json(), null, 2)}`;
+    } catch {
+      result.textContent = NO_RESPONSE;
+    }
+  };
+  tryPing.hidden = false;
+  button.addEventListener('click', send);
+  key.addEventListener('keydown', (event) => {
+    if (event.key === 'Enter') button.click();
+  });
+  addEventListener('pagehide', () => {
+    key.value = '';
+  });
+}
+
+// A language that is chosen for one example is chosen for all of them.
+for (const tab of document.querySelectorAll('[data-choice] > input')) {
+  tab.addEventListener('change', () => {
+    const { choice } = tab.parentElement.dataset;
+    for (const other of document.querySelectorAll(`[data-choice="${choice}"] > [value="${tab.value}"]`)) {
+      other.checked = true;
     }
   });
 }

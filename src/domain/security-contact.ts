@@ -1,0 +1,46 @@
+/** Where to report a vulnerability, for security.txt (RFC 9116). */
+export interface SecurityContact {
+  /** Addresses in order of preference: `mailto:`, `https:` or `tel:`. */
+  addresses: readonly string[];
+  /** The last day on which the addresses are known to be right, such as 2027-06-30. */
+  expires: string;
+}
+
+/**
+ * Parses the addresses of a contact, separated by commas or white space. None if the text is empty.
+ * @throws RangeError naming the address and the rule
+ */
+export function parseContactAddresses(text: string): string[] {
+  const addresses = text.split(/[\s,]+/).filter((address) => address !== '');
+  const wrong = addresses.find((address) => !/^(mailto:|https:\/\/|tel:)./.test(address) || !URL.canParse(address));
+  if (wrong !== undefined)
+    throw new RangeError(
+      `"${wrong}" is not an address for reports; write mailto:, https:// or tel:, such as mailto:security@example.com`,
+    );
+  return addresses;
+}
+
+/**
+ * Parses a calendar date such as 2027-06-30; undefined if the text is empty.
+ * @throws RangeError naming the text and the rule
+ */
+export function parseExpires(text: string): string | undefined {
+  const date = text.trim();
+  if (date === '') return undefined;
+  const time = /^\d{4}-\d\d-\d\d$/.test(date) ? Date.parse(date) : Number.NaN;
+  // Date.parse accepts February 30 in some engines, and then means March.
+  if (Number.isNaN(time) || !new Date(time).toISOString().startsWith(date))
+    throw new RangeError(`"${text}" is not a date; write the last valid day, such as 2027-06-30`);
+  return date;
+}
+
+/** The contact as security.txt, with the address at which it is served (RFC 9116 §2.5). */
+export function securityTxt({ addresses, expires }: SecurityContact, canonical: string): string {
+  const fields = [
+    ...addresses.map((address) => `Contact: ${address}`),
+    `Expires: ${expires}T23:59:59Z`,
+    `Canonical: ${canonical}`,
+    'Preferred-Languages: en',
+  ];
+  return fields.map((field) => `${field}\n`).join('');
+}

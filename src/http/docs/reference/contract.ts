@@ -1,0 +1,165 @@
+import * as z from 'zod';
+
+// What the reference shows of an OpenAPI 3.1 document.
+
+const value = z.json();
+
+const schema = z.object({
+  type: z.union([z.string(), z.array(z.string())]).optional(),
+  title: z.string().optional(),
+  description: z.string().optional(),
+  example: value.optional(),
+  const: value.optional(),
+  enum: z.array(value).optional(),
+  format: z.string().optional(),
+  pattern: z.string().optional(),
+  minLength: z.number().optional(),
+  maxLength: z.number().optional(),
+  minimum: z.number().optional(),
+  maximum: z.number().optional(),
+  minItems: z.number().optional(),
+  maxItems: z.number().optional(),
+  required: z.array(z.string()).default([]),
+  additionalProperties: z.union([z.boolean(), z.json()]).optional(),
+  get properties() {
+    return z.record(z.string(), schema).optional();
+  },
+  get items() {
+    return schema.optional();
+  },
+  get oneOf() {
+    return z.array(schema).optional();
+  },
+  get anyOf() {
+    return z.array(schema).optional();
+  },
+  get not() {
+    return schema.optional();
+  },
+});
+/** A JSON Schema. */
+export type Schema = z.infer<typeof schema>;
+
+const content = z.record(
+  z.string(),
+  z
+    .object({
+      schema,
+      example: value.optional(),
+      examples: z.record(z.string(), z.object({ summary: z.string().optional(), value })).optional(),
+    })
+    .transform(({ schema, example, examples = {} }) => ({
+      schema,
+      examples: example === undefined ? examples : { example: { value: example } },
+    })),
+);
+
+const header = z.object({ description: z.string().default(''), schema });
+export type Header = z.infer<typeof header>;
+
+const response = z.object({
+  description: z.string(),
+  headers: z.record(z.string(), header).default({}),
+  content: content.default({}),
+});
+export type Response = z.infer<typeof response>;
+
+const parameter = z.object({
+  name: z.string(),
+  in: z.enum(['path', 'header', 'query']),
+  required: z.boolean().default(false),
+  schema,
+});
+export type Parameter = z.infer<typeof parameter>;
+
+const operation = z.object({
+  operationId: z.string(),
+  summary: z.string(),
+  description: z.string(),
+  /** Empty: without a key. */
+  security: z.array(z.unknown()).optional(),
+  parameters: z.array(parameter).default([]),
+  requestBody: z.object({ content }).optional(),
+  responses: z.record(z.string(), response),
+});
+
+const document = z.object({
+  servers: z.tuple([z.object({ url: z.string() })]),
+  paths: z.record(z.string(), z.partialRecord(z.enum(['get', 'post']), operation)),
+});
+
+const psaDocument = z.object({ paths: z.object({ '/psa': z.object({ post: operation }) }) });
+
+/** An operation with its method and address. */
+export type Operation = z.infer<typeof operation> & { method: string; path: string; url: string };
+
+/** The operations of an OpenAPI document, in its order. */
+export function operationsOf(openapi: object): Operation[] {
+  const { servers, paths } = document.parse(resolveReferences(openapi));
+  const base = servers[0].url;
+  return Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({
+      ...operation,
+      method: method.toUpperCase(),
+      path: new URL(base).pathname.replace(/\/$/, '') + path,
+      url: base + path,
+    })),
+  );
+}
+
+/** What a request or a response contains, in its first media type. */
+export const firstContent = (part: Pick<Response, 'content'> | undefined) => Object.values(part?.content ?? {})[0];
+
+/** The first example of what a request or a response contains. */
+export const firstExample = (part: Pick<Response, 'content'> | undefined): unknown =>
+  Object.values(firstContent(part)?.examples ?? {})[0]?.value;
+
+/** The responses by status; a new record comes before its replay. */
+export const responsesOf = ({ responses: { 201: created, ...others } }: Operation) => [
+  ...(created ? [['201', created] as const] : []),
+  ...Object.entries(others),
+];
+
+export const isSuccess = (status: string) => status.startsWith('2');
+
+/** The shapes of a message to the PSA's interface, and of its result. */
+export interface MessageShapes {
+  data: Schema;
+  value: Schema;
+}
+
+/** The shapes of the messages by their type. The document has the results in the order of the messages. */
+export function messagesOf(openapi: object): Map<string, MessageShapes> {
+  const { post } = psaDocument.parse(resolveReferences(openapi)).paths['/psa'];
+  const results = variantsOf(firstContent(post.responses['200'])?.schema.properties?.['value']);
+  const messages = variantsOf(firstContent(post.requestBody)?.schema);
+  return new Map(
+    messages.flatMap(({ properties: { type, data } = {} }, index) => {
+      const value = results[index];
+      return type && data && value ? [[String(type.const), { data, value }] as const] : [];
+    }),
+  );
+}
+
+/** The schemas of which a value has one; itself if there is only one. */
+export const variantsOf = (schema: Schema | undefined): Schema[] =>
+  schema === undefined ? [] : (schema.oneOf ?? schema.anyOf ?? [schema]);
+
+/** Copies a document with every `$ref` replaced by what it refers to. No shape contains itself. */
+function resolveReferences(openapi: object): unknown {
+  const resolve = (node: unknown): unknown => {
+    if (Array.isArray(node)) return node.map(resolve);
+    if (typeof node !== 'object' || node === null) return node;
+    if ('$ref' in node && typeof node.$ref === 'string') return resolve(find(openapi, node.$ref));
+    return Object.fromEntries(Object.entries(node).map(([name, child]) => [name, resolve(child)]));
+  };
+  return resolve(openapi);
+}
+
+/** What a reference such as `#/components/schemas/Ping` refers to. */
+function find(openapi: object, reference: string): unknown {
+  return reference
+    .slice('#/'.length)
+    .split('/')
+    .reduce<unknown>((node, name) => new Map(Object.entries(node ?? {})).get(name), openapi);
+}

@@ -1,0 +1,90 @@
+import { type Schema, variantsOf } from './contract.ts';
+
+const TYPES: Readonly<Record<string, string>> = {
+  string: 'text',
+  integer: 'whole number',
+  boolean: 'true or false',
+  array: 'list',
+};
+const FORMATS: Readonly<Record<string, string>> = {
+  uuid: 'UUID',
+  'date-time': 'time in UTC',
+  email: 'e-mail address',
+};
+
+/** The rules of a schema in words, such as `whole number, 1 to 1,440`. */
+export function rulesOf(whole: Schema): string {
+  const { schema, isNullable } = withoutNull(whole);
+  const rules = [...valueRules(schema), ...(isNullable ? ['or null'] : [])];
+  return rules.filter((rule) => rule !== '').join(', ');
+}
+
+function valueRules(schema: Schema): string[] {
+  const { type = '', format = '', const: constant, enum: values, items } = schema;
+  if (constant !== undefined) return [`always ${code(constant)}`];
+  if (values) return [`one of ${values.map(code).join(', ')}`];
+  if (items && !isObject(items)) return [`list of: ${rulesOf(items)}`];
+  return [
+    FORMATS[format] ?? TYPES[String(type)] ?? String(type),
+    range(schema.minimum, schema.maximum, ''),
+    range(schema.minLength, schema.maxLength, ' characters'),
+    range(schema.minItems, schema.maxItems, ' items'),
+  ];
+}
+
+/** The regular expression of a text, and the one that it must not match; none if a format says it. */
+export function patternsOf({ format, pattern, not }: Schema): string[] {
+  return [format === undefined ? pattern : undefined, not?.pattern].filter((one) => one !== undefined);
+}
+
+const code = (value: unknown) => `\`${typeof value === 'string' ? value : JSON.stringify(value)}\``;
+const number = (value: number) => value.toLocaleString('en');
+
+function range(min = Number.MIN_SAFE_INTEGER, max = Number.MAX_SAFE_INTEGER, unit: string): string {
+  const hasMin = min > Number.MIN_SAFE_INTEGER;
+  if (max < Number.MAX_SAFE_INTEGER) return `${hasMin ? `${number(min)} to` : 'at most'} ${number(max)}${unit}`;
+  return hasMin ? `at least ${number(min)}${unit}` : '';
+}
+
+/** A field of an object, with the path to it, such as `entry.id`. */
+export interface Field {
+  name: string;
+  isRequired: boolean;
+  schema: Schema;
+  /** The kinds of object of which a list can contain several. */
+  kinds: readonly { title: string; description: string; fields: readonly Field[] }[];
+}
+
+/** The fields of an object and of the objects in it. */
+export function fieldsOf(whole: Schema, prefix = ''): Field[] {
+  const { schema } = withoutNull(whole);
+  return Object.entries(schema.properties ?? {}).flatMap(([name, field]) => {
+    const { schema: value, isNullable } = withoutNull(field);
+    const list = value.items && isObject(value.items) ? value.items : undefined;
+    const path = `${prefix}${name}${list ? '[]' : ''}`;
+    const [first, ...others] = variantsOf(list);
+    const kinds = others.length === 0 ? [] : [first, ...others].flatMap((kind) => (kind ? [kindOf(kind)] : []));
+    const inner = kinds.length > 0 ? [] : fieldsOf(list ?? value, `${path}.`);
+    const itself = { name: path, isRequired: schema.required.includes(name), schema: field, kinds };
+    return value.type === 'object' && !isNullable ? inner : [itself, ...inner];
+  });
+}
+
+function kindOf(schema: Schema) {
+  const [[name, first] = ['', undefined]] = Object.entries(schema.properties ?? {});
+  const title = schema.title ?? (first ? `${name}: ${rulesOf(first)}` : '');
+  return { title, description: schema.description ?? '', fields: fieldsOf(schema) };
+}
+
+const isObject = (schema: Schema) => variantsOf(schema).some(({ properties }) => properties !== undefined);
+
+/** What a value is unless it is null. */
+function withoutNull(schema: Schema): { schema: Schema; isNullable: boolean } {
+  const { type, anyOf } = schema;
+  if (Array.isArray(type) && type.includes('null'))
+    return { schema: { ...schema, type: type.find((one) => one !== 'null') }, isNullable: true };
+  const [variant, ...others] = anyOf?.filter((one) => one.type !== 'null') ?? [];
+  const isNullable = anyOf?.some((one) => one.type === 'null') ?? false;
+  if (!isNullable || !variant || others.length > 0) return { schema, isNullable };
+  return { schema: { ...variant, description: schema.description ?? variant.description }, isNullable };
+}

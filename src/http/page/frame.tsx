@@ -1,0 +1,52 @@
+import { html } from 'hono/html';
+import type { Child, PropsWithChildren } from 'hono/jsx';
+import { ProductMark } from './icon.tsx';
+
+export const PRODUCT = 'Ticket Write-Back';
+
+interface Props {
+  /** The title of the document. */
+  title: string;
+  /** Where the name of the product leads. */
+  home: string;
+  /** In the header, beside the name of the product. */
+  bar?: Child;
+  /** In the header, below the name of the product. */
+  tabs?: Child;
+  footer?: Child;
+}
+
+/** The frame of every page: header, main part, stylesheet and script. Nothing comes from another host. */
+export function Frame({ title, home, bar, tabs, footer, children }: PropsWithChildren<Props>) {
+  const document = (
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="color-scheme" content="light dark" />
+        <title>{title}</title>
+        <link rel="stylesheet" href="/pages.css" />
+        <link rel="icon" href="/icon.svg" type="image/svg+xml" />
+        <script src="/pages.js" defer></script>
+      </head>
+      <body>
+        <a class="skip" href="#main">
+          Skip to content
+        </a>
+        <header>
+          <div class="bar">
+            <a class="brand" href={home}>
+              <ProductMark />
+              <span>{PRODUCT}</span>
+            </a>
+            {bar}
+          </div>
+          {tabs}
+        </header>
+        <main id="main">{children}</main>
+        {footer && <footer>{footer}</footer>}
+      </body>
+    </html>
+  );
+  return html`<!doctype html>${document}`;
+}

@@ -1,0 +1,67 @@
+import { expect, test } from 'vitest';
+import { PROBLEMS } from '../../src/http/problems.ts';
+import { makeApi } from '../support/world.ts';
+
+const ORIGIN = 'https://tickets.northwind.example';
+const at = (config: NonNullable<Parameters<typeof makeApi>[0]>['config'] = {}) => makeApi({ origin: ORIGIN, config });
+
+test('security.txt has the configured contact, and does not exist without one', async () => {
+  const securityContact = {
+    addresses: ['mailto:security@northwind.example', 'https://northwind.example/report'],
+    expires: '2027-06-30',
+  };
+  const response = await at({ securityContact }).send('/.well-known/security.txt');
+  expect([response.status, response.headers.get('Content-Type')]).toEqual([200, 'text/plain; charset=utf-8']);
+  expect(await response.text()).toBe(
+    `Contact: mailto:security@northwind.example
+Contact: https://northwind.example/report
+Expires: 2027-06-30T23:59:59Z
+Canonical: ${ORIGIN}/.well-known/security.txt
+Preferred-Languages: en
+`,
+  );
+  expect((await at().send('/.well-known/security.txt')).status).toBe(404);
+});
+
+test('the API catalog links each API that is on to its contract and its guide, and every link of it works', async () => {
+  const minimal = await at().send('/.well-known/api-catalog');
+  expect(minimal.headers.get('Content-Type')).toBe(
+    'application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"',
+  );
+  const api = {
+    anchor: `${ORIGIN}/api/v1`,
+    'service-desc': [{ href: `${ORIGIN}/api/v1/openapi.json`, type: 'application/json' }],
+    'service-doc': [{ href: `${ORIGIN}/docs`, type: 'text/html' }],
+    status: [{ href: `${ORIGIN}/healthz`, type: 'application/json' }],
+  };
+  expect(await minimal.json()).toEqual({
+    linkset: [{ anchor: `${ORIGIN}/.well-known/api-catalog`, item: [{ href: api.anchor }] }, api],
+  });
+
+  const full = at({ psaSecrets: [new Uint8Array(32)], mcp: { origins: [] } });
+  const text = await (await full.send('/.well-known/api-catalog')).text();
+  const links = [...text.matchAll(/"href":"([^"]+)","type":"([^"]+)"/g)];
+  expect(new Set(links.map(([, href]) => href?.slice(ORIGIN.length)))).toEqual(
+    new Set(['/api/v1/openapi.json', '/docs', '/docs/agents', '/docs/psa', '/psa/openapi.json', '/healthz']),
+  );
+  for (const [, href = '', type = ''] of links) {
+    const { status, headers } = await full.send(href.slice(ORIGIN.length));
+    expect([href, status, headers.get('Content-Type')?.split(';')[0]]).toEqual([href, 200, type]);
+  }
+});
+
+test('HEAD of the API catalog has its link, without a body', async () => {
+  const response = await at().send('/.well-known/api-catalog', { method: 'HEAD' });
+  expect([response.status, response.headers.get('Link'), await response.text()]).toEqual([
+    200,
+    '</.well-known/api-catalog>; rel="api-catalog"',
+    '',
+  ]);
+});
+
+test('the type of every problem can be opened: it is the place that explains this code', async () => {
+  const response = await at().send('/nowhere');
+  expect(await response.json()).toMatchObject({ type: `${ORIGIN}/docs/problems#not_found`, code: 'not_found' });
+  const page = await (await at().send('/docs/problems')).text();
+  for (const code of Object.keys(PROBLEMS)) expect(page).toContain(`id="${code}"`);
+});
