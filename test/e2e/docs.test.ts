@@ -204,7 +204,7 @@ describe('the reference', () => {
 
   test('shows every example in the language that was chosen for one of them', async () => {
     const { page } = await open('/docs/reference');
-    await page.getByText('Python', { exact: true }).first().click();
+    await page.getByRole('article').getByText('Python', { exact: true }).first().click();
     await page.locator('[aria-label="Request with Python: Log time on a ticket"]').waitFor();
   });
 

@@ -53,6 +53,7 @@ export function RecipePage({ recipe, origin }: { recipe: Recipe; origin: string 
       </ol>
       <h2 id="failures">When it fails</h2>
       <Table head={['You see', 'What to do']} rows={[...failures, ...FAILURES]} />
+      <h3>Retries</h3>
       <p>
         <Text>{retries}</Text>
       </p>

@@ -151,6 +151,7 @@ export const FAILURES: readonly Failure[] = [
     '`422` `technician_not_eligible`',
     'Send the same request without userEmail and with the same Idempotency-Key: the automation is credited.',
   ],
+  ['`429` `rate_limited`', 'Send the same request again, after the seconds in `Retry-After`.'],
   ['`429` `daily_limit_reached`', 'Let the run fail, and send the request again on the next day.'],
   [
     '`200` with `"idempotencyMismatch": true`',

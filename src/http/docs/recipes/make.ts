@@ -88,7 +88,7 @@ export const make: Recipe = {
       ],
       code: { label: 'URL', text: timeEntries(origin, '{{1.ticketId}}') },
       after: [
-        'If Make shows it as plain text, delete it, and choose the field from the list that opens when you click into the address. The same goes for the fields below.',
+        'If Make shows it as plain text, delete it, and choose the field from the list that opens when you click into the address. Do the same for the fields in the next steps.',
       ],
     },
     {

@@ -108,7 +108,10 @@ export const n8n: Recipe = {
       'The event is incomplete: eventId, ticketId, description and log must not be empty. Nothing was sent.',
     ],
     ['`409` from the webhook', 'Another event used this eventId before. Nothing was written now.'],
-    ['`429`', 'Keep **Batching** of 5 items and 1,000 ms, and **Retry On Fail** with 5 tries and 5,000 ms.'],
+    [
+      '`429` in the executions',
+      'Keep **Batching** of 5 items and 1,000 ms, and **Retry On Fail** with 5 tries and 5,000 ms.',
+    ],
   ],
   retries:
     'None unless **Retry On Fail** is on; in the imported nodes it is. n8n then retries after any failure, up to 5 tries, and sends all items of the node again. Without an Idempotency-Key, each retry would write the items again.',

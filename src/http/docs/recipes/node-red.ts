@@ -66,7 +66,7 @@ export const nodeRed: Recipe = {
     },
     {
       title: 'Send one event',
-      text: ['Replace `TOKEN` with the token. Add userEmail to credit a technician.'],
+      text: ['Run this in another terminal. Replace `TOKEN` with the token. Add userEmail to credit a technician.'],
       code: sendEvent({
         url: 'http://localhost:1880/work-done',
         header: ['X-Webhook-Token', 'TOKEN'],

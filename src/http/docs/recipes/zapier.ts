@@ -150,7 +150,7 @@ export const zapier: Recipe = {
     ],
     [
       'The hook responds with `success`, and nothing is written',
-      'A Catch Hook always responds so. Look into **Zap history**.',
+      'A Catch Hook always responds with `success`. Look at the run in **Zap history**.',
     ],
   ],
   retries:
