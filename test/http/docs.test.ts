@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { PSA_CALL_TYPES } from '../../src/http/psa-calls.ts';
 import { elementsOf } from '../support/page.ts';
 import { config, makeApi } from '../support/world.ts';
 
@@ -80,5 +81,22 @@ describe('the documentation', () => {
     expect(page).toContain('7 requests in any 3 seconds');
     expect(page).toContain('https://tickets.example/api/v1/tickets/1001/notes');
     for (const { text } of await elementsOf(page, '.examples pre')) expect(text).not.toContain('undefined');
+  });
+
+  test('has the fields of each call of the PSA, and of its own result', async () => {
+    const page = await (await makeApi().send('/docs/psa')).text();
+    const calls = await elementsOf(page, '.operation');
+    expect(calls.map(({ attributes }) => attributes['aria-labelledby'])).toEqual([...PSA_CALL_TYPES]);
+    const ends = [
+      ['defaultHourlyRate', 'not_written'],
+      ['records[].id', 'service_account'],
+      ['cursor', 'changes[].seq'],
+      ['reviewer', 'APPROVED'],
+      ['by', 'redacted'],
+    ];
+    for (const [index, [field = '', result]] of ends.entries()) {
+      const [data = '', value = ''] = calls[index]?.text.split('Fields of value') ?? [];
+      expect([data, value]).toEqual([expect.stringContaining(field), expect.stringContaining(result ?? '')]);
+    }
   });
 });

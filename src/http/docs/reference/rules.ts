@@ -55,15 +55,15 @@ export interface Field {
   kinds: readonly { title: string; description: string; fields: readonly Field[] }[];
 }
 
-/** The fields of an object and of the objects in it. */
+/** The fields of an object and of the objects in it. One that can be null is a field of its own. */
 export function fieldsOf(whole: Schema, prefix = ''): Field[] {
   const { schema } = withoutNull(whole);
   return Object.entries(schema.properties ?? {}).flatMap(([name, field]) => {
     const { schema: value, isNullable } = withoutNull(field);
     const list = value.items && isObject(value.items) ? value.items : undefined;
     const path = `${prefix}${name}${list ? '[]' : ''}`;
-    const [first, ...others] = variantsOf(list);
-    const kinds = others.length === 0 ? [] : [first, ...others].flatMap((kind) => (kind ? [kindOf(kind)] : []));
+    const variants = variantsOf(list);
+    const kinds = variants.length > 1 ? variants.map(kindOf) : [];
     const inner = kinds.length > 0 ? [] : fieldsOf(list ?? value, `${path}.`);
     const itself = { name: path, isRequired: schema.required.includes(name), schema: field, kinds };
     return value.type === 'object' && !isNullable ? inner : [itself, ...inner];
