@@ -5,7 +5,7 @@ import { type DayLimits, parseDayLimit } from './domain/day-limit.ts';
 import { type IpLimitOverride, parseIpLimitOverrides } from './domain/ip-limit-overrides.ts';
 import { parsePolicy, type RateLimitPolicy } from './domain/rate-limit.ts';
 import { parseTicketUrl } from './domain/ticket-url.ts';
-import { parseWebhookSecrets, parseWebhookUrl, type WebhookSecret } from './domain/webhook.ts';
+import { parseNoticeUrl, parseWebhookSecrets, parseWebhookUrl, type WebhookSecret } from './domain/webhook.ts';
 import { nearestName } from './lib/nearest-name.ts';
 import { remoteKeySet } from './lib/remote-key-set.ts';
 
@@ -36,6 +36,10 @@ export interface Config {
   mcp?: McpOptions | undefined;
   /** Where changes are pushed to. Undefined: they are not. */
   push?: PushTarget | undefined;
+  /** Where notices are posted to as `{text}`. Undefined: nowhere. */
+  noticeUrl?: string | undefined;
+  /** The origin of this service, for links in notices. Undefined: there are none. */
+  serviceUrl?: string | undefined;
   /** The address of a ticket in the PSA, for links in the settings area. Undefined: there are none. */
   ticketUrl?: string | undefined;
   /** For local runs only: the API also accepts plain HTTP from other machines. */
@@ -71,7 +75,7 @@ export interface SignIn {
 
 /**
  * The variables of wrangler.toml, and the secrets: BLOCKED_KEYS and MODE, which are switched without
- * a deployment, PSA_SECRET and WEBHOOK_SECRET.
+ * a deployment, PSA_SECRET, WEBHOOK_SECRET and NOTICE_URL.
  */
 export const VARIABLES = [
   'KEY_PREFIX',
@@ -91,6 +95,8 @@ export const VARIABLES = [
   'PSA_SECRET',
   'WEBHOOK_URL',
   'WEBHOOK_SECRET',
+  'NOTICE_URL',
+  'SERVICE_URL',
   'MCP',
   'MCP_ORIGINS',
 ] as const;
@@ -135,6 +141,8 @@ export function parseConfig(vars: Variables): Config {
     psaSecrets: read('PSA_SECRET', parseWebhookSecrets),
     mcp: parseMcp(vars),
     push: parsePush(vars),
+    noticeUrl: read('NOTICE_URL', parseNoticeUrl),
+    serviceUrl: read('SERVICE_URL', parseServiceUrl),
     ticketUrl: read('TICKET_URL', parseTicketUrl),
   };
 }
@@ -161,6 +169,14 @@ export function parsePush(vars: Variables): PushTarget | undefined {
   if (url !== undefined && secrets.length === 0)
     throw new Error('WEBHOOK_SECRET is empty; set it, because every delivery to WEBHOOK_URL is signed');
   return url === undefined ? undefined : { url, secrets };
+}
+
+/** @throws RangeError naming the text and the rule */
+function parseServiceUrl(text: string): string | undefined {
+  if (text.trim() === '') return undefined;
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url && /^https?:$/.test(url.protocol) && `${url.origin}/` === url.href) return url.origin;
+  throw new RangeError(`"${text}" is not an origin; write scheme and host, such as https://tickets.example`);
 }
 
 function parseMcp(vars: Variables): McpOptions | undefined {
