@@ -8,6 +8,8 @@ import type { RefusedUseReason } from './refused-use.ts';
 const number = (value: number) => value.toLocaleString('en');
 /** An instant as `2026-11-22 08:00 UTC`. */
 const time = (iso: string) => `${iso.slice(0, 16).replace('T', ' ')} UTC`;
+const at = (words: string, iso: string | null) => (iso === null ? '' : `${words} ${time(iso)}`);
+const by = (key: { hint: string } | null) => (key ? ` by ${key.hint}` : '');
 const days = (value: number) => `${value} ${value === 1 ? 'day' : 'days'}`;
 
 const REFUSED: Record<RefusedUseReason, string> = {
@@ -39,11 +41,11 @@ function sentenceOf({ type, data }: Notice): string {
     case 'key_created':
       return `API key ${data.key.hint} was created.`;
     case 'key_rotated':
-      return `API key ${data.key.hint} was replaced${data.successor ? ` by ${data.successor.hint}` : ''}.`;
+      return `API key ${data.key.hint} was replaced${by(data.successor)}${at(', and ends at', data.key.expiresAt)}.`;
     case 'key_revoked':
       return `API key ${data.key.hint} was revoked.`;
     case 'key_expiring':
-      return `API key ${data.key.hint} expires in ${days(data.days)}${data.key.expiresAt === null ? '' : `, at ${time(data.key.expiresAt)}`}.`;
+      return `API key ${data.key.hint} expires in ${days(data.days)}${at(', at', data.key.expiresAt)}.`;
     case 'key_unused':
       return `API key ${data.key.hint} has not written anything for ${days(data.days)}.`;
     case 'key_refused':

@@ -82,16 +82,23 @@ const FROM_WAITING = `from notices n indexed by notices_waiting
     and (n.type <> 'push_failing' or n.at = coalesce(p.failing_since, p.stopped_at))`;
 
 /**
- * At most `limit` notices that are due on these channels (a JSON array), the longest due first. Each
- * waits for the earlier ones with its subject, and for a push that is stopped.
+ * At most `limit` notices that are due on a channel, and at most `each` of one organization: those
+ * with the fewest attempts, then the oldest. Which organizations are found is random if there are
+ * too many, so that none is left out every time. A notice waits for the earlier ones with its
+ * subject; those for the receiver wait while the push is stopped.
  */
-export const findDueNotices = statement<{ channels: string; now: number; limit: number }, WaitingNotice>(`
-  select ${WAITING} ${FROM_WAITING} and n.next_attempt_at <= :now
-    and n.channel in (select value from json_each(:channels)) and (n.channel <> 'push' or p.stopped_at is null)
-    and not exists (select 1 from notices earlier where earlier.organization_id = n.organization_id
-      and earlier.subject = n.subject and earlier.channel = n.channel and earlier.sent_at is null
-      and (earlier.made_at, earlier.rank) < (n.made_at, n.rank))
-  order by n.next_attempt_at, n.made_at, n.rank limit :limit`);
+export const findDueNotices = statement<
+  { channel: NoticeChannel; now: number; each: number; limit: number },
+  WaitingNotice
+>(`
+  select * from (
+    select ${WAITING}, row_number() over (partition by n.organization_id order by n.attempts, n.made_at, n.rank) as place
+    ${FROM_WAITING} and n.next_attempt_at <= :now
+      and n.channel = :channel and (n.channel <> 'push' or p.stopped_at is null)
+      and not exists (select 1 from notices earlier where earlier.organization_id = n.organization_id
+        and earlier.subject = n.subject and earlier.channel = n.channel and earlier.sent_at is null
+        and (earlier.made_at, earlier.rank) < (n.made_at, n.rank))
+  ) where place <= :each order by random() limit :limit`);
 
 /** The notices that wait, oldest first, of all organizations or of one (empty: the deployment). */
 export const findWaitingNotices = statement<{ only: string | null; limit: number }, WaitingNotice>(`

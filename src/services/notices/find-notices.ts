@@ -163,7 +163,7 @@ export function pushNotices(
   if (!trouble || typeof since !== 'number') return [];
   const { failure, stoppedAt } = trouble;
   const data = { organization, since: instant(since), failure, stopped: stoppedAt !== null };
-  return [{ type: 'push_failing', subject: '', topic: String(since), ...ONCE, at: since, data }];
+  return [{ type: 'push_failing', subject: `push ${since}`, topic: '', ...ONCE, at: since, data }];
 }
 
 /** A database that is nearly or almost full. */

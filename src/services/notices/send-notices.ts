@@ -14,8 +14,9 @@ import type { Outlet } from './outlets.ts';
 
 /** How many messages one run sends. */
 export const MAX_MESSAGES = 100;
-/** How many notices it reads at a time. */
+/** How many notices it reads at a time, and how many of them of one organization. */
 const MAX_DUE = 200;
+const MAX_DUE_EACH = 20;
 /** How many messages are under way at a time. */
 const AT_ONCE = 4;
 /** After so many failures in a row, a run leaves a channel alone. */
@@ -26,8 +27,10 @@ const LAST_ATTEMPT_MS = 60_000;
 /** What a run has done so far. */
 interface Run {
   messages: number;
-  /** Failures in a row. */
+  /** Failures in a row, by channel. */
   failures: Record<NoticeChannel, number>;
+  /** The organizations whose last attempt failed, by channel. */
+  failed: Record<NoticeChannel, Set<string>>;
 }
 
 /**
@@ -36,12 +39,11 @@ interface Run {
  * @throws ServiceError `unavailable`
  */
 export async function sendNotices(ctx: ServiceContext, outlets: readonly Outlet[]): Promise<void> {
-  const run: Run = { messages: 0, failures: { push: 0, chat: 0 } };
-  // A notice may become due when the one before it was sent.
+  const run: Run = { messages: 0, failures: { push: 0, chat: 0 }, failed: { push: new Set(), chat: new Set() } };
+  // Others become due when those before them were sent.
   for (let before = -1; before < run.messages; ) {
     before = run.messages;
-    const due = await readDue(ctx, outlets);
-    const groups = outlets.flatMap((outlet) => groupsOf(outlet, due)).values();
+    const groups = (await Promise.all(outlets.map((outlet) => dueFor(ctx, outlet)))).flat().values();
     const sendOneAfterAnother = async () => {
       for (const [outlet, group] of groups) await sendGroup(ctx, outlet, run, group);
     };
@@ -51,20 +53,16 @@ export async function sendNotices(ctx: ServiceContext, outlets: readonly Outlet[
   }
 }
 
-async function readDue(ctx: ServiceContext, outlets: readonly Outlet[]): Promise<WaitingNotice[]> {
-  const channels = JSON.stringify(outlets.map(({ channel }) => channel));
-  const values = { channels, now: ctx.now(), limit: MAX_DUE };
-  return (await callD1(ctx, 'nothing_written', (db) => findDueNotices.bind(values).all(db))).results;
-}
-
-/** The notices for an outlet by organization, each in the order in which they were made. */
-function groupsOf(outlet: Outlet, due: readonly WaitingNotice[]) {
-  const inOrder = due
-    .filter(({ channel }) => channel === outlet.channel)
-    .toSorted((a, b) => a.madeAt - b.madeAt || a.rank - b.rank);
-  const groups = Map.groupBy(inOrder, ({ organizationId }) => organizationId);
+/** The notices that are due for an outlet by organization, those with the fewest attempts first. */
+async function dueFor(ctx: ServiceContext, outlet: Outlet) {
+  const values = { channel: outlet.channel, now: ctx.now(), each: MAX_DUE_EACH, limit: MAX_DUE };
+  const { results } = await callD1(ctx, 'nothing_written', (db) => findDueNotices.bind(values).all(db));
+  const groups = Map.groupBy(results.toSorted(inOrder), ({ organizationId }) => organizationId);
   return Array.from(groups.values(), (group) => [outlet, group] as const);
 }
+
+const inOrder = (a: WaitingNotice, b: WaitingNotice) =>
+  a.attempts - b.attempts || a.madeAt - b.madeAt || a.rank - b.rank;
 
 /** Sends notices of one organization, until an attempt fails. */
 async function sendGroup(
@@ -75,14 +73,16 @@ async function sendGroup(
 ): Promise<void> {
   const { channel, size } = outlet;
   for (let start = 0; start < group.length; start += size) {
+    const notices = group.slice(start, start + size);
+    const organizationId = notices[0]?.organizationId ?? '';
     const isOver = run.messages >= MAX_MESSAGES || Date.now() > ctx.deadlineAt - LAST_ATTEMPT_MS;
-    if (isOver || run.failures[channel] >= MAX_FAILURES) return;
-    const claimed = await claim(ctx, channel, group.slice(start, start + size));
+    if (isOver || run.failures[channel] >= MAX_FAILURES || run.failed[channel].has(organizationId)) return;
+    const claimed = await claim(ctx, channel, notices);
     if (claimed.length === 0) continue;
     run.messages += 1;
-    const isConfirmed = await record(ctx, channel, claimed, await outlet.send(claimed));
-    run.failures[channel] = isConfirmed ? 0 : run.failures[channel] + 1;
-    if (!isConfirmed) return;
+    const isEnded = await record(ctx, channel, claimed, await outlet.send(claimed));
+    run.failures[channel] = isEnded ? 0 : run.failures[channel] + 1;
+    if (!isEnded) run.failed[channel].add(organizationId);
   }
 }
 
@@ -109,7 +109,7 @@ async function claim(
 /** How many attempts there are with the present one. */
 const attemptsOf = (notices: readonly WaitingNotice[]) => 1 + Math.max(...notices.map(({ attempts }) => attempts));
 
-/** Records the end of an attempt. Returns whether the next notices can be sent. */
+/** Records the end of an attempt. Returns false if it is to be repeated. */
 async function record(
   ctx: ServiceContext,
   channel: NoticeChannel,
