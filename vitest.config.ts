@@ -34,6 +34,8 @@ export default defineConfig(async ({ mode }) => {
                   PSA_SECRET: '',
                   WEBHOOK_URL: '',
                   WEBHOOK_SECRET: '',
+                  NOTICE_URL: '',
+                  SERVICE_URL: '',
                   TICKET_URL: '',
                   MCP: 'off',
                   MCP_ORIGINS: '',

@@ -6,7 +6,7 @@ import { type IpLimitOverride, parseIpLimitOverrides } from './domain/ip-limit-o
 import { parsePolicy, type RateLimitPolicy } from './domain/rate-limit.ts';
 import { parseContactAddresses, parseExpires, type SecurityContact } from './domain/security-contact.ts';
 import { parseTicketUrl } from './domain/ticket-url.ts';
-import { parseWebhookSecrets, parseWebhookUrl, type WebhookSecret } from './domain/webhook.ts';
+import { parseNoticeUrl, parseWebhookSecrets, parseWebhookUrl, type WebhookSecret } from './domain/webhook.ts';
 import { nearestName } from './lib/nearest-name.ts';
 import { remoteKeySet } from './lib/remote-key-set.ts';
 
@@ -37,6 +37,10 @@ export interface Config {
   mcp?: McpOptions | undefined;
   /** Where changes are pushed to. Undefined: they are not. */
   push?: PushTarget | undefined;
+  /** Where notices are posted to as `{text}`. Undefined: nowhere. */
+  noticeUrl?: string | undefined;
+  /** The origin of this service, for links in notices. Undefined: there are none. */
+  serviceUrl?: string | undefined;
   /** The address of a ticket in the PSA, for links in the settings area. Undefined: there are none. */
   ticketUrl?: string | undefined;
   /** Whom to tell of a vulnerability. Undefined: there is no security.txt. */
@@ -74,7 +78,7 @@ export interface SignIn {
 
 /**
  * The variables of wrangler.toml, and the secrets: BLOCKED_KEYS and MODE, which are switched without
- * a deployment, PSA_SECRET and WEBHOOK_SECRET.
+ * a deployment, PSA_SECRET, WEBHOOK_SECRET and NOTICE_URL.
  */
 export const VARIABLES = [
   'KEY_PREFIX',
@@ -94,6 +98,8 @@ export const VARIABLES = [
   'PSA_SECRET',
   'WEBHOOK_URL',
   'WEBHOOK_SECRET',
+  'NOTICE_URL',
+  'SERVICE_URL',
   'MCP',
   'MCP_ORIGINS',
   'SECURITY_CONTACT',
@@ -140,6 +146,8 @@ export function parseConfig(vars: Variables): Config {
     psaSecrets: read('PSA_SECRET', parseWebhookSecrets),
     mcp: parseMcp(vars),
     push: parsePush(vars),
+    noticeUrl: read('NOTICE_URL', parseNoticeUrl),
+    serviceUrl: read('SERVICE_URL', parseServiceUrl),
     ticketUrl: read('TICKET_URL', parseTicketUrl),
     securityContact: parseSecurityContact(vars),
   };
@@ -177,6 +185,14 @@ function parseSecurityContact(vars: Variables): SecurityContact | undefined {
   if (expires === undefined)
     throw new Error('SECURITY_EXPIRES is empty; set the day until which SECURITY_CONTACT is valid, such as 2027-06-30');
   return { addresses, expires };
+}
+
+/** @throws RangeError naming the text and the rule */
+function parseServiceUrl(text: string): string | undefined {
+  if (text.trim() === '') return undefined;
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url && /^https?:$/.test(url.protocol) && `${url.origin}/` === url.href) return url.origin;
+  throw new RangeError(`"${text}" is not an origin; write scheme and host, such as https://tickets.example`);
 }
 
 function parseMcp(vars: Variables): McpOptions | undefined {

@@ -2,6 +2,7 @@ import { timeOrderedId } from './domain/record-id.ts';
 import type { ServiceContext } from './services/context.ts';
 import { databaseSize } from './services/database-size.ts';
 import { forgetOldAddresses } from './services/keys/refused-uses.ts';
+import { forgetOldNotices } from './services/notices/forget-old-notices.ts';
 import { logSize } from './services/size-warning.ts';
 import { forgetOldDays } from './services/work/forget-old-days.ts';
 
@@ -18,6 +19,7 @@ export async function daily(db: D1Database, databaseLimit: number, now: () => nu
     logDatabaseSize(ctx, databaseLimit),
     forgetOldAddresses(ctx),
     forgetOldDays(ctx),
+    forgetOldNotices(ctx),
   ]);
   for (const part of parts) if (part.status === 'rejected') throw part.reason;
 }

@@ -3,6 +3,7 @@ import { createApp } from './app.ts';
 import { parseConfig, unknownVariables } from './config.ts';
 import { daily } from './daily.ts';
 import { log } from './lib/log.ts';
+import { notices } from './notices.ts';
 import { SWEEP_CRON, sweep } from './sweep.ts';
 
 export { Pusher } from './durable-objects/pusher.ts';
@@ -24,6 +25,10 @@ export default {
   },
   scheduled: async ({ cron }, { DB, PUSHER }) => {
     if (cron !== SWEEP_CRON) return daily(DB, config.databaseLimit);
-    if (config.push) await sweep(DB, PUSHER);
+    try {
+      if (config.push) await sweep(DB, PUSHER);
+    } finally {
+      await notices(DB, config);
+    }
   },
 } satisfies ExportedHandler<Env>;

@@ -28,6 +28,17 @@ describe('the configuration', () => {
     });
   });
 
+  test('of the notices has their address, and the origin that they link to', () => {
+    const notices = { NOTICE_URL: 'https://chat.example/hooks/T0/B0?x=1', SERVICE_URL: 'https://tickets.example/' };
+    expect(parseConfig({ ...vars, ...notices })).toMatchObject({
+      noticeUrl: notices.NOTICE_URL,
+      serviceUrl: 'https://tickets.example',
+    });
+    expect(parseConfig({ ...vars, NOTICE_URL: 'http://localhost:5678/webhook/x' }).noticeUrl).toBe(
+      'http://localhost:5678/webhook/x',
+    );
+  });
+
   test('has limits of space also where an older wrangler.toml does not name them', () => {
     const older = { KEY_PREFIX: 'twb', IP_LIMIT: '1200/10s', KEY_LIMIT: '200/10s' };
     expect(parseConfig(older)).toMatchObject({
@@ -53,6 +64,8 @@ describe('the configuration', () => {
       psaSecrets: [],
       mcp: undefined,
       push: undefined,
+      noticeUrl: undefined,
+      serviceUrl: undefined,
       ticketUrl: undefined,
       securityContact: undefined,
     });
@@ -85,6 +98,11 @@ describe('the configuration', () => {
     [{ SECURITY_CONTACT: 'mailto:a@example.com' }, /^SECURITY_EXPIRES is empty/],
     [{ SECURITY_EXPIRES: '30.6.2027' }, /^SECURITY_EXPIRES: "30.6.2027" is not a date/],
     [{ SECURITY_EXPIRES: '2027-02-30' }, /^SECURITY_EXPIRES: "2027-02-30" is not a date/],
+    [{ NOTICE_URL: 'http://chat.example/T0' }, /^NOTICE_URL: its value is not an https:/],
+    [{ NOTICE_URL: 'https://a:b@chat.example/T0' }, /^NOTICE_URL: its value has a user name/],
+    [{ NOTICE_URL: 'secret-token' }, /^NOTICE_URL: (?!.*secret-token)/],
+    [{ SERVICE_URL: 'tickets.example' }, /^SERVICE_URL: "tickets.example" is not an origin/],
+    [{ SERVICE_URL: 'https://tickets.example/settings' }, /^SERVICE_URL: .* is not an origin/],
     [{ MCP: 'yes' }, /^MCP: "yes" is neither on nor off/],
     [{ MCP_ORIGINS: 'https://a.example/' }, /^MCP_ORIGINS: "https:\/\/a\.example\/" is not an origin/],
     [{ MCP: 'on', MCP_ORIGINS: 'null' }, /^MCP_ORIGINS: "null" is not an origin/],

@@ -6,6 +6,7 @@ import { directoryImport } from './commands/directory-import.ts';
 import { directorySchema } from './commands/directory-schema.ts';
 import { doctor } from './commands/doctor.ts';
 import { keyRevoke } from './commands/key-revoke.ts';
+import { noticesStatus } from './commands/notices-status.ts';
 import { organizationErase } from './commands/organization-erase.ts';
 import { pushResume } from './commands/push-resume.ts';
 import { pushSkip } from './commands/push-skip.ts';
@@ -32,6 +33,7 @@ export const program = new Command('ops')
   .addCommand(pushStatus)
   .addCommand(pushResume)
   .addCommand(pushSkip)
+  .addCommand(noticesStatus)
   .addCommand(recordRedact)
   .addCommand(keyRevoke)
   .addCommand(organizationErase);

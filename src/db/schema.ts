@@ -4,6 +4,7 @@ import { ACTOR_TYPES } from '../domain/audit-actions.ts';
 import { MAX_TEXT_LENGTH } from '../domain/fields.ts';
 import { MAX_REASON_LENGTH, REVIEW_DECISIONS } from '../domain/key-review.ts';
 import { MAX_HOURLY_RATE_MINOR } from '../domain/money.ts';
+import type { NoticeChannel, NoticeType } from '../domain/notice.ts';
 import type { RefusedUseReason } from '../domain/refused-use.ts';
 import { AGREEMENT_SOURCES, MAX_MINUTES, TIME_ENTRY_STATUSES } from '../domain/time-entry.ts';
 
@@ -274,6 +275,7 @@ export const auditLog = sqliteTable(
   (t) => [
     primaryKey({ columns: [t.organizationId, t.seq] }),
     // Partial, so that writes of the API do not touch them.
+    index('audit_log_not_by_keys').on(t.organizationId, t.seq).where(sql`actor_type <> 'api_key'`),
     index('audit_log_actor').on(t.organizationId, t.actorId, t.seq).where(sql`actor_type <> 'api_key'`),
     index('audit_log_user_target').on(t.organizationId, t.targetId, t.seq).where(sql`actor_type <> 'api_key'`),
     check('audit_log_actor_type', oneOf('actor_type', ACTOR_TYPES)),
@@ -495,4 +497,69 @@ export const pushes = sqliteTable(
       sql`("skip_to_seq" is null) = ("skip_to_cursor" is null) and ("order_id" is not null) = ("resume" = 1 or "skip_to_seq" is not null)`,
     ),
   ],
+);
+
+/**
+ * Notices, a row for each channel that gets them, for 30 days. Those that wait are sent again and
+ * again; those that were sent keep the same notice from being made again.
+ */
+export const notices = sqliteTable(
+  'notices',
+  {
+    /** Empty for a notice about the deployment: there is no foreign key. */
+    organizationId: organizationId(),
+    /** What it is about, such as the id of a key. Notices with the same subject are sent in order. */
+    subject: text('subject').notNull(),
+    /** The `webhook-id`, derived from what happened. */
+    id: id(),
+    channel: text('channel').$type<NoticeChannel>().notNull(),
+    type: text('type').$type<NoticeType>().notNull(),
+    /** What tells notices of one type about one subject apart, such as a day. */
+    topic: text('topic').notNull(),
+    /** How urgent it is. A notice is not made if there is one of the same topic that is as urgent. */
+    level: integer('level').notNull(),
+    /** When it happened. */
+    at: integer('at').notNull(),
+    /** When the notice was made, and its place among those that were made at that time. */
+    madeAt: integer('made_at').notNull(),
+    rank: integer('rank').notNull(),
+    data: text('data').notNull(),
+    /** Attempts that have begun. */
+    attempts: integer('attempts').notNull(),
+    nextAttemptAt: integer('next_attempt_at').notNull(),
+    /** The last failure in words, such as `HTTP 500`. */
+    failure: text('failure'),
+    /** When it was sent; null while it waits. */
+    sentAt: integer('sent_at'),
+  },
+  (t) => [
+    primaryKey({ columns: [t.organizationId, t.subject, t.id, t.channel] }),
+    index('notices_waiting').on(t.nextAttemptAt).where(sql`sent_at is null`),
+    check('notices_channel', words('channel')),
+    check('notices_type', words('type')),
+    check('notices_data', sql`json_type("data") = 'object'`),
+  ],
+);
+
+/** Up to which audit row an organization's notices have been made. */
+export const noticePositions = sqliteTable('notice_positions', {
+  organizationId: organizationId()
+    .primaryKey()
+    .references(() => organizations.id),
+  seq: integer('seq').notNull(),
+});
+
+/** The round in which the notices of all organizations are made: one row, or none before the first. */
+export const noticeRounds = sqliteTable(
+  'notice_rounds',
+  {
+    id: integer('id').primaryKey(),
+    /** The last organization of this round that was examined; empty before the first and after the last. */
+    after: text('after_id').notNull(),
+    /** When the round began. */
+    beganAt: integer('began_at').notNull(),
+    /** When the round before it began: every organization was examined since. */
+    since: integer('since').notNull(),
+  },
+  () => [check('notice_rounds_single', sql`"id" = 1`)],
 );

@@ -5,6 +5,7 @@ import { generateKeyPair, type JWTVerifyGetKey, SignJWT } from 'jose';
 import { createApp } from '../app.ts';
 import { parseConfig } from '../config.ts';
 import { daily } from '../daily.ts';
+import { notices } from '../notices.ts';
 import { SWEEP_CRON, sweep } from '../sweep.ts';
 import { SignInPage } from './sign-in-page.tsx';
 
@@ -91,6 +92,10 @@ export default {
   fetch: local.fetch,
   scheduled: async ({ cron }, { DB, PUSHER }) => {
     if (cron !== SWEEP_CRON) return daily(DB, config.databaseLimit);
-    if (config.push) await sweep(DB, PUSHER);
+    try {
+      if (config.push) await sweep(DB, PUSHER);
+    } finally {
+      await notices(DB, config);
+    }
   },
 } satisfies ExportedHandler<Env>;

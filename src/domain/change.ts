@@ -10,6 +10,12 @@ export interface PlainText {
   text: string;
 }
 
+export const plain = (text: string): PlainText => ({ mediaType: 'text/plain', text });
+
+/** UTC milliseconds as ISO 8601. */
+export const instant = (at: number): string => new Date(at).toISOString();
+export const optionalInstant = (at: number | null): string | null => (at === null ? null : instant(at));
+
 export interface ChangedNote {
   id: string;
   ticketId: string;

@@ -29,13 +29,12 @@ export type Fullness = (typeof FULLNESS)[number];
  * The shares of the limit from which the operator and the administrators are warned: early enough
  * to act before writes fail.
  */
-const NEARLY_FULL_FROM = 0.7;
-const ALMOST_FULL_FROM = 0.9;
+export const WARNED_FROM = { nearly_full: 0.7, almost_full: 0.9 } as const satisfies Partial<Record<Fullness, number>>;
 
 /** How full a database is that has reached this share of its limit. */
 export function fullnessAt(share: number): Fullness {
-  if (share >= ALMOST_FULL_FROM) return 'almost_full';
-  return share >= NEARLY_FULL_FROM ? 'nearly_full' : 'normal';
+  if (share >= WARNED_FROM.almost_full) return 'almost_full';
+  return share >= WARNED_FROM.nearly_full ? 'nearly_full' : 'normal';
 }
 
 /** Whether `a` is fuller than `b`. */

@@ -81,24 +81,48 @@ export interface ExceededDayLimit {
   added: number;
 }
 
+/** What a key and its organization may write in a day and have written, limit by limit. */
+function limitsWithUse({ key, organization }: DayLimits, own: OwnDayLimit, use: DayUse) {
+  return [
+    { policy: 'key-day', what: 'records', limit: lower(key?.records, own.records), used: use.key.records },
+    { policy: 'key-day', what: 'minutes', limit: own.minutes, used: use.key.minutes },
+    { policy: 'key-day', what: 'bytes', limit: key?.bytes ?? null, used: use.key.bytes },
+    {
+      policy: 'organization-day',
+      what: 'records',
+      limit: organization?.records ?? null,
+      used: use.organization.records,
+    },
+    { policy: 'organization-day', what: 'bytes', limit: organization?.bytes ?? null, used: use.organization.bytes },
+  ] as const;
+}
+
 /** The first daily limit that a new record would exceed, if there is one: used + new > limit. */
 export function exceededDayLimit(
-  { key, organization }: DayLimits,
+  limits: DayLimits,
   own: OwnDayLimit,
   use: DayUse,
   added: { minutes: number; bytes: number },
 ): ExceededDayLimit | undefined {
-  const limits = [
-    ['key-day', 'records', lower(key?.records, own.records), use.key.records, 1],
-    ['key-day', 'minutes', own.minutes, use.key.minutes, added.minutes],
-    ['key-day', 'bytes', key?.bytes ?? null, use.key.bytes, added.bytes],
-    ['organization-day', 'records', organization?.records ?? null, use.organization.records, 1],
-    ['organization-day', 'bytes', organization?.bytes ?? null, use.organization.bytes, added.bytes],
-  ] as const;
-  for (const [policy, what, limit, used, more] of limits) {
-    if (limit !== null && more > 0 && used + more > limit) return { policy, what, limit, used, added: more };
+  const more = { records: 1, ...added };
+  for (const { policy, what, limit, used } of limitsWithUse(limits, own, use)) {
+    const plus = more[what];
+    if (limit !== null && plus > 0 && used + plus > limit) return { policy, what, limit, used, added: plus };
   }
   return undefined;
+}
+
+/** The daily limit of which the largest share is used, of a key or of its organization. */
+export function fullestDayLimit(
+  policy: ExceededDayLimit['policy'],
+  limits: DayLimits,
+  own: OwnDayLimit,
+  use: DayUse,
+): Omit<ExceededDayLimit, 'added'> | undefined {
+  const share = ({ used, limit }: { used: number; limit: number }) => used / limit;
+  return limitsWithUse(limits, own, use)
+    .flatMap((one) => (one.policy === policy && one.limit !== null ? [{ ...one, limit: one.limit }] : []))
+    .toSorted((a, b) => share(b) - share(a))[0];
 }
 
 /** The lower of two limits; null if there is none. */

@@ -40,10 +40,22 @@ export function parseWebhookSecrets(text: string): WebhookSecret[] {
  * @throws RangeError naming the rule, never the text: it may have a password or a token
  */
 export function parseWebhookUrl(text: string): string | undefined {
+  return parseAddress(text, 'the signature is the credential');
+}
+
+/**
+ * Parses the address that receives notices as texts; undefined if the text is empty.
+ * @throws RangeError naming the rule, never the text: its path is usually a credential
+ */
+export function parseNoticeUrl(text: string): string | undefined {
+  return parseAddress(text, 'it would not be sent');
+}
+
+function parseAddress(text: string, whyNoPassword: string): string | undefined {
   if (text.trim() === '') return undefined;
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url && (url.username !== '' || url.password !== ''))
-    throw new RangeError('its value has a user name or password; remove it, because the signature is the credential');
+    throw new RangeError(`its value has a user name or password; remove it, because ${whyNoPassword}`);
   if (url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopback(url.hostname))) return url.href;
   throw new RangeError('its value is not an https:// address; plain http:// is accepted for this machine only');
 }

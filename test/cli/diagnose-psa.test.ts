@@ -1,5 +1,6 @@
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, test } from 'vitest';
+import { diagnoseNotices } from '../../src/cli/diagnose-notices.ts';
 import { diagnosePsa, diagnoseReceiver } from '../../src/cli/diagnose-psa.ts';
 import type { Finding } from '../../src/cli/probe.ts';
 import { parseWebhookSecrets } from '../../src/domain/webhook.ts';
@@ -90,5 +91,40 @@ describe('a receiver', () => {
   test('that does not answer is reported once', async () => {
     const gone = () => Promise.reject(new TypeError('fetch failed', { cause: new Error('reset') }));
     expect(await failures(diagnoseReceiver(url, SECRETS, gone))).toHaveLength(1);
+  });
+});
+
+describe('the address of the notices', () => {
+  const at = (status: number) =>
+    failures(diagnoseNotices('https://chat.example/token', async () => new Response(null, { status })));
+
+  test('gets a text, and must answer 2xx', async () => {
+    const sent: string[] = [];
+    const takes: typeof fetch = async (url, init) => {
+      sent.push(String(url), String(init?.method), String(init?.body));
+      return new Response('ok');
+    };
+    expect(await failures(diagnoseNotices('https://chat.example/token', takes))).toEqual([]);
+    expect(sent).toEqual([
+      'https://chat.example/token',
+      'POST',
+      expect.stringMatching(/^\{"text":"A test from the doctor[^<>"]*"\}$/),
+    ]);
+  });
+
+  test.each([
+    [302, /302: a redirect, which is not followed/],
+    [400, /400: the address does not take \{"text": …\}/],
+    [404, /404: the address is not, or no longer, valid/],
+    [500, /500: the address must answer 2xx/],
+  ])('that answers %i is reported', async (status, says) => {
+    expect(await at(status)).toEqual([expect.stringMatching(says)]);
+  });
+
+  test('is not shown if it does not answer: its path is a credential', async () => {
+    const gone = () => Promise.reject(new TypeError('fetch failed', { cause: new Error('reset') }));
+    const [found] = await failures(diagnoseNotices('https://chat.example/token', gone));
+    expect(found).toContain('chat.example');
+    expect(found).not.toContain('token');
   });
 });

@@ -41,6 +41,7 @@ const ALLOWED: Record<string, { parts: readonly string[]; packages?: readonly st
   rpc: { parts: ['services', 'domain', 'config.ts'], packages: ['cloudflare:workers'] },
   'daily.ts': { parts: ['services', 'domain', 'lib'] },
   'sweep.ts': { parts: ['services', 'domain', 'lib'] },
+  'notices.ts': { parts: ['services', 'domain', 'config.ts'] },
   'app.ts': {
     parts: [
       'http',
@@ -56,7 +57,7 @@ const ALLOWED: Record<string, { parts: readonly string[]; packages?: readonly st
     packages: ['hono'],
   },
   'index.ts': {
-    parts: ['app.ts', 'config.ts', 'daily.ts', 'sweep.ts', 'durable-objects', 'rpc', 'lib'],
+    parts: ['app.ts', 'config.ts', 'daily.ts', 'sweep.ts', 'notices.ts', 'durable-objects', 'rpc', 'lib'],
     packages: ['cloudflare:workers'],
   },
   cli: {
@@ -64,7 +65,18 @@ const ALLOWED: Record<string, { parts: readonly string[]; packages?: readonly st
     packages: ['node', 'zod', 'miniflare', 'smol-toml', '@commander-js/extra-typings'],
   },
   dev: {
-    parts: ['app.ts', 'cli', 'config.ts', 'daily.ts', 'sweep.ts', 'durable-objects', 'rpc', 'services', 'domain'],
+    parts: [
+      'app.ts',
+      'cli',
+      'config.ts',
+      'daily.ts',
+      'sweep.ts',
+      'notices.ts',
+      'durable-objects',
+      'rpc',
+      'services',
+      'domain',
+    ],
     packages: ['node', 'hono', 'jose', 'cloudflare:workers'],
   },
 };

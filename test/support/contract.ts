@@ -16,8 +16,10 @@ const operation = z.object({
     z.object({ headers: z.record(z.string(), z.object({ required: z.boolean().default(false), schema })), content }),
   ),
 });
+const webhook = z.object({ post: z.object({ requestBody: z.object({ content }) }) });
 const openapi = z.object({
   paths: z.record(z.string(), z.record(z.string(), operation)),
+  webhooks: z.record(z.string(), webhook).default({}),
   components: z.object({ schemas: schema }),
 });
 const problem = z.object({ code: z.string() });
@@ -31,7 +33,7 @@ const ORDINARY = ['cache-control', 'content-type', 'strict-transport-security', 
  */
 export function readContract(text: string) {
   const raw = json.parse(JSON.parse(text));
-  const { paths, components } = openapi.parse(dereference(raw, raw));
+  const { paths, webhooks, components } = openapi.parse(dereference(raw, raw));
   const operations = Object.fromEntries(
     Object.entries(paths).flatMap(([path, methods]) =>
       Object.entries(methods).map(([method, operation]) => [`${method.toUpperCase()} ${path}`, operation]),
@@ -92,7 +94,20 @@ export function readContract(text: string) {
     return errorsOf(media.schema, body).length === 0;
   }
 
-  return { operations: Object.keys(operations), undocumented, unseen, allows };
+  /** The differences between a message that the service sends and the document. */
+  function undocumentedMessage(type: string, body: Json): string[] {
+    const schema = webhooks[type]?.post.requestBody.content['application/json']?.schema;
+    return schema ? errorsOf(schema, body) : [`${type} is not documented`];
+  }
+
+  return {
+    operations: Object.keys(operations),
+    webhooks: Object.keys(webhooks),
+    undocumented,
+    undocumentedMessage,
+    unseen,
+    allows,
+  };
 }
 
 /** The examples of problems that have a code. */

@@ -1,7 +1,8 @@
 import { isWellFormedKey } from '../../domain/api-key.ts';
-import { parseWebhookSecrets, parseWebhookUrl, type WebhookSecret } from '../../domain/webhook.ts';
+import { parseNoticeUrl, parseWebhookSecrets, parseWebhookUrl, type WebhookSecret } from '../../domain/webhook.ts';
 import { operatorCommand, UsageError } from '../command.ts';
 import { diagnose } from '../diagnose.ts';
+import { diagnoseNotices } from '../diagnose-notices.ts';
 import { diagnosePsa, diagnoseReceiver } from '../diagnose-psa.ts';
 import { count, print } from '../output.ts';
 import { printable } from '../printable.ts';
@@ -12,8 +13,8 @@ export const doctor = operatorCommand({
   name: 'doctor',
   summary: 'check a deployment from outside',
   purpose:
-    'Checks a deployment from outside, as an automation sees it, and with the options as the PSA does. Each failure says what it means and what to do. Nothing is written.',
-  usage: 'https://HOST [--key-stdin] [--psa] [--receiver URL]',
+    'Checks a deployment from outside, as an automation sees it, and with the options as the PSA does. Each failure says what it means and what to do. Nothing is written, except for the test text of --notices.',
+  usage: 'https://HOST [--key-stdin] [--psa] [--receiver URL] [--notices]',
   example: 'doctor https://tickets.example',
   failure: 'at least one check failed',
 })
@@ -24,12 +25,14 @@ export const doctor = operatorCommand({
     '--receiver <URL>',
     'Also send signed test events to the receiver of the push. Needs WEBHOOK_SECRET in the environment.',
   )
+  .option('--notices', 'Also send a test text to the address in NOTICE_URL in the environment.')
   .action(run);
 
 interface Options {
   keyStdin?: true | undefined;
   psa?: true | undefined;
   receiver?: string | undefined;
+  notices?: true | undefined;
 }
 
 async function run(address: string, options: Options): Promise<void> {
@@ -38,8 +41,14 @@ async function run(address: string, options: Options): Promise<void> {
     throw new UsageError('The address begins with https:// and ends with the host, such as https://tickets.example.');
   }
   const psaSecrets = options.psa ? secretsIn('PSA_SECRET', '--psa') : [];
-  const receiver = options.receiver === undefined ? undefined : readUrl(options.receiver);
+  const receiver =
+    options.receiver === undefined
+      ? undefined
+      : readUrl('--receiver', options.receiver, parseWebhookUrl, 'write the address of WEBHOOK_URL');
   const receiverSecrets = receiver === undefined ? [] : secretsIn('WEBHOOK_SECRET', '--receiver');
+  const noticeUrl = options.notices
+    ? readUrl('NOTICE_URL', process.env['NOTICE_URL'] ?? '', parseNoticeUrl, '--notices needs it in the environment')
+    : undefined;
   const key = options.keyStdin ? await readKey() : undefined;
 
   let failed = 0;
@@ -52,6 +61,7 @@ async function run(address: string, options: Options): Promise<void> {
   await show(diagnose(url, key));
   if (options.psa) await show(diagnosePsa(url.origin, psaSecrets));
   if (receiver !== undefined) await show(diagnoseReceiver(receiver, receiverSecrets));
+  if (noticeUrl !== undefined) await show(diagnoseNotices(noticeUrl));
   await print(failed === 0 ? '\nAll checks passed.\n' : `\n${count(failed, 'check')} failed.\n`);
   if (failed > 0) process.exitCode = 1;
 }
@@ -68,16 +78,16 @@ function secretsIn(name: string, option: string): WebhookSecret[] {
   throw new UsageError(`${option} needs ${name} in the environment.`);
 }
 
-/** @throws UsageError */
-function readUrl(text: string): string {
+/** The address in an option or variable with this name. @throws UsageError */
+function readUrl(name: string, text: string, parse: typeof parseWebhookUrl, ifEmpty: string): string {
   try {
-    const url = parseWebhookUrl(text);
+    const url = parse(text);
     if (url !== undefined) return url;
   } catch (err) {
-    if (err instanceof RangeError) throw new UsageError(`--receiver: ${err.message}.`);
+    if (err instanceof RangeError) throw new UsageError(`${name}: ${err.message}.`);
     throw err;
   }
-  throw new UsageError('--receiver is empty; write the address of WEBHOOK_URL.');
+  throw new UsageError(`${name} is empty; ${ifEmpty}.`);
 }
 
 async function readKey(): Promise<string> {

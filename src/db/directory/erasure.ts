@@ -38,6 +38,8 @@ export const ERASED_TABLES = [
   'key_days',
   'refused_uses',
   'pushes',
+  'notices',
+  'notice_positions',
   'key_review_decisions',
   'key_reviews',
   'key_policies',

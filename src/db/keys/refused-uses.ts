@@ -1,5 +1,5 @@
 import type { RefusedUseReason } from '../../domain/refused-use.ts';
-import { columns, insertInto, statement } from '../statement.ts';
+import { columns, type Fields, insertInto, statement } from '../statement.ts';
 
 interface RefusedUseValues {
   organizationId: string;
@@ -39,17 +39,19 @@ export interface RefusedUseRow {
   sourceAddress: string | null;
 }
 
+const REFUSED_USE: Fields<RefusedUseRow> = {
+  keyId: 'r.key_id',
+  keyName: 'k.name',
+  keyHint: 'k.hint',
+  reason: 'r.reason',
+  count: 'r.count',
+  firstAt: 'r.first_at',
+  lastAt: 'r.last_at',
+  sourceAddress: 'r.source_address',
+};
+
 const REFUSED_USES = `
-  select ${columns<RefusedUseRow>({
-    keyId: 'r.key_id',
-    keyName: 'k.name',
-    keyHint: 'k.hint',
-    reason: 'r.reason',
-    count: 'r.count',
-    firstAt: 'r.first_at',
-    lastAt: 'r.last_at',
-    sourceAddress: 'r.source_address',
-  })}
+  select ${columns(REFUSED_USE)}
   from refused_uses r cross join api_keys k on k.organization_id = r.organization_id and k.id = r.key_id
   where r.organization_id = :organizationId`;
 
@@ -93,8 +95,26 @@ export interface RefusedReasonRow {
 }
 
 /**
- * The recent refused uses by reason. A revoked key counts only if it is still in use, or if a replay
- * lost a write. In each group SQLite takes the other columns from the row with the maximum. The
+ * Condition: the refused use `r` of the key `k` is something to look at. A revoked key counts only if
+ * it is still in use, or if a replay lost a write.
+ */
+const NEEDS_ATTENTION = "(k.revoked_at is null or r.reason in ('revoked', 'idempotency_mismatch'))";
+
+/** A refused use, with when its key expires. */
+export type RecentRefusedUseRow = RefusedUseRow & { keyExpiresAt: number | null };
+
+/** The recent refused uses that need attention. */
+export const findRecentRefusedUses = statement<
+  { organizationId: string; since: number; examine: number },
+  RecentRefusedUseRow
+>(`
+  select ${columns(REFUSED_USE)}, k.expires_at as keyExpiresAt
+  from (select * from refused_uses where ${RECENT_USES}) r
+  cross join api_keys k on k.organization_id = r.organization_id and k.id = r.key_id
+  where ${NEEDS_ATTENTION} order by r.last_at`);
+
+/**
+ * The recent refused uses by reason, of those that need attention. In each group SQLite takes the other columns from the row with the maximum. The
  * cross join keeps it from reading all keys first.
  */
 export const summarizeRefusedUses = statement<
@@ -113,7 +133,7 @@ export const summarizeRefusedUses = statement<
   })}
   from (select * from refused_uses where ${RECENT_USES}) r
   cross join api_keys k on k.organization_id = r.organization_id and k.id = r.key_id
-  where k.revoked_at is null or r.reason in ('revoked', 'idempotency_mismatch')
+  where ${NEEDS_ATTENTION}
   group by r.reason`);
 
 /** Removes the source addresses of uses before an instant. */

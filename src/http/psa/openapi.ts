@@ -1,12 +1,15 @@
 import type { Handler } from 'hono';
 import * as z from 'zod';
-import { createDocument, type ZodOpenApiResponsesObject } from 'zod-openapi';
+import { createDocument, type ZodOpenApiPathsObject, type ZodOpenApiResponsesObject } from 'zod-openapi';
+import { messageType } from '../../domain/notice.ts';
 import { TOLERANCE_SECONDS } from '../../domain/webhook.ts';
 import type { PsaEnv } from '../context.ts';
 import { forLatestOrigin } from '../for-latest-origin.ts';
+import { NOTICE_TYPE_NAMES, NOTICE_TYPES } from '../notice-types.ts';
 import { PROBLEMS, type ProblemCode, UNAUTHORIZED_PROBLEM } from '../problems.ts';
 import { PSA_CALL_TYPES, PSA_CALLS } from '../psa-calls.ts';
 import { PSA_ERRORS } from '../psa-errors.ts';
+import { noticeMessages } from './notice-shapes.ts';
 import { CHALLENGE } from './require-signature.ts';
 import { failure, messages, pushedPage, success } from './shapes.ts';
 
@@ -109,6 +112,31 @@ function problemShape(codes: readonly ProblemCode[]) {
   });
 }
 
+/** The messages with notices, each as a webhook. */
+function notices(): ZodOpenApiPathsObject {
+  return Object.fromEntries(
+    NOTICE_TYPE_NAMES.map((type) => [
+      messageType(type),
+      {
+        post: {
+          operationId: `receive_${type}`,
+          tags: ['Notices'],
+          summary: `Receive ${messageType(type)}`,
+          description: NOTICE_TYPES[type].meaning,
+          security: [],
+          requestParams: { header: signature },
+          requestBody: { required: true, content: { 'application/json': { schema: noticeMessages[type] } } },
+          responses: {
+            204: { description: 'The notice is stored, or of no interest.' },
+            410: { description: 'Do not send this notice again. The changes are not affected.' },
+            503: { description: 'Try again, after `Retry-After` if it is set.' },
+          },
+        },
+      },
+    ]),
+  );
+}
+
 /**
  * The PSA's interface of a deployment as an OpenAPI 3.1 document: the calls, and the push as a
  * webhook.
@@ -129,6 +157,7 @@ export function describePsa(origin: string) {
       tags: [
         { name: 'Calls', description: 'What the PSA sends.' },
         { name: 'Push', description: 'What the PSA receives.' },
+        { name: 'Notices', description: 'What it receives as well, and can leave aside with a 2xx.' },
       ],
       paths: {
         '/psa': {
@@ -208,6 +237,7 @@ export function describePsa(origin: string) {
             },
           },
         },
+        ...notices(),
       },
     },
     {

@@ -11,10 +11,10 @@ import { PSA_CALL_TYPES, PSA_CALLS, type PsaCallType } from '../psa-calls.ts';
 // The shapes of messages and answers, for the document. Each has the type of what the service sends,
 // so that the two cannot disagree.
 
-const nullable = <Shape extends z.ZodType>(shape: Shape) => z.union([shape, z.null()]);
-const time = () => z.iso.datetime().meta({ description: 'ISO 8601, UTC.' });
+export const nullable = <Shape extends z.ZodType>(shape: Shape) => z.union([shape, z.null()]);
+export const time = () => z.iso.datetime().meta({ description: 'ISO 8601, UTC.' });
 
-const plainText: z.ZodType<PlainText> = z.object({ mediaType: z.literal('text/plain'), text: z.string() }).meta({
+export const plainText: z.ZodType<PlainText> = z.object({ mediaType: z.literal('text/plain'), text: z.string() }).meta({
   id: 'PlainText',
   description: 'Text of a person or an automation. It is not markup: escape it before you show it.',
 });

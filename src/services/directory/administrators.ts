@@ -57,7 +57,8 @@ export async function administrationsOf(
     .sort((a, b) => byName.compare(a.organization.name, b.organization.name));
 }
 
-function troubleOf({ failingSince, failure, stoppedAt }: PushTrouble, now: number): PushTrouble | undefined {
+/** What keeps the changes from the PSA, if that has lasted for some time. */
+export function troubleOf({ failingSince, failure, stoppedAt }: PushTrouble, now: number): PushTrouble | undefined {
   const isLasting = stoppedAt !== null || (failingSince !== null && isNoticeable(failingSince, now));
   return isLasting ? { failingSince, failure, stoppedAt } : undefined;
 }

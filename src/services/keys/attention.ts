@@ -1,5 +1,6 @@
 import type { RefusedReasonRow } from '../../db/keys/refused-uses.ts';
 import { DAY_MS } from '../../domain/calendar.ts';
+import { EXPIRY_NOTICE_DAYS } from '../../domain/notice.ts';
 import type { RefusedUseReason } from '../../domain/refused-use.ts';
 import type { KeyDetails } from './read-keys.ts';
 import type { ReviewDue } from './read-reviews.ts';
@@ -10,7 +11,7 @@ export const REFUSED_ATTENTION_MS = 7 * DAY_MS;
 /** How many refused uses are examined, latest first. */
 export const EXAMINED_REFUSED_USES = 500;
 /** How many days before its expiry a key needs attention. */
-export const EXPIRING_DAYS = 14;
+export const EXPIRING_DAYS = EXPIRY_NOTICE_DAYS[0];
 
 /** How many days before its date a review needs attention. */
 export const REVIEW_DUE_DAYS = 14;
@@ -24,6 +25,10 @@ export const REASONS_FOR_ATTENTION = [
   'address_not_allowed',
   'daily_limit_reached',
 ] as const satisfies readonly RefusedUseReason[];
+
+/** Whether a refused use for this reason needs attention. */
+export const needsAttention = (reason: RefusedUseReason): boolean =>
+  REASONS_FOR_ATTENTION.some((one) => one === reason);
 
 /** Recent refused uses for one reason. Times are UTC milliseconds; counts are lower bounds. */
 export type RefusedReason = RefusedReasonRow;

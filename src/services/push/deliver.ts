@@ -8,7 +8,11 @@ export async function deliver(
   { url, secrets }: { url: string; secrets: readonly WebhookSecret[] },
   message: PushMessage,
 ): Promise<PushOutcome> {
-  const headers = { ...(await signWebhook(secrets, message)), 'Content-Type': 'application/json' };
+  return post(url, message.body, await signWebhook(secrets, message));
+}
+
+/** Posts a body of JSON, and returns what became of it. */
+export async function post(url: string, body: string, headers: object = {}): Promise<PushOutcome> {
   let response: Response;
   // Not AbortSignal.timeout, whose timer would keep the object in memory for the rest of the time.
   const timeout = new AbortController();
@@ -16,8 +20,8 @@ export async function deliver(
   try {
     response = await fetch(url, {
       method: 'POST',
-      headers: { ...headers, 'User-Agent': USER_AGENT },
-      body: message.body,
+      headers: { ...headers, 'Content-Type': 'application/json', 'User-Agent': USER_AGENT },
+      body,
       // A redirect would send the work of an organization to an address that is not configured.
       redirect: 'manual',
       signal: timeout.signal,

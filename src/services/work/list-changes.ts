@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { batch } from '../../db/statement.ts';
 import { type ChangeRow, type CursorPosition, findChanges, findCursorPosition } from '../../db/work/changes.ts';
 import type { RecordRows } from '../../db/work/record-tables.ts';
-import type { Change, ChangedRecords, PlainText } from '../../domain/change.ts';
+import { type Change, type ChangedRecords, instant, optionalInstant, plain } from '../../domain/change.ts';
 import { type ChangeCursor, formatCursor, parseCursor } from '../../domain/change-cursor.ts';
 import { directoryId } from '../../domain/directory.ts';
 import { ServiceError } from '../../domain/errors.ts';
@@ -116,10 +116,6 @@ export function requireValidCursor(
     throw new ServiceError('organization_not_found', `There is no organization ${organization}.`);
   return epoch;
 }
-
-const instant = (at: number) => new Date(at).toISOString();
-const optionalInstant = (at: number | null) => (at === null ? null : instant(at));
-const plain = (text: string): PlainText => ({ mediaType: 'text/plain', text });
 
 function toChange(row: ChangeRow, epoch: string): Change {
   const { seq, action, targetId, ticketId, requestId, idempotencyKey, detail, keyId } = row;

@@ -1,0 +1,76 @@
+import { env } from 'cloudflare:workers';
+import { Webhook } from 'standardwebhooks';
+import { vi } from 'vitest';
+import type { Config } from '../../src/config.ts';
+import { notices } from '../../src/notices.ts';
+import { PUSH, WEBHOOK_URL } from './push.ts';
+import { WEBHOOK_SECRET } from './receiver.ts';
+import { config } from './world.ts';
+
+export const NOTICE_URL = 'https://chat.example/hooks/a-token';
+const SERVICE_URL = 'https://tickets.example';
+
+/** A message with a notice. */
+export interface NoticeMessage {
+  id: string;
+  type: string;
+  timestamp: string;
+  data: Record<string, unknown> & { organization: string | null; key?: { id: string } };
+}
+
+/** How an address answers; `receive` stores the message. */
+type Answer = (receive: () => void, body: string) => Response | Promise<Response>;
+const accept: Answer = (receive) => {
+  receive();
+  return new Response(null, { status: 204 });
+};
+
+/** Takes the place of `fetch`: a receiver that verifies, and a chat. Both accept everything at first. */
+export function startAddresses() {
+  const addresses = {
+    /** What the receiver has stored, repetitions included. */
+    messages: [] as NoticeMessage[],
+    /** The lines that the chat has shown, by post. */
+    posts: [] as string[][],
+    /** How many requests each address got. */
+    attempts: { push: 0, chat: 0 },
+    push: accept,
+    chat: accept,
+    reset() {
+      Object.assign(addresses, { messages: [], posts: [], attempts: { push: 0, chat: 0 }, push: accept, chat: accept });
+    },
+    stop: () => spy.mockRestore(),
+  };
+  const spy = vi.spyOn(globalThis, 'fetch').mockImplementation(async (input, { body: raw, headers, redirect } = {}) => {
+    const [url, body] = [String(input), String(raw)];
+    if (redirect !== 'manual') throw new Error('a redirect would be followed');
+    if (url === NOTICE_URL) {
+      addresses.attempts.chat += 1;
+      const { text, ...more }: { text: string } = JSON.parse(body);
+      if (Object.keys(more).length > 0) throw new Error('a text has other fields');
+      return addresses.chat(() => addresses.posts.push(text.split('\n')), body);
+    }
+    if (url !== WEBHOOK_URL) throw new Error(`nothing is at ${url}`);
+    addresses.attempts.push += 1;
+    const sent = Object.fromEntries(new Headers(headers));
+    new Webhook(WEBHOOK_SECRET).verify(body, sent);
+    return addresses.push(() => addresses.messages.push({ id: sent['webhook-id'] ?? '', ...JSON.parse(body) }), body);
+  });
+  return addresses;
+}
+
+/** Runs what the cron runs every five minutes. */
+export const runNotices = (now: number, changes: Partial<Config> = {}, db = env.DB) =>
+  notices(db, config({ push: PUSH, noticeUrl: NOTICE_URL, serviceUrl: SERVICE_URL, ...changes }), () => now);
+
+/** Forgets all notices, and leaves no organization of an earlier test active. */
+export async function forgetNotices(): Promise<void> {
+  await env.DB.batch(
+    [
+      'delete from notices',
+      'delete from notice_positions',
+      'delete from notice_rounds',
+      'update organizations set active = 0',
+    ].map((sql) => env.DB.prepare(sql)),
+  );
+}
