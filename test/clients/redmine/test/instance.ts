@@ -13,32 +13,40 @@ const run = promisify(execFile);
 const PACKAGES = ['redmine', 'redmine-sqlite', 'puma'];
 const HOME = '/usr/share/redmine';
 const START_LIMIT_MS = 120_000;
+const MAX_OUTPUT_BYTES = 64 * 1024 * 1024;
 
-/** Installs Redmine from Debian if it is missing. Returns why that is not possible. */
+/** Installs Redmine from Debian if it is missing. Resolves with why that is not possible. */
 export async function install(): Promise<string | undefined> {
   if (await isInstalled()) return undefined;
   const command = `apt-get install --no-install-recommends ${PACKAGES.join(' ')}`;
-  if (process.getuid?.() !== 0) return `the packages are missing. As root on Debian 12: ${command}`;
+  if (process.getuid?.() !== 0) return `Redmine is not installed. As root on Debian 12: ${command}`;
   try {
-    // The instance is ours, and not one of the system.
-    await shell(`echo 'redmine redmine/instances/default/dbconfig-install boolean false' | debconf-set-selections`);
-    // The bundler of Debian's security update of Ruby does not find Debian's own gems: use Debian's.
-    await shell(
-      `BUNDLER_VERSION=$(apt-cache show --no-all-versions ruby-bundler | sed -n 's/^Version: \\([0-9.]*\\).*/\\1/p') DEBIAN_FRONTEND=noninteractive ${command} --yes`,
-    );
+    await run('bash', ['-euo', 'pipefail', '-c', INSTALL, 'bash', ...PACKAGES], { maxBuffer: MAX_OUTPUT_BYTES });
+    return undefined;
   } catch (err) {
     if (!(err instanceof Error)) throw err;
-    return `the packages cannot be installed (${command}): ${err.message.trim().split('\n').at(-1)}`;
+    return `Redmine cannot be installed (${command}): ${err.message.trim().split('\n').at(-1)}`;
   }
-  return undefined;
 }
 
-const shell = (line: string) => run('bash', ['-euo', 'pipefail', '-c', line], { maxBuffer: 64 * 1024 * 1024 });
+/**
+ * Installs its arguments without a Redmine of the system: ours has its own database. The bundler in
+ * the security updates of Ruby does not find the gems of Debian, so Debian's bundler is chosen.
+ */
+const INSTALL = `
+  apt-get update -q
+  echo 'redmine redmine/instances/default/dbconfig-install boolean false' | debconf-set-selections
+  bundler=$(apt-cache show --no-all-versions ruby-bundler | sed -n 's/^Version: \\([0-9.]*\\).*/\\1/p')
+  export BUNDLER_VERSION=$bundler DEBIAN_FRONTEND=noninteractive
+  apt-get install --yes -q --no-install-recommends "$@"`;
 
-async function isInstalled(): Promise<boolean> {
-  const status = `dpkg-query -W -f '\${db:Status-Status} ' ${PACKAGES.join(' ')}`;
-  const { stdout } = await shell(`${status} 2>/dev/null || true`);
-  return stdout.trim() === PACKAGES.map(() => 'installed').join(' ');
+/** False too if there is no dpkg. */
+function isInstalled(): Promise<boolean> {
+  const installed = PACKAGES.map(() => 'installed').join(' ');
+  return run('dpkg-query', ['-W', '-f', `\${db:Status-Status} `, ...PACKAGES]).then(
+    ({ stdout }) => stdout.trim() === installed,
+    () => false,
+  );
 }
 
 const person = { admin: z.string(), technician: z.string(), customer: z.string(), service: z.string() };
