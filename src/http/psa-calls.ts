@@ -43,7 +43,7 @@ const ENTRY = '01a3b2c4-5d6e-8f80-9a1b-2c3d4e5f6072';
 export const PSA_CALLS = {
   'directory.upsert': psaCall(upsertRequest, upsertRecords, {
     summary:
-      'Creates or changes up to 1,000 records of an organization: all or none. Each gets a status: `created`, `changed`, `unchanged`, `refused` with its errors, or `not_written` because another was refused.',
+      'Creates or changes up to 1,000 records of an organization: all or none. Each gets a status: `created`, `changed`, `unchanged`, `refused` with its errors, or `not_written` because another was refused: send those again without it.',
     example: {
       data: {
         organization: 'northwind',

@@ -51,7 +51,11 @@ const RECEIVER_RULES = [
   ],
   [
     'Answer within 15 seconds',
-    'After that, and after any other status, the page comes again: after 5 seconds at first, after an hour at most. `Retry-After` is obeyed.',
+    'After that, and after any other status, the page comes again: after 5 seconds at first, after an hour at most. `Retry-After` is obeyed. Process one page at a time: the page may come again while you still work on it.',
+  ],
+  [
+    'Keep what your system refuses, and answer 2xx',
+    'The ticket may have been deleted, or the technician locked, after the automation wrote. Until you answer 2xx, all later changes wait.',
   ],
   [
     'Answer 2xx to a `type` that you do not know',
