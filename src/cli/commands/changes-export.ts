@@ -30,7 +30,7 @@ async function run(organization: string, options: Options): Promise<void> {
   const exportTo = async (write: (lines: string) => Promise<unknown>) => {
     const { cursor, count: exported } = await withDatabase(options, (db) =>
       exportChanges(db, organization, options.cursor ?? null, write, (changes) =>
-        progress.show(`${count(changes, 'change')} exported`),
+        progress.show(`${count(changes, 'change')} exported`, changes),
       ),
     );
     progress.clear();
