@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ProgressLine } from '../../src/cli/output.ts';
+import { Pace } from '../../src/cli/pace.ts';
 import { program } from '../../src/cli/program.ts';
 import { runCli } from '../support/command.ts';
 
@@ -99,19 +100,29 @@ test('a database that is not migrated gets the migration and --persist-to as adv
   );
 });
 
-test('progress is one line on a terminal, and nothing elsewhere', () => {
+test('progress is one line on a terminal, and a line for each 100,000 units elsewhere', () => {
   const written = (isTTY: boolean) => {
     let text = '';
     const line = new ProgressLine({ isTTY, write: (part) => (text += part) });
-    line.show('1 of 2');
-    line.show('2 of 2');
+    line.show('not counted');
+    for (const done of [99_999, 100_000, 100_100, 350_000, 400_000]) line.show(String(done), done);
     line.clear();
     line.clear();
     return text;
   };
   const erase = '\r\x1b[2K';
-  expect(written(true)).toBe(`${erase}1 of 2${erase}2 of 2${erase}`);
-  expect(written(false)).toBe('');
+  const shown = ['not counted', '99999', '100000', '100100', '350000', '400000', ''];
+  expect(written(true)).toBe(shown.map((text) => `${erase}${text}`).join(''));
+  expect(written(false)).toBe('100000\n350000\n400000\n');
+});
+
+test("calls to Cloudflare's API are spaced after the first ones", () => {
+  const pace = new Pace({ burst: 3, perSecond: 2 }, 0);
+  expect([0, 0, 0, 0, 0].map((now) => pace.next(now))).toEqual([0, 0, 0, 500, 1_000]);
+  expect(pace.next(1_000)).toBe(500);
+  expect(pace.next(1_600)).toBe(400);
+  // After a pause there are no more at once than at the beginning.
+  expect(Array.from({ length: 4 }, () => pace.next(60_000))).toEqual([0, 0, 0, 500]);
 });
 
 describe('key:revoke --from', () => {
