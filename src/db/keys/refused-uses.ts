@@ -120,7 +120,8 @@ export const summarizeRefusedUses = statement<
   where k.revoked_at is null or r.reason in ('revoked', 'idempotency_mismatch')
   group by r.reason`);
 
-/** Removes the source addresses of uses before an instant. */
-export const forgetAddresses = statement<{ before: number }>(
-  'update refused_uses set source_address = null where last_at < :before and source_address is not null',
-);
+/** Removes the source addresses of at most `limit` uses before an instant, of all organizations. */
+export const forgetAddresses = statement<{ before: number; limit: number }>(`
+  update refused_uses set source_address = null where (organization_id, key_id, reason) in (
+    select organization_id, key_id, reason from refused_uses
+    where last_at < :before and source_address is not null order by last_at limit :limit)`);

@@ -10,6 +10,7 @@ import type { KeyReference } from '../../domain/errors.ts';
 import { ADDRESS_RETENTION_MS, type RefusedUseReason } from '../../domain/refused-use.ts';
 import { callD1 } from '../call-d1.ts';
 import { type ActorContext, type AdminActor, forNextPage, type ServiceContext } from '../context.ts';
+import { DAILY_LIMITS, runInChunks } from '../in-chunks.ts';
 
 /** Entries on one page. */
 const PAGE_SIZE = 100;
@@ -83,10 +84,11 @@ function toRefusedUse({ keyId, keyName, keyHint, ...use }: RefusedUseRow): Refus
 }
 
 /**
- * Removes the source addresses of refused uses after their retention time. Run once a day.
+ * Removes the source addresses of refused uses after their retention time. Run once a day. Returns
+ * whether none is left to remove; the next run continues.
  * @throws ServiceError `unavailable`
  */
-export async function forgetOldAddresses(ctx: ServiceContext): Promise<void> {
+export function forgetOldAddresses(ctx: ServiceContext, limits = DAILY_LIMITS): Promise<boolean> {
   const before = ctx.now() - ADDRESS_RETENTION_MS;
-  await callD1(ctx, 'safe_to_repeat', (db) => forgetAddresses.bind({ before }).all(db));
+  return runInChunks(ctx, limits, (limit) => forgetAddresses.bind({ before, limit }));
 }
