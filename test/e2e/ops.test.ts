@@ -77,11 +77,39 @@ test.each<[string[], string, string]>([
     'With --from, name the organization with --organization, and no --key.',
     'npm run ops -- key:revoke --by NAME',
   ],
+  [
+    ['key:revoke', 'northwind', '--by', 'Ada'],
+    'key:revoke takes no argument. Give the key or its hint on standard input, or name the key with --organization ORGANIZATION --key ID.',
+    'npm run ops -- key:revoke --by NAME',
+  ],
+  [
+    ['changes:export', 'northwind', '--cursor', 'hello'],
+    '--cursor hello is not a cursor. Take one from a line of an earlier export, or leave the option out to start from the beginning.',
+    'npm run ops -- changes:export ORGANIZATION',
+  ],
+  [
+    ['push:skip', 'northwind', '--to', 'hello', '--by', 'Ada'],
+    '--to hello is not a cursor. Take one from a line of changes:export.',
+    'npm run ops -- push:skip ORGANIZATION',
+  ],
 ])('a wrong call gets one sentence, the usage and exit code 2: %j', async (args, sentence, usage) => {
   const [command = '', ...rest] = args;
   const { code, stdout, stderr } = await runCli(command, rest);
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
   expect(stderr.split('\n').slice(0, 3)).toEqual([sentence, '', expect.stringContaining(`Usage: ${usage}`)]);
+});
+
+test.each([
+  [['directory:import', 'missing.ndjson'], 'missing.ndjson does not exist, or its directory does not.'],
+  [['directory:import', 'src'], 'The file is a directory; name a file.'],
+  [
+    ['key:revoke', '--organization', 'northwind', '--from', 'no/file', '--by', 'Ada'],
+    'no/file does not exist, or its directory does not.',
+  ],
+  [['changes:export', 'northwind', '--output', 'no/file'], 'no/file does not exist, or its directory does not.'],
+])('a file that cannot be used gets one sentence: %j', async (args, sentence) => {
+  const [command = '', ...rest] = args;
+  expect(await runCli(command, rest)).toEqual({ code: 1, stdout: '', stderr: `${sentence}\n` });
 });
 
 test('without a command the list of commands is on standard error', async () => {
