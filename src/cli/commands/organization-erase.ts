@@ -1,4 +1,5 @@
 import { hasCode } from '../../domain/errors.ts';
+import { deactivateRecords } from '../../services/directory/change-records.ts';
 import {
   beginErasure,
   countErasable,
@@ -26,7 +27,7 @@ import { count, progress } from '../output.ts';
 import { printable } from '../printable.ts';
 import { prompt } from '../prompt.ts';
 
-/** How often keys may write between the export and the erasure before the command gives up. */
+/** How often there may be a change between the export and the erasure before the command gives up. */
 const MAX_ROUNDS = 5;
 
 export const organizationErase = operatorCommand({
@@ -36,7 +37,8 @@ export const organizationErase = operatorCommand({
     'Exports all changes of an organization into a new file, makes it inactive, then removes it and everything that it has, at most 1,000 rows at a time. This cannot be undone. One row stays that says who asked for it. If the command is interrupted, call it again: it goes on, without another export.',
   usage: `ORGANIZATION (--dry-run | --export FILE --by NAME --confirm ORGANIZATION) ${DATABASE_USAGE}`,
   example: 'organization:erase northwind --export northwind.ndjson --by "Ada, by letter" --confirm northwind',
-  failure: 'failure: nothing was removed, unless the message says so; until then the export may be incomplete',
+  failure:
+    'failure: nothing was removed, unless the message says so; the export may be incomplete, and the organization inactive',
 })
   .argument('<ORGANIZATION>', 'The id of the organization.')
   .option('--export <FILE>', 'The new file for the changes.')
@@ -89,7 +91,10 @@ async function requireConfirmation(organization: string, given: string | undefin
   );
 }
 
-/** Exports until the erasure finds no change after the last exported one, and begins it. */
+/**
+ * Exports until the erasure finds no change after the last exported one, and begins it. If keys have
+ * written meanwhile, the organization is made inactive before the rest is exported.
+ */
 async function exportAndBegin(
   db: D1Database,
   organization: string,
@@ -122,6 +127,9 @@ async function exportAndBegin(
         return erasure;
       } catch (err) {
         if (!hasCode(err, 'not_exported') || round === MAX_ROUNDS) throw err;
+        // Otherwise the keys of a busy organization would write in every round.
+        const records = [{ type: 'organization' as const, id: organization }];
+        await deactivateRecords(operatorContext(db), { organization, records });
       }
     }
   });
