@@ -2,11 +2,15 @@ import { env } from 'cloudflare:workers';
 import { expect, test } from 'vitest';
 import { daily } from '../src/daily.ts';
 import { addDays, dateIn } from '../src/domain/calendar.ts';
-import { reportingSize, withoutWrites } from './support/d1.ts';
+import { forgetOldAddresses } from '../src/services/keys/refused-uses.ts';
+import { forgetOldNotices } from '../src/services/notices/forget-old-notices.ts';
+import { forgetOldDays } from '../src/services/work/forget-old-days.ts';
+import { aroundD1, reportingSize, withoutWrites } from './support/d1.ts';
 import { loggedLines } from './support/searched-logs.ts';
-import { makeKey, makeOrganization } from './support/world.ts';
+import { makeKey, makeOrganization, rowsOf } from './support/world.ts';
 
 const LIMIT = 10_000_000_000;
+const NOW = Date.parse('2027-06-30T03:17:00Z');
 const sized = (bytes: number) => reportingSize(env.DB, () => bytes);
 
 test('the daily task logs the size of the database', async () => {
@@ -35,9 +39,8 @@ test('the share is that of the limit of the deployment', async () => {
 test('the days of the ledger are kept for 400 days', async () => {
   const organization = await makeOrganization();
   const { id } = await makeKey(organization);
-  const now = Date.parse('2027-06-30T03:17:00Z');
   const { id: idle } = await makeKey(organization);
-  const day = (ago: number) => addDays(dateIn('UTC', now), -ago);
+  const day = (ago: number) => addDays(dateIn('UTC', NOW), -ago);
   await env.DB.batch(
     // More than one statement deletes.
     Array.from({ length: 1_300 }, (_, ago) =>
@@ -51,13 +54,77 @@ test('the days of the ledger are kept for 400 days', async () => {
   await env.DB.prepare('insert into key_days values (?1, ?2, ?3, ?2, 1, 0, 0, 1, 1, 1, 1, null)')
     .bind(organization, idle, day(900))
     .run();
-  await daily(env.DB, LIMIT, () => now);
+  await daily(env.DB, LIMIT, () => NOW);
   const { results } = await env.DB.prepare('select day from key_days where organization_id = ? order by day')
     .bind(organization)
     .all();
   // The latest day of a key stays, because it has its last write.
   expect(results).toHaveLength(402);
   expect(results.slice(0, 2)).toEqual([{ day: day(900) }, { day: day(400) }]);
+});
+
+test('a run does a limited part of the work, and the next ones the rest', async () => {
+  const organization = await makeOrganization();
+  const { id } = await makeKey(organization);
+  const ctx = { db: env.DB, now: () => NOW, deadlineAt: Date.now() + 30_000, requestId: 'daily' };
+  const limits = { rows: 3, chunks: 2 };
+  const insert = (sql: string, values: readonly (string | number)[]) =>
+    env.DB.prepare(sql).bind(organization, id, ...values);
+  await env.DB.batch([
+    ...Array.from({ length: 15 }, (_, index) =>
+      insert("insert into refused_uses values (?1, ?2, ?3, 1, 0, ?4, '192.0.2.1')", [
+        `reason-${'abcdefghijklmno'[index]}`,
+        index < 13 ? index : NOW,
+      ]),
+    ),
+    ...Array.from({ length: 14 }, (_, index) =>
+      insert('insert into key_days values (?1, ?2, ?3, ?2, 1, 0, 0, 1, 1, 1, 1, null)', [
+        addDays(dateIn('UTC', NOW), index - 800),
+      ]),
+    ),
+    ...Array.from({ length: 15 }, (_, index) =>
+      insert(
+        "insert into notices values (?1, ?2, ?3, 'push', 'key.created', 'key', 0, 0, ?4, 0, '{}', 0, 0, null, null)",
+        [`notice-${index}`, index < 13 ? index : NOW],
+      ),
+    ),
+  ]);
+  const left = async () => {
+    const uses = await rowsOf('refused_uses', organization);
+    return [
+      uses.filter(({ source_address }) => source_address !== null).length,
+      (await rowsOf('key_days', organization)).length,
+      (await rowsOf('notices', organization)).length,
+    ];
+  };
+  const results: unknown[] = [];
+  for (let run = 0; run < 4; run++) {
+    const done = [
+      await forgetOldAddresses(ctx, limits),
+      await forgetOldDays(ctx, limits),
+      await forgetOldNotices(ctx, limits),
+    ];
+    results.push([...done, ...(await left())]);
+  }
+  // Two addresses and two notices are recent, and the latest day of the key stays.
+  expect(results).toEqual([
+    [false, false, false, 9, 8, 9],
+    [false, false, false, 3, 2, 3],
+    [true, true, true, 2, 1, 2],
+    [true, true, true, 2, 1, 2],
+  ]);
+});
+
+test('a run makes fewer than 1,000 queries, and logs that it left something', async () => {
+  let queries = 0;
+  // Every chunk is full.
+  const db = aroundD1(env.DB, async (run, statements) => {
+    queries += statements;
+    return (await run()).map((result) => ({ ...result, meta: { ...result.meta, changes: 1_000 } }));
+  });
+  await daily(db, LIMIT, () => NOW);
+  expect(queries).toBeLessThan(1_000);
+  expect(loggedLines('daily_job_unfinished', 'warn').map(({ part }) => part)).toEqual(['addresses', 'days', 'notices']);
 });
 
 test('the size of a full database is logged too, and the daily task fails', async () => {

@@ -1,8 +1,10 @@
 import { Command, Option } from '@commander-js/extra-typings';
 import { D1Failure } from '../db/call.ts';
+import { parseCursor } from '../domain/change-cursor.ts';
 import { ServiceError } from '../domain/errors.ts';
 import { timeOrderedId } from '../domain/record-id.ts';
 import type { ActorContext, SystemActor } from '../services/context.ts';
+import { printable } from './printable.ts';
 
 /** How long an operator waits for one call to the database. */
 const DEADLINE_MS = 60_000;
@@ -82,6 +84,12 @@ export function requireBy(by: string | undefined): string {
   return by;
 }
 
+/** @throws UsageError unless the value of an option is a cursor; `advice` says what to do */
+export function requireCursor(option: string, text: string, advice: string): string {
+  if (parseCursor(text)) return text;
+  throw new UsageError(`${option} ${printable(text)} is not a cursor. ${advice}`);
+}
+
 /** Opens the chosen database for as long as `use` runs. */
 export async function withDatabase<T>(
   options: { remote?: true | undefined; persistTo?: string | undefined },
@@ -133,6 +141,24 @@ export function explain(err: unknown): string {
   // Of a database failure the cause is what an operator can act on.
   if (err instanceof ServiceError) return err.cause instanceof D1Failure ? explain(err.cause) : err.detail;
   if (err instanceof UsageError || err instanceof CommandFailure) return err.message;
-  if (err instanceof Error && 'code' in err) return err.message;
+  if (err instanceof Error && 'code' in err) return explainFile(err);
   return err instanceof Error ? (err.stack ?? err.message) : String(err);
+}
+
+/** What the operator sees of an error of a file, which names its system call and code. */
+function explainFile({ message, code, path }: Error & { code: unknown; path?: unknown }): string {
+  const name = typeof path === 'string' ? printable(path) : 'The file';
+  switch (code) {
+    case 'ENOENT':
+      return `${name} does not exist, or its directory does not.`;
+    case 'EACCES':
+    case 'EPERM':
+      return `${name} cannot be opened: its permissions do not allow it.`;
+    case 'EISDIR':
+      return `${name} is a directory; name a file.`;
+    case 'ENOSPC':
+      return 'There is no space left on the disk.';
+    default:
+      return message;
+  }
 }

@@ -27,21 +27,31 @@ export function tolerateClosedOutput(): void {
 
 const isClosed = (err: Error) => 'code' in err && (err.code === 'EPIPE' || err.code === 'ERR_STREAM_DESTROYED');
 
+/** After how many units of work there is a line where lines cannot be replaced. */
+const UNITS_PER_LINE = 100_000;
+
 /**
- * One line on a terminal that shows how far long work has come. Nothing is written to anything else
- * than a terminal.
+ * One line on a terminal that shows how far long work has come. Elsewhere, such as in a log, a line
+ * each time that `done` has grown by 100,000.
  */
 export class ProgressLine {
   private readonly stream: { isTTY?: boolean; write(text: string): unknown };
   private shown = false;
+  private lines = 0;
   constructor(stream: { isTTY?: boolean; write(text: string): unknown }) {
     this.stream = stream;
   }
 
-  show(text: string): void {
-    if (!this.stream.isTTY) return;
-    this.stream.write(`\r\x1b[2K${text}`);
-    this.shown = true;
+  /** Shows the text. `done` is the number of units that are done, if they are counted. */
+  show(text: string, done = 0): void {
+    if (this.stream.isTTY) {
+      this.stream.write(`\r\x1b[2K${text}`);
+      this.shown = true;
+      return;
+    }
+    const lines = Math.floor(done / UNITS_PER_LINE);
+    if (lines > this.lines) this.stream.write(`${text}\n`);
+    this.lines = lines;
   }
 
   clear(): void {

@@ -33,7 +33,7 @@ const PHRASES: readonly { phrase: RegExp; kind: D1FailureKind; transient?: boole
   { phrase: /network connection lost|object to be reset|code was updated/i, kind: 'unknown', transient: true },
   { phrase: /exceeded maximum (?:DB size|account storage limit)|SQLITE_FULL|SQLITE_READONLY/i, kind: 'read_only' },
   { phrase: /exceeded its (?:memory|CPU time) limit/i, kind: 'unknown' },
-  { phrase: /directory_clock: an older message/, kind: 'rejected' },
+  { phrase: /directory_clock: an older message|erasures: the organization is being erased/, kind: 'rejected' },
   // Another writer holds the lock, or the machine itself failed.
   { phrase: /SQLITE_(?:BUSY|LOCKED)/, kind: 'not_run' },
   { phrase: /SQLITE_(?:IOERR|NOMEM|CANTOPEN|INTERRUPT|PROTOCOL)/, kind: 'unknown' },

@@ -446,8 +446,8 @@ export const databaseEpoch = sqliteTable(
 
 /**
  * The organizations that were erased, without any of their data; kept permanently. The triggers
- * allow deletes of an organization's audit rows only while its row here is `open`; the transaction
- * that opens it also closes it.
+ * allow deletes of an organization's audit rows only while its row here is `open`, and refuse new
+ * ones then. It stays open from the first transaction of an erasure to the last.
  */
 export const erasures = sqliteTable(
   'erasures',

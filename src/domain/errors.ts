@@ -33,6 +33,7 @@ export type ServiceErrorCode =
   | 'reviewer_not_eligible'
   | 'cursor_reset'
   | 'not_exported'
+  | 'being_erased'
   | 'superseded';
 
 interface Extras {
@@ -93,6 +94,14 @@ export function psaNotIncluded(): ServiceError {
   return new ServiceError(
     'psa_not_included',
     "Your organization's plan does not include PSA; ask an administrator to add it.",
+  );
+}
+
+/** The organization is being erased. */
+export function beingErased(): ServiceError {
+  return new ServiceError(
+    'being_erased',
+    'The organization is being erased: nothing of it can be read or changed. What creates it again can be sent when the erasure is finished.',
   );
 }
 

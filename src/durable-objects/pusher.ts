@@ -98,7 +98,7 @@ export class Pusher extends DurableObject<Env> {
       return await nextPage(context(this.env.DB), state);
     } catch (err) {
       if (this.orders !== orders) return 'again';
-      if (hasCode(err, 'organization_not_found')) {
+      if (hasCode(err, 'organization_not_found') || hasCode(err, 'being_erased')) {
         await this.ctx.storage.deleteAlarm();
         await this.ctx.storage.deleteAll();
         return 'ended';

@@ -5,9 +5,7 @@ import { log } from '../lib/log.ts';
 import type { AppEnv, ContextOf } from './context.ts';
 import { PROBLEMS, Problem, type ProblemCode, problem, unauthorized } from './problems.ts';
 import { retryAfter } from './rate-limit.ts';
-
-/** Retry-After of a 503. */
-export const RETRY_AFTER_SECONDS = 5;
+import { retryAfter503 } from './retry-after-503.ts';
 
 /** The expected failures that a caller of the API can get. Any other code here is a bug. */
 const API_ERRORS: Partial<Record<ServiceErrorCode, ProblemCode>> = {
@@ -36,7 +34,7 @@ export async function problemOf(err: unknown, c: ContextOf<AppEnv>): Promise<Pro
     if (PROBLEMS[code].status >= 500) log('error', code, { requestId: c.get('requestId'), cause: err.cause });
     if (err.dayLimit) return new Problem(code, err.detail, dayLimitExtras(err.dayLimit));
     const mayRetry = code === 'unavailable' || err.retryable;
-    return new Problem(code, err.detail, mayRetry ? { headers: { 'Retry-After': String(RETRY_AFTER_SECONDS) } } : {});
+    return new Problem(code, err.detail, mayRetry ? { headers: retryAfter503() } : {});
   }
   // Hono's validator throws this before it runs our schema. The body comes from Hono's cache.
   if (err instanceof HTTPException && err.status === 400) return malformedJson(await c.req.text());

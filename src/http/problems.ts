@@ -1,6 +1,7 @@
 import type { FieldError } from '../domain/fields.ts';
 import { jsonWithoutKeys } from '../domain/pasted-keys.ts';
 import type { AppEnv, ContextOf } from './context.ts';
+import { RETRY_AFTER_503 } from './retry-after-503.ts';
 
 interface ProblemKind {
   status: number;
@@ -114,7 +115,7 @@ export const PROBLEMS = {
     title: 'Temporarily unavailable',
     meaning:
       'The database did not respond or does not accept writes, or the operator paused the service; nothing was written.',
-    remedy: 'Wait the number of seconds in `Retry-After`, then send the same request again.',
+    remedy: `Wait the number of seconds in \`Retry-After\` (${RETRY_AFTER_503}; 60 while the service is paused), then send the same request again.`,
   },
   outcome_unknown: {
     status: 503,

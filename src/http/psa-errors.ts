@@ -24,6 +24,11 @@ export const PSA_ERRORS = {
     meaning:
       'The database did not respond: send the same message again after `Retry-After`; sign it again only if it is older than five minutes and still holds.',
   },
+  being_erased: {
+    status: 409,
+    meaning:
+      'The operator is erasing the organization: nothing of it can be read or changed. What creates it again can be sent when the erasure is finished.',
+  },
   // No call over HTTP erases an organization.
   not_exported: { status: 409, meaning: 'The organization has changes after the cursor.' },
 } as const satisfies Record<CallError['code'], { status: number; meaning: string }>;

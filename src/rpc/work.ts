@@ -39,11 +39,15 @@ export class Work extends WorkerEntrypoint<Env> {
     return call(this.env, (ctx) => redactRecord(ctx, { organization, kind, id, by }));
   }
 
-  /** Erases an organization permanently. `cursor` must be that of its last change. */
-  eraseOrganization(organization: string, cursor: string | null, by: string): Promise<Answer<{ auditRows: number }>> {
-    return call(this.env, async (ctx) => {
-      const { auditRows } = await eraseOrganization(ctx, { organization, cursor, by });
-      return { auditRows };
-    });
+  /**
+   * Erases an organization permanently. `cursor` must be that of its last change. While `more` is
+   * true, make the same call again.
+   */
+  eraseOrganization(
+    organization: string,
+    cursor: string | null,
+    by: string,
+  ): Promise<Answer<{ auditRows: number; more: boolean }>> {
+    return call(this.env, (ctx) => eraseOrganization(ctx, { organization, cursor, by }));
   }
 }

@@ -11,6 +11,7 @@ export const CALL_ERRORS = [
   'already_reviewed',
   'reviewer_not_eligible',
   'not_exported',
+  'being_erased',
   'superseded',
 ] as const satisfies readonly ServiceErrorCode[];
 

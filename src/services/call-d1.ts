@@ -1,5 +1,6 @@
 import { D1Failure, type D1FailureKind, runD1 } from '../db/call.ts';
-import { ServiceError } from '../domain/errors.ts';
+import { BEING_ERASED_MESSAGE } from '../db/directory/conditions.ts';
+import { beingErased, ServiceError } from '../domain/errors.ts';
 import type { ServiceContext } from './context.ts';
 import { warnOfSize } from './size-warning.ts';
 
@@ -23,8 +24,8 @@ export type LostCall = keyof typeof DETAILS;
  * The only way in which a verb calls D1: until the request's deadline, with retries where D1's
  * error allows them (see `runD1`). `run` must be idempotent. Warns of a database that is becoming
  * full, if the context has its limit.
- * @throws ServiceError `unavailable` if D1 did not respond or takes no writes; D1Failure if D1
- *   rejected a statement, which is a bug
+ * @throws ServiceError `unavailable` if D1 did not respond or takes no writes, `being_erased` if a
+ *   trigger refused a change for this reason; D1Failure if D1 rejected a statement, which is a bug
  */
 export async function callD1<T>(
   ctx: Pick<ServiceContext, 'db' | 'deadlineAt' | 'stats' | 'databaseLimit'> &
@@ -37,6 +38,7 @@ export async function callD1<T>(
     warnOfSize(ctx);
     return result;
   } catch (err) {
+    if (err instanceof D1Failure && err.reason === BEING_ERASED_MESSAGE) throw beingErased();
     if (!(err instanceof D1Failure) || err.kind === 'rejected') throw err;
     throw new ServiceError('unavailable', unavailableDetail(lost, err.kind), { database: err.kind, cause: err });
   }

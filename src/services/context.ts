@@ -69,8 +69,9 @@ export interface AdminActor {
 /** The PSA's own software or an operator: not a user of an organization. */
 export type SystemActor = 'psa' | 'operator';
 
-/** The deadline of one page of an export, in milliseconds. */
+/** The deadline of one page of an export, and of one chunk of a job, in milliseconds. */
 const PAGE_DEADLINE_MS = 10_000;
+const CHUNK_DEADLINE_MS = 30_000;
 
 /**
  * The context for the next page of an export. Each page has its own deadline, because an export
@@ -78,4 +79,9 @@ const PAGE_DEADLINE_MS = 10_000;
  */
 export function forNextPage<Context extends ServiceContext>(ctx: Context): Context {
   return { ...ctx, deadlineAt: Date.now() + PAGE_DEADLINE_MS };
+}
+
+/** The context for the next chunk of a job that takes as many chunks as there is to do. */
+export function forNextChunk<Context extends ServiceContext>(ctx: Context): Context {
+  return { ...ctx, deadlineAt: Date.now() + CHUNK_DEADLINE_MS };
 }

@@ -1,5 +1,6 @@
 import { env } from 'cloudflare:workers';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { ERASED_TABLES } from '../../src/db/directory/erasure.ts';
 import { lastCursor, work } from '../support/rpc.ts';
 import { makeKey, makeWorld, revoke } from '../support/world.ts';
 
@@ -110,6 +111,41 @@ describe('an audit log cannot be rewritten', () => {
     const deletions = others.map((table) => `delete from ${table} where organization_id = $org`);
     await expect(transaction(openErasure(TRUE_LAST_SEQ), ...deletions, deleteAuditLog)).rejects.toThrow('append-only');
     await expectUntouched();
+  });
+});
+
+describe('an organization whose erasure is open', () => {
+  /** An organization of which an erasure has removed everything except for itself. */
+  async function emptied() {
+    const { organization: own } = await makeWorld();
+    const prepare = (sql: string) => env.DB.prepare(sql.replaceAll('$org', `'${own}'`));
+    const tables = ERASED_TABLES.filter((table) => table !== 'organizations' && table !== 'audit_log');
+    await env.DB.batch([
+      prepare(
+        "insert into erasures select $org, 'erasure', 0, 'Eve', max(seq), 1 from audit_log where organization_id = $org",
+      ),
+      ...tables.map((table) => prepare(`delete from ${table} where organization_id = $org`)),
+    ]);
+    return (sql: string) => prepare(sql).run();
+  }
+  const forged = (seq: string) =>
+    `insert into audit_log (organization_id, seq, at, actor_type, actor_id, actor_name, action, target_id, request_id)
+     values ($org, ${seq}, 0, 'user', 'eve', 'Eve', 'note.created', 'x', 'r')`;
+
+  test('gets no new audit rows, neither after the old ones nor in their place', async () => {
+    const run = await emptied();
+    await expect(run(forged('2'))).rejects.toThrow('being erased');
+    await run('delete from audit_log where organization_id = $org');
+    await expect(run(forged('1'))).rejects.toThrow('being erased');
+    await expect(run('update erasures set open = 0 where organization_id = $org')).rejects.toThrow('erasures are kept');
+    expect((await run('select * from audit_log where organization_id = $org')).results).toEqual([]);
+  });
+
+  test('gets no directory', async () => {
+    const run = await emptied();
+    const clock =
+      'insert into directory_clock values ($org, 9000000000000, \'["m"]\') on conflict do update set at = excluded.at';
+    await expect(run(clock)).rejects.toThrow('being erased');
   });
 });
 

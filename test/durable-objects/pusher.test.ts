@@ -1,6 +1,7 @@
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { beginErasure } from '../../src/services/directory/erase-organization.ts';
 import { seqOf } from '../../src/services/push/next-page.ts';
 import { resumePush, skipPush } from '../../src/services/push/order-push.ts';
 import { aroundD1, withoutWrites } from '../support/d1.ts';
@@ -504,6 +505,17 @@ describe('the feed', () => {
     await objectOf(organization).wake(organization);
     await waitFor(async () => expect(await storedBy(organization)).toEqual({ state: undefined, alarm: null }));
     expect(await pushRow(organization)).toBeNull();
+  });
+
+  test('of an organization that is being erased: the object forgets everything and sends nothing more', async () => {
+    const { organization, key, quiet } = await makePushed();
+    await drain(organization);
+    await quiet.postNote(key);
+    const cursor = await lastCursor(organization);
+    await beginErasure(asOperator(), { organization, cursor, by: 'Ada' });
+    await objectOf(organization).wake(organization);
+    await waitFor(async () => expect(await storedBy(organization)).toEqual({ state: undefined, alarm: null }));
+    expect(deliveriesOf(organization).at(-1)?.range).toEqual([1, 1]);
   });
 
   test('is delivered although the state cannot be copied to the database', async () => {

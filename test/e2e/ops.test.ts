@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ProgressLine } from '../../src/cli/output.ts';
+import { Pace } from '../../src/cli/pace.ts';
 import { program } from '../../src/cli/program.ts';
 import { runCli } from '../support/command.ts';
 
@@ -76,11 +77,39 @@ test.each<[string[], string, string]>([
     'With --from, name the organization with --organization, and no --key.',
     'npm run ops -- key:revoke --by NAME',
   ],
+  [
+    ['key:revoke', 'northwind', '--by', 'Ada'],
+    'key:revoke takes no argument. Give the key or its hint on standard input, or name the key with --organization ORGANIZATION --key ID.',
+    'npm run ops -- key:revoke --by NAME',
+  ],
+  [
+    ['changes:export', 'northwind', '--cursor', 'hello'],
+    '--cursor hello is not a cursor. Take one from a line of an earlier export, or leave the option out to start from the beginning.',
+    'npm run ops -- changes:export ORGANIZATION',
+  ],
+  [
+    ['push:skip', 'northwind', '--to', 'hello', '--by', 'Ada'],
+    '--to hello is not a cursor. Take one from a line of changes:export.',
+    'npm run ops -- push:skip ORGANIZATION',
+  ],
 ])('a wrong call gets one sentence, the usage and exit code 2: %j', async (args, sentence, usage) => {
   const [command = '', ...rest] = args;
   const { code, stdout, stderr } = await runCli(command, rest);
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
   expect(stderr.split('\n').slice(0, 3)).toEqual([sentence, '', expect.stringContaining(`Usage: ${usage}`)]);
+});
+
+test.each([
+  [['directory:import', 'missing.ndjson'], 'missing.ndjson does not exist, or its directory does not.'],
+  [['directory:import', 'src'], 'The file is a directory; name a file.'],
+  [
+    ['key:revoke', '--organization', 'northwind', '--from', 'no/file', '--by', 'Ada'],
+    'no/file does not exist, or its directory does not.',
+  ],
+  [['changes:export', 'northwind', '--output', 'no/file'], 'no/file does not exist, or its directory does not.'],
+])('a file that cannot be used gets one sentence: %j', async (args, sentence) => {
+  const [command = '', ...rest] = args;
+  expect(await runCli(command, rest)).toEqual({ code: 1, stdout: '', stderr: `${sentence}\n` });
 });
 
 test('without a command the list of commands is on standard error', async () => {
@@ -99,19 +128,29 @@ test('a database that is not migrated gets the migration and --persist-to as adv
   );
 });
 
-test('progress is one line on a terminal, and nothing elsewhere', () => {
+test('progress is one line on a terminal, and a line for each 100,000 units elsewhere', () => {
   const written = (isTTY: boolean) => {
     let text = '';
     const line = new ProgressLine({ isTTY, write: (part) => (text += part) });
-    line.show('1 of 2');
-    line.show('2 of 2');
+    line.show('not counted');
+    for (const done of [99_999, 100_000, 100_100, 350_000, 400_000]) line.show(String(done), done);
     line.clear();
     line.clear();
     return text;
   };
   const erase = '\r\x1b[2K';
-  expect(written(true)).toBe(`${erase}1 of 2${erase}2 of 2${erase}`);
-  expect(written(false)).toBe('');
+  const shown = ['not counted', '99999', '100000', '100100', '350000', '400000', ''];
+  expect(written(true)).toBe(shown.map((text) => `${erase}${text}`).join(''));
+  expect(written(false)).toBe('100000\n350000\n400000\n');
+});
+
+test("calls to Cloudflare's API are spaced after the first ones", () => {
+  const pace = new Pace({ burst: 3, perSecond: 2 }, 0);
+  expect([0, 0, 0, 0, 0].map((now) => pace.next(now))).toEqual([0, 0, 0, 500, 1_000]);
+  expect(pace.next(1_000)).toBe(500);
+  expect(pace.next(1_600)).toBe(400);
+  // After a pause there are no more at once than at the beginning.
+  expect(Array.from({ length: 4 }, () => pace.next(60_000))).toEqual([0, 0, 0, 500]);
 });
 
 describe('key:revoke --from', () => {

@@ -15,6 +15,7 @@ const RELEASED: Record<string, string> = {
   '0005_key_policy.sql': 'f4fe0f45083dc00751e89a90a1e6b2379509a736c0185663a370d8ae384dc02b',
   '0006_key_owner.sql': 'a9c4ef451de2bc3ec47fe008aef9a51ed4cf529da17029f8d4ca398d2e95cfdb',
   '0007_notices.sql': '93a1e960c499a10d2bf8153303a526b038a249a951150f50c19192fa3d91be46',
+  '0008_erasure_in_steps.sql': '897ba844a7555f9b21dd7b4564b35e6f0f5ba8b1c890307d4e3f4b9467dbc22e',
 };
 /** The first migration, which has no previous release. */
 const FOUNDATION = '0000_foundation.sql';

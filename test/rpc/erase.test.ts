@@ -35,7 +35,7 @@ test('with the cursor of its last change an organization is erased, and a record
   const cursor = await lastCursor(organization);
   expect(await work.eraseOrganization(organization, cursor, 'Ada, by letter')).toEqual({
     ok: true,
-    value: { auditRows: 3 },
+    value: { auditRows: 3, more: false },
   });
   const { erasures, directory_clock: clock, ...rest } = await rowsByTable(organization);
   expect([erasures, clock]).toEqual([1, 1]);

@@ -14,15 +14,24 @@ export interface Ran {
   stderr: string;
 }
 
-/** Runs a command of `npm run ops`, with a standard input if there is one. */
+/**
+ * Runs a command of `npm run ops`, with a standard input if there is one. Interrupts it, as Ctrl-C
+ * does, when `interrupted` resolves.
+ */
 export async function runCli(
   command: string,
   args: string[],
-  { input, env }: { input?: Iterable<string>; env?: Record<string, string> } = {},
+  {
+    input,
+    env,
+    interrupted,
+  }: { input?: Iterable<string>; env?: Record<string, string>; interrupted?: Promise<unknown> } = {},
 ): Promise<Ran> {
   const child = spawn('node', ['src/cli/ops.ts', command, ...args], { env: { ...process.env, ...env } });
   const output = Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
   await pipeline(Readable.from(input ?? []), child.stdin);
+  if (interrupted && (await Promise.race([interrupted.then(() => true), output.then(() => false)])))
+    child.kill('SIGINT');
   const [stdout, stderr, [code]] = await output;
   return { code, stdout, stderr };
 }

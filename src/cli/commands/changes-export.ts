@@ -1,5 +1,14 @@
 import { open } from 'node:fs/promises';
-import { DATABASE_USAGE, operatorCommand, persistToOption, remoteOption, withDatabase } from '../command.ts';
+import { hasCode } from '../../domain/errors.ts';
+import {
+  CommandFailure,
+  DATABASE_USAGE,
+  operatorCommand,
+  persistToOption,
+  remoteOption,
+  requireCursor,
+  withDatabase,
+} from '../command.ts';
 import { exportChanges, intoFile, PRIVATE, withFile } from '../export-changes.ts';
 import { count, print, progress } from '../output.ts';
 
@@ -27,12 +36,19 @@ interface Options {
 }
 
 async function run(organization: string, options: Options): Promise<void> {
+  const advice = 'Take one from a line of an earlier export, or leave the option out to start from the beginning.';
+  const from = options.cursor === undefined ? null : requireCursor('--cursor', options.cursor, advice);
   const exportTo = async (write: (lines: string) => Promise<unknown>) => {
     const { cursor, count: exported } = await withDatabase(options, (db) =>
-      exportChanges(db, organization, options.cursor ?? null, write, (changes) =>
-        progress.show(`${count(changes, 'change')} exported`),
+      exportChanges(db, organization, from, write, (changes) =>
+        progress.show(`${count(changes, 'change')} exported`, changes),
       ),
-    );
+    ).catch((err: unknown) => {
+      if (!hasCode(err, 'cursor_reset')) throw err;
+      throw new CommandFailure(
+        'The position of the cursor is not in this database, which was restored or replaced. Leave out --cursor to start from the beginning.',
+      );
+    });
     progress.clear();
     const next = cursor === null ? 'The organization has no changes.' : `Continue later with --cursor ${cursor}`;
     console.error(`${count(exported, 'change')}. ${next}`);

@@ -28,6 +28,7 @@ export const keyRevoke = operatorCommand({
   failure:
     'failure: no such key, several keys with the hint, a wrong file, or the database failed; a second call does no harm',
 })
+  .allowExcessArguments()
   .addOption(byOption)
   .option('--organization <ORGANIZATION>', 'The id of the organization of the key.')
   .option('--key <ID>', 'The id of the key.')
@@ -47,7 +48,11 @@ interface Options {
   persistTo?: string | undefined;
 }
 
-async function run(options: Options): Promise<void> {
+async function run(options: Options, { args }: { args: readonly string[] }): Promise<void> {
+  if (args.length > 0)
+    throw new UsageError(
+      'key:revoke takes no argument. Give the key or its hint on standard input, or name the key with --organization ORGANIZATION --key ID.',
+    );
   const { organization, key: id, from } = options;
   const by = options.dryRun ? null : requireBy(options.by);
   if (from !== undefined) {

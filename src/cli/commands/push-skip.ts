@@ -8,6 +8,7 @@ import {
   persistToOption,
   remoteOption,
   requireBy,
+  requireCursor,
   UsageError,
   withDatabase,
 } from '../command.ts';
@@ -39,6 +40,7 @@ interface Options {
 async function run(organization: string, options: Options): Promise<void> {
   const { to } = options;
   if (to === undefined) throw new UsageError('Add --to CURSOR: the cursor of the last change to leave out.');
+  requireCursor('--to', to, 'Take one from a line of changes:export.');
   const by = requireBy(options.by);
   const skipped = await withDatabase(options, (db) => skipPush(operatorContext(db), { organization, to, by }));
   if (skipped.status === 'moved')

@@ -1,20 +1,22 @@
 import { RECORD_KIND_NAMES } from '../../domain/record-kinds.ts';
-import { statement } from '../statement.ts';
+import { columns, statement } from '../statement.ts';
 import { RECORD_TABLES } from '../work/record-tables.ts';
 import { applyErasure } from './clock.ts';
+import { IS_BEING_ERASED } from './conditions.ts';
 
-// The statements of an erasure, sent as one transaction in the order of `ERASE`. They do nothing
-// unless `openErasure` opened the erasure: the organization exists, and the caller has read to the
-// end of its audit log. The triggers of the audit log allow deletes only while the erasure is open
-// and nothing else of the organization is left.
+// The statements of an erasure: one transaction opens it, many remove rows, and one closes it. The
+// triggers of the audit log allow deletes only while the erasure is open and nothing else of the
+// organization is left. From the opening on, they refuse every new audit row.
 
+/** Which erasure: the request that opened it. */
 interface ErasureValues {
   organizationId: string;
   requestId: string;
 }
 
 /**
- * Opens the erasure. `seq` and `cursorRequestId` are the number and request id of the last audit
+ * Opens the erasure if the organization exists and the caller has read to the end of its audit log,
+ * unless one is open. `seq` and `cursorRequestId` are the number and request id of the last audit
  * row that the caller read; 0 and null for none.
  */
 export const openErasure = statement<
@@ -23,51 +25,80 @@ export const openErasure = statement<
   insert into erasures (organization_id, request_id, erased_at, erased_by, last_seq, open)
   select :organizationId, :requestId, :now, :by, :seq, 1 from organizations where id = :organizationId
     and (select coalesce(max(seq), 0) from audit_log where organization_id = :organizationId) = :seq
-    and (select request_id from audit_log where organization_id = :organizationId and seq = :seq) is :cursorRequestId`);
+    and (select request_id from audit_log where organization_id = :organizationId and seq = :seq) is :cursorRequestId
+    and not ${IS_BEING_ERASED}`);
+
+/** Makes an organization that is being erased inactive: none of its keys works from now on. */
+export const deactivateErased = statement<{ organizationId: string }>(
+  `update organizations set active = 0 where id = :organizationId and ${IS_BEING_ERASED}`,
+);
+
+/** An erasure that is open. */
+export interface OpenErasure {
+  organizationId: string;
+  requestId: string;
+  /** When it was opened, in UTC milliseconds, and who asked for it. */
+  erasedAt: number;
+  erasedBy: string;
+  /** How many audit rows there were. */
+  lastSeq: number;
+}
+
+/** The open erasure of an organization, if there is one. */
+export const findOpenErasure = statement<{ organizationId: string }, OpenErasure>(`
+  select ${columns<OpenErasure>({
+    organizationId: 'organization_id',
+    requestId: 'request_id',
+    erasedAt: 'erased_at',
+    erasedBy: 'erased_by',
+    lastSeq: 'last_seq',
+  })} from erasures where organization_id = :organizationId and open = 1`);
 
 const IS_OPEN =
   'exists (select 1 from erasures where organization_id = :organizationId and request_id = :requestId and open = 1)';
 
 /**
- * The tables that an erasure deletes from: referencing tables before the tables they reference,
- * then the audit log, then the organization itself. In each table, the rows of an organization are
- * one range of the primary key.
+ * The tables of which an erasure removes rows, with what follows the organization in their primary
+ * keys: referencing tables before the tables they reference, then the audit log. In each table, the
+ * rows of an organization are one range of the primary key.
  */
-export const ERASED_TABLES = [
-  ...RECORD_KIND_NAMES.map((kind) => RECORD_TABLES[kind].table),
-  'key_days',
-  'refused_uses',
-  'pushes',
-  'notices',
-  'notice_positions',
-  'key_review_decisions',
-  'key_reviews',
-  'key_policies',
-  'api_keys',
-  'agreements',
-  'tickets',
-  'companies',
-  'users',
-  'audit_log',
-  'organizations',
+const TABLES: readonly (readonly [table: string, ...key: string[]])[] = [
+  ...RECORD_KIND_NAMES.map((kind) => [RECORD_TABLES[kind].table, 'id'] as const),
+  ['key_days', 'chain_id', 'day', 'key_id'],
+  ['refused_uses', 'key_id', 'reason'],
+  ['pushes'],
+  ['notices', 'subject', 'id', 'channel'],
+  ['notice_positions'],
+  ['key_review_decisions', 'review_id', 'key_id'],
+  ['key_reviews', 'id'],
+  ['key_policies'],
+  ['api_keys', 'id'],
+  ['agreements', 'id'],
+  ['tickets', 'id'],
+  ['companies', 'id'],
+  ['users', 'id'],
+  ['audit_log', 'seq'],
 ];
 
-const rowsOf = (table: string) =>
-  `from ${table} where ${table === 'organizations' ? 'id' : 'organization_id'} = :organizationId`;
+/** For each table, in the order of the erasure: removes its first `limit` rows. */
+export const REMOVE_ROWS = TABLES.map(([table, ...columns]) => {
+  const key = ['organization_id', ...columns].join(', ');
+  const first = `select ${key} from ${table} where organization_id = :organizationId order by ${key} limit :limit`;
+  const remove = `delete from ${table} where ${IS_OPEN} and (${key}) in (${first})`;
+  return { table, statement: statement<ErasureValues & { limit: number }>(remove) };
+});
 
-/** Deletes the organization, table by table as in `ERASED_TABLES`, then closes the erasure. */
-export const ERASE = [
-  ...ERASED_TABLES.map((table) => `delete ${rowsOf(table)} and ${IS_OPEN}`),
+/** Removes the organization itself, when nothing else of it is left, and closes the erasure. */
+export const CLOSE_ERASURE = [
+  `delete from organizations where id = :organizationId and ${IS_OPEN}`,
   applyErasure(IS_OPEN),
   'update erasures set open = 0 where organization_id = :organizationId and request_id = :requestId and open = 1',
 ].map((sql) => statement<ErasureValues>(sql));
 
-/** The erasure of this request, if it was committed. */
-export const findErasure = statement<ErasureValues, { lastSeq: number }>(
-  'select last_seq as lastSeq from erasures where organization_id = :organizationId and request_id = :requestId',
-);
+/** All tables of which an erasure removes rows. */
+export const ERASED_TABLES = [...TABLES.map(([table]) => table), 'organizations'];
 
 /** How many rows of each of `ERASED_TABLES` the organization has. */
 export const countErasableRows = statement<{ organizationId: string }, Record<string, number>>(
-  `select ${ERASED_TABLES.map((table) => `(select count(*) ${rowsOf(table)}) as ${table}`).join(', ')}`,
+  `select ${ERASED_TABLES.map((table) => `(select count(*) from ${table} where ${table === 'organizations' ? 'id' : 'organization_id'} = :organizationId) as ${table}`).join(', ')}`,
 );

@@ -1,6 +1,7 @@
 import { DIRECTORY_TYPES, type DirectoryType } from '../../domain/directory.ts';
 import { fromKeys } from '../../lib/objects.ts';
 import { statement } from '../statement.ts';
+import { IS_BEING_ERASED } from './conditions.ts';
 
 // Statements of the directory. One statement carries thousands of records as one JSON array,
 // because D1 allows only 100 parameters.
@@ -129,6 +130,9 @@ export const ENSURE_SERVICE_ACCOUNT = statement<{ organizationId: string }>(`
 export const FIND_ORGANIZATIONS = find(`
   select organizations.id, users.id as found from json_each(:json) join organizations on organizations.id = value
   left join users on users.organization_id = organizations.id and users.is_service = 1`);
+
+/** The organization, if it is being erased. Takes no JSON. */
+export const FIND_BEING_ERASED = find(`select :organizationId as id, null as found where ${IS_BEING_ERASED}`);
 
 /** For a list of company ids: those that exist. */
 export const FIND_COMPANIES = find(`

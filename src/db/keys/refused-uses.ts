@@ -1,4 +1,5 @@
 import type { RefusedUseReason } from '../../domain/refused-use.ts';
+import { IS_BEING_ERASED } from '../directory/conditions.ts';
 import { columns, type Fields, insertInto, statement } from '../statement.ts';
 
 interface RefusedUseValues {
@@ -10,7 +11,10 @@ interface RefusedUseValues {
   sourceAddress: string | null;
 }
 
-/** Adds to the count of a key and reason. */
+/**
+ * Adds to the count of a key and reason. Does nothing while the organization is being erased: its keys
+ * may be in use until the end, and a new row would stop the removal of its key.
+ */
 export const addRefusedUses = statement<RefusedUseValues>(`
   ${insertInto('refused_uses', {
     organization_id: 'k.organization_id',
@@ -21,7 +25,7 @@ export const addRefusedUses = statement<RefusedUseValues>(`
     last_at: ':now',
     source_address: ':sourceAddress',
   })}
-  from api_keys k where k.organization_id = :organizationId and k.id = :keyId
+  from api_keys k where k.organization_id = :organizationId and k.id = :keyId and not ${IS_BEING_ERASED}
   on conflict (organization_id, key_id, reason) do update set
     count = refused_uses.count + excluded.count,
     last_at = max(refused_uses.last_at, excluded.last_at),
@@ -136,7 +140,8 @@ export const summarizeRefusedUses = statement<
   where ${NEEDS_ATTENTION}
   group by r.reason`);
 
-/** Removes the source addresses of uses before an instant. */
-export const forgetAddresses = statement<{ before: number }>(
-  'update refused_uses set source_address = null where last_at < :before and source_address is not null',
-);
+/** Removes the source addresses of at most `limit` uses before an instant, of all organizations. */
+export const forgetAddresses = statement<{ before: number; limit: number }>(`
+  update refused_uses set source_address = null where (organization_id, key_id, reason) in (
+    select organization_id, key_id, reason from refused_uses
+    where last_at < :before and source_address is not null order by last_at limit :limit)`);

@@ -1,6 +1,7 @@
 import { type AdministratorValues, BY_ACTIVE_ADMINISTRATOR } from '../directory/administrators.ts';
 import { statement } from '../statement.ts';
 import { THE_KEY } from './conditions.ts';
+import { LIVE_KEY_IDS } from './read-keys.ts';
 
 /** When a key was revoked (UTC milliseconds). */
 interface Revocation {
@@ -25,7 +26,7 @@ export const findRevocation = statement<{ organizationId: string; keyId: string 
   `select revoked_at as revokedAt from api_keys where ${THE_KEY}`,
 );
 
-/** Up to 100 of the organization's keys that are not revoked. */
-export const findUnrevoked = statement<{ organizationId: string }, { id: string }>(
-  'select id from api_keys where organization_id = :organizationId and revoked_at is null limit 100',
+/** Up to 100 of the organization's keys that are neither revoked nor expired. */
+export const findSomeLiveKeys = statement<{ organizationId: string; now: number }, { id: string }>(
+  `${LIVE_KEY_IDS} limit 100`,
 );

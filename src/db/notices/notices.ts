@@ -136,4 +136,6 @@ export const postponeNotices = statement<SomeNotices & { failure: string; retryA
 );
 
 /** Deletes the notices that were made before an instant, whether or not they were sent. */
-export const forgetNotices = statement<{ before: number }>('delete from notices where made_at < :before');
+export const forgetNotices = statement<{ before: number; limit: number }>(`
+  delete from notices where (organization_id, subject, id, channel) in (
+    select organization_id, subject, id, channel from notices where made_at < :before limit :limit)`);

@@ -27,7 +27,7 @@ export const forgetPositions = statement<Record<never, never>>('delete from noti
 
 /** Sets up to which audit row the notices of the organization have been made. Never goes back. */
 export const savePosition = statement<{ organizationId: string; seq: number }>(`
-  insert into notice_positions (organization_id, seq) select id, :seq from organizations where id = :organizationId
+  insert into notice_positions (organization_id, seq) select id, :seq from organizations where id = :organizationId and active = 1
   on conflict (organization_id) do update set seq = max(seq, excluded.seq)`);
 
 /** What an organization may have notices about. Times are UTC milliseconds. */

@@ -1,3 +1,4 @@
+import { IS_BEING_ERASED } from '../directory/conditions.ts';
 import { columns, type Fields, statement } from '../statement.ts';
 
 // What the database knows of the pushes: a copy of the state of each organization's object, for the
@@ -38,12 +39,12 @@ const IS_DONE = 'pushes.order_id is :doneOrderId';
 
 /**
  * Writes the state, and removes the order with the id `doneOrderId` (null: none). Does nothing if
- * the organization was erased.
+ * the organization was or is being erased.
  */
 export const savePush = statement<PushRow & { organizationId: string; doneOrderId: string | null }>(`
   insert into pushes (organization_id, confirmed_seq, confirmed_at, failing_since, attempts, failure, next_attempt_at, stopped_at)
   select :organizationId, :confirmedSeq, :confirmedAt, :failingSince, :attempts, :failure, :nextAttemptAt, :stoppedAt
-  from organizations where id = :organizationId
+  from organizations where id = :organizationId and not ${IS_BEING_ERASED}
   on conflict (organization_id) do update set
     confirmed_seq = excluded.confirmed_seq, confirmed_at = excluded.confirmed_at, failing_since = excluded.failing_since,
     attempts = excluded.attempts, failure = excluded.failure, next_attempt_at = excluded.next_attempt_at,

@@ -1,5 +1,6 @@
 import { RECORD_KIND_NAMES, type RecordKind } from '../../domain/record-kinds.ts';
 import { AUDIT_COLUMNS, type AuditColumns } from '../audit/audit-columns.ts';
+import { IS_BEING_ERASED } from '../directory/conditions.ts';
 import { columns, jsonObject, statement } from '../statement.ts';
 import { RECORD_TABLES } from './record-tables.ts';
 
@@ -11,11 +12,13 @@ export interface CursorPosition {
   epoch: string;
   organizationId: string | null;
   requestId: string | null;
+  /** Whether the organization is being erased: 1 or 0. */
+  isBeingErased: number;
 }
 
 /** The database's epoch, the organization, and the audit row with this `seq`. Always one row. */
 export const findCursorPosition = statement<{ organizationId: string; seq: number }, CursorPosition>(`
-  select d.epoch, o.id as organizationId, a.request_id as requestId
+  select d.epoch, o.id as organizationId, a.request_id as requestId, ${IS_BEING_ERASED} as isBeingErased
   from database_epoch d
   left join organizations o on o.id = :organizationId
   left join audit_log a on a.organization_id = o.id and a.seq = :seq`);

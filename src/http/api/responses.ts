@@ -16,6 +16,7 @@ import { httpsRequired } from '../middleware/require-https.ts';
 import { endpointNotFound, methodNotAllowedProblem } from '../no-endpoint.ts';
 import { PROBLEMS, Problem, type ProblemCode, problemType, UNAUTHORIZED_PROBLEM } from '../problems.ts';
 import { rateLimited } from '../rate-limit.ts';
+import { RETRY_AFTER_503 } from '../retry-after-503.ts';
 import { invalidIdempotencyKey } from './write-target.ts';
 
 /** The origin in the examples of problems. */
@@ -97,7 +98,7 @@ const extraHeaders: Partial<Record<number, z.ZodRawShape>> = {
     'Retry-After': header(
       retryAfter.optional(),
       'RetryAfterIfSafe',
-      `${RETRY_AFTER} Absent if a retry is not safe.`,
+      `${RETRY_AFTER} It is ${RETRY_AFTER_503}, or 60 while the service is paused. Absent if a retry is not safe.`,
       '5',
     ),
   },

@@ -9,6 +9,7 @@ import { NOTICE_TYPE_NAMES, NOTICE_TYPES } from '../notice-types.ts';
 import { PROBLEMS, type ProblemCode, UNAUTHORIZED_PROBLEM } from '../problems.ts';
 import { PSA_CALL_TYPES, PSA_CALLS } from '../psa-calls.ts';
 import { PSA_ERRORS } from '../psa-errors.ts';
+import { RETRY_AFTER_503 } from '../retry-after-503.ts';
 import { noticeMessages } from './notice-shapes.ts';
 import { CHALLENGE } from './require-signature.ts';
 import { failure, messages, pushedPage, success } from './shapes.ts';
@@ -38,10 +39,10 @@ const always = {
     REQUEST_ID,
   ),
 };
-const retryAfter = header(z.string().regex(/^[1-9]\d*$/), 'RetryAfter', 'The number of seconds to wait.', '5');
+const seconds = z.string().regex(/^[1-9]\d*$/);
 const extraHeaders: Partial<Record<number, z.ZodRawShape>> = {
   429: {
-    'Retry-After': retryAfter,
+    'Retry-After': header(seconds, 'RetryAfter', 'The number of seconds to wait.', '2'),
     'RateLimit-Policy': header(
       z.string(),
       'RateLimitPolicy',
@@ -50,7 +51,9 @@ const extraHeaders: Partial<Record<number, z.ZodRawShape>> = {
     ),
     RateLimit: header(z.string(), 'RateLimit', 'What is left of the limit.', '"ip";r=0;t=2'),
   },
-  503: { 'Retry-After': retryAfter },
+  503: {
+    'Retry-After': header(seconds, 'RetryAfterOf503', `The number of seconds to wait: ${RETRY_AFTER_503}.`, '5'),
+  },
 };
 
 const signature = z.object({

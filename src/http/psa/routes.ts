@@ -5,7 +5,6 @@ import { directoryId } from '../../domain/directory.ts';
 import { invalidInput } from '../../domain/errors.ts';
 import { fieldErrors, ruleError, strictObject } from '../../domain/fields.ts';
 import { type Answer, answer } from '../../services/answer.ts';
-import { RETRY_AFTER_SECONDS } from '../answer-error.ts';
 import { type PsaEnv, serviceContext } from '../context.ts';
 import { ipLimit } from '../middleware/ip-limit.ts';
 import { requireJson, requireUtf8 } from '../middleware/json-body.ts';
@@ -14,6 +13,7 @@ import { problem } from '../problems.ts';
 import { PSA_CALL_TYPES, PSA_CALLS, type PsaContext } from '../psa-calls.ts';
 import { PSA_ERRORS } from '../psa-errors.ts';
 import { readJson } from '../read-json.ts';
+import { retryAfter503 } from '../retry-after-503.ts';
 import { psaOpenapi } from './openapi.ts';
 import { requireSignature } from './require-signature.ts';
 
@@ -68,11 +68,7 @@ function respond(c: Context<PsaEnv>, result: Answer<unknown>): Response {
   if (result.ok) return c.json(result);
   const { code } = result.error;
   c.get('requestStats').problem = code;
-  return c.json(
-    result,
-    PSA_ERRORS[code].status,
-    code === 'unavailable' ? { 'Retry-After': String(RETRY_AFTER_SECONDS) } : {},
-  );
+  return c.json(result, PSA_ERRORS[code].status, code === 'unavailable' ? retryAfter503() : {});
 }
 
 function psaContext(c: Context<PsaEnv>): PsaContext {

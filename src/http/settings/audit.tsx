@@ -12,6 +12,7 @@ import {
   searchAuditLog,
 } from '../../services/audit/read-audit-log.ts';
 import type { ActorContext, AdminActor } from '../../services/context.ts';
+import type { ExportPage } from '../../services/export-page.ts';
 import { findOwnKey, listKeysToChoose } from '../../services/keys/read-keys.ts';
 import { type AdminEnv, adminContext } from '../context.ts';
 import { csvDownload, fileName, readSeparator, timeCells, timeHeadings } from './download.ts';
@@ -91,37 +92,40 @@ audit.get('/audit.csv', (c) => {
   const { query } = readQuery(new URL(c.req.url).searchParams);
   const ctx = adminContext(c);
   const { timeZone } = c.get('administrator').organization;
-  const pages = query.q === undefined ? exportAuditLog(ctx, toFilter(query, timeZone)) : searchPages(ctx, query.q);
-  const lines = auditLines(pages, timeZone);
-  return csvDownload(fileName(c, 'audit'), csvHeadings(timeZone), lines, readSeparator(c));
+  const cursor = readCursor(c.req.query('before'));
+  const pages =
+    query.q === undefined ? exportAuditLog(ctx, toFilter(query, timeZone), cursor) : searchPages(ctx, query.q);
+  return csvDownload(c, {
+    name: fileName(c, 'audit'),
+    headings: csvHeadings(timeZone),
+    pages,
+    toCells: (entry) => auditCells(entry, timeZone),
+    separator: readSeparator(c),
+  });
 });
 
-async function* searchPages(ctx: ActorContext<AdminActor>, text: string) {
-  yield await searchAuditLog(ctx, text);
+async function* searchPages(ctx: ActorContext<AdminActor>, text: string): AsyncGenerator<ExportPage<AuditEntry>> {
+  yield { items: await searchAuditLog(ctx, text), next: undefined };
 }
 
 const KINDS = { api_key: 'API key', user: 'User', system: 'System' };
 
-async function* auditLines(pages: AsyncIterable<readonly AuditEntry[]>, timeZone: string) {
-  for await (const page of pages) {
-    yield page.map((entry) => [
-      ...timeCells(entry.at, timeZone),
-      entry.actorName,
-      KINDS[entry.actorType],
-      entry.key?.hint ?? null,
-      auditActionLabel(entry.action),
-      entry.ticketId,
-      entry.time?.technician ?? null,
-      entry.time?.minutes ?? null,
-      entry.detail,
-      entry.targetId,
-      entry.requestId,
-      entry.idempotencyKey,
-      entry.sourceAddress,
-      entry.userAgent,
-    ]);
-  }
-}
+const auditCells = (entry: AuditEntry, timeZone: string) => [
+  ...timeCells(entry.at, timeZone),
+  entry.actorName,
+  KINDS[entry.actorType],
+  entry.key?.hint ?? null,
+  auditActionLabel(entry.action),
+  entry.ticketId,
+  entry.time?.technician ?? null,
+  entry.time?.minutes ?? null,
+  entry.detail,
+  entry.targetId,
+  entry.requestId,
+  entry.idempotencyKey,
+  entry.sourceAddress,
+  entry.userAgent,
+];
 
 const FILTERS = ['by', 'key', 'action', 'ticket', 'from', 'to', 'q'] as const;
 

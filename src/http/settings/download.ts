@@ -1,4 +1,5 @@
 import { BYTE_ORDER_MARK, type CsvSeparator, csvLine } from '../../lib/csv.ts';
+import type { ExportPage } from '../../services/export-page.ts';
 import type { AdminEnv, ContextOf } from '../context.ts';
 import { todayOf } from './page-context.ts';
 import { PageProblem } from './page-problem.ts';
@@ -6,23 +7,42 @@ import { PageProblem } from './page-problem.ts';
 type Cells = readonly (string | number | null)[];
 
 /**
- * Streams a CSV file with one page of rows in memory at a time. If a page cannot be read, the
- * download fails, so that a truncated file never looks complete.
+ * How many pages one file has at most. A page takes up to two queries, and an invocation may make
+ * 1,000. A file of the audit log so has at most 1,000,000 entries, which a spreadsheet can open.
  */
-export function csvDownload(
-  name: string,
-  headings: readonly string[],
-  pages: AsyncIterator<readonly Cells[]>,
-  separator: CsvSeparator = ',',
+export const MAX_PAGES = 400;
+
+/** A CSV file: its name and headings, and its rows page by page. */
+interface CsvFile<Item> {
+  name: string;
+  headings: readonly string[];
+  pages: AsyncIterator<ExportPage<Item>>;
+  toCells: (item: Item) => Cells;
+  separator?: CsvSeparator;
+}
+
+/**
+ * Streams a CSV file with one page of rows in memory at a time. If a page cannot be read, the
+ * download fails, so that a truncated file never looks complete. If there is more than a file can
+ * have, its last line has the address of the next one.
+ */
+export function csvDownload<Item>(
+  c: ContextOf<AdminEnv>,
+  { name, headings, pages, toCells, separator = ',' }: CsvFile<Item>,
 ): Response {
   const line = (cells: Cells) => csvLine(cells, separator);
   const encoder = new TextEncoder();
+  let count = 0;
   const body = new ReadableStream<Uint8Array>({
     start: (controller) => controller.enqueue(encoder.encode(BYTE_ORDER_MARK + line(headings))),
     async pull(controller) {
       const { done, value } = await pages.next();
-      if (done) controller.close();
-      else controller.enqueue(encoder.encode(value.map(line).join('')));
+      if (done) return controller.close();
+      count += 1;
+      const rest = count === MAX_PAGES ? value.next : undefined;
+      const end = rest === undefined ? '' : line([`This file is full. Download the rest from ${addressOf(c, rest)}`]);
+      controller.enqueue(encoder.encode(value.items.map((item) => line(toCells(item))).join('') + end));
+      if (rest !== undefined) controller.close();
     },
   });
   return new Response(body, {
@@ -30,9 +50,18 @@ export function csvDownload(
   });
 }
 
-/** The name of a file: the organization, what the file contains, and the day. */
+/** The address of the file that goes on at a cursor. */
+function addressOf(c: ContextOf<AdminEnv>, cursor: string): string {
+  const address = new URL(c.req.url);
+  address.searchParams.set('before', cursor);
+  return address.href;
+}
+
+/** The name of a file: the organization, what the file contains, where it goes on, and the day. */
 export function fileName(c: ContextOf<AdminEnv>, what: string): string {
-  return `${c.get('administrator').organization.id}-${what}-${todayOf(c)}.csv`;
+  const before = c.req.query('before');
+  const part = before === undefined ? what : `${what}-before-${before.slice(0, 80).replaceAll(/[^\w-]/g, '-')}`;
+  return `${c.get('administrator').organization.id}-${part}-${todayOf(c)}.csv`;
 }
 
 /**

@@ -132,6 +132,7 @@ const PAGES: Partial<Record<ServiceErrorCode, (err: ServiceError, isRead: boolea
       'The review has changed',
       'A key still needs a decision, or another administrator changed a decision. Nothing was revoked, and the review is still open. Open the review again.',
     ),
+  being_erased: () => new PageProblem(403, 'No access', 'The operator is erasing this organization.'),
   unavailable,
 };
 

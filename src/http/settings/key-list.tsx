@@ -52,31 +52,32 @@ keyList.get('/keys.csv', (c) => {
     'Description',
     'Owner',
   ];
-  const pages = keyLines(everyKey(adminContext(c)), timeZone);
-  return csvDownload(fileName(c, 'api-keys'), headings, pages, readSeparator(c));
+  return csvDownload(c, {
+    name: fileName(c, 'api-keys'),
+    headings,
+    pages: everyKey(adminContext(c), c.req.query('before')),
+    toCells: (key) => keyCells(key, timeZone),
+    separator: readSeparator(c),
+  });
 });
 
-async function* keyLines(pages: AsyncIterable<readonly KeyDetails[]>, timeZone: string) {
-  for await (const page of pages) {
-    yield page.map((key) => [
-      key.name,
-      key.hint,
-      scopeList(key.scopes),
-      stateLabel(key.state),
-      ...timeCells(key.createdAt, timeZone),
-      key.createdBy,
-      key.creatorActive ? 'yes' : 'no',
-      ...timeCells(key.lastWrite?.at ?? null, timeZone),
-      key.lastWrite?.from ?? null,
-      ...timeCells(key.expiresAt, timeZone),
-      ...timeCells(key.revokedAt, timeZone),
-      key.revokedBy,
-      key.successor?.hint ?? null,
-      key.dayLimit.records,
-      key.dayLimit.minutes,
-      key.allowedNetworks,
-      key.description,
-      key.owner,
-    ]);
-  }
-}
+const keyCells = (key: KeyDetails, timeZone: string) => [
+  key.name,
+  key.hint,
+  scopeList(key.scopes),
+  stateLabel(key.state),
+  ...timeCells(key.createdAt, timeZone),
+  key.createdBy,
+  key.creatorActive ? 'yes' : 'no',
+  ...timeCells(key.lastWrite?.at ?? null, timeZone),
+  key.lastWrite?.from ?? null,
+  ...timeCells(key.expiresAt, timeZone),
+  ...timeCells(key.revokedAt, timeZone),
+  key.revokedBy,
+  key.successor?.hint ?? null,
+  key.dayLimit.records,
+  key.dayLimit.minutes,
+  key.allowedNetworks,
+  key.description,
+  key.owner,
+];

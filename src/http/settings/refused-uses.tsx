@@ -25,20 +25,21 @@ refusedUses.get('/refused.csv', (c) => {
     ...timeHeadings('Last', timeZone),
     'Last from',
   ];
-  const pages = refusedLines(everyRefusedUse(adminContext(c)), timeZone);
-  return csvDownload(fileName(c, 'refused-uses'), headings, pages, readSeparator(c));
+  return csvDownload(c, {
+    name: fileName(c, 'refused-uses'),
+    headings,
+    pages: everyRefusedUse(adminContext(c), c.req.query('before')),
+    toCells: (use) => refusedCells(use, timeZone),
+    separator: readSeparator(c),
+  });
 });
 
-async function* refusedLines(pages: AsyncIterable<readonly RefusedUse[]>, timeZone: string) {
-  for await (const page of pages) {
-    yield page.map((use) => [
-      use.key.name,
-      use.key.hint,
-      REFUSAL_REASONS[use.reason],
-      use.count,
-      ...timeCells(use.firstAt, timeZone),
-      ...timeCells(use.lastAt, timeZone),
-      use.sourceAddress,
-    ]);
-  }
-}
+const refusedCells = (use: RefusedUse, timeZone: string) => [
+  use.key.name,
+  use.key.hint,
+  REFUSAL_REASONS[use.reason],
+  use.count,
+  ...timeCells(use.firstAt, timeZone),
+  ...timeCells(use.lastAt, timeZone),
+  use.sourceAddress,
+];

@@ -34,7 +34,8 @@ const DECISIONS: Record<ReviewDecision, string> = { keep: 'Keep', revoke: 'Revok
 export async function* evidenceLines({ review, keys }: ReviewWithKeys) {
   const { startedAt, startedBy, finishedAt, finishedBy } = review;
   const of = [utc(startedAt), startedBy, utc(finishedAt), finishedBy];
-  yield keys.map((reviewed) => [...of, ...cellsOf(reviewed, finishedAt ?? startedAt)]);
+  const items = keys.map((reviewed) => [...of, ...cellsOf(reviewed, finishedAt ?? startedAt)]);
+  yield { items, next: undefined };
 }
 
 function cellsOf({ key, decision }: ReviewedKey, finishedAt: number) {

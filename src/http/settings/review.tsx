@@ -178,5 +178,10 @@ review.get('/review/:review/evidence.csv', async (c) => {
   if (finishedAt === null)
     throw new PageProblem(409, 'The review is not finished', 'Its evidence can be downloaded when it is finished.');
   const name = `access-review-${c.get('administrator').organization.id}-${new Date(finishedAt).toISOString().slice(0, 10)}.csv`;
-  return csvDownload(name, EVIDENCE_HEADINGS, evidenceLines(found));
+  return csvDownload(c, {
+    name,
+    headings: EVIDENCE_HEADINGS,
+    pages: evidenceLines(found),
+    toCells: (cells) => cells,
+  });
 });

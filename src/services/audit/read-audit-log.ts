@@ -15,6 +15,7 @@ import { derivedId, timeOfId } from '../../domain/record-id.ts';
 import { forEachKind, RECORD_KIND_NAMES } from '../../domain/record-kinds.ts';
 import { callD1 } from '../call-d1.ts';
 import { type ActorContext, type AdminActor, forNextPage } from '../context.ts';
+import type { ExportPage } from '../export-page.ts';
 
 /** An entry of the audit log. Times are UTC milliseconds. */
 export interface AuditEntry extends AuditColumns {
@@ -51,8 +52,8 @@ const PAGE_SIZE = 50;
 const EXAMINED_PER_PAGE = 1_000;
 /** How many entries the page of a key examines. */
 const EXAMINED_FOR_LATEST = 200;
-/** How many entries an export reads at a time. */
-const EXPORT_PAGE_SIZE = 1_000;
+/** How many entries an export examines at a time. */
+const EXPORT_PAGE_SIZE = 2_500;
 /** How many actors are examined to list the administrators among them. */
 const MAX_LISTED_ACTORS = 500;
 const byName = new Intl.Collator('en', { numeric: true });
@@ -128,17 +129,18 @@ export async function listAuditAdministrators(ctx: ActorContext<AdminActor>): Pr
     .sort((a, b) => Number(a.isFormer) - Number(b.isFormer) || byName.compare(a.name, b.name));
 }
 
-/** The whole filtered log, newest first, a page at a time. */
+/** The whole filtered log before the cursor, newest first, a page with two queries at a time. */
 export async function* exportAuditLog(
   ctx: ActorContext<AdminActor>,
   filter: AuditFilter,
-): AsyncGenerator<AuditEntry[]> {
+  cursor?: number,
+): AsyncGenerator<ExportPage<AuditEntry>> {
   const range = await seqRange(forNextPage(ctx), filter);
   const part = { from: range.from, limit: EXPORT_PAGE_SIZE, examine: EXPORT_PAGE_SIZE };
-  for (let before: number | undefined = range.before; before !== undefined; ) {
-    const page: AuditPage = await readPage(forNextPage(ctx), filter, { ...part, before });
-    yield page.entries;
-    before = page.next;
+  for (let before: number | undefined = Math.min(range.before, cursor ?? range.before); before !== undefined; ) {
+    const { entries, next }: AuditPage = await readPage(forNextPage(ctx), filter, { ...part, before });
+    yield { items: entries, next: next?.toString() };
+    before = next;
   }
 }
 

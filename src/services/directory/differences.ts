@@ -3,6 +3,7 @@ import { D1Failure } from '../../db/call.ts';
 import { applyMessage, applyUnsigned, OLDER_MESSAGE } from '../../db/directory/clock.ts';
 import {
   ENSURE_SERVICE_ACCOUNT,
+  FIND_BEING_ERASED,
   FIND_COMPANIES,
   FIND_DIFFERING_RECORDS,
   FIND_HELD_COMPANIES,
@@ -24,7 +25,7 @@ import {
   type DirectoryType,
   entryError,
 } from '../../domain/directory.ts';
-import { ServiceError } from '../../domain/errors.ts';
+import { beingErased, ServiceError } from '../../domain/errors.ts';
 import type { SignedMessage } from '../../domain/webhook.ts';
 import { callD1 } from '../call-d1.ts';
 import type { ServiceContext } from '../context.ts';
@@ -101,6 +102,7 @@ export async function findDifferences(
 /**
  * What prevents an upsert: references to missing records, and unique values of records that it does
  * not change.
+ * @throws ServiceError `being_erased`, `unavailable`
  */
 export async function findConflicts(
   ctx: DirectoryDatabase,
@@ -112,12 +114,19 @@ export async function findConflicts(
   const elsewhere = new Set(
     records.flatMap((record) => ('company' in record && !here.has(`company ${record.company}`) ? record.company : [])),
   );
-  const [organizations = [], companies = [], emails = [], agreements = []] = await query(ctx, organization, [
-    { statement: FIND_ORGANIZATIONS, items: [organization] },
-    { statement: FIND_COMPANIES, items: [...elsewhere] },
-    { statement: FIND_HELD_EMAILS, items: ofType(records, 'user') },
-    { statement: FIND_HELD_COMPANIES, items: ofType(records, 'agreement') },
-  ]);
+  const [organizations = [], erased = [], companies = [], emails = [], agreements = []] = await query(
+    ctx,
+    organization,
+    [
+      { statement: FIND_ORGANIZATIONS, items: [organization] },
+      { statement: FIND_BEING_ERASED, items: [organization] },
+      { statement: FIND_COMPANIES, items: [...elsewhere] },
+      { statement: FIND_HELD_EMAILS, items: ofType(records, 'user') },
+      { statement: FIND_HELD_COMPANIES, items: ofType(records, 'agreement') },
+    ],
+  );
+  // Otherwise a record could be refused for a reference to one that is already removed.
+  if (erased.length > 0) throw beingErased();
   if (organizations.length === 0 && !here.has(`organization ${organization}`)) {
     const detail = `organization ${organization} is neither among these records nor in the database`;
     return entries.map((entry) => entryError(entry, '/organization', 'unknown_reference', detail));
@@ -190,7 +199,7 @@ export function writeDifferences(
  * Writes records in one transaction, all of them or none; those that are equal at that moment are not
  * written. Whatever was committed since they were read is overwritten, so the last caller wins.
  * Returns the number of rows written.
- * @throws ServiceError `superseded`
+ * @throws ServiceError `superseded`, `being_erased`, `unavailable`
  */
 export async function writeRecords(
   ctx: DirectoryDatabase,

@@ -1,60 +1,159 @@
-import { countErasableRows, ERASE, ERASED_TABLES, findErasure, openErasure } from '../../db/directory/erasure.ts';
+import {
+  CLOSE_ERASURE,
+  countErasableRows,
+  deactivateErased,
+  findOpenErasure,
+  type OpenErasure,
+  openErasure,
+  REMOVE_ROWS,
+} from '../../db/directory/erasure.ts';
 import { batch } from '../../db/statement.ts';
 import { findCursorPosition } from '../../db/work/changes.ts';
 import { directoryId } from '../../domain/directory.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { freeText, strictObject } from '../../domain/fields.ts';
 import { callD1 } from '../call-d1.ts';
-import type { ServiceContext } from '../context.ts';
+import { forNextChunk, type ServiceContext } from '../context.ts';
 import { parseInput } from '../parse-input.ts';
 import { cursorText, requireValidCursor } from '../work/list-changes.ts';
 
-/** The input of `eraseOrganization`. */
+export type { OpenErasure } from '../../db/directory/erasure.ts';
+
+/** How many rows one transaction of an erasure removes at most. */
+const CHUNK_ROWS = 1_000;
+/** How many chunks one call over a service binding removes: half of the queries that it may make. */
+const CHUNKS_PER_CALL = 500;
+
+/** The input of `beginErasure`. */
 export const eraseRequest = strictObject({
   organization: directoryId('an organization'),
   cursor: cursorText,
   by: freeText(100),
 });
+const organizationRequest = strictObject({ organization: directoryId('an organization') });
 
 /**
- * Erases an organization in one transaction: keys, notes, time entries, directory and audit log.
- * All changes must have been read: `cursor` must be that of the last one. One row remains with the
- * id, the time, the number of audit rows, and who asked for it (`by`). `removed` is the number of
- * rows by table, or undefined if the response was lost and a second attempt found the erasure done.
+ * The erasure of an organization that was begun and not finished, if there is one.
+ * @throws ServiceError `invalid`, `unavailable`
+ */
+export async function findErasure(
+  ctx: ServiceContext,
+  request: { organization: string },
+): Promise<OpenErasure | undefined> {
+  const { organization: organizationId } = parseInput(organizationRequest, request);
+  const open = await callD1(ctx, 'nothing_written', (db) => findOpenErasure.bind({ organizationId }).first(db));
+  return open ?? undefined;
+}
+
+/**
+ * Begins the erasure of an organization, or finds the one that was begun. The organization is
+ * inactive from then on: its keys get 401, and nothing of it can be read or changed. All changes must
+ * have been read: `cursor` must be that of the last one. `by` is kept permanently.
  * @throws ServiceError `invalid`, `organization_not_found`, `cursor_reset`, `not_exported` (there
  *   are changes after the cursor), `unavailable`
+ */
+export async function beginErasure(
+  ctx: ServiceContext,
+  request: { organization: string; cursor: string | null; by: string },
+): Promise<OpenErasure> {
+  const { organization: organizationId, cursor, by } = parseInput(eraseRequest, request);
+  const begun = await findErasure(ctx, { organization: organizationId });
+  if (begun) return begun;
+  const seq = cursor?.seq ?? 0;
+  const position = await callD1(ctx, 'safe_to_repeat', (db) =>
+    findCursorPosition.bind({ organizationId, seq }).first(db),
+  );
+  requireValidCursor(position ?? undefined, organizationId, cursor);
+
+  const { requestId } = ctx;
+  const cursorRequestId = cursor?.requestId ?? null;
+  const [, , found] = await callD1(ctx, 'safe_to_repeat', (db) =>
+    batch(db, [
+      openErasure.bind({ organizationId, requestId, now: ctx.now(), by, seq, cursorRequestId }),
+      deactivateErased.bind({ organizationId }),
+      findOpenErasure.bind({ organizationId }),
+    ]),
+  );
+  const [erasure] = found.results;
+  if (!erasure) {
+    throw new ServiceError(
+      'not_exported',
+      `Organization ${organizationId} has changes after the cursor; read them all, then erase with the cursor of the last one.`,
+    );
+  }
+  ctx.changed?.(organizationId);
+  return erasure;
+}
+
+/** What one transaction of an erasure has removed. */
+export interface ErasedChunk {
+  table: string;
+  rows: number;
+}
+
+/**
+ * One kind of thing that an erasure removes. `remove` removes at most `limit`, with one call that is
+ * safe to repeat, and returns how many. It is called until it removes less than that.
+ */
+interface ErasureStep {
+  table: string;
+  remove: (ctx: ServiceContext, erasure: OpenErasure, limit: number) => Promise<number>;
+}
+
+/** Everything of an organization except for itself, in the order in which it is removed. */
+const STEPS: readonly ErasureStep[] = REMOVE_ROWS.map(({ table, statement }) => ({
+  table,
+  remove: async (ctx, { organizationId, requestId }, limit) => {
+    const removal = statement.bind({ organizationId, requestId, limit });
+    const { meta } = await callD1(ctx, 'safe_to_repeat', (db) => removal.all(db));
+    return meta.changes;
+  },
+}));
+
+/**
+ * Goes on with an erasure to its end, one transaction at a time, and tells what each has removed.
+ * If the caller stops or dies, call this again. One row of the erasure remains: the id of the
+ * organization, the time, the number of audit rows, and who asked for it. Two callers at a time do no
+ * harm.
+ * @throws ServiceError `unavailable`: some of the rows are removed, call this again
+ */
+export async function* eraseRows(
+  ctx: ServiceContext,
+  erasure: OpenErasure,
+  limit = CHUNK_ROWS,
+): AsyncGenerator<ErasedChunk> {
+  for (const { table, remove } of STEPS) {
+    for (let rows = limit; rows === limit; ) {
+      rows = await remove(forNextChunk(ctx), erasure, limit);
+      if (rows > 0) yield { table, rows };
+    }
+  }
+  const { organizationId, requestId } = erasure;
+  const close = CLOSE_ERASURE.map((statement) => statement.bind({ organizationId, requestId }));
+  const [removed] = await callD1(forNextChunk(ctx), 'safe_to_repeat', (db) => batch(db, close));
+  ctx.changed?.(organizationId);
+  if (removed && removed.meta.changes > 0) yield { table: 'organizations', rows: 1 };
+}
+
+/**
+ * Erases an organization as far as one call can: `more` says that rows are left, so make the same
+ * call again. `auditRows` is the number of audit rows that it had.
+ * @throws ServiceError as `beginErasure`
  */
 export async function eraseOrganization(
   ctx: ServiceContext,
   request: { organization: string; cursor: string | null; by: string },
-): Promise<{ auditRows: number; removed: Record<string, number> | undefined }> {
-  const { organization, cursor, by } = parseInput(eraseRequest, request);
-  const seq = cursor?.seq ?? 0;
-  const position = await callD1(ctx, 'safe_to_repeat', (db) =>
-    findCursorPosition.bind({ organizationId: organization, seq }).first(db),
-  );
-  requireValidCursor(position ?? undefined, organization, cursor);
-
-  const erasure = { organizationId: organization, requestId: ctx.requestId };
-  const cursorRequestId = cursor?.requestId ?? null;
-  const open = openErasure.bind({ ...erasure, now: ctx.now(), by, seq, cursorRequestId });
-  const [opened, ...results] = await callD1(ctx, 'safe_to_repeat', (db) =>
-    batch(db, [open, ...ERASE.map((statement) => statement.bind(erasure)), findErasure.bind(erasure)]),
-  );
-  const [found] = results.at(-1)?.results ?? [];
-  if (!found) {
-    throw new ServiceError(
-      'not_exported',
-      `Organization ${organization} has changes after the cursor; read them all, then erase with the cursor of the last one.`,
-    );
+  { chunks = CHUNKS_PER_CALL, limit = CHUNK_ROWS } = {},
+): Promise<{ auditRows: number; more: boolean }> {
+  const erasure = await beginErasure(ctx, request);
+  const { lastSeq: auditRows } = erasure;
+  let done = 0;
+  for await (const { table } of eraseRows(ctx, erasure, limit)) {
+    done += 1;
+    if (done >= chunks && table !== 'organizations') return { auditRows, more: true };
   }
-  ctx.changed?.(organization);
-  const rows = ERASED_TABLES.map((table, index) => [table, results[index]?.meta.changes ?? 0] as const);
-  return { auditRows: found.lastSeq, removed: opened.meta.changes > 0 ? Object.fromEntries(rows) : undefined };
+  return { auditRows, more: false };
 }
-
-/** The input of `countErasable`. */
-const countRequest = strictObject({ organization: directoryId('an organization') });
 
 /**
  * How many rows of each table an erasure of the organization would remove.
@@ -64,7 +163,7 @@ export async function countErasable(
   ctx: ServiceContext,
   request: { organization: string },
 ): Promise<Record<string, number>> {
-  const { organization: organizationId } = parseInput(countRequest, request);
+  const { organization: organizationId } = parseInput(organizationRequest, request);
   const rows = await callD1(ctx, 'nothing_written', (db) => countErasableRows.bind({ organizationId }).first(db));
   if (!rows || rows['organizations'] === 0)
     throw new ServiceError('organization_not_found', `There is no organization ${organizationId}.`);

@@ -23,6 +23,7 @@ import { recordId } from '../../domain/record-id.ts';
 import { parseScopes, type Scope } from '../../domain/scopes.ts';
 import { callD1 } from '../call-d1.ts';
 import { type ActorContext, type AdminActor, forNextPage, type ServiceContext, type SystemActor } from '../context.ts';
+import type { ExportPage } from '../export-page.ts';
 import { parseInput } from '../parse-input.ts';
 import { toDayLimit, toLimit } from './find-key.ts';
 
@@ -63,8 +64,10 @@ export interface KeyLink {
   hint: string;
 }
 
-/** How many keys one page of an export has. */
-const PAGE_SIZE = 100;
+/** How many of the newest keys a filter offers. */
+const CHOICE_SIZE = 100;
+/** How many keys an export reads at a time. */
+const EXPORT_PAGE_SIZE = 500;
 /** Sorts after every id: ids are lower-case hex. */
 const END = 'g';
 
@@ -78,7 +81,7 @@ export async function listKeysToChoose(ctx: ActorContext<AdminActor>): Promise<K
   const [live, newest] = await callD1(ctx, 'nothing_written', (db) =>
     batch(db, [
       findLiveKeys.bind({ organizationId, now }),
-      findKeyPage.bind({ organizationId, before: END, limit: PAGE_SIZE }),
+      findKeyPage.bind({ organizationId, before: END, limit: CHOICE_SIZE }),
     ]),
   );
   const ended = newest.results.map((row) => toKeyDetails(row, now)).filter(({ state }) => !isLive(state));
@@ -96,16 +99,19 @@ export async function countLiveKeys(ctx: ActorContext<AdminActor>): Promise<numb
   return row.live;
 }
 
-/** All keys of the organization, newest first, a page at a time. */
-export async function* everyKey(ctx: ActorContext<AdminActor>): AsyncGenerator<KeyDetails[]> {
+/** All keys of the organization created before a key, newest first, a page at a time. */
+export async function* everyKey(
+  ctx: ActorContext<AdminActor>,
+  beforeKeyId = END,
+): AsyncGenerator<ExportPage<KeyDetails>> {
   const { organizationId } = ctx.actor;
-  for (let before: string | undefined = END; before !== undefined; ) {
-    const page = findKeyPage.bind({ organizationId, before, limit: PAGE_SIZE });
+  for (let before: string | undefined = beforeKeyId; before !== undefined; ) {
+    const page = findKeyPage.bind({ organizationId, before, limit: EXPORT_PAGE_SIZE });
     const { results }: { results: KeyDetailsRow[] } = await callD1(forNextPage(ctx), 'nothing_written', (db) =>
       page.all(db),
     );
-    yield results.map((row) => toKeyDetails(row, ctx.now()));
-    before = results.length === PAGE_SIZE ? results.at(-1)?.id : undefined;
+    before = results.length === EXPORT_PAGE_SIZE ? results.at(-1)?.id : undefined;
+    yield { items: results.map((row) => toKeyDetails(row, ctx.now())), next: before };
   }
 }
 

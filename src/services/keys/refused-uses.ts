@@ -10,6 +10,8 @@ import type { KeyReference } from '../../domain/errors.ts';
 import { ADDRESS_RETENTION_MS, type RefusedUseReason } from '../../domain/refused-use.ts';
 import { callD1 } from '../call-d1.ts';
 import { type ActorContext, type AdminActor, forNextPage, type ServiceContext } from '../context.ts';
+import type { ExportPage } from '../export-page.ts';
+import { DAILY_LIMITS, runInChunks } from '../in-chunks.ts';
 
 /** Entries on one page. */
 const PAGE_SIZE = 100;
@@ -63,18 +65,21 @@ export async function listRefusedUses(ctx: ActorContext<AdminActor>, keyId?: str
   return results.map(toRefusedUse);
 }
 
-/** All refused uses of the organization, a page at a time. */
-export async function* everyRefusedUse(ctx: ActorContext<AdminActor>): AsyncGenerator<RefusedUse[]> {
+/** The refused uses of the organization after a cursor (key and reason), newest keys first, a page at a time. */
+export async function* everyRefusedUse(
+  ctx: ActorContext<AdminActor>,
+  cursor = `${END}.`,
+): AsyncGenerator<ExportPage<RefusedUse>> {
   const { organizationId } = ctx.actor;
-  let last: { keyId: string; reason: string } | undefined = { keyId: END, reason: '' };
-  while (last !== undefined) {
-    const values = { organizationId, beforeKeyId: last.keyId, beforeReason: last.reason, limit: EXPORT_PAGE_SIZE };
-    const page = findRefusedUsesPage.bind(values);
+  for (let before: string | undefined = cursor; before !== undefined; ) {
+    const [beforeKeyId = '', beforeReason = '']: string[] = before.split('.');
+    const page = findRefusedUsesPage.bind({ organizationId, beforeKeyId, beforeReason, limit: EXPORT_PAGE_SIZE });
     const { results }: { results: RefusedUseRow[] } = await callD1(forNextPage(ctx), 'nothing_written', (db) =>
       page.all(db),
     );
-    yield results.map(toRefusedUse);
-    last = results.length === EXPORT_PAGE_SIZE ? results.at(-1) : undefined;
+    const last = results.length === EXPORT_PAGE_SIZE ? results.at(-1) : undefined;
+    before = last && `${last.keyId}.${last.reason}`;
+    yield { items: results.map(toRefusedUse), next: before };
   }
 }
 
@@ -83,10 +88,11 @@ function toRefusedUse({ keyId, keyName, keyHint, ...use }: RefusedUseRow): Refus
 }
 
 /**
- * Removes the source addresses of refused uses after their retention time. Run once a day.
+ * Removes the source addresses of refused uses after their retention time. Run once a day. Returns
+ * whether none is left to remove; the next run continues.
  * @throws ServiceError `unavailable`
  */
-export async function forgetOldAddresses(ctx: ServiceContext): Promise<void> {
+export function forgetOldAddresses(ctx: ServiceContext, limits = DAILY_LIMITS): Promise<boolean> {
   const before = ctx.now() - ADDRESS_RETENTION_MS;
-  await callD1(ctx, 'safe_to_repeat', (db) => forgetAddresses.bind({ before }).all(db));
+  return runInChunks(ctx, limits, (limit) => forgetAddresses.bind({ before, limit }));
 }

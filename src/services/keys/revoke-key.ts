@@ -1,6 +1,6 @@
 import {
   findRevocation,
-  findUnrevoked,
+  findSomeLiveKeys,
   markRevokedByAdministrator,
   markRevokedByOperator,
 } from '../../db/keys/revoke-key.ts';
@@ -40,15 +40,16 @@ export async function revokeAsAdministrator(
 }
 
 /**
- * Revokes every key of the organization, including keys created while it runs, and returns how many
- * it revoked. If it is interrupted, the keys revoked so far stay revoked, and a second call revokes
+ * Revokes every live key of the organization, including keys created while it runs, and returns how
+ * many it revoked. Their number is limited; a key that has expired never works again. If it is interrupted, the keys revoked so far stay revoked, and a second call revokes
  * the rest.
  * @throws ServiceError `not_administrator`, `unavailable`
  */
 export async function revokeAllKeys(ctx: ActorContext<AdminActor>): Promise<number> {
   const { organizationId } = ctx.actor;
   for (let revoked = 0; ; ) {
-    const { results } = await callD1(ctx, 'may_have_written', (db) => findUnrevoked.bind({ organizationId }).all(db));
+    const live = findSomeLiveKeys.bind({ organizationId, now: ctx.now() });
+    const { results } = await callD1(ctx, 'may_have_written', (db) => live.all(db));
     if (results.length === 0) return revoked;
     const changes = await writeWithAudit(ctx, byAdministrator(ctx), 'may_have_written', (now) =>
       results.map(({ id }) => revocationBy(ctx, id, now)),

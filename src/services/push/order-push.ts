@@ -2,11 +2,12 @@ import { findPushOrder, findPushStatus, orderResume, orderSkip, type PushStatusR
 import { findCursorPosition } from '../../db/work/changes.ts';
 import { formatCursor } from '../../domain/change-cursor.ts';
 import { directoryId } from '../../domain/directory.ts';
-import { hasCode, invalidInput, ServiceError } from '../../domain/errors.ts';
+import { beingErased, hasCode, invalidInput, ServiceError } from '../../domain/errors.ts';
 import { freeText, strictObject } from '../../domain/fields.ts';
 import { bySystem, hasChanged, writeWithAudit } from '../audit/write-with-audit.ts';
 import { callD1 } from '../call-d1.ts';
 import type { ActorContext, ServiceContext, SystemActor } from '../context.ts';
+import { findErasure } from '../directory/erase-organization.ts';
 import { parseInput } from '../parse-input.ts';
 import { cursorText, requireValidCursor } from '../work/list-changes.ts';
 
@@ -39,7 +40,7 @@ const resumeRequest = strictObject({ organization: directoryId('an organization'
 /**
  * Orders that the push of an organization goes on at once, whether it is stopped or waits after a
  * failure. The audit log records who asked for it (`by`).
- * @throws ServiceError `invalid`, `organization_not_found`, `unavailable`
+ * @throws ServiceError `invalid`, `organization_not_found`, `being_erased`, `unavailable`
  */
 export async function resumePush(
   ctx: ActorContext<SystemActor>,
@@ -55,6 +56,7 @@ export async function resumePush(
   ]);
   if (hasChanged(ordered) || (await isOrdered(ctx, organizationId))) return { status: 'ordered' };
   await listPushStatus(ctx, organizationId);
+  if (await findErasure(ctx, { organization: organizationId })) throw beingErased();
   return { status: 'never_pushed' };
 }
 
@@ -70,7 +72,7 @@ const skipRequest = strictObject({
  * `moved`: the push has confirmed more while this was ordered, and nothing was.
  * @throws ServiceError `invalid` (also if the cursor is not after the last confirmed change),
  *   `cursor_reset` (it is not one of this organization in this database), `organization_not_found`,
- *   `unavailable`
+ *   `being_erased`, `unavailable`
  */
 export async function skipPush(
   ctx: ActorContext<SystemActor>,

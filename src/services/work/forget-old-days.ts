@@ -1,22 +1,17 @@
 import { forgetDays } from '../../db/work/key-days.ts';
 import { addDays, dateIn } from '../../domain/calendar.ts';
-import { callD1 } from '../call-d1.ts';
 import type { ServiceContext } from '../context.ts';
+import { DAILY_LIMITS, runInChunks } from '../in-chunks.ts';
 
 /** How long the daily ledger is kept: 13 months, so that a month can be compared with a year ago. */
 export const LEDGER_RETENTION_DAYS = 400;
-/** Rows in one statement, and statements in one run. The next run continues. */
-const CHUNK = 1_000;
-const MAX_CHUNKS = 100;
 
 /**
- * Removes days from the ledger after their retention time. Run once a day.
+ * Removes days from the ledger after their retention time. Run once a day. Returns whether none is
+ * left to remove; the next run continues.
  * @throws ServiceError `unavailable`
  */
-export async function forgetOldDays(ctx: ServiceContext): Promise<void> {
+export function forgetOldDays(ctx: ServiceContext, limits = DAILY_LIMITS): Promise<boolean> {
   const before = addDays(dateIn('UTC', ctx.now()), -LEDGER_RETENTION_DAYS);
-  for (let chunk = 0; chunk < MAX_CHUNKS; chunk++) {
-    const { meta } = await callD1(ctx, 'safe_to_repeat', (db) => forgetDays.bind({ before, limit: CHUNK }).all(db));
-    if (meta.changes < CHUNK) return;
-  }
+  return runInChunks(ctx, limits, (limit) => forgetDays.bind({ before, limit }));
 }

@@ -5,7 +5,7 @@ import type { RecordRows } from '../../db/work/record-tables.ts';
 import { type Change, type ChangedRecords, instant, optionalInstant, plain } from '../../domain/change.ts';
 import { type ChangeCursor, formatCursor, parseCursor } from '../../domain/change-cursor.ts';
 import { directoryId } from '../../domain/directory.ts';
-import { ServiceError } from '../../domain/errors.ts';
+import { beingErased, ServiceError } from '../../domain/errors.ts';
 import { ruleError, strictObject } from '../../domain/fields.ts';
 import { fromMinorUnits } from '../../domain/money.ts';
 import type { RecordKind } from '../../domain/record-kinds.ts';
@@ -62,9 +62,9 @@ export const changesRequest = strictObject({
  * The next changes of an organization after a cursor, oldest first: every committed row of the
  * audit log, none skipped. A change may be read more than once, so the reader must be idempotent.
  * With `maxBytes`, the page ends before its changes, as JSON in UTF-8, are larger.
- * @throws ServiceError `invalid`, `organization_not_found`, `cursor_reset` (the position is not in
- *   this database: a backup was restored or the organization erased, so start again with null),
- *   `unavailable`
+ * @throws ServiceError `invalid`, `organization_not_found`, `being_erased`, `cursor_reset` (the
+ *   position is not in this database: a backup was restored or the organization erased, so start
+ *   again with null), `unavailable`
  */
 export async function listChanges(
   ctx: ServiceContext,
@@ -97,7 +97,7 @@ function firstWithin(maxBytes: number, changes: Change[]): Change[] {
 
 /**
  * Returns the database's epoch if a cursor into the organization's audit log is valid here.
- * @throws ServiceError `organization_not_found`, `cursor_reset`
+ * @throws ServiceError `organization_not_found`, `being_erased`, `cursor_reset`
  */
 export function requireValidCursor(
   position: CursorPosition | undefined,
@@ -105,7 +105,9 @@ export function requireValidCursor(
   cursor: ChangeCursor | null,
 ): string {
   if (!position) throw new Error('the database has no epoch; apply the migrations');
-  const { epoch, organizationId, requestId } = position;
+  const { epoch, organizationId, requestId, isBeingErased } = position;
+  // Before the cursor is judged: its row may be gone.
+  if (isBeingErased === 1) throw beingErased();
   if (cursor && (cursor.epoch !== epoch || (organizationId !== null && cursor.requestId !== requestId))) {
     throw new ServiceError(
       'cursor_reset',

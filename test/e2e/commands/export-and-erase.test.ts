@@ -5,6 +5,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { withLocalD1 } from '../../../src/cli/local.ts';
 import { runCli } from '../../support/command.ts';
+import { aroundD1 } from '../../support/d1.ts';
+import { serveRemoteD1 } from '../../support/remote-d1-stub.ts';
 import { demoDatabase, makeKey, remoteDatabase, writeNotes } from './database.ts';
 
 interface ExportedChange {
@@ -68,7 +70,8 @@ test('changes are exported from any cursor on, a record is redacted, and an orga
       expect(existsSync(file)).toBe(false);
     }
     const erased = await erase('--export', file, '--by', 'Ada', '--confirm', 'fabrikam');
-    expect([erased.code, erased.stderr, countsIn(erased.stdout)]).toEqual([0, '', ROWS]);
+    const removed = Object.fromEntries(Object.entries(ROWS).filter(([, rows]) => rows > 0));
+    expect([erased.code, erased.stderr, countsIn(erased.stdout)]).toEqual([0, '', removed]);
     expect((await erase('--dry-run')).code).toBe(1);
     const kept = await readFile(file, 'utf8');
     expect(changesIn(kept)).toHaveLength(4);
@@ -76,6 +79,63 @@ test('changes are exported from any cursor on, a record is redacted, and an orga
     expect((await runCli('changes:export', ['fabrikam', ...options])).code).toBe(1);
   } finally {
     await remove();
+  }
+});
+
+test('an erasure that loses its connection or is interrupted goes on when it is called again', async () => {
+  const { db, close } = await remoteDatabase();
+  await writeNotes(db, ['one', 'two']);
+  const isReached = Promise.withResolvers<void>();
+  let run = 0;
+  const wasActive: unknown[] = [];
+  // The first run loses the connection before it removes tickets, the second one is interrupted there.
+  const broken = aroundD1(db, async (commit, _, [sql = '']) => {
+    if (/^\s*insert into erasures/.test(sql)) {
+      wasActive.push(await db.prepare("select active from organizations where id = 'fabrikam'").first('active'));
+      if (wasActive.length === 1) await makeKey(db, 'late', { organizationId: 'fabrikam', userId: 'fay' });
+    }
+    if (!sql.startsWith('delete from tickets')) return commit();
+    if (run === 1) throw new Error('Network connection lost.');
+    if (run === 2) {
+      isReached.resolve();
+      await new Promise((resolve) => setTimeout(resolve, 60_000).unref());
+    }
+    return commit();
+  });
+  const remote = await serveRemoteD1(broken);
+  const file = join(files, 'in-parts.ndjson');
+  const erase = (interrupted?: Promise<void>) => {
+    run += 1;
+    const args = ['fabrikam', '--export', file, '--by', 'Ada', '--confirm', 'fabrikam', '--remote'];
+    return runCli('organization:erase', args, { env: remote.env, ...(interrupted && { interrupted }) });
+  };
+  const advice =
+    'Organization fabrikam is inactive and partly removed. Call the command again to go on; it needs no export.';
+  try {
+    const lost = await erase();
+    expect(lost).toMatchObject({ code: 1, stderr: `The database failed: Network connection lost\n${advice}\n` });
+    const exported = await readFile(file, 'utf8');
+    // A change that came after the export is exported too, and none can come after that.
+    expect(changesIn(exported)).toHaveLength(4);
+    expect(wasActive).toEqual([1, 0]);
+
+    expect(await erase(isReached.promise)).toMatchObject({ code: 130, stderr: `Interrupted. ${advice}\n` });
+    const half = await runCli('changes:export', ['fabrikam', '--remote'], { env: remote.env });
+    expect(half).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('is being erased') });
+
+    const last = await erase();
+    expect([last.code, last.stderr]).toEqual([0, '']);
+    expect(last.stdout).toMatch(
+      /^The erasure of organization fabrikam was begun at .* by Ada, after an export. It goes on\.$/m,
+    );
+    expect(countsIn(last.stdout)).toEqual({ tickets: 2, companies: 1, users: 2, audit_log: 4, organizations: 1 });
+    expect(await readFile(file, 'utf8')).toBe(exported);
+    expect(await erase()).toMatchObject({ code: 2, stderr: expect.stringContaining('exists already') });
+    const others = await db.prepare('select count(*) as n from organizations').first('n');
+    expect(others).toBeGreaterThan(0);
+  } finally {
+    await remote.close();
+    await close();
   }
 });
 

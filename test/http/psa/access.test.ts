@@ -153,7 +153,7 @@ test('a call that the database does not answer gets 503 with Retry-After, and is
   vi.spyOn(console, 'error').mockImplementation(() => undefined);
   const DB = aroundD1(env.DB, () => Promise.reject(new Error('D1 DB is overloaded. Too many requests queued.')));
   const response = await makePsa({ bindings: { DB } }).post(CHANGES);
-  expect([response.status, response.headers.get('Retry-After')]).toEqual([503, '5']);
+  expect([response.status, response.headers.get('Retry-After')]).toEqual([503, expect.stringMatching(/^[4-8]$/)]);
   expect(await response.json()).toMatchObject({ ok: false, error: { code: 'unavailable' } });
 });
 

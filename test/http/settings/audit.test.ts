@@ -1,5 +1,6 @@
 import { env } from 'cloudflare:workers';
 import { describe, expect, test } from 'vitest';
+import { aroundD1 } from '../../support/d1.ts';
 import { countElements, csvRows, elementsOf } from '../../support/page.ts';
 import { copyKey, makeSettings } from '../../support/settings.ts';
 import { importRecords, makeKey, revoke, TIME } from '../../support/world.ts';
@@ -234,6 +235,61 @@ test('files name the organization and the day, and have times as spreadsheets re
     expect(text.split('\r\n')[0]).toMatch(/\(UTC\)","[A-Z][a-z ]+\(America\/New_York\)"/);
   }
   expect((await get('/keys.csv')).text).toContain('"2028-01-01 05:00:00","2028-01-01 00:00:00"');
+});
+
+describe('a file that is full', () => {
+  /** The database with an audit log so long that every page of a file examines its 2,500 entries. */
+  function longLog(last: number) {
+    const count = { queries: 0, lowest: last };
+    const db = aroundD1(env.DB, async (run, statements, sql) => {
+      count.queries += statements;
+      const results = await run();
+      return results.map((result, index) => {
+        if (!sql[index]?.includes('as examined')) return result;
+        count.lowest -= 2_500;
+        return { ...result, results: [{ examined: 2_500, lowest: count.lowest, lowestAt: 0 }] };
+      });
+    });
+    return { db, count };
+  }
+
+  test('ends after 1,000,000 entries and fewer than 1,000 queries, with the address of the next one', async () => {
+    const { db, count } = longLog(1_700_000);
+    const { organization, get } = await makeSettings({ bindings: { DB: db } });
+    const { text } = await get('/audit.csv?ticket=none&separator=semicolon');
+    const address = `https://api.example/settings/${organization}/audit.csv?ticket=none&separator=semicolon&before=700000`;
+    expect(csvRows(text)).toEqual([`"This file is full. Download the rest from ${address}"`]);
+    expect(count.queries).toBeLessThan(1_000);
+  });
+
+  test('is continued by the next one, which is named after its beginning', async () => {
+    const { organization, get } = await makeSettings();
+    const keys = [await makeKey(organization), await makeKey(organization), await makeKey(organization)];
+    const names = async (path: string, column: number) => {
+      const { text, headers } = await get(path);
+      const name = /filename="(.*)-\d{4}-\d{2}-\d{2}\.csv"/.exec(headers.get('Content-Disposition') ?? '')?.[1];
+      return [name, csvRows(text).map((row) => row.split(',')[column])];
+    };
+    const [first, second] = keys;
+    expect(await names('/audit.csv?before=3', 10)).toEqual([
+      `${organization}-audit-before-3`,
+      [`"${second?.id}"`, `"${first?.id}"`],
+    ]);
+    expect(await names(`/keys.csv?before=${second?.id}`, 1)).toEqual([
+      `${organization}-api-keys-before-${second?.id}`,
+      [`"${first?.hint}"`],
+    ]);
+    await env.DB.prepare(
+      'insert into refused_uses select organization_id, api_keys.id, value, 1, 1, 1, null from api_keys, json_each(\'["expired","revoked"]\') where organization_id = ?',
+    )
+      .bind(organization)
+      .run();
+    expect(await names(`/refused.csv?before=${second?.id}.revoked`, 1)).toEqual([
+      `${organization}-refused-uses-before-${second?.id}-revoked`,
+      [`"${second?.hint}"`, `"${first?.hint}"`, `"${first?.hint}"`],
+    ]);
+    expect((await get('/audit.csv?before=x')).status).toBe(400);
+  });
 });
 
 describe('the separator of a file', () => {

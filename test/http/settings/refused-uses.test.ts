@@ -125,11 +125,16 @@ describe('the file of refused uses', () => {
     const { db, calls } = countD1(env.DB);
     const found = new Set<string>();
     let number = 0;
-    for await (const page of everyRefusedUse({ ...asAdmin(organization), db })) {
-      number += page.length;
-      for (const use of page) found.add(`${use.key.id} ${use.reason}`);
+    let second: string | undefined;
+    for await (const { items, next } of everyRefusedUse({ ...asAdmin(organization), db })) {
+      number += items.length;
+      second ??= next;
+      for (const use of items) found.add(`${use.key.id} ${use.reason}`);
     }
     expect([number, found.size, calls.length]).toEqual([1_400, 1_400, 3]);
+    let rest = 0;
+    for await (const { items } of everyRefusedUse(asAdmin(organization), second)) rest += items.length;
+    expect(rest).toBe(900);
     expect(Math.max(...calls.map(({ rowsRead }) => rowsRead))).toBeLessThanOrEqual(1_010);
   });
 });

@@ -1,43 +1,253 @@
 import { env } from 'cloudflare:workers';
-import { expect, test } from 'vitest';
-import { countErasable, eraseOrganization } from '../../../src/services/directory/erase-organization.ts';
+import { expect, test, vi } from 'vitest';
+import { ERASED_TABLES } from '../../../src/db/directory/erasure.ts';
+import {
+  beginErasure,
+  countErasable,
+  eraseOrganization,
+  eraseRows,
+} from '../../../src/services/directory/erase-organization.ts';
+import { recordRefusedUses } from '../../../src/services/keys/refused-uses.ts';
+import { revokeAsAdministrator, revokeAsOperator } from '../../../src/services/keys/revoke-key.ts';
+import { resumePush, skipPush } from '../../../src/services/push/order-push.ts';
+import { savePushState } from '../../../src/services/push/push-state.ts';
 import { listChanges } from '../../../src/services/work/list-changes.ts';
+import { redactRecord } from '../../../src/services/work/redact-record.ts';
+import { reviewTimeEntry } from '../../../src/services/work/review-time-entry.ts';
 import { aroundD1 } from '../../support/d1.ts';
-import { makeApi, makeKey, makeOrganization } from '../../support/world.ts';
+import { makePsa } from '../../support/psa.ts';
+import { lastCursor } from '../../support/rpc.ts';
+import { asAdmin, asOperator, importRecords, makeApi, makeKey, makeWorld, rowsOf } from '../../support/world.ts';
 
-const context = (db = env.DB) => ({
-  db,
-  now: Date.now,
-  deadlineAt: Date.now() + 10_000,
-  requestId: crypto.randomUUID(),
-});
+const PUSH = {
+  confirmedSeq: 1,
+  confirmedAt: null,
+  failingSince: null,
+  attempts: 0,
+  failure: null,
+  nextAttemptAt: null,
+  stoppedAt: null,
+};
 
-/** An organization with a key and a note, and the cursor of its last change. */
-async function written() {
-  const organization = await makeOrganization();
-  await makeApi().postNote((await makeKey(organization)).value);
-  const { cursor } = await listChanges(context(), { organization, cursor: null, limit: 100 });
-  return { organization, cursor, by: 'Ada' };
+/** An organization with rows in every table, and the cursor of its last change. */
+async function makeFull() {
+  const world = await makeWorld();
+  const { organization, key, keyId, api } = world;
+  await makeKey(organization);
+  await makeKey(organization);
+  for (let i = 0; i < 3; i++) {
+    await api.postNote(key);
+    await api.postTime(key);
+  }
+  await savePushState(asOperator(), organization, PUSH, null);
+  await env.DB.batch(
+    [
+      "insert into refused_uses values (?1, ?2, 'revoked', 1, 0, 0, null), (?1, ?2, 'expired', 1, 0, 0, null)",
+      'insert into key_policies values (?1, null, 0, 90, null, null, 1)',
+      "insert into key_reviews values (?1, 'review', 0, 'ada', '[]', null, null)",
+      "insert into key_review_decisions values (?1, 'review', ?2, 'keep', 'in use', 0, 'ada', 'n8n', null)",
+    ].map((sql) => env.DB.prepare(sql).bind(...(sql.includes('?2') ? [organization, keyId] : [organization]))),
+  );
+  return { ...world, cursor: await lastCursor(organization) };
+}
+
+const erasureOf = (organization: string) =>
+  env.DB.prepare('select * from erasures where organization_id = ?').bind(organization).first();
+
+/** Resolves to `done`, or to the code of the error. */
+const outcome = (call: Promise<unknown>) =>
+  call.then(
+    () => 'done',
+    (err: unknown) => (err instanceof Error && 'code' in err ? err.code : err),
+  );
+
+/** Stops the erasure after its next chunk; undefined at the end. */
+async function nextChunk(erasure: Awaited<ReturnType<typeof beginErasure>>, limit: number) {
+  for await (const chunk of eraseRows(asOperator(), erasure, limit)) return chunk;
+  return undefined;
 }
 
 test('an erasure removes as many rows of each table as were counted before it', async () => {
-  const request = await written();
-  const { organization } = request;
-  const counted = await countErasable(context(), { organization });
-  expect(counted).toMatchObject({ notes: 1, time_entries: 0, api_keys: 1, audit_log: 2, organizations: 1 });
-  expect(await eraseOrganization(context(), request)).toEqual({ auditRows: 2, removed: counted });
-  await expect(countErasable(context(), { organization })).rejects.toMatchObject({ code: 'organization_not_found' });
+  const { organization, cursor } = await makeFull();
+  const counted = await countErasable(asOperator(), { organization });
+  expect(Object.keys(counted)).toEqual(ERASED_TABLES);
+  expect(Object.values(counted).every((rows) => rows > 0)).toBe(true);
+  const erasure = await beginErasure(asOperator(), { organization, cursor, by: 'Ada' });
+  expect(erasure).toMatchObject({ erasedBy: 'Ada', lastSeq: counted['audit_log'] });
+  const removed: Record<string, number> = {};
+  for await (const { table, rows } of eraseRows(asOperator(), erasure, 2)) {
+    expect(rows).toBeLessThanOrEqual(2);
+    removed[table] = (removed[table] ?? 0) + rows;
+  }
+  expect(removed).toEqual(counted);
+  expect(await outcome(countErasable(asOperator(), { organization }))).toBe('organization_not_found');
 });
 
-test('an erasure whose response was lost is found done, without the numbers of rows', async () => {
-  const request = await written();
-  let lost = false;
-  const db = aroundD1(env.DB, async (run, _, sql) => {
-    const results = await run();
-    if (lost || !sql.some((text) => text.includes('insert into erasures'))) return results;
-    lost = true;
-    throw new Error('Network connection lost.');
-  });
-  expect(await eraseOrganization(context(db), request)).toEqual({ auditRows: 2, removed: undefined });
-  expect(lost).toBe(true);
+test('an erasure that stops after each chunk goes on, and every call in between has a clear answer', async () => {
+  const { organization, key, keyId, api, cursor } = await makeFull();
+  const other = await makeFull();
+  const others = await countErasable(asOperator(), { organization: other.organization });
+  const psa = makePsa();
+  const run = (sql: string) =>
+    env.DB.prepare(sql)
+      .bind(organization)
+      .run()
+      .then(
+        () => 'done',
+        (err: Error) => err.message,
+      );
+  const [note] = await rowsOf('notes', organization);
+  const [entry] = await rowsOf('time_entries', organization);
+  const ticket = { type: 'ticket', organization, id: '9000', company: 'acme' };
+  const again = [
+    { type: 'organization', id: organization, name: 'Again', psa: true, timeZone: 'UTC', defaultHourlyRate: 1 },
+  ];
+
+  const erasure = await beginErasure(asOperator(), { organization, cursor, by: 'Ada' });
+  const tables: string[] = [];
+  for (;;) {
+    const left = await countErasable(asOperator(), { organization });
+    // Keys: dead at once, and a refused use does not keep the key from being removed.
+    expect((await api.postNote(key)).status).toBe(401);
+    expect((await makeApi().postTime(key)).status).toBe(401);
+    await api.settled();
+    await recordRefusedUses(asOperator(), {
+      organizationId: organization,
+      keyId,
+      reason: 'scope_missing',
+      count: 1,
+      sourceAddress: null,
+    });
+    await savePushState(asOperator(), organization, PUSH, null);
+    expect(await countErasable(asOperator(), { organization })).toEqual(left);
+
+    // The PSA: nothing is read, changed or created.
+    for (const from of [null, cursor])
+      expect(await psa.call('work.changes', { organization, cursor: from })).toMatchObject([
+        409,
+        { error: { code: 'being_erased' } },
+      ]);
+    for (const records of [[ticket], again, [...again, ticket]])
+      expect(await psa.call('directory.upsert', { organization, records })).toMatchObject([
+        409,
+        { error: { code: 'being_erased' } },
+      ]);
+    const deactivated = { organization, records: [{ type: 'user', id: 'ada' }] };
+    expect(await psa.call('directory.deactivate', deactivated)).toMatchObject([
+      409,
+      { error: { code: 'being_erased' } },
+    ]);
+    await expect(importRecords(...again)).rejects.toMatchObject({ code: 'being_erased' });
+    const reviewed = { organization, entry: String(entry?.['id']), decision: 'APPROVED', reviewer: 'ada' } as const;
+    const hasEntry = (await rowsOf('time_entries', organization)).some(({ id }) => id === entry?.['id']);
+    expect(await outcome(reviewTimeEntry(asOperator(), reviewed))).toBe(hasEntry ? 'being_erased' : 'record_not_found');
+    const redacted = { organization, kind: 'note', id: String(note?.['id']), by: 'Eve' } as const;
+    const hasNote = (await rowsOf('notes', organization)).some(({ id }) => id === note?.['id']);
+    expect(await outcome(redactRecord(asOperator(), redacted))).toBe(hasNote ? 'being_erased' : 'record_not_found');
+
+    // The operator, and an administrator whose request had begun before.
+    const revoked = hasKey(await rowsOf('api_keys', organization), keyId) ? 'being_erased' : 'key_not_found';
+    expect(await outcome(revokeAsOperator(asOperator(), { organization, key: keyId, by: 'Eve' }))).toBe(revoked);
+    expect(await outcome(revokeAsAdministrator(asAdmin(organization), keyId))).toBe(
+      revoked === 'being_erased' && left['users'] === 0 ? 'not_administrator' : revoked,
+    );
+    expect(await outcome(resumePush(asOperator(), { organization, by: 'Eve' }))).toBe('being_erased');
+    expect(await outcome(skipPush(asOperator(), { organization, to: cursor ?? '', by: 'Eve' }))).toBe('being_erased');
+
+    // The audit log: only the erasure removes rows, and nothing is added or changed.
+    const isProtected = ['users', 'api_keys', 'tickets'].some((table) => (left[table] ?? 0) > 0);
+    if (isProtected) expect(await run('delete from audit_log where organization_id = ?1')).toContain('append-only');
+    if ((left['audit_log'] ?? 0) > 0) {
+      expect(await run('update audit_log set at = 0 where organization_id = ?1')).toContain('append-only');
+      expect(await run('insert or replace into audit_log select * from audit_log where organization_id = ?1')).toMatch(
+        /being erased|seq must be the next/,
+      );
+    }
+    expect(
+      await run(
+        `insert into audit_log (organization_id, seq, at, actor_type, actor_id, actor_name, action, target_id, request_id)
+         select ?1, coalesce(max(seq), 0) + 1, 0, 'user', 'eve', 'Eve', 'note.created', 'x', 'r' from audit_log where organization_id = ?1`,
+      ),
+    ).toContain('being erased');
+    expect(await run('update erasures set open = 0 where organization_id = ?1')).toContain('erasures are kept');
+    expect(await erasureOf(organization)).toMatchObject({ open: 1, erased_by: 'Ada', request_id: erasure.requestId });
+
+    // A second erasure is the same one, whatever cursor it names.
+    expect(await beginErasure(asOperator(), { organization, cursor: null, by: 'Eve' })).toEqual(erasure);
+    const chunk = await nextChunk(erasure, 2);
+    if (!chunk) throw new Error('the end was not told');
+    tables.push(chunk.table);
+    if (chunk.table === 'organizations') break;
+  }
+  expect([...new Set(tables)]).toEqual(ERASED_TABLES);
+  expect(tables.length).toBeGreaterThan(ERASED_TABLES.length + 5);
+  expect(await nextChunk(erasure, 2)).toBeUndefined();
+  expect(await erasureOf(organization)).toMatchObject({ open: 0, erased_by: 'Ada' });
+  expect(await countErasable(asOperator(), { organization: other.organization })).toEqual(others);
+  expect((await other.api.postNote(other.key)).status).toBe(201);
+  expect(
+    await psa.call('directory.upsert', { organization, records: again }, { at: Date.now() + 1_000 }),
+  ).toMatchObject([200, { value: { written: true } }]);
+});
+
+const hasKey = (keys: readonly Record<string, unknown>[], keyId: string) => keys.some(({ id }) => id === keyId);
+
+test.each(['before', 'after'] as const)(
+  'an erasure is completed by a second call, whichever call to the database fails, %s it is committed',
+  async (when) => {
+    let isComplete = false;
+    for (let failing = 1; !isComplete; failing++) {
+      const { organization, cursor } = await makeFull();
+      let calls = 0;
+      const db = aroundD1(env.DB, async (run) => {
+        calls += 1;
+        if (calls === failing && when === 'before') throw new Error('the process died');
+        const results = await run();
+        if (calls === failing) throw new Error('the process died');
+        return results;
+      });
+      const request = { organization, cursor, by: 'Ada' };
+      const first = await outcome(eraseOrganization(asOperator(db), request));
+      isComplete = first === 'done';
+      const second = await outcome(eraseOrganization(asOperator(), request));
+      const isErased = isComplete || (await erasureOf(organization))?.['open'] === 0;
+      expect([failing, isErased]).toEqual([failing, true]);
+      expect(['done', 'organization_not_found']).toContain(second);
+      expect(await outcome(countErasable(asOperator(), { organization }))).toBe('organization_not_found');
+    }
+  },
+);
+
+test('one call removes a limited number of chunks, and the next calls the rest', async () => {
+  const { organization, cursor } = await makeFull();
+  const changed = vi.fn();
+  const request = { organization, cursor, by: 'Ada' };
+  const auditRows = (await rowsOf('audit_log', organization)).length;
+  let calls = 0;
+  for (let more = true; more; calls++) {
+    const result = await eraseOrganization({ ...asOperator(), changed }, request, { chunks: 3, limit: 2 });
+    expect(result.auditRows).toBe(auditRows);
+    more = result.more;
+  }
+  expect(calls).toBeGreaterThan(5);
+  expect(changed.mock.calls).toEqual([[organization], [organization]]);
+  expect(await outcome(eraseOrganization(asOperator(), request))).toBe('organization_not_found');
+});
+
+test('two calls at the same time erase an organization once', async () => {
+  const { organization, cursor } = await makeFull();
+  const call = () => outcome(eraseOrganization(asOperator(), { organization, cursor, by: 'Ada' }));
+  const outcomes = await Promise.all([call(), call()]);
+  expect(outcomes).toContain('done');
+  expect(await erasureOf(organization)).toMatchObject({ open: 0 });
+});
+
+test('an erasure that is refused because of a newer change leaves the organization active', async () => {
+  const { organization, key, api, cursor } = await makeFull();
+  await api.postNote(key);
+  expect(await outcome(beginErasure(asOperator(), { organization, cursor, by: 'Ada' }))).toBe('not_exported');
+  expect(await erasureOf(organization)).toBeNull();
+  expect((await api.postNote(key)).status).toBe(201);
+  const { changes } = await listChanges(asOperator(), { organization, cursor });
+  expect(changes).toHaveLength(2);
 });

@@ -1,6 +1,10 @@
+import { env } from 'cloudflare:workers';
 import { describe, expect, test } from 'vitest';
 import { createApiKey } from '../../../src/services/keys/create-key.ts';
 import { getOwnKey } from '../../../src/services/keys/read-keys.ts';
+import { revokeAllKeys } from '../../../src/services/keys/revoke-key.ts';
+import { countD1 } from '../../support/d1.ts';
+import { copyKey } from '../../support/settings.ts';
 import { asAdmin, makeKey, makeOrganization, revoke, rotate, rowsOf } from '../../support/world.ts';
 
 const input = { name: 'n8n: triage', scopes: ['tickets:note:write' as const] };
@@ -13,6 +17,22 @@ describe('a new key', () => {
     await expect(create()).rejects.toMatchObject({ errors: [{ pointer: '/name', code: 'taken' }] });
     await revoke(organization, id);
     expect(await create()).toMatchObject({ name: input.name });
+  });
+
+  test('is created, and all keys are revoked, without reading the keys that ended', async () => {
+    const organization = await makeOrganization();
+    const { id } = await makeKey(organization);
+    await copyKey(organization, id, { prefix: '0-', count: 500, revoked: true });
+    await copyKey(organization, id, { prefix: '1-', count: 500 });
+    await env.DB.prepare("update api_keys set expires_at = 1 where organization_id = ? and id like '1-%'")
+      .bind(organization)
+      .run();
+    const { db, calls } = countD1(env.DB);
+    const rowsRead = () => calls.splice(0).reduce((sum, call) => sum + call.rowsRead, 0);
+    await createApiKey({ ...asAdmin(organization), db }, 'twb', { ...input, name: 'Another' });
+    expect(rowsRead()).toBeLessThan(20);
+    expect(await revokeAllKeys({ ...asAdmin(organization), db })).toBe(2);
+    expect(rowsRead()).toBeLessThan(30);
   });
 
   test('is created once by one form', async () => {

@@ -1,0 +1,25 @@
+/** How many calls may follow each other at once, and how many a second after that. */
+interface PaceLimits {
+  burst: number;
+  perSecond: number;
+}
+
+/** Spaces calls: a bucket of `burst` calls that fills again with `perSecond` of them. */
+export class Pace {
+  private readonly limits: PaceLimits;
+  private calls: number;
+  private filledAt: number;
+  constructor(limits: PaceLimits, now: number) {
+    this.limits = limits;
+    this.calls = limits.burst;
+    this.filledAt = now;
+  }
+
+  /** Takes the next call, and returns how many milliseconds after `now` it may begin. */
+  next(now: number): number {
+    const { burst, perSecond } = this.limits;
+    this.calls = Math.min(burst, this.calls + ((now - this.filledAt) * perSecond) / 1_000) - 1;
+    this.filledAt = now;
+    return Math.ceil(Math.max(0, (-this.calls * 1_000) / perSecond));
+  }
+}

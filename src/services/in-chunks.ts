@@ -1,0 +1,30 @@
+import type { BoundStatement } from '../db/statement.ts';
+import { callD1 } from './call-d1.ts';
+import { forNextChunk, type ServiceContext } from './context.ts';
+
+/** How much one run of a job does: at most `chunks` transactions of at most `rows` rows each. */
+export interface RunLimits {
+  rows: number;
+  chunks: number;
+}
+
+/** The limits of each job of the daily run, which all together may make 1,000 queries. */
+export const DAILY_LIMITS: RunLimits = { rows: 1_000, chunks: 200 };
+
+/**
+ * Runs a statement that changes at most `limit` rows until it finds fewer, or until the limits are
+ * reached: the next run continues. Returns whether nothing is left.
+ * @throws ServiceError `unavailable`
+ */
+export async function runInChunks(
+  ctx: ServiceContext,
+  { rows, chunks }: RunLimits,
+  change: (limit: number) => BoundStatement<never>,
+): Promise<boolean> {
+  const statement = change(rows);
+  for (let chunk = 0; chunk < chunks; chunk++) {
+    const { meta } = await callD1(forNextChunk(ctx), 'safe_to_repeat', (db) => statement.all(db));
+    if (meta.changes < rows) return true;
+  }
+  return false;
+}
