@@ -84,7 +84,7 @@ test('a run does a limited part of the work, and the next ones the rest', async 
     ),
     ...Array.from({ length: 15 }, (_, index) =>
       insert(
-        "insert into notices values (?1, ?2, ?3, 'push', 'key.created', 'key', 0, 0, ?4, 0, '{}', 0, 0, null, null)",
+        "insert into notices values (?1, ?2, ?3, 'push', 'key created', 'key', 0, 0, ?4, 0, '{}', 0, 0, null, null)",
         [`notice-${index}`, index < 13 ? index : NOW],
       ),
     ),
