@@ -1,5 +1,10 @@
 # Fills a new Redmine, as its administrator would do it in the pages: run by `rails runner`. Prints the
 # keys of the people and the ids that the adapter needs, as JSON.
+
+# Mails would be sent in a thread with a database connection of its own: SQLite then sometimes is locked.
+ActiveJob::Base.queue_adapter = :inline
+ActionMailer::Base.perform_deliveries = false
+
 Setting.rest_api_enabled = '1'
 Setting.login_required = '1'
 Setting.notified_events = [] # No mail.
