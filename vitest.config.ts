@@ -35,6 +35,7 @@ export default defineConfig(async ({ mode }) => {
                   WEBHOOK_URL: '',
                   WEBHOOK_SECRET: '',
                   TICKET_URL: '',
+                  KEEP_DAYS: '',
                   MCP: 'off',
                   MCP_ORIGINS: '',
                 },

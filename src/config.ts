@@ -1,4 +1,5 @@
 import type { JWTVerifyGetKey } from 'jose';
+import { parseKeepDays } from './domain/archive.ts';
 import { type BlockedKeys, parseBlockedKeys } from './domain/blocked-keys.ts';
 import { DEFAULT_DATABASE_LIMIT, parseDatabaseLimit } from './domain/database-limit.ts';
 import { type DayLimits, parseDayLimit } from './domain/day-limit.ts';
@@ -36,6 +37,8 @@ export interface Config {
   mcp?: McpOptions | undefined;
   /** Where changes are pushed to. Undefined: they are not. */
   push?: PushTarget | undefined;
+  /** For how many days changes stay in the database. Undefined: nothing is archived. */
+  keepDays?: number | undefined;
   /** The address of a ticket in the PSA, for links in the settings area. Undefined: there are none. */
   ticketUrl?: string | undefined;
   /** For local runs only: the API also accepts plain HTTP from other machines. */
@@ -88,6 +91,7 @@ export const VARIABLES = [
   'ADMIN_TOKEN_HEADER',
   'DATABASE_LIMIT',
   'TICKET_URL',
+  'KEEP_DAYS',
   'PSA_SECRET',
   'WEBHOOK_URL',
   'WEBHOOK_SECRET',
@@ -135,6 +139,7 @@ export function parseConfig(vars: Variables): Config {
     psaSecrets: read('PSA_SECRET', parseWebhookSecrets),
     mcp: parseMcp(vars),
     push: parsePush(vars),
+    keepDays: read('KEEP_DAYS', parseKeepDays),
     ticketUrl: read('TICKET_URL', parseTicketUrl),
   };
 }

@@ -9,6 +9,7 @@ import {
 import { requireInput } from '../services/parse-input.ts';
 import { changesRequest, listChanges, MAX_PAGE_BYTES } from '../services/work/list-changes.ts';
 import { redactRecord, redactRequest } from '../services/work/redact-record.ts';
+import { releaseChanges, releaseRequest } from '../services/work/release-changes.ts';
 import { reviewRequest, reviewTimeEntry } from '../services/work/review-time-entry.ts';
 
 /** The context of a call of the PSA over HTTP. */
@@ -109,10 +110,16 @@ export const PSA_CALLS = {
             },
           },
         ],
+        archives: [],
         cursor: CURSOR,
         more: false,
       },
     },
+  }),
+  'work.release': psaCall(releaseRequest, releaseChanges, {
+    summary:
+      'Confirms that the PSA has stored all changes up to a cursor, so that the operator may archive them. `unchanged`: it has confirmed that before.',
+    example: { data: { organization: 'northwind', cursor: CURSOR }, value: { status: 'released', seq: 41 } },
   }),
   'work.review': psaCall(reviewRequest, reviewTimeEntry, {
     summary:

@@ -34,7 +34,8 @@ const IS_OPEN =
  * one range of the primary key.
  */
 export const ERASED_TABLES = [
-  ...RECORD_KIND_NAMES.map((kind) => RECORD_TABLES[kind].table),
+  ...RECORD_KIND_NAMES.flatMap((kind) => [RECORD_TABLES[kind].table, RECORD_TABLES[kind].archived.table]),
+  'releases',
   'key_days',
   'refused_uses',
   'pushes',
@@ -47,6 +48,7 @@ export const ERASED_TABLES = [
   'companies',
   'users',
   'audit_log',
+  'archives',
   'organizations',
 ];
 

@@ -4,6 +4,7 @@ import { findCursorPosition } from '../../db/work/changes.ts';
 import { directoryId } from '../../domain/directory.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { freeText, strictObject } from '../../domain/fields.ts';
+import { eraseArchive, requireErasableArchive } from '../archive/erase-archive.ts';
 import { callD1 } from '../call-d1.ts';
 import type { ServiceContext } from '../context.ts';
 import { parseInput } from '../parse-input.ts';
@@ -17,7 +18,8 @@ export const eraseRequest = strictObject({
 });
 
 /**
- * Erases an organization in one transaction: keys, notes, time entries, directory and audit log.
+ * Erases an organization in one transaction: keys, notes, time entries, directory and audit log; then
+ * the objects of its archive.
  * All changes must have been read: `cursor` must be that of the last one. One row remains with the
  * id, the time, the number of audit rows, and who asked for it (`by`). `removed` is the number of
  * rows by table, or undefined if the response was lost and a second attempt found the erasure done.
@@ -34,6 +36,7 @@ export async function eraseOrganization(
     findCursorPosition.bind({ organizationId: organization, seq }).first(db),
   );
   requireValidCursor(position ?? undefined, organization, cursor);
+  await requireErasableArchive(ctx, organization);
 
   const erasure = { organizationId: organization, requestId: ctx.requestId };
   const cursorRequestId = cursor?.requestId ?? null;
@@ -49,6 +52,13 @@ export async function eraseOrganization(
     );
   }
   ctx.changed?.(organization);
+  await eraseArchive(ctx, organization).catch((cause: unknown) => {
+    throw new ServiceError(
+      'unavailable',
+      `Organization ${organization} is erased, but not all objects of its archive: the archive did not respond. The operator deletes them with archive:check.`,
+      { database: 'unknown', cause },
+    );
+  });
   const rows = ERASED_TABLES.map((table, index) => [table, results[index]?.meta.changes ?? 0] as const);
   return { auditRows: found.lastSeq, removed: opened.meta.changes > 0 ? Object.fromEntries(rows) : undefined };
 }

@@ -8,7 +8,7 @@ import { bySystem, hasChanged, writeWithAudit } from '../audit/write-with-audit.
 import { callD1 } from '../call-d1.ts';
 import type { ActorContext, ServiceContext, SystemActor } from '../context.ts';
 import { parseInput } from '../parse-input.ts';
-import { cursorText, requireValidCursor } from '../work/list-changes.ts';
+import { cursorText, organizationNotFound, requireValidCursor } from '../work/list-changes.ts';
 
 export type { PushStatusRow } from '../../db/push/pushes.ts';
 
@@ -119,8 +119,4 @@ async function requireOwnCursor(ctx: ServiceContext, organizationId: string, cur
 async function isOrdered(ctx: ServiceContext, organizationId: string): Promise<boolean> {
   const order = await callD1(ctx, 'nothing_written', (db) => findPushOrder.bind({ organizationId }).first(db));
   return order?.orderId === ctx.requestId;
-}
-
-function organizationNotFound(organizationId: string): ServiceError {
-  return new ServiceError('organization_not_found', `There is no organization ${organizationId}.`);
 }

@@ -148,9 +148,9 @@ export async function writeOnce<Row extends StoredRecord>(
     // After a change of the zone the day is another one, and the next round writes on that.
     const isSameZone = found.timeZone === timeZone;
     if (isSameZone) report(found.chainRecords, key.dayLimit);
-    // A redacted record has no digest, so a mismatch can no longer be detected.
-    if (row)
-      return { row, replayed: true, mismatch: row.requestDigest !== '' && row.requestDigest !== values.requestDigest };
+    // A redacted record has no digest, so a mismatch can no longer be detected. An archived one has
+    // its beginning.
+    if (row) return { row, replayed: true, mismatch: !values.requestDigest.startsWith(row.requestDigest) };
     if (isSameZone) {
       const exceeded = exceededDayLimit(dayLimits, key.dayLimit, useOf(found), values);
       if (exceeded) throw dailyLimitReached(exceeded, timeZone, untilMidnight(day, timeZone, ctx.now()));

@@ -1,0 +1,30 @@
+import { ARCHIVE_CRON, archiveDue } from './archive.ts';
+import type { Config } from './config.ts';
+import { daily } from './daily.ts';
+import { archiveOf } from './services/archive/bucket.ts';
+import { SWEEP_CRON, sweep } from './sweep.ts';
+
+/** Runs the job of a cron trigger. */
+export async function scheduled(cron: string, env: Env, config: Config): Promise<void> {
+  const { databaseLimit, push, keepDays, mode } = config;
+  switch (cron) {
+    case SWEEP_CRON:
+      if (push) await sweep(env.DB, env.PUSHER);
+      return;
+    case ARCHIVE_CRON: {
+      const bucket = archiveOf(env);
+      // Not while paused: the operator may be about to undo a restore of the database.
+      if (bucket && keepDays !== undefined && mode === 'open')
+        await archiveDue({ db: env.DB, bucket }, { keepDays, isPushed: push !== undefined });
+      return;
+    }
+    default:
+      await daily(env.DB, databaseLimit);
+  }
+}
+
+/** @throws Error if there is no bucket for what KEEP_DAYS asks for */
+export function requireArchive(env: Env, { keepDays }: Config): void {
+  if (keepDays !== undefined && !archiveOf(env))
+    throw new Error('KEEP_DAYS is set, but there is no bucket with the binding ARCHIVE; add one, or empty KEEP_DAYS');
+}
