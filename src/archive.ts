@@ -1,3 +1,4 @@
+import { DAY_MS } from './domain/calendar.ts';
 import { timeOrderedId } from './domain/record-id.ts';
 import { log } from './lib/log.ts';
 import { type ArchiveRule, archiveStep, listDueArchives } from './services/archive/archive-step.ts';
@@ -10,7 +11,6 @@ export const ARCHIVE_CRON = '47 * * * *';
 const DEADLINE_MS = 60_000;
 /** One run makes at most so many steps. Each calls D1 and the bucket about 20 times: 1,000 are allowed. */
 export const MAX_STEPS = 40;
-const DAY_MS = 24 * 60 * 60_000;
 
 /**
  * Archives what is older than `keepDays`, one step of each organization after the other, until nothing

@@ -5,6 +5,7 @@ import { parseArchive, readArchive } from '../../src/services/archive/archive-fi
 import { type ArchiveStep, archiveStep } from '../../src/services/archive/archive-step.ts';
 import { type ArchiveBucket, archiveBucket } from '../../src/services/archive/bucket.ts';
 import type { ActorContext, SystemActor } from '../../src/services/context.ts';
+import type { ChangesPage } from '../../src/services/work/list-changes.ts';
 import { lastCursor, resultOf, work } from './rpc.ts';
 
 /** The bucket of the tests. */
@@ -41,7 +42,7 @@ export async function everyChange(organization: string): Promise<{ archived: Cha
   const rows: Change[] = [];
   let cursor: string | null = null;
   for (;;) {
-    const page = resultOf(await work.changes(organization, cursor));
+    const page: ChangesPage = resultOf(await work.changes(organization, cursor));
     for (const object of page.archives) archived.push(...parseArchive(await readArchive(archiveContext(), object)));
     rows.push(...page.changes);
     ({ cursor } = page);

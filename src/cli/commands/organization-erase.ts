@@ -1,4 +1,5 @@
 import { hasCode } from '../../domain/errors.ts';
+import type { ArchiveBucket } from '../../services/archive/bucket.ts';
 import { countErasable, eraseOrganization, eraseRequest } from '../../services/directory/erase-organization.ts';
 import { parseInput } from '../../services/parse-input.ts';
 import {
@@ -23,7 +24,7 @@ export const organizationErase = operatorCommand({
   name: 'organization:erase',
   summary: 'export an organization, then remove it permanently',
   purpose:
-    'Exports all changes of an organization into a new file, then removes the organization and everything that it has, in one transaction. This cannot be undone. One row stays that says who asked for it.',
+    'Exports all changes of an organization into a new file, then removes the organization and everything that it has, in one transaction, and the objects of its archive. This cannot be undone. One row stays that says who asked for it.',
   usage: `ORGANIZATION (--dry-run | --export FILE --by NAME --confirm ORGANIZATION) ${DATABASE_USAGE}`,
   example: 'organization:erase northwind --export northwind.ndjson --by "Ada, by letter" --confirm northwind',
   failure: 'failure: nothing was removed, unless the message says so; the export may be incomplete',
@@ -66,8 +67,8 @@ async function run(organization: string, options: Options): Promise<void> {
   await withFile(path, taken, async (file) => {
     const exportTo = intoFile(file);
     const sync = () => file.sync();
-    const { exported, removed } = await withDatabase(options, (db) =>
-      exportAndErase(db, { organization, by }, exportTo, sync),
+    const { exported, removed } = await withDatabase(options, (db, archive) =>
+      exportAndErase({ db, archive }, { organization, by }, exportTo, sync),
     );
     progress.clear();
     console.log(`Exported ${count(exported, 'change')} to ${path}. Organization ${organization} is erased.`);
@@ -92,7 +93,7 @@ async function requireConfirmation(organization: string, given: string | undefin
 
 /** Exports until the erasure finds no change after the last exported one. */
 async function exportAndErase(
-  db: D1Database,
+  { db, archive }: { db: D1Database; archive: ArchiveBucket | undefined },
   { organization, by }: { organization: string; by: string },
   write: (lines: string) => Promise<unknown>,
   sync: () => Promise<void>,
@@ -101,7 +102,7 @@ async function exportAndErase(
   let exported = 0;
   for (let round = 1; ; round++) {
     const before = exported;
-    const done = await exportChanges(db, organization, cursor, write, (changes) =>
+    const done = await exportChanges({ db, archive }, organization, cursor, write, (changes) =>
       progress.show(`${count(before + changes, 'change')} exported`),
     );
     await sync();
@@ -109,7 +110,7 @@ async function exportAndErase(
     exported += done.count;
     progress.show(`${count(exported, 'change')} exported; removing the organization`);
     try {
-      return { exported, ...(await eraseOrganization(operatorContext(db), { organization, cursor, by })) };
+      return { exported, ...(await eraseOrganization(operatorContext(db, archive), { organization, cursor, by })) };
     } catch (err) {
       if (!hasCode(err, 'not_exported') || round === MAX_ROUNDS) throw err;
     }

@@ -1,4 +1,7 @@
+import { RECORD_KIND_NAMES, type RecordKind } from '../../domain/record-kinds.ts';
 import { columns, type Fields, statement } from '../statement.ts';
+import { idBytes } from '../work/record-table.ts';
+import { RECORD_TABLES } from '../work/record-tables.ts';
 
 // The archives of an organization: the parts of its audit log that are objects in R2.
 
@@ -45,6 +48,28 @@ export const findArchivesOfPeriod = statement<
   ),
 );
 
+/** The `seq` of the audit rows that took these records into the archive, or of their writes. */
+const SEQS_ABOUT = RECORD_KIND_NAMES.flatMap((kind) => {
+  const { table, archived } = RECORD_TABLES[kind];
+  return [
+    `select archived_seq as seq from ${archived.table} where organization_id = :organizationId and id in (${idBytes(':id')}, ${idBytes(`:${kind}`)})`,
+    `select audit_seq from ${table} where organization_id = :organizationId and id in (:id, :${kind})`,
+  ];
+});
+
+/**
+ * The archives with the records that have this id, or the id that each kind derives from an
+ * Idempotency-Key (a parameter named like the kind).
+ */
+export const findArchivesAbout = statement<
+  { organizationId: string; id: string } & Record<RecordKind, string>,
+  ArchiveRow
+>(
+  archivesWhere(`to_seq in (
+    select (select min(to_seq) from archives where organization_id = :organizationId and to_seq >= seq)
+    from (${SEQS_ABOUT.join(' union all ')})) order by to_seq`),
+);
+
 /** The archive that ends with this `seq`. */
 export const findArchive = statement<{ organizationId: string; toSeq: number }, ArchiveRow>(
   archivesWhere('to_seq = :toSeq'),
@@ -55,17 +80,21 @@ export const findArchiveOfObject = statement<{ organizationId: string; object: s
   archivesWhere('object = :object'),
 );
 
-/**
- * Puts another object in the place of one, in the transaction of a redaction: after an audit row that
- * was written, and if the object is still the one that was read.
- */
-export const switchObject = statement<{
+/** An object, and the one whose place it takes. */
+interface Replacement {
   organizationId: string;
   toSeq: number;
   from: string;
   object: string;
   digest: string;
   bytes: number;
-}>(`
-  update archives set object = :object, digest = :digest, bytes = :bytes
-  where organization_id = :organizationId and to_seq = :toSeq and object = :from and changes() = 1`);
+}
+
+const REPLACE = `update archives set object = :object, digest = :digest, bytes = :bytes
+  where organization_id = :organizationId and to_seq = :toSeq and object = :from`;
+
+/** Puts another object in the place of one that is missing. */
+export const replaceObject = statement<Replacement>(REPLACE);
+
+/** The same in the transaction of a redaction: after an audit row that was written. */
+export const switchObject = statement<Replacement>(`${REPLACE} and changes() = 1`);

@@ -51,7 +51,8 @@ export async function listDueArchives(
 /** The outcome of a step. `refused`: something else happened to the rows meanwhile; try again. */
 export type ArchiveStep =
   | { status: 'archived'; object: string; fromSeq: number; toSeq: number }
-  | { status: 'nothing' | 'refused' };
+  | { status: 'nothing' }
+  | { status: 'refused' };
 
 /**
  * Moves the oldest changes of an organization that may be archived into one object. The object is

@@ -21,8 +21,23 @@ export interface StoredObject {
   storedAt: number;
 }
 
+/** The part of R2 that is used, in a Worker and in Miniflare. */
+interface R2Objects {
+  get(key: string): Promise<{ arrayBuffer(): Promise<ArrayBuffer> } | null>;
+  put(
+    key: string,
+    value: Uint8Array<ArrayBuffer>,
+    options: { sha256: string; httpMetadata: { contentType: string } },
+  ): Promise<unknown>;
+  delete(key: string): Promise<void>;
+  list(options: {
+    prefix: string;
+    startAfter?: string;
+  }): Promise<{ objects: { key: string; uploaded: Date }[]; truncated: boolean }>;
+}
+
 /** The bucket behind a binding. */
-export function archiveBucket(bucket: R2Bucket): ArchiveBucket {
+export function archiveBucket(bucket: R2Objects): ArchiveBucket {
   return {
     get: async (name) => {
       const object = await bucket.get(name);
@@ -46,7 +61,7 @@ export function archiveBucket(bucket: R2Bucket): ArchiveBucket {
 }
 
 /** The bucket of a deployment; undefined if it has none. */
-export const archiveOf = ({ ARCHIVE }: { ARCHIVE?: R2Bucket | undefined }): ArchiveBucket | undefined =>
+export const archiveOf = ({ ARCHIVE }: { ARCHIVE?: R2Objects | undefined }): ArchiveBucket | undefined =>
   ARCHIVE && archiveBucket(ARCHIVE);
 
 /** All objects whose names begin with `prefix`. */

@@ -23,7 +23,8 @@ test('an archived record is answered like any other replay', async () => {
   const requests = {
     note: () => seen(api.postNote(key, NOTE, keyed('n'))),
     entry: () => seen(api.postTime(key, TIME, keyed('e'))),
-    credited: () => seen(api.postTime(key, { ...TIME, billable: false, userEmail: 'tess@northwind.example' }, keyed('t'), '1002')),
+    credited: () =>
+      seen(api.postTime(key, { ...TIME, billable: false, userEmail: 'tess@northwind.example' }, keyed('t'), '1002')),
     mismatch: () => seen(api.postNote(key, other, keyed('n'), '1002')),
     entryMismatch: () => seen(api.postTime(key, { ...TIME, minutes: 31 }, keyed('e'), '1003')),
   };
