@@ -6,6 +6,7 @@ import { type ArchiveStep, archiveStep } from '../../src/services/archive/archiv
 import { type ArchiveBucket, archiveBucket } from '../../src/services/archive/bucket.ts';
 import type { ActorContext, SystemActor } from '../../src/services/context.ts';
 import type { ChangesPage } from '../../src/services/work/list-changes.ts';
+import { aroundD1 } from './d1.ts';
 import { lastCursor, resultOf, work } from './rpc.ts';
 
 /** The bucket of the tests. */
@@ -55,3 +56,30 @@ export async function objectsIn(organization: string): Promise<string[]> {
   const { objects } = await env.ARCHIVE.list({ prefix: `${organization}/` });
   return objects.map(({ key }) => key);
 }
+
+/** A bucket whose calls fail as `fails` says: before they are carried out, or after. */
+export function failing(
+  fails: (call: 'get' | 'put' | 'delete' | 'list') => 'before' | 'after' | undefined,
+): ArchiveBucket {
+  const around = async <T>(call: 'get' | 'put' | 'delete' | 'list', run: () => Promise<T>): Promise<T> => {
+    const when = fails(call);
+    if (when === 'before') throw new Error('R2 is away');
+    const result = await run();
+    if (when === 'after') throw new Error('R2 is away');
+    return result;
+  };
+  return {
+    get: (name) => around('get', () => bucket.get(name)),
+    put: (name, bytes, digest) => around('put', () => bucket.put(name, bytes, digest)),
+    delete: (name) => around('delete', () => bucket.delete(name)),
+    list: (prefix, after) => around('list', () => bucket.list(prefix, after)),
+  };
+}
+
+/** A database whose batches of more than three statements fail. */
+export const failingBatch = (when: 'before' | 'after') =>
+  aroundD1(env.DB, async (run, statements) => {
+    if (statements <= 3) return run();
+    if (when === 'after') await run();
+    throw new Error('D1_ERROR: internal error; reference = 0a1b2c3d4e5f');
+  });
