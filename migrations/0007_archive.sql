@@ -42,12 +42,14 @@ CREATE TABLE `archives` (
 	`digest` text NOT NULL,
 	`bytes` integer NOT NULL,
 	`archived_at` integer NOT NULL,
+	`replaced_object` text,
 	PRIMARY KEY(`organization_id`, `to_seq`),
 	FOREIGN KEY (`organization_id`) REFERENCES `organizations`(`id`) ON UPDATE no action ON DELETE no action,
 	CONSTRAINT "archives_range" CHECK("from_seq" between 1 and "to_seq"),
 	CONSTRAINT "archives_digest" CHECK(length("digest") = 64 and "digest" not glob '*[^0-9a-f]*')
 ) STRICT, WITHOUT ROWID;
 --> statement-breakpoint
+CREATE INDEX `archives_replaced` ON `archives` (`organization_id`,`to_seq`) WHERE replaced_object is not null;--> statement-breakpoint
 CREATE TABLE `releases` (
 	`organization_id` text PRIMARY KEY NOT NULL,
 	`seq` integer NOT NULL,

@@ -3,6 +3,7 @@ import { timeOrderedId } from './domain/record-id.ts';
 import { log } from './lib/log.ts';
 import { type ArchiveRule, archiveStep, listDueArchives } from './services/archive/archive-step.ts';
 import type { ArchiveBucket } from './services/archive/bucket.ts';
+import { deleteReplaced, listReplaced } from './services/archive/delete-replaced.ts';
 
 /** When the archive runs, as in wrangler.toml. */
 export const ARCHIVE_CRON = '47 * * * *';
@@ -14,7 +15,8 @@ export const MAX_STEPS = 40;
 
 /**
  * Archives what is older than `keepDays`, one step of each organization after the other, until nothing
- * is due or the run has made its steps; the next run continues. An organization whose step fails does
+ * is due or the run has made its steps; the next run continues. Before that, deletes objects that a
+ * redaction replaced and could not delete. An organization whose step fails does
  * not stop the others. The first error is thrown at the end, so that the platform shows it.
  */
 export async function archiveDue(
@@ -30,6 +32,7 @@ export async function archiveDue(
     requestId: timeOrderedId(now()),
   });
   const rule: ArchiveRule = { before: now() - keepDays * DAY_MS, isPushed };
+  for (const replaced of await listReplaced(context(), MAX_STEPS)) await deleteReplaced(context(), replaced);
   const failures = new Map<string, unknown>();
   let [steps, changes] = [0, 0];
   while (steps < MAX_STEPS) {

@@ -540,9 +540,12 @@ export const archives = sqliteTable(
     digest: text('digest').notNull(),
     bytes: integer('bytes').notNull(),
     archivedAt: integer('archived_at').notNull(),
+    /** The object that a redaction replaced, until it is deleted. */
+    replacedObject: text('replaced_object'),
   },
   (t) => [
     primaryKey({ columns: [t.organizationId, t.toSeq] }),
+    index('archives_replaced').on(t.organizationId, t.toSeq).where(sql`replaced_object is not null`),
     check('archives_range', sql`"from_seq" between 1 and "to_seq"`),
     check('archives_digest', sql`length("digest") = 64 and "digest" not glob '*[^0-9a-f]*'`),
   ],

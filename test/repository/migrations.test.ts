@@ -14,7 +14,7 @@ const RELEASED: Record<string, string> = {
   '0004_push.sql': '39f402b6c829165b2773ba1cc0360ec784bca656ee08964fc38f0b94d3c31bbc',
   '0005_key_policy.sql': 'f4fe0f45083dc00751e89a90a1e6b2379509a736c0185663a370d8ae384dc02b',
   '0006_key_owner.sql': 'a9c4ef451de2bc3ec47fe008aef9a51ed4cf529da17029f8d4ca398d2e95cfdb',
-  '0007_archive.sql': 'da138017b124991674e2407398e715ecc427a4456d2627f244d687979a4b4768',
+  '0007_archive.sql': '7e1a28746817560526ef0bbdb1177cbe26704a8fcad5bde4be96a5e6d41e545f',
 };
 /** The first migration, which has no previous release. */
 const FOUNDATION = '0000_foundation.sql';

@@ -19,13 +19,15 @@ export interface ArchivedRecordRow {
   toSeq: number;
   object: string;
   digest: string;
+  /** The object that a redaction replaced, if it is not deleted yet. */
+  replacedObject: string | null;
 }
 
 /** The archived record; no row if there is none. */
 export const findArchivedRecord = forEachKind((kind) =>
   statement<RecordValues, ArchivedRecordRow>(`
     select s.ticket_id as ticketId, s.request_digest is null as isRedacted, a.from_seq as fromSeq, a.to_seq as toSeq,
-      a.object, a.digest
+      a.object, a.digest, a.replaced_object as replacedObject
     from ${RECORD_TABLES[kind].archived.table} s join archives a on a.organization_id = s.organization_id
       and a.to_seq = (select min(to_seq) from archives where organization_id = s.organization_id and to_seq >= s.archived_seq)
     where s.organization_id = :organizationId and s.id = ${idBytes(':id')}`),

@@ -90,11 +90,28 @@ interface Replacement {
   bytes: number;
 }
 
-const REPLACE = `update archives set object = :object, digest = :digest, bytes = :bytes
+const REPLACE = `update archives set object = :object, digest = :digest, bytes = :bytes, replaced_object = :from
   where organization_id = :organizationId and to_seq = :toSeq and object = :from`;
 
-/** Puts another object in the place of one that is missing. */
+/** Puts another object in the place of one. The other is still to be deleted, if it exists. */
 export const replaceObject = statement<Replacement>(REPLACE);
 
 /** The same in the transaction of a redaction: after an audit row that was written. */
 export const switchObject = statement<Replacement>(`${REPLACE} and changes() = 1`);
+
+/** An object that was replaced and is to be deleted. */
+export interface ReplacedRow {
+  organizationId: string;
+  toSeq: number;
+  replacedObject: string;
+}
+
+/** Objects that were replaced and are to be deleted. */
+export const findReplaced = statement<{ limit: number }, ReplacedRow>(`
+  select ${columns<ReplacedRow>({ organizationId: 'organization_id', toSeq: 'to_seq', replacedObject: 'replaced_object' })}
+  from archives where replaced_object is not null limit :limit`);
+
+/** Forgets an object that was replaced, after it was deleted. */
+export const forgetReplaced = statement<ReplacedRow>(`
+  update archives set replaced_object = null
+  where organization_id = :organizationId and to_seq = :toSeq and replaced_object = :replacedObject`);

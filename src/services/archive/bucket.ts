@@ -83,13 +83,6 @@ export async function deleteObjects(
   for (const { name } of objects) if (name !== kept) await callBucket(ctx, (bucket) => bucket.delete(name));
 }
 
-/** No call that stored an object earlier than this can still be about to name it in the database. */
-const LONGEST_CALL_MS = 15 * 60_000;
-
-/** Those of the objects that can be deleted if nothing names them now. */
-export const abandoned = (objects: readonly StoredObject[], now: number) =>
-  objects.filter(({ storedAt }) => storedAt < now - LONGEST_CALL_MS);
-
 const ATTEMPTS = 2;
 
 /**

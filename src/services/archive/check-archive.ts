@@ -7,7 +7,7 @@ import { callD1 } from '../call-d1.ts';
 import type { ServiceContext } from '../context.ts';
 import { listReleases } from '../work/release-changes.ts';
 import { parseArchive, readArchive } from './archive-file.ts';
-import { abandoned, callBucket, deleteObjects, listObjects, type StoredObject } from './bucket.ts';
+import { callBucket, deleteObjects, listObjects, type StoredObject } from './bucket.ts';
 
 // What an operator does with the archive. After a restore of the database, it and the bucket may
 // disagree: the bucket is not restored with it.
@@ -63,7 +63,8 @@ export async function checkArchive(
       findings.push({ object: archive.object, finding: replacement === undefined ? 'missing' : 'replaced' });
     }
   }
-  const deletable = repair ? abandoned([...unnamed.values()], context().now()) : [];
+  const youngest = context().now() - LONGEST_CALL_MS;
+  const deletable = [...unnamed.values()].filter(({ storedAt }) => repair && storedAt < youngest);
   for (const object of deletable) await deleteObjects(context(), [object]);
   for (const object of unnamed.values())
     findings.push({ object: object.name, finding: deletable.includes(object) ? 'deleted' : 'not named' });
@@ -81,6 +82,9 @@ async function* archivesOf(context: () => ServiceContext, organizationId: string
     seq = last.toSeq;
   }
 }
+
+/** No call that stored an object earlier than this can still be about to name it in the database. */
+const LONGEST_CALL_MS = 15 * 60_000;
 
 const exists = async (ctx: ServiceContext, name: string) =>
   (await callBucket(ctx, (bucket) => bucket.get(name))) !== undefined;

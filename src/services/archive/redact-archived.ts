@@ -8,7 +8,8 @@ import { callD1 } from '../call-d1.ts';
 import type { ActorContext, SystemActor } from '../context.ts';
 import { plain } from '../work/to-change.ts';
 import { archiveFile, parseArchive, readArchive, storeFile } from './archive-file.ts';
-import { abandoned, deleteObjects, listObjects } from './bucket.ts';
+import { deleteObjects, listObjects } from './bucket.ts';
+import { deleteReplaced } from './delete-replaced.ts';
 
 /** Another redaction may put another object in the place of the one that was read; then read again. */
 const MAX_ROUNDS = 5;
@@ -30,19 +31,19 @@ export async function redactArchived(
       findArchivedRecord[kind].bind({ organizationId, id }).first(db),
     );
     if (!found) return undefined;
-    const others = await listObjects(ctx, objectsFrom(organizationId, found.fromSeq));
-    if (found.isRedacted === 1) {
-      // The batch of an earlier round was committed, if its object is the one that is named now.
-      const isOurs = found.object === stored;
-      await deleteObjects(ctx, isOurs ? others : abandoned(others, ctx.now()), found.object);
-      return isOurs ? 'redacted' : 'unchanged';
-    }
-    const object = await redactObject(ctx, record, found);
-    if (object.isRedacted) {
-      await deleteObjects(ctx, others, object.name);
+    const { fromSeq, toSeq, object, replacedObject } = found;
+    if (replacedObject !== null) await deleteReplaced(ctx, { organizationId, toSeq, replacedObject });
+    // Our own batch was committed, if its object is the one that is named now.
+    if (found.isRedacted === 1) return object === stored ? 'redacted' : 'unchanged';
+    // Before the other object is stored: once that is named, nothing can name these any more.
+    const leftovers = await listObjects(ctx, objectsFrom(organizationId, fromSeq));
+    const file = await redactObject(ctx, record, found);
+    if (file.isRedacted) {
+      await deleteObjects(ctx, leftovers, file.name);
+      await deleteReplaced(ctx, { organizationId, toSeq, replacedObject: object });
       return 'redacted';
     }
-    stored = object.name;
+    stored = file.name;
   }
   throw new Error(`the archive of ${kind} ${id} changed ${MAX_ROUNDS} times while it was redacted`);
 }
