@@ -5,7 +5,17 @@ import type { Config } from '../src/config.ts';
 import { DAY_MS } from '../src/domain/calendar.ts';
 import { requireArchive, scheduled } from '../src/scheduled.ts';
 import { archiveStep, STEP_CHANGES } from '../src/services/archive/archive-step.ts';
-import { AT_ONCE, archive, archiveContext, bucket, everyChange, releaseAll } from './support/archive.ts';
+import { redactRecord } from '../src/services/work/redact-record.ts';
+import {
+  AT_ONCE,
+  archive,
+  archiveContext,
+  bucket,
+  everyChange,
+  failing,
+  objectsIn,
+  releaseAll,
+} from './support/archive.ts';
 import { aroundD1 } from './support/d1.ts';
 import { loggedLines } from './support/searched-logs.ts';
 import { config, makeWorld, rowsOf } from './support/world.ts';
@@ -88,6 +98,19 @@ test('a step reads no more rows in a long log than in a short one, and in few ca
   const short = await bill(1);
   expect(await bill(60)).toEqual(short);
   expect(short.calls).toBe(4);
+});
+
+test('the job deletes what a redaction has replaced and could not delete', async () => {
+  const organization = await released(1);
+  await archive(organization);
+  const id = (await everyChange(organization)).archived.find(({ note }) => note)?.targetId ?? '';
+  const cut = failing((call) => (call === 'delete' ? 'before' : undefined));
+  const redaction = redactRecord(archiveContext({ archive: cut }), { organization, kind: 'note', id, by: 'Ada' });
+  await expect(redaction).rejects.toMatchObject({ code: 'unavailable' });
+  expect(await objectsIn(organization)).toHaveLength(2);
+  await archiveDue({ db: env.DB, bucket }, RULE);
+  expect(await objectsIn(organization)).toHaveLength(1);
+  expect((await everyChange(organization)).archived).toHaveLength(2);
 });
 
 test('what the push has not delivered stays, if the push is on', async () => {

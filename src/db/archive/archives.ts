@@ -90,7 +90,7 @@ interface Replacement {
   bytes: number;
 }
 
-const REPLACE = `update archives set object = :object, digest = :digest, bytes = :bytes, replaced_object = :from
+const REPLACE = `update archives set object = :object, digest = :digest, bytes = :bytes, replaced_object = nullif(:from, :object)
   where organization_id = :organizationId and to_seq = :toSeq and object = :from`;
 
 /** Puts another object in the place of one. The other is still to be deleted, if it exists. */
