@@ -15,6 +15,8 @@ import { runCli } from '../../support/command.ts';
 import { demoDatabase, remoteDatabase, writeNotes } from './database.ts';
 
 const organization = 'fabrikam';
+/** Each test runs up to seven commands, one after the other. */
+const TIMEOUT_MS = 300_000;
 const OBJECT = /^fabrikam\/000000000001-000000000003-[0-9a-f]{16}\.ndjson\.gz\n$/;
 const linesOf = (text: string) => text.split('\n').filter((line) => line !== '');
 /** The words in front of the objects that `archive:check` printed. */
@@ -39,65 +41,73 @@ async function oldNotes(db: D1Database) {
   return { id, cursor: changes[2]?.cursor ?? '', lines: changes.map((change) => JSON.stringify(change)) };
 }
 
-test('a local database: release, archive, read, export and erase', async () => {
-  const { persistTo, options, remove } = await demoDatabase();
-  const files = await mkdtemp(join(tmpdir(), 'twb-archive-'));
-  const ops = (command: string, ...args: string[]) => runCli(command, [...args, ...options]);
-  try {
-    const { cursor, lines } = await withLocalD1(persistTo, oldNotes);
-    expect(await ops('work:release', organization, '--cursor', cursor)).toMatchObject({
-      code: 0,
-      stdout: 'The changes of organization fabrikam up to 3 are released.\n',
-    });
-    expect(await ops('archive:run', '--keep-days', '41')).toMatchObject({
-      stdout: '',
-      stderr: '0 changes archived.\n',
-    });
-    const run = await ops('archive:run', '--keep-days', '30');
-    expect(run).toMatchObject({ code: 0, stdout: expect.stringMatching(OBJECT), stderr: '3 changes archived.\n' });
-    expect((await ops('size')).stdout).toMatch(/^fabrikam +3 +3 +1 +\d{4}-\d\d-\d\d$/m);
-    // The lines are those of the feed.
-    expect(linesOf((await ops('archive:read', run.stdout.trim())).stdout)).toEqual(lines.slice(0, 3));
+test(
+  'a local database: release, archive, read, export and erase',
+  async () => {
+    const { persistTo, options, remove } = await demoDatabase();
+    const files = await mkdtemp(join(tmpdir(), 'twb-archive-'));
+    const ops = (command: string, ...args: string[]) => runCli(command, [...args, ...options]);
+    try {
+      const { cursor, lines } = await withLocalD1(persistTo, oldNotes);
+      expect(await ops('work:release', organization, '--cursor', cursor)).toMatchObject({
+        code: 0,
+        stdout: 'The changes of organization fabrikam up to 3 are released.\n',
+      });
+      expect(await ops('archive:run', '--keep-days', '41')).toMatchObject({
+        stdout: '',
+        stderr: '0 changes archived.\n',
+      });
+      const run = await ops('archive:run', '--keep-days', '30');
+      expect(run).toMatchObject({ code: 0, stdout: expect.stringMatching(OBJECT), stderr: '3 changes archived.\n' });
+      expect((await ops('size')).stdout).toMatch(/^fabrikam +3 +3 +1 +\d{4}-\d\d-\d\d$/m);
+      // The lines are those of the feed.
+      expect(linesOf((await ops('archive:read', run.stdout.trim())).stdout)).toEqual(lines.slice(0, 3));
 
-    const file = join(files, 'fabrikam.ndjson');
-    const erased = await ops(
-      'organization:erase',
-      organization,
-      '--export',
-      file,
-      '--by',
-      'A',
-      '--confirm',
-      organization,
-    );
-    expect([erased.code, linesOf(await readFile(file, 'utf8'))]).toEqual([0, lines]);
-    const left = await withLocalD1(persistTo, (db, archive) => listObjects(operatorContext(db, archive), ''));
-    expect(left).toEqual([]);
-  } finally {
-    await remove();
-    await rm(files, { recursive: true });
-  }
-});
+      const file = join(files, 'fabrikam.ndjson');
+      const erased = await ops(
+        'organization:erase',
+        organization,
+        '--export',
+        file,
+        '--by',
+        'A',
+        '--confirm',
+        organization,
+      );
+      expect([erased.code, linesOf(await readFile(file, 'utf8'))]).toEqual([0, lines]);
+      const left = await withLocalD1(persistTo, (db, archive) => listObjects(operatorContext(db, archive), ''));
+      expect(left).toEqual([]);
+    } finally {
+      await remove();
+      await rm(files, { recursive: true });
+    }
+  },
+  TIMEOUT_MS,
+);
 
-test('a deployed database and its bucket, over the API of Cloudflare: archive, read, redact and check', async () => {
-  const remote = await remoteDatabase();
-  const ops = (command: string, ...args: string[]) => runCli(command, [...args, '--remote'], { env: remote.env });
-  try {
-    const { id, cursor, lines } = await oldNotes(remote.db);
-    await releaseChanges(operatorContext(remote.db), { organization, cursor });
-    const run = await ops('archive:run', organization, '--keep-days', '30');
-    expect(run).toMatchObject({ code: 0, stdout: expect.stringMatching(OBJECT) });
-    const object = run.stdout.trim();
-    expect(linesOf((await ops('archive:read', object)).stdout)).toEqual(lines.slice(0, 3));
-    expect((await ops('record:redact', organization, 'note', id, '--by', 'Ada')).code).toBe(0);
-    expect(await ops('archive:read', object)).toMatchObject({ code: 1, stdout: '' });
-    expect(await ops('archive:check')).toMatchObject({ code: 0, stdout: '', stderr: '1 archive checked.\n' });
-    const failed = await runCli('archive:check', ['--remote'], { env: { ...remote.env, R2_BUCKET_NAME: 'other' } });
-    expect(failed).toMatchObject({ code: 1, stderr: expect.stringContaining('archive did not respond') });
-  } finally {
-    await remote.close();
-  }
-});
+test(
+  'a deployed database and its bucket, over the API of Cloudflare: archive, read, redact and check',
+  async () => {
+    const remote = await remoteDatabase();
+    const ops = (command: string, ...args: string[]) => runCli(command, [...args, '--remote'], { env: remote.env });
+    try {
+      const { id, cursor, lines } = await oldNotes(remote.db);
+      await releaseChanges(operatorContext(remote.db), { organization, cursor });
+      const run = await ops('archive:run', organization, '--keep-days', '30');
+      expect(run).toMatchObject({ code: 0, stdout: expect.stringMatching(OBJECT) });
+      const object = run.stdout.trim();
+      expect(linesOf((await ops('archive:read', object)).stdout)).toEqual(lines.slice(0, 3));
+      expect((await ops('record:redact', organization, 'note', id, '--by', 'Ada')).code).toBe(0);
+      expect(await ops('archive:read', object)).toMatchObject({ code: 1, stdout: '' });
+      expect(await ops('archive:check')).toMatchObject({ code: 0, stdout: '', stderr: '1 archive checked.\n' });
+      const failed = await runCli('archive:check', ['--remote'], { env: { ...remote.env, R2_BUCKET_NAME: 'other' } });
+      expect(failed).toMatchObject({ code: 1, stderr: expect.stringContaining('archive did not respond') });
+    } finally {
+      await remote.close();
+    }
+  },
+  TIMEOUT_MS,
+);
 
 test.each([
   ['work:release', ['fabrikam'], /^Add --cursor/],
@@ -142,33 +152,41 @@ describe('after a restore of the database, which does not restore the bucket,', 
     }
   }
 
-  test('to before an archive, its rows are back: the check finds the object, and the next archive is complete', async () => {
-    await restored({ before: [], undone: run }, async (ops, { persistTo }) => {
-      const found = await ops('archive:check');
-      expect([found.code, findingsIn(found.stdout)]).toEqual([1, ['not named']]);
-      await withLocalD1(persistTo, async (db, archive) => {
-        // The command deletes nothing that is younger than 15 minutes.
-        const later = () => ({ ...operatorContext(db, archive), now: () => Date.now() + 3_600_000 });
-        const { findings } = await checkArchive(later, { organization: undefined, repair: true });
-        expect(findings).toMatchObject([{ finding: 'deleted' }]);
-        await run(db, archive, '');
-        expect((await checkArchive(later, { organization: undefined, repair: false })).findings).toEqual([]);
+  test(
+    'to before an archive, its rows are back: the check finds the object, and the next archive is complete',
+    async () => {
+      await restored({ before: [], undone: run }, async (ops, { persistTo }) => {
+        const found = await ops('archive:check');
+        expect([found.code, findingsIn(found.stdout)]).toEqual([1, ['not named']]);
+        await withLocalD1(persistTo, async (db, archive) => {
+          // The command deletes nothing that is younger than 15 minutes.
+          const later = () => ({ ...operatorContext(db, archive), now: () => Date.now() + 3_600_000 });
+          const { findings } = await checkArchive(later, { organization: undefined, repair: true });
+          expect(findings).toMatchObject([{ finding: 'deleted' }]);
+          await run(db, archive, '');
+          expect((await checkArchive(later, { organization: undefined, repair: false })).findings).toEqual([]);
+        });
+        expect(linesOf((await ops('changes:export', organization)).stdout)).toHaveLength(4);
       });
-      expect(linesOf((await ops('changes:export', organization)).stdout)).toHaveLength(4);
-    });
-  });
+    },
+    TIMEOUT_MS,
+  );
 
-  test('to before a redaction, the check names the object without the text, and the redaction is repeated', async () => {
-    await restored({ before: [run], undone: redact }, async (ops, { id }) => {
-      const missing = await ops('archive:check');
-      expect([missing.code, findingsIn(missing.stdout)]).toEqual([1, ['missing', 'not named']]);
-      const repaired = await ops('archive:check', '--repair');
-      expect([repaired.code, findingsIn(repaired.stdout)]).toEqual([0, ['replaced']]);
-      expect((await ops('record:redact', organization, 'note', id, '--by', 'Ada')).stdout).toContain('is removed');
-      const exported = (await ops('changes:export', organization)).stdout;
-      expect(exported).not.toContain('hunter2');
-      expect(exported).toContain('hunter3');
-      expect(JSON.parse(linesOf(exported).at(-1) ?? '')).toMatchObject({ action: 'note.redacted', seq: 5 });
-    });
-  });
+  test(
+    'to before a redaction, the check names the object without the text, and the redaction is repeated',
+    async () => {
+      await restored({ before: [run], undone: redact }, async (ops, { id }) => {
+        const missing = await ops('archive:check');
+        expect([missing.code, findingsIn(missing.stdout)]).toEqual([1, ['missing', 'not named']]);
+        const repaired = await ops('archive:check', '--repair');
+        expect([repaired.code, findingsIn(repaired.stdout)]).toEqual([0, ['replaced']]);
+        expect((await ops('record:redact', organization, 'note', id, '--by', 'Ada')).stdout).toContain('is removed');
+        const exported = (await ops('changes:export', organization)).stdout;
+        expect(exported).not.toContain('hunter2');
+        expect(exported).toContain('hunter3');
+        expect(JSON.parse(linesOf(exported).at(-1) ?? '')).toMatchObject({ action: 'note.redacted', seq: 5 });
+      });
+    },
+    TIMEOUT_MS,
+  );
 });
