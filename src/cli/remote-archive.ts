@@ -15,6 +15,9 @@ const listing = z.object({
   result_info: z.looseObject({ is_truncated: z.boolean().optional(), cursor: z.string().optional() }).optional(),
 });
 
+/** How many objects are deleted at once. */
+const AT_ONCE = 6;
+
 /**
  * The bucket over /accounts/{account}/r2/buckets/{bucket}/objects, as `wrangler r2 object` uses it.
  * The token needs the permission to edit Workers R2 Storage.
@@ -42,8 +45,12 @@ export function remoteArchive({ baseUrl, accountId, apiToken, bucket }: RemoteBu
     put: async (name, bytes) => {
       await required(at(name), { method: 'PUT', body: bytes });
     },
-    delete: async (name) => {
-      await call(at(name), { method: 'DELETE' });
+    delete: async (names) => {
+      const remaining = names.values();
+      const deleteOneAfterAnother = async () => {
+        for (const name of remaining) await call(at(name), { method: 'DELETE' });
+      };
+      await Promise.all(Array.from({ length: AT_ONCE }, deleteOneAfterAnother));
     },
     list: async (prefix, after) => {
       const query = new URLSearchParams({ prefix, ...(after === undefined ? {} : { start_after: after }) });

@@ -71,7 +71,7 @@ export function failing(
   return {
     get: (name) => around('get', () => bucket.get(name)),
     put: (name, bytes, digest) => around('put', () => bucket.put(name, bytes, digest)),
-    delete: (name) => around('delete', () => bucket.delete(name)),
+    delete: (names) => around('delete', () => bucket.delete(names)),
     list: (prefix, after) => around('list', () => bucket.list(prefix, after)),
   };
 }

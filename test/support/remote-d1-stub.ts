@@ -37,7 +37,7 @@ export async function serveRemoteD1(
       return [200, { success: true }];
     }
     if (incoming.method === 'DELETE') {
-      await bucket.delete(name);
+      await bucket.delete([name]);
       return [200, { success: true }];
     }
     const bytes = await bucket.get(name);

@@ -8,8 +8,8 @@ export interface ArchiveBucket {
   get(name: string): Promise<Uint8Array<ArrayBuffer> | undefined>;
   /** Stores an object, or replaces it. `digest` is its SHA-256 in hex. */
   put(name: string, bytes: Uint8Array<ArrayBuffer>, digest: string): Promise<void>;
-  /** Deletes an object, if it exists. */
-  delete(name: string): Promise<void>;
+  /** Deletes objects, those that exist; at most `MAX_DELETED` at once. */
+  delete(names: string[]): Promise<void>;
   /** The objects whose names begin with `prefix`, in their order, after the name `after`. */
   list(prefix: string, after?: string): Promise<{ objects: StoredObject[]; more: boolean }>;
 }
@@ -29,7 +29,7 @@ interface R2Objects {
     value: Uint8Array<ArrayBuffer>,
     options: { sha256: string; httpMetadata: { contentType: string } },
   ): Promise<unknown>;
-  delete(key: string): Promise<void>;
+  delete(keys: string[]): Promise<void>;
   list(options: {
     prefix: string;
     startAfter?: string;
@@ -46,7 +46,7 @@ export function archiveBucket(bucket: R2Objects): ArchiveBucket {
     put: async (name, bytes, digest) => {
       await bucket.put(name, bytes, { sha256: digest, httpMetadata: { contentType: 'application/gzip' } });
     },
-    delete: (name) => bucket.delete(name),
+    delete: (names) => bucket.delete(names),
     list: async (prefix, after) => {
       const { objects, truncated } = await bucket.list({
         prefix,
@@ -74,13 +74,18 @@ export async function listObjects(ctx: ServiceContext, prefix: string): Promise<
   }
 }
 
+/** How many objects R2 deletes in one call. */
+const MAX_DELETED = 1_000;
+
 /** Deletes objects, except the one with the name `kept`. */
 export async function deleteObjects(
   ctx: ServiceContext,
   objects: readonly Pick<StoredObject, 'name'>[],
   kept?: string,
 ): Promise<void> {
-  for (const { name } of objects) if (name !== kept) await callBucket(ctx, (bucket) => bucket.delete(name));
+  const names = objects.map(({ name }) => name).filter((name) => name !== kept);
+  for (let i = 0; i < names.length; i += MAX_DELETED)
+    await callBucket(ctx, (bucket) => bucket.delete(names.slice(i, i + MAX_DELETED)));
 }
 
 const ATTEMPTS = 2;

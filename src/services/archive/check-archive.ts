@@ -65,7 +65,7 @@ export async function checkArchive(
   }
   const youngest = context().now() - LONGEST_CALL_MS;
   const deletable = [...unnamed.values()].filter(({ storedAt }) => repair && storedAt < youngest);
-  for (const object of deletable) await deleteObjects(context(), [object]);
+  await deleteObjects(context(), deletable);
   for (const object of unnamed.values())
     findings.push({ object: object.name, finding: deletable.includes(object) ? 'deleted' : 'not named' });
   return { checked, findings };

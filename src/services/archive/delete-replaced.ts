@@ -9,7 +9,7 @@ import { callBucket } from './bucket.ts';
  * @throws ServiceError `unavailable`
  */
 export async function deleteReplaced(ctx: ServiceContext, replaced: ReplacedRow): Promise<void> {
-  await callBucket(ctx, (bucket) => bucket.delete(replaced.replacedObject));
+  await callBucket(ctx, (bucket) => bucket.delete([replaced.replacedObject]));
   await callD1(ctx, 'safe_to_repeat', (db) => forgetReplaced.bind(replaced).all(db));
 }
 
