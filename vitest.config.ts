@@ -37,6 +37,7 @@ export default defineConfig(async ({ mode }) => {
                   NOTICE_URL: '',
                   SERVICE_URL: '',
                   TICKET_URL: '',
+                  KEEP_DAYS: '',
                   MCP: 'off',
                   MCP_ORIGINS: '',
                   SECURITY_CONTACT: '',

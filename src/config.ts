@@ -1,4 +1,5 @@
 import type { JWTVerifyGetKey } from 'jose';
+import { parseKeepDays } from './domain/archive.ts';
 import { type BlockedKeys, parseBlockedKeys } from './domain/blocked-keys.ts';
 import { DEFAULT_DATABASE_LIMIT, parseDatabaseLimit } from './domain/database-limit.ts';
 import { type DayLimits, parseDayLimit } from './domain/day-limit.ts';
@@ -41,6 +42,8 @@ export interface Config {
   noticeUrl?: string | undefined;
   /** The origin of this service, for links in notices. Undefined: there are none. */
   serviceUrl?: string | undefined;
+  /** For how many days changes stay in the database. Undefined: nothing is archived. */
+  keepDays?: number | undefined;
   /** The address of a ticket in the PSA, for links in the settings area. Undefined: there are none. */
   ticketUrl?: string | undefined;
   /** Whom to tell of a vulnerability. Undefined: there is no security.txt. */
@@ -95,6 +98,7 @@ export const VARIABLES = [
   'ADMIN_TOKEN_HEADER',
   'DATABASE_LIMIT',
   'TICKET_URL',
+  'KEEP_DAYS',
   'PSA_SECRET',
   'WEBHOOK_URL',
   'WEBHOOK_SECRET',
@@ -148,6 +152,7 @@ export function parseConfig(vars: Variables): Config {
     push: parsePush(vars),
     noticeUrl: read('NOTICE_URL', parseNoticeUrl),
     serviceUrl: read('SERVICE_URL', parseServiceUrl),
+    keepDays: read('KEEP_DAYS', parseKeepDays),
     ticketUrl: read('TICKET_URL', parseTicketUrl),
     securityContact: parseSecurityContact(vars),
   };

@@ -66,6 +66,7 @@ describe('the configuration', () => {
       push: undefined,
       noticeUrl: undefined,
       serviceUrl: undefined,
+      keepDays: undefined,
       ticketUrl: undefined,
       securityContact: undefined,
     });
@@ -86,6 +87,8 @@ describe('the configuration', () => {
     [{ TICKET_URL: 'http://psa.example/{ticket}' }, /^TICKET_URL: /],
     [{ TICKET_URL: 'https://{ticket}.example/' }, /^TICKET_URL: .*behind its host/],
     [{ TICKET_URL: 'javascript:alert({ticket})' }, /^TICKET_URL: /],
+    [{ KEEP_DAYS: '0' }, /^KEEP_DAYS: "0" is not a whole number of days from 1 to 36500/],
+    [{ KEEP_DAYS: '90 days' }, /^KEEP_DAYS: /],
     [{ PSA_SECRET: 'secret' }, /^PSA_SECRET: secret 1 of 1 is not whsec_ followed by/],
     [{ PSA_SECRET: `${SECRET} ${SECRET} ${SECRET}` }, /^PSA_SECRET: it has 3 secrets/],
     [{ PSA_SECRET: `${SECRET} whsec_c2hvcnQ=` }, /^PSA_SECRET: secret 2 of 2 /],

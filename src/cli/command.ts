@@ -3,6 +3,7 @@ import { D1Failure } from '../db/call.ts';
 import { parseCursor } from '../domain/change-cursor.ts';
 import { ServiceError } from '../domain/errors.ts';
 import { timeOrderedId } from '../domain/record-id.ts';
+import type { ArchiveBucket } from '../services/archive/bucket.ts';
 import type { ActorContext, SystemActor } from '../services/context.ts';
 import { printable } from './printable.ts';
 
@@ -90,25 +91,26 @@ export function requireCursor(option: string, text: string, advice: string): str
   throw new UsageError(`${option} ${printable(text)} is not a cursor. ${advice}`);
 }
 
-/** Opens the chosen database for as long as `use` runs. */
+/** Opens the chosen database, and the bucket of its archive, for as long as `use` runs. */
 export async function withDatabase<T>(
   options: { remote?: true | undefined; persistTo?: string | undefined },
-  use: (db: D1Database) => Promise<T>,
+  use: (db: D1Database, archive: ArchiveBucket | undefined) => Promise<T>,
 ): Promise<T> {
   // Loaded when needed: miniflare takes longer to load than a help text to print.
-  const { withLocalD1, wranglerConfig } = await import('./local.ts');
+  const { archiveBucketName, withLocalD1, wranglerConfig } = await import('./local.ts');
   if (!options.remote) return withLocalD1(options.persistTo, use);
   const { RemoteD1 } = await import('./remote-d1.ts');
+  const { remoteArchive } = await import('./remote-archive.ts');
+  const account = {
+    baseUrl: process.env['CLOUDFLARE_API_BASE_URL'] ?? 'https://api.cloudflare.com/client/v4',
+    accountId: required('CLOUDFLARE_ACCOUNT_ID'),
+    apiToken: required('CLOUDFLARE_API_TOKEN'),
+  };
+  const database = wranglerConfig.d1_databases.find(({ binding }) => binding === 'DB')?.database_id ?? '';
+  const bucket = process.env['R2_BUCKET_NAME'] ?? archiveBucketName;
   return use(
-    new RemoteD1({
-      baseUrl: process.env['CLOUDFLARE_API_BASE_URL'] ?? 'https://api.cloudflare.com/client/v4',
-      accountId: required('CLOUDFLARE_ACCOUNT_ID'),
-      apiToken: required('CLOUDFLARE_API_TOKEN'),
-      databaseId:
-        process.env['D1_DATABASE_ID'] ??
-        wranglerConfig.d1_databases.find(({ binding }) => binding === 'DB')?.database_id ??
-        '',
-    }),
+    new RemoteD1({ ...account, databaseId: process.env['D1_DATABASE_ID'] ?? database }),
+    bucket === undefined ? undefined : remoteArchive({ ...account, bucket }),
   );
 }
 
@@ -119,10 +121,11 @@ function required(name: string): string {
 }
 
 /** The context of a verb that an operator calls. */
-export function operatorContext(db: D1Database): ActorContext<SystemActor> {
+export function operatorContext(db: D1Database, archive?: ArchiveBucket): ActorContext<SystemActor> {
   const source = { address: null, userAgent: 'operator' };
   return {
     db,
+    archive,
     now: Date.now,
     deadlineAt: Date.now() + DEADLINE_MS,
     requestId: timeOrderedId(Date.now()),

@@ -1,4 +1,6 @@
 import { type FileHandle, open, rm } from 'node:fs/promises';
+import { readArchive } from '../services/archive/archive-file.ts';
+import type { ArchiveBucket } from '../services/archive/bucket.ts';
 import { listChanges, MAX_CHANGES } from '../services/work/list-changes.ts';
 import { operatorContext } from './command.ts';
 
@@ -7,10 +9,11 @@ export const PRIVATE = 0o600;
 
 /**
  * Writes all changes of an organization after a cursor as lines of JSON, and returns the cursor
- * after the last of them. `onProgress` gets the number of changes written so far.
+ * after the last of them. Those that are archived come from their objects, each as a whole.
+ * `onProgress` gets the number of changes written so far.
  */
 export async function exportChanges(
-  db: D1Database,
+  { db, archive }: { db: D1Database; archive: ArchiveBucket | undefined },
   organization: string,
   from: string | null,
   write: (lines: string) => Promise<unknown>,
@@ -19,7 +22,12 @@ export async function exportChanges(
   let cursor = from;
   let count = 0;
   for (;;) {
-    const page = await listChanges(operatorContext(db), { organization, cursor, limit: MAX_CHANGES });
+    const page = await listChanges(operatorContext(db, archive), { organization, cursor, limit: MAX_CHANGES });
+    for (const object of page.archives) {
+      await write(await readArchive(operatorContext(db, archive), object));
+      count += object.toSeq - object.fromSeq + 1;
+      onProgress(count);
+    }
     if (page.changes.length > 0) await write(page.changes.map((change) => `${JSON.stringify(change)}\n`).join(''));
     cursor = page.cursor;
     count += page.changes.length;

@@ -1,6 +1,9 @@
 import { Command, CommanderError } from '@commander-js/extra-typings';
 import { nearestName } from '../lib/nearest-name.ts';
 import { explain, UsageError, withoutBrackets } from './command.ts';
+import { archiveCheck } from './commands/archive-check.ts';
+import { archiveRead } from './commands/archive-read.ts';
+import { archiveRun } from './commands/archive-run.ts';
 import { changesExport } from './commands/changes-export.ts';
 import { directoryImport } from './commands/directory-import.ts';
 import { directorySchema } from './commands/directory-schema.ts';
@@ -13,6 +16,7 @@ import { pushSkip } from './commands/push-skip.ts';
 import { pushStatus } from './commands/push-status.ts';
 import { recordRedact } from './commands/record-redact.ts';
 import { size } from './commands/size.ts';
+import { workRelease } from './commands/work-release.ts';
 import { OutputClosed, progress, tolerateClosedOutput } from './output.ts';
 import { printable } from './printable.ts';
 import { refuseKeysInArguments } from './secret.ts';
@@ -30,6 +34,10 @@ export const program = new Command('ops')
   .addCommand(directoryImport)
   .addCommand(directorySchema)
   .addCommand(changesExport)
+  .addCommand(workRelease)
+  .addCommand(archiveRun)
+  .addCommand(archiveRead)
+  .addCommand(archiveCheck)
   .addCommand(pushStatus)
   .addCommand(pushResume)
   .addCommand(pushSkip)

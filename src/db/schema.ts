@@ -1,5 +1,15 @@
 import { sql } from 'drizzle-orm';
-import { check, foreignKey, index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
+import {
+  blob,
+  check,
+  foreignKey,
+  index,
+  integer,
+  primaryKey,
+  sqliteTable,
+  text,
+  uniqueIndex,
+} from 'drizzle-orm/sqlite-core';
 import { ACTOR_TYPES } from '../domain/audit-actions.ts';
 import { MAX_TEXT_LENGTH } from '../domain/fields.ts';
 import { MAX_REASON_LENGTH, REVIEW_DECISIONS } from '../domain/key-review.ts';
@@ -562,4 +572,92 @@ export const noticeRounds = sqliteTable(
     since: integer('since').notNull(),
   },
   () => [check('notice_rounds_single', sql`"id" = 1`)],
+);
+
+/** Up to where the PSA has confirmed that it stored an organization's changes. It only advances. */
+export const releases = sqliteTable(
+  'releases',
+  {
+    organizationId: text('organization_id')
+      .primaryKey()
+      .references(() => organizations.id),
+    seq: integer('seq').notNull(),
+    releasedAt: integer('released_at').notNull(),
+  },
+  () => [check('releases_seq', sql`"seq" > 0`)],
+);
+
+/**
+ * The parts of each audit log that are an object in R2 instead of rows. They continue one another from
+ * 1 on. The triggers allow deletes of audit rows in these ranges only.
+ */
+export const archives = sqliteTable(
+  'archives',
+  {
+    organizationId: organizationId().references(() => organizations.id),
+    toSeq: integer('to_seq').notNull(),
+    fromSeq: integer('from_seq').notNull(),
+    /** When the first and the last of its rows were written. */
+    firstAt: integer('first_at').notNull(),
+    lastAt: integer('last_at').notNull(),
+    /** The request of its last row, which cursors at its end name. */
+    lastRequestId: text('last_request_id').notNull(),
+    /** The name of the object in R2, its SHA-256 in hex, and its size. */
+    object: text('object').notNull(),
+    digest: text('digest').notNull(),
+    bytes: integer('bytes').notNull(),
+    archivedAt: integer('archived_at').notNull(),
+    /** The object that a redaction replaced, until it is deleted. */
+    replacedObject: text('replaced_object'),
+  },
+  (t) => [
+    primaryKey({ columns: [t.organizationId, t.toSeq] }),
+    index('archives_replaced').on(t.organizationId, t.toSeq).where(sql`replaced_object is not null`),
+    check('archives_range', sql`"from_seq" between 1 and "to_seq"`),
+    check('archives_digest', sql`length("digest") = 64 and "digest" not glob '*[^0-9a-f]*'`),
+  ],
+);
+
+/** What a record leaves when it is archived: enough to answer its replays, permanently. */
+const archivedColumns = {
+  organizationId: organizationId(),
+  /** The 16 bytes of the UUID. */
+  id: blob('id').$type<Uint8Array>().notNull(),
+  ticketId: text('ticket_id').notNull(),
+  createdAt: integer('created_at').notNull(),
+  /** The first 16 bytes of the request's digest; null if the record was redacted. */
+  requestDigest: blob('request_digest').$type<Uint8Array>(),
+  /** The audit row with which it was archived: of a note its write, of an entry its review. */
+  archivedSeq: integer('archived_seq').notNull(),
+};
+const archivedChecks = (table: string) => [
+  check(`${table}_id`, sql`length("id") = 16`),
+  check(`${table}_digest`, sql`"request_digest" is null or length("request_digest") = 16`),
+];
+
+export const archivedNotes = sqliteTable('archived_notes', archivedColumns, (t) => [
+  primaryKey({ columns: [t.organizationId, t.id] }),
+  ...archivedChecks('archived_notes'),
+]);
+
+export const archivedTimeEntries = sqliteTable(
+  'archived_time_entries',
+  {
+    ...archivedColumns,
+    userId: text('user_id').notNull(),
+    minutes: integer('minutes').notNull(),
+    billable: flag('billable'),
+    /** Days since 1970-01-01. */
+    workDay: integer('work_day').notNull(),
+    hourlyRateMinor: integer('hourly_rate_minor').notNull(),
+    /** Whether the rate is that of an agreement; if not, it is the organization's default. */
+    byAgreement: flag('by_agreement'),
+    /** Whether the entry was approved; if not, it was rejected. */
+    approved: flag('approved'),
+  },
+  (t) => [
+    primaryKey({ columns: [t.organizationId, t.id] }),
+    ...archivedChecks('archived_time_entries'),
+    check('archived_time_entries_flags', flags('billable', 'by_agreement', 'approved')),
+  ],
 );

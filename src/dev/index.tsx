@@ -4,9 +4,7 @@ import { getCookie, setCookie } from 'hono/cookie';
 import { generateKeyPair, type JWTVerifyGetKey, SignJWT } from 'jose';
 import { createApp } from '../app.ts';
 import { parseConfig } from '../config.ts';
-import { daily } from '../daily.ts';
-import { notices } from '../notices.ts';
-import { SWEEP_CRON, sweep } from '../sweep.ts';
+import { scheduled } from '../scheduled.ts';
 import { SignInPage } from './sign-in-page.tsx';
 
 export { Pusher } from '../durable-objects/pusher.ts';
@@ -90,12 +88,5 @@ const local = new Hono<{ Bindings: Env }>()
 
 export default {
   fetch: local.fetch,
-  scheduled: async ({ cron }, { DB, PUSHER }) => {
-    if (cron !== SWEEP_CRON) return daily(DB, config.databaseLimit);
-    try {
-      if (config.push) await sweep(DB, PUSHER);
-    } finally {
-      await notices(DB, config);
-    }
-  },
+  scheduled: (event, bindings) => scheduled(event.cron, bindings, config),
 } satisfies ExportedHandler<Env>;

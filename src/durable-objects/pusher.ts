@@ -1,5 +1,6 @@
 import { DurableObject } from 'cloudflare:workers';
 import { type PushTarget, parsePush } from '../config.ts';
+import type { ArchivedChanges } from '../domain/archive.ts';
 import { hasCode } from '../domain/errors.ts';
 import { afterFailure, type PushFailure, type PushOutcome, pushMessage } from '../domain/push.ts';
 import { timeOrderedId } from '../domain/record-id.ts';
@@ -74,6 +75,11 @@ export class Pusher extends DurableObject<Env> {
     if (page === 'again') return true;
     if (page === 'ended') return false;
     if (this.orders !== orders) return true;
+    const archived = page.archives.at(-1);
+    if (archived) {
+      this.skip(state, archived);
+      return true;
+    }
     const { last } = page;
     if (!last) {
       await this.saveIfChanged(state);
@@ -112,6 +118,19 @@ export class Pusher extends DurableObject<Env> {
       await this.fail(state, { failure: 'the database did not respond', retryAfterMs: 0 }, err);
       return 'ended';
     }
+  }
+
+  /**
+   * Goes on after archived changes. The PSA has released them: it has stored them in another way, while
+   * they were not pushed.
+   */
+  private skip(state: State, { cursor, toSeq }: ArchivedChanges): void {
+    log('warn', 'push_skipped_archive', {
+      organization: state.organization,
+      fromSeq: seqOf(state.cursor) + 1,
+      toSeq,
+    });
+    this.store({ ...state, cursor, pageEnd: null });
   }
 
   private async confirm(last: { seq: number; cursor: string }, more: boolean): Promise<void> {

@@ -5,6 +5,7 @@ import type { RateLimitDecision, RateLimitPolicy } from '../domain/rate-limit.ts
 import type { RecordKind } from '../domain/record-kinds.ts';
 import type { SignedMessage, WebhookFault } from '../domain/webhook.ts';
 import { ExpiringMap } from '../lib/expiring-map.ts';
+import { archiveOf } from '../services/archive/bucket.ts';
 import type {
   ActorContext,
   AdminActor,
@@ -137,6 +138,7 @@ export function serviceContext(c: ContextOf<AppEnv>): ServiceContext {
     deadlineAt: c.get('deadlineAt'),
     requestId: c.get('requestId'),
     databaseLimit: c.get('config').databaseLimit,
+    archive: archiveOf(c.env),
     stats: c.get('requestStats'),
     changed: c.get('changed'),
   };

@@ -9,6 +9,7 @@ import {
 import { requireInput } from '../services/parse-input.ts';
 import { changesRequest, listChanges, MAX_PAGE_BYTES } from '../services/work/list-changes.ts';
 import { redactRecord, redactRequest } from '../services/work/redact-record.ts';
+import { releaseChanges, releaseRequest } from '../services/work/release-changes.ts';
 import { reviewRequest, reviewTimeEntry } from '../services/work/review-time-entry.ts';
 
 /** The context of a call of the PSA over HTTP. */
@@ -65,7 +66,7 @@ export const PSA_CALLS = {
   }),
   'work.changes': psaCall(changesRequest, (ctx, data) => listChanges(ctx, data, MAX_PAGE_BYTES), {
     summary:
-      'Returns the changes after a cursor (`null`: from the first one), oldest first, without gaps: at most 100 and 512 KiB. While `more` is true, continue with `cursor`.',
+      'Returns the changes after a cursor (`null`: from the first one), oldest first, without gaps: at most 100 and 512 KiB. While `more` is true, continue with `cursor`. If the next changes are archived, `archives` names their objects instead.',
     example: {
       data: { organization: 'northwind', cursor: null, limit: 100 },
       value: {
@@ -109,10 +110,16 @@ export const PSA_CALLS = {
             },
           },
         ],
+        archives: [],
         cursor: CURSOR,
         more: false,
       },
     },
+  }),
+  'work.release': psaCall(releaseRequest, releaseChanges, {
+    summary:
+      'Confirms that the PSA has stored all changes up to a cursor, so that the operator may archive them. `unchanged`: it has confirmed that before.',
+    example: { data: { organization: 'northwind', cursor: CURSOR }, value: { status: 'released', seq: 41 } },
   }),
   'work.review': psaCall(reviewRequest, reviewTimeEntry, {
     summary:

@@ -10,7 +10,8 @@ export function utf8Length(text: string): number {
   return new TextEncoder().encode(text).length;
 }
 
-/** SHA-256 of a text's UTF-8 bytes. */
-export async function sha256(text: string): Promise<Uint8Array> {
-  return new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text)));
+/** SHA-256 of bytes, or of a text's UTF-8 bytes. */
+export async function sha256(data: string | Uint8Array<ArrayBuffer>): Promise<Uint8Array> {
+  const bytes = typeof data === 'string' ? new TextEncoder().encode(data) : data;
+  return new Uint8Array(await crypto.subtle.digest('SHA-256', bytes));
 }

@@ -3,6 +3,7 @@ import { parsePush } from '../config.ts';
 import { parseDatabaseLimit } from '../domain/database-limit.ts';
 import { timeOrderedId } from '../domain/record-id.ts';
 import { type Answer, answer } from '../services/answer.ts';
+import { archiveOf } from '../services/archive/bucket.ts';
 import type { ActorContext, SystemActor } from '../services/context.ts';
 import { isolateWakes } from '../services/push/wake.ts';
 
@@ -21,6 +22,7 @@ export function call<T>(env: Env, run: (ctx: ActorContext<SystemActor>) => Promi
     deadlineAt: now + CALL_DEADLINE_MS,
     requestId: timeOrderedId(now),
     databaseLimit: parseDatabaseLimit(env.DATABASE_LIMIT),
+    archive: archiveOf(env),
     actor: 'psa' as const,
     source: { address: null, userAgent: 'psa' },
     changed:

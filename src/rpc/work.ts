@@ -4,6 +4,7 @@ import type { Answer } from '../services/answer.ts';
 import { eraseOrganization } from '../services/directory/erase-organization.ts';
 import { type ChangesPage, listChanges, MAX_CHANGES } from '../services/work/list-changes.ts';
 import { redactRecord } from '../services/work/redact-record.ts';
+import { type Released, releaseChanges } from '../services/work/release-changes.ts';
 import { type Decision, reviewTimeEntry } from '../services/work/review-time-entry.ts';
 import { call } from './call.ts';
 
@@ -17,6 +18,11 @@ export class Work extends WorkerEntrypoint<Env> {
    */
   changes(organization: string, cursor: string | null, limit: number = MAX_CHANGES): Promise<Answer<ChangesPage>> {
     return call(this.env, (ctx) => listChanges(ctx, { organization, cursor, limit }));
+  }
+
+  /** Confirms that the PSA has stored all changes up to a cursor, so that they may be archived. */
+  release(organization: string, cursor: string): Promise<Answer<Released>> {
+    return call(this.env, (ctx) => releaseChanges(ctx, { organization, cursor }));
   }
 
   /** Approves or rejects a time entry, once, on behalf of an administrator. */

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { beginErasure } from '../../src/services/directory/erase-organization.ts';
 import { seqOf } from '../../src/services/push/next-page.ts';
 import { resumePush, skipPush } from '../../src/services/push/order-push.ts';
+import { archive, releaseAll } from '../support/archive.ts';
 import { aroundD1, withoutWrites } from '../support/d1.ts';
 import {
   type Answer,
@@ -65,6 +66,29 @@ async function makeFailed(answer: Answer) {
   push.answers.delete(organization);
   return { ...pushed, row: await pushRow(organization), stored: await storedBy(organization) };
 }
+
+describe('an archive', () => {
+  test('that an object meets was released: the object goes on after it, and says so', async () => {
+    const { organization, key, quiet } = await makePushed();
+    for (let i = 0; i < 3; i++) await quiet.postNote(key);
+    await releaseAll(organization);
+    expect(await archive(organization)).toMatchObject({ toSeq: 3 });
+    await drain(organization);
+    expect(deliveriesOf(organization)).toHaveLength(1);
+    expect(push.receiver.changesOf(organization).map(({ seq }) => seq)).toEqual([4]);
+    expect(loggedLines('push_skipped_archive')).toMatchObject([{ organization, fromSeq: 1, toSeq: 3 }]);
+  });
+
+  test('that ends within a page that was not confirmed leaves the rest of it', async () => {
+    const { organization } = await makeFailed(answering(500));
+    const { cursor } = resultOf(await work.changes(organization, null, 1));
+    resultOf(await work.release(organization, cursor ?? ''));
+    expect(await archive(organization)).toMatchObject({ toSeq: 1 });
+    await runAlarm(organization);
+    await drain(organization);
+    expect(push.receiver.changesOf(organization).map(({ seq }) => seq)).toEqual([2]);
+  });
+});
 
 describe('an object', () => {
   test('delivers a write at once, signed, as the feed has it', async () => {

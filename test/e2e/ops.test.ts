@@ -30,7 +30,7 @@ describe('help', () => {
     expect(lines.map((line) => line.trim().split(/ {2,}/))).toEqual(
       COMMANDS.map(({ name, summary }) => [name, summary]),
     );
-    expect(COMMANDS.length).toBe(12);
+    expect(COMMANDS.length).toBe(15);
   });
 
   test.each(COMMANDS)(

@@ -42,6 +42,8 @@ const ALLOWED: Record<string, { parts: readonly string[]; packages?: readonly st
   'daily.ts': { parts: ['services', 'domain', 'lib'] },
   'sweep.ts': { parts: ['services', 'domain', 'lib'] },
   'notices.ts': { parts: ['services', 'domain', 'config.ts'] },
+  'archive.ts': { parts: ['services', 'domain', 'lib'] },
+  'scheduled.ts': { parts: ['archive.ts', 'daily.ts', 'sweep.ts', 'notices.ts', 'services', 'config.ts'] },
   'app.ts': {
     parts: [
       'http',
@@ -57,7 +59,7 @@ const ALLOWED: Record<string, { parts: readonly string[]; packages?: readonly st
     packages: ['hono'],
   },
   'index.ts': {
-    parts: ['app.ts', 'config.ts', 'daily.ts', 'sweep.ts', 'notices.ts', 'durable-objects', 'rpc', 'lib'],
+    parts: ['app.ts', 'config.ts', 'scheduled.ts', 'durable-objects', 'rpc', 'lib'],
     packages: ['cloudflare:workers'],
   },
   cli: {
@@ -65,18 +67,7 @@ const ALLOWED: Record<string, { parts: readonly string[]; packages?: readonly st
     packages: ['node', 'zod', 'miniflare', 'smol-toml', '@commander-js/extra-typings'],
   },
   dev: {
-    parts: [
-      'app.ts',
-      'cli',
-      'config.ts',
-      'daily.ts',
-      'sweep.ts',
-      'notices.ts',
-      'durable-objects',
-      'rpc',
-      'services',
-      'domain',
-    ],
+    parts: ['app.ts', 'cli', 'config.ts', 'scheduled.ts', 'durable-objects', 'rpc', 'services', 'domain'],
     packages: ['node', 'hono', 'jose', 'cloudflare:workers'],
   },
 };

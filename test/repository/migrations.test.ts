@@ -16,6 +16,7 @@ const RELEASED: Record<string, string> = {
   '0006_key_owner.sql': 'a9c4ef451de2bc3ec47fe008aef9a51ed4cf529da17029f8d4ca398d2e95cfdb',
   '0007_notices.sql': '93a1e960c499a10d2bf8153303a526b038a249a951150f50c19192fa3d91be46',
   '0008_erasure_in_steps.sql': '897ba844a7555f9b21dd7b4564b35e6f0f5ba8b1c890307d4e3f4b9467dbc22e',
+  '0009_archive.sql': '7e1a28746817560526ef0bbdb1177cbe26704a8fcad5bde4be96a5e6d41e545f',
 };
 /** The first migration, which has no previous release. */
 const FOUNDATION = '0000_foundation.sql';

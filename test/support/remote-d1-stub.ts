@@ -1,20 +1,52 @@
+import { createHash } from 'node:crypto';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { text } from 'node:stream/consumers';
+import { buffer, text } from 'node:stream/consumers';
 import * as z from 'zod';
+import type { ArchiveBucket } from '../../src/services/archive/bucket.ts';
 
 const request = z.strictObject({ batch: z.array(z.strictObject({ sql: z.string(), params: z.array(z.unknown()) })) });
 
+const OBJECTS = '/accounts/acc/r2/buckets/bucket/objects';
+
 /**
- * Serves a local database as Cloudflare's API does. Accepts one token, account and database, which
- * are in `env`.
+ * Serves a local database, and the bucket of its archive, as Cloudflare's API does. Accepts one token,
+ * account, database and bucket, which are in `env`.
  */
 export async function serveRemoteD1(
   db: D1Database,
+  archive?: ArchiveBucket,
 ): Promise<{ env: Record<string, string>; close: () => Promise<void> }> {
+  /** The objects of the bucket: PUT, GET and DELETE of one, GET of a list with a page of one object. */
+  const answerBucket = async (incoming: IncomingMessage, bucket: ArchiveBucket): Promise<[number, unknown]> => {
+    const { pathname, searchParams } = new URL(incoming.url ?? '', 'http://api');
+    if (pathname === OBJECTS) {
+      const { objects } = await bucket.list(
+        searchParams.get('prefix') ?? '',
+        searchParams.get('start_after') ?? undefined,
+      );
+      const result = objects
+        .slice(0, 1)
+        .map(({ name, storedAt }) => ({ key: name, last_modified: new Date(storedAt).toISOString() }));
+      return [200, { success: true, result, result_info: { is_truncated: objects.length > 1 } }];
+    }
+    const name = decodeURIComponent(pathname.slice(OBJECTS.length + 1));
+    if (incoming.method === 'PUT') {
+      const bytes = new Uint8Array(await buffer(incoming));
+      await bucket.put(name, bytes, createHash('sha256').update(bytes).digest('hex'));
+      return [200, { success: true }];
+    }
+    if (incoming.method === 'DELETE') {
+      await bucket.delete([name]);
+      return [200, { success: true }];
+    }
+    const bytes = await bucket.get(name);
+    return bytes ? [200, bytes] : [404, { success: false }];
+  };
   const answer = async (incoming: IncomingMessage): Promise<[number, unknown]> => {
     if (incoming.headers.authorization !== 'Bearer good')
       return [403, { success: false, errors: [{ message: 'Authentication error' }] }];
+    if (archive && incoming.url?.startsWith(OBJECTS)) return answerBucket(incoming, archive);
     if (incoming.url !== '/accounts/acc/d1/database/base/query')
       return [404, { success: false, errors: [{ message: 'not found' }] }];
     const { batch } = request.parse(JSON.parse(await text(incoming)));
@@ -27,7 +59,8 @@ export async function serveRemoteD1(
   };
   const server = createServer(async (incoming, response) => {
     const [status, body] = await answer(incoming);
-    response.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(body));
+    if (body instanceof Uint8Array) response.writeHead(status).end(body);
+    else response.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(body));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port }: AddressInfo = z
@@ -39,6 +72,7 @@ export async function serveRemoteD1(
       CLOUDFLARE_ACCOUNT_ID: 'acc',
       CLOUDFLARE_API_TOKEN: 'good',
       D1_DATABASE_ID: 'base',
+      R2_BUCKET_NAME: 'bucket',
     },
     close: () => new Promise((resolve) => server.close(() => resolve())),
   };

@@ -28,5 +28,8 @@ export const allChanges = async (organization: string): Promise<Change[]> =>
   resultOf(await work.changes(organization, null)).changes;
 
 /** The cursor of an organization's last change. */
-export const lastCursor = async (organization: string): Promise<string | null> =>
-  resultOf(await work.changes(organization, null)).cursor;
+export async function lastCursor(organization: string): Promise<string | null> {
+  let page = resultOf(await work.changes(organization, null));
+  while (page.more) page = resultOf(await work.changes(organization, page.cursor));
+  return page.cursor;
+}

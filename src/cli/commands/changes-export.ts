@@ -16,7 +16,7 @@ export const changesExport = operatorCommand({
   name: 'changes:export',
   summary: 'write the changes of an organization as lines of JSON',
   purpose:
-    'Writes all changes of an organization, oldest first, as lines of JSON. The last line on standard error has the cursor with which a later export continues.',
+    'Writes all changes of an organization, oldest first, as lines of JSON, those in the archive included. The last line on standard error has the cursor with which a later export continues.',
   usage: `ORGANIZATION [--cursor CURSOR] [--output FILE] ${DATABASE_USAGE}`,
   example: 'changes:export northwind --output northwind.ndjson',
   failure: 'failure: the lines written so far are right, and the last cursor among them continues',
@@ -39,8 +39,8 @@ async function run(organization: string, options: Options): Promise<void> {
   const advice = 'Take one from a line of an earlier export, or leave the option out to start from the beginning.';
   const from = options.cursor === undefined ? null : requireCursor('--cursor', options.cursor, advice);
   const exportTo = async (write: (lines: string) => Promise<unknown>) => {
-    const { cursor, count: exported } = await withDatabase(options, (db) =>
-      exportChanges(db, organization, from, write, (changes) =>
+    const { cursor, count: exported } = await withDatabase(options, (db, archive) =>
+      exportChanges({ db, archive }, organization, from, write, (changes) =>
         progress.show(`${count(changes, 'change')} exported`, changes),
       ),
     ).catch((err: unknown) => {

@@ -1,4 +1,5 @@
 import { hasCode } from '../../domain/errors.ts';
+import type { ArchiveBucket } from '../../services/archive/bucket.ts';
 import { deactivateRecords } from '../../services/directory/change-records.ts';
 import {
   beginErasure,
@@ -34,7 +35,7 @@ export const organizationErase = operatorCommand({
   name: 'organization:erase',
   summary: 'export an organization, then remove it permanently',
   purpose:
-    'Exports all changes of an organization into a new file, makes it inactive, then removes it and everything that it has, at most 1,000 rows at a time. This cannot be undone. One row stays that says who asked for it. If the command is interrupted, call it again: it goes on, without another export.',
+    'Exports all changes of an organization into a new file, makes it inactive, then removes it and everything that it has, at most 1,000 rows at a time, and the objects of its archive. This cannot be undone. One row stays that says who asked for it. If the command is interrupted, call it again: it goes on, without another export.',
   usage: `ORGANIZATION (--dry-run | --export FILE --by NAME --confirm ORGANIZATION) ${DATABASE_USAGE}`,
   example: 'organization:erase northwind --export northwind.ndjson --by "Ada, by letter" --confirm northwind',
   failure:
@@ -65,9 +66,9 @@ async function run(organization: string, options: Options): Promise<void> {
     return;
   }
   await requireConfirmation(organization, options.confirm);
-  await withDatabase(options, async (db) => {
+  await withDatabase(options, async (db, archive) => {
     const begun = await findErasure(operatorContext(db), { organization });
-    const erasure = begun ?? (await exportAndBegin(db, organization, options));
+    const erasure = begun ?? (await exportAndBegin({ db, archive }, organization, options));
     if (begun) {
       const at = new Date(begun.erasedAt).toISOString();
       console.log(
@@ -76,7 +77,7 @@ async function run(organization: string, options: Options): Promise<void> {
         ),
       );
     }
-    await removeRows(db, erasure);
+    await removeRows({ db, archive }, erasure);
   });
 }
 
@@ -91,12 +92,18 @@ async function requireConfirmation(organization: string, given: string | undefin
   );
 }
 
+/** Where an organization is: its rows, and the objects of its archive. */
+interface Stores {
+  db: D1Database;
+  archive: ArchiveBucket | undefined;
+}
+
 /**
  * Exports until the erasure finds no change after the last exported one, and begins it. If keys have
  * written meanwhile, the organization is made inactive before the rest is exported.
  */
 async function exportAndBegin(
-  db: D1Database,
+  { db, archive }: Stores,
   organization: string,
   { export: path, by: given }: Options,
 ): Promise<OpenErasure> {
@@ -114,14 +121,14 @@ async function exportAndBegin(
     let exported = 0;
     for (let round = 1; ; round++) {
       const before = exported;
-      const done = await exportChanges(db, organization, cursor, intoFile(file), (changes) =>
+      const done = await exportChanges({ db, archive }, organization, cursor, intoFile(file), (changes) =>
         progress.show(`${count(before + changes, 'change')} exported`, before + changes),
       );
       await file.sync();
       cursor = done.cursor;
       exported += done.count;
       try {
-        const erasure = await beginErasure(operatorContext(db), { organization, cursor, by });
+        const erasure = await beginErasure(operatorContext(db, archive), { organization, cursor, by });
         progress.clear();
         console.log(`Exported ${count(exported, 'change')} to ${path}. Organization ${organization} is inactive now.`);
         return erasure;
@@ -136,7 +143,7 @@ async function exportAndBegin(
 }
 
 /** Removes the rows and prints how many of each table. */
-async function removeRows(db: D1Database, erasure: OpenErasure): Promise<void> {
+async function removeRows({ db, archive }: Stores, erasure: OpenErasure): Promise<void> {
   const { organizationId } = erasure;
   const advice = `Organization ${organizationId} is inactive and partly removed. Call the command again to go on; it needs no export.`;
   const interrupt = () => {
@@ -148,7 +155,7 @@ async function removeRows(db: D1Database, erasure: OpenErasure): Promise<void> {
   const removed = new Map<string, number>();
   let total = 0;
   try {
-    for await (const { table, rows } of eraseRows(operatorContext(db), erasure)) {
+    for await (const { table, rows } of eraseRows(operatorContext(db, archive), erasure)) {
       removed.set(table, (removed.get(table) ?? 0) + rows);
       total += rows;
       progress.show(`${count(total, 'row')} removed, the latest from ${table}`, total);

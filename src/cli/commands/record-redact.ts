@@ -16,7 +16,7 @@ export const recordRedact = operatorCommand({
   name: 'record:redact',
   summary: 'remove the text of a note or time entry',
   purpose:
-    'Replaces the text of a note or time entry with [redacted], permanently. The record stays, and the audit log says who asked for it.',
+    'Replaces the text of a note or time entry with [redacted], permanently, also in the archive. The record stays, and the audit log says who asked for it.',
   usage: `ORGANIZATION ${RECORD_KIND_NAMES.join('|')} ID --by NAME ${DATABASE_USAGE}`,
   example: 'record:redact northwind note 0198c0de-0000-7000-8000-000000000000 --by "Ada, ticket 77"',
   failure: 'failure: there is no such record, or the database failed; a second call does no harm',
@@ -37,8 +37,8 @@ interface Options {
 
 async function run(organization: string, kind: RecordKind, id: string, options: Options): Promise<void> {
   const by = requireBy(options.by);
-  const { status } = await withDatabase(options, (db) =>
-    redactRecord(operatorContext(db), { organization, kind, id, by }),
+  const { status } = await withDatabase(options, (db, archive) =>
+    redactRecord(operatorContext(db, archive), { organization, kind, id, by }),
   );
   console.log(
     status === 'redacted'

@@ -1,3 +1,4 @@
+import { dateIn } from '../../domain/calendar.ts';
 import {
   coveredDays,
   type FullDate,
@@ -10,6 +11,7 @@ import { parseDatabaseLimit } from '../../domain/database-limit.ts';
 import { databaseSize } from '../../services/database-size.ts';
 import { listStoredText } from '../../services/stored-text.ts';
 import { LEDGER_RETENTION_DAYS } from '../../services/work/forget-old-days.ts';
+import { listReleases, type ReleaseRow } from '../../services/work/release-changes.ts';
 import {
   DATABASE_USAGE,
   operatorCommand,
@@ -26,7 +28,7 @@ export const size = operatorCommand({
   name: 'size',
   summary: 'list organizations by size, and when the database is full',
   purpose:
-    'Lists the organizations by the bytes of text that they wrote, with their growth per day and their number of records. Then prints the size of the database, and the date on which it will be full. Nothing is written.',
+    'Lists the organizations by the bytes of text that they wrote, with their growth per day and their number of records. Then prints the size of the database, and the date on which it will be full, and up to where the changes of each organization are released and archived. Nothing is written.',
   usage: `[--limit SIZE] ${DATABASE_USAGE}`,
   example: 'size --remote',
   failure: 'failure: the database failed',
@@ -48,9 +50,13 @@ interface Options {
 async function run(options: Options): Promise<void> {
   const limit = await limitOf(options);
   const now = Date.now();
-  const { organizations, database } = await withDatabase(options, async (db) => {
+  const { organizations, database, releases } = await withDatabase(options, async (db) => {
     const ctx = operatorContext(db);
-    return { organizations: await listStoredText(ctx, growthSince(now)), database: await databaseSize(ctx, limit) };
+    return {
+      organizations: await listStoredText(ctx, growthSince(now)),
+      database: await databaseSize(ctx, limit),
+      releases: await listReleases(ctx),
+    };
   });
   const total = (field: 'records' | 'bytes' | 'bytesSince') =>
     organizations.reduce((sum, organization) => sum + organization[field], 0);
@@ -76,7 +82,8 @@ async function run(options: Options): Promise<void> {
     ...(text === 0 ? [] : [factorSentence(database.bytes / text)]),
     fullSentence(full),
   ];
-  await print(`${table([HEADINGS, ...rows, sum])}\n\n${sentences.join('\n')}\n`);
+  const parts = [table([HEADINGS, ...rows, sum]), sentences.join('\n'), releaseTable(releases)];
+  await print(`${parts.join('\n\n')}\n`);
 }
 
 /** @throws UsageError if the limit is not one */
@@ -90,11 +97,23 @@ async function limitOf({ limit }: Options): Promise<number> {
   }
 }
 
+/** How much of each organization's changes the PSA has stored, and how much is archived. */
+function releaseTable(releases: readonly ReleaseRow[]): string {
+  const rows = releases.map(({ organizationId, newestSeq, releasedSeq, archivedSeq, unreleasedSince }) => [
+    printable(organizationId),
+    String(archivedSeq),
+    String(releasedSeq),
+    String(newestSeq - releasedSeq),
+    unreleasedSince === null ? '-' : dateIn('UTC', unreleasedSince),
+  ]);
+  return table([['changes of', 'archived to', 'released to', 'unreleased', 'oldest unreleased'], ...rows]);
+}
+
 const HEADINGS = ['organization', 'text', 'share', 'growth per day', 'records'];
 
 /** Lines with aligned columns: the first one to the left, numbers to the right. */
 function table(rows: readonly (readonly string[])[]): string {
-  const widths = HEADINGS.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
   return rows
     .map((row) =>
       row

@@ -190,12 +190,17 @@ export const findAuditAdministrators = statement<{ organizationId: string; limit
   select ${columns<AuditAdministratorRow>({ id: 'u.id', name: 'u.name', isPresent: 'u.active and u.is_admin' })}
   from actors cross join users u on u.organization_id = :organizationId and u.id = actors.id`);
 
+/** The `seq` up to which the log is archived; 0 if it is not. Its rows are those after it. */
+const ARCHIVED_TO = '(select coalesce(max(to_seq), 0) from archives where organization_id = :organizationId)';
+export const findArchivedTo = statement<{ organizationId: string }, { seq: number }>(`select ${ARCHIVED_TO} as seq`);
+
 /**
- * The first `seq` not earlier than `at` (UTC milliseconds), or the next free one. Binary search.
+ * The first `seq` not earlier than `at` (UTC milliseconds), or the next free one. Binary search in
+ * what is not archived.
  */
 export const findFirstSeqSince = statement<{ organizationId: string; at: number }, { seq: number }>(`
   with recursive search(low, high) as (
-    select 1, (select coalesce(max(seq), 0) + 1 from audit_log where organization_id = :organizationId)
+    select ${ARCHIVED_TO} + 1, (select coalesce(max(seq), 0) + 1 from audit_log where organization_id = :organizationId)
     union all
     select iif(a.at >= :at, low, (low + high) / 2 + 1), iif(a.at >= :at, (low + high) / 2, high)
     from search join audit_log a on a.organization_id = :organizationId and a.seq = (low + high) / 2

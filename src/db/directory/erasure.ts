@@ -63,7 +63,11 @@ const IS_OPEN =
  * rows of an organization are one range of the primary key.
  */
 const TABLES: readonly (readonly [table: string, ...key: string[]])[] = [
-  ...RECORD_KIND_NAMES.map((kind) => [RECORD_TABLES[kind].table, 'id'] as const),
+  ...RECORD_KIND_NAMES.flatMap((kind) => [
+    [RECORD_TABLES[kind].table, 'id'] as const,
+    [RECORD_TABLES[kind].archived.table, 'id'] as const,
+  ]),
+  ['releases'],
   ['key_days', 'chain_id', 'day', 'key_id'],
   ['refused_uses', 'key_id', 'reason'],
   ['pushes'],
@@ -78,6 +82,7 @@ const TABLES: readonly (readonly [table: string, ...key: string[]])[] = [
   ['companies', 'id'],
   ['users', 'id'],
   ['audit_log', 'seq'],
+  ['archives', 'to_seq'],
 ];
 
 /** For each table, in the order of the erasure: removes its first `limit` rows. */

@@ -97,7 +97,7 @@ export type PushStatusRow = { [Field in keyof PushRow]: PushRow[Field] | null } 
 export const findPushStatus = statement<{ only: string | null; after: string; limit: number }, PushStatusRow>(`
   select o.id as organizationId, ${columns(STATE)}, p.order_id is not null as isOrdered,
     coalesce((select max(seq) from audit_log where organization_id = o.id), 0) as newestSeq,
-    (select at from audit_log where organization_id = o.id and seq = coalesce(p.confirmed_seq, 0) + 1) as waitingSince
+    (select at from audit_log where organization_id = o.id and seq > coalesce(p.confirmed_seq, 0) order by seq limit 1) as waitingSince
   from organizations o left join pushes p on p.organization_id = o.id
   where o.id = coalesce(:only, o.id) and o.id > :after order by o.id limit :limit`);
 

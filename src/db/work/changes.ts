@@ -1,7 +1,9 @@
+import { REDACTED } from '../../domain/change.ts';
 import { RECORD_KIND_NAMES, type RecordKind } from '../../domain/record-kinds.ts';
 import { AUDIT_COLUMNS, type AuditColumns } from '../audit/audit-columns.ts';
 import { IS_BEING_ERASED } from '../directory/conditions.ts';
 import { columns, jsonObject, statement } from '../statement.ts';
+import { idBytes } from './record-table.ts';
 import { RECORD_TABLES } from './record-tables.ts';
 
 // The change feed: the audit log, with each record in its current state. A page reads at most three
@@ -14,14 +16,20 @@ export interface CursorPosition {
   requestId: string | null;
   /** Whether the organization is being erased: 1 or 0. */
   isBeingErased: number;
+  /** The end of the archive that has the row, and the request of its last row; null if none has. */
+  archivedTo: number | null;
+  archivedRequestId: string | null;
 }
 
 /** The database's epoch, the organization, and the audit row with this `seq`. Always one row. */
 export const findCursorPosition = statement<{ organizationId: string; seq: number }, CursorPosition>(`
-  select d.epoch, o.id as organizationId, a.request_id as requestId, ${IS_BEING_ERASED} as isBeingErased
+  select d.epoch, o.id as organizationId, a.request_id as requestId, s.to_seq as archivedTo,
+    s.last_request_id as archivedRequestId, ${IS_BEING_ERASED} as isBeingErased
   from database_epoch d
   left join organizations o on o.id = :organizationId
-  left join audit_log a on a.organization_id = o.id and a.seq = :seq`);
+  left join audit_log a on a.organization_id = o.id and a.seq = :seq
+  left join archives s on s.organization_id = o.id
+    and s.to_seq = (select min(to_seq) from archives where organization_id = o.id and to_seq >= max(:seq, 1))`);
 
 /** An audit row with the key it is about. */
 interface AuditedKeyRow extends AuditColumns {
@@ -44,6 +52,18 @@ const joins = RECORD_KIND_NAMES.map(
 );
 const keyIds = [...RECORD_KIND_NAMES.map((kind) => `${kind}.key_id`), `iif(${isAbout('api_key')}, a.target_id, null)`];
 
+/**
+ * A record as JSON: of a row that stays in the database after its record was archived, it is what is
+ * left of that record. Its text is gone: only a redaction comes after the archive.
+ */
+const recordJson = (kind: RecordKind) => {
+  const { fields, textColumn, archived } = RECORD_TABLES[kind];
+  const left = { id: 'a.target_id', ticketId: 's.ticket_id', createdAt: 's.created_at', ...archived.fields };
+  const pairs = Object.entries({ ...left, [textColumn]: `'${REDACTED}'` }).map(([field, sql]) => `'${field}', ${sql}`);
+  return `coalesce(${jsonObject(fields, kind)}, (select json_object(${pairs.join(', ')}) from ${archived.table} s
+      where s.organization_id = a.organization_id and s.id = iif(a.action = '${kind}.redacted', ${idBytes('a.target_id')}, null)))`;
+};
+
 /** The organization's audit rows after `seq`, in order, each with its record and key. */
 export const findChanges = statement<{ organizationId: string; seq: number; limit: number }, ChangeRow>(`
   select ${columns<AuditedKeyRow>({
@@ -55,7 +75,7 @@ export const findChanges = statement<{ organizationId: string; seq: number; limi
     keyRevokedAt: 'k.revoked_at',
     keySuccessorId: 'k.successor_id',
   })},
-    ${RECORD_KIND_NAMES.map((kind) => `${jsonObject(RECORD_TABLES[kind].fields, kind)} as ${kind}`).join(', ')}
+    ${RECORD_KIND_NAMES.map((kind) => `${recordJson(kind)} as ${kind}`).join(', ')}
   from audit_log a
   ${joins.join('\n  ')}
   left join api_keys k on k.organization_id = a.organization_id and k.id = coalesce(${keyIds.join(', ')})

@@ -2,10 +2,12 @@ import { RECORD_KINDS } from '../../domain/record-kinds.ts';
 import { KEY_COLUMNS } from '../keys/find-key.ts';
 import { columns, insertInto, statement } from '../statement.ts';
 import {
+  ARCHIVED_FIELDS,
   EXPLAINED_DAY,
   EXPLAINED_KEY,
   type ExplainValues,
   type Explanation,
+  explainedRecord,
   FROM_WRITABLE_TICKET,
   fromExplained,
   type Inserted,
@@ -33,6 +35,7 @@ export const NOTES: RecordTable<NoteRow> = {
   table: 'notes',
   textColumn: 'message',
   fields: { id: 'id', ticketId: 'ticket_id', createdAt: 'created_at', message: 'message' },
+  archived: { table: 'archived_notes', columns: {}, fields: {}, actions: ['note.created'] },
 };
 
 /** Inserts the note if key, plan and ticket allow it and the id is new; returns it or nothing. */
@@ -45,6 +48,6 @@ export const insertNote = statement<InsertValues & { message: string }, StoredNo
 
 /** Why a note was not inserted: one row, or none if the key is gone. */
 export const explainNote = statement<ExplainValues, Explanation<StoredNote>>(`
-  select ${KEY_COLUMNS}, ${EXPLAINED_DAY}, ${columns(STORED_FIELDS, 'r')}, c.id is not null as ticketFound, 1 as userFound
-  ${fromExplained(NOTES.table)}
+  select ${KEY_COLUMNS}, ${EXPLAINED_DAY}, ${explainedRecord(STORED_FIELDS, ARCHIVED_FIELDS)}, c.id is not null as ticketFound, 1 as userFound
+  ${fromExplained(NOTES)}
   where ${EXPLAINED_KEY}`);

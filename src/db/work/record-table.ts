@@ -1,4 +1,6 @@
+import type { AuditAction } from '../../domain/audit-actions.ts';
 import type { Scope } from '../../domain/scopes.ts';
+import { keysOf } from '../../lib/objects.ts';
 import { LATEST_ROW } from '../audit/audit-columns.ts';
 import type { KeyRow } from '../keys/find-key.ts';
 import type { Fields } from '../statement.ts';
@@ -16,6 +18,18 @@ export interface RecordTable<Row> {
   /** The column with the text from the caller. A redaction replaces it. */
   textColumn: string;
   fields: Fields<Row>;
+  archived: ArchivedTable;
+}
+
+/** What a kind of record leaves when it is archived, see `db/archive/archive-rows.ts`. */
+interface ArchivedTable {
+  table: string;
+  /** Its columns besides those of every kind, with their values from the record `r`. */
+  columns: Readonly<Record<string, string>>;
+  /** The fields that a row `s` of it has, besides those of every kind: SQL expressions. */
+  fields: Readonly<Record<string, string>>;
+  /** The actions whose audit row takes the record into the archive. */
+  actions: readonly AuditAction[];
 }
 
 /**
@@ -38,6 +52,25 @@ export const STORED_FIELDS: Fields<StoredRecord> = {
   requestId: 'request_id',
   requestDigest: 'request_digest',
 };
+
+/**
+ * The same of an archived record `s`. `requestDigest` is the beginning of the digest, or empty if
+ * the record was redacted. The id is the one that was looked for.
+ */
+export const ARCHIVED_FIELDS: Fields<StoredRecord> = {
+  id: 'iif(s.organization_id is null, null, :id)',
+  ticketId: 's.ticket_id',
+  createdAt: 's.created_at',
+  requestId: "''",
+  requestDigest: 'lower(hex(s.request_digest))',
+};
+
+/** The select list for the record `r`, or for what is left of it as `s` if it is archived. */
+export function explainedRecord<Row>(fields: Fields<Row>, archived: Fields<Row>): string {
+  return keysOf(fields)
+    .map((field) => `coalesce(r.${fields[field]}, ${archived[field]}) as ${field}`)
+    .join(', ');
+}
 
 /** The parameters of every insert. Each kind adds its own. */
 export interface InsertValues {
@@ -179,16 +212,23 @@ export type Explanation<Row> = KeyRow &
 export const EXPLAINED_DAY = `used.records as chainRecords, used.minutes as chainMinutes, used.bytes as chainBytes,
     ${ORGANIZATION_RECORDS} as organizationRecords, ${ORGANIZATION_BYTES} as organizationBytes`;
 
-/** The rows that explain a write: record `r` of `table`, and ticket and company if active. */
-export function fromExplained(table: string): string {
+/**
+ * The rows that explain a write: the record `r`, or what is left of it as `s` if it is archived, and
+ * ticket and company if active.
+ */
+export function fromExplained({ table, archived }: { table: string; archived: ArchivedTable }): string {
   return `from api_keys k
   join organizations o on o.id = :organizationId
   left join ${table} r on r.organization_id = :organizationId and r.id = :id
+  left join ${archived.table} s on s.organization_id = :organizationId and s.id = iif(r.id is null, ${idBytes(':id')}, null)
   left join tickets t on ${OPEN_TICKET}
   left join companies c on ${ACTIVE_COMPANY}
   join ${WRITTEN_BY_CHAIN} used
   ${LATEST_ROW}`;
 }
+
+/** The id of a record, a UUID as text, as the 16 bytes that an archived record has. */
+export const idBytes = (id: string) => `unhex(replace(${id}, '-', ''))`;
 
 /** The condition that finds the key to explain, whatever has become of it. */
 export const EXPLAINED_KEY = SAME_KEY;

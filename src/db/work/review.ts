@@ -2,13 +2,15 @@ import type { TimeEntryStatus } from '../../domain/time-entry.ts';
 import { NEXT_SEQ } from '../audit/audit-columns.ts';
 import { type AdministratorValues, BY_ACTIVE_ADMINISTRATOR } from '../directory/administrators.ts';
 import { statement } from '../statement.ts';
+import { idBytes } from './record-table.ts';
+import { TIME_ENTRIES } from './time-entries.ts';
 
 /** Sets the status of a SUBMITTED entry, if the user is an active administrator. */
 export const markReviewed = statement<AdministratorValues & { id: string; status: TimeEntryStatus }>(`
   update time_entries set status = :status, review_seq = ${NEXT_SEQ}
   where organization_id = :organizationId and id = :id and status = 'SUBMITTED' and ${BY_ACTIVE_ADMINISTRATOR}`);
 
-/** The review of an entry. All fields except the status are null while it is SUBMITTED. */
+/** The review of an entry. All fields except the status are null while it is SUBMITTED or archived. */
 export interface ReviewRow {
   status: TimeEntryStatus;
   reviewedAt: number | null;
@@ -16,8 +18,14 @@ export interface ReviewRow {
   requestId: string | null;
 }
 
-/** The review of an entry, to explain why nothing was changed; no row if it does not exist. */
+/**
+ * The review of an entry, to explain why nothing was changed; no row if it does not exist. Of an
+ * archived entry, only the status is known.
+ */
 export const findReview = statement<{ organizationId: string; id: string }, ReviewRow>(`
   select e.status, a.at as reviewedAt, a.actor_id as reviewedBy, a.request_id as requestId
   from time_entries e left join audit_log a on a.organization_id = e.organization_id and a.seq = e.review_seq
-  where e.organization_id = :organizationId and e.id = :id`);
+  where e.organization_id = :organizationId and e.id = :id
+  union all
+  select ${TIME_ENTRIES.archived.fields['status']}, null, null, null from ${TIME_ENTRIES.archived.table} s
+  where s.organization_id = :organizationId and s.id = ${idBytes(':id')}`);

@@ -3,10 +3,12 @@ import type { AgreementSource, TimeEntryStatus } from '../../domain/time-entry.t
 import { KEY_COLUMNS } from '../keys/find-key.ts';
 import { columns, type Fields, insertInto, statement } from '../statement.ts';
 import {
+  ARCHIVED_FIELDS,
   EXPLAINED_DAY,
   EXPLAINED_KEY,
   type ExplainValues,
   type Explanation,
+  explainedRecord,
   FROM_WRITABLE_TICKET,
   fromExplained,
   type Inserted,
@@ -39,6 +41,17 @@ const TIME_ENTRY_FIELDS: Fields<TimeEntryFields> = {
   status: 'status',
 };
 
+/** The same of an archived time entry `s`. */
+const ARCHIVED_TIME_ENTRY_FIELDS: Fields<TimeEntryFields> = {
+  userId: 's.user_id',
+  minutes: 's.minutes',
+  billable: 's.billable',
+  workDate: "date(s.work_day * 86400, 'unixepoch')",
+  hourlyRateMinor: 's.hourly_rate_minor',
+  agreementSource: "iif(s.by_agreement = 1, 'company_default', 'organization_default')",
+  status: "iif(s.approved = 1, 'APPROVED', 'REJECTED')",
+};
+
 /** A time entry as a write returns it. */
 export interface StoredTimeEntry extends StoredRecord, TimeEntryFields {}
 
@@ -61,6 +74,21 @@ export const TIME_ENTRIES: RecordTable<TimeEntryRow> = {
     createdAt: 'created_at',
     description: 'description',
     ...TIME_ENTRY_FIELDS,
+  },
+  archived: {
+    table: 'archived_time_entries',
+    columns: {
+      user_id: 'r.user_id',
+      minutes: 'r.minutes',
+      billable: 'r.billable',
+      work_day: 'unixepoch(r.work_date) / 86400',
+      hourly_rate_minor: 'r.hourly_rate_minor',
+      by_agreement: "r.agreement_source = 'company_default'",
+      approved: "r.status = 'APPROVED'",
+    },
+    fields: ARCHIVED_TIME_ENTRY_FIELDS,
+    // One that is SUBMITTED stays until it is reviewed.
+    actions: ['time_entry.approved', 'time_entry.rejected'],
   },
 };
 
@@ -110,8 +138,8 @@ export const insertTechnicianTimeEntry = statement<TimeEntryValues & { userEmail
 );
 
 const explainTimeEntry = (creditedUser: string) => `
-  select ${KEY_COLUMNS}, ${EXPLAINED_DAY}, ${columns(STORED_TIME_ENTRY_FIELDS, 'r')}, c.id is not null as ticketFound, u.id is not null as userFound
-  ${fromExplained(TIME_ENTRIES.table)}
+  select ${KEY_COLUMNS}, ${EXPLAINED_DAY}, ${explainedRecord(STORED_TIME_ENTRY_FIELDS, { ...ARCHIVED_FIELDS, ...ARCHIVED_TIME_ENTRY_FIELDS })}, c.id is not null as ticketFound, u.id is not null as userFound
+  ${fromExplained(TIME_ENTRIES)}
   left join users u on ${creditedUser}
   where ${EXPLAINED_KEY}`;
 

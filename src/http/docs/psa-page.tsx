@@ -112,6 +112,7 @@ export function Psa({ origin, messages, isOn }: Props) {
     { href: '#sign', text: 'Sign a message' },
     { href: '#calls', text: 'Calls' },
     ...PSA_CALL_TYPES.map((type) => ({ href: `#${type}`, text: type })),
+    { href: '#archive', text: 'Release and archive' },
     { href: '#errors', text: 'Errors' },
     { href: '#push', text: 'Receive changes' },
   ];
@@ -151,6 +152,18 @@ export function Psa({ origin, messages, isOn }: Props) {
       {PSA_CALL_TYPES.map((type) => (
         <Call type={type} shapes={messages.get(type)} />
       ))}
+      <h2 id="archive">Release and archive</h2>
+      <p>
+        The operator may archive old changes. Only what the PSA has released is archived: <code>work.release</code>{' '}
+        confirms that it has stored everything up to a cursor. A PSA that never releases never meets an archive.
+      </p>
+      <p>
+        A page of <code>work.changes</code> has either <code>changes</code> or <code>archives</code>. If the next change
+        is archived, <code>archives</code> names the objects in order, from the one that has it on, with their SHA-256
+        as <code>digest</code>; a cursor within an archive gets the whole of it. Continue with <code>cursor</code>:
+        after the last archive the other changes follow. An object is gzip of lines of JSON, each a change; the operator
+        has it. What is pushed has no archives.
+      </p>
       <h2 id="errors">Errors</h2>
       <p>
         A call that did nothing answers <code>{'{"ok": false, "error": {"code", "detail", "errors"}}'}</code>:

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import type { ArchivedChanges } from '../../domain/archive.ts';
 import type { Change, ChangedKey, ChangedNote, ChangedTimeEntry, PlainText } from '../../domain/change.ts';
 import { describedRecord } from '../../domain/directory.ts';
 import { fieldErrorShape } from '../../domain/fields.ts';
@@ -6,6 +7,7 @@ import { AGREEMENT_SOURCES, TIME_ENTRY_STATUSES } from '../../domain/time-entry.
 import { CALL_ERRORS, type CallError } from '../../services/answer.ts';
 import type { DeactivatedRecord, Upserted } from '../../services/directory/change-records.ts';
 import type { ChangesPage } from '../../services/work/list-changes.ts';
+import type { Released } from '../../services/work/release-changes.ts';
 import { PSA_CALL_TYPES, PSA_CALLS, type PsaCallType } from '../psa-calls.ts';
 
 // The shapes of messages and answers, for the document. Each has the type of what the service sends,
@@ -70,8 +72,29 @@ const change: z.ZodType<Change> = z
   })
   .meta({ id: 'Change', description: 'One row of the audit log, with its record as it is now.' });
 
+const archivedChanges: z.ZodType<ArchivedChanges> = z
+  .object({
+    object: z.string().meta({ description: 'The name of the object in the archive of the operator.' }),
+    digest: z.string().meta({ description: 'SHA-256 of the object in hex.' }),
+    bytes: z.int(),
+    fromSeq: z.int(),
+    toSeq: z.int(),
+    cursor: z.string().meta({ description: 'Pass it to `work.changes` to continue after these changes.' }),
+  })
+  .meta({
+    id: 'ArchivedChanges',
+    description: 'Changes that the PSA has released and that are archived: gzip of lines of JSON, each a `Change`.',
+  });
+
 const changesPage: z.ZodType<ChangesPage> = z
-  .object({ changes: z.array(change), cursor: nullable(z.string()), more: z.boolean() })
+  .object({
+    changes: z.array(change),
+    archives: z.array(archivedChanges).meta({
+      description: 'Archived changes, which come before all others: a page has these or `changes`.',
+    }),
+    cursor: nullable(z.string()),
+    more: z.boolean(),
+  })
   .meta({ id: 'ChangesPage' });
 
 const upserted: z.ZodType<Upserted> = z
@@ -97,6 +120,9 @@ const VALUES: Record<PsaCallType, z.ZodType> = {
   'directory.deactivate': deactivated,
   'work.changes': changesPage,
   'work.review': z.object({ status: z.enum(['APPROVED', 'REJECTED']) }).meta({ id: 'Reviewed' }),
+  'work.release': z
+    .object({ status: z.enum(['released', 'unchanged']), seq: z.int() })
+    .meta({ id: 'Released', description: 'Everything up to `seq` is released.' }) satisfies z.ZodType<Released>,
   'work.redact': z.object({ status: z.enum(['redacted', 'unchanged']) }).meta({ id: 'Redacted' }),
 };
 

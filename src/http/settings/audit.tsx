@@ -1,7 +1,10 @@
-import { Hono } from 'hono';
+import { type Context, Hono } from 'hono';
 import * as z from 'zod';
 import { auditActionLabel } from '../../domain/audit-actions.ts';
 import { addDays, startOfDate } from '../../domain/calendar.ts';
+import { hasCode } from '../../domain/errors.ts';
+import { withoutKeys } from '../../domain/pasted-keys.ts';
+import { listArchives, readOwnArchive, searchArchives } from '../../services/audit/read-archives.ts';
 import {
   type AuditEntry,
   type AuditFilter,
@@ -14,6 +17,7 @@ import {
 import type { ActorContext, AdminActor } from '../../services/context.ts';
 import type { ExportPage } from '../../services/export-page.ts';
 import { findOwnKey, listKeysToChoose } from '../../services/keys/read-keys.ts';
+import { listReleases } from '../../services/work/release-changes.ts';
 import { type AdminEnv, adminContext } from '../context.ts';
 import { csvDownload, fileName, readSeparator, timeCells, timeHeadings } from './download.ts';
 import { pageContext } from './page-context.ts';
@@ -35,7 +39,12 @@ audit.get('/audit', async (c) => {
   const wrongDates = query.q === undefined ? findWrongDates(query) : [];
   const found =
     wrongDates.length > 0 ? NOTHING : readPage(ctx, query, c.get('administrator').organization.timeZone, cursor);
-  const [page, keys, administrators] = await Promise.all([found, listKeysToChoose(ctx), listAuditAdministrators(ctx)]);
+  const [page, keys, administrators, archive] = await Promise.all([
+    found,
+    listKeysToChoose(ctx),
+    listAuditAdministrators(ctx),
+    wrongDates.length > 0 ? undefined : readArchive(c, query),
+  ]);
   // The list holds only the newest keys, and the selected key may be older.
   const older =
     query.key === undefined || keys.some(({ id }) => id === query.key) ? undefined : await findOwnKey(ctx, query.key);
@@ -53,10 +62,38 @@ audit.get('/audit', async (c) => {
       administrators={administrators}
       texts={await recordTexts(c, page.entries, SHOWN_TEXT)}
       wrongDates={wrongDates}
+      archive={archive}
     />,
     { status: wrongDates.length > 0 ? 400 : 200 },
   );
 });
+
+/** An archived part of the log as lines of JSON, without pasted keys. */
+audit.get('/audit/archive/:toSeq', async (c) => {
+  const found = await readOwnArchive(adminContext(c), Number(c.req.param('toSeq')) || 0).catch((err: unknown) => {
+    if (!hasCode(err, 'unavailable')) throw err;
+    throw new PageProblem(503, 'The archive does not respond', 'Open the file again in a moment.', err);
+  });
+  if (!found) throw new PageProblem(404, 'Not found', 'Your organization has no such archived file.');
+  const { id } = c.get('administrator').organization;
+  const name = `${id}-audit-${found.fromSeq}-${c.req.param('toSeq')}.ndjson`;
+  return c.body(withoutKeys(found.text, c.get('config').keyPrefix), 200, {
+    'Content-Type': 'application/x-ndjson',
+    'Content-Disposition': `attachment; filename="${name}"`,
+  });
+});
+
+/** What the page says of the archive; undefined if the deployment has none and nothing is released. */
+async function readArchive(c: Context<AdminEnv>, query: AuditQuery) {
+  const ctx = adminContext(c);
+  const { id, timeZone } = c.get('administrator').organization;
+  const [[release], archives] = await Promise.all([
+    listReleases(ctx, id),
+    query.q === undefined ? listArchives(ctx, toFilter(query, timeZone)) : searchArchives(ctx, query.q),
+  ]);
+  const isUsed = c.get('config').keepDays !== undefined || (release && release.releasedSeq > 0);
+  return release && isUsed ? { release, archives } : undefined;
+}
 
 /** A page without entries. */
 const NOTHING: AuditPage = { entries: [], next: undefined, searchedTo: undefined };

@@ -2,6 +2,7 @@ import type { AuditColumns } from '../../db/audit/audit-columns.ts';
 import {
   type AuditLogRow,
   type ExaminedPart,
+  findArchivedTo,
   findAuditAdministrators,
   findAuditPage,
   findAuditPageOfAdministrator,
@@ -12,7 +13,7 @@ import {
 import { batch } from '../../db/statement.ts';
 import { parseIdempotencyKey } from '../../domain/idempotency-key.ts';
 import { derivedId, timeOfId } from '../../domain/record-id.ts';
-import { forEachKind, RECORD_KIND_NAMES } from '../../domain/record-kinds.ts';
+import { forEachKind, RECORD_KIND_NAMES, type RecordKind } from '../../domain/record-kinds.ts';
 import { callD1 } from '../call-d1.ts';
 import { type ActorContext, type AdminActor, forNextPage } from '../context.ts';
 import type { ExportPage } from '../export-page.ts';
@@ -58,12 +59,12 @@ const EXPORT_PAGE_SIZE = 2_500;
 const MAX_LISTED_ACTORS = 500;
 const byName = new Intl.Collator('en', { numeric: true });
 /** Maximum clock skew between two machines: times may deviate from the order of `seq` by this. */
-const CLOCK_SKEW_MS = 30_000;
+export const CLOCK_SKEW_MS = 30_000;
 /**
  * A request id is created when the request arrives. Its body may take 20 s, and its write commits
  * within the 10 s of the request.
  */
-const LONGEST_REQUEST_MS = 30_000;
+export const LONGEST_REQUEST_MS = 30_000;
 /** A search by request id examines at most 10,000 entries around the time in the id. */
 const MAX_SEARCH_PAGES = 10;
 
@@ -149,16 +150,9 @@ export async function* exportAuditLog(
  * @throws ServiceError `unavailable`
  */
 export async function searchAuditLog(ctx: ActorContext<AdminActor>, text: string): Promise<AuditEntry[]> {
-  const { organizationId } = ctx.actor;
-  const parsed = parseIdempotencyKey(text);
-  if (!parsed.ok || parsed.key === undefined) return [];
-  const { key } = parsed;
-  const id = text.toLowerCase();
-  const derived = await Promise.all(
-    RECORD_KIND_NAMES.map(async (kind) => [kind, await derivedId(organizationId, kind, key)] as const),
-  );
-  const ids = new Map(derived);
-  const values = { organizationId, id, ...forEachKind((kind) => ids.get(kind) ?? id) };
+  const values = await searchedIds(ctx.actor.organizationId, text);
+  if (!values) return [];
+  const { id } = values;
   const { results } = await callD1(ctx, 'nothing_written', (db) => findAuditRowsAbout.bind(values).all(db));
   const receivedAt = timeOfId(id);
   if (results.length > 0 || receivedAt === undefined) return results.map(toEntry);
@@ -173,6 +167,25 @@ export async function searchAuditLog(ctx: ActorContext<AdminActor>, text: string
     before = page.next;
   }
   return [];
+}
+
+/**
+ * The id that a text is, and the ids that each kind of record derives from it as an Idempotency-Key.
+ * Undefined if it can be neither.
+ */
+export async function searchedIds(
+  organizationId: string,
+  text: string,
+): Promise<({ organizationId: string; id: string } & Record<RecordKind, string>) | undefined> {
+  const parsed = parseIdempotencyKey(text);
+  if (!parsed.ok || parsed.key === undefined) return undefined;
+  const { key } = parsed;
+  const id = text.toLowerCase();
+  const derived = await Promise.all(
+    RECORD_KIND_NAMES.map(async (kind) => [kind, await derivedId(organizationId, kind, key)] as const),
+  );
+  const ids = new Map(derived);
+  return { organizationId, id, ...forEachKind((kind) => ids.get(kind) ?? id) };
 }
 
 /** The range of the log that a page examines, and how many entries it returns at most. */
@@ -211,9 +224,13 @@ async function readPage(ctx: ActorContext<AdminActor>, filter: AuditFilter, part
             findAuditPageOfKey.rows.bind({ ...values, keyId }),
             findAuditPageOfKey.examined.bind({ ...values, keyId }),
           ] as const);
-  const [{ results: rows }, { results }] = await callD1(ctx, 'nothing_written', (db) => batch(db, statements));
+  const archived = findArchivedTo.bind({ organizationId: ctx.actor.organizationId });
+  const [{ results: rows }, { results }, archivedTo] = await callD1(ctx, 'nothing_written', (db) =>
+    batch(db, [...statements, archived]),
+  );
   const isFull = rows.length === limit;
-  const next = nextCursor(rows.at(-1)?.seq, isFull, results[0], part);
+  const first = Math.max(part.from, (archivedTo.results[0]?.seq ?? 0) + 1);
+  const next = nextCursor(rows.at(-1)?.seq, isFull, results[0], { ...part, from: first });
   const searchedTo = next === undefined || isFull ? undefined : (results[0]?.lowestAt ?? undefined);
   return { entries: rows.map(toEntry), next, searchedTo };
 }
@@ -229,8 +246,7 @@ function nextCursor(
 ): number | undefined {
   if (examined === undefined || examined.lowest === null) return undefined;
   if (full && last !== undefined && examined.lowest < last) return last;
-  // The log begins with 1.
-  return examined.examined === examine && examined.lowest > Math.max(from, 1) ? examined.lowest : undefined;
+  return examined.examined === examine && examined.lowest > from ? examined.lowest : undefined;
 }
 
 /** The range of the log that contains all entries of a period, even if clocks differed. */

@@ -26,6 +26,8 @@ export interface AuditedChange<Row> {
   detail?: string | undefined;
   /** For a new record: what the daily ledger counts. The actor is its key. */
   counted?: NewRecord;
+  /** A statement after the audit row, for `changes() = 1` if that was written. */
+  completion?: BoundStatement<never>;
 }
 
 /** A new record as the daily ledger counts it. */
@@ -74,7 +76,8 @@ export async function writeWithAudit<Row>(
     };
     const statements: BoundStatement<Row>[] = [];
     positions = [];
-    for (const { statement, ticket, action, targetId, idempotencyKey = null, detail = null, counted } of changes(now)) {
+    for (const { statement, ticket, action, targetId, ...change } of changes(now)) {
+      const { idempotencyKey = null, detail = null, counted, completion } = change;
       const rows = AUDIT_ROWS[actor.type];
       const auditRow = ticket && 'of' in ticket ? rows.ofRecord[ticket.of] : rows.given;
       const ticketId = ticket && 'id' in ticket ? ticket.id : null;
@@ -85,6 +88,7 @@ export async function writeWithAudit<Row>(
         auditRow.bind({ ...origin, ...added, action, targetId, ticketId, idempotencyKey, detail }),
       );
       if (counted) statements.push(countRecord[counted.kind].bind({ ...origin, ...counted, keyId: actor.id }));
+      if (completion) statements.push(completion);
     }
     return batch<Row[]>(db, statements);
   });

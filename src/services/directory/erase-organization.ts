@@ -12,6 +12,7 @@ import { findCursorPosition } from '../../db/work/changes.ts';
 import { directoryId } from '../../domain/directory.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { freeText, strictObject } from '../../domain/fields.ts';
+import { eraseObjects, requireErasableArchive } from '../archive/erase-archive.ts';
 import { callD1 } from '../call-d1.ts';
 import { forNextChunk, type ServiceContext } from '../context.ts';
 import { parseInput } from '../parse-input.ts';
@@ -64,6 +65,7 @@ export async function beginErasure(
     findCursorPosition.bind({ organizationId, seq }).first(db),
   );
   requireValidCursor(position ?? undefined, organizationId, cursor);
+  await requireErasableArchive(ctx, organizationId);
 
   const { requestId } = ctx;
   const cursorRequestId = cursor?.requestId ?? null;
@@ -101,7 +103,7 @@ interface ErasureStep {
 }
 
 /** Everything of an organization except for itself, in the order in which it is removed. */
-const STEPS: readonly ErasureStep[] = REMOVE_ROWS.map(({ table, statement }) => ({
+const ROWS: readonly ErasureStep[] = REMOVE_ROWS.map(({ table, statement }) => ({
   table,
   remove: async (ctx, { organizationId, requestId }, limit) => {
     const removal = statement.bind({ organizationId, requestId, limit });
@@ -109,6 +111,12 @@ const STEPS: readonly ErasureStep[] = REMOVE_ROWS.map(({ table, statement }) => 
     return meta.changes;
   },
 }));
+
+/** The objects are last: after the rows that name them, no step of the archive adds one. */
+const STEPS: readonly ErasureStep[] = [
+  ...ROWS,
+  { table: 'objects', remove: (ctx, { organizationId }, limit) => eraseObjects(ctx, organizationId, limit) },
+];
 
 /**
  * Goes on with an erasure to its end, one transaction at a time, and tells what each has removed.

@@ -9,7 +9,7 @@ import { callD1 } from '../call-d1.ts';
 import type { ActorContext, ServiceContext, SystemActor } from '../context.ts';
 import { findErasure } from '../directory/erase-organization.ts';
 import { parseInput } from '../parse-input.ts';
-import { cursorText, requireValidCursor } from '../work/list-changes.ts';
+import { cursorText, organizationNotFound, requireValidCursor } from '../work/list-changes.ts';
 
 export type { PushStatusRow } from '../../db/push/pushes.ts';
 
@@ -121,8 +121,4 @@ async function requireOwnCursor(ctx: ServiceContext, organizationId: string, cur
 async function isOrdered(ctx: ServiceContext, organizationId: string): Promise<boolean> {
   const order = await callD1(ctx, 'nothing_written', (db) => findPushOrder.bind({ organizationId }).first(db));
   return order?.orderId === ctx.requestId;
-}
-
-function organizationNotFound(organizationId: string): ServiceError {
-  return new ServiceError('organization_not_found', `There is no organization ${organizationId}.`);
 }

@@ -1,18 +1,18 @@
 import * as z from 'zod';
+import { type ArchiveRow, findArchivesAfter } from '../../db/archive/archives.ts';
 import { batch } from '../../db/statement.ts';
-import { type ChangeRow, type CursorPosition, findChanges, findCursorPosition } from '../../db/work/changes.ts';
-import type { RecordRows } from '../../db/work/record-tables.ts';
-import { type Change, type ChangedRecords, instant, optionalInstant, plain } from '../../domain/change.ts';
+import { type CursorPosition, findChanges, findCursorPosition } from '../../db/work/changes.ts';
+import type { ArchivedChanges } from '../../domain/archive.ts';
+import type { Change } from '../../domain/change.ts';
 import { type ChangeCursor, formatCursor, parseCursor } from '../../domain/change-cursor.ts';
 import { directoryId } from '../../domain/directory.ts';
 import { beingErased, ServiceError } from '../../domain/errors.ts';
 import { ruleError, strictObject } from '../../domain/fields.ts';
-import { fromMinorUnits } from '../../domain/money.ts';
-import type { RecordKind } from '../../domain/record-kinds.ts';
 import { utf8Length } from '../../lib/bytes.ts';
 import { callD1 } from '../call-d1.ts';
 import type { ServiceContext } from '../context.ts';
 import { parseInput } from '../parse-input.ts';
+import { toChange } from './to-change.ts';
 
 /** The most changes on one page: well under 32 MiB, the limit of one RPC, even with long texts. */
 export const MAX_CHANGES = 100;
@@ -25,6 +25,8 @@ export const MAX_PAGE_BYTES = 512 * 1024;
 
 export interface ChangesPage {
   changes: Change[];
+  /** Archived changes, which come before those of `changes`: a page has one or the other. */
+  archives: ArchivedChanges[];
   /** The cursor to continue from, now or later; null if the organization has no changes. */
   cursor: string | null;
   /** Whether the page has ended before the feed has, so that there may be more. */
@@ -61,7 +63,9 @@ export const changesRequest = strictObject({
 /**
  * The next changes of an organization after a cursor, oldest first: every committed row of the
  * audit log, none skipped. A change may be read more than once, so the reader must be idempotent.
- * With `maxBytes`, the page ends before its changes, as JSON in UTF-8, are larger.
+ * With `maxBytes`, the page ends before its changes, as JSON in UTF-8, are larger. If the next change
+ * is archived, the page names the objects instead, from the one that has it on; a cursor within an
+ * archive gets the whole of it.
  * @throws ServiceError `invalid`, `organization_not_found`, `being_erased`, `cursor_reset` (the
  *   position is not in this database: a backup was restored or the organization erased, so start
  *   again with null), `unavailable`
@@ -74,14 +78,33 @@ export async function listChanges(
   const { organization, cursor, limit } = parseInput(changesRequest, request);
   const after = { organizationId: organization, seq: cursor?.seq ?? 0 };
   // One transaction: the cursor is checked in the same state that the page is read from.
-  const [position, page] = await callD1(ctx, 'safe_to_repeat', (db) =>
-    batch(db, [findCursorPosition.bind(after), findChanges.bind({ ...after, limit })]),
+  const [position, archived, page] = await callD1(ctx, 'safe_to_repeat', (db) =>
+    batch(db, [
+      findCursorPosition.bind(after),
+      findArchivesAfter.bind({ ...after, limit }),
+      findChanges.bind({ ...after, limit }),
+    ]),
   );
   const epoch = requireValidCursor(position.results[0], organization, cursor);
+  const archives = archived.results.map((row) => toArchivedChanges(row, epoch));
+  const last = archives.at(-1);
+  if (last) return { changes: [], archives, cursor: last.cursor, more: true };
   const found = page.results.map((row) => toChange(row, epoch));
   const changes = firstWithin(maxBytes, found);
   const more = changes.length < found.length || found.length === limit;
-  return { changes, cursor: changes.at(-1)?.cursor ?? request.cursor, more };
+  return { changes, archives, cursor: changes.at(-1)?.cursor ?? request.cursor, more };
+}
+
+function toArchivedChanges(row: ArchiveRow, epoch: string): ArchivedChanges {
+  const { object, digest, bytes, fromSeq, toSeq, lastRequestId } = row;
+  return {
+    object,
+    digest,
+    bytes,
+    fromSeq,
+    toSeq,
+    cursor: formatCursor({ epoch, seq: toSeq, requestId: lastRequestId }),
+  };
 }
 
 /** The first changes that together are not larger as a JSON array, at least one. */
@@ -105,76 +128,29 @@ export function requireValidCursor(
   cursor: ChangeCursor | null,
 ): string {
   if (!position) throw new Error('the database has no epoch; apply the migrations');
-  const { epoch, organizationId, requestId, isBeingErased } = position;
+  const { epoch, organizationId, isBeingErased } = position;
   // Before the cursor is judged: its row may be gone.
   if (isBeingErased === 1) throw beingErased();
-  if (cursor && (cursor.epoch !== epoch || (organizationId !== null && cursor.requestId !== requestId))) {
+  if (cursor && (cursor.epoch !== epoch || (organizationId !== null && !isAt(position, cursor)))) {
     throw new ServiceError(
       'cursor_reset',
       'The position of the cursor is not in this database, which was restored or replaced; start again with null.',
     );
   }
-  if (organizationId === null)
-    throw new ServiceError('organization_not_found', `There is no organization ${organization}.`);
+  if (organizationId === null) throw organizationNotFound(organization);
   return epoch;
 }
 
-function toChange(row: ChangeRow, epoch: string): Change {
-  const { seq, action, targetId, ticketId, requestId, idempotencyKey, detail, keyId } = row;
-  return {
-    cursor: formatCursor({ epoch, seq, requestId }),
-    seq,
-    at: instant(row.at),
-    action,
-    actor: { type: row.actorType, id: row.actorId, name: plain(row.actorName) },
-    targetId,
-    ticketId,
-    requestId,
-    idempotencyKey,
-    detail: detail === null ? null : plain(detail),
-    note: recordOf(row, 'note', toNote),
-    timeEntry: recordOf(row, 'time_entry', toTimeEntry),
-    key: keyId === null ? null : toKey(row, keyId),
-  };
+/** There is no organization with this id. */
+export function organizationNotFound(organization: string): ServiceError {
+  return new ServiceError('organization_not_found', `There is no organization ${organization}.`);
 }
 
-/** The record of one kind that a change is about, from the JSON of its `RecordRows`. */
-function recordOf<Kind extends RecordKind, T>(
-  row: ChangeRow,
-  kind: Kind,
-  convert: (record: RecordRows[Kind]) => T,
-): T | null {
-  const json = row[kind];
-  return json === null ? null : convert(JSON.parse(json));
-}
-
-function toNote({ id, ticketId, createdAt, message }: RecordRows['note']): ChangedRecords['note'] {
-  return { id, ticketId, createdAt: instant(createdAt), message: plain(message) };
-}
-
-function toTimeEntry(row: RecordRows['time_entry']): ChangedRecords['timeEntry'] {
-  return {
-    id: row.id,
-    ticketId: row.ticketId,
-    createdAt: instant(row.createdAt),
-    userId: row.userId,
-    minutes: row.minutes,
-    description: plain(row.description),
-    billable: row.billable === 1,
-    workDate: `${row.workDate}T00:00:00.000Z`,
-    hourlyRate: fromMinorUnits(row.hourlyRateMinor),
-    agreementSource: row.agreementSource,
-    status: row.status,
-  };
-}
-
-function toKey(row: ChangeRow, id: string): Change['key'] {
-  return {
-    id,
-    name: plain(row.keyName),
-    hint: row.keyHint,
-    expiresAt: optionalInstant(row.keyExpiresAt),
-    revokedAt: optionalInstant(row.keyRevokedAt),
-    successorId: row.keySuccessorId,
-  };
+/**
+ * Whether the row of the cursor is the one at its position. Within an archive, that is not known, and
+ * not needed: the reader gets the archive from its beginning.
+ */
+function isAt({ requestId, archivedTo, archivedRequestId }: CursorPosition, cursor: ChangeCursor): boolean {
+  if (archivedTo === null) return cursor.requestId === requestId;
+  return cursor.seq < archivedTo || cursor.requestId === archivedRequestId;
 }

@@ -150,9 +150,9 @@ export async function writeOnce<Row extends StoredRecord>(
     // One reading of the clock: Retry-After must not be earlier than the end of the day.
     const resetMs = untilMidnight(day, timeZone, ctx.now());
     if (isSameZone) report(found.chainRecords, key.dayLimit, resetMs);
-    // A redacted record has no digest, so a mismatch can no longer be detected.
-    if (row)
-      return { row, replayed: true, mismatch: row.requestDigest !== '' && row.requestDigest !== values.requestDigest };
+    // A redacted record has no digest, so a mismatch can no longer be detected. An archived one has
+    // its beginning.
+    if (row) return { row, replayed: true, mismatch: !values.requestDigest.startsWith(row.requestDigest) };
     if (isSameZone) {
       const exceeded = exceededDayLimit(dayLimits, key.dayLimit, useOf(found), values);
       if (exceeded) throw dailyLimitReached(exceeded, timeZone, resetMs);

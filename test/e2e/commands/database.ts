@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { importDirectory } from '../../../src/cli/import/import-directory.ts';
 import { withLocalD1 } from '../../../src/cli/local.ts';
 import { hashKey } from '../../../src/domain/api-key.ts';
+import type { ArchiveBucket } from '../../../src/services/archive/bucket.ts';
 import type { ServiceContext } from '../../../src/services/context.ts';
 import { type CreatedKey, createApiKey } from '../../../src/services/keys/create-key.ts';
 import { findKey } from '../../../src/services/keys/find-key.ts';
@@ -33,26 +34,27 @@ export async function demoDatabase(): Promise<{
  */
 export async function remoteDatabase(): Promise<{
   db: D1Database;
+  archive: ArchiveBucket | undefined;
   env: Record<string, string>;
   close: () => Promise<void>;
 }> {
   const { persistTo, remove } = await demoDatabase();
-  const opened = Promise.withResolvers<D1Database>();
+  const opened = Promise.withResolvers<{ db: D1Database; archive: ArchiveBucket | undefined }>();
   const closing = Promise.withResolvers<void>();
-  const ended = withLocalD1(persistTo, async (db) => {
-    opened.resolve(db);
+  const ended = withLocalD1(persistTo, async (db, archive) => {
+    opened.resolve({ db, archive });
     await closing.promise;
   });
   ended.catch(opened.reject);
-  const db = await opened.promise;
-  const remote = await serveRemoteD1(db);
+  const { db, archive } = await opened.promise;
+  const remote = await serveRemoteD1(db, archive);
   const close = async () => {
     await remote.close();
     closing.resolve();
     await ended;
     await remove();
   };
-  return { db, env: remote.env, close };
+  return { db, archive, env: remote.env, close };
 }
 
 /** The context of what a test sets up. */

@@ -23,7 +23,10 @@ const changesIn = (text: string) =>
 /** The rows that fabrikam has by table, in the order in which they are removed. */
 const ROWS = {
   notes: 2,
+  archived_notes: 0,
   time_entries: 0,
+  archived_time_entries: 0,
+  releases: 0,
   key_days: 1,
   refused_uses: 0,
   pushes: 0,
@@ -38,6 +41,7 @@ const ROWS = {
   companies: 1,
   users: 2,
   audit_log: 4,
+  archives: 0,
   organizations: 1,
 };
 const countsIn = (stdout: string) =>

@@ -168,7 +168,7 @@ test('the log has the call, its organization and its outcome', async () => {
     problem: 'record_not_found',
     call: 'work.redact',
     organization,
-    d1Calls: 2,
+    d1Calls: 3,
     limiterCalls: 1,
   });
 });

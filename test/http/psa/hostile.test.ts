@@ -71,6 +71,7 @@ const DATA: Record<PsaCallType, fc.Arbitrary<unknown>> = {
       { weight: 1, arbitrary: fc.jsonValue() },
     ),
   }),
+  'work.release': fc.record({ organization: organizationId, cursor: fc.oneof(fc.constant(null), anyText) }),
   'work.review': fc.record({
     organization: organizationId,
     entry: fc.constant('entry'),

@@ -1,5 +1,7 @@
 import { env } from 'cloudflare:workers';
 import { describe, expect, test } from 'vitest';
+import { generateKey } from '../../../src/domain/api-key.ts';
+import { archive, objectsIn, releaseAll } from '../../support/archive.ts';
 import { aroundD1 } from '../../support/d1.ts';
 import { countElements, csvRows, elementsOf } from '../../support/page.ts';
 import { copyKey, makeSettings } from '../../support/settings.ts';
@@ -17,6 +19,79 @@ const links = (base: string, query: string) => [
 /** The words of the elements that match. */
 const wordsOf = async (page: string, selector: string) =>
   (await elementsOf(page, selector)).map(({ text }) => text.replaceAll(/\s+/g, ' ').trim());
+
+describe('the archived part of the audit log', () => {
+  /** Settings with a note that is archived, and one that is not. */
+  async function archived(message: string) {
+    const settings = await makeSettings();
+    const { organization, api } = settings;
+    const { value: key } = await makeKey(organization);
+    const note = await api.postNote(key, { message }, { 'Idempotency-Key': 'first' });
+    await api.postTime(key, TIME, { 'Idempotency-Key': 'open' });
+    await api.postNote(key, undefined, { 'Idempotency-Key': 'second' });
+    await releaseAll(organization);
+    expect((await archive(organization)).status).toBe('archived');
+    const { id }: { id: string } = (await note.json<{ note: { id: string } }>()).note;
+    return { ...settings, id, requestId: note.headers.get('X-Request-Id') ?? '' };
+  }
+  const textOf = (page: string) => page.replaceAll(/<[^>]+>/g, ' ').replaceAll(/\s+/g, ' ');
+  const filesOn = async (page: string) =>
+    (await elementsOf(page, 'a[href*="/audit/archive/"]')).map(({ attributes }) => attributes['href'] ?? '');
+
+  test('is named on the page, with a download for each file', async () => {
+    const { organization, base, get } = await archived('Restarted');
+    const { text } = await get('/audit');
+    expect(textOf(text)).toMatch(
+      /Your PSA has stored the entries up to number 4 of .*Entries up to number 3 of .* are archived/,
+    );
+    expect(await countElements(text, 'table:first-of-type tbody tr')).toBe(2);
+    expect(await filesOn(text)).toEqual([`${base}/audit/archive/3`]);
+    expect(await wordsOf(text, 'a[href*="before="]')).toEqual([]);
+    const file = await get('/audit/archive/3');
+    expect(file.headers.get('Content-Disposition')).toBe(`attachment; filename="${organization}-audit-1-3.ndjson"`);
+    const lines = file.text
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(lines.map(({ seq }) => seq)).toEqual([1, 2, 3]);
+    expect((await get('/audit.csv')).text.trimEnd().split('\n')).toHaveLength(2);
+  });
+
+  test('is found by day, record, request and Idempotency-Key', async () => {
+    const { base, get, id, requestId } = await archived('Restarted');
+    const file = [`${base}/audit/archive/3`];
+    for (const q of [id, id.toUpperCase(), requestId, 'first', 'open'])
+      expect([q, await filesOn((await get(`/audit?q=${q}`)).text)]).toEqual([q, file]);
+    for (const q of ['second', 'third', crypto.randomUUID()])
+      expect([q, await filesOn((await get(`/audit?q=${q}`)).text)]).toEqual([q, []]);
+    const today = new Date().toISOString().slice(0, 10);
+    expect(await filesOn((await get(`/audit?from=${today}&to=${today}`)).text)).toEqual(file);
+    expect(await filesOn((await get('/audit?to=2020-01-01')).text)).toEqual([]);
+    expect((await get('/audit?from=2020-01-01&to=2020-01-02')).status).toBe(200);
+    expect((await get(`/audit.csv?from=${today}`)).status).toBe(200);
+  });
+
+  test('has no pasted key, and is not given to another organization', async () => {
+    const pasted = generateKey('twb');
+    const { get } = await archived(`my key is ${pasted}`);
+    const file = await get('/audit/archive/3');
+    expect(file.text).toContain('my key is ');
+    expect(file.text).not.toContain(pasted);
+    for (const path of ['/audit/archive/2', '/audit/archive/x', '/audit/archive/0'])
+      expect((await get(path)).status).toBe(404);
+    const other = await makeSettings();
+    expect((await other.get('/audit/archive/3')).status).toBe(404);
+  });
+
+  test('is a page with 503 if the archive does not respond, and nothing is said of it where it is not used', async () => {
+    const { organization, get } = await archived('Restarted');
+    for (const object of await objectsIn(organization)) await env.ARCHIVE.delete(object);
+    const { status, text } = await get('/audit/archive/3');
+    expect([status, textOf(text).includes('The archive does not respond')]).toEqual([503, true]);
+    const { get: other } = await makeSettings();
+    expect((await other('/audit')).text).not.toContain('Archive');
+  });
+});
 
 describe('the audit log', () => {
   test.each(['2027-02-30', '2027-13-01', '27-02-01', 'today'])('refuses %s as a date', async (date) => {

@@ -1,0 +1,41 @@
+import { releaseChanges } from '../../services/work/release-changes.ts';
+import {
+  DATABASE_USAGE,
+  operatorCommand,
+  operatorContext,
+  persistToOption,
+  remoteOption,
+  UsageError,
+  withDatabase,
+} from '../command.ts';
+
+export const workRelease = operatorCommand({
+  name: 'work:release',
+  summary: 'confirm that the PSA has stored the changes up to a cursor',
+  purpose:
+    'Confirms, in the place of the PSA, that it has stored all changes of an organization up to a cursor. Only what is released is archived. A release cannot be taken back.',
+  usage: `ORGANIZATION --cursor CURSOR ${DATABASE_USAGE}`,
+  example: 'work:release northwind --cursor 9f86d081884c7d65.150.0198c0de-0000-7000-8000-000000000000',
+  failure: 'failure: the cursor is of another organization or database, or the database failed',
+})
+  .argument('<ORGANIZATION>', 'The id of the organization.')
+  .option('--cursor <CURSOR>', 'The cursor of the last change that is stored, as changes:export prints it.')
+  .addOption(remoteOption)
+  .addOption(persistToOption)
+  .action(run);
+
+interface Options {
+  cursor?: string | undefined;
+  remote?: true | undefined;
+  persistTo?: string | undefined;
+}
+
+async function run(organization: string, options: Options): Promise<void> {
+  const { cursor } = options;
+  if (cursor === undefined) throw new UsageError('Add --cursor CURSOR: the cursor of the last change that is stored.');
+  const { status, seq } = await withDatabase(options, (db) =>
+    releaseChanges(operatorContext(db), { organization, cursor }),
+  );
+  const earlier = status === 'released' ? '' : ' They were before; nothing was changed.';
+  console.log(`The changes of organization ${organization} up to ${seq} are released.${earlier}`);
+}

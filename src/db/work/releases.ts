@@ -1,0 +1,57 @@
+import { columns, statement } from '../statement.ts';
+
+// How far the PSA has stored the changes of an organization, and how far they are archived.
+
+/**
+ * Records that the PSA has stored everything up to an audit row. Does nothing unless the row is in
+ * this database, and after the one that was released before.
+ */
+export const markReleased = statement<{
+  organizationId: string;
+  epoch: string;
+  seq: number;
+  requestId: string;
+  now: number;
+}>(`
+  insert into releases (organization_id, seq, released_at)
+  select a.organization_id, a.seq, :now from audit_log a cross join database_epoch d
+  where a.organization_id = :organizationId and a.seq = :seq and a.request_id = :requestId and d.epoch = :epoch
+    and :seq > coalesce((select seq from releases where organization_id = :organizationId), 0)
+  on conflict (organization_id) do update set seq = excluded.seq, released_at = excluded.released_at`);
+
+/** How much of an organization's changes the PSA has stored, and how much is archived. */
+export interface ReleaseRow {
+  organizationId: string;
+  /** The `seq` of the last change, and of the last one that is released and archived; 0 for none. */
+  newestSeq: number;
+  releasedSeq: number;
+  archivedSeq: number;
+  /** When the PSA last released something, UTC milliseconds. */
+  releasedAt: number | null;
+  /** When the last released, the first unreleased and the last archived change were made. */
+  releasedTo: number | null;
+  unreleasedSince: number | null;
+  archivedTo: number | null;
+}
+
+const RELEASED = 'coalesce(r.seq, 0)';
+const ARCHIVED = 'coalesce(s.to_seq, 0)';
+const timeOf = (seq: string) => `(select at from audit_log where organization_id = o.id and seq = ${seq})`;
+
+/** The organizations after `after`, in the order of their ids; only one if `only` is not null. */
+export const findReleases = statement<{ only: string | null; after: string; limit: number }, ReleaseRow>(`
+  select ${columns<ReleaseRow>({
+    organizationId: 'o.id',
+    newestSeq: 'coalesce((select max(seq) from audit_log where organization_id = o.id), 0)',
+    releasedSeq: RELEASED,
+    archivedSeq: ARCHIVED,
+    releasedAt: 'r.released_at',
+    releasedTo: `iif(${RELEASED} = ${ARCHIVED}, s.last_at, ${timeOf('r.seq')})`,
+    unreleasedSince: timeOf(`${RELEASED} + 1`),
+    archivedTo: 's.last_at',
+  })}
+  from organizations o
+  left join releases r on r.organization_id = o.id
+  left join archives s on s.organization_id = o.id
+    and s.to_seq = (select max(to_seq) from archives where organization_id = o.id)
+  where o.id = coalesce(:only, o.id) and o.id > :after order by o.id limit :limit`);

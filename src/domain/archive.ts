@@ -1,0 +1,54 @@
+/** A part of an organization's changes that is an object in R2. */
+export interface ArchivedChanges {
+  /** The name of the object: gzip of lines of JSON, each a `Change`. */
+  object: string;
+  /** SHA-256 of the object in hex. */
+  digest: string;
+  /** Its size in bytes. */
+  bytes: number;
+  /** The `seq` of its first and its last change. */
+  fromSeq: number;
+  toSeq: number;
+  /** Pass it to `changes` to continue after its last change. */
+  cursor: string;
+}
+
+/** What the names of all objects of an organization begin with. Ids have no slash. */
+export const objectsOf = (organization: string) => `${organization}/`;
+
+/** What the names of all objects begin with that were ever made of the part from this `seq` on. */
+export const objectsFrom = (organization: string, fromSeq: number) => `${objectsOf(organization)}${padded(fromSeq)}-`;
+
+/**
+ * The name of an object. It ends with the beginning of the digest: two attempts that read different
+ * things make two objects, and the database names the one that counts.
+ */
+export const objectName = (organization: string, fromSeq: number, toSeq: number, digest: string) =>
+  `${objectsFrom(organization, fromSeq)}${padded(toSeq)}-${digest.slice(0, 16)}.ndjson.gz`;
+
+/** In the order of their numbers, also as text. */
+const padded = (seq: number) => String(seq).padStart(12, '0');
+
+const NAME = /^([A-Za-z0-9._~-]{1,64})\/(\d{12})-(\d{12})-[0-9a-f]{16}\.ndjson\.gz$/;
+
+/** The organization and range in the name of an object; undefined if it is no such name. */
+export function parseObjectName(name: string): { organization: string; fromSeq: number; toSeq: number } | undefined {
+  const [, organization, from, to] = NAME.exec(name) ?? [];
+  if (organization === undefined || from === undefined || to === undefined) return undefined;
+  return { organization, fromSeq: Number(from), toSeq: Number(to) };
+}
+
+const MAX_KEEP_DAYS = 36_500;
+
+/**
+ * For how many days changes stay in the database before they may be archived; undefined for an empty
+ * text: nothing is archived.
+ * @throws RangeError
+ */
+export function parseKeepDays(text: string): number | undefined {
+  const value = text.trim();
+  if (value === '') return undefined;
+  if (!/^\d{1,5}$/.test(value) || Number(value) < 1 || Number(value) > MAX_KEEP_DAYS)
+    throw new RangeError(`"${text}" is not a whole number of days from 1 to ${MAX_KEEP_DAYS}`);
+  return Number(value);
+}

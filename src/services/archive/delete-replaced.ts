@@ -1,0 +1,22 @@
+import { findReplaced, forgetReplaced, type ReplacedRow } from '../../db/archive/archives.ts';
+import { callD1 } from '../call-d1.ts';
+import type { ServiceContext } from '../context.ts';
+import { callBucket } from './bucket.ts';
+
+/**
+ * Deletes an object that a redaction replaced. The database names it until then, so that a call that
+ * ends early leaves no text behind.
+ * @throws ServiceError `unavailable`
+ */
+export async function deleteReplaced(ctx: ServiceContext, replaced: ReplacedRow): Promise<void> {
+  await callBucket(ctx, (bucket) => bucket.delete([replaced.replacedObject]));
+  await callD1(ctx, 'safe_to_repeat', (db) => forgetReplaced.bind(replaced).all(db));
+}
+
+/**
+ * At most `limit` objects that calls which ended early have not deleted.
+ * @throws ServiceError `unavailable`
+ */
+export async function listReplaced(ctx: ServiceContext, limit: number): Promise<ReplacedRow[]> {
+  return (await callD1(ctx, 'nothing_written', (db) => findReplaced.bind({ limit }).all(db))).results;
+}

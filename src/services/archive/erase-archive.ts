@@ -1,0 +1,27 @@
+import { findArchivesAfter } from '../../db/archive/archives.ts';
+import { objectsOf } from '../../domain/archive.ts';
+import { callD1 } from '../call-d1.ts';
+import type { ServiceContext } from '../context.ts';
+import { deleteObjects, listObjects } from './bucket.ts';
+
+/**
+ * Makes sure that the archive of an organization can be reached before the organization is erased.
+ * @throws ServiceError `unavailable`
+ */
+export async function requireErasableArchive(ctx: ServiceContext, organizationId: string): Promise<void> {
+  const values = { organizationId, seq: 0, limit: 1 };
+  const first = await callD1(ctx, 'nothing_written', (db) => findArchivesAfter.bind(values).first(db));
+  if (first) await listObjects(ctx, first.object);
+}
+
+/**
+ * Deletes at most `limit` objects of an organization's archive, those that nothing names included.
+ * Returns how many. Its rows in the database are deleted with those of the other tables.
+ * @throws ServiceError `unavailable`
+ */
+export async function eraseObjects(ctx: ServiceContext, organizationId: string, limit: number): Promise<number> {
+  if (!ctx.archive) return 0;
+  const objects = (await listObjects(ctx, objectsOf(organizationId))).slice(0, limit);
+  await deleteObjects(ctx, objects);
+  return objects.length;
+}

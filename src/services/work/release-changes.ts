@@ -1,0 +1,63 @@
+import { findCursorPosition } from '../../db/work/changes.ts';
+import { findReleases, markReleased, type ReleaseRow } from '../../db/work/releases.ts';
+import { directoryId } from '../../domain/directory.ts';
+import { strictObject } from '../../domain/fields.ts';
+import { callD1 } from '../call-d1.ts';
+import type { ServiceContext } from '../context.ts';
+import { parseInput } from '../parse-input.ts';
+import { cursorText, organizationNotFound, requireValidCursor } from './list-changes.ts';
+
+export type { ReleaseRow } from '../../db/work/releases.ts';
+
+/** How many organizations one call to D1 reads. */
+const RELEASES_PAGE = 500;
+
+/** The input of `releaseChanges`. */
+export const releaseRequest = strictObject({
+  organization: directoryId('an organization'),
+  cursor: cursorText.unwrap(),
+});
+
+/** What is released after a call. `unchanged`: it was released before, up to there or further. */
+export interface Released {
+  status: 'released' | 'unchanged';
+  /** Everything up to this `seq` is released. */
+  seq: number;
+}
+
+/**
+ * Records that the PSA has stored an organization's changes up to a cursor, so that they may be
+ * archived. Never goes back. Not a change itself: the PSA would have to release it too.
+ * @throws ServiceError `invalid`, `organization_not_found`, `cursor_reset`, `unavailable`
+ */
+export async function releaseChanges(
+  ctx: ServiceContext,
+  request: { organization: string; cursor: string },
+): Promise<Released> {
+  const { organization: organizationId, cursor } = parseInput(releaseRequest, request);
+  const position = { organizationId, ...cursor };
+  const { meta } = await callD1(ctx, 'safe_to_repeat', (db) =>
+    markReleased.bind({ ...position, now: ctx.now() }).all(db),
+  );
+  if (meta.changes > 0) return { status: 'released', seq: cursor.seq };
+  const found = await callD1(ctx, 'safe_to_repeat', (db) => findCursorPosition.bind(position).first(db));
+  requireValidCursor(found ?? undefined, organizationId, cursor);
+  const [released] = await listReleases(ctx, organizationId);
+  return { status: 'unchanged', seq: released?.releasedSeq ?? 0 };
+}
+
+/**
+ * What is released and archived of every organization, or of one, in the order of their ids.
+ * @throws ServiceError `organization_not_found`, `unavailable`
+ */
+export async function listReleases(ctx: ServiceContext, only?: string): Promise<ReleaseRow[]> {
+  const rows: ReleaseRow[] = [];
+  for (;;) {
+    const after = rows.at(-1)?.organizationId ?? '';
+    const values = { only: only ?? null, after, limit: RELEASES_PAGE };
+    const { results } = await callD1(ctx, 'nothing_written', (db) => findReleases.bind(values).all(db));
+    rows.push(...results);
+    if (only !== undefined && rows.length === 0) throw organizationNotFound(only);
+    if (results.length < RELEASES_PAGE) return rows;
+  }
+}

@@ -1,0 +1,85 @@
+import { env } from 'cloudflare:workers';
+import type { Change } from '../../src/domain/change.ts';
+import { timeOrderedId } from '../../src/domain/record-id.ts';
+import { parseArchive, readArchive } from '../../src/services/archive/archive-file.ts';
+import { type ArchiveStep, archiveStep } from '../../src/services/archive/archive-step.ts';
+import { type ArchiveBucket, archiveBucket } from '../../src/services/archive/bucket.ts';
+import type { ActorContext, SystemActor } from '../../src/services/context.ts';
+import type { ChangesPage } from '../../src/services/work/list-changes.ts';
+import { aroundD1 } from './d1.ts';
+import { lastCursor, resultOf, work } from './rpc.ts';
+
+/** The bucket of the tests. */
+export const bucket = archiveBucket(env.ARCHIVE);
+
+/** The context of a step, with other bindings if they are given. */
+export const archiveContext = ({ db = env.DB, archive = bucket }: { db?: D1Database; archive?: ArchiveBucket } = {}) =>
+  ({
+    db,
+    archive,
+    now: Date.now,
+    deadlineAt: Date.now() + 20_000,
+    requestId: timeOrderedId(Date.now()),
+    actor: 'operator',
+    source: { address: null, userAgent: 'operator' },
+  }) satisfies ActorContext<SystemActor>;
+
+/** Everything that is released is due, also what was written just now. */
+export const AT_ONCE = { before: Number.MAX_SAFE_INTEGER, isPushed: false };
+
+/** Makes one step of the archive. */
+export const archive = (organization: string, bindings?: Parameters<typeof archiveContext>[0]): Promise<ArchiveStep> =>
+  archiveStep(archiveContext(bindings), organization, AT_ONCE);
+
+/** Releases everything that there is, as a PSA that has read it all. */
+export async function releaseAll(organization: string): Promise<number> {
+  const cursor = await lastCursor(organization);
+  return resultOf(await work.release(organization, cursor ?? '')).seq;
+}
+
+/** Every change of an organization: those in the archive, after their digests were compared, and the others. */
+export async function everyChange(organization: string): Promise<{ archived: Change[]; rows: Change[] }> {
+  const archived: Change[] = [];
+  const rows: Change[] = [];
+  let cursor: string | null = null;
+  for (;;) {
+    const page: ChangesPage = resultOf(await work.changes(organization, cursor));
+    for (const object of page.archives) archived.push(...parseArchive(await readArchive(archiveContext(), object)));
+    rows.push(...page.changes);
+    ({ cursor } = page);
+    if (!page.more) return { archived, rows };
+  }
+}
+
+/** The names of all objects of an organization. */
+export async function objectsIn(organization: string): Promise<string[]> {
+  const { objects } = await env.ARCHIVE.list({ prefix: `${organization}/` });
+  return objects.map(({ key }) => key);
+}
+
+/** A bucket whose calls fail as `fails` says: before they are carried out, or after. */
+export function failing(
+  fails: (call: 'get' | 'put' | 'delete' | 'list') => 'before' | 'after' | undefined,
+): ArchiveBucket {
+  const around = async <T>(call: 'get' | 'put' | 'delete' | 'list', run: () => Promise<T>): Promise<T> => {
+    const when = fails(call);
+    if (when === 'before') throw new Error('R2 is away');
+    const result = await run();
+    if (when === 'after') throw new Error('R2 is away');
+    return result;
+  };
+  return {
+    get: (name) => around('get', () => bucket.get(name)),
+    put: (name, bytes, digest) => around('put', () => bucket.put(name, bytes, digest)),
+    delete: (names) => around('delete', () => bucket.delete(names)),
+    list: (prefix, after) => around('list', () => bucket.list(prefix, after)),
+  };
+}
+
+/** A database whose batches of more than three statements fail. */
+export const failingBatch = (when: 'before' | 'after') =>
+  aroundD1(env.DB, async (run, statements) => {
+    if (statements <= 3) return run();
+    if (when === 'after') await run();
+    throw new Error('D1_ERROR: internal error; reference = 0a1b2c3d4e5f');
+  });
