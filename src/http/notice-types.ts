@@ -1,5 +1,6 @@
 import { instant, plain } from '../domain/change.ts';
 import type { NoticeData, NoticeType } from '../domain/notice.ts';
+import { keysOf } from '../lib/objects.ts';
 
 const organization = 'northwind';
 const AT = Date.parse('2026-11-22T08:00:00Z');
@@ -51,3 +52,5 @@ export const NOTICE_TYPES: { [Type in NoticeType]: { meaning: string; example: N
     example: { organization, since: instant(AT), failure: 'HTTP 500', stopped: false },
   },
 };
+
+export const NOTICE_TYPE_NAMES = keysOf(NOTICE_TYPES);

@@ -29,7 +29,7 @@ describe('help', () => {
     expect(lines.map((line) => line.trim().split(/ {2,}/))).toEqual(
       COMMANDS.map(({ name, summary }) => [name, summary]),
     );
-    expect(COMMANDS.length).toBe(11);
+    expect(COMMANDS.length).toBe(12);
   });
 
   test.each(COMMANDS)(

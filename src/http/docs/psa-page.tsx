@@ -1,4 +1,7 @@
+import { instant } from '../../domain/change.ts';
+import { messageType } from '../../domain/notice.ts';
 import { TOLERANCE_SECONDS } from '../../domain/webhook.ts';
+import { NOTICE_TYPE_NAMES, NOTICE_TYPES } from '../notice-types.ts';
 import { PSA_CALL_TYPES, PSA_CALLS } from '../psa-calls.ts';
 import { PSA_ERRORS } from '../psa-errors.ts';
 import { Code, Page, Table, Text } from './layout.tsx';
@@ -47,10 +50,37 @@ const RECEIVER_RULES = [
   ],
   [
     'Answer 2xx to a `type` that you do not know',
-    'There may be more types, and the operator can send one named `test`.',
+    'Besides the changes there are notices (below), there may be more types, and the operator can send one named `test`.',
   ],
   ['410 stops the organization', 'Until the operator resumes it. Nothing is lost: it continues where it stopped.'],
 ] as const;
+
+const NOTICE_ROWS = NOTICE_TYPE_NAMES.map((type) => [`\`${messageType(type)}\``, NOTICE_TYPES[type].meaning] as const);
+
+const NOTICE_RULES = [
+  [
+    'Answer 2xx to notices of no interest to you',
+    'A receiver that only stores changes works as before. Notices neither delay the changes nor wait for them.',
+  ],
+  [
+    'Recognize a notice by its `webhook-id`',
+    'It may come twice, with the same id and body. It is sent when something was found, within about five minutes.',
+  ],
+  [
+    'Keep the order of one key',
+    'Notices about one key come in order; those about others may overtake. `timestamp` is when it happened.',
+  ],
+  [
+    'Any other status than 2xx and 410',
+    'The notice comes again: after five minutes at first, after an hour at most, for 30 days. 410 drops this one notice.',
+  ],
+] as const;
+
+const NOTICE_EXAMPLE = {
+  type: messageType('key_expiring'),
+  timestamp: instant(Date.parse('2026-11-22T05:00:00Z')),
+  data: { ...NOTICE_TYPES.key_expiring.example, settingsUrl: null },
+};
 
 const RECEIVERS = [
   ['receiver.php', 'PHP'],
@@ -142,6 +172,21 @@ export function Psa({ origin, isOn }: { origin: string; isOn: boolean }) {
           </li>
         ))}
       </ul>
+      <h2 id="notices">Receive notices</h2>
+      <p>
+        The same address also gets notices for the people who look after the keys. <code>data</code> never has the text
+        of a note or time entry. <code>organization</code> is null if a notice is about the whole deployment, and{' '}
+        <code>settingsUrl</code> is the page to look at, if the operator has set the address of the service.
+      </p>
+      <Table head={['Type', 'What it means']} rows={NOTICE_ROWS} />
+      <Code label="A notice">{json(NOTICE_EXAMPLE)}</Code>
+      <Table head={['Rule', 'Why']} rows={NOTICE_RULES} />
+      {isOn && (
+        <p>
+          The fields of each type are in the <a href="/psa/openapi.json">OpenAPI document</a>, under{' '}
+          <code>webhooks</code>.
+        </p>
+      )}
     </Page>
   );
 }

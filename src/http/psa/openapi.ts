@@ -3,9 +3,8 @@ import * as z from 'zod';
 import { createDocument, type ZodOpenApiPathsObject, type ZodOpenApiResponsesObject } from 'zod-openapi';
 import { messageType } from '../../domain/notice.ts';
 import { TOLERANCE_SECONDS } from '../../domain/webhook.ts';
-import { keysOf } from '../../lib/objects.ts';
 import type { PsaEnv } from '../context.ts';
-import { NOTICE_TYPES } from '../notice-types.ts';
+import { NOTICE_TYPE_NAMES, NOTICE_TYPES } from '../notice-types.ts';
 import { PROBLEMS, type ProblemCode, problemType, UNAUTHORIZED_PROBLEM } from '../problems.ts';
 import { PSA_CALL_TYPES, PSA_CALLS } from '../psa-calls.ts';
 import { PSA_ERRORS } from '../psa-errors.ts';
@@ -115,7 +114,7 @@ function problemShape(codes: readonly ProblemCode[]) {
 /** The messages with notices, each as a webhook. */
 function notices(): ZodOpenApiPathsObject {
   return Object.fromEntries(
-    keysOf(NOTICE_TYPES).map((type) => [
+    NOTICE_TYPE_NAMES.map((type) => [
       messageType(type),
       {
         post: {

@@ -1,4 +1,4 @@
-// Receives the changes that the Ticket Write-Back API pushes, and stores each page in a file.
+// Receives what the Ticket Write-Back API pushes, and stores each message in a file.
 //
 // WEBHOOK_SECRET=whsec_… dotnet run Receiver.cs 8080        (.NET 10; Mono: mcs Receiver.cs)
 using System;
@@ -33,8 +33,8 @@ static class Receiver
         ours.Length == given.Length && ours.Zip(given, (a, b) => a ^ b).Aggregate(0, (all, one) => all | one) == 0;
 
     /// <summary>
-    /// Stores the page by its id: it may come again. Parse it with System.Text.Json, and store
-    /// data.changes by data.organization and seq.
+    /// Stores the message by its id: it may come again. Parse it with System.Text.Json. If its type is
+    /// work.changes, store data.changes by data.organization and seq; ignore types that you do not know.
     /// </summary>
     static void Keep(string id, byte[] page)
     {
