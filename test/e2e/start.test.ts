@@ -1,12 +1,16 @@
 import { type ChildProcess, execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises';
+import { createServer as createHttpServer } from 'node:http';
 import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { withLocalD1 } from '../../src/cli/local.ts';
+import { SWEEP_CRON } from '../../src/sweep.ts';
+import { makeKey } from '../reliability/restartable.ts';
 import { failedStart, freePort, keyIn, printedBy, start, startIn, stop } from '../support/server.ts';
 import { copyDatabase } from '../support/shared.ts';
 
@@ -17,12 +21,17 @@ const curlIn = (output: string) => output.split('\n').find((line) => line.trim()
 describe('npm start', () => {
   let directory: string;
   let port: number;
+  let chatPort: number;
   let running: { server: ChildProcess; output: string };
 
   beforeAll(async () => {
     directory = await mkdtemp(join(tmpdir(), 'twb-'));
     port = await freePort();
-    running = await start('--port', String(port), '--persist-to', directory);
+    chatPort = await freePort();
+    running = await start(
+      ...['--port', String(port), '--persist-to', directory],
+      ...['--var', `NOTICE_URL:http://127.0.0.1:${chatPort}/`, '--var', `SERVICE_URL:http://localhost:${port}`],
+    );
   });
 
   afterAll(async () => {
@@ -36,6 +45,34 @@ describe('npm start', () => {
     expect(response.status).toBe(200);
     const line = /^\{"event":"database_size","bytes":\d+,"share":0\.?\d*\}$/m;
     await vi.waitFor(() => expect(printedBy(running.server)).toMatch(line));
+  });
+
+  test('sends a notice when the cron runs, once', async () => {
+    const texts: string[] = [];
+    const chat = createHttpServer(async (request, response) => {
+      texts.push(await text(request));
+      response.end('ok');
+    });
+    await once(chat.listen(chatPort, '127.0.0.1'), 'listening');
+    const cron = () =>
+      fetch(`http://localhost:${port}/cdn-cgi/handler/scheduled?cron=${encodeURIComponent(SWEEP_CRON)}`);
+    try {
+      expect((await cron()).status).toBe(200);
+      const key = await withLocalD1(directory, (db) => makeKey(db, 'northwind', 'n8n'));
+      await cron();
+      await cron();
+      const about = texts.filter((body) => body.includes(key.hint));
+      expect(about.map((body) => JSON.parse(body))).toEqual([
+        {
+          text: expect.stringContaining(
+            `northwind: API key ${key.hint} was created. http://localhost:${port}/settings/`,
+          ),
+        },
+      ]);
+    } finally {
+      chat.close();
+      chat.closeAllConnections();
+    }
   });
 
   test('prints a curl line that logs time on ticket 1001 once, however often it is run', async () => {

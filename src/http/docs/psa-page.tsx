@@ -178,9 +178,9 @@ export function Psa({ origin, isOn }: { origin: string; isOn: boolean }) {
         of a note or time entry. <code>organization</code> is null if a notice is about the whole deployment, and{' '}
         <code>settingsUrl</code> is the page to look at, if the operator has set the address of the service.
       </p>
-      <Table head={['Type', 'What it means']} rows={NOTICE_ROWS} />
+      <Table head={['Type of notice', 'What it means']} rows={NOTICE_ROWS} />
       <Code label="A notice">{json(NOTICE_EXAMPLE)}</Code>
-      <Table head={['Rule', 'Why']} rows={NOTICE_RULES} />
+      <Table head={['Rule for notices', 'Why']} rows={NOTICE_RULES} />
       {isOn && (
         <p>
           The fields of each type are in the <a href="/psa/openapi.json">OpenAPI document</a>, under{' '}
