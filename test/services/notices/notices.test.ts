@@ -12,6 +12,7 @@ import { forgetNotices, type NoticeMessage, runNotices, startAddresses } from '.
 import { makePsa } from '../../support/psa.ts';
 import { lastCursor } from '../../support/rpc.ts';
 import { loggedLines } from '../../support/searched-logs.ts';
+import { makeSettings } from '../../support/settings.ts';
 import { asAdmin, asOperator, importRecords, makeApi, makeKey, makeOrganization, rotate } from '../../support/world.ts';
 
 const MINUTE_MS = 60_000;
@@ -535,6 +536,32 @@ describe('a notice', () => {
     await runNotices(now, {}, db);
     expect(addresses.attempts).toEqual({ push: 0, chat: 0 });
   });
+});
+
+test('a link leads to a page of the settings area', async () => {
+  const { organization, api, headers } = await makeSettings();
+  await runNotices(now);
+  await makeKey(organization, {}, clock);
+  await setPush(organization, now - HOUR_MS);
+  await runNotices(
+    now,
+    {},
+    reportingSize(env.DB, () => 9.5 * GB),
+  );
+  const links = addresses.messages.map(({ data }) =>
+    String(data['settingsUrl']).replace('https://tickets.example', ''),
+  );
+  expect(links.map((link) => link.replace(/keys\/.*/, 'keys/ID')).sort()).toEqual([
+    '/settings',
+    `/settings/${organization}/keys`,
+    `/settings/${organization}/keys/ID`,
+  ]);
+  for (const link of links) {
+    const { status } = await api.send(link, {
+      headers: { 'Cf-Access-Jwt-Assertion': headers['Cf-Access-Jwt-Assertion'] },
+    });
+    expect([link, status]).toEqual([link, link === '/settings' ? 303 : 200]);
+  }
 });
 
 describe('without an address', () => {
