@@ -25,6 +25,8 @@ const ROWS = {
   key_days: 1,
   refused_uses: 0,
   pushes: 0,
+  notices: 0,
+  notice_positions: 0,
   key_policies: 0,
   key_review_decisions: 0,
   key_reviews: 0,
