@@ -50,7 +50,7 @@ const RECEIVER_RULES = [
   ],
   [
     'Answer 2xx to a `type` that you do not know',
-    'Besides the changes there are notices (below), there may be more types, and the operator can send one named `test`.',
+    'There are also notices (below), there may be more types, and the operator can send one named `test`.',
   ],
   ['410 stops the organization', 'Until the operator resumes it. Nothing is lost: it continues where it stopped.'],
 ] as const;
@@ -64,11 +64,11 @@ const NOTICE_RULES = [
   ],
   [
     'Recognize a notice by its `webhook-id`',
-    'It may come twice, with the same id and body. It is sent when something was found, within about five minutes.',
+    'It may come twice, with the same id and body. Usually it comes within five minutes.',
   ],
   [
-    'Keep the order of one key',
-    'Notices about one key come in order; those about others may overtake. `timestamp` is when it happened.',
+    'Expect the order of one key only',
+    'Notices about one key come in order; those about other keys may come earlier or later. `timestamp` is when it happened.',
   ],
   [
     'Any other status than 2xx and 410',
