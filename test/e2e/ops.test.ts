@@ -30,7 +30,7 @@ describe('help', () => {
     expect(lines.map((line) => line.trim().split(/ {2,}/))).toEqual(
       COMMANDS.map(({ name, summary }) => [name, summary]),
     );
-    expect(COMMANDS.length).toBe(15);
+    expect(COMMANDS.length).toBe(16);
   });
 
   test.each(COMMANDS)(

@@ -181,6 +181,8 @@ describe('keys', () => {
 
   test('that are unused give a notice after 60 days, once, and again after the next use', async () => {
     const organization = await makeWatched();
+    // This one has been unused for long: the list of keys shows it.
+    await makeKey(organization, {}, () => START - 100 * DAY_MS);
     const { value: key, id } = await makeKey(organization, {}, clock);
     const { id: never } = await makeKey(organization, {}, clock);
     await pass(59 * DAY_MS, { every: 5 * DAY_MS });
