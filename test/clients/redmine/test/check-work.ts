@@ -72,8 +72,8 @@ export async function checkWork(world: World, check: Check): Promise<void> {
     const id = await addNote('4', 'The password was reset');
     const { id: entry } = await logTime('4', 20, TESS);
     await waitFor('a refusal', async () => toReceiver.passed.find(({ status }) => status === 503));
-    assert.match(world.receiverErrors(), /automation lacks set_notes_private in project 2/);
     assert.deepEqual(toRedmine.passed.slice(before).filter(isWrite), []);
+    assert.match(world.receiverErrors(), /automation lacks set_notes_private in project 2/);
     for (const who of ['customer', 'admin'] as const) assert.deepEqual(await notesOf('4', who), []);
     // Anyone can write the mark of a note, and does not keep it away.
     const forged = `Thanks!\n[twb:${id}]`;
