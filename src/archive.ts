@@ -12,6 +12,8 @@ export const ARCHIVE_CRON = '47 * * * *';
 const DEADLINE_MS = 60_000;
 /** One run makes at most so many steps. Each calls D1 and the bucket about 20 times: 1,000 are allowed. */
 export const MAX_STEPS = 40;
+/** After so many organizations failed, the bucket or the database does. */
+const MAX_FAILED = 5;
 
 /**
  * Archives what is older than `keepDays`, one step of each organization after the other, until nothing
@@ -35,11 +37,12 @@ export async function archiveDue(
   for (const replaced of await listReplaced(context(), MAX_STEPS)) await deleteReplaced(context(), replaced);
   const failures = new Map<string, unknown>();
   let [steps, changes] = [0, 0];
-  while (steps < MAX_STEPS) {
+  while (steps < MAX_STEPS && failures.size < MAX_FAILED) {
     const due = await listDueArchives(context(), rule, MAX_STEPS);
     const organizations = due.filter((organization) => !failures.has(organization)).slice(0, MAX_STEPS - steps);
     if (organizations.length === 0) break;
     for (const organization of organizations) {
+      if (failures.size === MAX_FAILED) break;
       steps += 1;
       try {
         const step = await archiveStep(context(), organization, rule);

@@ -1,7 +1,10 @@
+import { env } from 'cloudflare:workers';
 import { describe, expect, test } from 'vitest';
 import type { DirectoryRecordInput } from '../../../src/domain/directory.ts';
 import { PSA_CALL_TYPES, PSA_CALLS } from '../../../src/http/psa-calls.ts';
 import type { ChangesPage } from '../../../src/services/work/list-changes.ts';
+import { archive, bucket, objectsIn } from '../../support/archive.ts';
+import { readContract } from '../../support/contract.ts';
 import { makePsa } from '../../support/psa.ts';
 import { allChanges, directory, resultOf, work } from '../../support/rpc.ts';
 import { importRecords, makeApi, makeOrganization, makeWorld, problemOf, rowsOf } from '../../support/world.ts';
@@ -69,6 +72,34 @@ describe('a call over HTTP has the result of the same call over a service bindin
       200,
       await work.changes(organization, null),
     ]);
+  });
+
+  test('work.release, and then work.changes and work.redact of what is archived', async () => {
+    const { organization, key, api, call, post } = await makePsaWorld();
+    const all = await allChanges(organization);
+    await api.postNote(key);
+    const cursor = all.at(-1)?.cursor;
+    const released = [200, { ok: true, value: { status: 'released', seq: 3 } }];
+    expect(await call('work.release', { organization, cursor })).toEqual(released);
+    expect(await call('work.release', { organization, cursor })).toEqual([
+      200,
+      await work.release(organization, String(cursor)),
+    ]);
+    expect((await call('work.release', { organization, cursor: null }))[0]).toBe(422);
+    expect(await archive(organization)).toMatchObject({ status: 'archived', toSeq: 3 });
+
+    const data = { organization, cursor: null };
+    expect(await call('work.changes', data)).toEqual([200, await work.changes(organization, null)]);
+    const contract = readContract(await (await api.send('/psa/openapi.json')).text());
+    expect(await contract.undocumented('POST /psa', await post({ type: 'work.changes', data }))).toEqual([]);
+
+    const note = { organization, kind: 'note', id: all[1]?.targetId, by: 'Ada' };
+    const [object = ''] = await objectsIn(organization);
+    const bytes = await bucket.get(object);
+    await env.ARCHIVE.delete(object);
+    expect(await call('work.redact', note)).toMatchObject([503, { ok: false, error: { code: 'unavailable' } }]);
+    await env.ARCHIVE.put(object, bytes ?? null);
+    expect(await call('work.redact', note)).toEqual([200, { ok: true, value: { status: 'redacted' } }]);
   });
 
   test('work.review, which the second time is an error with the status 409', async () => {
