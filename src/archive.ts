@@ -18,8 +18,8 @@ const MAX_FAILED = 5;
 /**
  * Archives what is older than `keepDays`, one step of each organization after the other, until nothing
  * is due or the run has made its steps; the next run continues. Before that, deletes objects that a
- * redaction replaced and could not delete. An organization whose step fails does
- * not stop the others. The first error is thrown at the end, so that the platform shows it.
+ * redaction replaced and could not delete. An organization whose step fails does not stop the others,
+ * unless five do. The first error is thrown at the end, so that the platform shows it.
  */
 export async function archiveDue(
   { db, bucket }: { db: D1Database; bucket: ArchiveBucket },
