@@ -91,6 +91,7 @@ describe('the documentation', () => {
       ['defaultHourlyRate', 'not_written'],
       ['records[].id', 'service_account'],
       ['cursor', 'changes[].seq'],
+      ['cursor', 'released'],
       ['reviewer', 'APPROVED'],
       ['by', 'redacted'],
     ];

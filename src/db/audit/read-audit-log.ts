@@ -138,10 +138,15 @@ export interface ExaminedPart {
   lowest: number | null;
   /** UTC milliseconds. */
   lowestAt: number | null;
+  /** The `seq` up to which the log is archived; 0 if it is not. Its rows are those after it. */
+  archivedTo: number;
 }
 
+const ARCHIVED_TO = '(select coalesce(max(to_seq), 0) from archives where organization_id = :organizationId)';
+
 /** SQLite takes the time from the row with the minimum. */
-const examined = (part: string) => `select count(*) as examined, min(seq) as lowest, at as lowestAt from (${part})`;
+const examined = (part: string) =>
+  `select count(*) as examined, min(seq) as lowest, at as lowestAt, ${ARCHIVED_TO} as archivedTo from (${part})`;
 
 /** The matching rows of a range, and what was examined to find them: the next page begins there. */
 export const findAuditPage = {
@@ -189,10 +194,6 @@ export const findAuditAdministrators = statement<{ organizationId: string; limit
   )
   select ${columns<AuditAdministratorRow>({ id: 'u.id', name: 'u.name', isPresent: 'u.active and u.is_admin' })}
   from actors cross join users u on u.organization_id = :organizationId and u.id = actors.id`);
-
-/** The `seq` up to which the log is archived; 0 if it is not. Its rows are those after it. */
-const ARCHIVED_TO = '(select coalesce(max(to_seq), 0) from archives where organization_id = :organizationId)';
-export const findArchivedTo = statement<{ organizationId: string }, { seq: number }>(`select ${ARCHIVED_TO} as seq`);
 
 /**
  * The first `seq` not earlier than `at` (UTC milliseconds), or the next free one. Binary search in

@@ -119,10 +119,10 @@ const VALUES: Record<PsaCallType, z.ZodType> = {
   'directory.upsert': upserted,
   'directory.deactivate': deactivated,
   'work.changes': changesPage,
-  'work.review': z.object({ status: z.enum(['APPROVED', 'REJECTED']) }).meta({ id: 'Reviewed' }),
   'work.release': z
     .object({ status: z.enum(['released', 'unchanged']), seq: z.int() })
     .meta({ id: 'Released', description: 'Everything up to `seq` is released.' }) satisfies z.ZodType<Released>,
+  'work.review': z.object({ status: z.enum(['APPROVED', 'REJECTED']) }).meta({ id: 'Reviewed' }),
   'work.redact': z.object({ status: z.enum(['redacted', 'unchanged']) }).meta({ id: 'Redacted' }),
 };
 

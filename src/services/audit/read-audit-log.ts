@@ -2,7 +2,6 @@ import type { AuditColumns } from '../../db/audit/audit-columns.ts';
 import {
   type AuditLogRow,
   type ExaminedPart,
-  findArchivedTo,
   findAuditAdministrators,
   findAuditPage,
   findAuditPageOfAdministrator,
@@ -224,13 +223,9 @@ async function readPage(ctx: ActorContext<AdminActor>, filter: AuditFilter, part
             findAuditPageOfKey.rows.bind({ ...values, keyId }),
             findAuditPageOfKey.examined.bind({ ...values, keyId }),
           ] as const);
-  const archived = findArchivedTo.bind({ organizationId: ctx.actor.organizationId });
-  const [{ results: rows }, { results }, archivedTo] = await callD1(ctx, 'nothing_written', (db) =>
-    batch(db, [...statements, archived]),
-  );
+  const [{ results: rows }, { results }] = await callD1(ctx, 'nothing_written', (db) => batch(db, statements));
   const isFull = rows.length === limit;
-  const first = Math.max(part.from, (archivedTo.results[0]?.seq ?? 0) + 1);
-  const next = nextCursor(rows.at(-1)?.seq, isFull, results[0], { ...part, from: first });
+  const next = nextCursor(rows.at(-1)?.seq, isFull, results[0], part);
   const searchedTo = next === undefined || isFull ? undefined : (results[0]?.lowestAt ?? undefined);
   return { entries: rows.map(toEntry), next, searchedTo };
 }
@@ -246,7 +241,8 @@ function nextCursor(
 ): number | undefined {
   if (examined === undefined || examined.lowest === null) return undefined;
   if (full && last !== undefined && examined.lowest < last) return last;
-  return examined.examined === examine && examined.lowest > from ? examined.lowest : undefined;
+  const first = Math.max(from, examined.archivedTo + 1);
+  return examined.examined === examine && examined.lowest > first ? examined.lowest : undefined;
 }
 
 /** The range of the log that contains all entries of a period, even if clocks differed. */

@@ -322,7 +322,7 @@ describe('a file that is full', () => {
       return results.map((result, index) => {
         if (!sql[index]?.includes('as examined')) return result;
         count.lowest -= 2_500;
-        return { ...result, results: [{ examined: 2_500, lowest: count.lowest, lowestAt: 0 }] };
+        return { ...result, results: [{ examined: 2_500, lowest: count.lowest, lowestAt: 0, archivedTo: 0 }] };
       });
     });
     return { db, count };
