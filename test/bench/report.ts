@@ -1,5 +1,6 @@
 import type { Series } from './rounds.ts';
 import { type Spread, spread } from './statistics.ts';
+import { integer, table } from './tables.ts';
 import { FLOOR, ratio, type Verdict } from './targets.ts';
 import type { CauseTiming } from './unauthorized-timing.ts';
 
@@ -97,21 +98,10 @@ function timingTable(timings: readonly CauseTiming[]): string {
   );
 }
 
-function integer(value: number): string {
-  return Math.round(value).toLocaleString('en');
-}
-
 function show({ median, min, max }: Spread, format: (value: number) => string = threeDigits): string {
   return `${format(median)} (${format(min)}–${format(max)})`;
 }
 
 function threeDigits(value: number): string {
   return value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2);
-}
-
-function table(head: string[], rows: string[][]): string {
-  const line = (cells: string[]) => `| ${cells.join(' | ')} |`;
-  return [line(head), `|${head.map((_, column) => (column === 0 ? '---|' : '--:|')).join('')}`, ...rows.map(line)].join(
-    '\n',
-  );
 }

@@ -16,12 +16,17 @@ const ROWS_PER_STATEMENT = 100_000;
 export const ORGANIZATION = 'northwind';
 export const TICKET = '1001';
 
-/** Applies the repository's migrations and imports the demo directory. */
-export async function prepare(db: D1Database): Promise<void> {
+/** Applies the repository's migrations. */
+export async function applyMigrations(db: D1Database): Promise<void> {
   for (const file of (await readdir(MIGRATIONS)).filter((name) => name.endsWith('.sql')).sort()) {
     const statements = unstable_splitSqlQuery(await readFile(join(MIGRATIONS, file), 'utf8'));
     await db.batch(statements.map((sql) => db.prepare(sql)));
   }
+}
+
+/** Applies the repository's migrations and imports the demo directory. */
+export async function prepare(db: D1Database): Promise<void> {
+  await applyMigrations(db);
   const imported = await importDirectory(db, await readFile(DEMO_DIRECTORY, 'utf8'));
   if (!imported.ok) throw new Error(JSON.stringify(imported.errors));
 }

@@ -1,0 +1,72 @@
+import { join } from 'node:path';
+import { build } from 'esbuild';
+import { convertV4MiniflareOptions, Miniflare } from 'miniflare';
+import { unstable_readConfig } from 'wrangler';
+import { importDirectory } from '../../src/cli/import/import-directory.ts';
+import { directoryOf, type GrowthPlan, type MonthEnd, monthEnd } from './growth.ts';
+import { type GrowthRun, growthCheck } from './growth-report.ts';
+import { applyMigrations } from './seed.ts';
+
+/** Runs one simulation, with its data in `directory`. `report` gets a line for each month. */
+export async function runGrowth(
+  directory: string,
+  plan: GrowthPlan,
+  keepDays: number | null,
+  report: (line: string) => void,
+): Promise<GrowthRun> {
+  const begun = performance.now();
+  const seconds = () => Math.round((performance.now() - begun) / 1000);
+  const miniflare = await startWorker(directory);
+  const call = async (path: string): Promise<unknown> => {
+    const response = await miniflare.dispatchFetch(`http://localhost${path}`, {
+      method: 'POST',
+      body: JSON.stringify({ plan, keepDays }),
+    });
+    if (!response.ok) throw new Error(await response.text());
+    return response.json();
+  };
+  try {
+    const db = await miniflare.getD1Database('DB');
+    await applyMigrations(db);
+    const imported = await importDirectory(db, directoryOf(plan));
+    if (!imported.ok) throw new Error(JSON.stringify(imported.errors));
+    const { databaseBytes: emptyBytes } = monthEnd.parse(await call('/begin'));
+    const months: MonthEnd[] = [];
+    while (months.length < plan.months) {
+      const end = monthEnd.parse(await call('/month'));
+      months.push(end);
+      report(`month ${end.month}: ${end.writes} writes, ${end.databaseBytes} bytes, ${seconds()} s`);
+    }
+    const found = growthCheck.parse(await call('/check'));
+    return { ...found, keepDays, emptyBytes, months, seconds: seconds() };
+  } finally {
+    await miniflare.dispose();
+  }
+}
+
+async function startWorker(directory: string): Promise<Miniflare> {
+  const { outputFiles } = await build({
+    entryPoints: [join(import.meta.dirname, 'growth-worker.ts')],
+    bundle: true,
+    write: false,
+    format: 'esm',
+    target: 'es2024',
+    conditions: ['workerd', 'worker', 'browser'],
+    external: ['cloudflare:*', 'node:*'],
+    logLevel: 'error',
+  });
+  const { compatibility_date, compatibility_flags } = unstable_readConfig({ config: 'wrangler.toml' });
+  const miniflare = new Miniflare(
+    convertV4MiniflareOptions({
+      resourcePersistencePath: directory,
+      cf: false,
+      modules: [{ type: 'ESModule', path: 'index.js', contents: outputFiles[0]?.text ?? '' }],
+      compatibilityDate: compatibility_date ?? '',
+      compatibilityFlags: compatibility_flags,
+      d1Databases: ['DB'],
+      r2Buckets: ['ARCHIVE'],
+    }),
+  );
+  await miniflare.ready;
+  return miniflare;
+}
