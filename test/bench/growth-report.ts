@@ -60,9 +60,14 @@ export function monthsUntilFull(perWrite: BytesPerWrite, writesPerMonth: number,
 const LOADS = [50_000, 200_000, 1_000_000, 4_000_000];
 const KEPT = [null, 365, 90, 30];
 
+/** A time in words; what is more than 20 years away says nothing. */
+function duration(months: number): string {
+  if (months >= 240) return 'over 20 years';
+  return months < 24 ? `${months.toFixed(1)} months` : `${(months / 12).toFixed(1)} years`;
+}
+
 /** The table of the operator's README: how long one database lasts. */
 export function lifetimeTable(perWrite: BytesPerWrite): string {
-  const years = (months: number) => (months < 24 ? `${months.toFixed(1)} months` : `${(months / 12).toFixed(0)} years`);
   return table(
     [
       'writes in a month, all organizations',
@@ -70,7 +75,7 @@ export function lifetimeTable(perWrite: BytesPerWrite): string {
     ],
     LOADS.map((writes) => [
       integer(writes),
-      ...KEPT.map((keepDays) => years(monthsUntilFull(perWrite, writes, keepDays))),
+      ...KEPT.map((keepDays) => duration(monthsUntilFull(perWrite, writes, keepDays))),
     ]),
   );
 }

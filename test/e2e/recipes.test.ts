@@ -128,14 +128,17 @@ describe.runIf(isInstalled('python3'))('Python', () => {
   });
 });
 
-test.runIf(isInstalled('pwsh'))('PowerShell: the commands, copied one after the other, write once', async () => {
-  const commands = codesOf('powershell', server.url).flatMap((code) => ('text' in code ? [code] : []));
-  const script = commands.filter(({ label }) => label !== 'Example of the response').map((code) => code.text);
-  await writeFile(join(cwd, 'recipe.ps1'), script.join('\n').replace('evt-20418', 'evt-powershell'));
-  const { stdout, code } = await inShell('pwsh', ['-NoProfile', '-File', 'recipe.ps1']);
-  expect([code, stdout]).toEqual([0, expect.stringMatching(/\n201 [0-9a-f-]{36}\s*$/)]);
-  expect((await repeat('triage:evt-powershell')).body).toMatchObject({ idempotentReplay: true });
-});
+test.each(['pwsh'].filter(isInstalled))(
+  'PowerShell: the commands, copied one after the other, write once',
+  async (shell) => {
+    const commands = codesOf('powershell', server.url).flatMap((code) => ('text' in code ? [code] : []));
+    const script = commands.filter(({ label }) => label !== 'Example of the response').map((code) => code.text);
+    await writeFile(join(cwd, 'recipe.ps1'), script.join('\n').replace('evt-20418', 'evt-powershell'));
+    const { stdout, code } = await inShell(shell, ['-NoProfile', '-File', 'recipe.ps1']);
+    expect([code, stdout]).toEqual([0, expect.stringMatching(/\n201 [0-9a-f-]{36}\s*$/)]);
+    expect((await repeat('triage:evt-powershell')).body).toMatchObject({ idempotentReplay: true });
+  },
+);
 
 test('n8n: the workflow, downloaded with the command, pings and writes an entry and a note', async () => {
   const { code } = await inBash(bashUpTo('n8n', server.url, 'Download the workflow'));

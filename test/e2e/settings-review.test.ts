@@ -74,10 +74,10 @@ test('a policy is set and keys are reviewed until the evidence can be downloaded
   ])
     await createKey(page, name);
 
-  await page.getByRole('link', { name: 'Policy', exact: true }).click();
+  await follow(page.getByRole('link', { name: 'Policy', exact: true }));
   await page.getByLabel('Longest lifetime').fill('90');
   await page.getByLabel('Keys are reviewed').selectOption('3');
-  await button('Save policy').click();
+  await follow(button('Save policy'));
   await page.getByRole('status').waitFor();
   faults.push(...(await faultsOf(page)));
   await page.goto(`${server.url}/settings/${ORGANIZATION}/new-key`);
@@ -86,34 +86,31 @@ test('a policy is set and keys are reviewed until the evidence can be downloaded
     'On a date',
   ]);
 
-  await page.getByRole('link', { name: 'API keys', exact: true }).click();
+  await follow(page.getByRole('link', { name: 'API keys', exact: true }));
   await page.locator('.overflow > summary').click();
-  await page.getByRole('link', { name: 'Review keys' }).click();
-  await button('Start review').click();
+  await follow(page.getByRole('link', { name: 'Review keys' }));
+  await follow(button('Start review'));
   await page.getByRole('group').first().waitFor();
   const keys = page.locator('.review > li');
   await keys.first().getByLabel('Revoke', { exact: true }).check();
-  await button('Save decisions').click();
+  await follow(button('Save decisions'));
   await page.getByText('Enter a reason.').waitFor();
   faults.push(...(await faultsOf(page)));
   await keys.first().getByLabel('Reason').fill('The pilot was stopped');
   for (const key of (await keys.all()).slice(1)) await key.getByLabel('Keep', { exact: true }).check();
   await page.getByLabel('Reason for all keys').fill('Asked the owners in the meeting of November');
-  await button('Save decisions').click();
+  await follow(button('Save decisions'));
   await page.getByText('Every key has a decision').waitFor();
-  await page.getByRole('link', { name: /^All \d/ }).click();
+  await follow(page.getByRole('link', { name: /^All \d/ }));
   faults.push(...(await faultsOf(page)));
-  await page
-    .getByRole('link', { name: /^Change/ })
-    .first()
-    .click();
+  await follow(page.getByRole('link', { name: /^Change/ }).first());
   await button('Save decision').waitFor();
   faults.push(...(await faultsOf(page)));
-  await page.getByRole('link', { name: 'The review' }).click();
-  await button('Finish review…').click();
+  await follow(page.getByRole('link', { name: 'The review' }));
+  await follow(button('Finish review…'));
   await page.getByText('The pilot was stopped').waitFor();
   faults.push(...(await faultsOf(page)));
-  await button('Finish and revoke 1 key').click();
+  await follow(button('Finish and revoke 1 key'));
   const downloading = page.waitForEvent('download');
   await page.getByRole('link', { name: 'Download as CSV' }).click();
   expect((await downloading).suggestedFilename()).toMatch(/^access-review-reviewed-\d{4}-\d\d-\d\d\.csv$/);

@@ -89,7 +89,7 @@ test('changes are exported from any cursor on, a record is redacted, and an orga
 });
 
 test('an erasure that loses its connection or is interrupted goes on when it is called again', async () => {
-  const { db, close } = await remoteDatabase();
+  const { db, archive, close } = await remoteDatabase();
   await writeNotes(db, ['one', 'two']);
   const isReached = Promise.withResolvers<void>();
   let run = 0;
@@ -108,7 +108,7 @@ test('an erasure that loses its connection or is interrupted goes on when it is 
     }
     return commit();
   });
-  const remote = await serveRemoteD1(broken);
+  const remote = await serveRemoteD1(broken, archive);
   const file = join(files, 'in-parts.ndjson');
   const erase = (interrupted?: Promise<void>) => {
     run += 1;

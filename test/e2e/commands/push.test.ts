@@ -103,7 +103,11 @@ describe('the commands of the push and the notices', () => {
     const refused = await Promise.all([skip(cursors[0]), skip('nonsense'), skip(cursors[2]?.replace('.3.', '.2.'))]);
     const misused = await Promise.all([skip(undefined), run('push:skip', 'fabrikam', '--to', cursors[2] ?? '')]);
     expect(misused.map(({ code }) => code)).toEqual([2, 2]);
-    expect(refused.map(({ code, stdout }) => [code, stdout])).toEqual(Array(3).fill([1, '']));
+    expect(refused.map(({ code, stdout }) => [code, stdout])).toEqual([
+      [1, ''],
+      [2, ''],
+      [1, ''],
+    ]);
     expect(refused[0]?.stderr).toContain('change 1 is confirmed; send a later one');
     expect(refused[2]?.stderr).toContain('not that of a change of organization fabrikam');
 
