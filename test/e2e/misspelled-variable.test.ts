@@ -8,7 +8,7 @@ test('the Worker warns once of a variable whose name looks like a typing error, 
   const worker = await serveProduction({ bundle: await productionBundle(), port: 0, vars });
   try {
     for (let request = 1; request <= 2; request++) await worker.dispatchFetch('http://localhost/healthz');
-    await vi.waitFor(() => expect(warn).toHaveBeenCalled());
+    await vi.waitFor(() => expect(warn).toHaveBeenCalled(), { timeout: 10_000 });
     expect(warn.mock.calls).toEqual([['{"event":"unknown_variable","name":"BLOCKED_KEY","nearest":"BLOCKED_KEYS"}']]);
   } finally {
     await worker.dispose();

@@ -44,7 +44,7 @@ describe('npm start', () => {
     expect(await response.text()).toBe('ok');
     expect(response.status).toBe(200);
     const line = /^\{"event":"database_size","bytes":\d+,"share":0\.?\d*\}$/m;
-    await vi.waitFor(() => expect(printedBy(running.server)).toMatch(line));
+    await vi.waitFor(() => expect(printedBy(running.server)).toMatch(line), { timeout: 10_000 });
   });
 
   test('sends a notice when the cron runs, once', async () => {
@@ -105,7 +105,9 @@ describe('npm start', () => {
     const before = printedBy(running.server).length;
     const response = await fetch(`http://localhost:${port}/api/v1/ping`);
     expect(response.status).toBe(401);
-    await vi.waitFor(() => expect(printedBy(running.server).slice(before)).toContain('/api/v1/ping'));
+    await vi.waitFor(() => expect(printedBy(running.server).slice(before)).toContain('/api/v1/ping'), {
+      timeout: 10_000,
+    });
     // A line of wrangler's own would come later.
     await new Promise((resolve) => setTimeout(resolve, 500));
     const lines = printedBy(running.server).slice(before).split('\n').filter(Boolean);

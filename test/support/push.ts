@@ -102,7 +102,10 @@ export async function feedOf(organization: string): Promise<Change[]> {
 /** Waits until the receiver has the whole feed of an organization, and nothing else. */
 export async function expectDelivered(receiver: Receiver, organization: string): Promise<void> {
   const feed = await feedOf(organization);
-  await vi.waitFor(() => expect(receiver.changesOf(organization)).toHaveLength(feed.length), { interval: 5 });
+  await vi.waitFor(() => expect(receiver.changesOf(organization)).toHaveLength(feed.length), {
+    interval: 5,
+    timeout: 10_000,
+  });
   expect(receiver.changesOf(organization)).toEqual(feed);
   expect(receiver.problems.filter((problem) => problem.startsWith(`${organization}:`))).toEqual([]);
 }

@@ -67,7 +67,7 @@ test('the keys are read to the end if the caller hangs up, because other request
     return answer();
   };
   const response = open(await signIn.token(email));
-  await vi.waitUntil(() => issuer.fetches === 1);
+  await vi.waitUntil(() => issuer.fetches === 1, { timeout: 10_000 });
   let settled = false;
   const finished = api.settled().then(() => {
     settled = true;
