@@ -85,14 +85,14 @@ const setPush = (organization: string, failingSince: number | null, stoppedAt: n
     null,
   );
 /** The database whose calls fail, before or after they ran, if their SQL has these words. */
-function failingAt(words: string, when: 'before' | 'after' = 'before') {
+function failingAt(words: string, when: 'before' | 'after' = 'before', message = 'D1 DB is overloaded.') {
   let failures = 0;
   const db = aroundD1(env.DB, async (run, _, sql) => {
     const isHit = sql.some((text) => text.includes(words));
     if (isHit) failures += 1;
-    if (isHit && when === 'before') throw new Error('D1 DB is overloaded.');
+    if (isHit && when === 'before') throw new Error(message);
     const results = await run();
-    if (isHit) throw new Error('D1 DB is overloaded.');
+    if (isHit) throw new Error(message);
     return results;
   });
   return { db, failures: () => failures };
@@ -408,6 +408,22 @@ describe('a notice', () => {
       expect([when, ...told(organization)]).toEqual([when, 'key_created']);
       expect(lines()).toHaveLength(1);
     }
+  });
+
+  test('of one organization that cannot be made keeps no other from its notices', async () => {
+    const [organization, other] = [await makeWatched(), await makeOrganization()];
+    const { id } = await makeKey(organization, {}, clock);
+    await makeKey(other, {}, clock);
+    await refuse(organization, id, 'scope_missing');
+    now += 2 * MINUTE_MS;
+    const { db } = failingAt(
+      '(select * from refused_uses',
+      'before',
+      'D1_ERROR: no such column: last_at: SQLITE_ERROR',
+    );
+    await runNotices(now, {}, db);
+    expect([told(organization), told(other)]).toEqual([[], ['key_created']]);
+    expect(loggedLines('notices_not_made', 'error')).toEqual([expect.objectContaining({ organization })]);
   });
 
   test('is not sent by two runs at once', async () => {
