@@ -115,6 +115,7 @@ export function Psa({ origin, messages, isOn }: Props) {
     { href: '#archive', text: 'Release and archive' },
     { href: '#errors', text: 'Errors' },
     { href: '#push', text: 'Receive changes' },
+    { href: '#notices', text: 'Receive notices' },
   ];
   return (
     <Page title="For the PSA" path="/docs/psa" parts={parts} isWide>
