@@ -73,7 +73,7 @@ const NOTICE_RULES = [
   ],
   [
     'Recognize a notice by its `webhook-id`',
-    'It may come twice, with the same id and body. Usually it comes within five minutes.',
+    'It may come twice, with the same id and body. Usually it comes within five minutes; with more than 200 organizations, it can take longer.',
   ],
   [
     'Expect the order of one key only',
