@@ -95,6 +95,9 @@ describe('the documentation', () => {
       ['reviewer', 'APPROVED'],
       ['by', 'redacted'],
     ];
+    const links = (await elementsOf(page, '.side ul ul a')).map(({ attributes }) => attributes['href']);
+    for (const { attributes } of await elementsOf(page, 'article > h2'))
+      expect(links).toContain(`#${attributes['id']}`);
     for (const [index, [field = '', result]] of ends.entries()) {
       const [data = '', value = ''] = calls[index]?.text.split('Fields of value') ?? [];
       expect([data, value]).toEqual([expect.stringContaining(field), expect.stringContaining(result ?? '')]);

@@ -118,8 +118,8 @@ export const findRecentRefusedUses = statement<
   where ${NEEDS_ATTENTION} order by r.last_at`);
 
 /**
- * The recent refused uses by reason, of those that need attention. In each group SQLite takes the other columns from the row with the maximum. The
- * cross join keeps it from reading all keys first.
+ * The recent refused uses by reason, of those that need attention. In each group SQLite takes the
+ * other columns from the row with the maximum. The cross join keeps it from reading all keys first.
  */
 export const summarizeRefusedUses = statement<
   { organizationId: string; since: number; examine: number },

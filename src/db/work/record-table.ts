@@ -24,9 +24,9 @@ export interface RecordTable<Row> {
 /** What a kind of record leaves when it is archived, see `db/archive/archive-rows.ts`. */
 interface ArchivedTable {
   table: string;
-  /** Its columns besides those of every kind, with their values from the record `r`. */
+  /** Its columns in addition to those of every kind, with their values from the record `r`. */
   columns: Readonly<Record<string, string>>;
-  /** The fields that a row `s` of it has, besides those of every kind: SQL expressions. */
+  /** The fields that a row `s` of it has in addition to those of every kind: SQL expressions. */
   fields: Readonly<Record<string, string>>;
   /** The actions whose audit row takes the record into the archive. */
   actions: readonly AuditAction[];

@@ -73,7 +73,7 @@ const NOTICE_RULES = [
   ],
   [
     'Recognize a notice by its `webhook-id`',
-    'It may come twice, with the same id and body. Usually it comes within five minutes.',
+    'It may come twice, with the same id and body. Usually it comes within five minutes; with more than 200 organizations, it can take longer.',
   ],
   [
     'Expect the order of one key only',
@@ -115,6 +115,7 @@ export function Psa({ origin, messages, isOn }: Props) {
     { href: '#archive', text: 'Release and archive' },
     { href: '#errors', text: 'Errors' },
     { href: '#push', text: 'Receive changes' },
+    { href: '#notices', text: 'Receive notices' },
   ];
   return (
     <Page title="For the PSA" path="/docs/psa" parts={parts} isWide>

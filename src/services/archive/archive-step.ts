@@ -21,7 +21,10 @@ import { deleteObjects, listObjects } from './bucket.ts';
 
 /** How many changes one step archives at most. */
 export const STEP_CHANGES = 1_000;
-/** A step ends with the page that has so many bytes: it is in memory a few times, and so it is for a redaction. */
+/**
+ * A step ends with the page that has so many bytes: it is in memory a few times, and so it is for a
+ * redaction.
+ */
 const STEP_BYTES = 2_000_000;
 /** How many changes one call to D1 reads. */
 const PAGE_CHANGES = 100;
@@ -70,7 +73,7 @@ export async function archiveStep(ctx: ServiceContext, organization: string, rul
 
   const range = { fromSeq: first.seq, toSeq: last.seq };
   const file = await archiveFile(organization, range, toChanges(rows, archivable.epoch));
-  // Before the object is stored: once this step is recorded, nothing can name these any more.
+  // Before the object is stored: once this step is recorded, these can no longer be named.
   const leftovers = await listObjects(ctx, objectsFrom(organization, first.seq));
   await storeFile(ctx, file);
 

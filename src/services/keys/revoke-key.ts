@@ -41,8 +41,8 @@ export async function revokeAsAdministrator(
 
 /**
  * Revokes every live key of the organization, including keys created while it runs, and returns how
- * many it revoked. Their number is limited; a key that has expired never works again. If it is interrupted, the keys revoked so far stay revoked, and a second call revokes
- * the rest.
+ * many it revoked. Their number is limited; a key that has expired never works again. If it is
+ * interrupted, the keys revoked so far stay revoked, and a second call revokes the rest.
  * @throws ServiceError `not_administrator`, `unavailable`
  */
 export async function revokeAllKeys(ctx: ActorContext<AdminActor>): Promise<number> {

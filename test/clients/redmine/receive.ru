@@ -52,12 +52,17 @@ def add_note(record, text)
 end
 
 def redact_note(record, text)
-  note = find_note(issue_of(record), record['id'])
+  issue = issue_of(record)
+  require_rights(issue['project']['id'])
+  note = find_note(issue, record['id'])
   REDMINE.put("/journals/#{note['id']}.json", journal: { notes: format_note(record['id'], text) }) if note
 end
 
+# Compared again: Redmine ignores a filter by a field that is not used as one, and returns all entries.
 def find_time_entry(entry)
-  REDMINE.list('time_entries', "/time_entries.json?cf_#{IDS['writeBackId']}=#{entry['id']}").first
+  id = { 'id' => IDS['writeBackId'], 'value' => entry['id'] }
+  found = REDMINE.list('time_entries', "/time_entries.json?cf_#{id['id']}=#{id['value']}")
+  found.find { |one| one['custom_fields'].to_a.any? { |field| field.slice('id', 'value') == id } }
 end
 
 def add_time_entry(entry)
@@ -79,6 +84,7 @@ end
 
 def change_time_entry(entry, change)
   found = find_time_entry(entry)
+  require_rights((found || issue_of(entry))['project']['id'])
   REDMINE.put("/time_entries/#{found['id']}.json", time_entry: change) if found
 end
 

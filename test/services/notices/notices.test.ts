@@ -57,7 +57,7 @@ async function makeWatched(options?: Parameters<typeof makeOrganization>[0]): Pr
 }
 
 /** The messages about an organization, each as its type and a field of its data. */
-const told = (organization: string, field?: string) =>
+const typesSent = (organization: string, field?: string) =>
   addresses.messages
     .filter(({ data }) => data.organization === organization)
     .map(({ type, data }) => [type.replace('notice.', ''), ...(field === undefined ? [] : [data[field]])].join(' '));
@@ -85,14 +85,14 @@ const setPush = (organization: string, failingSince: number | null, stoppedAt: n
     null,
   );
 /** The database whose calls fail, before or after they ran, if their SQL has these words. */
-function failingAt(words: string, when: 'before' | 'after' = 'before') {
+function failingAt(words: string, when: 'before' | 'after' = 'before', message = 'D1 DB is overloaded.') {
   let failures = 0;
   const db = aroundD1(env.DB, async (run, _, sql) => {
     const isHit = sql.some((text) => text.includes(words));
     if (isHit) failures += 1;
-    if (isHit && when === 'before') throw new Error('D1 DB is overloaded.');
+    if (isHit && when === 'before') throw new Error(message);
     const results = await run();
-    if (isHit) throw new Error('D1 DB is overloaded.');
+    if (isHit) throw new Error(message);
     return results;
   });
   return { db, failures: () => failures };
@@ -142,8 +142,8 @@ describe('keys', () => {
     await pass(RUN_MS * 2);
     await makeKey(old, {}, clock);
     await pass(RUN_MS * 2);
-    expect(told(organization)).toEqual(['key_created']);
-    expect(told(old)).toEqual(['key_created']);
+    expect(typesSent(organization)).toEqual(['key_created']);
+    expect(typesSent(old)).toEqual(['key_created']);
   });
 
   test('that expire give a notice 14, 3 and 1 days before, once each', async () => {
@@ -176,7 +176,7 @@ describe('keys', () => {
     now = Date.parse('2027-03-18T12:00:00Z');
     await runNotices(now);
     await runNotices(now);
-    expect(told(organization, 'days').slice(1)).toEqual(['key_expiring 14', 'key_expiring 1']);
+    expect(typesSent(organization, 'days').slice(1)).toEqual(['key_expiring 14', 'key_expiring 1']);
   });
 
   test('that are unused give a notice after 60 days, once, and again after the next use', async () => {
@@ -186,7 +186,7 @@ describe('keys', () => {
     const { value: key, id } = await makeKey(organization, {}, clock);
     const { id: never } = await makeKey(organization, {}, clock);
     await pass(59 * DAY_MS, { every: 5 * DAY_MS });
-    expect(told(organization)).toEqual(['key_created', 'key_created']);
+    expect(typesSent(organization)).toEqual(['key_created', 'key_created']);
     await makeApi({ now: clock }).postNote(key);
     await pass(DAY_MS, { every: HOUR_MS });
     await pass(2 * DAY_MS, { every: DAY_MS });
@@ -244,7 +244,7 @@ describe('limits', () => {
       await pass(RUN_MS * 3, { dayLimits });
     };
     await write(first.value, 3);
-    expect(told(organization).slice(2)).toEqual([]);
+    expect(typesSent(organization).slice(2)).toEqual([]);
     await write(first.value, 1);
     await write(first.value, 1);
     await write(second.value, 5);
@@ -277,7 +277,7 @@ describe('limits', () => {
     await api.postTime(value, { minutes: 1, description: 'Work', billable: true });
     await pass(RUN_MS, { dayLimits: none });
     expect(addresses.messages.at(-1)?.data).toMatchObject({ percent: 80, what: 'minutes', used: 80, limit: 100 });
-    expect(told(organization)).toEqual(['key_created', 'daily_limit']);
+    expect(typesSent(organization)).toEqual(['key_created', 'daily_limit']);
   });
 
   test('of the database give a notice at 70 % and at 90 %, and again after 30 days', async () => {
@@ -343,12 +343,12 @@ describe('a failing push', () => {
     // If only the changes of this organization are refused, the notice reaches the receiver.
     await setPush(organization, now);
     await pass(HOUR_MS);
-    expect(told(organization, 'failure')).toEqual(['push_failing HTTP 500']);
+    expect(typesSent(organization, 'failure')).toEqual(['push_failing HTTP 500']);
     expect(lines()).toHaveLength(1);
     expect(attempts).toBeLessThan(12);
   });
 
-  test('that the receiver has stopped is told to the chat only, and nothing is sent to the receiver until it goes on', async () => {
+  test('that the receiver has stopped gives a notice to the chat only, and nothing is sent to the receiver until it goes on', async () => {
     const organization = await makeWatched();
     await setPush(organization, now, now);
     await makeKey(organization, {}, clock);
@@ -360,7 +360,7 @@ describe('a failing push', () => {
     expect(addresses.attempts.push).toBe(0);
     await setPush(organization, null);
     await pass(RUN_MS);
-    expect(told(organization)).toEqual(['key_created']);
+    expect(typesSent(organization)).toEqual(['key_created']);
   });
 
   test('gives no notice if changes are not pushed', async () => {
@@ -380,10 +380,10 @@ describe('a notice', () => {
     const { db, failures } = failingAt('update notices set sent_at');
     await expect(runNotices(now, {}, db)).rejects.toMatchObject({ code: 'unavailable' });
     expect(failures()).toBeGreaterThan(0);
-    expect(told(organization)).toEqual(['key_created']);
+    expect(typesSent(organization)).toEqual(['key_created']);
     // A run that starts at once leaves the notice to the one that may still be sending it.
     await runNotices(now + 1);
-    expect(told(organization)).toHaveLength(1);
+    expect(typesSent(organization)).toHaveLength(1);
     await pass(HOUR_MS);
     const [first, second, ...more] = addresses.messages;
     expect(second).toEqual(first);
@@ -405,9 +405,25 @@ describe('a notice', () => {
       await expect(runNotices(now, {}, db)).rejects.toMatchObject({ code: 'unavailable' });
       expect(failures()).toBeGreaterThan(0);
       await pass(HOUR_MS);
-      expect([when, ...told(organization)]).toEqual([when, 'key_created']);
+      expect([when, ...typesSent(organization)]).toEqual([when, 'key_created']);
       expect(lines()).toHaveLength(1);
     }
+  });
+
+  test('of one organization that cannot be made keeps no other from its notices', async () => {
+    const [organization, other] = [await makeWatched(), await makeOrganization()];
+    const { id } = await makeKey(organization, {}, clock);
+    await makeKey(other, {}, clock);
+    await refuse(organization, id, 'scope_missing');
+    now += 2 * MINUTE_MS;
+    const { db } = failingAt(
+      '(select * from refused_uses',
+      'before',
+      'D1_ERROR: no such column: last_at: SQLITE_ERROR',
+    );
+    await runNotices(now, {}, db);
+    expect([typesSent(organization), typesSent(other)]).toEqual([[], ['key_created']]);
+    expect(loggedLines('notices_not_made', 'error')).toEqual([expect.objectContaining({ organization })]);
   });
 
   test('is not sent by two runs at once', async () => {
@@ -415,7 +431,7 @@ describe('a notice', () => {
     for (let key = 0; key < 5; key++) await makeKey(organization, {}, clock);
     await Promise.all(Array.from({ length: 4 }, () => runNotices(now)));
     await pass(HOUR_MS);
-    expect(told(organization)).toEqual(Array(5).fill('key_created'));
+    expect(typesSent(organization)).toEqual(Array(5).fill('key_created'));
     expect(new Set(idsOf(addresses.messages)).size).toBe(5);
     expect(lines()).toHaveLength(5);
   });
@@ -455,7 +471,7 @@ describe('a notice', () => {
     const ofKey = (id: string) => addresses.messages.filter(({ data }) => data.key?.id === id).map(({ type }) => type);
     expect(ofKey(first)).toEqual(['notice.key_created', 'notice.key_revoked']);
     expect(ofKey(second)).toEqual(['notice.key_created', 'notice.key_revoked']);
-    expect(told(other)).toEqual(['key_created']);
+    expect(typesSent(other)).toEqual(['key_created']);
     expect(addresses.messages).toHaveLength(5);
     // The chat was there all the time.
     expect(lines()).toEqual([]);
@@ -473,7 +489,7 @@ describe('a notice', () => {
     await revokeAsAdministrator(asAdmin(organization, clock), id);
     await makeKey(organization, {}, clock);
     await pass(HOUR_MS);
-    expect(told(organization)).toEqual(['key_created']);
+    expect(typesSent(organization)).toEqual(['key_created']);
     now += 31 * DAY_MS;
     await daily(env.DB, 10 * GB, clock);
     addresses.reset();
@@ -583,7 +599,7 @@ describe('without an address', () => {
     await runNotices(now);
     await makeKey(organization, {}, clock);
     await pass(RUN_MS);
-    expect(told(organization)).toEqual(['key_created']);
+    expect(typesSent(organization)).toEqual(['key_created']);
   });
 
   test('of one kind, the other one gets them; one that is set later gets those from then on', async () => {
@@ -593,7 +609,7 @@ describe('without an address', () => {
     expect(addresses.messages[0]?.data['settingsUrl']).toBeNull();
     await makeKey(organization, {}, clock);
     await pass(RUN_MS * 2);
-    expect([told(organization).length, lines().length]).toEqual([2, 1]);
+    expect([typesSent(organization).length, lines().length]).toEqual([2, 1]);
   });
 });
 

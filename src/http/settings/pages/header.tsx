@@ -58,7 +58,7 @@ function UserMenu({
 }
 
 /** The pages of an organization. A page below one of them keeps its tab marked. */
-export function Tabs({ base, path }: { base: string; path: string }) {
+export function AreaTabs({ base, path }: { base: string; path: string }) {
   return (
     <nav class="tabs" aria-label="Settings">
       {TABS.map(([page, label, below]) => {

@@ -4,7 +4,7 @@ import type { Administrator } from '../../context.ts';
 import { Frame } from '../../page/frame.tsx';
 import { Icon } from '../../page/icon.tsx';
 import type { Space } from '../space.ts';
-import { Bar, Tabs } from './header.tsx';
+import { AreaTabs, Bar } from './header.tsx';
 import { PushNotice } from './push-notice.tsx';
 import { SpaceNotice } from './space-notice.tsx';
 
@@ -61,7 +61,7 @@ export function Layout(props: PropsWithChildren<Props>) {
       title={administrator ? `${title} · ${administrator.organization.name}` : title}
       home="/settings"
       bar={<Bar administrator={administrator} signOutPath={signOutPath} />}
-      tabs={context && <Tabs base={context.base} path={path} />}
+      tabs={context && <AreaTabs base={context.base} path={path} />}
       footer={
         administrator &&
         (zone === 'UTC' ? 'Times are in UTC.' : `Time zone: ${zone}. Hover over a time to see it in UTC.`)

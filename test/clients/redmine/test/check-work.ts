@@ -115,16 +115,26 @@ export async function checkWork(world: World, check: Check): Promise<void> {
       },
     );
 
-  await check('a redaction arrives, and the text is nowhere in Redmine', async () => {
+  await check('a redaction arrives, also after a right was missing, and the text is nowhere in Redmine', async () => {
     const noteId = await addNote('1', 'The alarm code is 4711');
     const { id: entry } = await logTime('2', 45, TESS, `${'Entered with 4711. '.repeat(100)}end`);
     await note('1', noteId);
     await timeEntry(entry);
     assert.equal(await world.call('work.redact', { kind: 'note', id: noteId, by: 'Ada, by phone' }), 200);
+    await note('1', noteId, '[redacted]');
+    // Without this right, the time entry is not found.
+    await setRole('acme', 'service', 'blind');
+    const delivered = toReceiver.passed.length;
     assert.equal(await world.call('work.redact', { kind: 'time_entry', id: entry, by: 'Ada, by phone' }), 200);
+    const { status } = await waitFor('an answer', async () =>
+      toReceiver.passed.slice(delivered).find(({ body }) => body.includes('time_entry.redacted')),
+    );
+    assert.equal(status, 503);
+    assert.match(world.receiverErrors(), /automation lacks view_time_entries in project 1/);
+    await setRole('acme', 'service', 'write_back');
     assert.equal((await note('1', noteId, '[redacted]')).notes, plain('[redacted]', noteId));
     await note('2', entry, '[redacted]');
-    assert.equal((await timeEntry(entry)).comments, '[redacted]');
+    await timeEntry(entry, ({ comments }) => comments === '[redacted]');
     for (const issue of ['1', '2']) assert.doesNotMatch(JSON.stringify(await notesOf(issue, 'admin')), /4711/);
     assert.doesNotMatch(JSON.stringify(await timeEntries()), /4711/);
   });

@@ -20,6 +20,7 @@ roles = {
   reviewer: role('Reviewer', staff + %i[edit_time_entries]),
   write_back: role('Write-back', write_back),
   weak: role('Write-back without private notes', write_back - %i[set_notes_private]),
+  blind: role('Write-back without a view of time', write_back - %i[view_time_entries]),
   customer: role('Customer', %i[view_issues add_issues add_issue_notes])
 }
 
