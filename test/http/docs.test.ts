@@ -23,6 +23,18 @@ describe('an address with nothing', () => {
     },
   );
 
+  test('is the page without the slash at its end, in the documentation only', async () => {
+    const answers = await Promise.all(
+      ['/docs/', '/docs/recipes/n8n/', '//evil.example/', '/docs//evil.example/'].map((path) => at(path, BROWSER)),
+    );
+    expect(answers.map(({ status, headers }) => [status, headers.get('Location')])).toEqual([
+      [301, '/docs'],
+      [301, '/docs/recipes/n8n'],
+      [404, null],
+      [404, null],
+    ]);
+  });
+
   test.each([
     undefined,
     '*/*',

@@ -9,10 +9,15 @@ import { Page } from './layout.tsx';
 const JSON_TYPE = 'application/json';
 const secure = securePages(READ_ONLY_POLICY, 'no-referrer');
 
-/** The 404 for an address outside the API: a page for browsers, a problem for everything else. */
+/**
+ * The 404 for an address outside the API: a page for browsers, a problem for everything else. A page of
+ * the documentation is found with a slash at the end too.
+ */
 export const wrongAddress: NotFoundHandler<AppEnv> = async (c) => {
   if (c.req.path.startsWith('/api/') || !prefersPage(c))
     return problem(c, 'not_found', 'There is nothing at this path; the API is at /api/v1.');
+  const page = /^(\/docs(?:\/[a-z0-9-]+)*)\/$/.exec(c.req.path)?.[1];
+  if (page !== undefined) return c.redirect(page, 301);
   c.get('requestStats').problem = 'not_found';
   await secure(c, async () => {
     c.res = await c.html(<WrongAddress />, 404);
