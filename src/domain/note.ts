@@ -5,7 +5,7 @@ import { replayFields } from './replay.ts';
 /** Body of POST /tickets/{ticketId}/notes. */
 export const noteRequest = strictObject({
   message: freeText().meta({
-    description: `The text of the note: 1 to ${MAX_TEXT_LENGTH} Unicode code points, not counting leading and trailing white space. Stored exactly as sent. NUL and lone surrogates are refused.`,
+    description: `The text of the note: 1 to ${MAX_TEXT_LENGTH.toLocaleString('en')} Unicode code points, not counting leading and trailing white space. Stored exactly as sent. NUL and lone surrogates are refused.`,
   }),
 });
 

@@ -53,7 +53,7 @@ export function formatPolicy({ quota, windowMs }: RateLimitPolicy): string {
 
 /** A policy as a phrase for callers. */
 export function policyInWords({ quota, windowMs }: RateLimitPolicy): string {
-  return `${quota} requests in any ${windowMs / 1000} seconds`;
+  return `${quota.toLocaleString('en')} requests in any ${windowMs / 1000} seconds`;
 }
 
 /**

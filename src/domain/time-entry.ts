@@ -18,7 +18,7 @@ export const timeEntryRequest = strictObject({
     .max(MAX_MINUTES, minutesError)
     .meta({ description: `Minutes worked: ${minutesRule}.` }),
   description: freeText().meta({
-    description: `The work done: 1 to ${MAX_TEXT_LENGTH} Unicode code points, not counting leading and trailing white space. Stored exactly as sent. NUL and lone surrogates are refused.`,
+    description: `The work done: 1 to ${MAX_TEXT_LENGTH.toLocaleString('en')} Unicode code points, not counting leading and trailing white space. Stored exactly as sent. NUL and lone surrogates are refused.`,
   }),
   billable: z
     .boolean({

@@ -199,8 +199,8 @@ export function unauthorized(challenge = 'Bearer'): Response {
 
 /** How to find the cause of a 401, in order: the response itself never shows it. */
 export const UNAUTHORIZED_STEPS = [
-  'ping works but a write gets a 401: the key lacks the scope for it.',
-  "ping gets a 401: send `Authorization: Bearer <key>`; in n8n choose 'Bearer Auth' and enter only the key.",
+  'Ping works but a write gets a 401: the key lacks the scope for it.',
+  "Ping gets a 401: send `Authorization: Bearer <key>`; in n8n choose 'Bearer Auth' and enter only the key.",
   'Still a 401: ask your administrator to look for the key under Refused uses.',
   'No entry there: the key value is truncated, or it belongs to another environment.',
 ] as const;

@@ -66,7 +66,7 @@ export const PSA_CALLS = {
   }),
   'work.changes': psaCall(changesRequest, (ctx, data) => listChanges(ctx, data, MAX_PAGE_BYTES), {
     summary:
-      'Returns the changes after a cursor (`null`: from the first one), oldest first, without gaps: at most 100 and 512 KiB. While `more` is true, continue with `cursor`. If the next changes are archived, `archives` names their objects instead.',
+      'Returns the changes after a cursor (`null`: from the first one), oldest first, without gaps: at most 100 changes and 512 KiB. While `more` is true, continue with `cursor`. If the next changes are archived, `archives` names their objects instead.',
     example: {
       data: { organization: 'northwind', cursor: null, limit: 100 },
       value: {
@@ -118,7 +118,7 @@ export const PSA_CALLS = {
   }),
   'work.release': psaCall(releaseRequest, releaseChanges, {
     summary:
-      'Confirms that the PSA has stored all changes up to a cursor, so that the operator may archive them. `unchanged`: it has confirmed that before.',
+      'Confirms that the PSA has stored all changes up to a cursor, so that the operator may archive them. `unchanged`: they were released before.',
     example: { data: { organization: 'northwind', cursor: CURSOR }, value: { status: 'released', seq: 41 } },
   }),
   'work.review': psaCall(reviewRequest, reviewTimeEntry, {

@@ -13,7 +13,7 @@ export const PSA_ERRORS = {
   superseded: {
     status: 409,
     meaning:
-      'A newer change of this directory was applied, so this one was not. If it still holds, sign it again with the current time.',
+      'A newer change of this directory was applied, so this one was not. If it still applies, sign it again with the current time.',
   },
   reviewer_not_eligible: {
     status: 422,
@@ -22,7 +22,7 @@ export const PSA_ERRORS = {
   unavailable: {
     status: 503,
     meaning:
-      'The database did not respond: send the same message again after `Retry-After`; sign it again only if it is older than five minutes and still holds.',
+      'The database did not respond: send the same message again after `Retry-After`; sign it again only if it is older than five minutes and still applies.',
   },
   being_erased: {
     status: 409,

@@ -76,6 +76,20 @@ test.each([...PAGES, WRONG_ADDRESS])(
   },
 );
 
+/** How far the examples of each operation reach into its responses, with the responses at the top of the screen. */
+const COVERED_BY_EXAMPLES = `[...document.querySelectorAll('.operation')].map((operation) => {
+  const responses = operation.querySelector('.responses');
+  responses.scrollIntoView();
+  return operation.querySelector('.examples > div').getBoundingClientRect().bottom - responses.getBoundingClientRect().top;
+})`;
+
+test('the examples of the reference never cover the responses below them', async () => {
+  const { page } = await open('/docs/reference');
+  const covered = z.array(z.number()).parse(await page.evaluate(COVERED_BY_EXAMPLES));
+  expect(covered).toHaveLength(4);
+  expect(Math.max(...covered)).toBeLessThanOrEqual(0);
+});
+
 test('the parts of the navigation are at the side, and on a phone a fold, without script too', async () => {
   const { page } = await open('/docs/problems', { javaScriptEnabled: false });
   const navigation = page.getByRole('navigation', { name: 'All pages' });

@@ -16,7 +16,7 @@ export const archiveRead = operatorCommand({
     'Compares the SHA-256 of an object of the archive with the one in the database, and prints its changes as lines of JSON. The audit log in the settings area and the feed name the objects.',
   usage: `OBJECT ${DATABASE_USAGE}`,
   example: 'archive:read northwind/000000000001-000000001000-0123456789abcdef.ndjson.gz',
-  failure: 'failure: no archive has this object, it is missing, or its SHA-256 is another; nothing was printed',
+  failure: 'failure: no archive has this object, it is missing, or its SHA-256 differs; nothing was printed',
 })
   .argument('<OBJECT>', 'The name of the object.')
   .addOption(remoteOption)

@@ -51,7 +51,11 @@ async function run(organization: string | undefined, options: Options): Promise<
     return changes;
   });
   progress.clear();
-  console.error(`${count(archived, 'change')} archived.`);
+  const reason =
+    archived > 0
+      ? ''
+      : ` Nothing that may be archived is older than ${count(keepDays, 'day')}; size shows what is released.`;
+  console.error(`${count(archived, 'change')} archived.${reason}`);
 }
 
 /** Makes steps until nothing is left to archive; returns the number of changes. */

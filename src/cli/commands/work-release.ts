@@ -1,10 +1,13 @@
+import { hasCode } from '../../domain/errors.ts';
 import { releaseChanges } from '../../services/work/release-changes.ts';
 import {
+  CommandFailure,
   DATABASE_USAGE,
   operatorCommand,
   operatorContext,
   persistToOption,
   remoteOption,
+  requireCursor,
   UsageError,
   withDatabase,
 } from '../command.ts';
@@ -33,9 +36,15 @@ interface Options {
 async function run(organization: string, options: Options): Promise<void> {
   const { cursor } = options;
   if (cursor === undefined) throw new UsageError('Add --cursor CURSOR: the cursor of the last change that is stored.');
+  requireCursor('--cursor', cursor, 'Take one from a line of changes:export.');
   const { status, seq } = await withDatabase(options, (db) =>
-    releaseChanges(operatorContext(db), { organization, cursor }),
+    releaseChanges(operatorContext(db), { organization, cursor }).catch((err: unknown) => {
+      if (!hasCode(err, 'cursor_reset')) throw err;
+      throw new CommandFailure(
+        `The cursor is not one of organization ${organization} in this database. Nothing was released. Take one from a line of changes:export.`,
+      );
+    }),
   );
-  const earlier = status === 'released' ? '' : ' They were before; nothing was changed.';
+  const earlier = status === 'released' ? '' : ' They were released before; nothing has changed.';
   console.log(`The changes of organization ${organization} up to ${seq} are released.${earlier}`);
 }

@@ -18,7 +18,7 @@ export const AGENT_CLIENTS: readonly AgentClient[] = [
     source:
       '`code.claude.com/docs/en/mcp`, in a copy of 29 January 2026. `zuplo.com/learn/mcp/compatibility/clients/claude-code` lists custom headers, 31 July 2026.',
     where:
-      'In a shell. To share the settings, put the JSON into `.mcp.json`; Claude Code inserts the environment variable.',
+      'Run the first line in a shell. To share the settings, put only the JSON into `.mcp.json` instead; Claude Code inserts the environment variable.',
     settings: (
       origin,
     ) => `claude mcp add --transport http --header "Authorization: Bearer $TICKETS_API_KEY" tickets ${origin}/mcp

@@ -15,7 +15,7 @@ const TOOLS = [
 const RULES = [
   [
     'Give each agent its own key',
-    'With one scope if one tool is enough: the other tool is then not listed, and a call of it gets the same 401 as a wrong key. Give the key an expiration and daily limits.',
+    'With one scope, if one tool is enough: the other tool is then not listed, and a call to it gets the same 401 as a wrong key. Give the key an expiration and daily limits.',
   ],
   [
     'Let your program choose the idempotencyKey',
@@ -23,15 +23,15 @@ const RULES = [
   ],
   [
     'Retry with the same idempotencyKey',
-    'After a timeout, a 429 or an error. The words may differ: a second record is never written, and the result says `idempotentReplay: true`.',
+    'This applies after a timeout, a 429 or another error. The wording may differ: a second record is never written, and the result says `idempotentReplay: true`.',
   ],
   [
     'Read `isError`',
-    'The text says what to correct, `code` in `structuredContent` is that of a problem of the API. `idempotency_key_on_other_ticket` exists here only: the key was used on another ticket, and nothing was written.',
+    'The text says what to correct; `code` in `structuredContent` is that of a problem of the API. `idempotency_key_on_other_ticket` exists here only: the key was used on another ticket, and nothing was written.',
   ],
   [
     'Nothing is read',
-    'No tool returns the text of a ticket, a note or a customer, so no one can address your agent through this service.',
+    'No tool returns the text of a ticket, a note or a customer, so no one can send instructions to your agent through this service.',
   ],
 ] as const;
 

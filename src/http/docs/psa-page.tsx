@@ -68,7 +68,7 @@ const NOTICE_ROWS = NOTICE_TYPE_NAMES.map((type) => [`\`${messageType(type)}\``,
 
 const NOTICE_RULES = [
   [
-    'Answer 2xx to notices of no interest to you',
+    'Answer 2xx to notices that you do not use',
     'A receiver that only stores changes works as before. Notices neither delay the changes nor wait for them.',
   ],
   [
@@ -76,11 +76,11 @@ const NOTICE_RULES = [
     'It may come twice, with the same id and body. Usually it comes within five minutes; with more than 200 organizations, it can take longer.',
   ],
   [
-    'Expect the order of one key only',
-    'Notices about one key come in order; those about other keys may come earlier or later. `timestamp` is when it happened.',
+    'Expect notices in order only for each key',
+    'Notices about different keys may come in any order. `timestamp` is when it happened.',
   ],
   [
-    'Any other status than 2xx and 410',
+    'Any status other than 2xx and 410',
     'The notice comes again: after five minutes at first, after an hour at most, for 30 days. 410 drops this one notice.',
   ],
 ] as const;
@@ -122,7 +122,7 @@ export function Psa({ origin, messages, isOn }: Props) {
       <p>
         The ticketing system itself (the PSA) keeps its directory here up to date, takes back what automations wrote,
         and reviews it. Its messages are signed as in <a href="https://www.standardwebhooks.com">Standard Webhooks</a>{' '}
-        1.0 with a secret of the operator. No API key is accepted here, and the secret opens nothing of the API.
+        1.0 with a secret that the operator sets. No API key is accepted here, and the API does not accept the secret.
       </p>
       <p>
         {isOn ? (
@@ -156,14 +156,14 @@ export function Psa({ origin, messages, isOn }: Props) {
       <h2 id="archive">Release and archive</h2>
       <p>
         The operator may archive old changes. Only what the PSA has released is archived: <code>work.release</code>{' '}
-        confirms that it has stored everything up to a cursor. A PSA that never releases never meets an archive.
+        confirms that it has stored everything up to a cursor. Until the PSA releases changes, nothing is archived.
       </p>
       <p>
         A page of <code>work.changes</code> has either <code>changes</code> or <code>archives</code>. If the next change
-        is archived, <code>archives</code> names the objects in order, from the one that has it on, with their SHA-256
-        as <code>digest</code>; a cursor within an archive gets the whole of it. Continue with <code>cursor</code>:
-        after the last archive the other changes follow. An object is gzip of lines of JSON, each a change; the operator
-        has it. What is pushed has no archives.
+        is archived, <code>archives</code> names the objects in order, starting with the one that contains it, with
+        their SHA-256 as <code>digest</code>. A cursor within an archive returns the whole archive. Continue with{' '}
+        <code>cursor</code>: the other changes follow after the last archive. An object is a gzip file with a change as
+        JSON in each line; ask the operator for it. Archives are never pushed.
       </p>
       <h2 id="errors">Errors</h2>
       <p>
@@ -177,8 +177,8 @@ export function Psa({ origin, messages, isOn }: Props) {
       <h2 id="push">Receive changes</h2>
       <p>
         Instead of asking for changes, the PSA can have them pushed: the operator sets <code>WEBHOOK_URL</code> and{' '}
-        <code>WEBHOOK_SECRET</code>, and each organization's changes are posted there in order, at most 100 and 512 KiB
-        at a time, signed in the same way. The body is <code>work.changes</code> again:{' '}
+        <code>WEBHOOK_SECRET</code>, and each organization's changes are posted there in order, at most 100 changes and
+        512 KiB at a time, signed in the same way. The body is <code>work.changes</code> again:{' '}
         <code>{'{"type": "work.changes", "timestamp": …, "data": {"organization", "changes", "cursor"}}'}</code>.
       </p>
       <Table head={['Rule', 'Why']} rows={RECEIVER_RULES} />
@@ -242,12 +242,14 @@ function Call({ type, shapes }: { type: PsaCallType; shapes: MessageShapes | und
         )}
       </div>
       <div class="examples">
-        <Code label={`Message ${type}`} title="Message">
-          {json({ type, data: example.data })}
-        </Code>
-        <Code label={`Value of ${type}`} title="Value">
-          {json(example.value)}
-        </Code>
+        <div>
+          <Code label={`Message ${type}`} title="Message">
+            {json({ type, data: example.data })}
+          </Code>
+          <Code label={`Value of ${type}`} title="Value">
+            {json(example.value)}
+          </Code>
+        </div>
       </div>
     </section>
   );

@@ -229,7 +229,7 @@ export function describePsa(origin: string) {
             tags: ['Push'],
             summary: 'Receive changes',
             description:
-              'The service posts the changes of an organization in order, at most 100 and 512 KiB at a time, signed in the same way. It continues only after a 2xx, and sends the same page with the same `webhook-id` until then: store changes by `organization` and `seq`, the last one wins.',
+              'The service posts the changes of an organization in order, at most 100 changes and 512 KiB at a time, signed in the same way. It continues only after a 2xx, and sends the same page with the same `webhook-id` until then: store changes by `organization` and `seq`, the last one wins.',
             security: [],
             requestParams: { header: signature },
             requestBody: { required: true, content: { 'application/json': { schema: pushedPage } } },

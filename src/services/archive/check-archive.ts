@@ -24,7 +24,7 @@ export async function readNamedArchive(ctx: ServiceContext, object: string): Pro
   if (found) return readArchive(ctx, found);
   throw new ServiceError(
     'record_not_found',
-    'No archive has an object of this name; a redaction gives it another one.',
+    'No archive has an object of this name. A redaction stores the object again, under another name.',
   );
 }
 

@@ -176,7 +176,7 @@ export function advanceClock(
 export function superseded(organizationId: string): ServiceError {
   return new ServiceError(
     'superseded',
-    `A newer change of the directory of ${organizationId} was applied after the time in webhook-timestamp, so this one was not. If it still holds, sign it again with the current time. Send the messages of one organization one after the other.`,
+    `A newer change of the directory of ${organizationId} was applied after the time in webhook-timestamp, so this one was not. If it still applies, sign it again with the current time. Send the messages of one organization one after the other.`,
   );
 }
 

@@ -53,9 +53,15 @@ test(
         code: 0,
         stdout: 'The changes of organization fabrikam up to 3 are released.\n',
       });
+      expect(await ops('work:release', 'northwind', '--cursor', cursor)).toMatchObject({
+        code: 1,
+        stdout: '',
+        stderr: expect.stringMatching(/^The cursor is not one of organization northwind .* Nothing was released\./),
+      });
       expect(await ops('archive:run', '--keep-days', '41')).toMatchObject({
         stdout: '',
-        stderr: '0 changes archived.\n',
+        stderr:
+          '0 changes archived. Nothing that may be archived is older than 41 days; size shows what is released.\n',
       });
       const run = await ops('archive:run', '--keep-days', '30');
       expect(run).toMatchObject({ code: 0, stdout: expect.stringMatching(OBJECT), stderr: '3 changes archived.\n' });
@@ -111,6 +117,7 @@ test(
 
 test.each([
   ['work:release', ['fabrikam'], /^Add --cursor/],
+  ['work:release', ['fabrikam', '--cursor', 'x'], /^--cursor x is not a cursor\./],
   ['archive:run', ['--keep-days', '0'], /^--keep-days .* from 1 to 36500\.\n/],
 ])('%s %j is refused', async (command, args, message) => {
   expect(await runCli(command, args)).toMatchObject({ code: 2, stdout: '', stderr: expect.stringMatching(message) });

@@ -42,7 +42,7 @@ describe('the archived part of the audit log', () => {
     const { organization, base, get } = await archived('Restarted');
     const { text } = await get('/audit');
     expect(textOf(text)).toMatch(
-      /Your PSA has stored the entries up to number 4 of .*Entries up to number 3 of .* are archived/,
+      /Your PSA has confirmed that it stored the entries up to number 4 \(.*Entries up to number 3 \(.* are archived/,
     );
     expect(await countElements(text, 'table:first-of-type tbody tr')).toBe(2);
     expect(await filesOn(text)).toEqual([`${base}/audit/archive/3`]);

@@ -64,7 +64,7 @@ Get-Content response.json`,
   failures: [
     [
       'A long log is refused',
-      `A text has at most ${MAX_TEXT} characters. \`jq --rawfile log job.log -n '{message: $log[0:${MAX_TEXT}]}'\` cuts it and builds the JSON; send that with \`--data-binary @-\`.`,
+      `A text has at most ${MAX_TEXT.toLocaleString('en')} characters. \`jq --rawfile log job.log -n '{message: $log[0:${MAX_TEXT}]}'\` cuts it and builds the JSON; send that with \`--data-binary @-\`.`,
     ],
   ],
   retries:

@@ -13,41 +13,43 @@ export function Examples({ operation }: { operation: Operation }) {
   const successes = responsesOf(operation).filter(([status]) => isSuccess(status));
   return (
     <div class="examples">
-      <Tabs
-        group={`${operationId}-request`}
-        legend="Request"
-        choice="language"
-        tabs={LANGUAGES.map(({ id, label, write }) => ({
-          id,
-          label,
-          content: (
-            <Code label={`Request with ${label}: ${summary}`} title="Request">
-              {write(request)}
+      <div>
+        <Tabs
+          group={`${operationId}-request`}
+          legend="Request"
+          choice="language"
+          tabs={LANGUAGES.map(({ id, label, write }) => ({
+            id,
+            label,
+            content: (
+              <Code label={`Request with ${label}: ${summary}`} title="Request">
+                {write(request)}
+              </Code>
+            ),
+          }))}
+        />
+        {otherBodies.map(({ summary = 'Another body', value }) => (
+          <details>
+            <summary>{summary}</summary>
+            <Code label={summary} title="Body">
+              {json(value)}
             </Code>
-          ),
-        }))}
-      />
-      {otherBodies.map(({ summary = 'Another body', value }) => (
-        <details>
-          <summary>{summary}</summary>
-          <Code label={summary} title="Body">
-            {json(value)}
-          </Code>
-        </details>
-      ))}
-      <Tabs
-        group={`${operationId}-response`}
-        legend="Response"
-        tabs={successes.map(([status, response], index) => ({
-          id: status,
-          label: index === 0 ? status : `${status} replay`,
-          content: (
-            <Code label={`Response ${status}: ${summary}`} title="Response">
-              {json(firstExample(response))}
-            </Code>
-          ),
-        }))}
-      />
+          </details>
+        ))}
+        <Tabs
+          group={`${operationId}-response`}
+          legend="Response"
+          tabs={successes.map(([status, response], index) => ({
+            id: status,
+            label: index === 0 ? status : `${status} replay`,
+            content: (
+              <Code label={`Response ${status}: ${summary}`} title="Response">
+                {json(firstExample(response))}
+              </Code>
+            ),
+          }))}
+        />
+      </div>
     </div>
   );
 }

@@ -26,7 +26,7 @@ export function Reference({ origin, operations, limits }: Props) {
   return (
     <Page title="Reference" path="/docs/reference" parts={parts} isWide>
       <p>
-        All paths begin with <code>{`${origin}/api/v1`}</code>. Send the key in the header{' '}
+        The API is at <code>{`${origin}/api/v1`}</code>. Send the key in the header{' '}
         <code>{'Authorization: Bearer <key>'}</code>. The same reference is available as an{' '}
         <a href="/api/v1/openapi.json">OpenAPI 3.1 document</a>.
       </p>

@@ -22,7 +22,7 @@ export function Archives({ release, archives, isSearch, context }: Props) {
       <ReleaseSentence release={release} context={context} />
       {archivedTo !== null && (
         <p>
-          Entries up to number {formatNumber(archivedSeq)} of <Time at={archivedTo} context={context} /> are archived:
+          Entries up to number {formatNumber(archivedSeq)} (<Time at={archivedTo} context={context} />) are archived:
           they are in files instead of this list, without source addresses and User-Agents.
         </p>
       )}
@@ -67,14 +67,16 @@ function ReleaseSentence({ release, context }: { release: ReleaseRow; context: P
         'Your PSA has not confirmed yet that it stored these entries.'
       ) : (
         <>
-          Your PSA has stored the entries up to number {formatNumber(releasedSeq)} of{' '}
-          <Time at={releasedTo} context={context} />.
+          Your PSA has confirmed that it stored the entries up to number {formatNumber(releasedSeq)} (
+          <Time at={releasedTo} context={context} />
+          ).
         </>
       )}{' '}
       {unreleasedSince !== null && (
         <>
-          {formatNumber(unreleased)} {unreleased === 1 ? 'later entry is' : 'later entries are'} not confirmed, the
-          oldest of <Time at={unreleasedSince} context={context} />. They are not archived.
+          {formatNumber(unreleased)} {releasedTo === null ? '' : 'later '}
+          {unreleased === 1 ? 'entry is' : 'entries are'} not confirmed and not archived, the oldest from{' '}
+          <Time at={unreleasedSince} context={context} />.
         </>
       )}
     </p>

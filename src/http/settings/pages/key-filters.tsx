@@ -11,8 +11,8 @@ interface Props {
 }
 
 const SORTS = [
-  ['name', 'Name'],
-  ['-name', 'Name, backwards'],
+  ['name', 'Name, A to Z'],
+  ['-name', 'Name, Z to A'],
   ['last', 'Last write, newest first'],
   ['-last', 'Last write, oldest first'],
   ['writes', 'Most writes in 30 days'],
