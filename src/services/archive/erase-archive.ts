@@ -16,11 +16,14 @@ export async function requireErasableArchive(ctx: ServiceContext, organizationId
 
 /**
  * Deletes at most `limit` objects of an organization's archive, those that nothing names included.
- * Returns how many. Its rows in the database are deleted with those of the other tables.
+ * Returns how many. The rows that name them are still in the database: they say that there are objects.
  * @throws ServiceError `unavailable`
  */
 export async function eraseObjects(ctx: ServiceContext, organizationId: string, limit: number): Promise<number> {
-  if (!ctx.archive) return 0;
+  if (!ctx.archive) {
+    await requireErasableArchive(ctx, organizationId);
+    return 0;
+  }
   const objects = (await listObjects(ctx, objectsOf(organizationId))).slice(0, limit);
   await deleteObjects(ctx, objects);
   return objects.length;

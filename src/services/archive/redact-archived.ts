@@ -29,7 +29,11 @@ export async function redactArchived(
     const found = await callD1(ctx, 'safe_to_repeat', (db) =>
       findArchivedRecord[kind].bind({ organizationId, id }).first(db),
     );
-    if (!found) return undefined;
+    if (!found) {
+      // The organization was erased meanwhile, and its objects may have been deleted before we stored ours.
+      if (stored !== undefined) await deleteObjects(ctx, [{ name: stored }]);
+      return undefined;
+    }
     const { fromSeq, toSeq, object, replacedObject } = found;
     if (replacedObject !== null) await deleteReplaced(ctx, { organizationId, toSeq, replacedObject });
     // Our own batch was committed, if its object is the one that is named now.

@@ -112,11 +112,16 @@ const ROWS: readonly ErasureStep[] = REMOVE_ROWS.map(({ table, statement }) => (
   },
 }));
 
-/** The objects are last: after the rows that name them, no step of the archive adds one. */
-const STEPS: readonly ErasureStep[] = [
-  ...ROWS,
-  { table: 'objects', remove: (ctx, { organizationId }, limit) => eraseObjects(ctx, organizationId, limit) },
-];
+const OBJECTS: ErasureStep = {
+  table: 'objects',
+  remove: (ctx, { organizationId }, limit) => eraseObjects(ctx, organizationId, limit),
+};
+
+/**
+ * The objects are removed after the audit log, because no step of the archive adds one from then on,
+ * and before the rows that name them, so that no call without the bucket ends the erasure.
+ */
+const STEPS = ROWS.flatMap((step) => (step.table === 'archives' ? [OBJECTS, step] : [step]));
 
 /**
  * Goes on with an erasure to its end, one transaction at a time, and tells what each has removed.
