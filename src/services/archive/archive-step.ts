@@ -10,6 +10,7 @@ import { batch } from '../../db/statement.ts';
 import { type ChangeRow, findChanges } from '../../db/work/changes.ts';
 import { RECORD_TABLES } from '../../db/work/record-tables.ts';
 import { objectsFrom } from '../../domain/archive.ts';
+import { DAY_MS } from '../../domain/calendar.ts';
 import type { Change, ChangedRecords } from '../../domain/change.ts';
 import { RECORD_KIND_NAMES } from '../../domain/record-kinds.ts';
 import { utf8Length } from '../../lib/bytes.ts';
@@ -23,6 +24,8 @@ import { deleteObjects, listObjects } from './bucket.ts';
 export const STEP_CHANGES = 1_000;
 /** A step ends with the page that has so many bytes: it is in memory a few times, and so it is for a redaction. */
 const STEP_BYTES = 2_000_000;
+/** Fewer changes than those of a full step wait for so long, or each run would store a small object. */
+const WAIT_MS = DAY_MS;
 /** How many changes one call to D1 reads. */
 const PAGE_CHANGES = 100;
 
@@ -35,7 +38,7 @@ export interface ArchiveRule {
 }
 
 /**
- * At most `limit` organizations that have something to archive.
+ * At most `limit` organizations that have a full step to archive, or a change that has waited for a day.
  * @throws ServiceError `unavailable`
  */
 export async function listDueArchives(
@@ -43,7 +46,7 @@ export async function listDueArchives(
   { before, isPushed }: ArchiveRule,
   limit: number,
 ): Promise<string[]> {
-  const values = { before, isPushed: Number(isPushed), limit };
+  const values = { before, waiting: before - WAIT_MS, full: STEP_CHANGES, isPushed: Number(isPushed), limit };
   const { results } = await callD1(ctx, 'nothing_written', (db) => findDueArchives.bind(values).all(db));
   return results.map(({ organizationId }) => organizationId);
 }
