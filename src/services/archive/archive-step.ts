@@ -73,7 +73,7 @@ export async function archiveStep(ctx: ServiceContext, organization: string, rul
 
   const range = { fromSeq: first.seq, toSeq: last.seq };
   const file = await archiveFile(organization, range, toChanges(rows, archivable.epoch));
-  // Before the object is stored: once this step is recorded, nothing can name these any more.
+  // Before the object is stored: once this step is recorded, nothing can name these.
   const leftovers = await listObjects(ctx, objectsFrom(organization, first.seq));
   await storeFile(ctx, file);
 

@@ -38,7 +38,7 @@ export async function redactArchived(
     if (replacedObject !== null) await deleteReplaced(ctx, { organizationId, toSeq, replacedObject });
     // Our own batch was committed, if its object is the one that is named now.
     if (found.isRedacted === 1) return object === stored ? 'redacted' : 'unchanged';
-    // Before the other object is stored: once that is named, nothing can name these any more.
+    // Before the other object is stored: once that is named, nothing can name these.
     const leftovers = await listObjects(ctx, objectsFrom(organizationId, fromSeq));
     const file = await redactObject(ctx, record, found);
     if (file.isRedacted) {

@@ -124,7 +124,7 @@ const OBJECTS: ErasureStep = {
 const STEPS = ROWS.flatMap((step) => (step.table === 'archives' ? [OBJECTS, step] : [step]));
 
 /**
- * Goes on with an erasure to its end, one transaction at a time, and tells what each has removed.
+ * Goes on with an erasure to its end, one transaction at a time, and yields what each has removed.
  * If the caller stops or dies, call this again. One row of the erasure remains: the id of the
  * organization, the time, the number of audit rows, and who asked for it. Two callers at a time do no
  * harm.
