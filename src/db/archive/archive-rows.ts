@@ -43,7 +43,7 @@ export const findDueArchives = statement<
 >(`
   select r.organization_id as organizationId
   from releases r join audit_log a on a.organization_id = r.organization_id and a.seq = ${ARCHIVED} + 1
-  where a.seq <= ${LAST} and (a.at < :waiting or exists (select 1 from audit_log f
+  where a.at < :before and a.seq <= ${LAST} and (a.at < :waiting or exists (select 1 from audit_log f
     where f.organization_id = r.organization_id and f.seq = a.seq + :full - 1 and f.seq <= ${LAST} and f.at < :before))
   order by random() limit :limit`);
 
