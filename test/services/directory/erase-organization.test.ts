@@ -18,7 +18,7 @@ import { listChanges } from '../../../src/services/work/list-changes.ts';
 import { redactRecord } from '../../../src/services/work/redact-record.ts';
 import { releaseChanges } from '../../../src/services/work/release-changes.ts';
 import { reviewTimeEntry } from '../../../src/services/work/review-time-entry.ts';
-import { archive, bucket, objectsIn, releaseAll } from '../../support/archive.ts';
+import { archive, bucket, failing, objectsIn, releaseAll } from '../../support/archive.ts';
 import { aroundD1 } from '../../support/d1.ts';
 import { makePsa } from '../../support/psa.ts';
 import { lastCursor } from '../../support/rpc.ts';
@@ -273,6 +273,15 @@ test('an erasure that is refused because of a newer change leaves the organizati
   expect((await api.postNote(key)).status).toBe(201);
   const { changes } = await listChanges(asOperator(), { organization, cursor });
   expect(changes).toHaveLength(2);
+});
+
+test('an erasure does not begin while its bucket cannot be reached, also if nothing is archived', async () => {
+  const { organization, key, api } = await makeWorld();
+  const away = { ...asOperator(), archive: failing(() => 'before') };
+  const request = { organization, cursor: await lastCursor(organization), by: 'Ada' };
+  expect(await outcome(eraseOrganization(away, request))).toBe('unavailable');
+  expect(await erasureOf(organization)).toBeNull();
+  expect((await api.postNote(key)).status).toBe(201);
 });
 
 test('an erasure that was begun with an archive does not end without its bucket', async () => {
