@@ -38,7 +38,7 @@ test('the job archives what is old enough, of every organization', async () => {
   const organizations = [await released(), await released(1)];
   await archiveDue({ db: env.DB, bucket }, RULE, afterDays(29));
   expect(await Promise.all(organizations.map(rowsLeft))).toEqual([4, 3]);
-  await archiveDue({ db: env.DB, bucket }, RULE, afterDays(31));
+  await archiveDue({ db: env.DB, bucket }, RULE, afterDays(32));
   expect(await Promise.all(organizations.map(rowsLeft))).toEqual([1, 1]);
   expect(loggedLines('archived')).toEqual([
     { event: 'archived', changes: expect.any(Number), steps: expect.any(Number), failed: 0 },
@@ -53,12 +53,12 @@ test('an organization whose step fails does not stop the others, and is tried ag
     put: (...args: Parameters<typeof bucket.put>) =>
       args[0].startsWith(first) ? Promise.reject(new Error('away')) : bucket.put(...args),
   };
-  await expect(archiveDue({ db: env.DB, bucket: failing }, RULE, afterDays(31))).rejects.toMatchObject({
+  await expect(archiveDue({ db: env.DB, bucket: failing }, RULE, afterDays(32))).rejects.toMatchObject({
     code: 'unavailable',
   });
   expect(await Promise.all(organizations.map(rowsLeft))).toEqual([4, 1]);
   expect(loggedLines('archive_failed')).toMatchObject([{ organization: first }]);
-  await archiveDue({ db: env.DB, bucket }, RULE, afterDays(31));
+  await archiveDue({ db: env.DB, bucket }, RULE, afterDays(32));
   expect(await rowsLeft(first)).toBe(1);
 });
 
@@ -77,6 +77,32 @@ test('a long log is archived in steps of a bounded number of changes', async () 
   expect(await archive(organization)).toMatchObject({ fromSeq: STEP_CHANGES + 1, toSeq: rows - 1 });
   const { archived } = await everyChange(organization);
   expect(archived.map(({ seq }) => seq)).toEqual(Array.from({ length: rows - 1 }, (_, i) => i + 1));
+});
+
+test('the job waits for a full step, or until the oldest change has waited for a day', async () => {
+  const organization = await released(0);
+  const rows = STEP_CHANGES + 500;
+  const HOUR_MS = DAY_MS / 24;
+  const begin = Date.now();
+  // One change in an hour for two days, then many at once.
+  await env.DB.prepare(
+    `insert into audit_log (organization_id, seq, at, actor_type, actor_id, actor_name, action, target_id, request_id)
+     with recursive n(i) as (select 3 union all select i + 1 from n where i < ${rows})
+     select ?1, i, ?2 + min(i, 50) * ${HOUR_MS}, 'system', 'psa', 'x', 'a.b', 'x', 'r' from n order by i`,
+  )
+    .bind(organization, begin)
+    .run();
+  await releaseAll(organization);
+  const sizes: number[] = [];
+  for (let hour = 0; hour < 80; hour++) {
+    const before = await rowsLeft(organization);
+    await archiveDue({ db: env.DB, bucket }, RULE, () => begin + 30 * DAY_MS + hour * HOUR_MS);
+    const moved = before - (await rowsLeft(organization));
+    if (moved > 0) sizes.push(moved);
+  }
+  expect(sizes.length).toBeLessThanOrEqual(4);
+  expect(sizes).toContain(STEP_CHANGES);
+  expect(await rowsLeft(organization)).toBe(1);
 });
 
 test('a step reads no more rows in a long log than in a short one, and in few calls', async () => {
@@ -127,7 +153,7 @@ test('what the push has not delivered stays, if the push is on', async () => {
 test('nothing is archived without a bucket, without KEEP_DAYS, or while the API is paused', async () => {
   const organization = await released();
   const run = (changes: Partial<Config>, bindings = {}) =>
-    scheduled(ARCHIVE_CRON, { ...env, ...bindings }, config(changes), afterDays(31));
+    scheduled(ARCHIVE_CRON, { ...env, ...bindings }, config(changes), afterDays(32));
   await run({ keepDays: 30 }, { ARCHIVE: undefined });
   await run({});
   await run({ keepDays: 30, mode: 'paused' });

@@ -101,10 +101,12 @@ export async function withDatabase<T>(
   if (!options.remote) return withLocalD1(options.persistTo, use);
   const { RemoteD1 } = await import('./remote-d1.ts');
   const { remoteArchive } = await import('./remote-archive.ts');
+  const { API_PACE, Pace } = await import('./pace.ts');
   const account = {
     baseUrl: process.env['CLOUDFLARE_API_BASE_URL'] ?? 'https://api.cloudflare.com/client/v4',
     accountId: required('CLOUDFLARE_ACCOUNT_ID'),
     apiToken: required('CLOUDFLARE_API_TOKEN'),
+    pace: new Pace(API_PACE, Date.now()),
   };
   const database = wranglerConfig.d1_databases.find(({ binding }) => binding === 'DB')?.database_id ?? '';
   const bucket = process.env['R2_BUCKET_NAME'] ?? archiveBucketName;

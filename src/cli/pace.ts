@@ -1,8 +1,16 @@
+import { setTimeout } from 'node:timers/promises';
+
 /** How many calls may follow each other at once, and how many a second after that. */
 interface PaceLimits {
   burst: number;
   perSecond: number;
 }
+
+/**
+ * Cloudflare's API admits 1,200 calls of a user in five minutes and then refuses all of them for five
+ * minutes. This many stay below: 300 + 5 * 60 * 2.5 = 1,050.
+ */
+export const API_PACE: PaceLimits = { burst: 300, perSecond: 2.5 };
 
 /** Spaces calls: a bucket of `burst` calls that fills again with `perSecond` of them. */
 export class Pace {
@@ -21,5 +29,11 @@ export class Pace {
     this.calls = Math.min(burst, this.calls + ((now - this.filledAt) * perSecond) / 1_000) - 1;
     this.filledAt = now;
     return Math.ceil(Math.max(0, (-this.calls * 1_000) / perSecond));
+  }
+
+  /** Takes the next call, and waits until it may begin. */
+  async wait(): Promise<void> {
+    const wait = this.next(Date.now());
+    if (wait > 0) await setTimeout(wait);
   }
 }

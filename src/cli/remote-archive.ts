@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { LoggableError } from '../lib/loggable-error.ts';
 import type { ArchiveBucket } from '../services/archive/bucket.ts';
+import type { Pace } from './pace.ts';
 
 /** Where the bucket of a deployment is reached: Cloudflare's API, with the variables of wrangler. */
 interface RemoteBucket {
@@ -8,6 +9,8 @@ interface RemoteBucket {
   accountId: string;
   apiToken: string;
   bucket: string;
+  /** Shared by all calls with this token. */
+  pace: Pace;
 }
 
 const listing = z.object({
@@ -15,16 +18,19 @@ const listing = z.object({
   result_info: z.looseObject({ is_truncated: z.boolean().optional(), cursor: z.string().optional() }).optional(),
 });
 
-/** How many objects are deleted at once. */
+/** How many objects are deleted at the same time. */
 const AT_ONCE = 6;
+/** How many are deleted until a deadline: each is a call, and the pace spreads them over 20 seconds. */
+const MAX_DELETED = 50;
 
 /**
  * The bucket over /accounts/{account}/r2/buckets/{bucket}/objects, as `wrangler r2 object` uses it.
  * The token needs the permission to edit Workers R2 Storage.
  */
-export function remoteArchive({ baseUrl, accountId, apiToken, bucket }: RemoteBucket): ArchiveBucket {
+export function remoteArchive({ baseUrl, accountId, apiToken, bucket, pace }: RemoteBucket): ArchiveBucket {
   const objects = `${baseUrl}/accounts/${accountId}/r2/buckets/${bucket}/objects`;
   const call = async (url: string, init: RequestInit = {}): Promise<Response | undefined> => {
+    await pace.wait();
     const response = await fetch(url, { ...init, headers: { Authorization: `Bearer ${apiToken}` } });
     if (response.ok) return response;
     await response.body?.cancel();
@@ -38,6 +44,7 @@ export function remoteArchive({ baseUrl, accountId, apiToken, bucket }: RemoteBu
   };
   const at = (name: string) => `${objects}/${name.split('/').map(encodeURIComponent).join('/')}`;
   return {
+    maxDeleted: MAX_DELETED,
     get: async (name) => {
       const response = await call(at(name));
       return response && new Uint8Array(await response.arrayBuffer());

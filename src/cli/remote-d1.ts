@@ -1,7 +1,6 @@
-import { setTimeout } from 'node:timers/promises';
 import * as z from 'zod';
 import { LoggableError } from '../lib/loggable-error.ts';
-import { Pace } from './pace.ts';
+import type { Pace } from './pace.ts';
 
 /**
  * Where a deployed database is reached: Cloudflare's API, with the same variables that wrangler
@@ -13,13 +12,9 @@ export interface RemoteTarget {
   accountId: string;
   databaseId: string;
   apiToken: string;
+  /** Shared by all calls with this token. */
+  pace: Pace;
 }
-
-/**
- * Cloudflare's API admits 1,200 calls of a user in five minutes and then refuses all of them for five
- * minutes. This many stay below: 300 + 5 * 60 * 2.5 = 1,050.
- */
-const PACE = { burst: 300, perSecond: 2.5 };
 
 const meta = z.looseObject({
   duration: z.number().default(0),
@@ -54,7 +49,6 @@ const answerOf = <T>() =>
  */
 export class RemoteD1 implements D1Database {
   private readonly target: RemoteTarget;
-  private readonly pace = new Pace(PACE, Date.now());
   constructor(target: RemoteTarget) {
     this.target = target;
   }
@@ -64,13 +58,12 @@ export class RemoteD1 implements D1Database {
   }
 
   async batch<T>(statements: D1PreparedStatement[]): Promise<D1Result<T>[]> {
-    const { baseUrl, accountId, databaseId, apiToken } = this.target;
+    const { baseUrl, accountId, databaseId, apiToken, pace } = this.target;
     const batch = statements.map((statement) => {
       if (!(statement instanceof RemoteStatement)) throw new TypeError('a statement of another database');
       return { sql: statement.sql, params: statement.params };
     });
-    const wait = this.pace.next(Date.now());
-    if (wait > 0) await setTimeout(wait);
+    await pace.wait();
     const response = await fetch(`${baseUrl}/accounts/${accountId}/d1/database/${databaseId}/query`, {
       method: 'POST',
       headers: { Authorization: `Bearer ${apiToken}`, 'Content-Type': 'application/json' },

@@ -64,7 +64,7 @@ async function check({ acknowledged, now }: Growth, env: GrowthEnv) {
   const found = new Map<string, { created: number; text: boolean; archived: boolean }>();
   let archiveBytes = 0;
   let objects = 0;
-  const note = (changes: readonly Change[], archived: boolean) => {
+  const collect = (changes: readonly Change[], archived: boolean) => {
     for (const { action, targetId, note, timeEntry } of changes) {
       const seen = found.get(targetId) ?? { created: 0, text: false, archived: false };
       if (action === 'note.created' || action === 'time_entry.created') seen.created += 1;
@@ -77,9 +77,9 @@ async function check({ acknowledged, now }: Growth, env: GrowthEnv) {
     let cursor: string | null = null;
     for (let more = true; more; ) {
       const page = await listChanges(ctx(), { organization, cursor });
-      note(page.changes, false);
+      collect(page.changes, false);
       for (const archive of page.archives) {
-        note(parseArchive(await readArchive(ctx(), archive)), true);
+        collect(parseArchive(await readArchive(ctx(), archive)), true);
         archiveBytes += archive.bytes;
         objects += 1;
       }

@@ -69,6 +69,7 @@ export function failing(
     return result;
   };
   return {
+    ...bucket,
     get: (name) => around('get', () => bucket.get(name)),
     put: (name, bytes, digest) => around('put', () => bucket.put(name, bytes, digest)),
     delete: (names) => around('delete', () => bucket.delete(names)),

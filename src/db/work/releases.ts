@@ -1,10 +1,12 @@
+import { IS_BEING_ERASED } from '../directory/conditions.ts';
 import { columns, statement } from '../statement.ts';
 
 // How far the PSA has stored the changes of an organization, and how far they are archived.
 
 /**
  * Records that the PSA has stored everything up to an audit row. Does nothing unless the row is in
- * this database, and after the one that was released before.
+ * this database, and after the one that was released before. Does nothing while the organization is
+ * being erased: a new row would stop the removal of the organization.
  */
 export const markReleased = statement<{
   organizationId: string;
@@ -17,6 +19,7 @@ export const markReleased = statement<{
   select a.organization_id, a.seq, :now from audit_log a cross join database_epoch d
   where a.organization_id = :organizationId and a.seq = :seq and a.request_id = :requestId and d.epoch = :epoch
     and :seq > coalesce((select seq from releases where organization_id = :organizationId), 0)
+    and not ${IS_BEING_ERASED}
   on conflict (organization_id) do update set seq = excluded.seq, released_at = excluded.released_at`);
 
 /** How much of an organization's changes the PSA has stored, and how much is archived. */

@@ -10,6 +10,7 @@ import { batch } from '../../db/statement.ts';
 import { type ChangeRow, findChanges } from '../../db/work/changes.ts';
 import { RECORD_TABLES } from '../../db/work/record-tables.ts';
 import { objectsFrom } from '../../domain/archive.ts';
+import { DAY_MS } from '../../domain/calendar.ts';
 import type { Change, ChangedRecords } from '../../domain/change.ts';
 import { RECORD_KIND_NAMES } from '../../domain/record-kinds.ts';
 import { utf8Length } from '../../lib/bytes.ts';
@@ -26,6 +27,8 @@ export const STEP_CHANGES = 1_000;
  * redaction.
  */
 const STEP_BYTES = 2_000_000;
+/** Fewer changes than those of a full step wait for so long, or each run would store a small object. */
+const WAIT_MS = DAY_MS;
 /** How many changes one call to D1 reads. */
 const PAGE_CHANGES = 100;
 
@@ -38,7 +41,7 @@ export interface ArchiveRule {
 }
 
 /**
- * At most `limit` organizations that have something to archive.
+ * At most `limit` organizations that have a full step to archive, or a change that has waited for a day.
  * @throws ServiceError `unavailable`
  */
 export async function listDueArchives(
@@ -46,7 +49,7 @@ export async function listDueArchives(
   { before, isPushed }: ArchiveRule,
   limit: number,
 ): Promise<string[]> {
-  const values = { before, isPushed: Number(isPushed), limit };
+  const values = { before, waiting: before - WAIT_MS, full: STEP_CHANGES, isPushed: Number(isPushed), limit };
   const { results } = await callD1(ctx, 'nothing_written', (db) => findDueArchives.bind(values).all(db));
   return results.map(({ organizationId }) => organizationId);
 }
@@ -73,7 +76,7 @@ export async function archiveStep(ctx: ServiceContext, organization: string, rul
 
   const range = { fromSeq: first.seq, toSeq: last.seq };
   const file = await archiveFile(organization, range, toChanges(rows, archivable.epoch));
-  // Before the object is stored: once this step is recorded, these can no longer be named.
+  // Before the object is stored: once this step is recorded, nothing can name these.
   const leftovers = await listObjects(ctx, objectsFrom(organization, first.seq));
   await storeFile(ctx, file);
 

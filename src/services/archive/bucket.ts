@@ -1,6 +1,6 @@
 import { ServiceError } from '../../domain/errors.ts';
 import { withDeadline } from '../../lib/deadline.ts';
-import type { ServiceContext } from '../context.ts';
+import { forNextChunk, type ServiceContext } from '../context.ts';
 
 /** The bucket of the archive: R2 as this service uses it. */
 export interface ArchiveBucket {
@@ -8,7 +8,9 @@ export interface ArchiveBucket {
   get(name: string): Promise<Uint8Array<ArrayBuffer> | undefined>;
   /** Stores an object, or replaces it. `digest` is its SHA-256 in hex. */
   put(name: string, bytes: Uint8Array<ArrayBuffer>, digest: string): Promise<void>;
-  /** Deletes objects, those that exist; at most `MAX_DELETED` at once. */
+  /** How many objects one call of `delete` may name. */
+  readonly maxDeleted: number;
+  /** Deletes objects, those that exist. */
   delete(names: string[]): Promise<void>;
   /** The objects whose names begin with `prefix`, in their order, after the name `after`. */
   list(prefix: string, after?: string): Promise<{ objects: StoredObject[]; more: boolean }>;
@@ -36,9 +38,13 @@ interface R2Objects {
   }): Promise<{ objects: { key: string; uploaded: Date }[]; truncated: boolean }>;
 }
 
+/** How many objects R2 deletes in one call. */
+const MAX_DELETED = 1_000;
+
 /** The bucket behind a binding. */
 export function archiveBucket(bucket: R2Objects): ArchiveBucket {
   return {
+    maxDeleted: MAX_DELETED,
     get: async (name) => {
       const object = await bucket.get(name);
       return object === null ? undefined : new Uint8Array(await object.arrayBuffer());
@@ -74,18 +80,16 @@ export async function listObjects(ctx: ServiceContext, prefix: string): Promise<
   }
 }
 
-/** How many objects R2 deletes in one call. */
-const MAX_DELETED = 1_000;
-
-/** Deletes objects, except the one with the name `kept`. */
+/** Deletes objects, except the one with the name `kept`. Each call to the bucket has its own deadline. */
 export async function deleteObjects(
   ctx: ServiceContext,
   objects: readonly Pick<StoredObject, 'name'>[],
   kept?: string,
 ): Promise<void> {
   const names = objects.map(({ name }) => name).filter((name) => name !== kept);
-  for (let i = 0; i < names.length; i += MAX_DELETED)
-    await callBucket(ctx, (bucket) => bucket.delete(names.slice(i, i + MAX_DELETED)));
+  const most = ctx.archive?.maxDeleted ?? MAX_DELETED;
+  for (let i = 0; i < names.length; i += most)
+    await callBucket(forNextChunk(ctx), (bucket) => bucket.delete(names.slice(i, i + most)));
 }
 
 const ATTEMPTS = 2;

@@ -4,8 +4,8 @@ import type { ServiceContext } from '../context.ts';
 import { callBucket } from './bucket.ts';
 
 /**
- * Deletes an object that a redaction replaced. The database names it until then, so that a call that
- * ends early leaves no text behind.
+ * Deletes an object that a redaction replaced. The database names it until then, so that the next
+ * call deletes it if this one ends early.
  * @throws ServiceError `unavailable`
  */
 export async function deleteReplaced(ctx: ServiceContext, replaced: ReplacedRow): Promise<void> {

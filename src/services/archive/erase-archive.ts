@@ -2,25 +2,29 @@ import { findArchivesAfter } from '../../db/archive/archives.ts';
 import { objectsOf } from '../../domain/archive.ts';
 import { callD1 } from '../call-d1.ts';
 import type { ServiceContext } from '../context.ts';
-import { deleteObjects, listObjects } from './bucket.ts';
+import { callBucket, deleteObjects, listObjects } from './bucket.ts';
 
 /**
- * Makes sure that the archive of an organization can be reached before the organization is erased.
+ * Makes sure that the archive of an organization can be reached before the organization is erased. A
+ * bucket is called even if nothing is archived: the erasure also removes objects that nothing names.
  * @throws ServiceError `unavailable`
  */
 export async function requireErasableArchive(ctx: ServiceContext, organizationId: string): Promise<void> {
   const values = { organizationId, seq: 0, limit: 1 };
   const first = await callD1(ctx, 'nothing_written', (db) => findArchivesAfter.bind(values).first(db));
-  if (first) await listObjects(ctx, first.object);
+  if (first || ctx.archive) await callBucket(ctx, (bucket) => bucket.list(objectsOf(organizationId)));
 }
 
 /**
  * Deletes at most `limit` objects of an organization's archive, those that nothing names included.
- * Returns how many. Its rows in the database are deleted with those of the other tables.
+ * Returns how many. The rows that name them are still in the database: they say that there are objects.
  * @throws ServiceError `unavailable`
  */
 export async function eraseObjects(ctx: ServiceContext, organizationId: string, limit: number): Promise<number> {
-  if (!ctx.archive) return 0;
+  if (!ctx.archive) {
+    await requireErasableArchive(ctx, organizationId);
+    return 0;
+  }
   const objects = (await listObjects(ctx, objectsOf(organizationId))).slice(0, limit);
   await deleteObjects(ctx, objects);
   return objects.length;

@@ -29,12 +29,16 @@ export async function redactArchived(
     const found = await callD1(ctx, 'safe_to_repeat', (db) =>
       findArchivedRecord[kind].bind({ organizationId, id }).first(db),
     );
-    if (!found) return undefined;
+    if (!found) {
+      // The organization was erased meanwhile, and its objects may have been deleted before we stored ours.
+      if (stored !== undefined) await deleteObjects(ctx, [{ name: stored }]);
+      return undefined;
+    }
     const { fromSeq, toSeq, object, replacedObject } = found;
     if (replacedObject !== null) await deleteReplaced(ctx, { organizationId, toSeq, replacedObject });
     // Our own batch was committed, if its object is the one that is named now.
     if (found.isRedacted === 1) return object === stored ? 'redacted' : 'unchanged';
-    // Before the other object is stored: once that is named, these can no longer be named.
+    // Before the other object is stored: once that is named, nothing can name these.
     const leftovers = await listObjects(ctx, objectsFrom(organizationId, fromSeq));
     const file = await redactObject(ctx, record, found);
     if (file.isRedacted) {

@@ -112,14 +112,19 @@ const ROWS: readonly ErasureStep[] = REMOVE_ROWS.map(({ table, statement }) => (
   },
 }));
 
-/** The objects are last: after the rows that name them, no step of the archive adds one. */
-const STEPS: readonly ErasureStep[] = [
-  ...ROWS,
-  { table: 'objects', remove: (ctx, { organizationId }, limit) => eraseObjects(ctx, organizationId, limit) },
-];
+const OBJECTS: ErasureStep = {
+  table: 'objects',
+  remove: (ctx, { organizationId }, limit) => eraseObjects(ctx, organizationId, limit),
+};
 
 /**
- * Goes on with an erasure to its end, one transaction at a time, and tells what each has removed.
+ * The objects are removed after the audit log, because no step of the archive adds one from then on,
+ * and before the rows that name them, so that no call without the bucket ends the erasure.
+ */
+const STEPS = ROWS.flatMap((step) => (step.table === 'archives' ? [OBJECTS, step] : [step]));
+
+/**
+ * Goes on with an erasure to its end, one transaction at a time, and yields what each has removed.
  * If the caller stops or dies, call this again. One row of the erasure remains: the id of the
  * organization, the time, the number of audit rows, and who asked for it. Two callers at a time do no
  * harm.

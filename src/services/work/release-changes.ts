@@ -28,7 +28,7 @@ export interface Released {
 /**
  * Records that the PSA has stored an organization's changes up to a cursor, so that they may be
  * archived. Never goes back. Not a change itself: the PSA would have to release it too.
- * @throws ServiceError `invalid`, `organization_not_found`, `cursor_reset`, `unavailable`
+ * @throws ServiceError `invalid`, `organization_not_found`, `being_erased`, `cursor_reset`, `unavailable`
  */
 export async function releaseChanges(
   ctx: ServiceContext,

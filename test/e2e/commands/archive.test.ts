@@ -1,12 +1,14 @@
 import { cp, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { operatorContext } from '../../../src/cli/command.ts';
 import { withLocalD1 } from '../../../src/cli/local.ts';
+import { Pace } from '../../../src/cli/pace.ts';
+import { remoteArchive } from '../../../src/cli/remote-archive.ts';
 import { DAY_MS } from '../../../src/domain/calendar.ts';
 import { archiveStep } from '../../../src/services/archive/archive-step.ts';
-import { type ArchiveBucket, listObjects } from '../../../src/services/archive/bucket.ts';
+import { type ArchiveBucket, deleteObjects, listObjects } from '../../../src/services/archive/bucket.ts';
 import { checkArchive } from '../../../src/services/archive/check-archive.ts';
 import { listChanges } from '../../../src/services/work/list-changes.ts';
 import { redactRecord } from '../../../src/services/work/redact-record.ts';
@@ -114,6 +116,30 @@ test(
   },
   TIMEOUT_MS,
 );
+
+test('objects of a deployed bucket are deleted in small groups, and every call waits for its turn', async () => {
+  const remote = await remoteDatabase();
+  try {
+    const pace = new Pace({ burst: 1_000, perSecond: 1 }, Date.now());
+    const wait = vi.spyOn(pace, 'wait');
+    const { CLOUDFLARE_API_BASE_URL: baseUrl = '' } = remote.env;
+    const archive = remoteArchive({ baseUrl, accountId: 'acc', apiToken: 'good', bucket: 'bucket', pace });
+    const groups: number[] = [];
+    const counted: ArchiveBucket = {
+      ...archive,
+      delete: (names) => {
+        groups.push(names.length);
+        return archive.delete(names);
+      },
+    };
+    const objects = Array.from({ length: 120 }, (_, number) => ({ name: `fabrikam/${number}` }));
+    await deleteObjects(operatorContext(remote.db, counted), objects);
+    expect(groups).toEqual([50, 50, 20]);
+    expect(wait).toHaveBeenCalledTimes(120);
+  } finally {
+    await remote.close();
+  }
+});
 
 test.each([
   ['work:release', ['fabrikam'], /^Add --cursor/],

@@ -1,6 +1,9 @@
 import { env } from 'cloudflare:workers';
 import { expect, test, vi } from 'vitest';
 import { ERASED_TABLES } from '../../../src/db/directory/erasure.ts';
+import { parseArchive } from '../../../src/services/archive/archive-file.ts';
+import type { ArchiveBucket } from '../../../src/services/archive/bucket.ts';
+import { readNamedArchive } from '../../../src/services/archive/check-archive.ts';
 import {
   beginErasure,
   countErasable,
@@ -13,8 +16,9 @@ import { resumePush, skipPush } from '../../../src/services/push/order-push.ts';
 import { savePushState } from '../../../src/services/push/push-state.ts';
 import { listChanges } from '../../../src/services/work/list-changes.ts';
 import { redactRecord } from '../../../src/services/work/redact-record.ts';
+import { releaseChanges } from '../../../src/services/work/release-changes.ts';
 import { reviewTimeEntry } from '../../../src/services/work/review-time-entry.ts';
-import { archive, bucket, objectsIn, releaseAll } from '../../support/archive.ts';
+import { archive, bucket, failing, objectsIn, releaseAll } from '../../support/archive.ts';
 import { aroundD1 } from '../../support/d1.ts';
 import { makePsa } from '../../support/psa.ts';
 import { lastCursor } from '../../support/rpc.ts';
@@ -161,6 +165,8 @@ test('an erasure that stops after each chunk goes on, and every call in between 
     const redacted = { organization, kind: 'note', id: String(note?.['id']), by: 'Eve' } as const;
     const hasNote = (await rowsOf('notes', organization)).some(({ id }) => id === note?.['id']);
     expect(await outcome(redactRecord(asOperator(), redacted))).toBe(hasNote ? 'being_erased' : 'record_not_found');
+    expect(await outcome(releaseChanges(asOperator(), { organization, cursor: cursor ?? '' }))).toBe('being_erased');
+    expect(await countErasable(asOperator(), { organization })).toEqual(left);
 
     // The operator, and an administrator whose request had begun before.
     const revoked = hasKey(await rowsOf('api_keys', organization), keyId) ? 'being_erased' : 'key_not_found';
@@ -196,7 +202,7 @@ test('an erasure that stops after each chunk goes on, and every call in between 
     tables.push(chunk.table);
     if (chunk.table === 'organizations') break;
   }
-  expect([...new Set(tables)]).toEqual([...ERASED_TABLES.slice(0, -1), 'objects', 'organizations']);
+  expect([...new Set(tables)]).toEqual([...ERASED_TABLES.slice(0, -2), 'objects', 'archives', 'organizations']);
   expect(tables.length).toBeGreaterThan(ERASED_TABLES.length + 5);
   expect(await nextChunk(erasure, 2)).toBeUndefined();
   expect(await erasureOf(organization)).toMatchObject({ open: 0, erased_by: 'Ada' });
@@ -268,3 +274,46 @@ test('an erasure that is refused because of a newer change leaves the organizati
   const { changes } = await listChanges(asOperator(), { organization, cursor });
   expect(changes).toHaveLength(2);
 });
+
+test('an erasure does not begin while its bucket cannot be reached, also if nothing is archived', async () => {
+  const { organization, key, api } = await makeWorld();
+  const away = { ...asOperator(), archive: failing(() => 'before') };
+  const request = { organization, cursor: await lastCursor(organization), by: 'Ada' };
+  expect(await outcome(eraseOrganization(away, request))).toBe('unavailable');
+  expect(await erasureOf(organization)).toBeNull();
+  expect((await api.postNote(key)).status).toBe(201);
+});
+
+test('an erasure that was begun with an archive does not end without its bucket', async () => {
+  const { organization, cursor } = await makeFull();
+  const withoutBucket = support.asOperator();
+  const request = { organization, cursor, by: 'Ada' };
+  expect(await outcome(beginErasure(withoutBucket, request))).toBe('unavailable');
+  expect(await erasureOf(organization)).toBeNull();
+  await beginErasure(asOperator(), request);
+  for (let call = 1; call <= 2; call++)
+    expect(await outcome(eraseOrganization(withoutBucket, request))).toBe('unavailable');
+  expect(await objectsIn(organization)).toHaveLength(1);
+  expect(await outcome(eraseOrganization(asOperator(), request))).toBe('done');
+  expect(await objectsIn(organization)).toEqual([]);
+});
+
+test.each(['at its last chunk', 'complete'] as const)(
+  'a redaction that meets an erasure, %s, leaves no object',
+  async (until) => {
+    const { organization, cursor } = await makeFull();
+    const archived = parseArchive(await readNamedArchive(asOperator(), (await objectsIn(organization))[0] ?? ''));
+    const id = archived.find(({ note }) => note)?.targetId ?? '';
+    const put: ArchiveBucket['put'] = async (...object) => {
+      const erasure = await beginErasure(asOperator(), { organization, cursor, by: 'Ada' });
+      for await (const { table } of eraseRows(asOperator(), erasure))
+        if (until !== 'complete' && table === 'objects') break;
+      await bucket.put(...object);
+    };
+    const redacting = { ...asOperator(), archive: { ...bucket, put } };
+    expect(await outcome(redactRecord(redacting, { organization, kind: 'note', id, by: 'Eve' }))).toBe(
+      'record_not_found',
+    );
+    expect(await objectsIn(organization)).toEqual([]);
+  },
+);
