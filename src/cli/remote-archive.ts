@@ -18,6 +18,8 @@ const listing = z.object({
   result_info: z.looseObject({ is_truncated: z.boolean().optional(), cursor: z.string().optional() }).optional(),
 });
 
+/** How many objects one page of a list has: the most that the API allows. */
+const LISTED = '1000';
 /** How many objects are deleted at the same time. */
 const AT_ONCE = 6;
 /** How many are deleted until a deadline: each is a call, and the pace spreads them over 20 seconds. */
@@ -60,7 +62,11 @@ export function remoteArchive({ baseUrl, accountId, apiToken, bucket, pace }: Re
       await Promise.all(Array.from({ length: AT_ONCE }, deleteOneAfterAnother));
     },
     list: async (prefix, after) => {
-      const query = new URLSearchParams({ prefix, ...(after === undefined ? {} : { start_after: after }) });
+      const query = new URLSearchParams({
+        prefix,
+        per_page: LISTED,
+        ...(after === undefined ? {} : { start_after: after }),
+      });
       const response = await required(`${objects}?${query}`);
       const { result, result_info: info } = listing.parse(await response.json());
       const found = (result ?? []).map((one) => ({ name: one.key, storedAt: Date.parse(one.last_modified) }));

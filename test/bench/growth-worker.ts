@@ -61,15 +61,15 @@ async function releaseAndArchive(env: GrowthEnv, { now, readTo }: Growth, keepDa
 async function check({ acknowledged, now }: Growth, env: GrowthEnv) {
   const ctx = () => withArchive(context(env.DB, now), env);
   const written = new Map(acknowledged.map((write) => [write.id, write]));
-  const found = new Map<string, { created: number; text: boolean; archived: boolean }>();
+  const found = new Map<string, { created: number; rows: number; archived: number }>();
   let archiveBytes = 0;
   let objects = 0;
-  const collect = (changes: readonly Change[], archived: boolean) => {
+  const collect = (changes: readonly Change[], place: 'rows' | 'archived') => {
     for (const { action, targetId, note, timeEntry } of changes) {
-      const seen = found.get(targetId) ?? { created: 0, text: false, archived: false };
+      const seen = found.get(targetId) ?? { created: 0, rows: 0, archived: 0 };
       if (action === 'note.created' || action === 'time_entry.created') seen.created += 1;
       const text = (note?.message ?? timeEntry?.description)?.text;
-      if (text !== undefined && text === written.get(targetId)?.text) Object.assign(seen, { text: true, archived });
+      if (text !== undefined && text === written.get(targetId)?.text) seen[place] += 1;
       found.set(targetId, seen);
     }
   };
@@ -77,17 +77,21 @@ async function check({ acknowledged, now }: Growth, env: GrowthEnv) {
     let cursor: string | null = null;
     for (let more = true; more; ) {
       const page = await listChanges(ctx(), { organization, cursor });
-      collect(page.changes, false);
+      collect(page.changes, 'rows');
       for (const archive of page.archives) {
-        collect(parseArchive(await readArchive(ctx(), archive)), true);
+        collect(parseArchive(await readArchive(ctx(), archive)), 'archived');
         archiveBytes += archive.bytes;
         objects += 1;
       }
       ({ cursor, more } = page);
     }
   }
-  const isThere = ({ id }: Acknowledged) => found.get(id)?.created === 1 && found.get(id)?.text === true;
-  const isArchived = ({ id }: Acknowledged) => found.get(id)?.archived === true;
+  /** Whether it was created once, and its text is in one place: in the rows, or in one line of the archive. */
+  const isThere = ({ id }: Acknowledged) => {
+    const { created, rows, archived } = found.get(id) ?? { created: 0, rows: 0, archived: 0 };
+    return created === 1 && archived <= 1 && archived > 0 !== rows > 0;
+  };
+  const isArchived = ({ id }: Acknowledged) => (found.get(id)?.archived ?? 0) > 0;
 
   const repeated = acknowledged.filter((_, index) => index % REPEATED === 0);
   let right = 0;

@@ -17,7 +17,7 @@ export const noticesStatus = operatorCommand({
   purpose: `Lists the notices that wait for WEBHOOK_URL or NOTICE_URL, oldest first, at most ${MAX_LISTED_NOTICES}: how often each was tried, and why the last attempt failed. A notice that was sent is not listed. Nothing is written.`,
   usage: `[--organization ORGANIZATION] [--json] ${DATABASE_USAGE}`,
   example: 'notices:status --remote',
-  failure: 'failure: the database failed',
+  failure: 'failure: there is no such organization, or the database failed',
 })
   .option('--organization <ORGANIZATION>', 'Only the notices of the organization with this id.')
   .option('--json', 'Print one line of JSON for each notice.')

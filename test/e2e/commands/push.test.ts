@@ -121,6 +121,11 @@ describe('the commands of the push and the notices', () => {
 
   test('notices:status lists what waits, and why; it does not show what was sent', async () => {
     expect((await run('notices:status')).stdout).toBe('No notice waits to be sent.\n');
+    expect(await run('notices:status', '--organization', 'nowhere')).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringContaining('There is no organization nowhere.'),
+    });
     const insert = remote.db.prepare(
       `insert into notices values (?1, 's', ?2, ?3, ?4, '', 0, ?5, ?5, 0, '{}', ?6, ?5 + 240000, ?7, ?8)`,
     );
