@@ -61,15 +61,16 @@ async function releaseAndArchive(env: GrowthEnv, { now, readTo }: Growth, keepDa
 async function check({ acknowledged, now }: Growth, env: GrowthEnv) {
   const ctx = () => withArchive(context(env.DB, now), env);
   const written = new Map(acknowledged.map((write) => [write.id, write]));
-  const found = new Map<string, { created: number; rows: number; archived: number }>();
+  const found = new Map<string, { created: number; places: Set<string> }>();
   let archiveBytes = 0;
   let objects = 0;
-  const collect = (changes: readonly Change[], place: 'rows' | 'archived') => {
+  /** `place`: the name of an object, or `rows`. */
+  const collect = (changes: readonly Change[], place: string) => {
     for (const { action, targetId, note, timeEntry } of changes) {
-      const seen = found.get(targetId) ?? { created: 0, rows: 0, archived: 0 };
+      const seen = found.get(targetId) ?? { created: 0, places: new Set<string>() };
       if (action === 'note.created' || action === 'time_entry.created') seen.created += 1;
       const text = (note?.message ?? timeEntry?.description)?.text;
-      if (text !== undefined && text === written.get(targetId)?.text) seen[place] += 1;
+      if (text !== undefined && text === written.get(targetId)?.text) seen.places.add(place);
       found.set(targetId, seen);
     }
   };
@@ -79,19 +80,16 @@ async function check({ acknowledged, now }: Growth, env: GrowthEnv) {
       const page = await listChanges(ctx(), { organization, cursor });
       collect(page.changes, 'rows');
       for (const archive of page.archives) {
-        collect(parseArchive(await readArchive(ctx(), archive)), 'archived');
+        collect(parseArchive(await readArchive(ctx(), archive)), archive.object);
         archiveBytes += archive.bytes;
         objects += 1;
       }
       ({ cursor, more } = page);
     }
   }
-  /** Whether it was created once, and its text is in one place: in the rows, or in one line of the archive. */
-  const isThere = ({ id }: Acknowledged) => {
-    const { created, rows, archived } = found.get(id) ?? { created: 0, rows: 0, archived: 0 };
-    return created === 1 && archived <= 1 && archived > 0 !== rows > 0;
-  };
-  const isArchived = ({ id }: Acknowledged) => (found.get(id)?.archived ?? 0) > 0;
+  /** Whether it was created once, and its text is in one place: in the rows, or in one object. */
+  const isThere = ({ id }: Acknowledged) => found.get(id)?.created === 1 && found.get(id)?.places.size === 1;
+  const isArchived = ({ id }: Acknowledged) => found.get(id)?.places.has('rows') === false;
 
   const repeated = acknowledged.filter((_, index) => index % REPEATED === 0);
   let right = 0;

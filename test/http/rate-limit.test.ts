@@ -93,7 +93,9 @@ describe('the RateLimit headers and Retry-After', () => {
     const { value: key } = await makeKey(await makeOrganization());
     const api = makeApi({ bindings: { DB: withoutWrites(env.DB, 'D1 DB is overloaded.') } });
     const failed = await api.postNote(key);
-    expect([failed.status, waits(failed)]).toEqual([503, { retry: 5, windows: [] }]);
+    const { retry, windows } = waits(failed);
+    expect([failed.status, windows]).toEqual([503, []]);
+    expect([4, 5, 6, 7, 8]).toContain(retry);
     expect(failed.headers.get('RateLimit-Policy')).toBeNull();
   });
 

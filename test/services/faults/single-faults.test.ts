@@ -38,7 +38,7 @@ afterAll(() => {
  * Each fault is tried in this share of the situations, and each situation with this share of the
  * faults.
  */
-const SHARE = inLongRuns(1, 4);
+const SHARE = inLongRuns(1, 8);
 
 interface Situation {
   kind: Write['kind'];
