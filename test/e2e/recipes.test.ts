@@ -92,11 +92,11 @@ test('curl: the commands, copied one after the other, wait for the limit and wri
   expect(code).toBe(0);
   expect(stdout).toContain('"keyName":"Local demo"');
   expect(stdout).toMatch(/201\n\{"entry":\{"id":"[0-9a-f-]{36}"/);
-  expect((await repeat('triage:evt-20418')).body).toMatchObject({ idempotentReplay: true });
+  expect((await repeat('triage:evt-curl-1')).body).toMatchObject({ idempotentReplay: true });
 });
 
 test('curl: an event without an id is refused, and nothing is written', async () => {
-  const script = bashUpTo('curl', server.url, 'Log time').replace("EVENT_ID='evt-20418'", "EVENT_ID=''");
+  const script = bashUpTo('curl', server.url, 'Log time').replace("EVENT_ID='evt-curl-1'", "EVENT_ID=''");
   const { stdout, code } = await inBash(script.replace('set -e', ''));
   expect(code).toBe(0);
   expect(stdout).toMatch(/400\n.*"code":"invalid_idempotency_key".*the event id in it came out empty/);
@@ -107,7 +107,7 @@ describe.runIf(isInstalled('python3'))('Python', () => {
     await writeFile(join(cwd, 'log_time.py'), snippetOf('python', server.url, 'log_time.py'));
     const script = bashUpTo('python', server.url, 'Run the script');
     // The ping of the recipe is not retried.
-    return inBash(script.replace(/^curl .*$/m, '').replace('evt-20418', eventId));
+    return inBash(script.replace(/^curl .*$/m, '').replace('evt-python-1', eventId));
   };
 
   test('the script waits for the limit and writes once', async () => {
@@ -133,10 +133,10 @@ test.each(['pwsh'].filter(isInstalled))(
   async (shell) => {
     const commands = codesOf('powershell', server.url).flatMap((code) => ('text' in code ? [code] : []));
     const script = commands.filter(({ label }) => label !== 'Example of the response').map((code) => code.text);
-    await writeFile(join(cwd, 'recipe.ps1'), script.join('\n').replace('evt-20418', 'evt-powershell'));
+    await writeFile(join(cwd, 'recipe.ps1'), script.join('\n'));
     const { stdout, code } = await inShell(shell, ['-NoProfile', '-File', 'recipe.ps1']);
     expect([code, stdout]).toEqual([0, expect.stringMatching(/\n201 [0-9a-f-]{36}\s*$/)]);
-    expect((await repeat('triage:evt-powershell')).body).toMatchObject({ idempotentReplay: true });
+    expect((await repeat('triage:evt-powershell-1')).body).toMatchObject({ idempotentReplay: true });
   },
 );
 
@@ -149,7 +149,7 @@ test('n8n: the workflow, downloaded with the command, pings and writes an entry 
   const pinged = await workflow.ping(send);
   expect(pinged.outputs.get('Ping')).toMatchObject({ ok: true, keyName: 'Local demo' });
 
-  const event: unknown = JSON.parse(eventOf('n8n', 'Send the event').replace('evt-20418', 'evt-n8n'));
+  const event: unknown = JSON.parse(eventOf('n8n', 'Send the event'));
   const created = { entry: { id: expect.any(String) }, note: { id: expect.any(String) } };
   expect((await workflow.deliver(event, send)).answers).toMatchObject([{ status: 201, body: created }]);
   expect((await workflow.deliver(event, send)).answers).toMatchObject([{ status: 200, body: created }]);
@@ -199,7 +199,7 @@ test('Make: the address, the header and the sample of the body make a request th
     headers: { 'Idempotency-Key': `${mapped(snippetOf('make', server.url, 'Value of Idempotency-Key'))}-make` },
     body: JSON.parse(snippetOf('make', server.url, 'Sample of the body')),
   };
-  expect(sent.headers).toEqual({ 'Idempotency-Key': 'triage:evt-20418-make' });
+  expect(sent.headers).toEqual({ 'Idempotency-Key': 'triage:evt-make-1-make' });
   expect((await send(sent)).status).toBe(201);
 });
 

@@ -36,7 +36,7 @@ const writeParameters = {
   header: z.object({
     'Idempotency-Key': idempotencyKeyHeader.optional().meta({
       description:
-        'Makes the request safe to retry: the same key never creates a second record. Use `<workflow>:<event id>`, and append `:2` for an intended second entry; never use a ticket number, an execution id or a value that changes with each attempt. A key is refused if the event id in it came out empty: nothing, `undefined`, `null`, `NaN` or `None` (in any case) or `[object …` after the last `:` or `/`, or `{{`, `}}` or `${` anywhere. It never expires; `"abc"` and `abc` are the same key.',
+        'Makes the request safe to retry: the same value never creates a second record. Use `<workflow>:<event id>`, and append `:2` for an intended second entry; never use a ticket number, an execution id or a value that changes with each attempt. A value is refused if the event id in it came out empty: nothing, `undefined`, `null`, `NaN` or `None` (in any case) or `[object …` after the last `:` or `/`, or `{{`, `}}` or `${` anywhere. It never expires; `"abc"` and `abc` are the same value.',
       example: 'triage:evt-20418',
     }),
   }),

@@ -4,17 +4,20 @@ import type { Commands, Failure, Snippet, Step } from './recipe.ts';
 // What several recipes share: the event of all examples, the steps that are the same in each tool,
 // and the failures that every tool can get.
 
-/** The event that starts the automation in all examples. */
+/** The event that starts the automation in all examples, without its id. */
 const EVENT = {
-  eventId: 'evt-20418',
   ticketId: '1001',
   minutes: 30,
   description: 'Cleared the print queue',
   billable: true,
 };
 
-/** The event as a sender posts it to a webhook. */
-export const eventJson = (more: Record<string, string> = {}) => JSON.stringify({ ...EVENT, ...more }, null, 2);
+/**
+ * The event as a sender posts it to a webhook. Each recipe has ids of its own: after one recipe, the
+ * first request of another is not a replay.
+ */
+export const eventJson = (eventId: string, more: Record<string, string> = {}) =>
+  JSON.stringify({ eventId, ...EVENT, ...more }, null, 2);
 
 /** The time entry of the event. */
 export const ENTRY = `{"minutes": ${EVENT.minutes}, "description": "${EVENT.description}", "billable": ${EVENT.billable}}`;

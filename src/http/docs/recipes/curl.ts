@@ -34,7 +34,7 @@ export const curl: Recipe = {
         'The id of the event becomes the Idempotency-Key, so a retry never writes twice. In a script, take it from what started the script, such as the id of an alert.',
         ...EVENT_ID_RULES,
       ],
-      code: { label: 'Event', bash: "EVENT_ID='evt-20418'", powershell: "$eventId = 'evt-20418'" },
+      code: { label: 'Event', bash: "EVENT_ID='evt-curl-1'", powershell: "$eventId = 'evt-curl-1'" },
     },
     {
       title: 'Log time',

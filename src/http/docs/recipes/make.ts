@@ -55,7 +55,7 @@ export const make: Recipe = {
       text: [
         'Select **Run once**. While Make waits, run this with your address and your token. Make learns the fields from it.',
       ],
-      code: sendEvent({ ...hook, event: eventJson() }),
+      code: sendEvent({ ...hook, event: eventJson('evt-make-1') }),
     },
     {
       title: 'Add the request',
@@ -131,7 +131,7 @@ export const make: Recipe = {
     {
       title: 'Send one event',
       text: ['Use your address and your token again. This event has a new id.'],
-      code: sendEvent({ ...hook, label: 'Send another event', event: eventJson({ eventId: 'evt-20419' }) }),
+      code: sendEvent({ ...hook, label: 'Send another event', event: eventJson('evt-make-2') }),
     },
     success(
       'Open **History**, then the latest run, and then the module HTTP. **Status Code** is `201`, and **Data** has the entry:',

@@ -93,7 +93,7 @@ export const n8n: Recipe = {
       code: sendEvent({
         url: 'https://n8n.example/webhook/work-done',
         header: ['X-Webhook-Token', 'TOKEN'],
-        event: eventJson({ log: '09:30 queue stopped, 4 jobs removed, queue started' }),
+        event: eventJson('evt-n8n-1', { log: '09:30 queue stopped, 4 jobs removed, queue started' }),
       }),
     },
     success(

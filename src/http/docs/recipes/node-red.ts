@@ -70,7 +70,7 @@ export const nodeRed: Recipe = {
       code: sendEvent({
         url: 'http://localhost:1880/work-done',
         header: ['X-Webhook-Token', 'TOKEN'],
-        event: eventJson(),
+        event: eventJson('evt-node-red-1'),
       }),
     },
     success('The flow responds after the entry is written, with `201` and the entry:'),

@@ -20,11 +20,11 @@ const send = (eventId: string, label = 'Send the event'): Commands => ({
   bash: `TOKEN=$(az account get-access-token --resource ${AUDIENCE} --query accessToken --output tsv)
 curl -i 'YOUR-HTTP-URL' \\
   -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' \\
-  -d '${eventJson({ eventId })}'`,
+  -d '${eventJson(eventId)}'`,
   powershell: `$token = az account get-access-token --resource ${AUDIENCE} --query accessToken --output tsv
 Invoke-WebRequest -UseBasicParsing -Method Post 'YOUR-HTTP-URL' \`
   -Headers @{ Authorization = "Bearer $token" } -ContentType 'application/json' \`
-  -Body '${eventJson({ eventId })}'`,
+  -Body '${eventJson(eventId)}'`,
 });
 
 const BODY = `setProperty(setProperty(setProperty(json('{}'),
@@ -78,7 +78,7 @@ export const powerAutomate: Recipe = {
     {
       title: 'Describe the event',
       text: ['In the trigger, select **Use sample payload to generate schema**, and paste this:'],
-      code: { label: 'Sample payload', text: eventJson() },
+      code: { label: 'Sample payload', text: eventJson('evt-power-automate-1') },
     },
     {
       title: 'Add the request',
@@ -105,7 +105,7 @@ export const powerAutomate: Recipe = {
       text: [
         'Run this with your HTTP URL. The flow sends a ping: it checks the key and writes nothing. The token in the command shows that you are a user of the tenant.',
       ],
-      code: send('evt-20418'),
+      code: send('evt-power-automate-1'),
       after: [`Open the run under **28-day run history**. The action HTTP has the status \`200\`. ${PINGED}`],
     },
     {
@@ -146,7 +146,7 @@ export const powerAutomate: Recipe = {
     {
       title: 'Send one event',
       text: ['Run this with your HTTP URL. This event has a new id.'],
-      code: send('evt-20419', 'Send another event'),
+      code: send('evt-power-automate-2', 'Send another event'),
     },
     success('Open the latest run. The action HTTP has the status `201`, and its body has the entry:'),
   ],

@@ -47,7 +47,7 @@ export const powerShell: Recipe = {
         'The id of the event becomes the Idempotency-Key, so a retry never writes twice. In a script, take it from what started the script, such as the id of an alert.',
         ...EVENT_ID_RULES,
       ],
-      code: powershell('Event', "$eventId = 'evt-20418'"),
+      code: powershell('Event', "$eventId = 'evt-powershell-1'"),
     },
     {
       title: 'Log time',

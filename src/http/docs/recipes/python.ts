@@ -94,8 +94,8 @@ export const python: Recipe = {
       ],
       code: {
         label: 'Run the script',
-        bash: 'python3 log_time.py evt-20418 1001',
-        powershell: 'py log_time.py evt-20418 1001',
+        bash: 'python3 log_time.py evt-python-1 1001',
+        powershell: 'py log_time.py evt-python-1 1001',
       },
     },
     success('The script prints `201` and the id of the entry. The whole response is in `result`:'),

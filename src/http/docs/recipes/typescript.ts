@@ -15,7 +15,7 @@ import type { Recipe } from './recipe.ts';
 const PROGRAM = `import { logTime, ticketClient } from './client.ts';
 
 const [eventId] = process.argv.slice(2);
-if (!eventId) throw new Error('Name the event: node main.ts evt-20418');
+if (!eventId) throw new Error('Name the event: node main.ts evt-typescript-1');
 
 const tickets = ticketClient(\`\${process.env['TICKETS_URL']}/api/v1\`, process.env['TICKETS_API_KEY'] ?? '');
 const result = await logTime(tickets, '1001', \`triage:\${eventId}\`, {
@@ -73,7 +73,11 @@ export const typescript: Recipe = {
     },
     {
       title: 'Run it',
-      code: { label: 'Run the program', bash: 'node main.ts evt-20418', powershell: 'node main.ts evt-20418' },
+      code: {
+        label: 'Run the program',
+        bash: 'node main.ts evt-typescript-1',
+        powershell: 'node main.ts evt-typescript-1',
+      },
     },
     success('The program prints `201` and the id of the entry. The whole response is in `result`:'),
   ],

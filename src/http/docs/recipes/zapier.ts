@@ -38,7 +38,7 @@ const send = (eventId: string, label?: string) =>
   sendEvent({
     ...(label && { label }),
     url: 'https://hooks.zapier.com/hooks/catch/YOUR-HOOK/',
-    event: eventJson({ eventId, token: 'TOKEN' }),
+    event: eventJson(eventId, { token: 'TOKEN' }),
   });
 
 export const zapier: Recipe = {
@@ -70,7 +70,7 @@ export const zapier: Recipe = {
       text: [
         'Run this with your address and your token. Then select **Test trigger**. Zapier learns the fields from it.',
       ],
-      code: send('evt-20418'),
+      code: send('evt-zapier-1'),
     },
     {
       title: 'Protect the webhook',
@@ -136,7 +136,7 @@ export const zapier: Recipe = {
     {
       title: 'Send one event',
       text: ['Use your address and your token again. This event has a new id.'],
-      code: send('evt-20419', 'Send another event'),
+      code: send('evt-zapier-2', 'Send another event'),
     },
     success(
       'Open **Zap history**, then the latest run, and then the step API by Zapier. The status is `201`, and the output has the entry:',
