@@ -2,16 +2,16 @@ import { Hono } from 'hono';
 import { methodNotAllowed } from 'hono/method-not-allowed';
 import { RegExpRouter } from 'hono/router/reg-exp-router';
 import type { Config } from './config.ts';
+import { describeApi, openapi } from './docs/api-openapi.ts';
+import { describePsa } from './docs/psa-openapi.ts';
+import { createDocs } from './docs/routes.tsx';
+import { wellKnown } from './docs/well-known.ts';
+import { wrongAddress } from './docs/wrong-address.tsx';
 import { RECORD_KIND_NAMES } from './domain/record-kinds.ts';
 import { answerError } from './http/answer-error.ts';
-import { describeApi, openapi } from './http/api/openapi.ts';
 import { ping } from './http/api/ping.ts';
 import { RECORD_ENDPOINTS } from './http/api/record-endpoints.ts';
 import type { AppEnv } from './http/context.ts';
-import { createDocs } from './http/docs/routes.tsx';
-import { wellKnown } from './http/docs/well-known.ts';
-import { wrongAddress } from './http/docs/wrong-address.tsx';
-import { createMcp } from './http/mcp/routes.ts';
 import { guardUnknown } from './http/middleware/guard.ts';
 import { ipLimit } from './http/middleware/ip-limit.ts';
 import { keyExpiry } from './http/middleware/key-expiry.ts';
@@ -22,9 +22,9 @@ import { requestLog } from './http/middleware/request-log.ts';
 import { requireHttps } from './http/middleware/require-https.ts';
 import { endpointNotFound, methodNotAllowedProblem } from './http/no-endpoint.ts';
 import { problem } from './http/problems.ts';
-import { describePsa } from './http/psa/openapi.ts';
-import { createPsa } from './http/psa/routes.ts';
 import { createSettings } from './http/settings/index.tsx';
+import { createMcp } from './modules/mcp/routes.ts';
+import { createPsa } from './modules/psa/routes.ts';
 
 /** Creates all routes. `now` is the clock (UTC milliseconds) for key expiry and work dates. */
 export function createApp(config: Config, now: () => number = Date.now) {

@@ -1,5 +1,4 @@
 import type { JWTVerifyGetKey } from 'jose';
-import { parseKeepDays } from './domain/archive.ts';
 import { type BlockedKeys, parseBlockedKeys } from './domain/blocked-keys.ts';
 import { DEFAULT_DATABASE_LIMIT, parseDatabaseLimit } from './domain/database-limit.ts';
 import { type DayLimits, parseDayLimit } from './domain/day-limit.ts';
@@ -10,6 +9,7 @@ import { parseTicketUrl } from './domain/ticket-url.ts';
 import { parseNoticeUrl, parseWebhookSecrets, parseWebhookUrl, type WebhookSecret } from './domain/webhook.ts';
 import { nearestName } from './lib/nearest-name.ts';
 import { remoteKeySet } from './lib/remote-key-set.ts';
+import { parseKeepDays } from './modules/archive/object-names.ts';
 
 /** The configuration of a deployment, parsed once from wrangler.toml and the operator's secrets. */
 export interface Config {

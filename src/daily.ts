@@ -1,9 +1,9 @@
 import { timeOrderedId } from './domain/record-id.ts';
 import { log } from './lib/log.ts';
+import { forgetOldNotices } from './modules/alerts/forget-old-notices.ts';
 import type { ServiceContext } from './services/context.ts';
 import { databaseSize } from './services/database-size.ts';
 import { forgetOldAddresses } from './services/keys/refused-uses.ts';
-import { forgetOldNotices } from './services/notices/forget-old-notices.ts';
 import { logSize } from './services/size-warning.ts';
 import { forgetOldDays } from './services/work/forget-old-days.ts';
 

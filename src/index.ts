@@ -4,8 +4,8 @@ import { parseConfig, unknownVariables } from './config.ts';
 import { log } from './lib/log.ts';
 import { requireArchive, scheduled } from './scheduled.ts';
 
-export { Pusher } from './durable-objects/pusher.ts';
 export { RateLimiter } from './durable-objects/rate-limiter.ts';
+export { Pusher } from './modules/push/pusher.ts';
 export { Directory } from './rpc/directory.ts';
 export { Work } from './rpc/work.ts';
 

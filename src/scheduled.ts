@@ -1,9 +1,9 @@
-import { ARCHIVE_CRON, archiveDue } from './archive.ts';
 import type { Config } from './config.ts';
 import { daily } from './daily.ts';
-import { notices } from './notices.ts';
-import { archiveOf } from './services/archive/bucket.ts';
-import { SWEEP_CRON, sweep } from './sweep.ts';
+import { notices } from './modules/alerts/run.ts';
+import { archiveOf } from './modules/archive/bucket.ts';
+import { ARCHIVE_CRON, archiveDue } from './modules/archive/run.ts';
+import { SWEEP_CRON, sweep } from './modules/push/sweep.ts';
 
 /** The bindings of the jobs. A deployment may have no bucket. */
 type Bindings = Pick<Env, 'DB' | 'PUSHER'> & { ARCHIVE?: R2Bucket | undefined };

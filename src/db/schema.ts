@@ -14,9 +14,9 @@ import { ACTOR_TYPES } from '../domain/audit-actions.ts';
 import { MAX_TEXT_LENGTH } from '../domain/fields.ts';
 import { MAX_REASON_LENGTH, REVIEW_DECISIONS } from '../domain/key-review.ts';
 import { MAX_HOURLY_RATE_MINOR } from '../domain/money.ts';
-import type { NoticeChannel, NoticeType } from '../domain/notice.ts';
 import type { RefusedUseReason } from '../domain/refused-use.ts';
 import { AGREEMENT_SOURCES, MAX_MINUTES, TIME_ENTRY_STATUSES } from '../domain/time-entry.ts';
+import type { NoticeChannel, NoticeType } from '../modules/alerts/notice.ts';
 
 // The schema, from which drizzle-kit generates migrations. The migrations add WITHOUT ROWID, STRICT
 // and triggers by hand, because drizzle-kit does not support them. Every table is clustered

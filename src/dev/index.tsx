@@ -7,8 +7,8 @@ import { parseConfig } from '../config.ts';
 import { scheduled } from '../scheduled.ts';
 import { SignInPage } from './sign-in-page.tsx';
 
-export { Pusher } from '../durable-objects/pusher.ts';
 export { RateLimiter } from '../durable-objects/rate-limiter.ts';
+export { Pusher } from '../modules/push/pusher.ts';
 export { Directory } from '../rpc/directory.ts';
 export { Work } from '../rpc/work.ts';
 

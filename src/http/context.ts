@@ -5,7 +5,7 @@ import type { RateLimitDecision, RateLimitPolicy } from '../domain/rate-limit.ts
 import type { RecordKind } from '../domain/record-kinds.ts';
 import type { SignedMessage, WebhookFault } from '../domain/webhook.ts';
 import { ExpiringMap } from '../lib/expiring-map.ts';
-import { archiveOf } from '../services/archive/bucket.ts';
+import { archiveOf } from '../modules/archive/bucket.ts';
 import type {
   ActorContext,
   AdminActor,

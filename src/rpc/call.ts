@@ -2,10 +2,10 @@ import { waitUntil } from 'cloudflare:workers';
 import { parsePush } from '../config.ts';
 import { parseDatabaseLimit } from '../domain/database-limit.ts';
 import { timeOrderedId } from '../domain/record-id.ts';
+import { archiveOf } from '../modules/archive/bucket.ts';
+import { isolateWakes } from '../modules/push/wake.ts';
 import { type Answer, answer } from '../services/answer.ts';
-import { archiveOf } from '../services/archive/bucket.ts';
 import type { ActorContext, SystemActor } from '../services/context.ts';
-import { isolateWakes } from '../services/push/wake.ts';
 
 /** The deadline of one call. */
 const CALL_DEADLINE_MS = 30_000;

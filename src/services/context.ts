@@ -2,7 +2,7 @@ import type { D1Counter } from '../db/call.ts';
 import type { DayLimits } from '../domain/day-limit.ts';
 import type { Principal } from '../domain/principal.ts';
 import type { SignedMessage } from '../domain/webhook.ts';
-import type { ArchiveBucket } from './archive/bucket.ts';
+import type { ArchiveBucket } from '../modules/archive/bucket.ts';
 
 export type { D1Counter } from '../db/call.ts';
 

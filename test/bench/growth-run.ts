@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { build } from 'esbuild';
 import { convertV4MiniflareOptions, Miniflare } from 'miniflare';
 import { unstable_readConfig } from 'wrangler';
-import { importDirectory } from '../../src/cli/import/import-directory.ts';
+import { importDirectory } from '../../src/ops/import/import-directory.ts';
 import { directoryOf, type GrowthPlan, type MonthEnd, monthEnd } from './growth.ts';
 import { type GrowthRun, growthCheck } from './growth-report.ts';
 import { applyMigrations } from './seed.ts';

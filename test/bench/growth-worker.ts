@@ -1,9 +1,9 @@
 import * as z from 'zod';
 import { DAY_MS } from '../../src/domain/calendar.ts';
 import type { Change } from '../../src/domain/change.ts';
-import { parseArchive, readArchive } from '../../src/services/archive/archive-file.ts';
-import { archiveStep } from '../../src/services/archive/archive-step.ts';
-import { archiveBucket } from '../../src/services/archive/bucket.ts';
+import { parseArchive, readArchive } from '../../src/modules/archive/archive-file.ts';
+import { archiveStep } from '../../src/modules/archive/archive-step.ts';
+import { archiveBucket } from '../../src/modules/archive/bucket.ts';
 import type { ServiceContext } from '../../src/services/context.ts';
 import { listChanges } from '../../src/services/work/list-changes.ts';
 import { releaseChanges } from '../../src/services/work/release-changes.ts';

@@ -1,10 +1,10 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { unstable_splitSqlQuery } from 'wrangler';
-import { importDirectory } from '../../src/cli/import/import-directory.ts';
 import { generateKey, hashKey, keyHint } from '../../src/domain/api-key.ts';
 import { timeOrderedId } from '../../src/domain/record-id.ts';
 import { formatScopes, SCOPE_IDS } from '../../src/domain/scopes.ts';
+import { importDirectory } from '../../src/ops/import/import-directory.ts';
 import { KEY_PREFIX } from './workers.ts';
 
 const MIGRATIONS = 'migrations';

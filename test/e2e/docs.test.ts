@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import * as z from 'zod';
-import { RECIPES } from '../../src/http/docs/recipes.ts';
+import { RECIPES } from '../../src/docs/recipes.ts';
 import { accessibilityViolations, follow, watch } from '../support/browser.ts';
 import { isInstalled } from '../support/command.ts';
 import { connectBrowser, sharedServer } from '../support/shared.ts';

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { diagnose } from '../../src/cli/diagnose.ts';
-import type { Finding } from '../../src/cli/probe.ts';
 import { generateKey } from '../../src/domain/api-key.ts';
+import { diagnose } from '../../src/ops/diagnose.ts';
+import type { Finding } from '../../src/ops/probe.ts';
 import { runCli } from '../support/command.ts';
 import { type Intercept, serveProxy } from '../support/proxy.ts';
 import { freePort } from '../support/server.ts';

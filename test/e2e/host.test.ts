@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { withLocalD1 } from '../../src/cli/local.ts';
+import { withLocalD1 } from '../../src/ops/local.ts';
 import { createApiKey } from '../../src/services/keys/create-key.ts';
 import { freePort } from '../support/server.ts';
 import { copyDatabase } from '../support/shared.ts';

@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { ProgressLine } from '../../src/cli/output.ts';
-import { Pace } from '../../src/cli/pace.ts';
-import { program } from '../../src/cli/program.ts';
+import { ProgressLine } from '../../src/ops/output.ts';
+import { Pace } from '../../src/ops/pace.ts';
+import { program } from '../../src/ops/program.ts';
 import { runCli } from '../support/command.ts';
 
 const COMMANDS = program.commands.map((command) => ({

@@ -1,7 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { withLocalD1 } from '../../src/cli/local.ts';
+import { withLocalD1 } from '../../src/ops/local.ts';
 import { accessibilityViolations, follow, watch } from '../support/browser.ts';
 import { importOrganizations, insertKeys } from '../support/many-keys.ts';
 import { freePort, start, stop } from '../support/server.ts';

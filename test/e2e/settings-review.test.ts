@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { withLocalD1 } from '../../src/cli/local.ts';
+import { withLocalD1 } from '../../src/ops/local.ts';
 import { accessibilityViolations, follow, watch } from '../support/browser.ts';
 import { importOrganizations } from '../support/many-keys.ts';
 import { connectBrowser, sharedServer } from '../support/shared.ts';

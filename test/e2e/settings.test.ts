@@ -1,7 +1,7 @@
 import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { importDirectory } from '../../src/cli/import/import-directory.ts';
-import { withLocalD1 } from '../../src/cli/local.ts';
+import { importDirectory } from '../../src/ops/import/import-directory.ts';
+import { withLocalD1 } from '../../src/ops/local.ts';
 import { accessibilityViolations, follow, watch } from '../support/browser.ts';
 import { inLongRuns } from '../support/property.ts';
 import { connectBrowser, sharedServer } from '../support/shared.ts';

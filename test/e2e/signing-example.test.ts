@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { Webhook } from 'standardwebhooks';
 import { expect, test } from 'vitest';
-import { signingExample } from '../../src/http/docs/psa-page.tsx';
+import { signingExample } from '../../src/docs/psa-page.tsx';
 
 test.each([
   `whsec_${btoa('the secret of this test, 32 byte')}`,

@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
-import { withLocalD1 } from '../../src/cli/local.ts';
+import { withLocalD1 } from '../../src/ops/local.ts';
 import { compareWithAcknowledged, inconsistencies } from '../support/ledger.ts';
 import { type LocalParts, ORGANIZATIONS, restartable, seed, UNLIMITED_VARS } from './restartable.ts';
 

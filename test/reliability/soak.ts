@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
-import { withLocalD1 } from '../../src/cli/local.ts';
 import { generateKey } from '../../src/domain/api-key.ts';
+import { withLocalD1 } from '../../src/ops/local.ts';
 import { revokeAsAdministrator } from '../../src/services/keys/revoke-key.ts';
 import { type Answer, Connection, renderRequest } from '../bench/connection.ts';
 import { median } from '../bench/statistics.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { AGENT_CLIENTS } from '../../src/http/docs/agent-clients.ts';
+import { AGENT_CLIENTS } from '../../src/docs/agent-clients.ts';
 
 /** The JSON in the settings of a client: from a brace at the start of a line to the last such brace. */
 const jsonOf = (settings: string) => /^\{$[\s\S]*^\}$/m.exec(settings)?.[0];

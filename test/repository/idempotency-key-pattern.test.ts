@@ -2,8 +2,8 @@ import { Validator } from '@cfworker/json-schema';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
+import { describeApi } from '../../src/docs/api-openapi.ts';
 import { hasEmptyEventId, parseIdempotencyKey } from '../../src/domain/idempotency-key.ts';
-import { describeApi } from '../../src/http/api/openapi.ts';
 import { runs } from '../support/property.ts';
 
 const limit = { quota: 1, windowMs: 1_000 };

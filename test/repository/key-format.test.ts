@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import * as z from 'zod';
+import { CHECKSUM_EXAMPLE, keyPattern } from '../../src/docs/key-format.ts';
 import { generateKey } from '../../src/domain/api-key.ts';
-import { CHECKSUM_EXAMPLE, keyPattern } from '../../src/http/docs/key-format.ts';
 
 test('the published pattern finds keys in a text, and the published checksum rejects texts that only look like one', async () => {
   const scanner: unknown = await import(`data:text/javascript,${encodeURIComponent(CHECKSUM_EXAMPLE)}`);

@@ -6,9 +6,9 @@ import { promisify } from 'node:util';
 import spectral from '@stoplight/spectral-core';
 import { oas } from '@stoplight/spectral-rulesets';
 import { expect, test } from 'vitest';
-import { describeApi } from '../../src/http/api/openapi.ts';
+import { describeApi } from '../../src/docs/api-openapi.ts';
+import { describePsa } from '../../src/docs/psa-openapi.ts';
 import { PROBLEMS } from '../../src/http/problems.ts';
-import { describePsa } from '../../src/http/psa/openapi.ts';
 
 const settings = {
   keyPrefix: 'twb',

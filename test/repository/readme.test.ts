@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import * as z from 'zod';
-import { describeApi } from '../../src/http/api/openapi.ts';
+import { describeApi } from '../../src/docs/api-openapi.ts';
 import { PROBLEMS, UNAUTHORIZED_PROBLEM } from '../../src/http/problems.ts';
 
 const readme = await readFile('README.md', 'utf8');

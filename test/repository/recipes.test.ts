@@ -1,7 +1,7 @@
 import { access } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
-import { FAILURES } from '../../src/http/docs/recipes/common.ts';
-import { RECIPES } from '../../src/http/docs/recipes.ts';
+import { FAILURES } from '../../src/docs/recipes/common.ts';
+import { RECIPES } from '../../src/docs/recipes.ts';
 
 const ORIGIN = 'https://tickets.northwind.example';
 const SLUGS = ['n8n', 'make', 'zapier', 'power-automate', 'powershell', 'curl', 'node-red', 'typescript', 'python'];

@@ -1,9 +1,9 @@
 import { env } from 'cloudflare:workers';
 import type { Change } from '../../src/domain/change.ts';
 import { timeOrderedId } from '../../src/domain/record-id.ts';
-import { parseArchive, readArchive } from '../../src/services/archive/archive-file.ts';
-import { type ArchiveStep, archiveStep } from '../../src/services/archive/archive-step.ts';
-import { type ArchiveBucket, archiveBucket } from '../../src/services/archive/bucket.ts';
+import { parseArchive, readArchive } from '../../src/modules/archive/archive-file.ts';
+import { type ArchiveStep, archiveStep } from '../../src/modules/archive/archive-step.ts';
+import { type ArchiveBucket, archiveBucket } from '../../src/modules/archive/bucket.ts';
 import type { ActorContext, SystemActor } from '../../src/services/context.ts';
 import type { ChangesPage } from '../../src/services/work/list-changes.ts';
 import { aroundD1 } from './d1.ts';

@@ -1,5 +1,5 @@
-import { importDirectory } from '../../src/cli/import/import-directory.ts';
 import { addDays, DAY_MS } from '../../src/domain/calendar.ts';
+import { importDirectory } from '../../src/ops/import/import-directory.ts';
 
 /** Names as administrators choose them: some short, some long, one without spaces. */
 const TOOLS = ['n8n prod', 'Make', 'Zapier', 'Power Automate', 'Datto RMM', 'AI agent'];

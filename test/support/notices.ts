@@ -2,7 +2,7 @@ import { env } from 'cloudflare:workers';
 import { Webhook } from 'standardwebhooks';
 import { vi } from 'vitest';
 import type { Config } from '../../src/config.ts';
-import { notices } from '../../src/notices.ts';
+import { notices } from '../../src/modules/alerts/run.ts';
 import { PUSH, WEBHOOK_URL } from './push.ts';
 import { WEBHOOK_SECRET } from './receiver.ts';
 import { config } from './world.ts';

@@ -1,5 +1,5 @@
-import type { Commands, Snippet, Step } from '../../src/http/docs/recipes/recipe.ts';
-import { RECIPES } from '../../src/http/docs/recipes.ts';
+import type { Commands, Snippet, Step } from '../../src/docs/recipes/recipe.ts';
+import { RECIPES } from '../../src/docs/recipes.ts';
 
 /** The steps of a recipe, as the page for this origin shows them. */
 export function stepsOf(slug: string, origin: string): readonly Step[] {

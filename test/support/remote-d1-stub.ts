@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buffer, text } from 'node:stream/consumers';
 import * as z from 'zod';
-import type { ArchiveBucket } from '../../src/services/archive/bucket.ts';
+import type { ArchiveBucket } from '../../src/modules/archive/bucket.ts';
 
 const request = z.strictObject({ batch: z.array(z.strictObject({ sql: z.string(), params: z.array(z.unknown()) })) });
 

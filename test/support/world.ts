@@ -1,11 +1,11 @@
 import { createExecutionContext, waitOnExecutionContext } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { createApp } from '../../src/app.ts';
-import { importDirectory } from '../../src/cli/import/import-directory.ts';
 import { type Config, parseConfig } from '../../src/config.ts';
 import type { NewApiKey, Rotation } from '../../src/domain/key-input.ts';
 import { timeOrderedId } from '../../src/domain/record-id.ts';
 import type { Scope } from '../../src/domain/scopes.ts';
+import { importDirectory } from '../../src/ops/import/import-directory.ts';
 import type { ActorContext, AdminActor, SystemActor } from '../../src/services/context.ts';
 import { type CreatedKey, createApiKey } from '../../src/services/keys/create-key.ts';
 import { getOwnKey } from '../../src/services/keys/read-keys.ts';

@@ -3,8 +3,8 @@ import type { Config } from '../../config.ts';
 import { addressGroup, clientAddress } from '../../domain/client-address.ts';
 import { withoutKeys } from '../../domain/pasted-keys.ts';
 import { timeOrderedId } from '../../domain/record-id.ts';
+import { isolateWakes } from '../../modules/push/wake.ts';
 import type { Source } from '../../services/context.ts';
-import { isolateWakes } from '../../services/push/wake.ts';
 import { type AppEnv, IsolateCaches } from '../context.ts';
 import { rateLimitFields } from '../rate-limit.ts';
 

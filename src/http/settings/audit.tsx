@@ -4,7 +4,7 @@ import { auditActionLabel } from '../../domain/audit-actions.ts';
 import { addDays, startOfDate } from '../../domain/calendar.ts';
 import { hasCode } from '../../domain/errors.ts';
 import { withoutKeys } from '../../domain/pasted-keys.ts';
-import { listArchives, readOwnArchive, searchArchives } from '../../services/audit/read-archives.ts';
+import { listArchives, readOwnArchive, searchArchives } from '../../modules/archive/read-archives.ts';
 import {
   type AuditEntry,
   type AuditFilter,

@@ -12,7 +12,7 @@ import { findCursorPosition } from '../../db/work/changes.ts';
 import { directoryId } from '../../domain/directory.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { freeText, strictObject } from '../../domain/fields.ts';
-import { eraseObjects, requireErasableArchive } from '../archive/erase-archive.ts';
+import { eraseObjects, requireErasableArchive } from '../../modules/archive/erase-archive.ts';
 import { callD1 } from '../call-d1.ts';
 import { forNextChunk, type ServiceContext } from '../context.ts';
 import { parseInput } from '../parse-input.ts';

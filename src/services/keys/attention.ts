@@ -1,7 +1,7 @@
 import type { RefusedReasonRow } from '../../db/keys/refused-uses.ts';
 import { DAY_MS } from '../../domain/calendar.ts';
-import { EXPIRY_NOTICE_DAYS } from '../../domain/notice.ts';
 import type { RefusedUseReason } from '../../domain/refused-use.ts';
+import { EXPIRY_NOTICE_DAYS } from '../../modules/alerts/notice.ts';
 import type { KeyDetails } from './read-keys.ts';
 import type { ReviewDue } from './read-reviews.ts';
 import { expiresWithin, isUnused } from './select-keys.ts';

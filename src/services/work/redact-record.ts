@@ -5,7 +5,7 @@ import { ServiceError } from '../../domain/errors.ts';
 import { freeText, ruleError, strictObject } from '../../domain/fields.ts';
 import { recordId } from '../../domain/record-id.ts';
 import { RECORD_KIND_NAMES, RECORD_KINDS, type RecordKind } from '../../domain/record-kinds.ts';
-import { redactArchived } from '../archive/redact-archived.ts';
+import { redactArchived } from '../../modules/archive/redact-archived.ts';
 import { bySystem, hasChanged, writeWithAudit } from '../audit/write-with-audit.ts';
 import { callD1 } from '../call-d1.ts';
 import type { ActorContext, SystemActor } from '../context.ts';

@@ -1,9 +1,9 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { operatorContext } from '../../../src/cli/command.ts';
-import { withLocalD1 } from '../../../src/cli/local.ts';
 import { hashKey } from '../../../src/domain/api-key.ts';
+import { operatorContext } from '../../../src/ops/command.ts';
+import { withLocalD1 } from '../../../src/ops/local.ts';
 import type { CreatedKey } from '../../../src/services/keys/create-key.ts';
 import { findKey } from '../../../src/services/keys/find-key.ts';
 import { demoDatabase, makeKey } from './database.ts';

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
-import { importDirectory } from '../../../src/cli/import/import-directory.ts';
-import { withLocalD1 } from '../../../src/cli/local.ts';
 import { hashKey } from '../../../src/domain/api-key.ts';
-import type { ArchiveBucket } from '../../../src/services/archive/bucket.ts';
+import type { ArchiveBucket } from '../../../src/modules/archive/bucket.ts';
+import { importDirectory } from '../../../src/ops/import/import-directory.ts';
+import { withLocalD1 } from '../../../src/ops/local.ts';
 import type { ServiceContext } from '../../../src/services/context.ts';
 import { type CreatedKey, createApiKey } from '../../../src/services/keys/create-key.ts';
 import { findKey } from '../../../src/services/keys/find-key.ts';

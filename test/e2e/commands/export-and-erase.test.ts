@@ -3,7 +3,7 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { withLocalD1 } from '../../../src/cli/local.ts';
+import { withLocalD1 } from '../../../src/ops/local.ts';
 import { runCli } from '../../support/command.ts';
 import { aroundD1 } from '../../support/d1.ts';
 import { serveRemoteD1 } from '../../support/remote-d1-stub.ts';

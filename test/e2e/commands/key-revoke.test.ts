@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { withLocalD1 } from '../../../src/cli/local.ts';
 import { generateKey, hashKey } from '../../../src/domain/api-key.ts';
+import { withLocalD1 } from '../../../src/ops/local.ts';
 import type { CreatedKey } from '../../../src/services/keys/create-key.ts';
 import { findKey } from '../../../src/services/keys/find-key.ts';
 import { runCli } from '../../support/command.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type PushRow, savePushState } from '../../../src/services/push/push-state.ts';
+import { type PushRow, savePushState } from '../../../src/modules/push/push-state.ts';
 import { listChanges } from '../../../src/services/work/list-changes.ts';
 import { runCli } from '../../support/command.ts';
 import { remoteDatabase, setUpContext, writeNotes } from './database.ts';

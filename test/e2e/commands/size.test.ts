@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { withLocalD1 } from '../../../src/cli/local.ts';
 import { addDays, DAY_MS, dateIn } from '../../../src/domain/calendar.ts';
+import { withLocalD1 } from '../../../src/ops/local.ts';
 import { runCli } from '../../support/command.ts';
 import { demoDatabase, makeKey, remoteDatabase, writeNotes } from './database.ts';
 

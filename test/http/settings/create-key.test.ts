@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { RECIPES } from '../../../src/docs/recipes.ts';
 import { DAY_MS } from '../../../src/domain/calendar.ts';
-import { RECIPES } from '../../../src/http/docs/recipes.ts';
 import { countElements, elementsOf } from '../../support/page.ts';
 import { auditedActions, copyKey, keyIn, makeSettings, NEW_KEY } from '../../support/settings.ts';
 import { BOTH_SCOPES, makeKey, revoke, rowsOf } from '../../support/world.ts';

@@ -1,9 +1,11 @@
 import { env } from 'cloudflare:workers';
 import { expect, test, vi } from 'vitest';
 import { ERASED_TABLES } from '../../../src/db/directory/erasure.ts';
-import { parseArchive } from '../../../src/services/archive/archive-file.ts';
-import type { ArchiveBucket } from '../../../src/services/archive/bucket.ts';
-import { readNamedArchive } from '../../../src/services/archive/check-archive.ts';
+import { parseArchive } from '../../../src/modules/archive/archive-file.ts';
+import type { ArchiveBucket } from '../../../src/modules/archive/bucket.ts';
+import { readNamedArchive } from '../../../src/modules/archive/check-archive.ts';
+import { resumePush, skipPush } from '../../../src/modules/push/order-push.ts';
+import { savePushState } from '../../../src/modules/push/push-state.ts';
 import {
   beginErasure,
   countErasable,
@@ -12,8 +14,6 @@ import {
 } from '../../../src/services/directory/erase-organization.ts';
 import { recordRefusedUses } from '../../../src/services/keys/refused-uses.ts';
 import { revokeAsAdministrator, revokeAsOperator } from '../../../src/services/keys/revoke-key.ts';
-import { resumePush, skipPush } from '../../../src/services/push/order-push.ts';
-import { savePushState } from '../../../src/services/push/push-state.ts';
 import { listChanges } from '../../../src/services/work/list-changes.ts';
 import { redactRecord } from '../../../src/services/work/redact-record.ts';
 import { releaseChanges } from '../../../src/services/work/release-changes.ts';

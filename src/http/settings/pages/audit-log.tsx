@@ -1,10 +1,10 @@
 import { AUDIT_ACTION_LABELS, auditActionLabel } from '../../../domain/audit-actions.ts';
-import type { ArchiveRow } from '../../../services/audit/read-archives.ts';
+import type { ArchiveRow } from '../../../modules/archive/read-archives.ts';
+import { Archives } from '../../../modules/archive/section.tsx';
 import type { AuditAdministrator, AuditEntry } from '../../../services/audit/read-audit-log.ts';
 import type { ReleaseRow } from '../../../services/work/release-changes.ts';
 import type { PageContext } from '../page-context.ts';
 import type { RecordTexts } from '../record-texts.ts';
-import { Archives } from './archives.tsx';
 import { Address, CsvLinks, Hint, Notice, Table, Ticket } from './components.tsx';
 import { Time } from './time.tsx';
 

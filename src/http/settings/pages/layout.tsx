@@ -1,11 +1,11 @@
 import type { Child, PropsWithChildren } from 'hono/jsx';
+import { PushNotice } from '../../../modules/push/banner.tsx';
 import type { PushTrouble } from '../../../services/directory/administrators.ts';
 import type { Administrator } from '../../context.ts';
 import { Frame } from '../../page/frame.tsx';
 import { Icon } from '../../page/icon.tsx';
 import type { Space } from '../space.ts';
 import { AreaTabs, Bar } from './header.tsx';
-import { PushNotice } from './push-notice.tsx';
 import { SpaceNotice } from './space-notice.tsx';
 
 /** What a page shows around its title. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { withLocalD1 } from '../../../../src/cli/local.ts';
 import { SCOPE_IDS } from '../../../../src/domain/scopes.ts';
+import { withLocalD1 } from '../../../../src/ops/local.ts';
 import { createApiKey } from '../../../../src/services/keys/create-key.ts';
 
 /** The technician. */

@@ -1,0 +1,73 @@
+import { Code } from '../http/page/code.tsx';
+import { Text } from '../http/page/text.tsx';
+import { AGENT_CLIENTS, OTHER_CLIENTS } from './agent-clients.ts';
+import { Page, Table } from './layout.tsx';
+
+const TOOLS = [
+  ['`add_internal_note`', '`ticketId`, `message`, `idempotencyKey`', '`tickets:note:write`'],
+  [
+    '`log_time`',
+    '`ticketId`, `minutes`, `description`, `billable`, `userEmail` (optional), `idempotencyKey`',
+    '`tickets:time:write`',
+  ],
+] as const;
+
+const RULES = [
+  [
+    'Give each agent its own key',
+    'With one scope, if one tool is enough: the other tool is then not listed, and a call to it gets the same 401 as a wrong key. Give the key an expiration and daily limits.',
+  ],
+  [
+    'Let your program choose the idempotencyKey',
+    'Put the id of the event into the instructions of the agent, such as `triage:evt-20418`. A model that invents the value may invent another one for the retry.',
+  ],
+  [
+    'Retry with the same idempotencyKey',
+    'This applies after a timeout, a 429 or another error. The wording may differ: a second record is never written, and the result says `idempotentReplay: true`.',
+  ],
+  [
+    'Read `isError`',
+    'The text says what to correct; `code` in `structuredContent` is that of a problem of the API. `idempotency_key_on_other_ticket` exists here only: the key was used on another ticket, and nothing was written.',
+  ],
+  [
+    'Nothing is read',
+    'No tool returns the text of a ticket, a note or a customer, so no one can send instructions to your agent through this service.',
+  ],
+] as const;
+
+/** The endpoint for AI agents: its tools, rules, and the settings of clients. */
+export function Agents({ origin, isOn }: { origin: string; isOn: boolean }) {
+  return (
+    <Page title="AI agents" path="/docs/agents">
+      <p>
+        AI agents call the API with the Model Context Protocol (MCP) at <code>{`${origin}/mcp`}</code>, with the same
+        keys, limits and audit log.{' '}
+        {isOn ? 'It is on here.' : 'It is off here: the operator turns it on with MCP = "on".'}
+      </p>
+      <Table head={['Tool', 'Arguments', 'Scope']} rows={TOOLS} />
+      <h2>Rules</h2>
+      <Table head={['Rule', 'Why']} rows={RULES} />
+      <h2>Clients</h2>
+      <p class="tried">
+        Not tested in any of these clients, and no model was available. Tests of this project use the official client of
+        the MCP SDK with the revisions 2026-07-28 and 2025-11-25, and a script that times out, rewords and resends a
+        call 100 times: it makes one record.
+      </p>
+      <Table
+        head={['Client', 'Accepts a fixed key', 'Source']}
+        rows={AGENT_CLIENTS.map(({ name, acceptsKey, source }) => [name, acceptsKey, source])}
+      />
+      {AGENT_CLIENTS.map(({ name, where, settings }) => (
+        <>
+          <h3>{name}</h3>
+          <p>
+            <Text>{where}</Text>
+          </p>
+          <Code label={`Settings of ${name}`}>{settings(origin)}</Code>
+        </>
+      ))}
+      <h2>Clients that do not accept a fixed key</h2>
+      <Table head={['Client', 'Why']} rows={OTHER_CLIENTS} />
+    </Page>
+  );
+}

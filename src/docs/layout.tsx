@@ -1,0 +1,91 @@
+import type { Child, PropsWithChildren } from 'hono/jsx';
+import { Frame, PRODUCT } from '../http/page/frame.tsx';
+import { Icon } from '../http/page/icon.tsx';
+import { Text } from '../http/page/text.tsx';
+import { type Link, Navigation, TABS } from './navigation.tsx';
+
+interface PageProps {
+  title: string;
+  /** The path of this page, which the navigation marks; none for an error. */
+  path?: string;
+  /** The parts of this page, for the navigation. */
+  parts?: readonly Link[];
+  /** Above the navigation, instead of the title as a heading. */
+  hero?: Child;
+  /** Whether the page takes the whole width, and not only that of a text. */
+  isWide?: boolean;
+}
+
+/** The layout of every documentation page. */
+export function Page({ title, path = '', parts = [], hero, isWide = false, children }: PropsWithChildren<PageProps>) {
+  const bar = (
+    <>
+      <span class="area">Documentation</span>
+      <a class="bar-link" href="/settings">
+        <Icon name="key" />
+        <span>Settings</span>
+      </a>
+    </>
+  );
+  const tabs = (
+    <nav class="tabs" aria-label="Documentation">
+      {TABS.map(({ href, text }) => (
+        <a href={href} aria-current={currentTab(href, path)}>
+          {text}
+        </a>
+      ))}
+    </nav>
+  );
+  return (
+    <Frame title={`${title} · ${PRODUCT}`} home="/docs" bar={bar} tabs={tabs}>
+      {hero}
+      <div class="docs">
+        <Navigation path={path} parts={parts} />
+        <article class={isWide ? undefined : 'prose'}>
+          {hero === undefined && <h1>{title}</h1>}
+          {children}
+        </article>
+      </div>
+    </Frame>
+  );
+}
+
+/** A page below that of a tab keeps the tab marked. */
+function currentTab(href: string, path: string): 'page' | 'true' | undefined {
+  if (path === href) return 'page';
+  return href !== '/docs' && path.startsWith(`${href}/`) ? 'true' : undefined;
+}
+
+/** A table. On a narrow screen each row is a card. */
+export function Table({ head, rows }: { head: readonly string[]; rows: readonly (readonly string[])[] }) {
+  return (
+    <div class="sheet">
+      <table>
+        <caption class="visually-hidden">{head.join(', ')}</caption>
+        <thead>
+          <tr>
+            {head.map((cell) => (
+              <th scope="col">{cell}</th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map(([first = '', ...others]) => (
+            <tr>
+              <th scope="row">
+                <Text>{first}</Text>
+              </th>
+              {others.map((cell, index) => (
+                <td data-label={others.length > 1 ? head[index + 1] : undefined}>
+                  <div>
+                    <Text>{cell}</Text>
+                  </div>
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}

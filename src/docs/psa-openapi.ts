@@ -1,0 +1,259 @@
+import type { Handler } from 'hono';
+import * as z from 'zod';
+import { createDocument, type ZodOpenApiPathsObject, type ZodOpenApiResponsesObject } from 'zod-openapi';
+import { TOLERANCE_SECONDS } from '../domain/webhook.ts';
+import type { PsaEnv } from '../http/context.ts';
+import { forLatestOrigin } from '../http/for-latest-origin.ts';
+import { PROBLEMS, type ProblemCode, UNAUTHORIZED_PROBLEM } from '../http/problems.ts';
+import { RETRY_AFTER_503 } from '../http/retry-after-503.ts';
+import { messageType } from '../modules/alerts/notice.ts';
+import { noticeMessages } from '../modules/alerts/notice-shapes.ts';
+import { NOTICE_TYPE_NAMES, NOTICE_TYPES } from '../modules/alerts/notice-types.ts';
+import { PSA_CALL_TYPES, PSA_CALLS } from '../modules/psa/psa-calls.ts';
+import { PSA_ERRORS } from '../modules/psa/psa-errors.ts';
+import { CHALLENGE } from '../modules/psa/require-signature.ts';
+import { failure, messages, pushedPage, success } from '../modules/psa/shapes.ts';
+
+/** The version of the contract, not of the code. */
+const CONTRACT_VERSION = '1.0.0';
+const REQUEST_ID = '01a3b2c4-5d6e-7f80-9a1b-2c3d4e5f6071';
+
+/** The problems that refuse a message before its call. */
+const MESSAGE_PROBLEMS = [
+  'malformed_json',
+  'invalid_encoding',
+  'https_required',
+  'body_too_large',
+  'unsupported_media_type',
+  'rate_limited',
+  'internal_error',
+] as const satisfies ProblemCode[];
+
+const header = <Shape extends z.ZodType>(shape: Shape, id: string, description: string, example: string) =>
+  shape.meta({ description, example, header: { id } });
+const always = {
+  'X-Request-Id': header(
+    z.uuid(),
+    'RequestId',
+    'Generated for each message. Include it when you ask for help.',
+    REQUEST_ID,
+  ),
+};
+const seconds = z.string().regex(/^[1-9]\d*$/);
+const extraHeaders: Partial<Record<number, z.ZodRawShape>> = {
+  429: {
+    'Retry-After': header(seconds, 'RetryAfter', 'The number of seconds to wait.', '2'),
+    'RateLimit-Policy': header(
+      z.string(),
+      'RateLimitPolicy',
+      'The limit: `q` requests in any `w` seconds.',
+      '"ip";q=1200;w=10',
+    ),
+    RateLimit: header(z.string(), 'RateLimit', 'What is left of the limit.', '"ip";r=0;t=2'),
+  },
+  503: {
+    'Retry-After': header(seconds, 'RetryAfterOf503', `The number of seconds to wait: ${RETRY_AFTER_503}.`, '5'),
+  },
+};
+
+const signature = z.object({
+  'webhook-id': z.string().min(1).max(255).meta({
+    description:
+      'Identifies the message, so make a new one for each: 1 to 255 visible ASCII characters without a full stop.',
+    example: 'msg_01a3b2c4',
+  }),
+  'webhook-timestamp': z.string().meta({
+    description: `The current time in Unix seconds, at most ${TOLERANCE_SECONDS} seconds from the clock of the service.`,
+    example: '1795254600',
+  }),
+  'webhook-signature': z.string().meta({
+    description: '`v1,` and the base64 of the HMAC-SHA256 of `id.timestamp.body`. Several are separated by spaces.',
+    example: 'v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=',
+  }),
+});
+
+/** The answers to calls that failed, by status. */
+function callErrors(): ZodOpenApiResponsesObject {
+  const codes = Object.entries(PSA_ERRORS).filter(([code]) => code !== 'not_exported');
+  const byStatus = Map.groupBy(codes, ([, { status }]) => status);
+  return Object.fromEntries(
+    [...byStatus].map(([status, found]) => [
+      String(status),
+      {
+        description: found.map(([code, { meaning }]) => `\`${code}\`: ${meaning}`).join(' '),
+        headers: z.object({ ...always, ...extraHeaders[status] }),
+        content: { 'application/json': { schema: failure } },
+      },
+    ]),
+  );
+}
+
+/** The refusals of messages, by status. */
+function problems(): ZodOpenApiResponsesObject {
+  const byStatus = Map.groupBy(MESSAGE_PROBLEMS, (code) => PROBLEMS[code].status);
+  return Object.fromEntries(
+    [...byStatus].map(([status, codes]) => [
+      String(status),
+      {
+        description: codes.map((code) => `\`${code}\`: ${PROBLEMS[code].title}.`).join(' '),
+        headers: z.object({ ...always, ...extraHeaders[status] }),
+        content: { 'application/problem+json': { schema: problemShape(codes) } },
+      },
+    ]),
+  );
+}
+
+function problemShape(codes: readonly ProblemCode[]) {
+  return z.object({
+    type: z.url().meta({ description: 'The address of its explanation, on the origin of the request.' }),
+    title: z.string(),
+    status: z.int(),
+    code: z.enum(codes),
+    detail: z.string(),
+    requestId: z.uuid(),
+    'violated-policies': z.array(z.string()).optional(),
+  });
+}
+
+/** The messages with notices, each as a webhook. */
+function notices(): ZodOpenApiPathsObject {
+  return Object.fromEntries(
+    NOTICE_TYPE_NAMES.map((type) => [
+      messageType(type),
+      {
+        post: {
+          operationId: `receive_${type}`,
+          tags: ['Notices'],
+          summary: `Receive ${messageType(type)}`,
+          description: NOTICE_TYPES[type].meaning,
+          security: [],
+          requestParams: { header: signature },
+          requestBody: { required: true, content: { 'application/json': { schema: noticeMessages[type] } } },
+          responses: {
+            204: { description: 'The notice is stored, or of no interest.' },
+            410: { description: 'Do not send this notice again. The changes are not affected.' },
+            503: { description: 'Try again, after `Retry-After` if it is set.' },
+          },
+        },
+      },
+    ]),
+  );
+}
+
+/**
+ * The PSA's interface of a deployment as an OpenAPI 3.1 document: the calls, and the push as a
+ * webhook.
+ */
+export function describePsa(origin: string) {
+  return createDocument(
+    {
+      openapi: '3.1.0',
+      info: {
+        title: 'Ticket Write-Back API: interface for the PSA',
+        version: CONTRACT_VERSION,
+        contact: { name: 'Guide', url: `${origin}/docs/psa` },
+        license: { name: 'Proprietary', identifier: 'LicenseRef-Proprietary' },
+        description:
+          'A PSA keeps its directory up to date, reads what automations wrote, and reviews or redacts it. Messages are signed as in [Standard Webhooks](https://www.standardwebhooks.com) 1.0 with a secret of the operator. Responses may gain fields: ignore unknown fields.',
+      },
+      servers: [{ url: origin }],
+      tags: [
+        { name: 'Calls', description: 'What the PSA sends.' },
+        { name: 'Push', description: 'What the PSA receives.' },
+        { name: 'Notices', description: 'What it receives as well, and can leave aside with a 2xx.' },
+      ],
+      paths: {
+        '/psa': {
+          post: {
+            operationId: 'call',
+            tags: ['Calls'],
+            summary: 'Send a message',
+            description:
+              'Runs the call that `type` names. Every call is safe to repeat. Send the messages of one organization one after the other: a directory message with an older time than the last one applied gets `superseded`.',
+            security: [],
+            requestParams: { header: signature },
+            requestBody: {
+              required: true,
+              content: {
+                'application/json': {
+                  schema: z.union(messages),
+                  examples: Object.fromEntries(
+                    PSA_CALL_TYPES.map((type) => [type, { value: { type, data: PSA_CALLS[type].example.data } }]),
+                  ),
+                },
+              },
+            },
+            responses: {
+              200: {
+                description: 'The result of the call.',
+                headers: z.object(always),
+                content: {
+                  'application/json': {
+                    schema: success,
+                    examples: Object.fromEntries(
+                      PSA_CALL_TYPES.map((type) => [
+                        type,
+                        { value: { ok: true, value: PSA_CALLS[type].example.value } },
+                      ]),
+                    ),
+                  },
+                },
+              },
+              401: {
+                description:
+                  'The signature, the id or the time is missing or wrong. The response is always the same; the log of the service says why.',
+                headers: z.object({
+                  ...always,
+                  'WWW-Authenticate': header(z.string(), 'WWWAuthenticate', 'Sign the message.', CHALLENGE),
+                }),
+                content: {
+                  'application/problem+json': {
+                    schema: z.object({
+                      type: z.literal(UNAUTHORIZED_PROBLEM.type),
+                      title: z.literal(UNAUTHORIZED_PROBLEM.title),
+                      status: z.literal(UNAUTHORIZED_PROBLEM.status),
+                    }),
+                  },
+                },
+              },
+              ...problems(),
+              ...callErrors(),
+            },
+          },
+        },
+      },
+      webhooks: {
+        'work.changes': {
+          post: {
+            operationId: 'receiveChanges',
+            tags: ['Push'],
+            summary: 'Receive changes',
+            description:
+              'The service posts the changes of an organization in order, at most 100 changes and 512 KiB at a time, signed in the same way. It continues only after a 2xx, and sends the same page with the same `webhook-id` until then: store changes by `organization` and `seq`, the last one wins.',
+            security: [],
+            requestParams: { header: signature },
+            requestBody: { required: true, content: { 'application/json': { schema: pushedPage } } },
+            responses: {
+              204: { description: 'The changes are stored.' },
+              410: { description: 'Stop sending the changes of this organization, until the operator resumes.' },
+              503: { description: 'Try again, after `Retry-After` if it is set.' },
+            },
+          },
+        },
+        ...notices(),
+      },
+    },
+    {
+      // Responses may gain fields, so the document must not rule out additional ones.
+      override: ({ jsonSchema, io }) => {
+        if (io === 'output' && jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties;
+      },
+    },
+  );
+}
+
+/** GET /psa/openapi.json. */
+export function psaOpenapi(): Handler<PsaEnv> {
+  const document = forLatestOrigin((origin) => JSON.stringify(describePsa(origin)));
+  return (c) => c.body(document(new URL(c.req.url).origin), 200, { 'Content-Type': 'application/json' });
+}

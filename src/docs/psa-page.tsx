@@ -1,0 +1,256 @@
+import { instant } from '../domain/change.ts';
+import { TOLERANCE_SECONDS } from '../domain/webhook.ts';
+import { Code } from '../http/page/code.tsx';
+import { Text } from '../http/page/text.tsx';
+import { messageType } from '../modules/alerts/notice.ts';
+import { NOTICE_TYPE_NAMES, NOTICE_TYPES } from '../modules/alerts/notice-types.ts';
+import { PSA_CALL_TYPES, PSA_CALLS, type PsaCallType } from '../modules/psa/psa-calls.ts';
+import { PSA_ERRORS } from '../modules/psa/psa-errors.ts';
+import { Page, Table } from './layout.tsx';
+import type { MessageShapes } from './reference/contract.ts';
+import { Fields } from './reference/fields.tsx';
+import { fieldsOf } from './reference/rules.ts';
+
+const MINUTES = TOLERANCE_SECONDS / 60;
+
+const HEADERS = [
+  [
+    '`webhook-id`',
+    'Identifies the message, so make a new one for each: 1 to 255 visible ASCII characters without a full stop.',
+  ],
+  ['`webhook-timestamp`', `The current time in Unix seconds, at most ${MINUTES} minutes from the other clock.`],
+  [
+    '`webhook-signature`',
+    '`v1,` and the base64 of the HMAC-SHA256 of `<id>.<timestamp>.<body>`. The key is the secret after `whsec_`, decoded from base64. Several signatures are separated by spaces.',
+  ],
+] as const;
+
+/** Signs and sends a message with nothing but a shell, curl and openssl. */
+export const signingExample = (origin: string) => `body='${JSON.stringify({
+  type: 'work.changes',
+  data: { organization: 'northwind', cursor: null },
+})}'
+id="msg_$(openssl rand -hex 8)" at="$(date +%s)"
+key="$(printf %s "\${PSA_SECRET#whsec_}" | openssl base64 -d -A | od -An -v -tx1 | tr -d ' \\n')"
+signature="$(printf %s "$id.$at.$body" | openssl dgst -sha256 -mac HMAC -macopt "hexkey:$key" -binary | openssl base64 -A)"
+curl -i ${origin}/psa -H 'Content-Type: application/json' -d "$body" \\
+  -H "webhook-id: $id" -H "webhook-timestamp: $at" -H "webhook-signature: v1,$signature"`;
+
+const ERROR_ROWS = Object.entries(PSA_ERRORS)
+  .filter(([code]) => code !== 'not_exported')
+  .map(([code, { status, meaning }]) => [`\`${code}\``, String(status), meaning] as const);
+
+const RECEIVER_RULES = [
+  [
+    'Answer 2xx only when the changes are stored',
+    'Until then the same page comes again, with the same `webhook-id`. Later pages of this organization wait; other organizations do not.',
+  ],
+  [
+    'Store changes by `organization` and `seq`',
+    'A page may come twice, for instance if your answer was lost. A `seq` that you have with another `cursor` replaces what you have: after a restore, numbers begin again.',
+  ],
+  [
+    'Answer within 15 seconds',
+    'After that, and after any other status, the page comes again: after 5 seconds at first, after an hour at most. `Retry-After` is obeyed. Process one page at a time: the page may come again while you still work on it.',
+  ],
+  [
+    'Keep what your system refuses, and answer 2xx',
+    'The ticket may have been deleted, or the technician locked, after the automation wrote. Until you answer 2xx, all later changes wait.',
+  ],
+  [
+    'Answer 2xx to a `type` that you do not know',
+    'There are also notices (below), there may be more types, and the operator can send one named `test`.',
+  ],
+  ['410 stops the organization', 'Until the operator resumes it. Nothing is lost: it continues where it stopped.'],
+] as const;
+
+const NOTICE_ROWS = NOTICE_TYPE_NAMES.map((type) => [`\`${messageType(type)}\``, NOTICE_TYPES[type].meaning] as const);
+
+const NOTICE_RULES = [
+  [
+    'Answer 2xx to notices that you do not use',
+    'A receiver that only stores changes works as before. Notices neither delay the changes nor wait for them.',
+  ],
+  [
+    'Recognize a notice by its `webhook-id`',
+    'It may come twice, with the same id and body. Usually it comes within five minutes; with more than 200 organizations, it can take longer.',
+  ],
+  [
+    'Expect notices in order only for each key',
+    'Notices about different keys may come in any order. `timestamp` is when it happened.',
+  ],
+  [
+    'Any status other than 2xx and 410',
+    'The notice comes again: after five minutes at first, after an hour at most, for 30 days. 410 drops this one notice.',
+  ],
+] as const;
+
+const NOTICE_EXAMPLE = {
+  type: messageType('key_expiring'),
+  timestamp: instant(Date.parse('2026-11-22T05:00:00Z')),
+  data: { ...NOTICE_TYPES.key_expiring.example, settingsUrl: null },
+};
+
+const RECEIVERS = [
+  ['receiver.php', 'PHP'],
+  ['receiver.py', 'Python'],
+  ['Receiver.cs', 'C#'],
+] as const;
+
+const json = (value: unknown) => JSON.stringify(value, null, 2);
+
+interface Props {
+  origin: string;
+  /** The shapes of the messages by their type. */
+  messages: ReadonlyMap<string, MessageShapes>;
+  isOn: boolean;
+}
+
+/** The interface for the PSA: signing, calls, errors, and the push. */
+export function Psa({ origin, messages, isOn }: Props) {
+  const parts = [
+    { href: '#sign', text: 'Sign a message' },
+    { href: '#calls', text: 'Calls' },
+    ...PSA_CALL_TYPES.map((type) => ({ href: `#${type}`, text: type })),
+    { href: '#archive', text: 'Release and archive' },
+    { href: '#errors', text: 'Errors' },
+    { href: '#push', text: 'Receive changes' },
+    { href: '#notices', text: 'Receive notices' },
+  ];
+  return (
+    <Page title="For the PSA" path="/docs/psa" parts={parts} isWide>
+      <p>
+        The ticketing system itself (the PSA) keeps its directory here up to date, takes back what automations wrote,
+        and reviews it. Its messages are signed as in <a href="https://www.standardwebhooks.com">Standard Webhooks</a>{' '}
+        1.0 with a secret that the operator sets. No API key is accepted here, and the API does not accept the secret.
+      </p>
+      <p>
+        {isOn ? (
+          <>
+            The same reference is available as an <a href="/psa/openapi.json">OpenAPI 3.1 document</a>.
+          </>
+        ) : (
+          'On this deployment the interface is off: the operator turns it on with the secret PSA_SECRET.'
+        )}
+      </p>
+      <h2 id="sign">Sign a message</h2>
+      <p>
+        Post <code>{'{"type": …, "data": …}'}</code> as JSON of at most 1 MiB to <code>{`${origin}/psa`}</code>, with
+        these headers:
+      </p>
+      <Table head={['Header', 'Value']} rows={HEADERS} />
+      <Code label="Sign and send a message">{signingExample(origin)}</Code>
+      <p>
+        There are libraries for many languages. A wrong or missing signature gets a 401 that does not say why; the log
+        of the service does.
+      </p>
+      <h2 id="calls">Calls</h2>
+      <p>
+        A call that succeeds answers 200 with <code>{'{"ok": true, "value": …}'}</code>. Every call is safe to repeat.
+        Send the messages about one organization one after the other: a directory message that is older than the last
+        one applied is refused, so that a captured one cannot be sent again.
+      </p>
+      {PSA_CALL_TYPES.map((type) => (
+        <Call type={type} shapes={messages.get(type)} />
+      ))}
+      <h2 id="archive">Release and archive</h2>
+      <p>
+        The operator may archive old changes. Only what the PSA has released is archived: <code>work.release</code>{' '}
+        confirms that it has stored everything up to a cursor. Until the PSA releases changes, nothing is archived.
+      </p>
+      <p>
+        A page of <code>work.changes</code> has either <code>changes</code> or <code>archives</code>. If the next change
+        is archived, <code>archives</code> names the objects in order, starting with the one that contains it, with
+        their SHA-256 as <code>digest</code>. A cursor within an archive returns the whole archive. Continue with{' '}
+        <code>cursor</code>: the other changes follow after the last archive. An object is a gzip file with a change as
+        JSON in each line; ask the operator for it. Archives are never pushed.
+      </p>
+      <h2 id="errors">Errors</h2>
+      <p>
+        A call that did nothing answers <code>{'{"ok": false, "error": {"code", "detail", "errors"}}'}</code>:
+      </p>
+      <Table head={['Code', 'Status', 'What it means']} rows={ERROR_ROWS} />
+      <p>
+        A message that is refused before its call, for instance because it is not JSON, gets one of the{' '}
+        <a href="/docs/problems">problems</a> of the API.
+      </p>
+      <h2 id="push">Receive changes</h2>
+      <p>
+        Instead of asking for changes, the PSA can have them pushed: the operator sets <code>WEBHOOK_URL</code> and{' '}
+        <code>WEBHOOK_SECRET</code>, and each organization's changes are posted there in order, at most 100 changes and
+        512 KiB at a time, signed in the same way. The body is <code>work.changes</code> again:{' '}
+        <code>{'{"type": "work.changes", "timestamp": …, "data": {"organization", "changes", "cursor"}}'}</code>.
+      </p>
+      <Table head={['Rule', 'Why']} rows={RECEIVER_RULES} />
+      <p>Small receivers to begin with; each verifies the signature and stores what it gets in files:</p>
+      <ul>
+        {RECEIVERS.map(([file, language]) => (
+          <li>
+            <a href={`/docs/psa/${file}`} download={file}>
+              {language}
+            </a>{' '}
+            (<code>{file}</code>)
+          </li>
+        ))}
+      </ul>
+      <h2 id="notices">Receive notices</h2>
+      <p>
+        The same address also gets notices for the people who look after the keys. <code>data</code> never has the text
+        of a note or time entry. <code>organization</code> is null if a notice is about the whole deployment, and{' '}
+        <code>settingsUrl</code> is the page to look at, if the operator has set the address of the service.
+      </p>
+      <Table head={['Type of notice', 'What it means']} rows={NOTICE_ROWS} />
+      <Code label="A notice">{json(NOTICE_EXAMPLE)}</Code>
+      <Table head={['Rule for notices', 'Why']} rows={NOTICE_RULES} />
+      {isOn && (
+        <p>
+          The fields of each type are in the <a href="/psa/openapi.json">OpenAPI document</a>, under{' '}
+          <code>webhooks</code>.
+        </p>
+      )}
+    </Page>
+  );
+}
+
+/** One call: its fields, and an example beside them. */
+function Call({ type, shapes }: { type: PsaCallType; shapes: MessageShapes | undefined }) {
+  const { summary, example } = PSA_CALLS[type];
+  return (
+    <section class="operation" aria-labelledby={type}>
+      <div>
+        <h3 id={type}>
+          <a href={`#${type}`}>
+            <code>{type}</code>
+          </a>
+        </h3>
+        <p>
+          <Text>{summary}</Text>
+        </p>
+        {shapes && (
+          <>
+            <h4>
+              <code>data</code>
+            </h4>
+            <Fields fields={fieldsOf(shapes.data)} />
+            <details>
+              <summary>
+                Fields of <code>value</code>
+              </summary>
+              <Fields fields={fieldsOf(shapes.value)} isResponse />
+            </details>
+          </>
+        )}
+      </div>
+      <div class="examples">
+        <div>
+          <Code label={`Message ${type}`} title="Message">
+            {json({ type, data: example.data })}
+          </Code>
+          <Code label={`Value of ${type}`} title="Value">
+            {json(example.value)}
+          </Code>
+        </div>
+      </div>
+    </section>
+  );
+}

@@ -1,0 +1,103 @@
+import { type DayLimits, dayLimitsSentence } from '../../domain/day-limit.ts';
+import { policyInWords, type RateLimitPolicy } from '../../domain/rate-limit.ts';
+import { Text } from '../../http/page/text.tsx';
+import { Page } from '../layout.tsx';
+import { type Header, type Operation, type Response, variantsOf } from './contract.ts';
+import { Fields } from './fields.tsx';
+import { OperationSection } from './operation.tsx';
+import { type Field, fieldsOf } from './rules.ts';
+import { TryPing } from './try-ping.tsx';
+
+interface Props {
+  origin: string;
+  operations: readonly Operation[];
+  /** The limits of this deployment. */
+  limits: { keyLimit: RateLimitPolicy; ipLimit: RateLimitPolicy; dayLimits: DayLimits };
+}
+
+/** The reference of the API, from its OpenAPI document. */
+export function Reference({ origin, operations, limits }: Props) {
+  const responses = operations.flatMap((operation) => Object.values(operation.responses));
+  const parts = [
+    ...operations.map(({ operationId, summary }) => ({ href: `#${operationId}`, text: summary })),
+    { href: '#problem', text: 'Fields of a problem' },
+    { href: '#headers', text: 'Headers of responses' },
+  ];
+  return (
+    <Page title="Reference" path="/docs/reference" parts={parts} isWide>
+      <p>
+        The API is at <code>{`${origin}/api/v1`}</code>. Send the key in the header{' '}
+        <code>{'Authorization: Bearer <key>'}</code>. The same reference is available as an{' '}
+        <a href="/api/v1/openapi.json">OpenAPI 3.1 document</a>.
+      </p>
+      <p>
+        Limits: {policyInWords(limits.keyLimit)} per key, unless the key has its own limit, and{' '}
+        {policyInWords(limits.ipLimit)} per source address. {dayLimitsSentence(limits.dayLimits)}
+      </p>
+      <p>Responses may gain fields: ignore fields that you do not know.</p>
+      <ul class="contents">
+        {operations.map(({ operationId, summary, method, path }) => (
+          <li>
+            <a href={`#${operationId}`}>{summary}</a>{' '}
+            <code>
+              {method} {path}
+            </code>
+          </li>
+        ))}
+      </ul>
+      {operations.map((operation) => (
+        <OperationSection operation={operation}>{operation.operationId === 'ping' && <TryPing />}</OperationSection>
+      ))}
+      <h2 id="problem">Fields of a problem</h2>
+      <p>
+        Every error is <code>application/problem+json</code>. A 401 has only <code>type</code>, <code>title</code> and{' '}
+        <code>status</code>. <a href="/docs/problems">Problems</a> explains each code.
+      </p>
+      <Fields fields={problemFields(responses)} isResponse />
+      <h2 id="headers">Headers of responses</h2>
+      <Headers responses={responses} />
+    </Page>
+  );
+}
+
+/** The fields of all problems with a code, without the values that differ between them. */
+function problemFields(responses: readonly Response[]): Field[] {
+  const shapes = responses
+    .flatMap(({ content }) => variantsOf(content['application/problem+json']?.schema))
+    .filter(({ required }) => required.includes('code'));
+  const byName = new Map(shapes.flatMap((shape) => fieldsOf(shape)).map((field) => [field.name, field]));
+  return Array.from(byName.values(), ({ name, isRequired, kinds, schema: { type, format, description } }) => ({
+    name,
+    isRequired: isRequired && (name.includes('.') || shapes.every(({ required }) => required.includes(name))),
+    schema: { type, format, description, required: [] },
+    kinds,
+  }));
+}
+
+/** Each header once, with its longest description. */
+function Headers({ responses }: { responses: readonly Response[] }) {
+  const headers = new Map<string, Header>();
+  for (const [name, header] of responses.flatMap((response) => Object.entries(response.headers))) {
+    if (header.description.length > (headers.get(name)?.description.length ?? -1)) headers.set(name, header);
+  }
+  return (
+    <dl class="fields">
+      {[...headers].map(([name, { description, schema }]) => (
+        <div id={name.toLowerCase()}>
+          <dt>
+            <code>{name}</code>
+          </dt>
+          <dd>
+            <Text>{description}</Text>
+            {schema.example !== undefined && (
+              <>
+                {' '}
+                Example: <code>{String(schema.example)}</code>
+              </>
+            )}
+          </dd>
+        </div>
+      ))}
+    </dl>
+  );
+}

@@ -1,0 +1,140 @@
+import { batch } from '../../db/statement.ts';
+import { type ChangeRow, findChanges } from '../../db/work/changes.ts';
+import { RECORD_TABLES } from '../../db/work/record-tables.ts';
+import { DAY_MS } from '../../domain/calendar.ts';
+import type { Change, ChangedRecords } from '../../domain/change.ts';
+import { RECORD_KIND_NAMES } from '../../domain/record-kinds.ts';
+import { utf8Length } from '../../lib/bytes.ts';
+import { callD1 } from '../../services/call-d1.ts';
+import type { ServiceContext } from '../../services/context.ts';
+import { toChange } from '../../services/work/to-change.ts';
+import { archiveFile, storeFile } from './archive-file.ts';
+import { type ArchiveRow, findArchivesAfter } from './archive-statements.ts';
+import { deleteObjects, listObjects } from './bucket.ts';
+import { objectsFrom } from './object-names.ts';
+import { ARCHIVE, type ArchivableRow, type ArchivedPart, findArchivable, findDueArchives } from './step-statements.ts';
+
+/** How many changes one step archives at most. */
+export const STEP_CHANGES = 1_000;
+/**
+ * A step ends with the page that has so many bytes: it is in memory a few times, and so it is for a
+ * redaction.
+ */
+const STEP_BYTES = 2_000_000;
+/** Fewer changes than those of a full step wait for so long, or each run would store a small object. */
+const WAIT_MS = DAY_MS;
+/** How many changes one call to D1 reads. */
+const PAGE_CHANGES = 100;
+
+/** What may be archived. */
+export interface ArchiveRule {
+  /** Changes from before this time, UTC milliseconds. */
+  before: number;
+  /** Whether the push is on: then only what its receiver has confirmed is archived. */
+  isPushed: boolean;
+}
+
+/**
+ * At most `limit` organizations that have a full step to archive, or a change that has waited for a day.
+ * @throws ServiceError `unavailable`
+ */
+export async function listDueArchives(
+  ctx: ServiceContext,
+  { before, isPushed }: ArchiveRule,
+  limit: number,
+): Promise<string[]> {
+  const values = { before, waiting: before - WAIT_MS, full: STEP_CHANGES, isPushed: Number(isPushed), limit };
+  const { results } = await callD1(ctx, 'nothing_written', (db) => findDueArchives.bind(values).all(db));
+  return results.map(({ organizationId }) => organizationId);
+}
+
+/** The outcome of a step. `refused`: something else happened to the rows meanwhile; try again. */
+export type ArchiveStep =
+  | { status: 'archived'; object: string; fromSeq: number; toSeq: number }
+  | { status: 'nothing' }
+  | { status: 'refused' };
+
+/**
+ * Moves the oldest changes of an organization that may be archived into one object. The object is
+ * stored first, then one transaction records it and removes the rows. A step that ends between the
+ * two leaves an object that nothing names, which the next step of this part replaces or deletes.
+ * @throws ServiceError `unavailable`: the same step can be repeated
+ */
+export async function archiveStep(ctx: ServiceContext, organization: string, rule: ArchiveRule): Promise<ArchiveStep> {
+  const values = { organizationId: organization, isPushed: Number(rule.isPushed) };
+  const archivable = await callD1(ctx, 'nothing_written', (db) => findArchivable.bind(values).first(db));
+  if (!archivable) return { status: 'nothing' };
+  const rows = await readRows(ctx, organization, rule, archivable);
+  const [first, last] = [rows[0], rows.at(-1)];
+  if (!first || !last) return { status: 'nothing' };
+
+  const range = { fromSeq: first.seq, toSeq: last.seq };
+  const file = await archiveFile(organization, range, toChanges(rows, archivable.epoch));
+  // Before the object is stored: once this step is recorded, nothing can name these.
+  const leftovers = await listObjects(ctx, objectsFrom(organization, first.seq));
+  await storeFile(ctx, file);
+
+  const { name: object, digest, bytes } = file;
+  const part: ArchivedPart = { organizationId: organization, ...range, object };
+  const record = { ...part, firstAt: first.at, digest, bytes: bytes.length, newestSeq: archivable.newestSeq };
+  await callD1(ctx, 'safe_to_repeat', (db) =>
+    batch(db, [
+      ARCHIVE.record.bind({ ...record, now: ctx.now() }),
+      ...ARCHIVE.remove.map((statement) => statement.bind(part)),
+    ]),
+  );
+  const recorded = await archiveFrom(ctx, organization, first.seq);
+  if (recorded?.object === object) {
+    await deleteObjects(ctx, leftovers, object);
+    return { status: 'archived', object, ...range };
+  }
+  // Another step was faster, or the organization was erased. Otherwise the next step decides: one that
+  // runs now may have stored the same object.
+  const isErased = (await callD1(ctx, 'nothing_written', (db) => findArchivable.bind(values).first(db))) === null;
+  if (recorded || isErased) await deleteObjects(ctx, [file]);
+  return { status: 'refused' };
+}
+
+/** The rows of the next part. */
+async function readRows(
+  ctx: ServiceContext,
+  organizationId: string,
+  { before }: ArchiveRule,
+  { archivedSeq, lastSeq }: ArchivableRow,
+): Promise<ChangeRow[]> {
+  const rows: ChangeRow[] = [];
+  for (let size = 0; size < STEP_BYTES && rows.length < STEP_CHANGES; ) {
+    const seq = rows.at(-1)?.seq ?? archivedSeq;
+    const limit = Math.min(PAGE_CHANGES, STEP_CHANGES - rows.length, lastSeq - seq);
+    if (limit <= 0) break;
+    const { results } = await callD1(ctx, 'nothing_written', (db) =>
+      findChanges.bind({ organizationId, seq, limit }).all(db),
+    );
+    const end = results.findIndex(({ at }) => at >= before);
+    const due = end === -1 ? results : results.slice(0, end);
+    rows.push(...due);
+    if (due.length < limit) break;
+    size += utf8Length(JSON.stringify(due));
+  }
+  return rows;
+}
+
+const LEAVING_ACTIONS = new Set<string>(RECORD_KIND_NAMES.flatMap((kind) => RECORD_TABLES[kind].archived.actions));
+const NO_RECORD: ChangedRecords = { note: null, timeEntry: null };
+
+/**
+ * The lines of the object. A record is in them only if it leaves the database with this part, so that
+ * its text is in one place: here, or there.
+ */
+function toChanges(rows: readonly ChangeRow[], epoch: string): Change[] {
+  const leaving = new Set(rows.filter(({ action }) => LEAVING_ACTIONS.has(action)).map(({ targetId }) => targetId));
+  return rows
+    .map((row) => toChange(row, epoch))
+    .map((change) => (leaving.has(change.targetId) ? change : { ...change, ...NO_RECORD }));
+}
+
+/** The archive that begins with this `seq`. */
+async function archiveFrom(ctx: ServiceContext, organizationId: string, fromSeq: number): Promise<ArchiveRow | null> {
+  const values = { organizationId, seq: fromSeq - 1, limit: 1 };
+  return callD1(ctx, 'safe_to_repeat', (db) => findArchivesAfter.bind(values).first(db));
+}

@@ -1,0 +1,84 @@
+import type { PageContext } from '../../http/settings/page-context.ts';
+import { formatNumber, Notice, Table } from '../../http/settings/pages/components.tsx';
+import { Time } from '../../http/settings/pages/time.tsx';
+import type { ReleaseRow } from '../../services/work/release-changes.ts';
+import { type ArchiveRow, LISTED_ARCHIVES } from './read-archives.ts';
+
+interface Props {
+  release: ReleaseRow;
+  /** Those that the filters leave, the newest first. */
+  archives: readonly ArchiveRow[];
+  /** Whether they are the result of a search. */
+  isSearch: boolean;
+  context: PageContext;
+}
+
+/** What the PSA has stored of the audit log, and what is archived. */
+export function Archives({ release, archives, isSearch, context }: Props) {
+  const { archivedSeq, archivedTo } = release;
+  return (
+    <section>
+      <h2>Archive</h2>
+      <ReleaseSentence release={release} context={context} />
+      {archivedTo !== null && (
+        <p>
+          Entries up to number {formatNumber(archivedSeq)} (<Time at={archivedTo} context={context} />) are archived:
+          they are in files instead of this list, without source addresses and User-Agents.
+        </p>
+      )}
+      {isSearch && archives.length > 0 && (
+        <Notice tone="neutral">What you search for is in an archived file, or would be in one of these.</Notice>
+      )}
+      {archives.length > 0 && (
+        <details open={isSearch}>
+          <summary>Archived files</summary>
+          <Table caption="Archived entries, newest first" headings={['Entries', 'From', 'To', 'File']}>
+            {archives.map(({ fromSeq, toSeq, firstAt, lastAt, object }) => (
+              <tr>
+                <th scope="row" data-label="Entries">
+                  {formatNumber(fromSeq)} to {formatNumber(toSeq)}
+                </th>
+                <td data-label="From">
+                  <Time at={firstAt} context={context} />
+                </td>
+                <td data-label="To">
+                  <Time at={lastAt} context={context} />
+                </td>
+                <td data-label="File">
+                  <a href={`${context.base}/audit/archive/${toSeq}`}>Download</a> <span class="minor">{object}</span>
+                </td>
+              </tr>
+            ))}
+          </Table>
+          {archives.length === LISTED_ARCHIVES && <p>There may be more files: choose the days with “From” and “To”.</p>}
+        </details>
+      )}
+    </section>
+  );
+}
+
+/** How much the PSA has confirmed. */
+function ReleaseSentence({ release, context }: { release: ReleaseRow; context: PageContext }) {
+  const { newestSeq, releasedSeq, releasedTo, unreleasedSince } = release;
+  const unreleased = newestSeq - releasedSeq;
+  return (
+    <p>
+      {releasedTo === null ? (
+        'Your PSA has not confirmed yet that it stored these entries.'
+      ) : (
+        <>
+          Your PSA has confirmed that it stored the entries up to number {formatNumber(releasedSeq)} (
+          <Time at={releasedTo} context={context} />
+          ).
+        </>
+      )}{' '}
+      {unreleasedSince !== null && (
+        <>
+          {formatNumber(unreleased)} {releasedTo === null ? '' : 'later '}
+          {unreleased === 1 ? 'entry is' : 'entries are'} not confirmed and not archived, the oldest from{' '}
+          <Time at={unreleasedSince} context={context} />.
+        </>
+      )}
+    </p>
+  );
+}

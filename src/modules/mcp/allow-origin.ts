@@ -1,0 +1,26 @@
+import type { MiddlewareHandler } from 'hono';
+import { echo } from '../../domain/fields.ts';
+import { withoutKeys } from '../../domain/pasted-keys.ts';
+import type { AppEnv } from '../../http/context.ts';
+import { invalidRequest } from './invalid-request.ts';
+
+/** Only this much of an Origin is searched for keys; the response repeats less. */
+const MAX_SEARCHED_LENGTH = 1_000;
+
+/**
+ * Refuses requests from web pages, except those of the configured origins: a page must not reach the
+ * endpoint through the browser of someone who can (DNS rebinding). MCP demands this check.
+ */
+export function allowOrigin(origins: readonly string[]): MiddlewareHandler<AppEnv> {
+  return async function allowOrigin(c, next) {
+    const origin = c.req.header('Origin');
+    if (origin === undefined || origins.includes(origin)) return next();
+    const sent = JSON.stringify(echo(withoutKeys(origin.slice(0, MAX_SEARCHED_LENGTH), c.get('config').keyPrefix)));
+    return invalidRequest(
+      c,
+      403,
+      'origin_not_allowed',
+      `Origin was ${sent}; call this address from a program that sends no Origin, or ask the operator to allow this one.`,
+    );
+  };
+}

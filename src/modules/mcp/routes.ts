@@ -1,0 +1,72 @@
+import { type Context, Hono, type MiddlewareHandler } from 'hono';
+import type { Config } from '../../config.ts';
+import { jsonWithoutKeys } from '../../domain/pasted-keys.ts';
+import { writableKinds } from '../../domain/scopes.ts';
+import type { ApiEnv, AppEnv } from '../../http/context.ts';
+import { authenticate } from '../../http/middleware/authenticate.ts';
+import { guardUnknown } from '../../http/middleware/guard.ts';
+import { keyLimit } from '../../http/middleware/key-limit.ts';
+import { methodNotAllowedProblem } from '../../http/no-endpoint.ts';
+import { problem } from '../../http/problems.ts';
+import { log } from '../../lib/log.ts';
+import { allowOrigin } from './allow-origin.ts';
+import { callTool } from './call-tool.ts';
+import { invalidRequest } from './invalid-request.ts';
+import { readMessage } from './read-message.ts';
+import { requireToolScope } from './require-tool-scope.ts';
+import type { ToolReply } from './tool-reply.ts';
+import { TOOLS } from './tools.ts';
+
+/**
+ * The endpoint for AI agents: POST /mcp, Model Context Protocol over Streamable HTTP, without
+ * sessions. Nothing is at this path while it is off. `checks` come before all others, as those of the
+ * API do.
+ *
+ * The order is that of the API, except that the scope is named by the body: key, body, scope, limit
+ * of the key, plan, call. Until the limit of the key, the responses are those of the API.
+ */
+export function createMcp({ mcp: options }: Config, checks: readonly MiddlewareHandler<AppEnv>[]) {
+  const mcp = new Hono<AppEnv>();
+  if (!options) return mcp;
+  return mcp
+    .use(...checks, allowOrigin(options.origins))
+    .post('/', authenticate('in_body'), readMessage(), requireToolScope(), keyLimit(), respond)
+    .all('/', ...guardUnknown(), (c) => problem(c, ...methodNotAllowedProblem(c.req.method, ['POST'])));
+}
+
+async function respond(c: Context<ApiEnv>): Promise<Response> {
+  const { json, call, problem: refusal } = c.get('mcpMessage') ?? {};
+  if (refusal) throw refusal;
+  // The revision 2025-06-18 removed the batches of JSON-RPC from MCP.
+  if (Array.isArray(json))
+    return invalidRequest(c, 400, 'batch', 'Batches are not supported; send each message in its own request.');
+
+  let reply: ToolReply | undefined;
+  const run = async (called: NonNullable<typeof call>) => {
+    reply = await callTool(c, called.kind, called.arguments);
+    return reply.result;
+  };
+  const { serve } = await import('./serve.ts');
+  const response = await serve({
+    request: c.req.raw,
+    json,
+    tools: writableKinds(c.get('principal').scopes).map((kind) => TOOLS[kind]),
+    call: call && { name: TOOLS[call.kind].name, run: () => run(call) },
+    onFailure: (cause) => log('error', 'internal_error', { requestId: c.get('requestId'), cause }),
+  });
+  // The library refused the call before D1 could decide: the response must not rely on a cached key.
+  if (call && !reply) c.set('principal', await c.get('keyCheck').refresh());
+  return withReplyHeaders(await withoutPastedKeys(response, c.get('config').keyPrefix), reply);
+}
+
+/** Errors repeat the input of the caller, and users paste keys into wrong fields. */
+async function withoutPastedKeys(response: Response, keyPrefix: string): Promise<Response> {
+  if (!response.headers.get('Content-Type')?.startsWith('application/json')) return response;
+  return new Response(jsonWithoutKeys(await response.json(), keyPrefix), response);
+}
+
+/** On a replay, the headers of the API. */
+function withReplyHeaders(response: Response, reply: ToolReply | undefined): Response {
+  for (const [name, value] of Object.entries(reply?.headers ?? {})) response.headers.set(name, value);
+  return response;
+}

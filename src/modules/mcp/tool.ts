@@ -1,0 +1,90 @@
+import * as z from 'zod';
+import { DIRECTORY_ID } from '../../domain/directory-id.ts';
+import { fieldErrors, ruleError } from '../../domain/fields.ts';
+import { checkIdempotencyKey } from '../../http/idempotency-key.ts';
+import { validationFailed } from '../../http/middleware/json-body.ts';
+import { Problem } from '../../http/problems.ts';
+import type { WriteContext } from '../../services/context.ts';
+import type { WriteOutcome, WriteTarget } from '../../services/work/write-once.ts';
+import { type ToolReply, writtenReply } from './tool-reply.ts';
+
+const ticketRule = 'the id of a ticket: a string of 1 to 64 letters, digits and ._~-';
+
+/** The arguments of every tool. */
+export const targetFields = {
+  ticketId: z
+    .string({ error: ruleError(ticketRule) })
+    .regex(DIRECTORY_ID, { error: ruleError(ticketRule) })
+    .meta({ description: 'The id of the ticket, as a string, such as "1001".' }),
+  idempotencyKey: z.string({ error: ruleError('a string that identifies the event') }).meta({
+    description:
+      'Identifies the event that this call reports: `<workflow>:<event id>`, such as `triage:evt-20418`. 1 to 255 visible ASCII characters, no spaces. Use the same value in every retry of this call, also after a timeout or with other words: a second call with it never writes a second record. Never use a random value, the time, or the ticket id alone.',
+  }),
+};
+type Target = keyof typeof targetFields;
+
+/** What a tool says of the record that it wrote, or that an earlier call had written. */
+export interface Written<Row> {
+  outcome: WriteOutcome<Row>;
+  /** What was written, in one sentence without its full stop. */
+  sentence: string;
+  /** Facts about the record, in addition to its id and ticket. */
+  facts: Readonly<Record<string, string | number | boolean>>;
+}
+
+interface ToolDescription<Input extends z.ZodType> {
+  name: string;
+  title: string;
+  description: string;
+  input: Input;
+  write: (
+    ctx: WriteContext,
+    target: WriteTarget,
+    body: Omit<z.output<Input>, Target>,
+  ) => Promise<Written<{ id: string; ticketId: string }>>;
+}
+
+/** A tool: its entry in `tools/list`, and its call. */
+export interface Tool {
+  name: string;
+  title: string;
+  description: string;
+  /** The JSON Schema of its arguments. */
+  inputSchema: () => { type: 'object' };
+  /** @throws Problem `validation_failed`, `invalid_idempotency_key`; what the verb throws */
+  call: (ctx: WriteContext, keyPrefix: string, args: unknown) => Promise<ToolReply>;
+}
+
+/** Makes a tool that writes one record. */
+export function makeTool<Input extends z.ZodType<Record<Target, string>>>(tool: ToolDescription<Input>): Tool {
+  const { name, title, description, input, write } = tool;
+  return {
+    name,
+    title,
+    description,
+    inputSchema: () => ({ ...jsonSchemaOf(input), type: 'object' }),
+    call: async (ctx, keyPrefix, args = {}) => {
+      const parsed = input.safeParse(args);
+      if (!parsed.success) throw validationFailed(fieldErrors(parsed.error));
+      const { ticketId, idempotencyKey, ...body } = parsed.data;
+      const checked = checkIdempotencyKey(idempotencyKey, keyPrefix);
+      if (!checked.ok)
+        throw new Problem('invalid_idempotency_key', `idempotencyKey ${checked.rule}; ${checked.remedy}.`);
+      const target = { ticketId, idempotencyKey: checked.key };
+      return writtenReply(target, await write(ctx, target, body));
+    },
+  };
+}
+
+/**
+ * Without patterns: they repeat the descriptions in a form that costs every conversation tokens, and
+ * the error of a call says more.
+ */
+function jsonSchemaOf(input: z.ZodType): object {
+  return z.toJSONSchema(input, {
+    io: 'input',
+    override: ({ jsonSchema }) => {
+      delete jsonSchema.pattern;
+    },
+  });
+}

@@ -1,0 +1,144 @@
+import type * as z from 'zod';
+import type { ActorContext, DirectoryContext, SystemActor } from '../../services/context.ts';
+import {
+  deactivateRecords,
+  deactivateRequest,
+  upsertRecords,
+  upsertRequest,
+} from '../../services/directory/change-records.ts';
+import { requireInput } from '../../services/parse-input.ts';
+import { changesRequest, listChanges, MAX_PAGE_BYTES } from '../../services/work/list-changes.ts';
+import { redactRecord, redactRequest } from '../../services/work/redact-record.ts';
+import { releaseChanges, releaseRequest } from '../../services/work/release-changes.ts';
+import { reviewRequest, reviewTimeEntry } from '../../services/work/review-time-entry.ts';
+
+/** The context of a call of the PSA over HTTP. */
+export type PsaContext = ActorContext<SystemActor> & DirectoryContext;
+
+/** A call of the PSA over HTTP: the verb of the service bindings that it runs, and its description. */
+interface PsaCall {
+  summary: string;
+  request: z.ZodType;
+  /** The `data` and `value` of the examples. */
+  example: { data: object; value: object };
+  /** @throws ServiceError `invalid` if the data do not have the shape of the request */
+  run: (ctx: PsaContext, data: unknown) => Promise<unknown>;
+}
+
+function psaCall<Request extends z.ZodType>(
+  request: Request,
+  verb: (ctx: PsaContext, data: z.input<Request>) => Promise<unknown>,
+  description: Pick<PsaCall, 'summary' | 'example'>,
+): PsaCall {
+  const run = async (ctx: PsaContext, data: unknown) => {
+    requireInput(request, data);
+    return verb(ctx, data);
+  };
+  return { request, run, ...description };
+}
+
+const CURSOR = '9f86d081884c7d65.41.01a3b2c4-5d6e-7f80-9a1b-2c3d4e5f6071';
+const ENTRY = '01a3b2c4-5d6e-8f80-9a1b-2c3d4e5f6072';
+
+/** The calls by the `type` of their message. */
+export const PSA_CALLS = {
+  'directory.upsert': psaCall(upsertRequest, upsertRecords, {
+    summary:
+      'Creates or changes up to 1,000 records of an organization: all or none. Each gets a status: `created`, `changed`, `unchanged`, `refused` with its errors, or `not_written` because another was refused: send those again without it.',
+    example: {
+      data: {
+        organization: 'northwind',
+        records: [
+          { type: 'company', organization: 'northwind', id: 'acme', name: 'Acme Ltd' },
+          { type: 'ticket', organization: 'northwind', id: '1001', company: 'acme' },
+        ],
+      },
+      value: { written: true, records: [{ status: 'changed' }, { status: 'unchanged' }] },
+    },
+  }),
+  'directory.deactivate': psaCall(deactivateRequest, deactivateRecords, {
+    summary:
+      'Deactivates up to 1,000 records of an organization. Each gets a status: `deactivated`, `unchanged`, `not_found`, or `service_account`, which is always active.',
+    example: {
+      data: { organization: 'northwind', records: [{ type: 'user', id: 'tess' }] },
+      value: { records: [{ status: 'deactivated' }] },
+    },
+  }),
+  'work.changes': psaCall(changesRequest, (ctx, data) => listChanges(ctx, data, MAX_PAGE_BYTES), {
+    summary:
+      'Returns the changes after a cursor (`null`: from the first one), oldest first, without gaps: at most 100 changes and 512 KiB. While `more` is true, continue with `cursor`. If the next changes are archived, `archives` names their objects instead.',
+    example: {
+      data: { organization: 'northwind', cursor: null, limit: 100 },
+      value: {
+        changes: [
+          {
+            cursor: CURSOR,
+            seq: 41,
+            at: '2026-11-21T09:30:00.000Z',
+            action: 'time_entry.created',
+            actor: {
+              type: 'api_key',
+              id: 'b07ce502-7ace-7535-8164-a34489a2079e',
+              name: { mediaType: 'text/plain', text: 'n8n: triage' },
+            },
+            targetId: ENTRY,
+            ticketId: '1001',
+            requestId: '01a3b2c4-5d6e-7f80-9a1b-2c3d4e5f6071',
+            idempotencyKey: 'triage:evt-20418',
+            detail: null,
+            note: null,
+            timeEntry: {
+              id: ENTRY,
+              ticketId: '1001',
+              createdAt: '2026-11-21T09:30:00.000Z',
+              userId: 'tess',
+              minutes: 30,
+              description: { mediaType: 'text/plain', text: 'Cleared the print queue' },
+              billable: true,
+              workDate: '2026-11-21T00:00:00.000Z',
+              hourlyRate: 150,
+              agreementSource: 'company_default',
+              status: 'SUBMITTED',
+            },
+            key: {
+              id: 'b07ce502-7ace-7535-8164-a34489a2079e',
+              name: { mediaType: 'text/plain', text: 'n8n: triage' },
+              hint: 'twb_Ab12…x9Yz',
+              expiresAt: null,
+              revokedAt: null,
+              successorId: null,
+            },
+          },
+        ],
+        archives: [],
+        cursor: CURSOR,
+        more: false,
+      },
+    },
+  }),
+  'work.release': psaCall(releaseRequest, releaseChanges, {
+    summary:
+      'Confirms that the PSA has stored all changes up to a cursor, so that the operator may archive them. `unchanged`: they were released before.',
+    example: { data: { organization: 'northwind', cursor: CURSOR }, value: { status: 'released', seq: 41 } },
+  }),
+  'work.review': psaCall(reviewRequest, reviewTimeEntry, {
+    summary:
+      'Sets a time entry to `APPROVED` or `REJECTED`, once, in the name of `reviewer`, an active administrator of the organization.',
+    example: {
+      data: { organization: 'northwind', entry: ENTRY, decision: 'APPROVED', reviewer: 'ada' },
+      value: { status: 'APPROVED' },
+    },
+  }),
+  'work.redact': psaCall(redactRequest, redactRecord, {
+    summary:
+      'Replaces the text of a `note` or `time_entry` with `[redacted]`, permanently. `by` says who asked for it.',
+    example: {
+      data: { organization: 'northwind', kind: 'time_entry', id: ENTRY, by: 'Ada, ticket 77' },
+      value: { status: 'redacted' },
+    },
+  }),
+} as const satisfies Record<string, PsaCall>;
+
+export type PsaCallType = keyof typeof PSA_CALLS;
+const isCallType = (text: string): text is PsaCallType => Object.hasOwn(PSA_CALLS, text);
+export const PSA_CALL_TYPES = Object.keys(PSA_CALLS).filter(isCallType);

@@ -1,0 +1,34 @@
+import type { CallError } from '../../services/answer.ts';
+
+/** Each error of a call over HTTP: its status, and what it means. */
+export const PSA_ERRORS = {
+  invalid: { status: 422, meaning: 'The message breaks a rule; `errors` names each field.' },
+  organization_not_found: { status: 404, meaning: 'There is no organization with this id.' },
+  record_not_found: { status: 404, meaning: 'The organization has no record with this id.' },
+  cursor_reset: {
+    status: 409,
+    meaning: 'The position is not in this database, which was restored or replaced: start again with `null`.',
+  },
+  already_reviewed: { status: 409, meaning: 'The time entry was reviewed before; `detail` says by whom and how.' },
+  superseded: {
+    status: 409,
+    meaning:
+      'A newer change of this directory was applied, so this one was not. If it still applies, sign it again with the current time.',
+  },
+  reviewer_not_eligible: {
+    status: 422,
+    meaning: 'The reviewer is not an active administrator of the organization.',
+  },
+  unavailable: {
+    status: 503,
+    meaning:
+      'The database did not respond: send the same message again after `Retry-After`; sign it again only if it is older than five minutes and still applies.',
+  },
+  being_erased: {
+    status: 409,
+    meaning:
+      'The operator is erasing the organization: nothing of it can be read or changed. What creates it again can be sent when the erasure is finished.',
+  },
+  // No call over HTTP erases an organization.
+  not_exported: { status: 409, meaning: 'The organization has changes after the cursor.' },
+} as const satisfies Record<CallError['code'], { status: number; meaning: string }>;

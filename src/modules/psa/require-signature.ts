@@ -1,0 +1,63 @@
+import type { MiddlewareHandler } from 'hono';
+import { isSigned, readMessage } from '../../domain/webhook.ts';
+import type { PsaEnv } from '../../http/context.ts';
+import { readBody } from '../../http/middleware/read-body.ts';
+import { Problem, unauthorized } from '../../http/problems.ts';
+
+/** The largest body of a message. */
+export const MAX_MESSAGE_BYTES = 1024 * 1024;
+
+/** The scheme in the 401: Standard Webhooks has no registered one. */
+export const CHALLENGE = 'StandardWebhooks';
+
+/**
+ * Admits a message that is signed with one of the PSA's secrets, and at most five minutes from our
+ * clock. All others get the same 401; the log says why.
+ */
+export const requireSignature = () =>
+  [
+    requireHeaders(),
+    readBody(MAX_MESSAGE_BYTES, {
+      tooLarge: messageTooLarge,
+      broken: (why) => new Problem('malformed_json', `The body ${why}; send the complete message again.`),
+    }),
+    verifySignature(),
+  ] as const;
+
+/** Refuses what cannot be valid before its body is read. */
+function requireHeaders(): MiddlewareHandler<PsaEnv> {
+  return async function requireHeaders(c, next) {
+    const message = readMessage(
+      {
+        'webhook-id': c.req.header('webhook-id'),
+        'webhook-timestamp': c.req.header('webhook-timestamp'),
+        'webhook-signature': c.req.header('webhook-signature'),
+      },
+      c.get('now')(),
+    );
+    if (typeof message === 'string') {
+      c.get('requestStats').messageFault = message;
+      return unauthorized(CHALLENGE);
+    }
+    c.set('message', message);
+    return next();
+  };
+}
+
+function verifySignature(): MiddlewareHandler<PsaEnv> {
+  return async function verifySignature(c, next) {
+    const body = new Uint8Array(await c.req.arrayBuffer());
+    const signature = c.req.header('webhook-signature') ?? '';
+    if (await isSigned(c.get('config').psaSecrets, c.get('message'), body, signature)) return next();
+    c.get('requestStats').messageFault = 'signature';
+    return unauthorized(CHALLENGE);
+  };
+}
+
+/** The body is larger than `MAX_MESSAGE_BYTES`. */
+export function messageTooLarge(): Problem {
+  return new Problem(
+    'body_too_large',
+    `The body is larger than ${MAX_MESSAGE_BYTES} bytes (1 MiB); send fewer records in each message.`,
+  );
+}

@@ -1,0 +1,82 @@
+import { type Context, Hono } from 'hono';
+import * as z from 'zod';
+import type { Config } from '../../config.ts';
+import { psaOpenapi } from '../../docs/psa-openapi.ts';
+import { directoryId } from '../../domain/directory.ts';
+import { invalidInput } from '../../domain/errors.ts';
+import { fieldErrors, ruleError, strictObject } from '../../domain/fields.ts';
+import { type PsaEnv, serviceContext } from '../../http/context.ts';
+import { ipLimit } from '../../http/middleware/ip-limit.ts';
+import { requireJson, requireUtf8 } from '../../http/middleware/json-body.ts';
+import { requireHttps } from '../../http/middleware/require-https.ts';
+import { problem } from '../../http/problems.ts';
+import { readJson } from '../../http/read-json.ts';
+import { retryAfter503 } from '../../http/retry-after-503.ts';
+import { type Answer, answer } from '../../services/answer.ts';
+import { PSA_CALL_TYPES, PSA_CALLS, type PsaContext } from './psa-calls.ts';
+import { PSA_ERRORS } from './psa-errors.ts';
+import { requireSignature } from './require-signature.ts';
+
+/** The deadline of one call. */
+const CALL_DEADLINE_MS = 30_000;
+
+/** A message. Standard Webhooks also puts the time into the body; only that of the header counts. */
+const messageShape = strictObject({
+  type: z.enum(PSA_CALL_TYPES, { error: ruleError(`one of ${PSA_CALL_TYPES.join(', ')}`) }),
+  data: z.unknown().optional(),
+  timestamp: z.string({ error: ruleError('a time as a string, or omit it') }).optional(),
+});
+const addressed = z.object({ organization: directoryId('an organization') });
+
+/**
+ * The PSA's interface over HTTP: POST /psa runs a verb of the service bindings, for a sender that signs with
+ * PSA_SECRET. Without a secret there is nothing at its paths.
+ */
+export function createPsa(config: Config) {
+  const psa = new Hono<PsaEnv>();
+  if (config.psaSecrets.length === 0) return psa;
+  return psa
+    .use(requireHttps(), ipLimit())
+    .get('/openapi.json', psaOpenapi())
+    .post('/', ...requireSignature(), requireJson(), requireUtf8(), async (c) => respond(c, await run(c)))
+    .all('/', (c) =>
+      problem(c, 'method_not_allowed', `${c.req.method} is not supported at this path; use POST.`, {
+        headers: { Allow: 'POST' },
+      }),
+    );
+}
+
+/** Runs the call of a message. @throws Problem `malformed_json` */
+async function run(c: Context<PsaEnv>): Promise<Answer<unknown>> {
+  const { success, data: message, error } = messageShape.safeParse(await readJson(c));
+  if (!success) return answer(() => Promise.reject(invalidInput(fieldErrors(error))));
+  const { type, data } = message;
+  c.get('requestStats').call = type;
+  c.get('requestStats').organization = addressed.safeParse(data).data?.organization;
+  const result = await answer(() => PSA_CALLS[type].run(psaContext(c), data));
+  if (result.ok) return result;
+  // The verb sees the data only; the caller sent the whole body.
+  const errors = result.error.errors.map((one) => ({
+    ...one,
+    pointer: `/data${one.pointer}`,
+    detail: one.detail.replace(/^The body /, 'data '),
+  }));
+  return { ok: false, error: { ...result.error, errors } };
+}
+
+function respond(c: Context<PsaEnv>, result: Answer<unknown>): Response {
+  if (result.ok) return c.json(result);
+  const { code } = result.error;
+  c.get('requestStats').problem = code;
+  return c.json(result, PSA_ERRORS[code].status, code === 'unavailable' ? retryAfter503() : {});
+}
+
+function psaContext(c: Context<PsaEnv>): PsaContext {
+  return {
+    ...serviceContext(c),
+    deadlineAt: Date.now() + CALL_DEADLINE_MS,
+    actor: 'psa',
+    source: c.get('source'),
+    message: c.get('message'),
+  };
+}

@@ -1,0 +1,30 @@
+import type { PageContext } from '../../http/settings/page-context.ts';
+import { Notice } from '../../http/settings/pages/components.tsx';
+import { Time } from '../../http/settings/pages/time.tsx';
+import type { PushTrouble } from '../../services/directory/administrators.ts';
+
+/** The banner of every page while the work of the organization does not reach its PSA. */
+export function PushNotice({ trouble, context }: { trouble: PushTrouble; context: PageContext }) {
+  const { failingSince, failure, stoppedAt } = trouble;
+  return (
+    <Notice tone="warning">
+      {stoppedAt === null ? (
+        <p>
+          <strong>
+            Notes and time entries have not reached your PSA since{' '}
+            {failingSince !== null && <Time at={failingSince} context={context} />}.
+          </strong>{' '}
+          The last attempt failed: {failure}. They are sent again until your PSA accepts them.
+        </p>
+      ) : (
+        <p>
+          <strong>
+            Notes and time entries have not been sent to your PSA since <Time at={stoppedAt} context={context} />.
+          </strong>{' '}
+          It answered that it accepts no more ({failure}). They are sent when the operator of this service resumes it.
+        </p>
+      )}
+      <p>Nothing is lost: automations can keep writing. Tell the operator of this service.</p>
+    </Notice>
+  );
+}

@@ -1,0 +1,37 @@
+import type { Change } from '../../domain/change.ts';
+import { parseCursor } from '../../domain/change-cursor.ts';
+import { NEW_PAGE_BYTES, REPEATED_PAGE_BYTES } from '../../domain/push.ts';
+import type { ServiceContext } from '../../services/context.ts';
+import { type ChangesPage, listChanges, MAX_CHANGES } from '../../services/work/list-changes.ts';
+
+/** Where a push is. */
+export interface PushPosition {
+  organization: string;
+  /** The cursor of the last change that was confirmed or skipped; null for none. */
+  cursor: string | null;
+  /** The last `seq` of the page that was sent before and not confirmed; null if there is none. */
+  pageEnd: number | null;
+}
+
+/** A page of the feed that is not empty ends with this change. */
+export type PushPage = ChangesPage & { last: Change | undefined };
+
+/**
+ * The page to send next. One that was sent before has the same range again, whatever was written
+ * since, so that the receiver gets it under the same id.
+ * @throws ServiceError as `listChanges`
+ */
+export async function nextPage(
+  ctx: ServiceContext,
+  { organization, cursor, pageEnd }: PushPosition,
+): Promise<PushPage> {
+  const limit = pageEnd === null ? MAX_CHANGES : pageEnd - seqOf(cursor);
+  const maxBytes = pageEnd === null ? NEW_PAGE_BYTES : REPEATED_PAGE_BYTES;
+  const page = await listChanges(ctx, { organization, cursor, limit }, maxBytes);
+  return { ...page, last: page.changes.at(-1) };
+}
+
+/** The `seq` of a cursor; 0 for null. */
+export function seqOf(cursor: string | null): number {
+  return cursor === null ? 0 : (parseCursor(cursor)?.seq ?? 0);
+}

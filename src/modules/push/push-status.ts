@@ -1,0 +1,83 @@
+import {
+  DATABASE_USAGE,
+  operatorCommand,
+  operatorContext,
+  persistToOption,
+  remoteOption,
+  withDatabase,
+} from '../../ops/command.ts';
+import { count, print } from '../../ops/output.ts';
+import { printable } from '../../ops/printable.ts';
+import { listPushStatus, type PushStatusRow } from './order-push.ts';
+
+export const pushStatus = operatorCommand({
+  name: 'push:status',
+  summary: 'show what has been pushed to the PSA, and what waits',
+  purpose:
+    'Shows for each organization how many changes wait to be pushed and since when, and what failed. The numbers are those that the push last wrote to the database: while it delivers many pages, it may be further on. Nothing is written.',
+  usage: `[--organization ORGANIZATION] [--json] ${DATABASE_USAGE}`,
+  example: 'push:status --remote',
+  failure: 'failure: there is no such organization, or the database failed',
+})
+  .option('--organization <ORGANIZATION>', 'Only the organization with this id.')
+  .option('--json', 'Print one line of JSON for each organization.')
+  .addOption(remoteOption)
+  .addOption(persistToOption)
+  .action(run);
+
+interface Options {
+  organization?: string | undefined;
+  json?: true | undefined;
+  remote?: true | undefined;
+  persistTo?: string | undefined;
+}
+
+async function run(options: Options): Promise<void> {
+  const pushes = await withDatabase(options, (db) => listPushStatus(operatorContext(db), options.organization));
+  if (options.json) return print(pushes.map((push) => `${JSON.stringify(toJson(push))}\n`).join(''));
+  const isUnused = pushes.every(({ confirmedSeq }) => confirmedSeq === null);
+  const note = isUnused
+    ? '\nThe push has never run here. Set WEBHOOK_URL and WEBHOOK_SECRET, and deploy: src/cli/README.md, "Push".\n'
+    : '';
+  await print(`${pushes.map(describe).join('')}${note}`);
+}
+
+const time = (at: number) => new Date(at).toISOString();
+const optionalTime = (at: number | null) => (at === null ? null : time(at));
+const waitingOf = ({ newestSeq, confirmedSeq }: PushStatusRow) => Math.max(0, newestSeq - (confirmedSeq ?? 0));
+
+function toJson(push: PushStatusRow) {
+  return {
+    organization: push.organizationId,
+    confirmedSeq: push.confirmedSeq,
+    confirmedAt: optionalTime(push.confirmedAt),
+    newestSeq: push.newestSeq,
+    waiting: waitingOf(push),
+    waitingSince: optionalTime(push.waitingSince),
+    failingSince: optionalTime(push.failingSince),
+    attempts: push.attempts ?? 0,
+    failure: push.failure,
+    nextAttemptAt: optionalTime(push.nextAttemptAt),
+    stoppedAt: optionalTime(push.stoppedAt),
+    isOrdered: push.isOrdered === 1,
+  };
+}
+
+/** The organization in one line, and a line for each thing that is wrong. */
+function describe(push: PushStatusRow): string {
+  const { organizationId, confirmedSeq, newestSeq, waitingSince, failingSince, attempts, failure } = push;
+  const { nextAttemptAt, stoppedAt, isOrdered } = push;
+  const waiting = waitingOf(push);
+  const progress = confirmedSeq === null ? 'never pushed' : `confirmed ${confirmedSeq} of ${newestSeq}`;
+  const oldest = waitingSince === null ? '' : `, the oldest from ${time(waitingSince)}`;
+  const lines = [`${printable(organizationId)}: ${progress}; ${count(waiting, 'change')} waiting${oldest}`];
+  if (failingSince !== null) {
+    const last = `the last failure: ${printable(failure ?? 'unknown')}`;
+    lines.push(`  failing since ${time(failingSince)}: ${count(attempts ?? 0, 'attempt')}; ${last}`);
+  }
+  if (stoppedAt !== null)
+    lines.push(`  STOPPED at ${time(stoppedAt)}, because the receiver answered 410; push:resume goes on`);
+  else if (nextAttemptAt !== null) lines.push(`  next attempt at ${time(nextAttemptAt)}`);
+  if (isOrdered === 1) lines.push('  an order waits for the next sweep, within 5 minutes');
+  return `${lines.join('\n')}\n`;
+}

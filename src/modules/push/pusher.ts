@@ -1,0 +1,267 @@
+import { DurableObject } from 'cloudflare:workers';
+import { type PushTarget, parsePush } from '../../config.ts';
+import { hasCode } from '../../domain/errors.ts';
+import { afterFailure, type PushFailure, type PushOutcome, pushMessage } from '../../domain/push.ts';
+import { timeOrderedId } from '../../domain/record-id.ts';
+import { log } from '../../lib/log.ts';
+import type { ServiceContext } from '../../services/context.ts';
+import { deliver } from '../../services/post.ts';
+import type { ArchivedChanges } from '../archive/object-names.ts';
+import { nextPage, type PushPage, type PushPosition, seqOf } from './next-page.ts';
+import { type PushOrder, type PushRow, readPushOrder, savePushState } from './push-state.ts';
+
+/** The deadline of one call to D1. */
+const D1_DEADLINE_MS = 10_000;
+/** After so many pages the alarm ends, and another one goes on. */
+const PAGES_PER_ALARM = 20;
+/** The key of the state in the object's storage. */
+const STATE = 'state';
+
+/** What the object stores. */
+interface State extends PushPosition {
+  confirmedAt: number | null;
+  failure: PushFailure | null;
+  /** When the receiver refused all further messages, in UTC milliseconds. */
+  stoppedAt: number | null;
+  /** The last order of an operator that was carried out. */
+  orderId: string | null;
+}
+
+/**
+ * Pushes the changes of one organization to the receiver, page by page and in order. The object
+ * stores how far the receiver has confirmed, and moves on only when it confirms a page. The end of a
+ * page is stored before the page is sent, so that it is sent with the same range and the same id
+ * until it is confirmed, also after a crash. All work is done in the alarm: the runtime runs it again
+ * if the object dies, and never twice at a time. The database has a copy of the state, which may be
+ * older; the feed itself is the truth for what is to be sent.
+ */
+export class Pusher extends DurableObject<Env> {
+  /** Counts orders: an attempt that began before one says nothing about the state after it. */
+  private orders = 0;
+  /** The confirmed `seq` in the database's copy; undefined if that is not known. */
+  private savedSeq: number | undefined;
+
+  /**
+   * Has the object look for changes, soon, unless it waits after a failure or is stopped. With
+   * `isOrdered` it first carries out what an operator has ordered. Does nothing without a receiver.
+   */
+  async wake(organization: string, isOrdered = false): Promise<void> {
+    if (!parsePush(this.env)) return;
+    if (isOrdered) await this.carryOutOrder(organization);
+    const state = this.load() ?? this.store(newState(organization));
+    if (state.stoppedAt !== null) return;
+    // During a backoff, an alarm is due at its end.
+    if ((await this.ctx.storage.getAlarm()) === null) await this.ctx.storage.setAlarm(Date.now());
+  }
+
+  override async alarm(): Promise<void> {
+    const target = parsePush(this.env);
+    if (!target) return;
+    try {
+      for (let pages = 0; pages < PAGES_PER_ALARM; pages++) if (!(await this.pushPage(target))) return;
+      await this.ctx.storage.setAlarm(Date.now());
+    } catch (err) {
+      const state = this.load();
+      if (state) await this.fail(state, { failure: 'internal error', retryAfterMs: 0 }, err);
+    }
+  }
+
+  /** Sends one page. Returns whether there may be another one to send now. */
+  private async pushPage(target: PushTarget): Promise<boolean> {
+    const state = this.load();
+    if (!state || state.stoppedAt !== null) return false;
+    const orders = this.orders;
+    const page = await this.read(state, orders);
+    if (page === 'again') return true;
+    if (page === 'ended') return false;
+    if (this.orders !== orders) return true;
+    const archived = page.archives.at(-1);
+    if (archived) {
+      this.skip(state, archived);
+      return true;
+    }
+    const { last } = page;
+    if (!last) {
+      await this.saveIfChanged(state);
+      return false;
+    }
+    if (state.pageEnd !== last.seq) this.store({ ...state, pageEnd: last.seq });
+    const outcome = await deliver(target, await pushMessage(state.organization, page.changes, Date.now()));
+    if (outcome.result === 'confirmed') {
+      await this.confirm(last, page.more);
+      return page.more;
+    }
+    if (this.orders !== orders) return true;
+    if (outcome.result === 'gone') await this.stop(outcome);
+    else await this.fail(this.load() ?? state, outcome);
+    return false;
+  }
+
+  /** The next page; `again` if the state has changed; `ended` if this alarm can do nothing more. */
+  private async read(state: State, orders: number): Promise<PushPage | 'again' | 'ended'> {
+    const { organization } = state;
+    try {
+      return await nextPage(context(this.env.DB), state);
+    } catch (err) {
+      if (this.orders !== orders) return 'again';
+      if (hasCode(err, 'organization_not_found') || hasCode(err, 'being_erased')) {
+        await this.ctx.storage.deleteAlarm();
+        await this.ctx.storage.deleteAll();
+        return 'ended';
+      }
+      if (hasCode(err, 'cursor_reset')) {
+        log('warn', 'push_restarted', { organization, confirmedSeq: seqOf(state.cursor) });
+        this.store({ ...state, cursor: null, pageEnd: null, confirmedAt: null });
+        return 'again';
+      }
+      if (!hasCode(err, 'unavailable')) throw err;
+      await this.fail(state, { failure: 'the database did not respond', retryAfterMs: 0 }, err);
+      return 'ended';
+    }
+  }
+
+  /**
+   * Goes on after archived changes. The PSA has released them: it has stored them in another way, while
+   * they were not pushed.
+   */
+  private skip(state: State, { cursor, toSeq }: ArchivedChanges): void {
+    log('warn', 'push_skipped_archive', {
+      organization: state.organization,
+      fromSeq: seqOf(state.cursor) + 1,
+      toSeq,
+    });
+    this.store({ ...state, cursor, pageEnd: null });
+  }
+
+  private async confirm(last: { seq: number; cursor: string }, more: boolean): Promise<void> {
+    const state = this.load();
+    if (!state) return;
+    const { organization, failure } = state;
+    // An order may have moved on beyond this page.
+    const cursor = seqOf(state.cursor) < last.seq ? last.cursor : state.cursor;
+    const confirmed = this.store({ ...state, cursor, pageEnd: null, confirmedAt: Date.now(), failure: null });
+    if (failure) {
+      const { attempts, since } = failure;
+      log('log', 'push_recovered', { organization, attempts, failedMs: Date.now() - since });
+    }
+    if (failure || !more) await this.save(confirmed);
+  }
+
+  private async fail(
+    state: State,
+    failed: Pick<Extract<PushOutcome, { result: 'failed' }>, 'failure' | 'retryAfterMs'>,
+    cause?: unknown,
+  ): Promise<void> {
+    const { organization } = state;
+    const now = Date.now();
+    const failure = afterFailure(state.failure, failed, now, Math.random());
+    const { attempts, since, nextAttemptAt } = failure;
+    const failing = this.store({ ...state, failure });
+    await this.ctx.storage.setAlarm(nextAttemptAt);
+    const line = { organization, failure: failure.failure, attempts };
+    log('warn', 'push_failed', { ...line, nextAttemptMs: nextAttemptAt - now, cause });
+    if (failure.isAlerted && !state.failure?.isAlerted)
+      log('error', 'push_failing', { ...line, failedMs: now - since });
+    await this.save(failing);
+  }
+
+  private async stop({ failure }: { failure: string }): Promise<void> {
+    const state = this.load();
+    if (!state) return;
+    const now = Date.now();
+    const { since, attempts } = state.failure ?? { since: now, attempts: 0 };
+    const last = { since, attempts: attempts + 1, failure, nextAttemptAt: null, isAlerted: true };
+    const stopped = this.store({ ...state, failure: last, stoppedAt: now });
+    log('error', 'push_stopped', { organization: state.organization, failure, attempts: last.attempts });
+    await this.save(stopped);
+  }
+
+  /**
+   * Carries out what an operator has ordered and says so in the database. If that fails, the next
+   * sweep comes with the same order; it is carried out once.
+   */
+  private async carryOutOrder(organization: string): Promise<void> {
+    try {
+      const order = await readPushOrder(context(this.env.DB), organization);
+      if (!order) return;
+      const state = this.load() ?? newState(organization);
+      const obeyed = state.orderId === order.orderId ? state : this.store(afterOrder(state, order));
+      if (obeyed !== state) {
+        this.orders += 1;
+        if (obeyed.stoppedAt === null) await this.ctx.storage.setAlarm(Date.now());
+      }
+      await this.save(obeyed, order.orderId);
+    } catch (err) {
+      log('warn', 'push_order_not_read', { organization, cause: err });
+    }
+  }
+
+  private load(): State | undefined {
+    return this.ctx.storage.kv.get<State>(STATE);
+  }
+
+  private store(state: State): State {
+    this.ctx.storage.kv.put(STATE, state);
+    return state;
+  }
+
+  private async saveIfChanged(state: State): Promise<void> {
+    if (this.savedSeq !== seqOf(state.cursor)) await this.save(state);
+  }
+
+  /**
+   * Copies the state to the database. A failure is only logged: the copy is older until the next
+   * time, and the sweep wakes the object once more.
+   */
+  private async save(state: State, doneOrderId: string | null = null): Promise<void> {
+    const row = rowOf(state);
+    this.savedSeq = undefined;
+    try {
+      await savePushState(context(this.env.DB), state.organization, row, doneOrderId);
+      this.savedSeq = row.confirmedSeq;
+    } catch (err) {
+      log('warn', 'push_state_not_saved', { organization: state.organization, cause: err });
+    }
+  }
+}
+
+function context(db: D1Database): ServiceContext {
+  const now = Date.now();
+  return { db, now: Date.now, deadlineAt: now + D1_DEADLINE_MS, requestId: timeOrderedId(now) };
+}
+
+function newState(organization: string): State {
+  return {
+    organization,
+    cursor: null,
+    pageEnd: null,
+    confirmedAt: null,
+    failure: null,
+    stoppedAt: null,
+    orderId: null,
+  };
+}
+
+/** The state after an operator's order: the next attempt is due, and the pauses are short again. */
+function afterOrder(state: State, { orderId, resume, skipToSeq, skipToCursor }: PushOrder): State {
+  const isAhead = skipToSeq !== null && skipToSeq > seqOf(state.cursor);
+  return {
+    ...state,
+    ...(isAhead ? { cursor: skipToCursor, pageEnd: null } : {}),
+    failure: state.failure && { ...state.failure, attempts: 0, nextAttemptAt: null },
+    stoppedAt: resume === 1 ? null : state.stoppedAt,
+    orderId,
+  };
+}
+
+function rowOf({ cursor, confirmedAt, failure, stoppedAt }: State): PushRow {
+  return {
+    confirmedSeq: seqOf(cursor),
+    confirmedAt,
+    failingSince: failure?.since ?? null,
+    attempts: failure?.attempts ?? 0,
+    failure: failure?.failure ?? null,
+    nextAttemptAt: failure?.nextAttemptAt ?? null,
+    stoppedAt,
+  };
+}

@@ -1,0 +1,27 @@
+import { timeOrderedId } from '../../domain/record-id.ts';
+import { log } from '../../lib/log.ts';
+import { listDuePushes } from './push-state.ts';
+import { type Pushers, wakePusher } from './wake.ts';
+
+/** When the sweep runs, as in wrangler.toml. */
+export const SWEEP_CRON = '*/5 * * * *';
+
+const DEADLINE_MS = 30_000;
+/** At most so many objects are woken by one run: half of the subrequests that it may make. */
+export const MAX_WOKEN = 500;
+const WOKEN_AT_ONCE = 6;
+
+/**
+ * Wakes the objects of organizations with changes that are not delivered, or with an operator's
+ * order. It makes a lost wake cost minutes, and never a change.
+ */
+export async function sweep(db: D1Database, pushers: Pushers, now: () => number = Date.now): Promise<void> {
+  const ctx = { db, now, deadlineAt: Date.now() + DEADLINE_MS, requestId: timeOrderedId(now()) };
+  const due = await listDuePushes(ctx, MAX_WOKEN);
+  if (due.length === MAX_WOKEN) log('warn', 'push_sweep_full', { woken: MAX_WOKEN });
+  const remaining = due.values();
+  const wakeOneAfterAnother = async () => {
+    for (const { organizationId, isOrdered } of remaining) await wakePusher(pushers, organizationId, isOrdered === 1);
+  };
+  await Promise.all(Array.from({ length: WOKEN_AT_ONCE }, wakeOneAfterAnother));
+}

@@ -1,0 +1,169 @@
+import { Command, Option } from '@commander-js/extra-typings';
+import { D1Failure } from '../db/call.ts';
+import { parseCursor } from '../domain/change-cursor.ts';
+import { ServiceError } from '../domain/errors.ts';
+import { timeOrderedId } from '../domain/record-id.ts';
+import type { ArchiveBucket } from '../modules/archive/bucket.ts';
+import type { ActorContext, SystemActor } from '../services/context.ts';
+import { printable } from './printable.ts';
+
+/** How long an operator waits for one call to the database. */
+const DEADLINE_MS = 60_000;
+
+/** Thrown for a wrong call: the message is followed by the usage, and the exit code is 2. */
+export class UsageError extends Error {
+  override name = 'UsageError';
+}
+
+/**
+ * Thrown for a failure that is expected: the message is all that the operator sees, and the exit
+ * code is 1.
+ */
+export class CommandFailure extends Error {
+  override name = 'CommandFailure';
+}
+
+/** The texts of a command's help that its arguments and options do not give. */
+interface CommandHelp {
+  name: string;
+  /** One line in the list of commands, without a period. */
+  summary: string;
+  /** What the command does and what to know before calling it. */
+  purpose: string;
+  /** Arguments and options as they are typed after the name. */
+  usage: string;
+  /** One call, complete from the name on. */
+  example: string;
+  /** What exit code 1 means. */
+  failure: string;
+}
+
+/** A command of `npm run ops`. Add its arguments, options and action. */
+export function operatorCommand({ name, summary, purpose, usage, example, failure }: CommandHelp): Command {
+  return new Command(name)
+    .summary(summary)
+    .description(purpose)
+    .helpOption('-h, --help', 'Show this help.')
+    .configureHelp({
+      commandUsage: () => `npm run ops -- ${name} ${usage}`.trim(),
+      optionTerm: ({ flags }) => withoutBrackets(flags),
+    })
+    .addHelpText(
+      'after',
+      `\nExample:\n  npm run ops -- ${example}\n\nExit codes:\n  0  success\n  1  ${failure}\n  2  wrong call`,
+    )
+    .exitOverride()
+    .configureOutput({ outputError: () => {} });
+}
+
+/**
+ * The name of an argument or an option's value as the help shows it: commander's definitions have
+ * `<NAME>`.
+ */
+export const withoutBrackets = (text: string) => text.replaceAll(/[<>]/g, '');
+
+// The options that choose the database: the deployed one, or a local one other than npm start's
+// own.
+
+export const remoteOption = new Option(
+  '--remote',
+  'Work on the deployed database. Needs CLOUDFLARE_ACCOUNT_ID and CLOUDFLARE_API_TOKEN.',
+).conflicts('persistTo');
+export const persistToOption = new Option(
+  '--persist-to <DIRECTORY>',
+  'Work on the local database of a server that was started with the same option.',
+);
+/** How `remoteOption` and `persistToOption` appear in a usage. */
+export const DATABASE_USAGE = '[--remote | --persist-to DIRECTORY]';
+
+/** Who asked for a change. */
+export const byOption = new Option('--by <NAME>', 'Who asked for this. It is kept in the database.');
+
+/** @throws UsageError if `--by` is missing */
+export function requireBy(by: string | undefined): string {
+  if (by === undefined) throw new UsageError('Add --by NAME: who asked for this. It is kept in the database.');
+  return by;
+}
+
+/** @throws UsageError unless the value of an option is a cursor; `advice` says what to do */
+export function requireCursor(option: string, text: string, advice: string): string {
+  if (parseCursor(text)) return text;
+  throw new UsageError(`${option} ${printable(text)} is not a cursor. ${advice}`);
+}
+
+/** Opens the chosen database, and the bucket of its archive, for as long as `use` runs. */
+export async function withDatabase<T>(
+  options: { remote?: true | undefined; persistTo?: string | undefined },
+  use: (db: D1Database, archive: ArchiveBucket | undefined) => Promise<T>,
+): Promise<T> {
+  // Loaded when needed: miniflare takes longer to load than a help text to print.
+  const { archiveBucketName, withLocalD1, wranglerConfig } = await import('./local.ts');
+  if (!options.remote) return withLocalD1(options.persistTo, use);
+  const { RemoteD1 } = await import('./remote-d1.ts');
+  const { remoteArchive } = await import('./remote-store.ts');
+  const { API_PACE, Pace } = await import('./pace.ts');
+  const account = {
+    baseUrl: process.env['CLOUDFLARE_API_BASE_URL'] ?? 'https://api.cloudflare.com/client/v4',
+    accountId: required('CLOUDFLARE_ACCOUNT_ID'),
+    apiToken: required('CLOUDFLARE_API_TOKEN'),
+    pace: new Pace(API_PACE, Date.now()),
+  };
+  const database = wranglerConfig.d1_databases.find(({ binding }) => binding === 'DB')?.database_id ?? '';
+  const bucket = process.env['R2_BUCKET_NAME'] ?? archiveBucketName;
+  return use(
+    new RemoteD1({ ...account, databaseId: process.env['D1_DATABASE_ID'] ?? database }),
+    bucket === undefined ? undefined : remoteArchive({ ...account, bucket }),
+  );
+}
+
+function required(name: string): string {
+  const value = process.env[name];
+  if (!value) throw new UsageError(`--remote needs ${name} in the environment.`);
+  return value;
+}
+
+/** The context of a verb that an operator calls. */
+export function operatorContext(db: D1Database, archive?: ArchiveBucket): ActorContext<SystemActor> {
+  const source = { address: null, userAgent: 'operator' };
+  return {
+    db,
+    archive,
+    now: Date.now,
+    deadlineAt: Date.now() + DEADLINE_MS,
+    requestId: timeOrderedId(Date.now()),
+    actor: 'operator',
+    source,
+  };
+}
+
+/** What the operator sees of a failure. */
+export function explain(err: unknown): string {
+  if (err instanceof D1Failure) {
+    return /no such (table|column)/.test(err.reason)
+      ? 'The database is not migrated: run `npx wrangler d1 migrations apply DB` with --local or --remote first (npm start does it locally). If npm start runs with --persist-to DIRECTORY, add the same option to this command.'
+      : `The database failed: ${err.reason}`;
+  }
+  // Of a database failure the cause is what an operator can act on.
+  if (err instanceof ServiceError) return err.cause instanceof D1Failure ? explain(err.cause) : err.detail;
+  if (err instanceof UsageError || err instanceof CommandFailure) return err.message;
+  if (err instanceof Error && 'code' in err) return explainFile(err);
+  return err instanceof Error ? (err.stack ?? err.message) : String(err);
+}
+
+/** What the operator sees of an error of a file, which names its system call and code. */
+function explainFile({ message, code, path }: Error & { code: unknown; path?: unknown }): string {
+  const name = typeof path === 'string' ? printable(path) : 'The file';
+  switch (code) {
+    case 'ENOENT':
+      return `${name} does not exist, or its directory does not.`;
+    case 'EACCES':
+    case 'EPERM':
+      return `${name} cannot be opened: its permissions do not allow it.`;
+    case 'EISDIR':
+      return `${name} is a directory; name a file.`;
+    case 'ENOSPC':
+      return 'There is no space left on the disk.';
+    default:
+      return message;
+  }
+}

@@ -1,0 +1,180 @@
+import { hasCode } from '../../domain/errors.ts';
+import type { ArchiveBucket } from '../../modules/archive/bucket.ts';
+import { deactivateRecords } from '../../services/directory/change-records.ts';
+import {
+  beginErasure,
+  countErasable,
+  eraseRequest,
+  eraseRows,
+  findErasure,
+  type OpenErasure,
+} from '../../services/directory/erase-organization.ts';
+import { parseInput } from '../../services/parse-input.ts';
+import {
+  byOption,
+  CommandFailure,
+  DATABASE_USAGE,
+  explain,
+  operatorCommand,
+  operatorContext,
+  persistToOption,
+  remoteOption,
+  requireBy,
+  UsageError,
+  withDatabase,
+} from '../command.ts';
+import { exportChanges, intoFile, withFile } from '../export-changes.ts';
+import { count, progress } from '../output.ts';
+import { printable } from '../printable.ts';
+import { prompt } from '../prompt.ts';
+
+/** How often there may be a change between the export and the erasure before the command gives up. */
+const MAX_ROUNDS = 5;
+
+export const organizationErase = operatorCommand({
+  name: 'organization:erase',
+  summary: 'export an organization, then remove it permanently',
+  purpose:
+    'Exports all changes of an organization into a new file, makes it inactive, then removes it and everything that it has, at most 1,000 rows at a time, and the objects of its archive. This cannot be undone. One row stays that says who asked for it. If the command is interrupted, call it again: it goes on, without another export.',
+  usage: `ORGANIZATION (--dry-run | --export FILE --by NAME --confirm ORGANIZATION) ${DATABASE_USAGE}`,
+  example: 'organization:erase northwind --export northwind.ndjson --by "Ada, by letter" --confirm northwind',
+  failure:
+    'failure: nothing was removed, unless the message says so; the export may be incomplete, and the organization inactive',
+})
+  .argument('<ORGANIZATION>', 'The id of the organization.')
+  .option('--export <FILE>', 'The new file for the changes.')
+  .addOption(byOption)
+  .option('--confirm <ORGANIZATION>', 'The id again. At a terminal, the command asks for it if it is missing.')
+  .option('--dry-run', 'Remove nothing; print how many rows of each table would be removed.')
+  .addOption(remoteOption)
+  .addOption(persistToOption)
+  .action(run);
+
+interface Options {
+  export?: string | undefined;
+  by?: string | undefined;
+  confirm?: string | undefined;
+  dryRun?: true | undefined;
+  remote?: true | undefined;
+  persistTo?: string | undefined;
+}
+
+async function run(organization: string, options: Options): Promise<void> {
+  if (options.dryRun) {
+    const rows = await withDatabase(options, (db) => countErasable(operatorContext(db), { organization }));
+    console.log(`Organization ${organization} would lose these rows; nothing was removed:\n${table(rows)}`);
+    return;
+  }
+  await requireConfirmation(organization, options.confirm);
+  await withDatabase(options, async (db, archive) => {
+    const begun = await findErasure(operatorContext(db), { organization });
+    const erasure = begun ?? (await exportAndBegin({ db, archive }, organization, options));
+    if (begun) {
+      const at = new Date(begun.erasedAt).toISOString();
+      console.log(
+        printable(
+          `The erasure of organization ${organization} was begun at ${at} by ${begun.erasedBy}, after an export. It goes on.`,
+        ),
+      );
+    }
+    await removeRows({ db, archive }, erasure);
+  });
+}
+
+/** @throws UsageError unless the id was given again, as an option or at the terminal */
+async function requireConfirmation(organization: string, given: string | undefined): Promise<void> {
+  const atTerminal = process.stdin.isTTY && process.stderr.isTTY;
+  const question = `This removes organization ${organization} permanently. Type its id to confirm: `;
+  const typed = given ?? (atTerminal ? (await prompt(question)).trim() : undefined);
+  if (typed === organization) return;
+  throw new UsageError(
+    `Nothing was removed. To confirm, add --confirm ${organization}. To see what would be removed, use --dry-run.`,
+  );
+}
+
+/** Where an organization is: its rows, and the objects of its archive. */
+interface Stores {
+  db: D1Database;
+  archive: ArchiveBucket | undefined;
+}
+
+/**
+ * Exports until the erasure finds no change after the last exported one, and begins it. If keys have
+ * written meanwhile, the organization is made inactive before the rest is exported.
+ */
+async function exportAndBegin(
+  { db, archive }: Stores,
+  organization: string,
+  { export: path, by: given }: Options,
+): Promise<OpenErasure> {
+  if (path === undefined)
+    throw new UsageError('Add --export FILE: the new file for the changes, before they are removed.');
+  const by = requireBy(given);
+  // What would be refused after the export is refused before it.
+  parseInput(eraseRequest, { organization, cursor: null, by });
+
+  const taken = () => {
+    throw new UsageError(`The file ${path} exists already. Name a new one with --export, or remove that one.`);
+  };
+  return withFile(path, taken, async (file) => {
+    let cursor: string | null = null;
+    let exported = 0;
+    for (let round = 1; ; round++) {
+      const before = exported;
+      const done = await exportChanges({ db, archive }, organization, cursor, intoFile(file), (changes) =>
+        progress.show(`${count(before + changes, 'change')} exported`, before + changes),
+      );
+      await file.sync();
+      cursor = done.cursor;
+      exported += done.count;
+      try {
+        const erasure = await beginErasure(operatorContext(db, archive), { organization, cursor, by });
+        progress.clear();
+        console.log(`Exported ${count(exported, 'change')} to ${path}. Organization ${organization} is inactive now.`);
+        return erasure;
+      } catch (err) {
+        if (!hasCode(err, 'not_exported') || round === MAX_ROUNDS) throw err;
+        // Otherwise the keys of a busy organization would write in every round.
+        const records = [{ type: 'organization' as const, id: organization }];
+        await deactivateRecords(operatorContext(db), { organization, records });
+      }
+    }
+  });
+}
+
+/** Removes the rows and prints how many of each table. */
+async function removeRows({ db, archive }: Stores, erasure: OpenErasure): Promise<void> {
+  const { organizationId } = erasure;
+  const advice = `Organization ${organizationId} is inactive and partly removed. Call the command again to go on; it needs no export.`;
+  const interrupt = () => {
+    progress.clear();
+    console.error(`Interrupted. ${advice}`);
+    process.exit(130);
+  };
+  process.once('SIGINT', interrupt);
+  const removed = new Map<string, number>();
+  let total = 0;
+  try {
+    for await (const { table, rows } of eraseRows(operatorContext(db, archive), erasure)) {
+      removed.set(table, (removed.get(table) ?? 0) + rows);
+      total += rows;
+      progress.show(`${count(total, 'row')} removed, the latest from ${table}`, total);
+    }
+  } catch (err) {
+    throw new CommandFailure(`${explain(err)}\n${advice}`);
+  } finally {
+    process.off('SIGINT', interrupt);
+  }
+  progress.clear();
+  console.log(
+    `Organization ${organizationId} is erased. Rows removed, as the database confirmed them:\n${table(Object.fromEntries(removed))}`,
+  );
+}
+
+/** The number of rows in front of each table's name. */
+function table(rows: Record<string, number>): string {
+  const width = Math.max(...Object.values(rows).map((number) => String(number).length));
+  return Object.entries(rows)
+    .map(([name, number]) => `  ${String(number).padStart(width)}  ${name}`)
+    .join('\n');
+}

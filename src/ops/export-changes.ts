@@ -1,0 +1,71 @@
+import { type FileHandle, open, rm } from 'node:fs/promises';
+import { readArchive } from '../modules/archive/archive-file.ts';
+import type { ArchiveBucket } from '../modules/archive/bucket.ts';
+import { listChanges, MAX_CHANGES } from '../services/work/list-changes.ts';
+import { operatorContext } from './command.ts';
+
+/** The mode of a new file: only its owner can read the changes. */
+export const PRIVATE = 0o600;
+
+/**
+ * Writes all changes of an organization after a cursor as lines of JSON, and returns the cursor
+ * after the last of them. Those that are archived come from their objects, each as a whole.
+ * `onProgress` gets the number of changes written so far.
+ */
+export async function exportChanges(
+  { db, archive }: { db: D1Database; archive: ArchiveBucket | undefined },
+  organization: string,
+  from: string | null,
+  write: (lines: string) => Promise<unknown>,
+  onProgress: (changes: number) => void = () => {},
+): Promise<{ cursor: string | null; count: number }> {
+  let cursor = from;
+  let count = 0;
+  for (;;) {
+    const page = await listChanges(operatorContext(db, archive), { organization, cursor, limit: MAX_CHANGES });
+    for (const object of page.archives) {
+      await write(await readArchive(operatorContext(db, archive), object));
+      count += object.toSeq - object.fromSeq + 1;
+      onProgress(count);
+    }
+    if (page.changes.length > 0) await write(page.changes.map((change) => `${JSON.stringify(change)}\n`).join(''));
+    cursor = page.cursor;
+    count += page.changes.length;
+    onProgress(count);
+    if (!page.more) return { cursor, count };
+  }
+}
+
+/**
+ * Opens a file for as long as `use` runs, to write to its end: a new one, or what `existing` makes
+ * of one that is there already. A new one that is still empty when `use` fails is removed again.
+ */
+export async function withFile<T>(
+  path: string,
+  existing: () => Promise<FileHandle>,
+  use: (file: FileHandle) => Promise<T>,
+): Promise<T> {
+  const created = await create(path);
+  const file = created ?? (await existing());
+  try {
+    return await use(file);
+  } catch (err) {
+    if (created && (await created.stat()).size === 0) await rm(path);
+    throw err;
+  } finally {
+    await file.close();
+  }
+}
+
+/** Opens a file that was not there before, or returns undefined if it was. */
+async function create(path: string): Promise<FileHandle | undefined> {
+  try {
+    return await open(path, 'ax', PRIVATE);
+  } catch (err) {
+    if (err instanceof Error && 'code' in err && err.code === 'EEXIST') return undefined;
+    throw err;
+  }
+}
+
+/** A sink that writes to the end of a file. */
+export const intoFile = (file: FileHandle) => (lines: string) => file.appendFile(lines);

@@ -1,0 +1,94 @@
+import { Command, CommanderError } from '@commander-js/extra-typings';
+import { nearestName } from '../lib/nearest-name.ts';
+import { noticesStatus } from '../modules/alerts/notices-status.ts';
+import { archiveCheck } from '../modules/archive/archive-check.ts';
+import { archiveRead } from '../modules/archive/archive-read.ts';
+import { archiveRun } from '../modules/archive/archive-run.ts';
+import { pushResume } from '../modules/push/push-resume.ts';
+import { pushSkip } from '../modules/push/push-skip.ts';
+import { pushStatus } from '../modules/push/push-status.ts';
+import { explain, UsageError, withoutBrackets } from './command.ts';
+import { changesExport } from './commands/changes-export.ts';
+import { directoryImport } from './commands/directory-import.ts';
+import { directorySchema } from './commands/directory-schema.ts';
+import { doctor } from './commands/doctor.ts';
+import { keyRevoke } from './commands/key-revoke.ts';
+import { organizationErase } from './commands/organization-erase.ts';
+import { recordRedact } from './commands/record-redact.ts';
+import { size } from './commands/size.ts';
+import { workRelease } from './commands/work-release.ts';
+import { OutputClosed, progress, tolerateClosedOutput } from './output.ts';
+import { printable } from './printable.ts';
+import { refuseKeysInArguments } from './secret.ts';
+
+/** The program with all its commands, in the order of the help. */
+export const program = new Command('ops')
+  .description('The commands of the operator. src/cli/README.md has the runbook.')
+  .helpOption('-h, --help', 'Show this help; after a command, the help of the command.')
+  .helpCommand(false)
+  .configureHelp({ commandUsage: () => 'npm run ops -- COMMAND', subcommandTerm: (command) => command.name() })
+  .exitOverride()
+  .configureOutput({ outputError: () => {} })
+  .addCommand(doctor)
+  .addCommand(size)
+  .addCommand(directoryImport)
+  .addCommand(directorySchema)
+  .addCommand(changesExport)
+  .addCommand(workRelease)
+  .addCommand(archiveRun)
+  .addCommand(archiveRead)
+  .addCommand(archiveCheck)
+  .addCommand(pushStatus)
+  .addCommand(pushResume)
+  .addCommand(pushSkip)
+  .addCommand(noticesStatus)
+  .addCommand(recordRedact)
+  .addCommand(keyRevoke)
+  .addCommand(organizationErase);
+
+/**
+ * Runs the command that the arguments name. A failure is one message on standard error and exit
+ * code 1, or 2 for a wrong call.
+ */
+export async function runProgram(args: readonly string[]): Promise<void> {
+  tolerateClosedOutput();
+  try {
+    refuseKeysInArguments();
+    requireCommand(args[0]);
+    await program.parseAsync(args, { from: 'user' });
+  } catch (err) {
+    if (err instanceof OutputClosed || (err instanceof CommanderError && err.exitCode === 0)) return;
+    progress.clear();
+    const misuse = misuseOf(err);
+    console.error(misuse === undefined ? explain(err) : `${misuse}\n\n${usageFor(args[0])}`);
+    process.exitCode = misuse === undefined ? 1 : 2;
+  }
+}
+
+/** @throws UsageError if there is no such command */
+function requireCommand(name: string | undefined): void {
+  if (name === undefined) throw new UsageError('Name a command.');
+  if (name.startsWith('-') || commandNamed(name)) return;
+  const nearest = nearestName(
+    name,
+    program.commands.map((command) => command.name()),
+  );
+  throw new UsageError(`There is no command ${printable(name)}.${nearest ? ` Did you mean ${nearest}?` : ''}`);
+}
+
+/** What was wrong with the call as one sentence, or undefined for another failure. */
+function misuseOf(err: unknown): string | undefined {
+  if (err instanceof UsageError) return err.message;
+  if (!(err instanceof CommanderError)) return undefined;
+  const [fault = '', suggestion = ''] = withoutBrackets(err.message).replace('error: ', '').split('\n');
+  const sentence = `${fault.charAt(0).toUpperCase()}${fault.slice(1).replace(/\.$/, '')}.`;
+  return printable(`${sentence} ${suggestion.replaceAll(/[()]/g, '')}`.trim());
+}
+
+function usageFor(name: string | undefined): string {
+  const command = commandNamed(name);
+  if (!command) return program.helpInformation().trimEnd();
+  return `Usage: ${command.createHelp().commandUsage(command)}\n       npm run ops -- ${command.name()} --help`;
+}
+
+const commandNamed = (name: string | undefined) => program.commands.find((command) => command.name() === name);

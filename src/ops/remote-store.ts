@@ -1,0 +1,76 @@
+import * as z from 'zod';
+import { LoggableError } from '../lib/loggable-error.ts';
+import type { ArchiveBucket } from '../modules/archive/bucket.ts';
+import type { Pace } from './pace.ts';
+
+/** Where the bucket of a deployment is reached: Cloudflare's API, with the variables of wrangler. */
+interface RemoteBucket {
+  baseUrl: string;
+  accountId: string;
+  apiToken: string;
+  bucket: string;
+  /** Shared by all calls with this token. */
+  pace: Pace;
+}
+
+const listing = z.object({
+  result: z.array(z.object({ key: z.string(), last_modified: z.string() })).nullish(),
+  result_info: z.looseObject({ is_truncated: z.boolean().optional(), cursor: z.string().optional() }).optional(),
+});
+
+/** How many objects one page of a list has: the most that the API allows. */
+const LISTED = '1000';
+/** How many objects are deleted at the same time. */
+const AT_ONCE = 6;
+/** How many are deleted until a deadline: each is a call, and the pace spreads them over 20 seconds. */
+const MAX_DELETED = 50;
+
+/**
+ * The bucket over /accounts/{account}/r2/buckets/{bucket}/objects, as `wrangler r2 object` uses it.
+ * The token needs the permission to edit Workers R2 Storage.
+ */
+export function remoteArchive({ baseUrl, accountId, apiToken, bucket, pace }: RemoteBucket): ArchiveBucket {
+  const objects = `${baseUrl}/accounts/${accountId}/r2/buckets/${bucket}/objects`;
+  const call = async (url: string, init: RequestInit = {}): Promise<Response | undefined> => {
+    await pace.wait();
+    const response = await fetch(url, { ...init, headers: { Authorization: `Bearer ${apiToken}` } });
+    if (response.ok) return response;
+    await response.body?.cancel();
+    if (response.status === 404) return undefined;
+    throw new LoggableError(`Cloudflare's API answered ${response.status} for the bucket ${bucket}`);
+  };
+  const required = async (url: string, init?: RequestInit): Promise<Response> => {
+    const response = await call(url, init);
+    if (!response) throw new LoggableError(`Cloudflare's API found no bucket ${bucket}`);
+    return response;
+  };
+  const at = (name: string) => `${objects}/${name.split('/').map(encodeURIComponent).join('/')}`;
+  return {
+    maxDeleted: MAX_DELETED,
+    get: async (name) => {
+      const response = await call(at(name));
+      return response && new Uint8Array(await response.arrayBuffer());
+    },
+    put: async (name, bytes) => {
+      await required(at(name), { method: 'PUT', body: bytes });
+    },
+    delete: async (names) => {
+      const remaining = names.values();
+      const deleteOneAfterAnother = async () => {
+        for (const name of remaining) await call(at(name), { method: 'DELETE' });
+      };
+      await Promise.all(Array.from({ length: AT_ONCE }, deleteOneAfterAnother));
+    },
+    list: async (prefix, after) => {
+      const query = new URLSearchParams({
+        prefix,
+        per_page: LISTED,
+        ...(after === undefined ? {} : { start_after: after }),
+      });
+      const response = await required(`${objects}?${query}`);
+      const { result, result_info: info } = listing.parse(await response.json());
+      const found = (result ?? []).map((one) => ({ name: one.key, storedAt: Date.parse(one.last_modified) }));
+      return { objects: found, more: (info?.is_truncated ?? Boolean(info?.cursor)) && found.length > 0 };
+    },
+  };
+}

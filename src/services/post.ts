@@ -1,0 +1,40 @@
+import { ATTEMPT_TIMEOUT_MS, outcomeOf, type PushMessage, type PushOutcome } from '../domain/push.ts';
+import { signWebhook, type WebhookSecret } from '../domain/webhook.ts';
+
+const USER_AGENT = 'Ticket-Write-Back-API/1';
+
+/** Posts a message to the receiver, signed with all secrets, and returns what became of it. */
+export async function deliver(
+  { url, secrets }: { url: string; secrets: readonly WebhookSecret[] },
+  message: PushMessage,
+): Promise<PushOutcome> {
+  return post(url, message.body, await signWebhook(secrets, message));
+}
+
+/** Posts a body of JSON, and returns what became of it. */
+export async function post(url: string, body: string, headers: object = {}): Promise<PushOutcome> {
+  let response: Response;
+  // Not AbortSignal.timeout, whose timer would keep the object in memory for the rest of the time.
+  const timeout = new AbortController();
+  const timer = setTimeout(() => timeout.abort(), ATTEMPT_TIMEOUT_MS);
+  try {
+    response = await fetch(url, {
+      method: 'POST',
+      headers: { ...headers, 'Content-Type': 'application/json', 'User-Agent': USER_AGENT },
+      body,
+      // A redirect would send the work of an organization to an address that is not configured.
+      redirect: 'manual',
+      signal: timeout.signal,
+    });
+  } catch {
+    // What the runtime says about it would name the address.
+    const isTimeout = timeout.signal.aborted;
+    const failure = isTimeout ? `no response within ${ATTEMPT_TIMEOUT_MS / 1000} s` : 'no connection';
+    return { result: 'failed', failure, retryAfterMs: 0 };
+  } finally {
+    clearTimeout(timer);
+  }
+  // Not read: the status says everything. A connection that breaks now changes nothing.
+  await response.body?.cancel().catch(() => undefined);
+  return outcomeOf(response.status, response.headers.get('Retry-After'), Date.now());
+}

@@ -1,0 +1,118 @@
+import { describe, expect, test } from 'vitest';
+import { PSA_CALL_TYPES } from '../../src/modules/psa/psa-calls.ts';
+import { elementsOf } from '../support/page.ts';
+import { config, makeApi } from '../support/world.ts';
+
+const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8';
+
+describe('an address with nothing', () => {
+  const api = makeApi();
+  const at = (path: string, accept?: string, method = 'GET') =>
+    api.send(path, { method, headers: accept === undefined ? {} : { Accept: accept } });
+
+  test.each(['/nothing', '/docs/nothing', '/docs/recipes/nothing', '/.env', '/api', '/mcp', '/psa', '/settings.css'])(
+    '%s is a page in the frame for a browser',
+    async (path) => {
+      const response = await at(path, BROWSER);
+      const page = await response.text();
+      expect([response.status, response.headers.get('Content-Type')]).toEqual([404, 'text/html; charset=UTF-8']);
+      expect(response.headers.get('Content-Security-Policy')).toMatch(/^default-src 'none'; script-src 'self';/);
+      expect(response.headers.get('X-Request-Id')).not.toBeNull();
+      expect((await elementsOf(page, 'h1')).map(({ text }) => text)).toEqual(['Nothing here']);
+      expect((await elementsOf(page, 'main a[href="/docs"]')).length).toBeGreaterThan(0);
+    },
+  );
+
+  test('is the page without the slash at its end, in the documentation only', async () => {
+    const answers = await Promise.all(
+      ['/docs/', '/docs/recipes/n8n/', '//evil.example/', '/docs//evil.example/'].map((path) => at(path, BROWSER)),
+    );
+    expect(answers.map(({ status, headers }) => [status, headers.get('Location')])).toEqual([
+      [301, '/docs'],
+      [301, '/docs/recipes/n8n'],
+      [404, null],
+      [404, null],
+    ]);
+  });
+
+  test.each([
+    undefined,
+    '*/*',
+    'application/json',
+    'application/problem+json',
+    'application/json, text/plain, */*',
+    'application/json, text/html',
+    'text/html;q=0.5, application/json',
+    'text/html;q=0, */*',
+    'text/plain',
+    'nonsense',
+  ])('is the same problem as ever for Accept: %s', async (accept) => {
+    const response = await at('/nothing', accept);
+    expect([response.status, response.headers.get('Content-Type')]).toEqual([404, 'application/problem+json']);
+    expect(response.headers.get('Content-Security-Policy')).toBeNull();
+    const requestId = response.headers.get('X-Request-Id');
+    const [type, ...others] = (await response.text()).split(',');
+    expect(type).toMatch(/^\{"type":"[^"]*\/docs\/problems#not_found"$/);
+    expect(others.join()).toBe(
+      `"title":"Not found","status":404,"code":"not_found","detail":"There is nothing at this path; the API is at /api/v1.","requestId":"${requestId}"}`,
+    );
+  });
+
+  test.each(['/api/v1/nothing', '/api/v2/ping', '/api/v1/ping'])('%s is JSON for a browser too', async (path) => {
+    for (const method of ['GET', 'POST'])
+      expect((await at(path, BROWSER, method)).headers.get('Content-Type')).toBe('application/problem+json');
+  });
+});
+
+describe('the documentation', () => {
+  test('is the same at / and /docs', async () => {
+    const api = makeApi();
+    expect(await (await api.send('/')).text()).toBe(await (await api.send('/docs')).text());
+  });
+
+  test('has the reference with what the contract says of this deployment', async () => {
+    const limits = { keyLimit: { quota: 7, windowMs: 3_000 } };
+    const api = makeApi({ config: config(limits), origin: 'https://tickets.example' });
+    const page = await (await api.send('/docs/reference')).text();
+    const contract = await (await api.send('/api/v1/openapi.json')).json<{
+      paths: Record<string, Record<string, { operationId: string; responses: Record<string, unknown> }>>;
+    }>();
+    const sections = await elementsOf(page, '.operation');
+    const operations = Object.entries(contract.paths).flatMap(([path, methods]) =>
+      Object.values(methods).map((operation) => ({ path, ...operation })),
+    );
+    expect(sections.map(({ attributes }) => attributes['aria-labelledby'])).toEqual(
+      operations.map(({ operationId }) => operationId),
+    );
+    for (const [index, { path, responses }] of operations.entries()) {
+      const text = sections[index]?.text ?? '';
+      expect(text).toContain(`/api/v1${path}`);
+      const statuses = await elementsOf(page, `.operation:nth-of-type(${index + 1}) .responses li strong`);
+      expect(new Set(statuses.map((status) => status.text))).toEqual(new Set(Object.keys(responses)));
+    }
+    expect(page).toContain('7 requests in any 3 seconds');
+    expect(page).toContain('https://tickets.example/api/v1/tickets/1001/notes');
+    for (const { text } of await elementsOf(page, '.examples pre')) expect(text).not.toContain('undefined');
+  });
+
+  test('has the fields of each call of the PSA, and of its own result', async () => {
+    const page = await (await makeApi().send('/docs/psa')).text();
+    const calls = await elementsOf(page, '.operation');
+    expect(calls.map(({ attributes }) => attributes['aria-labelledby'])).toEqual([...PSA_CALL_TYPES]);
+    const ends = [
+      ['defaultHourlyRate', 'not_written'],
+      ['records[].id', 'service_account'],
+      ['cursor', 'changes[].seq'],
+      ['cursor', 'released'],
+      ['reviewer', 'APPROVED'],
+      ['by', 'redacted'],
+    ];
+    const links = (await elementsOf(page, '.side ul ul a')).map(({ attributes }) => attributes['href']);
+    for (const { attributes } of await elementsOf(page, 'article > h2'))
+      expect(links).toContain(`#${attributes['id']}`);
+    for (const [index, [field = '', result]] of ends.entries()) {
+      const [data = '', value = ''] = calls[index]?.text.split('Fields of value') ?? [];
+      expect([data, value]).toEqual([expect.stringContaining(field), expect.stringContaining(result ?? '')]);
+    }
+  });
+});

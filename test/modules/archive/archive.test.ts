@@ -1,0 +1,403 @@
+import { env } from 'cloudflare:workers';
+import { describe, expect, test } from 'vitest';
+import type { ArchiveBucket } from '../../../src/modules/archive/bucket.ts';
+import { readNamedArchive } from '../../../src/modules/archive/check-archive.ts';
+import { redactRecord } from '../../../src/services/work/redact-record.ts';
+import {
+  archive,
+  archiveContext,
+  bucket,
+  everyChange,
+  failing,
+  failingBatch,
+  objectsIn,
+  releaseAll,
+} from '../../support/archive.ts';
+import { aroundD1, countD1 } from '../../support/d1.ts';
+import { failureOf, lastCursor, resultOf, work } from '../../support/rpc.ts';
+import { makeWorld, NOTE, rowsOf, TIME } from '../../support/world.ts';
+
+/** The SHA-256 of nothing. */
+const EMPTY = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
+const keyed = (idempotencyKey: string) => ({ 'Idempotency-Key': idempotencyKey });
+
+/** The response without what belongs to the request only. */
+async function seen(sent: Promise<Response>) {
+  const response = await sent;
+  const names = ['Idempotency-Replayed', 'Idempotency-Mismatch'];
+  return {
+    status: response.status,
+    headers: names.map((name) => response.headers.get(name)),
+    body: await response.json(),
+  };
+}
+
+type World = Awaited<ReturnType<typeof makeWorld>>;
+
+/** Reviews all entries of an organization that are not reviewed. */
+async function reviewAll(organization: string, decision: 'APPROVED' | 'REJECTED' = 'APPROVED'): Promise<void> {
+  for (const { id, status } of await rowsOf('time_entries', organization))
+    if (status === 'SUBMITTED') resultOf(await work.reviewTimeEntry(organization, String(id), decision, 'ada'));
+}
+
+/** A world with a note, a reviewed entry, and one more note; the first two are archived. */
+async function archivedWorld() {
+  const world = await makeWorld();
+  const { organization, key, api } = world;
+  const note = await seen(api.postNote(key, { message: 'the password is hunter2' }, keyed('n')));
+  const entry = await seen(api.postTime(key, { ...TIME, description: 'it was hunter3' }, keyed('e')));
+  await reviewAll(organization);
+  await api.postNote(key, NOTE, keyed('last'));
+  await releaseAll(organization);
+  const step = await archive(organization);
+  if (step.status !== 'archived') throw new Error(step.status);
+  const idOf = ({ body }: { body: unknown }) => /"id":"([^"]+)"/.exec(JSON.stringify(body))?.[1] ?? '';
+  return { ...world, object: step.object, noteId: idOf(note), entryId: idOf(entry) };
+}
+
+describe('a replay', () => {
+  test('of an archived record is answered like any other', async () => {
+    const { organization, key, api } = await makeWorld();
+    const technician = { ...TIME, billable: false, userEmail: 'tess@northwind.example' };
+    const requests = {
+      note: () => seen(api.postNote(key, NOTE, keyed('n'))),
+      entry: () => seen(api.postTime(key, TIME, keyed('e'))),
+      credited: () => seen(api.postTime(key, technician, keyed('t'), '1002')),
+      mismatch: () => seen(api.postNote(key, { message: 'Another text' }, keyed('n'), '1002')),
+      entryMismatch: () => seen(api.postTime(key, { ...TIME, minutes: 31 }, keyed('e'), '1003')),
+    };
+    for (const send of Object.values(requests)) await send();
+    const [first] = await rowsOf('time_entries', organization);
+    resultOf(await work.reviewTimeEntry(organization, String(first?.['id']), 'REJECTED', 'ada'));
+    await reviewAll(organization);
+    const before = await Promise.all(Object.values(requests).map((send) => send()));
+    expect(before.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
+
+    await api.postNote(key);
+    await releaseAll(organization);
+    expect(await archive(organization)).toMatchObject({ status: 'archived', fromSeq: 1, toSeq: 6 });
+    expect([await rowsOf('notes', organization), await rowsOf('time_entries', organization)]).toMatchObject([[{}], []]);
+    expect(await Promise.all(Object.values(requests).map((send) => send()))).toEqual(before);
+    expect(await rowsOf('audit_log', organization)).toMatchObject([{ seq: 7 }]);
+  });
+
+  test('of an archived record works while the archive cannot be reached', async () => {
+    const { key, api, object } = await archivedWorld();
+    await env.ARCHIVE.delete(object);
+    expect((await api.postNote(key, NOTE, keyed('n'))).status).toBe(200);
+    expect((await api.postTime(key, TIME, keyed('e'))).status).toBe(200);
+  });
+
+  test('of an archived record with an inactive ticket is still answered', async () => {
+    const { organization, key, api } = await archivedWorld();
+    await env.DB.prepare('update tickets set active = 0 where organization_id = ?').bind(organization).run();
+    expect((await api.postNote(key, NOTE, keyed('n'))).status).toBe(200);
+    expect((await api.postNote(key, NOTE, keyed('new'))).status).toBe(404);
+  });
+});
+
+test('rows written: 3 to archive a note or an entry, one for the row of its review, one for the step', async () => {
+  const written = async (write: (world: World) => Promise<unknown>, times: number) => {
+    const world = await makeWorld();
+    for (let i = 0; i < times; i++) await write(world);
+    await reviewAll(world.organization);
+    await world.api.postNote(world.key);
+    await releaseAll(world.organization);
+    const { db, calls } = countD1(env.DB);
+    expect(await archive(world.organization, { db })).toMatchObject({ status: 'archived' });
+    return calls.reduce((sum, { rowsWritten }) => sum + rowsWritten, 0);
+  };
+  const note = ({ api, key }: World) => api.postNote(key);
+  const entry = ({ api, key }: World) => api.postTime(key);
+  // The archive, and the audit row of the key.
+  expect(await written(note, 0)).toBe(1 + 1);
+  // A note was 4 rows when it was written, so it is 7 in all; an entry 3, so 6.
+  expect(await written(note, 10)).toBe(1 + 1 + 10 * 3);
+  expect(await written(entry, 10)).toBe(1 + 1 + 10 * (3 + 1));
+});
+
+describe('the feed', () => {
+  test('names the archive, and goes on with the rows', async () => {
+    const { organization, object, noteId, entryId } = await archivedWorld();
+    const first = resultOf(await work.changes(organization, null));
+    expect(first).toMatchObject({ changes: [], archives: [{ object, fromSeq: 1, toSeq: 4 }], more: true });
+    const second = resultOf(await work.changes(organization, first.cursor));
+    expect(second).toMatchObject({ archives: [], changes: [{ seq: 5 }], more: false });
+
+    const { archived, rows } = await everyChange(organization);
+    expect([...archived, ...rows].map(({ seq }) => seq)).toEqual([1, 2, 3, 4, 5]);
+    expect(archived).toMatchObject([
+      { action: 'api_key.created', key: { name: { text: 'n8n: triage' } } },
+      {
+        action: 'note.created',
+        idempotencyKey: 'n',
+        note: { id: noteId, message: { text: 'the password is hunter2' } },
+      },
+      { action: 'time_entry.created', timeEntry: { id: entryId, status: 'APPROVED' } },
+      {
+        action: 'time_entry.approved',
+        actor: { name: { text: 'Ada' } },
+        timeEntry: { description: { text: 'it was hunter3' } },
+      },
+    ]);
+    // Neither addresses nor User-Agents are archived.
+    expect(JSON.stringify(archived)).not.toMatch(/2001:db8|address|agent"/i);
+  });
+
+  test('answers a cursor within an archive with all of it, and refuses one that is not from here', async () => {
+    const { organization, key, api, object } = await archivedWorld();
+    const { archived } = await everyChange(organization);
+    for (const { cursor, seq } of archived.slice(0, 3)) {
+      const page = resultOf(await work.changes(organization, cursor));
+      expect([seq, page.archives.map((one) => one.object)]).toEqual([seq, [object]]);
+    }
+    const end = archived.at(-1)?.cursor ?? '';
+    expect(resultOf(await work.changes(organization, end))).toMatchObject({ archives: [], changes: [{ seq: 5 }] });
+    const [epoch, seq] = end.split('.');
+    for (const other of [`${epoch}.${seq}.another-request`, `0123456789abcdef.2.r`, `${epoch}.6.r`])
+      expect([other, failureOf(await work.changes(organization, other))]).toEqual([other, ['cursor_reset']]);
+
+    await api.postNote(key);
+    await releaseAll(organization);
+    await archive(organization);
+    const page = resultOf(await work.changes(organization, null, 1));
+    expect(page.archives).toMatchObject([{ toSeq: 4 }]);
+    expect(resultOf(await work.changes(organization, page.cursor)).archives).toMatchObject([{ fromSeq: 5, toSeq: 5 }]);
+    expect((await everyChange(organization)).archived.map((change) => change.seq)).toEqual([1, 2, 3, 4, 5]);
+  });
+
+  test('an entry that is not reviewed stays, with its text, until it is', async () => {
+    const { organization, key, api } = await makeWorld();
+    await api.postTime(key, TIME, keyed('e'));
+    await api.postNote(key);
+    await releaseAll(organization);
+    await archive(organization);
+    expect((await everyChange(organization)).archived).toMatchObject([{ seq: 1 }, { seq: 2, timeEntry: null }]);
+    expect(await rowsOf('time_entries', organization)).toMatchObject([{ description: TIME.description }]);
+    expect((await seen(api.postTime(key, TIME, keyed('e')))).body).toMatchObject({ entry: { status: 'SUBMITTED' } });
+
+    await reviewAll(organization, 'REJECTED');
+    expect((await everyChange(organization)).rows.at(-1)).toMatchObject({ timeEntry: { status: 'REJECTED' } });
+    await api.postNote(key);
+    await releaseAll(organization);
+    await archive(organization);
+    const { archived } = await everyChange(organization);
+    expect(archived.filter(({ timeEntry }) => timeEntry).map(({ seq }) => seq)).toEqual([4]);
+    expect(await rowsOf('time_entries', organization)).toEqual([]);
+    expect((await seen(api.postTime(key, TIME, keyed('e')))).body).toMatchObject({ entry: { status: 'REJECTED' } });
+  });
+
+  test('a review of an archived entry says that it was reviewed', async () => {
+    const { organization, entryId } = await archivedWorld();
+    const answer = await work.reviewTimeEntry(organization, entryId, 'REJECTED', 'ada');
+    expect(failureOf(answer)).toEqual(['already_reviewed']);
+  });
+});
+
+describe('a release', () => {
+  test('only goes forward, and can be repeated', async () => {
+    const { organization, key, api } = await makeWorld();
+    await api.postNote(key);
+    const [one = '', two = ''] = resultOf(await work.changes(organization, null)).changes.map(({ cursor }) => cursor);
+    const release = async (cursor: string) => resultOf(await work.release(organization, cursor));
+    expect(await release(one)).toEqual({ status: 'released', seq: 1 });
+    expect(await release(one)).toEqual({ status: 'unchanged', seq: 1 });
+    expect(await release(two)).toEqual({ status: 'released', seq: 2 });
+    expect(await release(one)).toEqual({ status: 'unchanged', seq: 2 });
+  });
+
+  test('is refused for a cursor that is not one of the organization, and adds no change', async () => {
+    const { organization } = await makeWorld();
+    const other = await makeWorld();
+    const cursor = (await lastCursor(organization)) ?? '';
+    const [epoch, , requestId] = cursor.split('.');
+    expect(failureOf(await work.release(other.organization, cursor))).toEqual(['cursor_reset']);
+    for (const wrong of [`${epoch}.1.r`, `${epoch}.2.${requestId}`, `0123456789abcdef.1.${requestId}`])
+      expect(failureOf(await work.release(organization, wrong))).toEqual(['cursor_reset']);
+    expect(failureOf(await work.release('unheard-of', cursor))).toEqual(['organization_not_found']);
+    expect(failureOf(await work.release(organization, 'x'))).toEqual(['invalid', '/cursor invalid_format']);
+    resultOf(await work.release(organization, cursor));
+    expect(await lastCursor(organization)).toBe(cursor);
+  });
+
+  test('what is not released is not archived, and neither is the newest change', async () => {
+    const { organization, key, api } = await makeWorld();
+    for (let i = 0; i < 3; i++) await api.postNote(key);
+    expect(await archive(organization)).toEqual({ status: 'nothing' });
+    const [, , third] = resultOf(await work.changes(organization, null)).changes;
+    resultOf(await work.release(organization, third?.cursor ?? ''));
+    expect(await archive(organization)).toMatchObject({ fromSeq: 1, toSeq: 3 });
+    expect(await archive(organization)).toEqual({ status: 'nothing' });
+    await releaseAll(organization);
+    expect(await archive(organization)).toEqual({ status: 'nothing' });
+  });
+});
+
+describe('a step that ends early', () => {
+  const STOPS = {
+    'before the object is stored': { archive: failing((call) => (call === 'put' ? 'before' : undefined)) },
+    'when the object is stored': { archive: failing((call) => (call === 'put' ? 'after' : undefined)) },
+    'before the transaction': { db: failingBatch('before') },
+    'after the transaction': { db: failingBatch('after') },
+    'before it lists the leftovers': { archive: failing((call) => (call === 'list' ? 'before' : undefined)) },
+  };
+  test.each(Object.entries(STOPS))('%s loses and duplicates nothing', async (_, bindings) => {
+    const { organization, key, api } = await makeWorld();
+    for (let i = 0; i < 3; i++) await api.postNote(key, NOTE, keyed(String(i)));
+    await releaseAll(organization);
+    await expect(archive(organization, bindings)).rejects.toMatchObject({ code: 'unavailable' });
+    const check = async () => {
+      const { archived, rows } = await everyChange(organization);
+      expect([...archived, ...rows].map(({ seq }) => seq)).toEqual([1, 2, 3, 4]);
+      for (let i = 0; i < 3; i++) expect((await api.postNote(key, NOTE, keyed(String(i)))).status).toBe(200);
+    };
+    await check();
+    // The second attempt reads something else, so its object has another name.
+    await env.DB.prepare("update api_keys set name = 'renamed' where organization_id = ?").bind(organization).run();
+    await archive(organization);
+    await check();
+    expect(await rowsOf('audit_log', organization)).toHaveLength(1);
+    expect(await objectsIn(organization)).toHaveLength(1);
+  });
+
+  test('two steps at once make one archive', async () => {
+    const { organization, key, api } = await makeWorld();
+    for (let i = 0; i < 3; i++) await api.postNote(key);
+    await releaseAll(organization);
+    const steps = await Promise.all([archive(organization), archive(organization), archive(organization)]);
+    expect(steps.filter(({ status }) => status === 'archived').length).toBeGreaterThan(0);
+    expect((await everyChange(organization)).archived.map(({ seq }) => seq)).toEqual([1, 2, 3]);
+    expect(await objectsIn(organization)).toHaveLength(1);
+  });
+
+  test('a redaction during a step makes the step begin again', async () => {
+    const { organization, key, api } = await makeWorld();
+    const { body } = await seen(api.postNote(key, { message: 'hunter2' }));
+    await api.postNote(key);
+    await releaseAll(organization);
+    const { id } = JSON.parse(JSON.stringify(body)).note;
+    const redacting: ArchiveBucket = {
+      ...bucket,
+      put: async (...object) => {
+        await bucket.put(...object);
+        resultOf(await work.redactRecord(organization, 'note', id, 'Ada'));
+      },
+    };
+    expect(await archive(organization, { archive: redacting })).toEqual({ status: 'refused' });
+    expect(await archive(organization)).toMatchObject({ status: 'archived' });
+    const [object = '', ...others] = await objectsIn(organization);
+    expect(others).toEqual([]);
+    expect(await readNamedArchive(archiveContext(), object)).not.toContain('hunter2');
+    // The redaction came after the archive: its row has what is left of the note.
+    const { rows } = await everyChange(organization);
+    expect(rows.at(-1)).toMatchObject({
+      action: 'note.redacted',
+      note: { id, ticketId: '1001', message: { text: '[redacted]' } },
+    });
+  });
+});
+
+describe('the redaction of an archived record', () => {
+  const redact = (organization: string, kind: 'note' | 'time_entry', id: string, bindings = {}) =>
+    redactRecord(archiveContext(bindings), { organization, kind, id, by: 'Ada' });
+
+  test('removes the text from the archive, and is audited', async () => {
+    const { organization, key, api, object, noteId, entryId } = await archivedWorld();
+    expect(await redact(organization, 'note', noteId)).toEqual({ status: 'redacted' });
+    expect(await redact(organization, 'time_entry', entryId)).toEqual({ status: 'redacted' });
+    for (const [kind, id] of [
+      ['note', noteId],
+      ['time_entry', entryId],
+    ] as const)
+      expect(await redact(organization, kind, id)).toEqual({ status: 'unchanged' });
+
+    const objects = await objectsIn(organization);
+    expect(objects).toHaveLength(1);
+    expect(objects).not.toContain(object);
+    const { archived, rows } = await everyChange(organization);
+    expect(JSON.stringify(archived)).not.toMatch(/hunter[23]/);
+    expect(archived.filter(({ timeEntry }) => timeEntry?.description.text === '[redacted]')).toHaveLength(2);
+    expect(rows.slice(1)).toMatchObject([
+      { action: 'note.redacted', ticketId: '1001', note: { id: noteId, message: { text: '[redacted]' } } },
+      {
+        action: 'time_entry.redacted',
+        timeEntry: { id: entryId, status: 'APPROVED', description: { text: '[redacted]' } },
+      },
+    ]);
+    // Without the digest, no replay is a mismatch.
+    const replay = await api.postNote(key, { message: 'a guess' }, keyed('n'));
+    expect([replay.status, replay.headers.get('Idempotency-Mismatch')]).toEqual([200, null]);
+    // What is archived later has nothing to redact.
+    await api.postNote(key);
+    await releaseAll(organization);
+    await archive(organization);
+    expect((await everyChange(organization)).archived.map(({ seq, note }) => [seq, note?.message.text])).toEqual([
+      [1, undefined],
+      [2, '[redacted]'],
+      [3, undefined],
+      [4, undefined],
+      [5, NOTE.message],
+      [6, undefined],
+      [7, undefined],
+    ]);
+  });
+
+  test('of two records of one object at once removes both texts', async () => {
+    const { organization, noteId, entryId } = await archivedWorld();
+    const answers = await Promise.all([
+      redact(organization, 'note', noteId),
+      redact(organization, 'time_entry', entryId),
+    ]);
+    expect(answers).toEqual([{ status: 'redacted' }, { status: 'redacted' }]);
+    expect(JSON.stringify((await everyChange(organization)).archived)).not.toMatch(/hunter[23]/);
+    expect(await objectsIn(organization)).toHaveLength(1);
+  });
+
+  const STOPS = {
+    'before the object is read': { archive: failing((call) => (call === 'get' ? 'before' : undefined)) },
+    'when the other object is stored': { archive: failing((call) => (call === 'put' ? 'after' : undefined)) },
+    'before the transaction': { db: failingRedaction('before') },
+    'after the transaction': { db: failingRedaction('after') },
+    'before the old object is deleted': { archive: failing((call) => (call === 'delete' ? 'before' : undefined)) },
+  };
+  test.each(Object.entries(STOPS))('that ends %s is completed by the next call', async (_, bindings) => {
+    const { organization, noteId } = await archivedWorld();
+    await expect(redact(organization, 'note', noteId, bindings)).rejects.toMatchObject({ code: 'unavailable' });
+    await redact(organization, 'note', noteId);
+    expect(JSON.stringify((await everyChange(organization)).archived)).not.toContain('hunter2');
+    expect(await objectsIn(organization)).toHaveLength(1);
+    const redactions = (await everyChange(organization)).rows.filter(({ action }) => action === 'note.redacted');
+    expect(redactions).toHaveLength(1);
+  });
+
+  test('of an object that was changed or is missing is refused', async () => {
+    const { organization, noteId, object } = await archivedWorld();
+    await env.ARCHIVE.put(object, 'something else');
+    await expect(redact(organization, 'note', noteId)).rejects.toThrow('not the one that was archived');
+    await expect(readNamedArchive(archiveContext(), object)).rejects.toThrow('SHA-256');
+    await env.ARCHIVE.delete(object);
+    await expect(redact(organization, 'note', noteId)).rejects.toThrow('is missing');
+  });
+
+  function failingRedaction(when: 'before' | 'after') {
+    return aroundD1(env.DB, async (run, statements, sql) => {
+      if (!sql.some((text) => text.includes('update archives'))) return run();
+      if (when === 'after') await run();
+      throw new Error(`D1_ERROR: internal error; reference = ${statements}`);
+    });
+  }
+});
+
+test('an erasure removes the objects and what is left of the records', async () => {
+  const { organization, key, api } = await archivedWorld();
+  const other = await archivedWorld();
+  await bucket.put(`${organization}/000000000001-000000000009-0123456789abcdef.ndjson.gz`, new Uint8Array(), EMPTY);
+  resultOf(await work.eraseOrganization(organization, await lastCursor(organization), 'Ada'));
+  expect(await objectsIn(organization)).toEqual([]);
+  for (const table of ['archives', 'archived_notes', 'archived_time_entries', 'releases'])
+    expect(
+      (await env.DB.prepare(`select * from ${table} where organization_id = ?`).bind(organization).all()).results,
+    ).toEqual([]);
+  expect((await api.postNote(key)).status).toBe(401);
+  expect(await objectsIn(other.organization)).toHaveLength(1);
+});

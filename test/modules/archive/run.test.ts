@@ -1,0 +1,170 @@
+import { env } from 'cloudflare:workers';
+import { expect, test } from 'vitest';
+import type { Config } from '../../../src/config.ts';
+import { DAY_MS } from '../../../src/domain/calendar.ts';
+import { archiveStep, STEP_CHANGES } from '../../../src/modules/archive/archive-step.ts';
+import { ARCHIVE_CRON, archiveDue } from '../../../src/modules/archive/run.ts';
+import { requireArchive, scheduled } from '../../../src/scheduled.ts';
+import { redactRecord } from '../../../src/services/work/redact-record.ts';
+import {
+  AT_ONCE,
+  archive,
+  archiveContext,
+  bucket,
+  everyChange,
+  failing,
+  objectsIn,
+  releaseAll,
+} from '../../support/archive.ts';
+import { aroundD1 } from '../../support/d1.ts';
+import { loggedLines } from '../../support/searched-logs.ts';
+import { config, makeWorld, rowsOf } from '../../support/world.ts';
+
+const RULE = { keepDays: 30, isPushed: false };
+const afterDays = (days: number) => () => Date.now() + days * DAY_MS;
+
+/** An organization with so many notes, all of them released, and one more. */
+async function released(notes = 2): Promise<string> {
+  const { organization, key, api } = await makeWorld();
+  for (let i = 0; i <= notes; i++) await api.postNote(key);
+  await releaseAll(organization);
+  return organization;
+}
+
+/** How many changes of an organization are rows. */
+const rowsLeft = async (organization: string) => (await rowsOf('audit_log', organization)).length;
+
+test('the job archives what is old enough, of every organization', async () => {
+  const organizations = [await released(), await released(1)];
+  await archiveDue({ db: env.DB, bucket }, RULE, afterDays(29));
+  expect(await Promise.all(organizations.map(rowsLeft))).toEqual([4, 3]);
+  await archiveDue({ db: env.DB, bucket }, RULE, afterDays(32));
+  expect(await Promise.all(organizations.map(rowsLeft))).toEqual([1, 1]);
+  expect(loggedLines('archived')).toEqual([
+    { event: 'archived', changes: expect.any(Number), steps: expect.any(Number), failed: 0 },
+  ]);
+});
+
+test('an organization whose step fails does not stop the others, and is tried again by the next run', async () => {
+  const organizations = [await released(), await released()];
+  const [first = ''] = organizations;
+  const failing = {
+    ...bucket,
+    put: (...args: Parameters<typeof bucket.put>) =>
+      args[0].startsWith(first) ? Promise.reject(new Error('away')) : bucket.put(...args),
+  };
+  await expect(archiveDue({ db: env.DB, bucket: failing }, RULE, afterDays(32))).rejects.toMatchObject({
+    code: 'unavailable',
+  });
+  expect(await Promise.all(organizations.map(rowsLeft))).toEqual([4, 1]);
+  expect(loggedLines('archive_failed')).toMatchObject([{ organization: first }]);
+  await archiveDue({ db: env.DB, bucket }, RULE, afterDays(32));
+  expect(await rowsLeft(first)).toBe(1);
+});
+
+test('a long log is archived in steps of a bounded number of changes', async () => {
+  const organization = await released(0);
+  const rows = STEP_CHANGES + 500;
+  await env.DB.prepare(
+    `insert into audit_log (organization_id, seq, at, actor_type, actor_id, actor_name, action, target_id, request_id)
+     with recursive n(i) as (select 3 union all select i + 1 from n where i < ${rows})
+     select ?1, i, 0, 'system', 'psa', 'x', 'a.b', 'x', 'r' from n order by i`,
+  )
+    .bind(organization)
+    .run();
+  await releaseAll(organization);
+  expect(await archive(organization)).toMatchObject({ fromSeq: 1, toSeq: STEP_CHANGES });
+  expect(await archive(organization)).toMatchObject({ fromSeq: STEP_CHANGES + 1, toSeq: rows - 1 });
+  const { archived } = await everyChange(organization);
+  expect(archived.map(({ seq }) => seq)).toEqual(Array.from({ length: rows - 1 }, (_, i) => i + 1));
+});
+
+test('the job waits for a full step, or until the oldest change has waited for a day', async () => {
+  const organization = await released(0);
+  const rows = STEP_CHANGES + 500;
+  const HOUR_MS = DAY_MS / 24;
+  const begin = Date.now();
+  // One change in an hour for two days, then many at once.
+  await env.DB.prepare(
+    `insert into audit_log (organization_id, seq, at, actor_type, actor_id, actor_name, action, target_id, request_id)
+     with recursive n(i) as (select 3 union all select i + 1 from n where i < ${rows})
+     select ?1, i, ?2 + min(i, 50) * ${HOUR_MS}, 'system', 'psa', 'x', 'a.b', 'x', 'r' from n order by i`,
+  )
+    .bind(organization, begin)
+    .run();
+  await releaseAll(organization);
+  const sizes: number[] = [];
+  for (let hour = 0; hour < 80; hour++) {
+    const before = await rowsLeft(organization);
+    await archiveDue({ db: env.DB, bucket }, RULE, () => begin + 30 * DAY_MS + hour * HOUR_MS);
+    const moved = before - (await rowsLeft(organization));
+    if (moved > 0) sizes.push(moved);
+  }
+  expect(sizes.length).toBeLessThanOrEqual(4);
+  expect(sizes).toContain(STEP_CHANGES);
+  expect(await rowsLeft(organization)).toBe(1);
+});
+
+test('a step reads no more rows in a long log than in a short one, and in few calls', async () => {
+  const bill = async (notes: number) => {
+    const { organization, key, api } = await makeWorld();
+    for (let i = 0; i < 3; i++) await api.postNote(key);
+    await releaseAll(organization);
+    for (let i = 0; i < notes; i++) await api.postTime(key);
+    let [calls, read] = [0, 0];
+    const db = aroundD1(env.DB, async (run) => {
+      const results = await run();
+      calls += 1;
+      read += results.reduce((sum, { meta }) => sum + meta.rows_read, 0);
+      return results;
+    });
+    await archive(organization, { db });
+    return { calls, read };
+  };
+  const short = await bill(1);
+  expect(await bill(60)).toEqual(short);
+  expect(short.calls).toBe(4);
+});
+
+test('the job deletes what a redaction has replaced and could not delete', async () => {
+  const organization = await released(1);
+  await archive(organization);
+  const id = (await everyChange(organization)).archived.find(({ note }) => note)?.targetId ?? '';
+  const cut = failing((call) => (call === 'delete' ? 'before' : undefined));
+  const redaction = redactRecord(archiveContext({ archive: cut }), { organization, kind: 'note', id, by: 'Ada' });
+  await expect(redaction).rejects.toMatchObject({ code: 'unavailable' });
+  expect(await objectsIn(organization)).toHaveLength(2);
+  await archiveDue({ db: env.DB, bucket }, RULE);
+  expect(await objectsIn(organization)).toHaveLength(1);
+  expect((await everyChange(organization)).archived).toHaveLength(2);
+});
+
+test('what the push has not delivered stays, if the push is on', async () => {
+  const organization = await released(3);
+  const pushed = { ...AT_ONCE, isPushed: true };
+  expect(await archiveStep(archiveContext(), organization, pushed)).toEqual({ status: 'nothing' });
+  await env.DB.prepare('insert into pushes (organization_id, confirmed_seq, attempts) values (?, 2, 0)')
+    .bind(organization)
+    .run();
+  expect(await archiveStep(archiveContext(), organization, pushed)).toMatchObject({ toSeq: 2 });
+  expect(await archiveStep(archiveContext(), organization, AT_ONCE)).toMatchObject({ fromSeq: 3, toSeq: 4 });
+});
+
+test('nothing is archived without a bucket, without KEEP_DAYS, or while the API is paused', async () => {
+  const organization = await released();
+  const run = (changes: Partial<Config>, bindings = {}) =>
+    scheduled(ARCHIVE_CRON, { ...env, ...bindings }, config(changes), afterDays(32));
+  await run({ keepDays: 30 }, { ARCHIVE: undefined });
+  await run({});
+  await run({ keepDays: 30, mode: 'paused' });
+  expect(await rowsLeft(organization)).toBe(4);
+  await run({ keepDays: 30 });
+  expect(await rowsLeft(organization)).toBe(1);
+});
+
+test('KEEP_DAYS without a bucket stops the start', () => {
+  requireArchive(env, config({ keepDays: 30 }));
+  const without = { ...env, ARCHIVE: undefined };
+  requireArchive(without, config());
+  expect(() => requireArchive(without, config({ keepDays: 30 }))).toThrow(/^KEEP_DAYS .*ARCHIVE/);
+});

@@ -1,0 +1,214 @@
+import { env } from 'cloudflare:workers';
+import { describe, expect, test } from 'vitest';
+import type { DirectoryRecordInput } from '../../../src/domain/directory.ts';
+import { PSA_CALL_TYPES, PSA_CALLS } from '../../../src/modules/psa/psa-calls.ts';
+import type { ChangesPage } from '../../../src/services/work/list-changes.ts';
+import { archive, bucket, objectsIn } from '../../support/archive.ts';
+import { readContract } from '../../support/contract.ts';
+import { makePsa } from '../../support/psa.ts';
+import { allChanges, directory, resultOf, work } from '../../support/rpc.ts';
+import { importRecords, makeApi, makeOrganization, makeWorld, problemOf, rowsOf } from '../../support/world.ts';
+
+/** An organization with a note and a time entry, and a PSA that sends messages. */
+async function makePsaWorld() {
+  const world = await makeWorld();
+  await world.api.postNote(world.key);
+  const { entry } = await (await world.api.postTime(world.key)).json<{ entry: { id: string } }>();
+  return { ...world, entry: entry.id, ...makePsa() };
+}
+
+describe('a call over HTTP has the result of the same call over a service binding:', () => {
+  test('directory.upsert', async () => {
+    const organization = await makeOrganization();
+    const { call } = makePsa();
+    const records: DirectoryRecordInput[] = [
+      { type: 'company', organization, id: 'acme', name: 'Acme Ltd' },
+      { type: 'ticket', organization, id: '2001', company: 'acme' },
+    ];
+    expect(await call('directory.upsert', { organization, records })).toEqual([
+      200,
+      { ok: true, value: { written: true, records: [{ status: 'changed' }, { status: 'created' }] } },
+    ]);
+    const again = await directory.upsert(organization, records);
+    expect(await call('directory.upsert', { organization, records })).toEqual([200, again]);
+    expect(again).toMatchObject({ value: { records: [{ status: 'unchanged' }, { status: 'unchanged' }] } });
+  });
+
+  test('directory.upsert with a wrong record', async () => {
+    const organization = await makeOrganization();
+    const records = [{ type: 'ticket', organization, id: '2001', company: 'unheard-of' }];
+    const [status, answered] = await makePsa().call('directory.upsert', { organization, records });
+    expect(status).toBe(200);
+    expect(answered).toMatchObject({ ok: true, value: { written: false, records: [{ status: 'refused' }] } });
+  });
+
+  test('directory.deactivate', async () => {
+    const { organization, key, call } = await makePsaWorld();
+    const records = [
+      { type: 'ticket', id: '1001' },
+      { type: 'user', id: 'nobody' },
+    ];
+    expect(await call('directory.deactivate', { organization, records })).toEqual([
+      200,
+      { ok: true, value: { records: [{ status: 'deactivated' }, { status: 'not_found' }] } },
+    ]);
+    expect(await problemOf(makeApi().postNote(key))).toBe('404 ticket_not_found');
+  });
+
+  test('work.changes, page by page', async () => {
+    const { organization, call } = await makePsaWorld();
+    const all = await allChanges(organization);
+    const seqs: number[] = [];
+    let cursor: string | null = null;
+    for (let more = true; more; ) {
+      const [, answered] = await call('work.changes', { organization, cursor, limit: 2 });
+      expect(answered).toEqual(await work.changes(organization, cursor, 2));
+      const page: ChangesPage = resultOf(await work.changes(organization, cursor, 2));
+      seqs.push(...page.changes.map(({ seq }) => seq));
+      ({ cursor, more } = page);
+    }
+    expect(seqs).toEqual(all.map(({ seq }) => seq));
+    expect(await call('work.changes', { organization, cursor: null })).toEqual([
+      200,
+      await work.changes(organization, null),
+    ]);
+  });
+
+  test('work.release, and then work.changes and work.redact of what is archived', async () => {
+    const { organization, key, api, call, post } = await makePsaWorld();
+    const all = await allChanges(organization);
+    await api.postNote(key);
+    const cursor = all.at(-1)?.cursor;
+    const released = [200, { ok: true, value: { status: 'released', seq: 3 } }];
+    expect(await call('work.release', { organization, cursor })).toEqual(released);
+    expect(await call('work.release', { organization, cursor })).toEqual([
+      200,
+      await work.release(organization, String(cursor)),
+    ]);
+    expect((await call('work.release', { organization, cursor: null }))[0]).toBe(422);
+    expect(await archive(organization)).toMatchObject({ status: 'archived', toSeq: 3 });
+
+    const data = { organization, cursor: null };
+    expect(await call('work.changes', data)).toEqual([200, await work.changes(organization, null)]);
+    const contract = readContract(await (await api.send('/psa/openapi.json')).text());
+    expect(await contract.undocumented('POST /psa', await post({ type: 'work.changes', data }))).toEqual([]);
+
+    const note = { organization, kind: 'note', id: all[1]?.targetId, by: 'Ada' };
+    const [object = ''] = await objectsIn(organization);
+    const bytes = await bucket.get(object);
+    await env.ARCHIVE.delete(object);
+    expect(await call('work.redact', note)).toMatchObject([503, { ok: false, error: { code: 'unavailable' } }]);
+    await env.ARCHIVE.put(object, bytes ?? null);
+    expect(await call('work.redact', note)).toEqual([200, { ok: true, value: { status: 'redacted' } }]);
+  });
+
+  test('work.review, which the second time is an error with the status 409', async () => {
+    const { organization, entry, call } = await makePsaWorld();
+    const data = { organization, entry, decision: 'REJECTED', reviewer: 'ada' };
+    expect(await call('work.review', data)).toEqual([200, { ok: true, value: { status: 'REJECTED' } }]);
+    const [status, answered] = await call('work.review', data);
+    expect(status).toBe(409);
+    expect(answered).toEqual(await work.reviewTimeEntry(organization, entry, 'REJECTED', 'ada'));
+    expect(answered).toMatchObject({ ok: false, error: { code: 'already_reviewed' } });
+  });
+
+  test('work.redact, whose audit row has the address and User-Agent of the message', async () => {
+    const { organization, entry, call } = await makePsaWorld();
+    const data = { organization, kind: 'time_entry', id: entry, by: 'Ada, ticket 77' };
+    const headers = { 'User-Agent': 'psa/1.0', 'CF-Connecting-IP': '192.0.2.77' };
+    expect(await call('work.redact', data, { headers })).toEqual([200, { ok: true, value: { status: 'redacted' } }]);
+    expect(await call('work.redact', data)).toEqual([200, { ok: true, value: { status: 'unchanged' } }]);
+    const rows = await rowsOf('audit_log', organization);
+    expect(rows.at(-1)).toMatchObject({
+      action: 'time_entry.redacted',
+      actor_type: 'system',
+      actor_id: 'psa',
+      actor_name: 'Ada, ticket 77',
+      source_address: '192.0.2.77',
+      user_agent: 'psa/1.0',
+    });
+  });
+});
+
+describe('an error of a call', () => {
+  test.each([
+    [{ type: 'work.erase', data: {} }, ['/type invalid_value']],
+    [{ data: {} }, ['/type required']],
+    [{ type: 'work.changes' }, ['/data required']],
+    [{ type: 'work.changes', data: [] }, ['/data invalid_type']],
+    [
+      { type: 'work.changes', data: { organization: 'a b', cursor: 7, limit: 101 } },
+      ['/data/organization invalid_format', '/data/cursor invalid_type', '/data/limit out_of_range'],
+    ],
+    [
+      { type: 'work.redact', data: { organization: 'a', kind: 'ticket', id: 'x', by: '' } },
+      ['/data/kind invalid_value', '/data/id invalid_format', '/data/by too_short'],
+    ],
+    [
+      { type: 'work.review', data: { organization: 'a', entry: 'x', decision: 'approved', reviewer: 'ada', note: 1 } },
+      ['/data/entry invalid_format', '/data/decision invalid_value', '/data/note unknown_field'],
+    ],
+    [{ type: 'directory.upsert', data: { organization: 'a', records: {} } }, ['/data/records invalid_type']],
+    [{ type: 'work.changes', data: { organization: 'a', cursor: null }, extra: 1 }, ['/extra unknown_field']],
+    [[], [' invalid_type']],
+  ])('names the fields of %j', async (message, errors) => {
+    const response = await makePsa().post(message);
+    expect(response.status).toBe(422);
+    const answered = await response.json<{ error: { code: string; errors: { pointer: string; code: string }[] } }>();
+    expect(answered.error.code).toBe('invalid');
+    expect(answered.error.errors.map(({ pointer, code }) => `${pointer} ${code}`)).toEqual(errors);
+  });
+
+  test('has the status of its code', async () => {
+    const { call } = makePsa();
+    const organization = await makeOrganization();
+    const { entry, ...other } = await makePsaWorld();
+    const missing = { organization, entry, decision: 'APPROVED', reviewer: 'ada' };
+    const cursor = (await allChanges(other.organization)).at(-1)?.cursor;
+    const failures = [
+      await call('work.changes', { organization: 'unheard-of', cursor: null }),
+      await call('work.review', missing),
+      await call('work.review', { ...missing, organization: other.organization, reviewer: 'tess' }),
+      await call('work.changes', { organization, cursor }),
+    ];
+    expect(failures.map(([status, answered]) => [status, answered.ok || answered.error.code])).toEqual([
+      [404, 'organization_not_found'],
+      [404, 'record_not_found'],
+      [422, 'reviewer_not_eligible'],
+      [409, 'cursor_reset'],
+    ]);
+  });
+});
+
+test('a page of changes over HTTP is at most 512 KiB, and its cursor leads to the rest', async () => {
+  const { organization, key, api } = await makeWorld();
+  const message = '🖨️'.repeat(16_000);
+  for (let note = 0; note < 8; note++) expect((await api.postNote(key, { message })).status).toBe(201);
+  const { call } = makePsa();
+  const seqs: number[] = [];
+  let cursor: string | null = null;
+  let pages = 0;
+  for (let more = true; more; pages++) {
+    const page: ChangesPage = resultOf((await call<ChangesPage>('work.changes', { organization, cursor }))[1]);
+    expect(new TextEncoder().encode(JSON.stringify(page.changes)).length).toBeLessThanOrEqual(512 * 1024);
+    seqs.push(...page.changes.map(({ seq }) => seq));
+    ({ cursor, more } = page);
+  }
+  expect(seqs).toEqual(Array.from({ length: 9 }, (_, index) => index + 1));
+  expect(pages).toBeGreaterThan(1);
+});
+
+test.each(PSA_CALL_TYPES)('the example of %s is a valid request', async (type) => {
+  const { request, example } = PSA_CALLS[type];
+  expect(request.safeParse(example.data).error).toBeUndefined();
+});
+
+test('the example of directory.upsert has the example result', async () => {
+  const { data, value } = PSA_CALLS['directory.upsert'].example;
+  await importRecords(
+    { type: 'organization', id: 'northwind', name: 'Northwind', psa: true, timeZone: 'UTC', defaultHourlyRate: 120 },
+    { type: 'company', organization: 'northwind', id: 'acme', name: 'Acme' },
+    { type: 'ticket', organization: 'northwind', id: '1001', company: 'acme' },
+  );
+  expect(await makePsa().call('directory.upsert', data)).toEqual([200, { ok: true, value }]);
+});

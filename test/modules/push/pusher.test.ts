@@ -1,0 +1,557 @@
+import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
+import { env } from 'cloudflare:workers';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { seqOf } from '../../../src/modules/push/next-page.ts';
+import { resumePush, skipPush } from '../../../src/modules/push/order-push.ts';
+import { beginErasure } from '../../../src/services/directory/erase-organization.ts';
+import { archive, releaseAll } from '../../support/archive.ts';
+import { aroundD1, withoutWrites } from '../../support/d1.ts';
+import {
+  type Answer,
+  addChanges,
+  answering,
+  expectDelivered,
+  feedOf,
+  makeGate,
+  makePushed,
+  pushRow,
+  startPush,
+  storedBy,
+  WEBHOOK_URL,
+} from '../../support/push.ts';
+import { lastCursor, resultOf, work } from '../../support/rpc.ts';
+import { loggedLines } from '../../support/searched-logs.ts';
+import { asOperator } from '../../support/world.ts';
+
+let push: ReturnType<typeof startPush>;
+beforeAll(() => {
+  push = startPush();
+});
+afterAll(() => push.stop());
+
+const objectOf = (organization: string) => env.PUSHER.getByName(organization);
+/** Runs the alarm now, whenever it is due. Returns whether there was one. */
+const runAlarm = (organization: string) => runDurableObjectAlarm(objectOf(organization));
+const deliveriesOf = (organization: string) => push.receiver.deliveriesOf(organization);
+const waitFor = (check: () => unknown) => vi.waitFor(check, { interval: 5, timeout: 5_000 });
+/** Wakes the object and waits until it has pushed everything, and has copied its state. */
+async function drain(organization: string): Promise<void> {
+  await deliver(organization);
+  await waitFor(async () =>
+    expect(await pushRow(organization)).toMatchObject({ confirmed_seq: seqOf(await lastCursor(organization)) }),
+  );
+}
+
+/** Wakes the object and waits until it has pushed everything. */
+async function deliver(organization: string): Promise<void> {
+  const cursor = await lastCursor(organization);
+  await objectOf(organization).wake(organization);
+  await waitFor(async () =>
+    expect(await storedBy(organization)).toMatchObject({ state: { cursor, pageEnd: null }, alarm: null }),
+  );
+}
+
+/** An organization whose first push got this answer; the next ones get 200. */
+async function makeFailed(answer: Answer) {
+  const pushed = await makePushed();
+  const { organization, key, api } = pushed;
+  let attempts = 0;
+  push.answers.set(organization, (...args) => {
+    attempts += 1;
+    return answer(...args);
+  });
+  await api.postNote(key);
+  await waitFor(async () => expect(await pushRow(organization)).toMatchObject({ attempts: 1 }));
+  expect(attempts).toBe(1);
+  push.answers.delete(organization);
+  return { ...pushed, row: await pushRow(organization), stored: await storedBy(organization) };
+}
+
+describe('an archive', () => {
+  test('that an object meets was released: the object goes on after it, and says so', async () => {
+    const { organization, key, quiet } = await makePushed();
+    for (let i = 0; i < 3; i++) await quiet.postNote(key);
+    await releaseAll(organization);
+    expect(await archive(organization)).toMatchObject({ toSeq: 3 });
+    await drain(organization);
+    expect(deliveriesOf(organization)).toHaveLength(1);
+    expect(push.receiver.changesOf(organization).map(({ seq }) => seq)).toEqual([4]);
+    expect(loggedLines('push_skipped_archive')).toMatchObject([{ organization, fromSeq: 1, toSeq: 3 }]);
+  });
+
+  test('that ends within a page that was not confirmed leaves the rest of it', async () => {
+    const { organization } = await makeFailed(answering(500));
+    const { cursor } = resultOf(await work.changes(organization, null, 1));
+    resultOf(await work.release(organization, cursor ?? ''));
+    expect(await archive(organization)).toMatchObject({ toSeq: 1 });
+    await runAlarm(organization);
+    await drain(organization);
+    expect(push.receiver.changesOf(organization).map(({ seq }) => seq)).toEqual([2]);
+  });
+});
+
+describe('an object', () => {
+  test('delivers a write at once, signed, as the feed has it', async () => {
+    const { organization, key, api } = await makePushed();
+    await api.postNote(key);
+    await expectDelivered(push.receiver, organization);
+    const { url, init } = push.requests.at(-1) ?? {};
+    expect([url, init?.method, init?.redirect]).toEqual([WEBHOOK_URL, 'POST', 'manual']);
+    expect(init?.headers).toMatchObject({
+      'Content-Type': 'application/json',
+      'User-Agent': expect.stringMatching(/^Ticket-Write-Back-API/),
+    });
+    await waitFor(async () => expect(await pushRow(organization)).toMatchObject({ confirmed_seq: 2, attempts: 0 }));
+    expect((await storedBy(organization)).alarm).toBeNull();
+  });
+
+  test('delivers pages of at most 100 changes, in order, and goes on in further alarms', async () => {
+    const { organization } = await makePushed();
+    await addChanges(organization, 2_249);
+    await objectOf(organization).wake(organization);
+    await waitFor(async () => expect(await pushRow(organization)).toMatchObject({ confirmed_seq: 2_250 }));
+    const ranges = deliveriesOf(organization).map(({ range }) => range);
+    expect(ranges).toEqual(
+      Array.from({ length: 23 }, (_, page) => [100 * page + 1, Math.min(100 * page + 100, 2_250)]),
+    );
+    await expectDelivered(push.receiver, organization);
+  });
+
+  test('delivers pages of at most 512 KiB', async () => {
+    const { organization, key, quiet } = await makePushed();
+    // 94 KiB each.
+    for (let note = 0; note < 7; note++) await quiet.postNote(key, { message: `${'€'.repeat(31_999)}${note}` });
+    await drain(organization);
+    await expectDelivered(push.receiver, organization);
+    const [first, second, ...more] = deliveriesOf(organization).map(({ bytes }) => bytes);
+    expect(more).toEqual([]);
+    expect(first).toBeGreaterThan(400 * 1024);
+    expect(first).toBeLessThanOrEqual(512 * 1024);
+    expect(second).toBeLessThanOrEqual(512 * 1024);
+  });
+
+  test('does nothing without a receiver, and delivers everything once there is one', async () => {
+    Object.assign(env, { WEBHOOK_URL: '' });
+    const { organization, key, api } = await makePushed();
+    await api.postNote(key);
+    await api.settled();
+    const stored = await storedBy(organization);
+    Object.assign(env, { WEBHOOK_URL });
+    expect(stored).toEqual({ state: undefined, alarm: null });
+    await evictDurableObject(objectOf(organization));
+    await drain(organization);
+    await expectDelivered(push.receiver, organization);
+  });
+
+  test('writes nothing to the database when there is nothing new', async () => {
+    const { organization } = await makePushed();
+    await drain(organization);
+    await waitFor(async () => expect(await pushRow(organization)).not.toBeNull());
+    const before = await pushRow(organization);
+    await env.DB.prepare('update pushes set attempts = 77 where organization_id = ?').bind(organization).run();
+    await objectOf(organization).wake(organization);
+    // The alarm runs at once, and takes a few milliseconds.
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect((await storedBy(organization)).alarm).toBeNull();
+    expect(await pushRow(organization)).toEqual({ ...before, attempts: 77 });
+  });
+});
+
+const hanging: Answer = (_, { signal }) =>
+  new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)));
+const IN_TWO_HOURS = new Date(Date.now() + 7_200_000).toUTCString();
+
+describe('a page that is not confirmed', () => {
+  test.each<[string, string, Answer, [min: number, max: number]]>([
+    ['HTTP 500', 'HTTP 500', answering(500), [5_000, 10_000]],
+    ['HTTP 404', 'HTTP 404', answering(404), [5_000, 10_000]],
+    ['a redirect', 'HTTP 302', answering(302, { Location: 'https://elsewhere.example/' }), [5_000, 10_000]],
+    ['Retry-After in seconds', 'HTTP 429', answering(429, { 'Retry-After': '120' }), [120_000, 120_000]],
+    ['Retry-After as a date', 'HTTP 503', answering(503, { 'Retry-After': IN_TWO_HOURS }), [7_100_000, 7_200_000]],
+    ['a disconnect', 'no connection', () => Promise.reject(new TypeError('reset by https://x')), [5_000, 10_000]],
+    [
+      'a disconnect after the receiver has stored it',
+      'no connection',
+      (receive) => {
+        receive();
+        throw new TypeError('reset');
+      },
+      [5_000, 10_000],
+    ],
+  ])('%s: is sent again with the same id after a pause', async (_, failure, answer, [min, max]) => {
+    const { organization, stored, row, key, quiet } = await makeFailed(answer);
+    const pause = Number(stored.alarm) - Number(row?.['failing_since']);
+    expect(pause).toBeGreaterThanOrEqual(min - 50);
+    expect(pause).toBeLessThanOrEqual(max + 50);
+    expect(row).toMatchObject({ failure, attempts: 1, confirmed_seq: 0, next_attempt_at: stored.alarm });
+    expect(loggedLines('push_failed', 'warn')).toMatchObject([{ organization, failure, attempts: 1 }]);
+    const attempts = () => push.requests.filter(({ init }) => String(init.body).includes(`"${organization}"`));
+    const idOf = (index: number) => new Headers(attempts()[index]?.init.headers).get('webhook-id');
+
+    // What was written since is not added to the page, and does not end the pause.
+    await quiet.postNote(key);
+    await objectOf(organization).wake(organization);
+    expect((await storedBy(organization)).alarm).toBe(stored.alarm);
+    expect(attempts()).toHaveLength(1);
+    expect(await runAlarm(organization)).toBe(true);
+    expect(idOf(1)).toBe(idOf(0));
+    expect(
+      deliveriesOf(organization)
+        .map(({ range }) => range)
+        .slice(-2),
+    ).toEqual([
+      [1, 2],
+      [3, 3],
+    ]);
+    await expectDelivered(push.receiver, organization);
+    expect(loggedLines('push_recovered')).toMatchObject([{ organization, attempts: 1 }]);
+    expect(await pushRow(organization)).toMatchObject({
+      confirmed_seq: 3,
+      attempts: 0,
+      failure: null,
+      failing_since: null,
+      next_attempt_at: null,
+    });
+  });
+
+  test('a receiver that does not respond: the attempt ends after 15 s', async () => {
+    const setTimer = globalThis.setTimeout;
+    const spy = vi
+      .spyOn(globalThis, 'setTimeout')
+      .mockImplementation((run, ms, ...args) => setTimer(run, ms === 15_000 ? 30 : ms, ...args));
+    const { organization, row } = await makeFailed(hanging);
+    spy.mockRestore();
+    expect(row).toMatchObject({ failure: 'no response within 15 s' });
+    await runAlarm(organization);
+    await expectDelivered(push.receiver, organization);
+  });
+
+  test('is the same after the object was evicted, although the feed has grown', async () => {
+    const { organization, key, quiet } = await makeFailed(answering(500));
+    await evictDurableObject(objectOf(organization));
+    await quiet.postNote(key);
+    await runAlarm(organization);
+    expect(deliveriesOf(organization).map(({ range }) => range)).toEqual([
+      [1, 2],
+      [3, 3],
+    ]);
+    await expectDelivered(push.receiver, organization);
+  });
+
+  test('is sent again without a text that was redacted since', async () => {
+    const { organization } = await makeFailed(answering(500));
+    const [, change] = await feedOf(organization);
+    resultOf(await work.redactRecord(organization, 'note', change?.targetId ?? '', 'Ada'));
+    await runAlarm(organization);
+    expect(push.receiver.changesOf(organization)[1]?.note?.message.text).toBe('[redacted]');
+    await expectDelivered(push.receiver, organization);
+  });
+
+  test('is tried ever more rarely, and the log has one error after ten minutes', async () => {
+    const { organization } = await makeFailed(answering(500));
+    push.answers.set(organization, answering(500));
+    const pauses: number[] = [];
+    for (let attempt = 2; attempt <= 12; attempt++) {
+      const before = Date.now();
+      await runAlarm(organization);
+      pauses.push(Number((await storedBy(organization)).alarm) - before);
+    }
+    for (const [index, pause] of pauses.entries()) {
+      const longest = Math.min(3_600_000, 10_000 * 2 ** (index + 1));
+      expect(pause).toBeGreaterThanOrEqual(longest / 2 - 50);
+      expect(pause).toBeLessThanOrEqual(longest + 50);
+    }
+    expect(loggedLines('push_failing')).toEqual([]);
+    await runInDurableObject(objectOf(organization), (_, { storage }) => {
+      const state = storage.kv.get<{ failure: { since: number } }>('state');
+      storage.kv.put('state', { ...state, failure: { ...state?.failure, since: Date.now() - 600_000 } });
+    });
+    await runAlarm(organization);
+    await runAlarm(organization);
+    expect(loggedLines('push_failing', 'error')).toMatchObject([{ organization, attempts: 13, failure: 'HTTP 500' }]);
+  });
+
+  test('is reported as confirmed at once, although more pages wait', async () => {
+    const { organization } = await makeFailed(answering(500));
+    await addChanges(organization, 10);
+    const gate = makeGate();
+    push.answers.set(organization, async (receive) => {
+      if (gate.waiting() === 0 && deliveriesOf(organization).length === 1) await gate.wait();
+      receive();
+      return new Response();
+    });
+    const alarm = runAlarm(organization);
+    await waitFor(() => expect(gate.waiting()).toBe(1));
+    expect(await pushRow(organization)).toMatchObject({ failing_since: null, attempts: 0, confirmed_seq: 2 });
+    gate.open();
+    await alarm;
+    await expectDelivered(push.receiver, organization);
+  });
+
+  test('delays no other organization', async () => {
+    const [slow, quick] = [await makePushed(), await makePushed()];
+    const gate = makeGate();
+    push.answers.set(slow.organization, async (receive) => {
+      await gate.wait();
+      receive();
+      return new Response();
+    });
+    await slow.api.postNote(slow.key);
+    await quick.api.postNote(quick.key);
+    await expectDelivered(push.receiver, quick.organization);
+    expect(push.receiver.changesOf(slow.organization)).toEqual([]);
+    gate.open();
+    await expectDelivered(push.receiver, slow.organization);
+  });
+});
+
+/** The sweep's wake for an organization with an order. */
+const order = (organization: string) => objectOf(organization).wake(organization, true);
+
+describe('a 410', () => {
+  test('stops the organization until an operator resumes it', async () => {
+    const { organization, key, quiet, row, stored } = await makeFailed(answering(410));
+    expect(row).toMatchObject({ failure: 'HTTP 410', stopped_at: expect.any(Number), next_attempt_at: null });
+    expect(stored.alarm).toBeNull();
+    expect(loggedLines('push_stopped', 'error')).toMatchObject([{ organization }]);
+    await quiet.postNote(key);
+    await objectOf(organization).wake(organization);
+    await order(organization);
+    await evictDurableObject(objectOf(organization));
+    await objectOf(organization).wake(organization);
+    expect((await storedBy(organization)).alarm).toBeNull();
+
+    expect(await resumePush(asOperator(), { organization, by: 'Ada' })).toEqual({ status: 'ordered' });
+    await order(organization);
+    await expectDelivered(push.receiver, organization);
+    expect(push.receiver.changesOf(organization).at(-1)).toMatchObject({
+      action: 'push.resumed',
+      actor: { type: 'system', name: { text: 'Ada' } },
+    });
+    expect(await pushRow(organization)).toMatchObject({ stopped_at: null, order_id: null, resume: 0, failure: null });
+  });
+});
+
+test('a wake during an attempt that ends with 410 causes no further attempt', async () => {
+  const { organization, key, api } = await makePushed();
+  const gate = makeGate();
+  push.answers.set(organization, async () => {
+    await gate.wait();
+    return new Response(null, { status: 410 });
+  });
+  await api.postNote(key);
+  await waitFor(() => expect(gate.waiting()).toBe(1));
+  await objectOf(organization).wake(organization);
+  gate.open();
+  await waitFor(async () => expect(await storedBy(organization)).toMatchObject({ alarm: null }));
+  expect(gate.waiting()).toBe(1);
+  expect(await pushRow(organization)).toMatchObject({ attempts: 1, stopped_at: expect.any(Number) });
+});
+
+describe('an order of an operator', () => {
+  test('to resume ends a pause, and the next pause is short again', async () => {
+    const { organization } = await makeFailed(answering(503, { 'Retry-After': '3600' }));
+    push.answers.set(organization, answering(500));
+    await resumePush(asOperator(), { organization, by: 'Ada' });
+    await order(organization);
+    await waitFor(async () => expect(await pushRow(organization)).toMatchObject({ failure: 'HTTP 500', attempts: 1 }));
+    expect(Number((await storedBy(organization)).alarm) - Date.now()).toBeLessThanOrEqual(10_000);
+  });
+
+  test('is carried out once, although its acknowledgement was lost', async () => {
+    const { organization } = await makeFailed(answering(410));
+    push.answers.set(organization, answering(410));
+    await resumePush(asOperator(), { organization, by: 'Ada' });
+    await withDatabase(withoutWrites(env.DB, 'D1_ERROR: SQLITE_READONLY'), () => order(organization));
+    await waitFor(async () => expect(await pushRow(organization)).toMatchObject({ order_id: expect.any(String) }));
+    await waitFor(async () => expect((await storedBy(organization)).state).toMatchObject({ failure: { attempts: 1 } }));
+    push.answers.delete(organization);
+    await order(organization);
+    expect(await pushRow(organization)).toMatchObject({ order_id: null, stopped_at: expect.any(Number) });
+    expect((await storedBy(organization)).alarm).toBeNull();
+  });
+
+  test('to skip leaves out what the receiver refuses, and the audit log says which changes', async () => {
+    const { organization, key, quiet } = await makeFailed(answering(422));
+    const to = await lastCursor(organization);
+    await quiet.postTime(key);
+    expect(await skipPush(asOperator(), { organization, to: to ?? '', by: 'Ada' })).toEqual({
+      status: 'ordered',
+      from: 1,
+      to: 2,
+    });
+    await order(organization);
+    await waitFor(() => expect(deliveriesOf(organization)).toMatchObject([{ range: [3, 4] }]));
+    const skipped = (await feedOf(organization)).at(-1);
+    expect(skipped).toMatchObject({
+      action: 'push.skipped',
+      detail: { text: 'changes 1 to 2 are not delivered, unless they were before' },
+    });
+    await waitFor(async () =>
+      expect(await pushRow(organization)).toMatchObject({ confirmed_seq: 4, skip_to_seq: null, skip_to_cursor: null }),
+    );
+  });
+
+  test('that arrives during an attempt is not undone by its end', async () => {
+    for (const status of [500, 200]) {
+      const { organization, key, api } = await makePushed();
+      const gate = makeGate();
+      push.answers.set(organization, async () => {
+        await gate.wait();
+        push.answers.set(organization, answering(200));
+        return new Response(null, { status });
+      });
+      await api.postNote(key);
+      await waitFor(() => expect(gate.waiting()).toBe(1));
+      await api.postNote(key);
+      const to = (await lastCursor(organization)) ?? '';
+      await skipPush(asOperator(), { organization, to, by: 'Ada' });
+      await order(organization);
+      gate.open();
+      await waitFor(() => expect(deliveriesOf(organization)).toMatchObject([{ range: [4, 4] }]));
+      expect((await storedBy(organization)).state).toMatchObject({ failure: null });
+    }
+  });
+
+  test('that arrives during a read of the feed is not undone if the read fails', async () => {
+    const { organization } = await makeFailed(answering(500));
+    const cursor = await lastCursor(organization);
+    const gate = makeGate();
+    const database = env.DB;
+    const broken = aroundD1(database, async (run, statements) => {
+      if (statements === 1) return run();
+      await gate.wait();
+      throw new Error('D1 DB is overloaded');
+    });
+    await withDatabase(broken, async () => {
+      const alarm = runAlarm(organization);
+      await waitFor(() => expect(gate.waiting()).toBe(1));
+      await skipPush(asOperator(database), { organization, to: cursor ?? '', by: 'Ada' });
+      await order(organization);
+      gate.open();
+      await alarm;
+      const failure = { failure: 'the database did not respond' };
+      await waitFor(async () => expect((await storedBy(organization)).state).toMatchObject({ cursor, failure }));
+    });
+  });
+
+  test('to skip moves an object that is further on not back', async () => {
+    const { organization, key, quiet } = await makePushed();
+    const early = (await lastCursor(organization)) ?? '';
+    await quiet.postNote(key);
+    await drain(organization);
+    await waitFor(async () => expect(await pushRow(organization)).toMatchObject({ confirmed_seq: 2 }));
+    // The copy of the state may be older.
+    await env.DB.prepare('update pushes set confirmed_seq = 0 where organization_id = ?').bind(organization).run();
+    expect(await skipPush(asOperator(), { organization, to: early, by: 'Ada' })).toMatchObject({ status: 'ordered' });
+    await order(organization);
+    await expectDelivered(push.receiver, organization);
+    expect(deliveriesOf(organization).map(({ range }) => range)).toEqual([
+      [1, 2],
+      [3, 3],
+    ]);
+  });
+
+  test('to skip needs a cursor of this organization after the last confirmed change', async () => {
+    const [own, other] = [await makePushed(), await makePushed()];
+    const { organization } = own;
+    await drain(organization);
+    const [cursor, foreign] = [await lastCursor(organization), await lastCursor(other.organization)];
+    const skip = (to: string | null) => skipPush(asOperator(), { organization, to: to ?? '', by: 'Ada' });
+    await expect(skip(cursor)).rejects.toMatchObject({ code: 'invalid', detail: expect.stringContaining('change 1') });
+    await expect(skip(foreign)).rejects.toMatchObject({ code: 'cursor_reset' });
+    await expect(skip('nonsense')).rejects.toMatchObject({ code: 'invalid' });
+    await expect(resumePush(asOperator(), { organization: 'nobody', by: 'Ada' })).rejects.toMatchObject({
+      code: 'organization_not_found',
+    });
+    expect(await resumePush(asOperator(), { organization: other.organization, by: 'Ada' })).toEqual({
+      status: 'never_pushed',
+    });
+    expect(await feedOf(organization)).toHaveLength(1);
+  });
+});
+
+/** Gives all objects another database for a while. */
+async function withDatabase(db: D1Database, run: () => Promise<unknown>): Promise<void> {
+  const original = env.DB;
+  env.DB = db;
+  try {
+    await run();
+  } finally {
+    env.DB = original;
+  }
+}
+
+describe('the feed', () => {
+  test('that cannot be read is a failure like any other', async () => {
+    const { organization, key, quiet } = await makePushed();
+    await drain(organization);
+    await quiet.postNote(key);
+    const broken = aroundD1(env.DB, () => Promise.reject(new Error('D1 DB is overloaded')));
+    await withDatabase(broken, async () => {
+      await objectOf(organization).wake(organization);
+      await waitFor(async () =>
+        expect((await storedBy(organization)).state).toMatchObject({ failure: { attempts: 1 } }),
+      );
+      await waitFor(() => expect(loggedLines('push_state_not_saved')).toHaveLength(1));
+    });
+    expect(await storedBy(organization)).toMatchObject({
+      state: { failure: { failure: 'the database did not respond' } },
+      alarm: expect.any(Number),
+    });
+    await runAlarm(organization);
+    await expectDelivered(push.receiver, organization);
+  });
+
+  test('that no longer has the confirmed change is pushed again from its start', async () => {
+    const { organization, key, api, quiet } = await makePushed();
+    await api.postNote(key);
+    await expectDelivered(push.receiver, organization);
+    await waitFor(async () => expect((await storedBy(organization)).alarm).toBeNull());
+    await runInDurableObject(objectOf(organization), (_, { storage }) => {
+      const state = storage.kv.get<{ cursor: string }>('state');
+      storage.kv.put('state', { ...state, cursor: `${state?.cursor}-of-a-lost-row` });
+    });
+    await quiet.postNote(key);
+    await objectOf(organization).wake(organization);
+    await waitFor(() => expect(deliveriesOf(organization).at(-1)?.range).toEqual([1, 3]));
+    expect(loggedLines('push_restarted', 'warn')).toEqual([{ event: 'push_restarted', organization, confirmedSeq: 2 }]);
+    await expectDelivered(push.receiver, organization);
+  });
+
+  test('of an erased organization: the object forgets everything', async () => {
+    const { organization, key, api } = await makePushed();
+    await api.postNote(key);
+    await expectDelivered(push.receiver, organization);
+    await waitFor(async () => expect(await pushRow(organization)).not.toBeNull());
+    resultOf(await work.eraseOrganization(organization, await lastCursor(organization), 'Ada'));
+    expect(await pushRow(organization)).toBeNull();
+    await objectOf(organization).wake(organization);
+    await waitFor(async () => expect(await storedBy(organization)).toEqual({ state: undefined, alarm: null }));
+    expect(await pushRow(organization)).toBeNull();
+  });
+
+  test('of an organization that is being erased: the object forgets everything and sends nothing more', async () => {
+    const { organization, key, quiet } = await makePushed();
+    await drain(organization);
+    await quiet.postNote(key);
+    const cursor = await lastCursor(organization);
+    await beginErasure(asOperator(), { organization, cursor, by: 'Ada' });
+    await objectOf(organization).wake(organization);
+    await waitFor(async () => expect(await storedBy(organization)).toEqual({ state: undefined, alarm: null }));
+    expect(deliveriesOf(organization).at(-1)?.range).toEqual([1, 1]);
+  });
+
+  test('is delivered although the state cannot be copied to the database', async () => {
+    const { organization, key, quiet } = await makePushed();
+    await drain(organization);
+    await withDatabase(withoutWrites(env.DB, 'D1_ERROR: SQLITE_READONLY'), async () => {
+      await quiet.postNote(key);
+      await deliver(organization);
+    });
+    await expectDelivered(push.receiver, organization);
+    expect(await pushRow(organization)).toMatchObject({ confirmed_seq: 1 });
+    await drain(organization);
+    await waitFor(async () => expect(await pushRow(organization)).toMatchObject({ confirmed_seq: 2 }));
+  });
+});

@@ -1,0 +1,229 @@
+import { env } from 'cloudflare:workers';
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import worker from '../../../src/index.ts';
+import { SWEEP_CRON, sweep } from '../../../src/modules/push/sweep.ts';
+import { type Pushers, Wakes } from '../../../src/modules/push/wake.ts';
+import { expectDelivered, makePushed, PUSH, pushRow, startPush } from '../../support/push.ts';
+import { directory, resultOf, work } from '../../support/rpc.ts';
+import { loggedLines } from '../../support/searched-logs.ts';
+import { makeApi, makeOrganization, makeWorld } from '../../support/world.ts';
+
+/** Objects that only note when they are woken. */
+function makePushers(wake: () => Promise<void> = async () => {}) {
+  const woken: { organization: string; isOrdered: boolean; at: number }[] = [];
+  const pushers: Pushers = {
+    getByName: (name) => ({
+      wake: (organization, isOrdered = false) => {
+        expect(name).toBe(organization);
+        woken.push({ organization, isOrdered, at: Date.now() });
+        return wake();
+      },
+    }),
+  };
+  return { pushers, woken };
+}
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+describe('wakes after writes', () => {
+  /** Writes at these times in milliseconds, and returns when the object was woken. */
+  async function wokenAt(...times: number[]): Promise<number[]> {
+    vi.useFakeTimers();
+    const start = Date.now();
+    const { pushers, woken } = makePushers();
+    const wakes = new Wakes();
+    for (const time of times) {
+      await vi.advanceTimersByTimeAsync(start + time - Date.now());
+      wakes.afterWrite(pushers, 'northwind', () => undefined);
+    }
+    await vi.advanceTimersByTimeAsync(10_000);
+    return woken.map(({ at }) => at - start);
+  }
+
+  test('the first write wakes at once, and all others of that second cause one wake at its end', async () => {
+    expect(await wokenAt(0)).toEqual([0]);
+    expect(await wokenAt(0, 1)).toEqual([0, 1_000]);
+    expect(await wokenAt(0, 10, 500, 999)).toEqual([0, 1_000]);
+    expect(await wokenAt(0, 1_000)).toEqual([0, 1_000]);
+    // A wake at the end of a second begins another one.
+    expect(await wokenAt(0, 500, 1_200)).toEqual([0, 1_000, 2_000]);
+  });
+
+  test('there are as many wakes as seconds, however many writes', async () => {
+    const times = Array.from({ length: 5_000 }, (_, ms) => ms);
+    expect(await wokenAt(...times)).toEqual([0, 1_000, 2_000, 3_000, 4_000, 5_000]);
+  });
+
+  test('every write is followed by a wake within a second, also if timers are late', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    const { pushers, woken } = makePushers();
+    const wakes = new Wakes();
+    const work: Promise<void>[] = [];
+    const write = () => wakes.afterWrite(pushers, 'northwind', (promise) => work.push(promise));
+    write();
+    write();
+    vi.setSystemTime(Date.now() + 5_000);
+    write();
+    expect(woken).toHaveLength(2);
+    write();
+    vi.useRealTimers();
+    await Promise.all(work);
+    expect(woken.length).toBeGreaterThanOrEqual(3);
+  });
+
+  test('organizations do not share a second', () => {
+    const { pushers, woken } = makePushers();
+    const wakes = new Wakes();
+    for (const organization of ['a', 'b', 'a', 'b']) wakes.afterWrite(pushers, organization, () => undefined);
+    expect(woken.map(({ organization }) => organization)).toEqual(['a', 'b']);
+  });
+
+  test('a wake that fails is logged and harms nothing', async () => {
+    const { pushers } = makePushers(() => Promise.reject(new Error('secret')));
+    const work: Promise<void>[] = [];
+    new Wakes().afterWrite(pushers, 'northwind', (promise) => work.push(promise));
+    await Promise.all(work);
+    expect(loggedLines('push_wake_failed', 'warn')).toMatchObject([{ organization: 'northwind' }]);
+  });
+});
+
+describe('a request', () => {
+  /** A namespace in the place of the real one. */
+  const bindingsWith = (pushers: Pushers) => ({ PUSHER: Object.assign(Object.create(env.PUSHER), pushers) });
+
+  test('wakes if it wrote something, and not for a replay, a refusal or without a receiver', async () => {
+    const { organization, key } = await makeWorld();
+    const { pushers, woken } = makePushers();
+    const api = makeApi({ config: { push: PUSH }, bindings: bindingsWith(pushers) });
+    const off = makeApi({ config: { push: undefined }, bindings: bindingsWith(pushers) });
+    await off.postNote(key, undefined, { 'Idempotency-Key': 'one-and-only-key' });
+    await api.postNote(key, undefined, { 'Idempotency-Key': 'one-and-only-key' });
+    await api.postNote(key, undefined, {}, '9999');
+    await api.send('/api/v1/ping', { key });
+    expect(woken).toEqual([]);
+    await api.postNote(key);
+    expect(woken).toMatchObject([{ organization, isOrdered: false }]);
+  });
+
+  test('does not wait for the object', async () => {
+    const { key } = await makeWorld();
+    const { pushers, woken } = makePushers(() => new Promise(() => undefined));
+    const api = makeApi({ config: { push: PUSH }, bindings: bindingsWith(pushers) });
+    expect((await api.postNote(key)).status).toBe(201);
+    expect(woken).toHaveLength(1);
+  });
+});
+
+describe('with real objects', () => {
+  let push: ReturnType<typeof startPush>;
+  beforeAll(() => {
+    push = startPush();
+  });
+  afterAll(() => push.stop());
+
+  test('what the PSA changes over RPC is pushed too; its directory is not', async () => {
+    const { organization, key, quiet } = await makePushed();
+    await quiet.postTime(key);
+    resultOf(await directory.upsert(organization, [{ type: 'ticket', organization, id: '2001', company: 'acme' }]));
+    expect(await pushRow(organization)).toBeNull();
+    const entry = resultOf(await work.changes(organization, null)).changes.at(-1)?.targetId ?? '';
+    resultOf(await work.reviewTimeEntry(organization, entry, 'APPROVED', 'ada'));
+    await expectDelivered(push.receiver, organization);
+  });
+
+  test('the sweep delivers what no wake announced', async () => {
+    const { organization, key, quiet } = await makePushed();
+    await quiet.postNote(key);
+    // A sweep wakes at most 500 organizations, and those of other tests may be due.
+    await env.DB.prepare(
+      `insert into pushes (organization_id, confirmed_seq, attempts)
+       select organization_id, max(seq), 0 from audit_log where organization_id <> ? group by organization_id
+       on conflict do update set confirmed_seq = excluded.confirmed_seq`,
+    )
+      .bind(organization)
+      .run();
+    await sweep(env.DB, env.PUSHER);
+    await expectDelivered(push.receiver, organization);
+  });
+});
+
+describe('the sweep', () => {
+  /** Sweeps, and returns which of these organizations were woken, each with `+` if it was ordered. */
+  async function swept(organizations: string[], now = Date.now()): Promise<string[]> {
+    const { pushers, woken } = makePushers();
+    await sweep(env.DB, pushers, () => now);
+    const names = woken.map(({ organization, isOrdered }) => `${organization}${isOrdered ? '+' : ''}`);
+    return organizations.flatMap((id) => names.filter((name) => name.replace('+', '') === id));
+  }
+  const setRow = (organization: string, columns: string) =>
+    env.DB.prepare(`insert or replace into pushes (organization_id, confirmed_seq, attempts, ${columns}`)
+      .bind(organization)
+      .run();
+
+  test('wakes those with changes that are not confirmed, unless they are stopped or wait', async () => {
+    const now = Date.now();
+    const { organization } = await makeWorld();
+    const none = await makeOrganization();
+    const isSwept = async () => (await swept([organization, none], now)).join();
+    expect(await isSwept()).toBe(organization);
+    await setRow(organization, 'failure) values (?1, 1, 0, null)');
+    expect(await isSwept()).toBe('');
+    await setRow(organization, 'failure) values (?1, 0, 0, null)');
+    expect(await isSwept()).toBe(organization);
+    await setRow(organization, `next_attempt_at) values (?1, 0, 1, ${now + 1})`);
+    expect(await isSwept()).toBe('');
+    await setRow(organization, `next_attempt_at) values (?1, 0, 1, ${now})`);
+    expect(await isSwept()).toBe(organization);
+    await setRow(organization, `stopped_at) values (?1, 0, 1, ${now})`);
+    expect(await isSwept()).toBe('');
+    const ordered = "order_id, resume) values (?1, 1, 1, %, 'order', 1)";
+    await setRow(organization, `stopped_at, ${ordered.replace('%', '1')}`);
+    expect(await isSwept()).toBe(`${organization}+`);
+    await setRow(organization, `next_attempt_at, ${ordered.replace('%', String(now + 1))}`);
+    expect(await isSwept()).toBe(`${organization}+`);
+  });
+
+  test('wakes at most 500, and over time all of them', async () => {
+    await env.DB.prepare(
+      `with recursive n(i) as (select 1 union all select i + 1 from n where i < 700)
+       insert into organizations select 'sweep-' || i, 'S', 1, 'UTC', 0, 1 from n`,
+    ).run();
+    await env.DB.prepare(
+      `insert into audit_log (organization_id, seq, at, actor_type, actor_id, actor_name, action, target_id, request_id)
+       select id, 1, 0, 'system', 'psa', '', 'a.b', 'x', 'r' from organizations where id glob 'sweep-*'`,
+    ).run();
+    const seen = new Set<string>();
+    for (let run = 0; run < 12; run++) {
+      const { pushers, woken } = makePushers();
+      await sweep(env.DB, pushers);
+      expect(woken).toHaveLength(500);
+      for (const { organization } of woken) if (organization.startsWith('sweep-')) seen.add(organization);
+    }
+    expect(seen.size).toBe(700);
+    expect(loggedLines('push_sweep_full')).toHaveLength(12);
+    await env.DB.prepare(
+      "insert into pushes (organization_id, confirmed_seq, attempts) select id, 1, 0 from organizations where id glob 'sweep-*'",
+    ).run();
+  });
+
+  test('goes on if an object cannot be woken', async () => {
+    const organizations = await Promise.all(Array.from({ length: 8 }, async () => (await makeWorld()).organization));
+    const { pushers, woken } = makePushers(() => Promise.reject(new Error('overloaded')));
+    await sweep(env.DB, pushers);
+    const names = woken.map(({ organization }) => organization);
+    expect(organizations.filter((id) => !names.includes(id))).toEqual([]);
+    loggedLines('push_wake_failed');
+  });
+
+  test('is the second cron: it does not run the daily job, and does nothing without a receiver', async () => {
+    const { organization } = await makeWorld();
+    const run = (cron: string) => worker.scheduled({ cron, scheduledTime: Date.now(), noRetry: () => undefined }, env);
+    await run(SWEEP_CRON);
+    expect(loggedLines('database_size')).toEqual([]);
+    expect(await pushRow(organization)).toBeNull();
+    await run('17 3 * * *');
+    expect(loggedLines('database_size')).toHaveLength(1);
+  });
+});

@@ -1,0 +1,130 @@
+import { Webhook } from 'standardwebhooks';
+import { describe, expect, test } from 'vitest';
+import { parseWebhookSecrets } from '../../src/domain/webhook.ts';
+import { diagnoseNotices } from '../../src/modules/alerts/diagnose-notices.ts';
+import { diagnosePsa, diagnoseReceiver } from '../../src/modules/psa/diagnose-psa.ts';
+import type { Finding } from '../../src/ops/probe.ts';
+import { makePsa, PSA_SECRET } from '../support/psa.ts';
+import { makeApi } from '../support/world.ts';
+
+const SECRETS = parseWebhookSecrets(PSA_SECRET);
+const OTHERS = parseWebhookSecrets(`whsec_${btoa('the secret of someone else......')}`);
+
+/** The failed checks, each as its name and what it says. */
+async function failures(findings: AsyncIterable<Finding>): Promise<string[]> {
+  const failed: string[] = [];
+  for await (const { ok, check, says } of findings) if (!ok) failed.push(`${check}: ${says}`);
+  return failed;
+}
+
+describe('the interface for the PSA', () => {
+  const at =
+    (api: ReturnType<typeof makeApi>): typeof fetch =>
+    (url, init = {}) => {
+      const headers = Object.fromEntries(new Headers(init.headers));
+      return api.send(new URL(String(url)).pathname, { method: 'POST', body: init.body ?? null, headers });
+    };
+
+  test('has no fault if the deployment has the secret', async () => {
+    expect(await failures(diagnosePsa('https://api.example', SECRETS, at(makePsa().api)))).toEqual([]);
+  });
+
+  test('is not found without a secret in the deployment', async () => {
+    const found = await failures(diagnosePsa('https://api.example', SECRETS, at(makeApi())));
+    expect(found).toEqual([expect.stringContaining('wrangler secret put PSA_SECRET')]);
+  });
+
+  test('does not accept another secret', async () => {
+    const found = await failures(diagnosePsa('https://api.example', OTHERS, at(makePsa().api)));
+    expect(found).toEqual([expect.stringMatching(/^\/psa with your secret: 401: PSA_SECRET here is not one/)]);
+  });
+
+  test('is not ours if something else answers', async () => {
+    const found = await failures(diagnosePsa('https://api.example', SECRETS, async () => new Response('ok')));
+    expect(found).toEqual([expect.stringMatching(/^\/psa without a signature: 200 instead of 401/)]);
+  });
+});
+
+describe('a receiver', () => {
+  const url = 'https://psa.example/hook';
+  /** A receiver that verifies as the published library does, unless `judge` says otherwise. */
+  const receiver =
+    ({ status = 204, skew = 0, isLenient = false, ignoresTime = false } = {}): typeof fetch =>
+    async (_, init = {}) => {
+      const headers = Object.fromEntries(new Headers(init.headers));
+      const date = { Date: new Date(Date.now() + skew * 1000).toUTCString() };
+      try {
+        const body = String(init.body);
+        const sentAt = new Date(Number(headers['webhook-timestamp']) * 1000);
+        const id = headers['webhook-id'] ?? '';
+        const isSigned = new Webhook(PSA_SECRET).sign(id, sentAt, body) === headers['webhook-signature'];
+        if (!isLenient && !(ignoresTime && isSigned)) new Webhook(PSA_SECRET).verify(body, headers);
+      } catch {
+        return new Response(null, { status: 401, headers: date });
+      }
+      return new Response(null, { status, headers: { ...date, Location: 'https://psa.example/other' } });
+    };
+
+  test('that verifies has no fault', async () => {
+    expect(await failures(diagnoseReceiver(url, SECRETS, receiver()))).toEqual([]);
+    expect(await failures(diagnoseReceiver(url, SECRETS, receiver({ status: 200, skew: 59 })))).toEqual([]);
+  });
+
+  test.each([
+    [{ isLenient: true }, [/forged event: accepted with 204/, /old event: accepted with 204/]],
+    [{ ignoresTime: true }, [/old event: accepted with 204/]],
+    [{ status: 307 }, [/signed test event: 307: a redirect/]],
+    [{ status: 410 }, [/410: the receiver asks the push to stop/]],
+    [{ status: 500 }, [/500: the receiver must answer 2xx/]],
+    [{ skew: 120 }, [/clocks: that of psa\.example is 1(19|20|21) s ahead of this machine's/]],
+    [{ skew: -3_600 }, [/clocks: that of psa\.example is 3(599|600|601) s behind/]],
+  ])('that behaves as %j is reported', async (behaviour, says) => {
+    const found = await failures(diagnoseReceiver(url, SECRETS, receiver(behaviour)));
+    expect(found).toEqual(says.map((one) => expect.stringMatching(one)));
+  });
+
+  test('with another secret is reported once', async () => {
+    const found = await failures(diagnoseReceiver(url, OTHERS, receiver()));
+    expect(found).toEqual([expect.stringMatching(/401: the receiver does not accept the signature/)]);
+  });
+
+  test('that does not answer is reported once', async () => {
+    const gone = () => Promise.reject(new TypeError('fetch failed', { cause: new Error('reset') }));
+    expect(await failures(diagnoseReceiver(url, SECRETS, gone))).toHaveLength(1);
+  });
+});
+
+describe('the address of the notices', () => {
+  const at = (status: number) =>
+    failures(diagnoseNotices('https://chat.example/token', async () => new Response(null, { status })));
+
+  test('gets a text, and must answer 2xx', async () => {
+    const sent: string[] = [];
+    const takes: typeof fetch = async (url, init) => {
+      sent.push(String(url), String(init?.method), String(init?.body));
+      return new Response('ok');
+    };
+    expect(await failures(diagnoseNotices('https://chat.example/token', takes))).toEqual([]);
+    expect(sent).toEqual([
+      'https://chat.example/token',
+      'POST',
+      expect.stringMatching(/^\{"text":"A test from the doctor[^<>"]*"\}$/),
+    ]);
+  });
+
+  test.each([
+    [302, /302: a redirect, which is not followed/],
+    [400, /400: the address does not take \{"text": …\}/],
+    [404, /404: the address is not, or no longer, valid/],
+    [500, /500: the address must answer 2xx/],
+  ])('that answers %i is reported', async (status, says) => {
+    expect(await at(status)).toEqual([expect.stringMatching(says)]);
+  });
+
+  test('is not shown if it does not answer: its path is a credential', async () => {
+    const gone = () => Promise.reject(new TypeError('fetch failed', { cause: new Error('reset') }));
+    const [found] = await failures(diagnoseNotices('https://chat.example/token', gone));
+    expect(found).toContain('chat.example');
+    expect(found).not.toContain('token');
+  });
+});
