@@ -5,7 +5,7 @@ import type { Config } from './config.ts';
 import { describeApi, openapi } from './docs/api-openapi.ts';
 import { describePsa } from './docs/psa-openapi.ts';
 import { createDocs } from './docs/routes.tsx';
-import { wellKnown } from './docs/well-known.ts';
+import { wellKnown } from './http/well-known.ts';
 import { wrongAddress } from './docs/wrong-address.tsx';
 import { RECORD_KIND_NAMES } from './domain/record-kinds.ts';
 import { answerError } from './http/answer-error.ts';

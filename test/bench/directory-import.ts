@@ -17,7 +17,7 @@ try {
   await pipeline(Readable.from(directoryLines(bigDirectory())), createWriteStream(file));
   console.log(`${((await stat(file)).size / 2 ** 20).toFixed(1)} MiB of directory`);
   for (const run of ['first', 'second'])
-    await measure(run, ['src/cli/ops.ts', 'directory:import', file, '--persist-to', persistTo]);
+    await measure(run, ['src/ops/ops.ts', 'directory:import', file, '--persist-to', persistTo]);
 } finally {
   await remove();
 }

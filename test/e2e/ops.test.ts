@@ -113,7 +113,7 @@ test.each([
 });
 
 test('without a command the list of commands is on standard error', async () => {
-  await expect(promisify(execFile)('node', ['src/cli/ops.ts'])).rejects.toMatchObject({
+  await expect(promisify(execFile)('node', ['src/ops/ops.ts'])).rejects.toMatchObject({
     code: 2,
     stdout: '',
     stderr: expect.stringMatching(/^Name a command\.\n\nUsage: .*\n {2}key:revoke /s),

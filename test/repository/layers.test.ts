@@ -131,7 +131,7 @@ test('the MCP library is loaded only when the first MCP request arrives', async 
     );
     found.push(...loading.map((specifier) => `${path}: ${specifier}`));
   }
-  expect(found).toEqual(['http/mcp/serve.ts: @modelcontextprotocol/server']);
+  expect(found).toEqual(['modules/mcp/serve.ts: @modelcontextprotocol/server']);
 });
 
 test.each([
@@ -144,7 +144,7 @@ test.each([
   ['http/api/x.ts', "import { createDocs } from '../docs/routes.tsx';"],
   ['http/docs/x.ts', "const api = await import('../api/notes.ts');"],
   ['http/x.ts', "import type { D1Counter } from '../db/call.ts';"],
-  ['http/mcp/x.ts', "import { writeTarget } from '../api/write-target.ts';"],
+  ['modules/mcp/x.ts', "import { writeTarget } from '../api/write-target.ts';"],
   ['http/api/x.ts', "import type { Server } from '@modelcontextprotocol/server';"],
   ['http/settings/pages/x.tsx', "import { createApp } from '../../../app.ts';"],
   ['index.ts', "export { x } from './dev/start.ts';"],

@@ -27,7 +27,7 @@ export async function runCli(
     interrupted,
   }: { input?: Iterable<string>; env?: Record<string, string>; interrupted?: Promise<unknown> } = {},
 ): Promise<Ran> {
-  const child = spawn('node', ['src/cli/ops.ts', command, ...args], { env: { ...process.env, ...env } });
+  const child = spawn('node', ['src/ops/ops.ts', command, ...args], { env: { ...process.env, ...env } });
   const output = Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
   await pipeline(Readable.from(input ?? []), child.stdin);
   if (interrupted && (await Promise.race([interrupted.then(() => true), output.then(() => false)])))

@@ -21,7 +21,7 @@ export interface RecordTable<Row> {
   archived: ArchivedTable;
 }
 
-/** What a kind of record leaves when it is archived, see `db/archive/archive-rows.ts`. */
+/** What a kind of record leaves when it is archived, see `modules/archive/step-statements.ts`. */
 interface ArchivedTable {
   table: string;
   /** Its columns in addition to those of every kind, with their values from the record `r`. */

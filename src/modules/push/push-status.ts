@@ -37,7 +37,7 @@ async function run(options: Options): Promise<void> {
   if (options.json) return print(pushes.map((push) => `${JSON.stringify(toJson(push))}\n`).join(''));
   const isUnused = pushes.every(({ confirmedSeq }) => confirmedSeq === null);
   const note = isUnused
-    ? '\nThe push has never run here. Set WEBHOOK_URL and WEBHOOK_SECRET, and deploy: src/cli/README.md, "Push".\n'
+    ? '\nThe push has never run here. Set WEBHOOK_URL and WEBHOOK_SECRET, and deploy: src/ops/README.md, "Push".\n'
     : '';
   await print(`${pushes.map(describe).join('')}${note}`);
 }

@@ -21,7 +21,7 @@ afterAll(() => local.remove());
  * standard error.
  */
 async function piped(args: string, input = '') {
-  const line = `printf %s "$INPUT" | node src/cli/ops.ts ${args} | true; echo "\${PIPESTATUS[1]}"`;
+  const line = `printf %s "$INPUT" | node src/ops/ops.ts ${args} | true; echo "\${PIPESTATUS[1]}"`;
   const env = { ...process.env, INPUT: input, HERE: local.persistTo };
   const { stdout, stderr } = await promisify(execFile)('bash', ['-c', line], { env });
   return { code: Number(stdout), stderr };
