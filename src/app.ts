@@ -5,7 +5,6 @@ import type { Config } from './config.ts';
 import { describeApi, openapi } from './docs/api-openapi.ts';
 import { describePsa } from './docs/psa-openapi.ts';
 import { createDocs } from './docs/routes.tsx';
-import { wellKnown } from './http/well-known.ts';
 import { wrongAddress } from './docs/wrong-address.tsx';
 import { RECORD_KIND_NAMES } from './domain/record-kinds.ts';
 import { answerError } from './http/answer-error.ts';
@@ -23,6 +22,7 @@ import { requireHttps } from './http/middleware/require-https.ts';
 import { endpointNotFound, methodNotAllowedProblem } from './http/no-endpoint.ts';
 import { problem } from './http/problems.ts';
 import { createSettings } from './http/settings/index.tsx';
+import { wellKnown } from './http/well-known.ts';
 import { createMcp } from './modules/mcp/routes.ts';
 import { createPsa } from './modules/psa/routes.ts';
 
