@@ -2,6 +2,23 @@ import { glob, readFile } from 'node:fs/promises';
 import { dirname, join, normalize } from 'node:path';
 import { expect, test } from 'vitest';
 
+/** What optional modules may import: the core, never another module. */
+const MODULE = {
+  parts: [
+    'http',
+    'http/middleware',
+    'http/page',
+    'http/settings',
+    'services',
+    'db',
+    'domain',
+    'lib',
+    'config.ts',
+    'ops',
+  ],
+  packages: ['hono', 'zod'],
+} as const;
+
 /**
  * What each part of src may import: other parts, and packages. A part is a folder, or a file
  * directly in src; the longest name that matches a file counts. Everything that is not listed is
@@ -11,7 +28,7 @@ const ALLOWED: Record<string, { parts: readonly string[]; packages?: readonly st
   lib: { parts: [], packages: ['jose'] },
   domain: { parts: ['lib'], packages: ['zod', 'uuid', 'ipaddr.js', '@date-fns/tz'] },
   db: { parts: ['domain', 'lib'] },
-  'db/schema.ts': { parts: ['domain'], packages: ['drizzle-orm', 'drizzle-orm/sqlite-core'] },
+  'db/schema.ts': { parts: ['domain'], packages: ['drizzle-orm'] },
   services: { parts: ['db', 'domain', 'lib'], packages: ['zod'] },
   'durable-objects': { parts: ['services', 'domain', 'lib', 'config.ts'], packages: ['cloudflare:workers'] },
   'config.ts': { parts: ['domain', 'lib'], packages: ['jose'] },
@@ -25,51 +42,74 @@ const ALLOWED: Record<string, { parts: readonly string[]; packages?: readonly st
     packages: ['hono', 'zod', 'zod-openapi'],
   },
   'http/page': { parts: [], packages: ['hono'] },
-  'http/docs': { parts: ['http', 'http/middleware', 'http/page', 'domain'], packages: ['hono', 'node:zlib', 'zod'] },
-  'http/mcp': {
-    parts: ['http', 'http/middleware', 'services', 'domain', 'lib', 'config.ts'],
-    packages: ['hono', 'zod', '@modelcontextprotocol/server'],
-  },
-  'http/psa': {
-    parts: ['http', 'http/middleware', 'services', 'domain', 'lib', 'config.ts'],
-    packages: ['hono', 'zod', 'zod-openapi'],
-  },
   'http/settings': {
     parts: ['http', 'http/middleware', 'http/page', 'services', 'domain', 'lib', 'config.ts'],
     packages: ['hono', 'zod', 'jose'],
   },
+  'modules/push': { ...MODULE, packages: ['hono', 'cloudflare:workers'] },
+  'modules/alerts': MODULE,
+  'modules/archive': MODULE,
+  'modules/psa': MODULE,
+  'modules/mcp': { ...MODULE, packages: ['hono', 'zod', '@modelcontextprotocol/server'] },
   rpc: { parts: ['services', 'domain', 'config.ts'], packages: ['cloudflare:workers'] },
   'daily.ts': { parts: ['services', 'domain', 'lib'] },
-  'sweep.ts': { parts: ['services', 'domain', 'lib'] },
-  'notices.ts': { parts: ['services', 'domain', 'config.ts'] },
-  'archive.ts': { parts: ['services', 'domain', 'lib'] },
-  'scheduled.ts': { parts: ['archive.ts', 'daily.ts', 'sweep.ts', 'notices.ts', 'services', 'config.ts'] },
+  'scheduled.ts': { parts: ['daily.ts', 'modules/push', 'modules/alerts', 'modules/archive', 'services', 'config.ts'] },
   'app.ts': {
     parts: [
       'http',
       'http/middleware',
       'http/api',
-      'http/docs',
-      'http/mcp',
-      'http/psa',
       'http/settings',
+      'modules/mcp',
+      'modules/psa',
+      'docs',
       'domain',
       'config.ts',
     ],
     packages: ['hono'],
   },
   'index.ts': {
-    parts: ['app.ts', 'config.ts', 'scheduled.ts', 'durable-objects', 'rpc', 'lib'],
+    parts: ['app.ts', 'config.ts', 'scheduled.ts', 'durable-objects', 'modules/push', 'rpc', 'lib'],
     packages: ['cloudflare:workers'],
   },
-  cli: {
-    parts: ['services', 'db', 'domain', 'lib'],
+  docs: {
+    parts: ['http', 'http/api', 'http/middleware', 'http/page', 'modules/alerts', 'modules/psa', 'domain', 'config.ts'],
+    packages: ['hono', 'node', 'zod', 'zod-openapi'],
+  },
+  ops: {
+    parts: ['modules/push', 'modules/alerts', 'modules/archive', 'modules/psa', 'services', 'db', 'domain', 'lib'],
     packages: ['node', 'zod', 'miniflare', 'smol-toml', '@commander-js/extra-typings'],
   },
   dev: {
-    parts: ['app.ts', 'cli', 'config.ts', 'scheduled.ts', 'durable-objects', 'rpc', 'services', 'domain'],
+    parts: [
+      'app.ts',
+      'ops',
+      'docs',
+      'config.ts',
+      'scheduled.ts',
+      'durable-objects',
+      'modules/push',
+      'rpc',
+      'services',
+      'domain',
+    ],
     packages: ['node', 'hono', 'jose', 'cloudflare:workers'],
   },
+};
+
+/** Imports of one part by another that are still to be inverted. The list only gets shorter. */
+const STILL_ALLOWED: Record<string, readonly string[]> = {
+  'config.ts': ['modules/archive'],
+  'daily.ts': ['modules/alerts'],
+  'db/schema.ts': ['modules/alerts'],
+  http: ['modules/archive'],
+  'http/middleware': ['modules/push'],
+  'http/settings': ['modules/archive', 'modules/push'],
+  'modules/alerts': ['modules/psa'],
+  'modules/psa': ['docs', 'modules/archive'],
+  'modules/push': ['modules/archive'],
+  rpc: ['modules/archive', 'modules/push'],
+  services: ['modules/archive', 'modules/alerts'],
 };
 
 /** Files that only these files may import, whatever their parts allow. */
@@ -103,7 +143,8 @@ function forbidden(path: string, source: string): string[] {
     const importers = ONLY_FROM[target];
     if (importers && !importers.includes(path)) return true;
     const targetPart = partOf(target);
-    return targetPart !== part && !allowed.parts.some((name) => name === targetPart);
+    if (targetPart === part || STILL_ALLOWED[part ?? '']?.some((name) => name === targetPart)) return false;
+    return !allowed.parts.some((name) => name === targetPart);
   });
 }
 
@@ -141,10 +182,10 @@ test.each([
   ['db/x.ts', "import { sql } from 'drizzle-orm';"],
   ['services/work/x.ts', "import { problem } from '../../http/problems.ts';"],
   ['services/work/x.ts', "import { AUDIT_ROWS } from '../../db/audit/audit-row.ts';"],
-  ['http/api/x.ts', "import { createDocs } from '../docs/routes.tsx';"],
-  ['http/docs/x.ts', "const api = await import('../api/notes.ts');"],
+  ['http/api/x.ts', "import { createDocs } from '../../docs/routes.tsx';"],
+  ['http/page/x.ts', "const api = await import('../api/notes.ts');"],
   ['http/x.ts', "import type { D1Counter } from '../db/call.ts';"],
-  ['modules/mcp/x.ts', "import { writeTarget } from '../api/write-target.ts';"],
+  ['modules/mcp/x.ts', "import { archiveOf } from '../archive/bucket.ts';"],
   ['http/api/x.ts', "import type { Server } from '@modelcontextprotocol/server';"],
   ['http/settings/pages/x.tsx', "import { createApp } from '../../../app.ts';"],
   ['index.ts', "export { x } from './dev/start.ts';"],
