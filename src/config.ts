@@ -3,7 +3,7 @@ import { type BlockedKeys, parseBlockedKeys } from './domain/blocked-keys.ts';
 import { DEFAULT_DATABASE_LIMIT, parseDatabaseLimit } from './domain/database-limit.ts';
 import { type DayLimits, parseDayLimit } from './domain/day-limit.ts';
 import { type IpLimitOverride, parseIpLimitOverrides } from './domain/ip-limit-overrides.ts';
-import { parsePolicy, type RateLimitPolicy } from './domain/rate-limit.ts';
+import { parseRequestLimit, type RequestLimit } from './domain/request-limit.ts';
 import { parseContactAddresses, parseExpires, type SecurityContact } from './domain/security-contact.ts';
 import { parseTicketUrl } from './domain/ticket-url.ts';
 import { parseNoticeUrl, parseWebhookSecrets, parseWebhookUrl, type WebhookSecret } from './domain/webhook.ts';
@@ -15,10 +15,10 @@ import { parseKeepDays } from './modules/archive/object-names.ts';
 export interface Config {
   /** The prefix of every key value, without the underscore. */
   keyPrefix: string;
-  ipLimit: RateLimitPolicy;
+  ipLimit: RequestLimit;
   /** Limits for addresses in certain networks, the most specific network first. */
   ipLimitOverrides: readonly IpLimitOverride[];
-  keyLimit: RateLimitPolicy;
+  keyLimit: RequestLimit;
   dayLimits: DayLimits;
   /** Keys that always get a 401, regardless of the database. */
   blockedKeys: BlockedKeys;
@@ -136,9 +136,9 @@ export function parseConfig(vars: Variables): Config {
   const read = reader(vars);
   return {
     keyPrefix,
-    ipLimit: read('IP_LIMIT', parsePolicy),
+    ipLimit: read('IP_LIMIT', parseRequestLimit),
     ipLimitOverrides: read('IP_LIMIT_OVERRIDES', parseIpLimitOverrides),
-    keyLimit: read('KEY_LIMIT', parsePolicy),
+    keyLimit: read('KEY_LIMIT', parseRequestLimit),
     dayLimits: {
       key: read('KEY_DAY_LIMIT', parseDayLimit, '20000/64MB'),
       organization: read('ORGANIZATION_DAY_LIMIT', parseDayLimit, '100000/256MB'),

@@ -4,8 +4,8 @@ import { createDocument, type ZodOpenApiOperationObject } from 'zod-openapi';
 import type { Config } from '../config.ts';
 import { KEY_LENGTH } from '../domain/api-key.ts';
 import { dayLimitsSentence } from '../domain/day-limit.ts';
-import { policyInWords } from '../domain/rate-limit.ts';
 import { RECORD_KIND_NAMES, RECORD_KINDS } from '../domain/record-kinds.ts';
+import { requestLimitInWords } from '../domain/request-limit.ts';
 import { pingOperation } from '../http/api/ping.ts';
 import { RECORD_ENDPOINTS } from '../http/api/record-endpoints.ts';
 import { keylessHeaders, keylessProblemResponses } from '../http/api/responses.ts';
@@ -59,7 +59,7 @@ export function describeApi(
         description: [
           'Automations write the result of their work back to the ticketing system: internal notes and time entries, and nothing else.',
           'A POST with an Idempotency-Key is always safe to retry.',
-          `Limits: ${policyInWords(keyLimit)} per key, unless the key has its own limit, and ${policyInWords(ipLimit)} per source address. ${dayLimitsSentence(dayLimits)}`.trim(),
+          `Limits: ${requestLimitInWords(keyLimit)} per key, unless the key has its own limit, and ${requestLimitInWords(ipLimit)} per source address. ${dayLimitsSentence(dayLimits)}`.trim(),
           'Responses may gain fields: ignore unknown fields. [Problems](/docs/problems) explains every error, [recipes](/docs/recipes) the setup of each tool.',
         ].join('\n\n'),
       },

@@ -2,7 +2,7 @@ import { Hono } from 'hono';
 import type { AppEnv } from '../http/context.ts';
 import { forLatestOrigin } from '../http/for-latest-origin.ts';
 import { securePages } from '../http/middleware/secure-pages.ts';
-import { READ_ONLY_POLICY } from '../http/page/policy.ts';
+import { READ_ONLY_CSP } from '../http/page/csp.ts';
 import { Agents } from './agents-page.tsx';
 import { Home } from './home-page.tsx';
 import { KeyFormat } from './key-format-page.tsx';
@@ -15,7 +15,7 @@ import { Reference } from './reference/reference-page.tsx';
 
 const originOf = (url: string) => new URL(url).origin;
 
-const secure = securePages(READ_ONLY_POLICY, 'no-referrer');
+const secure = securePages(READ_ONLY_CSP, 'no-referrer');
 
 /** The OpenAPI documents at an origin: of the API, and of the interface for the PSA. */
 interface Contracts {

@@ -2,12 +2,12 @@ import type { Context, NotFoundHandler } from 'hono';
 import { accepts } from 'hono/accepts';
 import type { AppEnv } from '../http/context.ts';
 import { securePages } from '../http/middleware/secure-pages.ts';
-import { READ_ONLY_POLICY } from '../http/page/policy.ts';
+import { READ_ONLY_CSP } from '../http/page/csp.ts';
 import { problem } from '../http/problems.ts';
 import { Page } from './layout.tsx';
 
 const JSON_TYPE = 'application/json';
-const secure = securePages(READ_ONLY_POLICY, 'no-referrer');
+const secure = securePages(READ_ONLY_CSP, 'no-referrer');
 
 /**
  * The 404 for an address outside the API: a page for browsers, a problem for everything else. A page of

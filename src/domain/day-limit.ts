@@ -73,7 +73,7 @@ export interface DayUse {
 
 /** A daily limit that a new record would exceed. */
 export interface ExceededDayLimit {
-  policy: 'key-day' | 'organization-day';
+  name: 'key-day' | 'organization-day';
   what: 'records' | 'minutes' | 'bytes';
   limit: number;
   used: number;
@@ -84,16 +84,16 @@ export interface ExceededDayLimit {
 /** What a key and its organization may write in a day and have written, limit by limit. */
 function limitsWithUse({ key, organization }: DayLimits, own: OwnDayLimit, use: DayUse) {
   return [
-    { policy: 'key-day', what: 'records', limit: lower(key?.records, own.records), used: use.key.records },
-    { policy: 'key-day', what: 'minutes', limit: own.minutes, used: use.key.minutes },
-    { policy: 'key-day', what: 'bytes', limit: key?.bytes ?? null, used: use.key.bytes },
+    { name: 'key-day', what: 'records', limit: lower(key?.records, own.records), used: use.key.records },
+    { name: 'key-day', what: 'minutes', limit: own.minutes, used: use.key.minutes },
+    { name: 'key-day', what: 'bytes', limit: key?.bytes ?? null, used: use.key.bytes },
     {
-      policy: 'organization-day',
+      name: 'organization-day',
       what: 'records',
       limit: organization?.records ?? null,
       used: use.organization.records,
     },
-    { policy: 'organization-day', what: 'bytes', limit: organization?.bytes ?? null, used: use.organization.bytes },
+    { name: 'organization-day', what: 'bytes', limit: organization?.bytes ?? null, used: use.organization.bytes },
   ] as const;
 }
 
@@ -105,23 +105,23 @@ export function exceededDayLimit(
   added: { minutes: number; bytes: number },
 ): ExceededDayLimit | undefined {
   const more = { records: 1, ...added };
-  for (const { policy, what, limit, used } of limitsWithUse(limits, own, use)) {
+  for (const { name, what, limit, used } of limitsWithUse(limits, own, use)) {
     const plus = more[what];
-    if (limit !== null && plus > 0 && used + plus > limit) return { policy, what, limit, used, added: plus };
+    if (limit !== null && plus > 0 && used + plus > limit) return { name, what, limit, used, added: plus };
   }
   return undefined;
 }
 
 /** The daily limit of which the largest share is used, of a key or of its organization. */
 export function fullestDayLimit(
-  policy: ExceededDayLimit['policy'],
+  name: ExceededDayLimit['name'],
   limits: DayLimits,
   own: OwnDayLimit,
   use: DayUse,
 ): Omit<ExceededDayLimit, 'added'> | undefined {
   const share = ({ used, limit }: { used: number; limit: number }) => used / limit;
   return limitsWithUse(limits, own, use)
-    .flatMap((one) => (one.policy === policy && one.limit !== null ? [{ ...one, limit: one.limit }] : []))
+    .flatMap((one) => (one.name === name && one.limit !== null ? [{ ...one, limit: one.limit }] : []))
     .toSorted((a, b) => share(b) - share(a))[0];
 }
 

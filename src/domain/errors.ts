@@ -49,7 +49,7 @@ interface Extras {
    */
   database?: 'not_run' | 'read_only' | 'unknown';
   /** For `daily_limit_reached`: which limit, and the milliseconds until it admits again. */
-  dayLimit?: { policy: ExceededDayLimit['policy']; retryAfterMs: number };
+  dayLimit?: { name: ExceededDayLimit['name']; retryAfterMs: number };
   cause?: unknown;
 }
 

@@ -1,12 +1,12 @@
 import ipaddr from 'ipaddr.js';
 import { IPV6_GROUP_BITS } from './client-address.ts';
-import { parsePolicy, type RateLimitPolicy } from './rate-limit.ts';
+import { parseRequestLimit, type RequestLimit } from './request-limit.ts';
 
 /** A limit for the addresses of a network. */
 export interface IpLimitOverride {
   network: ipaddr.IPv4 | ipaddr.IPv6;
   bits: number;
-  policy: RateLimitPolicy;
+  requestLimit: RequestLimit;
   /** Whether all addresses of the network share one limit; otherwise each address group has its own. */
   isTotal: boolean;
 }
@@ -61,10 +61,13 @@ function parseNetwork(cidr: string, refuse: (rule: string) => RangeError): Pick<
   return { network, bits };
 }
 
-function parseLimit(limit: string, refuse: (rule: string) => RangeError): Pick<IpLimitOverride, 'policy' | 'isTotal'> {
+function parseLimit(
+  limit: string,
+  refuse: (rule: string) => RangeError,
+): Pick<IpLimitOverride, 'requestLimit' | 'isTotal'> {
   const isTotal = limit.endsWith(TOTAL);
   try {
-    return { policy: parsePolicy(isTotal ? limit.slice(0, -TOTAL.length) : limit), isTotal };
+    return { requestLimit: parseRequestLimit(isTotal ? limit.slice(0, -TOTAL.length) : limit), isTotal };
   } catch (err) {
     throw err instanceof RangeError ? refuse(`${err.message}; add ${TOTAL} for one limit of the whole network`) : err;
   }

@@ -2,14 +2,14 @@ import ipaddr from 'ipaddr.js';
 import { addressGroup, IPV6_GROUP_BITS, IPV6_SITE_BITS, ipv6Network } from './client-address.ts';
 import { findOverride, type IpLimitOverride } from './ip-limit-overrides.ts';
 import { NETWORK_QUOTA_FACTOR, type SubnetLimit } from './network-log.ts';
-import type { RateLimitPolicy } from './rate-limit.ts';
+import type { RequestLimit } from './request-limit.ts';
 
 /** The limits that a request counts against by its address. One limiter object keeps them all. */
 export interface IpLimit {
   /** What the object is for: an IPv4 address, a network, or `none`. */
   subject: string;
-  policy: RateLimitPolicy;
-  /** Whether `policy` is the limit of a network, which others may use up. */
+  requestLimit: RequestLimit;
+  /** Whether `requestLimit` is the limit of a network, which others may use up. */
   isNetwork: boolean;
   /** In an IPv6 network also the limit of the address's /64. */
   subnet?: SubnetLimit;
@@ -23,24 +23,24 @@ export interface IpLimit {
  */
 export function ipLimitOf(
   address: string | null,
-  ipLimit: RateLimitPolicy,
+  ipLimit: RequestLimit,
   overrides: readonly IpLimitOverride[],
 ): IpLimit {
   const override = findOverride(overrides, address);
-  if (override?.isTotal) return { subject: networkOf(override), policy: override.policy, isNetwork: true };
+  if (override?.isTotal) return { subject: networkOf(override), requestLimit: override.requestLimit, isNetwork: true };
 
-  const policy = override?.policy ?? ipLimit;
+  const requestLimit = override?.requestLimit ?? ipLimit;
   const parsed = address === null ? undefined : ipaddr.process(address);
   if (!(parsed instanceof ipaddr.IPv6) || override?.bits === IPV6_GROUP_BITS) {
-    return { subject: addressGroup(address), policy, isNetwork: false };
+    return { subject: addressGroup(address), requestLimit, isNetwork: false };
   }
   // In a network of at least 48 bits, the fourth part of an address identifies its /64.
   const [, , , id = 0] = parsed.parts;
   return {
     subject: override && override.bits > IPV6_SITE_BITS ? networkOf(override) : ipv6Network(parsed, IPV6_SITE_BITS),
-    policy: { quota: NETWORK_QUOTA_FACTOR * policy.quota, windowMs: policy.windowMs },
+    requestLimit: { quota: NETWORK_QUOTA_FACTOR * requestLimit.quota, windowMs: requestLimit.windowMs },
     isNetwork: true,
-    subnet: { id, policy },
+    subnet: { id, requestLimit },
   };
 }
 

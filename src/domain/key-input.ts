@@ -4,7 +4,7 @@ import { dateIn, endOfDate, yearsLater } from './calendar.ts';
 import { MAX_DAY_MINUTES, MAX_DAY_RECORDS, type OwnDayLimit } from './day-limit.ts';
 import { freeText, ruleError, strictObject } from './fields.ts';
 import { invisibleCharacter } from './invisible-character.ts';
-import { MAX_QUOTA, MAX_WINDOW_MS } from './rate-limit.ts';
+import { MAX_QUOTA, MAX_WINDOW_MS } from './request-limit.ts';
 import { SCOPE_IDS } from './scopes.ts';
 
 /** How many years ahead a key may expire. A key that must work longer has no expiry. */

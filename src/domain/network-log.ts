@@ -5,9 +5,9 @@ import {
   MAX_QUOTA,
   oldestHasLeft,
   type RateLimitDecision,
-  type RateLimitPolicy,
+  type RequestLimit,
   stateOf,
-} from './rate-limit.ts';
+} from './request-limit.ts';
 
 /** How many times the quota of one of its subnets a network has. */
 export const NETWORK_QUOTA_FACTOR = 4;
@@ -17,7 +17,7 @@ export const MAX_NETWORK_QUOTA = NETWORK_QUOTA_FACTOR * MAX_QUOTA;
 export interface SubnetLimit {
   /** Identifies the subnet within its network. */
   id: number;
-  policy: RateLimitPolicy;
+  requestLimit: RequestLimit;
 }
 
 /**
@@ -45,20 +45,21 @@ export class NetworkLog {
   private readonly subnets = new Map<number, NumberRing>();
 
   /**
-   * Asks for one request at `now`, as `SlidingWindowLog.take` does. `policy` is the network's, with
+   * Asks for one request at `now`, as `SlidingWindowLog.take` does. `requestLimit` is the network's, with
    * a quota of at most `MAX_NETWORK_QUOTA`.
    */
-  take(policy: RateLimitPolicy, subnet: SubnetLimit, now: number): LimiterDecision {
+  take(requestLimit: RequestLimit, subnet: SubnetLimit, now: number): LimiterDecision {
     const time = heldStill(this.times, now);
     while (oldestHasLeft(this.times, time)) this.dropOldest();
 
     const known = this.subnets.get(subnet.id);
     const subnetTime = known ? heldStill(known, now) : now;
-    const admitted = hasRoom(this.times, policy, time) && (!known || hasRoom(known, subnet.policy, subnetTime));
+    const admitted =
+      hasRoom(this.times, requestLimit, time) && (!known || hasRoom(known, subnet.requestLimit, subnetTime));
     const subnetTimes = admitted ? this.append(subnet.id, time, subnetTime) : known;
 
-    const ofNetwork = stateOf(this.times, policy, time);
-    const ofSubnet = subnetTimes && stateOf(subnetTimes, subnet.policy, subnetTime);
+    const ofNetwork = stateOf(this.times, requestLimit, time);
+    const ofSubnet = subnetTimes && stateOf(subnetTimes, subnet.requestLimit, subnetTime);
     return ofSubnet && leavesLess(ofSubnet, ofNetwork)
       ? { admitted, ...ofSubnet, ofSubnet: true }
       : { admitted, ...ofNetwork, ofSubnet: false };

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { KeyValidity } from './api-key.ts';
 import type { OwnDayLimit } from './day-limit.ts';
-import type { RateLimitPolicy } from './rate-limit.ts';
+import type { RequestLimit } from './request-limit.ts';
 import { SCOPE_IDS, type Scope } from './scopes.ts';
 
 /** The authenticated caller: a key, and the organization it belongs to. */
@@ -26,7 +26,7 @@ export interface Principal {
    */
   allowedNetworks: string;
   /** The key's own limit, or null for the deployment's. */
-  limit: RateLimitPolicy | null;
+  limit: RequestLimit | null;
   /** The key's own daily limits. */
   dayLimit: OwnDayLimit;
   /** UTC milliseconds at which the key expires, or null for never. */

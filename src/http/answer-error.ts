@@ -43,8 +43,8 @@ export async function problemOf(err: unknown, c: ContextOf<AppEnv>): Promise<Pro
 }
 
 /** The headers and members of a 429 for a daily limit. */
-export function dayLimitExtras({ policy, retryAfterMs }: NonNullable<ServiceError['dayLimit']>): Problem['extras'] {
-  return { headers: { 'Retry-After': retryAfter(retryAfterMs) }, members: { 'violated-policies': [policy] } };
+export function dayLimitExtras({ name, retryAfterMs }: NonNullable<ServiceError['dayLimit']>): Problem['extras'] {
+  return { headers: { 'Retry-After': retryAfter(retryAfterMs) }, members: { 'violated-policies': [name] } };
 }
 
 /** The body is not JSON. */

@@ -1,8 +1,8 @@
 import type { Context, HonoRequest } from 'hono';
 import type { Config } from '../config.ts';
 import type { FoundKey, Principal } from '../domain/principal.ts';
-import type { RateLimitDecision, RateLimitPolicy } from '../domain/rate-limit.ts';
 import type { RecordKind } from '../domain/record-kinds.ts';
+import type { RateLimitDecision, RequestLimit } from '../domain/request-limit.ts';
 import type { SignedMessage, WebhookFault } from '../domain/webhook.ts';
 import { ExpiringMap } from '../lib/expiring-map.ts';
 import { archiveOf } from '../modules/archive/bucket.ts';
@@ -23,7 +23,7 @@ import type { Problem } from './problems.ts';
 export class IsolateCaches {
   /** Keys that were valid when they were read, by the hash of their value. */
   readonly keys = new ExpiringMap<FoundKey>(1_000);
-  /** Limits that have refused, by object, policy and subnet, until the object would admit again. */
+  /** Limits that have refused, by object, limit and subnet, until the object would admit again. */
   readonly limitRefusals = new ExpiringMap<{ until: number }>(10_000);
   /** Whether an organization wrote more than a quarter of all text, by its id. */
   readonly largeShares = new ExpiringMap<boolean>(1_000);
@@ -32,7 +32,7 @@ export class IsolateCaches {
 /** The limit that a request was counted against, for the RateLimit headers. */
 export interface AppliedLimit {
   name: 'ip' | 'key';
-  policy: RateLimitPolicy;
+  requestLimit: RequestLimit;
   /** Whether addresses of several callers share the limit. */
   isNetwork?: boolean | undefined;
   decision: RateLimitDecision;

@@ -1,6 +1,6 @@
 import { DAY_MS } from '../domain/calendar.ts';
 import type { LimiterDecision, SubnetLimit } from '../domain/network-log.ts';
-import { formatPolicy, type RateLimitDecision, type RateLimitPolicy } from '../domain/rate-limit.ts';
+import { formatRequestLimit, type RateLimitDecision, type RequestLimit } from '../domain/request-limit.ts';
 import { withDeadline } from '../lib/deadline.ts';
 import { log } from '../lib/log.ts';
 import type { KeyDayUse } from '../services/context.ts';
@@ -13,7 +13,7 @@ const LIMITER_DEADLINE_MS = 1_000;
 const OVERLOADED_RETRY_MS = 1_000;
 
 /** The limits that one call to a limiter object takes a request from. */
-export interface Limits extends Pick<AppliedLimit, 'name' | 'policy' | 'isNetwork'> {
+export interface Limits extends Pick<AppliedLimit, 'name' | 'requestLimit' | 'isNetwork'> {
   /** What the object is for. */
   subject: string;
   /** A subnet that has a limit of its own. */
@@ -26,11 +26,11 @@ export interface Limits extends Pick<AppliedLimit, 'name' | 'policy' | 'isNetwor
  */
 export async function takeFromLimit(
   c: ContextOf<AppEnv>,
-  { name, subject, policy, isNetwork, subnet }: Limits,
+  { name, subject, requestLimit, isNetwork, subnet }: Limits,
 ): Promise<AppliedLimit | undefined> {
   const object = `${name}:${subject}`;
-  const own = { memo: `${object} ${formatPolicy(policy)}`, limit: { name, policy, isNetwork } };
-  const ofSubnet = subnet && { memo: `${own.memo} ${subnet.id}`, limit: { name, policy: subnet.policy } };
+  const own = { memo: `${object} ${formatRequestLimit(requestLimit)}`, limit: { name, requestLimit, isNetwork } };
+  const ofSubnet = subnet && { memo: `${own.memo} ${subnet.id}`, limit: { name, requestLimit: subnet.requestLimit } };
 
   // An object that has refused would refuse again until the time it named, so a flood is answered
   // from here. That time is counted from before the request was sent: what is refused here, the
@@ -44,7 +44,7 @@ export async function takeFromLimit(
   if (ownUntil > asked) return { ...own.limit, decision: refusedFor(ownUntil - asked) };
 
   const describedBy = (decision: LimiterDecision) => (decision.ofSubnet && ofSubnet) || own;
-  const decision = await callLimiter(c, object, policy, subnet, (refused) => {
+  const decision = await callLimiter(c, object, requestLimit, subnet, (refused) => {
     const until = asked + refused.retryAfterMs;
     refusals.set(describedBy(refused).memo, { until }, until);
   });
@@ -66,9 +66,9 @@ export function rateLimited(applied: AppliedLimit): ProblemArguments {
 }
 
 /** Whose limit it is and what it admits: a sentence without its full stop. */
-export function limitInWords({ name, policy, isNetwork }: AppliedLimit): string {
+export function limitInWords({ name, requestLimit, isNetwork }: AppliedLimit): string {
   const subject = name === 'key' ? 'This key' : isNetwork ? 'The network of this address' : 'This address';
-  return `${subject} may send ${policy.quota} requests in ${policy.windowMs / 1000} seconds`;
+  return `${subject} may send ${requestLimit.quota} requests in ${requestLimit.windowMs / 1000} seconds`;
 }
 
 /**
@@ -78,7 +78,7 @@ export function limitInWords({ name, policy, isNetwork }: AppliedLimit): string 
 async function callLimiter(
   c: ContextOf<AppEnv>,
   object: string,
-  policy: RateLimitPolicy,
+  requestLimit: RequestLimit,
   subnet: SubnetLimit | undefined,
   onRefusal: (decision: LimiterDecision) => void,
 ): Promise<LimiterDecision | undefined> {
@@ -88,7 +88,7 @@ async function callLimiter(
     try {
       c.get('requestStats').limiterCalls += 1;
       const limiter = c.env.RATE_LIMITER.getByName(object);
-      const decision = await withDeadline(limiter.take(policy, subnet), until - Date.now());
+      const decision = await withDeadline(limiter.take(requestLimit, subnet), until - Date.now());
       if (!decision.admitted) onRefusal(decision);
       return decision;
     } catch (err) {
@@ -111,9 +111,9 @@ interface RateLimitItem {
 }
 
 /** The item of a limit of requests. `t` is when the oldest counted request leaves the window. */
-function requestItem({ name, policy, decision }: AppliedLimit): RateLimitItem {
+function requestItem({ name, requestLimit, decision }: AppliedLimit): RateLimitItem {
   return {
-    policy: `"${name}";q=${policy.quota};w=${seconds(policy.windowMs)}`,
+    policy: `"${name}";q=${requestLimit.quota};w=${seconds(requestLimit.windowMs)}`,
     state: `"${name}";r=${decision.remaining};t=${seconds(decision.resetMs)}`,
   };
 }
@@ -130,7 +130,7 @@ function dayItem({ quota, used, resetMs }: KeyDayUse): RateLimitItem {
 
 /**
  * The RateLimit headers (draft-ietf-httpapi-ratelimit-headers-11), with one item for each limit that is
- * known: quota `q` and window `w` of the policy in seconds, remaining requests or records `r`, and
+ * known: quota `q` and window `w` of the limit in seconds, remaining requests or records `r`, and
  * seconds `t` until there are more.
  */
 export function rateLimitFields(

@@ -49,8 +49,8 @@ describe('a new record', () => {
     ['organization-day records', none, use({}, { records: 20 })],
     ['organization-day bytes', none, use({}, { bytes: 1_901 })],
   ])('that exceeds %s is refused', (expected, own, used) => {
-    const { policy, what } = exceededDayLimit(limits, own, used, added) ?? {};
-    expect(`${policy} ${what}`).toBe(expected);
+    const { name, what } = exceededDayLimit(limits, own, used, added) ?? {};
+    expect(`${name} ${what}`).toBe(expected);
   });
 
   test('without minutes fits although the minutes are used up', () => {

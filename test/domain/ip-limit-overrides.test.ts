@@ -6,7 +6,7 @@ describe('the limits of networks', () => {
     const overrides = parseIpLimitOverrides(
       '0.0.0.0/0=1/1s, 203.0.113.0/24 = 5000/10s,203.0.113.7/32=9/9s, 2001:db8::/32=100/1s,2001:DB8:1::/64=7/7s',
     );
-    const limit = (address: string | null) => findOverride(overrides, address)?.policy.quota;
+    const limit = (address: string | null) => findOverride(overrides, address)?.requestLimit.quota;
     expect(limit('203.0.113.7')).toBe(9);
     expect(limit('203.0.113.8')).toBe(5_000);
     expect(limit('::ffff:203.0.113.8')).toBe(5_000);

@@ -3,16 +3,21 @@ import { clientAddress } from '../../src/domain/client-address.ts';
 import { ipLimitOf } from '../../src/domain/ip-limit.ts';
 import { parseIpLimitOverrides } from '../../src/domain/ip-limit-overrides.ts';
 import { MAX_NETWORK_QUOTA } from '../../src/domain/network-log.ts';
-import { parsePolicy } from '../../src/domain/rate-limit.ts';
+import { parseRequestLimit } from '../../src/domain/request-limit.ts';
 
-const DEPLOYMENT = parsePolicy('1200/10s');
+const DEPLOYMENT = parseRequestLimit('1200/10s');
 
-/** The object, its policy, and the subnet with its policy: `1/1s` for quota 1 in 1 s. */
+/** The object, its limit, and the subnet with its limit: `1/1s` for quota 1 in 1 s. */
 function limitOf(address: string | undefined, overrides = '') {
   const limit = ipLimitOf(clientAddress(address), DEPLOYMENT, parseIpLimitOverrides(overrides));
-  const { subject, policy, isNetwork, subnet } = limit;
-  const text = ({ quota, windowMs }: typeof policy) => `${quota}/${windowMs / 1_000}s`;
-  return [subject, text(policy), isNetwork, ...(subnet ? [subnet.id.toString(16), text(subnet.policy)] : [])];
+  const { subject, requestLimit, isNetwork, subnet } = limit;
+  const text = ({ quota, windowMs }: typeof requestLimit) => `${quota}/${windowMs / 1_000}s`;
+  return [
+    subject,
+    text(requestLimit),
+    isNetwork,
+    ...(subnet ? [subnet.id.toString(16), text(subnet.requestLimit)] : []),
+  ];
 }
 
 describe('the limits of an address', () => {
@@ -56,15 +61,15 @@ describe('the limits of an address', () => {
 
   test('never exceed what the log of a network holds', () => {
     const [largest] = parseIpLimitOverrides('2001:db8::/32=10000/10s');
-    const { policy } = ipLimitOf('2001:db8::1', DEPLOYMENT, largest ? [largest] : []);
-    expect(policy.quota).toBe(MAX_NETWORK_QUOTA);
+    const { requestLimit } = ipLimitOf('2001:db8::1', DEPLOYMENT, largest ? [largest] : []);
+    expect(requestLimit.quota).toBe(MAX_NETWORK_QUOTA);
   });
 });
 
 describe('a limit for a network as a whole', () => {
   test('is written with /total after it', () => {
     expect(parseIpLimitOverrides('203.0.113.0/24 = 500/10s/total')).toMatchObject([
-      { bits: 24, policy: { quota: 500, windowMs: 10_000 }, isTotal: true },
+      { bits: 24, requestLimit: { quota: 500, windowMs: 10_000 }, isTotal: true },
     ]);
     expect(parseIpLimitOverrides('203.0.113.0/24=500/10s')).toMatchObject([{ isTotal: false }]);
   });

@@ -1,19 +1,19 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { MAX_NETWORK_QUOTA, NETWORK_QUOTA_FACTOR, NetworkLog } from '../../src/domain/network-log.ts';
-import { MAX_QUOTA, type RateLimitPolicy } from '../../src/domain/rate-limit.ts';
+import { MAX_QUOTA, type RequestLimit } from '../../src/domain/request-limit.ts';
 import { heldBytes, heldEntries } from '../support/held-bytes.ts';
 import { runs } from '../support/property.ts';
 
-const policy = (quota: number, windowMs: number): RateLimitPolicy => ({ quota, windowMs });
+const requestLimit = (quota: number, windowMs: number): RequestLimit => ({ quota, windowMs });
 
 /** A log that is asked with a quota for the subnet, and four times as much for the network. */
 function makeNetwork() {
   const log = new NetworkLog();
-  const take = (id: number, now: number, { quota, windowMs }: RateLimitPolicy = policy(2, 10_000)) =>
+  const take = (id: number, now: number, { quota, windowMs }: RequestLimit = requestLimit(2, 10_000)) =>
     log.take(
-      policy(NETWORK_QUOTA_FACTOR * quota, windowMs),
-      { id, policy: policy(Math.min(quota, MAX_QUOTA), windowMs) },
+      requestLimit(NETWORK_QUOTA_FACTOR * quota, windowMs),
+      { id, requestLimit: requestLimit(Math.min(quota, MAX_QUOTA), windowMs) },
       now,
     );
   return { log, take };
@@ -37,9 +37,9 @@ describe('the limits of a network and its subnets', () => {
 
   test('a refusal is that of the limit which refuses, and of two the longer one', () => {
     const { take } = makeNetwork();
-    const five = policy(5, 1_000);
+    const five = requestLimit(5, 1_000);
     for (const now of [0, 500, 0]) take(7, now, five);
-    expect(take(7, 600, policy(2, 1_000))).toMatchObject({ admitted: false, ofSubnet: true, retryAfterMs: 900 });
+    expect(take(7, 600, requestLimit(2, 1_000))).toMatchObject({ admitted: false, ofSubnet: true, retryAfterMs: 900 });
     for (let id = 0; id < 4; id++) for (let i = 0; i < 5; i++) take(id, 900, five);
     // The network is full, with 3 entries of subnet 7 and 17 of the others, until the first leaves.
     expect(take(8, 900, five)).toMatchObject({ admitted: false, ofSubnet: false, retryAfterMs: 100 });
@@ -103,7 +103,7 @@ describe('the limits of a network and its subnets', () => {
           const admitted = free(true, now) && free(false, now);
           if (admitted) admissions.push({ id, time: now });
 
-          const decision = take(id, now, policy(quota, windowMs));
+          const decision = take(id, now, requestLimit(quota, windowMs));
           expect(decision.admitted).toBe(admitted);
           const ofSubnet = decision.ofSubnet === true;
           const counted = times(ofSubnet).filter((time) => time > now - windowMs);
@@ -122,11 +122,11 @@ describe('the limits of a network and its subnets', () => {
 
 describe('the memory of a network', () => {
   const SUBNETS = 65_536;
-  const largest = policy(MAX_QUOTA, 1_000);
+  const largest = requestLimit(MAX_QUOTA, 1_000);
 
   test('holds the largest quota exactly', () => {
     const { take } = makeNetwork();
-    const tenSeconds = policy(MAX_QUOTA, 10_000);
+    const tenSeconds = requestLimit(MAX_QUOTA, 10_000);
     for (let i = 0; i < MAX_NETWORK_QUOTA; i++) expect(take(i, Math.floor(i / 4), tenSeconds).admitted).toBe(true);
     expect(take(1, 9_999, tenSeconds)).toMatchObject({ admitted: false, ofSubnet: false, retryAfterMs: 1 });
     expect(take(1, 10_000, tenSeconds).admitted).toBe(true);
@@ -162,7 +162,7 @@ describe('the memory of a network', () => {
 
   test('is not kept by subnets that had many entries and go on with a few', () => {
     const { log, take } = makeNetwork();
-    const limit = policy(1_000, 10_000);
+    const limit = requestLimit(1_000, 10_000);
     for (let round = 0; round < 40; round++) {
       // One subnet after the other sends many requests; from then on it sends one in 9 s.
       for (let i = 0; i < 900; i++) take(round, round * 9_000, limit);
@@ -178,6 +178,6 @@ describe('the memory of a network', () => {
     take(1, 0, largest);
     for (let i = 0; i < MAX_NETWORK_QUOTA; i++) take(2 + i, 1 + Math.floor(i / 40), largest);
     // The entry of subnet 1 is no longer held: the network, which is full, refuses in its place.
-    expect(take(1, 2_000, policy(1, 10_000))).toMatchObject({ admitted: false, ofSubnet: false });
+    expect(take(1, 2_000, requestLimit(1, 10_000))).toMatchObject({ admitted: false, ofSubnet: false });
   });
 });

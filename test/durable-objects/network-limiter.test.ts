@@ -2,8 +2,8 @@ import { evictDurableObject, runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 
-const policy = { quota: 20, windowMs: 10_000 };
-const subnet = (id: number) => ({ id, policy: { quota: 5, windowMs: 10_000 } });
+const requestLimit = { quota: 20, windowMs: 10_000 };
+const subnet = (id: number) => ({ id, requestLimit: { quota: 5, windowMs: 10_000 } });
 const limiter = () => env.RATE_LIMITER.getByName(crypto.randomUUID());
 
 afterEach(() => {
@@ -16,7 +16,7 @@ describe('the limiter object of a network', () => {
     const decisions = await Promise.all(
       Array.from({ length: 200 }, async (_, index) => {
         const id = index % 8;
-        return { id, ...(await stub.take(policy, subnet(id))) };
+        return { id, ...(await stub.take(requestLimit, subnet(id))) };
       }),
     );
     const admitted = decisions.filter((decision) => decision.admitted);
@@ -32,20 +32,24 @@ describe('the limiter object of a network', () => {
   test('says which limit refused, and takes from both or from neither', async () => {
     vi.useFakeTimers({ toFake: ['Date'] });
     const stub = limiter();
-    for (let i = 0; i < 5; i++) await stub.take(policy, subnet(1));
+    for (let i = 0; i < 5; i++) await stub.take(requestLimit, subnet(1));
     for (let i = 0; i < 50; i++) {
-      expect(await stub.take(policy, subnet(1))).toMatchObject({ admitted: false, ofSubnet: true });
+      expect(await stub.take(requestLimit, subnet(1))).toMatchObject({ admitted: false, ofSubnet: true });
     }
     for (const id of [2, 3, 4]) {
-      for (let i = 0; i < 5; i++) expect((await stub.take(policy, subnet(id))).admitted).toBe(true);
+      for (let i = 0; i < 5; i++) expect((await stub.take(requestLimit, subnet(id))).admitted).toBe(true);
     }
     vi.setSystemTime(Date.now() + 1_000);
-    expect(await stub.take(policy, subnet(5))).toMatchObject({ admitted: false, ofSubnet: false, retryAfterMs: 9_000 });
+    expect(await stub.take(requestLimit, subnet(5))).toMatchObject({
+      admitted: false,
+      ofSubnet: false,
+      retryAfterMs: 9_000,
+    });
   });
 
   test('keeps nothing in storage', async () => {
     const stub = limiter();
-    await stub.take(policy, subnet(1));
+    await stub.take(requestLimit, subnet(1));
     expect(await runInDurableObject(stub, async (_, state) => (await state.storage.list()).size)).toBe(0);
     expect(await runInDurableObject(stub, (_, state) => state.storage.getAlarm())).toBeNull();
   });
@@ -53,10 +57,10 @@ describe('the limiter object of a network', () => {
   test('that was evicted has forgotten nothing that still counted: its window had passed', async () => {
     vi.useFakeTimers({ toFake: ['Date'] });
     const stub = limiter();
-    for (let i = 0; i < 5; i++) await stub.take(policy, subnet(1));
-    expect((await stub.take(policy, subnet(1))).admitted).toBe(false);
+    for (let i = 0; i < 5; i++) await stub.take(requestLimit, subnet(1));
+    expect((await stub.take(requestLimit, subnet(1))).admitted).toBe(false);
     vi.setSystemTime(Date.now() + 10_000);
     await evictDurableObject(stub);
-    expect(await stub.take(policy, subnet(1))).toMatchObject({ admitted: true, remaining: 4 });
+    expect(await stub.take(requestLimit, subnet(1))).toMatchObject({ admitted: true, remaining: 4 });
   });
 });

@@ -4,7 +4,7 @@ import { afterEach, describe, expect, test, vi } from 'vitest';
 import { brokenLimiters } from '../support/limiter.ts';
 import { makeApi, makeWorld, newAddress } from '../support/world.ts';
 
-const policy = { quota: 20, windowMs: 10_000 };
+const requestLimit = { quota: 20, windowMs: 10_000 };
 const limiter = () => env.RATE_LIMITER.getByName(crypto.randomUUID());
 
 afterEach(() => {
@@ -14,7 +14,7 @@ afterEach(() => {
 describe('a limiter object', () => {
   test('admits exactly the quota of a burst', async () => {
     const stub = limiter();
-    const decisions = await Promise.all(Array.from({ length: 100 }, () => stub.take(policy)));
+    const decisions = await Promise.all(Array.from({ length: 100 }, () => stub.take(requestLimit)));
     expect(decisions.filter(({ admitted }) => admitted)).toHaveLength(20);
     expect(
       decisions
@@ -33,7 +33,7 @@ describe('a limiter object', () => {
     const admitted: number[] = [];
     for (let time = 0; time < 40_000; time += 170) {
       vi.setSystemTime(start + time);
-      if ((await stub.take(policy)).admitted) admitted.push(time);
+      if ((await stub.take(requestLimit)).admitted) admitted.push(time);
     }
     expect(admitted.length).toBe(80);
     for (const from of admitted)
@@ -42,7 +42,7 @@ describe('a limiter object', () => {
 
   test('keeps nothing in storage', async () => {
     const stub = limiter();
-    await stub.take(policy);
+    await stub.take(requestLimit);
     expect(await runInDurableObject(stub, async (_, state) => (await state.storage.list()).size)).toBe(0);
     expect(await runInDurableObject(stub, (_, state) => state.storage.getAlarm())).toBeNull();
   });
@@ -50,19 +50,19 @@ describe('a limiter object', () => {
   test('can be evicted, because its window has passed by then', async () => {
     vi.useFakeTimers({ toFake: ['Date'] });
     const stub = limiter();
-    for (let i = 0; i < 20; i++) await stub.take(policy);
-    expect((await stub.take(policy)).admitted).toBe(false);
+    for (let i = 0; i < 20; i++) await stub.take(requestLimit);
+    expect((await stub.take(requestLimit)).admitted).toBe(false);
     // The platform evicts after 10 idle seconds, which is the longest possible window.
     vi.setSystemTime(Date.now() + 10_000);
     await evictDurableObject(stub);
-    expect(await stub.take(policy)).toEqual({ admitted: true, remaining: 19, resetMs: 10_000, retryAfterMs: 0 });
+    expect(await stub.take(requestLimit)).toEqual({ admitted: true, remaining: 19, resetMs: 10_000, retryAfterMs: 0 });
   });
 
-  test('applies the policy of each call', async () => {
+  test('applies the requestLimit of each call', async () => {
     const stub = limiter();
-    for (let i = 0; i < 5; i++) await stub.take(policy);
+    for (let i = 0; i < 5; i++) await stub.take(requestLimit);
     expect((await stub.take({ quota: 5, windowMs: 10_000 })).admitted).toBe(false);
-    expect((await stub.take(policy)).remaining).toBe(14);
+    expect((await stub.take(requestLimit)).remaining).toBe(14);
   });
 });
 

@@ -4,8 +4,8 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { Config } from '../../src/config.ts';
 import { generateKey, hashKey } from '../../src/domain/api-key.ts';
-import type { RateLimitPolicy } from '../../src/domain/rate-limit.ts';
 import { RefusedUseMeter } from '../../src/domain/refused-use.ts';
+import type { RequestLimit } from '../../src/domain/request-limit.ts';
 import { ExpiringMap } from '../../src/lib/expiring-map.ts';
 import { countD1 } from '../support/d1.ts';
 import { rowCounts } from '../support/hostile.ts';
@@ -43,7 +43,7 @@ class Admissions {
   }
 
   /** How many requests the limit admits now. */
-  room(subject: string, { quota, windowMs }: RateLimitPolicy): number {
+  room(subject: string, { quota, windowMs }: RequestLimit): number {
     const now = Date.now();
     return quota - this.of(subject).filter((time) => time > now - windowMs).length;
   }
@@ -52,7 +52,7 @@ class Admissions {
    * Checks that no window holds more admissions than the quota. Returns how many admissions were
    * checked.
    */
-  check({ quota, windowMs }: RateLimitPolicy): number {
+  check({ quota, windowMs }: RequestLimit): number {
     let checked = 0;
     for (const [subject, times] of this.times) {
       for (const [index, time] of times.entries()) {
@@ -112,8 +112,8 @@ describe('a flood', () => {
           pass(pause);
           const subject = `${from} ${which}`;
           const log = from === 'key' ? byKey : byAddress;
-          const policy = from === 'key' ? keyLimit : ipLimit;
-          const room = log.room(subject, policy);
+          const requestLimit = from === 'key' ? keyLimit : ipLimit;
+          const room = log.room(subject, requestLimit);
           const passed = await burst(apis, count, () => {
             if (from === 'address') return { address: `198.51.100.${which}` };
             if (from === 'network') return { address: within(networks[which] ?? '') };
@@ -166,14 +166,14 @@ describe('a flood', () => {
 
 describe('under a flood', () => {
   test('the caches of an isolate stay within their bounds', async () => {
-    const policy = { quota: 1, windowMs: 10_000 };
+    const requestLimit = { quota: 1, windowMs: 10_000 };
     const set = vi.spyOn(ExpiringMap.prototype, 'set');
     // The limiters are in this isolate, because this many objects would take minutes.
     // test/e2e/raw.test.ts has such a flood with real ones.
     const limiters = plainLimiters(env.RATE_LIMITER);
-    const api = makeApi({ config: { ipLimit: policy }, bindings: { RATE_LIMITER: limiters } });
+    const api = makeApi({ config: { ipLimit: requestLimit }, bindings: { RATE_LIMITER: limiters } });
     const address = (index: number) => `10.0.${index >> 8}.${index & 255}`;
-    for (let index = 0; index < 10_100; index++) await limiters.getByName(`ip:${address(index)}`).take(policy);
+    for (let index = 0; index < 10_100; index++) await limiters.getByName(`ip:${address(index)}`).take(requestLimit);
     for (let first = 0; first < 10_100; first += 100)
       expect(await burst([api], 100, (index) => ({ address: address(first + index) }))).toBe(0);
     const keys = await manyKeys(1_050);

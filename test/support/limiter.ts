@@ -1,5 +1,5 @@
 import { type LimiterDecision, NetworkLog, type SubnetLimit } from '../../src/domain/network-log.ts';
-import { type RateLimitPolicy, SlidingWindowLog } from '../../src/domain/rate-limit.ts';
+import { type RequestLimit, SlidingWindowLog } from '../../src/domain/request-limit.ts';
 import type { RateLimiter } from '../../src/durable-objects/rate-limiter.ts';
 
 type Namespace = DurableObjectNamespace<RateLimiter>;
@@ -17,8 +17,8 @@ export function aroundLimiters(
     get(target, property) {
       if (property !== 'getByName') throw new Error(`aroundLimiters does not know ${String(property)}`);
       return (name: string) => ({
-        take: (policy: RateLimitPolicy, subnet?: SubnetLimit) =>
-          around(async () => target.getByName(name).take(policy, subnet), name),
+        take: (requestLimit: RequestLimit, subnet?: SubnetLimit) =>
+          around(async () => target.getByName(name).take(requestLimit, subnet), name),
       });
     },
   });
@@ -46,8 +46,8 @@ export function plainLimiters(namespace: Namespace): Namespace {
     const { log, network } = logs.get(name) ?? { log: new SlidingWindowLog(), network: new NetworkLog() };
     logs.set(name, { log, network });
     return {
-      take: async (policy: RateLimitPolicy, subnet?: SubnetLimit): Promise<LimiterDecision> =>
-        subnet ? network.take(policy, subnet, Date.now()) : log.take(policy, Date.now()),
+      take: async (requestLimit: RequestLimit, subnet?: SubnetLimit): Promise<LimiterDecision> =>
+        subnet ? network.take(requestLimit, subnet, Date.now()) : log.take(requestLimit, Date.now()),
     };
   };
   return new Proxy(namespace, { get: () => getByName });

@@ -1,5 +1,5 @@
 import { type DayLimits, dayLimitsSentence } from '../../domain/day-limit.ts';
-import { policyInWords, type RateLimitPolicy } from '../../domain/rate-limit.ts';
+import { type RequestLimit, requestLimitInWords } from '../../domain/request-limit.ts';
 import { Text } from '../../http/page/text.tsx';
 import { Page } from '../layout.tsx';
 import { type Header, type Operation, type Response, variantsOf } from './contract.ts';
@@ -12,7 +12,7 @@ interface Props {
   origin: string;
   operations: readonly Operation[];
   /** The limits of this deployment. */
-  limits: { keyLimit: RateLimitPolicy; ipLimit: RateLimitPolicy; dayLimits: DayLimits };
+  limits: { keyLimit: RequestLimit; ipLimit: RequestLimit; dayLimits: DayLimits };
 }
 
 /** The reference of the API, from its OpenAPI document. */
@@ -31,8 +31,8 @@ export function Reference({ origin, operations, limits }: Props) {
         <a href="/api/v1/openapi.json">OpenAPI 3.1 document</a>.
       </p>
       <p>
-        Limits: {policyInWords(limits.keyLimit)} per key, unless the key has its own limit, and{' '}
-        {policyInWords(limits.ipLimit)} per source address. {dayLimitsSentence(limits.dayLimits)}
+        Limits: {requestLimitInWords(limits.keyLimit)} per key, unless the key has its own limit, and{' '}
+        {requestLimitInWords(limits.ipLimit)} per source address. {dayLimitsSentence(limits.dayLimits)}
       </p>
       <p>Responses may gain fields: ignore fields that you do not know.</p>
       <ul class="contents">

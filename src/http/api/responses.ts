@@ -143,7 +143,7 @@ const examples: Record<ProblemCode, Pick<Problem, 'detail'> & Partial<Pick<Probl
   rate_limited: new Problem(
     ...rateLimited({
       name: 'key',
-      policy: KEY_LIMIT,
+      requestLimit: KEY_LIMIT,
       decision: { admitted: false, remaining: 0, resetMs: 2_000, retryAfterMs: 2_000 },
     }),
   ),
@@ -154,7 +154,7 @@ const examples: Record<ProblemCode, Pick<Problem, 'detail'> & Partial<Pick<Probl
 };
 
 function dailyLimitExample() {
-  const limit = { policy: 'key-day', what: 'records', limit: 20_000, used: 20_000, added: 1 } as const;
+  const limit = { name: 'key-day', what: 'records', limit: 20_000, used: 20_000, added: 1 } as const;
   const { detail, dayLimit } = dailyLimitReached(limit, 'America/New_York', 27_000_000);
   return { detail, ...(dayLimit && { extras: dayLimitExtras(dayLimit) }) };
 }

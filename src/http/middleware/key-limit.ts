@@ -1,6 +1,6 @@
 import type { MiddlewareHandler } from 'hono';
 import type { Principal } from '../../domain/principal.ts';
-import { stricter } from '../../domain/rate-limit.ts';
+import { stricter } from '../../domain/request-limit.ts';
 import type { ApiEnv, AppEnv, AppliedLimit, ContextOf } from '../context.ts';
 import { Problem } from '../problems.ts';
 import { rateLimited, takeFromLimit } from '../rate-limit.ts';
@@ -29,8 +29,8 @@ export function keyLimit(): MiddlewareHandler<ApiEnv> {
 }
 
 function take(c: ContextOf<AppEnv>, { organizationId, chainId, limit }: Principal): Promise<AppliedLimit | undefined> {
-  const policy = stricter(limit, c.get('config').keyLimit);
-  return takeFromLimit(c, { name: 'key', subject: `${organizationId}:${chainId}`, policy });
+  const requestLimit = stricter(limit, c.get('config').keyLimit);
+  return takeFromLimit(c, { name: 'key', subject: `${organizationId}:${chainId}`, requestLimit });
 }
 
 function refused(applied: AppliedLimit | undefined): applied is AppliedLimit {

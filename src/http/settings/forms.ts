@@ -12,7 +12,7 @@ import {
 import type { FieldError } from '../../domain/fields.ts';
 import type { KeyChanges } from '../../domain/key-input.ts';
 import { type KeyPolicy, lastDayAllowed } from '../../domain/key-policy.ts';
-import { parsePolicy, type RateLimitPolicy } from '../../domain/rate-limit.ts';
+import { parseRequestLimit, type RequestLimit } from '../../domain/request-limit.ts';
 import type { ChangeableKey } from '../../services/keys/change-key.ts';
 import type { KeyDetails } from '../../services/keys/read-keys.ts';
 import type { AppEnv } from '../context.ts';
@@ -89,7 +89,15 @@ export function shownKey(form: URLSearchParams, id: string): ChangeableKey {
   try {
     const allowedNetworks = parseNetworks(form.get('shown_networks') ?? '');
     const [description, owner] = [form.get('shown_description') ?? '', form.get('shown_owner') ?? ''];
-    return { id, name, limit: limit === '' ? null : parsePolicy(limit), dayLimit, allowedNetworks, description, owner };
+    return {
+      id,
+      name,
+      limit: limit === '' ? null : parseRequestLimit(limit),
+      dayLimit,
+      allowedNetworks,
+      description,
+      owner,
+    };
   } catch (err) {
     throw err instanceof RangeError ? incomplete() : err;
   }
@@ -178,9 +186,9 @@ export function longestLifetime(policy: KeyPolicy, today: string): FormValues {
  */
 export function chosenLimit(
   { limit = '' }: FormValues,
-  { quota, windowMs }: RateLimitPolicy,
-  own: RateLimitPolicy | null = null,
-): { limit?: RateLimitPolicy } {
+  { quota, windowMs }: RequestLimit,
+  own: RequestLimit | null = null,
+): { limit?: RequestLimit } {
   if (limit === '') return {};
   if (own && limit === String(own.quota)) return { limit: own };
   const window = own?.windowMs ?? windowMs;

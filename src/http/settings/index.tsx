@@ -5,7 +5,7 @@ import { log } from '../../lib/log.ts';
 import type { AdminEnv, AppEnv, AppliedLimit } from '../context.ts';
 import { ipLimit } from '../middleware/ip-limit.ts';
 import { securePages } from '../middleware/secure-pages.ts';
-import { FORM_POLICY } from '../page/policy.ts';
+import { FORM_CSP } from '../page/csp.ts';
 import { limitInWords, retryAfter } from '../rate-limit.ts';
 import { audit } from './audit.tsx';
 import { chooseOrganization } from './choose-organization.tsx';
@@ -37,7 +37,7 @@ export function createSettings() {
     .route('/', review);
 
   return new Hono<AppEnv>()
-    .use(securePages(FORM_POLICY, 'same-origin'), ipLimit(refuseWithPage), ...guardForms())
+    .use(securePages(FORM_CSP, 'same-origin'), ipLimit(refuseWithPage), ...guardForms())
     .get('/', chooseOrganization)
     .route('/:organization', pages)
     .all('*', () => {

@@ -2,7 +2,7 @@ import { changeKey, explainChange } from '../../db/keys/change-key.ts';
 import type { OwnDayLimit } from '../../domain/day-limit.ts';
 import { invalidInput, ServiceError } from '../../domain/errors.ts';
 import { type KeyChanges, keyChanges, ownDayLimit } from '../../domain/key-input.ts';
-import { formatPolicy, type RateLimitPolicy } from '../../domain/rate-limit.ts';
+import { formatRequestLimit, type RequestLimit } from '../../domain/request-limit.ts';
 import { byAdministrator, hasChanged, writeWithAudit } from '../audit/write-with-audit.ts';
 import { callD1 } from '../call-d1.ts';
 import type { ActorContext, AdminActor } from '../context.ts';
@@ -18,7 +18,7 @@ export type ChangeableKey = Pick<
   'id' | 'name' | 'limit' | 'dayLimit' | 'allowedNetworks' | 'description' | 'owner'
 >;
 
-const describeLimit = (limit: RateLimitPolicy | null) => (limit ? formatPolicy(limit) : 'default');
+const describeLimit = (limit: RequestLimit | null) => (limit ? formatRequestLimit(limit) : 'default');
 
 function describeDayLimit({ records, minutes }: OwnDayLimit): string {
   const parts = [

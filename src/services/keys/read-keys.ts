@@ -18,8 +18,8 @@ import type { OwnDayLimit } from '../../domain/day-limit.ts';
 import { directoryId } from '../../domain/directory.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { strictObject } from '../../domain/fields.ts';
-import type { RateLimitPolicy } from '../../domain/rate-limit.ts';
 import { recordId } from '../../domain/record-id.ts';
+import type { RequestLimit } from '../../domain/request-limit.ts';
 import { parseScopes, type Scope } from '../../domain/scopes.ts';
 import { callD1 } from '../call-d1.ts';
 import { type ActorContext, type AdminActor, forNextPage, type ServiceContext, type SystemActor } from '../context.ts';
@@ -36,7 +36,7 @@ export interface KeyDetails {
   hint: string;
   scopes: Scope[];
   state: KeyState;
-  limit: RateLimitPolicy | null;
+  limit: RequestLimit | null;
   /** The key's own daily limits. */
   dayLimit: OwnDayLimit;
   /** The networks from which it may be used, as stored; empty for everywhere. */

@@ -195,24 +195,24 @@ const MEASURES: Record<ExceededDayLimit['what'], (amount: number) => string> = {
 
 /** The key or its organization has used up a limit of the day. */
 export function dailyLimitReached(
-  { policy, what, limit, used, added }: ExceededDayLimit,
+  { name, what, limit, used, added }: ExceededDayLimit,
   timeZone: string,
   retryAfterMs: number,
 ): ServiceError {
-  const whose = policy === 'key-day' ? 'This key' : 'Your organization';
+  const whose = name === 'key-day' ? 'This key' : 'Your organization';
   const which = `${whose} may write ${MEASURES[what](limit)} a day`;
   if (added > limit) {
     return new ServiceError(
       'daily_limit_reached',
       `${which}, and this record alone has ${MEASURES[what](added)}; nothing was written. Write less, or ask an administrator for a higher limit.`,
-      { dayLimit: { policy, retryAfterMs } },
+      { dayLimit: { name, retryAfterMs } },
     );
   }
   const rest = used < limit ? ', and this record would exceed it' : '';
   return new ServiceError(
     'daily_limit_reached',
     `${which}${rest}; nothing was written. Send the same request with the same Idempotency-Key after midnight (${timeZone}), or ask an administrator.`,
-    { dayLimit: { policy, retryAfterMs } },
+    { dayLimit: { name, retryAfterMs } },
   );
 }
 

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers';
 import { expect, test } from 'vitest';
-import type { RateLimitPolicy } from '../../../src/domain/rate-limit.ts';
+import type { RequestLimit } from '../../../src/domain/request-limit.ts';
 import { changeApiKey } from '../../../src/services/keys/change-key.ts';
 import { getOwnKey } from '../../../src/services/keys/read-keys.ts';
 import { committingTwice } from '../../support/d1.ts';
@@ -8,7 +8,7 @@ import { asAdmin, makeKey, makeOrganization, rowsOf } from '../../support/world.
 
 interface Change {
   name: string;
-  limit?: RateLimitPolicy;
+  limit?: RequestLimit;
   dayLimit?: { records?: number; minutes?: number };
 }
 

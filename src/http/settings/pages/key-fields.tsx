@@ -3,7 +3,7 @@ import { yearsLater } from '../../../domain/calendar.ts';
 import { type DayLimit, MAX_DAY_MINUTES, MAX_DAY_RECORDS, type OwnDayLimit } from '../../../domain/day-limit.ts';
 import { MAX_DESCRIPTION_LENGTH, MAX_EXPIRY_YEARS, MAX_OWNER_LENGTH } from '../../../domain/key-input.ts';
 import { type KeyPolicy, lastDayAllowed } from '../../../domain/key-policy.ts';
-import type { RateLimitPolicy } from '../../../domain/rate-limit.ts';
+import type { RequestLimit } from '../../../domain/request-limit.ts';
 import { USAGE_DAYS } from '../../../services/keys/key-usage.ts';
 import type { RecentAddresses } from '../../../services/keys/recent-addresses.ts';
 import type { PageContext } from '../page-context.ts';
@@ -54,7 +54,7 @@ export interface FormProps {
 
 /** The deployment's limits for a key. */
 export interface DefaultLimits {
-  defaultLimit: RateLimitPolicy;
+  defaultLimit: RequestLimit;
   defaultDayLimit: DayLimit | null;
 }
 
@@ -162,9 +162,9 @@ function PolicyHelp({ policy, context }: Pick<FormProps, 'policy' | 'context'>) 
 interface LimitProps {
   value: string | undefined;
   message: string | undefined;
-  defaultLimit: RateLimitPolicy;
+  defaultLimit: RequestLimit;
   /** The key's own limit, if it has one. A changed limit keeps its window. */
-  own?: RateLimitPolicy | null;
+  own?: RequestLimit | null;
 }
 
 export function LimitField({ value, message, defaultLimit, own }: LimitProps) {

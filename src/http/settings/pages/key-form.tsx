@@ -1,5 +1,5 @@
-import { formatPolicy } from '../../../domain/rate-limit.ts';
 import { RECORD_KIND_NAMES, RECORD_KINDS } from '../../../domain/record-kinds.ts';
+import { formatRequestLimit } from '../../../domain/request-limit.ts';
 import type { ChangeableKey } from '../../../services/keys/change-key.ts';
 import type { RecentAddresses } from '../../../services/keys/recent-addresses.ts';
 import { describedBy, FieldMessage, Notice } from './components.tsx';
@@ -118,7 +118,7 @@ export function ChangeForm({
   return (
     <form method="post" action={`${context.base}/keys/${keyId}/change`} class="form">
       <input type="hidden" name="shown_name" value={name} />
-      <input type="hidden" name="shown_limit" value={limit ? formatPolicy(limit) : ''} />
+      <input type="hidden" name="shown_limit" value={limit ? formatRequestLimit(limit) : ''} />
       <input type="hidden" name="shown_day_records" value={dayLimit.records ?? ''} />
       <input type="hidden" name="shown_day_minutes" value={dayLimit.minutes ?? ''} />
       <input type="hidden" name="shown_networks" value={allowedNetworks} />

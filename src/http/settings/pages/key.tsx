@@ -1,7 +1,7 @@
 import type { PropsWithChildren } from 'hono/jsx';
 import { isLive } from '../../../domain/api-key.ts';
 import { type DayLimit, lower } from '../../../domain/day-limit.ts';
-import type { RateLimitPolicy } from '../../../domain/rate-limit.ts';
+import type { RequestLimit } from '../../../domain/request-limit.ts';
 import type { AuditEntry } from '../../../services/audit/read-audit-log.ts';
 import type { Usage } from '../../../services/keys/key-usage.ts';
 import type { ChainDay, KeyDetails } from '../../../services/keys/read-keys.ts';
@@ -37,7 +37,7 @@ export function noticeFor({ state }: KeyDetails, done = ''): string | undefined 
 interface Props {
   context: PageContext;
   subject: KeyDetails;
-  defaultLimit: RateLimitPolicy;
+  defaultLimit: RequestLimit;
   defaultDayLimit: DayLimit | null;
   /** What the key's chain has written today. */
   written: ChainDay;
@@ -49,7 +49,7 @@ interface Props {
   done: string | undefined;
 }
 
-const limitText = ({ quota, windowMs }: RateLimitPolicy) => `${quota} requests per ${windowMs / 1000} seconds`;
+const limitText = ({ quota, windowMs }: RequestLimit) => `${quota} requests per ${windowMs / 1000} seconds`;
 
 /** The state and the hint of a key, below its name. */
 export function KeyLead({ subject: key }: Pick<Props, 'subject'>) {

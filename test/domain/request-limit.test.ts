@@ -2,20 +2,20 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
   MAX_QUOTA,
-  parsePolicy,
-  type RateLimitPolicy,
+  parseRequestLimit,
+  type RequestLimit,
   SlidingWindowLog,
   stricter,
-} from '../../src/domain/rate-limit.ts';
+} from '../../src/domain/request-limit.ts';
 import { runs } from '../support/property.ts';
 
-const policy = (quota: number, windowMs: number): RateLimitPolicy => ({ quota, windowMs });
+const requestLimit = (quota: number, windowMs: number): RequestLimit => ({ quota, windowMs });
 
-describe('a policy', () => {
+describe('a requestLimit', () => {
   test('is written quota/window', () => {
-    expect(parsePolicy('200/10s')).toEqual(policy(200, 10_000));
-    expect(parsePolicy('1/1s')).toEqual(policy(1, 1_000));
-    expect(parsePolicy('10000/10s')).toEqual(policy(10_000, 10_000));
+    expect(parseRequestLimit('200/10s')).toEqual(requestLimit(200, 10_000));
+    expect(parseRequestLimit('1/1s')).toEqual(requestLimit(1, 1_000));
+    expect(parseRequestLimit('10000/10s')).toEqual(requestLimit(10_000, 10_000));
   });
 
   test.each([
@@ -31,14 +31,14 @@ describe('a policy', () => {
     '1.5/10s',
     ' 200/10s',
   ])('is refused as %j', (text) => {
-    expect(() => parsePolicy(text)).toThrow(`"${text}" is not a rate limit`);
+    expect(() => parseRequestLimit(text)).toThrow(`"${text}" is not a rate limit`);
   });
 });
 
 describe('the sliding window', () => {
   test('admits the quota at once, and the next request when the oldest one has left the window', () => {
     const log = new SlidingWindowLog();
-    const three = policy(3, 10_000);
+    const three = requestLimit(3, 10_000);
     expect(log.take(three, 0)).toEqual({ admitted: true, remaining: 2, resetMs: 10_000, retryAfterMs: 0 });
     expect(log.take(three, 4_000).remaining).toBe(1);
     expect(log.take(three, 5_000)).toEqual({ admitted: true, remaining: 0, resetMs: 5_000, retryAfterMs: 5_000 });
@@ -50,27 +50,32 @@ describe('the sliding window', () => {
 
   test('does not count what it refused', () => {
     const log = new SlidingWindowLog();
-    log.take(policy(1, 1_000), 0);
-    for (let time = 0; time < 1_000; time += 10) expect(log.take(policy(1, 1_000), time).admitted).toBe(false);
-    expect(log.take(policy(1, 1_000), 1_000).admitted).toBe(true);
+    log.take(requestLimit(1, 1_000), 0);
+    for (let time = 0; time < 1_000; time += 10) expect(log.take(requestLimit(1, 1_000), time).admitted).toBe(false);
+    expect(log.take(requestLimit(1, 1_000), 1_000).admitted).toBe(true);
   });
 
-  test('applies a changed policy at once to the past admissions', () => {
+  test('applies a changed requestLimit at once to the past admissions', () => {
     const log = new SlidingWindowLog();
-    for (let i = 0; i < 10; i++) log.take(policy(10, 1_000), 0);
-    expect(log.take(policy(11, 1_000), 0).admitted).toBe(true);
-    expect(log.take(policy(11, 1_000), 0).admitted).toBe(false);
+    for (let i = 0; i < 10; i++) log.take(requestLimit(10, 1_000), 0);
+    expect(log.take(requestLimit(11, 1_000), 0).admitted).toBe(true);
+    expect(log.take(requestLimit(11, 1_000), 0).admitted).toBe(false);
     // A longer window includes earlier admissions, and a lower quota counts all of them.
-    expect(log.take(policy(12, 10_000), 5_000).admitted).toBe(true);
-    expect(log.take(policy(5, 10_000), 9_999)).toEqual({ admitted: false, remaining: 0, resetMs: 1, retryAfterMs: 1 });
-    expect(log.take(policy(5, 10_000), 10_000).remaining).toBe(3);
+    expect(log.take(requestLimit(12, 10_000), 5_000).admitted).toBe(true);
+    expect(log.take(requestLimit(5, 10_000), 9_999)).toEqual({
+      admitted: false,
+      remaining: 0,
+      resetMs: 1,
+      retryAfterMs: 1,
+    });
+    expect(log.take(requestLimit(5, 10_000), 10_000).remaining).toBe(3);
   });
 
   test('does not go back in time with its clock', () => {
     const log = new SlidingWindowLog();
-    expect(log.take(policy(2, 1_000), 5_000).admitted).toBe(true);
-    expect(log.take(policy(2, 1_000), 1_000).admitted).toBe(true);
-    expect(log.take(policy(2, 1_000), 1_000)).toEqual({
+    expect(log.take(requestLimit(2, 1_000), 5_000).admitted).toBe(true);
+    expect(log.take(requestLimit(2, 1_000), 1_000).admitted).toBe(true);
+    expect(log.take(requestLimit(2, 1_000), 1_000)).toEqual({
       admitted: false,
       remaining: 0,
       resetMs: 1_000,
@@ -80,7 +85,7 @@ describe('the sliding window', () => {
 
   test('keeps the largest quota exactly', () => {
     const log = new SlidingWindowLog();
-    const largest = policy(MAX_QUOTA, 10_000);
+    const largest = requestLimit(MAX_QUOTA, 10_000);
     for (let i = 0; i < MAX_QUOTA; i++) expect(log.take(largest, i).admitted).toBe(true);
     expect(log.take(largest, 9_999)).toMatchObject({ admitted: false, retryAfterMs: 1 });
     for (let i = 0; i < MAX_QUOTA; i++) expect(log.take(largest, 10_000 + i).admitted).toBe(true);
@@ -104,7 +109,7 @@ describe('the sliding window', () => {
           const admitted = within().length < quota;
           if (admitted) admissions.push(now);
           const counted = within();
-          const decision = log.take(policy(quota, windowMs), now);
+          const decision = log.take(requestLimit(quota, windowMs), now);
           expect(decision.admitted).toBe(admitted);
           expect(decision.remaining).toBe(Math.max(0, quota - counted.length));
           expect(decision.resetMs).toBe((counted[0] ?? now - windowMs) + windowMs - now);

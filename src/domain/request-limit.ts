@@ -1,7 +1,7 @@
 import { NumberRing } from '../lib/number-ring.ts';
 
 /** At most `quota` requests in any `windowMs` milliseconds. */
-export interface RateLimitPolicy {
+export interface RequestLimit {
   quota: number;
   windowMs: number;
 }
@@ -25,42 +25,42 @@ export const MAX_QUOTA = 10_000;
 export const MAX_WINDOW_MS = 10_000;
 
 /**
- * Parses a policy written as `quota/window`, such as `200/10s`: quota 1–10000, window 1s–10s in
+ * Parses a limit written as `quota/window`, such as `200/10s`: quota 1–10000, window 1s–10s in
  * whole seconds.
  * @throws RangeError naming the text and the rule
  */
-export function parsePolicy(text: string): RateLimitPolicy {
+export function parseRequestLimit(text: string): RequestLimit {
   const match = /^(\d{1,5})\/(\d{1,2})s$/.exec(text);
-  const policy = match && { quota: Number(match[1]), windowMs: Number(match[2]) * 1000 };
+  const requestLimit = match && { quota: Number(match[1]), windowMs: Number(match[2]) * 1000 };
   if (
-    !policy ||
-    policy.quota < 1 ||
-    policy.quota > MAX_QUOTA ||
-    policy.windowMs < 1000 ||
-    policy.windowMs > MAX_WINDOW_MS
+    !requestLimit ||
+    requestLimit.quota < 1 ||
+    requestLimit.quota > MAX_QUOTA ||
+    requestLimit.windowMs < 1000 ||
+    requestLimit.windowMs > MAX_WINDOW_MS
   ) {
     throw new RangeError(
       `"${text}" is not a rate limit; write quota/window such as "200/10s", quota 1–10000, window 1s–10s`,
     );
   }
-  return policy;
+  return requestLimit;
 }
 
-/** The inverse of `parsePolicy`. */
-export function formatPolicy({ quota, windowMs }: RateLimitPolicy): string {
+/** The inverse of `parseRequestLimit`. */
+export function formatRequestLimit({ quota, windowMs }: RequestLimit): string {
   return `${quota}/${windowMs / 1000}s`;
 }
 
-/** A policy as a phrase for callers. */
-export function policyInWords({ quota, windowMs }: RateLimitPolicy): string {
+/** A limit as a phrase for callers. */
+export function requestLimitInWords({ quota, windowMs }: RequestLimit): string {
   return `${quota.toLocaleString('en')} requests in any ${windowMs / 1000} seconds`;
 }
 
 /**
- * The stricter of a key's own policy, if it has one, and the deployment's: the one that admits
+ * The stricter of a key's own limit, if it has one, and the deployment's: the one that admits
  * fewer requests over time.
  */
-export function stricter(own: RateLimitPolicy | null, deployment: RateLimitPolicy): RateLimitPolicy {
+export function stricter(own: RequestLimit | null, deployment: RequestLimit): RequestLimit {
   return own && own.quota / own.windowMs <= deployment.quota / deployment.windowMs ? own : deployment;
 }
 
@@ -69,7 +69,7 @@ export function stricter(own: RateLimitPolicy | null, deployment: RateLimitPolic
  *
  * A request is admitted if the request `quota` admissions ago is at least one window old, so no
  * window of that length, wherever it begins, contains more than the quota. The ring keeps
- * everything that a valid policy needs (the last 10 s, at most 10,000 entries), so a policy that
+ * everything that a valid limit needs (the last 10 s, at most 10,000 entries), so a limit that
  * changes between two calls applies to the real history.
  */
 export class SlidingWindowLog {
@@ -79,16 +79,16 @@ export class SlidingWindowLog {
    * Counts one request at `now` (milliseconds), or refuses it. A clock that steps back is held
    * still.
    */
-  take(policy: RateLimitPolicy, now: number): RateLimitDecision {
+  take(requestLimit: RequestLimit, now: number): RateLimitDecision {
     const time = heldStill(this.times, now);
     while (oldestHasLeft(this.times, time)) this.times.shift();
 
-    const admitted = hasRoom(this.times, policy, time);
+    const admitted = hasRoom(this.times, requestLimit, time);
     if (admitted) {
       if (this.times.length === MAX_QUOTA) this.times.shift();
       this.times.push(time);
     }
-    return { admitted, ...stateOf(this.times, policy, time) };
+    return { admitted, ...stateOf(this.times, requestLimit, time) };
   }
 }
 
@@ -102,15 +102,15 @@ export function oldestHasLeft(times: NumberRing, time: number): boolean {
   return times.length > 0 && times.at(0) <= time - MAX_WINDOW_MS;
 }
 
-/** Whether the policy admits one more request at `time`, after these admissions. */
-export function hasRoom(times: NumberRing, { quota, windowMs }: RateLimitPolicy, time: number): boolean {
+/** Whether the limit admits one more request at `time`, after these admissions. */
+export function hasRoom(times: NumberRing, { quota, windowMs }: RequestLimit, time: number): boolean {
   return countSince(times, time - windowMs) < quota;
 }
 
-/** What the policy leaves at `time`, after these admissions. */
+/** What the limit leaves at `time`, after these admissions. */
 export function stateOf(
   times: NumberRing,
-  { quota, windowMs }: RateLimitPolicy,
+  { quota, windowMs }: RequestLimit,
   time: number,
 ): Omit<RateLimitDecision, 'admitted'> {
   const counted = countSince(times, time - windowMs);

@@ -9,7 +9,7 @@ const SOURCES = {
 const NO_FRAMING = { baseUri: ["'none'"], frameAncestors: ["'none'"] };
 
 /** The Content-Security-Policy of pages without forms. */
-export const READ_ONLY_POLICY = { ...SOURCES, formAction: ["'none'"], ...NO_FRAMING };
+export const READ_ONLY_CSP = { ...SOURCES, formAction: ["'none'"], ...NO_FRAMING };
 
 /** The Content-Security-Policy of pages with forms. */
-export const FORM_POLICY = { ...SOURCES, formAction: ["'self'"], ...NO_FRAMING };
+export const FORM_CSP = { ...SOURCES, formAction: ["'self'"], ...NO_FRAMING };
