@@ -20,10 +20,7 @@ export interface KeySource {
   now: () => number;
   /** Where the request comes from. */
   address: string | null;
-  /**
-   * Reads a key from D1 by its hash.
-   * @throws ServiceError `unavailable`
-   */
+  /** Reads a key from D1 by its hash. */
   find: (hash: string) => Promise<FoundKey | undefined>;
 }
 
@@ -59,7 +56,7 @@ export class KeyCheck {
    *
    * A key that is blocked by its hint is still read, so that it costs as much as an unknown key. If
    * that read fails, the result is the same, and `onFailure` gets the error.
-   * @throws Unauthorized; ServiceError `unavailable`
+   * @throws Unauthorized
    */
   static async start(
     source: KeySource,
@@ -92,7 +89,7 @@ export class KeyCheck {
   /**
    * Requires a scope that only the body named. A cached key that lacks it is read again. Returns the
    * key.
-   * @throws Unauthorized; ServiceError `unavailable`
+   * @throws Unauthorized
    */
   async requireScope(scope: Scope): Promise<FoundKey> {
     this.scope = scope;
@@ -105,7 +102,7 @@ export class KeyCheck {
 
   /**
    * Reads the key again.
-   * @throws Unauthorized; ServiceError `unavailable`
+   * @throws Unauthorized
    */
   async refresh(): Promise<FoundKey> {
     const key = await this.read();

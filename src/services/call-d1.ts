@@ -1,5 +1,6 @@
 import { D1Failure, type D1FailureKind, runD1 } from '../db/call.ts';
 import { BEING_ERASED_MESSAGE } from '../db/directory/conditions.ts';
+import { type BoundStatement, batch } from '../db/statement.ts';
 import { beingErased, ServiceError } from '../domain/errors.ts';
 import type { ServiceContext } from './context.ts';
 import { warnOfSize } from './size-warning.ts';
@@ -20,19 +21,19 @@ const READ_ONLY =
 /** What a call without a response means for the caller. */
 export type LostCall = keyof typeof DETAILS;
 
+/** The part of a verb's context that a call to D1 uses. */
+type CallContext = Pick<ServiceContext, 'db' | 'deadlineAt' | 'stats' | 'databaseLimit'> &
+  Partial<Pick<ServiceContext, 'requestId'>>;
+
 /**
  * The only way in which a verb calls D1: until the request's deadline, with retries where D1's
  * error allows them (see `runD1`). `run` must be idempotent. Warns of a database that is becoming
- * full, if the context has its limit.
+ * full, if the context has its limit. Every verb therefore throws `unavailable`, and does not
+ * repeat it in its own `@throws`.
  * @throws ServiceError `unavailable` if D1 did not respond or takes no writes, `being_erased` if a
  *   trigger refused a change for this reason; D1Failure if D1 rejected a statement, which is a bug
  */
-export async function callD1<T>(
-  ctx: Pick<ServiceContext, 'db' | 'deadlineAt' | 'stats' | 'databaseLimit'> &
-    Partial<Pick<ServiceContext, 'requestId'>>,
-  lost: LostCall,
-  run: (db: D1Database) => Promise<T>,
-): Promise<T> {
+export async function callD1<T>(ctx: CallContext, lost: LostCall, run: (db: D1Database) => Promise<T>): Promise<T> {
   try {
     const result = await runD1(ctx, () => run(ctx.db));
     warnOfSize(ctx);
@@ -42,6 +43,44 @@ export async function callD1<T>(
     if (!(err instanceof D1Failure) || err.kind === 'rejected') throw err;
     throw new ServiceError('unavailable', unavailableDetail(lost, err.kind), { database: err.kind, cause: err });
   }
+}
+
+/** Runs a statement that reads, and returns its first row, or null. See `callD1`. */
+export function readOne<Row>(
+  ctx: CallContext,
+  statement: BoundStatement<Row>,
+  lost: LostCall = 'nothing_written',
+): Promise<Row | null> {
+  return callD1(ctx, lost, (db) => statement.first(db));
+}
+
+/** Runs a statement and returns its rows. See `callD1`. */
+export async function readAll<Row>(
+  ctx: CallContext,
+  statement: BoundStatement<Row>,
+  lost: LostCall = 'nothing_written',
+): Promise<Row[]> {
+  return (await callD1(ctx, lost, (db) => statement.all(db))).results;
+}
+
+/** Runs statements as one transaction, and returns the rows of each. See `callD1`. */
+export function readBatch<const Rows extends readonly unknown[]>(
+  ctx: CallContext,
+  statements: { readonly [Index in keyof Rows]: BoundStatement<Rows[Index]> },
+  lost?: LostCall,
+): Promise<{ [Index in keyof Rows]: Rows[Index][] }>;
+export async function readBatch(
+  ctx: CallContext,
+  statements: readonly BoundStatement<unknown>[],
+  lost: LostCall = 'nothing_written',
+): Promise<unknown> {
+  const results = await callD1(ctx, lost, (db) => batch<unknown[]>(db, statements));
+  return results.map((result) => result.results);
+}
+
+/** Runs a statement that writes, and returns how many rows it changed. See `callD1`. */
+export async function write(ctx: CallContext, lost: LostCall, statement: BoundStatement<unknown>): Promise<number> {
+  return (await callD1(ctx, lost, (db) => statement.all(db))).meta.changes;
 }
 
 /** The detail of an `unavailable`. */

@@ -1,5 +1,5 @@
 import type { BoundStatement } from '../db/statement.ts';
-import { callD1 } from './call-d1.ts';
+import { write } from './call-d1.ts';
 import { forNextChunk, type ServiceContext } from './context.ts';
 
 /** How much one run of a job does: at most `chunks` transactions of at most `rows` rows each. */
@@ -14,7 +14,6 @@ export const DAILY_LIMITS: RunLimits = { rows: 1_000, chunks: 200 };
 /**
  * Runs a statement that changes at most `limit` rows until it finds fewer, or until the limits are
  * reached: the next run continues. Returns whether nothing is left.
- * @throws ServiceError `unavailable`
  */
 export async function runInChunks(
   ctx: ServiceContext,
@@ -23,8 +22,8 @@ export async function runInChunks(
 ): Promise<boolean> {
   const statement = change(rows);
   for (let chunk = 0; chunk < chunks; chunk++) {
-    const { meta } = await callD1(forNextChunk(ctx), 'safe_to_repeat', (db) => statement.all(db));
-    if (meta.changes < rows) return true;
+    const changes = await write(forNextChunk(ctx), 'safe_to_repeat', statement);
+    if (changes < rows) return true;
   }
   return false;
 }

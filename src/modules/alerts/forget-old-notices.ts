@@ -9,7 +9,6 @@ export const NOTICE_RETENTION_DAYS = 30;
 /**
  * Deletes the notices of more than 30 days ago. Run once a day. Returns whether none is left to
  * delete; the next run continues.
- * @throws ServiceError `unavailable`
  */
 export function forgetOldNotices(ctx: ServiceContext, limits = DAILY_LIMITS): Promise<boolean> {
   const before = ctx.now() - NOTICE_RETENTION_DAYS * DAY_MS;

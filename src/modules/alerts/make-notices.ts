@@ -2,7 +2,7 @@ import { batch } from '../../db/statement.ts';
 import { DAY_MS, dateIn } from '../../domain/calendar.ts';
 import { hasCode } from '../../domain/errors.ts';
 import { log } from '../../lib/log.ts';
-import { callD1 } from '../../services/call-d1.ts';
+import { callD1, readAll, readOne, write } from '../../services/call-d1.ts';
 import type { ServiceContext } from '../../services/context.ts';
 import { latestDatabaseSize } from '../../services/size-warning.ts';
 import { sizeNotices } from './find-notices.ts';
@@ -29,7 +29,6 @@ const OFF_AFTER_MS = 7 * DAY_MS;
 /**
  * Makes the notices of the next organizations of the round, and those of the deployment. What was
  * made before is not made again, so this is safe to repeat at any point.
- * @throws ServiceError `unavailable`
  */
 export async function makeNotices(ctx: ServiceContext, options: NoticeOptions): Promise<void> {
   const round = await currentRound(ctx);
@@ -45,7 +44,7 @@ export async function makeNotices(ctx: ServiceContext, options: NoticeOptions): 
   }
   await saveNotices(ctx, '', sizeNotices(latestDatabaseSize(ctx), ctx.databaseLimit ?? 0, ctx.now()), options.channels);
   const isLast = organizations.length < MAX_ORGANIZATIONS && after === (organizations.at(-1)?.organizationId ?? after);
-  await callD1(ctx, 'safe_to_repeat', (db) => saveRound.bind({ ...round, after: isLast ? '' : after }).all(db));
+  await write(ctx, 'safe_to_repeat', saveRound.bind({ ...round, after: isLast ? '' : after }));
 }
 
 /**
@@ -54,7 +53,7 @@ export async function makeNotices(ctx: ServiceContext, options: NoticeOptions): 
  */
 async function currentRound(ctx: ServiceContext): Promise<NoticeRound> {
   const now = ctx.now();
-  const stored = await callD1(ctx, 'nothing_written', (db) => findRound.bind({}).first(db));
+  const stored = await readOne(ctx, findRound.bind({}));
   if (stored && now - stored.beganAt <= OFF_AFTER_MS)
     return stored.after === '' ? { after: '', beganAt: now, since: stored.beganAt } : stored;
   const first = { after: '', beganAt: now, since: now };
@@ -65,7 +64,7 @@ async function currentRound(ctx: ServiceContext): Promise<NoticeRound> {
 async function readFacts(ctx: ServiceContext, after: string, since: number): Promise<NoticeFacts[]> {
   const days = JSON.stringify(EXPIRY_NOTICE_DAYS);
   const values = { after, limit: MAX_ORGANIZATIONS, since, now: ctx.now(), days };
-  return (await callD1(ctx, 'nothing_written', (db) => findNoticeFacts.bind(values).all(db))).results;
+  return readAll(ctx, findNoticeFacts.bind(values));
 }
 
 /** A failure is logged, so that one organization does not keep the others from their notices. */

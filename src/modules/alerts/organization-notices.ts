@@ -5,7 +5,7 @@ import { findRecentRefusedUses } from '../../db/keys/refused-uses.ts';
 import { type BoundStatement, batch } from '../../db/statement.ts';
 import { dateIn } from '../../domain/calendar.ts';
 import type { DayLimits } from '../../domain/day-limit.ts';
-import { callD1 } from '../../services/call-d1.ts';
+import { callD1, readAll, readBatch, readOne } from '../../services/call-d1.ts';
 import type { ServiceContext } from '../../services/context.ts';
 import { troubleOf } from '../../services/directory/administrators.ts';
 import { EXAMINED_REFUSED_USES } from '../../services/keys/attention.ts';
@@ -46,7 +46,6 @@ interface OrganizationOptions extends NoticeOptions {
 /**
  * Makes the notices of one organization. Returns whether it read more than the facts, which say
  * whether something has happened.
- * @throws ServiceError `unavailable`
  */
 export async function makeNoticesOf(
   ctx: ServiceContext,
@@ -101,14 +100,12 @@ export async function saveNotices(
 async function readActions(ctx: ServiceContext, organizationId: string, position: number | null, since: number) {
   const begin = position ?? (await firstPosition(ctx, organizationId, since));
   const values = { organizationId, seq: begin, limit: MAX_ACTIONS };
-  const { results } = await callD1(ctx, 'nothing_written', (db) => findKeyActions.bind(values).all(db));
+  const results = await readAll(ctx, findKeyActions.bind(values));
   return { found: actionNotices(organizationId, results), position: results.at(-1)?.seq ?? begin };
 }
 
 async function firstPosition(ctx: ServiceContext, organizationId: string, since: number): Promise<number> {
-  const first = await callD1(ctx, 'nothing_written', (db) =>
-    findFirstSeqSince.bind({ organizationId, at: since }).first(db),
-  );
+  const first = await readOne(ctx, findFirstSeqSince.bind({ organizationId, at: since }));
   if (!first) throw new Error('the search for an audit row returned no row');
   return first.seq - 1;
 }
@@ -116,7 +113,7 @@ async function firstPosition(ctx: ServiceContext, organizationId: string, since:
 async function readExpiring(ctx: ServiceContext, organizationId: string, since: number): Promise<NewNotice[]> {
   const now = ctx.now();
   const values = { organizationId, since, now, days: JSON.stringify(EXPIRY_NOTICE_DAYS) };
-  const { results } = await callD1(ctx, 'nothing_written', (db) => findKeysNearExpiry.bind(values).all(db));
+  const results = await readAll(ctx, findKeysNearExpiry.bind(values));
   return expiryNotices(
     organizationId,
     results.map((row) => toKeyDetails(row, now)),
@@ -126,7 +123,7 @@ async function readExpiring(ctx: ServiceContext, organizationId: string, since: 
 
 async function readRefusals(ctx: ServiceContext, organizationId: string, since: number): Promise<NewNotice[]> {
   const values = { organizationId, since, examine: EXAMINED_REFUSED_USES };
-  const { results } = await callD1(ctx, 'nothing_written', (db) => findRecentRefusedUses.bind(values).all(db));
+  const results = await readAll(ctx, findRecentRefusedUses.bind(values));
   return refusalNotices(organizationId, results, ctx.now());
 }
 
@@ -136,15 +133,16 @@ async function readLimits(ctx: ServiceContext, facts: NoticeFacts, limits: DayLi
   const now = ctx.now();
   if (day === null || records === null || bytes === null || day !== dateIn(timeZone, now)) return [];
   const values = { organizationId, now, day };
-  const { results } = await callD1(ctx, 'nothing_written', (db) => findKeyDayUses.bind(values).all(db));
+  const results = await readAll(ctx, findKeyDayUses.bind(values));
   return limitNotices(organizationId, { day, records, bytes }, results, limits, now);
 }
 
 async function readUnused(ctx: ServiceContext, organizationId: string): Promise<NewNotice[]> {
   const now = ctx.now();
-  const [live, policy] = await callD1(ctx, 'nothing_written', (db) =>
-    batch(db, [findLiveKeys.bind({ organizationId, now }), findPolicy.bind({ organizationId })]),
-  );
-  const keys = live.results.map((row) => toKeyDetails(row, now));
-  return unusedNotices(organizationId, keys, requirePolicy(policy.results[0]).unusedDays, now);
+  const [live, [policy]] = await readBatch(ctx, [
+    findLiveKeys.bind({ organizationId, now }),
+    findPolicy.bind({ organizationId }),
+  ]);
+  const keys = live.map((row) => toKeyDetails(row, now));
+  return unusedNotices(organizationId, keys, requirePolicy(policy).unusedDays, now);
 }

@@ -1,6 +1,6 @@
 import type { PushOutcome } from '../../domain/push.ts';
 import { log } from '../../lib/log.ts';
-import { callD1 } from '../../services/call-d1.ts';
+import { readAll, write } from '../../services/call-d1.ts';
 import type { ServiceContext } from '../../services/context.ts';
 import { claimNotices, endNotices, findDueNotices, postponeNotices, type WaitingNotice } from './alert-statements.ts';
 import { type NoticeChannel, noticePauseMs } from './notice.ts';
@@ -30,7 +30,6 @@ interface Run {
 /**
  * Sends the notices that are due. Each is claimed before it is sent, so that simultaneous runs do
  * not both send it, and marked afterwards. If the mark is lost, it is sent again under the same id.
- * @throws ServiceError `unavailable`
  */
 export async function sendNotices(ctx: ServiceContext, outlets: readonly Outlet[]): Promise<void> {
   const run: Run = { messages: 0, failures: { push: 0, chat: 0 }, failed: { push: new Set(), chat: new Set() } };
@@ -50,7 +49,7 @@ export async function sendNotices(ctx: ServiceContext, outlets: readonly Outlet[
 /** The notices that are due for an outlet by organization, those with the fewest attempts first. */
 async function dueFor(ctx: ServiceContext, outlet: Outlet) {
   const values = { channel: outlet.channel, now: ctx.now(), each: MAX_DUE_EACH, limit: MAX_DUE };
-  const { results } = await callD1(ctx, 'nothing_written', (db) => findDueNotices.bind(values).all(db));
+  const results = await readAll(ctx, findDueNotices.bind(values));
   const groups = Map.groupBy(results.toSorted(inOrder), ({ organizationId }) => organizationId);
   return Array.from(groups.values(), (group) => [outlet, group] as const);
 }
@@ -96,7 +95,7 @@ async function claim(
   const now = ctx.now();
   const retryAt = now + noticePauseMs(attemptsOf(notices));
   const statement = claimNotices.bind({ ...named(channel, notices), now, retryAt });
-  const { results } = await callD1(ctx, 'safe_to_repeat', (db) => statement.all(db));
+  const results = await readAll(ctx, statement, 'safe_to_repeat');
   return notices.filter(({ id }) => results.some((claimed) => claimed.id === id));
 }
 
@@ -119,11 +118,11 @@ async function record(
   // A receiver that answers 410 to a notice does not want this one. That does not stop the changes.
   if (failure === null || (outcome.result === 'gone' && channel === 'push')) {
     const end = endNotices.bind({ ...some, now: ctx.now(), failure });
-    await callD1(ctx, 'safe_to_repeat', (db) => end.all(db));
+    await write(ctx, 'safe_to_repeat', end);
     return true;
   }
   const retryAt = ctx.now() + (outcome.result === 'failed' ? outcome.retryAfterMs : 0);
   const postpone = postponeNotices.bind({ ...some, failure, retryAt });
-  await callD1(ctx, 'safe_to_repeat', (db) => postpone.all(db));
+  await write(ctx, 'safe_to_repeat', postpone);
   return false;
 }

@@ -5,7 +5,7 @@ import { DAY_MS } from '../../domain/calendar.ts';
 import type { Change, ChangedRecords } from '../../domain/change.ts';
 import { RECORD_KIND_NAMES } from '../../domain/record-kinds.ts';
 import { utf8Length } from '../../lib/bytes.ts';
-import { callD1 } from '../../services/call-d1.ts';
+import { callD1, readAll, readOne } from '../../services/call-d1.ts';
 import type { ServiceContext } from '../../services/context.ts';
 import { toChange } from '../../services/work/to-change.ts';
 import { archiveFile, storeFile } from './archive-file.ts';
@@ -36,7 +36,6 @@ export interface ArchiveRule {
 
 /**
  * At most `limit` organizations that have a full step to archive, or a change that has waited for a day.
- * @throws ServiceError `unavailable`
  */
 export async function listDueArchives(
   ctx: ServiceContext,
@@ -44,7 +43,7 @@ export async function listDueArchives(
   limit: number,
 ): Promise<string[]> {
   const values = { before, waiting: before - WAIT_MS, full: STEP_CHANGES, isPushed: Number(isPushed), limit };
-  const { results } = await callD1(ctx, 'nothing_written', (db) => findDueArchives.bind(values).all(db));
+  const results = await readAll(ctx, findDueArchives.bind(values));
   return results.map(({ organizationId }) => organizationId);
 }
 
@@ -62,7 +61,7 @@ export type ArchiveStep =
  */
 export async function archiveStep(ctx: ServiceContext, organization: string, rule: ArchiveRule): Promise<ArchiveStep> {
   const values = { organizationId: organization, isPushed: Number(rule.isPushed) };
-  const archivable = await callD1(ctx, 'nothing_written', (db) => findArchivable.bind(values).first(db));
+  const archivable = await readOne(ctx, findArchivable.bind(values));
   if (!archivable) return { status: 'nothing' };
   const rows = await readRows(ctx, organization, rule, archivable);
   const [first, last] = [rows[0], rows.at(-1)];
@@ -90,7 +89,7 @@ export async function archiveStep(ctx: ServiceContext, organization: string, rul
   }
   // Another step was faster, or the organization was erased. Otherwise the next step decides: one that
   // runs now may have stored the same object.
-  const isErased = (await callD1(ctx, 'nothing_written', (db) => findArchivable.bind(values).first(db))) === null;
+  const isErased = (await readOne(ctx, findArchivable.bind(values))) === null;
   if (recorded || isErased) await deleteObjects(ctx, [file]);
   return { status: 'refused' };
 }
@@ -107,9 +106,7 @@ async function readRows(
     const seq = rows.at(-1)?.seq ?? archivedSeq;
     const limit = Math.min(PAGE_CHANGES, STEP_CHANGES - rows.length, lastSeq - seq);
     if (limit <= 0) break;
-    const { results } = await callD1(ctx, 'nothing_written', (db) =>
-      findChanges.bind({ organizationId, seq, limit }).all(db),
-    );
+    const results = await readAll(ctx, findChanges.bind({ organizationId, seq, limit }));
     const end = results.findIndex(({ at }) => at >= before);
     const due = end === -1 ? results : results.slice(0, end);
     rows.push(...due);
@@ -136,5 +133,5 @@ function toChanges(rows: readonly ChangeRow[], epoch: string): Change[] {
 /** The archive that begins with this `seq`. */
 async function archiveFrom(ctx: ServiceContext, organizationId: string, fromSeq: number): Promise<ArchiveRow | null> {
   const values = { organizationId, seq: fromSeq - 1, limit: 1 };
-  return callD1(ctx, 'safe_to_repeat', (db) => findArchivesAfter.bind(values).first(db));
+  return readOne(ctx, findArchivesAfter.bind(values), 'safe_to_repeat');
 }

@@ -1,7 +1,7 @@
 import { ServiceError } from '../../domain/errors.ts';
 import { sha256, toHex } from '../../lib/bytes.ts';
 import { gunzip } from '../../lib/gzip.ts';
-import { callD1 } from '../../services/call-d1.ts';
+import { readAll, readOne, write } from '../../services/call-d1.ts';
 import type { ServiceContext } from '../../services/context.ts';
 import { listReleases } from '../../services/work/release-changes.ts';
 import { parseArchive, readArchive } from './archive-file.ts';
@@ -14,13 +14,11 @@ import { objectName, objectsFrom, objectsOf, parseObjectName } from './object-na
 
 /**
  * The lines of the archive that has this object, as one text.
- * @throws ServiceError `record_not_found` if none has it; `unavailable`
+ * @throws ServiceError `record_not_found` if none has it
  */
 export async function readNamedArchive(ctx: ServiceContext, object: string): Promise<string> {
   const organizationId = parseObjectName(object)?.organization ?? '';
-  const found = await callD1(ctx, 'nothing_written', (db) =>
-    findArchiveOfObject.bind({ organizationId, object }).first(db),
-  );
+  const found = await readOne(ctx, findArchiveOfObject.bind({ organizationId, object }));
   if (found) return readArchive(ctx, found);
   throw new ServiceError(
     'record_not_found',
@@ -41,7 +39,7 @@ const PAGE = 500;
  * Compares the archives with the objects in the bucket. With `repair`, a missing object is replaced by
  * the one that was stored last for the same entries, and objects that no archive has are deleted,
  * unless they are so young that a call may be about to name them. `context` makes one for each call.
- * @throws ServiceError `organization_not_found`, `unavailable`
+ * @throws ServiceError `organization_not_found`
  */
 export async function checkArchive(
   context: () => ServiceContext,
@@ -73,9 +71,7 @@ export async function checkArchive(
 
 async function* archivesOf(context: () => ServiceContext, organizationId: string): AsyncGenerator<ArchiveRow> {
   for (let seq = 0; ; ) {
-    const { results } = await callD1(context(), 'nothing_written', (db) =>
-      findArchivesAfter.bind({ organizationId, seq, limit: PAGE }).all(db),
-    );
+    const results = await readAll(context(), findArchivesAfter.bind({ organizationId, seq, limit: PAGE }));
     yield* results;
     const last = results.at(-1);
     if (!last || results.length < PAGE) return;
@@ -107,7 +103,7 @@ async function replace(
     if (name !== objectName(organizationId, fromSeq, toSeq, digest)) continue;
     if (parseArchive(await gunzip(bytes)).at(-1)?.requestId !== archive.lastRequestId) continue;
     const values = { organizationId, toSeq, from: archive.object, object: name, digest, bytes: bytes.length };
-    await callD1(ctx, 'safe_to_repeat', (db) => replaceObject.bind(values).all(db));
+    await write(ctx, 'safe_to_repeat', replaceObject.bind(values));
     return name;
   }
   return undefined;

@@ -1,4 +1,4 @@
-import { callD1 } from '../../services/call-d1.ts';
+import { readOne } from '../../services/call-d1.ts';
 import type { ServiceContext } from '../../services/context.ts';
 import { findArchivesAfter } from './archive-statements.ts';
 import { callBucket, deleteObjects, listObjects } from './bucket.ts';
@@ -7,18 +7,16 @@ import { objectsOf } from './object-names.ts';
 /**
  * Makes sure that the archive of an organization can be reached before the organization is erased. A
  * bucket is called even if nothing is archived: the erasure also removes objects that nothing names.
- * @throws ServiceError `unavailable`
  */
 export async function requireErasableArchive(ctx: ServiceContext, organizationId: string): Promise<void> {
   const values = { organizationId, seq: 0, limit: 1 };
-  const first = await callD1(ctx, 'nothing_written', (db) => findArchivesAfter.bind(values).first(db));
+  const first = await readOne(ctx, findArchivesAfter.bind(values));
   if (first || ctx.archive) await callBucket(ctx, (bucket) => bucket.list(objectsOf(organizationId)));
 }
 
 /**
  * Deletes at most `limit` objects of an organization's archive, those that nothing names included.
  * Returns how many. The rows that name them are still in the database: they say that there are objects.
- * @throws ServiceError `unavailable`
  */
 export async function eraseObjects(ctx: ServiceContext, organizationId: string, limit: number): Promise<number> {
   if (!ctx.archive) {

@@ -5,7 +5,7 @@ import {
   LONGEST_REQUEST_MS,
   searchedIds,
 } from '../../services/audit/read-audit-log.ts';
-import { callD1 } from '../../services/call-d1.ts';
+import { readAll, readOne } from '../../services/call-d1.ts';
 import type { ActorContext, AdminActor } from '../../services/context.ts';
 import { readArchive } from './archive-file.ts';
 import { type ArchiveRow, findArchive, findArchivesAbout, findArchivesOfPeriod } from './archive-statements.ts';
@@ -17,10 +17,7 @@ export type { ArchiveRow } from './archive-statements.ts';
 /** How many archives a page lists. */
 export const LISTED_ARCHIVES = 50;
 
-/**
- * The archives that may have entries of a period, the newest first, at most `LISTED_ARCHIVES`.
- * @throws ServiceError `unavailable`
- */
+/** The archives that may have entries of a period, the newest first, at most `LISTED_ARCHIVES`. */
 export async function listArchives(
   ctx: ActorContext<AdminActor>,
   { since, until }: Pick<AuditFilter, 'since' | 'until'>,
@@ -31,33 +28,29 @@ export async function listArchives(
     until: until === undefined ? null : until + CLOCK_SKEW_MS,
     limit: LISTED_ARCHIVES,
   };
-  const { results } = await callD1(ctx, 'nothing_written', (db) => findArchivesOfPeriod.bind(values).all(db));
+  const results = await readAll(ctx, findArchivesOfPeriod.bind(values));
   return results;
 }
 
 /**
  * The archives that have the record with this id or Idempotency-Key. Of a request id only its time is
  * known: those that have entries of it.
- * @throws ServiceError `unavailable`
  */
 export async function searchArchives(ctx: ActorContext<AdminActor>, text: string): Promise<ArchiveRow[]> {
   const values = await searchedIds(ctx.actor.organizationId, text);
   if (!values) return [];
-  const { results } = await callD1(ctx, 'nothing_written', (db) => findArchivesAbout.bind(values).all(db));
+  const results = await readAll(ctx, findArchivesAbout.bind(values));
   const receivedAt = timeOfId(values.id);
   if (results.length > 0 || receivedAt === undefined) return results;
   return listArchives(ctx, { since: receivedAt, until: receivedAt + LONGEST_REQUEST_MS });
 }
 
-/**
- * The lines of the archive that ends with this `seq`, as one text; undefined if there is none.
- * @throws ServiceError `unavailable`
- */
+/** The lines of the archive that ends with this `seq`, as one text; undefined if there is none. */
 export async function readOwnArchive(
   ctx: ActorContext<AdminActor>,
   toSeq: number,
 ): Promise<{ fromSeq: number; text: string } | undefined> {
   const values = { organizationId: ctx.actor.organizationId, toSeq };
-  const found = await callD1(ctx, 'nothing_written', (db) => findArchive.bind(values).first(db));
+  const found = await readOne(ctx, findArchive.bind(values));
   return found ? { fromSeq: found.fromSeq, text: await readArchive(ctx, found) } : undefined;
 }

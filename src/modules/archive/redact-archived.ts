@@ -1,7 +1,7 @@
 import { type Change, plain, REDACTED } from '../../domain/change.ts';
 import type { RecordKind } from '../../domain/record-kinds.ts';
 import { bySystem, hasChanged, writeWithAudit } from '../../services/audit/write-with-audit.ts';
-import { callD1 } from '../../services/call-d1.ts';
+import { readOne } from '../../services/call-d1.ts';
 import type { ActorContext, SystemActor } from '../../services/context.ts';
 import { archiveFile, parseArchive, readArchive, storeFile } from './archive-file.ts';
 import { switchObject } from './archive-statements.ts';
@@ -26,9 +26,7 @@ export async function redactArchived(
   const { organization: organizationId, kind, id } = record;
   let stored: string | undefined;
   for (let round = 1; round <= MAX_ROUNDS; round++) {
-    const found = await callD1(ctx, 'safe_to_repeat', (db) =>
-      findArchivedRecord[kind].bind({ organizationId, id }).first(db),
-    );
+    const found = await readOne(ctx, findArchivedRecord[kind].bind({ organizationId, id }), 'safe_to_repeat');
     if (!found) {
       // The organization was erased meanwhile, and its objects may have been deleted before we stored ours.
       if (stored !== undefined) await deleteObjects(ctx, [{ name: stored }]);

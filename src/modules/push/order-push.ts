@@ -4,7 +4,7 @@ import { directoryId } from '../../domain/directory.ts';
 import { beingErased, hasCode, invalidInput, ServiceError } from '../../domain/errors.ts';
 import { freeText, strictObject } from '../../domain/fields.ts';
 import { bySystem, hasChanged, writeWithAudit } from '../../services/audit/write-with-audit.ts';
-import { callD1 } from '../../services/call-d1.ts';
+import { readAll, readOne } from '../../services/call-d1.ts';
 import type { ActorContext, ServiceContext, SystemActor } from '../../services/context.ts';
 import { findErasure } from '../../services/directory/erase-organization.ts';
 import { parseInput } from '../../services/parse-input.ts';
@@ -21,14 +21,14 @@ const STATUS_PAGE = 500;
 
 /**
  * The push of every organization, or of one, in the order of their ids.
- * @throws ServiceError `organization_not_found`, `unavailable`
+ * @throws ServiceError `organization_not_found`
  */
 export async function listPushStatus(ctx: ServiceContext, only?: string): Promise<PushStatusRow[]> {
   const rows: PushStatusRow[] = [];
   for (;;) {
     const after = rows.at(-1)?.organizationId ?? '';
     const values = { only: only ?? null, after, limit: STATUS_PAGE };
-    const { results } = await callD1(ctx, 'nothing_written', (db) => findPushStatus.bind(values).all(db));
+    const results = await readAll(ctx, findPushStatus.bind(values));
     rows.push(...results);
     if (only !== undefined && rows.length === 0) throw organizationNotFound(only);
     if (results.length < STATUS_PAGE) return rows;
@@ -40,7 +40,7 @@ const resumeRequest = strictObject({ organization: directoryId('an organization'
 /**
  * Orders that the push of an organization goes on at once, whether it is stopped or waits after a
  * failure. The audit log records who asked for it (`by`).
- * @throws ServiceError `invalid`, `organization_not_found`, `being_erased`, `unavailable`
+ * @throws ServiceError `invalid`, `organization_not_found`, `being_erased`
  */
 export async function resumePush(
   ctx: ActorContext<SystemActor>,
@@ -72,7 +72,7 @@ const skipRequest = strictObject({
  * `moved`: the push has confirmed more while this was ordered, and nothing was.
  * @throws ServiceError `invalid` (also if the cursor is not after the last confirmed change),
  *   `cursor_reset` (it is not one of this organization in this database), `organization_not_found`,
- *   `being_erased`, `unavailable`
+ *   `being_erased`
  */
 export async function skipPush(
   ctx: ActorContext<SystemActor>,
@@ -103,9 +103,7 @@ export async function skipPush(
 type Cursor = Parameters<typeof formatCursor>[0];
 
 async function requireOwnCursor(ctx: ServiceContext, organizationId: string, cursor: Cursor): Promise<void> {
-  const position = await callD1(ctx, 'nothing_written', (db) =>
-    findCursorPosition.bind({ organizationId, seq: cursor.seq }).first(db),
-  );
+  const position = await readOne(ctx, findCursorPosition.bind({ organizationId, seq: cursor.seq }));
   try {
     requireValidCursor(position ?? undefined, organizationId, cursor);
   } catch (err) {
@@ -119,6 +117,6 @@ async function requireOwnCursor(ctx: ServiceContext, organizationId: string, cur
 
 /** Whether the order of this call is there, although its response was lost. */
 async function isOrdered(ctx: ServiceContext, organizationId: string): Promise<boolean> {
-  const order = await callD1(ctx, 'nothing_written', (db) => findPushOrder.bind({ organizationId }).first(db));
+  const order = await readOne(ctx, findPushOrder.bind({ organizationId }));
   return order?.orderId === ctx.requestId;
 }

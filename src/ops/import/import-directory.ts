@@ -40,7 +40,6 @@ export type ImportResult =
  * the same file again writes nothing, and an import that was cut off is completed by the next.
  * Records that are not in the file stay as they are. The whole file is in memory, because its
  * organizations may be scattered over it: about half a KiB for each record.
- * @throws ServiceError `unavailable`
  */
 export async function importDirectory(
   db: D1Database,

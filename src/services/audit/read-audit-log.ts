@@ -9,11 +9,10 @@ import {
   findAuditRowsAbout,
   findFirstSeqSince,
 } from '../../db/audit/read-audit-log.ts';
-import { batch } from '../../db/statement.ts';
 import { parseIdempotencyKey } from '../../domain/idempotency-key.ts';
 import { derivedId, timeOfId } from '../../domain/record-id.ts';
 import { forEachKind, RECORD_KIND_NAMES, type RecordKind } from '../../domain/record-kinds.ts';
-import { callD1 } from '../call-d1.ts';
+import { readAll, readBatch, readOne } from '../call-d1.ts';
 import { type ActorContext, type AdminActor, forNextPage } from '../context.ts';
 import type { ExportPage } from '../export-page.ts';
 
@@ -70,7 +69,6 @@ const MAX_SEARCH_PAGES = 10;
 /**
  * One page of the audit log, before the cursor. Reads a bounded number of rows, however long the
  * log is.
- * @throws ServiceError `unavailable`
  */
 export async function readAuditLog(
   ctx: ActorContext<AdminActor>,
@@ -93,7 +91,6 @@ export async function readAuditLog(
 /**
  * The latest entries about one key, at most `limit`. Fewer if other keys wrote most of the latest
  * rows among which the key's are.
- * @throws ServiceError `unavailable`
  */
 export async function readLatestOfKey(
   ctx: ActorContext<AdminActor>,
@@ -103,7 +100,7 @@ export async function readLatestOfKey(
   const any = { action: null, ticketId: null, requestId: null, since: null, until: null };
   const range = { before: Number.MAX_SAFE_INTEGER, from: 0, examine: EXAMINED_FOR_LATEST, limit };
   const statement = findAuditPageOfKey.rows.bind({ organizationId: ctx.actor.organizationId, keyId, ...any, ...range });
-  const { results } = await callD1(ctx, 'nothing_written', (db) => statement.all(db));
+  const results = await readAll(ctx, statement);
   return results.map(toEntry);
 }
 
@@ -115,15 +112,10 @@ export interface AuditAdministrator {
   isFormer: boolean;
 }
 
-/**
- * The administrators who are actors in the audit log, by name, the present ones first.
- * @throws ServiceError `unavailable`
- */
+/** The administrators who are actors in the audit log, by name, the present ones first. */
 export async function listAuditAdministrators(ctx: ActorContext<AdminActor>): Promise<AuditAdministrator[]> {
   const { organizationId } = ctx.actor;
-  const { results } = await callD1(ctx, 'nothing_written', (db) =>
-    findAuditAdministrators.bind({ organizationId, limit: MAX_LISTED_ACTORS }).all(db),
-  );
+  const results = await readAll(ctx, findAuditAdministrators.bind({ organizationId, limit: MAX_LISTED_ACTORS }));
   return results
     .map(({ id, name, isPresent }) => ({ id, name, isFormer: isPresent === 0 }))
     .sort((a, b) => Number(a.isFormer) - Number(b.isFormer) || byName.compare(a.name, b.name));
@@ -144,15 +136,12 @@ export async function* exportAuditLog(
   }
 }
 
-/**
- * The entries about one thing: a record id, a key id, an Idempotency-Key or a request id.
- * @throws ServiceError `unavailable`
- */
+/** The entries about one thing: a record id, a key id, an Idempotency-Key or a request id. */
 export async function searchAuditLog(ctx: ActorContext<AdminActor>, text: string): Promise<AuditEntry[]> {
   const values = await searchedIds(ctx.actor.organizationId, text);
   if (!values) return [];
   const { id } = values;
-  const { results } = await callD1(ctx, 'nothing_written', (db) => findAuditRowsAbout.bind(values).all(db));
+  const results = await readAll(ctx, findAuditRowsAbout.bind(values));
   const receivedAt = timeOfId(id);
   if (results.length > 0 || receivedAt === undefined) return results.map(toEntry);
 
@@ -223,10 +212,10 @@ async function readPage(ctx: ActorContext<AdminActor>, filter: AuditFilter, part
             findAuditPageOfKey.rows.bind({ ...values, keyId }),
             findAuditPageOfKey.examined.bind({ ...values, keyId }),
           ] as const);
-  const [{ results: rows }, { results }] = await callD1(ctx, 'nothing_written', (db) => batch(db, statements));
+  const [rows, [examined]] = await readBatch(ctx, statements);
   const isFull = rows.length === limit;
-  const next = nextCursor(rows.at(-1)?.seq, isFull, results[0], part);
-  const searchedTo = next === undefined || isFull ? undefined : (results[0]?.lowestAt ?? undefined);
+  const next = nextCursor(rows.at(-1)?.seq, isFull, examined, part);
+  const searchedTo = next === undefined || isFull ? undefined : (examined?.lowestAt ?? undefined);
   return { entries: rows.map(toEntry), next, searchedTo };
 }
 
@@ -252,7 +241,7 @@ async function seqRange(
 ): Promise<{ from: number; before: number }> {
   const { organizationId } = ctx.actor;
   const firstSince = async (at: number) => {
-    const row = await callD1(ctx, 'nothing_written', (db) => findFirstSeqSince.bind({ organizationId, at }).first(db));
+    const row = await readOne(ctx, findFirstSeqSince.bind({ organizationId, at }));
     if (!row) throw new Error('the binary search returned no row');
     return row.seq;
   };

@@ -1,12 +1,11 @@
 import { findTexts } from '../../db/work/texts.ts';
-import { callD1 } from '../call-d1.ts';
+import { readAll } from '../call-d1.ts';
 import type { ActorContext, AdminActor } from '../context.ts';
 import type { AuditEntry } from './read-audit-log.ts';
 
 /**
  * The texts of the records that audit entries are about, by their id: the first `length` characters
  * of each, or "[redacted]".
- * @throws ServiceError `unavailable`
  */
 export async function readTexts(
   ctx: ActorContext<AdminActor>,
@@ -16,6 +15,6 @@ export async function readTexts(
   const ids = entries.filter(({ ticketId }) => ticketId !== null).map(({ targetId }) => targetId);
   if (ids.length === 0) return new Map();
   const values = { organizationId: ctx.actor.organizationId, ids: JSON.stringify([...new Set(ids)]), length };
-  const { results } = await callD1(ctx, 'nothing_written', (db) => findTexts.bind(values).all(db));
+  const results = await readAll(ctx, findTexts.bind(values));
   return new Map(results.map(({ id, text }) => [id, text]));
 }

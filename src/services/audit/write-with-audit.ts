@@ -54,7 +54,6 @@ interface Target {
  * require that the previous one did (`changes() = 1`). Calls `changes` again for each attempt, with
  * the time of that attempt. Returns one result per change. Tells `ctx.changed` if one was made; a
  * lost response does not, and the sweep of the push finds what was written.
- * @throws ServiceError `unavailable`, see `callD1`
  */
 export async function writeWithAudit<Row>(
   ctx: ServiceContext,

@@ -1,7 +1,7 @@
 import { findAdministrator, findTimeZone } from '../../db/directory/administrators.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { isNoticeable } from '../../domain/push.ts';
-import { callD1 } from '../call-d1.ts';
+import { readAll, readOne } from '../call-d1.ts';
 import type { ActorContext, AdminActor, ServiceContext } from '../context.ts';
 
 /** A person as an administrator of one organization. */
@@ -31,15 +31,15 @@ const byName = new Intl.Collator('en', { numeric: true });
 /**
  * The organizations that the person with this e-mail address (lower case) administers, in natural
  * order of their names. Beyond the first 100, only `organizationId` is among them.
- * @throws ServiceError `unavailable`
  */
 export async function administrationsOf(
   ctx: ServiceContext,
   email: string,
   organizationId = '',
 ): Promise<Administration[]> {
-  const { results } = await callD1(ctx, 'nothing_written', (db) =>
-    findAdministrator.bind({ email, organizationId, limit: MAX_LISTED_ORGANIZATIONS }).all(db),
+  const results = await readAll(
+    ctx,
+    findAdministrator.bind({ email, organizationId, limit: MAX_LISTED_ORGANIZATIONS }),
   );
   return results
     .map((row) => ({
@@ -70,10 +70,10 @@ export function notAdministrator(): ServiceError {
 
 /**
  * The time zone of the administrator's organization.
- * @throws ServiceError `not_administrator`, `unavailable`
+ * @throws ServiceError `not_administrator`
  */
 export async function administratorsTimeZone(ctx: ActorContext<AdminActor>): Promise<string> {
-  const found = await callD1(ctx, 'nothing_written', (db) => findTimeZone.bind(ctx.actor).first(db));
+  const found = await readOne(ctx, findTimeZone.bind(ctx.actor));
   if (!found) throw notAdministrator();
   return found.timeZone;
 }

@@ -45,8 +45,7 @@ export const upsertRequest = strictObject({
 /**
  * Creates or changes records of one organization, in the format of a directory file: all of them in
  * one transaction, or none if one breaks a rule. Sending the same records again changes nothing.
- * @throws ServiceError `invalid`, `superseded` (a newer signed message was applied), `being_erased`,
- *   `unavailable`
+ * @throws ServiceError `invalid`, `superseded` (a newer signed message was applied), `being_erased`
  */
 export async function upsertRecords(ctx: DirectoryContext, request: z.input<typeof upsertRequest>): Promise<Upserted> {
   const { organization, records } = parseInput(upsertRequest, request);
@@ -105,7 +104,7 @@ export type DeactivatedRecord = { status: 'deactivated' | 'unchanged' | 'not_fou
 /**
  * Deactivates records of one organization, in one transaction. Nothing is deleted: what was written
  * on a ticket stays.
- * @throws ServiceError `invalid`, `superseded`, `being_erased`, `unavailable`
+ * @throws ServiceError `invalid`, `superseded`, `being_erased`
  */
 export async function deactivateRecords(
   ctx: DirectoryContext,

@@ -1,16 +1,13 @@
 import { countOrganizations, type OrganizationCounts } from '../../db/directory/organization-counts.ts';
 import { DAY_MS } from '../../domain/calendar.ts';
-import { callD1 } from '../call-d1.ts';
+import { readAll } from '../call-d1.ts';
 import type { ServiceContext } from '../context.ts';
 import { EXPIRING_DAYS, REASONS_FOR_ATTENTION, REFUSED_ATTENTION_MS } from '../keys/attention.ts';
 import type { Administration } from './administrators.ts';
 
 export type { OrganizationCounts } from '../../db/directory/organization-counts.ts';
 
-/**
- * The counts of the organizations that a person administers, by id.
- * @throws ServiceError `unavailable`
- */
+/** The counts of the organizations that a person administers, by id. */
 export async function countAdministered(
   ctx: ServiceContext,
   administrations: readonly Administration[],
@@ -23,6 +20,6 @@ export async function countAdministered(
     since: now - REFUSED_ATTENTION_MS,
     reasons: JSON.stringify(REASONS_FOR_ATTENTION),
   };
-  const { results } = await callD1(ctx, 'nothing_written', (db) => countOrganizations.bind(values).all(db));
+  const results = await readAll(ctx, countOrganizations.bind(values));
   return new Map(results.map((counts) => [counts.organizationId, counts]));
 }

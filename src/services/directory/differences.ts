@@ -102,7 +102,7 @@ export async function findDifferences(
 /**
  * What prevents an upsert: references to missing records, and unique values of records that it does
  * not change.
- * @throws ServiceError `being_erased`, `unavailable`
+ * @throws ServiceError `being_erased`
  */
 export async function findConflicts(
   ctx: DirectoryDatabase,
@@ -199,7 +199,7 @@ export function writeDifferences(
  * Writes records in one transaction, all of them or none; those that are equal at that moment are not
  * written. Whatever was committed since they were read is overwritten, so the last caller wins.
  * Returns the number of rows written.
- * @throws ServiceError `superseded`, `being_erased`, `unavailable`
+ * @throws ServiceError `superseded`, `being_erased`
  */
 export async function writeRecords(
   ctx: DirectoryDatabase,

@@ -13,7 +13,7 @@ import { directoryId } from '../../domain/directory.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { freeText, strictObject } from '../../domain/fields.ts';
 import { eraseObjects, requireErasableArchive } from '../../modules/archive/erase-archive.ts';
-import { callD1 } from '../call-d1.ts';
+import { callD1, readOne, write } from '../call-d1.ts';
 import { forNextChunk, type ServiceContext } from '../context.ts';
 import { parseInput } from '../parse-input.ts';
 import { cursorText, requireValidCursor } from '../work/list-changes.ts';
@@ -35,14 +35,14 @@ const organizationRequest = strictObject({ organization: directoryId('an organiz
 
 /**
  * The erasure of an organization that was begun and not finished, if there is one.
- * @throws ServiceError `invalid`, `unavailable`
+ * @throws ServiceError `invalid`
  */
 export async function findErasure(
   ctx: ServiceContext,
   request: { organization: string },
 ): Promise<OpenErasure | undefined> {
   const { organization: organizationId } = parseInput(organizationRequest, request);
-  const open = await callD1(ctx, 'nothing_written', (db) => findOpenErasure.bind({ organizationId }).first(db));
+  const open = await readOne(ctx, findOpenErasure.bind({ organizationId }));
   return open ?? undefined;
 }
 
@@ -51,7 +51,7 @@ export async function findErasure(
  * inactive from then on: its keys get 401, and nothing of it can be read or changed. All changes must
  * have been read: `cursor` must be that of the last one. `by` is kept permanently.
  * @throws ServiceError `invalid`, `organization_not_found`, `cursor_reset`, `not_exported` (there
- *   are changes after the cursor), `unavailable`
+ *   are changes after the cursor)
  */
 export async function beginErasure(
   ctx: ServiceContext,
@@ -61,9 +61,7 @@ export async function beginErasure(
   const begun = await findErasure(ctx, { organization: organizationId });
   if (begun) return begun;
   const seq = cursor?.seq ?? 0;
-  const position = await callD1(ctx, 'safe_to_repeat', (db) =>
-    findCursorPosition.bind({ organizationId, seq }).first(db),
-  );
+  const position = await readOne(ctx, findCursorPosition.bind({ organizationId, seq }), 'safe_to_repeat');
   requireValidCursor(position ?? undefined, organizationId, cursor);
   await requireErasableArchive(ctx, organizationId);
 
@@ -106,9 +104,7 @@ interface ErasureStep {
 const ROWS: readonly ErasureStep[] = REMOVE_ROWS.map(({ table, statement }) => ({
   table,
   remove: async (ctx, { organizationId, requestId }, limit) => {
-    const removal = statement.bind({ organizationId, requestId, limit });
-    const { meta } = await callD1(ctx, 'safe_to_repeat', (db) => removal.all(db));
-    return meta.changes;
+    return write(ctx, 'safe_to_repeat', statement.bind({ organizationId, requestId, limit }));
   },
 }));
 
@@ -170,14 +166,14 @@ export async function eraseOrganization(
 
 /**
  * How many rows of each table an erasure of the organization would remove.
- * @throws ServiceError `invalid`, `organization_not_found`, `unavailable`
+ * @throws ServiceError `invalid`, `organization_not_found`
  */
 export async function countErasable(
   ctx: ServiceContext,
   request: { organization: string },
 ): Promise<Record<string, number>> {
   const { organization: organizationId } = parseInput(organizationRequest, request);
-  const rows = await callD1(ctx, 'nothing_written', (db) => countErasableRows.bind({ organizationId }).first(db));
+  const rows = await readOne(ctx, countErasableRows.bind({ organizationId }));
   if (!rows || rows['organizations'] === 0)
     throw new ServiceError('organization_not_found', `There is no organization ${organizationId}.`);
   return rows;

@@ -4,7 +4,7 @@ import { invalidInput, ServiceError } from '../../domain/errors.ts';
 import { type KeyChanges, keyChanges, ownDayLimit } from '../../domain/key-input.ts';
 import { formatRequestLimit, type RequestLimit } from '../../domain/request-limit.ts';
 import { byAdministrator, hasChanged, writeWithAudit } from '../audit/write-with-audit.ts';
-import { callD1 } from '../call-d1.ts';
+import { readOne } from '../call-d1.ts';
 import type { ActorContext, AdminActor } from '../context.ts';
 import { notAdministrator } from '../directory/administrators.ts';
 import { parseInput } from '../parse-input.ts';
@@ -32,8 +32,7 @@ function describeDayLimit({ records, minutes }: OwnDayLimit): string {
  * Renames a live key or changes its own limits (none: the deployment's apply). `old` is the key as
  * the administrator saw it: a change that another administrator has made since then is not
  * overwritten.
- * @throws ServiceError `invalid`, `key_not_live`, `key_changed_meanwhile`, `not_administrator`,
- *   `unavailable`
+ * @throws ServiceError `invalid`, `key_not_live`, `key_changed_meanwhile`, `not_administrator`
  */
 export async function changeApiKey(
   ctx: ActorContext<AdminActor>,
@@ -88,8 +87,10 @@ export async function changeApiKey(
   ]);
   if (hasChanged(result)) return 'changed';
 
-  const found = await callD1(ctx, 'may_have_written', (db) =>
-    explainChange.bind({ ...ctx.actor, keyId: old.id, name, now: ctx.now() }).first(db),
+  const found = await readOne(
+    ctx,
+    explainChange.bind({ ...ctx.actor, keyId: old.id, name, now: ctx.now() }),
+    'may_have_written',
   );
   if (!found?.administrator) throw notAdministrator();
   if (found.live === null) throw keyNotLive();

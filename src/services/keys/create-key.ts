@@ -16,7 +16,7 @@ import { lifetimeDays, type NewKeyLifetime } from '../../domain/key-policy.ts';
 import { timeOrderedId } from '../../domain/record-id.ts';
 import { formatScopes } from '../../domain/scopes.ts';
 import { byAdministrator, hasChanged, writeWithAudit } from '../audit/write-with-audit.ts';
-import { callD1 } from '../call-d1.ts';
+import { readOne } from '../call-d1.ts';
 import type { ActorContext, AdminActor } from '../context.ts';
 import { notAdministrator } from '../directory/administrators.ts';
 import { parseInput } from '../parse-input.ts';
@@ -41,7 +41,7 @@ export const NAME_TAKEN: FieldError = {
 
 /**
  * Creates a key in the administrator's organization. A `formToken` creates at most one key.
- * @throws ServiceError `invalid`, `form_already_used`, `not_administrator`, `unavailable`
+ * @throws ServiceError `invalid`, `form_already_used`, `not_administrator`
  */
 export async function createApiKey(
   ctx: ActorContext<AdminActor>,
@@ -81,7 +81,7 @@ async function requireCreated(
   key: { id: string; name: string; formToken: string | null },
   lifetime: NewKeyLifetime,
 ): Promise<void> {
-  const found = await callD1(ctx, 'may_have_written', (db) => explainNewKey.bind({ ...ctx.actor, ...key }).first(db));
+  const found = await readOne(ctx, explainNewKey.bind({ ...ctx.actor, ...key }), 'may_have_written');
   if (!found?.administrator) throw notAdministrator();
   if (found.own !== null) return;
   if (found.createdByForm !== null) throw formAlreadyUsed(found.createdByForm);
@@ -99,7 +99,7 @@ export function formAlreadyUsed(keyId: string): ServiceError {
 /**
  * A new key value with its stored values, and its lifetime. The expiry uses the organization's time
  * zone. The policy is checked again by the insert.
- * @throws ServiceError `invalid`, `not_administrator`, `unavailable`
+ * @throws ServiceError `invalid`, `not_administrator`
  */
 export async function makeKey(ctx: ActorContext<AdminActor>, keyPrefix: string, expires: string | undefined) {
   const { timeZone, policy } = await readKeyRules(ctx);

@@ -1,16 +1,15 @@
 import { findKeyByHash, type KeyRow } from '../../db/keys/find-key.ts';
 import type { FoundKey } from '../../domain/principal.ts';
 import { parseScopes } from '../../domain/scopes.ts';
-import { callD1 } from '../call-d1.ts';
+import { readOne } from '../call-d1.ts';
 import type { ServiceContext } from '../context.ts';
 
 /**
  * Finds a key by the hash of its value. Does not check whether it may be used: see
  * `whyUnauthorized`.
- * @throws ServiceError `unavailable`
  */
 export async function findKey(ctx: ServiceContext, hash: string): Promise<FoundKey | undefined> {
-  const row = await callD1(ctx, 'nothing_written', (db) => findKeyByHash.bind({ hash }).first(db));
+  const row = await readOne(ctx, findKeyByHash.bind({ hash }));
   if (!row) throw new Error('the key lookup returned no row');
   const key = toFoundKey(row);
   return row.found === 1 ? key : undefined;

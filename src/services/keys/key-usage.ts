@@ -1,7 +1,7 @@
 import { findKeyDays, type KeyDayRow } from '../../db/work/key-days.ts';
 import { addDays } from '../../domain/calendar.ts';
 import { forEachKind, RECORD_KIND_NAMES, type RecordKind } from '../../domain/record-kinds.ts';
-import { callD1 } from '../call-d1.ts';
+import { readAll } from '../call-d1.ts';
 import type { ActorContext, AdminActor } from '../context.ts';
 
 /** How many days of use the pages show, today included. */
@@ -17,10 +17,7 @@ export interface DayUsage {
 /** The latest `USAGE_DAYS` days of a key, oldest first, days without a write included. */
 export type Usage = readonly DayUsage[];
 
-/**
- * The use of each key, from the daily ledger.
- * @throws ServiceError `unavailable`
- */
+/** The use of each key, from the daily ledger. */
 export async function readUsage(
   ctx: ActorContext<AdminActor>,
   keyIds: readonly string[],
@@ -28,10 +25,7 @@ export async function readUsage(
 ): Promise<Map<string, Usage>> {
   const days = Array.from({ length: USAGE_DAYS }, (_, index) => addDays(today, index + 1 - USAGE_DAYS));
   const values = { organizationId: ctx.actor.organizationId, keyIds: JSON.stringify(keyIds), since: days[0] ?? today };
-  const { results } =
-    keyIds.length === 0
-      ? { results: [] }
-      : await callD1(ctx, 'nothing_written', (db) => findKeyDays.bind(values).all(db));
+  const results = keyIds.length === 0 ? [] : await readAll(ctx, findKeyDays.bind(values));
   const rows = new Map(results.map((row) => [`${row.keyId} ${row.day}`, row]));
   return new Map(keyIds.map((id) => [id, days.map((day) => toDayUsage(day, rows.get(`${id} ${day}`)))]));
 }

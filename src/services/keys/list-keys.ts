@@ -3,8 +3,7 @@ import { findPolicy } from '../../db/keys/policy.ts';
 import { findKeyPage, findLiveKeys, findRefusedKeys } from '../../db/keys/read-keys.ts';
 import { summarizeRefusedUses } from '../../db/keys/refused-uses.ts';
 import { findReviewStatus } from '../../db/keys/reviews.ts';
-import { batch } from '../../db/statement.ts';
-import { callD1 } from '../call-d1.ts';
+import { readAll, readBatch } from '../call-d1.ts';
 import type { ActorContext, AdminActor } from '../context.ts';
 import { type Attention, attentionFor, EXAMINED_REFUSED_USES, REFUSED_ATTENTION_MS } from './attention.ts';
 import { readUsage, recordsOf, type Usage } from './key-usage.ts';
@@ -50,7 +49,6 @@ export interface KeyList {
  * One page of the organization's keys. The live ones are read in full: their number is limited. Of
  * the others, a list examines the newest `EXAMINED_KEYS` and says where to continue. What it reads
  * does not depend on how much the keys have written. `today` is in the organization's time zone.
- * @throws ServiceError `unavailable`
  */
 export async function listKeys(ctx: ActorContext<AdminActor>, query: KeyQuery, today: string): Promise<KeyList> {
   const now = ctx.now();
@@ -89,21 +87,19 @@ const idsOf = (keys: readonly KeyDetails[]) => keys.map(({ id }) => id);
 /** The live keys, recent refused uses by reason, the totals of the latest day, and the policy's rules. */
 async function readOverview(ctx: ActorContext<AdminActor>, now: number) {
   const { organizationId } = ctx.actor;
-  const [live, refused, latest, policyRow, status] = await callD1(ctx, 'nothing_written', (db) =>
-    batch(db, [
-      findLiveKeys.bind({ organizationId, now }),
-      summarizeRefusedUses.bind({ organizationId, ...recentUses(now) }),
-      findLatestDay.bind({ organizationId }),
-      findPolicy.bind({ organizationId }),
-      findReviewStatus.bind({ organizationId }),
-    ]),
-  );
-  const policy = requirePolicy(policyRow.results[0]);
+  const [live, refused, [latest], [policyRow], [status]] = await readBatch(ctx, [
+    findLiveKeys.bind({ organizationId, now }),
+    summarizeRefusedUses.bind({ organizationId, ...recentUses(now) }),
+    findLatestDay.bind({ organizationId }),
+    findPolicy.bind({ organizationId }),
+    findReviewStatus.bind({ organizationId }),
+  ]);
+  const policy = requirePolicy(policyRow);
   return {
-    live: live.results.map((row) => toKeyDetails(row, now)),
-    refused: refused.results,
-    latestDay: latest.results[0] ?? null,
-    rules: { unusedDays: policy.unusedDays, review: toReviewDue(policy, status.results[0], now) },
+    live: live.map((row) => toKeyDetails(row, now)),
+    refused,
+    latestDay: latest ?? null,
+    rules: { unusedDays: policy.unusedDays, review: toReviewDue(policy, status, now) },
   };
 }
 
@@ -118,12 +114,12 @@ async function readOtherKeys(
   const { organizationId } = ctx.actor;
   if (refused !== undefined) {
     const statement = findRefusedKeys.bind({ organizationId, reason: refused, ...recentUses(now) });
-    const { results } = await callD1(ctx, 'nothing_written', (db) => statement.all(db));
+    const results = await readAll(ctx, statement);
     return { keys: results.map((row) => toKeyDetails(row, now)), older: undefined };
   }
   if (state !== 'all' && state !== 'expired' && state !== 'revoked') return undefined;
   const statement = findKeyPage.bind({ organizationId, before, limit: EXAMINED_KEYS + 1 });
-  const { results } = await callD1(ctx, 'nothing_written', (db) => statement.all(db));
+  const results = await readAll(ctx, statement);
   const keys = results.slice(0, EXAMINED_KEYS).map((row) => toKeyDetails(row, now));
   return { keys, older: results.length > EXAMINED_KEYS ? keys.at(-1)?.id : undefined };
 }

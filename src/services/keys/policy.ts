@@ -9,11 +9,10 @@ import {
   type PolicyChangeRow,
   type PolicyRow,
 } from '../../db/keys/policy.ts';
-import { batch } from '../../db/statement.ts';
 import { invalidInput, ServiceError } from '../../domain/errors.ts';
 import { type KeyPolicy, keyPolicy, type NewKeyLifetime, policyError } from '../../domain/key-policy.ts';
 import { byAdministrator, hasChanged, writeWithAudit } from '../audit/write-with-audit.ts';
-import { callD1 } from '../call-d1.ts';
+import { readBatch, readOne } from '../call-d1.ts';
 import type { ActorContext, AdminActor } from '../context.ts';
 import { notAdministrator } from '../directory/administrators.ts';
 import { parseInput } from '../parse-input.ts';
@@ -38,13 +37,10 @@ export function toPolicy({ expiryRequired, ...row }: PolicyRow): StoredPolicy {
   return { ...row, expiryRequired: expiryRequired === 1 };
 }
 
-/**
- * The policy of the organization.
- * @throws ServiceError `unavailable`
- */
+/** The policy of the organization. */
 export async function getKeyPolicy(ctx: ActorContext<AdminActor>): Promise<StoredPolicy> {
   const { organizationId } = ctx.actor;
-  return requirePolicy(await callD1(ctx, 'nothing_written', (db) => findPolicy.bind({ organizationId }).first(db)));
+  return requirePolicy(await readOne(ctx, findPolicy.bind({ organizationId })));
 }
 
 /** The policy in the result of `findPolicy`, which always has one row. */
@@ -62,32 +58,27 @@ export interface PolicyOverview {
   endlessKeys: number;
 }
 
-/**
- * The policy, its latest changes, and how many keys never expire.
- * @throws ServiceError `unavailable`
- */
+/** The policy, its latest changes, and how many keys never expire. */
 export async function readPolicyOverview(ctx: ActorContext<AdminActor>): Promise<PolicyOverview> {
   const { organizationId } = ctx.actor;
-  const [policy, changes, endless] = await callD1(ctx, 'nothing_written', (db) =>
-    batch(db, [
-      findPolicy.bind({ organizationId }),
-      findPolicyChanges.bind({ organizationId, action: CHANGED, limit: LISTED_CHANGES }),
-      countEndlessKeys.bind({ organizationId }),
-    ]),
-  );
+  const [[policy], changes, [endless]] = await readBatch(ctx, [
+    findPolicy.bind({ organizationId }),
+    findPolicyChanges.bind({ organizationId, action: CHANGED, limit: LISTED_CHANGES }),
+    countEndlessKeys.bind({ organizationId }),
+  ]);
   return {
-    policy: requirePolicy(policy.results[0]),
-    changes: changes.results,
-    endlessKeys: endless.results[0]?.keys ?? 0,
+    policy: requirePolicy(policy),
+    changes,
+    endlessKeys: endless?.keys ?? 0,
   };
 }
 
 /**
  * The policy and the time zone of the administrator's organization.
- * @throws ServiceError `not_administrator`, `unavailable`
+ * @throws ServiceError `not_administrator`
  */
 export async function readKeyRules(ctx: ActorContext<AdminActor>): Promise<{ policy: StoredPolicy; timeZone: string }> {
-  const found = await callD1(ctx, 'nothing_written', (db) => findKeyRules.bind(ctx.actor).first(db));
+  const found = await readOne(ctx, findKeyRules.bind(ctx.actor));
   if (!found) throw notAdministrator();
   const { timeZone, ...row } = found;
   return { policy: toPolicy(row), timeZone };
@@ -128,7 +119,7 @@ function describeChange(from: KeyPolicy, to: KeyPolicy): string[] {
  * Changes the policy of the organization. Existing keys are not affected. `oldRevision` is that of
  * the policy that the administrator saw: a change that another administrator has made since then is
  * not overwritten.
- * @throws ServiceError `invalid`, `policy_changed_meanwhile`, `not_administrator`, `unavailable`
+ * @throws ServiceError `invalid`, `policy_changed_meanwhile`, `not_administrator`
  */
 export async function changeKeyPolicy(
   ctx: ActorContext<AdminActor>,

@@ -11,7 +11,7 @@ import {
   type KeyDetailsRow,
   type OperatorKeyRow,
 } from '../../db/keys/read-keys.ts';
-import { type BoundStatement, batch } from '../../db/statement.ts';
+import type { BoundStatement } from '../../db/statement.ts';
 import { type ChainDay, findChainDay } from '../../db/work/key-days.ts';
 import { hashKey, isLive, type KeyState, keyState, parseKeyReference } from '../../domain/api-key.ts';
 import type { OwnDayLimit } from '../../domain/day-limit.ts';
@@ -21,7 +21,7 @@ import { strictObject } from '../../domain/fields.ts';
 import { recordId } from '../../domain/record-id.ts';
 import type { RequestLimit } from '../../domain/request-limit.ts';
 import { parseScopes, type Scope } from '../../domain/scopes.ts';
-import { callD1 } from '../call-d1.ts';
+import { readAll, readBatch, readOne } from '../call-d1.ts';
 import { type ActorContext, type AdminActor, forNextPage, type ServiceContext, type SystemActor } from '../context.ts';
 import type { ExportPage } from '../export-page.ts';
 import { parseInput } from '../parse-input.ts';
@@ -73,28 +73,22 @@ const END = 'g';
 
 /**
  * The keys to choose from in a filter: the live ones by name, then the newest of the ended ones.
- * @throws ServiceError `unavailable`
  */
 export async function listKeysToChoose(ctx: ActorContext<AdminActor>): Promise<KeyDetails[]> {
   const { organizationId } = ctx.actor;
   const now = ctx.now();
-  const [live, newest] = await callD1(ctx, 'nothing_written', (db) =>
-    batch(db, [
-      findLiveKeys.bind({ organizationId, now }),
-      findKeyPage.bind({ organizationId, before: END, limit: CHOICE_SIZE }),
-    ]),
-  );
-  const ended = newest.results.map((row) => toKeyDetails(row, now)).filter(({ state }) => !isLive(state));
-  return [...live.results.map((row) => toKeyDetails(row, now)), ...ended];
+  const [live, newest] = await readBatch(ctx, [
+    findLiveKeys.bind({ organizationId, now }),
+    findKeyPage.bind({ organizationId, before: END, limit: CHOICE_SIZE }),
+  ]);
+  const ended = newest.map((row) => toKeyDetails(row, now)).filter(({ state }) => !isLive(state));
+  return [...live.map((row) => toKeyDetails(row, now)), ...ended];
 }
 
-/**
- * How many keys of the organization are live.
- * @throws ServiceError `unavailable`
- */
+/** How many keys of the organization are live. */
 export async function countLiveKeys(ctx: ActorContext<AdminActor>): Promise<number> {
   const values = { organizationId: ctx.actor.organizationId, now: ctx.now() };
-  const row = await callD1(ctx, 'nothing_written', (db) => countUnrevoked.bind(values).first(db));
+  const row = await readOne(ctx, countUnrevoked.bind(values));
   if (!row) throw new Error('the count of keys returned no row');
   return row.live;
 }
@@ -107,27 +101,22 @@ export async function* everyKey(
   const { organizationId } = ctx.actor;
   for (let before: string | undefined = beforeKeyId; before !== undefined; ) {
     const page = findKeyPage.bind({ organizationId, before, limit: EXPORT_PAGE_SIZE });
-    const { results }: { results: KeyDetailsRow[] } = await callD1(forNextPage(ctx), 'nothing_written', (db) =>
-      page.all(db),
-    );
+    const results: KeyDetailsRow[] = await readAll(forNextPage(ctx), page);
     before = results.length === EXPORT_PAGE_SIZE ? results.at(-1)?.id : undefined;
     yield { items: results.map((row) => toKeyDetails(row, ctx.now())), next: before };
   }
 }
 
-/**
- * One key of the organization, or undefined.
- * @throws ServiceError `unavailable`
- */
+/** One key of the organization, or undefined. */
 export async function findOwnKey(ctx: ActorContext<AdminActor>, keyId: string): Promise<KeyDetails | undefined> {
   const { organizationId } = ctx.actor;
-  const row = await callD1(ctx, 'nothing_written', (db) => findKeyDetails.bind({ organizationId, keyId }).first(db));
+  const row = await readOne(ctx, findKeyDetails.bind({ organizationId, keyId }));
   return row ? toKeyDetails(row, ctx.now()) : undefined;
 }
 
 /**
  * One key of the organization.
- * @throws ServiceError `key_not_found`, `unavailable`
+ * @throws ServiceError `key_not_found`
  */
 export async function getOwnKey(ctx: ActorContext<AdminActor>, keyId: string): Promise<KeyDetails> {
   const key = await findOwnKey(ctx, keyId);
@@ -138,7 +127,7 @@ export async function getOwnKey(ctx: ActorContext<AdminActor>, keyId: string): P
 /**
  * One key of the organization, and what its chain has written on `day` (a calendar date in the
  * organization's time zone).
- * @throws ServiceError `key_not_found`, `unavailable`
+ * @throws ServiceError `key_not_found`
  */
 export async function getKeyAndDay(
   ctx: ActorContext<AdminActor>,
@@ -146,10 +135,10 @@ export async function getKeyAndDay(
   day: string,
 ): Promise<{ key: KeyDetails; written: ChainDay }> {
   const { organizationId } = ctx.actor;
-  const [details, chain] = await callD1(ctx, 'nothing_written', (db) =>
-    batch(db, [findKeyDetails.bind({ organizationId, keyId }), findChainDay.bind({ organizationId, keyId, day })]),
-  );
-  const [row, written] = [details.results[0], chain.results[0]];
+  const [[row], [written]] = await readBatch(ctx, [
+    findKeyDetails.bind({ organizationId, keyId }),
+    findChainDay.bind({ organizationId, keyId, day }),
+  ]);
   if (!row) throw keyNotFound(organizationId, keyId);
   if (!written) throw new Error('the sum over the ledger returned no row');
   return { key: toKeyDetails(row, ctx.now()), written };
@@ -171,7 +160,7 @@ function notAKey(): ServiceError {
 /**
  * The organization's keys that a pasted text names: a whole value or a hint, see
  * `parseKeyReference`. A value is hashed at once, and neither stored nor logged.
- * @throws ServiceError `not_a_key`, `unavailable`
+ * @throws ServiceError `not_a_key`
  */
 export async function identifyKey(
   ctx: ActorContext<AdminActor>,
@@ -185,7 +174,7 @@ export async function identifyKey(
     'value' in reference
       ? findOwnKeyByHash.bind({ organizationId, hash: await hashKey(reference.value) })
       : findOwnKeysByHint.bind({ organizationId, hint: reference.hint });
-  const { results } = await callD1(ctx, 'nothing_written', (db) => statement.all(db));
+  const results = await readAll(ctx, statement);
   return results.map((row) => toKeyDetails(row, ctx.now()));
 }
 
@@ -235,7 +224,7 @@ export interface OperatorKey {
 /**
  * The keys of all organizations that a pasted text names: at most one for a value, rarely more for
  * a hint.
- * @throws ServiceError `not_a_key`, `unavailable`
+ * @throws ServiceError `not_a_key`
  */
 export async function findKeysAnywhere(ctx: ServiceContext, pasted: string): Promise<OperatorKey[]> {
   const reference = parseKeyReference(pasted);
@@ -251,7 +240,7 @@ const keyRequest = strictObject({ organization: directoryId('an organization'), 
 
 /**
  * The key with this id in this organization.
- * @throws ServiceError `invalid`, `key_not_found`, `unavailable`
+ * @throws ServiceError `invalid`, `key_not_found`
  */
 export async function getKeyAnywhere(
   ctx: ActorContext<SystemActor>,
@@ -267,7 +256,7 @@ async function readOperatorKeys(
   ctx: ServiceContext,
   statement: BoundStatement<OperatorKeyRow>,
 ): Promise<OperatorKey[]> {
-  const { results } = await callD1(ctx, 'safe_to_repeat', (db) => statement.all(db));
+  const results = await readAll(ctx, statement, 'safe_to_repeat');
   return results.map((row) => toOperatorKey(row, ctx.now()));
 }
 

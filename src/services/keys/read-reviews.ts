@@ -11,12 +11,11 @@ import {
   type ReviewRow,
   type ReviewStatusRow,
 } from '../../db/keys/reviews.ts';
-import { batch } from '../../db/statement.ts';
 import { isLive } from '../../domain/api-key.ts';
 import { dateIn, daysBetween } from '../../domain/calendar.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { type ReviewDecision, reviewDueDate } from '../../domain/key-review.ts';
-import { callD1 } from '../call-d1.ts';
+import { readAll, readBatch } from '../call-d1.ts';
 import type { ActorContext, AdminActor } from '../context.ts';
 import { requirePolicy, type StoredPolicy } from './policy.ts';
 import { type KeyDetails, toKeyDetails } from './read-keys.ts';
@@ -69,21 +68,16 @@ export interface ReviewOverview {
   due: ReviewDue | null;
 }
 
-/**
- * The open review, the policy, and when the next review is due.
- * @throws ServiceError `unavailable`
- */
+/** The open review, the policy, and when the next review is due. */
 export async function readReviewOverview(ctx: ActorContext<AdminActor>): Promise<ReviewOverview> {
   const { organizationId } = ctx.actor;
-  const [open, policyRow, status] = await callD1(ctx, 'nothing_written', (db) =>
-    batch(db, [
-      findOpenReview.bind({ organizationId }),
-      findPolicy.bind({ organizationId }),
-      findReviewStatus.bind({ organizationId }),
-    ]),
-  );
-  const policy = requirePolicy(policyRow.results[0]);
-  return { open: open.results[0] ?? null, policy, due: toReviewDue(policy, status.results[0], ctx.now()) };
+  const [[open], [policyRow], [status]] = await readBatch(ctx, [
+    findOpenReview.bind({ organizationId }),
+    findPolicy.bind({ organizationId }),
+    findReviewStatus.bind({ organizationId }),
+  ]);
+  const policy = requirePolicy(policyRow);
+  return { open: open ?? null, policy, due: toReviewDue(policy, status, ctx.now()) };
 }
 
 /** Finished reviews, latest first. */
@@ -93,34 +87,32 @@ export interface FinishedReviews {
   older: string | undefined;
 }
 
-/**
- * The latest finished reviews, or those that began before the one with the id `before`.
- * @throws ServiceError `unavailable`
- */
+/** The latest finished reviews, or those that began before the one with the id `before`. */
 export async function listFinishedReviews(ctx: ActorContext<AdminActor>, before = END): Promise<FinishedReviews> {
   const values = { organizationId: ctx.actor.organizationId, before, limit: LISTED_REVIEWS + 1 };
-  const { results } = await callD1(ctx, 'nothing_written', (db) => findFinishedReviews.bind(values).all(db));
+  const results = await readAll(ctx, findFinishedReviews.bind(values));
   const finished = results.slice(0, LISTED_REVIEWS);
   return { finished, older: results.length > LISTED_REVIEWS ? finished.at(-1)?.id : undefined };
 }
 
 /**
  * A review with its keys. An organization has a limited number of live keys, so a review has too.
- * @throws ServiceError `review_not_found`, `unavailable`
+ * @throws ServiceError `review_not_found`
  */
 export async function readReview(ctx: ActorContext<AdminActor>, reviewId: string): Promise<ReviewWithKeys> {
   const values = { organizationId: ctx.actor.organizationId, reviewId };
-  const [reviews, keys, decisions] = await callD1(ctx, 'nothing_written', (db) =>
-    batch(db, [findReview.bind(values), findKeysOfReview.bind(values), findDecisions.bind(values)]),
-  );
-  const review = reviews.results[0];
+  const [[review], keys, decisions] = await readBatch(ctx, [
+    findReview.bind(values),
+    findKeysOfReview.bind(values),
+    findDecisions.bind(values),
+  ]);
   if (!review) throw reviewNotFound();
-  const decisionOn = new Map(decisions.results.map((decision) => [decision.keyId, decision]));
+  const decisionOn = new Map(decisions.map((decision) => [decision.keyId, decision]));
   // A key that ended after the review was finished had not ended in it.
   const now = review.finishedAt ?? ctx.now();
   return {
     review,
-    keys: keys.results.map((row) => {
+    keys: keys.map((row) => {
       const decision = decisionOn.get(row.id) ?? null;
       const key = toKeyDetails(row, now);
       return { key, decision, status: decision?.decision ?? (isLive(key.state) ? 'undecided' : 'ended') };
@@ -130,7 +122,7 @@ export async function readReview(ctx: ActorContext<AdminActor>, reviewId: string
 
 /**
  * A review that is open.
- * @throws ServiceError `review_not_found`, `review_finished`, `unavailable`
+ * @throws ServiceError `review_not_found`, `review_finished`
  */
 export async function readOpenReview(ctx: ActorContext<AdminActor>, reviewId: string): Promise<ReviewWithKeys> {
   const found = await readReview(ctx, reviewId);

@@ -1,6 +1,6 @@
 import { findRecentAddresses } from '../../db/work/key-days.ts';
 import { addDays } from '../../domain/calendar.ts';
-import { callD1 } from '../call-d1.ts';
+import { readAll } from '../call-d1.ts';
 import type { ActorContext, AdminActor } from '../context.ts';
 import { USAGE_DAYS } from './key-usage.ts';
 import { listRefusedUses } from './refused-uses.ts';
@@ -19,7 +19,6 @@ export interface RecentAddresses {
 /**
  * The addresses from which a key was used in the last `USAGE_DAYS` days: those that its networks
  * should include, and those that they may be meant to exclude.
- * @throws ServiceError `unavailable`
  */
 export async function readRecentAddresses(
   ctx: ActorContext<AdminActor>,
@@ -33,11 +32,8 @@ export async function readRecentAddresses(
     since,
     limit: MAX_ADDRESSES,
   });
-  const [wrote, refused] = await Promise.all([
-    callD1(ctx, 'nothing_written', (db) => statement.all(db)),
-    listRefusedUses(ctx, keyId),
-  ]);
-  const written = wrote.results.map(({ address }) => address);
+  const [wrote, refused] = await Promise.all([readAll(ctx, statement), listRefusedUses(ctx, keyId)]);
+  const written = wrote.map(({ address }) => address);
   const others = refused.flatMap(({ sourceAddress }) => sourceAddress ?? []);
   return {
     wrote: written,

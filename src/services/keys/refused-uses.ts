@@ -8,7 +8,7 @@ import {
 } from '../../db/keys/refused-uses.ts';
 import type { KeyReference } from '../../domain/errors.ts';
 import { ADDRESS_RETENTION_MS, type RefusedUseReason } from '../../domain/refused-use.ts';
-import { callD1 } from '../call-d1.ts';
+import { readAll, write } from '../call-d1.ts';
 import { type ActorContext, type AdminActor, forNextPage, type ServiceContext } from '../context.ts';
 import type { ExportPage } from '../export-page.ts';
 import { DAILY_LIMITS, runInChunks } from '../in-chunks.ts';
@@ -39,29 +39,23 @@ export interface NewRefusedUses extends KeyReference {
   sourceAddress: string | null;
 }
 
-/**
- * Records refused uses of a key, for its administrators.
- * @throws ServiceError `unavailable`
- */
+/** Records refused uses of a key, for its administrators. */
 export async function recordRefusedUses(
   ctx: ServiceContext,
   { organizationId, keyId, reason, count, sourceAddress }: NewRefusedUses,
 ): Promise<void> {
   const values = { organizationId, keyId, reason, count, sourceAddress, now: ctx.now() };
-  await callD1(ctx, 'may_have_written', (db) => addRefusedUses.bind(values).all(db));
+  await write(ctx, 'may_have_written', addRefusedUses.bind(values));
 }
 
-/**
- * The refused uses of one key, or the latest ones of the organization.
- * @throws ServiceError `unavailable`
- */
+/** The refused uses of one key, or the latest ones of the organization. */
 export async function listRefusedUses(ctx: ActorContext<AdminActor>, keyId?: string): Promise<RefusedUse[]> {
   const { organizationId } = ctx.actor;
   const statement =
     keyId === undefined
       ? findRefusedUses.bind({ organizationId, limit: PAGE_SIZE })
       : findRefusedUsesOfKey.bind({ organizationId, keyId });
-  const { results } = await callD1(ctx, 'nothing_written', (db) => statement.all(db));
+  const results = await readAll(ctx, statement);
   return results.map(toRefusedUse);
 }
 
@@ -74,9 +68,7 @@ export async function* everyRefusedUse(
   for (let before: string | undefined = cursor; before !== undefined; ) {
     const [beforeKeyId = '', beforeReason = '']: string[] = before.split('.');
     const page = findRefusedUsesPage.bind({ organizationId, beforeKeyId, beforeReason, limit: EXPORT_PAGE_SIZE });
-    const { results }: { results: RefusedUseRow[] } = await callD1(forNextPage(ctx), 'nothing_written', (db) =>
-      page.all(db),
-    );
+    const results: RefusedUseRow[] = await readAll(forNextPage(ctx), page);
     const last = results.length === EXPORT_PAGE_SIZE ? results.at(-1) : undefined;
     before = last && `${last.keyId}.${last.reason}`;
     yield { items: results.map(toRefusedUse), next: before };
@@ -90,7 +82,6 @@ function toRefusedUse({ keyId, keyName, keyHint, ...use }: RefusedUseRow): Refus
 /**
  * Removes the source addresses of refused uses after their retention time. Run once a day. Returns
  * whether none is left to remove; the next run continues.
- * @throws ServiceError `unavailable`
  */
 export function forgetOldAddresses(ctx: ServiceContext, limits = DAILY_LIMITS): Promise<boolean> {
   const before = ctx.now() - ADDRESS_RETENTION_MS;

@@ -14,7 +14,7 @@ export const MAX_DECISIONS = 20;
 
 /**
  * Begins a review of the keys that are live now, unless one is open.
- * @throws ServiceError `not_administrator`, `unavailable`
+ * @throws ServiceError `not_administrator`
  */
 export async function startKeyReview(ctx: ActorContext<AdminActor>): Promise<'started' | 'already_open'> {
   const reviewId = timeOrderedId(ctx.now());
@@ -36,8 +36,7 @@ type DecisionInput = z.input<typeof keyDecision>;
  * Records decisions in an open review, each with its audit row. Nothing is revoked before the review
  * is finished. Returns how many were saved. Those on keys that another administrator has decided on
  * since `shownAt` (null: that had no decision), or that have ended, are not saved.
- * @throws ServiceError `invalid`, `review_not_found`, `review_finished`, `not_administrator`,
- *   `unavailable`
+ * @throws ServiceError `invalid`, `review_not_found`, `review_finished`, `not_administrator`
  */
 export async function decideKeys(
   ctx: ActorContext<AdminActor>,
@@ -80,7 +79,7 @@ async function countMade(
  * the ids of the keys that the administrator has confirmed: if another one is to be revoked, or a
  * live key has no decision, nothing happens. Returns how many keys were revoked.
  * @throws ServiceError `review_not_found`, `review_finished`, `review_changed_meanwhile`,
- *   `not_administrator`, `unavailable`
+ *   `not_administrator`
  */
 export async function finishKeyReview(
   ctx: ActorContext<AdminActor>,

@@ -8,7 +8,7 @@ import { directoryId } from '../../domain/directory.ts';
 import { freeText, strictObject } from '../../domain/fields.ts';
 import { recordId } from '../../domain/record-id.ts';
 import { byAdministrator, bySystem, hasChanged, writeWithAudit } from '../audit/write-with-audit.ts';
-import { callD1 } from '../call-d1.ts';
+import { readAll, readOne } from '../call-d1.ts';
 import type { ActorContext, AdminActor, ServiceContext, SystemActor } from '../context.ts';
 import { administratorsTimeZone, notAdministrator } from '../directory/administrators.ts';
 import { parseInput } from '../parse-input.ts';
@@ -25,7 +25,7 @@ const revocationBy = ({ actor }: ActorContext<AdminActor>, keyId: string, now: n
 
 /**
  * Revokes a key of the administrator's organization.
- * @throws ServiceError `key_not_found`, `not_administrator`, `unavailable`
+ * @throws ServiceError `key_not_found`, `not_administrator`
  */
 export async function revokeAsAdministrator(
   ctx: ActorContext<AdminActor>,
@@ -43,13 +43,13 @@ export async function revokeAsAdministrator(
  * Revokes every live key of the organization, including keys created while it runs, and returns how
  * many it revoked. Their number is limited; a key that has expired never works again. If it is
  * interrupted, the keys revoked so far stay revoked, and a second call revokes the rest.
- * @throws ServiceError `not_administrator`, `unavailable`
+ * @throws ServiceError `not_administrator`
  */
 export async function revokeAllKeys(ctx: ActorContext<AdminActor>): Promise<number> {
   const { organizationId } = ctx.actor;
   for (let revoked = 0; ; ) {
     const live = findSomeLiveKeys.bind({ organizationId, now: ctx.now() });
-    const { results } = await callD1(ctx, 'may_have_written', (db) => live.all(db));
+    const results = await readAll(ctx, live, 'may_have_written');
     if (results.length === 0) return revoked;
     const changes = await writeWithAudit(ctx, byAdministrator(ctx), 'may_have_written', (now) =>
       results.map(({ id }) => revocationBy(ctx, id, now)),
@@ -69,7 +69,7 @@ const revokeRequest = strictObject({
 
 /**
  * Revokes a key for an operator. `by` names who asked for it. `revokedAt` is in UTC milliseconds.
- * @throws ServiceError `invalid`, `key_not_found`, `unavailable`
+ * @throws ServiceError `invalid`, `key_not_found`
  */
 export async function revokeAsOperator(
   ctx: ActorContext<SystemActor>,
@@ -94,10 +94,10 @@ export async function revokeAsOperator(
 
 /**
  * When the key was revoked (UTC milliseconds), or null if it was not.
- * @throws ServiceError `key_not_found`, `unavailable`
+ * @throws ServiceError `key_not_found`
  */
 async function revocationOf(ctx: ServiceContext, organizationId: string, keyId: string): Promise<number | null> {
-  const found = await callD1(ctx, 'safe_to_repeat', (db) => findRevocation.bind({ organizationId, keyId }).first(db));
+  const found = await readOne(ctx, findRevocation.bind({ organizationId, keyId }), 'safe_to_repeat');
   if (!found) throw keyNotFound(organizationId, keyId);
   return found.revokedAt;
 }

@@ -2,7 +2,7 @@ import { explainRotation, insertSuccessor, markSucceeded, revokeSucceeded } from
 import { invalidInput, ServiceError } from '../../domain/errors.ts';
 import { GRACE_MS, MAX_KEYS_IN_GRACE, type Rotation, rotation } from '../../domain/key-input.ts';
 import { type AuditedChange, byAdministrator, hasChanged, writeWithAudit } from '../audit/write-with-audit.ts';
-import { callD1 } from '../call-d1.ts';
+import { readOne } from '../call-d1.ts';
 import type { ActorContext, AdminActor } from '../context.ts';
 import { notAdministrator } from '../directory/administrators.ts';
 import { parseInput } from '../parse-input.ts';
@@ -16,7 +16,7 @@ import { type KeyDetails, keyNotFound } from './read-keys.ts';
  * The old key works for the grace period, but never past its own expiry, or is revoked in the same
  * transaction.
  * @throws ServiceError `invalid`, `form_already_used`, `key_not_found`, `key_not_live`,
- *   `key_already_rotated`, `not_administrator`, `unavailable`
+ *   `key_already_rotated`, `not_administrator`
  */
 export async function rotateApiKey(
   ctx: ActorContext<AdminActor>,
@@ -62,8 +62,10 @@ export async function rotateApiKey(
   });
   if (hasChanged(rotated)) return successor;
 
-  const found = await callD1(ctx, 'may_have_written', (db) =>
-    explainRotation.bind({ ...actor, keyId: old.id, formToken, now: ctx.now() }).first(db),
+  const found = await readOne(
+    ctx,
+    explainRotation.bind({ ...actor, keyId: old.id, formToken, now: ctx.now() }),
+    'may_have_written',
   );
   if (!found?.administrator) throw notAdministrator();
   // The batch was committed; only the acknowledgement was lost.

@@ -9,7 +9,6 @@ export const LEDGER_RETENTION_DAYS = 400;
 /**
  * Removes days from the ledger after their retention time. Run once a day. Returns whether none is
  * left to remove; the next run continues.
- * @throws ServiceError `unavailable`
  */
 export function forgetOldDays(ctx: ServiceContext, limits = DAILY_LIMITS): Promise<boolean> {
   const before = addDays(dateIn('UTC', ctx.now()), -LEDGER_RETENTION_DAYS);

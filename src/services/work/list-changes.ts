@@ -1,5 +1,4 @@
 import * as z from 'zod';
-import { batch } from '../../db/statement.ts';
 import { type CursorPosition, findChanges, findCursorPosition } from '../../db/work/changes.ts';
 import type { Change } from '../../domain/change.ts';
 import { type ChangeCursor, formatCursor, parseCursor } from '../../domain/change-cursor.ts';
@@ -9,7 +8,7 @@ import { ruleError, strictObject } from '../../domain/fields.ts';
 import { utf8Length } from '../../lib/bytes.ts';
 import { type ArchiveRow, findArchivesAfter } from '../../modules/archive/archive-statements.ts';
 import type { ArchivedChanges } from '../../modules/archive/object-names.ts';
-import { callD1 } from '../call-d1.ts';
+import { readBatch } from '../call-d1.ts';
 import type { ServiceContext } from '../context.ts';
 import { parseInput } from '../parse-input.ts';
 import { toChange } from './to-change.ts';
@@ -68,7 +67,7 @@ export const changesRequest = strictObject({
  * archive gets the whole of it.
  * @throws ServiceError `invalid`, `organization_not_found`, `being_erased`, `cursor_reset` (the
  *   position is not in this database: a backup was restored or the organization erased, so start
- *   again with null), `unavailable`
+ *   again with null)
  */
 export async function listChanges(
   ctx: ServiceContext,
@@ -78,18 +77,20 @@ export async function listChanges(
   const { organization, cursor, limit } = parseInput(changesRequest, request);
   const after = { organizationId: organization, seq: cursor?.seq ?? 0 };
   // One transaction: the cursor is checked in the same state that the page is read from.
-  const [position, archived, page] = await callD1(ctx, 'safe_to_repeat', (db) =>
-    batch(db, [
+  const [[position], archived, page] = await readBatch(
+    ctx,
+    [
       findCursorPosition.bind(after),
       findArchivesAfter.bind({ ...after, limit }),
       findChanges.bind({ ...after, limit }),
-    ]),
+    ],
+    'safe_to_repeat',
   );
-  const epoch = requireValidCursor(position.results[0], organization, cursor);
-  const archives = archived.results.map((row) => toArchivedChanges(row, epoch));
+  const epoch = requireValidCursor(position, organization, cursor);
+  const archives = archived.map((row) => toArchivedChanges(row, epoch));
   const last = archives.at(-1);
   if (last) return { changes: [], archives, cursor: last.cursor, more: true };
-  const found = page.results.map((row) => toChange(row, epoch));
+  const found = page.map((row) => toChange(row, epoch));
   const changes = firstWithin(maxBytes, found);
   const more = changes.length < found.length || found.length === limit;
   return { changes, archives, cursor: changes.at(-1)?.cursor ?? request.cursor, more };

@@ -7,7 +7,7 @@ import { recordId } from '../../domain/record-id.ts';
 import { RECORD_KIND_NAMES, RECORD_KINDS, type RecordKind } from '../../domain/record-kinds.ts';
 import { redactArchived } from '../../modules/archive/redact-archived.ts';
 import { bySystem, hasChanged, writeWithAudit } from '../audit/write-with-audit.ts';
-import { callD1 } from '../call-d1.ts';
+import { readOne } from '../call-d1.ts';
 import type { ActorContext, SystemActor } from '../context.ts';
 import { parseInput } from '../parse-input.ts';
 
@@ -23,7 +23,7 @@ export const redactRequest = strictObject({
  * Removes the text of a record, for example because it contains a password. The text is then
  * "[redacted]", also in changes that were read before. The audit log records who asked for it
  * (`by`). Redacting again changes nothing. The text of an archived record is removed from its object.
- * @throws ServiceError `invalid`, `record_not_found`, `unavailable`
+ * @throws ServiceError `invalid`, `record_not_found`
  */
 export async function redactRecord(
   ctx: ActorContext<SystemActor>,
@@ -39,7 +39,7 @@ export async function redactRecord(
     },
   ]);
   if (hasChanged(redacted)) return { status: 'redacted' };
-  const found = await callD1(ctx, 'safe_to_repeat', (db) => findRecord[kind].bind({ organizationId, id }).first(db));
+  const found = await readOne(ctx, findRecord[kind].bind({ organizationId, id }), 'safe_to_repeat');
   if (found) return { status: 'unchanged' };
   const status = await redactArchived(ctx, { organization: organizationId, kind, id, by });
   if (!status) throw recordNotFound(organizationId, kind, id);

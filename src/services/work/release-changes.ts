@@ -2,7 +2,7 @@ import { findCursorPosition } from '../../db/work/changes.ts';
 import { findReleases, markReleased, type ReleaseRow } from '../../db/work/releases.ts';
 import { directoryId } from '../../domain/directory.ts';
 import { strictObject } from '../../domain/fields.ts';
-import { callD1 } from '../call-d1.ts';
+import { readAll, readOne, write } from '../call-d1.ts';
 import type { ServiceContext } from '../context.ts';
 import { parseInput } from '../parse-input.ts';
 import { cursorText, organizationNotFound, requireValidCursor } from './list-changes.ts';
@@ -28,7 +28,7 @@ export interface Released {
 /**
  * Records that the PSA has stored an organization's changes up to a cursor, so that they may be
  * archived. Never goes back. Not a change itself: the PSA would have to release it too.
- * @throws ServiceError `invalid`, `organization_not_found`, `being_erased`, `cursor_reset`, `unavailable`
+ * @throws ServiceError `invalid`, `organization_not_found`, `being_erased`, `cursor_reset`
  */
 export async function releaseChanges(
   ctx: ServiceContext,
@@ -36,11 +36,9 @@ export async function releaseChanges(
 ): Promise<Released> {
   const { organization: organizationId, cursor } = parseInput(releaseRequest, request);
   const position = { organizationId, ...cursor };
-  const { meta } = await callD1(ctx, 'safe_to_repeat', (db) =>
-    markReleased.bind({ ...position, now: ctx.now() }).all(db),
-  );
-  if (meta.changes > 0) return { status: 'released', seq: cursor.seq };
-  const found = await callD1(ctx, 'safe_to_repeat', (db) => findCursorPosition.bind(position).first(db));
+  const changes = await write(ctx, 'safe_to_repeat', markReleased.bind({ ...position, now: ctx.now() }));
+  if (changes > 0) return { status: 'released', seq: cursor.seq };
+  const found = await readOne(ctx, findCursorPosition.bind(position), 'safe_to_repeat');
   requireValidCursor(found ?? undefined, organizationId, cursor);
   const [released] = await listReleases(ctx, organizationId);
   return { status: 'unchanged', seq: released?.releasedSeq ?? 0 };
@@ -48,14 +46,14 @@ export async function releaseChanges(
 
 /**
  * What is released and archived of every organization, or of one, in the order of their ids.
- * @throws ServiceError `organization_not_found`, `unavailable`
+ * @throws ServiceError `organization_not_found`
  */
 export async function listReleases(ctx: ServiceContext, only?: string): Promise<ReleaseRow[]> {
   const rows: ReleaseRow[] = [];
   for (;;) {
     const after = rows.at(-1)?.organizationId ?? '';
     const values = { only: only ?? null, after, limit: RELEASES_PAGE };
-    const { results } = await callD1(ctx, 'nothing_written', (db) => findReleases.bind(values).all(db));
+    const results = await readAll(ctx, findReleases.bind(values));
     rows.push(...results);
     if (only !== undefined && rows.length === 0) throw organizationNotFound(only);
     if (results.length < RELEASES_PAGE) return rows;

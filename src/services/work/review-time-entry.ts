@@ -5,7 +5,7 @@ import { ServiceError } from '../../domain/errors.ts';
 import { ruleError, strictObject } from '../../domain/fields.ts';
 import { recordId } from '../../domain/record-id.ts';
 import { hasChanged, writeWithAudit } from '../audit/write-with-audit.ts';
-import { callD1 } from '../call-d1.ts';
+import { readOne } from '../call-d1.ts';
 import type { ActorContext, SystemActor } from '../context.ts';
 import { parseInput } from '../parse-input.ts';
 import { recordNotFound } from './redact-record.ts';
@@ -26,7 +26,7 @@ export const reviewRequest = strictObject({
  * Approves or rejects a time entry, once, with an audit row in the reviewer's name.
  * @throws ServiceError `invalid`, `record_not_found`, `reviewer_not_eligible` (not an active
  *   administrator of the organization), `already_reviewed` (`detail` names the reviewer and the
- *   decision), `unavailable`
+ *   decision)
  */
 export async function reviewTimeEntry(
   ctx: ActorContext<SystemActor>,
@@ -49,7 +49,7 @@ export async function reviewTimeEntry(
   ]);
   if (hasChanged(reviewed)) return { status };
 
-  const found = await callD1(ctx, 'safe_to_repeat', (db) => findReview.bind({ organizationId, id }).first(db));
+  const found = await readOne(ctx, findReview.bind({ organizationId, id }), 'safe_to_repeat');
   if (!found) throw recordNotFound(organizationId, 'time_entry', id);
   // The review of this request: its batch was committed; only the acknowledgement was lost.
   if (found.requestId === ctx.requestId) return { status };

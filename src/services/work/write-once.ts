@@ -17,7 +17,7 @@ import { derivedId, timeOrderedId } from '../../domain/record-id.ts';
 import { RECORD_KINDS, type RecordKind } from '../../domain/record-kinds.ts';
 import { sha256, toHex, utf8Length } from '../../lib/bytes.ts';
 import { writeWithAudit } from '../audit/write-with-audit.ts';
-import { callD1 } from '../call-d1.ts';
+import { readOne } from '../call-d1.ts';
 import type { WriteContext } from '../context.ts';
 import { toFoundKey } from '../keys/find-key.ts';
 
@@ -61,7 +61,7 @@ export interface WriteOutcome<Row> {
  * The insert checks key, plan, ticket and technician again, and the primary key makes it happen at
  * most once, so the database decides the response. The reason is read only if nothing was inserted.
  * @throws Unauthorized; ServiceError `psa_not_included`, `daily_limit_reached`, `ticket_not_found`,
- *   `technician_not_eligible`, `unavailable`, `outcome_unknown`
+ *   `technician_not_eligible`, `outcome_unknown`
  */
 export async function writeOnce<Row extends StoredRecord>(
   ctx: WriteContext,
@@ -129,12 +129,10 @@ export async function writeOnce<Row extends StoredRecord>(
       else throw err;
     }
 
-    const found = await callD1(ctx, 'nothing_written', (db) => explain({ ...values, day }).first(db)).catch(
-      (err: unknown) => {
-        // A retried batch may have inserted nothing because its first attempt was committed.
-        throw lost || attempts > 1 ? outcomeUnknown(lost?.cause ?? err) : err;
-      },
-    );
+    const found = await readOne(ctx, explain({ ...values, day })).catch((err: unknown) => {
+      // A retried batch may have inserted nothing because its first attempt was committed.
+      throw lost || attempts > 1 ? outcomeUnknown(lost?.cause ?? err) : err;
+    });
     const row = found && found.id !== null ? found : undefined;
     // The row of this request: its batch was committed; only the acknowledgement was lost.
     if (row?.requestId === ctx.requestId) {
