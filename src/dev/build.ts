@@ -1,10 +1,12 @@
 // npm run build: writes the files that a deployment uploads. It fails if they are too large,
-// because every isolate loads all of them when it starts.
+// because every isolate loads all of them when it starts, or if they do not start.
 import { once } from 'node:events';
 import { readdir, readFile, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { gzipSync } from 'node:zlib';
+import { wranglerConfig } from '../ops/local.ts';
+import { startBundle } from './start-bundle.ts';
 import { spawnWrangler } from './wrangler.ts';
 
 const OUTDIR = 'dist';
@@ -20,7 +22,11 @@ const kilobytes = (await gzippedSize(OUTDIR)) / 1024;
 const verdict = `${kilobytes.toFixed(1)} KB gzipped, at most ${options['max-kb']} KB`;
 // Also rejects NaN.
 if (!(kilobytes > 0 && kilobytes <= Number(options['max-kb']))) throw new Error(`the bundle is too large: ${verdict}`);
-console.log(`The bundle: ${verdict}.`);
+await startBundle(resolve(OUTDIR, 'index.js'), wranglerConfig.vars).catch((err: unknown) => {
+  // Only the reason: with the position, Node would print all of the minified code.
+  throw new Error(`the bundle does not start: ${err}`);
+});
+console.log(`The bundle starts: ${verdict}.`);
 
 /**
  * The size of all modules. Wrangler adds a README, and source maps that are uploaded but never
