@@ -30,7 +30,7 @@ export function RecipePage({ recipe, origin }: { recipe: Recipe; origin: string 
   return (
     <Page title={`Write back from ${tool}`} path={`/docs/recipes/${slug}`} parts={PARTS}>
       <p class="lead">{lead}</p>
-      <div class="notice">
+      <div class="banner">
         <Icon name="info" />
         <div>
           <p>

@@ -26,8 +26,7 @@ const FULLNESS = ['normal', 'nearly_full', 'almost_full'] as const;
 export type Fullness = (typeof FULLNESS)[number];
 
 /**
- * The shares of the limit from which the operator and the administrators are warned: early enough
- * to act before writes fail.
+ * The shares of the limit from which the operator is warned: early enough to act before writes fail.
  */
 export const WARNED_FROM = { nearly_full: 0.7, almost_full: 0.9 } as const satisfies Partial<Record<Fullness, number>>;
 

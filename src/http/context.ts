@@ -25,8 +25,6 @@ export class IsolateCaches {
   readonly keys = new ExpiringMap<FoundKey>(1_000);
   /** Limits that have refused, by object, limit and subnet, until the object would admit again. */
   readonly limitRefusals = new ExpiringMap<{ until: number }>(10_000);
-  /** Whether an organization wrote more than a quarter of all text, by its id. */
-  readonly largeShares = new ExpiringMap<boolean>(1_000);
 }
 
 /** The limit that a request was counted against, for the RateLimit headers. */

@@ -99,7 +99,7 @@ const submit = (page: Page) => page.locator('main form[method=post] button[type=
 const field = (page: Page, name: string, value?: string) =>
   page.locator(`[name=${name}]${value === undefined ? '' : `[value="${value}"]`}`);
 const heading = (page: Page, name: string) => page.getByRole('heading', { name, exact: true });
-const notice = (page: Page) => page.getByRole('status').filter({ hasText: /./ });
+const banner = (page: Page) => page.getByRole('status').filter({ hasText: /./ });
 /** The form that the local sign-in consists of. */
 const signInForm = (page: Page) => page.locator('form[action^="/dev/sign-in"]').first();
 
@@ -160,7 +160,7 @@ async function liveThrough(page: Page, hands: Hands, name: string, scripted: boo
   await hands.press(page.getByRole('definition').getByRole('link', { name: hintOf(first) }));
   await hands.press(leadTo(page, '/revoke'));
   await hands.press(submit(page));
-  await notice(page).waitFor();
+  await banner(page).waitFor();
   expect([await ping(first), await ping(second)]).toEqual([401, 200]);
 
   await hands.press(navigation(page, 'keys'));
@@ -168,7 +168,7 @@ async function liveThrough(page: Page, hands: Hands, name: string, scripted: boo
   await hands.press(leadTo(page, '/revoke'));
   await page.getByRole('heading', { name }).waitFor();
   await hands.press(submit(page));
-  await notice(page).waitFor();
+  await banner(page).waitFor();
   expect(await ping(second)).toBe(401);
 
   await hands.press(navigation(page, 'refused'));
@@ -236,7 +236,7 @@ test('fields, buttons and links have the names that people and their tools know'
   await button('Rotate').waitFor();
   await button('Revoke').click();
   await button('Revoke').click();
-  await notice(page).waitFor();
+  await banner(page).waitFor();
 });
 
 test('two tabs on two organizations do not mix, and signing out ends both', async () => {

@@ -27,7 +27,7 @@ import {
 } from './forms.ts';
 import { pageContext, todayOf } from './page-context.ts';
 import { ConfirmRevokePage } from './pages/confirm.tsx';
-import { KeyActions, KeyLead, KeyPage, noticeFor } from './pages/key.tsx';
+import { bannerFor, KeyActions, KeyLead, KeyPage } from './pages/key.tsx';
 import { ChangeForm, NewKeyForm, RotateForm } from './pages/key-form.tsx';
 import { AlreadyCreatedPage, NewKeyPage } from './pages/new-key.tsx';
 import { WhichKeyPage } from './pages/which-key.tsx';
@@ -125,7 +125,7 @@ keys.get('/keys/:key', async (c) => {
     entries,
     texts: await recordTexts(c, entries, SHOWN_TEXT),
     refused,
-    done: noticeFor(key, c.req.query('done')),
+    done: bannerFor(key, c.req.query('done')),
   };
   return render(c, key.name, <KeyPage {...page} />, {
     trail: trail(c),

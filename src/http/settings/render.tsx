@@ -4,11 +4,10 @@ import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import type { AdminEnv, AppEnv } from '../context.ts';
 import { pushTroubleOf } from './page-context.ts';
 import { Layout, type PageHead } from './pages/layout.tsx';
-import { spaceToShow } from './space.ts';
 
 /**
  * Responds with a page. If the path names an organization, the page has its header, and a banner if
- * the database is nearly full or its changes do not reach the PSA.
+ * its changes do not reach the PSA.
  */
 export async function render<E extends AdminEnv | AppEnv>(
   c: Context<E>,
@@ -18,11 +17,9 @@ export async function render<E extends AdminEnv | AppEnv>(
 ): Promise<Response> {
   const administrator = c.get('administrator');
   const { signIn } = c.get('config');
-  // Not if the database just failed, because the banner may read from it.
-  const space = administrator && status < 500 ? await spaceToShow(c, administrator.organization.id) : undefined;
   const now = c.get('now')();
   const pushTrouble = pushTroubleOf(c);
   const signOutPath = signIn?.signOutPath;
-  const page = { ...head, title, administrator, path: c.req.path, signOutPath, space, pushTrouble, now };
+  const page = { ...head, title, administrator, path: c.req.path, signOutPath, pushTrouble, now };
   return c.html(<Layout {...page}>{content}</Layout>, status);
 }

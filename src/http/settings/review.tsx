@@ -67,8 +67,8 @@ async function renderOpen(
   const usageOf = (keyId: string): Usage => usages.get(keyId) ?? [];
   const context = pageContext(c);
   const page = { ...found, ...selection, query, form, policy, due, usageOf, context };
-  const notices = { done: c.req.query('done'), saved: c.req.query('saved'), notSaved: c.req.query('not_saved') };
-  return render(c, 'Access review', <OpenReviewPage {...page} {...notices} />, {
+  const banners = { done: c.req.query('done'), saved: c.req.query('saved'), notSaved: c.req.query('not_saved') };
+  return render(c, 'Access review', <OpenReviewPage {...page} {...banners} />, {
     status,
     trail: trail(c),
     actions: <OpenReviewActions {...found} context={context} />,

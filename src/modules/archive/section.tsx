@@ -1,5 +1,5 @@
 import type { PageContext } from '../../http/settings/page-context.ts';
-import { formatNumber, Notice, Table } from '../../http/settings/pages/components.tsx';
+import { Banner, formatNumber, Table } from '../../http/settings/pages/components.tsx';
 import { Time } from '../../http/settings/pages/time.tsx';
 import type { ReleaseRow } from '../../services/work/release-changes.ts';
 import { type ArchiveRow, LISTED_ARCHIVES } from './read-archives.ts';
@@ -27,7 +27,7 @@ export function Archives({ release, archives, isSearch, context }: Props) {
         </p>
       )}
       {isSearch && archives.length > 0 && (
-        <Notice tone="neutral">What you search for is in an archived file, or would be in one of these.</Notice>
+        <Banner tone="neutral">What you search for is in an archived file, or would be in one of these.</Banner>
       )}
       {archives.length > 0 && (
         <details open={isSearch}>

@@ -1,13 +1,13 @@
 import type { PageContext } from '../../http/settings/page-context.ts';
-import { Notice } from '../../http/settings/pages/components.tsx';
+import { Banner } from '../../http/settings/pages/components.tsx';
 import { Time } from '../../http/settings/pages/time.tsx';
 import type { PushTrouble } from '../../services/directory/administrators.ts';
 
 /** The banner of every page while the work of the organization does not reach its PSA. */
-export function PushNotice({ trouble, context }: { trouble: PushTrouble; context: PageContext }) {
+export function PushBanner({ trouble, context }: { trouble: PushTrouble; context: PageContext }) {
   const { failingSince, failure, stoppedAt } = trouble;
   return (
-    <Notice tone="warning">
+    <Banner tone="warning">
       {stoppedAt === null ? (
         <p>
           <strong>
@@ -25,6 +25,6 @@ export function PushNotice({ trouble, context }: { trouble: PushTrouble; context
         </p>
       )}
       <p>Nothing is lost: automations can keep writing. Tell the operator of this service.</p>
-    </Notice>
+    </Banner>
   );
 }

@@ -105,7 +105,7 @@ describe('the audit log', () => {
     await makeKey(organization);
     const { status, text } = await get('/audit?ticket=1001&action=note.created&from=2027-02-30&to=2027-03-01');
     expect(status).toBe(400);
-    expect(await wordsOf(text, '.notice')).toEqual([
+    expect(await wordsOf(text, '.banner')).toEqual([
       '2027-02-30 is not a date. Enter a calendar date, such as 2027-03-31. The other filters are kept.',
     ]);
     const [ticket] = await elementsOf(text, 'input[name=ticket]');
@@ -209,7 +209,7 @@ describe('the audit log', () => {
       const links = await elementsOf(page, 'main a[href*="before="]');
       return {
         entries: await countElements(page, 'tbody tr'),
-        notices: await wordsOf(page, '[role=status]'),
+        banners: await wordsOf(page, '[role=status]'),
         links: links.map(({ attributes, text }) => [text, attributes['href']]),
         newest: await countElements(page, `main .actions a[href="${base}/audit?ticket=77"]`),
       };
@@ -217,27 +217,27 @@ describe('the audit log', () => {
     const further = (before: number) => [['Look further', `${base}/audit?ticket=77&amp;before=${before}`]];
     expect(await read('?ticket=77')).toEqual({
       entries: 1,
-      notices: ['Searched back to 2 Mar 2026, 01:01. Look further'],
+      banners: ['Searched back to 2 Mar 2026, 01:01. Look further'],
       links: further(1_501),
       newest: 0,
     });
     expect(await read('?ticket=77&before=1501')).toEqual({
       entries: 0,
-      notices: ['No entries found so far. Searched back to 1 Mar 2026, 08:21. Look further'],
+      banners: ['No entries found so far. Searched back to 1 Mar 2026, 08:21. Look further'],
       links: further(501),
       newest: 1,
     });
     // To the first entry, also if the page ends exactly there.
     for (const before of [501, 1_001])
-      expect(await read(`?ticket=77&before=${before}`)).toEqual({ entries: 1, notices: [], links: [], newest: 1 });
-    expect((await read('?ticket=77&before=20')).notices).toEqual([
+      expect(await read(`?ticket=77&before=${before}`)).toEqual({ entries: 1, banners: [], links: [], newest: 1 });
+    expect((await read('?ticket=77&before=20')).banners).toEqual([
       'No older entries match these filters. Clear the filters',
     ]);
 
     // A full page of any entries is not a search.
     expect(await read('')).toMatchObject({
       entries: 50,
-      notices: [],
+      banners: [],
       links: [['Older entries', `${base}/audit?before=2451`]],
     });
   });

@@ -57,20 +57,20 @@ test('without a key in use, there is nothing to revoke', async () => {
   expect([status, await countElements(text, 'main form')]).toEqual([200, 0]);
 });
 
-test('a page shows the notice of its address only while that is true', async () => {
+test('a page shows the banner of its address only while that is true', async () => {
   const { organization, get, post } = await makeSettings();
   const { id } = await makeKey(organization);
-  const notices = async (address: string) => countElements((await get(address)).text, '[role=status]');
+  const banners = async (address: string) => countElements((await get(address)).text, '[role=status]');
   for (const address of [
     `/keys/${id}?done=revoked`,
     `/keys/${id}?done=already_revoked`,
     '/keys?done=all_revoked',
     `/keys/${id}?done=constructor`,
   ]) {
-    expect([address, await notices(address)]).toEqual([address, 0]);
+    expect([address, await banners(address)]).toEqual([address, 0]);
   }
   expect((await post('/revoke-all', { organization: 'Northwind' })).location).toContain('done=all_revoked');
   for (const address of [`/keys/${id}?done=revoked`, '/keys?done=all_revoked']) {
-    expect([address, await notices(address)]).toEqual([address, 1]);
+    expect([address, await banners(address)]).toEqual([address, 1]);
   }
 });

@@ -29,7 +29,7 @@ const failing = (ms: number) => `failing_since, failure) values (?1, 0, 7, ${NOW
 const STOPPED = `failing_since, failure, stopped_at) values (?1, 0, 1, ${NOW - 1_000}, 'HTTP 410', ${NOW - 1_000})`;
 
 async function warningsOn(page: string): Promise<string> {
-  const warnings = await elementsOf(page, '.notice.warning');
+  const warnings = await elementsOf(page, '.banner.warning');
   return warnings.map(({ text }) => text.replaceAll(/\s+/g, ' ').trim()).join('\n');
 }
 

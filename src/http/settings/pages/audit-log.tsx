@@ -5,7 +5,7 @@ import type { AuditAdministrator, AuditEntry } from '../../../services/audit/rea
 import type { ReleaseRow } from '../../../services/work/release-changes.ts';
 import type { PageContext } from '../page-context.ts';
 import type { RecordTexts } from '../record-texts.ts';
-import { Address, CsvLinks, Hint, Notice, Table, Ticket } from './components.tsx';
+import { Address, Banner, CsvLinks, Hint, Table, Ticket } from './components.tsx';
 import { Time } from './time.tsx';
 
 /** The filters of the audit log, from the URL's query string. */
@@ -48,18 +48,18 @@ export function AuditLogPage(props: Props) {
     <>
       <Filters {...props} />
       {wrongDates.length > 0 && (
-        <Notice tone="warning">
+        <Banner tone="warning">
           {wrongDates.join(' and ')} {wrongDates.length === 1 ? 'is not a date' : 'are not dates'}. Enter a calendar
           date, such as 2027-03-31. The other filters are kept.
-        </Notice>
+        </Banner>
       )}
       {entries.length > 0 && <AuditTable entries={entries} texts={texts} context={context} />}
       {entries.length === 0 && next === undefined && wrongDates.length === 0 && <NothingFound {...props} />}
       {searchedTo !== undefined && (
-        <Notice tone="neutral">
+        <Banner tone="neutral">
           {entries.length === 0 && 'No entries found so far. '}Searched back to{' '}
           <Time at={searchedTo} context={context} />. <a href={linkTo('audit', `before=${next}`)}>Look further</a>
-        </Notice>
+        </Banner>
       )}
       <div class="actions">
         {next !== undefined && searchedTo === undefined && (
@@ -83,22 +83,22 @@ function NothingFound({ context, query, selection, isFirst }: Props) {
       </section>
     );
   }
-  if (selection === '') return <Notice tone="neutral">No older entries.</Notice>;
+  if (selection === '') return <Banner tone="neutral">No older entries.</Banner>;
   if (query.from !== undefined && query.to !== undefined && query.from > query.to) {
     return (
-      <Notice tone="neutral">
+      <Banner tone="neutral">
         “From” is after “To”, so there is no day between them. <a href={`${context.base}/audit`}>Clear the filters</a>
-      </Notice>
+      </Banner>
     );
   }
   const isSearch = query.q !== undefined;
   return (
-    <Notice tone="neutral">
+    <Banner tone="neutral">
       {isSearch
         ? 'No entries have this record ID, request ID or Idempotency-Key.'
         : `No ${isFirst ? '' : 'older '}entries match these filters.`}{' '}
       <a href={`${context.base}/audit`}>{isSearch ? 'Clear the search' : 'Clear the filters'}</a>
-    </Notice>
+    </Banner>
   );
 }
 

@@ -1,6 +1,6 @@
 import type { OrganizationCounts } from '../../../services/directory/count-organizations.ts';
 import { EXPIRING_DAYS } from '../../../services/keys/attention.ts';
-import { counted, Notice, Table } from './components.tsx';
+import { Banner, counted, Table } from './components.tsx';
 import { FilterOrganizations, isFilterNeeded } from './organization-switcher.tsx';
 
 interface Props {
@@ -29,9 +29,9 @@ export function ChooseOrganizationPage({ organizations, text, total, isComplete,
       <p>You administer several organizations. Keys and the audit log belong to one of them.</p>
       {isFilterNeeded(total) && <FilterOrganizations id="find" total={total} text={text} />}
       {organizations.length === 0 ? (
-        <Notice tone="neutral">
+        <Banner tone="neutral">
           No organization matches. <a href="/settings">Show all</a>
-        </Notice>
+        </Banner>
       ) : (
         <Table caption="Organizations" headings={HEADINGS}>
           {organizations.map(({ id, name, counts }) => (

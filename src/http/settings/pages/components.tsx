@@ -89,10 +89,10 @@ const TONES = {
  * A result or a warning at the top of a page. Screen readers announce it when the page opens. `good`
  * only for what was done, `danger` for work that is being lost.
  */
-export function Notice({ tone = 'good', children }: PropsWithChildren<{ tone?: keyof typeof TONES }>) {
+export function Banner({ tone = 'good', children }: PropsWithChildren<{ tone?: keyof typeof TONES }>) {
   const isUrgent = tone === 'warning' || tone === 'danger';
   return (
-    <div class={`notice ${tone}`} role={isUrgent ? 'alert' : 'status'}>
+    <div class={`banner ${tone}`} role={isUrgent ? 'alert' : 'status'}>
       <Icon name={TONES[tone]} />
       <div>{children}</div>
     </div>

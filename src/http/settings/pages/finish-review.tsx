@@ -1,6 +1,6 @@
 import type { ReviewedKey, ReviewWithKeys } from '../../../services/keys/read-reviews.ts';
 import type { PageContext } from '../page-context.ts';
-import { counted, Hint, Notice, Table } from './components.tsx';
+import { Banner, counted, Hint, Table } from './components.tsx';
 import { Ago } from './time.tsx';
 
 interface Props extends ReviewWithKeys {
@@ -13,10 +13,10 @@ export function FinishReviewPage({ review, keys, toRevoke, context }: Props) {
   const undecided = keys.filter(({ status }) => status === 'undecided').length;
   if (undecided > 0) {
     return (
-      <Notice tone="warning">
+      <Banner tone="warning">
         {counted(undecided, 'key')} still {undecided === 1 ? 'needs' : 'need'} a decision.{' '}
         <a href={`${context.base}/review`}>Continue the review</a>
-      </Notice>
+      </Banner>
     );
   }
   const kept = keys.filter(({ status }) => status === 'keep').length;

@@ -2,7 +2,7 @@ import { RECORD_KIND_NAMES, RECORD_KINDS } from '../../../domain/record-kinds.ts
 import { formatRequestLimit } from '../../../domain/request-limit.ts';
 import type { ChangeableKey } from '../../../services/keys/change-key.ts';
 import type { RecentAddresses } from '../../../services/keys/recent-addresses.ts';
-import { describedBy, FieldMessage, Notice } from './components.tsx';
+import { Banner, describedBy, FieldMessage } from './components.tsx';
 import {
   DayLimitFields,
   type DefaultLimits,
@@ -139,8 +139,8 @@ export function ChangeForm({
 }
 
 function Summary({ messages: { form, ...fields } }: { messages: Messages }) {
-  if (form) return <Notice tone="warning">{form}</Notice>;
+  if (form) return <Banner tone="warning">{form}</Banner>;
   return Object.keys(fields).length > 0 ? (
-    <Notice tone="warning">Nothing was saved. Correct the fields marked below.</Notice>
+    <Banner tone="warning">Nothing was saved. Correct the fields marked below.</Banner>
   ) : null;
 }

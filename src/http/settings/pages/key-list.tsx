@@ -6,7 +6,7 @@ import { Icon } from '../../page/icon.tsx';
 import { isFiltered, keyListPath } from '../key-query.ts';
 import type { PageContext } from '../page-context.ts';
 import { NeedsAttention, WhatToDo } from './attention.tsx';
-import { CsvLinks, LinkButton, Menu, Notice } from './components.tsx';
+import { Banner, CsvLinks, LinkButton, Menu } from './components.tsx';
 import { organizationLimits, useText } from './day-use.ts';
 import { KeyFilters, StateChips } from './key-filters.tsx';
 import { KeyTable } from './key-table.tsx';
@@ -30,19 +30,19 @@ export function KeyListPage(props: Props) {
   const isPlain = query.state === 'live' && !isFiltered(query);
   return (
     <>
-      {allRevoked && <Notice>All keys are revoked. Requests with these keys are now refused.</Notice>}
+      {allRevoked && <Banner>All keys are revoked. Requests with these keys are now refused.</Banner>}
       {searchedKey && (
-        <Notice tone="warning">
+        <Banner tone="warning">
           You searched for a whole key, so nothing was searched. Use{' '}
           <a href={`${context.base}/which-key`}>Which key is this?</a> instead: it keeps the key out of addresses and
           browser histories.
-        </Notice>
+        </Banner>
       )}
       {!hasPsa && (
-        <Notice tone="danger">
+        <Banner tone="danger">
           The plan of this organization does not include PSA. Requests with its keys are refused until the plan includes
           it.
-        </Notice>
+        </Banner>
       )}
       {isPlain && <NeedsAttention attention={list.attention} pushTrouble={pushTrouble} context={context} />}
       <WhatToDo query={query} />
@@ -138,12 +138,12 @@ function Keys({ list, query, context, isPlain }: KeysProps) {
   if (isPlain) return null;
   return (
     <>
-      <Notice tone="neutral">
+      <Banner tone="neutral">
         No keys match.{' '}
         {query.state !== 'all' && (
           <a href={keyListPath(context.base, { ...query, state: 'all', page: 1 })}>Look among all keys</a>
         )}
-      </Notice>
+      </Banner>
       <Older list={list} query={query} context={context} />
     </>
   );

@@ -10,28 +10,28 @@ import { stateInList } from '../../../services/keys/select-keys.ts';
 import type { PageContext } from '../page-context.ts';
 import type { RecordTexts } from '../record-texts.ts';
 import { Activity } from './activity.tsx';
-import { Address, Hint, LinkButton, Notice, Scopes, State } from './components.tsx';
+import { Address, Banner, Hint, LinkButton, Scopes, State } from './components.tsx';
 import { limitsText, useText } from './day-use.ts';
 import { Creator, LastWrite, OtherKey } from './key-facts.tsx';
 import { RefusedUsesTable } from './refused-uses.tsx';
 import { Expiry, Time } from './time.tsx';
 import { UsageChart } from './usage-chart.tsx';
 
-const REVOKED_NOTICES = new Map([
+const REVOKED_BANNERS = new Map([
   ['revoked', 'The key is revoked. Requests with it are now refused.'],
   ['already_revoked', 'The key was already revoked.'],
 ]);
-const LIVE_NOTICES = new Map([
+const LIVE_BANNERS = new Map([
   ['changed', 'Saved. The change takes effect with the next request.'],
   ['unchanged', 'No changes to save.'],
 ]);
 
 /**
- * The notice for `?done=…`; undefined if the key's state contradicts it, since the URL can be
+ * The banner for `?done=…`; undefined if the key's state contradicts it, since the URL can be
  * reopened later.
  */
-export function noticeFor({ state }: KeyDetails, done = ''): string | undefined {
-  return state === 'revoked' ? REVOKED_NOTICES.get(done) : LIVE_NOTICES.get(done);
+export function bannerFor({ state }: KeyDetails, done = ''): string | undefined {
+  return state === 'revoked' ? REVOKED_BANNERS.get(done) : LIVE_BANNERS.get(done);
 }
 
 interface Props {
@@ -96,7 +96,7 @@ export function KeyPage({
   const hasOwnDayLimit = key.dayLimit.records !== null || key.dayLimit.minutes !== null;
   return (
     <>
-      {done && <Notice>{done}</Notice>}
+      {done && <Banner>{done}</Banner>}
       <dl class="facts card">
         <Fact name="Scopes">
           <Scopes scopes={key.scopes} />

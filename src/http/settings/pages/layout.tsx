@@ -1,12 +1,10 @@
 import type { Child, PropsWithChildren } from 'hono/jsx';
-import { PushNotice } from '../../../modules/push/banner.tsx';
+import { PushBanner } from '../../../modules/push/banner.tsx';
 import type { PushTrouble } from '../../../services/directory/administrators.ts';
 import type { Administrator } from '../../context.ts';
 import { Frame } from '../../page/frame.tsx';
 import { Icon } from '../../page/icon.tsx';
-import type { Space } from '../space.ts';
 import { AreaTabs, Bar } from './header.tsx';
-import { SpaceNotice } from './space-notice.tsx';
 
 /** What a page shows around its title. */
 export interface PageHead {
@@ -27,8 +25,6 @@ interface Props extends PageHead {
   /** The path of this page, so that the navigation can mark it as current. */
   path?: string;
   signOutPath?: string | undefined;
-  /** Undefined while the database has enough space. */
-  space?: Space | undefined;
   /** Undefined while the changes of the organization reach its PSA. */
   pushTrouble?: PushTrouble | undefined;
   /** UTC milliseconds. */
@@ -37,19 +33,7 @@ interface Props extends PageHead {
 
 /** The layout of every page. */
 export function Layout(props: PropsWithChildren<Props>) {
-  const {
-    children,
-    title,
-    administrator,
-    path = '',
-    signOutPath,
-    space,
-    trail,
-    lead,
-    actions,
-    pushTrouble,
-    now,
-  } = props;
+  const { children, title, administrator, path = '', signOutPath, trail, lead, actions, pushTrouble, now } = props;
   const zone = administrator?.organization.timeZone.replaceAll('_', ' ');
   const context = administrator && {
     base: `/settings/${administrator.organization.id}`,
@@ -75,8 +59,7 @@ export function Layout(props: PropsWithChildren<Props>) {
         </div>
         {actions && <div class="head-actions">{actions}</div>}
       </div>
-      {context && pushTrouble && <PushNotice trouble={pushTrouble} context={context} />}
-      {context && space && <SpaceNotice space={space} base={context.base} />}
+      {context && pushTrouble && <PushBanner trouble={pushTrouble} context={context} />}
       {children}
     </Frame>
   );

@@ -2,7 +2,7 @@ import type { Scope } from '../../../domain/scopes.ts';
 import type { CreatedKey } from '../../../services/keys/create-key.ts';
 import type { KeyDetails } from '../../../services/keys/read-keys.ts';
 import type { PageContext } from '../page-context.ts';
-import { Hint, LinkButton, Notice } from './components.tsx';
+import { Banner, Hint, LinkButton } from './components.tsx';
 import { Expiry } from './time.tsx';
 import { TryKey } from './try-key.tsx';
 
@@ -21,9 +21,9 @@ export function NewKeyPage({ context, created, scopes, origin, replaced }: Props
   const { name, value, id } = created;
   return (
     <>
-      <Notice tone="warning">
+      <Banner tone="warning">
         Copy the key now. You can’t see it again after you leave this page. If you lose the key, rotate it.
-      </Notice>
+      </Banner>
       <section class="secret" aria-labelledby="key-heading">
         <h2 id="key-heading">
           <bdi>{name}</bdi>
@@ -73,11 +73,11 @@ function Replaced({ old, context }: { old: KeyDetails; context: PageContext }) {
 export function AlreadyCreatedPage({ context, created }: { context: PageContext; created: KeyDetails }) {
   return (
     <>
-      <Notice tone="warning">
+      <Banner tone="warning">
         This form already created the key <bdi>{created.name}</bdi> (<Hint hint={created.hint} />
         ), so no second key was created. The value was shown once and can’t be shown again. If you did not copy it,
         rotate the key. If you do not need the key, revoke it.
-      </Notice>
+      </Banner>
       <div class="actions">
         <LinkButton to={`${context.base}/keys/${created.id}/rotate`}>Rotate</LinkButton>
         <LinkButton to={`${context.base}/keys/${created.id}/revoke`} kind="danger">

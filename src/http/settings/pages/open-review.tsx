@@ -11,7 +11,7 @@ import {
   type ReviewSelection,
   reviewPath,
 } from '../review-query.ts';
-import { counted, LinkButton, Notice } from './components.tsx';
+import { Banner, counted, LinkButton } from './components.tsx';
 import { ReviewRow } from './review-row.tsx';
 import { Due } from './reviews.tsx';
 import { Time } from './time.tsx';
@@ -58,15 +58,15 @@ export function OpenReviewPage(props: Props) {
   );
   return (
     <>
-      <Notices {...props} />
+      <Banners {...props} />
       <Progress {...props} />
       <Filters keys={keys} query={query} context={context} />
       {shown.length === 0 && (
-        <Notice tone="neutral">
+        <Banner tone="neutral">
           {query.show === 'undecided'
             ? 'Every key has a decision. Finish the review to make it evidence.'
             : 'No keys of this kind.'}
-        </Notice>
+        </Banner>
       )}
       {shown.length > 0 && !hasForm && (
         <div class="sheet">
@@ -106,20 +106,20 @@ const DONE = new Map([
   ['already_open', 'A review was already open. This is it.'],
 ]);
 
-function Notices({ done, saved, notSaved, form }: Props) {
+function Banners({ done, saved, notSaved, form }: Props) {
   if (form.messages.size > 0) {
-    return <Notice tone="warning">Nothing was saved. Correct the keys marked below.</Notice>;
+    return <Banner tone="warning">Nothing was saved. Correct the keys marked below.</Banner>;
   }
   const [savedCount, notSavedCount] = [count(saved), count(notSaved)];
-  const notice = DONE.get(done ?? '');
+  const banner = DONE.get(done ?? '');
   return (
     <>
-      {notice && <Notice tone="neutral">{notice}</Notice>}
-      {savedCount > 0 && <Notice>{counted(savedCount, 'decision')} saved.</Notice>}
+      {banner && <Banner tone="neutral">{banner}</Banner>}
+      {savedCount > 0 && <Banner>{counted(savedCount, 'decision')} saved.</Banner>}
       {notSavedCount > 0 && (
-        <Notice tone="warning">
+        <Banner tone="warning">
           {counted(notSavedCount, 'decision')} not saved: another administrator has decided on the key, or it has ended.
-        </Notice>
+        </Banner>
       )}
     </>
   );

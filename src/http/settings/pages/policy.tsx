@@ -2,7 +2,7 @@ import { MAX_POLICY_DAYS } from '../../../domain/key-policy.ts';
 import type { PolicyChange, PolicyOverview } from '../../../services/keys/policy.ts';
 import { keyListPath } from '../key-query.ts';
 import type { PageContext } from '../page-context.ts';
-import { counted, describedBy, FieldMessage, Notice } from './components.tsx';
+import { Banner, counted, describedBy, FieldMessage } from './components.tsx';
 import { NumberField } from './input-field.tsx';
 import { Time } from './time.tsx';
 
@@ -36,8 +36,8 @@ export function PolicyPage({ context, policy, values, messages, changes, endless
   const isWrong = Object.keys(messages).length > 0;
   return (
     <>
-      {done && <Notice>{done}</Notice>}
-      {isWrong && <Notice tone="warning">Nothing was saved. Correct the fields marked below.</Notice>}
+      {done && <Banner>{done}</Banner>}
+      {isWrong && <Banner tone="warning">Nothing was saved. Correct the fields marked below.</Banner>}
       <div class="columns">
         <form method="post" action={`${context.base}/policy`} class="form card">
           <input type="hidden" name="shown_revision" value={policy.revision} />

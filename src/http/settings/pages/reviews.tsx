@@ -6,10 +6,10 @@ import type {
 } from '../../../services/keys/read-reviews.ts';
 import { Icon } from '../../page/icon.tsx';
 import type { PageContext } from '../page-context.ts';
-import { counted, Notice, Table } from './components.tsx';
+import { Banner, counted, Table } from './components.tsx';
 import { Time } from './time.tsx';
 
-const NOTICES = new Map([
+const BANNERS = new Map([
   ['finished', 'The review is finished. Its evidence can be downloaded below.'],
   ['already_finished', 'The review was already finished.'],
 ]);
@@ -28,10 +28,10 @@ export function ReviewsPage({
   due,
   done,
 }: ReviewOverview & FinishedReviews & { context: PageContext; done: string | undefined }) {
-  const notice = NOTICES.get(done ?? '');
+  const banner = BANNERS.get(done ?? '');
   return (
     <>
-      {notice && finished.length > 0 && <Notice>{notice}</Notice>}
+      {banner && finished.length > 0 && <Banner>{banner}</Banner>}
       <section class="card" aria-labelledby="next">
         <h2 id="next">Next review</h2>
         <Due due={due} context={context} />

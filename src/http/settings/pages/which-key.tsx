@@ -1,6 +1,6 @@
 import type { KeyDetails } from '../../../services/keys/read-keys.ts';
 import type { PageContext } from '../page-context.ts';
-import { Hint, Notice, State, scopeList } from './components.tsx';
+import { Banner, Hint, State, scopeList } from './components.tsx';
 
 /**
  * The form to identify a key by its value or hint, with the result. The page never shows the
@@ -16,25 +16,25 @@ export function WhichKeyPage({
   return (
     <>
       {found === 'not_a_key' && (
-        <Notice tone="warning">
+        <Banner tone="warning">
           This is neither a complete key nor a hint. Part of it may be missing, or the key belongs to another system or
           environment.
-        </Notice>
+        </Banner>
       )}
       {found !== undefined && found !== 'not_a_key' && found.length === 0 && (
-        <Notice tone="warning">Your organization does not have this key.</Notice>
+        <Banner tone="warning">Your organization does not have this key.</Banner>
       )}
       {found !== undefined &&
         found !== 'not_a_key' &&
         found.map((key) => (
-          <Notice>
+          <Banner>
             This is{' '}
             <a href={`${context.base}/keys/${key.id}`}>
               <bdi>{key.name}</bdi>
             </a>{' '}
             (<Hint hint={key.hint} />
             ). Scopes: {scopeList(key.scopes)}. State: <State state={key.state} />
-          </Notice>
+          </Banner>
         ))}
       <form method="post" action={`${context.base}/which-key`} class="form">
         <div class="field">
