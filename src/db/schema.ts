@@ -16,7 +16,6 @@ import { MAX_REASON_LENGTH, REVIEW_DECISIONS } from '../domain/key-review.ts';
 import { MAX_HOURLY_RATE_MINOR } from '../domain/money.ts';
 import type { RefusedUseReason } from '../domain/refused-use.ts';
 import { AGREEMENT_SOURCES, MAX_MINUTES, TIME_ENTRY_STATUSES } from '../domain/time-entry.ts';
-import type { NoticeChannel, NoticeType } from '../modules/alerts/notice.ts';
 
 // The schema, from which drizzle-kit generates migrations. The migrations add WITHOUT ROWID, STRICT
 // and triggers by hand, because drizzle-kit does not support them. Every table is clustered
@@ -522,8 +521,8 @@ export const notices = sqliteTable(
     subject: text('subject').notNull(),
     /** The `webhook-id`, derived from what happened. */
     id: id(),
-    channel: text('channel').$type<NoticeChannel>().notNull(),
-    type: text('type').$type<NoticeType>().notNull(),
+    channel: text('channel').notNull(),
+    type: text('type').notNull(),
     /** What tells notices of one type about one subject apart, such as a day. */
     topic: text('topic').notNull(),
     /** How urgent it is. A notice is not made if there is one of the same topic that is as urgent. */

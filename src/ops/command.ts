@@ -3,7 +3,7 @@ import { D1Failure } from '../db/call.ts';
 import { parseCursor } from '../domain/change-cursor.ts';
 import { ServiceError } from '../domain/errors.ts';
 import { timeOrderedId } from '../domain/record-id.ts';
-import type { ArchiveBucket } from '../modules/archive/bucket.ts';
+import type { ObjectStore } from '../lib/object-store.ts';
 import type { ActorContext, SystemActor } from '../services/context.ts';
 import { printable } from './printable.ts';
 
@@ -94,7 +94,7 @@ export function requireCursor(option: string, text: string, advice: string): str
 /** Opens the chosen database, and the bucket of its archive, for as long as `use` runs. */
 export async function withDatabase<T>(
   options: { remote?: true | undefined; persistTo?: string | undefined },
-  use: (db: D1Database, archive: ArchiveBucket | undefined) => Promise<T>,
+  use: (db: D1Database, archive: ObjectStore | undefined) => Promise<T>,
 ): Promise<T> {
   // Loaded when needed: miniflare takes longer to load than a help text to print.
   const { archiveBucketName, withLocalD1, wranglerConfig } = await import('./local.ts');
@@ -123,7 +123,7 @@ function required(name: string): string {
 }
 
 /** The context of a verb that an operator calls. */
-export function operatorContext(db: D1Database, archive?: ArchiveBucket): ActorContext<SystemActor> {
+export function operatorContext(db: D1Database, archive?: ObjectStore): ActorContext<SystemActor> {
   const source = { address: null, userAgent: 'operator' };
   return {
     db,

@@ -1,6 +1,6 @@
 import { type FileHandle, open, rm } from 'node:fs/promises';
+import type { ObjectStore } from '../lib/object-store.ts';
 import { readArchive } from '../modules/archive/archive-file.ts';
-import type { ArchiveBucket } from '../modules/archive/bucket.ts';
 import { listChanges, MAX_CHANGES } from '../services/work/list-changes.ts';
 import { operatorContext } from './command.ts';
 
@@ -13,7 +13,7 @@ export const PRIVATE = 0o600;
  * `onProgress` gets the number of changes written so far.
  */
 export async function exportChanges(
-  { db, archive }: { db: D1Database; archive: ArchiveBucket | undefined },
+  { db, archive }: { db: D1Database; archive: ObjectStore | undefined },
   organization: string,
   from: string | null,
   write: (lines: string) => Promise<unknown>,

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { convertV4MiniflareOptions, Miniflare } from 'miniflare';
 import { parse } from 'smol-toml';
 import * as z from 'zod';
-import { type ArchiveBucket, archiveBucket } from '../modules/archive/bucket.ts';
+import { type ObjectStore, objectStore } from '../lib/object-store.ts';
 
 const configShape = z.object({
   d1_databases: z.array(z.object({ binding: z.string(), database_id: z.string() })),
@@ -25,7 +25,7 @@ export const archiveBucketName = wranglerConfig.r2_buckets.find(({ binding }) =>
  */
 export async function withLocalD1<T>(
   persistTo: string | undefined,
-  use: (db: D1Database, archive: ArchiveBucket | undefined) => Promise<T>,
+  use: (db: D1Database, archive: ObjectStore | undefined) => Promise<T>,
 ): Promise<T> {
   const miniflare = new Miniflare(
     convertV4MiniflareOptions({
@@ -42,7 +42,7 @@ export async function withLocalD1<T>(
   );
   try {
     const bucket = archiveBucketName === undefined ? undefined : await miniflare.getR2Bucket('ARCHIVE');
-    return await use(await miniflare.getD1Database('DB'), bucket && archiveBucket(bucket));
+    return await use(await miniflare.getD1Database('DB'), bucket && objectStore(bucket));
   } finally {
     await miniflare.dispose();
   }

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { LoggableError } from '../lib/loggable-error.ts';
-import type { ArchiveBucket } from '../modules/archive/bucket.ts';
+import type { ObjectStore } from '../lib/object-store.ts';
 import type { Pace } from './pace.ts';
 
 /** Where the bucket of a deployment is reached: Cloudflare's API, with the variables of wrangler. */
@@ -29,7 +29,7 @@ const MAX_DELETED = 50;
  * The bucket over /accounts/{account}/r2/buckets/{bucket}/objects, as `wrangler r2 object` uses it.
  * The token needs the permission to edit Workers R2 Storage.
  */
-export function remoteArchive({ baseUrl, accountId, apiToken, bucket, pace }: RemoteBucket): ArchiveBucket {
+export function remoteArchive({ baseUrl, accountId, apiToken, bucket, pace }: RemoteBucket): ObjectStore {
   const objects = `${baseUrl}/accounts/${accountId}/r2/buckets/${bucket}/objects`;
   const call = async (url: string, init: RequestInit = {}): Promise<Response | undefined> => {
     await pace.wait();

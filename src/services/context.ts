@@ -2,7 +2,7 @@ import type { D1Counter } from '../db/call.ts';
 import type { DayLimits } from '../domain/day-limit.ts';
 import type { Principal } from '../domain/principal.ts';
 import type { SignedMessage } from '../domain/webhook.ts';
-import type { ArchiveBucket } from '../modules/archive/bucket.ts';
+import type { ObjectStore } from '../lib/object-store.ts';
 
 export type { D1Counter } from '../db/call.ts';
 
@@ -17,7 +17,7 @@ export interface ServiceContext {
   /** The size in bytes at which the database is full. Without it, nothing warns of the size. */
   databaseLimit?: number | undefined;
   /** The bucket of the archive. Without it, nothing is archived, and no archive can be read. */
-  archive?: ArchiveBucket | undefined;
+  archive?: ObjectStore | undefined;
   /** Counts the calls to D1, for the request log. */
   stats?: D1Counter | undefined;
   /** Called after a commit that added to an organization's changes, or that erased it. */

@@ -1,18 +1,27 @@
-import { ATTEMPT_TIMEOUT_MS, outcomeOf, type PushMessage, type PushOutcome } from '../domain/push.ts';
+import { ATTEMPT_TIMEOUT_MS, outcomeOf, type PostOutcome } from '../domain/post-outcome.ts';
 import { signWebhook, type WebhookSecret } from '../domain/webhook.ts';
 
 const USER_AGENT = 'Ticket-Write-Back-API/1';
 
+/** A message to the receiver. */
+export interface PostedMessage {
+  /** The same whenever the same message is sent again. */
+  id: string;
+  /** When it is sent, in UTC milliseconds. */
+  at: number;
+  body: string;
+}
+
 /** Posts a message to the receiver, signed with all secrets, and returns what became of it. */
 export async function deliver(
   { url, secrets }: { url: string; secrets: readonly WebhookSecret[] },
-  message: PushMessage,
-): Promise<PushOutcome> {
+  message: PostedMessage,
+): Promise<PostOutcome> {
   return post(url, message.body, await signWebhook(secrets, message));
 }
 
 /** Posts a body of JSON, and returns what became of it. */
-export async function post(url: string, body: string, headers: object = {}): Promise<PushOutcome> {
+export async function post(url: string, body: string, headers: object = {}): Promise<PostOutcome> {
   let response: Response;
   // Not AbortSignal.timeout, whose timer would keep the object in memory for the rest of the time.
   const timeout = new AbortController();

@@ -1,9 +1,9 @@
 import * as z from 'zod';
 import { DAY_MS } from '../../src/domain/calendar.ts';
 import type { Change } from '../../src/domain/change.ts';
+import { objectStore } from '../../src/lib/object-store.ts';
 import { parseArchive, readArchive } from '../../src/modules/archive/archive-file.ts';
 import { archiveStep } from '../../src/modules/archive/archive-step.ts';
-import { archiveBucket } from '../../src/modules/archive/bucket.ts';
 import type { ServiceContext } from '../../src/services/context.ts';
 import { listChanges } from '../../src/services/work/list-changes.ts';
 import { releaseChanges } from '../../src/services/work/release-changes.ts';
@@ -42,7 +42,7 @@ export default {
 
 const withArchive = (ctx: ServiceContext, { ARCHIVE }: GrowthEnv): ServiceContext => ({
   ...ctx,
-  archive: archiveBucket(ARCHIVE),
+  archive: objectStore(ARCHIVE),
 });
 
 /** The PSA releases what it has read, and the job archives what is old enough. */

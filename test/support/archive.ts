@@ -1,19 +1,19 @@
 import { env } from 'cloudflare:workers';
 import type { Change } from '../../src/domain/change.ts';
 import { timeOrderedId } from '../../src/domain/record-id.ts';
+import { type ObjectStore, objectStore } from '../../src/lib/object-store.ts';
 import { parseArchive, readArchive } from '../../src/modules/archive/archive-file.ts';
 import { type ArchiveStep, archiveStep } from '../../src/modules/archive/archive-step.ts';
-import { type ArchiveBucket, archiveBucket } from '../../src/modules/archive/bucket.ts';
 import type { ActorContext, SystemActor } from '../../src/services/context.ts';
 import type { ChangesPage } from '../../src/services/work/list-changes.ts';
 import { aroundD1 } from './d1.ts';
 import { lastCursor, resultOf, work } from './rpc.ts';
 
 /** The bucket of the tests. */
-export const bucket = archiveBucket(env.ARCHIVE);
+export const bucket = objectStore(env.ARCHIVE);
 
 /** The context of a step, with other bindings if they are given. */
-export const archiveContext = ({ db = env.DB, archive = bucket }: { db?: D1Database; archive?: ArchiveBucket } = {}) =>
+export const archiveContext = ({ db = env.DB, archive = bucket }: { db?: D1Database; archive?: ObjectStore } = {}) =>
   ({
     db,
     archive,
@@ -60,7 +60,7 @@ export async function objectsIn(organization: string): Promise<string[]> {
 /** A bucket whose calls fail as `fails` says: before they are carried out, or after. */
 export function failing(
   fails: (call: 'get' | 'put' | 'delete' | 'list') => 'before' | 'after' | undefined,
-): ArchiveBucket {
+): ObjectStore {
   const around = async <T>(call: 'get' | 'put' | 'delete' | 'list', run: () => Promise<T>): Promise<T> => {
     const when = fails(call);
     if (when === 'before') throw new Error('R2 is away');

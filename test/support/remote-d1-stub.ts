@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buffer, text } from 'node:stream/consumers';
 import * as z from 'zod';
-import type { ArchiveBucket } from '../../src/modules/archive/bucket.ts';
+import type { ObjectStore } from '../../src/lib/object-store.ts';
 
 const request = z.strictObject({ batch: z.array(z.strictObject({ sql: z.string(), params: z.array(z.unknown()) })) });
 
@@ -15,10 +15,10 @@ const OBJECTS = '/accounts/acc/r2/buckets/bucket/objects';
  */
 export async function serveRemoteD1(
   db: D1Database,
-  archive?: ArchiveBucket,
+  archive?: ObjectStore,
 ): Promise<{ env: Record<string, string>; close: () => Promise<void> }> {
   /** The objects of the bucket: PUT, GET and DELETE of one, GET of a list with a page of one object. */
-  const answerBucket = async (incoming: IncomingMessage, bucket: ArchiveBucket): Promise<[number, unknown]> => {
+  const answerBucket = async (incoming: IncomingMessage, bucket: ObjectStore): Promise<[number, unknown]> => {
     const { pathname, searchParams } = new URL(incoming.url ?? '', 'http://api');
     if (pathname === OBJECTS) {
       const { objects } = await bucket.list(

@@ -1,6 +1,6 @@
 import { dateIn } from '../../domain/calendar.ts';
+import type { PushTrouble } from '../../domain/push-trouble.ts';
 import { ticketUrl } from '../../domain/ticket-url.ts';
-import type { PushTrouble } from '../../services/directory/administrators.ts';
 import type { AdminEnv, AppEnv, ContextOf } from '../context.ts';
 
 /** What every page of an organization needs: base path of links, time zone, and current time. */

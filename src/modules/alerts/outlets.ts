@@ -1,4 +1,4 @@
-import type { PushOutcome } from '../../domain/push.ts';
+import type { PostOutcome } from '../../domain/post-outcome.ts';
 import type { WebhookSecret } from '../../domain/webhook.ts';
 import { deliver, post } from '../../services/post.ts';
 import type { WaitingNotice } from './alert-statements.ts';
@@ -21,7 +21,7 @@ export interface Outlet {
   /** How many notices of an organization one message has, at most. */
   size: number;
   /** Posts one message. */
-  send: (notices: readonly WaitingNotice[]) => Promise<PushOutcome>;
+  send: (notices: readonly WaitingNotice[]) => Promise<PostOutcome>;
 }
 
 const MAX_LINES = 20;

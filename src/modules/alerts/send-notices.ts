@@ -1,4 +1,4 @@
-import type { PushOutcome } from '../../domain/push.ts';
+import type { PostOutcome } from '../../domain/post-outcome.ts';
 import { log } from '../../lib/log.ts';
 import { readAll, write } from '../../services/call-d1.ts';
 import type { ServiceContext } from '../../services/context.ts';
@@ -107,7 +107,7 @@ async function record(
   ctx: ServiceContext,
   channel: NoticeChannel,
   notices: readonly WaitingNotice[],
-  outcome: PushOutcome,
+  outcome: PostOutcome,
 ): Promise<boolean> {
   const some = named(channel, notices);
   const failure = outcome.result === 'confirmed' ? null : outcome.failure;

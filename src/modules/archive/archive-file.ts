@@ -1,9 +1,9 @@
+import type { ArchiveRow } from '../../db/work/archives.ts';
 import type { Change } from '../../domain/change.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { sha256, toHex } from '../../lib/bytes.ts';
 import { gunzip, gzip } from '../../lib/gzip.ts';
 import type { ServiceContext } from '../../services/context.ts';
-import type { ArchiveRow } from './archive-statements.ts';
 import { callBucket } from './bucket.ts';
 import { objectName } from './object-names.ts';
 

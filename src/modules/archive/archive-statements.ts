@@ -1,42 +1,8 @@
-import { columns, type Fields, statement } from '../../db/statement.ts';
+import { columns, statement } from '../../db/statement.ts';
+import { type ArchiveRow, archivesWhere } from '../../db/work/archives.ts';
 import { idBytes } from '../../db/work/record-table.ts';
 import { RECORD_TABLES } from '../../db/work/record-tables.ts';
 import { RECORD_KIND_NAMES, type RecordKind } from '../../domain/record-kinds.ts';
-
-// The archives of an organization: the parts of its audit log that are objects in R2.
-
-/** One archive. Times are UTC milliseconds. */
-export interface ArchiveRow {
-  fromSeq: number;
-  toSeq: number;
-  /** When its first and its last change were made. */
-  firstAt: number;
-  lastAt: number;
-  lastRequestId: string;
-  /** The name of its object, the SHA-256 in hex, and the size in bytes. */
-  object: string;
-  digest: string;
-  bytes: number;
-}
-
-const FIELDS: Fields<ArchiveRow> = {
-  fromSeq: 'from_seq',
-  toSeq: 'to_seq',
-  firstAt: 'first_at',
-  lastAt: 'last_at',
-  lastRequestId: 'last_request_id',
-  object: 'object',
-  digest: 'digest',
-  bytes: 'bytes',
-};
-
-const archivesWhere = (condition: string) =>
-  `select ${columns(FIELDS)} from archives where organization_id = :organizationId and ${condition}`;
-
-/** The archives that have changes after `seq`, the oldest first. */
-export const findArchivesAfter = statement<{ organizationId: string; seq: number; limit: number }, ArchiveRow>(
-  archivesWhere('to_seq > :seq order by to_seq limit :limit'),
-);
 
 /** The archives that have changes of a period, the newest first. Null: no bound. */
 export const findArchivesOfPeriod = statement<

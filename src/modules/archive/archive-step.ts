@@ -1,4 +1,5 @@
 import { batch } from '../../db/statement.ts';
+import { type ArchiveRow, findArchivesAfter } from '../../db/work/archives.ts';
 import { type ChangeRow, findChanges } from '../../db/work/changes.ts';
 import { RECORD_TABLES } from '../../db/work/record-tables.ts';
 import { DAY_MS } from '../../domain/calendar.ts';
@@ -9,7 +10,6 @@ import { callD1, readAll, readOne } from '../../services/call-d1.ts';
 import type { ServiceContext } from '../../services/context.ts';
 import { toChange } from '../../services/work/to-change.ts';
 import { archiveFile, storeFile } from './archive-file.ts';
-import { type ArchiveRow, findArchivesAfter } from './archive-statements.ts';
 import { deleteObjects, listObjects } from './bucket.ts';
 import { objectsFrom } from './object-names.ts';
 import { ARCHIVE, type ArchivableRow, type ArchivedPart, findArchivable, findDueArchives } from './step-statements.ts';

@@ -1,12 +1,14 @@
+import { type ArchiveRow, findArchivesAfter } from '../../db/work/archives.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { sha256, toHex } from '../../lib/bytes.ts';
 import { gunzip } from '../../lib/gzip.ts';
+import type { StoredObject } from '../../lib/object-store.ts';
 import { readAll, readOne, write } from '../../services/call-d1.ts';
 import type { ServiceContext } from '../../services/context.ts';
 import { listReleases } from '../../services/work/release-changes.ts';
 import { parseArchive, readArchive } from './archive-file.ts';
-import { type ArchiveRow, findArchiveOfObject, findArchivesAfter, replaceObject } from './archive-statements.ts';
-import { callBucket, deleteObjects, listObjects, type StoredObject } from './bucket.ts';
+import { findArchiveOfObject, replaceObject } from './archive-statements.ts';
+import { callBucket, deleteObjects, listObjects } from './bucket.ts';
 import { objectName, objectsFrom, objectsOf, parseObjectName } from './object-names.ts';
 
 // What an operator does with the archive. After a restore of the database, it and the bucket may

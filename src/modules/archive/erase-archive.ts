@@ -1,6 +1,6 @@
+import { findArchivesAfter } from '../../db/work/archives.ts';
 import { readOne } from '../../services/call-d1.ts';
 import type { ServiceContext } from '../../services/context.ts';
-import { findArchivesAfter } from './archive-statements.ts';
 import { callBucket, deleteObjects, listObjects } from './bucket.ts';
 import { objectsOf } from './object-names.ts';
 

@@ -1,3 +1,4 @@
+import type { ArchiveRow } from '../../db/work/archives.ts';
 import { timeOfId } from '../../domain/record-id.ts';
 import {
   type AuditFilter,
@@ -8,11 +9,11 @@ import {
 import { readAll, readOne } from '../../services/call-d1.ts';
 import type { ActorContext, AdminActor } from '../../services/context.ts';
 import { readArchive } from './archive-file.ts';
-import { type ArchiveRow, findArchive, findArchivesAbout, findArchivesOfPeriod } from './archive-statements.ts';
+import { findArchive, findArchivesAbout, findArchivesOfPeriod } from './archive-statements.ts';
 
 // The archived part of the audit log, as administrators see it.
 
-export type { ArchiveRow } from './archive-statements.ts';
+export type { ArchiveRow } from '../../db/work/archives.ts';
 
 /** How many archives a page lists. */
 export const LISTED_ARCHIVES = 50;

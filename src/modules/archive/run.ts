@@ -1,8 +1,8 @@
 import { DAY_MS } from '../../domain/calendar.ts';
 import { timeOrderedId } from '../../domain/record-id.ts';
 import { log } from '../../lib/log.ts';
+import type { ObjectStore } from '../../lib/object-store.ts';
 import { type ArchiveRule, archiveStep, listDueArchives } from './archive-step.ts';
-import type { ArchiveBucket } from './bucket.ts';
 import { deleteReplaced, listReplaced } from './delete-replaced.ts';
 
 /** When the archive runs, as in wrangler.toml. */
@@ -22,7 +22,7 @@ const MAX_FAILED = 5;
  * unless five do. The first error is thrown at the end, so that the platform shows it.
  */
 export async function archiveDue(
-  { db, bucket }: { db: D1Database; bucket: ArchiveBucket },
+  { db, bucket }: { db: D1Database; bucket: ObjectStore },
   { keepDays, isPushed }: { keepDays: number; isPushed: boolean },
   now: () => number = Date.now,
 ): Promise<void> {

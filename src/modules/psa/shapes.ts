@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import type { ArchivedChanges } from '../../domain/archived-changes.ts';
 import type { Change, ChangedKey, ChangedNote, ChangedTimeEntry, PlainText } from '../../domain/change.ts';
 import { describedRecord } from '../../domain/directory.ts';
 import { fieldErrorShape } from '../../domain/fields.ts';
@@ -7,7 +8,6 @@ import { CALL_ERRORS, type CallError } from '../../services/answer.ts';
 import type { DeactivatedRecord, Upserted } from '../../services/directory/change-records.ts';
 import type { ChangesPage } from '../../services/work/list-changes.ts';
 import type { Released } from '../../services/work/release-changes.ts';
-import type { ArchivedChanges } from '../archive/object-names.ts';
 import { PSA_CALL_TYPES, PSA_CALLS, type PsaCallType } from './psa-calls.ts';
 
 // The shapes of messages and answers, for the document. Each has the type of what the service sends,

@@ -1,7 +1,7 @@
+import type { PushTrouble } from '../../domain/push-trouble.ts';
 import type { PageContext } from '../../http/settings/page-context.ts';
 import { Banner } from '../../http/settings/pages/components.tsx';
 import { Time } from '../../http/settings/pages/time.tsx';
-import type { PushTrouble } from '../../services/directory/administrators.ts';
 
 /** The banner of every page while the work of the organization does not reach its PSA. */
 export function PushBanner({ trouble, context }: { trouble: PushTrouble; context: PageContext }) {

@@ -1,14 +1,15 @@
 import { DurableObject } from 'cloudflare:workers';
 import { type PushTarget, parsePush } from '../../config.ts';
+import type { ArchivedChanges } from '../../domain/archived-changes.ts';
 import { hasCode } from '../../domain/errors.ts';
-import { afterFailure, type PushFailure, type PushOutcome, pushMessage } from '../../domain/push.ts';
+import type { PostOutcome } from '../../domain/post-outcome.ts';
 import { timeOrderedId } from '../../domain/record-id.ts';
 import { log } from '../../lib/log.ts';
 import type { ServiceContext } from '../../services/context.ts';
 import { deliver } from '../../services/post.ts';
-import type { ArchivedChanges } from '../archive/object-names.ts';
 import { nextPage, type PushPage, type PushPosition, seqOf } from './next-page.ts';
 import { type PushOrder, type PushRow, readPushOrder, savePushState } from './push-state.ts';
+import { afterFailure, type PushFailure, pushMessage } from './rules.ts';
 
 /** The deadline of one call to D1. */
 const D1_DEADLINE_MS = 10_000;
@@ -149,7 +150,7 @@ export class Pusher extends DurableObject<Env> {
 
   private async fail(
     state: State,
-    failed: Pick<Extract<PushOutcome, { result: 'failed' }>, 'failure' | 'retryAfterMs'>,
+    failed: Pick<Extract<PostOutcome, { result: 'failed' }>, 'failure' | 'retryAfterMs'>,
     cause?: unknown,
   ): Promise<void> {
     const { organization } = state;

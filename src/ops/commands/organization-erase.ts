@@ -1,5 +1,5 @@
 import { hasCode } from '../../domain/errors.ts';
-import type { ArchiveBucket } from '../../modules/archive/bucket.ts';
+import type { ObjectStore } from '../../lib/object-store.ts';
 import { deactivateRecords } from '../../services/directory/change-records.ts';
 import {
   beginErasure,
@@ -95,7 +95,7 @@ async function requireConfirmation(organization: string, given: string | undefin
 /** Where an organization is: its rows, and the objects of its archive. */
 interface Stores {
   db: D1Database;
-  archive: ArchiveBucket | undefined;
+  archive: ObjectStore | undefined;
 }
 
 /**

@@ -1,6 +1,6 @@
 import { findAdministrator, findTimeZone } from '../../db/directory/administrators.ts';
 import { ServiceError } from '../../domain/errors.ts';
-import { isNoticeable } from '../../domain/push.ts';
+import { type PushTrouble, troubleOf } from '../../domain/push-trouble.ts';
 import { readAll, readOne } from '../call-d1.ts';
 import type { ActorContext, AdminActor, ServiceContext } from '../context.ts';
 
@@ -13,14 +13,6 @@ export interface Administration {
   organization: { id: string; name: string; timeZone: string; hasPsa: boolean };
   /** Undefined if the changes of the organization reach the PSA, or are not pushed. */
   pushTrouble?: PushTrouble | undefined;
-}
-
-/** What keeps the changes of an organization from its PSA. */
-export interface PushTrouble {
-  failingSince: number | null;
-  /** The last failure in words, such as `HTTP 500`. */
-  failure: string | null;
-  stoppedAt: number | null;
 }
 
 /** How many organizations of one administrator are listed. */
@@ -55,12 +47,6 @@ export async function administrationsOf(
       pushTrouble: troubleOf(row, ctx.now()),
     }))
     .sort((a, b) => byName.compare(a.organization.name, b.organization.name));
-}
-
-/** What keeps the changes from the PSA, if that has lasted for some time. */
-export function troubleOf({ failingSince, failure, stoppedAt }: PushTrouble, now: number): PushTrouble | undefined {
-  const isLasting = stoppedAt !== null || (failingSince !== null && isNoticeable(failingSince, now));
-  return isLasting ? { failingSince, failure, stoppedAt } : undefined;
 }
 
 /** The actor is not, or no longer, an active administrator of the organization. */

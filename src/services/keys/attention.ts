@@ -1,7 +1,6 @@
 import type { RefusedReasonRow } from '../../db/keys/refused-uses.ts';
 import { DAY_MS } from '../../domain/calendar.ts';
 import type { RefusedUseReason } from '../../domain/refused-use.ts';
-import { EXPIRY_NOTICE_DAYS } from '../../modules/alerts/notice.ts';
 import type { KeyDetails } from './read-keys.ts';
 import type { ReviewDue } from './read-reviews.ts';
 import { expiresWithin, isUnused } from './select-keys.ts';
@@ -11,7 +10,7 @@ export const REFUSED_ATTENTION_MS = 7 * DAY_MS;
 /** How many refused uses are examined, latest first. */
 export const EXAMINED_REFUSED_USES = 500;
 /** How many days before its expiry a key needs attention. */
-export const EXPIRING_DAYS = EXPIRY_NOTICE_DAYS[0];
+export const EXPIRING_DAYS = 14;
 
 /** How many days before its date a review needs attention. */
 export const REVIEW_DUE_DAYS = 14;

@@ -1,13 +1,13 @@
 import * as z from 'zod';
+import { type ArchiveRow, findArchivesAfter } from '../../db/work/archives.ts';
 import { type CursorPosition, findChanges, findCursorPosition } from '../../db/work/changes.ts';
+import type { ArchivedChanges } from '../../domain/archived-changes.ts';
 import type { Change } from '../../domain/change.ts';
 import { type ChangeCursor, formatCursor, parseCursor } from '../../domain/change-cursor.ts';
 import { directoryId } from '../../domain/directory.ts';
 import { beingErased, ServiceError } from '../../domain/errors.ts';
 import { ruleError, strictObject } from '../../domain/fields.ts';
 import { utf8Length } from '../../lib/bytes.ts';
-import { type ArchiveRow, findArchivesAfter } from '../../modules/archive/archive-statements.ts';
-import type { ArchivedChanges } from '../../modules/archive/object-names.ts';
 import { readBatch } from '../call-d1.ts';
 import type { ServiceContext } from '../context.ts';
 import { parseInput } from '../parse-input.ts';

@@ -3,8 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
 import { DAY_MS } from '../../../src/domain/calendar.ts';
+import type { ObjectStore } from '../../../src/lib/object-store.ts';
 import { archiveStep } from '../../../src/modules/archive/archive-step.ts';
-import { type ArchiveBucket, deleteObjects, listObjects } from '../../../src/modules/archive/bucket.ts';
+import { deleteObjects, listObjects } from '../../../src/modules/archive/bucket.ts';
 import { checkArchive } from '../../../src/modules/archive/check-archive.ts';
 import { operatorContext } from '../../../src/ops/command.ts';
 import { withLocalD1 } from '../../../src/ops/local.ts';
@@ -125,7 +126,7 @@ test('objects of a deployed bucket are deleted in small groups, and every call w
     const { CLOUDFLARE_API_BASE_URL: baseUrl = '' } = remote.env;
     const archive = remoteArchive({ baseUrl, accountId: 'acc', apiToken: 'good', bucket: 'bucket', pace });
     const groups: number[] = [];
-    const counted: ArchiveBucket = {
+    const counted: ObjectStore = {
       ...archive,
       delete: (names) => {
         groups.push(names.length);
@@ -150,7 +151,7 @@ test.each([
 });
 
 describe('after a restore of the database, which does not restore the bucket,', () => {
-  type Step = (db: D1Database, archive: ArchiveBucket | undefined, id: string) => Promise<unknown>;
+  type Step = (db: D1Database, archive: ObjectStore | undefined, id: string) => Promise<unknown>;
   const run: Step = (db, archive) =>
     archiveStep(operatorContext(db, archive), organization, { before: Date.now(), isPushed: false });
   const redact: Step = (db, archive, id) =>

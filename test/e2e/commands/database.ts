@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { hashKey } from '../../../src/domain/api-key.ts';
-import type { ArchiveBucket } from '../../../src/modules/archive/bucket.ts';
+import type { ObjectStore } from '../../../src/lib/object-store.ts';
 import { importDirectory } from '../../../src/ops/import/import-directory.ts';
 import { withLocalD1 } from '../../../src/ops/local.ts';
 import type { ServiceContext } from '../../../src/services/context.ts';
@@ -34,12 +34,12 @@ export async function demoDatabase(): Promise<{
  */
 export async function remoteDatabase(): Promise<{
   db: D1Database;
-  archive: ArchiveBucket | undefined;
+  archive: ObjectStore | undefined;
   env: Record<string, string>;
   close: () => Promise<void>;
 }> {
   const { persistTo, remove } = await demoDatabase();
-  const opened = Promise.withResolvers<{ db: D1Database; archive: ArchiveBucket | undefined }>();
+  const opened = Promise.withResolvers<{ db: D1Database; archive: ObjectStore | undefined }>();
   const closing = Promise.withResolvers<void>();
   const ended = withLocalD1(persistTo, async (db, archive) => {
     opened.resolve({ db, archive });

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers';
 import { describe, expect, test } from 'vitest';
-import type { ArchiveBucket } from '../../../src/modules/archive/bucket.ts';
+import type { ObjectStore } from '../../../src/lib/object-store.ts';
 import { readNamedArchive } from '../../../src/modules/archive/check-archive.ts';
 import { redactRecord } from '../../../src/services/work/redact-record.ts';
 import {
@@ -276,7 +276,7 @@ describe('a step that ends early', () => {
     await api.postNote(key);
     await releaseAll(organization);
     const { id } = JSON.parse(JSON.stringify(body)).note;
-    const redacting: ArchiveBucket = {
+    const redacting: ObjectStore = {
       ...bucket,
       put: async (...object) => {
         await bucket.put(...object);

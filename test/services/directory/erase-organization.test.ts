@@ -1,8 +1,8 @@
 import { env } from 'cloudflare:workers';
 import { expect, test, vi } from 'vitest';
 import { ERASED_TABLES } from '../../../src/db/directory/erasure.ts';
+import type { ObjectStore } from '../../../src/lib/object-store.ts';
 import { parseArchive } from '../../../src/modules/archive/archive-file.ts';
-import type { ArchiveBucket } from '../../../src/modules/archive/bucket.ts';
 import { readNamedArchive } from '../../../src/modules/archive/check-archive.ts';
 import { resumePush, skipPush } from '../../../src/modules/push/order-push.ts';
 import { savePushState } from '../../../src/modules/push/push-state.ts';
@@ -307,7 +307,7 @@ test.each(['at its last chunk', 'complete'] as const)(
     const { organization, cursor } = await makeFull();
     const archived = parseArchive(await readNamedArchive(asOperator(), (await objectsIn(organization))[0] ?? ''));
     const id = archived.find(({ note }) => note)?.targetId ?? '';
-    const put: ArchiveBucket['put'] = async (...object) => {
+    const put: ObjectStore['put'] = async (...object) => {
       const erasure = await beginErasure(asOperator(), { organization, cursor, by: 'Ada' });
       for await (const { table } of eraseRows(asOperator(), erasure))
         if (until !== 'complete' && table === 'objects') break;

@@ -1,7 +1,7 @@
 import type { PropsWithChildren } from 'hono/jsx';
 import { dateIn } from '../../../domain/calendar.ts';
+import type { PushTrouble } from '../../../domain/push-trouble.ts';
 import type { RefusedUseReason } from '../../../domain/refused-use.ts';
-import type { PushTrouble } from '../../../services/directory/administrators.ts';
 import {
   type Attention,
   EXPIRING_DAYS,

@@ -1,5 +1,5 @@
 import type { DayLimit } from '../../../domain/day-limit.ts';
-import type { PushTrouble } from '../../../services/directory/administrators.ts';
+import type { PushTrouble } from '../../../domain/push-trouble.ts';
 import { EXAMINED_KEYS, KEYS_PER_PAGE, type KeyList } from '../../../services/keys/list-keys.ts';
 import type { KeyQuery } from '../../../services/keys/select-keys.ts';
 import { Icon } from '../../page/icon.tsx';

@@ -1,6 +1,6 @@
 import type { Child, PropsWithChildren } from 'hono/jsx';
+import type { PushTrouble } from '../../../domain/push-trouble.ts';
 import { PushBanner } from '../../../modules/push/banner.tsx';
-import type { PushTrouble } from '../../../services/directory/administrators.ts';
 import type { Administrator } from '../../context.ts';
 import { Frame } from '../../page/frame.tsx';
 import { Icon } from '../../page/icon.tsx';

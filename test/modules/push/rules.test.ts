@@ -1,19 +1,16 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Change } from '../../src/domain/change.ts';
+import type { Change } from '../../../src/domain/change.ts';
+import { isSigned, parseWebhookSecrets, readMessage, signWebhook } from '../../../src/domain/webhook.ts';
 import {
   afterFailure,
   backoffMs,
-  isNoticeable,
   MAX_BODY_BYTES,
-  outcomeOf,
-  parseRetryAfter,
   pushMessage,
   REPEATED_PAGE_BYTES,
-} from '../../src/domain/push.ts';
-import { isSigned, parseWebhookSecrets, readMessage, signWebhook } from '../../src/domain/webhook.ts';
-import { runs } from '../support/property.ts';
-import { Receiver, WEBHOOK_SECRET } from '../support/receiver.ts';
+} from '../../../src/modules/push/rules.ts';
+import { runs } from '../../support/property.ts';
+import { Receiver, WEBHOOK_SECRET } from '../../support/receiver.ts';
 
 const NOW = Date.parse('2026-11-22T08:00:00Z');
 const HOUR_MS = 3_600_000;
@@ -42,38 +39,6 @@ describe('the pause after a failure', () => {
   });
 });
 
-test.each<[string | null, number]>([
-  [null, 0],
-  ['', 0],
-  ['0', 0],
-  ['120', 120_000],
-  [' 7 ', 7_000],
-  ['86400', 24 * HOUR_MS],
-  ['999999999999', 24 * HOUR_MS],
-  ['-5', 0],
-  ['1.5', 0],
-  ['1e3', 0],
-  ['soon', 0],
-  ['2027', 2_027_000],
-  ['Sun, 22 Nov 2026 08:01:00 GMT', 60_000],
-  ['Sun, 22 Nov 2026 07:00:00 GMT', 0],
-  ['Sunday, 22-Nov-26 08:01:00 GMT', 60_000],
-  ['Sun Nov 22 08:01:00 2026', 0],
-  ['Mon, 22 Nov 2027 08:00:00 GMT', 24 * HOUR_MS],
-  ['Sun, 22 Nov 2026 99:99:99 GMT', 0],
-  ['2026-11-22T08:01:00Z', 0],
-])('the Retry-After %j asks for %i ms', (text, ms) => {
-  expect(parseRetryAfter(text, NOW)).toBe(ms);
-});
-
-test('only 2xx confirms a page, and only 410 stops the push', () => {
-  for (let status = 200; status <= 599; status++) {
-    const { result } = outcomeOf(status, null, NOW);
-    expect(result, String(status)).toBe(status < 300 ? 'confirmed' : status === 410 ? 'gone' : 'failed');
-  }
-  expect(outcomeOf(503, '30', NOW)).toEqual({ result: 'failed', failure: 'HTTP 503', retryAfterMs: 30_000 });
-});
-
 test('failures are counted from the first one; the longer of both pauses counts; the alert comes once', () => {
   const fail = (before: Parameters<typeof afterFailure>[0], now: number, retryAfterMs = 0) =>
     afterFailure(before, { failure: 'HTTP 500', retryAfterMs }, now, 0);
@@ -94,10 +59,6 @@ test('failures are counted from the first one; the longer of both pauses counts;
   expect(fail(second, NOW + 600_000).isAlerted).toBe(true);
   // After an order the attempts are counted again, but it is still the same failure.
   expect(fail({ ...second, attempts: 0, isAlerted: true }, NOW + 1)).toMatchObject({ attempts: 1, isAlerted: true });
-});
-
-test('administrators are told after five minutes', () => {
-  expect([299_999, 300_000].map((ms) => isNoticeable(NOW, NOW + ms))).toEqual([false, true]);
 });
 
 const change = (seq: number, text = ''): Change => ({

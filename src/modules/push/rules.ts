@@ -1,10 +1,9 @@
-import { sha256, toHex, utf8Length } from '../lib/bytes.ts';
-import type { Change } from './change.ts';
+import type { Change } from '../../domain/change.ts';
+import { sha256, toHex, utf8Length } from '../../lib/bytes.ts';
+import type { PostedMessage } from '../../services/post.ts';
 
-// The rules of the push: what is posted, what a response means, and when to try again.
+// The rules of the push: what is posted, and when to try again.
 
-/** How long the receiver may take to respond. */
-export const ATTEMPT_TIMEOUT_MS = 15_000;
 /** The largest body of one message. */
 export const MAX_BODY_BYTES = 512 * 1024;
 /** More than everything in a body except its changes. */
@@ -22,26 +21,18 @@ export const REPEATED_PAGE_BYTES = MAX_BODY_BYTES - ENVELOPE_BYTES;
 
 const FIRST_BACKOFF_MS = 10_000;
 const MAX_BACKOFF_MS = 60 * 60_000;
-const MAX_RETRY_AFTER_MS = 24 * 60 * 60_000;
 /** After this time without success, the log has an error. */
 const ALERT_AFTER_MS = 10 * 60_000;
-/** After this time without success, administrators see it. */
-const NOTICE_AFTER_MS = 5 * 60_000;
-
-/** One message: the changes of a page. */
-export interface PushMessage {
-  /** The same whenever the same changes are sent again. */
-  id: string;
-  /** When it is sent, in UTC milliseconds. */
-  at: number;
-  body: string;
-}
 
 /**
  * The message for a page, which has at least one change. Its id is derived from the organization,
  * the first `seq` and the last cursor, so that the receiver recognizes a page that it already has.
  */
-export async function pushMessage(organization: string, changes: readonly Change[], at: number): Promise<PushMessage> {
+export async function pushMessage(
+  organization: string,
+  changes: readonly Change[],
+  at: number,
+): Promise<PostedMessage> {
   const [first, last] = [changes[0], changes.at(-1)];
   if (!first || !last) throw new RangeError('a page without changes is not sent');
   const digest = await sha256(JSON.stringify([organization, first.seq, last.cursor]));
@@ -54,35 +45,6 @@ export async function pushMessage(organization: string, changes: readonly Change
   if (bytes > MAX_BODY_BYTES) throw new RangeError(`a page has ${bytes} bytes`);
   return { id: `page_${toHex(digest.slice(0, 16))}`, at, body };
 }
-
-/** What became of an attempt. `failure` is in words, without anything that the receiver wrote. */
-export type PushOutcome =
-  | { result: 'confirmed' }
-  /** The receiver wants no more messages of this organization until an operator resumes them. */
-  | { result: 'gone'; failure: string }
-  | { result: 'failed'; failure: string; retryAfterMs: number };
-
-/** What a response means: only 2xx confirms. A redirect is a failure, because it is not followed. */
-export function outcomeOf(status: number, retryAfter: string | null, now: number): PushOutcome {
-  if (status >= 200 && status <= 299) return { result: 'confirmed' };
-  const failure = `HTTP ${status}`;
-  if (status === 410) return { result: 'gone', failure };
-  return { result: 'failed', failure, retryAfterMs: parseRetryAfter(retryAfter, now) };
-}
-
-/**
- * The milliseconds that a Retry-After asks for (RFC 9110 §10.2.3: seconds or an HTTP date), at most
- * 24 hours; 0 if there is none or it cannot be read.
- */
-export function parseRetryAfter(text: string | null, now: number): number {
-  const value = text?.trim() ?? '';
-  const ms = /^\d{1,12}$/.test(value) ? Number(value) * 1000 : isHttpDate(value) ? Date.parse(value) - now : 0;
-  return Math.min(Math.max(0, ms), MAX_RETRY_AFTER_MS);
-}
-
-/** `Date.parse` reads much more than HTTP dates, and some of it in the local time zone. */
-const isHttpDate = (text: string) =>
-  /^[A-Z][a-z]{2,8}, .*\d{2}:\d{2}:\d{2} GMT$/.test(text) && !Number.isNaN(Date.parse(text));
 
 /**
  * The pause after so many failed attempts: it doubles, from 5 to 10 s after the first one to 30 to
@@ -127,9 +89,4 @@ export function afterFailure(
     nextAttemptAt,
     isAlerted: (before?.isAlerted ?? false) || isLong,
   };
-}
-
-/** Whether administrators are told that the push has been failing since then. */
-export function isNoticeable(since: number, now: number): boolean {
-  return now - since >= NOTICE_AFTER_MS;
 }

@@ -1,0 +1,34 @@
+// The meaning of a response to a message that this service posts.
+
+/** How long a receiver may take to respond. */
+export const ATTEMPT_TIMEOUT_MS = 15_000;
+const MAX_RETRY_AFTER_MS = 24 * 60 * 60_000;
+
+/** The outcome of posting a message. `failure` is in words, without anything that the receiver wrote. */
+export type PostOutcome =
+  | { result: 'confirmed' }
+  /** The receiver wants no more messages of this organization until an operator resumes them. */
+  | { result: 'gone'; failure: string }
+  | { result: 'failed'; failure: string; retryAfterMs: number };
+
+/** What a response means: only 2xx confirms. A redirect is a failure, because it is not followed. */
+export function outcomeOf(status: number, retryAfter: string | null, now: number): PostOutcome {
+  if (status >= 200 && status <= 299) return { result: 'confirmed' };
+  const failure = `HTTP ${status}`;
+  if (status === 410) return { result: 'gone', failure };
+  return { result: 'failed', failure, retryAfterMs: parseRetryAfter(retryAfter, now) };
+}
+
+/**
+ * The milliseconds that a Retry-After asks for (RFC 9110 §10.2.3: seconds or an HTTP date), at most
+ * 24 hours; 0 if there is none or it cannot be read.
+ */
+export function parseRetryAfter(text: string | null, now: number): number {
+  const value = text?.trim() ?? '';
+  const ms = /^\d{1,12}$/.test(value) ? Number(value) * 1000 : isHttpDate(value) ? Date.parse(value) - now : 0;
+  return Math.min(Math.max(0, ms), MAX_RETRY_AFTER_MS);
+}
+
+/** `Date.parse` reads much more than HTTP dates, and some of it in the local time zone. */
+const isHttpDate = (text: string) =>
+  /^[A-Z][a-z]{2,8}, .*\d{2}:\d{2}:\d{2} GMT$/.test(text) && !Number.isNaN(Date.parse(text));
