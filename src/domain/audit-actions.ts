@@ -14,7 +14,7 @@ const OTHER_ACTIONS = {
     revoked: 'Key revoked',
   },
   key_review: { started: 'Review started', finished: 'Review finished' },
-  key_policy: { changed: 'Policy changed' },
+  key_policy: { changed: 'Key rules changed' },
   push: { resumed: 'Push resumed', skipped: 'Changes not pushed' },
 } as const;
 type OtherActions = typeof OTHER_ACTIONS;

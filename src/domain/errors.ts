@@ -21,7 +21,7 @@ export type ServiceErrorCode =
   | 'key_not_live'
   | 'key_already_rotated'
   | 'key_changed_meanwhile'
-  | 'policy_changed_meanwhile'
+  | 'key_rules_changed_meanwhile'
   | 'review_not_found'
   | 'review_finished'
   | 'review_changed_meanwhile'

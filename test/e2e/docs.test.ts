@@ -147,7 +147,7 @@ test('every script of the documentation and the settings area is a file of this 
       responses.set(new URL(response.url()).pathname, response.headers()['content-security-policy'] ?? null);
   });
   await follow(page.getByRole('button', { name: 'Ada Administrator' }));
-  const settings = ['keys', 'new-key', 'audit', 'refused', 'policy', 'which-key', 'review', 'revoke-all', 'nothing'];
+  const settings = ['keys', 'new-key', 'audit', 'refused', 'key-rules', 'which-key', 'review', 'revoke-all', 'nothing'];
   const paths = [...PAGES, WRONG_ADDRESS, ...settings.map((name) => `/settings/northwind/${name}`)];
   for (const path of paths) {
     await page.goto(server.url + path);

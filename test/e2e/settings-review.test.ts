@@ -58,7 +58,7 @@ async function faultsOf(page: Page): Promise<unknown[]> {
   return found;
 }
 
-test('a policy is set and keys are reviewed until the evidence can be downloaded', async () => {
+test('key rules are set and keys are reviewed until the evidence can be downloaded', async () => {
   const context = await browser.newContext();
   onTestFinished(() => context.close());
   const page = await context.newPage();
@@ -74,10 +74,10 @@ test('a policy is set and keys are reviewed until the evidence can be downloaded
   ])
     await createKey(page, name);
 
-  await follow(page.getByRole('link', { name: 'Policy', exact: true }));
+  await follow(page.getByRole('link', { name: 'Key rules', exact: true }));
   await page.getByLabel('Longest lifetime').fill('90');
   await page.getByLabel('Keys are reviewed').selectOption('3');
-  await follow(button('Save policy'));
+  await follow(button('Save key rules'));
   await page.getByRole('status').waitFor();
   faults.push(...(await faultsOf(page)));
   await page.goto(`${server.url}/settings/${ORGANIZATION}/new-key`);

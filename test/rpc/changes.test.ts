@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers';
 import { expect, test } from 'vitest';
-import { DEFAULT_KEY_POLICY } from '../../src/domain/key-policy.ts';
-import { changeKeyPolicy } from '../../src/services/keys/policy.ts';
+import { DEFAULT_KEY_RULES } from '../../src/domain/key-rules.ts';
+import { changeKeyRules } from '../../src/services/keys/change-key-rules.ts';
 import { readReviewOverview } from '../../src/services/keys/read-reviews.ts';
 import { decideKeys, finishKeyReview, startKeyReview } from '../../src/services/keys/review-keys.ts';
 import { listChanges } from '../../src/services/work/list-changes.ts';
@@ -76,7 +76,7 @@ test('the changes of a rotation name the other key', async () => {
   expect((await allChanges(organization)).at(-1)).toMatchObject({ action: 'note.created', detail: null });
 });
 
-test('the changes of a review name the key and the reason; those of the policy name no key', async () => {
+test('the changes of a review name the key and the reason; those of the key rules name no key', async () => {
   const organization = await makeOrganization();
   const { id: keyId } = await makeKey(organization);
   const admin = asAdmin(organization);
@@ -84,7 +84,7 @@ test('the changes of a review name the key and the reason; those of the policy n
   const { open } = await readReviewOverview(admin);
   await decideKeys(admin, open?.id ?? '', [{ keyId, decision: 'revoke', reason: 'Not used' }]);
   await finishKeyReview(admin, open?.id ?? '', [keyId]);
-  await changeKeyPolicy(admin, 0, { ...DEFAULT_KEY_POLICY, unusedDays: 30 });
+  await changeKeyRules(admin, 0, { ...DEFAULT_KEY_RULES, unusedDays: 30 });
   expect((await allChanges(organization)).slice(1)).toMatchObject([
     { action: 'key_review.started', targetId: open?.id, key: null },
     { action: 'api_key.reviewed', detail: { text: 'revoke: Not used' }, key: { id: keyId } },

@@ -6,7 +6,7 @@ import {
 } from '../directory/administrators.ts';
 import { insertInto, statement } from '../statement.ts';
 import { IS_CURRENT, keyIdWhere } from './conditions.ts';
-import { ADMITTED_BY_POLICY, EXPIRY_RULES, type ExpiryRulesRow } from './policy.ts';
+import { ADMITTED_BY_RULES, EXPIRY_RULES, type ExpiryRulesRow } from './key-rules-statements.ts';
 
 /** The stored values of a new key, whether it is the first of its chain or a successor. */
 export interface KeyValues extends AdministratorValues {
@@ -61,17 +61,17 @@ interface NewKeyValues extends KeyValues {
   allowedNetworks: string;
   description: string;
   owner: string;
-  /** See `ADMITTED_BY_POLICY`. */
+  /** See `ADMITTED_BY_RULES`. */
   lifetimeDays: number | null;
 }
 
 /**
- * Inserts a key. Inserts nothing if there are too many, if the policy does not admit it, if the name
+ * Inserts a key. Inserts nothing if there are too many, if the key rules do not admit it, if the name
  * or form token is in use, or if the user is not an administrator.
  */
 export const insertKey = statement<NewKeyValues>(`
   ${insertInto('api_keys', NEW_KEY)}
-  from users u where ${IS_ACTIVE_ADMINISTRATOR} and ${LIVE_KEYS} < ${MAX_LIVE_KEYS} and ${ADMITTED_BY_POLICY}
+  from users u where ${IS_ACTIVE_ADMINISTRATOR} and ${LIVE_KEYS} < ${MAX_LIVE_KEYS} and ${ADMITTED_BY_RULES}
   on conflict do nothing`);
 
 export interface NewKeyExplanation extends ExpiryRulesRow {

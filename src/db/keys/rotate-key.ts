@@ -3,7 +3,7 @@ import { type AdministratorValues, BY_ACTIVE_ADMINISTRATOR } from '../directory/
 import { insertInto, statement } from '../statement.ts';
 import { IS_CURRENT, IS_UNEXPIRED, keyIdWhere, THE_KEY } from './conditions.ts';
 import { type KeyValues, NEW_KEY } from './create-key.ts';
-import { ADMITTED_BY_POLICY, EXPIRY_RULES, type ExpiryRulesRow } from './policy.ts';
+import { ADMITTED_BY_RULES, EXPIRY_RULES, type ExpiryRulesRow } from './key-rules-statements.ts';
 
 // A rotation makes up to three changes in one transaction, each with its audit row: it marks the
 // old key, inserts the successor and revokes the old key. The second and third run only if the
@@ -17,7 +17,7 @@ const KEYS_IN_GRACE = `(select count(*) from api_keys replaced where replaced.or
 /**
  * Names the successor of a live key that has none. The key then ends at `endsAt` or at its own
  * expiry, whichever is earlier. A key that ends at once (`endsAt` is now) can always be replaced;
- * another one only while there is room for one more in its grace period. The policy has to admit
+ * another one only while there is room for one more in its grace period. The key rules have to admit
  * the successor with its lifetime of `lifetimeDays`.
  */
 export const markSucceeded = statement<
@@ -32,7 +32,7 @@ export const markSucceeded = statement<
 >(`
   update api_keys set successor_id = :id, expires_at = min(coalesce(expires_at, :endsAt), :endsAt)
   where ${THE_KEY} and ${IS_CURRENT} and ${IS_UNEXPIRED} and ${BY_ACTIVE_ADMINISTRATOR} and ${CREATED_BY_FORM} is null
-    and (:endsAt <= :now or ${KEYS_IN_GRACE} < ${MAX_KEYS_IN_GRACE}) and ${ADMITTED_BY_POLICY}`);
+    and (:endsAt <= :now or ${KEYS_IN_GRACE} < ${MAX_KEYS_IN_GRACE}) and ${ADMITTED_BY_RULES}`);
 
 /** Inserts the successor of the key that names it, with the same chain, name, scopes and limits. */
 export const insertSuccessor = statement<KeyValues>(`

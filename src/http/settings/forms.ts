@@ -11,7 +11,7 @@ import {
 } from '../../domain/day-limit.ts';
 import type { FieldError } from '../../domain/fields.ts';
 import type { KeyChanges } from '../../domain/key-input.ts';
-import { type KeyPolicy, lastDayAllowed } from '../../domain/key-policy.ts';
+import { type KeyRules, lastDayAllowed } from '../../domain/key-rules.ts';
 import { parseRequestLimit, type RequestLimit } from '../../domain/request-limit.ts';
 import type { ChangeableKey } from '../../services/keys/change-key.ts';
 import type { KeyDetails } from '../../services/keys/read-keys.ts';
@@ -162,20 +162,20 @@ export function chosenExpiry({ expiration = '', date = '' }: FormValues, today: 
 }
 
 /**
- * Preselects the same lifetime as the key's, counted from today, or the longest that the policy
+ * Preselects the same lifetime as the key's, counted from today, or the longest that the key rules
  * allows. For a key that never expires, nothing is preselected.
  */
-export function sameLifetime({ createdAt, expiresAt }: KeyDetails, policy: KeyPolicy, today: string): FormValues {
+export function sameLifetime({ createdAt, expiresAt }: KeyDetails, rules: KeyRules, today: string): FormValues {
   if (expiresAt === null) return {};
   const days = Math.max(1, Math.floor((expiresAt - createdAt) / DAY_MS));
-  return { expiration: 'date', date: addDays(today, Math.min(days, policy.maxLifetimeDays ?? days)) };
+  return { expiration: 'date', date: addDays(today, Math.min(days, rules.maxLifetimeDays ?? days)) };
 }
 
-/** Preselects the longest lifetime in days that the policy allows: a year, if it allows that. */
-export function longestLifetime(policy: KeyPolicy, today: string): FormValues {
-  const longest = lifetimesAllowed(policy).at(-1);
+/** Preselects the longest lifetime in days that the key rules allow: a year, if it allows that. */
+export function longestLifetime(rules: KeyRules, today: string): FormValues {
+  const longest = lifetimesAllowed(rules).at(-1);
   return longest === undefined
-    ? { expiration: 'date', date: lastDayAllowed(policy, today) ?? undefined }
+    ? { expiration: 'date', date: lastDayAllowed(rules, today) ?? undefined }
     : { expiration: longest };
 }
 
@@ -266,8 +266,8 @@ export function messagesOf(errors: readonly FieldError[], dayLimit: DayLimit | n
   for (const { pointer, code, detail } of errors) {
     const path = pointer.slice(1);
     const part = Object.hasOwn(FIELDS, path) ? path : (path.split('/')[0] ?? '');
-    // The detail names the rule of the policy.
-    const general = code.startsWith('policy_') ? undefined : words[part];
+    // The detail names the key rule.
+    const general = code.startsWith('key_rules_') ? undefined : words[part];
     messages[FIELDS[part] ?? 'form'] ??=
       words[`${part} ${code}`] ?? general ?? sentence(detail.replace(/^networks has /, 'the list has '));
   }

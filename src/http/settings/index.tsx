@@ -11,9 +11,9 @@ import { audit } from './audit.tsx';
 import { chooseOrganization } from './choose-organization.tsx';
 import { guardForms } from './forms.ts';
 import { keyList } from './key-list.tsx';
+import { keyRules } from './key-rules-routes.tsx';
 import { keys } from './keys.tsx';
 import { PageProblem } from './page-problem.ts';
-import { policy } from './policy.tsx';
 import { refusedUses } from './refused-uses.tsx';
 import { render } from './render.tsx';
 import { review } from './review.tsx';
@@ -33,7 +33,7 @@ export function createSettings() {
     .route('/', revokeAll)
     .route('/', audit)
     .route('/', refusedUses)
-    .route('/', policy)
+    .route('/', keyRules)
     .route('/', review);
 
   return new Hono<AppEnv>()
@@ -81,8 +81,9 @@ function problemPage(
 
 /** Where an error page leads: after a conflict, to the page that shows what has changed. */
 function wayOn(c: Context<AppEnv>, status: number): { to: string; text: string } {
-  const [to, subject] = /^\/settings\/[^/]+\/(?:(key)s\/[^/]+|(review|policy))/.exec(c.req.path)?.filter(Boolean) ?? [];
-  if (status === 409 && to && subject) return { to, text: `Open the ${subject}` };
+  const [to, subject] =
+    /^\/settings\/[^/]+\/(?:(key)s\/[^/]+|(review|key-rules))/.exec(c.req.path)?.filter(Boolean) ?? [];
+  if (status === 409 && to && subject) return { to, text: `Open the ${subject.replace('-', ' ')}` };
   const administrator = c.get('administrator');
   return {
     to: administrator ? `/settings/${administrator.organization.id}/keys` : '/settings',
@@ -113,11 +114,11 @@ const PAGES: Partial<Record<ServiceErrorCode, (err: ServiceError, isRead: boolea
       'Another administrator changed this key',
       'The key was changed after you opened the form, so nothing was saved. Open the form again to see the changes.',
     ),
-  policy_changed_meanwhile: () =>
+  key_rules_changed_meanwhile: () =>
     new PageProblem(
       409,
-      'Another administrator changed the policy',
-      'The policy was changed after you opened the form, so nothing was saved. Open the form again to see the changes.',
+      'Another administrator changed the key rules',
+      'The key rules were changed after you opened the form, so nothing was saved. Open the form again to see the changes.',
     ),
   review_not_found: () => new PageProblem(404, 'Not found', 'Your organization has no review with this ID.'),
   review_finished: () =>

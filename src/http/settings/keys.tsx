@@ -4,9 +4,9 @@ import { hasCode, type ServiceError } from '../../domain/errors.ts';
 import { SCOPE_IDS } from '../../domain/scopes.ts';
 import { readLatestOfKey } from '../../services/audit/read-audit-log.ts';
 import { changeApiKey } from '../../services/keys/change-key.ts';
+import { getKeyRules } from '../../services/keys/change-key-rules.ts';
 import { createApiKey } from '../../services/keys/create-key.ts';
 import { readUsage } from '../../services/keys/key-usage.ts';
-import { getKeyPolicy } from '../../services/keys/policy.ts';
 import { getKeyAndDay, getOwnKey, identifyKey, type KeyDetails } from '../../services/keys/read-keys.ts';
 import { readRecentAddresses } from '../../services/keys/recent-addresses.ts';
 import { listRefusedUses } from '../../services/keys/refused-uses.ts';
@@ -52,15 +52,15 @@ export const keys = new Hono<AdminEnv>();
 // --- create --------------------------------------------------------------------------------------
 
 keys.get('/new-key', async (c) => {
-  const policy = await getKeyPolicy(adminContext(c));
+  const rules = await getKeyRules(adminContext(c));
   const today = todayOf(c);
   const form = {
     context: pageContext(c),
     token: crypto.randomUUID(),
-    values: longestLifetime(policy, today),
+    values: longestLifetime(rules, today),
     messages: {},
     today,
-    policy,
+    rules,
   };
   return render(c, 'Create a key', <NewKeyForm {...form} {...defaultLimits(c)} />, { trail: trail(c) });
 });
@@ -89,9 +89,9 @@ keys.post('/keys', async (c) => {
   } catch (err) {
     if (hasCode(err, 'form_already_used')) return alreadyCreated(c, err);
     if (!hasCode(err, 'invalid')) throw err;
-    const policy = await getKeyPolicy(adminContext(c));
+    const rules = await getKeyRules(adminContext(c));
     const messages = messagesOf(err.errors, dayLimits.key);
-    const again = { context: pageContext(c), token, values, messages, today, policy };
+    const again = { context: pageContext(c), token, values, messages, today, rules };
     return render(c, 'Create a key', <NewKeyForm {...again} {...defaultLimits(c)} />, { status: 400, trail: trail(c) });
   }
 });
@@ -188,11 +188,11 @@ keys.get('/keys/:key/rotate', async (c) => {
   const key = await getOwnKey(adminContext(c), c.req.param('key'));
   requireLive(key);
   if (key.successor) throw keyAlreadyRotated();
-  const policy = await getKeyPolicy(adminContext(c));
+  const rules = await getKeyRules(adminContext(c));
   const today = todayOf(c);
-  const values = { ...sameLifetime(key, policy, today), grace: '24h' };
+  const values = { ...sameLifetime(key, rules, today), grace: '24h' };
   const token = crypto.randomUUID();
-  const form = { context: pageContext(c), token, values, messages: {}, today, policy, keyId: key.id };
+  const form = { context: pageContext(c), token, values, messages: {}, today, rules, keyId: key.id };
   return render(c, `Rotate ${key.name}`, <RotateForm {...form} />, { trail: trail(c, key) });
 });
 
@@ -213,9 +213,9 @@ keys.post('/keys/:key/rotate', async (c) => {
   } catch (err) {
     if (hasCode(err, 'form_already_used')) return alreadyCreated(c, err);
     if (!hasCode(err, 'invalid')) throw err;
-    const policy = await getKeyPolicy(adminContext(c));
+    const rules = await getKeyRules(adminContext(c));
     const messages = messagesOf(err.errors);
-    const again = { context: pageContext(c), token, values, messages, today, policy, keyId: key.id };
+    const again = { context: pageContext(c), token, values, messages, today, rules, keyId: key.id };
     return render(c, `Rotate ${key.name}`, <RotateForm {...again} />, { status: 400, trail: trail(c, key) });
   }
 });

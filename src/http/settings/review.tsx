@@ -53,7 +53,7 @@ async function renderFinished(c: Context<AdminEnv>, overview: ReviewOverview) {
 /** The page of an open review, with what was entered in its form. */
 async function renderOpen(
   c: Context<AdminEnv>,
-  { policy, due }: ReviewOverview,
+  { rules, due }: ReviewOverview,
   found: ReviewWithKeys,
   form: ReviewForm,
   status: 200 | 400 = 200,
@@ -66,7 +66,7 @@ async function renderOpen(
   const usages = await readUsage(adminContext(c), shownIds, todayOf(c));
   const usageOf = (keyId: string): Usage => usages.get(keyId) ?? [];
   const context = pageContext(c);
-  const page = { ...found, ...selection, query, form, policy, due, usageOf, context };
+  const page = { ...found, ...selection, query, form, rules, due, usageOf, context };
   const banners = { done: c.req.query('done'), saved: c.req.query('saved'), notSaved: c.req.query('not_saved') };
   return render(c, 'Access review', <OpenReviewPage {...page} {...banners} />, {
     status,

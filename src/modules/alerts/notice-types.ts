@@ -30,7 +30,7 @@ export const NOTICE_TYPES: { [Type in NoticeType]: { meaning: string; example: N
     example: { organization, key, days: 14 },
   },
   key_unused: {
-    meaning: "A key has not written anything for 60 days, or as many as the organization's policy says.",
+    meaning: "A key has not written anything for 60 days, or as many as the organization's key rules say.",
     example: { organization, key, days: 60, lastWriteAt: null },
   },
   key_refused: {

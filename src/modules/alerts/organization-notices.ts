@@ -1,5 +1,5 @@
 import { findFirstSeqSince } from '../../db/audit/read-audit-log.ts';
-import { findPolicy } from '../../db/keys/policy.ts';
+import { findKeyRules } from '../../db/keys/key-rules-statements.ts';
 import { findLiveKeys } from '../../db/keys/read-keys.ts';
 import { findRecentRefusedUses } from '../../db/keys/refused-uses.ts';
 import { type BoundStatement, batch } from '../../db/statement.ts';
@@ -9,7 +9,7 @@ import { troubleOf } from '../../domain/push-trouble.ts';
 import { callD1, readAll, readBatch, readOne } from '../../services/call-d1.ts';
 import type { ServiceContext } from '../../services/context.ts';
 import { EXAMINED_REFUSED_USES } from '../../services/keys/attention.ts';
-import { requirePolicy } from '../../services/keys/policy.ts';
+import { requireKeyRules } from '../../services/keys/change-key-rules.ts';
 import { toKeyDetails } from '../../services/keys/read-keys.ts';
 import { insertNotices } from './alert-statements.ts';
 import {
@@ -139,10 +139,10 @@ async function readLimits(ctx: ServiceContext, facts: NoticeFacts, limits: DayLi
 
 async function readUnused(ctx: ServiceContext, organizationId: string): Promise<NewNotice[]> {
   const now = ctx.now();
-  const [live, [policy]] = await readBatch(ctx, [
+  const [live, [rules]] = await readBatch(ctx, [
     findLiveKeys.bind({ organizationId, now }),
-    findPolicy.bind({ organizationId }),
+    findKeyRules.bind({ organizationId }),
   ]);
   const keys = live.map((row) => toKeyDetails(row, now));
-  return unusedNotices(organizationId, keys, requirePolicy(policy).unusedDays, now);
+  return unusedNotices(organizationId, keys, requireKeyRules(rules).unusedDays, now);
 }

@@ -12,7 +12,7 @@ import {
   newApiKey,
   ownDayLimit,
 } from '../../domain/key-input.ts';
-import { lifetimeDays, type NewKeyLifetime } from '../../domain/key-policy.ts';
+import { lifetimeDays, type NewKeyLifetime } from '../../domain/key-rules.ts';
 import { timeOrderedId } from '../../domain/record-id.ts';
 import { formatScopes } from '../../domain/scopes.ts';
 import { byAdministrator, hasChanged, writeWithAudit } from '../audit/write-with-audit.ts';
@@ -20,7 +20,7 @@ import { readOne } from '../call-d1.ts';
 import type { ActorContext, AdminActor } from '../context.ts';
 import { notAdministrator } from '../directory/administrators.ts';
 import { parseInput } from '../parse-input.ts';
-import { readKeyRules, requireAdmitted, requireAdmittedByRow } from './policy.ts';
+import { readRulesAndTimeZone, requireAdmitted, requireAdmittedByRow } from './change-key-rules.ts';
 
 /** A key as it is shown once. `value` is not stored. */
 export interface CreatedKey {
@@ -98,11 +98,11 @@ export function formAlreadyUsed(keyId: string): ServiceError {
 
 /**
  * A new key value with its stored values, and its lifetime. The expiry uses the organization's time
- * zone. The policy is checked again by the insert.
+ * zone. The key rules are checked again by the insert.
  * @throws ServiceError `invalid`, `not_administrator`
  */
 export async function makeKey(ctx: ActorContext<AdminActor>, keyPrefix: string, expires: string | undefined) {
-  const { timeZone, policy } = await readKeyRules(ctx);
+  const { timeZone, rules } = await readRulesAndTimeZone(ctx);
   const expiresAt = expires === undefined ? null : expiryInstant(expires, timeZone);
   const refuse = (code: string, why: string) =>
     invalidInput([{ pointer: '/expires', code, detail: `expires was ${expires}, which ${why}` }]);
@@ -113,7 +113,7 @@ export async function makeKey(ctx: ActorContext<AdminActor>, keyPrefix: string, 
   }
   const days = expiresAt === null ? null : lifetimeDays(expiresAt, timeZone, ctx.now());
   const lifetime: NewKeyLifetime = { expires, days, today: dateIn(timeZone, ctx.now()) };
-  requireAdmitted(policy, lifetime);
+  requireAdmitted(rules, lifetime);
   const value = generateKey(keyPrefix);
   return { id: timeOrderedId(ctx.now()), value, lifetime, hint: keyHint(value), hash: await hashKey(value), expiresAt };
 }

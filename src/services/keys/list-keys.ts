@@ -1,13 +1,13 @@
 import { findLatestDay, type OrganizationDay } from '../../db/audit/read-audit-log.ts';
-import { findPolicy } from '../../db/keys/policy.ts';
+import { findKeyRules } from '../../db/keys/key-rules-statements.ts';
 import { findKeyPage, findLiveKeys, findRefusedKeys } from '../../db/keys/read-keys.ts';
 import { summarizeRefusedUses } from '../../db/keys/refused-uses.ts';
 import { findReviewStatus } from '../../db/keys/reviews.ts';
 import { readAll, readBatch } from '../call-d1.ts';
 import type { ActorContext, AdminActor } from '../context.ts';
 import { type Attention, attentionFor, EXAMINED_REFUSED_USES, REFUSED_ATTENTION_MS } from './attention.ts';
+import { requireKeyRules } from './change-key-rules.ts';
 import { readUsage, recordsOf, type Usage } from './key-usage.ts';
-import { requirePolicy } from './policy.ts';
 import { type KeyDetails, toKeyDetails } from './read-keys.ts';
 import { toReviewDue } from './read-reviews.ts';
 import { type KeyQuery, matchingKeys, sortedKeys, stateInList } from './select-keys.ts';
@@ -84,22 +84,22 @@ export async function listKeys(ctx: ActorContext<AdminActor>, query: KeyQuery, t
 
 const idsOf = (keys: readonly KeyDetails[]) => keys.map(({ id }) => id);
 
-/** The live keys, recent refused uses by reason, the totals of the latest day, and the policy's rules. */
+/** The live keys, recent refused uses by reason, the totals of the latest day, and the key rules. */
 async function readOverview(ctx: ActorContext<AdminActor>, now: number) {
   const { organizationId } = ctx.actor;
-  const [live, refused, [latest], [policyRow], [status]] = await readBatch(ctx, [
+  const [live, refused, [latest], [rulesRow], [status]] = await readBatch(ctx, [
     findLiveKeys.bind({ organizationId, now }),
     summarizeRefusedUses.bind({ organizationId, ...recentUses(now) }),
     findLatestDay.bind({ organizationId }),
-    findPolicy.bind({ organizationId }),
+    findKeyRules.bind({ organizationId }),
     findReviewStatus.bind({ organizationId }),
   ]);
-  const policy = requirePolicy(policyRow);
+  const rules = requireKeyRules(rulesRow);
   return {
     live: live.map((row) => toKeyDetails(row, now)),
     refused,
     latestDay: latest ?? null,
-    rules: { unusedDays: policy.unusedDays, review: toReviewDue(policy, status, now) },
+    rules: { unusedDays: rules.unusedDays, review: toReviewDue(rules, status, now) },
   };
 }
 

@@ -1,4 +1,4 @@
-import { findPolicy } from '../../db/keys/policy.ts';
+import { findKeyRules } from '../../db/keys/key-rules-statements.ts';
 import {
   type DecisionRow,
   type FinishedReviewRow,
@@ -17,7 +17,7 @@ import { ServiceError } from '../../domain/errors.ts';
 import { type ReviewDecision, reviewDueDate } from '../../domain/key-review.ts';
 import { readAll, readBatch } from '../call-d1.ts';
 import type { ActorContext, AdminActor } from '../context.ts';
-import { requirePolicy, type StoredPolicy } from './policy.ts';
+import { requireKeyRules, type StoredKeyRules } from './change-key-rules.ts';
 import { type KeyDetails, toKeyDetails } from './read-keys.ts';
 
 /** A review. `finishedAt` is null while it is open. Times are UTC milliseconds. */
@@ -55,29 +55,29 @@ const LISTED_REVIEWS = 8;
 const END = 'g';
 
 /** When the next review is due, from the results of its statements; null if none is required. */
-export function toReviewDue(policy: StoredPolicy, status: ReviewStatusRow | undefined, now: number): ReviewDue | null {
+export function toReviewDue(rules: StoredKeyRules, status: ReviewStatusRow | undefined, now: number): ReviewDue | null {
   if (!status) throw new Error('the organization does not exist');
-  const date = reviewDueDate(policy, status.lastFinishedAt, status.timeZone);
+  const date = reviewDueDate(rules, status.lastFinishedAt, status.timeZone);
   return date === null ? null : { date, daysLeft: daysBetween(dateIn(status.timeZone, now), date) };
 }
 
-/** The open review, the policy, and when the next review is due. */
+/** The open review, the key rules, and when the next review is due. */
 export interface ReviewOverview {
   open: Review | null;
-  policy: StoredPolicy;
+  rules: StoredKeyRules;
   due: ReviewDue | null;
 }
 
-/** The open review, the policy, and when the next review is due. */
+/** The open review, the key rules, and when the next review is due. */
 export async function readReviewOverview(ctx: ActorContext<AdminActor>): Promise<ReviewOverview> {
   const { organizationId } = ctx.actor;
-  const [[open], [policyRow], [status]] = await readBatch(ctx, [
+  const [[open], [rulesRow], [status]] = await readBatch(ctx, [
     findOpenReview.bind({ organizationId }),
-    findPolicy.bind({ organizationId }),
+    findKeyRules.bind({ organizationId }),
     findReviewStatus.bind({ organizationId }),
   ]);
-  const policy = requirePolicy(policyRow);
-  return { open: open ?? null, policy, due: toReviewDue(policy, status, ctx.now()) };
+  const rules = requireKeyRules(rulesRow);
+  return { open: open ?? null, rules, due: toReviewDue(rules, status, ctx.now()) };
 }
 
 /** Finished reviews, latest first. */

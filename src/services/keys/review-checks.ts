@@ -1,4 +1,4 @@
-import { type KeyPolicy, lifetimeDays } from '../../domain/key-policy.ts';
+import { type KeyRules, lifetimeDays } from '../../domain/key-rules.ts';
 import type { KeyDetails } from './read-keys.ts';
 import { isUnused } from './select-keys.ts';
 
@@ -6,13 +6,13 @@ import { isUnused } from './select-keys.ts';
 export type ReviewCheck = 'unused' | 'former_creator' | 'never_expires' | 'long_lifetime';
 
 /** What to check about a live key: without I/O. */
-export function reviewChecks(key: KeyDetails, policy: KeyPolicy, timeZone: string, now: number): ReviewCheck[] {
+export function reviewChecks(key: KeyDetails, rules: KeyRules, timeZone: string, now: number): ReviewCheck[] {
   const { createdAt, expiresAt, creatorActive } = key;
-  const longest = policy.maxLifetimeDays ?? Number.POSITIVE_INFINITY;
+  const longest = rules.maxLifetimeDays ?? Number.POSITIVE_INFINITY;
   const found: Record<ReviewCheck, boolean> = {
-    unused: isUnused(key, policy.unusedDays, now),
+    unused: isUnused(key, rules.unusedDays, now),
     former_creator: !creatorActive,
-    never_expires: policy.expiryRequired && expiresAt === null,
+    never_expires: rules.expiryRequired && expiresAt === null,
     long_lifetime: expiresAt !== null && lifetimeDays(expiresAt, timeZone, createdAt) > longest,
   };
   const checks: readonly ReviewCheck[] = ['unused', 'former_creator', 'never_expires', 'long_lifetime'];

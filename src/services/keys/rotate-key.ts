@@ -6,13 +6,13 @@ import { readOne } from '../call-d1.ts';
 import type { ActorContext, AdminActor } from '../context.ts';
 import { notAdministrator } from '../directory/administrators.ts';
 import { parseInput } from '../parse-input.ts';
+import { requireAdmittedByRow } from './change-key-rules.ts';
 import { type CreatedKey, formAlreadyUsed, makeKey } from './create-key.ts';
-import { requireAdmittedByRow } from './policy.ts';
 import { type KeyDetails, keyNotFound } from './read-keys.ts';
 
 /**
  * Replaces a live key with a successor that has the same name, scopes and limits and its own expiry,
- * which the policy has to admit.
+ * which the key rules have to admit.
  * The old key works for the grace period, but never past its own expiry, or is revoked in the same
  * transaction.
  * @throws ServiceError `invalid`, `form_already_used`, `key_not_found`, `key_not_live`,

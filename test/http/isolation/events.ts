@@ -24,7 +24,7 @@ const ORGANIZATION_PAGES = [
   '/refused',
   '/refused.csv',
   '/revoke-all',
-  '/policy',
+  '/key-rules',
   '/review',
 ] as const;
 const KEY_PAGES = ['/keys/{key}', '/keys/{key}/change', '/keys/{key}/rotate', '/keys/{key}/revoke'] as const;

@@ -102,7 +102,7 @@ const form = fc.oneof(
     weight: 1,
     arbitrary: target.map((key) => `/keys/${encodeURIComponent(key.toWellFormed())}/${what}`),
   })),
-  { weight: 1, arbitrary: fc.constantFrom('/which-key', '/revoke-all', '/policy', '/review', '/nowhere') },
+  { weight: 1, arbitrary: fc.constantFrom('/which-key', '/revoke-all', '/key-rules', '/review', '/nowhere') },
 );
 const KEY_FILTERS = ['show', 'saved', 'state', 'scope', 'creator', 'unused', 'expires', 'refused', 'sort', 'page'];
 const parameter = fc.tuple(
@@ -112,7 +112,7 @@ const parameter = fc.tuple(
 const address = fc.oneof(
   fc
     .tuple(
-      fc.constantFrom('/audit', '/audit.csv', '/keys', '/keys.csv', '/refused', '/policy', '/review', '/reviews'),
+      fc.constantFrom('/audit', '/audit.csv', '/keys', '/keys.csv', '/refused', '/key-rules', '/review', '/reviews'),
       fc.array(parameter, { maxLength: 3 }),
     )
     .map(([path, parameters]) => `${path}?${new URLSearchParams(parameters)}`),

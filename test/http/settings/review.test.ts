@@ -66,10 +66,10 @@ describe('the page of reviews', () => {
     await makeKey(organization, { name: 'Young', expires: new Date(Date.now() + 9e9).toISOString() });
     await post('/review', {});
     expect(await countElements((await get('/review')).text, '.checks')).toBe(1);
-    await post('/policy', { shown_revision: '0', max_lifetime: '90', unused: '30', review: '' });
+    await post('/key-rules', { shown_revision: '0', max_lifetime: '90', unused: '30', review: '' });
     expect((await elementsOf((await get('/review')).text, '.checks span')).map(({ text }) => text)).toEqual([
-      'Check: unused for 30 days; it never expires, which the policy allows no new key.',
-      'Check: it lives longer than the policy allows a new key.',
+      'Check: unused for 30 days; it never expires, which the key rules allow no new key.',
+      'Check: it lives longer than the key rules allow a new key.',
     ]);
   });
 });
@@ -268,7 +268,7 @@ describe('a review that is due', () => {
     let now = Date.parse('2026-11-21T12:00:00Z');
     const { organization, api, base, get, post } = await makeSettings({ now: () => now });
     await makeKey(organization, {}, () => now);
-    await post('/policy', { shown_revision: '0', unused: '365', review: '3' });
+    await post('/key-rules', { shown_revision: '0', unused: '365', review: '3' });
     expect(await countElements((await get('/keys')).text, `.attention a[href="${base}/review"]`)).toBe(0);
     now += days * DAY_MS;
     const later = await openSettings(api, organization, `ada@${organization}.example`, () => now);
@@ -334,7 +334,7 @@ describe('a page of reviews reads', () => {
     ['/review', 3, 3_000],
     ['/reviews', 2, 3_000],
     ['/review/open/finish', 1, 2_000],
-    ['/policy', 1, 200],
+    ['/key-rules', 1, 200],
   ])('a limited number of rows, however many reviews there were: %s', async (path, calls, rows) => {
     const cost = await costOf(await crowded(), path);
     expect(cost.calls).toBe(calls);

@@ -1,8 +1,8 @@
 import { env } from 'cloudflare:workers';
 import { describe, expect, test } from 'vitest';
-import { DEFAULT_KEY_POLICY } from '../../../src/domain/key-policy.ts';
+import { DEFAULT_KEY_RULES } from '../../../src/domain/key-rules.ts';
 import type { ActorContext, AdminActor } from '../../../src/services/context.ts';
-import { changeKeyPolicy } from '../../../src/services/keys/policy.ts';
+import { changeKeyRules } from '../../../src/services/keys/change-key-rules.ts';
 import { getOwnKey } from '../../../src/services/keys/read-keys.ts';
 import { keysToRevoke, readReview, readReviewOverview } from '../../../src/services/keys/read-reviews.ts';
 import { decideKeys, finishKeyReview, startKeyReview } from '../../../src/services/keys/review-keys.ts';
@@ -307,7 +307,7 @@ describe('the due date', () => {
     expect(await dueAt(organization, '2026-12-01T12:00:00Z')).toBeNull();
     // 30 November in New York.
     const required = asAdmin(organization, () => Date.parse('2026-12-01T03:00:00Z'));
-    await changeKeyPolicy(required, 0, { ...DEFAULT_KEY_POLICY, reviewMonths: 3 });
+    await changeKeyRules(required, 0, { ...DEFAULT_KEY_RULES, reviewMonths: 3 });
     expect(await dueAt(organization, '2026-12-01T03:00:00Z')).toEqual({ date: '2027-02-28', daysLeft: 90 });
     expect(await dueAt(organization, '2027-03-02T12:00:00Z')).toEqual({ date: '2027-02-28', daysLeft: -2 });
     const later = asAdmin(organization, () => Date.parse('2027-03-02T12:00:00Z'));

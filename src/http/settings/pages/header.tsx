@@ -7,7 +7,7 @@ const TABS = [
   ['keys', 'API keys', ['new-key', 'revoke-all', 'review', 'reviews']],
   ['audit', 'Audit log', []],
   ['refused', 'Refused uses', []],
-  ['policy', 'Policy', []],
+  ['key-rules', 'Key rules', []],
   ['which-key', 'Which key is this?', []],
 ] as const;
 

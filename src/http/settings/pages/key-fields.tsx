@@ -2,7 +2,7 @@ import { MAX_NETWORKS } from '../../../domain/allowed-networks.ts';
 import { yearsLater } from '../../../domain/calendar.ts';
 import { type DayLimit, MAX_DAY_MINUTES, MAX_DAY_RECORDS, type OwnDayLimit } from '../../../domain/day-limit.ts';
 import { MAX_DESCRIPTION_LENGTH, MAX_EXPIRY_YEARS, MAX_OWNER_LENGTH } from '../../../domain/key-input.ts';
-import { type KeyPolicy, lastDayAllowed } from '../../../domain/key-policy.ts';
+import { type KeyRules, lastDayAllowed } from '../../../domain/key-rules.ts';
 import type { RequestLimit } from '../../../domain/request-limit.ts';
 import { USAGE_DAYS } from '../../../services/keys/key-usage.ts';
 import type { RecentAddresses } from '../../../services/keys/recent-addresses.ts';
@@ -49,7 +49,7 @@ export interface FormProps {
   values: FormValues;
   messages: Messages;
   today: string;
-  policy: KeyPolicy;
+  rules: KeyRules;
 }
 
 /** The deployment's limits for a key. */
@@ -83,8 +83,8 @@ export function NameField({ value, message }: { value: string | undefined; messa
 
 const LIFETIMES = ['30', '60', '90', '365'];
 
-/** The lifetimes in days to choose from that the policy allows, shortest first. */
-export const lifetimesAllowed = ({ maxLifetimeDays }: KeyPolicy): string[] =>
+/** The lifetimes in days to choose from that the key rules allow, shortest first. */
+export const lifetimesAllowed = ({ maxLifetimeDays }: KeyRules): string[] =>
   LIFETIMES.filter((days) => maxLifetimeDays === null || Number(days) <= maxLifetimeDays);
 
 const EXPIRATIONS: Record<string, string> = {
@@ -96,7 +96,7 @@ const EXPIRATIONS: Record<string, string> = {
   date: 'On a date',
 };
 
-interface ExpirationProps extends Pick<FormProps, 'context' | 'values' | 'today' | 'policy'> {
+interface ExpirationProps extends Pick<FormProps, 'context' | 'values' | 'today' | 'rules'> {
   message: string | undefined;
   /** Offers no expiration as the last choice, not as the first one. */
   noneLast?: boolean;
@@ -107,11 +107,11 @@ export function ExpirationField({
   values: { expiration, date },
   message,
   today,
-  policy,
+  rules,
   noneLast = false,
 }: ExpirationProps) {
-  const none = policy.expiryRequired ? [] : ['none'];
-  const lifetimes = [...lifetimesAllowed(policy), 'date'];
+  const none = rules.expiryRequired ? [] : ['none'];
+  const lifetimes = [...lifetimesAllowed(rules), 'date'];
   const choices = noneLast ? [...lifetimes, ...none] : [...none, ...lifetimes];
   const isOffered = expiration !== undefined && choices.includes(expiration);
   return (
@@ -133,13 +133,13 @@ export function ExpirationField({
             name="date"
             value={date}
             min={today}
-            max={lastDayAllowed(policy, today) ?? yearsLater(today, MAX_EXPIRY_YEARS)}
+            max={lastDayAllowed(rules, today) ?? yearsLater(today, MAX_EXPIRY_YEARS)}
           />
         </label>
       </div>
       <p class="help" id="expiration-help">
         The key works until the end of its last day. Enter a date only with “On a date”.
-        <PolicyHelp policy={policy} context={context} />
+        <KeyRulesHelp rules={rules} context={context} />
       </p>
       <FieldMessage id="expiration" message={message} />
     </div>
@@ -147,14 +147,14 @@ export function ExpirationField({
 }
 
 /** Why the form does not offer every expiration. */
-function PolicyHelp({ policy, context }: Pick<FormProps, 'policy' | 'context'>) {
-  if (!policy.expiryRequired) return null;
-  const { maxLifetimeDays } = policy;
+function KeyRulesHelp({ rules, context }: Pick<FormProps, 'rules' | 'context'>) {
+  if (!rules.expiryRequired) return null;
+  const { maxLifetimeDays } = rules;
   return (
     <>
       {' '}
-      The <a href={`${context.base}/policy`}>policy of your organization</a>{' '}
-      {maxLifetimeDays === null ? 'requires an expiration.' : `allows at most ${counted(maxLifetimeDays, 'day')}.`}
+      The <a href={`${context.base}/key-rules`}>key rules of your organization</a>{' '}
+      {maxLifetimeDays === null ? 'require an expiration.' : `allow at most ${counted(maxLifetimeDays, 'day')}.`}
     </>
   );
 }

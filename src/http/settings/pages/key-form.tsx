@@ -23,7 +23,7 @@ export function NewKeyForm({
   values,
   messages,
   today,
-  policy,
+  rules,
   defaultLimit,
   defaultDayLimit,
 }: FormProps & DefaultLimits) {
@@ -56,7 +56,7 @@ export function NewKeyForm({
         })}
         <FieldMessage id="scopes" message={messages.scopes} />
       </fieldset>
-      <ExpirationField {...{ values, today, policy, context }} message={messages.expiration} />
+      <ExpirationField {...{ values, today, rules, context }} message={messages.expiration} />
       <details class="advanced" open={hasAdvanced(values, messages)}>
         <summary>Advanced: owner, limits and networks</summary>
         <PurposeFields values={values} messages={messages} />
@@ -73,7 +73,7 @@ export function NewKeyForm({
 }
 
 /** The form to rotate a key. */
-export function RotateForm({ context, token, values, messages, today, policy, keyId }: FormProps & { keyId: string }) {
+export function RotateForm({ context, token, values, messages, today, rules, keyId }: FormProps & { keyId: string }) {
   const graces = [
     ['1h', 'For 1 hour'],
     ['24h', 'For 24 hours'],
@@ -84,7 +84,7 @@ export function RotateForm({ context, token, values, messages, today, policy, ke
     <form method="post" action={`${context.base}/keys/${keyId}/rotate`} class="form" data-once>
       <input type="hidden" name="token" value={token} />
       <Summary messages={messages} />
-      <ExpirationField {...{ values, today, policy, context }} message={messages.expiration} noneLast />
+      <ExpirationField {...{ values, today, rules, context }} message={messages.expiration} noneLast />
       <fieldset {...describedBy('grace', messages.grace)}>
         <legend>Grace period: how long the old key keeps working</legend>
         {graces.map(([grace, label]) => (
@@ -114,7 +114,7 @@ export function ChangeForm({
   seen,
   defaultLimit,
   defaultDayLimit,
-}: Omit<FormProps, 'token' | 'today' | 'policy'> & DefaultLimits & { shown: ChangeableKey; seen: RecentAddresses }) {
+}: Omit<FormProps, 'token' | 'today' | 'rules'> & DefaultLimits & { shown: ChangeableKey; seen: RecentAddresses }) {
   return (
     <form method="post" action={`${context.base}/keys/${keyId}/change`} class="form">
       <input type="hidden" name="shown_name" value={name} />

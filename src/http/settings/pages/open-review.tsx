@@ -1,6 +1,6 @@
 import { MAX_REASON_LENGTH } from '../../../domain/key-review.ts';
+import type { StoredKeyRules } from '../../../services/keys/change-key-rules.ts';
 import type { Usage } from '../../../services/keys/key-usage.ts';
-import type { StoredPolicy } from '../../../services/keys/policy.ts';
 import type { ReviewDue, ReviewedKey, ReviewWithKeys } from '../../../services/keys/read-reviews.ts';
 import type { PageContext } from '../page-context.ts';
 import type { ReviewForm } from '../review-form.ts';
@@ -19,7 +19,7 @@ import { Time } from './time.tsx';
 interface Props extends ReviewWithKeys, ReviewSelection {
   query: ReviewQuery;
   form: ReviewForm;
-  policy: StoredPolicy;
+  rules: StoredKeyRules;
   due: ReviewDue | null;
   usageOf: (keyId: string) => Usage;
   context: PageContext;
@@ -40,7 +40,7 @@ export function OpenReviewActions({ review, keys, context }: ReviewWithKeys & { 
 
 /** An open review: its progress, and the form with which keys are decided on. */
 export function OpenReviewPage(props: Props) {
-  const { review, keys, shown, form, query, context, policy, usageOf } = props;
+  const { review, keys, shown, form, query, context, rules, usageOf } = props;
   const hasForm = shown.some(({ status }) => status === 'undecided');
   const rows = (
     <ol class="review">
@@ -51,7 +51,7 @@ export function OpenReviewPage(props: Props) {
           entered={form.entered.get(reviewed.key.id)}
           message={form.messages.get(reviewed.key.id)}
           usage={usageOf(reviewed.key.id)}
-          {...{ context, policy }}
+          {...{ context, rules }}
         />
       ))}
     </ol>

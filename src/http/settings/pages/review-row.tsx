@@ -1,6 +1,6 @@
 import { MAX_REASON_LENGTH, REVIEW_DECISIONS, type ReviewDecision } from '../../../domain/key-review.ts';
+import type { StoredKeyRules } from '../../../services/keys/change-key-rules.ts';
 import { recordsOf, type Usage } from '../../../services/keys/key-usage.ts';
-import type { StoredPolicy } from '../../../services/keys/policy.ts';
 import type { KeyDetails } from '../../../services/keys/read-keys.ts';
 import type { Decision, ReviewedKey } from '../../../services/keys/read-reviews.ts';
 import { type ReviewCheck, reviewChecks } from '../../../services/keys/review-checks.ts';
@@ -17,14 +17,14 @@ interface RowProps {
   entered: EnteredDecision | undefined;
   message: string | undefined;
   usage: Usage;
-  policy: StoredPolicy;
+  rules: StoredKeyRules;
   context: PageContext;
 }
 
 const LABELS: Record<ReviewDecision, string> = { keep: 'Keep', revoke: 'Revoke' };
 
 /** A key of a review: what it is, and the decision or the fields for it. */
-export function ReviewRow({ of, reviewId, entered, message, usage, policy, context }: RowProps) {
+export function ReviewRow({ of, reviewId, entered, message, usage, rules, context }: RowProps) {
   const { key, decision, status } = of;
   return (
     <li>
@@ -45,7 +45,7 @@ export function ReviewRow({ of, reviewId, entered, message, usage, policy, conte
           · {counted(recordsOf(usage), 'write')} in 30 days · {key.expiresAt === null ? '' : 'Expires '}
           <Expires of={key} context={context} /> · <Creator of={key} />
         </p>
-        {status === 'undecided' && <Checks of={key} policy={policy} context={context} />}
+        {status === 'undecided' && <Checks of={key} rules={rules} context={context} />}
       </div>
       {status === 'undecided' ? (
         <DecisionFields of={key} entered={entered} message={message} />
@@ -79,21 +79,21 @@ function Expires({ of, context }: { of: KeyDetails; context: PageContext }) {
   return <Expiry of={{ expiresAt: of.expiresAt }} context={context} />;
 }
 
-const CHECKS: Record<ReviewCheck, (policy: StoredPolicy) => string> = {
+const CHECKS: Record<ReviewCheck, (rules: StoredKeyRules) => string> = {
   unused: ({ unusedDays }) => `unused for ${counted(unusedDays, 'day')}`,
   former_creator: () => 'its creator is no longer an administrator',
-  never_expires: () => 'it never expires, which the policy allows no new key',
-  long_lifetime: () => 'it lives longer than the policy allows a new key',
+  never_expires: () => 'it never expires, which the key rules allow no new key',
+  long_lifetime: () => 'it lives longer than the key rules allow a new key',
 };
 
 /** What speaks for a closer look. No decision is preselected. */
-function Checks({ of, policy, context }: { of: KeyDetails; policy: StoredPolicy; context: PageContext }) {
-  const checks = reviewChecks(of, policy, context.timeZone, context.now);
+function Checks({ of, rules, context }: { of: KeyDetails; rules: StoredKeyRules; context: PageContext }) {
+  const checks = reviewChecks(of, rules, context.timeZone, context.now);
   if (checks.length === 0) return null;
   return (
     <p class="checks">
       <Icon name="alert" />
-      <span>Check: {checks.map((check) => CHECKS[check](policy)).join('; ')}.</span>
+      <span>Check: {checks.map((check) => CHECKS[check](rules)).join('; ')}.</span>
     </p>
   );
 }

@@ -61,7 +61,7 @@ export function Due({ due, context }: { due: ReviewDue | null; context: PageCont
   if (due === null) {
     return (
       <p>
-        The <a href={`${context.base}/policy`}>policy</a> does not require reviews. You can start one at any time.
+        The <a href={`${context.base}/key-rules`}>key rules</a> do not require reviews. You can start one at any time.
       </p>
     );
   }

@@ -1,5 +1,5 @@
-import { MAX_POLICY_DAYS } from '../../../domain/key-policy.ts';
-import type { PolicyChange, PolicyOverview } from '../../../services/keys/policy.ts';
+import { MAX_RULE_DAYS } from '../../../domain/key-rules.ts';
+import type { KeyRulesOverview, RuleChange } from '../../../services/keys/change-key-rules.ts';
 import { keyListPath } from '../key-query.ts';
 import type { PageContext } from '../page-context.ts';
 import { Banner, counted, describedBy, FieldMessage } from './components.tsx';
@@ -7,7 +7,7 @@ import { NumberField } from './input-field.tsx';
 import { Time } from './time.tsx';
 
 /** The values of the form as they were entered. Empty texts for no rule. */
-export interface PolicyValues {
+export interface KeyRulesValues {
   maxLifetime: string;
   expiryRequired: boolean;
   unused: string;
@@ -15,34 +15,34 @@ export interface PolicyValues {
 }
 
 /** Error messages by field. */
-export type PolicyMessages = Partial<Record<'maxLifetime' | 'unused' | 'review', string>>;
+export type KeyRulesMessages = Partial<Record<'maxLifetime' | 'unused' | 'review', string>>;
 
-interface Props extends PolicyOverview {
+interface Props extends KeyRulesOverview {
   context: PageContext;
-  values: PolicyValues;
-  messages: PolicyMessages;
+  values: KeyRulesValues;
+  messages: KeyRulesMessages;
   done: string | undefined;
 }
 
-/** What the policy applies to, below the title. */
-export function PolicyLead() {
+/** What the key rules apply to, below the title. */
+export function KeyRulesLead() {
   return (
     <p class="minor">Rules for every key that is created or rotated. Existing keys keep the expiration they have.</p>
   );
 }
 
-/** The organization's policy for keys, and who changed it. */
-export function PolicyPage({ context, policy, values, messages, changes, endlessKeys, done }: Props) {
+/** The organization's key rules, and who changed them. */
+export function KeyRulesPage({ context, rules, values, messages, changes, endlessKeys, done }: Props) {
   const isWrong = Object.keys(messages).length > 0;
   return (
     <>
       {done && <Banner>{done}</Banner>}
       {isWrong && <Banner tone="warning">Nothing was saved. Correct the fields marked below.</Banner>}
       <div class="columns">
-        <form method="post" action={`${context.base}/policy`} class="form card">
-          <input type="hidden" name="shown_revision" value={policy.revision} />
+        <form method="post" action={`${context.base}/key-rules`} class="form card">
+          <input type="hidden" name="shown_revision" value={rules.revision} />
           <NumberField
-            max={MAX_POLICY_DAYS}
+            max={MAX_RULE_DAYS}
             id="max_lifetime"
             label="Longest lifetime of new keys, in days (optional)"
             value={values.maxLifetime}
@@ -67,7 +67,7 @@ export function PolicyPage({ context, policy, values, messages, changes, endless
             </p>
           </div>
           <NumberField
-            max={MAX_POLICY_DAYS}
+            max={MAX_RULE_DAYS}
             id="unused"
             label="A key counts as unused after, in days"
             value={values.unused}
@@ -77,11 +77,11 @@ export function PolicyPage({ context, policy, values, messages, changes, endless
           />
           <ReviewField value={values.review} message={messages.review} context={context} />
           <div class="actions">
-            <button type="submit">Save policy</button>
+            <button type="submit">Save key rules</button>
           </div>
         </form>
         <section class="card" aria-labelledby="changes">
-          <h2 id="changes">Changes of the policy</h2>
+          <h2 id="changes">Changes of the key rules</h2>
           <Changes of={changes} context={context} />
         </section>
       </div>
@@ -125,8 +125,8 @@ function ReviewField({
   );
 }
 
-function Changes({ of: changes, context }: { of: readonly PolicyChange[]; context: PageContext }) {
-  if (changes.length === 0) return <p>The policy has not been changed.</p>;
+function Changes({ of: changes, context }: { of: readonly RuleChange[]; context: PageContext }) {
+  if (changes.length === 0) return <p>The key rules have not been changed.</p>;
   return (
     <dl class="changes">
       {changes.map(({ at, by, detail }) => (

@@ -2,13 +2,13 @@ import * as z from 'zod';
 import { addDays, dateIn, daysBetween } from './calendar.ts';
 import { type FieldError, ruleError, strictObject } from './fields.ts';
 
-/** The longest time in days that a policy can name: the ten years of the longest expiry. */
-export const MAX_POLICY_DAYS = 3_650;
+/** The longest time in days that a key rule can name: the ten years of the longest expiry. */
+export const MAX_RULE_DAYS = 3_650;
 /** The most months between two reviews. */
 export const MAX_REVIEW_MONTHS = 12;
 
 /** An organization's rules for new keys and for reviews. Existing keys are not affected. */
-export interface KeyPolicy {
+export interface KeyRules {
   /** The longest lifetime of a new key, or null. A key with a longest lifetime has to expire. */
   maxLifetimeDays: number | null;
   expiryRequired: boolean;
@@ -18,15 +18,15 @@ export interface KeyPolicy {
   reviewMonths: number | null;
 }
 
-/** The policy of an organization that has not set one. */
-export const DEFAULT_KEY_POLICY: KeyPolicy = {
+/** The key rules of an organization that has not set any. */
+export const DEFAULT_KEY_RULES: KeyRules = {
   maxLifetimeDays: null,
   expiryRequired: false,
   unusedDays: 60,
   reviewMonths: null,
 };
 
-const daysRule = `a whole number from 1 to ${MAX_POLICY_DAYS}`;
+const daysRule = `a whole number from 1 to ${MAX_RULE_DAYS}`;
 const monthsRule = `a whole number from 1 to ${MAX_REVIEW_MONTHS}`;
 const whole = (rule: string, max: number) =>
   z
@@ -34,13 +34,13 @@ const whole = (rule: string, max: number) =>
     .min(1, { error: ruleError(rule) })
     .max(max, { error: ruleError(rule) });
 
-/** The input for a policy. A longest lifetime includes that an expiry is required. */
-export const keyPolicy = strictObject({
-  maxLifetimeDays: whole(daysRule, MAX_POLICY_DAYS).nullable(),
+/** The input for key rules. A longest lifetime includes that an expiry is required. */
+export const keyRules = strictObject({
+  maxLifetimeDays: whole(daysRule, MAX_RULE_DAYS).nullable(),
   expiryRequired: z.boolean({ error: ruleError('true or false') }),
-  unusedDays: whole(daysRule, MAX_POLICY_DAYS),
+  unusedDays: whole(daysRule, MAX_RULE_DAYS),
   reviewMonths: whole(monthsRule, MAX_REVIEW_MONTHS).nullable(),
-}).transform((policy) => ({ ...policy, expiryRequired: policy.expiryRequired || policy.maxLifetimeDays !== null }));
+}).transform((rules) => ({ ...rules, expiryRequired: rules.expiryRequired || rules.maxLifetimeDays !== null }));
 
 /**
  * The lifetime of a new key in calendar days: how many days after today (in the time zone) its last
@@ -50,12 +50,12 @@ export function lifetimeDays(expiresAt: number, timeZone: string, now: number): 
   return daysBetween(dateIn(timeZone, now), dateIn(timeZone, expiresAt - 1));
 }
 
-/** The last day that the policy allows a new key, in the time zone of `today`; null for any. */
-export function lastDayAllowed({ maxLifetimeDays }: Pick<KeyPolicy, 'maxLifetimeDays'>, today: string): string | null {
+/** The last day that the key rules allow a new key, in the time zone of `today`; null for any. */
+export function lastDayAllowed({ maxLifetimeDays }: Pick<KeyRules, 'maxLifetimeDays'>, today: string): string | null {
   return maxLifetimeDays === null ? null : addDays(today, maxLifetimeDays);
 }
 
-/** A new key as a policy judges it. */
+/** A new key as the key rules judge it. */
 export interface NewKeyLifetime {
   /** What was asked for; undefined for a key that never expires. */
   expires: string | undefined;
@@ -65,19 +65,19 @@ export interface NewKeyLifetime {
   today: string;
 }
 
-/** The rule of the policy that a new key breaks, or undefined. */
-export function policyError(
-  policy: Pick<KeyPolicy, 'maxLifetimeDays' | 'expiryRequired'>,
+/** The key rule that a new key breaks, or undefined. */
+export function brokenRule(
+  rules: Pick<KeyRules, 'maxLifetimeDays' | 'expiryRequired'>,
   { expires, days, today }: NewKeyLifetime,
 ): FieldError | undefined {
-  const lastDay = lastDayAllowed(policy, today);
-  const allowed = lastDay === null ? '' : ` of at most ${policy.maxLifetimeDays} days (until ${lastDay})`;
+  const lastDay = lastDayAllowed(rules, today);
+  const allowed = lastDay === null ? '' : ` of at most ${rules.maxLifetimeDays} days (until ${lastDay})`;
   if (days === null) {
-    if (!policy.expiryRequired) return undefined;
-    const detail = `expires is missing; the policy of the organization requires an expiration${allowed}`;
-    return { pointer: '/expires', code: 'policy_expiry_required', detail };
+    if (!rules.expiryRequired) return undefined;
+    const detail = `expires is missing; the key rules of the organization require an expiration${allowed}`;
+    return { pointer: '/expires', code: 'key_rules_expiry_required', detail };
   }
-  if (policy.maxLifetimeDays === null || days <= policy.maxLifetimeDays) return undefined;
-  const detail = `expires was ${expires}; the policy of the organization requires an expiration${allowed}`;
-  return { pointer: '/expires', code: 'policy_lifetime', detail };
+  if (rules.maxLifetimeDays === null || days <= rules.maxLifetimeDays) return undefined;
+  const detail = `expires was ${expires}; the key rules of the organization require an expiration${allowed}`;
+  return { pointer: '/expires', code: 'key_rules_lifetime', detail };
 }

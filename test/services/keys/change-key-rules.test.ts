@@ -1,8 +1,8 @@
 import { env } from 'cloudflare:workers';
 import { describe, expect, test } from 'vitest';
-import { DEFAULT_KEY_POLICY, type KeyPolicy } from '../../../src/domain/key-policy.ts';
+import { DEFAULT_KEY_RULES, type KeyRules } from '../../../src/domain/key-rules.ts';
+import { changeKeyRules, getKeyRules, readKeyRulesOverview } from '../../../src/services/keys/change-key-rules.ts';
 import { createApiKey } from '../../../src/services/keys/create-key.ts';
-import { changeKeyPolicy, getKeyPolicy, readPolicyOverview } from '../../../src/services/keys/policy.ts';
 import { getOwnKey } from '../../../src/services/keys/read-keys.ts';
 import { aroundD1, committingTwice } from '../../support/d1.ts';
 import { asAdmin, makeKey, makeOrganization, rotate, rowsOf } from '../../support/world.ts';
@@ -11,21 +11,21 @@ import { asAdmin, makeKey, makeOrganization, rotate, rowsOf } from '../../suppor
 const now = () => Date.parse('2026-11-22T04:30:00Z');
 const timeZone = 'America/New_York';
 
-/** Sets the policy of an organization to these rules and the default for the others. */
-async function setPolicy(organization: string, rules: Partial<KeyPolicy>): Promise<void> {
-  const { revision } = await getKeyPolicy(asAdmin(organization));
-  await changeKeyPolicy(asAdmin(organization, now), revision, { ...DEFAULT_KEY_POLICY, ...rules });
+/** Sets the key rules of an organization to these rules and the default for the others. */
+async function setKeyRules(organization: string, rules: Partial<KeyRules>): Promise<void> {
+  const { revision } = await getKeyRules(asAdmin(organization));
+  await changeKeyRules(asAdmin(organization, now), revision, { ...DEFAULT_KEY_RULES, ...rules });
 }
 
-async function organizationWith(rules: Partial<KeyPolicy>): Promise<string> {
+async function organizationWith(rules: Partial<KeyRules>): Promise<string> {
   const organization = await makeOrganization({ timeZone });
-  await setPolicy(organization, rules);
+  await setKeyRules(organization, rules);
   return organization;
 }
 
 const refused = (code: string) => ({ code: 'invalid', errors: [{ pointer: '/expires', code }] });
 
-describe('a policy with a longest lifetime of 30 days', () => {
+describe('key rules with a longest lifetime of 30 days', () => {
   test.each(['2026-12-21', '2026-12-22T05:00:00Z', '2026-11-21'])(
     'admits a key until the end of the 30th day in the time zone of the organization: %s',
     async (expires) => {
@@ -41,10 +41,10 @@ describe('a policy with a longest lifetime of 30 days', () => {
     async (expires) => {
       const organization = await makeOrganization({ timeZone });
       const { id } = await makeKey(organization, {}, now);
-      await setPolicy(organization, { maxLifetimeDays: 30 });
-      await expect(makeKey(organization, { expires }, now)).rejects.toMatchObject(refused('policy_lifetime'));
+      await setKeyRules(organization, { maxLifetimeDays: 30 });
+      await expect(makeKey(organization, { expires }, now)).rejects.toMatchObject(refused('key_rules_lifetime'));
       await expect(rotate(organization, id, { expires, grace: 'now' }, now)).rejects.toMatchObject(
-        refused('policy_lifetime'),
+        refused('key_rules_lifetime'),
       );
       expect(await rowsOf('api_keys', organization)).toHaveLength(1);
     },
@@ -53,7 +53,7 @@ describe('a policy with a longest lifetime of 30 days', () => {
   test('refuses a key that never expires, and names the rule', async () => {
     const organization = await organizationWith({ maxLifetimeDays: 30 });
     await expect(makeKey(organization, {}, now)).rejects.toMatchObject({
-      ...refused('policy_expiry_required'),
+      ...refused('key_rules_expiry_required'),
       detail: expect.stringContaining('at most 30 days (until 2026-12-21)'),
     });
   });
@@ -66,13 +66,13 @@ describe('a policy with a longest lifetime of 30 days', () => {
   });
 });
 
-describe('a policy that requires an expiration', () => {
+describe('key rules that require an expiration', () => {
   test('refuses a key and a successor that never expire, and admits any date', async () => {
     const organization = await makeOrganization();
     const { id } = await makeKey(organization);
-    await setPolicy(organization, { expiryRequired: true });
-    await expect(makeKey(organization)).rejects.toMatchObject(refused('policy_expiry_required'));
-    await expect(rotate(organization, id, { grace: '1h' })).rejects.toMatchObject(refused('policy_expiry_required'));
+    await setKeyRules(organization, { expiryRequired: true });
+    await expect(makeKey(organization)).rejects.toMatchObject(refused('key_rules_expiry_required'));
+    await expect(rotate(organization, id, { grace: '1h' })).rejects.toMatchObject(refused('key_rules_expiry_required'));
     await makeKey(organization, { expires: '2036-11-20' }, now);
   });
 
@@ -80,7 +80,7 @@ describe('a policy that requires an expiration', () => {
     const organization = await makeOrganization();
     const { id } = await makeKey(organization);
     const before = await rowsOf('api_keys', organization);
-    await setPolicy(organization, { maxLifetimeDays: 1 });
+    await setKeyRules(organization, { maxLifetimeDays: 1 });
     expect(await rowsOf('api_keys', organization)).toEqual(before);
     expect(await getOwnKey(asAdmin(organization), id)).toMatchObject({ state: 'active', expiresAt: null });
   });
@@ -89,19 +89,19 @@ describe('a policy that requires an expiration', () => {
     await organizationWith({ expiryRequired: true });
     const other = await makeOrganization();
     await makeKey(other);
-    expect(await getKeyPolicy(asAdmin(other))).toMatchObject(DEFAULT_KEY_POLICY);
-    expect((await readPolicyOverview(asAdmin(other))).changes).toEqual([]);
+    expect(await getKeyRules(asAdmin(other))).toMatchObject(DEFAULT_KEY_RULES);
+    expect((await readKeyRulesOverview(asAdmin(other))).changes).toEqual([]);
   });
 });
 
-describe('a policy that another administrator tightens while a key is made', () => {
-  /** The database, in which the policy changes just before the first transaction with these words. */
+describe('key rules that another administrator tightens while a key is made', () => {
+  /** The database, in which the key rules change just before the first transaction with these words. */
   function tightenedBefore(words: string, organization: string) {
     let isDone = false;
     return aroundD1(env.DB, async (run, _, sql) => {
       if (!isDone && sql.some((text) => text.includes(words))) {
         isDone = true;
-        await setPolicy(organization, { maxLifetimeDays: 30 });
+        await setKeyRules(organization, { maxLifetimeDays: 30 });
       }
       return run();
     });
@@ -111,7 +111,7 @@ describe('a policy that another administrator tightens while a key is made', () 
     const organization = await makeOrganization();
     const ctx = { ...asAdmin(organization), db: tightenedBefore('insert into api_keys', organization) };
     const created = createApiKey(ctx, 'twb', { name: 'n8n', scopes: ['tickets:note:write'] });
-    await expect(created).rejects.toMatchObject(refused('policy_expiry_required'));
+    await expect(created).rejects.toMatchObject(refused('key_rules_expiry_required'));
     expect(await rowsOf('api_keys', organization)).toEqual([]);
     expect((await rowsOf('audit_log', organization)).map(({ action }) => action)).toEqual(['key_policy.changed']);
   });
@@ -124,28 +124,28 @@ describe('a policy that another administrator tightens while a key is made', () 
     const ctx = { ...asAdmin(organization), db: tightenedBefore('update api_keys', organization) };
     const old = await getOwnKey(ctx, id);
     const rotated = rotateApiKey(ctx, 'twb', old, { expires: '2036-01-01', grace: '1h' }, crypto.randomUUID());
-    await expect(rotated).rejects.toMatchObject(refused('policy_lifetime'));
+    await expect(rotated).rejects.toMatchObject(refused('key_rules_lifetime'));
     expect(await rowsOf('api_keys', organization)).toEqual(before);
   });
 });
 
-describe('a change of the policy', () => {
+describe('a change of the key rules', () => {
   test('is audited with the old and new rules, and listed', async () => {
     const organization = await organizationWith({ maxLifetimeDays: 90, unusedDays: 1, reviewMonths: 3 });
-    await setPolicy(organization, { expiryRequired: true });
+    await setKeyRules(organization, { expiryRequired: true });
     const detail =
       'longest lifetime none to 90 days, expiration required no to yes, unused after 60 days to 1 day, review none to every 3 months';
     expect(await rowsOf('audit_log', organization)).toMatchObject([
       { action: 'key_policy.changed', actor_id: 'ada', target_id: organization, detail },
       { detail: 'longest lifetime 90 days to none, unused after 1 day to 60 days, review every 3 months to none' },
     ]);
-    const { changes } = await readPolicyOverview(asAdmin(organization));
+    const { changes } = await readKeyRulesOverview(asAdmin(organization));
     expect(changes).toMatchObject([{ by: 'Ada' }, { by: 'Ada', at: now(), detail }]);
   });
 
   test('that changes nothing is not audited', async () => {
     const organization = await makeOrganization();
-    expect(await changeKeyPolicy(asAdmin(organization), 0, DEFAULT_KEY_POLICY)).toBe('unchanged');
+    expect(await changeKeyRules(asAdmin(organization), 0, DEFAULT_KEY_RULES)).toBe('unchanged');
     expect(await rowsOf('audit_log', organization)).toEqual([]);
     expect(await rowsOf('key_policies', organization)).toEqual([]);
   });
@@ -153,18 +153,18 @@ describe('a change of the policy', () => {
   test('is refused after another one, also at the same moment', async () => {
     const organization = await makeOrganization();
     const change = (unusedDays: number) =>
-      changeKeyPolicy(asAdmin(organization), 0, { ...DEFAULT_KEY_POLICY, unusedDays });
+      changeKeyRules(asAdmin(organization), 0, { ...DEFAULT_KEY_RULES, unusedDays });
     const results = await Promise.allSettled([change(10), change(20)]);
     expect(results.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
-    await expect(change(30)).rejects.toMatchObject({ code: 'policy_changed_meanwhile' });
+    await expect(change(30)).rejects.toMatchObject({ code: 'key_rules_changed_meanwhile' });
     expect(await rowsOf('audit_log', organization)).toHaveLength(1);
-    expect(await getKeyPolicy(asAdmin(organization))).toMatchObject({ revision: 1 });
+    expect(await getKeyRules(asAdmin(organization))).toMatchObject({ revision: 1 });
   });
 
   test('that is committed twice is made and audited once', async () => {
     const organization = await makeOrganization();
     const ctx = { ...asAdmin(organization), db: committingTwice(env.DB) };
-    expect(await changeKeyPolicy(ctx, 0, { ...DEFAULT_KEY_POLICY, unusedDays: 10 })).toBe('changed');
+    expect(await changeKeyRules(ctx, 0, { ...DEFAULT_KEY_RULES, unusedDays: 10 })).toBe('changed');
     expect(await rowsOf('audit_log', organization)).toHaveLength(1);
   });
 
@@ -172,7 +172,7 @@ describe('a change of the policy', () => {
     const organization = await makeOrganization();
     const trigger = `create trigger no_audit before insert on audit_log when new.organization_id = '${organization}'`;
     await env.DB.prepare(`${trigger} begin select raise(abort, 'no'); end`).run();
-    await expect(setPolicy(organization, { unusedDays: 10 })).rejects.toThrow();
+    await expect(setKeyRules(organization, { unusedDays: 10 })).rejects.toThrow();
     await env.DB.prepare('drop trigger no_audit').run();
     expect(await rowsOf('key_policies', organization)).toEqual([]);
   });
@@ -180,7 +180,7 @@ describe('a change of the policy', () => {
   test('is refused for a user who is not an administrator', async () => {
     const organization = await makeOrganization();
     const asTechnician = { ...asAdmin(organization), actor: { organizationId: organization, userId: 'tess' } };
-    const changed = changeKeyPolicy(asTechnician, 0, { ...DEFAULT_KEY_POLICY, unusedDays: 10 });
+    const changed = changeKeyRules(asTechnician, 0, { ...DEFAULT_KEY_RULES, unusedDays: 10 });
     await expect(changed).rejects.toMatchObject({ code: 'not_administrator' });
     expect(await rowsOf('key_policies', organization)).toEqual([]);
   });
@@ -192,16 +192,16 @@ describe('a change of the policy', () => {
     [{ reviewMonths: 13 }, '/reviewMonths'],
   ])('with %o is refused', async (rules, pointer) => {
     const organization = await makeOrganization();
-    await expect(setPolicy(organization, rules)).rejects.toMatchObject({ errors: [{ pointer }] });
+    await expect(setKeyRules(organization, rules)).rejects.toMatchObject({ errors: [{ pointer }] });
   });
 
   test('keeps the date since which reviews are required, until they no longer are', async () => {
     const organization = await makeOrganization();
     const since = async (reviewMonths: number | null, at: string) => {
-      const { revision } = await getKeyPolicy(asAdmin(organization));
+      const { revision } = await getKeyRules(asAdmin(organization));
       const ctx = asAdmin(organization, () => Date.parse(at));
-      await changeKeyPolicy(ctx, revision, { ...DEFAULT_KEY_POLICY, reviewMonths });
-      return (await getKeyPolicy(ctx)).reviewsSince;
+      await changeKeyRules(ctx, revision, { ...DEFAULT_KEY_RULES, reviewMonths });
+      return (await getKeyRules(ctx)).reviewsSince;
     };
     expect(await since(3, '2026-01-01')).toBe(Date.parse('2026-01-01'));
     expect(await since(6, '2026-02-01')).toBe(Date.parse('2026-01-01'));

@@ -1,9 +1,9 @@
-import { DEFAULT_KEY_POLICY } from '../../domain/key-policy.ts';
+import { DEFAULT_KEY_RULES } from '../../domain/key-rules.ts';
 import { type AdministratorValues, IS_ACTIVE_ADMINISTRATOR } from '../directory/administrators.ts';
 import { columns, insertInto, statement } from '../statement.ts';
 
-/** The policy of an organization, with the default values if it has not set one. */
-export interface PolicyRow {
+/** The key rules of an organization, with the default values if it has not set any. */
+export interface KeyRulesRow {
   maxLifetimeDays: number | null;
   /** 0 or 1. */
   expiryRequired: number;
@@ -11,43 +11,43 @@ export interface PolicyRow {
   reviewMonths: number | null;
   /** Since when reviews are required (UTC milliseconds). */
   reviewsSince: number | null;
-  /** 0 if the organization has not set a policy. */
+  /** 0 if the organization has not set key rules. */
   revision: number;
 }
 
-/** The fields of a `PolicyRow`, from `key_policies p` of an outer join. */
-const POLICY = columns<PolicyRow>({
+/** The fields of a `KeyRulesRow`, from `key_policies p` of an outer join. */
+const KEY_RULES = columns<KeyRulesRow>({
   maxLifetimeDays: 'p.max_lifetime_days',
   expiryRequired: 'coalesce(p.expiry_required, 0)',
-  unusedDays: `coalesce(p.unused_days, ${DEFAULT_KEY_POLICY.unusedDays})`,
+  unusedDays: `coalesce(p.unused_days, ${DEFAULT_KEY_RULES.unusedDays})`,
   reviewMonths: 'p.review_months',
   reviewsSince: 'p.reviews_since',
   revision: 'coalesce(p.revision, 0)',
 });
 
-/** The policy of the organization: one row. */
-export const findPolicy = statement<{ organizationId: string }, PolicyRow>(`
-  select ${POLICY} from organizations o left join key_policies p on p.organization_id = o.id where o.id = :organizationId`);
+/** The key rules of the organization: one row. */
+export const findKeyRules = statement<{ organizationId: string }, KeyRulesRow>(`
+  select ${KEY_RULES} from organizations o left join key_policies p on p.organization_id = o.id where o.id = :organizationId`);
 
-/** The policy and the time zone, if the user is an active administrator of the organization. */
-export const findKeyRules = statement<AdministratorValues, PolicyRow & { timeZone: string }>(`
-  select ${POLICY}, o.time_zone as timeZone from users u join organizations o on o.id = u.organization_id
+/** The key rules and the time zone, if the user is an active administrator of the organization. */
+export const findRulesAndTimeZone = statement<AdministratorValues, KeyRulesRow & { timeZone: string }>(`
+  select ${KEY_RULES}, o.time_zone as timeZone from users u join organizations o on o.id = u.organization_id
   left join key_policies p on p.organization_id = o.id where ${IS_ACTIVE_ADMINISTRATOR}`);
 
 /**
- * Condition of an insert: the policy admits a new key with a lifetime of `:lifetimeDays` (null for a
+ * Condition of an insert: the key rules admit a new key with a lifetime of `:lifetimeDays` (null for a
  * key that never expires).
  */
-export const ADMITTED_BY_POLICY = `not exists (select 1 from key_policies p where p.organization_id = :organizationId
+export const ADMITTED_BY_RULES = `not exists (select 1 from key_policies p where p.organization_id = :organizationId
     and (p.max_lifetime_days < :lifetimeDays or (p.expiry_required = 1 and :lifetimeDays is null)))`;
 
-/** What the policy says about expiry at this moment, in a statement without its table. */
+/** What the key rules say about expiry at this moment, in a statement without its table. */
 export const EXPIRY_RULES = `
     (select p.max_lifetime_days from key_policies p where p.organization_id = :organizationId) as maxLifetimeDays,
     exists (select 1 from key_policies p where p.organization_id = :organizationId and p.expiry_required = 1) as expiryRequired`;
 
 /** The fields of `EXPIRY_RULES`. */
-export type ExpiryRulesRow = Pick<PolicyRow, 'maxLifetimeDays' | 'expiryRequired'>;
+export type ExpiryRulesRow = Pick<KeyRulesRow, 'maxLifetimeDays' | 'expiryRequired'>;
 
 interface ChangeValues extends AdministratorValues {
   now: number;
@@ -60,10 +60,10 @@ interface ChangeValues extends AdministratorValues {
 }
 
 /**
- * Changes the policy if it still has the old revision. Reviews are due from the change that
+ * Changes the key rules if they still have the old revision. Reviews are due from the change that
  * introduces them; another interval does not restart the count.
  */
-export const changePolicy = statement<ChangeValues>(`
+export const changeRules = statement<ChangeValues>(`
   ${insertInto('key_policies', {
     organization_id: ':organizationId',
     max_lifetime_days: ':maxLifetimeDays',
@@ -80,16 +80,16 @@ export const changePolicy = statement<ChangeValues>(`
     unused_days = excluded.unused_days, review_months = excluded.review_months, revision = excluded.revision,
     reviews_since = iif(excluded.review_months is null, null, coalesce(key_policies.reviews_since, excluded.reviews_since))`);
 
-/** A change of the policy, from the audit log. */
-export interface PolicyChangeRow {
+/** A change of the key rules, from the audit log. */
+export interface RuleChangeRow {
   at: number;
   by: string;
   detail: string | null;
 }
 
-/** The latest changes of the policy, newest first. Their target is the organization. */
-export const findPolicyChanges = statement<{ organizationId: string; action: string; limit: number }, PolicyChangeRow>(`
-  select ${columns<PolicyChangeRow>({ at: 'at', by: 'actor_name', detail: 'detail' }, 'a')}
+/** The latest changes of the key rules, newest first. Their target is the organization. */
+export const findRuleChanges = statement<{ organizationId: string; action: string; limit: number }, RuleChangeRow>(`
+  select ${columns<RuleChangeRow>({ at: 'at', by: 'actor_name', detail: 'detail' }, 'a')}
   from audit_log a indexed by audit_log_user_target
   where a.organization_id = :organizationId and a.actor_type <> 'api_key' and a.target_id = :organizationId and a.action = :action
   order by a.seq desc limit :limit`);

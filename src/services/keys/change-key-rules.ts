@@ -1,0 +1,160 @@
+import type * as z from 'zod';
+import {
+  changeRules,
+  countEndlessKeys,
+  type ExpiryRulesRow,
+  findKeyRules,
+  findRuleChanges,
+  findRulesAndTimeZone,
+  type KeyRulesRow,
+  type RuleChangeRow,
+} from '../../db/keys/key-rules-statements.ts';
+import { invalidInput, ServiceError } from '../../domain/errors.ts';
+import { brokenRule, type KeyRules, keyRules, type NewKeyLifetime } from '../../domain/key-rules.ts';
+import { byAdministrator, hasChanged, writeWithAudit } from '../audit/write-with-audit.ts';
+import { readBatch, readOne } from '../call-d1.ts';
+import type { ActorContext, AdminActor } from '../context.ts';
+import { notAdministrator } from '../directory/administrators.ts';
+import { parseInput } from '../parse-input.ts';
+
+/** Key rules as they are stored. */
+export interface StoredKeyRules extends KeyRules {
+  /** Since when reviews are required (UTC milliseconds), or null. */
+  reviewsSince: number | null;
+  /** Counts the changes of the key rules. */
+  revision: number;
+}
+
+/** A change of the key rules. `at` is in UTC milliseconds. */
+export type RuleChange = RuleChangeRow;
+
+const CHANGED = 'key_policy.changed';
+/** How many changes the page of the key rules shows. */
+const LISTED_CHANGES = 10;
+
+/** Converts the row of key rules. */
+export function toKeyRules({ expiryRequired, ...row }: KeyRulesRow): StoredKeyRules {
+  return { ...row, expiryRequired: expiryRequired === 1 };
+}
+
+/** The key rules of the organization. */
+export async function getKeyRules(ctx: ActorContext<AdminActor>): Promise<StoredKeyRules> {
+  const { organizationId } = ctx.actor;
+  return requireKeyRules(await readOne(ctx, findKeyRules.bind({ organizationId })));
+}
+
+/** The key rules in the result of `findKeyRules`, which always has one row. */
+export function requireKeyRules(row: KeyRulesRow | null | undefined): StoredKeyRules {
+  if (!row) throw new Error('the organization does not exist');
+  return toKeyRules(row);
+}
+
+/** The key rules with what their page shows beside them. */
+export interface KeyRulesOverview {
+  rules: StoredKeyRules;
+  /** The latest changes, newest first. */
+  changes: readonly RuleChange[];
+  /** How many live keys never expire. */
+  endlessKeys: number;
+}
+
+/** The key rules, their latest changes, and how many keys never expire. */
+export async function readKeyRulesOverview(ctx: ActorContext<AdminActor>): Promise<KeyRulesOverview> {
+  const { organizationId } = ctx.actor;
+  const [[rules], changes, [endless]] = await readBatch(ctx, [
+    findKeyRules.bind({ organizationId }),
+    findRuleChanges.bind({ organizationId, action: CHANGED, limit: LISTED_CHANGES }),
+    countEndlessKeys.bind({ organizationId }),
+  ]);
+  return {
+    rules: requireKeyRules(rules),
+    changes,
+    endlessKeys: endless?.keys ?? 0,
+  };
+}
+
+/**
+ * The key rules and the time zone of the administrator's organization.
+ * @throws ServiceError `not_administrator`
+ */
+export async function readRulesAndTimeZone(
+  ctx: ActorContext<AdminActor>,
+): Promise<{ rules: StoredKeyRules; timeZone: string }> {
+  const found = await readOne(ctx, findRulesAndTimeZone.bind(ctx.actor));
+  if (!found) throw notAdministrator();
+  const { timeZone, ...row } = found;
+  return { rules: toKeyRules(row), timeZone };
+}
+
+/**
+ * Requires that the key rules admit a new key.
+ * @throws ServiceError `invalid`
+ */
+export function requireAdmitted(rules: Pick<KeyRules, 'maxLifetimeDays' | 'expiryRequired'>, key: NewKeyLifetime) {
+  const error = brokenRule(rules, key);
+  if (error) throw invalidInput([error]);
+}
+
+/** The same for what an insert found in its transaction. */
+export function requireAdmittedByRow({ maxLifetimeDays, expiryRequired }: ExpiryRulesRow, key: NewKeyLifetime) {
+  requireAdmitted({ maxLifetimeDays, expiryRequired: expiryRequired === 1 }, key);
+}
+
+const describeDays = (days: number | null) => (days === null ? 'none' : `${days} ${days === 1 ? 'day' : 'days'}`);
+const describeMonths = (months: number | null) =>
+  months === null ? 'none' : `every ${months} ${months === 1 ? 'month' : 'months'}`;
+const yesOrNo = (flag: boolean) => (flag ? 'yes' : 'no');
+
+/** What a change of the key rules changes, in words. */
+function describeChange(from: KeyRules, to: KeyRules): string[] {
+  return (
+    [
+      ['longest lifetime', describeDays(from.maxLifetimeDays), describeDays(to.maxLifetimeDays)],
+      ['expiration required', yesOrNo(from.expiryRequired), yesOrNo(to.expiryRequired)],
+      ['unused after', describeDays(from.unusedDays), describeDays(to.unusedDays)],
+      ['review', describeMonths(from.reviewMonths), describeMonths(to.reviewMonths)],
+    ] as const
+  ).flatMap(([what, old, changed]) => (old === changed ? [] : [`${what} ${old} to ${changed}`]));
+}
+
+/**
+ * Changes the key rules of the organization. Existing keys are not affected. `oldRevision` is that of
+ * the key rules that the administrator saw: a change that another administrator has made since then is
+ * not overwritten.
+ * @throws ServiceError `invalid`, `key_rules_changed_meanwhile`, `not_administrator`
+ */
+export async function changeKeyRules(
+  ctx: ActorContext<AdminActor>,
+  oldRevision: number,
+  input: z.input<typeof keyRules>,
+): Promise<'changed' | 'unchanged'> {
+  const to = parseInput(keyRules, input);
+  const from = await getKeyRules(ctx);
+  if (from.revision !== oldRevision) throw keyRulesChangedMeanwhile();
+  const details = describeChange(from, to);
+  if (details.length === 0) return 'unchanged';
+
+  const values = { ...ctx.actor, ...to, expiryRequired: to.expiryRequired ? 1 : 0, oldRevision };
+  const [result] = await writeWithAudit(ctx, byAdministrator(ctx), 'may_have_written', (now) => [
+    {
+      statement: changeRules.bind({ ...values, now }),
+      action: CHANGED,
+      targetId: ctx.actor.organizationId,
+      detail: details.join(', '),
+    },
+  ]);
+  if (hasChanged(result)) return 'changed';
+
+  const { rules } = await readRulesAndTimeZone(ctx);
+  // All equal: the change was committed but the acknowledgement was lost, or another administrator
+  // made the same change.
+  if (describeChange(rules, to).length === 0) return 'changed';
+  throw keyRulesChangedMeanwhile();
+}
+
+function keyRulesChangedMeanwhile(): ServiceError {
+  return new ServiceError(
+    'key_rules_changed_meanwhile',
+    'Another administrator changed the key rules; nothing was saved.',
+  );
+}
