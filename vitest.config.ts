@@ -38,8 +38,6 @@ export default defineConfig(async ({ mode }) => {
                   SERVICE_URL: '',
                   TICKET_URL: '',
                   KEEP_DAYS: '',
-                  MCP: 'off',
-                  MCP_ORIGINS: '',
                   SECURITY_CONTACT: '',
                   SECURITY_EXPIRES: '',
                 },

@@ -11,19 +11,13 @@ import { answerError } from './http/answer-error.ts';
 import { ping } from './http/api/ping.ts';
 import { RECORD_ENDPOINTS } from './http/api/record-endpoints.ts';
 import type { AppEnv } from './http/context.ts';
-import { guardUnknown } from './http/middleware/guard.ts';
-import { ipLimit } from './http/middleware/ip-limit.ts';
-import { keyExpiry } from './http/middleware/key-expiry.ts';
-import { pause } from './http/middleware/pause.ts';
-import { refusedUses } from './http/middleware/refused-uses.ts';
+import { firstChecks, guardUnknown } from './http/middleware/guard.ts';
 import { requestContext } from './http/middleware/request-context.ts';
 import { requestLog } from './http/middleware/request-log.ts';
-import { requireHttps } from './http/middleware/require-https.ts';
 import { endpointNotFound, methodNotAllowedProblem } from './http/no-endpoint.ts';
 import { problem } from './http/problems.ts';
 import { createSettings } from './http/settings/index.tsx';
 import { wellKnown } from './http/well-known.ts';
-import { createMcp } from './modules/mcp/routes.ts';
 import { createPsa } from './modules/psa/routes.ts';
 
 /** Creates all routes. `now` is the clock (UTC milliseconds) for key expiry and work dates. */
@@ -40,8 +34,6 @@ export function createApp(config: Config, now: () => number = Date.now) {
   for (const kind of RECORD_KIND_NAMES) v1.route('/', RECORD_ENDPOINTS[kind].route);
   v1.all('*', ...guardUnknown(), (c) => problem(c, ...endpointNotFound()));
 
-  const checks = [requireHttps(), pause(), keyExpiry(), refusedUses(), ipLimit()] as const;
-
   return (
     // Pinned: the default SmartRouter silently falls back to a slower router. With this one, an
     // unsupported path fails every test.
@@ -49,9 +41,8 @@ export function createApp(config: Config, now: () => number = Date.now) {
       .use(requestContext(config, now), requestLog())
       // Shows only that the Worker runs. A ping with a key also checks database and limiters.
       .get('/healthz', (c) => c.json({ status: config.mode === 'paused' ? 'paused' : 'ok' }))
-      .use('/api/*', ...checks)
+      .use('/api/*', ...firstChecks())
       .route('/api/v1', v1)
-      .route('/mcp', createMcp(config, checks))
       .route('/psa', createPsa(config))
       .route('/.well-known', wellKnown)
       .route('/', createDocs({ api: (origin) => describeApi(config, origin), psa: describePsa }))

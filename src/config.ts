@@ -34,8 +34,6 @@ export interface Config {
    * other. Without any, /psa does not exist.
    */
   psaSecrets: readonly WebhookSecret[];
-  /** The MCP endpoint for AI agents. Undefined: /mcp does not exist. */
-  mcp?: McpOptions | undefined;
   /** Where changes are pushed to. Undefined: they are not. */
   push?: PushTarget | undefined;
   /** Where notices are posted to as `{text}`. Undefined: nowhere. */
@@ -52,12 +50,6 @@ export interface Config {
   allowPlainHttp?: boolean;
   /** How administrators sign in. Undefined if not configured: then no administrator can sign in. */
   signIn?: SignIn | undefined;
-}
-
-/** The options of the MCP endpoint. */
-export interface McpOptions {
-  /** The values of `Origin` that it accepts. Programs send none; browsers send that of their page. */
-  origins: readonly string[];
 }
 
 /** The receiver of the push. */
@@ -104,8 +96,6 @@ export const VARIABLES = [
   'WEBHOOK_SECRET',
   'NOTICE_URL',
   'SERVICE_URL',
-  'MCP',
-  'MCP_ORIGINS',
   'SECURITY_CONTACT',
   'SECURITY_EXPIRES',
 ] as const;
@@ -148,7 +138,6 @@ export function parseConfig(vars: Variables): Config {
     databaseLimit: read('DATABASE_LIMIT', parseDatabaseLimit, DEFAULT_DATABASE_LIMIT),
     signIn: parseSignIn(vars),
     psaSecrets: read('PSA_SECRET', parseWebhookSecrets),
-    mcp: parseMcp(vars),
     push: parsePush(vars),
     noticeUrl: read('NOTICE_URL', parseNoticeUrl),
     serviceUrl: read('SERVICE_URL', parseServiceUrl),
@@ -159,8 +148,8 @@ export function parseConfig(vars: Variables): Config {
 }
 
 /** A function that parses one variable. A missing one has the default, which is empty for most. */
-function reader(vars: Variables) {
-  return <T>(name: keyof Variables, parse: (text: string) => T, defaultText = ''): T => {
+export function reader<Name extends string>(vars: Partial<Record<Name, string>>) {
+  return <T>(name: Name, parse: (text: string) => T, defaultText = ''): T => {
     try {
       return parse(vars[name] ?? defaultText);
     } catch (err) {
@@ -199,27 +188,6 @@ function parseServiceUrl(text: string): string | undefined {
   if (url && /^https?:$/.test(url.protocol) && `${url.origin}/` === url.href) return url.origin;
   throw new RangeError(`"${text}" is not an origin; write scheme and host, such as https://tickets.example`);
 }
-
-function parseMcp(vars: Variables): McpOptions | undefined {
-  const read = reader(vars);
-  const isOn = read('MCP', (text) => {
-    const value = text.trim();
-    if (value === 'on') return true;
-    if (value === 'off' || value === '') return false;
-    throw new RangeError(`"${text}" is neither on nor off`);
-  });
-  const origins = read('MCP_ORIGINS', (text) => {
-    const values = text.split(/[\s,]+/).filter((value) => value !== '');
-    const wrong = values.find((value) => !ORIGIN.test(value));
-    if (wrong !== undefined)
-      throw new RangeError(`"${wrong}" is not an origin; write scheme and host, such as https://inspector.example`);
-    return values;
-  });
-  return isOn ? { origins } : undefined;
-}
-
-/** Scheme, host and port in lower case, without a path (RFC 6454 §6.2). */
-const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/[^\s/,A-Z]+$/;
 
 /** The error does not repeat the value of MODE: as a secret, it may be a key pasted by mistake. */
 function parseMode(text: string): Config['mode'] {

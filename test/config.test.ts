@@ -62,7 +62,6 @@ describe('the configuration', () => {
       databaseLimit: 10_000_000_000,
       signIn: undefined,
       psaSecrets: [],
-      mcp: undefined,
       push: undefined,
       noticeUrl: undefined,
       serviceUrl: undefined,
@@ -106,9 +105,6 @@ describe('the configuration', () => {
     [{ NOTICE_URL: 'secret-token' }, /^NOTICE_URL: (?!.*secret-token)/],
     [{ SERVICE_URL: 'tickets.example' }, /^SERVICE_URL: "tickets.example" is not an origin/],
     [{ SERVICE_URL: 'https://tickets.example/settings' }, /^SERVICE_URL: .* is not an origin/],
-    [{ MCP: 'yes' }, /^MCP: "yes" is neither on nor off/],
-    [{ MCP_ORIGINS: 'https://a.example/' }, /^MCP_ORIGINS: "https:\/\/a\.example\/" is not an origin/],
-    [{ MCP: 'on', MCP_ORIGINS: 'null' }, /^MCP_ORIGINS: "null" is not an origin/],
     [{ MODE: 'Paused' }, /^MODE: .*open or paused/],
     [{ ADMIN_ISSUER: 'https://team.example' }, /^ADMIN_AUDIENCE /],
     [{ ADMIN_AUDIENCE: 'aud' }, /^ADMIN_ISSUER /],
@@ -148,15 +144,6 @@ describe('the size limit of the database', () => {
     [' 2GB ', 2_000_000_000],
   ])('%j is %i bytes', (DATABASE_LIMIT, bytes) => {
     expect(parseConfig({ ...vars, DATABASE_LIMIT }).databaseLimit).toBe(bytes);
-  });
-});
-
-test('MCP is on only if the operator says so, for the origins that are listed', () => {
-  for (const MCP of ['off', '', ' off ']) expect(parseConfig({ ...vars, MCP }).mcp).toBeUndefined();
-  expect(parseConfig({ ...vars, MCP: ' on ' }).mcp).toEqual({ origins: [] });
-  const MCP_ORIGINS = 'https://a.example, http://localhost:6274 vscode-file://vscode-app';
-  expect(parseConfig({ ...vars, MCP: 'on', MCP_ORIGINS }).mcp).toEqual({
-    origins: ['https://a.example', 'http://localhost:6274', 'vscode-file://vscode-app'],
   });
 });
 

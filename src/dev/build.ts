@@ -1,28 +1,36 @@
-// npm run build: writes the files that a deployment uploads. It fails if they are too large,
-// because every isolate loads all of them when it starts, or if they do not start.
+// npm run build, npm run build:agents: writes the files that the deployment of a Worker uploads. It
+// fails if they are too large, because every isolate loads all of them when it starts, or if they do
+// not start.
 import { once } from 'node:events';
 import { readdir, readFile, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { gzipSync } from 'node:zlib';
-import { wranglerConfig } from '../ops/local.ts';
+import { readWranglerConfig } from '../ops/local.ts';
 import { startBundle } from './start-bundle.ts';
 import { spawnWrangler } from './wrangler.ts';
 
-const OUTDIR = 'dist';
+const { values: options } = parseArgs({
+  options: {
+    config: { type: 'string', default: 'wrangler.toml' },
+    outdir: { type: 'string', default: 'dist' },
+    'max-kb': { type: 'string' },
+  },
+});
+const { config, 'max-kb': maxKilobytes } = options;
+// Wrangler would resolve it from the directory of the configuration.
+const outdir = resolve(options.outdir);
 
-const { values: options } = parseArgs({ options: { 'max-kb': { type: 'string', default: '265' } } });
-
-await rm(OUTDIR, { recursive: true, force: true });
-const wrangler = spawnWrangler(['deploy', '--dry-run', '--outdir', OUTDIR], { stdio: 'inherit' });
+await rm(outdir, { recursive: true, force: true });
+const wrangler = spawnWrangler(['deploy', '-c', config, '--dry-run', '--outdir', outdir], { stdio: 'inherit' });
 const [code] = await once(wrangler, 'close');
 if (code !== 0) throw new Error(`wrangler ended with ${code}`);
 
-const kilobytes = (await gzippedSize(OUTDIR)) / 1024;
-const verdict = `${kilobytes.toFixed(1)} KB gzipped, at most ${options['max-kb']} KB`;
+const kilobytes = (await gzippedSize(outdir)) / 1024;
+const verdict = `${kilobytes.toFixed(1)} KB gzipped, at most ${maxKilobytes} KB`;
 // Also rejects NaN.
-if (!(kilobytes > 0 && kilobytes <= Number(options['max-kb']))) throw new Error(`the bundle is too large: ${verdict}`);
-await startBundle(resolve(OUTDIR, 'index.js'), wranglerConfig.vars).catch((err: unknown) => {
+if (!(kilobytes > 0 && kilobytes <= Number(maxKilobytes))) throw new Error(`the bundle is too large: ${verdict}`);
+await startBundle(join(outdir, 'index.js'), readWranglerConfig(config).vars).catch((err: unknown) => {
   // Only the reason: with the position, Node would print all of the minified code.
   throw new Error(`the bundle does not start: ${err}`);
 });

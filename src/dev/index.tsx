@@ -2,6 +2,7 @@ import { env } from 'cloudflare:workers';
 import { Hono } from 'hono';
 import { getCookie, setCookie } from 'hono/cookie';
 import { generateKeyPair, type JWTVerifyGetKey, SignJWT } from 'jose';
+import { createAgents, parseAgentsOptions } from '../agents/app.ts';
 import { createApp } from '../app.ts';
 import { parseConfig } from '../config.ts';
 import { scheduled } from '../scheduled.ts';
@@ -12,9 +13,9 @@ export { Pusher } from '../modules/push/pusher.ts';
 export { Directory } from '../rpc/directory.ts';
 export { Work } from '../rpc/work.ts';
 
-// The entry point of `npm start`, instead of src/index.ts: the same app, and a page where anyone
-// can sign in as any local administrator. It signs tokens with its own key, so the app checks them
-// like those of a real sign-in service.
+// The entry point of `npm start`, instead of src/index.ts and src/agents/index.ts: the same two apps
+// in one Worker, and a page where anyone can sign in as any local administrator. It signs tokens with
+// its own key, so the app checks them like those of a real sign-in service.
 
 const ISSUER = 'http://local.invalid';
 const AUDIENCE = 'local-settings';
@@ -42,6 +43,7 @@ const config = {
   signIn: { issuer: ISSUER, audience: AUDIENCE, header: HEADER, keys, signOutPath: SIGN_OUT },
 };
 const app = createApp(config);
+const agents = createAgents(config, parseAgentsOptions(env));
 
 interface LocalAdministrator {
   email: string;
@@ -84,6 +86,7 @@ const local = new Hono<{ Bindings: Env }>()
     const response = await app.fetch(new Request(c.req.raw, { headers }), c.env, c.executionCtx);
     return response.status === 401 ? c.redirect(SIGN_IN, 303) : response;
   })
+  .all('/mcp', (c) => agents.fetch(c.req.raw, c.env, c.executionCtx))
   .all('*', (c) => app.fetch(c.req.raw, c.env, c.executionCtx));
 
 export default {

@@ -36,13 +36,13 @@ const RULES = [
 ] as const;
 
 /** The endpoint for AI agents: its tools, rules, and the settings of clients. */
-export function Agents({ origin, isOn }: { origin: string; isOn: boolean }) {
+export function Agents({ origin }: { origin: string }) {
   return (
     <Page title="AI agents" path="/docs/agents">
       <p>
         AI agents call the API with the Model Context Protocol (MCP) at <code>{`${origin}/mcp`}</code>, with the same
-        keys, limits and audit log.{' '}
-        {isOn ? 'It is on here.' : 'It is off here: the operator turns it on with MCP = "on".'}
+        keys, limits and audit log. A separate Worker serves this address. If it responds with 404, the operator has not
+        deployed that Worker.
       </p>
       <Table head={['Tool', 'Arguments', 'Scope']} rows={TOOLS} />
       <h2>Rules</h2>

@@ -40,9 +40,7 @@ export function createDocs({ api, psa }: Contracts) {
       const recipe = RECIPES.find(({ slug }) => slug === c.req.param('slug'));
       return recipe ? c.html(<RecipePage recipe={recipe} origin={originOf(c.req.url)} />) : c.notFound();
     })
-    .get('/docs/agents', secure, (c) =>
-      c.html(<Agents origin={originOf(c.req.url)} isOn={c.get('config').mcp !== undefined} />),
-    )
+    .get('/docs/agents', secure, (c) => c.html(<Agents origin={originOf(c.req.url)} />))
     .get('/docs/psa', secure, (c) => {
       const origin = originOf(c.req.url);
       return c.html(<Psa origin={origin} messages={messages(origin)} isOn={c.get('config').psaSecrets.length > 0} />);

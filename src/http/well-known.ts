@@ -18,11 +18,10 @@ export const wellKnown = new Hono<AppEnv>()
   })
   .get('/api-catalog', (c) => {
     const { origin } = new URL(c.req.url);
-    const { mcp, psaSecrets } = c.get('config');
+    const { psaSecrets } = c.get('config');
     const apis = [
       describe(origin, '/api/v1', '/docs', '/api/v1/openapi.json'),
       ...(psaSecrets.length > 0 ? [describe(origin, '/psa', '/docs/psa', '/psa/openapi.json')] : []),
-      ...(mcp ? [describe(origin, '/mcp', '/docs/agents')] : []),
     ];
     const linkset = [{ anchor: origin + CATALOG, item: apis.map(({ anchor }) => ({ href: anchor })) }, ...apis];
     return c.body(JSON.stringify({ linkset }), 200, {
@@ -33,10 +32,10 @@ export const wellKnown = new Hono<AppEnv>()
   });
 
 /** The links of one API (RFC 9264 §4.2, relations of RFC 8631). */
-function describe(origin: string, path: string, guide: string, contract?: string) {
+function describe(origin: string, path: string, guide: string, contract: string) {
   return {
     anchor: origin + path,
-    ...(contract && { 'service-desc': [{ href: origin + contract, type: 'application/json' }] }),
+    'service-desc': [{ href: origin + contract, type: 'application/json' }],
     'service-doc': [{ href: origin + guide, type: 'text/html' }],
     status: [{ href: `${origin}/healthz`, type: 'application/json' }],
   };

@@ -10,11 +10,16 @@ const configShape = z.object({
   vars: z.record(z.string(), z.string()),
 });
 
+/** Reads the parts of a wrangler.toml that a script needs. */
+export function readWranglerConfig(path: string) {
+  return configShape.parse(parse(readFileSync(path, 'utf8')));
+}
+
 /**
- * The parts of wrangler.toml that a script needs. Reading them with wrangler would take a second
+ * The parts of the main Worker's wrangler.toml. Reading them with wrangler would take a second
  * and 150 MiB more.
  */
-export const wranglerConfig = configShape.parse(parse(readFileSync('wrangler.toml', 'utf8')));
+export const wranglerConfig = readWranglerConfig('wrangler.toml');
 
 /** The name of the bucket of the archive; undefined if the deployment has none. */
 export const archiveBucketName = wranglerConfig.r2_buckets.find(({ binding }) => binding === 'ARCHIVE')?.bucket_name;

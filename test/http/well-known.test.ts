@@ -38,11 +38,11 @@ test('the API catalog links each API that is on to its contract and its guide, a
     linkset: [{ anchor: `${ORIGIN}/.well-known/api-catalog`, item: [{ href: api.anchor }] }, api],
   });
 
-  const full = at({ psaSecrets: [new Uint8Array(32)], mcp: { origins: [] } });
+  const full = at({ psaSecrets: [new Uint8Array(32)] });
   const text = await (await full.send('/.well-known/api-catalog')).text();
   const links = [...text.matchAll(/"href":"([^"]+)","type":"([^"]+)"/g)];
   expect(new Set(links.map(([, href]) => href?.slice(ORIGIN.length)))).toEqual(
-    new Set(['/api/v1/openapi.json', '/docs', '/docs/agents', '/docs/psa', '/psa/openapi.json', '/healthz']),
+    new Set(['/api/v1/openapi.json', '/docs', '/docs/psa', '/psa/openapi.json', '/healthz']),
   );
   for (const [, href = '', type = ''] of links) {
     const { status, headers } = await full.send(href.slice(ORIGIN.length));

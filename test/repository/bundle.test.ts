@@ -1,14 +1,34 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
+import * as z from 'zod';
+import { buildProduction } from '../support/production-worker.ts';
 import { productionBuild } from '../support/shared.ts';
 
-test('the production bundle starts, and stays under 265 KB gzipped without the static files', async () => {
-  const { code, output } = await productionBuild();
-  expect([code, output]).toEqual([0, expect.stringMatching(/The bundle starts: \d+\.\d KB gzipped, at most 265 KB/)]);
+/** The files that a bundle was made from, as its source map lists them. */
+async function sourcesOf(directory: string): Promise<string[]> {
+  const map = JSON.parse(await readFile(join(directory, 'index.js.map'), 'utf8'));
+  return z.object({ sources: z.array(z.string()) }).parse(map).sources;
+}
+
+/** The packages that only MCP needs, and the module. */
+const OF_MCP = /@modelcontextprotocol|@cfworker|modules\/mcp\//;
+
+test('the bundle of the main Worker starts, stays under 205 KB gzipped, and has nothing of MCP', async () => {
+  const { directory, code, output } = await productionBuild();
+  expect([code, output]).toEqual([0, expect.stringMatching(/The bundle starts: \d+\.\d KB gzipped, at most 205 KB/)]);
+  expect((await sourcesOf(directory)).filter((source) => OF_MCP.test(source))).toEqual([]);
+});
+
+test('the bundle of the Worker for AI agents starts, stays under 132 KB gzipped, and has no pages, no PSA and no jobs', async () => {
+  const { outdir, code, output } = await buildProduction('build:agents');
+  expect([code, output]).toEqual([0, expect.stringMatching(/The bundle starts: \d+\.\d KB gzipped, at most 132 KB/)]);
+  const sources = await sourcesOf(outdir);
+  expect(sources.filter((source) => OF_MCP.test(source)).length).toBeGreaterThan(10);
+  expect(sources.filter((source) => /src\/(docs|http\/settings|rpc|modules\/(psa|alerts))\//.test(source))).toEqual([]);
 });
 
 test('the stylesheet of all pages stays under 40 KB', async () => {

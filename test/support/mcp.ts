@@ -1,16 +1,13 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { makeApi } from './world.ts';
 
-/** The endpoint is on. */
-export const MCP_ON = { mcp: { origins: [] } };
-
 /** The newest revision of the protocol, and one of the older ones, which begin with `initialize`. */
 export const ERAS = ['2026-07-28', '2025-11-25'] as const;
 export type Era = (typeof ERAS)[number];
 
-/** An app with the endpoint. */
-export function makeMcpApi({ config, ...options }: Parameters<typeof makeApi>[0] = {}) {
-  return makeApi({ ...options, config: { ...MCP_ON, ...config } });
+/** An app whose /mcp is answered by the Worker for AI agents. */
+export function makeMcpApi(options: Parameters<typeof makeApi>[0] = {}) {
+  return makeApi({ agents: { origins: [], isPushed: false }, ...options });
 }
 type Api = ReturnType<typeof makeApi>;
 

@@ -9,11 +9,16 @@ import { unstable_readConfig } from 'wrangler';
 
 const run = promisify(execFile);
 
-/** Runs `npm run build`: its output directory, exit code and all that it printed. */
-export async function buildProduction(): Promise<{ outdir: string; code: number | null; output: string }> {
-  const child = spawn('node', ['src/dev/build.ts'], { stdio: ['ignore', 'pipe', 'pipe'] });
+/**
+ * Runs `npm run build` or `npm run build:agents`: its output directory, exit code and all that it
+ * printed.
+ */
+export async function buildProduction(
+  script: 'build' | 'build:agents' = 'build',
+): Promise<{ outdir: string; code: number | null; output: string }> {
+  const child = spawn('npm', ['run', script], { stdio: ['ignore', 'pipe', 'pipe'] });
   const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
-  return { outdir: resolve('dist'), code, output: stdout + stderr };
+  return { outdir: resolve(script === 'build' ? 'dist' : 'dist-agents'), code, output: stdout + stderr };
 }
 
 /**

@@ -1,5 +1,6 @@
 import { createExecutionContext, waitOnExecutionContext } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
+import { createAgents, type parseAgentsOptions } from '../../src/agents/app.ts';
 import { createApp } from '../../src/app.ts';
 import { type Config, parseConfig } from '../../src/config.ts';
 import type { NewApiKey, Rotation } from '../../src/domain/key-input.ts';
@@ -158,11 +159,14 @@ interface ApiOptions {
   bindings?: Partial<Env>;
   /** The origin of its URLs. */
   origin?: string;
+  /** The options of the Worker for AI agents, which then answers /mcp. */
+  agents?: ReturnType<typeof parseAgentsOptions>;
 }
 
 /** A new app to which requests are sent directly. It has its own caches, like an isolate. */
 export function makeApi({ origin = 'https://api.example', ...options }: ApiOptions = {}) {
   const app = createApp(config(options.config), options.now);
+  const agents = options.agents && createAgents(config(options.config), options.agents, options.now);
   const bindings: Env = { ...env, ...options.bindings };
   const contexts: ExecutionContext[] = [];
 
@@ -178,7 +182,7 @@ export function makeApi({ origin = 'https://api.example', ...options }: ApiOptio
     if (typeof rest.body === 'string') rememberBody(rest.body);
     const context = createExecutionContext();
     contexts.push(context);
-    return app.request(
+    return (path === '/mcp' && agents ? agents : app).request(
       `${origin}${path}`,
       {
         ...rest,

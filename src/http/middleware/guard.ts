@@ -1,11 +1,18 @@
 import type { Scope } from '../../domain/scopes.ts';
 import { authenticate } from './authenticate.ts';
+import { ipLimit } from './ip-limit.ts';
+import { keyExpiry } from './key-expiry.ts';
 import { keyLimit } from './key-limit.ts';
+import { pause } from './pause.ts';
+import { refusedUses } from './refused-uses.ts';
+import { requireHttps } from './require-https.ts';
 import { requirePlan } from './require-plan.ts';
 
-// The order of the checks. The IP limit comes before all of them, in app.ts. A later check never
-// responds before the earlier ones have passed: a 429 per key or a 403 before the scope check would
-// reveal that the key exists.
+// The order of the checks. A later check never responds before the earlier ones have passed: a 429
+// per key or a 403 before the scope check would reveal that the key exists.
+
+/** HTTPS, pause and IP limit, for every address that takes a key. */
+export const firstChecks = () => [requireHttps(), pause(), keyExpiry(), refusedUses(), ipLimit()] as const;
 
 /**
  * Key, scope, key limit and plan, for every endpoint. Without a scope, any live key is admitted.

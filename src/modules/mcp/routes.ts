@@ -1,10 +1,9 @@
-import { type Context, Hono, type MiddlewareHandler } from 'hono';
-import type { Config } from '../../config.ts';
+import { type Context, Hono } from 'hono';
 import { jsonWithoutKeys } from '../../domain/pasted-keys.ts';
 import { writableKinds } from '../../domain/scopes.ts';
 import type { ApiEnv, AppEnv } from '../../http/context.ts';
 import { authenticate } from '../../http/middleware/authenticate.ts';
-import { guardUnknown } from '../../http/middleware/guard.ts';
+import { firstChecks, guardUnknown } from '../../http/middleware/guard.ts';
 import { keyLimit } from '../../http/middleware/key-limit.ts';
 import { methodNotAllowedProblem } from '../../http/no-endpoint.ts';
 import { problem } from '../../http/problems.ts';
@@ -12,24 +11,23 @@ import { log } from '../../lib/log.ts';
 import { allowOrigin } from './allow-origin.ts';
 import { callTool } from './call-tool.ts';
 import { invalidRequest } from './invalid-request.ts';
+import type { McpOptions } from './options.ts';
 import { readMessage } from './read-message.ts';
 import { requireToolScope } from './require-tool-scope.ts';
+import { serve } from './serve.ts';
 import type { ToolReply } from './tool-reply.ts';
 import { TOOLS } from './tools.ts';
 
 /**
  * The endpoint for AI agents: POST /mcp, Model Context Protocol over Streamable HTTP, without
- * sessions. Nothing is at this path while it is off. `checks` come before all others, as those of the
- * API do.
+ * sessions.
  *
  * The order is that of the API, except that the scope is named by the body: key, body, scope, limit
  * of the key, plan, call. Until the limit of the key, the responses are those of the API.
  */
-export function createMcp({ mcp: options }: Config, checks: readonly MiddlewareHandler<AppEnv>[]) {
-  const mcp = new Hono<AppEnv>();
-  if (!options) return mcp;
-  return mcp
-    .use(...checks, allowOrigin(options.origins))
+export function createMcp({ origins }: McpOptions) {
+  return new Hono<AppEnv>()
+    .use(...firstChecks(), allowOrigin(origins))
     .post('/', authenticate('in_body'), readMessage(), requireToolScope(), keyLimit(), respond)
     .all('/', ...guardUnknown(), (c) => problem(c, ...methodNotAllowedProblem(c.req.method, ['POST'])));
 }
@@ -46,7 +44,6 @@ async function respond(c: Context<ApiEnv>): Promise<Response> {
     reply = await callTool(c, called.kind, called.arguments);
     return reply.result;
   };
-  const { serve } = await import('./serve.ts');
   const response = await serve({
     request: c.req.raw,
     json,

@@ -9,8 +9,7 @@ import {
 import type { Tool } from './tool.ts';
 import type { ToolResult } from './tool-reply.ts';
 
-// The protocol, and the only file that imports its library. It is loaded by `import()` when the first
-// MCP request arrives: evaluating the library takes about half as long as the rest of the Worker.
+// The protocol, and the only file that imports its library.
 
 /** The version of the tools, not of the code. */
 const SERVER = { name: 'ticket-write-back', title: 'Ticket Write-Back', version: '1.0.0' };

@@ -1,10 +1,10 @@
 import { env, exports } from 'cloudflare:workers';
 import { keyHint } from '../../../src/domain/api-key.ts';
 import { ledgerInconsistencies } from '../../support/ledger.ts';
-import { callTool, MCP_ON, type ToolResult } from '../../support/mcp.ts';
+import { callTool, makeMcpApi, type ToolResult } from '../../support/mcp.ts';
 import { countElements, csvRows, elementsOf } from '../../support/page.ts';
 import { keyIn, openSettings, signIn } from '../../support/settings.ts';
-import { makeApi, UNLIMITED } from '../../support/world.ts';
+import { UNLIMITED } from '../../support/world.ts';
 import { type Event, type EventOf, ORGANIZATIONS, type Viewer } from './events.ts';
 import {
   expectedForm,
@@ -57,7 +57,7 @@ interface Outcome {
 /** Organizations of a run's own, and the requests that events make in them. */
 export class World {
   private readonly organizations: Organization[] = [];
-  private readonly api = makeApi({ config: { ...UNLIMITED, ...MCP_ON, signIn: signIn.config } });
+  private readonly api = makeMcpApi({ config: { ...UNLIMITED, signIn: signIn.config } });
   private readonly pages = new Map<string, ReturnType<typeof openSettings>>();
   private readonly tokens = [crypto.randomUUID(), crypto.randomUUID(), crypto.randomUUID()];
   private readonly name: string;

@@ -18,7 +18,7 @@ import {
 const LEGACY = { Accept: 'application/json, text/event-stream' };
 const NOTE_CALL = { name: 'add_internal_note', arguments: NOTE_ARGUMENTS };
 
-test('while it is off, the address does not exist', async () => {
+test('the main Worker has nothing at this address', async () => {
   const { key } = await makeWorld();
   const api = makeApi();
   for (const init of [{ method: 'POST', key }, { method: 'GET', key }, { method: 'POST' }]) {
@@ -50,7 +50,7 @@ test('while the API is paused, it is too', async () => {
 test('an Origin is refused before the key is read, unless it is configured', async () => {
   const { key } = await makeWorld();
   const { body, headers } = message('tools/list');
-  const api = makeMcpApi({ config: { mcp: { origins: ['https://inspector.example'] } } });
+  const api = makeMcpApi({ agents: { origins: ['https://inspector.example'], isPushed: false } });
   const from = (origin: string, bearer = key) => api.post('/mcp', bearer, body, { ...headers, Origin: origin });
   expect((await from('https://inspector.example')).status).toBe(200);
   for (const origin of ['https://page.example', 'https://inspector.example.evil', 'null', '']) {

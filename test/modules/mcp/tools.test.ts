@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import {
   callTool,
-  MCP_ON,
   makeMcpApi,
   NOTE_ARGUMENTS,
   post,
@@ -221,7 +220,7 @@ test('log_time credits a technician, and reports an address that is none', async
 
 test('a call with a cached key costs one call to D1, and counts as one request', async () => {
   const { key } = await makeWorld();
-  const { api, d1 } = makeCountedApi({ config: MCP_ON });
+  const { api, d1 } = makeCountedApi({ agents: { origins: [], isPushed: false } });
   const remaining = async (idempotencyKey: string) => {
     const response = await callTool(api, key, 'add_internal_note', { ...NOTE_ARGUMENTS, idempotencyKey });
     return Number(/"key";r=(\d+)/.exec(response.headers.get('RateLimit') ?? '')?.[1]);

@@ -2,8 +2,9 @@ import { env } from 'cloudflare:workers';
 import fc from 'fast-check';
 import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { compareWithAcknowledged } from '../../support/ledger.ts';
+import { makeMcpApi } from '../../support/mcp.ts';
 import { runs } from '../../support/property.ts';
-import { makeApi } from '../../support/world.ts';
+import { UNLIMITED } from '../../support/world.ts';
 import {
   BATCH_FAULTS,
   type Call,
@@ -17,7 +18,6 @@ import {
 } from './faults.ts';
 import {
   type Claim,
-  config,
   consistentRecordsOf,
   contradictions,
   makeWorld,
@@ -53,7 +53,10 @@ describe('a write', () => {
       read: [undefined, LOST, LOST, LOST],
     };
     faulty.choose = (call) => faults[call]?.shift();
-    const claim = await readClaim(await send(makeApi({ config, bindings: faulty.bindings }), key, NOTE), false);
+    const claim = await readClaim(
+      await send(makeMcpApi({ config: UNLIMITED, bindings: faulty.bindings }), key, NOTE),
+      false,
+    );
     await faulty.end();
     injected += faulty.injected;
     expect([claim.outcome, claim.wrong]).toEqual(['outcome_unknown', []]);
@@ -69,7 +72,10 @@ describe('a write', () => {
       if (call === 'read') vi.setSystemTime(Date.now() + 8_000);
       return undefined;
     };
-    const claim = await readClaim(await send(makeApi({ config, bindings: faulty.bindings }), key, NOTE), false);
+    const claim = await readClaim(
+      await send(makeMcpApi({ config: UNLIMITED, bindings: faulty.bindings }), key, NOTE),
+      false,
+    );
     expect([claim.outcome, claim.wrong]).toEqual(['unavailable', []]);
     expect(calls).toEqual(['ip', 'read', 'key']);
     expect(await consistentRecordsOf(organization)).toEqual([]);
@@ -80,7 +86,7 @@ test('a ping is answered 503 unavailable if its key cannot be read', async () =>
   const { key } = await makeWorld();
   const faulty = new Faults();
   faulty.choose = (call) => (call === 'read' ? LOST : undefined);
-  const response = await makeApi({ config, bindings: faulty.bindings }).send('/api/v1/ping', { key });
+  const response = await makeMcpApi({ config: UNLIMITED, bindings: faulty.bindings }).send('/api/v1/ping', { key });
   const claim = await readClaim(response, false);
   expect([claim.outcome, claim.wrong]).toEqual(['unavailable', []]);
 });
@@ -113,7 +119,7 @@ test('after any sequence of faults each acknowledged record is there once, and a
     fc.asyncProperty(fc.array(burst, { minLength: 3, maxLength: 8 }), async (bursts) => {
       const { organization, key } = await makeWorld();
       const faulty = new Faults();
-      const isolates = [0, 1].map(() => makeApi({ config, bindings: faulty.bindings }));
+      const isolates = [0, 1].map(() => makeMcpApi({ config: UNLIMITED, bindings: faulty.bindings }));
       const claims: { write: Write; claim: Claim }[] = [];
       let texts = 0;
 
@@ -128,7 +134,7 @@ test('after any sequence of faults each acknowledged record is there once, and a
             // Every call of a tool has an Idempotency-Key.
             const through = idempotencyKey === undefined ? 'REST' : request.through;
             const write: Write = { kind, through, idempotencyKey, text };
-            const response = await send(isolates[isolate] ?? makeApi(), key, write);
+            const response = await send(isolates[isolate] ?? makeMcpApi(), key, write);
             claims.push({ write, claim: await readClaim(response, idempotencyKey !== undefined) });
           }),
         ).finally(() => {

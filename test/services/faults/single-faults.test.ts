@@ -1,10 +1,10 @@
 import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { makeMcpApi } from '../../support/mcp.ts';
 import { inLongRuns } from '../../support/property.ts';
-import { makeApi } from '../../support/world.ts';
+import { UNLIMITED } from '../../support/world.ts';
 import { type Fault, Faults } from './faults.ts';
 import { ALWAYS, maxAttempts, POINTS } from './points.ts';
 import {
-  config,
   consistentRecordsOf,
   contradictions,
   makeWorld,
@@ -84,7 +84,7 @@ describe.each(POINTS)(
       const idempotencyKey = isRepeatable ? `k${number}` : undefined;
       const write: Write = { kind, through, idempotencyKey, text: `${number}` };
       const faulty = new Faults();
-      const api = makeApi({ config, bindings: faulty.bindings });
+      const api = makeMcpApi({ config: UNLIMITED, bindings: faulty.bindings });
       if (isCached) {
         const cold = await send(api, key, { kind, text: 'x', idempotencyKey: undefined }, { unknownTicket: true });
         expect(cold.status).toBe(404);

@@ -1,11 +1,9 @@
 import { env } from 'cloudflare:workers';
 import { inconsistencies } from '../../support/ledger.ts';
-import { MCP_ON, message, type ToolResult } from '../../support/mcp.ts';
-import { makeApi, makeKey, makeOrganization, TIME, UNLIMITED } from '../../support/world.ts';
+import { makeMcpApi, message, type ToolResult } from '../../support/mcp.ts';
+import { makeKey, makeOrganization, TIME, UNLIMITED } from '../../support/world.ts';
 
-/** No limit takes part. */
-export const config = { ...UNLIMITED, ...MCP_ON };
-type Api = ReturnType<typeof makeApi>;
+type Api = ReturnType<typeof makeMcpApi>;
 
 /** An organization with a key of its own. */
 export async function makeWorld() {
@@ -52,7 +50,7 @@ export function send(
 }
 
 /** Sends a write without faults. */
-export const sendWithoutFaults = (key: string, write: Write) => send(makeApi({ config }), key, write);
+export const sendWithoutFaults = (key: string, write: Write) => send(makeMcpApi({ config: UNLIMITED }), key, write);
 
 /** What a response says became of a write. */
 export interface Claim {
