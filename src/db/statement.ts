@@ -15,25 +15,46 @@ export interface BoundStatement<Row> {
 
 /** SQL text with named parameters: `Values` are the parameters, `Row` is a row it returns. */
 export interface Statement<Values, Row = never> {
-  /** The text as D1 receives it, with numbered parameters. */
-  readonly sql: string;
+  /** The text with named parameters. */
+  readonly text: string;
   bind(values: Values): BoundStatement<Row>;
 }
 
 /** Matches a string literal (left as is) or a named parameter such as `:organizationId`. */
 const LITERAL_OR_PARAMETER = /'[^']*'|:([A-Za-z]\w*)/g;
 
-/** Creates a statement from SQL with named parameters, which D1 itself does not support. */
+/**
+ * Creates a statement from SQL with named parameters, which D1 itself does not support. The text is
+ * parsed when the statement is bound for the first time, so an isolate starts faster.
+ */
 export function statement<Values extends Record<keyof Values, Bindable>, Row = never>(
   text: string,
 ): Statement<Values, Row> {
+  let numbered: NumberedSql | undefined;
+  return {
+    text,
+    bind: (values) => {
+      numbered ??= numberParameters(text);
+      return boundTo<Row>(numbered.sql, valuesOf(values, numbered.names));
+    },
+  };
+}
+
+/** SQL with numbered parameters, and their names in that order. */
+interface NumberedSql {
+  sql: string;
+  names: string[];
+}
+
+/** Numbers the parameters by their first use. */
+export function numberParameters(text: string): NumberedSql {
   const names: string[] = [];
   const sql = text.replaceAll(LITERAL_OR_PARAMETER, (match, name?: string) => {
     if (name === undefined) return match;
     if (!names.includes(name)) names.push(name);
     return `?${names.indexOf(name) + 1}`;
   });
-  return { sql, bind: (values) => boundTo<Row>(sql, valuesOf(values, names)) };
+  return { sql, names };
 }
 
 function valuesOf(values: Record<string, Bindable>, names: readonly string[]): Bindable[] {

@@ -5,9 +5,11 @@ declare module '*?raw' {
 }
 
 interface ImportMeta {
-  /** What Vite replaces by the modules that match a pattern, by their paths. */
+  /** The modules that match a pattern, by their paths: Vite replaces the call. */
   glob<Module>(
     pattern: string,
     options: { eager: true; query?: '?raw'; import?: 'default' },
   ): Readonly<Record<string, Module>>;
+  /** Functions that import the modules. */
+  glob<Module>(pattern: string): Readonly<Record<string, () => Promise<Module>>>;
 }

@@ -4,10 +4,6 @@ import type { Fields } from '../statement.ts';
 /** The number of the organization's next audit row, as an SQL expression. */
 export const NEXT_SEQ = '(select coalesce(max(seq), 0) + 1 from audit_log where organization_id = :organizationId)';
 
-/** Joins the organization's latest audit row as `p`, if there is one. */
-export const LATEST_ROW = `left join audit_log p on p.organization_id = :organizationId
-    and p.seq = (select max(seq) from audit_log where organization_id = :organizationId)`;
-
 /** The fields of an audit row that every reader of the log needs. */
 export interface AuditColumns {
   seq: number;

@@ -1,8 +1,7 @@
 import type { ActorType } from '../../domain/audit-actions.ts';
 import { forEachKind, type RecordKind } from '../../domain/record-kinds.ts';
-import { insertInto, statement } from '../statement.ts';
+import { statement } from '../statement.ts';
 import { RECORD_TABLES } from '../work/record-tables.ts';
-import { LATEST_ROW } from './audit-columns.ts';
 
 // An audit row is written only by the statement that follows a write in the same batch, and only if
 // that write changed a row. There is no `on conflict`: on a conflict this statement fails, and the
@@ -37,37 +36,33 @@ const ACTORS: Record<ActorType, { table: string; where: string; name: string }> 
   system: { table: 'organizations', where: 'a.id = :organizationId', name: ':actorName' },
 };
 
-const LATEST_DAY = "coalesce(p.day, '')";
 /**
- * Continues a total on the latest row `p`, or begins that of a later day. A record of an earlier day
- * (a write that took long at midnight, or after a change of the time zone) changes no total.
+ * The statement that inserts the audit row after the latest one, `p`. `ticketId` is the SQL expression
+ * for its ticket. The totals of the day continue those of `p`, or begin with a later day. A record of
+ * an earlier day (a write that took long at midnight, or after a change of the time zone) changes no
+ * total.
  */
-const carried = (total: string, added: string) =>
-  `iif(:day > ${LATEST_DAY}, 0, coalesce(p.${total}, 0)) + iif(:day >= ${LATEST_DAY}, ${added}, 0)`;
-
-/** The statement that inserts the audit row. `ticketId` is the SQL expression for its ticket. */
 function auditRow(actorType: ActorType, ticketId: string) {
   const { table, where, name } = ACTORS[actorType];
-  const row = insertInto('audit_log', {
-    organization_id: ':organizationId',
-    seq: 'coalesce(p.seq, 0) + 1',
-    at: ':now',
-    actor_type: `'${actorType}'`,
-    actor_id: ':actorId',
-    actor_name: name,
-    action: ':action',
-    target_id: ':targetId',
-    ticket_id: ticketId,
-    request_id: ':requestId',
-    idempotency_key: ':idempotencyKey',
-    source_address: ':sourceAddress',
-    user_agent: ':userAgent',
-    detail: ':detail',
-    day: `max(${LATEST_DAY}, coalesce(:day, ''))`,
-    day_records: carried('day_records', ':records'),
-    day_bytes: carried('day_bytes', ':bytes'),
-  });
-  return statement<AuditValues>(`${row} from ${table} a ${LATEST_ROW} where ${where} and changes() = 1`);
+  return statement<AuditValues>(`
+    insert into audit_log (
+      organization_id, seq, at, actor_type, actor_id, actor_name,
+      action, target_id, ticket_id, request_id, idempotency_key,
+      source_address, user_agent, detail,
+      day,
+      day_records,
+      day_bytes)
+    select
+      :organizationId, coalesce(p.seq, 0) + 1, :now, '${actorType}', :actorId, ${name},
+      :action, :targetId, ${ticketId}, :requestId, :idempotencyKey,
+      :sourceAddress, :userAgent, :detail,
+      max(coalesce(p.day, ''), coalesce(:day, '')),
+      iif(:day > coalesce(p.day, ''), 0, coalesce(p.day_records, 0)) + iif(:day >= coalesce(p.day, ''), :records, 0),
+      iif(:day > coalesce(p.day, ''), 0, coalesce(p.day_bytes, 0)) + iif(:day >= coalesce(p.day, ''), :bytes, 0)
+    from ${table} a
+    left join audit_log p on p.organization_id = :organizationId
+      and p.seq = (select max(seq) from audit_log where organization_id = :organizationId)
+    where ${where} and changes() = 1`);
 }
 
 const ticketOf = (kind: RecordKind) =>

@@ -1,5 +1,5 @@
 import { forEachKind, RECORD_KIND_NAMES, type RecordKind } from '../../domain/record-kinds.ts';
-import { columns, insertInto, statement } from '../statement.ts';
+import { columns, statement } from '../statement.ts';
 
 // The daily ledger: one row for each key and day, written in the transaction of each record.
 
@@ -9,9 +9,6 @@ const COUNTS: Record<RecordKind, string> = { note: 'notes', time_entry: 'time_en
 /** How many records a row of the ledger counts, of all kinds. */
 export const ALL_RECORDS = RECORD_KIND_NAMES.map((kind) => COUNTS[kind]).join(' + ');
 
-const ofTheChain = (chainId: string) => `organization_id = :organizationId and chain_id = ${chainId} and day = :day`;
-/** The rows of the chain `:chainId` on `:day`: one for each key that wrote. */
-export const OF_THE_CHAIN = ofTheChain(':chainId');
 export const sum = (expression: string) => `coalesce(sum(${expression}), 0)`;
 
 /** What a chain has written on one day. */
@@ -21,15 +18,13 @@ export interface ChainDay {
   bytes: number;
 }
 
-const SUMS = columns<ChainDay>({ records: sum(ALL_RECORDS), minutes: sum('minutes'), bytes: sum('bytes') });
-
-/** What the keys of the chain `:chainId` have written on `:day`: always one row. */
-export const WRITTEN_BY_CHAIN = `(select ${SUMS} from key_days where ${OF_THE_CHAIN})`;
-
 /** What the chain of the key `:keyId` has written on `:day`: always one row. */
-export const findChainDay = statement<{ organizationId: string; keyId: string; day: string }, ChainDay>(
-  `select ${SUMS} from key_days where ${ofTheChain('(select chain_id from api_keys where organization_id = :organizationId and id = :keyId)')}`,
-);
+export const findChainDay = statement<{ organizationId: string; keyId: string; day: string }, ChainDay>(`
+  select coalesce(sum(${ALL_RECORDS}), 0) as records, coalesce(sum(minutes), 0) as minutes,
+    coalesce(sum(bytes), 0) as bytes
+  from key_days
+  where organization_id = :organizationId and day = :day
+    and chain_id = (select chain_id from api_keys where organization_id = :organizationId and id = :keyId)`);
 
 /** What one key wrote on one day: records by kind, and minutes. */
 export type KeyDayRow = Record<RecordKind, number> & { keyId: string; day: string; minutes: number };
@@ -80,20 +75,14 @@ export interface CountedRecord {
  */
 export const countRecord = forEachKind((kind) =>
   statement<CountedRecord>(`
-    ${insertInto('key_days', {
-      organization_id: ':organizationId',
-      chain_id: ':chainId',
-      day: ':day',
-      key_id: ':keyId',
-      ...Object.fromEntries(RECORD_KIND_NAMES.map((each) => [COUNTS[each], each === kind ? '1' : '0'])),
-      minutes: ':minutes',
-      bytes: ':bytes',
-      first_seq: 'seq',
-      last_seq: 'seq',
-      last_at: ':now',
-      last_address: ':sourceAddress',
-    })}
-    from (select max(seq) as seq from audit_log where organization_id = :organizationId) where changes() = 1
+    insert into key_days (
+      organization_id, chain_id, day, key_id, ${RECORD_KIND_NAMES.map((each) => COUNTS[each]).join(', ')},
+      minutes, bytes, first_seq, last_seq, last_at, last_address)
+    select
+      :organizationId, :chainId, :day, :keyId, ${RECORD_KIND_NAMES.map((each) => Number(each === kind)).join(', ')},
+      :minutes, :bytes, seq, seq, :now, :sourceAddress
+    from (select max(seq) as seq from audit_log where organization_id = :organizationId)
+    where changes() = 1
     on conflict (organization_id, chain_id, day, key_id) do update set
       ${COUNTS[kind]} = ${COUNTS[kind]} + 1, minutes = minutes + excluded.minutes, bytes = bytes + excluded.bytes,
       last_seq = excluded.last_seq, last_at = excluded.last_at, last_address = excluded.last_address`),

@@ -1,24 +1,9 @@
 import { RECORD_KINDS } from '../../domain/record-kinds.ts';
 import { KEY_COLUMNS } from '../keys/find-key.ts';
-import { columns, insertInto, statement } from '../statement.ts';
-import {
-  ARCHIVED_FIELDS,
-  EXPLAINED_DAY,
-  EXPLAINED_KEY,
-  type ExplainValues,
-  type Explanation,
-  explainedRecord,
-  FROM_WRITABLE_TICKET,
-  fromExplained,
-  type Inserted,
-  type InsertValues,
-  keyMay,
-  RETURNED,
-  type RecordTable,
-  STORED_FIELDS,
-  STORED_VALUES,
-  type StoredRecord,
-} from './record-table.ts';
+import { statement } from '../statement.ts';
+import { WITHIN_DAY_LIMITS, WRITTEN_OF_DAY } from './day-limits.ts';
+import { ALL_RECORDS } from './key-days.ts';
+import type { ExplainValues, Explanation, Inserted, InsertValues, RecordTable, StoredRecord } from './record-table.ts';
 
 /** A note as a write returns it. */
 export type StoredNote = StoredRecord;
@@ -40,14 +25,55 @@ export const NOTES: RecordTable<NoteRow> = {
 
 /** Inserts the note if key, plan and ticket allow it and the id is new; returns it or nothing. */
 export const insertNote = statement<InsertValues & { message: string }, StoredNote & Inserted>(`
-  ${insertInto(NOTES.table, { ...STORED_VALUES, message: ':message' })}
-  ${FROM_WRITABLE_TICKET}
-  where ${keyMay(RECORD_KINDS.note.scope)}
+  insert into notes (
+    organization_id, id, ticket_id, created_at, key_id,
+    request_id, request_digest, audit_seq, message)
+  select
+    k.organization_id, :id, t.id, :now, k.id,
+    :requestId, :requestDigest, coalesce(p.seq, 0) + 1, :message
+  from api_keys k
+  join organizations o on o.id = :organizationId and o.active = 1 and o.has_psa = 1 and o.time_zone = :timeZone
+  join tickets t on t.organization_id = :organizationId and t.id = :ticketId and t.active = 1
+  join companies c on c.organization_id = :organizationId and c.id = t.company_id and c.active = 1
+  left join audit_log p on p.organization_id = :organizationId
+    and p.seq = (select max(seq) from audit_log where organization_id = :organizationId)
+  where k.organization_id = :organizationId and k.id = :keyId and +k.hash = :keyHash
+    and k.chain_id = :chainId and k.revoked_at is null and (k.expires_at is null or k.expires_at > :now)
+    and instr(' ' || k.scopes || ' ', ' ${RECORD_KINDS.note.scope} ') > 0
+    and k.allowed_networks = :allowedNetworks
+    and ${WITHIN_DAY_LIMITS}
   on conflict (organization_id, id) do nothing
-  returning ${columns(STORED_FIELDS)}, ${RETURNED}`);
+  returning
+    id, ticket_id as ticketId, created_at as createdAt, request_id as requestId, request_digest as requestDigest,
+    (select coalesce(sum(${ALL_RECORDS}), 0) from key_days
+      where organization_id = :organizationId and chain_id = :chainId and day = :day) as chainRecords`);
 
-/** Why a note was not inserted: one row, or none if the key is gone. */
+/**
+ * Why a note was not inserted: one row, or none if the key is gone. `r` is the record with the id, `s`
+ * what is left of it if it is archived.
+ */
 export const explainNote = statement<ExplainValues, Explanation<StoredNote>>(`
-  select ${KEY_COLUMNS}, ${EXPLAINED_DAY}, ${explainedRecord(STORED_FIELDS, ARCHIVED_FIELDS)}, c.id is not null as ticketFound, 1 as userFound
-  ${fromExplained(NOTES)}
-  where ${EXPLAINED_KEY}`);
+  select
+    ${KEY_COLUMNS},
+    ${WRITTEN_OF_DAY},
+    coalesce(r.id, iif(s.organization_id is null, null, :id)) as id,
+    coalesce(r.ticket_id, s.ticket_id) as ticketId,
+    coalesce(r.created_at, s.created_at) as createdAt,
+    coalesce(r.request_id, '') as requestId,
+    coalesce(r.request_digest, lower(hex(s.request_digest))) as requestDigest,
+    c.id is not null as ticketFound,
+    1 as userFound
+  from api_keys k
+  join organizations o on o.id = :organizationId
+  left join notes r on r.organization_id = :organizationId and r.id = :id
+  left join archived_notes s on s.organization_id = :organizationId
+    and s.id = iif(r.id is null, unhex(replace(:id, '-', '')), null)
+  left join tickets t on t.organization_id = :organizationId and t.id = :ticketId and t.active = 1
+  left join companies c on c.organization_id = :organizationId and c.id = t.company_id and c.active = 1
+  join (
+    select coalesce(sum(${ALL_RECORDS}), 0) as records, coalesce(sum(minutes), 0) as minutes,
+      coalesce(sum(bytes), 0) as bytes
+    from key_days where organization_id = :organizationId and chain_id = :chainId and day = :day) used
+  left join audit_log p on p.organization_id = :organizationId
+    and p.seq = (select max(seq) from audit_log where organization_id = :organizationId)
+  where k.organization_id = :organizationId and k.id = :keyId and +k.hash = :keyHash`);

@@ -1,25 +1,10 @@
 import { RECORD_KINDS } from '../../domain/record-kinds.ts';
 import type { AgreementSource, TimeEntryStatus } from '../../domain/time-entry.ts';
 import { KEY_COLUMNS } from '../keys/find-key.ts';
-import { columns, type Fields, insertInto, statement } from '../statement.ts';
-import {
-  ARCHIVED_FIELDS,
-  EXPLAINED_DAY,
-  EXPLAINED_KEY,
-  type ExplainValues,
-  type Explanation,
-  explainedRecord,
-  FROM_WRITABLE_TICKET,
-  fromExplained,
-  type Inserted,
-  type InsertValues,
-  keyMay,
-  RETURNED,
-  type RecordTable,
-  STORED_FIELDS,
-  STORED_VALUES,
-  type StoredRecord,
-} from './record-table.ts';
+import { type Fields, statement } from '../statement.ts';
+import { WITHIN_DAY_LIMITS, WRITTEN_OF_DAY } from './day-limits.ts';
+import { ALL_RECORDS } from './key-days.ts';
+import type { ExplainValues, Explanation, Inserted, InsertValues, RecordTable, StoredRecord } from './record-table.ts';
 
 interface TimeEntryFields {
   userId: string;
@@ -31,31 +16,8 @@ interface TimeEntryFields {
   status: TimeEntryStatus;
 }
 
-const TIME_ENTRY_FIELDS: Fields<TimeEntryFields> = {
-  userId: 'user_id',
-  minutes: 'minutes',
-  billable: 'billable',
-  workDate: 'work_date',
-  hourlyRateMinor: 'hourly_rate_minor',
-  agreementSource: 'agreement_source',
-  status: 'status',
-};
-
-/** The same of an archived time entry `s`. */
-const ARCHIVED_TIME_ENTRY_FIELDS: Fields<TimeEntryFields> = {
-  userId: 's.user_id',
-  minutes: 's.minutes',
-  billable: 's.billable',
-  workDate: "date(s.work_day * 86400, 'unixepoch')",
-  hourlyRateMinor: 's.hourly_rate_minor',
-  agreementSource: "iif(s.by_agreement = 1, 'company_default', 'organization_default')",
-  status: "iif(s.approved = 1, 'APPROVED', 'REJECTED')",
-};
-
 /** A time entry as a write returns it. */
 export interface StoredTimeEntry extends StoredRecord, TimeEntryFields {}
-
-const STORED_TIME_ENTRY_FIELDS: Fields<StoredTimeEntry> = { ...STORED_FIELDS, ...TIME_ENTRY_FIELDS };
 
 /** A time entry as the PSA reads it. */
 export interface TimeEntryRow extends TimeEntryFields {
@@ -73,7 +35,13 @@ export const TIME_ENTRIES: RecordTable<TimeEntryRow> = {
     ticketId: 'ticket_id',
     createdAt: 'created_at',
     description: 'description',
-    ...TIME_ENTRY_FIELDS,
+    userId: 'user_id',
+    minutes: 'minutes',
+    billable: 'billable',
+    workDate: 'work_date',
+    hourlyRateMinor: 'hourly_rate_minor',
+    agreementSource: 'agreement_source',
+    status: 'status',
   },
   archived: {
     table: 'archived_time_entries',
@@ -86,7 +54,15 @@ export const TIME_ENTRIES: RecordTable<TimeEntryRow> = {
       by_agreement: "r.agreement_source = 'company_default'",
       approved: "r.status = 'APPROVED'",
     },
-    fields: ARCHIVED_TIME_ENTRY_FIELDS,
+    fields: {
+      userId: 's.user_id',
+      minutes: 's.minutes',
+      billable: 's.billable',
+      workDate: "date(s.work_day * 86400, 'unixepoch')",
+      hourlyRateMinor: 's.hourly_rate_minor',
+      agreementSource: "iif(s.by_agreement = 1, 'company_default', 'organization_default')",
+      status: "iif(s.approved = 1, 'APPROVED', 'REJECTED')",
+    } satisfies Fields<TimeEntryFields>,
     // One that is SUBMITTED stays until it is reviewed.
     actions: ['time_entry.approved', 'time_entry.rejected'],
   },
@@ -97,7 +73,7 @@ export interface TimeEntryValues extends InsertValues {
   billable: number;
 }
 
-/** Two conditions: one with `or` would read every user of the organization. */
+/** Finds the credited user `u`. Two conditions: one with `or` would read every user of the organization. */
 const CREDITED_USER = {
   serviceAccount: 'u.organization_id = :organizationId and u.is_service = 1',
   technician: `u.organization_id = :organizationId and u.email = :userEmail
@@ -105,24 +81,40 @@ const CREDITED_USER = {
 };
 
 const insertTimeEntry = (creditedUser: string) => `
-  ${insertInto(TIME_ENTRIES.table, {
-    ...STORED_VALUES,
-    user_id: 'u.id',
-    minutes: ':minutes',
-    description: ':description',
-    billable: ':billable',
-    work_date: ':day',
-    hourly_rate_minor: 'coalesce(g.hourly_rate_minor, o.default_hourly_rate_minor)',
-    agreement_source: "iif(g.id is null, 'organization_default', 'company_default')",
-    status: "'SUBMITTED'",
-    review_seq: 'null',
-  })}
-  ${FROM_WRITABLE_TICKET}
+  insert into time_entries (
+    organization_id, id, ticket_id, created_at, key_id,
+    request_id, request_digest, audit_seq,
+    user_id, minutes, description, billable, work_date,
+    hourly_rate_minor,
+    agreement_source,
+    status, review_seq)
+  select
+    k.organization_id, :id, t.id, :now, k.id,
+    :requestId, :requestDigest, coalesce(p.seq, 0) + 1,
+    u.id, :minutes, :description, :billable, :day,
+    coalesce(g.hourly_rate_minor, o.default_hourly_rate_minor),
+    iif(g.id is null, 'organization_default', 'company_default'),
+    'SUBMITTED', null
+  from api_keys k
+  join organizations o on o.id = :organizationId and o.active = 1 and o.has_psa = 1 and o.time_zone = :timeZone
+  join tickets t on t.organization_id = :organizationId and t.id = :ticketId and t.active = 1
+  join companies c on c.organization_id = :organizationId and c.id = t.company_id and c.active = 1
+  left join audit_log p on p.organization_id = :organizationId
+    and p.seq = (select max(seq) from audit_log where organization_id = :organizationId)
   join users u on ${creditedUser}
   left join agreements g on g.organization_id = :organizationId and g.company_id = t.company_id and g.active = 1
-  where ${keyMay(RECORD_KINDS.time_entry.scope)}
+  where k.organization_id = :organizationId and k.id = :keyId and +k.hash = :keyHash
+    and k.chain_id = :chainId and k.revoked_at is null and (k.expires_at is null or k.expires_at > :now)
+    and instr(' ' || k.scopes || ' ', ' ${RECORD_KINDS.time_entry.scope} ') > 0
+    and k.allowed_networks = :allowedNetworks
+    and ${WITHIN_DAY_LIMITS}
   on conflict (organization_id, id) do nothing
-  returning ${columns(STORED_TIME_ENTRY_FIELDS)}, ${RETURNED}`;
+  returning
+    id, ticket_id as ticketId, created_at as createdAt, request_id as requestId, request_digest as requestDigest,
+    user_id as userId, minutes, billable, work_date as workDate, hourly_rate_minor as hourlyRateMinor,
+    agreement_source as agreementSource, status,
+    (select coalesce(sum(${ALL_RECORDS}), 0) from key_days
+      where organization_id = :organizationId and chain_id = :chainId and day = :day) as chainRecords`;
 
 /**
  * Inserts the entry, credited to the service account, if everything allows it and the id is new.
@@ -137,11 +129,40 @@ export const insertTechnicianTimeEntry = statement<TimeEntryValues & { userEmail
   insertTimeEntry(CREDITED_USER.technician),
 );
 
+/** `r` is the record with the id, `s` what is left of it if it is archived. */
 const explainTimeEntry = (creditedUser: string) => `
-  select ${KEY_COLUMNS}, ${EXPLAINED_DAY}, ${explainedRecord(STORED_TIME_ENTRY_FIELDS, { ...ARCHIVED_FIELDS, ...ARCHIVED_TIME_ENTRY_FIELDS })}, c.id is not null as ticketFound, u.id is not null as userFound
-  ${fromExplained(TIME_ENTRIES)}
+  select
+    ${KEY_COLUMNS},
+    ${WRITTEN_OF_DAY},
+    coalesce(r.id, iif(s.organization_id is null, null, :id)) as id,
+    coalesce(r.ticket_id, s.ticket_id) as ticketId,
+    coalesce(r.created_at, s.created_at) as createdAt,
+    coalesce(r.request_id, '') as requestId,
+    coalesce(r.request_digest, lower(hex(s.request_digest))) as requestDigest,
+    coalesce(r.user_id, s.user_id) as userId,
+    coalesce(r.minutes, s.minutes) as minutes,
+    coalesce(r.billable, s.billable) as billable,
+    coalesce(r.work_date, date(s.work_day * 86400, 'unixepoch')) as workDate,
+    coalesce(r.hourly_rate_minor, s.hourly_rate_minor) as hourlyRateMinor,
+    coalesce(r.agreement_source, iif(s.by_agreement = 1, 'company_default', 'organization_default')) as agreementSource,
+    coalesce(r.status, iif(s.approved = 1, 'APPROVED', 'REJECTED')) as status,
+    c.id is not null as ticketFound,
+    u.id is not null as userFound
+  from api_keys k
+  join organizations o on o.id = :organizationId
+  left join time_entries r on r.organization_id = :organizationId and r.id = :id
+  left join archived_time_entries s on s.organization_id = :organizationId
+    and s.id = iif(r.id is null, unhex(replace(:id, '-', '')), null)
+  left join tickets t on t.organization_id = :organizationId and t.id = :ticketId and t.active = 1
+  left join companies c on c.organization_id = :organizationId and c.id = t.company_id and c.active = 1
+  join (
+    select coalesce(sum(${ALL_RECORDS}), 0) as records, coalesce(sum(minutes), 0) as minutes,
+      coalesce(sum(bytes), 0) as bytes
+    from key_days where organization_id = :organizationId and chain_id = :chainId and day = :day) used
+  left join audit_log p on p.organization_id = :organizationId
+    and p.seq = (select max(seq) from audit_log where organization_id = :organizationId)
   left join users u on ${creditedUser}
-  where ${EXPLAINED_KEY}`;
+  where k.organization_id = :organizationId and k.id = :keyId and +k.hash = :keyHash`;
 
 /** Why an entry for the service account was not inserted: one row, or none if the key is gone. */
 export const explainServiceTimeEntry = statement<ExplainValues, Explanation<StoredTimeEntry>>(
