@@ -5,7 +5,7 @@ import { defineConfig } from 'vitest/config';
  * The tests that run on Node: rules without I/O, real servers and browsers, and checks of the
  * repository.
  */
-const ON_NODE = ['test/{bench,domain,e2e,lib,reliability,repository}/**/*.test.ts', 'test/config.test.ts'];
+const ON_NODE = ['test/{bench,domain,e2e,lib,ops/commands,reliability,repository}/**/*.test.ts', 'test/config.test.ts'];
 
 export default defineConfig(async ({ mode }) => {
   const migrations = await readD1Migrations('./migrations');

@@ -17,7 +17,7 @@ import { organizationErase } from './commands/organization-erase.ts';
 import { recordRedact } from './commands/record-redact.ts';
 import { size } from './commands/size.ts';
 import { workRelease } from './commands/work-release.ts';
-import { OutputClosed, progress, tolerateClosedOutput } from './output.ts';
+import { OutputClosed, progress } from './output.ts';
 import { printable } from './printable.ts';
 import { refuseKeysInArguments } from './secret.ts';
 
@@ -51,9 +51,8 @@ export const program = new Command('ops')
  * code 1, or 2 for a wrong call.
  */
 export async function runProgram(args: readonly string[]): Promise<void> {
-  tolerateClosedOutput();
   try {
-    refuseKeysInArguments();
+    refuseKeysInArguments(args);
     requireCommand(args[0]);
     await program.parseAsync(args, { from: 'user' });
   } catch (err) {

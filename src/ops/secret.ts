@@ -9,8 +9,8 @@ const LOOKS_LIKE_A_KEY = /[a-z0-9]_[0-9A-Za-z]{40,}/;
  * Refuses a call with a key value among its arguments, before anything repeats them in an error.
  * @throws UsageError
  */
-export function refuseKeysInArguments(): void {
-  if (!process.argv.some((argument) => LOOKS_LIKE_A_KEY.test(argument))) return;
+export function refuseKeysInArguments(args: readonly string[]): void {
+  if (!args.some((argument) => LOOKS_LIKE_A_KEY.test(argument))) return;
   throw new UsageError(
     'A key value is on the command line, where the shell keeps it and other users of this machine see it. Send it on standard input.',
   );

@@ -2,8 +2,8 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { generateKey } from '../../src/domain/api-key.ts';
 import { diagnose } from '../../src/ops/diagnose.ts';
 import type { Finding } from '../../src/ops/probe.ts';
-import { runCli } from '../support/command.ts';
 import { type Intercept, serveProxy } from '../support/proxy.ts';
+import { runCli } from '../support/run-cli.ts';
 import { freePort } from '../support/server.ts';
 import { sharedServer } from '../support/shared.ts';
 

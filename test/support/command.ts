@@ -14,22 +14,25 @@ export interface Ran {
   stderr: string;
 }
 
+export interface CliOptions {
+  /** The standard input. */
+  input?: Iterable<string>;
+  /** Variables in addition to the environment of the tests. */
+  env?: Record<string, string>;
+}
+
 /**
- * Runs a command of `npm run ops`, with a standard input if there is one. Interrupts it, as Ctrl-C
- * does, when `interrupted` resolves.
+ * Runs a command of `npm run ops` in a process of its own, with a standard input if there is one.
+ * Interrupts it, as Ctrl-C does, when `interrupted` resolves.
  */
-export async function runCli(
+export async function spawnCli(
   command: string,
   args: string[],
-  {
-    input,
-    env,
-    interrupted,
-  }: { input?: Iterable<string>; env?: Record<string, string>; interrupted?: Promise<unknown> } = {},
+  { input = [], env, interrupted }: CliOptions & { interrupted?: Promise<unknown> } = {},
 ): Promise<Ran> {
   const child = spawn('node', ['src/ops/ops.ts', command, ...args], { env: { ...process.env, ...env } });
   const output = Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
-  await pipeline(Readable.from(input ?? []), child.stdin);
+  await pipeline(Readable.from(input), child.stdin);
   if (interrupted && (await Promise.race([interrupted.then(() => true), output.then(() => false)])))
     child.kill('SIGINT');
   const [stdout, stderr, [code]] = await output;

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type PushRow, savePushState } from '../../../src/modules/push/push-state.ts';
 import { listChanges } from '../../../src/services/work/list-changes.ts';
-import { runCli } from '../../support/command.ts';
+import { runCli } from '../../support/run-cli.ts';
 import { remoteDatabase, setUpContext, writeNotes } from './database.ts';
 
 const BY = ['--by', 'Ada, ticket 77'];

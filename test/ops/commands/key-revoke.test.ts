@@ -3,7 +3,7 @@ import { generateKey, hashKey } from '../../../src/domain/api-key.ts';
 import { withLocalD1 } from '../../../src/ops/local.ts';
 import type { CreatedKey } from '../../../src/services/keys/create-key.ts';
 import { findKey } from '../../../src/services/keys/find-key.ts';
-import { runCli } from '../../support/command.ts';
+import { runCli } from '../../support/run-cli.ts';
 import { sharedServer } from '../../support/shared.ts';
 import { makeKey, remoteDatabase, setUpContext } from './database.ts';
 

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { bigDirectory, directoryLines } from '../../support/big-directory.ts';
-import { runCli } from '../../support/command.ts';
+import { runCli } from '../../support/run-cli.ts';
 import { DEMO, demoDatabase, remoteDatabase } from './database.ts';
 
 /**

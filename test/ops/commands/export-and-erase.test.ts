@@ -4,9 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { withLocalD1 } from '../../../src/ops/local.ts';
-import { runCli } from '../../support/command.ts';
+import { spawnCli } from '../../support/command.ts';
 import { aroundD1 } from '../../support/d1.ts';
 import { serveRemoteD1 } from '../../support/remote-d1-stub.ts';
+import { runCli } from '../../support/run-cli.ts';
 import { demoDatabase, makeKey, remoteDatabase, writeNotes } from './database.ts';
 
 interface ExportedChange {
@@ -113,7 +114,7 @@ test('an erasure that loses its connection or is interrupted goes on when it is 
   const erase = (interrupted?: Promise<void>) => {
     run += 1;
     const args = ['fabrikam', '--export', file, '--by', 'Ada', '--confirm', 'fabrikam', '--remote'];
-    return runCli('organization:erase', args, { env: remote.env, ...(interrupted && { interrupted }) });
+    return spawnCli('organization:erase', args, { env: remote.env, ...(interrupted && { interrupted }) });
   };
   const advice =
     'Organization fabrikam is inactive and partly removed. Call the command again to go on; it needs no export.';

@@ -14,7 +14,7 @@ import { remoteArchive } from '../../../src/ops/remote-store.ts';
 import { listChanges } from '../../../src/services/work/list-changes.ts';
 import { redactRecord } from '../../../src/services/work/redact-record.ts';
 import { releaseChanges } from '../../../src/services/work/release-changes.ts';
-import { runCli } from '../../support/command.ts';
+import { runCli } from '../../support/run-cli.ts';
 import { demoDatabase, remoteDatabase, writeNotes } from './database.ts';
 
 const organization = 'fabrikam';

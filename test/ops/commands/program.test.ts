@@ -4,10 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { ProgressLine } from '../../src/ops/output.ts';
-import { Pace } from '../../src/ops/pace.ts';
-import { program } from '../../src/ops/program.ts';
-import { runCli } from '../support/command.ts';
+import { ProgressLine } from '../../../src/ops/output.ts';
+import { Pace } from '../../../src/ops/pace.ts';
+import { program } from '../../../src/ops/program.ts';
+import { spawnCli } from '../../support/command.ts';
+import { runCli } from '../../support/run-cli.ts';
 
 const COMMANDS = program.commands.map((command) => ({
   name: command.name(),
@@ -24,7 +25,7 @@ afterAll(() => rm(directory, { recursive: true }));
 
 describe('help', () => {
   test('the program lists every command with one line', async () => {
-    const { code, stdout, stderr } = await runCli('--help', []);
+    const { code, stdout, stderr } = await spawnCli('--help', []);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     const lines = stdout.slice(stdout.indexOf('Commands:\n')).trim().split('\n').slice(1);
     expect(lines.map((line) => line.trim().split(/ {2,}/))).toEqual(

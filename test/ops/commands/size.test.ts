@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { addDays, DAY_MS, dateIn } from '../../../src/domain/calendar.ts';
 import { withLocalD1 } from '../../../src/ops/local.ts';
-import { runCli } from '../../support/command.ts';
+import { runCli } from '../../support/run-cli.ts';
 import { demoDatabase, makeKey, remoteDatabase, writeNotes } from './database.ts';
 
 /** The table in the output: the cells of each row, by the first one. */
