@@ -15,11 +15,9 @@ import { listChanges } from '../../../src/services/work/list-changes.ts';
 import { redactRecord } from '../../../src/services/work/redact-record.ts';
 import { releaseChanges } from '../../../src/services/work/release-changes.ts';
 import { runCli } from '../../support/run-cli.ts';
-import { demoDatabase, remoteDatabase, writeNotes } from './database.ts';
+import { demoDatabase, remoteDatabase, withRemote, writeNotes } from './database.ts';
 
 const organization = 'fabrikam';
-/** Each test runs up to seven commands, one after the other. */
-const TIMEOUT_MS = 300_000;
 const OBJECT = /^fabrikam\/000000000001-000000000003-[0-9a-f]{16}\.ndjson\.gz\n$/;
 const linesOf = (text: string) => text.split('\n').filter((line) => line !== '');
 /** The words in front of the objects that `archive:check` printed. */
@@ -36,6 +34,12 @@ async function age(db: D1Database, days: number): Promise<void> {
   ]);
 }
 
+/** Runs commands on a database. */
+const commandsOf =
+  ({ env }: { env: Record<string, string> }) =>
+  (command: string, ...args: string[]) =>
+    runCli(command, [...args, '--remote'], { env });
+
 /** Three notes of 40 days ago. Returns the id of the first, and the changes as the feed has them. */
 async function oldNotes(db: D1Database) {
   const [id = ''] = await writeNotes(db, ['the password is hunter2', 'it was hunter3', 'the newest']);
@@ -44,79 +48,69 @@ async function oldNotes(db: D1Database) {
   return { id, cursor: changes[2]?.cursor ?? '', lines: changes.map((change) => JSON.stringify(change)) };
 }
 
-test(
-  'a local database: release, archive, read, export and erase',
-  async () => {
-    const { persistTo, options, remove } = await demoDatabase();
-    const files = await mkdtemp(join(tmpdir(), 'twb-archive-'));
-    const ops = (command: string, ...args: string[]) => runCli(command, [...args, ...options]);
-    try {
-      const { cursor, lines } = await withLocalD1(persistTo, oldNotes);
-      expect(await ops('work:release', organization, '--cursor', cursor)).toMatchObject({
-        code: 0,
-        stdout: 'The changes of organization fabrikam up to 3 are released.\n',
-      });
-      expect(await ops('work:release', 'northwind', '--cursor', cursor)).toMatchObject({
-        code: 1,
-        stdout: '',
-        stderr: expect.stringMatching(/^The cursor is not one of organization northwind .* Nothing was released\./),
-      });
-      expect(await ops('archive:run', '--keep-days', '41')).toMatchObject({
-        stdout: '',
-        stderr:
-          '0 changes archived. Nothing that may be archived is older than 41 days; size shows what is released.\n',
-      });
-      const run = await ops('archive:run', '--keep-days', '30');
-      expect(run).toMatchObject({ code: 0, stdout: expect.stringMatching(OBJECT), stderr: '3 changes archived.\n' });
-      expect((await ops('size')).stdout).toMatch(/^fabrikam +3 +3 +1 +\d{4}-\d\d-\d\d$/m);
-      // The lines are those of the feed.
-      expect(linesOf((await ops('archive:read', run.stdout.trim())).stdout)).toEqual(lines.slice(0, 3));
+test('changes are released, archived, read, exported and erased', async () => {
+  const remote = await remoteDatabase();
+  const files = await mkdtemp(join(tmpdir(), 'twb-archive-'));
+  const ops = commandsOf(remote);
+  try {
+    const { cursor, lines } = await oldNotes(remote.db);
+    expect(await ops('work:release', organization, '--cursor', cursor)).toMatchObject({
+      code: 0,
+      stdout: 'The changes of organization fabrikam up to 3 are released.\n',
+    });
+    expect(await ops('work:release', 'northwind', '--cursor', cursor)).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringMatching(/^The cursor is not one of organization northwind .* Nothing was released\./),
+    });
+    expect(await ops('archive:run', '--keep-days', '41')).toMatchObject({
+      stdout: '',
+      stderr: '0 changes archived. Nothing that may be archived is older than 41 days; size shows what is released.\n',
+    });
+    const run = await ops('archive:run', '--keep-days', '30');
+    expect(run).toMatchObject({ code: 0, stdout: expect.stringMatching(OBJECT), stderr: '3 changes archived.\n' });
+    expect((await ops('size')).stdout).toMatch(/^fabrikam +3 +3 +1 +\d{4}-\d\d-\d\d$/m);
+    // The lines are those of the feed.
+    expect(linesOf((await ops('archive:read', run.stdout.trim())).stdout)).toEqual(lines.slice(0, 3));
 
-      const file = join(files, 'fabrikam.ndjson');
-      const erased = await ops(
-        'organization:erase',
-        organization,
-        '--export',
-        file,
-        '--by',
-        'A',
-        '--confirm',
-        organization,
-      );
-      expect([erased.code, linesOf(await readFile(file, 'utf8'))]).toEqual([0, lines]);
-      const left = await withLocalD1(persistTo, (db, archive) => listObjects(operatorContext(db, archive), ''));
-      expect(left).toEqual([]);
-    } finally {
-      await remove();
-      await rm(files, { recursive: true });
-    }
-  },
-  TIMEOUT_MS,
-);
+    const file = join(files, 'fabrikam.ndjson');
+    const erased = await ops(
+      'organization:erase',
+      organization,
+      '--export',
+      file,
+      '--by',
+      'A',
+      '--confirm',
+      organization,
+    );
+    expect([erased.code, linesOf(await readFile(file, 'utf8'))]).toEqual([0, lines]);
+    expect(await listObjects(operatorContext(remote.db, remote.archive), '')).toEqual([]);
+  } finally {
+    await remote.close();
+    await rm(files, { recursive: true });
+  }
+});
 
-test(
-  'a deployed database and its bucket, over the API of Cloudflare: archive, read, redact and check',
-  async () => {
-    const remote = await remoteDatabase();
-    const ops = (command: string, ...args: string[]) => runCli(command, [...args, '--remote'], { env: remote.env });
-    try {
-      const { id, cursor, lines } = await oldNotes(remote.db);
-      await releaseChanges(operatorContext(remote.db), { organization, cursor });
-      const run = await ops('archive:run', organization, '--keep-days', '30');
-      expect(run).toMatchObject({ code: 0, stdout: expect.stringMatching(OBJECT) });
-      const object = run.stdout.trim();
-      expect(linesOf((await ops('archive:read', object)).stdout)).toEqual(lines.slice(0, 3));
-      expect((await ops('record:redact', organization, 'note', id, '--by', 'Ada')).code).toBe(0);
-      expect(await ops('archive:read', object)).toMatchObject({ code: 1, stdout: '' });
-      expect(await ops('archive:check')).toMatchObject({ code: 0, stdout: '', stderr: '1 archive checked.\n' });
-      const failed = await runCli('archive:check', ['--remote'], { env: { ...remote.env, R2_BUCKET_NAME: 'other' } });
-      expect(failed).toMatchObject({ code: 1, stderr: expect.stringContaining('archive did not respond') });
-    } finally {
-      await remote.close();
-    }
-  },
-  TIMEOUT_MS,
-);
+test('a redaction replaces the archived object, and the check finds every object or names the failure', async () => {
+  const remote = await remoteDatabase();
+  const ops = commandsOf(remote);
+  try {
+    const { id, cursor, lines } = await oldNotes(remote.db);
+    await releaseChanges(operatorContext(remote.db), { organization, cursor });
+    const run = await ops('archive:run', organization, '--keep-days', '30');
+    expect(run).toMatchObject({ code: 0, stdout: expect.stringMatching(OBJECT) });
+    const object = run.stdout.trim();
+    expect(linesOf((await ops('archive:read', object)).stdout)).toEqual(lines.slice(0, 3));
+    expect((await ops('record:redact', organization, 'note', id, '--by', 'Ada')).code).toBe(0);
+    expect(await ops('archive:read', object)).toMatchObject({ code: 1, stdout: '' });
+    expect(await ops('archive:check')).toMatchObject({ code: 0, stdout: '', stderr: '1 archive checked.\n' });
+    const failed = await runCli('archive:check', ['--remote'], { env: { ...remote.env, R2_BUCKET_NAME: 'other' } });
+    expect(failed).toMatchObject({ code: 1, stderr: expect.stringContaining('archive did not respond') });
+  } finally {
+    await remote.close();
+  }
+});
 
 test('objects of a deployed bucket are deleted in small groups, and every call waits for its turn', async () => {
   const remote = await remoteDatabase();
@@ -161,11 +155,11 @@ describe('after a restore of the database, which does not restore the bucket,', 
   async function restored(
     { before, undone }: { before: Step[]; undone: Step },
     check: (
-      ops: (command: string, ...args: string[]) => ReturnType<typeof runCli>,
-      open: { persistTo: string; id: string },
+      ops: ReturnType<typeof commandsOf>,
+      open: { db: D1Database; archive: ArchiveBucket | undefined; id: string },
     ) => Promise<void>,
   ): Promise<void> {
-    const { persistTo, options, remove } = await demoDatabase();
+    const { persistTo, remove } = await demoDatabase();
     const database = join(persistTo, 'v3/d1');
     const backup = `${persistTo}-backup`;
     try {
@@ -179,48 +173,38 @@ describe('after a restore of the database, which does not restore the bucket,', 
       await withLocalD1(persistTo, (db, archive) => undone(db, archive, id));
       await rm(database, { recursive: true });
       await cp(backup, database, { recursive: true });
-      await check((command, ...args) => runCli(command, [...args, ...options]), { persistTo, id });
+      await withRemote(persistTo, (remote) => check(commandsOf(remote), { ...remote, id }));
     } finally {
       await remove();
       await rm(backup, { recursive: true, force: true });
     }
   }
 
-  test(
-    'to before an archive, its rows are back: the check finds the object, and the next archive is complete',
-    async () => {
-      await restored({ before: [], undone: run }, async (ops, { persistTo }) => {
-        const found = await ops('archive:check');
-        expect([found.code, findingsIn(found.stdout)]).toEqual([1, ['not named']]);
-        await withLocalD1(persistTo, async (db, archive) => {
-          // The command deletes nothing that is younger than 15 minutes.
-          const later = () => ({ ...operatorContext(db, archive), now: () => Date.now() + 3_600_000 });
-          const { findings } = await checkArchive(later, { organization: undefined, repair: true });
-          expect(findings).toMatchObject([{ finding: 'deleted' }]);
-          await run(db, archive, '');
-          expect((await checkArchive(later, { organization: undefined, repair: false })).findings).toEqual([]);
-        });
-        expect(linesOf((await ops('changes:export', organization)).stdout)).toHaveLength(4);
-      });
-    },
-    TIMEOUT_MS,
-  );
+  test('to before an archive, its rows are back: the check finds the object, and the next archive is complete', async () => {
+    await restored({ before: [], undone: run }, async (ops, { db, archive }) => {
+      const found = await ops('archive:check');
+      expect([found.code, findingsIn(found.stdout)]).toEqual([1, ['not named']]);
+      // The command deletes nothing that is younger than 15 minutes.
+      const later = () => ({ ...operatorContext(db, archive), now: () => Date.now() + 3_600_000 });
+      const { findings } = await checkArchive(later, { organization: undefined, repair: true });
+      expect(findings).toMatchObject([{ finding: 'deleted' }]);
+      await run(db, archive, '');
+      expect((await checkArchive(later, { organization: undefined, repair: false })).findings).toEqual([]);
+      expect(linesOf((await ops('changes:export', organization)).stdout)).toHaveLength(4);
+    });
+  });
 
-  test(
-    'to before a redaction, the check names the object without the text, and the redaction is repeated',
-    async () => {
-      await restored({ before: [run], undone: redact }, async (ops, { id }) => {
-        const missing = await ops('archive:check');
-        expect([missing.code, findingsIn(missing.stdout)]).toEqual([1, ['missing', 'not named']]);
-        const repaired = await ops('archive:check', '--repair');
-        expect([repaired.code, findingsIn(repaired.stdout)]).toEqual([0, ['replaced']]);
-        expect((await ops('record:redact', organization, 'note', id, '--by', 'Ada')).stdout).toContain('is removed');
-        const exported = (await ops('changes:export', organization)).stdout;
-        expect(exported).not.toContain('hunter2');
-        expect(exported).toContain('hunter3');
-        expect(JSON.parse(linesOf(exported).at(-1) ?? '')).toMatchObject({ action: 'note.redacted', seq: 5 });
-      });
-    },
-    TIMEOUT_MS,
-  );
+  test('to before a redaction, the check names the object without the text, and the redaction is repeated', async () => {
+    await restored({ before: [run], undone: redact }, async (ops, { id }) => {
+      const missing = await ops('archive:check');
+      expect([missing.code, findingsIn(missing.stdout)]).toEqual([1, ['missing', 'not named']]);
+      const repaired = await ops('archive:check', '--repair');
+      expect([repaired.code, findingsIn(repaired.stdout)]).toEqual([0, ['replaced']]);
+      expect((await ops('record:redact', organization, 'note', id, '--by', 'Ada')).stdout).toContain('is removed');
+      const exported = (await ops('changes:export', organization)).stdout;
+      expect(exported).not.toContain('hunter2');
+      expect(exported).toContain('hunter3');
+      expect(JSON.parse(linesOf(exported).at(-1) ?? '')).toMatchObject({ action: 'note.redacted', seq: 5 });
+    });
+  });
 });

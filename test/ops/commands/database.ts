@@ -28,33 +28,41 @@ export async function demoDatabase(): Promise<{
   return { persistTo, options: ['--persist-to', persistTo], remove };
 }
 
-/**
- * Such a database, opened in this process and served as Cloudflare serves it: commands with
- * `--remote` and this environment use it.
- */
-export async function remoteDatabase(): Promise<{
+interface RemoteDatabase {
   db: D1Database;
   archive: ObjectStore | undefined;
+  /** The environment in which commands with `--remote` use this database. */
   env: Record<string, string>;
-  close: () => Promise<void>;
-}> {
+}
+
+/** Opens a local database in this process and serves it as Cloudflare does, for as long as `use` runs. */
+export function withRemote<T>(persistTo: string, use: (remote: RemoteDatabase) => Promise<T>): Promise<T> {
+  return withLocalD1(persistTo, async (db, archive) => {
+    const { env, close } = await serveRemoteD1(db, archive);
+    try {
+      return await use({ db, archive, env });
+    } finally {
+      await close();
+    }
+  });
+}
+
+/** A migrated database with the demo directory, served as Cloudflare does. */
+export async function remoteDatabase(): Promise<RemoteDatabase & { close: () => Promise<void> }> {
   const { persistTo, remove } = await demoDatabase();
-  const opened = Promise.withResolvers<{ db: D1Database; archive: ObjectStore | undefined }>();
+  const opened = Promise.withResolvers<RemoteDatabase>();
   const closing = Promise.withResolvers<void>();
-  const ended = withLocalD1(persistTo, async (db, archive) => {
-    opened.resolve({ db, archive });
-    await closing.promise;
+  const ended = withRemote(persistTo, (remote) => {
+    opened.resolve(remote);
+    return closing.promise;
   });
   ended.catch(opened.reject);
-  const { db, archive } = await opened.promise;
-  const remote = await serveRemoteD1(db, archive);
   const close = async () => {
-    await remote.close();
     closing.resolve();
     await ended;
     await remove();
   };
-  return { db, archive, env: remote.env, close };
+  return { ...(await opened.promise), close };
 }
 
 /** The context of what a test sets up. */

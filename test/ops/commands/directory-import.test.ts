@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { bigDirectory, directoryLines } from '../../support/big-directory.ts';
 import { runCli } from '../../support/run-cli.ts';
 import { DEMO, demoDatabase, remoteDatabase } from './database.ts';
@@ -11,14 +11,18 @@ const numbersIn = (stdout: string) =>
   Array.from((stdout.trim().split('\n').at(-1) ?? '').matchAll(/\d+/g), ([digits]) => Number(digits));
 
 describe('directory:import', () => {
-  let local: Awaited<ReturnType<typeof demoDatabase>>;
+  let remote: Awaited<ReturnType<typeof remoteDatabase>>;
   beforeAll(async () => {
-    local = await demoDatabase();
+    remote = await remoteDatabase();
   });
-  afterAll(() => local.remove());
+  afterAll(() => remote.close());
+  const importLines = (input: Iterable<string>, ...args: string[]) =>
+    runCli('directory:import', ['-', ...args, '--remote'], { input, env: remote.env });
 
-  test('imports 20,000 tickets from standard input, and changes nothing the second time', async () => {
-    const run = () => runCli('directory:import', ['-', ...local.options], { input: directoryLines(bigDirectory(0.1)) });
+  test('imports 20,000 tickets into a local database, and changes nothing the second time', async () => {
+    const { options, remove } = await demoDatabase();
+    onTestFinished(remove);
+    const run = () => runCli('directory:import', ['-', ...options], { input: directoryLines(bigDirectory(0.1)) });
     const first = await run();
     expect([first.code, numbersIn(first.stdout).slice(0, 4)]).toEqual([0, [20_255, 5, 20_260, 0]]);
     const second = await run();
@@ -32,7 +36,7 @@ describe('directory:import', () => {
       '{"type":"company","organization":"northwind","id":"new-one","name":"New"}\n',
     ];
     const run = async (...args: string[]) => {
-      const { code, stdout, stderr } = await runCli('directory:import', ['-', ...args, ...local.options], { input });
+      const { code, stdout, stderr } = await importLines(input, ...args);
       expect([code, stderr]).toEqual([0, '']);
       return stdout.trim().split('\n');
     };
@@ -51,9 +55,7 @@ describe('directory:import', () => {
 
   test('prints each error of a file with its line, record, field and code', async () => {
     const demo = await readFile(DEMO, 'utf8');
-    const { code, stderr } = await runCli('directory:import', ['-', ...local.options], {
-      input: [demo.replace('"hourlyRate":150', '"hourlyRate":"150"'), '{'],
-    });
+    const { code, stderr } = await importLines([demo.replace('"hourlyRate":150', '"hourlyRate":"150"'), '{']);
     expect(code).toBe(1);
     const errors = stderr.split('\n').filter((line) => line.startsWith('line '));
     expect(errors.map((line) => line.slice(0, line.indexOf(')')))).toEqual([
@@ -64,7 +66,7 @@ describe('directory:import', () => {
 
   test('names a file that is missing, and prints its usage when it is called wrongly', async () => {
     const [noFile, misused] = await Promise.all([
-      runCli('directory:import', ['no-such-file', ...local.options]),
+      runCli('directory:import', ['no-such-file']),
       runCli('directory:import', ['a', 'b']),
     ]);
     expect(noFile).toMatchObject({ code: 1, stderr: expect.stringContaining('no-such-file') });
@@ -73,26 +75,17 @@ describe('directory:import', () => {
       stderr: expect.stringContaining('Usage: npm run ops -- directory:import'),
     });
   });
-});
 
-describe('with --remote', () => {
-  test('it imports over Cloudflare’s API, or names what is wrong with the credentials', async () => {
-    const remote = await remoteDatabase();
-    const lines = [...directoryLines({ organizations: 1, companies: 2, technicians: 2, tickets: 2 })];
-    const run = (env = remote.env) => runCli('directory:import', ['-', '--remote'], { input: lines, env });
-    try {
-      const first = await run();
-      expect([first.code, numbersIn(first.stdout).slice(0, 4)]).toEqual([0, [7, 1, 8, 0]]);
-      const [second, unknown, nameless] = await Promise.all([
-        run(),
-        run({ ...remote.env, CLOUDFLARE_API_TOKEN: 'bad' }),
-        run({ ...remote.env, CLOUDFLARE_API_TOKEN: '' }),
-      ]);
-      expect([second.code, numbersIn(second.stdout)]).toEqual([0, [7, 1, 0, 0, 0]]);
-      expect(unknown).toMatchObject({ code: 1, stderr: expect.stringContaining('Authentication error') });
-      expect(nameless).toMatchObject({ code: 2, stderr: expect.stringContaining('CLOUDFLARE_API_TOKEN') });
-    } finally {
-      await remote.close();
-    }
+  test('names what is wrong with the credentials of a deployed database', async () => {
+    const run = (env: Record<string, string>) =>
+      runCli('directory:import', ['-', '--remote'], { input: ['{}'], env: { ...remote.env, ...env } });
+    expect(await run({ CLOUDFLARE_API_TOKEN: 'bad' })).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('Authentication error'),
+    });
+    expect(await run({ CLOUDFLARE_API_TOKEN: '' })).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('CLOUDFLARE_API_TOKEN'),
+    });
   });
 });
