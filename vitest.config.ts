@@ -7,6 +7,9 @@ import { defineConfig } from 'vitest/config';
  */
 const ON_NODE = ['test/{bench,domain,e2e,lib,ops/commands,reliability,repository}/**/*.test.ts', 'test/config.test.ts'];
 
+/** Tests that only `npm run test:long` runs. */
+const LONG = 'test/**/*.long.test.ts';
+
 export default defineConfig(async ({ mode }) => {
   const migrations = await readD1Migrations('./migrations');
   // `npm run test:long`
@@ -47,7 +50,7 @@ export default defineConfig(async ({ mode }) => {
           test: {
             name: 'workerd',
             include: ['test/**/*.test.{ts,tsx}'],
-            exclude: ON_NODE,
+            exclude: [...ON_NODE, ...(long ? [] : [LONG])],
             // A runtime of its own for each file would take two seconds to start. Instead each test
             // makes its own organization.
             isolate: false,
@@ -59,6 +62,9 @@ export default defineConfig(async ({ mode }) => {
           test: {
             name: 'node',
             include: ON_NODE,
+            exclude: ['**/node_modules/**', ...(long ? [] : [LONG])],
+            // Loading Miniflare, wrangler and Playwright takes longer than most files run.
+            isolate: false,
             globalSetup: './test/support/shared-setup.ts',
             testTimeout: 120_000,
             hookTimeout: 120_000,

@@ -8,6 +8,7 @@ import * as z from 'zod';
 import { RECIPES } from '../../src/docs/recipes.ts';
 import { accessibilityViolations, follow, watch } from '../support/browser.ts';
 import { isInstalled } from '../support/command.ts';
+import { inLongRuns } from '../support/property.ts';
 import { connectBrowser, sharedServer } from '../support/shared.ts';
 
 const PAGES = [
@@ -62,15 +63,19 @@ test.each([...PAGES, WRONG_ADDRESS])(
     expect(Math.max(0, ...lengths)).toBeLessThan(80);
     for (const [width, colorScheme] of [
       [1280, 'light'],
-      [390, 'dark'],
-      [320, 'light'],
+      [320, 'dark'],
+      ...inLongRuns([[390, 'dark'] as const, [320, 'light'] as const], []),
     ] as const) {
       await page.setViewportSize({ width, height: 800 });
       await page.emulateMedia({ colorScheme });
-      expect([width, await overflowOf(page)]).toEqual([width, 0]);
       expect([width, await accessibilityViolations(page)]).toEqual([width, []]);
-      await unfoldAll(page);
-      expect([width, await overflowOf(page)]).toEqual([width, 0]);
+    }
+    for (const unfolded of [false, true]) {
+      if (unfolded) await unfoldAll(page);
+      for (const width of [1280, 390, 320]) {
+        await page.setViewportSize({ width, height: 800 });
+        expect([width, unfolded, await overflowOf(page)]).toEqual([width, unfolded, 0]);
+      }
     }
     expect(complaints).toEqual(path === WRONG_ADDRESS ? [expect.stringContaining('404')] : []);
   },

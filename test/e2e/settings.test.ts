@@ -1,5 +1,5 @@
 import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { importDirectory } from '../../src/ops/import/import-directory.ts';
 import { withLocalD1 } from '../../src/ops/local.ts';
 import { accessibilityViolations, follow, watch } from '../support/browser.ts';
@@ -179,24 +179,26 @@ async function liveThrough(page: Page, hands: Hands, name: string, scripted: boo
     .waitFor();
 }
 
-describe('a key is created, used, rotated and revoked, and its refused use is shown', () => {
-  test('with a mouse', async () => {
-    const { page, complaints } = await signIn({ permissions: ['clipboard-read', 'clipboard-write'] });
-    await liveThrough(page, mouse, 'By mouse', true);
-    expect(complaints).toEqual([]);
-  });
-
-  test('with the keyboard alone', async () => {
-    const { page, complaints } = await signIn({ permissions: ['clipboard-read', 'clipboard-write'] }, keyboard);
-    await liveThrough(page, keyboard, 'By keyboard', true);
-    expect(complaints).toEqual([]);
-  });
-
-  test('without script', async () => {
-    const { page, complaints } = await signIn({ javaScriptEnabled: false });
-    await liveThrough(page, mouse, 'Without script', false);
-    expect(complaints).toEqual([]);
-  });
+// With script and a mouse, the next tests do most of it.
+test.each(
+  inLongRuns(
+    [
+      ['with a mouse', mouse, true],
+      ['with the keyboard alone', keyboard, true],
+      ['without script', mouse, false],
+    ] as const,
+    [
+      ['with the keyboard alone', keyboard, true],
+      ['without script', mouse, false],
+    ] as const,
+  ),
+)('a key is created, used, rotated and revoked, and its refused use is shown, %s', async (how, hands, scripted) => {
+  const scripts: BrowserContextOptions = scripted
+    ? { permissions: ['clipboard-read', 'clipboard-write'] }
+    : { javaScriptEnabled: false };
+  const { page, complaints } = await signIn(scripts, hands);
+  await liveThrough(page, hands, `Lived ${how}`, scripted);
+  expect(complaints).toEqual([]);
 });
 
 /** Opens the form for a new key and fills it in. */
@@ -274,22 +276,24 @@ test('two tabs on two organizations do not mix, and signing out ends both', asyn
   await signInForm(one).waitFor();
 });
 
-// Colours depend on the scheme and the layout on the width, so half of the combinations cover both.
+// The colours depend on the scheme and the layout on the width: two screens cover both schemes and
+// the ends of the layout.
 const SCREENS = [
   { colorScheme: 'light', width: 1280 },
-  { colorScheme: 'dark', width: 768 },
-  { colorScheme: 'light', width: 390 },
   { colorScheme: 'dark', width: 320 },
   ...inLongRuns(
     [
       { colorScheme: 'dark', width: 1280 },
       { colorScheme: 'light', width: 768 },
+      { colorScheme: 'dark', width: 768 },
+      { colorScheme: 'light', width: 390 },
       { colorScheme: 'dark', width: 390 },
       { colorScheme: 'light', width: 320 },
     ] as const,
     [],
   ),
 ] as const;
+const WIDTHS = [1280, 768, 390, 320];
 
 test('every page is accessible and no wider than the screen, in light and dark, from 320 to 1280 px', async () => {
   const { page } = await signIn();
@@ -298,12 +302,14 @@ test('every page is accessible and no wider than the screen, in light and dark, 
     for (const { colorScheme, width } of SCREENS) {
       await page.emulateMedia({ colorScheme });
       await page.setViewportSize({ width, height: 800 });
-      const screen = `${name}, ${colorScheme}, ${width} px`;
-      found[screen] = await accessibilityViolations(page);
+      found[`${name}, ${colorScheme}, ${width} px`] = await accessibilityViolations(page);
+    }
+    for (const width of WIDTHS) {
+      await page.setViewportSize({ width, height: 800 });
       const overflow = await page.evaluate(
         'document.documentElement.scrollWidth - document.documentElement.clientWidth',
       );
-      if (overflow !== 0) found[screen] = `is ${overflow} px too wide`;
+      if (overflow !== 0) found[`${name}, ${width} px`] = `is ${overflow} px too wide`;
     }
   };
   await follow(leadTo(page, '/new-key'));

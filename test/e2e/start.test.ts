@@ -11,7 +11,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { SWEEP_CRON } from '../../src/modules/push/sweep.ts';
 import { withLocalD1 } from '../../src/ops/local.ts';
 import { makeKey } from '../reliability/restartable.ts';
-import { failedStart, freePort, keyIn, printedBy, start, startIn, stop } from '../support/server.ts';
+import { failedStart, freePort, keyIn, printedBy, startIn, stop } from '../support/server.ts';
 import { copyDatabase } from '../support/shared.ts';
 
 const run = promisify(execFile);
@@ -20,23 +20,49 @@ const curlIn = (output: string) => output.split('\n').find((line) => line.trim()
 
 describe('npm start', () => {
   let directory: string;
+  /** The checkout with other variables: its own .dev.vars belongs to the developer. */
+  let checkout: string;
   let port: number;
   let chatPort: number;
   let running: { server: ChildProcess; output: string };
 
   beforeAll(async () => {
     directory = await mkdtemp(join(tmpdir(), 'twb-'));
+    checkout = await mkdtemp(join(tmpdir(), 'twb-'));
+    const files = (await readdir('.')).filter((name) => !name.startsWith('.'));
+    for (const name of files) await symlink(resolve(name), join(checkout, name));
+    await writeFile(
+      join(checkout, '.dev.vars'),
+      '# Staging\nKEY_PREFIX="stg" # as there\nKEY_LIMIT=no limit\nKEY_LIMT=1/10s\n',
+    );
     port = await freePort();
     chatPort = await freePort();
-    running = await start(
-      ...['--port', String(port), '--persist-to', directory],
+    running = await startIn(
+      checkout,
+      ...['--port', String(port), '--persist-to', directory, '--var', 'KEY_LIMIT:190/10s', '--var', 'COLOUR:blue'],
       ...['--var', `NOTICE_URL:http://127.0.0.1:${chatPort}/`, '--var', `SERVICE_URL:http://localhost:${port}`],
     );
   });
 
   afterAll(async () => {
     await stop(running.server);
-    await rm(directory, { recursive: true });
+    for (const each of [directory, checkout]) await rm(each, { recursive: true });
+  });
+
+  const ping = (key: string) =>
+    fetch(`http://localhost:${port}/api/v1/ping`, { headers: { Authorization: `Bearer ${key}` } });
+
+  test('uses the variables in .dev.vars, overridden by --var, and warns of unknown ones', async () => {
+    const warnings = running.output.split('\n').filter((line) => line.startsWith('Warning: '));
+    expect(warnings).toEqual([
+      expect.stringMatching(/KEY_LIMT .*\.dev\.vars.*KEY_LIMIT\b/),
+      expect.stringMatching(/COLOUR .*--var/),
+    ]);
+    const key = keyIn(running.output);
+    expect(key).toMatch(/^stg_/);
+    const response = await ping(key);
+    expect(response.status).toBe(200);
+    expect(response.headers.get('RateLimit-Policy')).toBe('"key";q=190;w=10');
   });
 
   test('runs the daily job on request', async () => {
@@ -159,52 +185,15 @@ describe('npm start', () => {
   test('keeps the data when it is started again, replaces the demo key, and passes its arguments to wrangler', async () => {
     const before = keyIn(running.output);
     await stop(running.server);
-    running = await start('--port', String(port), '--persist-to', directory, '--var', 'KEY_LIMIT:2/10s');
-    const ping = (key: string) =>
-      fetch(`http://localhost:${port}/api/v1/ping`, { headers: { Authorization: `Bearer ${key}` } });
+    running = await startIn(
+      checkout,
+      ...['--port', String(port), '--persist-to', directory, '--var', 'KEY_LIMIT:2/10s'],
+    );
     expect((await ping(before)).status).toBe(401);
     const response = await ping(keyIn(running.output));
     expect(response.status).toBe(200);
     expect(response.headers.get('RateLimit-Policy')).toBe('"key";q=2;w=10');
   });
-});
-
-test('uses the variables in .dev.vars, overridden by --var, and warns of unknown ones', async () => {
-  // Not in the checkout, because its .dev.vars belongs to the developer.
-  const directory = await mkdtemp(join(tmpdir(), 'twb-'));
-  const files = (await readdir('.')).filter((name) => !name.startsWith('.'));
-  for (const name of files) await symlink(resolve(name), join(directory, name));
-  await writeFile(
-    join(directory, '.dev.vars'),
-    '# Staging\nKEY_PREFIX="stg" # as there\nKEY_LIMIT=no limit\nKEY_LIMT=1/10s\n',
-  );
-  const port = await freePort();
-  const { server, output } = await startIn(
-    directory,
-    '--port',
-    String(port),
-    '--var',
-    'KEY_LIMIT:2/10s',
-    '--var',
-    'COLOUR:blue',
-  );
-  try {
-    const warnings = output.split('\n').filter((line) => line.startsWith('Warning: '));
-    expect(warnings).toEqual([
-      expect.stringMatching(/KEY_LIMT .*\.dev\.vars.*KEY_LIMIT\b/),
-      expect.stringMatching(/COLOUR .*--var/),
-    ]);
-    const key = keyIn(output);
-    expect(key).toMatch(/^stg_/);
-    const response = await fetch(`http://localhost:${port}/api/v1/ping`, {
-      headers: { Authorization: `Bearer ${key}` },
-    });
-    expect(response.status).toBe(200);
-    expect(response.headers.get('RateLimit-Policy')).toBe('"key";q=2;w=10');
-  } finally {
-    await stop(server);
-    await rm(directory, { recursive: true });
-  }
 });
 
 test('an invalid variable stops the start with one line that names it', async () => {
@@ -243,11 +232,12 @@ test('a port that is in use stops the start', async () => {
   }
 });
 
-test.each(['0', 'abc', '70000'])('a port that is not a number from 1 to 65535 stops the start: %s', async (port) => {
-  expect(await failedStart('--port', port)).toEqual({
-    code: 1,
-    output: expect.stringMatching(`^--port ${port} is not a port\\. .*\n$`),
-  });
+test('a port that is not a number from 1 to 65535 stops the start', async () => {
+  for (const port of ['0', 'abc', '70000'])
+    expect(await failedStart('--port', port)).toEqual({
+      code: 1,
+      output: expect.stringMatching(`^--port ${port} is not a port\\. .*\n$`),
+    });
 });
 
 /** Sends half of a body and closes the connection. */

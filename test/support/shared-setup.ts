@@ -1,8 +1,10 @@
-import { cp, mkdtemp, rm } from 'node:fs/promises';
+import { cp, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
+import { importDirectory } from '../../src/ops/import/import-directory.ts';
+import { withLocalD1 } from '../../src/ops/local.ts';
 import { launchBrowser } from './browser.ts';
 import { localDatabase } from './command.ts';
 import { buildProduction } from './production-worker.ts';
@@ -29,6 +31,14 @@ const RESOURCES = {
   /** A migrated, empty database. Tests copy it. */
   database: async (): Promise<Resource<{ persistTo: string }>> => {
     const { persistTo, remove } = await localDatabase();
+    return { value: { persistTo }, close: remove };
+  },
+  /** Such a database with the demo directory. Tests copy it. */
+  demo: async (): Promise<Resource<{ persistTo: string }>> => {
+    const { persistTo, remove } = await localDatabase();
+    const demo = await readFile('src/dev/demo-directory.ndjson', 'utf8');
+    const imported = await withLocalD1(persistTo, (db) => importDirectory(db, demo));
+    if (!imported.ok) throw new Error(JSON.stringify(imported.errors));
     return { value: { persistTo }, close: remove };
   },
   /** A local server as `npm start` runs it. */

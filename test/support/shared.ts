@@ -5,7 +5,9 @@ import { type Browser, chromium } from 'playwright-core';
 import { inject } from 'vitest';
 import type { Shared } from './shared-setup.ts';
 
-async function ask<Name extends 'build' | 'database' | 'server' | 'browser'>(name: Name): Promise<Shared<Name>> {
+async function ask<Name extends 'build' | 'database' | 'demo' | 'server' | 'browser'>(
+  name: Name,
+): Promise<Shared<Name>> {
   const response = await fetch(`${inject('sharedUrl')}/${name}`);
   if (!response.ok) throw new Error(await response.text());
   return response.json();
@@ -31,9 +33,11 @@ export async function connectBrowser(): Promise<Browser> {
   return chromium.connect((await ask('browser')).endpoint);
 }
 
-/** A migrated local database of a test's own. */
-export async function copyDatabase(): Promise<{ persistTo: string; remove: () => Promise<void> }> {
+/** A migrated local database of a test's own: empty, or with the demo directory. */
+export async function copyDatabase(
+  from: 'database' | 'demo' = 'database',
+): Promise<{ persistTo: string; remove: () => Promise<void> }> {
   const persistTo = await mkdtemp(join(tmpdir(), 'twb-database-'));
-  await cp((await ask('database')).persistTo, persistTo, { recursive: true });
+  await cp((await ask(from)).persistTo, persistTo, { recursive: true });
   return { persistTo, remove: () => rm(persistTo, { recursive: true }) };
 }

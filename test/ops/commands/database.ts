@@ -1,7 +1,5 @@
-import { readFile } from 'node:fs/promises';
 import { hashKey } from '../../../src/domain/api-key.ts';
 import type { ObjectStore } from '../../../src/lib/object-store.ts';
-import { importDirectory } from '../../../src/ops/import/import-directory.ts';
 import { withLocalD1 } from '../../../src/ops/local.ts';
 import type { ServiceContext } from '../../../src/services/context.ts';
 import { type CreatedKey, createApiKey } from '../../../src/services/keys/create-key.ts';
@@ -21,10 +19,7 @@ export async function demoDatabase(): Promise<{
   options: string[];
   remove: () => Promise<void>;
 }> {
-  const { persistTo, remove } = await copyDatabase();
-  const demo = await readFile(DEMO, 'utf8');
-  const imported = await withLocalD1(persistTo, (db) => importDirectory(db, demo));
-  if (!imported.ok) throw new Error(JSON.stringify(imported.errors));
+  const { persistTo, remove } = await copyDatabase('demo');
   return { persistTo, options: ['--persist-to', persistTo], remove };
 }
 
