@@ -1,7 +1,7 @@
 import { generateKey } from '../../src/domain/api-key.ts';
 import { type RequestOptions, renderRequest } from './connection.ts';
 import { load, type Requests } from './load.ts';
-import { type BenchKey, makeKeys, ORGANIZATION, TICKET } from './seed.ts';
+import { type BenchKey, makeKeys, TICKET } from './seed.ts';
 import { FLOOR } from './targets.ts';
 import { KEY_PREFIX, type WorkerName, type Workers } from './workers.ts';
 
@@ -58,7 +58,7 @@ const pick = <T>(values: readonly T[], number: number): T => {
   return value;
 };
 
-/** What is measured: without better-auth where its packages could not be installed. */
+/** What is measured. */
 export async function makeScenarios(workers: Workers): Promise<Scenario[]> {
   const small = await workers.database('small');
   const keys = await makeKeys(small, WARM_KEYS);
@@ -150,31 +150,6 @@ export async function makeScenarios(workers: Workers): Promise<Scenario[]> {
     { name: 'workerd, "ok"', worker: 'ok', status: 200, requests: (number) => from(number, { path: '/' }) },
     { name: 'Hono, "hello"', worker: 'hono', status: 200, requests: (number) => from(number, { path: '/' }) },
     { name: FLOOR, worker: 'floor', ...warm(keys) },
-    { name: 'naive chain', worker: 'naive', ...warm(keys) },
   ];
-  if (!workers.withBetterAuth) return [...others, ...api];
-
-  const setup = new URL(
-    `/setup?organization=${ORGANIZATION}&key=${pick(keys, 0).id}&count=${WARM_KEYS}`,
-    await workers.origin('better-auth'),
-  );
-  const response = await fetch(setup);
-  const text = await response.text();
-  if (!response.ok) throw new Error(`better-auth could not be set up: ${text}`);
-  const theirs = text.split('\n');
-  const betterAuth: Scenario[] = [
-    {
-      name: 'better-auth, same write',
-      worker: 'better-auth',
-      status: 201,
-      requests: (number) => postTimeEntry(number, pick(theirs, number), 'unused'),
-    },
-    {
-      name: 'better-auth, verify only',
-      worker: 'better-auth',
-      status: 200,
-      requests: (number) => from(number, { path: '/verify', headers: authorization(pick(theirs, number)) }),
-    },
-  ];
-  return [...others, ...betterAuth, ...api];
+  return [...others, ...api];
 }

@@ -23,9 +23,6 @@ const TARGETS: Target[] = [
   { of: warm, to: FLOOR, measure: 'cpu', atMost: 0.8 },
   { of: cold, to: FLOOR, measure: 'perSecond', atLeast: 0.9 },
   { of: cold, to: FLOOR, measure: 'cpu', atMost: 1.15 },
-  { of: warm, to: 'naive chain', measure: 'perSecond', atLeast: 3.3 },
-  { of: warm, to: 'better-auth, same write', measure: 'perSecond', atLeast: 2.5 },
-  { of: 'ping', to: 'better-auth, verify only', measure: 'perSecond', atLeast: 3 },
   { of: '401, unknown key', to: FLOOR, measure: 'perSecond', atLeast: 2.2 },
   { of: '429 by address, from the limiter', to: FLOOR, measure: 'perSecond', atLeast: 8 },
   { of: '429 by address, cached refusal', to: 'Hono, "hello"', measure: 'perSecond', atLeast: 0.7 },
@@ -46,10 +43,7 @@ export function ratio(of: Series, to: Series, measure: Measure): Spread {
   return spread(of.slices.map((slice, round) => slice[measure] / (to.slices[round]?.[measure] ?? Number.NaN)));
 }
 
-/**
- * Every target, at 16 connections, against what was reached; those whose contender did not take
- * part are left out.
- */
+/** Every target whose scenarios were measured, at 16 connections, against what was reached. */
 export function judge(series: readonly Series[], connections: number): Verdict[] {
   const find = (scenario: string) => series.find((one) => one.name === scenario && one.connections === connections);
   return TARGETS.flatMap((target) => {

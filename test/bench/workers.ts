@@ -1,19 +1,10 @@
-import { execFile } from 'node:child_process';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { build } from 'esbuild';
 import { convertV4MiniflareOptions, Miniflare } from 'miniflare';
 import { unstable_readConfig } from 'wrangler';
 import { bundleProduction, readBundle } from '../support/production-worker.ts';
 
-const run = promisify(execFile);
 const config = unstable_readConfig({ config: 'wrangler.toml' });
-
-/**
- * The newest release of the plugin (November 2026), and the release of better-auth that it was made
- * with.
- */
-const BETTER_AUTH = ['better-auth@1.7.5', '@better-auth/api-key@1.7.5'];
 
 /** Of the keys that are made here. */
 export const KEY_PREFIX = 'bench';
@@ -31,10 +22,9 @@ interface WorkerPlan {
   ipLimit: string;
 }
 
-export type WorkerName = 'ok' | 'hono' | 'floor' | 'naive' | 'better-auth' | 'api' | 'api-limited' | 'api-large';
+export type WorkerName = 'ok' | 'hono' | 'floor' | 'api' | 'api-limited' | 'api-large';
 
 export interface Workers {
-  withBetterAuth: boolean;
   origin: (name: WorkerName) => Promise<URL>;
   database: (name: Database) => Promise<D1Database>;
   dispose: () => Promise<void>;
@@ -48,10 +38,7 @@ export interface Workers {
 export async function startWorkers(directory: string): Promise<Workers> {
   await bundleProduction(join(directory, 'api'));
   const { script: api, texts } = await readBundle(join(directory, 'api'));
-  const [ok, hono, floor, naive] = await Promise.all(
-    ['ok', 'hono', 'floor', 'naive'].map((name) => bundleContender(name)),
-  );
-  const betterAuth = await bundleBetterAuth(join(directory, 'better-auth'));
+  const [ok, hono, floor] = await Promise.all(['ok', 'hono', 'floor'].map(bundleContender));
 
   const plan = (script = '', database: Database = 'small', ipLimit = UNLIMITED): WorkerPlan => ({
     script,
@@ -62,12 +49,10 @@ export async function startWorkers(directory: string): Promise<Workers> {
     ['ok', plan(ok)],
     ['hono', plan(hono)],
     ['floor', plan(floor)],
-    ['naive', plan(naive)],
     ['api', plan(api)],
     ['api-limited', plan(api, 'small', '1/10s')],
     ['api-large', plan(api, 'large')],
   ]);
-  if (betterAuth) plans.set('better-auth', plan(betterAuth));
 
   const miniflare = new Miniflare(
     convertV4MiniflareOptions({
@@ -81,8 +66,7 @@ export async function startWorkers(directory: string): Promise<Workers> {
         name,
         modules: [{ type: 'ESModule' as const, path: 'index.js', contents: script }, ...(script === api ? texts : [])],
         compatibilityDate: config.compatibility_date ?? '',
-        // What better-auth needs of node:async_hooks; the others do not notice.
-        compatibilityFlags: name === 'better-auth' ? ['nodejs_compat'] : config.compatibility_flags,
+        compatibilityFlags: config.compatibility_flags,
         bindings: {
           ...config.vars,
           KEY_PREFIX,
@@ -104,15 +88,13 @@ export async function startWorkers(directory: string): Promise<Workers> {
   );
   await miniflare.ready;
   return {
-    withBetterAuth: betterAuth !== undefined,
     origin: (name) => miniflare.unsafeGetDirectURL(name),
     database: (name) => miniflare.getD1Database('DB', name === 'large' ? 'api-large' : 'api'),
     dispose: () => miniflare.dispose(),
   };
 }
 
-/** `resolveDir`: where the packages of better-auth are. */
-async function bundleContender(name: string, resolveDir?: string): Promise<string> {
+async function bundleContender(name: string): Promise<string> {
   const { outputFiles } = await build({
     entryPoints: [join(import.meta.dirname, 'contenders', `${name}.ts`)],
     bundle: true,
@@ -122,38 +104,6 @@ async function bundleContender(name: string, resolveDir?: string): Promise<strin
     conditions: ['workerd', 'worker', 'browser'],
     external: ['cloudflare:*', 'node:*'],
     logLevel: 'error',
-    plugins: [
-      {
-        name: 'better-auth',
-        setup: (plugin) =>
-          plugin.onResolve({ filter: /^@?better-auth(\/|$)/ }, ({ path, kind, resolveDir: from }) =>
-            resolveDir === undefined || from.startsWith(resolveDir)
-              ? undefined
-              : plugin.resolve(path, { kind, resolveDir }),
-          ),
-      },
-    ],
   });
   return outputFiles[0]?.text ?? '';
-}
-
-/** Undefined, and a word about it, where npm cannot get the packages. */
-async function bundleBetterAuth(directory: string): Promise<string | undefined> {
-  try {
-    await run('npm', [
-      'install',
-      '--prefix',
-      directory,
-      '--no-audit',
-      '--no-fund',
-      '--legacy-peer-deps',
-      ...BETTER_AUTH,
-    ]);
-  } catch (err) {
-    console.warn(
-      `without better-auth, for its packages could not be installed: ${err instanceof Error ? err.message : err}`,
-    );
-    return undefined;
-  }
-  return bundleContender('better-auth', directory);
 }

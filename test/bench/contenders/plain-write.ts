@@ -17,14 +17,10 @@ const INSERT_ENTRY = `insert into time_entries (organization_id, id, ticket_id, 
 const INSERT_AUDIT = `insert into audit_log (organization_id, seq, at, actor_type, actor_id, actor_name, action, target_id, ticket_id, request_id)
   values (?1, ${NEXT_SEQ}, ?2, 'api_key', ?3, ?4, 'time_entry.created', ?5, ?6, ?7)`;
 
-/**
- * The two inserts, bound, with the user, rate and date that the caller has looked up or takes for
- * granted.
- */
+/** The two inserts, bound, with a user and a rate that nothing looks up. */
 export function plainInserts(
   db: D1Database,
   entry: PlainEntry,
-  { user = 'automation', rate = 15_000, source = 'company_default' } = {},
 ): { id: string; insertEntry: D1PreparedStatement; insertAudit: D1PreparedStatement } {
   const { organizationId, keyId, keyName, ticketId, minutes, description, billable } = entry;
   const id = crypto.randomUUID();
@@ -42,13 +38,13 @@ export function plainInserts(
         now,
         keyId,
         requestId,
-        user,
+        'automation',
         minutes,
         description,
         Number(billable),
         workDate,
-        rate,
-        source,
+        15_000,
+        'company_default',
       ),
     insertAudit: db.prepare(INSERT_AUDIT).bind(organizationId, now, keyId, keyName, id, ticketId, requestId),
   };
