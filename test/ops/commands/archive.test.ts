@@ -156,7 +156,7 @@ describe('after a restore of the database, which does not restore the bucket,', 
     { before, undone }: { before: Step[]; undone: Step },
     check: (
       ops: ReturnType<typeof commandsOf>,
-      open: { db: D1Database; archive: ArchiveBucket | undefined; id: string },
+      open: { db: D1Database; archive: ObjectStore | undefined; id: string },
     ) => Promise<void>,
   ): Promise<void> {
     const { persistTo, remove } = await demoDatabase();

@@ -77,8 +77,9 @@ describe('directory:import', () => {
   });
 
   test('names what is wrong with the credentials of a deployed database', async () => {
+    const input = [await readFile(DEMO, 'utf8')];
     const run = (env: Record<string, string>) =>
-      runCli('directory:import', [DEMO, '--remote'], { env: { ...remote.env, ...env } });
+      runCli('directory:import', ['-', '--remote'], { input, env: { ...remote.env, ...env } });
     expect(await run({ CLOUDFLARE_API_TOKEN: 'bad' })).toMatchObject({
       code: 1,
       stderr: expect.stringContaining('Authentication error'),
