@@ -1,7 +1,7 @@
 import type { JWTVerifyGetKey } from 'jose';
 import { type BlockedKeys, parseBlockedKeys } from './domain/blocked-keys.ts';
 import { DEFAULT_DATABASE_LIMIT, parseDatabaseLimit } from './domain/database-limit.ts';
-import { type DayLimits, parseDayLimit } from './domain/day-limit.ts';
+import { type DayLimits, parseDayChanges, parseDayLimit } from './domain/day-limit.ts';
 import { type IpLimitOverride, parseIpLimitOverrides } from './domain/ip-limit-overrides.ts';
 import { parseRequestLimit, type RequestLimit } from './domain/request-limit.ts';
 import { parseContactAddresses, parseExpires, type SecurityContact } from './domain/security-contact.ts';
@@ -20,6 +20,8 @@ export interface Config {
   ipLimitOverrides: readonly IpLimitOverride[];
   keyLimit: RequestLimit;
   dayLimits: DayLimits;
+  /** How many changes an organization's administrators may make in a day; null for no limit. */
+  dayChanges: number | null;
   /** Keys that always get a 401, regardless of the database. */
   blockedKeys: BlockedKeys;
   /**
@@ -82,6 +84,7 @@ export const VARIABLES = [
   'KEY_LIMIT',
   'KEY_DAY_LIMIT',
   'ORGANIZATION_DAY_LIMIT',
+  'ORGANIZATION_DAY_CHANGES',
   'BLOCKED_KEYS',
   'MODE',
   'ADMIN_ISSUER',
@@ -133,6 +136,7 @@ export function parseConfig(vars: Variables): Config {
       key: read('KEY_DAY_LIMIT', parseDayLimit, '20000/64MB'),
       organization: read('ORGANIZATION_DAY_LIMIT', parseDayLimit, '100000/256MB'),
     },
+    dayChanges: read('ORGANIZATION_DAY_CHANGES', parseDayChanges, '1000'),
     blockedKeys: read('BLOCKED_KEYS', (text) => parseBlockedKeys(text, keyPrefix)),
     mode: read('MODE', parseMode),
     databaseLimit: read('DATABASE_LIMIT', parseDatabaseLimit, DEFAULT_DATABASE_LIMIT),

@@ -9,6 +9,7 @@ const vars = {
   IP_LIMIT_OVERRIDES: '',
   KEY_DAY_LIMIT: '20000/64MB',
   ORGANIZATION_DAY_LIMIT: '100000/256MB',
+  ORGANIZATION_DAY_CHANGES: '',
   ADMIN_ISSUER: '',
   ADMIN_AUDIENCE: '',
   ADMIN_JWKS_URL: '',
@@ -43,6 +44,7 @@ describe('the configuration', () => {
     const older = { KEY_PREFIX: 'twb', IP_LIMIT: '1200/10s', KEY_LIMIT: '200/10s' };
     expect(parseConfig(older)).toMatchObject({
       dayLimits: { key: { records: 20_000 }, organization: { records: 100_000 } },
+      dayChanges: 1_000,
       databaseLimit: 10_000_000_000,
     });
   });
@@ -57,6 +59,7 @@ describe('the configuration', () => {
         key: { records: 20_000, bytes: 64_000_000 },
         organization: { records: 100_000, bytes: 256_000_000 },
       },
+      dayChanges: null,
       blockedKeys: new Set(),
       mode: 'open',
       databaseLimit: 10_000_000_000,
@@ -78,6 +81,9 @@ describe('the configuration', () => {
     [{ KEY_LIMIT: '200/60s' }, /^KEY_LIMIT: "200\/60s"/],
     [{ KEY_DAY_LIMIT: '20000' }, /^KEY_DAY_LIMIT: "20000" is not a daily limit/],
     [{ ORGANIZATION_DAY_LIMIT: '1/1GB' }, /^ORGANIZATION_DAY_LIMIT: "1\/1GB"/],
+    [{ ORGANIZATION_DAY_CHANGES: '0' }, /^ORGANIZATION_DAY_CHANGES: "0" is not a number of changes/],
+    [{ ORGANIZATION_DAY_CHANGES: '1e3' }, /^ORGANIZATION_DAY_CHANGES: "1e3"/],
+    [{ ORGANIZATION_DAY_CHANGES: '1000001' }, /^ORGANIZATION_DAY_CHANGES: "1000001"/],
     [{ DATABASE_LIMIT: '10GiB' }, /^DATABASE_LIMIT: "10GiB" .*500MB/],
     [{ DATABASE_LIMIT: '0MB' }, /^DATABASE_LIMIT: "0MB"/],
     [{ DATABASE_LIMIT: '10001MB' }, /^DATABASE_LIMIT: "10001MB"/],

@@ -24,6 +24,9 @@ export class D1Failure extends LoggableError {
   }
 }
 
+/** The reason of a failure if an audit row would exceed the day's limit of changes. */
+export const TOO_MANY_CHANGES = 'NOT NULL constraint failed: audit_log.day_changes';
+
 /**
  * Phrases in D1's error messages (developers.cloudflare.com/d1/observability/debug-d1). The first
  * match decides.
@@ -34,6 +37,7 @@ const PHRASES: readonly { phrase: RegExp; kind: D1FailureKind; transient?: boole
   { phrase: /exceeded maximum (?:DB size|account storage limit)|SQLITE_FULL|SQLITE_READONLY/i, kind: 'read_only' },
   { phrase: /exceeded its (?:memory|CPU time) limit/i, kind: 'unknown' },
   { phrase: /directory_clock: an older message|erasures: the organization is being erased/, kind: 'rejected' },
+  { phrase: new RegExp(TOO_MANY_CHANGES), kind: 'rejected' },
   // Another writer holds the lock, or the machine itself failed.
   { phrase: /SQLITE_(?:BUSY|LOCKED)/, kind: 'not_run' },
   { phrase: /SQLITE_(?:IOERR|NOMEM|CANTOPEN|INTERRUPT|PROTOCOL)/, kind: 'unknown' },

@@ -274,12 +274,14 @@ export const auditLog = sqliteTable(
     /** The old and new values in words, only if the action alone does not say it. */
     detail: text('detail'),
     /**
-     * What all keys of the organization have written on the latest day on which one wrote, this row
-     * included: the calendar date in the organization's time zone, new records and bytes of text.
+     * What all keys of the organization have written on the latest day of the log, this row
+     * included: the calendar date in the organization's time zone, new records and bytes of text,
+     * and the changes by administrators that are limited. The day also advances with such a change.
      */
     day: text('day').notNull().default(''),
     dayRecords: integer('day_records').notNull().default(0),
     dayBytes: integer('day_bytes').notNull().default(0),
+    dayChanges: integer('day_changes').notNull().default(0),
   },
   (t) => [
     primaryKey({ columns: [t.organizationId, t.seq] }),

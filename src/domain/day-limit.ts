@@ -47,6 +47,21 @@ export function parseDayLimit(text: string): DayLimit | null {
   return { records, bytes: megabytes * MEGABYTE };
 }
 
+/** The most changes by administrators that a daily limit can admit. */
+const MAX_DAY_CHANGES = 1_000_000;
+
+/**
+ * Parses the daily limit of changes by the administrators of an organization, such as `1000`. Null
+ * for an empty text: no limit.
+ * @throws RangeError naming the text and the rule
+ */
+export function parseDayChanges(text: string): number | null {
+  if (text.trim() === '') return null;
+  const changes = /^\d{1,7}$/.test(text.trim()) ? Number(text) : Number.NaN;
+  if (changes >= 1 && changes <= MAX_DAY_CHANGES) return changes;
+  throw new RangeError(`"${text}" is not a number of changes; write 1–${MAX_DAY_CHANGES}, or nothing for no limit`);
+}
+
 /** A daily limit in words, such as `20,000 new records and 64 MB of text a day`. */
 function dayLimitInWords({ records, bytes }: DayLimit): string {
   return `${records.toLocaleString('en')} new records and ${bytes / MEGABYTE} MB of text a day`;

@@ -26,6 +26,7 @@ export type ServiceErrorCode =
   | 'review_finished'
   | 'review_changed_meanwhile'
   | 'not_a_key'
+  | 'too_many_changes'
   // The PSA and operators.
   | 'organization_not_found'
   | 'record_not_found'

@@ -157,5 +157,11 @@ export function writeContext(c: Context<ApiEnv>): WriteContext {
  */
 export function adminContext(c: ContextOf<AdminEnv>): ActorContext<AdminActor> {
   const { userId, organization } = c.get('administrator');
-  return { ...serviceContext(c), actor: { organizationId: organization.id, userId }, source: c.get('source') };
+  const { dayChanges: limit } = c.get('config');
+  const dayChanges = limit === null ? undefined : { limit, timeZone: organization.timeZone };
+  return {
+    ...serviceContext(c),
+    actor: { organizationId: organization.id, userId, dayChanges },
+    source: c.get('source'),
+  };
 }

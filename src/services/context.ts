@@ -67,6 +67,8 @@ export interface Source {
 export interface AdminActor {
   organizationId: string;
   userId: string;
+  /** How many changes the organization's administrators may make in a day. Undefined: no limit. */
+  dayChanges?: { limit: number; timeZone: string } | undefined;
 }
 
 /** The PSA's own software or an operator: not a user of an organization. */

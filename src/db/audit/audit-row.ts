@@ -21,12 +21,17 @@ export interface AuditValues {
   sourceAddress: string | null;
   userAgent: string | null;
   detail: string | null;
-  /** The day of a new record, `YYYY-MM-DD` in the organization's time zone; null for any other change. */
+  /**
+   * The day of a new record or of a limited change, `YYYY-MM-DD` in the organization's time zone; null
+   * for any other change.
+   */
   day: string | null;
   /** How many records the change adds: 1 or 0. */
   records: number;
   /** How many bytes of text the change adds. */
   bytes: number;
+  /** How many changes of this kind the organization may make in a day; null for a change without a limit. */
+  maxChanges: number | null;
 }
 
 /** Where an actor is found, and the name that the log keeps. */
@@ -36,11 +41,15 @@ const ACTORS: Record<ActorType, { table: string; where: string; name: string }> 
   system: { table: 'organizations', where: 'a.id = :organizationId', name: ':actorName' },
 };
 
+/** The limited changes of the latest day, this one included. One of an earlier day counts too. */
+const CHANGES = `iif(:day > coalesce(p.day, ''), 0, coalesce(p.day_changes, 0)) + iif(:maxChanges is null, 0, 1)`;
+
 /**
  * The statement that inserts the audit row after the latest one, `p`. `ticketId` is the SQL expression
  * for its ticket. The totals of the day continue those of `p`, or begin with a later day. A record of
  * an earlier day (a write that took long at midnight, or after a change of the time zone) changes no
- * total.
+ * total. Above the limit of changes, `day_changes` is null, which its column refuses: the statement
+ * and its change fail.
  */
 function auditRow(actorType: ActorType, ticketId: string) {
   const { table, where, name } = ACTORS[actorType];
@@ -51,14 +60,16 @@ function auditRow(actorType: ActorType, ticketId: string) {
       source_address, user_agent, detail,
       day,
       day_records,
-      day_bytes)
+      day_bytes,
+      day_changes)
     select
       :organizationId, coalesce(p.seq, 0) + 1, :now, '${actorType}', :actorId, ${name},
       :action, :targetId, ${ticketId}, :requestId, :idempotencyKey,
       :sourceAddress, :userAgent, :detail,
       max(coalesce(p.day, ''), coalesce(:day, '')),
       iif(:day > coalesce(p.day, ''), 0, coalesce(p.day_records, 0)) + iif(:day >= coalesce(p.day, ''), :records, 0),
-      iif(:day > coalesce(p.day, ''), 0, coalesce(p.day_bytes, 0)) + iif(:day >= coalesce(p.day, ''), :bytes, 0)
+      iif(:day > coalesce(p.day, ''), 0, coalesce(p.day_bytes, 0)) + iif(:day >= coalesce(p.day, ''), :bytes, 0),
+      iif(${CHANGES} > :maxChanges, null, ${CHANGES})
     from ${table} a
     left join audit_log p on p.organization_id = :organizationId
       and p.seq = (select max(seq) from audit_log where organization_id = :organizationId)

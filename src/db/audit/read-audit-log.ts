@@ -20,17 +20,20 @@ export interface AuditLogRow extends AuditColumns {
   technician: string | null;
 }
 
-/** What all keys of an organization have written on the latest day on which one wrote. */
+/** What an organization has done on the latest day of its log. */
 export interface OrganizationDay {
-  /** Calendar date in the organization's time zone, `YYYY-MM-DD`; empty if no key has written. */
+  /** Calendar date in the organization's time zone, `YYYY-MM-DD`; empty if nothing was counted. */
   day: string;
+  /** New records and bytes of text, by all keys. */
   records: number;
   bytes: number;
+  /** Changes by administrators that the daily limit counts. */
+  changes: number;
 }
 
 /** The totals on the organization's latest audit row; no row if there is none. */
 export const findLatestDay = statement<{ organizationId: string }, OrganizationDay>(`
-  select ${columns<OrganizationDay>({ day: 'a.day', records: 'a.day_records', bytes: 'a.day_bytes' })}
+  select ${columns<OrganizationDay>({ day: 'a.day', records: 'a.day_records', bytes: 'a.day_bytes', changes: 'a.day_changes' })}
   from audit_log a where a.organization_id = :organizationId order by a.seq desc limit 1`);
 
 const rowsOf = (seqs: string) => `

@@ -133,6 +133,7 @@ const PAGES: Partial<Record<ServiceErrorCode, (err: ServiceError, isRead: boolea
       'The review has changed',
       'A key still needs a decision, or another administrator changed a decision. Nothing was revoked, and the review is still open. Open the review again.',
     ),
+  too_many_changes: ({ detail }) => new PageProblem(429, 'Too many changes today', detail),
   being_erased: () => new PageProblem(403, 'No access', 'The operator is erasing this organization.'),
   unavailable,
 };

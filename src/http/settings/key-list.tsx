@@ -14,7 +14,7 @@ import { render } from './render.tsx';
 export const keyList = new Hono<AdminEnv>();
 
 keyList.get('/keys', async (c) => {
-  const { keyPrefix, dayLimits } = c.get('config');
+  const { keyPrefix, dayLimits, dayChanges } = c.get('config');
   const parameters = new URL(c.req.url).searchParams;
   const searchedKey = containsKey(parameters.get('q') ?? '', keyPrefix);
   if (searchedKey) parameters.delete('q');
@@ -25,7 +25,7 @@ keyList.get('/keys', async (c) => {
   const allRevoked = parameters.get('done') === 'all_revoked' && list.counts.live === 0;
   const page = { list, query, context, hasPsa, allRevoked, searchedKey, pushTrouble: pushTroubleOf(c) };
   return render(c, 'API keys', <KeyListPage {...page} />, {
-    lead: <KeyListLead list={list} today={today} dayLimit={dayLimits.organization} />,
+    lead: <KeyListLead list={list} today={today} dayLimit={dayLimits.organization} dayChanges={dayChanges} />,
     actions: <KeyListActions list={list} context={context} />,
   });
 });

@@ -1,7 +1,10 @@
 import { AUDIT_ROWS } from '../../db/audit/audit-row.ts';
+import { D1Failure, TOO_MANY_CHANGES } from '../../db/call.ts';
 import { type BoundStatement, batch } from '../../db/statement.ts';
 import { countRecord } from '../../db/work/key-days.ts';
 import type { AuditAction } from '../../domain/audit-actions.ts';
+import { dateIn } from '../../domain/calendar.ts';
+import { ServiceError } from '../../domain/errors.ts';
 import type { RecordKind } from '../../domain/record-kinds.ts';
 import { callD1, type LostCall } from '../call-d1.ts';
 import type { ActorContext, AdminActor, ServiceContext, Source, SystemActor } from '../context.ts';
@@ -26,6 +29,8 @@ export interface AuditedChange<Row> {
   detail?: string | undefined;
   /** For a new record: what the daily ledger counts. The actor is its key. */
   counted?: NewRecord;
+  /** Whether it is possible above the daily limit of changes, and not counted: it revokes keys. */
+  unlimited?: boolean;
   /** A statement after the audit row, for `changes() = 1` if that was written. */
   completion?: BoundStatement<never>;
 }
@@ -46,6 +51,8 @@ interface Target {
   organizationId: string;
   actor: AuditActor;
   source: Source;
+  /** How many changes the organization may make in a day. Undefined: no limit. */
+  dayChanges?: AdminActor['dayChanges'];
 }
 
 /**
@@ -54,10 +61,12 @@ interface Target {
  * require that the previous one did (`changes() = 1`). Calls `changes` again for each attempt, with
  * the time of that attempt. Returns one result per change. Tells `ctx.changed` if one was made; a
  * lost response does not, and the sweep of the push finds what was written.
+ * @throws ServiceError `too_many_changes` if one of the changes exceeds
+ *   the daily limit: then none is made
  */
 export async function writeWithAudit<Row>(
   ctx: ServiceContext,
-  { organizationId, actor, source }: Target,
+  { organizationId, actor, source, dayChanges }: Target,
   lost: LostCall,
   changes: (now: number) => readonly AuditedChange<Row>[],
 ): Promise<D1Result<Row>[]> {
@@ -76,11 +85,13 @@ export async function writeWithAudit<Row>(
     const statements: BoundStatement<Row>[] = [];
     positions = [];
     for (const { statement, ticket, action, targetId, ...change } of changes(now)) {
-      const { idempotencyKey = null, detail = null, counted, completion } = change;
+      const { idempotencyKey = null, detail = null, counted, unlimited = false, completion } = change;
+      const limited = unlimited ? undefined : dayChanges;
+      const day = counted?.day ?? (limited ? dateIn(limited.timeZone, now) : null);
       const rows = AUDIT_ROWS[actor.type];
       const auditRow = ticket && 'of' in ticket ? rows.ofRecord[ticket.of] : rows.given;
       const ticketId = ticket && 'id' in ticket ? ticket.id : null;
-      const added = { day: counted?.day ?? null, records: counted ? 1 : 0, bytes: counted?.bytes ?? 0 };
+      const added = { day, records: counted ? 1 : 0, bytes: counted?.bytes ?? 0, maxChanges: limited?.limit ?? null };
       positions.push(statements.length);
       statements.push(
         statement,
@@ -90,10 +101,20 @@ export async function writeWithAudit<Row>(
       if (completion) statements.push(completion);
     }
     return batch<Row[]>(db, statements);
+  }).catch((err: unknown) => {
+    throw err instanceof D1Failure && err.reason === TOO_MANY_CHANGES ? tooManyChanges(dayChanges) : err;
   });
   const ofChanges = results.filter((_, index) => positions.includes(index));
   if (ofChanges.some(hasChanged)) ctx.changed?.(organizationId);
   return ofChanges;
+}
+
+function tooManyChanges(dayChanges: AdminActor['dayChanges']): ServiceError {
+  const limit = dayChanges?.limit.toLocaleString('en');
+  return new ServiceError(
+    'too_many_changes',
+    `The change would exceed the daily limit of changes by the administrators of this organization: ${limit}. Nothing was saved. Keys can still be revoked. Other changes are possible again after midnight in the organization’s time zone, ${dayChanges?.timeZone}.`,
+  );
 }
 
 /** Whether a change changed its row. */
@@ -103,7 +124,8 @@ export function hasChanged(result: D1Result<unknown> | undefined): boolean {
 
 /** The target of changes by an administrator. */
 export function byAdministrator({ actor, source }: ActorContext<AdminActor>): Target {
-  return { organizationId: actor.organizationId, actor: { type: 'user', id: actor.userId }, source };
+  const { organizationId, userId, dayChanges } = actor;
+  return { organizationId, actor: { type: 'user', id: userId }, source, dayChanges };
 }
 
 /** The target of a change by the PSA's software or an operator. `by` names who asked for it. */

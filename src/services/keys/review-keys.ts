@@ -96,11 +96,13 @@ export async function finishKeyReview(
         statement: finishReview.bind({ ...values, revoke: JSON.stringify(confirmed.map(({ key }) => key.id)) }),
         action: 'key_review.finished',
         targetId: reviewId,
+        unlimited: true,
       },
     ];
     for (const { key } of confirmed) {
       const statement = revokeDecided.bind({ ...values, keyId: key.id });
-      changes.push({ statement, action: 'api_key.revoked', targetId: key.id, detail: 'decided in a review' });
+      const detail = 'decided in a review';
+      changes.push({ statement, action: 'api_key.revoked', targetId: key.id, detail, unlimited: true });
     }
     return changes;
   });

@@ -21,6 +21,7 @@ const revocationBy = ({ actor }: ActorContext<AdminActor>, keyId: string, now: n
   statement: markRevokedByAdministrator.bind({ ...actor, keyId, now }),
   action: 'api_key.revoked' as const,
   targetId: keyId,
+  unlimited: true,
 });
 
 /**

@@ -94,6 +94,17 @@ describe('the list of keys', () => {
   });
 });
 
+test('a change above the daily limit of changes gets a page that says so, and keys can be revoked', async () => {
+  const settings = await makeSettings({ config: { dayChanges: 2 } });
+  await settings.createKey({ name: 'one' });
+  await settings.createKey({ name: 'two' });
+  expect(await todayOf(settings)).toMatch(/^Today: 0 of .*, 2 of 2 changes by administrators$/);
+  const { status, text } = await settings.createKey({ name: 'three' });
+  expect(status).toBe(429);
+  expect(text).toMatch(/Too many changes today.*Nothing was saved\. Keys can still be revoked\./s);
+  expect((await settings.post('/revoke-all', { organization: 'Northwind' })).status).toBe(303);
+});
+
 test('today ends at midnight in the time zone of the organization', async () => {
   // 23:30 in New York: already the next day in UTC.
   let now = Date.parse('2027-03-22T03:30:00Z');

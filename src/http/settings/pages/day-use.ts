@@ -13,7 +13,7 @@ function megabytes(bytes: number, limit: number | null): string {
 }
 
 /** An amount with its limit, if there is one: `12 of 20,000 new records`. */
-function amount(used: number, limit: number | null, unit: string): string {
+export function amount(used: number, limit: number | null, unit: string): string {
   return limit === null ? counted(used, unit) : `${formatNumber(used)} of ${counted(limit, unit)}`;
 }
 

@@ -7,7 +7,7 @@ import { isFiltered, keyListPath } from '../key-query.ts';
 import type { PageContext } from '../page-context.ts';
 import { NeedsAttention, WhatToDo } from './attention.tsx';
 import { Banner, CsvLinks, LinkButton, Menu } from './components.tsx';
-import { organizationLimits, useText } from './day-use.ts';
+import { amount, organizationLimits, useText } from './day-use.ts';
 import { KeyFilters, StateChips } from './key-filters.tsx';
 import { KeyTable } from './key-table.tsx';
 
@@ -63,19 +63,25 @@ export function KeyListLead({
   list: { counts, latestDay },
   today,
   dayLimit,
+  dayChanges,
 }: {
   list: KeyList;
   /** Today's date in the organization's time zone. */
   today: string;
   /** The daily limit of the organization. */
   dayLimit: DayLimit | null;
+  /** How many changes its administrators may make in a day. */
+  dayChanges: number | null;
 }) {
   if (latestDay === null) return null;
-  const written = latestDay.day === today ? latestDay : { records: 0, bytes: 0 };
+  const { records, bytes, changes } = latestDay.day === today ? latestDay : { records: 0, bytes: 0, changes: 0 };
   return (
     <>
       <p class="minor">{counts.live} in use. One key for each workflow.</p>
-      <p class="minor">Today: {useText(written, organizationLimits(dayLimit))}</p>
+      <p class="minor">
+        Today: {useText({ records, bytes }, organizationLimits(dayLimit))}
+        {changes > 0 && `, ${amount(changes, dayChanges, 'change')} by administrators`}
+      </p>
     </>
   );
 }

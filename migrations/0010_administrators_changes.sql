@@ -1,0 +1,1 @@
+ALTER TABLE `audit_log` ADD `day_changes` integer DEFAULT 0 NOT NULL;

@@ -1,0 +1,141 @@
+import { env } from 'cloudflare:workers';
+import { describe, expect, test } from 'vitest';
+import { changeApiKey } from '../../../src/services/keys/change-key.ts';
+import { createApiKey } from '../../../src/services/keys/create-key.ts';
+import { changeKeyPolicy, getKeyPolicy } from '../../../src/services/keys/policy.ts';
+import { getOwnKey } from '../../../src/services/keys/read-keys.ts';
+import { decideKeys, finishKeyReview, startKeyReview } from '../../../src/services/keys/review-keys.ts';
+import { revokeAllKeys, revokeAsAdministrator } from '../../../src/services/keys/revoke-key.ts';
+import { rotateApiKey } from '../../../src/services/keys/rotate-key.ts';
+import { asAdmin, BOTH_SCOPES, makeApi, makeKey, makeOrganization, rowsOf } from '../../support/world.ts';
+
+// The daily limit of changes by administrators.
+
+const NOON = Date.parse('2026-10-20T12:00:00Z');
+const REFUSED = { code: 'too_many_changes' };
+
+/** The administrator of a new organization in which `limit` changes a day are allowed. */
+async function limitedTo(limit: number, { timeZone = 'UTC', at = NOON } = {}) {
+  const organization = await makeOrganization({ timeZone });
+  const clock = { now: at };
+  const admin = asAdmin(organization, () => clock.now);
+  const ctx = { ...admin, actor: { ...admin.actor, dayChanges: { limit, timeZone } } };
+  const create = (name: string) => createApiKey(ctx, 'twb', { name, scopes: BOTH_SCOPES });
+  return { organization, ctx, clock, create };
+}
+
+/** The total that the organization's latest audit row has. */
+async function latestChanges(organization: string) {
+  const row = await env.DB.prepare(
+    'select day, day_changes as changes from audit_log where organization_id = ? order by seq desc limit 1',
+  )
+    .bind(organization)
+    .first();
+  return row;
+}
+
+describe('more changes in a day than the limit are refused', () => {
+  test('and nothing of them is saved', async () => {
+    const { organization, ctx, create } = await limitedTo(3);
+    const { id } = await create('one');
+    const old = await getOwnKey(ctx, id);
+    await changeApiKey(ctx, old, { name: 'two' });
+    const policy = { maxLifetimeDays: null, expiryRequired: false, reviewMonths: null };
+    await changeKeyPolicy(ctx, 0, { ...policy, unusedDays: 77 });
+    const tables = async () => [await rowsOf('api_keys', organization), await rowsOf('audit_log', organization)];
+    const before = await tables();
+
+    await expect(create('three')).rejects.toMatchObject(REFUSED);
+    const renamed = await getOwnKey(ctx, id);
+    await expect(changeApiKey(ctx, renamed, { name: 'three' })).rejects.toMatchObject(REFUSED);
+    await expect(rotateApiKey(ctx, 'twb', renamed, { grace: 'now' }, crypto.randomUUID())).rejects.toMatchObject(
+      REFUSED,
+    );
+    await expect(startKeyReview(ctx)).rejects.toMatchObject(REFUSED);
+    const { revision } = await getKeyPolicy(ctx);
+    await expect(changeKeyPolicy(ctx, revision, { ...policy, unusedDays: 78 })).rejects.toMatchObject(REFUSED);
+    expect(await tables()).toEqual(before);
+  });
+
+  test('with a sentence that says when changes are possible again', async () => {
+    const { create } = await limitedTo(1, { timeZone: 'America/New_York' });
+    await create('one');
+    await expect(create('two')).rejects.toMatchObject({
+      detail:
+        'The change would exceed the daily limit of changes by the administrators of this organization: 1. Nothing was saved. Keys can still be revoked. Other changes are possible again after midnight in the organization’s time zone, America/New_York.',
+    });
+  });
+
+  test('and simultaneous changes admit exactly the limit', async () => {
+    const { create } = await limitedTo(5);
+    const outcomes = await Promise.allSettled(Array.from({ length: 12 }, (_, index) => create(`key ${index}`)));
+    expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(5);
+  });
+
+  test('also for a batch that only partly fits: a rotation is two changes', async () => {
+    const { ctx, create } = await limitedTo(2);
+    const key = await getOwnKey(ctx, (await create('one')).id);
+    await expect(rotateApiKey(ctx, 'twb', key, { grace: '1h' }, crypto.randomUUID())).rejects.toMatchObject(REFUSED);
+    expect(await getOwnKey(ctx, key.id)).toMatchObject({ successor: null });
+  });
+});
+
+describe('revocations', () => {
+  test('of one key and of all keys work at the limit, and are not counted', async () => {
+    const { organization, ctx, create } = await limitedTo(3);
+    const keys = [await create('one'), await create('two'), await create('three')];
+    await expect(create('four')).rejects.toMatchObject(REFUSED);
+    expect(await revokeAsAdministrator(ctx, keys[0]?.id ?? '')).toBe('revoked');
+    expect(await revokeAllKeys(ctx)).toBe(2);
+    expect(await latestChanges(organization)).toEqual({ day: '2026-10-20', changes: 3 });
+  });
+
+  test('that a review decided work at the limit', async () => {
+    const { ctx, create } = await limitedTo(3);
+    const { id } = await create('one');
+    await startKeyReview(ctx);
+    const [review] = await rowsOf('key_reviews', ctx.actor.organizationId);
+    const reviewId = String(review?.['id']);
+    await decideKeys(ctx, reviewId, [{ keyId: id, decision: 'revoke', reason: 'unused' }]);
+    await expect(create('two')).rejects.toMatchObject(REFUSED);
+    expect(await finishKeyReview(ctx, reviewId, [id])).toBe(1);
+  });
+});
+
+describe('the day of the limit', () => {
+  test("begins at midnight in the organization's time zone", async () => {
+    // 23:30 in New York.
+    const { clock, create } = await limitedTo(1, {
+      timeZone: 'America/New_York',
+      at: Date.parse('2026-10-21T03:30:00Z'),
+    });
+    await create('one');
+    clock.now += 29 * 60_000;
+    await expect(create('two')).rejects.toMatchObject(REFUSED);
+    clock.now += 60_000;
+    await create('two');
+  });
+
+  test('does not begin again with an earlier day: a change of the time zone gives no second limit', async () => {
+    const { ctx, create } = await limitedTo(1, { timeZone: 'Pacific/Kiritimati' });
+    await create('one');
+    const west = { ...ctx, actor: { ...ctx.actor, dayChanges: { limit: 1, timeZone: 'Pacific/Niue' } } };
+    await expect(createApiKey(west, 'twb', { name: 'two', scopes: BOTH_SCOPES })).rejects.toMatchObject(REFUSED);
+  });
+
+  test('is carried by the records of keys, and carries theirs', async () => {
+    const { organization, create, clock } = await limitedTo(2);
+    const api = makeApi({ now: () => clock.now });
+    const { value } = await makeKey(organization, {}, () => clock.now);
+    await create('one');
+    expect((await api.postNote(value)).status).toBe(201);
+    await create('two');
+    await expect(create('three')).rejects.toMatchObject(REFUSED);
+    const row = await rowsOf('audit_log', organization);
+    expect(row.at(-1)).toMatchObject({ day: '2026-10-20', day_records: 1, day_changes: 2 });
+    clock.now += 86_400_000;
+    expect((await api.postNote(value)).status).toBe(201);
+    expect(await latestChanges(organization)).toEqual({ day: '2026-10-21', changes: 0 });
+    await create('three');
+  });
+});
