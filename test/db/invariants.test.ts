@@ -101,7 +101,9 @@ describe('an audit log cannot be rewritten', () => {
   test('without an erasure, even if nothing else of the organization is left', async () => {
     const { transaction, expectUntouched } = await withOneNote();
     const deletions = OTHER_TABLES.map((table) => `delete from ${table} where organization_id = $org`);
-    await expect(transaction(...deletions, deleteAuditLog)).rejects.toThrow('append-only');
+    await expect(transaction(...deletions, deleteAuditLog)).rejects.toThrow('a key is not deleted');
+    const others = deletions.filter((deletion) => !deletion.includes('api_keys'));
+    await expect(transaction(...others, deleteAuditLog)).rejects.toThrow('append-only');
     await expectUntouched();
   });
 
@@ -261,6 +263,25 @@ describe('the table of keys', () => {
     await revoke(organization, id);
     await refuses(`update api_keys set revoked_at = null, revoked_by = null where id = '${id}'`, /cannot be undone/);
     await refuses(`update api_keys set revoked_at = revoked_at + 1 where id = '${id}'`, /cannot be undone/);
+  });
+
+  test.each([
+    ['id', { hash: 'lower(hex(randomblob(32)))' }],
+    ['hash', { id: "'another'" }],
+    ['form token', { id: "'another'", hash: 'lower(hex(randomblob(32)))' }],
+  ])('refuses to undo a revocation by replacing the key with one that has the same %s', async (_, changes) => {
+    const { id } = await makeKey(organization);
+    await run(`update api_keys set form_token = 'token-${id}' where id = '${id}'`);
+    await revoke(organization, id);
+    const columns = await run(`select name from pragma_table_info('api_keys')`);
+    const names = columns.results.map(({ name }) => String(name));
+    const values = { revoked_at: 'null', revoked_by: 'null', ...changes };
+    const selected = names.map((name) => Object.entries(values).find(([changed]) => changed === name)?.[1] ?? name);
+    await refuses(
+      `insert or replace into api_keys (${names.join(', ')}) select ${selected.join(', ')} from api_keys where id = '${id}'`,
+      /a key is not replaced/,
+    );
+    await refuses(`delete from api_keys where id = '${id}'`, /a key is not deleted/);
   });
 });
 

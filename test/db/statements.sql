@@ -5,14 +5,16 @@ insert into audit_log (
   source_address, user_agent, detail,
   day,
   day_records,
-  day_bytes)
+  day_bytes,
+  day_changes)
 select
   :organizationId, coalesce(p.seq, 0) + 1, :now, 'api_key', :actorId, a.name,
   :action, :targetId, :ticketId, :requestId, :idempotencyKey,
   :sourceAddress, :userAgent, :detail,
   max(coalesce(p.day, ''), coalesce(:day, '')),
   iif(:day > coalesce(p.day, ''), 0, coalesce(p.day_records, 0)) + iif(:day >= coalesce(p.day, ''), :records, 0),
-  iif(:day > coalesce(p.day, ''), 0, coalesce(p.day_bytes, 0)) + iif(:day >= coalesce(p.day, ''), :bytes, 0)
+  iif(:day > coalesce(p.day, ''), 0, coalesce(p.day_bytes, 0)) + iif(:day >= coalesce(p.day, ''), :bytes, 0),
+  iif(iif(:day > coalesce(p.day, ''), 0, coalesce(p.day_changes, 0)) + iif(:maxChanges is null, 0, 1) > :maxChanges, null, iif(:day > coalesce(p.day, ''), 0, coalesce(p.day_changes, 0)) + iif(:maxChanges is null, 0, 1))
 from api_keys a
 left join audit_log p on p.organization_id = :organizationId
   and p.seq = (select max(seq) from audit_log where organization_id = :organizationId)
@@ -25,7 +27,8 @@ insert into audit_log (
   source_address, user_agent, detail,
   day,
   day_records,
-  day_bytes)
+  day_bytes,
+  day_changes)
 select
   :organizationId, coalesce(p.seq, 0) + 1, :now, 'api_key', :actorId, a.name,
   :action,
@@ -36,7 +39,8 @@ select
   :sourceAddress, :userAgent, :detail,
   max(coalesce(p.day, ''), coalesce(:day, '')),
   iif(:day > coalesce(p.day, ''), 0, coalesce(p.day_records, 0)) + iif(:day >= coalesce(p.day, ''), :records, 0),
-  iif(:day > coalesce(p.day, ''), 0, coalesce(p.day_bytes, 0)) + iif(:day >= coalesce(p.day, ''), :bytes, 0)
+  iif(:day > coalesce(p.day, ''), 0, coalesce(p.day_bytes, 0)) + iif(:day >= coalesce(p.day, ''), :bytes, 0),
+  iif(iif(:day > coalesce(p.day, ''), 0, coalesce(p.day_changes, 0)) + iif(:maxChanges is null, 0, 1) > :maxChanges, null, iif(:day > coalesce(p.day, ''), 0, coalesce(p.day_changes, 0)) + iif(:maxChanges is null, 0, 1))
 from api_keys a
 left join audit_log p on p.organization_id = :organizationId
   and p.seq = (select max(seq) from audit_log where organization_id = :organizationId)
@@ -49,7 +53,8 @@ insert into audit_log (
   source_address, user_agent, detail,
   day,
   day_records,
-  day_bytes)
+  day_bytes,
+  day_changes)
 select
   :organizationId, coalesce(p.seq, 0) + 1, :now, 'api_key', :actorId, a.name,
   :action,
@@ -60,7 +65,8 @@ select
   :sourceAddress, :userAgent, :detail,
   max(coalesce(p.day, ''), coalesce(:day, '')),
   iif(:day > coalesce(p.day, ''), 0, coalesce(p.day_records, 0)) + iif(:day >= coalesce(p.day, ''), :records, 0),
-  iif(:day > coalesce(p.day, ''), 0, coalesce(p.day_bytes, 0)) + iif(:day >= coalesce(p.day, ''), :bytes, 0)
+  iif(:day > coalesce(p.day, ''), 0, coalesce(p.day_bytes, 0)) + iif(:day >= coalesce(p.day, ''), :bytes, 0),
+  iif(iif(:day > coalesce(p.day, ''), 0, coalesce(p.day_changes, 0)) + iif(:maxChanges is null, 0, 1) > :maxChanges, null, iif(:day > coalesce(p.day, ''), 0, coalesce(p.day_changes, 0)) + iif(:maxChanges is null, 0, 1))
 from api_keys a
 left join audit_log p on p.organization_id = :organizationId
   and p.seq = (select max(seq) from audit_log where organization_id = :organizationId)
@@ -73,14 +79,16 @@ insert into audit_log (
   source_address, user_agent, detail,
   day,
   day_records,
-  day_bytes)
+  day_bytes,
+  day_changes)
 select
   :organizationId, coalesce(p.seq, 0) + 1, :now, 'system', :actorId, :actorName,
   :action, :targetId, :ticketId, :requestId, :idempotencyKey,
   :sourceAddress, :userAgent, :detail,
   max(coalesce(p.day, ''), coalesce(:day, '')),
   iif(:day > coalesce(p.day, ''), 0, coalesce(p.day_records, 0)) + iif(:day >= coalesce(p.day, ''), :records, 0),
-  iif(:day > coalesce(p.day, ''), 0, coalesce(p.day_bytes, 0)) + iif(:day >= coalesce(p.day, ''), :bytes, 0)
+  iif(:day > coalesce(p.day, ''), 0, coalesce(p.day_bytes, 0)) + iif(:day >= coalesce(p.day, ''), :bytes, 0),
+  iif(iif(:day > coalesce(p.day, ''), 0, coalesce(p.day_changes, 0)) + iif(:maxChanges is null, 0, 1) > :maxChanges, null, iif(:day > coalesce(p.day, ''), 0, coalesce(p.day_changes, 0)) + iif(:maxChanges is null, 0, 1))
 from organizations a
 left join audit_log p on p.organization_id = :organizationId
   and p.seq = (select max(seq) from audit_log where organization_id = :organizationId)
@@ -93,7 +101,8 @@ insert into audit_log (
   source_address, user_agent, detail,
   day,
   day_records,
-  day_bytes)
+  day_bytes,
+  day_changes)
 select
   :organizationId, coalesce(p.seq, 0) + 1, :now, 'system', :actorId, :actorName,
   :action,
@@ -104,7 +113,8 @@ select
   :sourceAddress, :userAgent, :detail,
   max(coalesce(p.day, ''), coalesce(:day, '')),
   iif(:day > coalesce(p.day, ''), 0, coalesce(p.day_records, 0)) + iif(:day >= coalesce(p.day, ''), :records, 0),
-  iif(:day > coalesce(p.day, ''), 0, coalesce(p.day_bytes, 0)) + iif(:day >= coalesce(p.day, ''), :bytes, 0)
+  iif(:day > coalesce(p.day, ''), 0, coalesce(p.day_bytes, 0)) + iif(:day >= coalesce(p.day, ''), :bytes, 0),
+  iif(iif(:day > coalesce(p.day, ''), 0, coalesce(p.day_changes, 0)) + iif(:maxChanges is null, 0, 1) > :maxChanges, null, iif(:day > coalesce(p.day, ''), 0, coalesce(p.day_changes, 0)) + iif(:maxChanges is null, 0, 1))
 from organizations a
 left join audit_log p on p.organization_id = :organizationId
   and p.seq = (select max(seq) from audit_log where organization_id = :organizationId)
@@ -117,7 +127,8 @@ insert into audit_log (
   source_address, user_agent, detail,
   day,
   day_records,
-  day_bytes)
+  day_bytes,
+  day_changes)
 select
   :organizationId, coalesce(p.seq, 0) + 1, :now, 'system', :actorId, :actorName,
   :action,
@@ -128,7 +139,8 @@ select
   :sourceAddress, :userAgent, :detail,
   max(coalesce(p.day, ''), coalesce(:day, '')),
   iif(:day > coalesce(p.day, ''), 0, coalesce(p.day_records, 0)) + iif(:day >= coalesce(p.day, ''), :records, 0),
-  iif(:day > coalesce(p.day, ''), 0, coalesce(p.day_bytes, 0)) + iif(:day >= coalesce(p.day, ''), :bytes, 0)
+  iif(:day > coalesce(p.day, ''), 0, coalesce(p.day_bytes, 0)) + iif(:day >= coalesce(p.day, ''), :bytes, 0),
+  iif(iif(:day > coalesce(p.day, ''), 0, coalesce(p.day_changes, 0)) + iif(:maxChanges is null, 0, 1) > :maxChanges, null, iif(:day > coalesce(p.day, ''), 0, coalesce(p.day_changes, 0)) + iif(:maxChanges is null, 0, 1))
 from organizations a
 left join audit_log p on p.organization_id = :organizationId
   and p.seq = (select max(seq) from audit_log where organization_id = :organizationId)
@@ -141,14 +153,16 @@ insert into audit_log (
   source_address, user_agent, detail,
   day,
   day_records,
-  day_bytes)
+  day_bytes,
+  day_changes)
 select
   :organizationId, coalesce(p.seq, 0) + 1, :now, 'user', :actorId, a.name,
   :action, :targetId, :ticketId, :requestId, :idempotencyKey,
   :sourceAddress, :userAgent, :detail,
   max(coalesce(p.day, ''), coalesce(:day, '')),
   iif(:day > coalesce(p.day, ''), 0, coalesce(p.day_records, 0)) + iif(:day >= coalesce(p.day, ''), :records, 0),
-  iif(:day > coalesce(p.day, ''), 0, coalesce(p.day_bytes, 0)) + iif(:day >= coalesce(p.day, ''), :bytes, 0)
+  iif(:day > coalesce(p.day, ''), 0, coalesce(p.day_bytes, 0)) + iif(:day >= coalesce(p.day, ''), :bytes, 0),
+  iif(iif(:day > coalesce(p.day, ''), 0, coalesce(p.day_changes, 0)) + iif(:maxChanges is null, 0, 1) > :maxChanges, null, iif(:day > coalesce(p.day, ''), 0, coalesce(p.day_changes, 0)) + iif(:maxChanges is null, 0, 1))
 from users a
 left join audit_log p on p.organization_id = :organizationId
   and p.seq = (select max(seq) from audit_log where organization_id = :organizationId)
@@ -161,7 +175,8 @@ insert into audit_log (
   source_address, user_agent, detail,
   day,
   day_records,
-  day_bytes)
+  day_bytes,
+  day_changes)
 select
   :organizationId, coalesce(p.seq, 0) + 1, :now, 'user', :actorId, a.name,
   :action,
@@ -172,7 +187,8 @@ select
   :sourceAddress, :userAgent, :detail,
   max(coalesce(p.day, ''), coalesce(:day, '')),
   iif(:day > coalesce(p.day, ''), 0, coalesce(p.day_records, 0)) + iif(:day >= coalesce(p.day, ''), :records, 0),
-  iif(:day > coalesce(p.day, ''), 0, coalesce(p.day_bytes, 0)) + iif(:day >= coalesce(p.day, ''), :bytes, 0)
+  iif(:day > coalesce(p.day, ''), 0, coalesce(p.day_bytes, 0)) + iif(:day >= coalesce(p.day, ''), :bytes, 0),
+  iif(iif(:day > coalesce(p.day, ''), 0, coalesce(p.day_changes, 0)) + iif(:maxChanges is null, 0, 1) > :maxChanges, null, iif(:day > coalesce(p.day, ''), 0, coalesce(p.day_changes, 0)) + iif(:maxChanges is null, 0, 1))
 from users a
 left join audit_log p on p.organization_id = :organizationId
   and p.seq = (select max(seq) from audit_log where organization_id = :organizationId)
@@ -185,7 +201,8 @@ insert into audit_log (
   source_address, user_agent, detail,
   day,
   day_records,
-  day_bytes)
+  day_bytes,
+  day_changes)
 select
   :organizationId, coalesce(p.seq, 0) + 1, :now, 'user', :actorId, a.name,
   :action,
@@ -196,7 +213,8 @@ select
   :sourceAddress, :userAgent, :detail,
   max(coalesce(p.day, ''), coalesce(:day, '')),
   iif(:day > coalesce(p.day, ''), 0, coalesce(p.day_records, 0)) + iif(:day >= coalesce(p.day, ''), :records, 0),
-  iif(:day > coalesce(p.day, ''), 0, coalesce(p.day_bytes, 0)) + iif(:day >= coalesce(p.day, ''), :bytes, 0)
+  iif(:day > coalesce(p.day, ''), 0, coalesce(p.day_bytes, 0)) + iif(:day >= coalesce(p.day, ''), :bytes, 0),
+  iif(iif(:day > coalesce(p.day, ''), 0, coalesce(p.day_changes, 0)) + iif(:maxChanges is null, 0, 1) > :maxChanges, null, iif(:day > coalesce(p.day, ''), 0, coalesce(p.day_changes, 0)) + iif(:maxChanges is null, 0, 1))
 from users a
 left join audit_log p on p.organization_id = :organizationId
   and p.seq = (select max(seq) from audit_log where organization_id = :organizationId)
@@ -417,7 +435,7 @@ with recursive search(low, high) as (
 select low as seq from search where low = high;
 
 -- src/db/audit/read-audit-log.ts: findLatestDay
-select a.day as day, a.day_records as records, a.day_bytes as bytes
+select a.day as day, a.day_records as records, a.day_bytes as bytes, a.day_changes as changes
 from audit_log a where a.organization_id = :organizationId order by a.seq desc limit 1;
 
 -- src/db/directory/administrators.ts: findAdministrator
@@ -792,7 +810,7 @@ insert into api_keys (organization_id, id, chain_id, name, hash, hint, scopes, l
     null,
     null,
     :formToken
-from users u where u.organization_id = :organizationId and u.id = :userId and u.is_admin = 1 and u.active = 1 and (select count(*) from api_keys indexed by api_keys_unrevoked where organization_id = :organizationId and api_keys.revoked_at is null and api_keys.successor_id is null and expires_at is null) + (select count(*) from api_keys indexed by api_keys_unrevoked where organization_id = :organizationId and api_keys.revoked_at is null and api_keys.successor_id is null and expires_at > :now) < 100 and not exists (select 1 from key_policies p where p.organization_id = :organizationId
+from users u where u.organization_id = :organizationId and u.id = :userId and u.is_admin = 1 and u.active = 1 and not exists (select 1 from api_keys where organization_id = :organizationId and (id = :id or form_token = :formToken)) and (select count(*) from api_keys indexed by api_keys_unrevoked where organization_id = :organizationId and api_keys.revoked_at is null and api_keys.successor_id is null and expires_at is null) + (select count(*) from api_keys indexed by api_keys_unrevoked where organization_id = :organizationId and api_keys.revoked_at is null and api_keys.successor_id is null and expires_at > :now) < 100 and not exists (select 1 from key_policies p where p.organization_id = :organizationId
   and (p.max_lifetime_days < :lifetimeDays or (p.expiry_required = 1 and :lifetimeDays is null)))
 on conflict do nothing;
 
@@ -836,7 +854,7 @@ select 'nobody-here' as organizationId,
     0 as found
 limit 1;
 
--- src/db/keys/policy.ts: changePolicy
+-- src/db/keys/key-rules-statements.ts: changeRules
 insert into key_policies (organization_id, max_lifetime_days, expiry_required, unused_days, review_months, reviews_since, revision) select :organizationId,
     :maxLifetimeDays,
     :expiryRequired,
@@ -851,11 +869,25 @@ on conflict (organization_id) do update set
   unused_days = excluded.unused_days, review_months = excluded.review_months, revision = excluded.revision,
   reviews_since = iif(excluded.review_months is null, null, coalesce(key_policies.reviews_since, excluded.reviews_since));
 
--- src/db/keys/policy.ts: countEndlessKeys
+-- src/db/keys/key-rules-statements.ts: countEndlessKeys
 select count(*) as keys from api_keys indexed by api_keys_unrevoked
 where organization_id = :organizationId and revoked_at is null and expires_at is null;
 
--- src/db/keys/policy.ts: findKeyRules
+-- src/db/keys/key-rules-statements.ts: findKeyRules
+select p.max_lifetime_days as maxLifetimeDays,
+    coalesce(p.expiry_required, 0) as expiryRequired,
+    coalesce(p.unused_days, 60) as unusedDays,
+    p.review_months as reviewMonths,
+    p.reviews_since as reviewsSince,
+    coalesce(p.revision, 0) as revision from organizations o left join key_policies p on p.organization_id = o.id where o.id = :organizationId;
+
+-- src/db/keys/key-rules-statements.ts: findRuleChanges
+select a.at as at, a.actor_name as by, a.detail as detail
+from audit_log a indexed by audit_log_user_target
+where a.organization_id = :organizationId and a.actor_type <> 'api_key' and a.target_id = :organizationId and a.action = :action
+order by a.seq desc limit :limit;
+
+-- src/db/keys/key-rules-statements.ts: findRulesAndTimeZone
 select p.max_lifetime_days as maxLifetimeDays,
     coalesce(p.expiry_required, 0) as expiryRequired,
     coalesce(p.unused_days, 60) as unusedDays,
@@ -864,20 +896,6 @@ select p.max_lifetime_days as maxLifetimeDays,
     coalesce(p.revision, 0) as revision,
     o.time_zone as timeZone from users u join organizations o on o.id = u.organization_id
 left join key_policies p on p.organization_id = o.id where u.organization_id = :organizationId and u.id = :userId and u.is_admin = 1 and u.active = 1;
-
--- src/db/keys/policy.ts: findPolicy
-select p.max_lifetime_days as maxLifetimeDays,
-    coalesce(p.expiry_required, 0) as expiryRequired,
-    coalesce(p.unused_days, 60) as unusedDays,
-    p.review_months as reviewMonths,
-    p.reviews_since as reviewsSince,
-    coalesce(p.revision, 0) as revision from organizations o left join key_policies p on p.organization_id = o.id where o.id = :organizationId;
-
--- src/db/keys/policy.ts: findPolicyChanges
-select a.at as at, a.actor_name as by, a.detail as detail
-from audit_log a indexed by audit_log_user_target
-where a.organization_id = :organizationId and a.actor_type <> 'api_key' and a.target_id = :organizationId and a.action = :action
-order by a.seq desc limit :limit;
 
 -- src/db/keys/read-keys.ts: countUnrevoked
 select count(*) as live from (select id from api_keys indexed by api_keys_unrevoked where organization_id = :organizationId and revoked_at is null and expires_at is null union all select id from api_keys indexed by api_keys_unrevoked where organization_id = :organizationId and revoked_at is null and expires_at > :now);
@@ -1464,6 +1482,16 @@ where api_keys.organization_id = :organizationId and api_keys.id = :keyId and ap
 update api_keys set revoked_at = :now, revoked_by = :userId
 where organization_id = :organizationId and successor_id = :id and changes() = 1;
 
+-- src/db/work/archives.ts: findArchivesAfter
+select from_seq as fromSeq,
+    to_seq as toSeq,
+    first_at as firstAt,
+    last_at as lastAt,
+    last_request_id as lastRequestId,
+    object as object,
+    digest as digest,
+    bytes as bytes from archives where organization_id = :organizationId and to_seq > :seq order by to_seq limit :limit;
+
 -- src/db/work/changes.ts: findChanges
 select a.seq as seq,
     a.at as at,
@@ -1709,15 +1737,6 @@ where s.organization_id = :organizationId and s.id = unhex(replace(:id, '-', '')
 update time_entries set status = :status,
     review_seq = (select coalesce(max(seq), 0) + 1 from audit_log where organization_id = :organizationId)
 where organization_id = :organizationId and id = :id and status = 'SUBMITTED' and exists (select 1 from users u where u.organization_id = :organizationId and u.id = :userId and u.is_admin = 1 and u.active = 1);
-
--- src/db/work/stored-text.ts: findLargeShare
-with own as materialized (select coalesce(sum(bytes), 0) as bytes from key_days where organization_id = :organizationId)
-select own.bytes > 0 and not exists (
-  select 1 from (
-    select sum(bytes) over (rows unbounded preceding) as others from (
-      select sum(bytes) as bytes from key_days where organization_id <> :organizationId group by organization_id))
-  where others >= 3 * own.bytes) as isLarge
-from own;
 
 -- src/db/work/stored-text.ts: findStoredText
 select o.id as organizationId, coalesce(sum(notes + time_entries), 0) as records, coalesce(sum(d.bytes), 0) as bytes,
@@ -2201,16 +2220,6 @@ select from_seq as fromSeq,
     bytes as bytes from archives where organization_id = :organizationId and to_seq in (
 select (select min(to_seq) from archives where organization_id = :organizationId and to_seq >= seq)
 from (select archived_seq as seq from archived_notes where organization_id = :organizationId and id in (unhex(replace(:id, '-', '')), unhex(replace(:note, '-', ''))) union all select audit_seq from notes where organization_id = :organizationId and id in (:id, :note) union all select archived_seq as seq from archived_time_entries where organization_id = :organizationId and id in (unhex(replace(:id, '-', '')), unhex(replace(:time_entry, '-', ''))) union all select audit_seq from time_entries where organization_id = :organizationId and id in (:id, :time_entry))) order by to_seq;
-
--- src/modules/archive/archive-statements.ts: findArchivesAfter
-select from_seq as fromSeq,
-    to_seq as toSeq,
-    first_at as firstAt,
-    last_at as lastAt,
-    last_request_id as lastRequestId,
-    object as object,
-    digest as digest,
-    bytes as bytes from archives where organization_id = :organizationId and to_seq > :seq order by to_seq limit :limit;
 
 -- src/modules/archive/archive-statements.ts: findArchivesOfPeriod
 select from_seq as fromSeq,

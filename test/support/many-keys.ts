@@ -40,7 +40,7 @@ export async function insertKeys(db: D1Database, organization: string, count: nu
   const run = (sql: string, rows: readonly unknown[]) => db.prepare(sql).bind(JSON.stringify(rows), organization).run();
   // An audit row, without which the organization would look as if it never had a key.
   await run(
-    `insert into audit_log select ?2, 1, 1, 'system', 'psa', 'PSA', 'note.created', 'r', null, 'q', null, null, null, null, '', 0, 0
+    `insert into audit_log select ?2, 1, 1, 'system', 'psa', 'PSA', 'note.created', 'r', null, 'q', null, null, null, null, '', 0, 0, 0
      where json_valid(?1) and not exists (select 1 from audit_log where organization_id = ?2)`,
     [],
   );

@@ -65,13 +65,17 @@ interface NewKeyValues extends KeyValues {
   lifetimeDays: number | null;
 }
 
+/** No key has the id or the form token: a trigger refuses both if that key is revoked. */
+const IS_NEW =
+  'not exists (select 1 from api_keys where organization_id = :organizationId and (id = :id or form_token = :formToken))';
+
 /**
  * Inserts a key. Inserts nothing if there are too many, if the key rules do not admit it, if the name
  * or form token is in use, or if the user is not an administrator.
  */
 export const insertKey = statement<NewKeyValues>(`
   ${insertInto('api_keys', NEW_KEY)}
-  from users u where ${IS_ACTIVE_ADMINISTRATOR} and ${LIVE_KEYS} < ${MAX_LIVE_KEYS} and ${ADMITTED_BY_RULES}
+  from users u where ${IS_ACTIVE_ADMINISTRATOR} and ${IS_NEW} and ${LIVE_KEYS} < ${MAX_LIVE_KEYS} and ${ADMITTED_BY_RULES}
   on conflict do nothing`);
 
 export interface NewKeyExplanation extends ExpiryRulesRow {

@@ -61,8 +61,8 @@ interface Target {
  * require that the previous one did (`changes() = 1`). Calls `changes` again for each attempt, with
  * the time of that attempt. Returns one result per change. Tells `ctx.changed` if one was made; a
  * lost response does not, and the sweep of the push finds what was written.
- * @throws ServiceError `too_many_changes` if one of the changes exceeds
- *   the daily limit: then none is made
+ * @throws ServiceError `too_many_changes` if one of the changes exceeds the daily limit: then none is
+ *   made
  */
 export async function writeWithAudit<Row>(
   ctx: ServiceContext,

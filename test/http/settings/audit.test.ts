@@ -184,7 +184,7 @@ describe('the audit log', () => {
     expect(await download((await get('/audit?ticket=77')).text)).toEqual([]);
     await env.DB.prepare(
       `insert into audit_log select ?, value, 1, 'system', 'psa', 'PSA', 'note.created', 'r', iif(value = 2, '77', '1001'),
-         'q', null, null, null, null, '', 0, 0 from json_each(?)`,
+         'q', null, null, null, null, '', 0, 0, 0 from json_each(?)`,
     )
       .bind(organization, JSON.stringify(Array.from({ length: 1_200 }, (_, i) => i + 2)))
       .run();
@@ -200,7 +200,7 @@ describe('the audit log', () => {
     // One entry a minute; two have the ticket.
     await env.DB.prepare(
       `insert into audit_log select ?1, value, ?3 + value * 60000, 'system', 'psa', 'PSA', 'note.created', 'r',
-         iif(value in (20, 1600), '77', '1001'), 'q', null, null, null, null, '', 0, 0 from json_each(?2)`,
+         iif(value in (20, 1600), '77', '1001'), 'q', null, null, null, null, '', 0, 0, 0 from json_each(?2)`,
     )
       .bind(organization, JSON.stringify(Array.from({ length: 2_499 }, (_, i) => i + 2)), Date.parse('2026-03-01'))
       .run();

@@ -1,8 +1,8 @@
 import { env } from 'cloudflare:workers';
 import { describe, expect, test } from 'vitest';
 import { changeApiKey } from '../../../src/services/keys/change-key.ts';
+import { changeKeyRules, getKeyRules } from '../../../src/services/keys/change-key-rules.ts';
 import { createApiKey } from '../../../src/services/keys/create-key.ts';
-import { changeKeyPolicy, getKeyPolicy } from '../../../src/services/keys/policy.ts';
 import { getOwnKey } from '../../../src/services/keys/read-keys.ts';
 import { decideKeys, finishKeyReview, startKeyReview } from '../../../src/services/keys/review-keys.ts';
 import { revokeAllKeys, revokeAsAdministrator } from '../../../src/services/keys/revoke-key.ts';
@@ -40,8 +40,8 @@ describe('more changes in a day than the limit are refused', () => {
     const { id } = await create('one');
     const old = await getOwnKey(ctx, id);
     await changeApiKey(ctx, old, { name: 'two' });
-    const policy = { maxLifetimeDays: null, expiryRequired: false, reviewMonths: null };
-    await changeKeyPolicy(ctx, 0, { ...policy, unusedDays: 77 });
+    const rules = { maxLifetimeDays: null, expiryRequired: false, reviewMonths: null };
+    await changeKeyRules(ctx, 0, { ...rules, unusedDays: 77 });
     const tables = async () => [await rowsOf('api_keys', organization), await rowsOf('audit_log', organization)];
     const before = await tables();
 
@@ -52,8 +52,8 @@ describe('more changes in a day than the limit are refused', () => {
       REFUSED,
     );
     await expect(startKeyReview(ctx)).rejects.toMatchObject(REFUSED);
-    const { revision } = await getKeyPolicy(ctx);
-    await expect(changeKeyPolicy(ctx, revision, { ...policy, unusedDays: 78 })).rejects.toMatchObject(REFUSED);
+    const { revision } = await getKeyRules(ctx);
+    await expect(changeKeyRules(ctx, revision, { ...rules, unusedDays: 78 })).rejects.toMatchObject(REFUSED);
     expect(await tables()).toEqual(before);
   });
 
