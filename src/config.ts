@@ -194,7 +194,7 @@ function parseServiceUrl(text: string): string | undefined {
 }
 
 /** The error does not repeat the value of MODE: as a secret, it may be a key pasted by mistake. */
-function parseMode(text: string): Config['mode'] {
+export function parseMode(text: string): Config['mode'] {
   const mode = text.trim();
   if (mode === 'paused') return mode;
   if (mode === 'open' || mode === '') return 'open';

@@ -7,8 +7,8 @@ import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import { readWranglerConfig } from '../ops/local.ts';
+import { spawnWrangler } from '../ops/wrangler.ts';
 import { startBundle } from './start-bundle.ts';
-import { spawnWrangler } from './wrangler.ts';
 
 const { values: options } = parseArgs({
   options: {

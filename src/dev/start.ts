@@ -10,12 +10,13 @@ import { parseArgs, parseEnv, stripVTControlCharacters } from 'node:util';
 import { type Config, parseConfig, unknownVariables, VARIABLES } from '../config.ts';
 import { timeOrderedId } from '../domain/record-id.ts';
 import { SCOPE_IDS } from '../domain/scopes.ts';
+import { parseMcpOptions } from '../modules/mcp/options.ts';
 import { importDirectory } from '../ops/import/import-directory.ts';
-import { withLocalD1, wranglerConfig } from '../ops/local.ts';
+import { AGENTS_CONFIG, readWranglerConfig, withLocalD1, wranglerConfig } from '../ops/local.ts';
+import { spawnWrangler } from '../ops/wrangler.ts';
 import type { ActorContext, AdminActor } from '../services/context.ts';
 import { createApiKey } from '../services/keys/create-key.ts';
 import { revokeAsAdministrator } from '../services/keys/revoke-key.ts';
-import { spawnWrangler } from './wrangler.ts';
 
 const DEMO_KEY_NAME = 'Local demo';
 const READY_TIMEOUT_MS = 60_000;
@@ -87,6 +88,7 @@ function readVariables(): Map<string, { value: string; source: string }> {
 
 function readConfig(): Config {
   try {
+    parseMcpOptions({ MCP_ORIGINS: vars.get('MCP_ORIGINS')?.value ?? '' });
     return parseConfig(Object.fromEntries(VARIABLES.map((name) => [name, vars.get(name)?.value ?? ''])));
   } catch (err) {
     if (!(err instanceof Error)) throw err;
@@ -95,7 +97,8 @@ function readConfig(): Config {
 }
 
 function warnOfUnknownVariables(): void {
-  for (const { name, nearest } of unknownVariables([...vars.keys()])) {
+  const ofAgents = Object.keys(readWranglerConfig(AGENTS_CONFIG).vars);
+  for (const { name, nearest } of unknownVariables([...vars.keys()].filter((each) => !ofAgents.includes(each)))) {
     const question = nearest === undefined ? '' : ` Did you mean ${nearest}?`;
     console.error(
       `Warning: ${name} (${vars.get(name)?.source}) is not a variable of this service, and has no effect.${question}`,
@@ -221,6 +224,7 @@ Log 30 minutes on ticket 1001. Send it twice: the second response is the same en
 
   API            ${baseUrl}/api/v1
   Documentation  ${baseUrl}/docs
+  AI agents      ${baseUrl}/mcp   (settings of clients: ${baseUrl}/docs/agents)
   Settings       ${baseUrl}/settings   (sign in by choosing an administrator)
 
 Stop with Ctrl-C.

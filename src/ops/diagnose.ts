@@ -59,7 +59,7 @@ export async function* diagnose(url: URL, key?: string, send: typeof fetch = fet
     paused = isPaused(await ask('/healthz'));
     if (!paused) return 'ok';
     throw new Failure(
-      'paused: the API responds with 503 and was not checked. To end the pause: echo open | npx wrangler secret put MODE',
+      'paused: the API responds with 503 and was not checked. To end the pause: npm run ops -- switch MODE open',
     );
   });
   yield health;
@@ -139,12 +139,27 @@ export async function* diagnose(url: URL, key?: string, send: typeof fetch = fet
       return 'the document is available';
     throw new Failure(whoAnswered(given));
   });
-  if (key !== undefined && !paused) {
-    yield await check('ping with the key', async () =>
-      pinged(await ask('/api/v1/ping', { headers: { Authorization: `Bearer ${key}` } })),
-    );
-  }
+  const tools = (headers: Record<string, string> = {}) =>
+    ask('/mcp', { method: 'POST', headers: { ...LIST_TOOLS.headers, ...headers }, body: LIST_TOOLS.body });
+  let hasAgents = false;
+  yield await check('/mcp', async () => {
+    const given = await tools();
+    hasAgents = given.status !== 404 || !isOurs(given);
+    return hasAgents ? agentsAnswered(given, paused) : 'not deployed: there is nothing for AI agents';
+  });
+  if (key === undefined || paused) return;
+  const authorization = { Authorization: `Bearer ${key}` };
+  const ping = () => ask('/api/v1/ping', { headers: authorization });
+  yield await check('ping with the key', async () => pinged(await ping()));
+  if (hasAgents)
+    yield await check('/mcp with the key', async () => sameAsPing(await ping(), await tools(authorization)));
 }
+
+/** A message of an AI agent that writes nothing. */
+const LIST_TOOLS = {
+  headers: { 'Content-Type': 'application/json', Accept: 'application/json, text/event-stream' },
+  body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' }),
+};
 
 /** An unsigned token that names an administrator. */
 const FORGED = {
@@ -314,13 +329,36 @@ function guarded(start: Answer, page: Answer): string {
 
 const isOpen = ({ status }: Answer) => status >= 200 && status < 300;
 
-const ping = z.object({ ok: z.literal(true), organizationId: z.string(), scopes: z.array(z.string()) });
+const pingShape = z.object({ ok: z.literal(true), organizationId: z.string(), scopes: z.array(z.string()) });
 
 function pinged(given: Answer): string {
   if (given.status === 401)
     throw new Failure('401: the key is unknown here, revoked, expired or blocked, or its organization is inactive.');
-  const found = ping.safeParse(given.status === 200 ? jsonOf(given.body) : undefined);
+  const found = pingShape.safeParse(given.status === 200 ? jsonOf(given.body) : undefined);
   if (!found.success) throw new Failure(whoAnswered(given));
   const expires = given.headers.get('api-key-expires-at');
   return `200, organization ${found.data.organizationId}, ${found.data.scopes.join(' and ')}${expires === null ? '' : `, until ${expires}`}`;
+}
+
+/** What the Worker for AI agents answers without a key. @throws Failure if its MODE is another one */
+function agentsAnswered(given: Answer, paused: boolean): string {
+  const problem = isOurs(given) ? problemOf(given) : undefined;
+  const isPaused = problem?.code === 'unavailable' && problem.detail.includes('paused');
+  if (isPaused && paused) return 'paused, as the API is';
+  const fault = wrongWith401(given);
+  if (isPaused || (paused && fault === undefined)) {
+    throw new Failure(
+      `${isPaused ? 'paused, and the API is open' : 'open, and the API is paused'}: the two Workers have different values of MODE. Set both: npm run ops -- switch MODE ${paused ? 'paused' : 'open'}`,
+    );
+  }
+  if (fault !== undefined) throw new Failure(fault);
+  return 'deployed; exactly the 401 of the service';
+}
+
+/** Compares what the two Workers answer to a key. @throws Failure */
+function sameAsPing(ping: Answer, agents: Answer): string {
+  if ((ping.status === 401) === (agents.status === 401)) return 'the key gets the same answer as from the API';
+  throw new Failure(
+    `the key gets ${agents.status} here and ${ping.status} from the API. If it was revoked just now, try again; otherwise the two Workers have different values of BLOCKED_KEYS or KEY_PREFIX, or different databases. For BLOCKED_KEYS: npm run ops -- switch BLOCKED_KEYS LIST`,
+  );
 }

@@ -4,7 +4,12 @@ import { parse } from 'smol-toml';
 import * as z from 'zod';
 import { type ObjectStore, objectStore } from '../lib/object-store.ts';
 
+/** The configuration of the Worker that takes the writes, and of that for AI agents. */
+export const MAIN_CONFIG = 'wrangler.toml';
+export const AGENTS_CONFIG = 'src/agents/wrangler.toml';
+
 const configShape = z.object({
+  name: z.string(),
   d1_databases: z.array(z.object({ binding: z.string(), database_id: z.string() })),
   r2_buckets: z.array(z.object({ binding: z.string(), bucket_name: z.string() })).default([]),
   vars: z.record(z.string(), z.string()),
@@ -19,7 +24,7 @@ export function readWranglerConfig(path: string) {
  * The parts of the main Worker's wrangler.toml. Reading them with wrangler would take a second
  * and 150 MiB more.
  */
-export const wranglerConfig = readWranglerConfig('wrangler.toml');
+export const wranglerConfig = readWranglerConfig(MAIN_CONFIG);
 
 /** The name of the bucket of the archive; undefined if the deployment has none. */
 export const archiveBucketName = wranglerConfig.r2_buckets.find(({ binding }) => binding === 'ARCHIVE')?.bucket_name;

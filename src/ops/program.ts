@@ -16,6 +16,7 @@ import { keyRevoke } from './commands/key-revoke.ts';
 import { organizationErase } from './commands/organization-erase.ts';
 import { recordRedact } from './commands/record-redact.ts';
 import { size } from './commands/size.ts';
+import { switchCommand } from './commands/switch.ts';
 import { workRelease } from './commands/work-release.ts';
 import { OutputClosed, progress } from './output.ts';
 import { printable } from './printable.ts';
@@ -30,6 +31,7 @@ export const program = new Command('ops')
   .exitOverride()
   .configureOutput({ outputError: () => {} })
   .addCommand(doctor)
+  .addCommand(switchCommand)
   .addCommand(size)
   .addCommand(directoryImport)
   .addCommand(directorySchema)

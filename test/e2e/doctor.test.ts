@@ -62,6 +62,11 @@ const html = (status: number, title: string, headers: Record<string, string> = {
     status,
     headers: { 'Content-Type': 'text/html', Server: 'cloudflare', ...headers },
   });
+const pausedAnswer = () =>
+  Response.json(
+    { code: 'unavailable', detail: 'The service is paused by its operator.' },
+    { status: 503, headers: ours },
+  );
 const redirect = (status: number, to: string) => new Response(null, { status, headers: { Location: to } });
 const accessLogin = () =>
   redirect(302, 'https://team.cloudflareaccess.com/cdn-cgi/access/login/tickets.example?kid=1&meta=2');
@@ -70,7 +75,7 @@ describe('the doctor', () => {
   test('finds no failure at the service itself', async () => {
     const { code, stdout, stderr } = await runCli('doctor', [service.url]);
     expect([code, stderr]).toEqual([0, '']);
-    expect(stdout.split('\n').filter((line) => line.startsWith('ok '))).toHaveLength(10);
+    expect(stdout.split('\n').filter((line) => line.startsWith('ok '))).toHaveLength(11);
     expect(stdout).not.toContain('FAIL');
     expect(stdout).toMatch(/\/settings: .*\/dev\/sign-in/);
   });
@@ -188,6 +193,7 @@ describe('the doctor', () => {
   test('reports of a paused service only that it is paused', async () => {
     const paused: Intercept = ({ path }, pass) => {
       if (path === '/healthz') return Response.json({ status: 'paused' }, { headers: ours });
+      if (path === '/mcp') return pausedAnswer();
       return isApi(path) && path !== '/api/v1/openapi.json' ? new Response('', { status: 503 }) : pass();
     };
     expect(await failures(paused, service.key)).toEqual([failed(/healthz/, /paused.*503/)]);
@@ -195,6 +201,49 @@ describe('the doctor', () => {
 
   test('reports a key that the service refuses', async () => {
     expect(await failures((_, pass) => pass(), generateKey('twb'))).toEqual([failed(/ping/, /401/)]);
+  });
+
+  describe('compares the Worker for AI agents with the main one:', () => {
+    const atMcp =
+      (answer: () => Response): Intercept =>
+      ({ path }, pass) =>
+        path === '/mcp' ? answer() : pass();
+    const notFound = () => Response.json({ code: 'not_found', detail: 'x' }, { status: 404, headers: ours });
+
+    test('it need not be deployed', async () => {
+      const found = await findings(atMcp(notFound), service.key);
+      expect(found.filter(({ check }) => check.startsWith('/mcp'))).toMatchObject([{ ok: true, check: '/mcp' }]);
+    });
+
+    test('it is paused, and the API is open', async () => {
+      expect(await failures(atMcp(pausedAnswer))).toEqual([failed(/mcp/, /MODE.*switch MODE open/)]);
+    });
+
+    test('it is open, and the API is paused', async () => {
+      const paused: Intercept = ({ path }, pass) => {
+        if (path === '/healthz') return Response.json({ status: 'paused' }, { headers: ours });
+        return isApi(path) && path !== '/api/v1/openapi.json' ? pausedAnswer() : pass();
+      };
+      expect(await failures(paused)).toEqual([failed(/healthz/, /paused/), failed(/mcp/, /MODE.*switch MODE paused/)]);
+    });
+
+    test('it does not block a key that the API blocks', async () => {
+      const blocked: Intercept = ({ path, headers }, pass) =>
+        path === '/api/v1/ping' && headers.has('Authorization') ? new Response('', { status: 401 }) : pass();
+      expect(await failures(blocked, service.key)).toEqual([
+        failed(/ping/, /401/),
+        failed(/mcp with the key/, /200 here and 401.*BLOCKED_KEYS/),
+      ]);
+    });
+
+    test('it accepts a key that the API accepts', async () => {
+      const found = await findings((_, pass) => pass(), service.key);
+      expect(found).toContainEqual(expect.objectContaining({ ok: true, check: '/mcp with the key' }));
+    });
+
+    test('something else answers at its address', async () => {
+      expect(await failures(atMcp(() => html(403, 'Attention Required!')))).toEqual([failed(/mcp/, /Attention/)]);
+    });
   });
 
   test.each<[string, boolean, () => Response]>([

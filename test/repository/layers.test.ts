@@ -71,7 +71,17 @@ const ALLOWED: Record<string, { parts: readonly string[]; packages?: readonly st
     packages: ['hono', 'node', 'zod', 'zod-openapi'],
   },
   ops: {
-    parts: ['modules/push', 'modules/alerts', 'modules/archive', 'modules/psa', 'services', 'db', 'domain', 'lib'],
+    parts: [
+      'modules/push',
+      'modules/alerts',
+      'modules/archive',
+      'modules/psa',
+      'services',
+      'db',
+      'domain',
+      'lib',
+      'config.ts',
+    ],
     packages: ['node', 'zod', 'miniflare', 'smol-toml', '@commander-js/extra-typings'],
   },
   dev: {
@@ -83,6 +93,7 @@ const ALLOWED: Record<string, { parts: readonly string[]; packages?: readonly st
       'config.ts',
       'scheduled.ts',
       'durable-objects',
+      'modules/mcp',
       'modules/push',
       'rpc',
       'services',

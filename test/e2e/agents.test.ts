@@ -1,0 +1,82 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { expect, onTestFinished, test } from 'vitest';
+import { withLocalD1 } from '../../src/ops/local.ts';
+import { seed } from '../reliability/restartable.ts';
+import { freePort } from '../support/server.ts';
+import { copyDatabase, sharedServer } from '../support/shared.ts';
+
+/** Has the official client of the MCP SDK list the tools and log time. */
+async function logTime(url: string, key: string) {
+  const client = new Client({ name: 'test', version: '1.0.0' });
+  const requestInit = { headers: { Authorization: `Bearer ${key}` } };
+  await client.connect(new StreamableHTTPClientTransport(new URL(`${url}/mcp`), { requestInit }));
+  const { tools } = await client.listTools();
+  const { structuredContent } = await client.callTool({
+    name: 'log_time',
+    arguments: {
+      ticketId: '1001',
+      minutes: 30,
+      description: 'Cleared the print queue',
+      billable: true,
+      idempotencyKey: `agents:${crypto.randomUUID()}`,
+    },
+  });
+  await client.close();
+  return { tools: tools.map(({ name }) => name), structuredContent };
+}
+const LOGGED = {
+  tools: ['add_internal_note', 'log_time'],
+  structuredContent: expect.objectContaining({ ticketId: '1001', status: 'SUBMITTED', idempotentReplay: false }),
+};
+
+test('npm start serves /mcp on its one port', async () => {
+  const { url, key } = await sharedServer();
+  expect(await logTime(url, key)).toEqual(LOGGED);
+});
+
+/** Runs the two Workers with their own files; the URL is that of the Worker for AI agents. */
+async function serveBoth(persistTo: string): Promise<string> {
+  const [port, inspectorPort] = [await freePort(), await freePort()];
+  const flags = ['--ip', '127.0.0.1', '--port', String(port), '--inspector-port', String(inspectorPort)];
+  const server = spawn(
+    'wrangler',
+    ['dev', '-c', 'src/agents/wrangler.toml', '-c', 'wrangler.toml', '--persist-to', persistTo, ...flags],
+    {
+      env: { ...process.env, WRANGLER_SEND_METRICS: 'false', CLOUDFLARE_CF_FETCH_ENABLED: 'false' },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    },
+  );
+  let errors = '';
+  server.stderr.on('data', (chunk) => {
+    errors += chunk;
+  });
+  onTestFinished(async () => {
+    const closed = once(server, 'close');
+    server.kill();
+    await closed;
+  });
+  const url = `http://127.0.0.1:${port}`;
+  for (;;) {
+    if (server.exitCode !== null) throw new Error(`wrangler dev ended: ${errors}`);
+    const response = await fetch(`${url}/mcp`, { method: 'POST' }).catch(() => undefined);
+    if (response?.status === 401) return url;
+    await new Promise((resolve) => setTimeout(resolve, 200));
+  }
+}
+
+test('the two Workers, as they are deployed, work together', async () => {
+  const { persistTo, remove } = await copyDatabase();
+  onTestFinished(remove);
+  const [seeded] = await withLocalD1(persistTo, (db) => seed(db, 1));
+  const key = seeded?.value ?? '';
+  const url = await serveBoth(persistTo);
+  expect(await logTime(url, key)).toEqual(LOGGED);
+
+  const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' };
+  // The limiter is an object of the main Worker. If it cannot be reached, there is no such header.
+  const { headers: fields } = await fetch(`${url}/mcp`, { method: 'POST', headers, body: '[]' });
+  expect(fields.get('RateLimit')).toMatch(/^"key";r=1\d\d;/);
+  expect((await fetch(`${url}/api/v1/ping`, { headers })).status).toBe(404);
+});

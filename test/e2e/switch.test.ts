@@ -1,0 +1,83 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { runCli } from '../support/run-cli.ts';
+
+// The real wrangler, with a stand-in for Cloudflare's API that has some Workers.
+const MAIN = 'ticket-write-back-api';
+const AGENTS = 'ticket-write-back-api-agents';
+const SECRETS = /^\/accounts\/acc\/workers\/scripts\/([^/]+)\/secrets$/;
+
+let deployed: Set<string>;
+/** Workers whose secrets the API refuses to change. */
+let refused: Set<string>;
+let secrets: string[];
+const api = createServer(async (request, response) => {
+  const name = SECRETS.exec(request.url ?? '')?.[1] ?? '';
+  const fail = (status: number, code: number, message: string) =>
+    response.writeHead(status).end(JSON.stringify({ success: false, errors: [{ code, message }], result: null }));
+  if (!deployed.has(name)) return void fail(404, 10007, 'This Worker does not exist on your account.');
+  if (request.method === 'PUT') {
+    if (refused.has(name)) return void fail(400, 10215, 'Secret edit failed.');
+    secrets.push(`${name} ${await text(request)}`);
+  }
+  response.end(JSON.stringify({ success: true, errors: [], result: [] }));
+});
+
+beforeEach(async () => {
+  [deployed, refused, secrets] = [new Set([MAIN, AGENTS]), new Set(), []];
+  await new Promise<void>((resolve) => api.listen(0, '127.0.0.1', resolve));
+});
+afterEach(async () => {
+  api.closeAllConnections();
+  await new Promise((resolve) => api.close(resolve));
+});
+
+function runSwitch(...args: string[]) {
+  const { port } = api.address() as AddressInfo;
+  const env = {
+    CLOUDFLARE_API_BASE_URL: `http://127.0.0.1:${port}`,
+    CLOUDFLARE_ACCOUNT_ID: 'acc',
+    CLOUDFLARE_API_TOKEN: 'good',
+  };
+  return runCli('switch', args, { env });
+}
+
+const secret = (worker: string, name: string, value: string) =>
+  `${worker} ${JSON.stringify({ name, text: value, type: 'secret_text' })}`;
+
+test('sets a switch on both Workers, the main one first', async () => {
+  expect(await runSwitch('MODE', 'paused')).toEqual({
+    code: 0,
+    stdout: `MODE is set on ${MAIN}.\nMODE is set on ${AGENTS}.\n`,
+    stderr: '',
+  });
+  expect(secrets).toEqual([secret(MAIN, 'MODE', 'paused'), secret(AGENTS, 'MODE', 'paused')]);
+});
+
+test('does not create the Worker for AI agents if it is not deployed', async () => {
+  deployed.delete(AGENTS);
+  const keys = ['twb_Ab12…x9Yz', 'twb_Cd34...w8Xy'];
+  const { code, stdout } = await runSwitch('BLOCKED_KEYS', ...keys);
+  expect([code, stdout]).toEqual([0, `BLOCKED_KEYS is set on ${MAIN}.\n${AGENTS} is not deployed.\n`]);
+  expect(secrets).toEqual([secret(MAIN, 'BLOCKED_KEYS', keys.join(' '))]);
+});
+
+test('names the Worker that it could not change', async () => {
+  refused.add(AGENTS);
+  const { code, stdout, stderr } = await runSwitch('MODE', 'open');
+  expect([code, stdout]).toEqual([1, `MODE is set on ${MAIN}.\n`]);
+  expect(stderr).toMatch(new RegExp(`^MODE was not set on ${AGENTS}:`));
+});
+
+test('refuses a wrong value, which would stop both Workers', async () => {
+  for (const [args, says] of [
+    [['MODE', 'off'], 'MODE: its value is not a mode; write open or paused.'],
+    [['BLOCKED_KEYS', 'twb_Ab12'], 'BLOCKED_KEYS: entry 1 of 1 is neither a key id nor a hint'],
+  ] as const) {
+    const { code, stderr } = await runSwitch(...args);
+    expect([code, stderr]).toEqual([2, expect.stringContaining(says)]);
+  }
+  expect(secrets).toEqual([]);
+});
