@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { BYTE_ORDER_MARK } from '../../../src/lib/csv.ts';
 import { countD1 } from '../../support/d1.ts';
 import { anyText, EVIL_ATTRIBUTE, EVIL_ELEMENT, EVIL_MARKUP, rowCounts, Tally } from '../../support/hostile.ts';
-import { runs } from '../../support/property.ts';
+import { inLongRuns, runs } from '../../support/property.ts';
 import { formBody, keyIn, makeSettings } from '../../support/settings.ts';
 import { importRecords, makeKey, rowsOf, TIME } from '../../support/world.ts';
 
@@ -234,7 +234,7 @@ test('hostile forms and addresses get no 5xx, become no markup, and write nothin
         expect(text).toContain(inHtml(EVIL_MARKUP));
       }
     }),
-    { numRuns: runs('hostile forms, in sequences of 8 to 12', 25), endOnFailure: true },
+    { numRuns: runs('hostile forms, in sequences of 8 to 12', inLongRuns(25, 12)), endOnFailure: true },
   );
   tally.print('hostile forms and pages by status');
   expect(tally.of('form 200')).toBeGreaterThan(25);

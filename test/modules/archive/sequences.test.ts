@@ -13,7 +13,7 @@ import {
   releaseAll,
 } from '../../support/archive.ts';
 import { Tally } from '../../support/hostile.ts';
-import { runs } from '../../support/property.ts';
+import { inLongRuns, runs } from '../../support/property.ts';
 import { lastCursor, resultOf, work } from '../../support/rpc.ts';
 import { makeWorld, rowsOf, TIME } from '../../support/world.ts';
 
@@ -230,7 +230,10 @@ test('every acknowledged record is in one place, and every Idempotency-Key is an
     }
     await world.finish();
   });
-  await fc.assert(sequence, { numRuns: runs('archive, in sequences of 20 to 35 events', 8), endOnFailure: true });
+  await fc.assert(sequence, {
+    numRuns: runs('archive, in sequences of 20 to 35 events', inLongRuns(8, 5)),
+    endOnFailure: true,
+  });
   outcomes.print('archive: events');
   for (const outcome of ['archive: archived', 'redact: redacted', 'replay: mismatch', 'review: reviewed'])
     expect(outcomes.of(outcome)).toBeGreaterThan(0);

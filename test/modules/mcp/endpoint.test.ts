@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { anyText, headerValue, Tally } from '../../support/hostile.ts';
 import { connect, ERAS, makeMcpApi, message, NOTE_ARGUMENTS, post, resultOf } from '../../support/mcp.ts';
-import { runs } from '../../support/property.ts';
+import { inLongRuns, runs } from '../../support/property.ts';
 import { loggedLines } from '../../support/searched-logs.ts';
 import {
   makeApi,
@@ -296,7 +296,7 @@ test('every hostile message gets a defined response, and only a valid call write
         else if (!response.headers.get('Content-Type')?.startsWith('text/event-stream')) JSON.parse(text);
       },
     ),
-    { numRuns: runs('hostile MCP messages', 250) },
+    { numRuns: runs('hostile MCP messages', inLongRuns(250, 125)) },
   );
   outcomes.print('hostile MCP messages');
   expect(outcomes.of(200)).toBeGreaterThan(20);

@@ -3,7 +3,7 @@ import { beforeAll, expect, test } from 'vitest';
 import { PSA_CALL_TYPES, type PsaCallType } from '../../../src/modules/psa/psa-calls.ts';
 import { readContract } from '../../support/contract.ts';
 import { anyText, headerValue, rowCounts, Tally } from '../../support/hostile.ts';
-import { runs } from '../../support/property.ts';
+import { inLongRuns, runs } from '../../support/property.ts';
 import { makePsa, signed } from '../../support/psa.ts';
 import { makeWorld, UNLIMITED } from '../../support/world.ts';
 
@@ -103,7 +103,7 @@ test('every signed message gets a documented response, whatever is in it', async
       expect([200, 400, 404, 409, 422]).toContain(response.status);
       tally.add(response.status);
     }),
-    { numRuns: runs('signed messages', 250) },
+    { numRuns: runs('signed messages', inLongRuns(250, 125)) },
   );
   tally.print('signed messages by status');
   expect(tally.of(200)).toBeGreaterThan(40);
