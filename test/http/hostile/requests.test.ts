@@ -192,9 +192,9 @@ test('no request with a good key gets a 5xx or writes anything without a 201, an
     { numRuns: runs('hostile requests', inLongRuns(400, 200)) },
   );
   tally.print('hostile requests by status');
-  expect(tally.of(201)).toBeGreaterThan(75);
-  expect(tally.of(400)).toBeGreaterThan(25);
-  expect(tally.of(422)).toBeGreaterThan(50);
+  expect(tally.of(201)).toBeGreaterThan(35);
+  expect(tally.of(400)).toBeGreaterThan(12);
+  expect(tally.of(422)).toBeGreaterThan(25);
 
   // The change feed has each text as it was sent.
   const records = (await allChanges(organization)).flatMap(({ note, timeEntry }) => note ?? timeEntry ?? []);

@@ -237,8 +237,8 @@ test('hostile forms and addresses get no 5xx, become no markup, and write nothin
     { numRuns: runs('hostile forms, in sequences of 8 to 12', inLongRuns(25, 12)), endOnFailure: true },
   );
   tally.print('hostile forms and pages by status');
-  expect(tally.of('form 200')).toBeGreaterThan(25);
-  expect(tally.of('form 400')).toBeGreaterThan(25);
+  expect(tally.of('form 200')).toBeGreaterThan(10);
+  expect(tally.of('form 400')).toBeGreaterThan(10);
 }, 600_000);
 
 /** The name in a form, as it was typed. */

@@ -299,7 +299,7 @@ test('every hostile message gets a defined response, and only a valid call write
     { numRuns: runs('hostile MCP messages', inLongRuns(250, 125)) },
   );
   outcomes.print('hostile MCP messages');
-  expect(outcomes.of(200)).toBeGreaterThan(20);
+  expect(outcomes.of(200)).toBeGreaterThan(10);
   const keys = (await rowsOf('notes', organization)).map((row) => row['id']);
   expect(await rowsOf('audit_log', organization)).toHaveLength(keys.length + 1);
   expect(await rowsOf('time_entries', organization)).toEqual([]);
