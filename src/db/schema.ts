@@ -167,6 +167,8 @@ export const apiKeys = sqliteTable(
     /** What the key is for, and whom to ask about it; empty if not given. */
     description: text('description').notNull().default(''),
     owner: text('owner').notNull().default(''),
+    /** Counts the changes of the settings, the rotation and the revocation. */
+    revision: integer('revision').notNull().default(0),
     createdAt: integer('created_at').notNull(),
     createdBy: text('created_by').notNull(),
     expiresAt: integer('expires_at'),

@@ -210,7 +210,7 @@ describe('the directory', () => {
 describe('the table of keys', () => {
   test('refuses a duplicate value, malformed scopes, and a limit without a window', async () => {
     await refuses(
-      `insert into api_keys select organization_id, 'copy', 'copy', 'Copy', hash, hint, scopes, null, null, created_at, created_by, null, null, null, null, null, null, null, '', '', '' from api_keys where id = '${keyId}'`,
+      `insert into api_keys select organization_id, 'copy', 'copy', 'Copy', hash, hint, scopes, null, null, created_at, created_by, null, null, null, null, null, null, null, '', '', '', 0 from api_keys where id = '${keyId}'`,
       /UNIQUE constraint failed: api_keys.hash/,
     );
     for (const scopes of ['', ' ', 'Tickets:note:write', 'tickets:note:write ', ' a', 'a  b', 'a,b']) {
@@ -237,7 +237,7 @@ describe('the table of keys', () => {
   test('refuses two live keys with one name, two keys of one form, and a second successor', async () => {
     const columns = 'hint, scopes, null, null, created_at, created_by, null, null, null';
     const copy = (id: string, rest: string) =>
-      `insert into api_keys select organization_id, '${id}', '${id}', ${rest}, null, null, '', '', '' from api_keys where id = '${keyId}'`;
+      `insert into api_keys select organization_id, '${id}', '${id}', ${rest}, null, null, '', '', '', 0 from api_keys where id = '${keyId}'`;
     const hash = (digit: string) => `'${digit.repeat(64)}'`;
     await refuses(
       copy('same-name', `name, ${hash('a')}, ${columns}, null, null`),

@@ -18,23 +18,29 @@ describe('a new key', () => {
   });
 
   test('may have an expiry and a limit', () => {
-    expect(errorsOf({ ...valid, expires: '2027-03-31', limit: { quota: 5, windowMs: 1_000 } })).toEqual([]);
+    expect(errorsOf({ ...valid, expires: '2027-03-31', limitQuota: 5, limitWindowMs: 1_000 })).toEqual([]);
     expect(errorsOf({ ...valid, expires: '2027-02-30' })).toEqual(['/expires invalid_value']);
-    expect(errorsOf({ ...valid, limit: { quota: 0, windowMs: 1_500 } })).toHaveLength(2);
+    expect(errorsOf({ ...valid, limitQuota: 0, limitWindowMs: 1_500 })).toHaveLength(2);
+    expect(errorsOf({ ...valid, limitQuota: 5 })).toHaveLength(1);
   });
 
   test('may have daily limits of records and minutes', () => {
-    for (const dayLimit of [{}, { records: 1 }, { minutes: 10_000_000 }, { records: 10_000_000, minutes: 1 }]) {
-      expect(errorsOf({ ...valid, dayLimit })).toEqual([]);
+    for (const limits of [
+      {},
+      { dayLimitRecords: 1 },
+      { dayLimitMinutes: 10_000_000 },
+      { dayLimitRecords: 10_000_000, dayLimitMinutes: null },
+    ]) {
+      expect(errorsOf({ ...valid, ...limits })).toEqual([]);
     }
-    expect(errorsOf({ ...valid, dayLimit: { records: 0, minutes: 10_000_001 } })).toEqual([
-      '/dayLimit/records out_of_range',
-      '/dayLimit/minutes out_of_range',
+    expect(errorsOf({ ...valid, dayLimitRecords: 0, dayLimitMinutes: 10_000_001 })).toEqual([
+      '/dayLimitRecords out_of_range',
+      '/dayLimitMinutes out_of_range',
     ]);
-    expect(errorsOf({ ...valid, dayLimit: { records: '5', minutes: 1.5, bytes: 1 } })).toEqual([
-      '/dayLimit/records invalid_type',
-      '/dayLimit/minutes invalid_type',
-      '/dayLimit/bytes unknown_field',
+    expect(errorsOf({ ...valid, dayLimitRecords: '5', dayLimitMinutes: 1.5, dayLimitBytes: 1 })).toEqual([
+      '/dayLimitRecords invalid_type',
+      '/dayLimitMinutes invalid_type',
+      '/dayLimitBytes unknown_field',
     ]);
   });
 });

@@ -27,7 +27,7 @@ async function makeLimitedKey(networks = NETWORK) {
   const change = async (next: string) => {
     const admin = asAdmin(organization);
     const shown = await getOwnKey(admin, key.id);
-    return changeApiKey(admin, shown, { name: shown.name, networks: next });
+    return changeApiKey(admin, shown, { name: shown.name, allowedNetworks: next });
   };
   return { organization, key, change };
 }
@@ -149,10 +149,10 @@ test('a change is audited in words, and is not lost to another one', async () =>
   await change(`${NETWORK},192.0.2.9`);
   const rows = await rowsOf('audit_log', organization);
   expect(rows.at(-1)).toMatchObject({ detail: `allowed networks ${NETWORK} to ${NETWORK} 192.0.2.9/32` });
-  const stale = changeApiKey(admin, shown, { name: shown.name, networks: '' });
+  const stale = changeApiKey(admin, shown, { name: shown.name, allowedNetworks: '' });
   await expect(stale).rejects.toMatchObject({ code: 'key_changed_meanwhile' });
   await expect(change('everywhere')).rejects.toMatchObject({
     code: 'invalid',
-    errors: [{ pointer: '/networks', code: 'invalid_format' }],
+    errors: [{ pointer: '/allowedNetworks', code: 'invalid_format' }],
   });
 });

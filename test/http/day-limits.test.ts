@@ -167,14 +167,13 @@ describe('a limit of the key itself', () => {
     const key = await makeKey(settings.organization);
     const isolates = [apiWith({}), apiWith({})];
     for (const api of isolates) expect(await notes(api, key.value, 1)).toEqual([201]);
-    const change = async (shown: string, records: string) => {
-      const fields = { shown_name: 'n8n: triage', shown_limit: '', shown_day_records: shown, shown_day_minutes: '' };
-      const form = { ...fields, name: 'n8n: triage', day_records: records };
+    const change = async (revision: string, records: string) => {
+      const form = { revision, name: 'n8n: triage', day_records: records };
       expect((await settings.post(`/keys/${key.id}/change`, form)).location).toContain('done=changed');
     };
-    await change('', '2');
+    await change('0', '2');
     for (const api of isolates) expect(await notes(api, key.value, 1)).toEqual([429]);
-    await change('2', '3');
+    await change('1', '3');
     expect(await notes(isolates[0] ?? settings.api, key.value, 2)).toEqual([201, 429]);
     expect(await notes(isolates[1] ?? settings.api, key.value, 1)).toEqual([429]);
   });

@@ -84,7 +84,7 @@ export async function soak({ minutes, pauseMs }: SoakOptions, { database, bundle
   const server = await restartable({ bundle, persistTo, vars: UNLIMITED_VARS });
   const { keys, narrow, revoked } = await withLocalD1(persistTo, async (db) => {
     const all = await seed(db, KEYS_EACH);
-    const limited = await makeKey(db, 'northwind', 'Narrow', { limit: { quota: 5, windowMs: 10_000 } });
+    const limited = await makeKey(db, 'northwind', 'Narrow', { limitQuota: 5, limitWindowMs: 10_000 });
     const ended = await makeKey(db, 'northwind', 'Revoked');
     await revokeAsAdministrator(asAdministrator(db, 'northwind'), ended.id);
     return { keys: all, narrow: { organization: 'northwind', value: limited.value }, revoked: ended.value };

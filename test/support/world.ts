@@ -5,6 +5,7 @@ import { createApp } from '../../src/app.ts';
 import { type Config, parseConfig } from '../../src/config.ts';
 import type { NewApiKey, Rotation } from '../../src/domain/key-input.ts';
 import { timeOrderedId } from '../../src/domain/record-id.ts';
+import type { RequestLimit } from '../../src/domain/request-limit.ts';
 import type { Scope } from '../../src/domain/scopes.ts';
 import { importDirectory } from '../../src/ops/import/import-directory.ts';
 import type { ActorContext, AdminActor, SystemActor } from '../../src/services/context.ts';
@@ -106,6 +107,23 @@ export const asOperator = (db = env.DB): ActorContext<SystemActor> => ({
   source: { address: null, userAgent: 'operator' },
 });
 
+/** What differs from the default key. Limits are written together; the service takes them one by one. */
+export interface KeyOptions extends Partial<NewApiKey> {
+  limit?: RequestLimit;
+  dayLimit?: { records?: number; minutes?: number };
+  networks?: string;
+}
+
+/** The input of the service for these options. */
+export const toInput = ({ limit, dayLimit, networks, ...input }: KeyOptions) => ({
+  limitQuota: limit?.quota,
+  limitWindowMs: limit?.windowMs,
+  dayLimitRecords: dayLimit?.records,
+  dayLimitMinutes: dayLimit?.minutes,
+  allowedNetworks: networks,
+  ...input,
+});
+
 const keysMade = new Map<string, number>();
 
 /**
@@ -114,7 +132,7 @@ const keysMade = new Map<string, number>();
  */
 export async function makeKey(
   organizationId: string,
-  changes: Partial<NewApiKey> = {},
+  changes: KeyOptions = {},
   now: () => number = Date.now,
 ): Promise<CreatedKey> {
   const number = (keysMade.get(organizationId) ?? 0) + 1;
@@ -123,7 +141,7 @@ export async function makeKey(
   const key = await createApiKey(asAdmin(organizationId, now), config().keyPrefix, {
     name,
     scopes: BOTH_SCOPES,
-    ...changes,
+    ...toInput(changes),
   });
   await rememberKey(key.value);
   return key;

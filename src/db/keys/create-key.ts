@@ -1,4 +1,5 @@
 import { MAX_LIVE_KEYS } from '../../domain/key-input.ts';
+import { KEY_SETTING_NAMES, type KeySettingName, type KeySettings, keySetting } from '../../domain/key-settings.ts';
 import {
   type AdministratorValues,
   BY_ACTIVE_ADMINISTRATOR,
@@ -18,22 +19,21 @@ export interface KeyValues extends AdministratorValues {
   formToken: string | null;
 }
 
+/** An expression for each column that holds a setting. */
+export const settingColumns = (expressionOf: (name: KeySettingName, column: string) => string) =>
+  Object.fromEntries(
+    KEY_SETTING_NAMES.map((name) => [keySetting(name).column, expressionOf(name, keySetting(name).column)]),
+  );
+
 /** The columns of a new row in `api_keys`. A successor takes some of them from its predecessor. */
 export const NEW_KEY = {
   organization_id: ':organizationId',
   id: ':id',
   chain_id: ':id',
-  name: ':name',
   hash: ':hash',
   hint: ':hint',
   scopes: ':scopes',
-  limit_quota: ':limitQuota',
-  limit_window_ms: ':limitWindowMs',
-  day_limit_records: ':dayLimitRecords',
-  day_limit_minutes: ':dayLimitMinutes',
-  allowed_networks: ':allowedNetworks',
-  description: ':description',
-  owner: ':owner',
+  ...settingColumns((name) => `:${name}`),
   created_at: ':now',
   created_by: ':userId',
   expires_at: ':expiresAt',
@@ -51,16 +51,8 @@ const count = (expiry: string) =>
  */
 const LIVE_KEYS = `${count('is null')} + ${count('> :now')}`;
 
-interface NewKeyValues extends KeyValues {
-  name: string;
+interface NewKeyValues extends KeyValues, KeySettings {
   scopes: string;
-  limitQuota: number | null;
-  limitWindowMs: number | null;
-  dayLimitRecords: number | null;
-  dayLimitMinutes: number | null;
-  allowedNetworks: string;
-  description: string;
-  owner: string;
   /** See `ADMITTED_BY_RULES`. */
   lifetimeDays: number | null;
 }

@@ -80,20 +80,6 @@ export const changeRules = statement<ChangeValues>(`
     unused_days = excluded.unused_days, review_months = excluded.review_months, revision = excluded.revision,
     reviews_since = iif(excluded.review_months is null, null, coalesce(key_policies.reviews_since, excluded.reviews_since))`);
 
-/** A change of the key rules, from the audit log. */
-export interface RuleChangeRow {
-  at: number;
-  by: string;
-  detail: string | null;
-}
-
-/** The latest changes of the key rules, newest first. Their target is the organization. */
-export const findRuleChanges = statement<{ organizationId: string; action: string; limit: number }, RuleChangeRow>(`
-  select ${columns<RuleChangeRow>({ at: 'at', by: 'actor_name', detail: 'detail' }, 'a')}
-  from audit_log a indexed by audit_log_user_target
-  where a.organization_id = :organizationId and a.actor_type <> 'api_key' and a.target_id = :organizationId and a.action = :action
-  order by a.seq desc limit :limit`);
-
 /** How many live keys never expire. */
 export const countEndlessKeys = statement<{ organizationId: string }, { keys: number }>(`
   select count(*) as keys from api_keys indexed by api_keys_unrevoked

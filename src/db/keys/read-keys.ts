@@ -1,4 +1,6 @@
+import { KEY_SETTING_NAMES, type KeySettings, keySetting } from '../../domain/key-settings.ts';
 import type { RefusedUseReason } from '../../domain/refused-use.ts';
+import { fromKeys } from '../../lib/objects.ts';
 import { columns, statement } from '../statement.ts';
 import { RECENT_USES } from './refused-uses.ts';
 
@@ -15,18 +17,11 @@ interface LinkedKeys {
 }
 
 /** A key as the settings area shows it. Flags are 0 or 1. */
-export interface KeyDetailsRow extends LinkedKeys {
+export interface KeyDetailsRow extends LinkedKeys, KeySettings {
   id: string;
-  name: string;
   hint: string;
   scopes: string;
-  limitQuota: number | null;
-  limitWindowMs: number | null;
-  dayLimitRecords: number | null;
-  dayLimitMinutes: number | null;
-  allowedNetworks: string;
-  description: string;
-  owner: string;
+  revision: number;
   createdAt: number;
   expiresAt: number | null;
   revokedAt: number | null;
@@ -54,16 +49,10 @@ const JOIN_LINKS = `left join api_keys s on s.organization_id = k.organization_i
 export const KEY_DETAILS = `
   select ${columns<KeyDetailsRow>({
     id: 'k.id',
-    name: 'k.name',
+    ...fromKeys(KEY_SETTING_NAMES, (name) => `k.${keySetting(name).column}`),
     hint: 'k.hint',
     scopes: 'k.scopes',
-    limitQuota: 'k.limit_quota',
-    limitWindowMs: 'k.limit_window_ms',
-    dayLimitRecords: 'k.day_limit_records',
-    dayLimitMinutes: 'k.day_limit_minutes',
-    allowedNetworks: 'k.allowed_networks',
-    description: 'k.description',
-    owner: 'k.owner',
+    revision: 'k.revision',
     createdAt: 'k.created_at',
     expiresAt: 'k.expires_at',
     revokedAt: 'k.revoked_at',

@@ -183,7 +183,7 @@ export const finishReview = statement<AdministratorValues & { reviewId: string; 
 
 /** Revokes a key if a finished review has decided so. */
 export const revokeDecided = statement<AdministratorValues & { reviewId: string; keyId: string; now: number }>(`
-  update api_keys set revoked_at = :now, revoked_by = :userId
+  update api_keys set revoked_at = :now, revoked_by = :userId, revision = revision + 1
   where ${THE_KEY} and revoked_at is null and ${BY_ACTIVE_ADMINISTRATOR}
     and exists (select 1 from key_reviews r join key_review_decisions d on d.organization_id = r.organization_id and d.review_id = r.id
       where r.organization_id = :organizationId and r.id = :reviewId and r.finished_at is not null

@@ -10,7 +10,7 @@ interface Revocation {
 
 /** Revokes a key that is not revoked yet, if the user is an active administrator. */
 export const markRevokedByAdministrator = statement<AdministratorValues & { keyId: string; now: number }, Revocation>(`
-  update api_keys set revoked_at = :now, revoked_by = :userId
+  update api_keys set revoked_at = :now, revoked_by = :userId, revision = revision + 1
   where ${THE_KEY} and revoked_at is null and ${BY_ACTIVE_ADMINISTRATOR} returning revoked_at as revokedAt`);
 
 /** The same for an operator, who is not a user: `by` describes the operator in words. */
@@ -18,7 +18,7 @@ export const markRevokedByOperator = statement<
   { organizationId: string; keyId: string; now: number; by: string },
   Revocation
 >(`
-  update api_keys set revoked_at = :now, revoked_by = :by
+  update api_keys set revoked_at = :now, revoked_by = :by, revision = revision + 1
   where ${THE_KEY} and revoked_at is null returning revoked_at as revokedAt`);
 
 /** Whether and when a key was revoked, or no row if there is no such key. */

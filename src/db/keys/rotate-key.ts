@@ -2,7 +2,7 @@ import { MAX_KEYS_IN_GRACE } from '../../domain/key-input.ts';
 import { type AdministratorValues, BY_ACTIVE_ADMINISTRATOR } from '../directory/administrators.ts';
 import { insertInto, statement } from '../statement.ts';
 import { IS_CURRENT, IS_UNEXPIRED, keyIdWhere, THE_KEY } from './conditions.ts';
-import { type KeyValues, NEW_KEY } from './create-key.ts';
+import { type KeyValues, NEW_KEY, settingColumns } from './create-key.ts';
 import { ADMITTED_BY_RULES, EXPIRY_RULES, type ExpiryRulesRow } from './key-rules-statements.ts';
 
 // A rotation makes up to three changes in one transaction, each with its audit row: it marks the
@@ -30,30 +30,23 @@ export const markSucceeded = statement<
     lifetimeDays: number | null;
   }
 >(`
-  update api_keys set successor_id = :id, expires_at = min(coalesce(expires_at, :endsAt), :endsAt)
+  update api_keys set successor_id = :id, expires_at = min(coalesce(expires_at, :endsAt), :endsAt), revision = revision + 1
   where ${THE_KEY} and ${IS_CURRENT} and ${IS_UNEXPIRED} and ${BY_ACTIVE_ADMINISTRATOR} and ${CREATED_BY_FORM} is null
     and (:endsAt <= :now or ${KEYS_IN_GRACE} < ${MAX_KEYS_IN_GRACE}) and ${ADMITTED_BY_RULES}`);
 
-/** Inserts the successor of the key that names it, with the same chain, name, scopes and limits. */
+/** Inserts the successor of the key that names it, with the same chain, scopes and settings. */
 export const insertSuccessor = statement<KeyValues>(`
   ${insertInto('api_keys', {
     ...NEW_KEY,
     chain_id: 'k.chain_id',
-    name: 'k.name',
     scopes: 'k.scopes',
-    limit_quota: 'k.limit_quota',
-    limit_window_ms: 'k.limit_window_ms',
-    day_limit_records: 'k.day_limit_records',
-    day_limit_minutes: 'k.day_limit_minutes',
-    allowed_networks: 'k.allowed_networks',
-    description: 'k.description',
-    owner: 'k.owner',
+    ...settingColumns((_, column) => `k.${column}`),
   })}
   from api_keys k where k.organization_id = :organizationId and k.successor_id = :id and changes() = 1`);
 
 /** Revokes the key whose successor is `id`. */
 export const revokeSucceeded = statement<AdministratorValues & { id: string; now: number }>(`
-  update api_keys set revoked_at = :now, revoked_by = :userId
+  update api_keys set revoked_at = :now, revoked_by = :userId, revision = revision + 1
   where organization_id = :organizationId and successor_id = :id and changes() = 1`);
 
 export interface RotationExplanation extends ExpiryRulesRow {

@@ -108,18 +108,6 @@ const PAGES: Partial<Record<ServiceErrorCode, (err: ServiceError, isRead: boolea
       'This key was already rotated',
       'A key can have only one successor. Open the key to see its successor. Rotate the successor if you need another key.',
     ),
-  key_changed_meanwhile: () =>
-    new PageProblem(
-      409,
-      'Another administrator changed this key',
-      'The key was changed after you opened the form, so nothing was saved. Open the form again to see the changes.',
-    ),
-  key_rules_changed_meanwhile: () =>
-    new PageProblem(
-      409,
-      'Another administrator changed the key rules',
-      'The key rules were changed after you opened the form, so nothing was saved. Open the form again to see the changes.',
-    ),
   review_not_found: () => new PageProblem(404, 'Not found', 'Your organization has no review with this ID.'),
   review_finished: () =>
     new PageProblem(

@@ -1,4 +1,5 @@
 import { Hono } from 'hono';
+import { KEY_SETTING_NAMES, keySetting } from '../../domain/key-settings.ts';
 import { containsKey } from '../../domain/pasted-keys.ts';
 import { listKeys } from '../../services/keys/list-keys.ts';
 import { everyKey, type KeyDetails } from '../../services/keys/read-keys.ts';
@@ -46,11 +47,7 @@ keyList.get('/keys.csv', (c) => {
     ...timeHeadings('Revoked', timeZone),
     'Revoked by',
     'Replaced by',
-    'Own limit of new records per day',
-    'Own limit of minutes per day',
-    'Allowed networks',
-    'Description',
-    'Owner',
+    ...IN_CSV.map(({ csv }) => csv),
   ];
   return csvDownload(c, {
     name: fileName(c, 'api-keys'),
@@ -59,6 +56,12 @@ keyList.get('/keys.csv', (c) => {
     toCells: (key) => keyCells(key, timeZone),
     separator: readSeparator(c),
   });
+});
+
+/** The settings with a column of the file. */
+const IN_CSV = KEY_SETTING_NAMES.flatMap((name) => {
+  const { csv } = keySetting(name);
+  return csv === undefined ? [] : [{ name, csv }];
 });
 
 const keyCells = (key: KeyDetails, timeZone: string) => [
@@ -75,9 +78,5 @@ const keyCells = (key: KeyDetails, timeZone: string) => [
   ...timeCells(key.revokedAt, timeZone),
   key.revokedBy,
   key.successor?.hint ?? null,
-  key.dayLimit.records,
-  key.dayLimit.minutes,
-  key.allowedNetworks,
-  key.description,
-  key.owner,
+  ...IN_CSV.map(({ name }) => key[name]),
 ];

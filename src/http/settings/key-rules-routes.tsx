@@ -1,10 +1,11 @@
 import { Hono } from 'hono';
-import { hasCode } from '../../domain/errors.ts';
+import { hasCode, ServiceError } from '../../domain/errors.ts';
 import type { FieldError } from '../../domain/fields.ts';
 import { MAX_RULE_DAYS } from '../../domain/key-rules.ts';
+import { wholeNumber } from '../../domain/key-settings.ts';
 import { changeKeyRules, readKeyRulesOverview, type StoredKeyRules } from '../../services/keys/change-key-rules.ts';
 import { type AdminEnv, adminContext } from '../context.ts';
-import { readForm, shownCount, wholeNumber } from './forms.ts';
+import { readForm, shownCount } from './forms.ts';
 import { pageContext } from './page-context.ts';
 import { formatNumber } from './pages/components.tsx';
 import {
@@ -44,13 +45,16 @@ keyRules.post('/key-rules', async (c) => {
     });
     return c.redirect(`${pageContext(c).base}/key-rules?done=${result}`, 303);
   } catch (err) {
-    if (!hasCode(err, 'invalid')) throw err;
-    const overview = await readKeyRulesOverview(adminContext(c));
-    const messages = messagesOf(err.errors);
-    // The revision that this form showed, not a later one.
-    const shown = { ...overview, rules: { ...overview.rules, revision } };
-    const page = { ...shown, context: pageContext(c), values, messages, done: undefined };
-    return render(c, 'Key rules', <KeyRulesPage {...page} />, { status: 400, lead: <KeyRulesLead /> });
+    const isInvalid = err instanceof ServiceError && err.code === 'invalid';
+    if (!isInvalid && !hasCode(err, 'key_rules_changed_meanwhile')) throw err;
+    const { rules, changes, ...overview } = await readKeyRulesOverview(adminContext(c));
+    const page = { ...overview, changes, context: pageContext(c), values, done: undefined };
+    // After an error the form keeps the revision that it showed.
+    const shown = isInvalid
+      ? { rules: { ...rules, revision }, messages: messagesOf(err.errors) }
+      : { rules, messages: {}, conflict: changes.slice(0, Math.max(0, rules.revision - revision)) };
+    const status = isInvalid ? 400 : 409;
+    return render(c, 'Key rules', <KeyRulesPage {...page} {...shown} />, { status, lead: <KeyRulesLead /> });
   }
 });
 

@@ -1,9 +1,10 @@
 import { type Context, Hono } from 'hono';
 import { isLive } from '../../domain/api-key.ts';
 import { hasCode, type ServiceError } from '../../domain/errors.ts';
+import type { DefaultLimits } from '../../domain/key-settings.ts';
 import { SCOPE_IDS } from '../../domain/scopes.ts';
 import { readLatestOfKey } from '../../services/audit/read-audit-log.ts';
-import { changeApiKey } from '../../services/keys/change-key.ts';
+import { changeApiKey, listKeyChanges } from '../../services/keys/change-key.ts';
 import { getKeyRules } from '../../services/keys/change-key-rules.ts';
 import { createApiKey } from '../../services/keys/create-key.ts';
 import { readUsage } from '../../services/keys/key-usage.ts';
@@ -14,16 +15,16 @@ import { revokeAsAdministrator } from '../../services/keys/revoke-key.ts';
 import { keyAlreadyRotated, keyNotLive, rotateApiKey } from '../../services/keys/rotate-key.ts';
 import { type AdminEnv, adminContext } from '../context.ts';
 import {
-  chosenDayLimit,
   chosenExpiry,
-  chosenLimit,
+  chosenSettings,
   formToken,
   longestLifetime,
   messagesOf,
   readForm,
   readFormValues,
   sameLifetime,
-  shownKey,
+  shownCount,
+  valuesOf,
 } from './forms.ts';
 import { pageContext, todayOf } from './page-context.ts';
 import { ConfirmRevokePage } from './pages/confirm.tsx';
@@ -41,9 +42,9 @@ const LATEST_ENTRIES = 10;
 const SHOWN_TEXT = 280;
 
 /** The deployment's limits for a key. */
-function defaultLimits(c: Context<AdminEnv>) {
+function defaultLimits(c: Context<AdminEnv>): DefaultLimits {
   const { keyLimit, dayLimits } = c.get('config');
-  return { defaultLimit: keyLimit, defaultDayLimit: dayLimits.key };
+  return { requests: keyLimit, day: dayLimits.key };
 }
 
 /** The pages to create, change, rotate and revoke keys. */
@@ -62,26 +63,18 @@ keys.get('/new-key', async (c) => {
     today,
     rules,
   };
-  return render(c, 'Create a key', <NewKeyForm {...form} {...defaultLimits(c)} />, { trail: trail(c) });
+  return render(c, 'Create a key', <NewKeyForm {...form} defaults={defaultLimits(c)} />, { trail: trail(c) });
 });
 
 keys.post('/keys', async (c) => {
-  const { keyPrefix, keyLimit, dayLimits } = c.get('config');
+  const { keyPrefix } = c.get('config');
+  const defaults = defaultLimits(c);
   const form = await readForm(c);
   const token = formToken(form);
   const values = readFormValues(form);
   const today = todayOf(c);
   const scopes = SCOPE_IDS.filter((scope) => values.scopes?.includes(scope));
-  const input = {
-    name: values.name ?? '',
-    scopes,
-    ...chosenExpiry(values, today),
-    ...chosenLimit(values, keyLimit),
-    ...chosenDayLimit(values, dayLimits.key),
-    networks: values.networks ?? '',
-    description: values.description ?? '',
-    owner: values.owner ?? '',
-  };
+  const input = { ...chosenSettings(form, { defaults }), scopes, ...chosenExpiry(values, today) };
   try {
     const created = await createApiKey(adminContext(c), keyPrefix, input, token);
     const shown = { context: pageContext(c), created, scopes, origin: new URL(c.req.url).origin };
@@ -90,9 +83,9 @@ keys.post('/keys', async (c) => {
     if (hasCode(err, 'form_already_used')) return alreadyCreated(c, err);
     if (!hasCode(err, 'invalid')) throw err;
     const rules = await getKeyRules(adminContext(c));
-    const messages = messagesOf(err.errors, dayLimits.key);
+    const messages = messagesOf(err.errors, defaults);
     const again = { context: pageContext(c), token, values, messages, today, rules };
-    return render(c, 'Create a key', <NewKeyForm {...again} {...defaultLimits(c)} />, { status: 400, trail: trail(c) });
+    return render(c, 'Create a key', <NewKeyForm {...again} defaults={defaults} />, { status: 400, trail: trail(c) });
   }
 });
 
@@ -119,7 +112,7 @@ keys.get('/keys/:key', async (c) => {
   const page = {
     context,
     subject: key,
-    ...defaultLimits(c),
+    defaults: defaultLimits(c),
     written,
     usage: usages.get(key.id) ?? [],
     entries,
@@ -137,48 +130,42 @@ keys.get('/keys/:key', async (c) => {
 keys.get('/keys/:key/change', async (c) => {
   const key = await getOwnKey(adminContext(c), c.req.param('key'));
   requireLive(key);
-  const values = {
-    name: key.name,
-    limit: key.limit?.quota.toString(),
-    dayRecords: key.dayLimit.records?.toString(),
-    dayMinutes: key.dayLimit.minutes?.toString(),
-    networks: key.allowedNetworks.replaceAll(' ', '\n'),
-    description: key.description,
-    owner: key.owner,
-  };
-  const seen = await readRecentAddresses(adminContext(c), key.id, todayOf(c));
-  const form = { context: pageContext(c), values, messages: {}, shown: key, seen, ...defaultLimits(c) };
-  return render(c, `Change ${key.name}`, <ChangeForm {...form} />, { trail: trail(c, key) });
+  return renderChange(c, key, { values: valuesOf(key), messages: {} }, 200);
 });
 
+/** The form that changes a key. */
+async function renderChange(
+  c: Context<AdminEnv>,
+  key: KeyDetails,
+  form: Pick<Parameters<typeof ChangeForm>[0], 'values' | 'messages' | 'changes'>,
+  status: 200 | 400 | 409,
+): Promise<Response> {
+  const seen = await readRecentAddresses(adminContext(c), key.id, todayOf(c));
+  const page = { ...form, context: pageContext(c), subject: key, seen, defaults: defaultLimits(c) };
+  return render(c, `Change ${key.name}`, <ChangeForm {...page} />, { status, trail: trail(c, key) });
+}
+
 keys.post('/keys/:key/change', async (c) => {
-  const { keyLimit, dayLimits } = c.get('config');
-  const key = await getOwnKey(adminContext(c), c.req.param('key'));
+  const ctx = adminContext(c);
+  const defaults = defaultLimits(c);
+  const key = await getOwnKey(ctx, c.req.param('key'));
   requireLive(key);
   const form = await readForm(c);
-  const shown = shownKey(form, key.id);
+  const revision = shownCount(form, 'revision');
   const values = readFormValues(form);
   try {
-    const result = await changeApiKey(adminContext(c), shown, {
-      name: values.name ?? '',
-      ...chosenLimit(values, keyLimit, shown.limit),
-      ...chosenDayLimit(values, dayLimits.key, shown.dayLimit),
-      networks: values.networks ?? '',
-      description: values.description ?? '',
-      owner: values.owner ?? '',
-    });
+    const result = await changeApiKey(ctx, key, chosenSettings(form, { defaults, own: key }), revision);
     return c.redirect(`${pageContext(c).base}/keys/${key.id}?done=${result}`, 303);
   } catch (err) {
+    if (hasCode(err, 'key_changed_meanwhile')) {
+      const current = await getOwnKey(ctx, key.id);
+      requireLive(current);
+      const changes = await listKeyChanges(ctx, current, revision);
+      return renderChange(c, current, { values, messages: {}, changes }, 409);
+    }
     if (!hasCode(err, 'invalid')) throw err;
-    const again = {
-      context: pageContext(c),
-      values,
-      messages: messagesOf(err.errors, dayLimits.key),
-      shown,
-      seen: await readRecentAddresses(adminContext(c), key.id, todayOf(c)),
-      ...defaultLimits(c),
-    };
-    return render(c, `Change ${key.name}`, <ChangeForm {...again} />, { status: 400, trail: trail(c, key) });
+    // The revision that this form showed, not a later one.
+    return renderChange(c, { ...key, revision }, { values, messages: messagesOf(err.errors, defaults) }, 400);
   }
 });
 
@@ -214,7 +201,7 @@ keys.post('/keys/:key/rotate', async (c) => {
     if (hasCode(err, 'form_already_used')) return alreadyCreated(c, err);
     if (!hasCode(err, 'invalid')) throw err;
     const rules = await getKeyRules(adminContext(c));
-    const messages = messagesOf(err.errors);
+    const messages = messagesOf(err.errors, defaultLimits(c));
     const again = { context: pageContext(c), token, values, messages, today, rules, keyId: key.id };
     return render(c, `Rotate ${key.name}`, <RotateForm {...again} />, { status: 400, trail: trail(c, key) });
   }

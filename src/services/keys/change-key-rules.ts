@@ -1,13 +1,12 @@
 import type * as z from 'zod';
+import { findSettingsChanges } from '../../db/keys/change-key.ts';
 import {
   changeRules,
   countEndlessKeys,
   type ExpiryRulesRow,
   findKeyRules,
-  findRuleChanges,
   findRulesAndTimeZone,
   type KeyRulesRow,
-  type RuleChangeRow,
 } from '../../db/keys/key-rules-statements.ts';
 import { invalidInput, ServiceError } from '../../domain/errors.ts';
 import { brokenRule, type KeyRules, keyRules, type NewKeyLifetime } from '../../domain/key-rules.ts';
@@ -16,6 +15,7 @@ import { readBatch, readOne } from '../call-d1.ts';
 import type { ActorContext, AdminActor } from '../context.ts';
 import { notAdministrator } from '../directory/administrators.ts';
 import { parseInput } from '../parse-input.ts';
+import type { SettingsChange } from './change-key.ts';
 
 /** Key rules as they are stored. */
 export interface StoredKeyRules extends KeyRules {
@@ -24,9 +24,6 @@ export interface StoredKeyRules extends KeyRules {
   /** Counts the changes of the key rules. */
   revision: number;
 }
-
-/** A change of the key rules. `at` is in UTC milliseconds. */
-export type RuleChange = RuleChangeRow;
 
 const CHANGED = 'key_policy.changed';
 /** How many changes the page of the key rules shows. */
@@ -53,7 +50,7 @@ export function requireKeyRules(row: KeyRulesRow | null | undefined): StoredKeyR
 export interface KeyRulesOverview {
   rules: StoredKeyRules;
   /** The latest changes, newest first. */
-  changes: readonly RuleChange[];
+  changes: readonly SettingsChange[];
   /** How many live keys never expire. */
   endlessKeys: number;
 }
@@ -63,7 +60,12 @@ export async function readKeyRulesOverview(ctx: ActorContext<AdminActor>): Promi
   const { organizationId } = ctx.actor;
   const [[rules], changes, [endless]] = await readBatch(ctx, [
     findKeyRules.bind({ organizationId }),
-    findRuleChanges.bind({ organizationId, action: CHANGED, limit: LISTED_CHANGES }),
+    findSettingsChanges.bind({
+      organizationId,
+      targetId: organizationId,
+      actions: JSON.stringify([CHANGED]),
+      limit: LISTED_CHANGES,
+    }),
     countEndlessKeys.bind({ organizationId }),
   ]);
   return {

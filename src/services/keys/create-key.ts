@@ -3,16 +3,9 @@ import { generateKey, hashKey, keyHint } from '../../domain/api-key.ts';
 import { dateIn } from '../../domain/calendar.ts';
 import { invalidInput, ServiceError } from '../../domain/errors.ts';
 import type { FieldError } from '../../domain/fields.ts';
-import {
-  expiryInstant,
-  lastExpiry,
-  MAX_EXPIRY_YEARS,
-  MAX_LIVE_KEYS,
-  type NewApiKey,
-  newApiKey,
-  ownDayLimit,
-} from '../../domain/key-input.ts';
+import { expiryInstant, lastExpiry, MAX_EXPIRY_YEARS, MAX_LIVE_KEYS, newApiKey } from '../../domain/key-input.ts';
 import { lifetimeDays, type NewKeyLifetime } from '../../domain/key-rules.ts';
+import type { SettingsInput } from '../../domain/key-settings.ts';
 import { timeOrderedId } from '../../domain/record-id.ts';
 import { formatScopes } from '../../domain/scopes.ts';
 import { byAdministrator, hasChanged, writeWithAudit } from '../audit/write-with-audit.ts';
@@ -32,6 +25,12 @@ export interface CreatedKey {
   expiresAt: number | null;
 }
 
+/** A new key before validation. */
+export interface NewKeyInput extends SettingsInput {
+  scopes: unknown;
+  expires?: unknown;
+}
+
 /** The error for a name that another current key has. */
 export const NAME_TAKEN: FieldError = {
   pointer: '/name',
@@ -46,25 +45,17 @@ export const NAME_TAKEN: FieldError = {
 export async function createApiKey(
   ctx: ActorContext<AdminActor>,
   keyPrefix: string,
-  input: NewApiKey,
+  input: NewKeyInput,
   formToken?: string,
 ): Promise<CreatedKey> {
-  const parsed = parseInput(newApiKey, input);
-  const { name, scopes, expires, limit } = parsed;
-  const dayLimit = ownDayLimit(parsed);
+  const { scopes, expires, ...settings } = parseInput(newApiKey, input);
   const { value, lifetime, ...key } = await makeKey(ctx, keyPrefix, expires);
+  const { name } = settings;
   const values = {
     ...ctx.actor,
     ...key,
-    name,
+    ...settings,
     scopes: formatScopes(scopes),
-    limitQuota: limit?.quota ?? null,
-    limitWindowMs: limit?.windowMs ?? null,
-    dayLimitRecords: dayLimit.records,
-    dayLimitMinutes: dayLimit.minutes,
-    allowedNetworks: parsed.networks,
-    description: parsed.description,
-    owner: parsed.owner,
     formToken: formToken ?? null,
     lifetimeDays: lifetime.days,
   };

@@ -1,4 +1,5 @@
 import { findKeyByHash, type KeyRow } from '../../db/keys/find-key.ts';
+import { ownDayLimit, ownRequestLimit } from '../../domain/key-settings.ts';
 import type { FoundKey } from '../../domain/principal.ts';
 import { parseScopes } from '../../domain/scopes.ts';
 import { readOne } from '../call-d1.ts';
@@ -26,27 +27,11 @@ export function toFoundKey(row: KeyRow): FoundKey {
     chainId: row.chainId,
     keyName: row.keyName,
     scopes: parseScopes(row.scopes),
-    limit: toLimit(row),
-    dayLimit: toDayLimit(row),
+    limit: ownRequestLimit(row),
+    dayLimit: ownDayLimit(row),
     allowedNetworks: row.allowedNetworks,
     expiresAt: row.expiresAt,
     revokedAt: row.revokedAt,
     organizationActive: row.organizationActive === 1,
   };
-}
-
-/** The key's own limit, or null for the deployment's. */
-export function toLimit({
-  limitQuota,
-  limitWindowMs,
-}: Pick<KeyRow, 'limitQuota' | 'limitWindowMs'>): FoundKey['limit'] {
-  return limitQuota === null || limitWindowMs === null ? null : { quota: limitQuota, windowMs: limitWindowMs };
-}
-
-/** The key's own daily limits. */
-export function toDayLimit({
-  dayLimitRecords,
-  dayLimitMinutes,
-}: Pick<KeyRow, 'dayLimitRecords' | 'dayLimitMinutes'>): FoundKey['dayLimit'] {
-  return { records: dayLimitRecords, minutes: dayLimitMinutes };
 }

@@ -14,36 +14,28 @@ import {
 import type { BoundStatement } from '../../db/statement.ts';
 import { type ChainDay, findChainDay } from '../../db/work/key-days.ts';
 import { hashKey, isLive, type KeyState, keyState, parseKeyReference } from '../../domain/api-key.ts';
-import type { OwnDayLimit } from '../../domain/day-limit.ts';
 import { directoryId } from '../../domain/directory.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { strictObject } from '../../domain/fields.ts';
+import { KEY_SETTING_NAMES, type KeySettings } from '../../domain/key-settings.ts';
 import { recordId } from '../../domain/record-id.ts';
-import type { RequestLimit } from '../../domain/request-limit.ts';
 import { parseScopes, type Scope } from '../../domain/scopes.ts';
+import { pick } from '../../lib/objects.ts';
 import { readAll, readBatch, readOne } from '../call-d1.ts';
 import { type ActorContext, type AdminActor, forNextPage, type ServiceContext, type SystemActor } from '../context.ts';
 import type { ExportPage } from '../export-page.ts';
 import { parseInput } from '../parse-input.ts';
-import { toDayLimit, toLimit } from './find-key.ts';
 
 export type { ChainDay } from '../../db/work/key-days.ts';
 
 /** A key as its administrators see it. Times are UTC milliseconds. */
-export interface KeyDetails {
+export interface KeyDetails extends KeySettings {
   id: string;
-  name: string;
   hint: string;
   scopes: Scope[];
   state: KeyState;
-  limit: RequestLimit | null;
-  /** The key's own daily limits. */
-  dayLimit: OwnDayLimit;
-  /** The networks from which it may be used, as stored; empty for everywhere. */
-  allowedNetworks: string;
-  /** What it is for, and whom to ask about it; empty if not given. */
-  description: string;
-  owner: string;
+  /** Counts the changes of its settings, its rotation and its revocation. */
+  revision: number;
   createdAt: number;
   /** The id and the name of the user. */
   createdById: string;
@@ -182,15 +174,11 @@ export async function identifyKey(
 export function toKeyDetails(row: KeyDetailsRow, now: number): KeyDetails {
   return {
     id: row.id,
-    name: row.name,
+    ...pick(row, KEY_SETTING_NAMES),
     hint: row.hint,
     scopes: parseScopes(row.scopes),
     state: keyState(row, now),
-    limit: toLimit(row),
-    dayLimit: toDayLimit(row),
-    allowedNetworks: row.allowedNetworks,
-    description: row.description,
-    owner: row.owner,
+    revision: row.revision,
     createdAt: row.createdAt,
     createdById: row.createdById,
     createdBy: row.createdBy,

@@ -341,14 +341,10 @@ export class World {
     const pasted = form === 'which value' ? key.value : key.hint;
     const token = this.tokens[event.token] ?? '';
     const shown = own.api_keys.find(({ id }) => id === key.id);
-    const limit = shown?.['limit_quota'] ? `${shown['limit_quota']}/${Number(shown['limit_window_ms']) / 1_000}s` : '';
     const fields = {
       token,
       name,
-      shown_name: String(shown?.['name']),
-      shown_limit: limit,
-      shown_day_records: '',
-      shown_day_minutes: '',
+      revision: String(shown?.['revision']),
       scope: ['tickets:note:write', 'tickets:time:write'],
       expiration: 'none',
       grace: form === 'rotate now' ? 'now' : '1h',

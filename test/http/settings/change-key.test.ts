@@ -102,9 +102,19 @@ describe('changing a key', () => {
     const { id } = await makeKey(organization);
     const [first, second] = [await openForm(settings, id), await openForm(settings, id)];
     expect((await post(`/keys/${id}/change`, { ...first, name: 'n8n: triage', limit: '3' })).status).toBe(303);
-    const refused = await post(`/keys/${id}/change`, { ...second, name: 'Renamed', limit: '' });
-    expect([refused.status, await countElements(refused.text, `a[href="${base}/keys/${id}"]`)]).toEqual([409, 1]);
+    const { status, text } = await post(`/keys/${id}/change`, { ...second, name: 'Renamed', limit: '' });
+    expect(status).toBe(409);
     expect(await rowsOf('api_keys', organization)).toMatchObject([{ name: 'n8n: triage', limit_quota: 3 }]);
+    // The form again with what was typed, and who changed what.
+    expect(await elementsOf(text, '#name')).toMatchObject([{ attributes: { value: 'Renamed' } }]);
+    expect(await elementsOf(text, '[role=alert] dd')).toMatchObject([
+      { text: 'limit default to 3/10s, by Ada &lt;b&gt;Lovelace&lt;/b&gt;' },
+    ]);
+    // Sent again, it replaces what the administrator has now seen.
+    const [revision] = await elementsOf(text, '[name=revision]');
+    const again = { name: 'Renamed', limit: '', revision: revision?.attributes['value'] ?? '' };
+    expect((await post(`/keys/${id}/change`, again)).location).toBe(`${base}/keys/${id}?done=changed`);
+    expect(await rowsOf('api_keys', organization)).toMatchObject([{ name: 'Renamed', limit_quota: null }]);
   });
 
   test('is refused after another administrator changed the daily limits', async () => {
@@ -129,20 +139,30 @@ describe('changing a key', () => {
     expect(await auditedActions(organization)).toEqual(['api_key.created', 'api_key.changed']);
   });
 
-  test.each([
-    {},
-    { shown_name: 'x' },
-    { shown_name: 'x', shown_limit: '' },
-    { shown_name: 'x', shown_limit: '', shown_day_records: '' },
-    { shown_name: 'x', shown_limit: '', shown_day_records: '', shown_day_minutes: '-1' },
-    { shown_name: 'x', shown_limit: '0/1s', shown_day_records: '', shown_day_minutes: '' },
-  ])('refuses a form without the values that it showed: %j', async (form) => {
-    const { organization, post } = await makeSettings();
+  test.each([{}, { revision: '' }, { revision: '-1' }, { revision: '1.5' }, { revision: '9999999999999999' }])(
+    'refuses a form without the revision that it showed: %j',
+    async (form) => {
+      const { organization, post } = await makeSettings();
+      const { id } = await makeKey(organization);
+      const { status, text } = await post(`/keys/${id}/change`, { name: 'Renamed', ...form });
+      // A page of its own, not the form with a marked field.
+      expect([status, await countElements(text, 'form')]).toEqual([400, 0]);
+      expect(await auditedActions(organization)).toEqual(['api_key.created']);
+    },
+  );
+
+  test('keeps the revision of the form after an error, so that a change in between is not overwritten', async () => {
+    const settings = await makeSettings();
+    const { organization, post } = settings;
     const { id } = await makeKey(organization);
-    const { status, text } = await post(`/keys/${id}/change`, { name: 'Renamed', ...form });
-    // A page of its own, not the form with a marked field.
-    expect([status, await countElements(text, 'form')]).toEqual([400, 0]);
-    expect(await auditedActions(organization)).toEqual(['api_key.created']);
+    const form = await openForm(settings, id);
+    await change(settings, id, { name: 'Theirs' });
+    const wrong = await post(`/keys/${id}/change`, { ...form, name: '' });
+    expect(wrong.status).toBe(400);
+    const [revision] = await elementsOf(wrong.text, '[name=revision]');
+    const corrected = { name: 'Mine', revision: revision?.attributes['value'] ?? '' };
+    expect((await post(`/keys/${id}/change`, corrected)).status).toBe(409);
+    expect(await rowsOf('api_keys', organization)).toMatchObject([{ name: 'Theirs' }]);
   });
 
   test('is refused for an expired or revoked key', async () => {

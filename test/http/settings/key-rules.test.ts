@@ -55,9 +55,17 @@ describe('the page of the key rules', () => {
   });
 
   test('does not overwrite a change that the form did not show', async () => {
-    const { organization, base, post } = await makeWithKeyRules();
+    const { organization, post } = await makeWithKeyRules();
     const refused = await post('/key-rules', { ...KEY_RULES, unused: '7' });
-    expect([refused.status, await countElements(refused.text, `main a[href="${base}/key-rules"]`)]).toEqual([409, 1]);
+    expect(refused.status).toBe(409);
+    // The form again with what was typed, who changed what, and the revision that is now seen.
+    expect(await elementsOf(refused.text, '#unused, [name=shown_revision]')).toMatchObject([
+      { attributes: { value: '1' } },
+      { attributes: { value: '7' } },
+    ]);
+    const theirs = (await elementsOf(refused.text, '[role=alert] dd')).map(({ text }) => text);
+    expect(theirs).toEqual([expect.stringContaining('longest lifetime none to 90 days')]);
+    expect(theirs).toEqual([expect.stringContaining('by Ada &lt;b&gt;Lovelace&lt;/b&gt;')]);
     expect(await rowsOf('key_policies', organization)).toMatchObject([{ unused_days: 30, revision: 1 }]);
     const wrong = await post('/key-rules', { ...KEY_RULES, unused: '0' });
     expect(await elementsOf(wrong.text, '[name=shown_revision]')).toMatchObject([{ attributes: { value: '0' } }]);

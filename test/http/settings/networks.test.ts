@@ -31,22 +31,12 @@ describe('allowed networks', () => {
   test('are changed, and not by a form that showed others', async () => {
     const { organization, post } = await makeSettings();
     const { id } = await makeKey(organization, { networks: '203.0.113.0/24' });
-    const form = {
-      name: 'n8n: triage',
-      shown_name: 'n8n: triage',
-      shown_limit: '',
-      shown_day_records: '',
-      shown_day_minutes: '',
-    };
-    const stale = await post(`/keys/${id}/change`, { ...form, shown_networks: '', networks: '' });
-    expect(stale.location).toContain('done=unchanged');
-    const changed = await post(`/keys/${id}/change`, { ...form, shown_networks: '203.0.113.0/24', networks: '' });
+    const form = { name: 'n8n: triage', revision: '0' };
+    const same = await post(`/keys/${id}/change`, { ...form, networks: ' 203.0.113.0/24\n' });
+    expect(same.location).toContain('done=unchanged');
+    const changed = await post(`/keys/${id}/change`, { ...form, networks: '' });
     expect(changed.location).toContain('done=changed');
-    const late = await post(`/keys/${id}/change`, {
-      ...form,
-      shown_networks: '203.0.113.0/24',
-      networks: '10.0.0.0/8',
-    });
+    const late = await post(`/keys/${id}/change`, { ...form, networks: '10.0.0.0/8' });
     expect(late.status).toBe(409);
     expect(await rowsOf('api_keys', organization)).toMatchObject([{ allowed_networks: '' }]);
   });

@@ -235,13 +235,7 @@ describe('the evidence of a review', () => {
     await decide(fields(0, 'keep', 'Used'));
     await post(`${path}/finish`, {});
     const { text } = await get(`${path}/evidence.csv`);
-    const change = {
-      name: 'Renamed',
-      shown_name: 'Alpha',
-      shown_limit: '',
-      shown_day_records: '',
-      shown_day_minutes: '',
-    };
+    const change = { name: 'Renamed', revision: '0' };
     expect((await post(`/keys/${ids[0]}/change`, change)).status).toBe(303);
     await revoke(organization, ids[0] ?? '');
     expect((await get(`${path}/evidence.csv`)).text).toBe(text);

@@ -1,10 +1,12 @@
 import { env } from 'cloudflare:workers';
 import { expect, test } from 'vitest';
+import { keyChanges } from '../../../src/domain/key-input.ts';
+import { ownDayLimit } from '../../../src/domain/key-settings.ts';
 import type { RequestLimit } from '../../../src/domain/request-limit.ts';
-import { changeApiKey } from '../../../src/services/keys/change-key.ts';
+import { changeApiKey, listKeyChanges } from '../../../src/services/keys/change-key.ts';
 import { getOwnKey } from '../../../src/services/keys/read-keys.ts';
 import { committingTwice } from '../../support/d1.ts';
-import { asAdmin, makeKey, makeOrganization, rowsOf } from '../../support/world.ts';
+import { asAdmin, makeKey, makeOrganization, revoke, rotate, rowsOf, toInput } from '../../support/world.ts';
 
 interface Change {
   name: string;
@@ -21,9 +23,12 @@ async function makeChangeableKey() {
   const admin = asAdmin(organization);
   const read = () => getOwnKey(admin, id);
   const old = await read();
-  const change = (to: Change, db = env.DB) => changeApiKey({ ...admin, db }, old, to);
+  const change = (to: Change, db = env.DB) => changeApiKey({ ...admin, db }, old, toInput(to));
   return { organization, read, change };
 }
+
+/** The settings of a key that was changed so. */
+const stored = (change: Change) => keyChanges.parse(toInput(change));
 
 const MINE = { name: 'n8n: triage', limit: { quota: 7, windowMs: 10_000 }, dayLimit: { records: 20, minutes: 60 } };
 
@@ -37,7 +42,7 @@ test.each<[string, Change]>([
   const { read, change } = await makeChangeableKey();
   expect(await change(theirs)).toBe('changed');
   await expect(change(MINE)).rejects.toMatchObject({ code: 'key_changed_meanwhile' });
-  expect(await read()).toMatchObject(theirs);
+  expect(await read()).toMatchObject(stored(theirs));
 });
 
 test('a change to the name of another current key is refused', async () => {
@@ -46,7 +51,7 @@ test('a change to the name of another current key is refused', async () => {
   await expect(change({ ...MINE, name: 'Other' })).rejects.toMatchObject({
     errors: [{ pointer: '/name', code: 'taken' }],
   });
-  expect(await read()).toMatchObject({ name: 'n8n: triage', limit: null, dayLimit: { records: null, minutes: null } });
+  expect(await read()).toMatchObject(stored({ name: 'n8n: triage' }));
 });
 
 test.each([
@@ -58,10 +63,9 @@ test.each([
   const { id } = await makeKey(organization, { dayLimit: before });
   const admin = asAdmin(organization);
   const old = await getOwnKey(admin, id);
-  expect(await changeApiKey(admin, old, { name: old.name, dayLimit: before })).toBe('unchanged');
-  expect(await changeApiKey(admin, old, { name: old.name, dayLimit: after })).toBe('changed');
-  const { dayLimit } = await getOwnKey(admin, id);
-  expect(dayLimit).toEqual({ records: null, minutes: null, ...after });
+  expect(await changeApiKey(admin, old, toInput({ name: old.name, dayLimit: before }))).toBe('unchanged');
+  expect(await changeApiKey(admin, old, toInput({ name: old.name, dayLimit: after }))).toBe('changed');
+  expect(ownDayLimit(await getOwnKey(admin, id))).toEqual({ records: null, minutes: null, ...after });
   expect((await rowsOf('audit_log', organization)).at(-1)).toMatchObject({ action: 'api_key.changed', detail });
 });
 
@@ -69,9 +73,42 @@ test('a change whose acknowledgement was lost succeeds, and is audited once', as
   const { organization, read, change } = await makeChangeableKey();
   const renamed = { ...MINE, name: 'Renamed' };
   expect(await change(renamed, committingTwice(env.DB))).toBe('changed');
-  expect(await read()).toMatchObject(renamed);
+  expect(await read()).toMatchObject(stored(renamed));
   expect((await rowsOf('audit_log', organization)).map(({ action }) => action)).toEqual([
     'api_key.created',
     'api_key.changed',
   ]);
+});
+
+test('the revision counts changes, the rotation and the revocation, each with its audit row', async () => {
+  const organization = await makeOrganization();
+  const { id } = await makeKey(organization);
+  const admin = asAdmin(organization);
+  const read = () => getOwnKey(admin, id);
+  expect((await read()).revision).toBe(0);
+  await changeApiKey(admin, await read(), { name: 'Zapier', owner: 'NOC' });
+  const shown = await read();
+  const successor = await rotate(organization, id, { grace: '7d' });
+  await revoke(organization, id);
+  const revoked = await read();
+  expect([shown.revision, revoked.revision]).toEqual([1, 3]);
+  expect((await getOwnKey(admin, successor.id)).revision).toBe(0);
+  const rotatedNow = await rotate(organization, successor.id, { grace: 'now' });
+  expect((await getOwnKey(admin, successor.id)).revision).toBe(2);
+  expect((await getOwnKey(admin, rotatedNow.id)).revision).toBe(0);
+  expect(await listKeyChanges(admin, revoked, shown.revision)).toMatchObject([
+    { by: 'Ada', action: 'api_key.revoked' },
+    { by: 'Ada', action: 'api_key.rotated' },
+  ]);
+  expect(await listKeyChanges(admin, revoked, revoked.revision)).toEqual([]);
+  expect((await listKeyChanges(admin, revoked, 0)).at(-1)).toMatchObject({
+    action: 'api_key.changed',
+    detail: 'name "n8n: triage" to "Zapier", owner "" to "NOC"',
+  });
+});
+
+test('a change is refused after a rotation, even if no setting differs from what was shown', async () => {
+  const { organization, read, change } = await makeChangeableKey();
+  await rotate(organization, (await read()).id, { grace: '7d' });
+  await expect(change({ name: 'Other' })).rejects.toMatchObject({ code: 'key_changed_meanwhile' });
 });

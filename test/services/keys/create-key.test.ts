@@ -1,5 +1,6 @@
 import { env } from 'cloudflare:workers';
 import { describe, expect, test } from 'vitest';
+import { ownDayLimit } from '../../../src/domain/key-settings.ts';
 import { createApiKey } from '../../../src/services/keys/create-key.ts';
 import { getOwnKey } from '../../../src/services/keys/read-keys.ts';
 import { revokeAllKeys } from '../../../src/services/keys/revoke-key.ts';
@@ -47,7 +48,7 @@ describe('a new key', () => {
   test('has the daily limits that were asked for', async () => {
     const organization = await makeOrganization();
     const limitsOf = async (dayLimit: { records?: number; minutes?: number }) =>
-      (await getOwnKey(asAdmin(organization), (await makeKey(organization, { dayLimit })).id)).dayLimit;
+      ownDayLimit(await getOwnKey(asAdmin(organization), (await makeKey(organization, { dayLimit })).id));
     expect(await limitsOf({ records: 20, minutes: 60 })).toEqual({ records: 20, minutes: 60 });
     expect(await limitsOf({ minutes: 60 })).toEqual({ records: null, minutes: 60 });
     expect(await limitsOf({})).toEqual({ records: null, minutes: null });

@@ -64,7 +64,7 @@ beforeAll(async () => {
     env.DB.prepare(
       `with recursive n(i) as (select 1 union all select i + 1 from n where i < 150)
        insert into api_keys select organization_id, 'key-' || i, 'key-' || i, 'Key ' || i, lower(hex(randomblob(32))), hint, scopes, null, null,
-         created_at, created_by, null, null, null, iif(i > 90, 'successor-' || i, null), null, null, null, '', '', '' from n, (select * from api_keys where organization_id = ?1)`,
+         created_at, created_by, null, null, null, iif(i > 90, 'successor-' || i, null), null, null, null, '', '', '', 0 from n, (select * from api_keys where organization_id = ?1)`,
     ).bind(organization),
     env.DB.prepare(
       `insert into key_days select k.organization_id, k.id, d.day, k.id, 1, 0, 0, 1, 1, 1, 1, null
@@ -91,7 +91,7 @@ async function makeLastOrganization(like: string): Promise<void> {
     copy(
       'api_keys',
       `'zzz', id, chain_id, name, '${'0'.repeat(64)}', hint, scopes, limit_quota, limit_window_ms, created_at, created_by, expires_at,
-       revoked_at, revoked_by, successor_id, form_token, day_limit_records, day_limit_minutes, allowed_networks, description, owner`,
+       revoked_at, revoked_by, successor_id, form_token, day_limit_records, day_limit_minutes, allowed_networks, description, owner, revision`,
       "organization_id = ?1 and id = 'key-1'",
     ),
     copy(

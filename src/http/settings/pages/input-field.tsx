@@ -8,7 +8,8 @@ interface FieldProps {
   /** The largest number, or the most characters of a text. */
   max: number;
   help: string;
-  required?: boolean;
+  required?: boolean | undefined;
+  placeholder?: string | undefined;
 }
 
 /** A field for one line of text. */
@@ -26,11 +27,18 @@ interface InputProps extends Omit<FieldProps, 'max'> {
   input: Record<string, string | number>;
 }
 
-function InputField({ id, label, value, message, help, required = false, input }: InputProps) {
+function InputField({ id, label, value, message, help, required = false, placeholder, input }: InputProps) {
   return (
     <div class="field">
       <label for={id}>{label}</label>
-      <input id={id} name={id} {...input} value={value} required={required} {...describedBy(id, message, true)} />
+      <input
+        id={id}
+        name={id}
+        {...input}
+        value={value}
+        {...{ required, placeholder }}
+        {...describedBy(id, message, true)}
+      />
       <p class="help" id={`${id}-help`}>
         {help}
       </p>

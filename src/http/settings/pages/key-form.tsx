@@ -1,20 +1,15 @@
+import { type DefaultLimits, KEY_FORM_FIELDS } from '../../../domain/key-settings.ts';
 import { RECORD_KIND_NAMES, RECORD_KINDS } from '../../../domain/record-kinds.ts';
-import { formatRequestLimit } from '../../../domain/request-limit.ts';
-import type { ChangeableKey } from '../../../services/keys/change-key.ts';
+import type { SettingsChange } from '../../../services/keys/change-key.ts';
+import type { KeyDetails } from '../../../services/keys/read-keys.ts';
 import type { RecentAddresses } from '../../../services/keys/recent-addresses.ts';
 import { Banner, describedBy, FieldMessage } from './components.tsx';
-import {
-  DayLimitFields,
-  type DefaultLimits,
-  ExpirationField,
-  type FormProps,
-  hasAdvanced,
-  LimitField,
-  type Messages,
-  NameField,
-  NetworksField,
-  PurposeFields,
-} from './key-fields.tsx';
+import { Conflict } from './conflict.tsx';
+import { ExpirationField, type FormProps, type Messages, SettingFields } from './key-fields.tsx';
+
+/** The settings in the fold of the form for a new key, and those before it. */
+const advanced = KEY_FORM_FIELDS.filter(({ required }) => !required);
+const basic = KEY_FORM_FIELDS.filter(({ required }) => required);
 
 /** The form for a new key. */
 export function NewKeyForm({
@@ -24,14 +19,15 @@ export function NewKeyForm({
   messages,
   today,
   rules,
-  defaultLimit,
-  defaultDayLimit,
-}: FormProps & DefaultLimits) {
+  defaults,
+}: FormProps & { defaults: DefaultLimits }) {
+  const limits = { defaults };
+  const isOpen = advanced.some(({ name }) => values[name] || messages[name]);
   return (
     <form method="post" action={`${context.base}/keys`} class="form" data-once>
       <input type="hidden" name="token" value={token} />
       <Summary messages={messages} />
-      <NameField value={values.name} message={messages.name} />
+      <SettingFields of={basic} {...{ values, messages }} limits={limits} />
       <fieldset {...describedBy('scopes', messages.scopes)}>
         <legend>What the key can write</legend>
         {RECORD_KIND_NAMES.toReversed().map((kind) => {
@@ -57,12 +53,9 @@ export function NewKeyForm({
         <FieldMessage id="scopes" message={messages.scopes} />
       </fieldset>
       <ExpirationField {...{ values, today, rules, context }} message={messages.expiration} />
-      <details class="advanced" open={hasAdvanced(values, messages)}>
+      <details class="advanced" open={isOpen}>
         <summary>Advanced: owner, limits and networks</summary>
-        <PurposeFields values={values} messages={messages} />
-        <LimitField value={values.limit} message={messages.limit} defaultLimit={defaultLimit} />
-        <DayLimitFields values={values} messages={messages} defaultDayLimit={defaultDayLimit} />
-        <NetworksField value={values.networks} message={messages.networks} />
+        <SettingFields of={advanced} {...{ values, messages }} limits={limits} />
       </details>
       <div class="actions">
         <button type="submit">Create key</button>
@@ -102,37 +95,25 @@ export function RotateForm({ context, token, values, messages, today, rules, key
   );
 }
 
-/**
- * The form to change a key's name and limits. `shown` has the current values, which are submitted to
- * detect conflicts.
- */
-export function ChangeForm({
-  context,
-  values,
-  messages,
-  shown: { id: keyId, name, limit, dayLimit, allowedNetworks, description, owner },
-  seen,
-  defaultLimit,
-  defaultDayLimit,
-}: Omit<FormProps, 'token' | 'today' | 'rules'> & DefaultLimits & { shown: ChangeableKey; seen: RecentAddresses }) {
+interface ChangeProps extends Pick<FormProps, 'context' | 'values' | 'messages'> {
+  subject: KeyDetails;
+  defaults: DefaultLimits;
+  seen: RecentAddresses;
+  /** What other administrators did since the form was opened, after which nothing was saved. */
+  changes?: readonly SettingsChange[];
+}
+
+/** The form to change a key's settings. It sends the revision of the key that it shows. */
+export function ChangeForm({ context, values, messages, subject: key, defaults, seen, changes }: ChangeProps) {
   return (
-    <form method="post" action={`${context.base}/keys/${keyId}/change`} class="form">
-      <input type="hidden" name="shown_name" value={name} />
-      <input type="hidden" name="shown_limit" value={limit ? formatRequestLimit(limit) : ''} />
-      <input type="hidden" name="shown_day_records" value={dayLimit.records ?? ''} />
-      <input type="hidden" name="shown_day_minutes" value={dayLimit.minutes ?? ''} />
-      <input type="hidden" name="shown_networks" value={allowedNetworks} />
-      <input type="hidden" name="shown_description" value={description} />
-      <input type="hidden" name="shown_owner" value={owner} />
+    <form method="post" action={`${context.base}/keys/${key.id}/change`} class="form">
+      <input type="hidden" name="revision" value={key.revision} />
+      {changes && <Conflict what="key" changes={changes} context={context} />}
       <Summary messages={messages} />
-      <NameField value={values.name} message={messages.name} />
-      <PurposeFields values={values} messages={messages} />
-      <LimitField value={values.limit} message={messages.limit} defaultLimit={defaultLimit} own={limit} />
-      <DayLimitFields values={values} messages={messages} defaultDayLimit={defaultDayLimit} own={dayLimit} />
-      <NetworksField value={values.networks} message={messages.networks} seen={seen} />
+      <SettingFields of={KEY_FORM_FIELDS} {...{ values, messages, seen }} limits={{ defaults, own: key }} />
       <div class="actions">
         <button type="submit">Save</button>
-        <a href={`${context.base}/keys/${keyId}`}>Cancel</a>
+        <a href={`${context.base}/keys/${key.id}`}>Cancel</a>
       </div>
     </form>
   );

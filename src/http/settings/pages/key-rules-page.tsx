@@ -1,10 +1,11 @@
 import { MAX_RULE_DAYS } from '../../../domain/key-rules.ts';
-import type { KeyRulesOverview, RuleChange } from '../../../services/keys/change-key-rules.ts';
+import type { SettingsChange } from '../../../services/keys/change-key.ts';
+import type { KeyRulesOverview } from '../../../services/keys/change-key-rules.ts';
 import { keyListPath } from '../key-query.ts';
 import type { PageContext } from '../page-context.ts';
 import { Banner, counted, describedBy, FieldMessage } from './components.tsx';
+import { Changes, Conflict } from './conflict.tsx';
 import { NumberField } from './input-field.tsx';
-import { Time } from './time.tsx';
 
 /** The values of the form as they were entered. Empty texts for no rule. */
 export interface KeyRulesValues {
@@ -22,6 +23,8 @@ interface Props extends KeyRulesOverview {
   values: KeyRulesValues;
   messages: KeyRulesMessages;
   done: string | undefined;
+  /** What other administrators changed since the form was opened, after which nothing was saved. */
+  conflict?: readonly SettingsChange[];
 }
 
 /** What the key rules apply to, below the title. */
@@ -32,11 +35,12 @@ export function KeyRulesLead() {
 }
 
 /** The organization's key rules, and who changed them. */
-export function KeyRulesPage({ context, rules, values, messages, changes, endlessKeys, done }: Props) {
+export function KeyRulesPage({ context, rules, values, messages, changes, endlessKeys, done, conflict }: Props) {
   const isWrong = Object.keys(messages).length > 0;
   return (
     <>
       {done && <Banner>{done}</Banner>}
+      {conflict && <Conflict what="organization’s key rules" changes={conflict} context={context} />}
       {isWrong && <Banner tone="warning">Nothing was saved. Correct the fields marked below.</Banner>}
       <div class="columns">
         <form method="post" action={`${context.base}/key-rules`} class="form card">
@@ -82,7 +86,11 @@ export function KeyRulesPage({ context, rules, values, messages, changes, endles
         </form>
         <section class="card" aria-labelledby="changes">
           <h2 id="changes">Changes of the key rules</h2>
-          <Changes of={changes} context={context} />
+          {changes.length === 0 ? (
+            <p>The key rules have not been changed.</p>
+          ) : (
+            <Changes of={changes} context={context} />
+          )}
         </section>
       </div>
     </>
@@ -122,23 +130,5 @@ function ReviewField({
       </p>
       <FieldMessage id="review" message={message} />
     </div>
-  );
-}
-
-function Changes({ of: changes, context }: { of: readonly RuleChange[]; context: PageContext }) {
-  if (changes.length === 0) return <p>The key rules have not been changed.</p>;
-  return (
-    <dl class="changes">
-      {changes.map(({ at, by, detail }) => (
-        <div>
-          <dt>
-            <Time at={at} context={context} />
-          </dt>
-          <dd>
-            {detail}, by <bdi>{by}</bdi>
-          </dd>
-        </div>
-      ))}
-    </dl>
   );
 }

@@ -1,6 +1,7 @@
 import type { PropsWithChildren } from 'hono/jsx';
 import { isLive } from '../../../domain/api-key.ts';
 import { type DayLimit, lower } from '../../../domain/day-limit.ts';
+import { type DefaultLimits, KEY_FORM_FIELDS, ownRequestLimit } from '../../../domain/key-settings.ts';
 import type { RequestLimit } from '../../../domain/request-limit.ts';
 import type { AuditEntry } from '../../../services/audit/read-audit-log.ts';
 import type { Usage } from '../../../services/keys/key-usage.ts';
@@ -37,8 +38,7 @@ export function bannerFor({ state }: KeyDetails, done = ''): string | undefined 
 interface Props {
   context: PageContext;
   subject: KeyDetails;
-  defaultLimit: RequestLimit;
-  defaultDayLimit: DayLimit | null;
+  defaults: DefaultLimits;
   /** What the key's chain has written today. */
   written: ChainDay;
   /** What the key itself has written on the latest days. */
@@ -48,6 +48,9 @@ interface Props {
   refused: readonly RefusedUse[];
   done: string | undefined;
 }
+
+/** The optional lines of text, which are shown if they were given. */
+const OPTIONAL_LINES = KEY_FORM_FIELDS.filter(({ control, required }) => control === 'line' && !required);
 
 const limitText = ({ quota, windowMs }: RequestLimit) => `${quota} requests per ${windowMs / 1000} seconds`;
 
@@ -79,21 +82,11 @@ export function KeyActions({ subject: key, context }: Pick<Props, 'subject' | 'c
 }
 
 /** One key with its details, use, latest activity, refused uses and settings. */
-export function KeyPage({
-  context,
-  subject: key,
-  defaultLimit,
-  defaultDayLimit,
-  written,
-  usage,
-  entries,
-  texts,
-  refused,
-  done,
-}: Props) {
+export function KeyPage({ context, subject: key, defaults, written, usage, entries, texts, refused, done }: Props) {
   const path = `${context.base}/keys/${key.id}`;
-  const limits = dayLimits(key, defaultDayLimit);
-  const hasOwnDayLimit = key.dayLimit.records !== null || key.dayLimit.minutes !== null;
+  const limits = dayLimits(key, defaults.day);
+  const limit = ownRequestLimit(key);
+  const hasOwnDayLimit = key.dayLimitRecords !== null || key.dayLimitMinutes !== null;
   return (
     <>
       {done && <Banner>{done}</Banner>}
@@ -120,15 +113,13 @@ export function KeyPage({
           {useText(written, limits)}
           {(key.predecessor || key.successor) && <span class="minor"> (with the other keys of its rotation)</span>}
         </Fact>
-        {key.description !== '' && (
-          <Fact name="Description">
-            <bdi>{key.description}</bdi>
-          </Fact>
-        )}
-        {key.owner !== '' && (
-          <Fact name="Owner">
-            <bdi>{key.owner}</bdi>
-          </Fact>
+        {OPTIONAL_LINES.map(
+          ({ name, label }) =>
+            key[name] !== '' && (
+              <Fact name={label({ defaults })}>
+                <bdi>{key[name]}</bdi>
+              </Fact>
+            ),
         )}
         {key.predecessor && (
           <Fact name="Predecessor">
@@ -152,11 +143,11 @@ export function KeyPage({
       <h2>Settings</h2>
       <dl class="facts card">
         <Fact name="Request limit">
-          {key.limit ? limitText(key.limit) : `${limitText(defaultLimit)} (the limit for all keys)`}
+          {limit ? limitText(limit) : `${limitText(defaults.requests)} (the limit for all keys)`}
         </Fact>
         <Fact name="Daily limits">
           {limitsText(limits) || 'None'}
-          {!hasOwnDayLimit && defaultDayLimit && ' (the limits for all keys)'}
+          {!hasOwnDayLimit && defaults.day && ' (the limits for all keys)'}
         </Fact>
         <Fact name="Allowed networks">
           {key.allowedNetworks === ''
@@ -188,8 +179,8 @@ function Fact({ name, children }: PropsWithChildren<{ name: string }>) {
 }
 
 /** The daily limits that apply to a key. */
-const dayLimits = ({ dayLimit }: KeyDetails, defaultDayLimit: DayLimit | null) => ({
-  records: lower(defaultDayLimit?.records, dayLimit.records),
-  minutes: dayLimit.minutes,
-  bytes: defaultDayLimit?.bytes ?? null,
+const dayLimits = ({ dayLimitRecords, dayLimitMinutes }: KeyDetails, day: DayLimit | null) => ({
+  records: lower(day?.records, dayLimitRecords),
+  minutes: dayLimitMinutes,
+  bytes: day?.bytes ?? null,
 });
