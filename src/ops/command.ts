@@ -1,4 +1,4 @@
-import { Command, Option } from '@commander-js/extra-typings';
+import { Command, Option, type OptionValues } from '@commander-js/extra-typings';
 import { D1Failure } from '../db/call.ts';
 import { parseCursor } from '../domain/change-cursor.ts';
 import { ServiceError } from '../domain/errors.ts';
@@ -91,9 +91,43 @@ export function requireCursor(option: string, text: string, advice: string): str
   throw new UsageError(`${option} ${printable(text)} is not a cursor. ${advice}`);
 }
 
+/** The database on which a command works. */
+export interface Database {
+  db: D1Database;
+  archive: ObjectStore | undefined;
+  /** A context for the next call: each has its own deadline. */
+  context: () => ActorContext<SystemActor>;
+}
+
+/** Opens the database that the options choose, for as long as `use` runs. */
+export type WithDatabase = <T>(use: (database: Database) => Promise<T>) => Promise<T>;
+
+/**
+ * A command on the database. `define` adds its arguments and options, to which those that choose the
+ * database are added. `run` gets their values, and opens the database with `withDatabase` when it has
+ * checked them.
+ */
+export function databaseCommand<Args extends unknown[], Options extends OptionValues>(
+  help: CommandHelp,
+  define: (command: Command) => Command<Args, Options>,
+  run: (withDatabase: WithDatabase, ...values: [...Args, Options]) => Promise<void>,
+): Command<Args, Options> {
+  const command = define(operatorCommand({ ...help, usage: `${help.usage} ${DATABASE_USAGE}`.trim() }));
+  command.addOption(remoteOption).addOption(persistToOption);
+  const onDatabase: WithDatabase = (use) => {
+    const persistTo = command.getOptionValue('persistTo');
+    const chosen = {
+      remote: command.getOptionValue('remote') === true,
+      persistTo: typeof persistTo === 'string' ? persistTo : undefined,
+    };
+    return withDatabase(chosen, (db, archive) => use({ db, archive, context: () => operatorContext(db, archive) }));
+  };
+  return command.action(() => run(onDatabase, ...command.processedArgs, command.opts()));
+}
+
 /** Opens the chosen database, and the bucket of its archive, for as long as `use` runs. */
 export async function withDatabase<T>(
-  options: { remote?: true | undefined; persistTo?: string | undefined },
+  options: { remote?: boolean | undefined; persistTo?: string | undefined },
   use: (db: D1Database, archive: ObjectStore | undefined) => Promise<T>,
 ): Promise<T> {
   // Loaded when needed: miniflare takes longer to load than a help text to print.

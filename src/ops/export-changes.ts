@@ -1,8 +1,7 @@
 import { type FileHandle, open, rm } from 'node:fs/promises';
-import type { ObjectStore } from '../lib/object-store.ts';
 import { readArchive } from '../modules/archive/archive-file.ts';
 import { listChanges, MAX_CHANGES } from '../services/work/list-changes.ts';
-import { operatorContext } from './command.ts';
+import type { Database } from './command.ts';
 
 /** The mode of a new file: only its owner can read the changes. */
 export const PRIVATE = 0o600;
@@ -13,7 +12,7 @@ export const PRIVATE = 0o600;
  * `onProgress` gets the number of changes written so far.
  */
 export async function exportChanges(
-  { db, archive }: { db: D1Database; archive: ObjectStore | undefined },
+  context: Database['context'],
   organization: string,
   from: string | null,
   write: (lines: string) => Promise<unknown>,
@@ -22,9 +21,9 @@ export async function exportChanges(
   let cursor = from;
   let count = 0;
   for (;;) {
-    const page = await listChanges(operatorContext(db, archive), { organization, cursor, limit: MAX_CHANGES });
+    const page = await listChanges(context(), { organization, cursor, limit: MAX_CHANGES });
     for (const object of page.archives) {
-      await write(await readArchive(operatorContext(db, archive), object));
+      await write(await readArchive(context(), object));
       count += object.toSeq - object.fromSeq + 1;
       onProgress(count);
     }

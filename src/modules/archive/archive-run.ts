@@ -1,14 +1,5 @@
 import { DAY_MS } from '../../domain/calendar.ts';
-import {
-  CommandFailure,
-  DATABASE_USAGE,
-  operatorCommand,
-  operatorContext,
-  persistToOption,
-  remoteOption,
-  UsageError,
-  withDatabase,
-} from '../../ops/command.ts';
+import { CommandFailure, type Database, databaseCommand, UsageError } from '../../ops/command.ts';
 import { count, print, progress } from '../../ops/output.ts';
 import { listReleases } from '../../services/work/release-changes.ts';
 import { type ArchiveRule, archiveStep } from './archive-step.ts';
@@ -17,53 +8,42 @@ import { parseKeepDays } from './object-names.ts';
 /** How often in a row the rows of a step may change before the command gives up. */
 const MAX_REFUSED = 5;
 
-export const archiveRun = operatorCommand({
-  name: 'archive:run',
-  summary: 'archive what is released and old enough, at once',
-  purpose:
-    'Moves the changes that the PSA has released, and that are older than KEEP_DAYS, to the archive: of one organization, or of all. What the push has not delivered stays, if wrangler.toml has a WEBHOOK_URL. The hourly job does the same, in small parts. Prints each object.',
-  usage: `[ORGANIZATION] [--keep-days N] ${DATABASE_USAGE}`,
-  example: 'archive:run northwind --keep-days 30',
-  failure: 'failure: the objects printed so far are archived; run it again to continue',
-})
-  .argument('[ORGANIZATION]', 'The id of the organization. Without it, all of them.')
-  .option('--keep-days <N>', 'How many days stay in the database. Default: KEEP_DAYS in wrangler.toml.')
-  .addOption(remoteOption)
-  .addOption(persistToOption)
-  .action(run);
-
-interface Options {
-  keepDays?: string | undefined;
-  remote?: true | undefined;
-  persistTo?: string | undefined;
-}
-
-async function run(organization: string | undefined, options: Options): Promise<void> {
-  const { wranglerConfig } = await import('../../ops/local.ts');
-  const keepDays = keepDaysOf(options.keepDays ?? wranglerConfig.vars['KEEP_DAYS'] ?? '');
-  const rule = { before: Date.now() - keepDays * DAY_MS, isPushed: Boolean(wranglerConfig.vars['WEBHOOK_URL']) };
-  const archived = await withDatabase(options, async (db, archive) => {
-    if (!archive) throw new CommandFailure('wrangler.toml has no bucket with the binding ARCHIVE.');
-    const releases = await listReleases(operatorContext(db), organization);
-    let changes = 0;
-    for (const { organizationId } of releases)
-      changes += await archiveAll(() => operatorContext(db, archive), organizationId, rule);
-    return changes;
-  });
-  progress.clear();
-  const reason =
-    archived > 0
-      ? ''
-      : ` Nothing that may be archived is older than ${count(keepDays, 'day')}; size shows what is released.`;
-  console.error(`${count(archived, 'change')} archived.${reason}`);
-}
+export const archiveRun = databaseCommand(
+  {
+    name: 'archive:run',
+    summary: 'archive what is released and old enough, at once',
+    purpose:
+      'Moves the changes that the PSA has released, and that are older than KEEP_DAYS, to the archive: of one organization, or of all. What the push has not delivered stays, if wrangler.toml has a WEBHOOK_URL. The hourly job does the same, in small parts. Prints each object.',
+    usage: '[ORGANIZATION] [--keep-days N]',
+    example: 'archive:run northwind --keep-days 30',
+    failure: 'failure: the objects printed so far are archived; run it again to continue',
+  },
+  (command) =>
+    command
+      .argument('[ORGANIZATION]', 'The id of the organization. Without it, all of them.')
+      .option('--keep-days <N>', 'How many days stay in the database. Default: KEEP_DAYS in wrangler.toml.'),
+  async (withDatabase, organization, options) => {
+    const { wranglerConfig } = await import('../../ops/local.ts');
+    const keepDays = keepDaysOf(options.keepDays ?? wranglerConfig.vars['KEEP_DAYS'] ?? '');
+    const rule = { before: Date.now() - keepDays * DAY_MS, isPushed: Boolean(wranglerConfig.vars['WEBHOOK_URL']) };
+    const archived = await withDatabase(async ({ archive, context }) => {
+      if (!archive) throw new CommandFailure('wrangler.toml has no bucket with the binding ARCHIVE.');
+      const releases = await listReleases(context(), organization);
+      let changes = 0;
+      for (const { organizationId } of releases) changes += await archiveAll(context, organizationId, rule);
+      return changes;
+    });
+    progress.clear();
+    const reason =
+      archived > 0
+        ? ''
+        : ` Nothing that may be archived is older than ${count(keepDays, 'day')}; size shows what is released.`;
+    console.error(`${count(archived, 'change')} archived.${reason}`);
+  },
+);
 
 /** Makes steps until nothing is left to archive; returns the number of changes. */
-async function archiveAll(
-  context: () => ReturnType<typeof operatorContext>,
-  organization: string,
-  rule: ArchiveRule,
-): Promise<number> {
+async function archiveAll(context: Database['context'], organization: string, rule: ArchiveRule): Promise<number> {
   let changes = 0;
   for (let refused = 0; refused < MAX_REFUSED; ) {
     const step = await archiveStep(context(), organization, rule);

@@ -1,46 +1,32 @@
-import {
-  DATABASE_USAGE,
-  operatorCommand,
-  operatorContext,
-  persistToOption,
-  remoteOption,
-  withDatabase,
-} from '../../ops/command.ts';
+import { databaseCommand } from '../../ops/command.ts';
 import { count, print } from '../../ops/output.ts';
 import { printable } from '../../ops/printable.ts';
 import { listPushStatus, type PushStatusRow } from './order-push.ts';
 
-export const pushStatus = operatorCommand({
-  name: 'push:status',
-  summary: 'show what has been pushed to the PSA, and what waits',
-  purpose:
-    'Shows for each organization how many changes wait to be pushed and since when, and what failed. The numbers are those that the push last wrote to the database: while it delivers many pages, it may be further on. Nothing is written.',
-  usage: `[--organization ORGANIZATION] [--json] ${DATABASE_USAGE}`,
-  example: 'push:status --remote',
-  failure: 'failure: there is no such organization, or the database failed',
-})
-  .option('--organization <ORGANIZATION>', 'Only the organization with this id.')
-  .option('--json', 'Print one line of JSON for each organization.')
-  .addOption(remoteOption)
-  .addOption(persistToOption)
-  .action(run);
-
-interface Options {
-  organization?: string | undefined;
-  json?: true | undefined;
-  remote?: true | undefined;
-  persistTo?: string | undefined;
-}
-
-async function run(options: Options): Promise<void> {
-  const pushes = await withDatabase(options, (db) => listPushStatus(operatorContext(db), options.organization));
-  if (options.json) return print(pushes.map((push) => `${JSON.stringify(toJson(push))}\n`).join(''));
-  const isUnused = pushes.every(({ confirmedSeq }) => confirmedSeq === null);
-  const note = isUnused
-    ? '\nThe push has never run here. Set WEBHOOK_URL and WEBHOOK_SECRET, and deploy: src/ops/README.md, "Push".\n'
-    : '';
-  await print(`${pushes.map(describe).join('')}${note}`);
-}
+export const pushStatus = databaseCommand(
+  {
+    name: 'push:status',
+    summary: 'show what has been pushed to the PSA, and what waits',
+    purpose:
+      'Shows for each organization how many changes wait to be pushed and since when, and what failed. The numbers are those that the push last wrote to the database: while it delivers many pages, it may be further on. Nothing is written.',
+    usage: '[--organization ORGANIZATION] [--json]',
+    example: 'push:status --remote',
+    failure: 'failure: there is no such organization, or the database failed',
+  },
+  (command) =>
+    command
+      .option('--organization <ORGANIZATION>', 'Only the organization with this id.')
+      .option('--json', 'Print one line of JSON for each organization.'),
+  async (withDatabase, options) => {
+    const pushes = await withDatabase(({ context }) => listPushStatus(context(), options.organization));
+    if (options.json) return print(pushes.map((push) => `${JSON.stringify(toJson(push))}\n`).join(''));
+    const isUnused = pushes.every(({ confirmedSeq }) => confirmedSeq === null);
+    const note = isUnused
+      ? '\nThe push has never run here. Set WEBHOOK_URL and WEBHOOK_SECRET, and deploy: src/ops/README.md, "Push".\n'
+      : '';
+    await print(`${pushes.map(describe).join('')}${note}`);
+  },
+);
 
 const time = (at: number) => new Date(at).toISOString();
 const optionalTime = (at: number | null) => (at === null ? null : time(at));

@@ -1,63 +1,48 @@
 import { open } from 'node:fs/promises';
 import { hasCode } from '../../domain/errors.ts';
-import {
-  CommandFailure,
-  DATABASE_USAGE,
-  operatorCommand,
-  persistToOption,
-  remoteOption,
-  requireCursor,
-  withDatabase,
-} from '../command.ts';
+import { CommandFailure, databaseCommand, requireCursor } from '../command.ts';
 import { exportChanges, intoFile, PRIVATE, withFile } from '../export-changes.ts';
 import { count, print, progress } from '../output.ts';
 
-export const changesExport = operatorCommand({
-  name: 'changes:export',
-  summary: 'write the changes of an organization as lines of JSON',
-  purpose:
-    'Writes all changes of an organization, oldest first, as lines of JSON, those in the archive included. The last line on standard error has the cursor with which a later export continues.',
-  usage: `ORGANIZATION [--cursor CURSOR] [--output FILE] ${DATABASE_USAGE}`,
-  example: 'changes:export northwind --output northwind.ndjson',
-  failure: 'failure: the lines written so far are right, and the last cursor among them continues',
-})
-  .argument('<ORGANIZATION>', 'The id of the organization.')
-  .option('--cursor <CURSOR>', 'Start after the change with this cursor.')
-  .option('--output <FILE>', 'Append to this file instead of writing to standard output.')
-  .addOption(remoteOption)
-  .addOption(persistToOption)
-  .action(run);
-
-interface Options {
-  cursor?: string | undefined;
-  output?: string | undefined;
-  remote?: true | undefined;
-  persistTo?: string | undefined;
-}
-
-async function run(organization: string, options: Options): Promise<void> {
-  const advice = 'Take one from a line of an earlier export, or leave the option out to start from the beginning.';
-  const from = options.cursor === undefined ? null : requireCursor('--cursor', options.cursor, advice);
-  const exportTo = async (write: (lines: string) => Promise<unknown>) => {
-    const { cursor, count: exported } = await withDatabase(options, (db, archive) =>
-      exportChanges({ db, archive }, organization, from, write, (changes) =>
-        progress.show(`${count(changes, 'change')} exported`, changes),
-      ),
-    ).catch((err: unknown) => {
-      if (!hasCode(err, 'cursor_reset')) throw err;
-      throw new CommandFailure(
-        'The position of the cursor is not in this database, which was restored or replaced. Leave out --cursor to start from the beginning.',
-      );
-    });
-    progress.clear();
-    const next = cursor === null ? 'The organization has no changes.' : `Continue later with --cursor ${cursor}`;
-    console.error(`${count(exported, 'change')}. ${next}`);
-  };
-  const { output } = options;
-  if (output === undefined) return exportTo(print);
-  await withFile(
-    output,
-    () => open(output, 'a', PRIVATE),
-    (file) => exportTo(intoFile(file)),
-  );
-}
+export const changesExport = databaseCommand(
+  {
+    name: 'changes:export',
+    summary: 'write the changes of an organization as lines of JSON',
+    purpose:
+      'Writes all changes of an organization, oldest first, as lines of JSON, those in the archive included. The last line on standard error has the cursor with which a later export continues.',
+    usage: 'ORGANIZATION [--cursor CURSOR] [--output FILE]',
+    example: 'changes:export northwind --output northwind.ndjson',
+    failure: 'failure: the lines written so far are right, and the last cursor among them continues',
+  },
+  (command) =>
+    command
+      .argument('<ORGANIZATION>', 'The id of the organization.')
+      .option('--cursor <CURSOR>', 'Start after the change with this cursor.')
+      .option('--output <FILE>', 'Append to this file instead of writing to standard output.'),
+  async (withDatabase, organization, options) => {
+    const advice = 'Take one from a line of an earlier export, or leave the option out to start from the beginning.';
+    const from = options.cursor === undefined ? null : requireCursor('--cursor', options.cursor, advice);
+    const exportTo = async (write: (lines: string) => Promise<unknown>) => {
+      const { cursor, count: exported } = await withDatabase(({ context }) =>
+        exportChanges(context, organization, from, write, (changes) =>
+          progress.show(`${count(changes, 'change')} exported`, changes),
+        ),
+      ).catch((err: unknown) => {
+        if (!hasCode(err, 'cursor_reset')) throw err;
+        throw new CommandFailure(
+          'The position of the cursor is not in this database, which was restored or replaced. Leave out --cursor to start from the beginning.',
+        );
+      });
+      progress.clear();
+      const next = cursor === null ? 'The organization has no changes.' : `Continue later with --cursor ${cursor}`;
+      console.error(`${count(exported, 'change')}. ${next}`);
+    };
+    const { output } = options;
+    if (output === undefined) return exportTo(print);
+    await withFile(
+      output,
+      () => open(output, 'a', PRIVATE),
+      (file) => exportTo(intoFile(file)),
+    );
+  },
+);

@@ -1,67 +1,60 @@
 import { open } from 'node:fs/promises';
 import type { DirectoryType } from '../../domain/directory.ts';
 import type { DirectoryDifference } from '../../services/directory/differences.ts';
-import { DATABASE_USAGE, operatorCommand, persistToOption, remoteOption, withDatabase } from '../command.ts';
+import { databaseCommand } from '../command.ts';
 import { importDirectory } from '../import/import-directory.ts';
 import { count, progress } from '../output.ts';
 import { printable } from '../printable.ts';
 
-export const directoryImport = operatorCommand({
-  name: 'directory:import',
-  summary: 'import a directory file into the database',
-  purpose:
-    'Imports a directory file: organizations, users, companies, agreements and tickets, one JSON object on each line. The whole file is checked first. Each organization is then written in one transaction, and only what differs; a second import of the same file writes nothing.',
-  usage: `FILE|- [--dry-run] [--verbose] ${DATABASE_USAGE}`,
-  example: 'directory:import directory.ndjson --dry-run',
-  failure: 'the file has errors and nothing was written, or the import failed: run it again',
-})
-  .argument('<FILE>', 'The directory file; - reads standard input.')
-  .option('--dry-run', 'Write nothing; print how many records of each type and organization would change.')
-  .option('--verbose', 'Print a line for each record that is created or changed.')
-  .addOption(remoteOption)
-  .addOption(persistToOption)
-  .action(run);
+export const directoryImport = databaseCommand(
+  {
+    name: 'directory:import',
+    summary: 'import a directory file into the database',
+    purpose:
+      'Imports a directory file: organizations, users, companies, agreements and tickets, one JSON object on each line. The whole file is checked first. Each organization is then written in one transaction, and only what differs; a second import of the same file writes nothing.',
+    usage: 'FILE|- [--dry-run] [--verbose]',
+    example: 'directory:import directory.ndjson --dry-run',
+    failure: 'the file has errors and nothing was written, or the import failed: run it again',
+  },
+  (command) =>
+    command
+      .argument('<FILE>', 'The directory file; - reads standard input.')
+      .option('--dry-run', 'Write nothing; print how many records of each type and organization would change.')
+      .option('--verbose', 'Print a line for each record that is created or changed.'),
+  async (withDatabase, file, options) => {
+    const { dryRun = false, verbose = false } = options;
+    const source = file === '-' ? process.stdin : (await open(file)).createReadStream();
+    const counts = new DifferenceCounts();
 
-interface Options {
-  dryRun?: true | undefined;
-  verbose?: true | undefined;
-  remote?: true | undefined;
-  persistTo?: string | undefined;
-}
-
-async function run(file: string, options: Options): Promise<void> {
-  const { dryRun = false, verbose = false } = options;
-  const source = file === '-' ? process.stdin : (await open(file)).createReadStream();
-  const counts = new DifferenceCounts();
-
-  const result = await withDatabase(options, (db) =>
-    importDirectory(db, source, {
-      dryRun,
-      onChange: (organization, change) => {
-        counts.add(organization, change);
-        if (!verbose) return;
-        progress.clear();
-        console.log(printable(describe(organization, change)));
-      },
-      onProgress: ({ step, done, total }) => progress.show(`${step} ${done} of ${total} organizations`),
-    }),
-  );
-  progress.clear();
-  if (!result.ok) {
-    for (const { at, subject, pointer, code, detail } of result.errors) {
-      console.error(printable(`line ${at}, ${subject}${pointer === '' ? '' : `, ${pointer}`} (${code}): ${detail}`));
+    const result = await withDatabase(({ db }) =>
+      importDirectory(db, source, {
+        dryRun,
+        onChange: (organization, change) => {
+          counts.add(organization, change);
+          if (!verbose) return;
+          progress.clear();
+          console.log(printable(describe(organization, change)));
+        },
+        onProgress: ({ step, done, total }) => progress.show(`${step} ${done} of ${total} organizations`),
+      }),
+    );
+    progress.clear();
+    if (!result.ok) {
+      for (const { at, subject, pointer, code, detail } of result.errors) {
+        console.error(printable(`line ${at}, ${subject}${pointer === '' ? '' : `, ${pointer}`} (${code}): ${detail}`));
+      }
+      console.error(`\n${count(result.errors.length, 'error')}; nothing was written.`);
+      process.exitCode = 1;
+      return;
     }
-    console.error(`\n${count(result.errors.length, 'error')}; nothing was written.`);
-    process.exitCode = 1;
-    return;
-  }
-  if (dryRun) for (const line of counts.lines()) console.log(line);
-  const { records, organizations, created, changed, rowsWritten } = result;
-  const did = dryRun ? 'would be ' : '';
-  console.log(
-    `${count(records, 'record')} of ${count(organizations, 'organization')}: ${created} ${did}created, ${changed} ${did}changed, ${count(rowsWritten, 'row')} written.`,
-  );
-}
+    if (dryRun) for (const line of counts.lines()) console.log(line);
+    const { records, organizations, created, changed, rowsWritten } = result;
+    const did = dryRun ? 'would be ' : '';
+    console.log(
+      `${count(records, 'record')} of ${count(organizations, 'organization')}: ${created} ${did}created, ${changed} ${did}changed, ${count(rowsWritten, 'row')} written.`,
+    );
+  },
+);
 
 /** How many records of each type an import would create and change in each organization. */
 class DifferenceCounts {

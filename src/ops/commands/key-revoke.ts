@@ -2,88 +2,70 @@ import { hasCode, ServiceError } from '../../domain/errors.ts';
 import { findKeysAnywhere, getKeyAnywhere, type OperatorKey } from '../../services/keys/read-keys.ts';
 import { revokeAsOperator } from '../../services/keys/revoke-key.ts';
 import { listChanges } from '../../services/work/list-changes.ts';
-import {
-  byOption,
-  DATABASE_USAGE,
-  operatorCommand,
-  operatorContext,
-  persistToOption,
-  remoteOption,
-  requireBy,
-  UsageError,
-  withDatabase,
-} from '../command.ts';
+import { byOption, type Database, databaseCommand, requireBy, UsageError } from '../command.ts';
 import { count } from '../output.ts';
 import { printable } from '../printable.ts';
 import { type RevokedKey, readRevokedKeys } from '../revoked-keys.ts';
 import { readSecret } from '../secret.ts';
 
-export const keyRevoke = operatorCommand({
-  name: 'key:revoke',
-  summary: 'revoke one key, or all that an export shows as revoked',
-  purpose:
-    'Revokes a key. Reads its hint or value from standard input, unless --key names it. With --from, revokes every key that an export of changes:export shows as revoked and that is not revoked in the database; use it after a restore.',
-  usage: `--by NAME [--organization ORGANIZATION [--key ID | --from FILE]] [--dry-run] ${DATABASE_USAGE}`,
-  example: 'key:revoke --by "Ada, by phone"',
-  failure:
-    'failure: no such key, several keys with the hint, a wrong file, or the database failed; a second call does no harm',
-})
-  .allowExcessArguments()
-  .addOption(byOption)
-  .option('--organization <ORGANIZATION>', 'The id of the organization of the key.')
-  .option('--key <ID>', 'The id of the key.')
-  .option('--from <FILE>', 'A file that changes:export wrote for the organization.')
-  .option('--dry-run', 'Change nothing; print what would be revoked. Needs no --by.')
-  .addOption(remoteOption)
-  .addOption(persistToOption)
-  .action(run);
+export const keyRevoke = databaseCommand(
+  {
+    name: 'key:revoke',
+    summary: 'revoke one key, or all that an export shows as revoked',
+    purpose:
+      'Revokes a key. Reads its hint or value from standard input, unless --key names it. With --from, revokes every key that an export of changes:export shows as revoked and that is not revoked in the database; use it after a restore.',
+    usage: '--by NAME [--organization ORGANIZATION [--key ID | --from FILE]] [--dry-run]',
+    example: 'key:revoke --by "Ada, by phone"',
+    failure:
+      'failure: no such key, several keys with the hint, a wrong file, or the database failed; a second call does no harm',
+  },
+  (command) =>
+    command
+      .allowExcessArguments()
+      .hook('preAction', ({ args }) => {
+        if (args.length === 0) return;
+        throw new UsageError(
+          'key:revoke takes no argument. Give the key or its hint on standard input, or name the key with --organization ORGANIZATION --key ID.',
+        );
+      })
+      .addOption(byOption)
+      .option('--organization <ORGANIZATION>', 'The id of the organization of the key.')
+      .option('--key <ID>', 'The id of the key.')
+      .option('--from <FILE>', 'A file that changes:export wrote for the organization.')
+      .option('--dry-run', 'Change nothing; print what would be revoked. Needs no --by.'),
+  async (withDatabase, options) => {
+    const { organization, key: id, from } = options;
+    const by = options.dryRun ? null : requireBy(options.by);
+    if (from !== undefined) {
+      if (organization === undefined || id !== undefined)
+        throw new UsageError('With --from, name the organization with --organization, and no --key.');
+      const keys = await readRevokedKeys(from);
+      return withDatabase(({ context }) => revokeAll(context, organization, keys, by));
+    }
+    if (id !== undefined && organization === undefined)
+      throw new UsageError('Add --organization ORGANIZATION: which organization the key belongs to.');
+    const pasted = id === undefined ? await readSecret('The key, or its hint (not shown): ') : '';
 
-interface Options {
-  by?: string | undefined;
-  organization?: string | undefined;
-  key?: string | undefined;
-  from?: string | undefined;
-  dryRun?: true | undefined;
-  remote?: true | undefined;
-  persistTo?: string | undefined;
-}
-
-async function run(options: Options, { args }: { args: readonly string[] }): Promise<void> {
-  if (args.length > 0)
-    throw new UsageError(
-      'key:revoke takes no argument. Give the key or its hint on standard input, or name the key with --organization ORGANIZATION --key ID.',
-    );
-  const { organization, key: id, from } = options;
-  const by = options.dryRun ? null : requireBy(options.by);
-  if (from !== undefined) {
-    if (organization === undefined || id !== undefined)
-      throw new UsageError('With --from, name the organization with --organization, and no --key.');
-    const keys = await readRevokedKeys(from);
-    return withDatabase(options, (db) => revokeAll(db, organization, keys, by));
-  }
-  if (id !== undefined && organization === undefined)
-    throw new UsageError('Add --organization ORGANIZATION: which organization the key belongs to.');
-  const pasted = id === undefined ? await readSecret('The key, or its hint (not shown): ') : '';
-
-  await withDatabase(options, async (db) => {
-    const key =
-      id === undefined || organization === undefined
-        ? await identify(db, pasted, organization)
-        : await getKeyAnywhere(operatorContext(db), { organization, key: id });
-    await revoke(db, key, by);
-    for (const { hint, id, how } of key.liveRelatives) console.log(`${hint}, key ${id}, which ${how}, still works.`);
-  });
-}
+    await withDatabase(async ({ context }) => {
+      const key =
+        id === undefined || organization === undefined
+          ? await identify(context, pasted, organization)
+          : await getKeyAnywhere(context(), { organization, key: id });
+      await revoke(context, key, by);
+      for (const { hint, id, how } of key.liveRelatives) console.log(`${hint}, key ${id}, which ${how}, still works.`);
+    });
+  },
+);
 
 /** Revokes one key, and prints the result; `by` is null for a dry run. */
-async function revoke(db: D1Database, key: OperatorKey, by: string | null): Promise<void> {
+async function revoke(context: Database['context'], key: OperatorKey, by: string | null): Promise<void> {
   if (by === null) {
     const result = key.state === 'revoked' ? 'Already revoked' : 'Would be revoked';
     console.log(`${result}: ${describeKey(key)}. Nothing was changed.`);
     return;
   }
   const request = { organization: key.organizationId, key: key.id, by };
-  const { status, revokedAt } = await revokeAsOperator(operatorContext(db), request);
+  const { status, revokedAt } = await revokeAsOperator(context(), request);
   const at = new Date(revokedAt).toISOString();
   console.log(
     status === 'revoked'
@@ -97,16 +79,16 @@ async function revoke(db: D1Database, key: OperatorKey, by: string | null): Prom
  * dry run.
  */
 async function revokeAll(
-  db: D1Database,
+  context: Database['context'],
   organization: string,
   keys: readonly RevokedKey[],
   by: string | null,
 ): Promise<void> {
   // Otherwise every key of a misspelled organization would be reported as missing.
-  await listChanges(operatorContext(db), { organization, cursor: null, limit: 1 });
+  await listChanges(context(), { organization, cursor: null, limit: 1 });
   let [revoked, unchanged, missing] = [0, 0, 0];
   for (const { id, hint } of keys) {
-    const key = await findKey(db, organization, id);
+    const key = await findKey(context, organization, id);
     if (!key) {
       missing += 1;
       console.log(printable(`Missing: ${hint}, key ${id}. The database does not have it, so it gets 401.`));
@@ -114,7 +96,7 @@ async function revokeAll(
       unchanged += 1;
       console.log(`Already revoked: ${describeKey(key)}.`);
     } else {
-      if (by !== null) await revokeAsOperator(operatorContext(db), { organization, key: id, by });
+      if (by !== null) await revokeAsOperator(context(), { organization, key: id, by });
       revoked += 1;
       console.log(`${by === null ? 'Would be revoked' : 'Revoked'}: ${describeKey(key)}.`);
     }
@@ -125,9 +107,13 @@ async function revokeAll(
   );
 }
 
-async function findKey(db: D1Database, organization: string, key: string): Promise<OperatorKey | undefined> {
+async function findKey(
+  context: Database['context'],
+  organization: string,
+  key: string,
+): Promise<OperatorKey | undefined> {
   try {
-    return await getKeyAnywhere(operatorContext(db), { organization, key });
+    return await getKeyAnywhere(context(), { organization, key });
   } catch (err) {
     if (!hasCode(err, 'key_not_found')) throw err;
     return undefined;
@@ -138,8 +124,12 @@ async function findKey(db: D1Database, organization: string, key: string): Promi
  * The one key that a pasted text names, in one organization or in all.
  * @throws ServiceError if there is none, or more than one
  */
-async function identify(db: D1Database, pasted: string, organization: string | undefined): Promise<OperatorKey> {
-  const found = await findKeysAnywhere(operatorContext(db), pasted);
+async function identify(
+  context: Database['context'],
+  pasted: string,
+  organization: string | undefined,
+): Promise<OperatorKey> {
+  const found = await findKeysAnywhere(context(), pasted);
   const meant = found.filter(({ organizationId }) => organization === undefined || organizationId === organization);
   const [key, ...others] = meant;
   if (!key) {

@@ -1,5 +1,4 @@
 import { hasCode } from '../../domain/errors.ts';
-import type { ObjectStore } from '../../lib/object-store.ts';
 import { deactivateRecords } from '../../services/directory/change-records.ts';
 import {
   beginErasure,
@@ -13,15 +12,11 @@ import { parseInput } from '../../services/parse-input.ts';
 import {
   byOption,
   CommandFailure,
-  DATABASE_USAGE,
+  type Database,
+  databaseCommand,
   explain,
-  operatorCommand,
-  operatorContext,
-  persistToOption,
-  remoteOption,
   requireBy,
   UsageError,
-  withDatabase,
 } from '../command.ts';
 import { exportChanges, intoFile, withFile } from '../export-changes.ts';
 import { count, progress } from '../output.ts';
@@ -31,55 +26,46 @@ import { prompt } from '../prompt.ts';
 /** How often there may be a change between the export and the erasure before the command gives up. */
 const MAX_ROUNDS = 5;
 
-export const organizationErase = operatorCommand({
-  name: 'organization:erase',
-  summary: 'export an organization, then remove it permanently',
-  purpose:
-    'Exports all changes of an organization into a new file, makes it inactive, then removes it and everything that it has, at most 1,000 rows at a time, and the objects of its archive. This cannot be undone. One row stays that says who asked for it. If the command is interrupted, call it again: it goes on, without another export.',
-  usage: `ORGANIZATION (--dry-run | --export FILE --by NAME --confirm ORGANIZATION) ${DATABASE_USAGE}`,
-  example: 'organization:erase northwind --export northwind.ndjson --by "Ada, by letter" --confirm northwind',
-  failure:
-    'failure: nothing was removed, unless the message says so; the export may be incomplete, and the organization inactive',
-})
-  .argument('<ORGANIZATION>', 'The id of the organization.')
-  .option('--export <FILE>', 'The new file for the changes.')
-  .addOption(byOption)
-  .option('--confirm <ORGANIZATION>', 'The id again. At a terminal, the command asks for it if it is missing.')
-  .option('--dry-run', 'Remove nothing; print how many rows of each table would be removed.')
-  .addOption(remoteOption)
-  .addOption(persistToOption)
-  .action(run);
-
-interface Options {
-  export?: string | undefined;
-  by?: string | undefined;
-  confirm?: string | undefined;
-  dryRun?: true | undefined;
-  remote?: true | undefined;
-  persistTo?: string | undefined;
-}
-
-async function run(organization: string, options: Options): Promise<void> {
-  if (options.dryRun) {
-    const rows = await withDatabase(options, (db) => countErasable(operatorContext(db), { organization }));
-    console.log(`Organization ${organization} would lose these rows; nothing was removed:\n${table(rows)}`);
-    return;
-  }
-  await requireConfirmation(organization, options.confirm);
-  await withDatabase(options, async (db, archive) => {
-    const begun = await findErasure(operatorContext(db), { organization });
-    const erasure = begun ?? (await exportAndBegin({ db, archive }, organization, options));
-    if (begun) {
-      const at = new Date(begun.erasedAt).toISOString();
-      console.log(
-        printable(
-          `The erasure of organization ${organization} was begun at ${at} by ${begun.erasedBy}, after an export. It goes on.`,
-        ),
-      );
+export const organizationErase = databaseCommand(
+  {
+    name: 'organization:erase',
+    summary: 'export an organization, then remove it permanently',
+    purpose:
+      'Exports all changes of an organization into a new file, makes it inactive, then removes it and everything that it has, at most 1,000 rows at a time, and the objects of its archive. This cannot be undone. One row stays that says who asked for it. If the command is interrupted, call it again: it goes on, without another export.',
+    usage: 'ORGANIZATION (--dry-run | --export FILE --by NAME --confirm ORGANIZATION)',
+    example: 'organization:erase northwind --export northwind.ndjson --by "Ada, by letter" --confirm northwind',
+    failure:
+      'failure: nothing was removed, unless the message says so; the export may be incomplete, and the organization inactive',
+  },
+  (command) =>
+    command
+      .argument('<ORGANIZATION>', 'The id of the organization.')
+      .option('--export <FILE>', 'The new file for the changes.')
+      .addOption(byOption)
+      .option('--confirm <ORGANIZATION>', 'The id again. At a terminal, the command asks for it if it is missing.')
+      .option('--dry-run', 'Remove nothing; print how many rows of each table would be removed.'),
+  async (withDatabase, organization, options) => {
+    if (options.dryRun) {
+      const rows = await withDatabase(({ context }) => countErasable(context(), { organization }));
+      console.log(`Organization ${organization} would lose these rows; nothing was removed:\n${table(rows)}`);
+      return;
     }
-    await removeRows({ db, archive }, erasure);
-  });
-}
+    await requireConfirmation(organization, options.confirm);
+    await withDatabase(async ({ context }) => {
+      const begun = await findErasure(context(), { organization });
+      const erasure = begun ?? (await exportAndBegin(context, organization, options));
+      if (begun) {
+        const at = new Date(begun.erasedAt).toISOString();
+        console.log(
+          printable(
+            `The erasure of organization ${organization} was begun at ${at} by ${begun.erasedBy}, after an export. It goes on.`,
+          ),
+        );
+      }
+      await removeRows(context, erasure);
+    });
+  },
+);
 
 /** @throws UsageError unless the id was given again, as an option or at the terminal */
 async function requireConfirmation(organization: string, given: string | undefined): Promise<void> {
@@ -92,20 +78,14 @@ async function requireConfirmation(organization: string, given: string | undefin
   );
 }
 
-/** Where an organization is: its rows, and the objects of its archive. */
-interface Stores {
-  db: D1Database;
-  archive: ObjectStore | undefined;
-}
-
 /**
  * Exports until the erasure finds no change after the last exported one, and begins it. If keys have
  * written meanwhile, the organization is made inactive before the rest is exported.
  */
 async function exportAndBegin(
-  { db, archive }: Stores,
+  context: Database['context'],
   organization: string,
-  { export: path, by: given }: Options,
+  { export: path, by: given }: { export?: string | undefined; by?: string | undefined },
 ): Promise<OpenErasure> {
   if (path === undefined)
     throw new UsageError('Add --export FILE: the new file for the changes, before they are removed.');
@@ -121,14 +101,14 @@ async function exportAndBegin(
     let exported = 0;
     for (let round = 1; ; round++) {
       const before = exported;
-      const done = await exportChanges({ db, archive }, organization, cursor, intoFile(file), (changes) =>
+      const done = await exportChanges(context, organization, cursor, intoFile(file), (changes) =>
         progress.show(`${count(before + changes, 'change')} exported`, before + changes),
       );
       await file.sync();
       cursor = done.cursor;
       exported += done.count;
       try {
-        const erasure = await beginErasure(operatorContext(db, archive), { organization, cursor, by });
+        const erasure = await beginErasure(context(), { organization, cursor, by });
         progress.clear();
         console.log(`Exported ${count(exported, 'change')} to ${path}. Organization ${organization} is inactive now.`);
         return erasure;
@@ -136,14 +116,14 @@ async function exportAndBegin(
         if (!hasCode(err, 'not_exported') || round === MAX_ROUNDS) throw err;
         // Otherwise the keys of a busy organization would write in every round.
         const records = [{ type: 'organization' as const, id: organization }];
-        await deactivateRecords(operatorContext(db), { organization, records });
+        await deactivateRecords(context(), { organization, records });
       }
     }
   });
 }
 
 /** Removes the rows and prints how many of each table. */
-async function removeRows({ db, archive }: Stores, erasure: OpenErasure): Promise<void> {
+async function removeRows(context: Database['context'], erasure: OpenErasure): Promise<void> {
   const { organizationId } = erasure;
   const advice = `Organization ${organizationId} is inactive and partly removed. Call the command again to go on; it needs no export.`;
   const interrupt = () => {
@@ -155,7 +135,7 @@ async function removeRows({ db, archive }: Stores, erasure: OpenErasure): Promis
   const removed = new Map<string, number>();
   let total = 0;
   try {
-    for await (const { table, rows } of eraseRows(operatorContext(db, archive), erasure)) {
+    for await (const { table, rows } of eraseRows(context(), erasure)) {
       removed.set(table, (removed.get(table) ?? 0) + rows);
       total += rows;
       progress.show(`${count(total, 'row')} removed, the latest from ${table}`, total);

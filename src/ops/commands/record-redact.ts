@@ -1,48 +1,31 @@
 import { Argument } from '@commander-js/extra-typings';
-import { RECORD_KIND_NAMES, type RecordKind } from '../../domain/record-kinds.ts';
+import { RECORD_KIND_NAMES } from '../../domain/record-kinds.ts';
 import { redactRecord } from '../../services/work/redact-record.ts';
-import {
-  byOption,
-  DATABASE_USAGE,
-  operatorCommand,
-  operatorContext,
-  persistToOption,
-  remoteOption,
-  requireBy,
-  withDatabase,
-} from '../command.ts';
+import { byOption, databaseCommand, requireBy } from '../command.ts';
 
-export const recordRedact = operatorCommand({
-  name: 'record:redact',
-  summary: 'remove the text of a note or time entry',
-  purpose:
-    'Replaces the text of a note or time entry with [redacted], permanently, also in the archive. The record stays, and the audit log says who asked for it.',
-  usage: `ORGANIZATION ${RECORD_KIND_NAMES.join('|')} ID --by NAME ${DATABASE_USAGE}`,
-  example: 'record:redact northwind note 0198c0de-0000-7000-8000-000000000000 --by "Ada, ticket 77"',
-  failure: 'failure: there is no such record, or the database failed; a second call does no harm',
-})
-  .argument('<ORGANIZATION>', 'The id of the organization.')
-  .addArgument(new Argument('<KIND>', 'The kind of record.').choices(RECORD_KIND_NAMES))
-  .argument('<ID>', 'The id of the record.')
-  .addOption(byOption)
-  .addOption(remoteOption)
-  .addOption(persistToOption)
-  .action(run);
-
-interface Options {
-  by?: string | undefined;
-  remote?: true | undefined;
-  persistTo?: string | undefined;
-}
-
-async function run(organization: string, kind: RecordKind, id: string, options: Options): Promise<void> {
-  const by = requireBy(options.by);
-  const { status } = await withDatabase(options, (db, archive) =>
-    redactRecord(operatorContext(db, archive), { organization, kind, id, by }),
-  );
-  console.log(
-    status === 'redacted'
-      ? `The text of ${kind} ${id} is removed.`
-      : `The text of ${kind} ${id} was already removed. Nothing was changed.`,
-  );
-}
+export const recordRedact = databaseCommand(
+  {
+    name: 'record:redact',
+    summary: 'remove the text of a note or time entry',
+    purpose:
+      'Replaces the text of a note or time entry with [redacted], permanently, also in the archive. The record stays, and the audit log says who asked for it.',
+    usage: `ORGANIZATION ${RECORD_KIND_NAMES.join('|')} ID --by NAME`,
+    example: 'record:redact northwind note 0198c0de-0000-7000-8000-000000000000 --by "Ada, ticket 77"',
+    failure: 'failure: there is no such record, or the database failed; a second call does no harm',
+  },
+  (command) =>
+    command
+      .argument('<ORGANIZATION>', 'The id of the organization.')
+      .addArgument(new Argument('<KIND>', 'The kind of record.').choices(RECORD_KIND_NAMES))
+      .argument('<ID>', 'The id of the record.')
+      .addOption(byOption),
+  async (withDatabase, organization, kind, id, options) => {
+    const by = requireBy(options.by);
+    const { status } = await withDatabase(({ context }) => redactRecord(context(), { organization, kind, id, by }));
+    console.log(
+      status === 'redacted'
+        ? `The text of ${kind} ${id} is removed.`
+        : `The text of ${kind} ${id} was already removed. Nothing was changed.`,
+    );
+  },
+);

@@ -12,82 +12,67 @@ import { databaseSize } from '../../services/database-size.ts';
 import { listStoredText } from '../../services/stored-text.ts';
 import { LEDGER_RETENTION_DAYS } from '../../services/work/forget-old-days.ts';
 import { listReleases, type ReleaseRow } from '../../services/work/release-changes.ts';
-import {
-  DATABASE_USAGE,
-  operatorCommand,
-  operatorContext,
-  persistToOption,
-  remoteOption,
-  UsageError,
-  withDatabase,
-} from '../command.ts';
+import { databaseCommand, UsageError } from '../command.ts';
 import { formatBytes, print } from '../output.ts';
 import { printable } from '../printable.ts';
 
-export const size = operatorCommand({
-  name: 'size',
-  summary: 'list organizations by size, and when the database is full',
-  purpose:
-    'Lists the organizations by the bytes of text that they wrote, with their growth per day and their number of records. Then prints the size of the database, and the date on which it will be full, and up to where the changes of each organization are released and archived. Nothing is written.',
-  usage: `[--limit SIZE] ${DATABASE_USAGE}`,
-  example: 'size --remote',
-  failure: 'failure: the database failed',
-})
-  .option(
-    '--limit <SIZE>',
-    'The size at which the database is full, such as 500MB. Default: DATABASE_LIMIT in wrangler.toml.',
-  )
-  .addOption(remoteOption)
-  .addOption(persistToOption)
-  .action(run);
+export const size = databaseCommand(
+  {
+    name: 'size',
+    summary: 'list organizations by size, and when the database is full',
+    purpose:
+      'Lists the organizations by the bytes of text that they wrote, with their growth per day and their number of records. Then prints the size of the database, and the date on which it will be full, and up to where the changes of each organization are released and archived. Nothing is written.',
+    usage: '[--limit SIZE]',
+    example: 'size --remote',
+    failure: 'failure: the database failed',
+  },
+  (command) =>
+    command.option(
+      '--limit <SIZE>',
+      'The size at which the database is full, such as 500MB. Default: DATABASE_LIMIT in wrangler.toml.',
+    ),
+  async (withDatabase, options) => {
+    const limit = await limitOf(options.limit);
+    const now = Date.now();
+    const { organizations, database, releases } = await withDatabase(async ({ context }) => {
+      const ctx = context();
+      return {
+        organizations: await listStoredText(ctx, growthSince(now)),
+        database: await databaseSize(ctx, limit),
+        releases: await listReleases(ctx),
+      };
+    });
+    const total = (field: 'records' | 'bytes' | 'bytesSince') =>
+      organizations.reduce((sum, organization) => sum + organization[field], 0);
+    const text = total('bytes');
+    const [firstDay] = organizations.flatMap((organization) => organization.firstDay ?? []).sort();
+    const days = firstDay === undefined ? 0 : coveredDays(firstDay, now);
 
-interface Options {
-  limit?: string | undefined;
-  remote?: true | undefined;
-  persistTo?: string | undefined;
-}
-
-async function run(options: Options): Promise<void> {
-  const limit = await limitOf(options);
-  const now = Date.now();
-  const { organizations, database, releases } = await withDatabase(options, async (db) => {
-    const ctx = operatorContext(db);
-    return {
-      organizations: await listStoredText(ctx, growthSince(now)),
-      database: await databaseSize(ctx, limit),
-      releases: await listReleases(ctx),
-    };
-  });
-  const total = (field: 'records' | 'bytes' | 'bytesSince') =>
-    organizations.reduce((sum, organization) => sum + organization[field], 0);
-  const text = total('bytes');
-  const [firstDay] = organizations.flatMap((organization) => organization.firstDay ?? []).sort();
-  const days = firstDay === undefined ? 0 : coveredDays(firstDay, now);
-
-  const row = (name: string, bytes: number, recent: number, records: number) => [
-    name,
-    formatBytes(bytes),
-    percent(text === 0 ? 0 : bytes / text),
-    formatBytes(days === 0 ? 0 : recent / days),
-    records.toLocaleString('en'),
-  ];
-  const rows = organizations.map(({ organizationId, bytes, bytesSince, records }) =>
-    row(printable(organizationId), bytes, bytesSince, records),
-  );
-  const sum = row('all organizations', text, total('bytesSince'), total('records'));
-  const full = fullDate({ size: database.bytes, limit, text, recent: total('bytesSince'), days }, now);
-  const sentences = [
-    `Text and records are those of the last ${LEDGER_RETENTION_DAYS} days, as the daily ledger counts them. The growth is that of the last ${GROWTH_DAYS} days.`,
-    `The database holds ${formatBytes(database.bytes)} of ${formatBytes(limit)}: ${percent(database.share)}.`,
-    ...(text === 0 ? [] : [factorSentence(database.bytes / text)]),
-    fullSentence(full),
-  ];
-  const parts = [table([HEADINGS, ...rows, sum]), sentences.join('\n'), releaseTable(releases)];
-  await print(`${parts.join('\n\n')}\n`);
-}
+    const row = (name: string, bytes: number, recent: number, records: number) => [
+      name,
+      formatBytes(bytes),
+      percent(text === 0 ? 0 : bytes / text),
+      formatBytes(days === 0 ? 0 : recent / days),
+      records.toLocaleString('en'),
+    ];
+    const rows = organizations.map(({ organizationId, bytes, bytesSince, records }) =>
+      row(printable(organizationId), bytes, bytesSince, records),
+    );
+    const sum = row('all organizations', text, total('bytesSince'), total('records'));
+    const full = fullDate({ size: database.bytes, limit, text, recent: total('bytesSince'), days }, now);
+    const sentences = [
+      `Text and records are those of the last ${LEDGER_RETENTION_DAYS} days, as the daily ledger counts them. The growth is that of the last ${GROWTH_DAYS} days.`,
+      `The database holds ${formatBytes(database.bytes)} of ${formatBytes(limit)}: ${percent(database.share)}.`,
+      ...(text === 0 ? [] : [factorSentence(database.bytes / text)]),
+      fullSentence(full),
+    ];
+    const parts = [table([HEADINGS, ...rows, sum]), sentences.join('\n'), releaseTable(releases)];
+    await print(`${parts.join('\n\n')}\n`);
+  },
+);
 
 /** @throws UsageError if the limit is not one */
-async function limitOf({ limit }: Options): Promise<number> {
+async function limitOf(limit: string | undefined): Promise<number> {
   const { wranglerConfig } = await import('../local.ts');
   try {
     return parseDatabaseLimit(limit ?? wranglerConfig.vars['DATABASE_LIMIT']);

@@ -1,50 +1,35 @@
 import { hasCode } from '../../domain/errors.ts';
 import { releaseChanges } from '../../services/work/release-changes.ts';
-import {
-  CommandFailure,
-  DATABASE_USAGE,
-  operatorCommand,
-  operatorContext,
-  persistToOption,
-  remoteOption,
-  requireCursor,
-  UsageError,
-  withDatabase,
-} from '../command.ts';
+import { CommandFailure, databaseCommand, requireCursor, UsageError } from '../command.ts';
 
-export const workRelease = operatorCommand({
-  name: 'work:release',
-  summary: 'confirm that the PSA has stored the changes up to a cursor',
-  purpose:
-    'Confirms, in the place of the PSA, that it has stored all changes of an organization up to a cursor. Only what is released is archived. A release cannot be taken back.',
-  usage: `ORGANIZATION --cursor CURSOR ${DATABASE_USAGE}`,
-  example: 'work:release northwind --cursor 9f86d081884c7d65.150.0198c0de-0000-7000-8000-000000000000',
-  failure: 'failure: the cursor is of another organization or database, or the database failed',
-})
-  .argument('<ORGANIZATION>', 'The id of the organization.')
-  .option('--cursor <CURSOR>', 'The cursor of the last change that is stored, as changes:export prints it.')
-  .addOption(remoteOption)
-  .addOption(persistToOption)
-  .action(run);
-
-interface Options {
-  cursor?: string | undefined;
-  remote?: true | undefined;
-  persistTo?: string | undefined;
-}
-
-async function run(organization: string, options: Options): Promise<void> {
-  const { cursor } = options;
-  if (cursor === undefined) throw new UsageError('Add --cursor CURSOR: the cursor of the last change that is stored.');
-  requireCursor('--cursor', cursor, 'Take one from a line of changes:export.');
-  const { status, seq } = await withDatabase(options, (db) =>
-    releaseChanges(operatorContext(db), { organization, cursor }).catch((err: unknown) => {
-      if (!hasCode(err, 'cursor_reset')) throw err;
-      throw new CommandFailure(
-        `The cursor is not one of organization ${organization} in this database. Nothing was released. Take one from a line of changes:export.`,
-      );
-    }),
-  );
-  const earlier = status === 'released' ? '' : ' They were released before; nothing has changed.';
-  console.log(`The changes of organization ${organization} up to ${seq} are released.${earlier}`);
-}
+export const workRelease = databaseCommand(
+  {
+    name: 'work:release',
+    summary: 'confirm that the PSA has stored the changes up to a cursor',
+    purpose:
+      'Confirms, in the place of the PSA, that it has stored all changes of an organization up to a cursor. Only what is released is archived. A release cannot be taken back.',
+    usage: 'ORGANIZATION --cursor CURSOR',
+    example: 'work:release northwind --cursor 9f86d081884c7d65.150.0198c0de-0000-7000-8000-000000000000',
+    failure: 'failure: the cursor is of another organization or database, or the database failed',
+  },
+  (command) =>
+    command
+      .argument('<ORGANIZATION>', 'The id of the organization.')
+      .option('--cursor <CURSOR>', 'The cursor of the last change that is stored, as changes:export prints it.'),
+  async (withDatabase, organization, options) => {
+    const { cursor } = options;
+    if (cursor === undefined)
+      throw new UsageError('Add --cursor CURSOR: the cursor of the last change that is stored.');
+    requireCursor('--cursor', cursor, 'Take one from a line of changes:export.');
+    const { status, seq } = await withDatabase(({ context }) =>
+      releaseChanges(context(), { organization, cursor }).catch((err: unknown) => {
+        if (!hasCode(err, 'cursor_reset')) throw err;
+        throw new CommandFailure(
+          `The cursor is not one of organization ${organization} in this database. Nothing was released. Take one from a line of changes:export.`,
+        );
+      }),
+    );
+    const earlier = status === 'released' ? '' : ' They were released before; nothing has changed.';
+    console.log(`The changes of organization ${organization} up to ${seq} are released.${earlier}`);
+  },
+);
