@@ -41,7 +41,7 @@ interface AuditedKeyRow extends AuditColumns {
   keySuccessorId: string | null;
 }
 
-/** A change, with the record it is about under its kind: a `RecordRows[Kind]` as JSON, or null. */
+/** A change, with the record it is about under its kind: a `StoredRecords[Kind]` as JSON, or null. */
 export type ChangeRow = AuditedKeyRow & Record<RecordKind, string | null>;
 
 const isAbout = (subject: RecordKind | 'api_key') => `a.action glob '${subject}.*'`;

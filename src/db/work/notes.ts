@@ -1,4 +1,5 @@
 import { RECORD_KINDS } from '../../domain/record-kinds.ts';
+import type { StoredRecords } from '../../domain/stored-record.ts';
 import { KEY_COLUMNS } from '../keys/find-key.ts';
 import { statement } from '../statement.ts';
 import { WITHIN_DAY_LIMITS, WRITTEN_OF_DAY } from './day-limits.ts';
@@ -8,15 +9,7 @@ import type { ExplainValues, Explanation, Inserted, InsertValues, RecordTable, S
 /** A note as a write returns it. */
 export type StoredNote = StoredRecord;
 
-/** A note as the PSA reads it. */
-export interface NoteRow {
-  id: string;
-  ticketId: string;
-  createdAt: number;
-  message: string;
-}
-
-export const NOTES: RecordTable<NoteRow> = {
+export const NOTES: RecordTable<StoredRecords['note']> = {
   table: 'notes',
   textColumn: 'message',
   fields: { id: 'id', ticketId: 'ticket_id', createdAt: 'created_at', message: 'message' },

@@ -1,16 +1,11 @@
 import type { RecordKind } from '../../domain/record-kinds.ts';
-import { NOTES, type NoteRow } from './notes.ts';
+import type { StoredRecords } from '../../domain/stored-record.ts';
+import { NOTES } from './notes.ts';
 import type { RecordTable } from './record-table.ts';
-import { TIME_ENTRIES, type TimeEntryRow } from './time-entries.ts';
-
-/** A record of each kind as the PSA reads it. */
-export interface RecordRows {
-  note: NoteRow;
-  time_entry: TimeEntryRow;
-}
+import { TIME_ENTRIES } from './time-entries.ts';
 
 /** The table of each kind of record, for redaction, erasure, change feed and audit log search. */
-export const RECORD_TABLES: { readonly [Kind in RecordKind]: RecordTable<RecordRows[Kind]> } = {
+export const RECORD_TABLES: { readonly [Kind in RecordKind]: RecordTable<StoredRecords[Kind]> } = {
   note: NOTES,
   time_entry: TIME_ENTRIES,
 };

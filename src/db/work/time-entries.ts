@@ -1,33 +1,17 @@
 import { RECORD_KINDS } from '../../domain/record-kinds.ts';
-import type { AgreementSource, TimeEntryStatus } from '../../domain/time-entry.ts';
+import type { StoredRecords } from '../../domain/stored-record.ts';
 import { KEY_COLUMNS } from '../keys/find-key.ts';
 import { type Fields, statement } from '../statement.ts';
 import { WITHIN_DAY_LIMITS, WRITTEN_OF_DAY } from './day-limits.ts';
 import { ALL_RECORDS } from './key-days.ts';
 import type { ExplainValues, Explanation, Inserted, InsertValues, RecordTable, StoredRecord } from './record-table.ts';
 
-interface TimeEntryFields {
-  userId: string;
-  minutes: number;
-  billable: number;
-  workDate: string;
-  hourlyRateMinor: number;
-  agreementSource: AgreementSource;
-  status: TimeEntryStatus;
-}
+type TimeEntryFields = Omit<StoredRecords['time_entry'], 'id' | 'ticketId' | 'createdAt' | 'description'>;
 
 /** A time entry as a write returns it. */
-export interface StoredTimeEntry extends StoredRecord, TimeEntryFields {}
+export type StoredTimeEntry = StoredRecord & TimeEntryFields;
 
-/** A time entry as the PSA reads it. */
-export interface TimeEntryRow extends TimeEntryFields {
-  id: string;
-  ticketId: string;
-  createdAt: number;
-  description: string;
-}
-
-export const TIME_ENTRIES: RecordTable<TimeEntryRow> = {
+export const TIME_ENTRIES: RecordTable<StoredRecords['time_entry']> = {
   table: 'time_entries',
   textColumn: 'description',
   fields: {

@@ -26,6 +26,7 @@ import {
   entryError,
 } from '../../domain/directory.ts';
 import { beingErased, ServiceError } from '../../domain/errors.ts';
+import { parseStored } from '../../domain/stored-json.ts';
 import type { SignedMessage } from '../../domain/webhook.ts';
 import { callD1 } from '../call-d1.ts';
 import type { ServiceContext } from '../context.ts';
@@ -71,7 +72,7 @@ export async function findDifferences(
   const byId = new Map(records.map((record) => [`${record.type} ${record.id}`, record]));
   const differences = DIRECTORY_TYPES.flatMap((type, index) =>
     (differing[index] ?? []).map(({ id, found }): DirectoryDifference => {
-      const before = found === null ? null : beforeShape.parse(JSON.parse(found));
+      const before = found === null ? null : parseStored(beforeShape, found, `the stored ${type} ${id}`);
       return { type, id, before, after: { ...byId.get(`${type} ${id}`) } };
     }),
   );

@@ -1,13 +1,17 @@
 import type { ChangeRow } from '../../db/work/changes.ts';
-import type { RecordRows } from '../../db/work/record-tables.ts';
 import { type Change, type ChangedRecords, instant, optionalInstant, plain } from '../../domain/change.ts';
 import { formatCursor } from '../../domain/change-cursor.ts';
 import { fromMinorUnits } from '../../domain/money.ts';
-import type { RecordKind } from '../../domain/record-kinds.ts';
+import { parseStored } from '../../domain/stored-json.ts';
+import { STORED_RECORDS, type StoredRecords } from '../../domain/stored-record.ts';
 
-/** A row of the feed as the PSA reads it. */
+/**
+ * A row of the feed as the PSA reads it.
+ * @throws DamagedData if its record is not one
+ */
 export function toChange(row: ChangeRow, epoch: string): Change {
-  const { seq, action, targetId, ticketId, requestId, idempotencyKey, detail, keyId } = row;
+  const { seq, action, targetId, ticketId, requestId, idempotencyKey, detail, keyId, note, time_entry } = row;
+  const what = (noun: string) => `the ${noun} of change ${seq}`;
   return {
     cursor: formatCursor({ epoch, seq, requestId }),
     seq,
@@ -19,27 +23,18 @@ export function toChange(row: ChangeRow, epoch: string): Change {
     requestId,
     idempotencyKey,
     detail: detail === null ? null : plain(detail),
-    note: recordOf(row, 'note', toNote),
-    timeEntry: recordOf(row, 'time_entry', toTimeEntry),
+    note: note === null ? null : toNote(parseStored(STORED_RECORDS.note, note, what('note'))),
+    timeEntry:
+      time_entry === null ? null : toTimeEntry(parseStored(STORED_RECORDS.time_entry, time_entry, what('time entry'))),
     key: keyId === null ? null : toKey(row, keyId),
   };
 }
 
-/** The record of one kind that a change is about, from the JSON of its `RecordRows`. */
-function recordOf<Kind extends RecordKind, T>(
-  row: ChangeRow,
-  kind: Kind,
-  convert: (record: RecordRows[Kind]) => T,
-): T | null {
-  const json = row[kind];
-  return json === null ? null : convert(JSON.parse(json));
-}
-
-function toNote({ id, ticketId, createdAt, message }: RecordRows['note']): ChangedRecords['note'] {
+function toNote({ id, ticketId, createdAt, message }: StoredRecords['note']): ChangedRecords['note'] {
   return { id, ticketId, createdAt: instant(createdAt), message: plain(message) };
 }
 
-function toTimeEntry(row: RecordRows['time_entry']): ChangedRecords['timeEntry'] {
+function toTimeEntry(row: StoredRecords['time_entry']): ChangedRecords['timeEntry'] {
   return {
     id: row.id,
     ticketId: row.ticketId,
