@@ -1,4 +1,4 @@
-import { Hono } from 'hono';
+import { Hono, type MiddlewareHandler } from 'hono';
 import { methodNotAllowed } from 'hono/method-not-allowed';
 import { RegExpRouter } from 'hono/router/reg-exp-router';
 import type { Config } from './config.ts';
@@ -12,6 +12,7 @@ import { ping } from './http/api/ping.ts';
 import { RECORD_ENDPOINTS } from './http/api/record-endpoints.ts';
 import type { AppEnv } from './http/context.ts';
 import { firstChecks, guardUnknown } from './http/middleware/guard.ts';
+import { ipLimit } from './http/middleware/ip-limit.ts';
 import { requestContext } from './http/middleware/request-context.ts';
 import { requestLog } from './http/middleware/request-log.ts';
 import { endpointNotFound, methodNotAllowedProblem } from './http/no-endpoint.ts';
@@ -19,6 +20,15 @@ import { problem } from './http/problems.ts';
 import { createSettings } from './http/settings/index.tsx';
 import { wellKnown } from './http/well-known.ts';
 import { createPsa } from './modules/psa/routes.ts';
+
+/** The limit of an address for pages without a limit of their own, and for paths that do not exist. */
+function limitTheRest({ psaSecrets }: Config): MiddlewareHandler<AppEnv> {
+  const limited = psaSecrets.length > 0 ? /^\/(api|settings|psa)(\/|$)/ : /^\/(api|settings)(\/|$)/;
+  const limit = ipLimit('site');
+  return async function limitTheRest(c, next) {
+    return limited.test(c.req.path) ? next() : limit(c, next);
+  };
+}
 
 /** Creates all routes. `now` is the clock (UTC milliseconds) for key expiry and work dates. */
 export function createApp(config: Config, now: () => number = Date.now) {
@@ -41,7 +51,8 @@ export function createApp(config: Config, now: () => number = Date.now) {
       .use(requestContext(config, now), requestLog())
       // Shows only that the Worker runs. A ping with a key also checks database and limiters.
       .get('/healthz', (c) => c.json({ status: config.mode === 'paused' ? 'paused' : 'ok' }))
-      .use('/api/*', ...firstChecks())
+      .use(limitTheRest(config))
+      .use('/api/*', ...firstChecks('api'))
       .route('/api/v1', v1)
       .route('/psa', createPsa(config))
       .route('/.well-known', wellKnown)

@@ -7,6 +7,7 @@ import { parseRequestLimit, type RequestLimit } from './domain/request-limit.ts'
 import { parseContactAddresses, parseExpires, type SecurityContact } from './domain/security-contact.ts';
 import { parseTicketUrl } from './domain/ticket-url.ts';
 import { parseNoticeUrl, parseWebhookSecrets, parseWebhookUrl, type WebhookSecret } from './domain/webhook.ts';
+import { isSecureUrl } from './lib/loopback.ts';
 import { nearestName } from './lib/nearest-name.ts';
 import { remoteKeySet } from './lib/remote-key-set.ts';
 import { parseKeepDays } from './modules/archive/object-names.ts';
@@ -217,6 +218,10 @@ function parseSignIn({
   if (!URL.canParse(address))
     throw new Error(
       `ADMIN_JWKS_URL: "${address}" is not a URL; write the https:// URL at which the issuer publishes its keys`,
+    );
+  if (!isSecureUrl(new URL(address)))
+    throw new Error(
+      `ADMIN_JWKS_URL: "${address}" is not an https:// URL; plain http:// is accepted for this machine only`,
     );
   const header = ADMIN_TOKEN_HEADER || ACCESS_HEADER;
   // A token as in RFC 9110 §5.6.2.

@@ -17,6 +17,7 @@ const vars = {
   DATABASE_LIMIT: '10GB',
 };
 
+const SIGN_IN = { ADMIN_ISSUER: 'https://idp.example', ADMIN_AUDIENCE: 'a' };
 const SECRET = `whsec_${btoa('x'.repeat(32))}`;
 
 describe('the configuration', () => {
@@ -84,6 +85,10 @@ describe('the configuration', () => {
     [{ ORGANIZATION_DAY_CHANGES: '0' }, /^ORGANIZATION_DAY_CHANGES: "0" is not a number of changes/],
     [{ ORGANIZATION_DAY_CHANGES: '1e3' }, /^ORGANIZATION_DAY_CHANGES: "1e3"/],
     [{ ORGANIZATION_DAY_CHANGES: '1000001' }, /^ORGANIZATION_DAY_CHANGES: "1000001"/],
+    [{ ...SIGN_IN, ADMIN_JWKS_URL: 'http://idp.example/keys' }, /^ADMIN_JWKS_URL: .* is not an https:/],
+    [{ ...SIGN_IN, ADMIN_JWKS_URL: 'file:///etc/passwd' }, /^ADMIN_JWKS_URL: /],
+    [{ ...SIGN_IN, ADMIN_JWKS_URL: 'data:application/json,{"keys":[]}' }, /^ADMIN_JWKS_URL: /],
+    [{ ...SIGN_IN, ADMIN_ISSUER: 'http://idp.example' }, /^ADMIN_JWKS_URL: /],
     [{ DATABASE_LIMIT: '10GiB' }, /^DATABASE_LIMIT: "10GiB" .*500MB/],
     [{ DATABASE_LIMIT: '0MB' }, /^DATABASE_LIMIT: "0MB"/],
     [{ DATABASE_LIMIT: '10001MB' }, /^DATABASE_LIMIT: "10001MB"/],

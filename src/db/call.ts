@@ -39,7 +39,7 @@ const PHRASES: readonly { phrase: RegExp; kind: D1FailureKind; transient?: boole
   { phrase: /directory_clock: an older message|erasures: the organization is being erased/, kind: 'rejected' },
   { phrase: new RegExp(TOO_MANY_CHANGES), kind: 'rejected' },
   // Another writer holds the lock, or the machine itself failed.
-  { phrase: /SQLITE_(?:BUSY|LOCKED)/, kind: 'not_run' },
+  { phrase: /SQLITE_(?:BUSY|LOCKED)|database is locked/, kind: 'not_run', transient: true },
   { phrase: /SQLITE_(?:IOERR|NOMEM|CANTOPEN|INTERRUPT|PROTOCOL)/, kind: 'unknown' },
   { phrase: /no such (?:table|column)|(?:UNIQUE|NOT NULL|CHECK|FOREIGN KEY) constraint failed/, kind: 'rejected' },
   { phrase: /SQLITE_[A-Z]+/, kind: 'rejected' },
@@ -79,8 +79,8 @@ const FIRST_PAUSE_MS = 50;
 
 /**
  * Runs an idempotent call against D1, until the deadline. D1 itself retries reads but never writes,
- * so this retries after a lost connection or an object that was reset or redeployed. It never
- * retries an overloaded database.
+ * so this retries after a lost connection, an object that was reset or redeployed, or a local
+ * database that another program has locked. It never retries an overloaded database.
  * @throws D1Failure
  */
 export async function runD1<T>({ deadlineAt, stats }: D1Caller, run: () => Promise<T>): Promise<T> {

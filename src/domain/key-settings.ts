@@ -70,6 +70,15 @@ const number = (max: number, step = 1) => {
 
 const MAX_NAME_LENGTH = 100;
 
+/** Refuses invisible and reversing characters: others read the text when they decide on the key. */
+function refuseInvisible(text: string, context: z.RefinementCtx): void {
+  const found = invisibleCharacter(text);
+  if (found === undefined) return;
+  const which = `U+${found.codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0')}`;
+  const message = `has the invisible character ${which}; remove all invisible characters`;
+  context.addIssue({ code: 'custom', message, params: { code: 'forbidden_character' } });
+}
+
 /**
  * A trimmed name in Unicode NFC, in which each run of white space is one space, without invisible
  * characters: two names that look the same are rarely different. Case counts, and so do letters of
@@ -80,13 +89,7 @@ const keyName = z
   .normalize('NFC')
   .pipe(freeText(MAX_NAME_LENGTH))
   .transform((name) => name.trim().replace(/\s+/g, ' '))
-  .superRefine((name, context) => {
-    const found = invisibleCharacter(name);
-    if (found === undefined) return;
-    const which = `U+${found.codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0')}`;
-    const message = `has the invisible character ${which}; remove all invisible characters`;
-    context.addIssue({ code: 'custom', message, params: { code: 'forbidden_character' } });
-  });
+  .superRefine(refuseInvisible);
 
 /** One line of text, trimmed and in Unicode NFC; empty if it is left out. */
 const optionalLine = (max: number) =>
@@ -104,6 +107,7 @@ const optionalLine = (max: number) =>
           params: { code: 'params' in issue ? issue.params?.['code'] : undefined },
         });
     })
+    .superRefine(refuseInvisible)
     .default('');
 
 /** The networks from which the key may be used; none for everywhere. */

@@ -1,4 +1,4 @@
-import { isLoopback } from '../lib/loopback.ts';
+import { isSecureUrl } from '../lib/loopback.ts';
 
 /** Stand for the ids in an address. */
 const TICKET = '{ticket}';
@@ -13,7 +13,7 @@ export function parseTicketUrl(text: string): string | undefined {
   if (text.trim() === '') return undefined;
   const example = ticketUrl(text, 'organization', 'ticket');
   const url = URL.canParse(example) ? new URL(example) : undefined;
-  const isSafe = url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopback(url.hostname));
+  const isSafe = url !== undefined && isSecureUrl(url);
   if (!isSafe || !text.includes(TICKET) || url.host !== new URL(ticketUrl(text, 'o', 't')).host)
     throw new RangeError(
       `"${text}" is not an https:// address with ${TICKET} behind its host, such as https://psa.example/tickets/${TICKET}; ${ORGANIZATION} may be in it too`,

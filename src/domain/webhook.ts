@@ -1,4 +1,4 @@
-import { isLoopback } from '../lib/loopback.ts';
+import { isSecureUrl } from '../lib/loopback.ts';
 
 // Signed messages as in Standard Webhooks 1.0 (https://www.standardwebhooks.com): HMAC-SHA256 of the
 // id, the time and the body, with a secret that both sides know.
@@ -56,7 +56,7 @@ function parseAddress(text: string, whyNoPassword: string): string | undefined {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url && (url.username !== '' || url.password !== ''))
     throw new RangeError(`its value has a user name or password; remove it, because ${whyNoPassword}`);
-  if (url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopback(url.hostname))) return url.href;
+  if (url && isSecureUrl(url)) return url.href;
   throw new RangeError('its value is not an https:// address; plain http:// is accepted for this machine only');
 }
 
@@ -103,12 +103,26 @@ export function readMessage(
   const { 'webhook-id': id = '', 'webhook-timestamp': timestamp = '', 'webhook-signature': signature } = headers;
   if (!MESSAGE_ID.test(id) || !/^\d{1,12}$/.test(timestamp) || signature === undefined) return 'headers';
   const at = Number(timestamp) * 1000;
-  return Math.abs(at - now) > TOLERANCE_SECONDS * 1000 ? 'timestamp' : { id, at };
+  if (Math.abs(at - now) > TOLERANCE_SECONDS * 1000) return 'timestamp';
+  return readSignatures(signature).length === 0 ? 'signature' : { id, at };
+}
+
+/** More signatures in one header are not looked at: a sender has few secrets. */
+const MAX_SIGNATURES = 8;
+const SIGNATURE_BYTES = 32;
+
+/** The signatures in a `webhook-signature` that may be right: those of version 1 and of the length of an HMAC-SHA256. */
+function readSignatures(header: string): Uint8Array[] {
+  return header
+    .split(' ')
+    .slice(0, MAX_SIGNATURES)
+    .flatMap((item) => (item.startsWith('v1,') ? (fromBase64(item.slice('v1,'.length)) ?? []) : []))
+    .filter(({ length }) => length === SIGNATURE_BYTES);
 }
 
 /**
- * Whether one of the signatures in a `webhook-signature` is that of one of the secrets. The
- * comparison takes the same time wherever they differ.
+ * Whether one of the signatures in a `webhook-signature` is that of one of the secrets. Computes one
+ * HMAC for each secret. The comparison takes the same time wherever they differ.
  */
 export async function isSigned(
   secrets: readonly WebhookSecret[],
@@ -117,19 +131,19 @@ export async function isSigned(
   header: string,
 ): Promise<boolean> {
   const signed = signedBytes(id, String(at / 1000), body);
-  const signatures = header
-    .split(' ')
-    .slice(0, MAX_SIGNATURES)
-    .flatMap((item) => (item.startsWith('v1,') ? (fromBase64(item.slice('v1,'.length)) ?? []) : []));
+  const signatures = readSignatures(header);
   for (const secret of secrets) {
-    const key = await crypto.subtle.importKey('raw', secret, HMAC, false, ['verify']);
-    for (const signature of signatures) if (await crypto.subtle.verify('HMAC', key, signature, signed)) return true;
+    const key = await crypto.subtle.importKey('raw', secret, HMAC, false, ['sign']);
+    const expected = new Uint8Array(await crypto.subtle.sign('HMAC', key, signed));
+    if (signatures.some((signature) => isEqual(signature, expected))) return true;
   }
   return false;
 }
 
-/** More signatures in one header are not looked at: a sender has few secrets. */
-const MAX_SIGNATURES = 8;
+/** Compares two signatures in a time that does not depend on where they differ. */
+function isEqual(one: Uint8Array, other: Uint8Array): boolean {
+  return one.reduce((difference, byte, index) => difference | (byte ^ (other[index] ?? 0)), 0) === 0;
+}
 
 function signedBytes(id: string, timestamp: string, body: Uint8Array): Uint8Array<ArrayBuffer> {
   const head = new TextEncoder().encode(`${id}.${timestamp}.`);

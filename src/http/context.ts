@@ -29,7 +29,7 @@ export class IsolateCaches {
 
 /** The limit that a request was counted against, for the RateLimit headers. */
 export interface AppliedLimit {
-  name: 'ip' | 'key';
+  name: 'ip' | 'key' | 'export';
   requestLimit: RequestLimit;
   /** Whether addresses of several callers share the limit. */
   isNetwork?: boolean | undefined;

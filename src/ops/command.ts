@@ -173,6 +173,8 @@ export function operatorContext(db: D1Database, archive?: ObjectStore): ActorCon
 /** What the operator sees of a failure. */
 export function explain(err: unknown): string {
   if (err instanceof D1Failure) {
+    if (/SQLITE_(BUSY|LOCKED)|is locked/.test(err.reason))
+      return 'Another program is writing to this local database. Run the command again.';
     return /no such (table|column)/.test(err.reason)
       ? 'The database is not migrated: run `npx wrangler d1 migrations apply DB` with --local or --remote first (npm start does it locally). If npm start runs with --persist-to DIRECTORY, add the same option to this command.'
       : `The database failed: ${err.reason}`;

@@ -88,3 +88,18 @@ test.each([
 ])('in %s at %s the latest expiry is %s', (timeZone, now, last) => {
   expect(lastExpiry(timeZone, Date.parse(now))).toBe(Date.parse(last));
 });
+
+test.each(['description', 'owner'])('the %s takes no invisible or reversing character', (field) => {
+  for (const text of ['x\u202ey', '\u3164', 'a\u200bb', 'a\u00adb', '\u001b[31m'])
+    for (const parsed of [
+      newApiKey.safeParse({ name: 'n8n', scopes: ['tickets:note:write'], [field]: text }),
+      keyChanges.safeParse({ name: 'n8n', [field]: text }),
+    ])
+      expect(
+        parsed.error?.issues.map(({ path }) => path),
+        JSON.stringify(text),
+      ).toEqual([[field]]);
+  expect(keyChanges.parse({ name: 'n8n', [field]: 'می\u200cشود 👩\u200d💻' })).toMatchObject({
+    [field]: 'می\u200cشود 👩\u200d💻',
+  });
+});

@@ -1,5 +1,5 @@
 import { Webhook } from 'standardwebhooks';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import {
   isSigned,
   parseWebhookSecrets,
@@ -112,3 +112,23 @@ test.each([
   expect(() => parseWebhookSecrets(text)).toThrow(message);
   expect(() => parseWebhookSecrets(text)).not.toThrow(text);
 });
+
+test('A message costs one HMAC per secret, however many signatures it has', async () => {
+  const headers = published(SECRETS[0]);
+  const wrong = Array(8)
+    .fill(`v1,${btoa('x'.repeat(32))}`)
+    .join(' ');
+  const sign = vi.spyOn(crypto.subtle, 'sign');
+  const verify = vi.spyOn(crypto.subtle, 'verify');
+  const both = parseWebhookSecrets(SECRETS.join(' '));
+  expect(await isAccepted(both, { ...headers, 'webhook-signature': wrong })).toBe(false);
+  expect([sign.mock.calls.length, verify.mock.calls.length]).toEqual([2, 0]);
+  vi.restoreAllMocks();
+});
+
+test.each(['v1,', 'v1,AAAA', `v1,${btoa('x'.repeat(33))}`, 'v1a,AAAA', ''])(
+  'A message without a signature of 32 bytes is refused before its body is read: %j',
+  (signature) => {
+    expect(readMessage({ ...published(SECRETS[0]), 'webhook-signature': signature }, Date.now())).toBe('signature');
+  },
+);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { printable } from '../../src/ops/printable.ts';
+import { printable, printableJson } from '../../src/ops/printable.ts';
 
 test.each([
   ['a\u001b[31mb', 'a\\u001b[31mb'],
@@ -22,3 +22,17 @@ test.each(['Zoë 漢字 → "x" \\u0041', 'می\u200cشود', '👩\u200d💻 �
     expect(printable(text)).toBe(text);
   },
 );
+
+test('JSON keeps its values, and no control or format character remains', () => {
+  const value = { message: 'csi \u009b31mRED \u202etxt\u202c del \u007f tag \u{e0041} می\u200cشود 😀\u2028' };
+  const lines = `${JSON.stringify(value)}\n${JSON.stringify(value)}\n`;
+  const printed = printableJson(lines);
+  expect(printed).toMatch(/^[^\u007f-\u009f\u202e\u202c\u2028]*$/);
+  expect(printed).toContain('\\u009b31mRED \\u202etxt\\u202c del \\u007f tag \\udb40\\udc41 می\u200cشود 😀\\u2028');
+  expect(
+    printed
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line)),
+  ).toEqual([value, value]);
+});

@@ -14,7 +14,7 @@ import { getOwnKey } from '../../src/services/keys/read-keys.ts';
 import { revokeAsAdministrator } from '../../src/services/keys/revoke-key.ts';
 import { rotateApiKey } from '../../src/services/keys/rotate-key.ts';
 import { countD1 } from './d1.ts';
-import { countLimiters } from './limiter.ts';
+import { countLimiters, withoutDownloadPauses } from './limiter.ts';
 import { rememberBody, rememberKey } from './secrets.ts';
 
 /** Limits that no test reaches. */
@@ -185,7 +185,7 @@ interface ApiOptions {
 export function makeApi({ origin = 'https://api.example', ...options }: ApiOptions = {}) {
   const app = createApp(config(options.config), options.now);
   const agents = options.agents && createAgents(config(options.config), options.agents, options.now);
-  const bindings: Env = { ...env, ...options.bindings };
+  const bindings: Env = { ...env, RATE_LIMITER: withoutDownloadPauses(env.RATE_LIMITER), ...options.bindings };
   const contexts: ExecutionContext[] = [];
 
   // Each app has its own client address, so that no two tests share a limit.

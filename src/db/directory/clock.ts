@@ -27,9 +27,13 @@ const UNSIGNED_CONFLICT = `on conflict (organization_id) do update set
     at = max(directory_clock.at, excluded.at),
     messages = iif(excluded.at > directory_clock.at, excluded.messages, ${WITH_MESSAGE.replaceAll(':message', UNSIGNED)})`;
 
-/** Records a change over a service binding or by a command, which is never refused. */
-export const applyUnsigned = statement<{ organizationId: string; at: number }>(`
-  insert into directory_clock (organization_id, at, messages) values (:organizationId, :at, json_array(${UNSIGNED}))
+/**
+ * Records a change over a service binding or by a command, which is never refused. Its time is that
+ * of the database: the clock of an operator's machine may be wrong.
+ */
+export const applyUnsigned = statement<{ organizationId: string }>(`
+  insert into directory_clock (organization_id, at, messages)
+  values (:organizationId, unixepoch() * 1000, json_array(${UNSIGNED}))
   ${UNSIGNED_CONFLICT}`);
 
 /**
@@ -38,6 +42,6 @@ export const applyUnsigned = statement<{ organizationId: string; at: number }>(`
  */
 export const applyErasure = (isOpen: string) => `
   insert into directory_clock (organization_id, at, messages)
-  select organization_id, erased_at / 1000 * 1000, json_array(${UNSIGNED}) from erasures
+  select organization_id, unixepoch() * 1000, json_array(${UNSIGNED}) from erasures
   where organization_id = :organizationId and request_id = :requestId and ${isOpen}
   ${UNSIGNED_CONFLICT}`;

@@ -12,7 +12,8 @@ import { requirePlan } from './require-plan.ts';
 // per key or a 403 before the scope check would reveal that the key exists.
 
 /** HTTPS, pause and IP limit, for every address that takes a key. */
-export const firstChecks = () => [requireHttps(), pause(), keyExpiry(), refusedUses(), ipLimit()] as const;
+export const firstChecks = (area: 'api' | 'mcp') =>
+  [requireHttps(), pause(), keyExpiry(), refusedUses(), ipLimit(area)] as const;
 
 /**
  * Key, scope, key limit and plan, for every endpoint. Without a scope, any live key is admitted.

@@ -10,14 +10,21 @@ type Refuse = (c: Context<AppEnv>, applied: AppliedLimit) => Response | Promise<
 const refuseWithProblem: Refuse = (c, applied) => problem(c, ...rateLimited(applied));
 
 /**
- * Applies the limits of the caller's address, before anything else of the request is examined.
- * `refuse` makes the 429; the default is that of the API.
+ * The parts of the service whose requests are counted separately, so that a flood of one of them
+ * blocks no other: an administrator behind the same address can still revoke a key.
  */
-export function ipLimit(refuse: Refuse = refuseWithProblem): MiddlewareHandler<AppEnv> {
+export type LimitedArea = 'api' | 'mcp' | 'psa' | 'settings' | 'site';
+
+/**
+ * Applies the limits of the caller's address in an area, before anything else of the request is
+ * examined. `refuse` makes the 429; the default is that of the API.
+ */
+export function ipLimit(area: LimitedArea, refuse: Refuse = refuseWithProblem): MiddlewareHandler<AppEnv> {
   return async function ipLimit(c, next) {
     const { ipLimit, ipLimitOverrides } = c.get('config');
     const limit = ipLimitOf(c.get('source').address, ipLimit, ipLimitOverrides);
-    const applied = await takeFromLimit(c, { name: 'ip', ...limit });
+    const subject = area === 'api' ? limit.subject : `${area}:${limit.subject}`;
+    const applied = await takeFromLimit(c, { name: 'ip', ...limit, subject });
     if (applied && !applied.decision.admitted) {
       c.set('appliedLimit', applied);
       return refuse(c, applied);

@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { auditActionLabel } from '../../domain/audit-actions.ts';
 import { addDays, startOfDate } from '../../domain/calendar.ts';
 import { hasCode } from '../../domain/errors.ts';
-import { withoutKeys } from '../../domain/pasted-keys.ts';
+import { jsonWithoutKeys } from '../../domain/pasted-keys.ts';
 import { listArchives, readOwnArchive, searchArchives } from '../../modules/archive/read-archives.ts';
 import {
   type AuditEntry,
@@ -19,7 +19,7 @@ import type { ExportPage } from '../../services/export-page.ts';
 import { findOwnKey, listKeysToChoose } from '../../services/keys/read-keys.ts';
 import { listReleases } from '../../services/work/release-changes.ts';
 import { type AdminEnv, adminContext } from '../context.ts';
-import { csvDownload, fileName, readSeparator, timeCells, timeHeadings } from './download.ts';
+import { csvDownload, fileName, readSeparator, type TimeCells, timeCellsIn, timeHeadings } from './download.ts';
 import { pageContext } from './page-context.ts';
 import { PageProblem } from './page-problem.ts';
 import { AuditLogPage, type AuditQuery } from './pages/audit-log.tsx';
@@ -70,18 +70,27 @@ audit.get('/audit', async (c) => {
 
 /** An archived part of the log as lines of JSON, without pasted keys. */
 audit.get('/audit/archive/:toSeq', async (c) => {
-  const found = await readOwnArchive(adminContext(c), Number(c.req.param('toSeq')) || 0).catch((err: unknown) => {
+  const toSeq = c.req.param('toSeq');
+  const read = /^\d{1,15}$/.test(toSeq) ? readOwnArchive(adminContext(c), Number(toSeq)) : Promise.resolve(undefined);
+  const found = await read.catch((err: unknown) => {
     if (!hasCode(err, 'unavailable')) throw err;
     throw new PageProblem(503, 'The archive does not respond', 'Open the file again in a moment.', err);
   });
   if (!found) throw new PageProblem(404, 'Not found', 'Your organization has no such archived file.');
   const { id } = c.get('administrator').organization;
-  const name = `${id}-audit-${found.fromSeq}-${c.req.param('toSeq')}.ndjson`;
-  return c.body(withoutKeys(found.text, c.get('config').keyPrefix), 200, {
+  const name = `${id}-audit-${found.fromSeq}-${toSeq}.ndjson`;
+  return c.body(linesWithoutKeys(found.text, c.get('config').keyPrefix), 200, {
     'Content-Type': 'application/x-ndjson',
     'Content-Disposition': `attachment; filename="${name}"`,
   });
 });
+
+/**
+ * Lines of JSON without pasted keys. Each string is cleaned separately: only one that contains a key
+ * changes.
+ */
+const linesWithoutKeys = (text: string, keyPrefix: string) =>
+  text.replaceAll(/[^\n]+/g, (line) => jsonWithoutKeys(JSON.parse(line), keyPrefix));
 
 /** What the page says of the archive; undefined if the deployment has none and nothing is released. */
 async function readArchive(c: Context<AdminEnv>, query: AuditQuery) {
@@ -136,7 +145,7 @@ audit.get('/audit.csv', (c) => {
     name: fileName(c, 'audit'),
     headings: csvHeadings(timeZone),
     pages,
-    toCells: (entry) => auditCells(entry, timeZone),
+    toCells: auditCells(timeCellsIn(timeZone)),
     separator: readSeparator(c),
   });
 });
@@ -147,8 +156,8 @@ async function* searchPages(ctx: ActorContext<AdminActor>, text: string): AsyncG
 
 const KINDS = { api_key: 'API key', user: 'User', system: 'System' };
 
-const auditCells = (entry: AuditEntry, timeZone: string) => [
-  ...timeCells(entry.at, timeZone),
+const auditCells = (timeCells: TimeCells) => (entry: AuditEntry) => [
+  ...timeCells(entry.at),
   entry.actorName,
   KINDS[entry.actorType],
   entry.key?.hint ?? null,

@@ -1,5 +1,4 @@
 import type { MiddlewareHandler } from 'hono';
-import { csrf } from 'hono/csrf';
 import { addDays, DAY_MS } from '../../domain/calendar.ts';
 import type { FieldError } from '../../domain/fields.ts';
 import { type KeyRules, lastDayAllowed } from '../../domain/key-rules.ts';
@@ -23,11 +22,11 @@ import { type FormValues, lifetimesAllowed, type Messages } from './pages/key-fi
  */
 const MAX_FORM_BYTES = 64 * 1024;
 
-/** Requires every POST to be a form from this origin, below the size limit. */
+/** Requires every POST to be a form, every method but GET and HEAD to come from this origin, and a body below the size limit. */
 export const guardForms = () =>
   [
     requireForm(),
-    csrf(),
+    requireSameOrigin(),
     readBody(MAX_FORM_BYTES, {
       tooLarge: () => new PageProblem(413, 'Form too large', 'The form holds more text than its fields allow.'),
       broken: (why) =>
@@ -35,14 +34,33 @@ export const guardForms = () =>
     }),
   ] as const;
 
+/** The media type of a form, with or without parameters (RFC 9110 §8.3.1). */
+const FORM_TYPE = /^application\/x-www-form-urlencoded[ \t]*(?:;|$)/i;
+
 function requireForm(): MiddlewareHandler<AppEnv> {
   return async function requireForm(c, next) {
-    const mediaType = c.req.header('Content-Type')?.split(';')[0]?.trim().toLowerCase();
-    if (c.req.method === 'POST' && mediaType !== 'application/x-www-form-urlencoded') {
+    if (c.req.method === 'POST' && !FORM_TYPE.test(c.req.header('Content-Type') ?? '')) {
       throw new PageProblem(
         415,
         'Unsupported format',
         'Open the page and submit its form. No other format is accepted.',
+      );
+    }
+    await next();
+  };
+}
+
+/** Refuses a request that a page of another site may have caused. */
+function requireSameOrigin(): MiddlewareHandler<AppEnv> {
+  return async function requireSameOrigin(c, next) {
+    const { method } = c.req;
+    const isOwn =
+      c.req.header('Origin') === new URL(c.req.url).origin || c.req.header('Sec-Fetch-Site') === 'same-origin';
+    if (method !== 'GET' && method !== 'HEAD' && !isOwn) {
+      throw new PageProblem(
+        403,
+        'Form not accepted',
+        'The form was not submitted from a page of this site, so nothing was changed. Open the page and submit the form there.',
       );
     }
     await next();

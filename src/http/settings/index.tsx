@@ -1,5 +1,4 @@
 import { type Context, Hono } from 'hono';
-import { HTTPException } from 'hono/http-exception';
 import { ServiceError, type ServiceErrorCode } from '../../domain/errors.ts';
 import { log } from '../../lib/log.ts';
 import type { AdminEnv, AppEnv, AppliedLimit } from '../context.ts';
@@ -37,7 +36,7 @@ export function createSettings() {
     .route('/', review);
 
   return new Hono<AppEnv>()
-    .use(securePages(FORM_CSP, 'same-origin'), ipLimit(refuseWithPage), ...guardForms())
+    .use(securePages(FORM_CSP, 'same-origin'), ipLimit('settings', refuseWithPage), ...guardForms())
     .get('/', chooseOrganization)
     .route('/:organization', pages)
     .all('*', () => {
@@ -153,11 +152,6 @@ function toPageProblem(err: Error, c: Context<AppEnv>): PageProblem {
   if (page) {
     if (page.status >= 500) log('error', 'unavailable', { requestId, cause: page.cause });
     return page;
-  }
-  if (err instanceof HTTPException && err.status === 403) {
-    const detail =
-      'The form was not submitted from a page of this site, so nothing was changed. Open the page and submit the form there.';
-    return new PageProblem(403, 'Form not accepted', detail);
   }
   log('error', 'internal_error', { requestId, cause: err });
   const detail = `This is an error on our side. If it happens again, send us the request ID: ${requestId}`;

@@ -4,7 +4,7 @@ import { containsKey } from '../../domain/pasted-keys.ts';
 import { listKeys } from '../../services/keys/list-keys.ts';
 import { everyKey, type KeyDetails } from '../../services/keys/read-keys.ts';
 import { type AdminEnv, adminContext } from '../context.ts';
-import { csvDownload, fileName, readSeparator, timeCells, timeHeadings } from './download.ts';
+import { csvDownload, fileName, readSeparator, type TimeCells, timeCellsIn, timeHeadings } from './download.ts';
 import { readKeyQuery } from './key-query.ts';
 import { pageContext, pushTroubleOf, todayOf } from './page-context.ts';
 import { scopeList, stateLabel } from './pages/components.tsx';
@@ -53,7 +53,7 @@ keyList.get('/keys.csv', (c) => {
     name: fileName(c, 'api-keys'),
     headings,
     pages: everyKey(adminContext(c), c.req.query('before')),
-    toCells: (key) => keyCells(key, timeZone),
+    toCells: keyCells(timeCellsIn(timeZone)),
     separator: readSeparator(c),
   });
 });
@@ -64,18 +64,18 @@ const IN_CSV = KEY_SETTING_NAMES.flatMap((name) => {
   return csv === undefined ? [] : [{ name, csv }];
 });
 
-const keyCells = (key: KeyDetails, timeZone: string) => [
+const keyCells = (timeCells: TimeCells) => (key: KeyDetails) => [
   key.name,
   key.hint,
   scopeList(key.scopes),
   stateLabel(key.state),
-  ...timeCells(key.createdAt, timeZone),
+  ...timeCells(key.createdAt),
   key.createdBy,
   key.creatorActive ? 'yes' : 'no',
-  ...timeCells(key.lastWrite?.at ?? null, timeZone),
+  ...timeCells(key.lastWrite?.at ?? null),
   key.lastWrite?.from ?? null,
-  ...timeCells(key.expiresAt, timeZone),
-  ...timeCells(key.revokedAt, timeZone),
+  ...timeCells(key.expiresAt),
+  ...timeCells(key.revokedAt),
   key.revokedBy,
   key.successor?.hint ?? null,
   ...IN_CSV.map(({ name }) => key[name]),

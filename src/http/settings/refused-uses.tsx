@@ -1,7 +1,7 @@
 import { Hono } from 'hono';
 import { everyRefusedUse, listRefusedUses, type RefusedUse } from '../../services/keys/refused-uses.ts';
 import { type AdminEnv, adminContext } from '../context.ts';
-import { csvDownload, fileName, readSeparator, timeCells, timeHeadings } from './download.ts';
+import { csvDownload, fileName, readSeparator, type TimeCells, timeCellsIn, timeHeadings } from './download.ts';
 import { pageContext } from './page-context.ts';
 import { REFUSAL_REASONS, RefusedUsesPage } from './pages/refused-uses.tsx';
 import { render } from './render.tsx';
@@ -29,17 +29,17 @@ refusedUses.get('/refused.csv', (c) => {
     name: fileName(c, 'refused-uses'),
     headings,
     pages: everyRefusedUse(adminContext(c), c.req.query('before')),
-    toCells: (use) => refusedCells(use, timeZone),
+    toCells: refusedCells(timeCellsIn(timeZone)),
     separator: readSeparator(c),
   });
 });
 
-const refusedCells = (use: RefusedUse, timeZone: string) => [
+const refusedCells = (timeCells: TimeCells) => (use: RefusedUse) => [
   use.key.name,
   use.key.hint,
   REFUSAL_REASONS[use.reason],
   use.count,
-  ...timeCells(use.firstAt, timeZone),
-  ...timeCells(use.lastAt, timeZone),
+  ...timeCells(use.firstAt),
+  ...timeCells(use.lastAt),
   use.sourceAddress,
 ];

@@ -1,5 +1,6 @@
 import { databaseCommand } from '../../ops/command.ts';
 import { print } from '../../ops/output.ts';
+import { printableJson } from '../../ops/printable.ts';
 import { readNamedArchive } from './check-archive.ts';
 
 export const archiveRead = databaseCommand(
@@ -14,6 +15,6 @@ export const archiveRead = databaseCommand(
   },
   (command) => command.argument('<OBJECT>', 'The name of the object.'),
   async (withDatabase, object) => {
-    await print(await withDatabase(({ context }) => readNamedArchive(context(), object)));
+    await print(printableJson(await withDatabase(({ context }) => readNamedArchive(context(), object))));
   },
 );

@@ -27,7 +27,7 @@ import { TOOLS } from './tools.ts';
  */
 export function createMcp({ origins }: McpOptions) {
   return new Hono<AppEnv>()
-    .use(...firstChecks(), allowOrigin(origins))
+    .use(...firstChecks('mcp'), allowOrigin(origins))
     .post('/', authenticate('in_body'), readMessage(), requireToolScope(), keyLimit(), respond)
     .all('/', ...guardUnknown(), (c) => problem(c, ...methodNotAllowedProblem(c.req.method, ['POST'])));
 }

@@ -36,7 +36,7 @@ export function createPsa(config: Config) {
   const psa = new Hono<PsaEnv>();
   if (config.psaSecrets.length === 0) return psa;
   return psa
-    .use(requireHttps(), ipLimit())
+    .use(requireHttps(), ipLimit('psa'))
     .get('/openapi.json', psaOpenapi())
     .post('/', ...requireSignature(), requireJson(), requireUtf8(), async (c) => respond(c, await run(c)))
     .all('/', (c) =>

@@ -12,7 +12,7 @@ const ENVELOPE_BYTES = 1024;
  * What a page leaves free, because it may grow until it is sent again: a key may have been renamed
  * or revoked, a short text redacted.
  */
-const GROWTH_BYTES = 31 * 1024;
+const GROWTH_BYTES = 64 * 1024;
 
 /** How large the changes of a page may be as JSON when it is read for the first time. */
 export const NEW_PAGE_BYTES = MAX_BODY_BYTES - ENVELOPE_BYTES - GROWTH_BYTES;

@@ -3,6 +3,7 @@ import { hasCode } from '../../domain/errors.ts';
 import { CommandFailure, databaseCommand, requireCursor } from '../command.ts';
 import { exportChanges, intoFile, PRIVATE, withFile } from '../export-changes.ts';
 import { count, print, progress } from '../output.ts';
+import { printableJson } from '../printable.ts';
 
 export const changesExport = databaseCommand(
   {
@@ -38,7 +39,7 @@ export const changesExport = databaseCommand(
       console.error(`${count(exported, 'change')}. ${next}`);
     };
     const { output } = options;
-    if (output === undefined) return exportTo(print);
+    if (output === undefined) return exportTo((lines) => print(printableJson(lines)));
     await withFile(
       output,
       () => open(output, 'a', PRIVATE),

@@ -120,7 +120,7 @@ export async function deactivateRecords(
   });
   const [, ...results] = await callD1(ctx, 'safe_to_repeat', (db) =>
     batch<{ id: string; active?: number }[]>(db, [
-      advanceClock(organization, ctx.message, ctx.now()),
+      advanceClock(organization, ctx.message),
       ...statements.flatMap(({ deactivate, find }) => [deactivate, find]),
     ]),
   ).catch((err: unknown) => {

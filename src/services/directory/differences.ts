@@ -162,15 +162,11 @@ export async function findConflicts(
 
 /**
  * The statement that belongs to every change of a directory: it keeps a message that was captured
- * and sent again from undoing what came later. `now` is the time of a change without a message.
+ * and sent again from undoing what came later.
  */
-export function advanceClock(
-  organizationId: string,
-  message: SignedMessage | undefined,
-  now: number,
-): BoundStatement<never> {
+export function advanceClock(organizationId: string, message: SignedMessage | undefined): BoundStatement<never> {
   if (message) return applyMessage.bind({ organizationId, at: message.at, message: message.id });
-  return applyUnsigned.bind({ organizationId, at: Math.floor(now / 1000) * 1000 });
+  return applyUnsigned.bind({ organizationId });
 }
 
 /** A newer change of the directory was applied, so the message of this one was not. */
@@ -212,7 +208,7 @@ export async function writeRecords(
   const each = (type: DirectoryType, statement: Statement<{ organizationId: string; json: string }>) =>
     chunks(ofType(records, type)).map((chunk) => statement.bind({ organizationId, json: JSON.stringify(chunk) }));
   const results = await call(ctx, [
-    advanceClock(organizationId, message, Date.now()),
+    advanceClock(organizationId, message),
     ...each('organization', UPSERT_RECORDS.organization),
     ...each('company', UPSERT_RECORDS.company),
     ...each('user', RETIRE_SERVICE_ACCOUNT),

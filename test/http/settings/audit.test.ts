@@ -1,8 +1,8 @@
 import { env } from 'cloudflare:workers';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { generateKey } from '../../../src/domain/api-key.ts';
 import { archive, objectsIn, releaseAll } from '../../support/archive.ts';
-import { aroundD1 } from '../../support/d1.ts';
+import { aroundD1, countD1 } from '../../support/d1.ts';
 import { countElements, csvRows, elementsOf } from '../../support/page.ts';
 import { copyKey, makeSettings } from '../../support/settings.ts';
 import { importRecords, makeKey, revoke, TIME } from '../../support/world.ts';
@@ -77,10 +77,23 @@ describe('the archived part of the audit log', () => {
     const file = await get('/audit/archive/3');
     expect(file.text).toContain('my key is ');
     expect(file.text).not.toContain(pasted);
-    for (const path of ['/audit/archive/2', '/audit/archive/x', '/audit/archive/0'])
+    for (const path of ['2', 'x', '0', '%0A3', '0x3', '3e0', '3.0', '9'.repeat(400)].map(
+      (toSeq) => `/audit/archive/${toSeq}`,
+    ))
       expect((await get(path)).status).toBe(404);
     const other = await makeSettings();
     expect((await other.get('/audit/archive/3')).status).toBe(404);
+  });
+
+  test('changes only the text that has a pasted key: percent signs in others stay as they are', async () => {
+    const pasted = generateKey('twb');
+    const untouched = `discount 10%30 at a%2Fb%41 ${encodeURIComponent('é')}`;
+    const { get } = await archived(`${untouched} "quoted"`);
+    const organization = await archived(`${untouched} ${encodeURIComponent(pasted).replace('_', '%5F')}`);
+    expect((await get('/audit/archive/3')).text).toContain(`${untouched} \\"quoted\\"`);
+    const [first, ...rest] = (await organization.get('/audit/archive/3')).text.trimEnd().split('\n');
+    expect([first, ...rest].map((line) => JSON.parse(line ?? '').seq)).toEqual([1, 2, 3]);
+    expect(rest.join('')).not.toContain(pasted.slice(4));
   });
 
   test('is a page with 503 if the archive does not respond, and nothing is said of it where it is not used', async () => {
@@ -417,4 +430,56 @@ describe('a search of the audit log', () => {
     expect(csv).toContain(key.id);
     expect(csv).not.toContain(other.id);
   });
+});
+
+test('a second download of an organization within 10 seconds is refused, and of another one not', async () => {
+  const { get } = await makeSettings({ bindings: { RATE_LIMITER: env.RATE_LIMITER } });
+  const other = await makeSettings({ bindings: { RATE_LIMITER: env.RATE_LIMITER } });
+  expect((await get('/audit.csv')).status).toBe(200);
+  for (const path of ['/audit.csv', '/keys.csv', '/refused.csv']) {
+    const { status, text } = await get(path);
+    expect(status).toBe(429);
+    expect(text).toMatch(/Your organization can start one download every 10 seconds\. Start it again after \d+ s\./);
+  }
+  expect((await other.get('/keys.csv')).status).toBe(200);
+});
+
+test('a download makes one formatter for its time zone, and two statements for each page of rows', async () => {
+  const start = Date.parse('2026-03-28T00:00:00Z');
+  const { db, calls } = countD1(env.DB);
+  const { organization, get } = await makeSettings({ timeZone: 'Europe/Berlin', bindings: { DB: db } });
+  await makeKey(organization);
+  await env.DB.prepare(
+    `insert into audit_log select ?1, value, ?3 + value * 60000, 'system', 'psa', 'PSA', 'note.created', 'r',
+         null, 'q', null, null, null, null, '', 0, 0, 0 from json_each(?2)`,
+  )
+    .bind(organization, JSON.stringify(Array.from({ length: 5_000 }, (_, i) => i + 2)), start)
+    .run();
+  let made = 0;
+  const { DateTimeFormat } = Intl;
+  vi.spyOn(Intl, 'DateTimeFormat').mockImplementation(function DateTimeFormat_(...args) {
+    made += 1;
+    return new DateTimeFormat(...args);
+  });
+  calls.length = 0;
+  const rows = csvRows((await get('/audit.csv')).text);
+  vi.restoreAllMocks();
+  expect(rows).toHaveLength(5_001);
+  // One for the file, the others for the page's name and the sign-in.
+  expect(made).toBeLessThanOrEqual(3);
+  expect(calls.flatMap(({ statements }) => statements).length).toBeLessThanOrEqual(9);
+  const format = new Intl.DateTimeFormat('sv-SE', {
+    dateStyle: 'short',
+    timeStyle: 'medium',
+    timeZone: 'Europe/Berlin',
+  });
+  // The clocks change on 29 March 2026.
+  for (const seq of [2, 1_400, 1_499, 1_500, 1_501, 1_502, 5_000]) {
+    const row = rows.at(5_001 - seq)?.split(',');
+    const at = start + seq * 60_000;
+    expect([seq, row?.slice(0, 2)]).toEqual([
+      seq,
+      [JSON.stringify(new Date(at).toISOString().slice(0, 19).replace('T', ' ')), JSON.stringify(format.format(at))],
+    ]);
+  }
 });

@@ -42,7 +42,7 @@ const PATHS = ['', '/', '/ORG', '/ORG/', '/ORG/keys', '/ORG/audit', '/nowhere/ke
 test.each(PATHS)('/settings%s is refused with a page once the address has used up its limit', async (path) => {
   const { organization, address, open, d1, limiters, calls } = await makeArea();
   for (let i = 0; i < 3; i++) expect((await open(`/settings/${organization}/keys`)).status).toBe(200);
-  expect(limiters).toEqual(Array(3).fill(`ip:${address}`));
+  expect(limiters).toEqual(Array(3).fill(`ip:settings:${address}`));
   d1.length = 0;
   limiters.length = 0;
   calls.keys = 0;
@@ -91,13 +91,32 @@ test('requests with a forged token, or with none, count as well, and refused one
   expect((await open('/settings')).status).toBe(429);
 });
 
-test('pages and the API share the limit of the address; another address is not affected', async () => {
-  const { organization, open, api, headers, from } = await makeArea();
-  for (let i = 0; i < 3; i++) expect((await api.send('/api/v1/ping', { headers: from })).status).toBe(401);
-  expect((await open(`/settings/${organization}/keys`)).status).toBe(429);
-  const elsewhere = { ...headers, 'CF-Connecting-IP': newAddress() };
-  expect((await api.send(`/settings/${organization}/keys`, { headers: elsewhere })).status).toBe(200);
+test('the areas of one address are counted separately: a flood of one blocks no other', async () => {
+  const { organization, open, api, from } = await makeArea();
+  const psa = makeApi({ config: { ipLimit, psaSecrets: [new Uint8Array(32)] } });
+  const send = {
+    api: () => api.send('/api/v1/ping', { headers: from }),
+    psa: () => psa.send('/psa', { method: 'POST', headers: from }),
+    site: () => api.send('/.well-known/api-catalog', { headers: from }),
+    settings: () => open(`/settings/${organization}/keys`),
+  };
+  const statuses = { api: 401, psa: 401, site: 200, settings: 200 };
+  for (const area of ['api', 'psa', 'site', 'settings'] as const) {
+    const got: number[] = [];
+    for (let i = 0; i < 4; i++) got.push((await send[area]()).status);
+    expect([area, ...got]).toEqual([area, ...Array(3).fill(statuses[area]), 429]);
+  }
 });
+
+test.each(['/', '/docs', '/docs/reference', '/.well-known/security.txt', '/nothing', '/psa', '/mcp', '/healthz/x'])(
+  '%s is limited by address, and /healthz is not',
+  async (path) => {
+    const { api, from } = await makeArea();
+    for (let i = 0; i < 3; i++) expect((await api.send(path, { headers: from })).status).not.toBe(429);
+    expect((await api.send(path, { headers: from })).status).toBe(429);
+    for (let i = 0; i < 5; i++) expect((await api.send('/healthz', { headers: from })).status).toBe(200);
+  },
+);
 
 test('an admitted page has no RateLimit headers', async () => {
   const { organization, open } = await makeArea();

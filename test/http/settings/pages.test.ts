@@ -8,6 +8,8 @@ import { rowsOf } from '../../support/world.ts';
 describe('a form', () => {
   test.each([
     ['another media type', { 'Content-Type': 'application/json' }, 415],
+    ['a form feed before the media type', { 'Content-Type': '\x0capplication/x-www-form-urlencoded' }, 415],
+    ['a vertical tab before it', { 'Content-Type': '\x0bapplication/x-www-form-urlencoded' }, 415],
     ['a multipart body', { 'Content-Type': 'multipart/form-data; boundary=x' }, 415],
     ['another origin', { Origin: 'https://evil.example' }, 403],
     ['an opaque origin of another site', { Origin: 'null', 'Sec-Fetch-Site': 'cross-site' }, 403],
