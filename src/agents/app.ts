@@ -5,6 +5,7 @@ import type { AppEnv } from '../http/context.ts';
 import { requestContext } from '../http/middleware/request-context.ts';
 import { requestLog } from '../http/middleware/request-log.ts';
 import { endpointNotFound } from '../http/no-endpoint.ts';
+import { isOAuthPath, noOAuth } from '../http/no-oauth.ts';
 import { problem } from '../http/problems.ts';
 import { type McpOptions, parseMcpOptions } from '../modules/mcp/options.ts';
 import { createMcp } from '../modules/mcp/routes.ts';
@@ -26,7 +27,7 @@ export function createAgents(config: Config, options: AgentsOptions, now: () => 
   return new Hono<AppEnv>()
     .use(requestContext(config, now), requestLog(), wakePush(options))
     .route('/mcp', createMcp(options))
-    .notFound((c) => problem(c, ...endpointNotFound()))
+    .notFound((c) => (isOAuthPath(c.req.path) ? noOAuth(c) : problem(c, ...endpointNotFound())))
     .onError(answerError);
 }
 

@@ -23,11 +23,15 @@ const RULES = [
   ],
   [
     'Retry with the same idempotencyKey',
-    'This applies after a timeout, a 429 or another error. The wording may differ: a second record is never written, and the result says `idempotentReplay: true`.',
+    'This applies after a timeout or an error. After `rate_limited`, wait for `retryAfterSeconds` first. The wording may differ: a second record is never written, and the result says `idempotentReplay: true`.',
   ],
   [
     'Read `isError`',
-    'The text says what to correct; `code` in `structuredContent` is that of a problem of the API. `idempotency_key_on_other_ticket` exists here only: the key was used on another ticket, and nothing was written.',
+    'The text says what to correct, as does `message` in `structuredContent`; `code` there is that of a problem of the API. `idempotency_key_on_other_ticket` exists here only: the key was used on another ticket, and nothing was written.',
+  ],
+  [
+    'If a client asks you to sign in',
+    'It got a 401: the key is missing, wrong, revoked or expired. This service has no OAuth, so correct the key in the settings of the client.',
   ],
   [
     'Nothing is read',

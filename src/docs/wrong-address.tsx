@@ -2,6 +2,7 @@ import type { Context, NotFoundHandler } from 'hono';
 import { accepts } from 'hono/accepts';
 import type { AppEnv } from '../http/context.ts';
 import { securePages } from '../http/middleware/secure-pages.ts';
+import { isOAuthPath, noOAuth } from '../http/no-oauth.ts';
 import { READ_ONLY_CSP } from '../http/page/csp.ts';
 import { problem } from '../http/problems.ts';
 import { Page } from './layout.tsx';
@@ -14,6 +15,7 @@ const secure = securePages(READ_ONLY_CSP, 'no-referrer');
  * the documentation is found with a slash at the end too.
  */
 export const wrongAddress: NotFoundHandler<AppEnv> = async (c) => {
+  if (isOAuthPath(c.req.path)) return noOAuth(c);
   if (c.req.path.startsWith('/api/') || !prefersPage(c))
     return problem(c, 'not_found', 'There is nothing at this path; the API is at /api/v1.');
   const page = /^(\/docs(?:\/[a-z0-9-]+)*)\/$/.exec(c.req.path)?.[1];

@@ -85,6 +85,8 @@ interface RequestVariables {
   mcpMessage?: McpMessage;
   /** The error that the result of a tool reports, in a response with the status 200. */
   toolError?: unknown;
+  /** The limit of the key refuses the call of a tool, whose result says so. */
+  limitRefusal?: Problem;
 }
 
 /**

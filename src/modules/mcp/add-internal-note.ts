@@ -10,7 +10,11 @@ export const addInternalNote = makeTool({
   title: 'Add an internal note',
   description:
     'Adds an internal note to a ticket. The team sees it; the customer never does, and no email is sent. It cannot be changed or removed afterwards.',
-  input: strictObject({ ticketId, ...noteRequest.shape, idempotencyKey }),
+  input: strictObject({
+    ticketId,
+    message: noteRequest.shape.message.meta({ description: 'The text of the note.' }),
+    idempotencyKey,
+  }),
   write: async (ctx, target, body) => {
     const outcome = await createNote(ctx, target, body);
     const { id, createdAt } = outcome.row;

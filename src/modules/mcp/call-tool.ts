@@ -35,6 +35,14 @@ export async function callTool(c: Context<ApiEnv>, kind: RecordKind, args: unkno
   }
 }
 
+/** The reply to a call that is not run, because the limit of the key refuses it. */
+export function refuseCall(c: Context<ApiEnv>, kind: RecordKind, problem: Problem): ToolReply {
+  const { requestStats, requestId } = c.var;
+  requestStats.call = TOOLS[kind].name;
+  requestStats.problem = problem.code;
+  return problemReply(problem, requestId);
+}
+
 /**
  * The error to report: a refusal that D1 did not decide must not rely on a cached key, so the key is
  * read first, and what is wrong with it counts instead.
@@ -67,7 +75,8 @@ function inWordsOfTools(detail: string): string {
   return detail
     .replaceAll('Idempotency-Key', 'idempotencyKey')
     .replaceAll('The body', 'The arguments')
-    .replace(', or was sent more than once', '');
+    .replace(', or was sent more than once', '')
+    .replace('send the request again after', 'wait');
 }
 
 function advice(code: Problem['code'], wait: string | undefined, errors: readonly FieldError[] = []): string {
@@ -81,6 +90,8 @@ function advice(code: Problem['code'], wait: string | undefined, errors: readonl
     case 'ticket_not_found':
     case 'technician_not_eligible':
       return ' Nothing was written; the idempotencyKey is still unused.';
+    case 'rate_limited':
+      return ' Nothing was written. After that, call again with the same idempotencyKey.';
     case 'internal_error':
       return ' The record may exist: call again with the same idempotencyKey and the same arguments.';
     case 'unavailable':

@@ -4,13 +4,13 @@ import { writableKinds } from '../../domain/scopes.ts';
 import type { ApiEnv, AppEnv } from '../../http/context.ts';
 import { authenticate } from '../../http/middleware/authenticate.ts';
 import { firstChecks, guardUnknown } from '../../http/middleware/guard.ts';
-import { keyLimit } from '../../http/middleware/key-limit.ts';
 import { methodNotAllowedProblem } from '../../http/no-endpoint.ts';
 import { problem } from '../../http/problems.ts';
 import { log } from '../../lib/log.ts';
 import { allowOrigin } from './allow-origin.ts';
-import { callTool } from './call-tool.ts';
+import { callTool, refuseCall } from './call-tool.ts';
 import { invalidRequest } from './invalid-request.ts';
+import { limitMessages } from './limit-messages.ts';
 import type { McpOptions } from './options.ts';
 import { readMessage } from './read-message.ts';
 import { requireToolScope } from './require-tool-scope.ts';
@@ -28,7 +28,7 @@ import { TOOLS } from './tools.ts';
 export function createMcp({ origins }: McpOptions) {
   return new Hono<AppEnv>()
     .use(...firstChecks('mcp'), allowOrigin(origins))
-    .post('/', authenticate('in_body'), readMessage(), requireToolScope(), keyLimit(), respond)
+    .post('/', authenticate('in_body'), readMessage(), requireToolScope(), limitMessages(), respond)
     .all('/', ...guardUnknown(), (c) => problem(c, ...methodNotAllowedProblem(c.req.method, ['POST'])));
 }
 
@@ -40,8 +40,9 @@ async function respond(c: Context<ApiEnv>): Promise<Response> {
     return invalidRequest(c, 400, 'batch', 'Batches are not supported; send each message in its own request.');
 
   let reply: ToolReply | undefined;
+  const limitRefusal = c.get('limitRefusal');
   const run = async (called: NonNullable<typeof call>) => {
-    reply = await callTool(c, called.kind, called.arguments);
+    reply = limitRefusal ? refuseCall(c, called.kind, limitRefusal) : await callTool(c, called.kind, called.arguments);
     return reply.result;
   };
   const response = await serve({
@@ -51,6 +52,8 @@ async function respond(c: Context<ApiEnv>): Promise<Response> {
     call: call && { name: TOOLS[call.kind].name, run: () => run(call) },
     onFailure: (cause) => log('error', 'internal_error', { requestId: c.get('requestId'), cause }),
   });
+  // The library refused the call, so there is no result that could report the limit.
+  if (limitRefusal && !reply) throw limitRefusal;
   // The library refused the call before D1 could decide: the response must not rely on a cached key.
   if (call && !reply) c.set('principal', await c.get('keyCheck').refresh());
   return withReplyHeaders(await withoutPastedKeys(response, c.get('config').keyPrefix), reply);

@@ -61,7 +61,10 @@ export function errorReply(code: string, text: string, facts: Record<string, unk
   return { result: { ...resultOf(text, { code, ...facts }), isError: true }, headers: {}, code };
 }
 
-/** The JSON is also part of the text, for clients that show a model nothing else. */
-function resultOf(text: string, structuredContent: Record<string, unknown>): ToolResult {
-  return { content: [{ type: 'text', text: `${text}\n${JSON.stringify(structuredContent)}` }], structuredContent };
+/** Text and facts are in both parts, because some clients show only one of them. */
+function resultOf(message: string, facts: Record<string, unknown>): ToolResult {
+  return {
+    content: [{ type: 'text', text: `${message}\n${JSON.stringify(facts)}` }],
+    structuredContent: { message, ...facts },
+  };
 }

@@ -15,10 +15,13 @@ export const targetFields = {
   ticketId: z
     .string({ error: ruleError(ticketRule) })
     .regex(DIRECTORY_ID, { error: ruleError(ticketRule) })
-    .meta({ description: 'The id of the ticket, as a string, such as "1001".' }),
+    .meta({
+      description:
+        'The id of the ticket, as a string, such as "1001". Use only an id that you were given for this task; never guess or change it. If you are not sure, ask.',
+    }),
   idempotencyKey: z.string({ error: ruleError('a string that identifies the event') }).meta({
     description:
-      'Identifies the event that this call reports: `<workflow>:<event id>`, such as `triage:evt-20418`. 1 to 255 visible ASCII characters, no spaces. Use the same value in every retry of this call, also after a timeout or with other words: a second call with it never writes a second record. Never use a random value, the time, or the ticket id alone.',
+      'Identifies the event that this call reports: `<workflow>:<event id>`, such as `triage:evt-20418`; ASCII without spaces. If you were not given an event id, ask for one: do not use a random value, the time, or the ticket id alone. Use the same value in every retry of this call, even after a timeout or with other words: a second call with it never writes a second record.',
   }),
 };
 type Target = keyof typeof targetFields;
@@ -64,7 +67,7 @@ export function makeTool<Input extends z.ZodType<Record<Target, string>>>(tool: 
     description,
     inputSchema: () => ({ ...jsonSchemaOf(input), type: 'object' }),
     call: async (ctx, keyPrefix, args = {}) => {
-      const parsed = input.safeParse(args);
+      const parsed = input.safeParse(withTextId(args));
       if (!parsed.success) throw validationFailed(fieldErrors(parsed.error));
       const { ticketId, idempotencyKey, ...body } = parsed.data;
       const checked = checkIdempotencyKey(idempotencyKey, keyPrefix);
@@ -75,6 +78,13 @@ export function makeTool<Input extends z.ZodType<Record<Target, string>>>(tool: 
     },
   };
 }
+
+/** Some clients make a number of an id that consists of digits. */
+function withTextId(args: unknown): unknown {
+  const { data } = numericId.safeParse(args);
+  return data && args instanceof Object ? { ...args, ticketId: String(data.ticketId) } : args;
+}
+const numericId = z.object({ ticketId: z.int().nonnegative() });
 
 /**
  * Without patterns: they repeat the descriptions in a form that costs every conversation tokens, and

@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { connect, ERAS, makeMcpApi, NOTE_ARGUMENTS, TIME_ARGUMENTS } from '../../support/mcp.ts';
-import { makeKey, makeOrganization, rowsOf } from '../../support/world.ts';
+import { makeKey, makeOrganization, revoke, rowsOf } from '../../support/world.ts';
+
+const NOTE_CALL = { name: 'add_internal_note', arguments: NOTE_ARGUMENTS };
 
 describe.each(ERAS)('the official client with the revision %s', (era) => {
   test('lists both tools and calls them', async () => {
@@ -10,7 +12,7 @@ describe.each(ERAS)('the official client with the revision %s', (era) => {
     const { tools } = await client.listTools();
     expect(tools.map(({ name }) => name)).toEqual(['add_internal_note', 'log_time']);
 
-    const note = await client.callTool({ name: 'add_internal_note', arguments: NOTE_ARGUMENTS });
+    const note = await client.callTool(NOTE_CALL);
     expect(note.isError).toBeUndefined();
     const [row] = await rowsOf('notes', organization);
     expect(note.structuredContent).toMatchObject({ id: row?.['id'], internal: true, idempotentReplay: false });
@@ -19,5 +21,61 @@ describe.each(ERAS)('the official client with the revision %s', (era) => {
     const [entry] = await rowsOf('time_entries', organization);
     expect(time.structuredContent).toMatchObject({ id: entry?.['id'], status: 'SUBMITTED', idempotentReplay: false });
     await client.close();
+  });
+
+  test('gets a result for a missing idempotencyKey', async () => {
+    const { value: key } = await makeKey(await makeOrganization());
+    const client = await connect(makeMcpApi(), key, era);
+    const { idempotencyKey, ...args } = NOTE_ARGUMENTS;
+    expect(await client.callTool({ ...NOTE_CALL, arguments: args })).toMatchObject({
+      isError: true,
+      structuredContent: { message: expect.stringMatching(/^idempotencyKey is missing; send/) },
+    });
+  });
+
+  test('gets the status 401 for a wrong key, and for one that was revoked', async () => {
+    await expect(connect(makeMcpApi(), 'twb_wrong', era)).rejects.toMatchObject({ status: 401 });
+    const organization = await makeOrganization();
+    const { value, id } = await makeKey(organization);
+    const client = await connect(makeMcpApi(), value, era);
+    await revoke(organization, id);
+    await expect(client.callTool(NOTE_CALL)).rejects.toMatchObject({ status: 401 });
+  });
+
+  test('gets a result for a call over the limit, and the status 429 for any other message', async () => {
+    const limit = { quota: 4, windowMs: 10_000 };
+    const { value: key } = await makeKey(await makeOrganization(), { limit });
+    const client = await connect(makeMcpApi(), key, era);
+    const codes = new Set<unknown>();
+    for (let call = 0; call < 5; call++) {
+      const { structuredContent } = await client.callTool(NOTE_CALL);
+      codes.add(Object(structuredContent)['code']);
+    }
+    expect(codes).toEqual(new Set([undefined, 'rate_limited']));
+    await expect(client.listTools()).rejects.toMatchObject({ status: 429 });
+  });
+
+  test('repeats a call whose response was cut off, and gets the record that it made', async () => {
+    const organization = await makeOrganization();
+    const { value: key } = await makeKey(organization);
+    const api = makeMcpApi();
+    let isCut = true;
+    const cut: typeof api = {
+      ...api,
+      send: async (path, init) => {
+        const response = await api.send(path, init);
+        if (!isCut || !String(init?.body).includes('tools/call')) return response;
+        isCut = false;
+        throw new TypeError('fetch failed');
+      },
+    };
+    const client = await connect(cut, key, era);
+    await expect(client.callTool(NOTE_CALL)).rejects.toThrow('fetch failed');
+    const [row] = await rowsOf('notes', organization);
+    expect((await client.callTool(NOTE_CALL)).structuredContent).toMatchObject({
+      id: row?.['id'],
+      idempotentReplay: true,
+    });
+    expect(await rowsOf('notes', organization)).toHaveLength(1);
   });
 });

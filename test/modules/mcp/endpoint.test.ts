@@ -1,10 +1,14 @@
+import { env } from 'cloudflare:workers';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { createAgents } from '../../../src/agents/app.ts';
+import type { Scope } from '../../../src/domain/scopes.ts';
 import { anyText, headerValue, Tally } from '../../support/hostile.ts';
-import { connect, ERAS, makeMcpApi, message, NOTE_ARGUMENTS, post, resultOf } from '../../support/mcp.ts';
+import { makeMcpApi, message, NOTE_ARGUMENTS, post, resultOf } from '../../support/mcp.ts';
 import { inLongRuns, runs } from '../../support/property.ts';
 import { loggedLines } from '../../support/searched-logs.ts';
 import {
+  config,
   makeApi,
   makeKey,
   makeOrganization,
@@ -26,11 +30,42 @@ test('the main Worker has nothing at this address', async () => {
   }
 });
 
-test('publishes no metadata of OAuth, because clients that find it ignore a configured key', async () => {
-  const api = makeMcpApi();
-  for (const path of ['oauth-protected-resource', 'oauth-protected-resource/mcp', 'oauth-authorization-server']) {
-    expect(await problemOf(api.send(`/.well-known/${path}`))).toBe('404 not_found');
-  }
+const NO_OAUTH = {
+  error: 'invalid_request',
+  error_description: expect.stringMatching(
+    /^There is no OAuth here\. The API key in the Authorization header was missing/,
+  ),
+};
+
+describe.each([
+  ['the main Worker', makeApi],
+  ['both Workers', makeMcpApi],
+])('where clients look for OAuth, %s', (_, make) => {
+  test.each([
+    'oauth-protected-resource',
+    'oauth-protected-resource/mcp',
+    'oauth-authorization-server',
+    'oauth-authorization-server/mcp',
+    'openid-configuration',
+    'openid-configuration/mcp',
+  ])('has no metadata at %s, and says why the client came here', async (path) => {
+    const response = await make().send(`/.well-known/${path}`);
+    expect([response.status, await response.json()]).toEqual([404, NO_OAUTH]);
+  });
+
+  test('registers no client', async () => {
+    const response = await make().send('/register', { method: 'POST', body: '{}' });
+    expect([response.status, await response.json()]).toEqual([404, NO_OAUTH]);
+    expect(response.headers.get('Cache-Control')).toBe('no-store');
+  });
+});
+
+test('below /mcp, the Worker for AI agents has no OAuth either, and nothing else', async () => {
+  const agents = createAgents(config(), { origins: [], isPushed: false });
+  const at = async (path: string) => (await agents.request(`https://api.example${path}`, {}, env)).json();
+  expect(await at('/mcp/.well-known/openid-configuration')).toEqual(NO_OAUTH);
+  expect(await at('/mcp/.well-known/security.txt')).toMatchObject({ code: 'not_found' });
+  expect(await at('/mcp-other')).toMatchObject({ code: 'not_found' });
 });
 
 test.each(['GET', 'DELETE', 'PUT', 'OPTIONS'])('%s needs a key and is refused', async (method) => {
@@ -139,7 +174,9 @@ describe('the order of the checks:', () => {
     expect(await first.json()).toMatchObject({
       result: { isError: true, structuredContent: { code: 'psa_not_included' } },
     });
-    expect(await problemOf(post(api, key, 'tools/call', wrong))).toBe('429 rate_limited');
+    expect((await resultOf(api, key, 'add_internal_note', {})).structuredContent).toMatchObject({
+      code: 'rate_limited',
+    });
   });
 
   test('requests to both interfaces count against one limit of the key', async () => {
@@ -150,7 +187,54 @@ describe('the order of the checks:', () => {
     const call = await post(api, key, 'tools/call', unknownTicket);
     expect([call.status, call.headers.get('RateLimit')]).toEqual([200, expect.stringMatching(/^"key";r=0;/)]);
     expect((await api.postNote(key)).status).toBe(429);
-    expect((await post(api, key, 'tools/call', unknownTicket)).status).toBe(429);
+    expect((await post(api, key, 'tools/list')).status).toBe(429);
+    const refused = await post(api, key, 'tools/call', unknownTicket);
+    expect([refused.status, refused.headers.get('RateLimit')]).toEqual([200, expect.stringMatching(/^"key";r=0;/)]);
+  });
+});
+
+describe('a call over the limit of the key', () => {
+  const limited = async (scopes?: Scope[]) => {
+    const organization = await makeOrganization();
+    const limit = { quota: 1, windowMs: 10_000 };
+    const { value: key, id } = await makeKey(organization, { limit, ...(scopes && { scopes }) });
+    const api = makeMcpApi();
+    await post(api, key, 'tools/list');
+    return { organization, key, id, api };
+  };
+
+  test('has a result that says how long to wait, and writes nothing', async () => {
+    const { organization, key, api } = await limited();
+    const result = await resultOf(api, key, 'add_internal_note', NOTE_ARGUMENTS);
+    expect(result).toMatchObject({
+      isError: true,
+      structuredContent: {
+        code: 'rate_limited',
+        message: expect.stringMatching(
+          /^This key may send 1 requests in 10 seconds; wait \d+ s\. Nothing was written\. After that, call again with the same idempotencyKey\.$/,
+        ),
+        'violated-policies': ['key'],
+        retryAfterSeconds: expect.any(Number),
+      },
+    });
+    expect(Number(result.structuredContent['retryAfterSeconds'])).toBeGreaterThan(0);
+    expect(await rowsOf('notes', organization)).toEqual([]);
+  });
+
+  test('appears in the log with its tool and its code', async () => {
+    const { key, api } = await limited();
+    loggedLines('request');
+    await post(api, key, 'tools/call', NOTE_CALL);
+    expect(loggedLines('request')).toMatchObject([{ status: 200, call: 'add_internal_note', problem: 'rate_limited' }]);
+  });
+
+  test('gets the 429 if its message is wrong, and the 401 if the key lacks the scope or is revoked', async () => {
+    const { organization, key, id, api } = await limited(['tickets:note:write']);
+    const { body, headers } = message('tools/call', NOTE_CALL);
+    expect((await api.post('/mcp', key, body, { ...headers, 'Mcp-Name': 'log_time' })).status).toBe(429);
+    expect((await post(api, key, 'tools/call', { name: 'log_time', arguments: {} })).status).toBe(401);
+    await revoke(organization, id);
+    expect((await post(api, key, 'tools/call', NOTE_CALL)).status).toBe(401);
   });
 });
 
@@ -203,22 +287,6 @@ describe('a revoked key that is still cached gets the 401', () => {
     expect(await rowsOf('notes', organization)).toHaveLength(1);
   });
 });
-
-test.each(ERAS)(
-  'the official client of %s gets the statuses of a refused key and of an exceeded limit',
-  async (era) => {
-    const { organization, key, keyId } = await makeWorld();
-    const client = await connect(makeMcpApi(), key, era);
-    await revoke(organization, keyId);
-    await expect(client.callTool(NOTE_CALL)).rejects.toMatchObject({ status: 401 });
-    const { value } = await makeKey(organization, { limit: { quota: 4, windowMs: 10_000 } });
-    const limited = await connect(makeMcpApi(), value, era);
-    const calls = async () => {
-      for (let call = 0; call < 5; call++) await limited.callTool(NOTE_CALL);
-    };
-    await expect(calls()).rejects.toMatchObject({ status: 429 });
-  },
-);
 
 const messages: { body: unknown; headers: Record<string, string> }[] = [
   message('tools/call', NOTE_CALL),
