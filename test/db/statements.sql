@@ -759,26 +759,32 @@ select :organizationId,
 on conflict (organization_id, id) do update set (email, name, is_admin, is_technician, is_service, active) = (excluded.email, excluded.name, excluded.is_admin, excluded.is_technician, excluded.is_service, excluded.active) where (users.email, users.name, users.is_admin, users.is_technician, users.is_service, users.active) is not (excluded.email, excluded.name, excluded.is_admin, excluded.is_technician, excluded.is_service, excluded.active);
 
 -- src/db/keys/change-key.ts: changeKey
-update api_keys set name = :name, limit_quota = :limitQuota, limit_window_ms = :limitWindowMs,
-  day_limit_records = :dayLimitRecords, day_limit_minutes = :dayLimitMinutes,
-  allowed_networks = :allowedNetworks, description = :description, owner = :owner
-where api_keys.organization_id = :organizationId and api_keys.id = :keyId and revoked_at is null and (api_keys.expires_at is null or api_keys.expires_at > :now)
-  and name = :oldName and limit_quota is :oldLimitQuota and limit_window_ms is :oldLimitWindowMs
-  and day_limit_records is :oldDayLimitRecords and day_limit_minutes is :oldDayLimitMinutes
-  and allowed_networks = :oldAllowedNetworks and description = :oldDescription and owner = :oldOwner and exists (select 1 from users u where u.organization_id = :organizationId and u.id = :userId and u.is_admin = 1 and u.active = 1)
+update api_keys set name = :name,
+    limit_quota = :limitQuota,
+    limit_window_ms = :limitWindowMs,
+    day_limit_records = :dayLimitRecords,
+    day_limit_minutes = :dayLimitMinutes,
+    allowed_networks = :allowedNetworks,
+    description = :description,
+    owner = :owner,
+    revision = revision + 1
+where api_keys.organization_id = :organizationId and api_keys.id = :keyId and revoked_at is null and (api_keys.expires_at is null or api_keys.expires_at > :now) and revision = :revision and exists (select 1 from users u where u.organization_id = :organizationId and u.id = :userId and u.is_admin = 1 and u.active = 1)
   and not exists (select 1 from api_keys other where other.organization_id = :organizationId and other.name = :name
     and other.revoked_at is null and other.successor_id is null and other.id <> :keyId and api_keys.successor_id is null);
 
 -- src/db/keys/change-key.ts: explainChange
 select exists (select 1 from users u where u.organization_id = :organizationId and u.id = :userId and u.is_admin = 1 and u.active = 1) as administrator,
     api_keys.id as live,
-    api_keys.name as name,
-  api_keys.limit_quota as limitQuota, api_keys.limit_window_ms as limitWindowMs,
-  api_keys.day_limit_records as dayLimitRecords, api_keys.day_limit_minutes as dayLimitMinutes,
-  api_keys.allowed_networks as allowedNetworks, api_keys.description as description, api_keys.owner as owner,
   (select api_keys.id from api_keys where api_keys.organization_id = :organizationId and api_keys.name = :name and api_keys.revoked_at is null and api_keys.successor_id is null) as named
 from organizations o left join api_keys on api_keys.organization_id = :organizationId and api_keys.id = :keyId and api_keys.revoked_at is null and (api_keys.expires_at is null or api_keys.expires_at > :now)
 where o.id = :organizationId;
+
+-- src/db/keys/change-key.ts: findSettingsChanges
+select a.at as at, a.actor_name as by, a.action as action, a.detail as detail
+from audit_log a indexed by audit_log_user_target
+where a.organization_id = :organizationId and a.actor_type <> 'api_key' and a.target_id = :targetId
+  and a.action in (select value from json_each(:actions))
+order by a.seq desc limit :limit;
 
 -- src/db/keys/create-key.ts: explainNewKey
 select exists (select 1 from users u where u.organization_id = :organizationId and u.id = :userId and u.is_admin = 1 and u.active = 1) as administrator,
@@ -789,13 +795,13 @@ select exists (select 1 from users u where u.organization_id = :organizationId a
   (select api_keys.id from api_keys where api_keys.organization_id = :organizationId and api_keys.name = :name and api_keys.revoked_at is null and api_keys.successor_id is null) as named;
 
 -- src/db/keys/create-key.ts: insertKey
-insert into api_keys (organization_id, id, chain_id, name, hash, hint, scopes, limit_quota, limit_window_ms, day_limit_records, day_limit_minutes, allowed_networks, description, owner, created_at, created_by, expires_at, revoked_at, revoked_by, successor_id, form_token) select :organizationId,
+insert into api_keys (organization_id, id, chain_id, hash, hint, scopes, name, limit_quota, limit_window_ms, day_limit_records, day_limit_minutes, allowed_networks, description, owner, created_at, created_by, expires_at, revoked_at, revoked_by, successor_id, form_token) select :organizationId,
     :id,
     :id,
-    :name,
     :hash,
     :hint,
     :scopes,
+    :name,
     :limitQuota,
     :limitWindowMs,
     :dayLimitRecords,
@@ -881,12 +887,6 @@ select p.max_lifetime_days as maxLifetimeDays,
     p.reviews_since as reviewsSince,
     coalesce(p.revision, 0) as revision from organizations o left join key_policies p on p.organization_id = o.id where o.id = :organizationId;
 
--- src/db/keys/key-rules-statements.ts: findRuleChanges
-select a.at as at, a.actor_name as by, a.detail as detail
-from audit_log a indexed by audit_log_user_target
-where a.organization_id = :organizationId and a.actor_type <> 'api_key' and a.target_id = :organizationId and a.action = :action
-order by a.seq desc limit :limit;
-
 -- src/db/keys/key-rules-statements.ts: findRulesAndTimeZone
 select p.max_lifetime_days as maxLifetimeDays,
     coalesce(p.expiry_required, 0) as expiryRequired,
@@ -967,8 +967,6 @@ order by k.id limit 100;
 -- src/db/keys/read-keys.ts: findKeyDetails
 select k.id as id,
     k.name as name,
-    k.hint as hint,
-    k.scopes as scopes,
     k.limit_quota as limitQuota,
     k.limit_window_ms as limitWindowMs,
     k.day_limit_records as dayLimitRecords,
@@ -976,6 +974,9 @@ select k.id as id,
     k.allowed_networks as allowedNetworks,
     k.description as description,
     k.owner as owner,
+    k.hint as hint,
+    k.scopes as scopes,
+    k.revision as revision,
     k.created_at as createdAt,
     k.expires_at as expiresAt,
     k.revoked_at as revokedAt,
@@ -1005,8 +1006,6 @@ where k.organization_id = :organizationId and k.id = :keyId;
 -- src/db/keys/read-keys.ts: findKeyPage
 select k.id as id,
     k.name as name,
-    k.hint as hint,
-    k.scopes as scopes,
     k.limit_quota as limitQuota,
     k.limit_window_ms as limitWindowMs,
     k.day_limit_records as dayLimitRecords,
@@ -1014,6 +1013,9 @@ select k.id as id,
     k.allowed_networks as allowedNetworks,
     k.description as description,
     k.owner as owner,
+    k.hint as hint,
+    k.scopes as scopes,
+    k.revision as revision,
     k.created_at as createdAt,
     k.expires_at as expiresAt,
     k.revoked_at as revokedAt,
@@ -1043,8 +1045,6 @@ where k.organization_id = :organizationId and k.id < :before order by k.id desc 
 -- src/db/keys/read-keys.ts: findLiveKeys
 select k.id as id,
     k.name as name,
-    k.hint as hint,
-    k.scopes as scopes,
     k.limit_quota as limitQuota,
     k.limit_window_ms as limitWindowMs,
     k.day_limit_records as dayLimitRecords,
@@ -1052,6 +1052,9 @@ select k.id as id,
     k.allowed_networks as allowedNetworks,
     k.description as description,
     k.owner as owner,
+    k.hint as hint,
+    k.scopes as scopes,
+    k.revision as revision,
     k.created_at as createdAt,
     k.expires_at as expiresAt,
     k.revoked_at as revokedAt,
@@ -1082,8 +1085,6 @@ order by k.name, k.id desc;
 -- src/db/keys/read-keys.ts: findOwnKeyByHash
 select k.id as id,
     k.name as name,
-    k.hint as hint,
-    k.scopes as scopes,
     k.limit_quota as limitQuota,
     k.limit_window_ms as limitWindowMs,
     k.day_limit_records as dayLimitRecords,
@@ -1091,6 +1092,9 @@ select k.id as id,
     k.allowed_networks as allowedNetworks,
     k.description as description,
     k.owner as owner,
+    k.hint as hint,
+    k.scopes as scopes,
+    k.revision as revision,
     k.created_at as createdAt,
     k.expires_at as expiresAt,
     k.revoked_at as revokedAt,
@@ -1120,8 +1124,6 @@ where k.organization_id = :organizationId and k.hash = :hash;
 -- src/db/keys/read-keys.ts: findOwnKeysByHint
 select k.id as id,
     k.name as name,
-    k.hint as hint,
-    k.scopes as scopes,
     k.limit_quota as limitQuota,
     k.limit_window_ms as limitWindowMs,
     k.day_limit_records as dayLimitRecords,
@@ -1129,6 +1131,9 @@ select k.id as id,
     k.allowed_networks as allowedNetworks,
     k.description as description,
     k.owner as owner,
+    k.hint as hint,
+    k.scopes as scopes,
+    k.revision as revision,
     k.created_at as createdAt,
     k.expires_at as expiresAt,
     k.revoked_at as revokedAt,
@@ -1158,8 +1163,6 @@ where k.organization_id = :organizationId and k.hint = :hint order by k.id desc 
 -- src/db/keys/read-keys.ts: findRefusedKeys
 select k.id as id,
     k.name as name,
-    k.hint as hint,
-    k.scopes as scopes,
     k.limit_quota as limitQuota,
     k.limit_window_ms as limitWindowMs,
     k.day_limit_records as dayLimitRecords,
@@ -1167,6 +1170,9 @@ select k.id as id,
     k.allowed_networks as allowedNetworks,
     k.description as description,
     k.owner as owner,
+    k.hint as hint,
+    k.scopes as scopes,
+    k.revision as revision,
     k.created_at as createdAt,
     k.expires_at as expiresAt,
     k.revoked_at as revokedAt,
@@ -1328,8 +1334,6 @@ order by r.id desc limit :limit;
 -- src/db/keys/reviews.ts: findKeysOfReview
 select k.id as id,
     k.name as name,
-    k.hint as hint,
-    k.scopes as scopes,
     k.limit_quota as limitQuota,
     k.limit_window_ms as limitWindowMs,
     k.day_limit_records as dayLimitRecords,
@@ -1337,6 +1341,9 @@ select k.id as id,
     k.allowed_networks as allowedNetworks,
     k.description as description,
     k.owner as owner,
+    k.hint as hint,
+    k.scopes as scopes,
+    k.revision as revision,
     k.created_at as createdAt,
     k.expires_at as expiresAt,
     k.revoked_at as revokedAt,
@@ -1403,7 +1410,7 @@ where organization_id = :organizationId and id = :reviewId and finished_at is nu
       d.decision = 'revoke' and k.id not in (select value from json_each(:revoke))));
 
 -- src/db/keys/reviews.ts: revokeDecided
-update api_keys set revoked_at = :now, revoked_by = :userId
+update api_keys set revoked_at = :now, revoked_by = :userId, revision = revision + 1
 where api_keys.organization_id = :organizationId and api_keys.id = :keyId and revoked_at is null and exists (select 1 from users u where u.organization_id = :organizationId and u.id = :userId and u.is_admin = 1 and u.active = 1)
   and exists (select 1 from key_reviews r join key_review_decisions d on d.organization_id = r.organization_id and d.review_id = r.id
     where r.organization_id = :organizationId and r.id = :reviewId and r.finished_at is not null
@@ -1428,11 +1435,11 @@ select revoked_at as revokedAt from api_keys where api_keys.organization_id = :o
 select id from api_keys indexed by api_keys_unrevoked where organization_id = :organizationId and revoked_at is null and expires_at is null union all select id from api_keys indexed by api_keys_unrevoked where organization_id = :organizationId and revoked_at is null and expires_at > :now limit 100;
 
 -- src/db/keys/revoke-key.ts: markRevokedByAdministrator
-update api_keys set revoked_at = :now, revoked_by = :userId
+update api_keys set revoked_at = :now, revoked_by = :userId, revision = revision + 1
 where api_keys.organization_id = :organizationId and api_keys.id = :keyId and revoked_at is null and exists (select 1 from users u where u.organization_id = :organizationId and u.id = :userId and u.is_admin = 1 and u.active = 1) returning revoked_at as revokedAt;
 
 -- src/db/keys/revoke-key.ts: markRevokedByOperator
-update api_keys set revoked_at = :now, revoked_by = :by
+update api_keys set revoked_at = :now, revoked_by = :by, revision = revision + 1
 where api_keys.organization_id = :organizationId and api_keys.id = :keyId and revoked_at is null returning revoked_at as revokedAt;
 
 -- src/db/keys/rotate-key.ts: explainRotation
@@ -1448,13 +1455,13 @@ select exists (select 1 from users u where u.organization_id = :organizationId a
 from organizations o left join api_keys on api_keys.organization_id = :organizationId and api_keys.id = :keyId where o.id = :organizationId;
 
 -- src/db/keys/rotate-key.ts: insertSuccessor
-insert into api_keys (organization_id, id, chain_id, name, hash, hint, scopes, limit_quota, limit_window_ms, day_limit_records, day_limit_minutes, allowed_networks, description, owner, created_at, created_by, expires_at, revoked_at, revoked_by, successor_id, form_token) select :organizationId,
+insert into api_keys (organization_id, id, chain_id, hash, hint, scopes, name, limit_quota, limit_window_ms, day_limit_records, day_limit_minutes, allowed_networks, description, owner, created_at, created_by, expires_at, revoked_at, revoked_by, successor_id, form_token) select :organizationId,
     :id,
     k.chain_id,
-    k.name,
     :hash,
     :hint,
     k.scopes,
+    k.name,
     k.limit_quota,
     k.limit_window_ms,
     k.day_limit_records,
@@ -1472,14 +1479,16 @@ insert into api_keys (organization_id, id, chain_id, name, hash, hint, scopes, l
 from api_keys k where k.organization_id = :organizationId and k.successor_id = :id and changes() = 1;
 
 -- src/db/keys/rotate-key.ts: markSucceeded
-update api_keys set successor_id = :id, expires_at = min(coalesce(expires_at, :endsAt), :endsAt)
+update api_keys set successor_id = :id,
+    expires_at = min(coalesce(expires_at, :endsAt), :endsAt),
+    revision = revision + 1
 where api_keys.organization_id = :organizationId and api_keys.id = :keyId and api_keys.revoked_at is null and api_keys.successor_id is null and (api_keys.expires_at is null or api_keys.expires_at > :now) and exists (select 1 from users u where u.organization_id = :organizationId and u.id = :userId and u.is_admin = 1 and u.active = 1) and (select api_keys.id from api_keys where api_keys.organization_id = :organizationId and api_keys.form_token = :formToken) is null
   and (:endsAt <= :now or (select count(*) from api_keys replaced where replaced.organization_id = :organizationId
   and replaced.revoked_at is null and replaced.expires_at > :now and replaced.successor_id is not null) < 50) and not exists (select 1 from key_policies p where p.organization_id = :organizationId
   and (p.max_lifetime_days < :lifetimeDays or (p.expiry_required = 1 and :lifetimeDays is null)));
 
 -- src/db/keys/rotate-key.ts: revokeSucceeded
-update api_keys set revoked_at = :now, revoked_by = :userId
+update api_keys set revoked_at = :now, revoked_by = :userId, revision = revision + 1
 where organization_id = :organizationId and successor_id = :id and changes() = 1;
 
 -- src/db/work/archives.ts: findArchivesAfter
@@ -2122,8 +2131,6 @@ group by k.id order by k.name, k.id;
 -- src/modules/alerts/key-statements.ts: findKeysNearExpiry
 select k.id as id,
     k.name as name,
-    k.hint as hint,
-    k.scopes as scopes,
     k.limit_quota as limitQuota,
     k.limit_window_ms as limitWindowMs,
     k.day_limit_records as dayLimitRecords,
@@ -2131,6 +2138,9 @@ select k.id as id,
     k.allowed_networks as allowedNetworks,
     k.description as description,
     k.owner as owner,
+    k.hint as hint,
+    k.scopes as scopes,
+    k.revision as revision,
     k.created_at as createdAt,
     k.expires_at as expiresAt,
     k.revoked_at as revokedAt,

@@ -34,8 +34,8 @@ export const findCursorPosition = statement<{ organizationId: string; seq: numbe
 /** An audit row with the key it is about. */
 interface AuditedKeyRow extends AuditColumns {
   keyId: string | null;
-  keyName: string;
-  keyHint: string;
+  keyName: string | null;
+  keyHint: string | null;
   keyExpiresAt: number | null;
   keyRevokedAt: number | null;
   keySuccessorId: string | null;

@@ -10,7 +10,7 @@ import { STORED_RECORDS, type StoredRecords } from '../../domain/stored-record.t
  * @throws DamagedData if its record is not one
  */
 export function toChange(row: ChangeRow, epoch: string): Change {
-  const { seq, action, targetId, ticketId, requestId, idempotencyKey, detail, keyId, note, time_entry } = row;
+  const { seq, action, targetId, ticketId, requestId, idempotencyKey, detail, note, time_entry } = row;
   const what = (noun: string) => `the ${noun} of change ${seq}`;
   return {
     cursor: formatCursor({ epoch, seq, requestId }),
@@ -26,7 +26,7 @@ export function toChange(row: ChangeRow, epoch: string): Change {
     note: note === null ? null : toNote(parseStored(STORED_RECORDS.note, note, what('note'))),
     timeEntry:
       time_entry === null ? null : toTimeEntry(parseStored(STORED_RECORDS.time_entry, time_entry, what('time entry'))),
-    key: keyId === null ? null : toKey(row, keyId),
+    key: toKey(row),
   };
 }
 
@@ -50,11 +50,12 @@ function toTimeEntry(row: StoredRecords['time_entry']): ChangedRecords['timeEntr
   };
 }
 
-function toKey(row: ChangeRow, id: string): Change['key'] {
+function toKey({ keyId, keyName, keyHint, ...row }: ChangeRow): Change['key'] {
+  if (keyId === null || keyName === null || keyHint === null) return null;
   return {
-    id,
-    name: plain(row.keyName),
-    hint: row.keyHint,
+    id: keyId,
+    name: plain(keyName),
+    hint: keyHint,
     expiresAt: optionalInstant(row.keyExpiresAt),
     revokedAt: optionalInstant(row.keyRevokedAt),
     successorId: row.keySuccessorId,

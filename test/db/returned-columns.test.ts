@@ -1,0 +1,269 @@
+import { env } from 'cloudflare:workers';
+import { expect, test } from 'vitest';
+import { hashKey } from '../../src/domain/api-key.ts';
+import { resumePush } from '../../src/modules/push/order-push.ts';
+import { savePushState } from '../../src/modules/push/push-state.ts';
+import { beginErasure } from '../../src/services/directory/erase-organization.ts';
+import { changeKeyRules } from '../../src/services/keys/change-key-rules.ts';
+import { readReviewOverview } from '../../src/services/keys/read-reviews.ts';
+import { recordRefusedUses } from '../../src/services/keys/refused-uses.ts';
+import { decideKeys, finishKeyReview, startKeyReview } from '../../src/services/keys/review-keys.ts';
+import { redactRecord } from '../../src/services/work/redact-record.ts';
+import { reviewTimeEntry } from '../../src/services/work/review-time-entry.ts';
+import { archive, releaseAll } from '../support/archive.ts';
+import { lastCursor } from '../support/rpc.ts';
+import { asAdmin, asOperator, makeKey, makeWorld, NOTE, revoke, rotate, rowsOf, TIME } from '../support/world.ts';
+import { everyStatement } from './every-statement.ts';
+
+type Values = Record<string, string | number | null>;
+type Row = Record<string, unknown>;
+
+const isSelect = (text: string) => /^\s*(?:select|with)\b/.test(text);
+const returnsRows = (text: string) => isSelect(text) || /\breturning\b/.test(text);
+
+test('Every statement returns the columns of its declared row, with their types', async () => {
+  const { common, own } = await fillDatabase();
+  const returned = new Map<string, Members>();
+  const withoutRow: string[] = [];
+  const statements = everyStatement.filter(
+    ({ path, statement: { text } }) => !path.startsWith('modules/alerts/') && returnsRows(text),
+  );
+  const selects = statements.filter(({ statement: { text } }) => isSelect(text));
+  // The statements that change something run last, those of the directory after all others.
+  for (const { path, names, statement } of [
+    ...selects,
+    ...statements.filter((each) => !selects.includes(each)).reverse(),
+  ]) {
+    const rows: Row[] = [];
+    for (const values of own[names.join('.')] ?? [{}])
+      rows.push(...(await statement.bind({ ...common, ...values }).all(env.DB)).results);
+    if (rows.length === 0) withoutRow.push(`${path}: ${names.join('.')}`);
+    const members = returned.get(path) ?? new Map();
+    returned.set(path, members);
+    addMember(members, names, columnsOf(rows));
+  }
+  expect(withoutRow).toEqual([]);
+  await expect(moduleOf(returned)).toMatchFileSnapshot('./returned-columns.ts');
+});
+
+/** The types of each column in all rows, such as `{ expiresAt: 'number | null' }`. */
+function columnsOf(rows: readonly Row[]): string {
+  const columns = Object.keys(rows[0] ?? {}).map((column) => {
+    const types = rows.map(({ [column]: value }) => (value === null ? 'null' : typeof value));
+    return `${column}: '${[...new Set(types)].sort().reverse().join(' | ')}'`;
+  });
+  return `{ ${columns.join(', ')} }`;
+}
+
+/** The members of an object literal: source text, or the members of an object in it. */
+type Members = Map<string, string | Members>;
+
+function addMember(members: Members, [name = '', ...names]: readonly string[], value: string): void {
+  if (names.length === 0) {
+    members.set(name, value);
+    return;
+  }
+  const found = members.get(name);
+  const inner: Members = found instanceof Map ? found : new Map();
+  members.set(name, inner);
+  addMember(inner, names, value);
+}
+
+function literal(members: Members, indentation: string): string {
+  const lines = [...members]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, value]) => {
+      const text = value instanceof Map ? literal(value, `${indentation}  `) : value;
+      return `${indentation}  ${name}: ${text},\n`;
+    });
+  return `{\n${lines.join('')}${indentation}}`;
+}
+
+/** A module whose types tsc compares with the declared rows. */
+function moduleOf(returned: ReadonlyMap<string, Members>): string {
+  const files = [...returned].sort(([a], [b]) => (a < b ? -1 : 1));
+  const parts = files.map(
+    ([path, members]) =>
+      `  '${path}': ${literal(members, '  ')} satisfies ReturnedColumns<typeof import('../../src/${path}')>,\n`,
+  );
+  return `// Written by returned-columns.test.ts: what each statement returned from a filled database.
+import type { ReturnedColumns } from './column-types.ts';
+
+export const RETURNED_COLUMNS = {
+${parts.join('')}};
+`;
+}
+
+/**
+ * Fills the tables, and returns the parameters of the statements: by name, and in `own` those of one
+ * statement, for each time that it runs. SQLite sorts every number before every text.
+ */
+async function fillDatabase(): Promise<{ common: Values; own: Record<string, Values[]> }> {
+  const { organization, key, keyId, api } = await makeWorld();
+  const [admin, operator] = [asAdmin(organization), asOperator()];
+  const now = Date.now();
+  const full = await makeKey(organization, {
+    expires: '2030-01-01',
+    limit: { quota: 5, windowMs: 10_000 },
+    dayLimit: { records: 100, minutes: 600 },
+    networks: '192.0.2.0/24',
+    description: 'Closes alerts',
+    owner: 'Tess',
+  });
+  const successor = await rotate(organization, full.id, { grace: '24h' });
+  const revoked = await makeKey(organization);
+  await revoke(organization, revoked.id);
+  await recordRefusedUses(operator, {
+    organizationId: organization,
+    keyId,
+    reason: 'scope_missing',
+    count: 2,
+    sourceAddress: '192.0.2.9',
+  });
+  await recordRefusedUses(operator, {
+    organizationId: organization,
+    keyId: full.id,
+    reason: 'address_not_allowed',
+    count: 1,
+    sourceAddress: null,
+  });
+
+  const write = async (response: Promise<Response>, field: string) => {
+    const body: Record<string, { id: string }> = await (await response).json();
+    return body[field]?.id ?? 'no record';
+  };
+  const archivedNote = await write(api.postNote(key, NOTE, { 'Idempotency-Key': 'one' }), 'note');
+  const archivedEntry = await write(api.postTime(key), 'entry');
+  const decide = (entry: string) =>
+    reviewTimeEntry(operator, { organization, entry, decision: 'APPROVED', reviewer: 'ada' });
+  await decide(archivedEntry);
+  await redactRecord(operator, { organization, kind: 'note', id: archivedNote, by: 'Ada' });
+  await api.postNote(key);
+  await releaseAll(organization);
+  await archive(organization);
+
+  const rules = { maxLifetimeDays: 3_650, expiryRequired: false, unusedDays: 30, reviewMonths: 3 };
+  await changeKeyRules(admin, 0, rules);
+
+  const note = await write(api.postNote(key, NOTE, { 'Idempotency-Key': 'two' }), 'note');
+  const entry = await write(api.postTime(key, { ...TIME, userEmail: 'tess@northwind.example' }), 'entry');
+  const waiting = await write(api.postTime(key), 'entry');
+  await decide(entry);
+
+  await startKeyReview(admin);
+  const first = (await readReviewOverview(admin)).open?.id ?? 'no review';
+  const kept = [keyId, full.id, successor.id].map((id) => ({ keyId: id, decision: 'keep' as const, reason: 'In use' }));
+  await decideKeys(admin, first, kept);
+  await finishKeyReview(admin, first, []);
+  await startKeyReview(admin);
+  const open = (await readReviewOverview(admin)).open?.id ?? 'no review';
+  await decideKeys(admin, open, kept.slice(1));
+
+  const state = {
+    confirmedSeq: 1,
+    confirmedAt: now,
+    failingSince: now,
+    attempts: 1,
+    failure: 'HTTP 500',
+    nextAttemptAt: now,
+    stoppedAt: null,
+  };
+  await savePushState(operator, organization, state, null);
+  await resumePush(operator, { organization, by: 'Ada' });
+
+  const erased = await makeWorld();
+  await beginErasure(operator, {
+    organization: erased.organization,
+    cursor: await lastCursor(erased.organization),
+    by: 'Ada',
+  });
+
+  const [row] = (await rowsOf('api_keys', organization)).filter(({ id }) => id === keyId);
+  const [day] = await rowsOf('key_days', organization);
+  const [archived] = (
+    await env.DB.prepare('select * from archives where organization_id = ?')
+      .bind(organization)
+      .all<{ to_seq: number; object: string }>()
+  ).results;
+  if (!archived) throw new Error('nothing was archived');
+  await env.DB.prepare("update archives set replaced_object = 'replaced' where organization_id = ?")
+    .bind(organization)
+    .run();
+
+  const newRecord = () => [
+    { id: crypto.randomUUID(), ticketId: '1001', requestId: crypto.randomUUID(), requestDigest: '0'.repeat(64) },
+  ];
+  const explained = [entry, waiting, archivedEntry, note, archivedNote, 'no record'].map((id) => ({
+    id,
+    ticketId: '1001',
+  }));
+  const differing = { id: 'new', name: 'New', company: 'globex', email: 'new@northwind.example', active: 1 };
+  const records = { organization, user: 'tess', company: 'acme', agreement: 'acme-support', ticket: '1001' };
+  const ofRecords = (statement: string, json: (id: string) => unknown): Record<string, Values[]> =>
+    Object.fromEntries(
+      Object.entries(records).map(([type, id]) => [`${statement}.${type}`, [{ json: JSON.stringify(json(id)) }]]),
+    );
+  return {
+    common: {
+      ...{ organizationId: organization, keyId, chainId: keyId, keyHash: await hashKey(key), hash: await hashKey(key) },
+      ...{ hint: String(row?.['hint']), keyIds: JSON.stringify([keyId, full.id]), name: 'n8n: triage' },
+      ...{ userId: 'ada', administratorId: 'ada', email: 'ada@northwind.example', userEmail: 'tess@northwind.example' },
+      ...{ id: note, note, time_entry: entry, ids: JSON.stringify([note, entry]), ticketId: null, requestId: null },
+      ...{ reviewId: first, organizationIds: JSON.stringify([organization]), formToken: 'token', by: 'Ada' },
+      ...{ reasons: '["scope_missing"]', reason: 'scope_missing', beforeKeyId: '~', beforeReason: '~' },
+      ...{ now, soon: now, since: 0, until: LARGE, at: 0, day: String(day?.['day']) },
+      ...{
+        limit: 1_000,
+        examine: 1_000,
+        length: 10,
+        before: LARGE,
+        from: 0,
+        after: '',
+        only: organization,
+        action: null,
+      },
+      ...{ seq: 0, toSeq: archived.to_seq, object: archived.object, isPushed: 0, waiting: LARGE, full: 1 },
+      ...{ timeZone: 'UTC', allowedNetworks: '', bytes: 1, minutes: 1, message: 'x', description: 'x', billable: 1 },
+      ...{ keyDayRecords: null, keyDayBytes: null, organizationDayRecords: null, organizationDayBytes: null },
+    },
+    own: {
+      findSettingsChanges: [
+        { targetId: organization, actions: '["key_policy.changed"]' },
+        { targetId: full.id, actions: '["key_review.kept", "api_key.rotated"]' },
+      ],
+      findKeyByHash: [{}, { hash: 'unknown' }],
+      findKeyPage: [{ before: '~' }],
+      findFinishedReviews: [{ before: '~' }],
+      findDecisions: [{}, { reviewId: open }],
+      findKeysOfReview: [{}, { reviewId: open }],
+      findCursorPosition: [{}, { seq: LARGE }, { organizationId: 'nobody' }],
+      findReview: [{ id: entry }, { id: waiting }, { id: archivedEntry }],
+      findPushStatus: [{}, { only: erased.organization }],
+      findReleases: [{}, { only: erased.organization }],
+      findOpenErasure: [{ organizationId: erased.organization }],
+      FIND_BEING_ERASED: [{ organizationId: erased.organization }],
+      'findRecord.time_entry': [{ id: entry }],
+      'findArchivedRecord.note': [{ id: archivedNote }],
+      'findArchivedRecord.time_entry': [{ id: archivedEntry }],
+      findArchivesAbout: [{ id: archivedNote, note: archivedNote, time_entry: archivedEntry }],
+      findTexts: [{ ids: JSON.stringify([note, entry]) }],
+      explainNote: explained,
+      explainServiceTimeEntry: explained,
+      explainTechnicianTimeEntry: explained,
+      insertNote: newRecord(),
+      insertServiceTimeEntry: newRecord(),
+      insertTechnicianTimeEntry: newRecord(),
+      markRevokedByAdministrator: [{ keyId: successor.id }],
+      markRevokedByOperator: [{ keyId: full.id }],
+      FIND_ORGANIZATIONS: [{ json: JSON.stringify([organization]) }],
+      FIND_COMPANIES: [{ json: '["acme"]' }],
+      FIND_HELD_EMAILS: [{ json: JSON.stringify([{ ...differing, email: 'ada@northwind.example' }]) }],
+      FIND_HELD_COMPANIES: [{ json: JSON.stringify([{ ...differing, company: 'acme' }]) }],
+      ...ofRecords('FIND_DIFFERING_RECORDS', (id) => [{ ...differing, id }, differing]),
+      ...ofRecords('FIND_RECORDS', (id) => [id]),
+      ...ofRecords('DEACTIVATE_RECORDS', (id) => [id]),
+    },
+  };
+}
+
+const LARGE = Number.MAX_SAFE_INTEGER;

@@ -1,0 +1,175 @@
+// Written by returned-columns.test.ts: what each statement returned from a filled database.
+import type { ReturnedColumns } from './column-types.ts';
+
+export const RETURNED_COLUMNS = {
+  'db/audit/read-audit-log.ts': {
+    findAuditAdministrators: { id: 'string', name: 'string', isPresent: 'number' },
+    findAuditPage: {
+      examined: { examined: 'number', lowest: 'number', lowestAt: 'number', archivedTo: 'number' },
+      rows: { seq: 'number', at: 'number', actorType: 'string', actorId: 'string', actorName: 'string', action: 'string', targetId: 'string', ticketId: 'string | null', requestId: 'string', idempotencyKey: 'string | null', detail: 'string | null', sourceAddress: 'string | null', userAgent: 'string | null', keyId: 'string | null', keyName: 'string | null', keyHint: 'string | null', keyRevokedAt: 'null', minutes: 'number | null', technician: 'string | null' },
+    },
+    findAuditPageOfAdministrator: {
+      examined: { examined: 'number', lowest: 'number', lowestAt: 'number', archivedTo: 'number' },
+      rows: { seq: 'number', at: 'number', actorType: 'string', actorId: 'string', actorName: 'string', action: 'string', targetId: 'string', ticketId: 'null', requestId: 'string', idempotencyKey: 'null', detail: 'string', sourceAddress: 'string', userAgent: 'string', keyId: 'string', keyName: 'string', keyHint: 'string', keyRevokedAt: 'null', minutes: 'null', technician: 'null' },
+    },
+    findAuditPageOfKey: {
+      examined: { examined: 'number', lowest: 'number', lowestAt: 'number', archivedTo: 'number' },
+      rows: { seq: 'number', at: 'number', actorType: 'string', actorId: 'string', actorName: 'string', action: 'string', targetId: 'string', ticketId: 'string | null', requestId: 'string', idempotencyKey: 'string | null', detail: 'string | null', sourceAddress: 'string', userAgent: 'string | null', keyId: 'string', keyName: 'string', keyHint: 'string', keyRevokedAt: 'null', minutes: 'number | null', technician: 'string | null' },
+    },
+    findAuditRowsAbout: { seq: 'number', at: 'number', actorType: 'string', actorId: 'string', actorName: 'string', action: 'string', targetId: 'string', ticketId: 'string', requestId: 'string', idempotencyKey: 'string | null', detail: 'null', sourceAddress: 'string', userAgent: 'null', keyId: 'string', keyName: 'string', keyHint: 'string', keyRevokedAt: 'null', minutes: 'number | null', technician: 'string | null' },
+    findFirstSeqSince: { seq: 'number' },
+    findLatestDay: { day: 'string', records: 'number', bytes: 'number', changes: 'number' },
+  } satisfies ReturnedColumns<typeof import('../../src/db/audit/read-audit-log.ts')>,
+  'db/directory/administrators.ts': {
+    findAdministrator: { userId: 'string', userName: 'string', organizationId: 'string', organizationName: 'string', timeZone: 'string', hasPsa: 'number', failingSince: 'number', failure: 'string', stoppedAt: 'null' },
+    findTimeZone: { timeZone: 'string' },
+  } satisfies ReturnedColumns<typeof import('../../src/db/directory/administrators.ts')>,
+  'db/directory/erasure.ts': {
+    countErasableRows: { notes: 'number', archived_notes: 'number', time_entries: 'number', archived_time_entries: 'number', releases: 'number', key_days: 'number', refused_uses: 'number', pushes: 'number', notices: 'number', notice_positions: 'number', key_review_decisions: 'number', key_reviews: 'number', key_policies: 'number', api_keys: 'number', agreements: 'number', tickets: 'number', companies: 'number', users: 'number', audit_log: 'number', archives: 'number', organizations: 'number' },
+    findOpenErasure: { organizationId: 'string', requestId: 'string', erasedAt: 'number', erasedBy: 'string', lastSeq: 'number' },
+  } satisfies ReturnedColumns<typeof import('../../src/db/directory/erasure.ts')>,
+  'db/directory/organization-counts.ts': {
+    countOrganizations: { organizationId: 'string', live: 'number', expiring: 'number', refused: 'number' },
+  } satisfies ReturnedColumns<typeof import('../../src/db/directory/organization-counts.ts')>,
+  'db/directory/records.ts': {
+    DEACTIVATE_RECORDS: {
+      agreement: { id: 'string' },
+      company: { id: 'string' },
+      organization: { id: 'string' },
+      ticket: { id: 'string' },
+      user: { id: 'string' },
+    },
+    FIND_BEING_ERASED: { id: 'string', found: 'null' },
+    FIND_COMPANIES: { id: 'string', found: 'null' },
+    FIND_DIFFERING_RECORDS: {
+      agreement: { id: 'string', found: 'string | null' },
+      company: { id: 'string', found: 'string | null' },
+      organization: { id: 'string', found: 'string | null' },
+      ticket: { id: 'string', found: 'string | null' },
+      user: { id: 'string', found: 'string | null' },
+    },
+    FIND_HELD_COMPANIES: { id: 'string', found: 'string' },
+    FIND_HELD_EMAILS: { id: 'string', found: 'string' },
+    FIND_ORGANIZATIONS: { id: 'string', found: 'string' },
+    FIND_RECORDS: {
+      agreement: { id: 'string', active: 'number' },
+      company: { id: 'string', active: 'number' },
+      organization: { id: 'string', active: 'number' },
+      ticket: { id: 'string', active: 'number' },
+      user: { id: 'string', active: 'number' },
+    },
+  } satisfies ReturnedColumns<typeof import('../../src/db/directory/records.ts')>,
+  'db/keys/change-key.ts': {
+    explainChange: { administrator: 'number', live: 'string', named: 'string' },
+    findSettingsChanges: { at: 'number', by: 'string', action: 'string', detail: 'string' },
+  } satisfies ReturnedColumns<typeof import('../../src/db/keys/change-key.ts')>,
+  'db/keys/create-key.ts': {
+    explainNewKey: { administrator: 'number', own: 'null', createdByForm: 'null', maxLifetimeDays: 'number', expiryRequired: 'number', named: 'string' },
+  } satisfies ReturnedColumns<typeof import('../../src/db/keys/create-key.ts')>,
+  'db/keys/find-key.ts': {
+    findKeyByHash: { organizationId: 'string', keyId: 'string', keyHash: 'string', chainId: 'string', keyName: 'string', scopes: 'string', limitQuota: 'null', limitWindowMs: 'null', dayLimitRecords: 'null', dayLimitMinutes: 'null', allowedNetworks: 'string', expiresAt: 'null', revokedAt: 'number | null', organizationActive: 'number', hasPsa: 'number', timeZone: 'string', found: 'number' },
+  } satisfies ReturnedColumns<typeof import('../../src/db/keys/find-key.ts')>,
+  'db/keys/key-rules-statements.ts': {
+    countEndlessKeys: { keys: 'number' },
+    findKeyRules: { maxLifetimeDays: 'number', expiryRequired: 'number', unusedDays: 'number', reviewMonths: 'number', reviewsSince: 'number', revision: 'number' },
+    findRulesAndTimeZone: { maxLifetimeDays: 'number', expiryRequired: 'number', unusedDays: 'number', reviewMonths: 'number', reviewsSince: 'number', revision: 'number', timeZone: 'string' },
+  } satisfies ReturnedColumns<typeof import('../../src/db/keys/key-rules-statements.ts')>,
+  'db/keys/read-keys.ts': {
+    countUnrevoked: { live: 'number' },
+    findAnyKeyByHash: { organizationId: 'string', organization: 'string', id: 'string', name: 'string', hint: 'string', expiresAt: 'null', revokedAt: 'null', successorId: 'null', successorHint: 'null', predecessorId: 'null', predecessorHint: 'null', successorExpiresAt: 'null', successorRevokedAt: 'null', predecessorExpiresAt: 'null', predecessorRevokedAt: 'null' },
+    findAnyKeyById: { organizationId: 'string', organization: 'string', id: 'string', name: 'string', hint: 'string', expiresAt: 'null', revokedAt: 'null', successorId: 'null', successorHint: 'null', predecessorId: 'null', predecessorHint: 'null', successorExpiresAt: 'null', successorRevokedAt: 'null', predecessorExpiresAt: 'null', predecessorRevokedAt: 'null' },
+    findAnyKeysByHint: { organizationId: 'string', organization: 'string', id: 'string', name: 'string', hint: 'string', expiresAt: 'null', revokedAt: 'null', successorId: 'null', successorHint: 'null', predecessorId: 'null', predecessorHint: 'null', successorExpiresAt: 'null', successorRevokedAt: 'null', predecessorExpiresAt: 'null', predecessorRevokedAt: 'null' },
+    findKeyDetails: { id: 'string', name: 'string', limitQuota: 'null', limitWindowMs: 'null', dayLimitRecords: 'null', dayLimitMinutes: 'null', allowedNetworks: 'string', description: 'string', owner: 'string', hint: 'string', scopes: 'string', revision: 'number', createdAt: 'number', expiresAt: 'null', revokedAt: 'null', revokedById: 'null', revokedBy: 'null', createdById: 'string', createdBy: 'string', creatorActive: 'number', creatorAdmin: 'number', successorId: 'null', successorHint: 'null', predecessorId: 'null', predecessorHint: 'null', lastWriteAt: 'number', lastWriteFrom: 'string' },
+    findKeyPage: { id: 'string', name: 'string', limitQuota: 'number | null', limitWindowMs: 'number | null', dayLimitRecords: 'number | null', dayLimitMinutes: 'number | null', allowedNetworks: 'string', description: 'string', owner: 'string', hint: 'string', scopes: 'string', revision: 'number', createdAt: 'number', expiresAt: 'number | null', revokedAt: 'number | null', revokedById: 'string | null', revokedBy: 'string | null', createdById: 'string', createdBy: 'string', creatorActive: 'number', creatorAdmin: 'number', successorId: 'string | null', successorHint: 'string | null', predecessorId: 'string | null', predecessorHint: 'string | null', lastWriteAt: 'number | null', lastWriteFrom: 'string | null' },
+    findLiveKeys: { id: 'string', name: 'string', limitQuota: 'number | null', limitWindowMs: 'number | null', dayLimitRecords: 'number | null', dayLimitMinutes: 'number | null', allowedNetworks: 'string', description: 'string', owner: 'string', hint: 'string', scopes: 'string', revision: 'number', createdAt: 'number', expiresAt: 'number | null', revokedAt: 'null', revokedById: 'null', revokedBy: 'null', createdById: 'string', createdBy: 'string', creatorActive: 'number', creatorAdmin: 'number', successorId: 'string | null', successorHint: 'string | null', predecessorId: 'string | null', predecessorHint: 'string | null', lastWriteAt: 'number | null', lastWriteFrom: 'string | null' },
+    findOwnKeyByHash: { id: 'string', name: 'string', limitQuota: 'null', limitWindowMs: 'null', dayLimitRecords: 'null', dayLimitMinutes: 'null', allowedNetworks: 'string', description: 'string', owner: 'string', hint: 'string', scopes: 'string', revision: 'number', createdAt: 'number', expiresAt: 'null', revokedAt: 'null', revokedById: 'null', revokedBy: 'null', createdById: 'string', createdBy: 'string', creatorActive: 'number', creatorAdmin: 'number', successorId: 'null', successorHint: 'null', predecessorId: 'null', predecessorHint: 'null', lastWriteAt: 'number', lastWriteFrom: 'string' },
+    findOwnKeysByHint: { id: 'string', name: 'string', limitQuota: 'null', limitWindowMs: 'null', dayLimitRecords: 'null', dayLimitMinutes: 'null', allowedNetworks: 'string', description: 'string', owner: 'string', hint: 'string', scopes: 'string', revision: 'number', createdAt: 'number', expiresAt: 'null', revokedAt: 'null', revokedById: 'null', revokedBy: 'null', createdById: 'string', createdBy: 'string', creatorActive: 'number', creatorAdmin: 'number', successorId: 'null', successorHint: 'null', predecessorId: 'null', predecessorHint: 'null', lastWriteAt: 'number', lastWriteFrom: 'string' },
+    findRefusedKeys: { id: 'string', name: 'string', limitQuota: 'null', limitWindowMs: 'null', dayLimitRecords: 'null', dayLimitMinutes: 'null', allowedNetworks: 'string', description: 'string', owner: 'string', hint: 'string', scopes: 'string', revision: 'number', createdAt: 'number', expiresAt: 'null', revokedAt: 'null', revokedById: 'null', revokedBy: 'null', createdById: 'string', createdBy: 'string', creatorActive: 'number', creatorAdmin: 'number', successorId: 'null', successorHint: 'null', predecessorId: 'null', predecessorHint: 'null', lastWriteAt: 'number', lastWriteFrom: 'string' },
+  } satisfies ReturnedColumns<typeof import('../../src/db/keys/read-keys.ts')>,
+  'db/keys/refused-uses.ts': {
+    findRecentRefusedUses: { keyId: 'string', keyName: 'string', keyHint: 'string', reason: 'string', count: 'number', firstAt: 'number', lastAt: 'number', sourceAddress: 'string | null', keyExpiresAt: 'number | null' },
+    findRefusedUses: { keyId: 'string', keyName: 'string', keyHint: 'string', reason: 'string', count: 'number', firstAt: 'number', lastAt: 'number', sourceAddress: 'string | null' },
+    findRefusedUsesOfKey: { keyId: 'string', keyName: 'string', keyHint: 'string', reason: 'string', count: 'number', firstAt: 'number', lastAt: 'number', sourceAddress: 'string' },
+    findRefusedUsesPage: { keyId: 'string', keyName: 'string', keyHint: 'string', reason: 'string', count: 'number', firstAt: 'number', lastAt: 'number', sourceAddress: 'string | null' },
+    summarizeRefusedUses: { reason: 'string', keys: 'number', uses: 'number', lastAt: 'number', sourceAddress: 'string | null', keyId: 'string', keyName: 'string', keyHint: 'string' },
+  } satisfies ReturnedColumns<typeof import('../../src/db/keys/refused-uses.ts')>,
+  'db/keys/reviews.ts': {
+    findDecisions: { keyId: 'string', decision: 'string', reason: 'string', at: 'number', byId: 'string', by: 'string', keyName: 'string', lastWriteAt: 'number | null' },
+    findFinishedReviews: { id: 'string', startedAt: 'number', startedBy: 'string', keys: 'number', finishedAt: 'number', finishedBy: 'string', kept: 'number', revoked: 'number' },
+    findKeysOfReview: { id: 'string', name: 'string', limitQuota: 'number | null', limitWindowMs: 'number | null', dayLimitRecords: 'number | null', dayLimitMinutes: 'number | null', allowedNetworks: 'string', description: 'string', owner: 'string', hint: 'string', scopes: 'string', revision: 'number', createdAt: 'number', expiresAt: 'number | null', revokedAt: 'null', revokedById: 'null', revokedBy: 'null', createdById: 'string', createdBy: 'string', creatorActive: 'number', creatorAdmin: 'number', successorId: 'string | null', successorHint: 'string | null', predecessorId: 'string | null', predecessorHint: 'string | null', lastWriteAt: 'number | null', lastWriteFrom: 'string | null' },
+    findOpenReview: { id: 'string', startedAt: 'number', startedBy: 'string', keys: 'number', finishedAt: 'null', finishedBy: 'null' },
+    findReview: { id: 'string', startedAt: 'number', startedBy: 'string', keys: 'number', finishedAt: 'number', finishedBy: 'string' },
+    findReviewStatus: { timeZone: 'string', lastFinishedAt: 'number' },
+  } satisfies ReturnedColumns<typeof import('../../src/db/keys/reviews.ts')>,
+  'db/keys/revoke-key.ts': {
+    findRevocation: { revokedAt: 'null' },
+    findSomeLiveKeys: { id: 'string' },
+    markRevokedByAdministrator: { revokedAt: 'number' },
+    markRevokedByOperator: { revokedAt: 'number' },
+  } satisfies ReturnedColumns<typeof import('../../src/db/keys/revoke-key.ts')>,
+  'db/keys/rotate-key.ts': {
+    explainRotation: { administrator: 'number', exists: 'string', successorId: 'null', createdByForm: 'null', keysInGrace: 'number', maxLifetimeDays: 'number', expiryRequired: 'number', live: 'number' },
+  } satisfies ReturnedColumns<typeof import('../../src/db/keys/rotate-key.ts')>,
+  'db/work/archives.ts': {
+    findArchivesAfter: { fromSeq: 'number', toSeq: 'number', firstAt: 'number', lastAt: 'number', lastRequestId: 'string', object: 'string', digest: 'string', bytes: 'number' },
+  } satisfies ReturnedColumns<typeof import('../../src/db/work/archives.ts')>,
+  'db/work/changes.ts': {
+    findChanges: { seq: 'number', at: 'number', actorType: 'string', actorId: 'string', actorName: 'string', action: 'string', targetId: 'string', ticketId: 'string | null', requestId: 'string', idempotencyKey: 'string | null', detail: 'string | null', keyId: 'string | null', keyName: 'string | null', keyHint: 'string | null', keyExpiresAt: 'number | null', keyRevokedAt: 'null', keySuccessorId: 'string | null', note: 'string | null', time_entry: 'string | null' },
+    findCursorPosition: { epoch: 'string', organizationId: 'string | null', requestId: 'null', archivedTo: 'number | null', archivedRequestId: 'string | null', isBeingErased: 'number' },
+  } satisfies ReturnedColumns<typeof import('../../src/db/work/changes.ts')>,
+  'db/work/key-days.ts': {
+    findChainDay: { records: 'number', minutes: 'number', bytes: 'number' },
+    findKeyDays: { keyId: 'string', day: 'string', minutes: 'number', note: 'number', time_entry: 'number' },
+    findRecentAddresses: { address: 'string' },
+  } satisfies ReturnedColumns<typeof import('../../src/db/work/key-days.ts')>,
+  'db/work/notes.ts': {
+    explainNote: { organizationId: 'string', keyId: 'string', keyHash: 'string', chainId: 'string', keyName: 'string', scopes: 'string', limitQuota: 'null', limitWindowMs: 'null', dayLimitRecords: 'null', dayLimitMinutes: 'null', allowedNetworks: 'string', expiresAt: 'null', revokedAt: 'null', organizationActive: 'number', hasPsa: 'number', timeZone: 'string', chainRecords: 'number', chainMinutes: 'number', chainBytes: 'number', organizationRecords: 'number', organizationBytes: 'number', id: 'string | null', ticketId: 'string | null', createdAt: 'number | null', requestId: 'string', requestDigest: 'string', ticketFound: 'number', userFound: 'number' },
+    insertNote: { id: 'string', ticketId: 'string', createdAt: 'number', requestId: 'string', requestDigest: 'string', chainRecords: 'number' },
+  } satisfies ReturnedColumns<typeof import('../../src/db/work/notes.ts')>,
+  'db/work/redact.ts': {
+    findRecord: {
+      note: { id: 'string' },
+      time_entry: { id: 'string' },
+    },
+  } satisfies ReturnedColumns<typeof import('../../src/db/work/redact.ts')>,
+  'db/work/releases.ts': {
+    findReleases: { organizationId: 'string', newestSeq: 'number', releasedSeq: 'number', archivedSeq: 'number', releasedAt: 'number | null', releasedTo: 'number | null', unreleasedSince: 'number', archivedTo: 'number | null' },
+  } satisfies ReturnedColumns<typeof import('../../src/db/work/releases.ts')>,
+  'db/work/review.ts': {
+    findReview: { status: 'string', reviewedAt: 'number | null', reviewedBy: 'string | null', requestId: 'string | null' },
+  } satisfies ReturnedColumns<typeof import('../../src/db/work/review.ts')>,
+  'db/work/stored-text.ts': {
+    findStoredText: { organizationId: 'string', records: 'number', bytes: 'number', bytesSince: 'number', firstDay: 'string | null' },
+  } satisfies ReturnedColumns<typeof import('../../src/db/work/stored-text.ts')>,
+  'db/work/texts.ts': {
+    findTexts: { id: 'string', text: 'string' },
+  } satisfies ReturnedColumns<typeof import('../../src/db/work/texts.ts')>,
+  'db/work/time-entries.ts': {
+    explainServiceTimeEntry: { organizationId: 'string', keyId: 'string', keyHash: 'string', chainId: 'string', keyName: 'string', scopes: 'string', limitQuota: 'null', limitWindowMs: 'null', dayLimitRecords: 'null', dayLimitMinutes: 'null', allowedNetworks: 'string', expiresAt: 'null', revokedAt: 'null', organizationActive: 'number', hasPsa: 'number', timeZone: 'string', chainRecords: 'number', chainMinutes: 'number', chainBytes: 'number', organizationRecords: 'number', organizationBytes: 'number', id: 'string | null', ticketId: 'string | null', createdAt: 'number | null', requestId: 'string', requestDigest: 'string', userId: 'string | null', minutes: 'number | null', billable: 'number | null', workDate: 'string | null', hourlyRateMinor: 'number | null', agreementSource: 'string', status: 'string', ticketFound: 'number', userFound: 'number' },
+    explainTechnicianTimeEntry: { organizationId: 'string', keyId: 'string', keyHash: 'string', chainId: 'string', keyName: 'string', scopes: 'string', limitQuota: 'null', limitWindowMs: 'null', dayLimitRecords: 'null', dayLimitMinutes: 'null', allowedNetworks: 'string', expiresAt: 'null', revokedAt: 'null', organizationActive: 'number', hasPsa: 'number', timeZone: 'string', chainRecords: 'number', chainMinutes: 'number', chainBytes: 'number', organizationRecords: 'number', organizationBytes: 'number', id: 'string | null', ticketId: 'string | null', createdAt: 'number | null', requestId: 'string', requestDigest: 'string', userId: 'string | null', minutes: 'number | null', billable: 'number | null', workDate: 'string | null', hourlyRateMinor: 'number | null', agreementSource: 'string', status: 'string', ticketFound: 'number', userFound: 'number' },
+    insertServiceTimeEntry: { id: 'string', ticketId: 'string', createdAt: 'number', requestId: 'string', requestDigest: 'string', userId: 'string', minutes: 'number', billable: 'number', workDate: 'string', hourlyRateMinor: 'number', agreementSource: 'string', status: 'string', chainRecords: 'number' },
+    insertTechnicianTimeEntry: { id: 'string', ticketId: 'string', createdAt: 'number', requestId: 'string', requestDigest: 'string', userId: 'string', minutes: 'number', billable: 'number', workDate: 'string', hourlyRateMinor: 'number', agreementSource: 'string', status: 'string', chainRecords: 'number' },
+  } satisfies ReturnedColumns<typeof import('../../src/db/work/time-entries.ts')>,
+  'modules/archive/archive-statements.ts': {
+    findArchive: { fromSeq: 'number', toSeq: 'number', firstAt: 'number', lastAt: 'number', lastRequestId: 'string', object: 'string', digest: 'string', bytes: 'number' },
+    findArchiveOfObject: { fromSeq: 'number', toSeq: 'number', firstAt: 'number', lastAt: 'number', lastRequestId: 'string', object: 'string', digest: 'string', bytes: 'number' },
+    findArchivesAbout: { fromSeq: 'number', toSeq: 'number', firstAt: 'number', lastAt: 'number', lastRequestId: 'string', object: 'string', digest: 'string', bytes: 'number' },
+    findArchivesOfPeriod: { fromSeq: 'number', toSeq: 'number', firstAt: 'number', lastAt: 'number', lastRequestId: 'string', object: 'string', digest: 'string', bytes: 'number' },
+    findReplaced: { organizationId: 'string', toSeq: 'number', replacedObject: 'string' },
+  } satisfies ReturnedColumns<typeof import('../../src/modules/archive/archive-statements.ts')>,
+  'modules/archive/step-statements.ts': {
+    findArchivable: { epoch: 'string', newestSeq: 'number', archivedSeq: 'number', lastSeq: 'number' },
+    findDueArchives: { organizationId: 'string' },
+  } satisfies ReturnedColumns<typeof import('../../src/modules/archive/step-statements.ts')>,
+  'modules/archive/stub-statements.ts': {
+    findArchivedRecord: {
+      note: { ticketId: 'string', isRedacted: 'number', fromSeq: 'number', toSeq: 'number', object: 'string', digest: 'string', replacedObject: 'string' },
+      time_entry: { ticketId: 'string', isRedacted: 'number', fromSeq: 'number', toSeq: 'number', object: 'string', digest: 'string', replacedObject: 'string' },
+    },
+  } satisfies ReturnedColumns<typeof import('../../src/modules/archive/stub-statements.ts')>,
+  'modules/push/push-statements.ts': {
+    findDuePushes: { organizationId: 'string', isOrdered: 'number' },
+    findPushOrder: { orderId: 'string', resume: 'number', skipToSeq: 'null', skipToCursor: 'null' },
+    findPushStatus: { organizationId: 'string', confirmedSeq: 'number | null', confirmedAt: 'number | null', failingSince: 'number | null', attempts: 'number | null', failure: 'string | null', nextAttemptAt: 'number | null', stoppedAt: 'null', isOrdered: 'number', newestSeq: 'number', waitingSince: 'number' },
+  } satisfies ReturnedColumns<typeof import('../../src/modules/push/push-statements.ts')>,
+};
