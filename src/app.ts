@@ -19,19 +19,22 @@ import { endpointNotFound, methodNotAllowedProblem } from './http/no-endpoint.ts
 import { problem } from './http/problems.ts';
 import { createSettings } from './http/settings/index.tsx';
 import { wellKnown } from './http/well-known.ts';
-import { createPsa } from './modules/psa/routes.ts';
+import type { Part } from './module.ts';
 
 /** The limit of an address for pages without a limit of their own, and for paths that do not exist. */
-function limitTheRest({ psaSecrets }: Config): MiddlewareHandler<AppEnv> {
-  const limited = psaSecrets.length > 0 ? /^\/(api|settings|psa)(\/|$)/ : /^\/(api|settings)(\/|$)/;
+function limitTheRest(parts: readonly Part[]): MiddlewareHandler<AppEnv> {
+  const limited = ['/api', '/settings', ...parts.flatMap(({ routes }) => routes?.path ?? [])];
   const limit = ipLimit('site');
   return async function limitTheRest(c, next) {
-    return limited.test(c.req.path) ? next() : limit(c, next);
+    return limited.some((path) => `${c.req.path}/`.startsWith(`${path}/`)) ? next() : limit(c, next);
   };
 }
 
-/** Creates all routes. `now` is the clock (UTC milliseconds) for key expiry and work dates. */
-export function createApp(config: Config, now: () => number = Date.now) {
+/**
+ * Creates all routes: those of the core, and those of the modules that are on. `now` is the clock
+ * (UTC milliseconds) for key expiry and work dates.
+ */
+export function createApp(config: Config, parts: readonly Part[], now: () => number = Date.now) {
   const v1 = new Hono<AppEnv>();
   v1.use(
     methodNotAllowed({
@@ -44,20 +47,23 @@ export function createApp(config: Config, now: () => number = Date.now) {
   for (const kind of RECORD_KIND_NAMES) v1.route('/', RECORD_ENDPOINTS[kind].route);
   v1.all('*', ...guardUnknown(), (c) => problem(c, ...endpointNotFound()));
 
+  const modules = new Hono<AppEnv>();
+  for (const { routes } of parts) if (routes) modules.route(routes.path, routes.app);
+
   return (
     // Pinned: the default SmartRouter silently falls back to a slower router. With this one, an
     // unsupported path fails every test.
     new Hono<AppEnv>({ router: new RegExpRouter() })
-      .use(requestContext(config, now), requestLog())
+      .use(requestContext(config, parts, now), requestLog())
       // Shows only that the Worker runs. A ping with a key also checks database and limiters.
       .get('/healthz', (c) => c.json({ status: config.mode === 'paused' ? 'paused' : 'ok' }))
-      .use(limitTheRest(config))
+      .use(limitTheRest(parts))
       .use('/api/*', ...firstChecks('api'))
       .route('/api/v1', v1)
-      .route('/psa', createPsa(config))
+      .route('/', modules)
       .route('/.well-known', wellKnown)
       .route('/', createDocs({ api: (origin) => describeApi(config, origin), psa: describePsa }))
-      .route('/settings', createSettings())
+      .route('/settings', createSettings(parts))
       .notFound(wrongAddress)
       .onError(answerError)
   );

@@ -6,11 +6,10 @@ import { type IpLimitOverride, parseIpLimitOverrides } from './domain/ip-limit-o
 import { parseRequestLimit, type RequestLimit } from './domain/request-limit.ts';
 import { parseContactAddresses, parseExpires, type SecurityContact } from './domain/security-contact.ts';
 import { parseTicketUrl } from './domain/ticket-url.ts';
-import { parseNoticeUrl, parseWebhookSecrets, parseWebhookUrl, type WebhookSecret } from './domain/webhook.ts';
+import { parseWebhookSecrets, parseWebhookUrl, type WebhookSecret } from './domain/webhook.ts';
 import { isSecureUrl } from './lib/loopback.ts';
 import { nearestName } from './lib/nearest-name.ts';
 import { remoteKeySet } from './lib/remote-key-set.ts';
-import { parseKeepDays } from './modules/archive/object-names.ts';
 
 /** The configuration of a deployment, parsed once from wrangler.toml and the operator's secrets. */
 export interface Config {
@@ -32,19 +31,10 @@ export interface Config {
   mode: 'open' | 'paused';
   /** The size in bytes at which the database is full. */
   databaseLimit: number;
-  /**
-   * The secrets with which the PSA signs its requests to /psa: one, or two while one replaces the
-   * other. Without any, /psa does not exist.
-   */
-  psaSecrets: readonly WebhookSecret[];
-  /** Where changes are pushed to. Undefined: they are not. */
-  push?: PushTarget | undefined;
-  /** Where notices are posted to as `{text}`. Undefined: nowhere. */
-  noticeUrl?: string | undefined;
-  /** The origin of this service, for links in notices. Undefined: there are none. */
+  /** The PSA's receiver of messages: changes and notices. Undefined: nothing is sent to it. */
+  receiver?: Receiver | undefined;
+  /** The origin of this service, for links. Undefined: there are none. */
   serviceUrl?: string | undefined;
-  /** For how many days changes stay in the database. Undefined: nothing is archived. */
-  keepDays?: number | undefined;
   /** The address of a ticket in the PSA, for links in the settings area. Undefined: there are none. */
   ticketUrl?: string | undefined;
   /** Whom to tell of a vulnerability. Undefined: there is no security.txt. */
@@ -55,10 +45,10 @@ export interface Config {
   signIn?: SignIn | undefined;
 }
 
-/** The receiver of the push. */
-export interface PushTarget {
+/** Where messages are posted to. */
+export interface Receiver {
   url: string;
-  /** Every delivery is signed with all of them. */
+  /** Every message is signed with all of them. */
   secrets: readonly WebhookSecret[];
 }
 
@@ -75,8 +65,8 @@ export interface SignIn {
 }
 
 /**
- * The variables of wrangler.toml, and the secrets: BLOCKED_KEYS and MODE, which are switched without
- * a deployment, PSA_SECRET, WEBHOOK_SECRET and NOTICE_URL.
+ * The variables of the core in wrangler.toml, and its secrets: BLOCKED_KEYS and MODE, which are
+ * switched without a deployment, and WEBHOOK_SECRET.
  */
 export const VARIABLES = [
   'KEY_PREFIX',
@@ -94,11 +84,8 @@ export const VARIABLES = [
   'ADMIN_TOKEN_HEADER',
   'DATABASE_LIMIT',
   'TICKET_URL',
-  'KEEP_DAYS',
-  'PSA_SECRET',
   'WEBHOOK_URL',
   'WEBHOOK_SECRET',
-  'NOTICE_URL',
   'SERVICE_URL',
   'SECURITY_CONTACT',
   'SECURITY_EXPIRES',
@@ -106,13 +93,19 @@ export const VARIABLES = [
 
 type Variables = Partial<Record<(typeof VARIABLES)[number], string>>;
 
+/** What a module reads when it starts: a deployment may lack any binding. */
+export type Bindings = { readonly [Name in keyof Env]?: Env[Name] | undefined } & Readonly<Record<string, unknown>>;
+
 /**
  * The names that are no variables, each with the variable that it probably misspells, if there is
- * one.
+ * one. `ofModules`: the variables of the optional modules.
  */
-export function unknownVariables(names: readonly string[]): { name: string; nearest: string | undefined }[] {
-  const known = new Set<string>(VARIABLES);
-  return names.filter((name) => !known.has(name)).map((name) => ({ name, nearest: nearestName(name, VARIABLES) }));
+export function unknownVariables(
+  names: readonly string[],
+  ofModules: readonly string[],
+): { name: string; nearest: string | undefined }[] {
+  const known = [...VARIABLES, ...ofModules];
+  return names.filter((name) => !known.includes(name)).map((name) => ({ name, nearest: nearestName(name, known) }));
 }
 
 /**
@@ -142,21 +135,19 @@ export function parseConfig(vars: Variables): Config {
     mode: read('MODE', parseMode),
     databaseLimit: read('DATABASE_LIMIT', parseDatabaseLimit, DEFAULT_DATABASE_LIMIT),
     signIn: parseSignIn(vars),
-    psaSecrets: read('PSA_SECRET', parseWebhookSecrets),
-    push: parsePush(vars),
-    noticeUrl: read('NOTICE_URL', parseNoticeUrl),
+    receiver: parseReceiver(vars),
     serviceUrl: read('SERVICE_URL', parseServiceUrl),
-    keepDays: read('KEEP_DAYS', parseKeepDays),
     ticketUrl: read('TICKET_URL', parseTicketUrl),
     securityContact: parseSecurityContact(vars),
   };
 }
 
 /** A function that parses one variable. A missing one has the default, which is empty for most. */
-export function reader<Name extends string>(vars: Partial<Record<Name, string>>) {
+export function reader<Name extends string>(vars: { readonly [N in Name]?: unknown }) {
   return <T>(name: Name, parse: (text: string) => T, defaultText = ''): T => {
+    const value = vars[name];
     try {
-      return parse(vars[name] ?? defaultText);
+      return parse(typeof value === 'string' ? value : defaultText);
     } catch (err) {
       throw err instanceof RangeError ? new Error(`${name}: ${err.message}`) : err;
     }
@@ -164,10 +155,10 @@ export function reader<Name extends string>(vars: Partial<Record<Name, string>>)
 }
 
 /**
- * Parses the receiver of the push, from WEBHOOK_URL and WEBHOOK_SECRET.
+ * Parses the receiver of messages, from WEBHOOK_URL and WEBHOOK_SECRET.
  * @throws Error as `parseConfig`
  */
-export function parsePush(vars: Variables): PushTarget | undefined {
+export function parseReceiver(vars: Variables): Receiver | undefined {
   const read = reader(vars);
   const url = read('WEBHOOK_URL', parseWebhookUrl);
   const secrets = read('WEBHOOK_SECRET', parseWebhookSecrets);

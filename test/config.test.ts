@@ -24,20 +24,15 @@ describe('the configuration', () => {
   test('of a push has its address and all of its secrets', () => {
     const other = `whsec_${btoa('y'.repeat(24))}`;
     const push = { WEBHOOK_URL: 'http://127.0.0.1:8080/hook', WEBHOOK_SECRET: ` ${SECRET}  ${other}\n` };
-    expect(parseConfig({ ...vars, ...push }).push).toEqual({
+    expect(parseConfig({ ...vars, ...push }).receiver).toEqual({
       url: 'http://127.0.0.1:8080/hook',
       secrets: [new TextEncoder().encode('x'.repeat(32)), new TextEncoder().encode('y'.repeat(24))],
     });
   });
 
-  test('of the notices has their address, and the origin that they link to', () => {
-    const notices = { NOTICE_URL: 'https://chat.example/hooks/T0/B0?x=1', SERVICE_URL: 'https://tickets.example/' };
-    expect(parseConfig({ ...vars, ...notices })).toMatchObject({
-      noticeUrl: notices.NOTICE_URL,
-      serviceUrl: 'https://tickets.example',
-    });
-    expect(parseConfig({ ...vars, NOTICE_URL: 'http://localhost:5678/webhook/x' }).noticeUrl).toBe(
-      'http://localhost:5678/webhook/x',
+  test('has the origin of the service', () => {
+    expect(parseConfig({ ...vars, SERVICE_URL: 'https://tickets.example/' }).serviceUrl).toBe(
+      'https://tickets.example',
     );
   });
 
@@ -65,11 +60,8 @@ describe('the configuration', () => {
       mode: 'open',
       databaseLimit: 10_000_000_000,
       signIn: undefined,
-      psaSecrets: [],
-      push: undefined,
-      noticeUrl: undefined,
+      receiver: undefined,
       serviceUrl: undefined,
-      keepDays: undefined,
       ticketUrl: undefined,
       securityContact: undefined,
     });
@@ -97,11 +89,6 @@ describe('the configuration', () => {
     [{ TICKET_URL: 'http://psa.example/{ticket}' }, /^TICKET_URL: /],
     [{ TICKET_URL: 'https://{ticket}.example/' }, /^TICKET_URL: .*behind its host/],
     [{ TICKET_URL: 'javascript:alert({ticket})' }, /^TICKET_URL: /],
-    [{ KEEP_DAYS: '0' }, /^KEEP_DAYS: "0" is not a whole number of days from 1 to 36500/],
-    [{ KEEP_DAYS: '90 days' }, /^KEEP_DAYS: /],
-    [{ PSA_SECRET: 'secret' }, /^PSA_SECRET: secret 1 of 1 is not whsec_ followed by/],
-    [{ PSA_SECRET: `${SECRET} ${SECRET} ${SECRET}` }, /^PSA_SECRET: it has 3 secrets/],
-    [{ PSA_SECRET: `${SECRET} whsec_c2hvcnQ=` }, /^PSA_SECRET: secret 2 of 2 /],
     [{ WEBHOOK_URL: 'https://psa.example/hook' }, /^WEBHOOK_SECRET is empty/],
     [{ WEBHOOK_URL: 'http://psa.example/hook', WEBHOOK_SECRET: SECRET }, /^WEBHOOK_URL: .*is not an https:/],
     [{ WEBHOOK_URL: 'https://a:b@psa.example', WEBHOOK_SECRET: SECRET }, /^WEBHOOK_URL: its value has a user name/],
@@ -111,9 +98,6 @@ describe('the configuration', () => {
     [{ SECURITY_CONTACT: 'mailto:a@example.com' }, /^SECURITY_EXPIRES is empty/],
     [{ SECURITY_EXPIRES: '30.6.2027' }, /^SECURITY_EXPIRES: "30.6.2027" is not a date/],
     [{ SECURITY_EXPIRES: '2027-02-30' }, /^SECURITY_EXPIRES: "2027-02-30" is not a date/],
-    [{ NOTICE_URL: 'http://chat.example/T0' }, /^NOTICE_URL: its value is not an https:/],
-    [{ NOTICE_URL: 'https://a:b@chat.example/T0' }, /^NOTICE_URL: its value has a user name/],
-    [{ NOTICE_URL: 'secret-token' }, /^NOTICE_URL: (?!.*secret-token)/],
     [{ SERVICE_URL: 'tickets.example' }, /^SERVICE_URL: "tickets.example" is not an origin/],
     [{ SERVICE_URL: 'https://tickets.example/settings' }, /^SERVICE_URL: .* is not an origin/],
     [{ MODE: 'Paused' }, /^MODE: .*open or paused/],
@@ -139,12 +123,13 @@ test.each([
   ['BLOCKED_KEY', 'BLOCKED_KEYS'],
   ['IP_LIMITS', 'IP_LIMIT'],
   ['Mode', 'MODE'],
+  ['KEEP_DAY', 'KEEP_DAYS'],
   ['CODE', undefined],
   ['DB', undefined],
   ['RATE_LIMITER', undefined],
   ['GREETING', undefined],
 ])('%s is an unknown variable, and probably means %s', (name, nearest) => {
-  expect(unknownVariables(['KEY_LIMIT', name, 'MODE'])).toEqual([{ name, nearest }]);
+  expect(unknownVariables(['KEY_LIMIT', name, 'MODE', 'KEEP_DAYS'], ['KEEP_DAYS'])).toEqual([{ name, nearest }]);
 });
 
 describe('the size limit of the database', () => {

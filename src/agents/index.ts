@@ -1,10 +1,13 @@
 import { env } from 'cloudflare:workers';
 import { parseConfig } from '../config.ts';
-import { createAgents, parseAgentsOptions } from './app.ts';
+import { startModules } from '../module.ts';
+import { createAgents } from './app.ts';
+import { AGENT_MODULES } from './modules.ts';
 
 // The Worker for AI agents: /mcp. Its bindings and variables are in wrangler.toml beside this file.
 
 // Without WEBHOOK_URL, because the configuration would demand the secret of the push with it.
-const agents = createAgents(parseConfig({ ...env, WEBHOOK_URL: '' }), parseAgentsOptions(env));
+const config = parseConfig({ ...env, WEBHOOK_URL: '' });
+const agents = createAgents(config, startModules(AGENT_MODULES, { ...env }, config));
 
 export default { fetch: agents.fetch } satisfies ExportedHandler<Env>;

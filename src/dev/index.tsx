@@ -2,10 +2,12 @@ import { env } from 'cloudflare:workers';
 import { Hono } from 'hono';
 import { getCookie, setCookie } from 'hono/cookie';
 import { generateKeyPair, type JWTVerifyGetKey, SignJWT } from 'jose';
-import { createAgents, parseAgentsOptions } from '../agents/app.ts';
+import { createAgents } from '../agents/app.ts';
+import { AGENT_MODULES } from '../agents/modules.ts';
 import { createApp } from '../app.ts';
-import { parseConfig } from '../config.ts';
-import { scheduled } from '../scheduled.ts';
+import * as deployment from '../deployment.ts';
+import { runJobs } from '../jobs.ts';
+import { startModules } from '../module.ts';
 import { SignInPage } from './sign-in-page.tsx';
 
 export { RateLimiter } from '../durable-objects/rate-limiter.ts';
@@ -37,13 +39,14 @@ const localKeys = () => {
 const keys: JWTVerifyGetKey = async () => (await localKeys()).publicKey;
 
 const config = {
-  ...parseConfig(env),
+  ...deployment.config,
   // People reach a local run over Docker or the LAN.
   allowPlainHttp: true,
   signIn: { issuer: ISSUER, audience: AUDIENCE, header: HEADER, keys, signOutPath: SIGN_OUT },
 };
-const app = createApp(config);
-const agents = createAgents(config, parseAgentsOptions(env));
+const { parts } = deployment;
+const app = createApp(config, parts);
+const agents = createAgents(config, startModules(AGENT_MODULES, { ...env }, config));
 
 interface LocalAdministrator {
   email: string;
@@ -91,5 +94,5 @@ const local = new Hono<{ Bindings: Env }>()
 
 export default {
   fetch: local.fetch,
-  scheduled: (event, bindings) => scheduled(event.cron, bindings, config),
+  scheduled: ({ cron }, { DB }) => runJobs(cron, { db: DB, config, parts }),
 } satisfies ExportedHandler<Env>;

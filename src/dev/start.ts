@@ -10,9 +10,9 @@ import { parseArgs, parseEnv, stripVTControlCharacters } from 'node:util';
 import { type Config, parseConfig, unknownVariables, VARIABLES } from '../config.ts';
 import { timeOrderedId } from '../domain/record-id.ts';
 import { SCOPE_IDS } from '../domain/scopes.ts';
-import { parseMcpOptions } from '../modules/mcp/options.ts';
 import { importDirectory } from '../ops/import/import-directory.ts';
 import { AGENTS_CONFIG, readWranglerConfig, withLocalD1, wranglerConfig } from '../ops/local.ts';
+import { OPS_MODULES } from '../ops/modules.ts';
 import { spawnWrangler } from '../ops/wrangler.ts';
 import type { ActorContext, AdminActor } from '../services/context.ts';
 import { createApiKey } from '../services/keys/create-key.ts';
@@ -88,8 +88,9 @@ function readVariables(): Map<string, { value: string; source: string }> {
 
 function readConfig(): Config {
   try {
-    parseMcpOptions({ MCP_ORIGINS: vars.get('MCP_ORIGINS')?.value ?? '' });
-    return parseConfig(Object.fromEntries(VARIABLES.map((name) => [name, vars.get(name)?.value ?? ''])));
+    const values = Object.fromEntries(Array.from(vars, ([name, { value }]) => [name, value]));
+    for (const { parse } of OPS_MODULES) parse?.(values);
+    return parseConfig(Object.fromEntries(VARIABLES.map((name) => [name, values[name] ?? ''])));
   } catch (err) {
     if (!(err instanceof Error)) throw err;
     return fail(err.message);
@@ -97,8 +98,10 @@ function readConfig(): Config {
 }
 
 function warnOfUnknownVariables(): void {
+  const ofModules = OPS_MODULES.flatMap(({ variables }) => variables ?? []);
   const ofAgents = Object.keys(readWranglerConfig(AGENTS_CONFIG).vars);
-  for (const { name, nearest } of unknownVariables([...vars.keys()].filter((each) => !ofAgents.includes(each)))) {
+  const names = [...vars.keys()].filter((name) => !ofAgents.includes(name));
+  for (const { name, nearest } of unknownVariables(names, ofModules)) {
     const question = nearest === undefined ? '' : ` Did you mean ${nearest}?`;
     console.error(
       `Warning: ${name} (${vars.get(name)?.source}) is not a variable of this service, and has no effect.${question}`,

@@ -2,7 +2,6 @@ import type { Handler } from 'hono';
 import * as z from 'zod';
 import { createDocument, type ZodOpenApiPathsObject, type ZodOpenApiResponsesObject } from 'zod-openapi';
 import { TOLERANCE_SECONDS } from '../domain/webhook.ts';
-import type { PsaEnv } from '../http/context.ts';
 import { forLatestOrigin } from '../http/for-latest-origin.ts';
 import { PROBLEMS, type ProblemCode, UNAUTHORIZED_PROBLEM } from '../http/problems.ts';
 import { RETRY_AFTER_503 } from '../http/retry-after-503.ts';
@@ -11,6 +10,7 @@ import { noticeMessages } from '../modules/alerts/notice-shapes.ts';
 import { NOTICE_TYPE_NAMES, NOTICE_TYPES } from '../modules/alerts/notice-types.ts';
 import { PSA_CALL_TYPES, PSA_CALLS } from '../modules/psa/psa-calls.ts';
 import { PSA_ERRORS } from '../modules/psa/psa-errors.ts';
+import type { PsaEnv } from '../modules/psa/require-signature.ts';
 import { CHALLENGE } from '../modules/psa/require-signature.ts';
 import { failure, messages, pushedPage, success } from '../modules/psa/shapes.ts';
 

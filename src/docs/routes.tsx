@@ -43,7 +43,13 @@ export function createDocs({ api, psa }: Contracts) {
     .get('/docs/agents', secure, (c) => c.html(<Agents origin={originOf(c.req.url)} />))
     .get('/docs/psa', secure, (c) => {
       const origin = originOf(c.req.url);
-      return c.html(<Psa origin={origin} messages={messages(origin)} isOn={c.get('config').psaSecrets.length > 0} />);
+      return c.html(
+        <Psa
+          origin={origin}
+          messages={messages(origin)}
+          isOn={c.get('parts').some(({ routes }) => routes?.path === '/psa')}
+        />,
+      );
     })
     .get('/docs/keys', secure, (c) => c.html(<KeyFormat keyPrefix={c.get('config').keyPrefix} />));
 }

@@ -3,14 +3,15 @@ import type { Config } from '../config.ts';
 import type { FoundKey, Principal } from '../domain/principal.ts';
 import type { RecordKind } from '../domain/record-kinds.ts';
 import type { RateLimitDecision, RequestLimit } from '../domain/request-limit.ts';
-import type { SignedMessage, WebhookFault } from '../domain/webhook.ts';
+import type { WebhookFault } from '../domain/webhook.ts';
 import { ExpiringMap } from '../lib/expiring-map.ts';
-import { archiveOf } from '../modules/archive/bucket.ts';
+import type { Part } from '../module.ts';
 import type {
   ActorContext,
   AdminActor,
   D1Counter,
   KeyDayUse,
+  Ports,
   ServiceContext,
   Source,
   WriteContext,
@@ -66,7 +67,7 @@ export interface Administrator extends Administration {
   organizations: readonly { id: string; name: string }[];
 }
 
-interface RequestVariables {
+export interface RequestVariables {
   config: Config;
   caches: IsolateCaches;
   now: () => number;
@@ -77,8 +78,9 @@ interface RequestVariables {
   /** The address group that the request is counted for. */
   addressGroup: string;
   requestStats: RequestStats;
-  /** Wakes the push of an organization after a write; undefined without a receiver. */
-  changed?: ServiceContext['changed'];
+  /** The optional modules that are on, and the ports that they provide. */
+  parts: readonly Part[];
+  ports: Ports;
   appliedLimit?: AppliedLimit;
   /** What the key has used of its daily limit, on responses to writes. */
   keyDay?: KeyDayUse;
@@ -104,12 +106,6 @@ export interface AppEnv {
 export interface ApiEnv {
   Bindings: Env;
   Variables: RequestVariables & { principal: Principal; keyCheck: KeyCheck };
-}
-
-/** The environment of the PSA's interface, after `requireSignature`. */
-export interface PsaEnv {
-  Bindings: Env;
-  Variables: RequestVariables & { message: SignedMessage };
 }
 
 /** The environment of the settings pages, after `signIn`. */
@@ -138,9 +134,8 @@ export function serviceContext(c: ContextOf<AppEnv>): ServiceContext {
     deadlineAt: c.get('deadlineAt'),
     requestId: c.get('requestId'),
     databaseLimit: c.get('config').databaseLimit,
-    archive: archiveOf(c.env),
     stats: c.get('requestStats'),
-    changed: c.get('changed'),
+    ...c.get('ports'),
   };
 }
 

@@ -18,10 +18,13 @@ export const wellKnown = new Hono<AppEnv>()
   })
   .get('/api-catalog', (c) => {
     const { origin } = new URL(c.req.url);
-    const { psaSecrets } = c.get('config');
     const apis = [
       describe(origin, '/api/v1', '/docs', '/api/v1/openapi.json'),
-      ...(psaSecrets.length > 0 ? [describe(origin, '/psa', '/docs/psa', '/psa/openapi.json')] : []),
+      ...c
+        .get('parts')
+        .flatMap(({ routes }) =>
+          routes?.catalog ? [describe(origin, routes.path, routes.catalog.guide, routes.catalog.contract)] : [],
+        ),
     ];
     const linkset = [{ anchor: origin + CATALOG, item: apis.map(({ anchor }) => ({ href: anchor })) }, ...apis];
     return c.body(JSON.stringify({ linkset }), 200, {

@@ -4,7 +4,7 @@ import { parseCursor } from '../domain/change-cursor.ts';
 import { ServiceError } from '../domain/errors.ts';
 import { timeOrderedId } from '../domain/record-id.ts';
 import type { ObjectStore } from '../lib/object-store.ts';
-import type { ActorContext, SystemActor } from '../services/context.ts';
+import type { ActorContext, Ports, SystemActor } from '../services/context.ts';
 import { printable } from './printable.ts';
 
 /** How long an operator waits for one call to the database. */
@@ -120,7 +120,12 @@ export function databaseCommand<Args extends unknown[], Options extends OptionVa
       remote: command.getOptionValue('remote') === true,
       persistTo: typeof persistTo === 'string' ? persistTo : undefined,
     };
-    return withDatabase(chosen, (db, archive) => use({ db, archive, context: () => operatorContext(db, archive) }));
+    return withDatabase(chosen, async (db, archive) => {
+      // Not at the start: the commands of modules import this file.
+      const { portsOf } = await import('./modules.ts');
+      const ports = portsOf(archive);
+      return use({ db, archive, context: () => operatorContext(db, ports) });
+    });
   };
   return command.action(() => run(onDatabase, ...command.processedArgs, command.opts()));
 }
@@ -157,11 +162,11 @@ function required(name: string): string {
 }
 
 /** The context of a verb that an operator calls. */
-export function operatorContext(db: D1Database, archive?: ObjectStore): ActorContext<SystemActor> {
+export function operatorContext(db: D1Database, ports: Ports = {}): ActorContext<SystemActor> {
   const source = { address: null, userAgent: 'operator' };
   return {
+    ...ports,
     db,
-    archive,
     now: Date.now,
     deadlineAt: Date.now() + DEADLINE_MS,
     requestId: timeOrderedId(Date.now()),

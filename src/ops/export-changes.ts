@@ -1,5 +1,5 @@
 import { type FileHandle, open, rm } from 'node:fs/promises';
-import { readArchive } from '../modules/archive/archive-file.ts';
+import { noArchive } from '../domain/errors.ts';
 import { listChanges, MAX_CHANGES } from '../services/work/list-changes.ts';
 import type { Database } from './command.ts';
 
@@ -23,7 +23,9 @@ export async function exportChanges(
   for (;;) {
     const page = await listChanges(context(), { organization, cursor, limit: MAX_CHANGES });
     for (const object of page.archives) {
-      await write(await readArchive(context(), object));
+      const ctx = context();
+      if (!ctx.elsewhere) throw noArchive();
+      await write(await ctx.elsewhere.read(ctx, object));
       count += object.toSeq - object.fromSeq + 1;
       onProgress(count);
     }

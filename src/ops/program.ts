@@ -1,12 +1,5 @@
 import { Command, CommanderError } from '@commander-js/extra-typings';
 import { nearestName } from '../lib/nearest-name.ts';
-import { noticesStatus } from '../modules/alerts/notices-status.ts';
-import { archiveCheck } from '../modules/archive/archive-check.ts';
-import { archiveRead } from '../modules/archive/archive-read.ts';
-import { archiveRun } from '../modules/archive/archive-run.ts';
-import { pushResume } from '../modules/push/push-resume.ts';
-import { pushSkip } from '../modules/push/push-skip.ts';
-import { pushStatus } from '../modules/push/push-status.ts';
 import { explain, UsageError, withoutBrackets } from './command.ts';
 import { changesExport } from './commands/changes-export.ts';
 import { directoryImport } from './commands/directory-import.ts';
@@ -18,11 +11,12 @@ import { recordRedact } from './commands/record-redact.ts';
 import { size } from './commands/size.ts';
 import { switchCommand } from './commands/switch.ts';
 import { workRelease } from './commands/work-release.ts';
+import { OPS_MODULES } from './modules.ts';
 import { OutputClosed, progress } from './output.ts';
 import { printable } from './printable.ts';
 import { refuseKeysInArguments } from './secret.ts';
 
-/** The program with all its commands, in the order of the help. */
+/** The program with all its commands, in the order of the help: those of the core, then those of modules. */
 export const program = new Command('ops')
   .description('The commands of the operator. src/ops/README.md has the runbook.')
   .helpOption('-h, --help', 'Show this help; after a command, the help of the command.')
@@ -37,16 +31,10 @@ export const program = new Command('ops')
   .addCommand(directorySchema)
   .addCommand(changesExport)
   .addCommand(workRelease)
-  .addCommand(archiveRun)
-  .addCommand(archiveRead)
-  .addCommand(archiveCheck)
-  .addCommand(pushStatus)
-  .addCommand(pushResume)
-  .addCommand(pushSkip)
-  .addCommand(noticesStatus)
   .addCommand(recordRedact)
   .addCommand(keyRevoke)
   .addCommand(organizationErase);
+for (const command of OPS_MODULES.flatMap(({ commands }) => commands ?? [])) program.addCommand(command);
 
 /**
  * Runs the command that the arguments name. A failure is one message on standard error and exit

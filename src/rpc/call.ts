@@ -1,9 +1,7 @@
 import { waitUntil } from 'cloudflare:workers';
-import { parsePush } from '../config.ts';
-import { parseDatabaseLimit } from '../domain/database-limit.ts';
+import { config, parts } from '../deployment.ts';
 import { timeOrderedId } from '../domain/record-id.ts';
-import { archiveOf } from '../modules/archive/bucket.ts';
-import { isolateWakes } from '../modules/push/wake.ts';
+import { portsOf } from '../module.ts';
 import { type Answer, answer } from '../services/answer.ts';
 import type { ActorContext, SystemActor } from '../services/context.ts';
 
@@ -21,12 +19,10 @@ export function call<T>(env: Env, run: (ctx: ActorContext<SystemActor>) => Promi
     now: Date.now,
     deadlineAt: now + CALL_DEADLINE_MS,
     requestId: timeOrderedId(now),
-    databaseLimit: parseDatabaseLimit(env.DATABASE_LIMIT),
-    archive: archiveOf(env),
+    databaseLimit: config.databaseLimit,
     actor: 'psa' as const,
     source: { address: null, userAgent: 'psa' },
-    changed:
-      parsePush(env) && ((organizationId: string) => isolateWakes.afterWrite(env.PUSHER, organizationId, waitUntil)),
+    ...portsOf(parts, waitUntil),
   };
   return answer(() => run(ctx));
 }

@@ -1,13 +1,40 @@
 import type { D1Counter } from '../db/call.ts';
+import type { ArchivedChanges } from '../domain/archived-changes.ts';
 import type { DayLimits } from '../domain/day-limit.ts';
 import type { Principal } from '../domain/principal.ts';
+import type { RecordKind } from '../domain/record-kinds.ts';
 import type { SignedMessage } from '../domain/webhook.ts';
-import type { ObjectStore } from '../lib/object-store.ts';
 
 export type { D1Counter } from '../db/call.ts';
 
+/** What optional modules do for the verbs of the core. */
+export interface Ports {
+  /**
+   * Called after a commit that added to an organization's changes, or that erased it. It must not
+   * throw.
+   */
+  changed?: ((organizationId: string) => void) | undefined;
+  /** Without it, the core refuses what needs an archive. */
+  elsewhere?: Elsewhere | undefined;
+}
+
+/** The records and changes that have left the database. Each function throws `unavailable`. */
+export interface Elsewhere {
+  /** The lines of an archive as one text, after its digest was compared. */
+  read(ctx: ServiceContext, archive: Pick<ArchivedChanges, 'object' | 'digest'>): Promise<string>;
+  /** Removes the text of an archived record. Undefined if there is no such record. */
+  redact(
+    ctx: ActorContext<SystemActor>,
+    record: { organization: string; kind: RecordKind; id: string; by: string },
+  ): Promise<'redacted' | 'unchanged' | undefined>;
+  /** Makes sure that the archive of an organization can be reached before the organization is erased. */
+  requireErasable(ctx: ServiceContext, organizationId: string): Promise<void>;
+  /** Deletes at most `limit` objects of an organization, and returns how many. */
+  erase(ctx: ServiceContext, organizationId: string, limit: number): Promise<number>;
+}
+
 /** The context of every verb. */
-export interface ServiceContext {
+export interface ServiceContext extends Ports {
   db: D1Database;
   /** The clock (UTC milliseconds). Read it just before it matters, not once at the start. */
   now: () => number;
@@ -16,12 +43,8 @@ export interface ServiceContext {
   requestId: string;
   /** The size in bytes at which the database is full. Without it, nothing warns of the size. */
   databaseLimit?: number | undefined;
-  /** The bucket of the archive. Without it, nothing is archived, and no archive can be read. */
-  archive?: ObjectStore | undefined;
   /** Counts the calls to D1, for the request log. */
   stats?: D1Counter | undefined;
-  /** Called after a commit that added to an organization's changes, or that erased it. */
-  changed?: ((organizationId: string) => void) | undefined;
 }
 
 /**

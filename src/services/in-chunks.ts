@@ -1,4 +1,5 @@
 import type { BoundStatement } from '../db/statement.ts';
+import { log } from '../lib/log.ts';
 import { write } from './call-d1.ts';
 import { forNextChunk, type ServiceContext } from './context.ts';
 
@@ -26,4 +27,9 @@ export async function runInChunks(
     if (changes < rows) return true;
   }
   return false;
+}
+
+/** Logs if a job of the daily run has left something to the next run. */
+export async function logUnfinished(part: string, isDone: Promise<boolean>): Promise<void> {
+  if (!(await isDone)) log('warn', 'daily_job_unfinished', { part });
 }

@@ -4,6 +4,7 @@ import type { Change } from '../../src/domain/change.ts';
 import { objectStore } from '../../src/lib/object-store.ts';
 import { parseArchive, readArchive } from '../../src/modules/archive/archive-file.ts';
 import { archiveStep } from '../../src/modules/archive/archive-step.ts';
+import type { ArchiveContext } from '../../src/modules/archive/bucket.ts';
 import type { ServiceContext } from '../../src/services/context.ts';
 import { listChanges } from '../../src/services/work/list-changes.ts';
 import { releaseChanges } from '../../src/services/work/release-changes.ts';
@@ -40,7 +41,7 @@ export default {
   },
 };
 
-const withArchive = (ctx: ServiceContext, { ARCHIVE }: GrowthEnv): ServiceContext => ({
+const withArchive = (ctx: ServiceContext, { ARCHIVE }: GrowthEnv): ArchiveContext => ({
   ...ctx,
   archive: objectStore(ARCHIVE),
 });

@@ -110,6 +110,12 @@ export const RETURNED_COLUMNS = {
   'db/keys/rotate-key.ts': {
     explainRotation: { administrator: 'number', exists: 'string', successorId: 'null', createdByForm: 'null', keysInGrace: 'number', maxLifetimeDays: 'number', expiryRequired: 'number', live: 'number' },
   } satisfies ReturnedColumns<typeof import('../../src/db/keys/rotate-key.ts')>,
+  'db/work/archived-records.ts': {
+    findArchivedRecord: {
+      note: { ticketId: 'string', isRedacted: 'number', fromSeq: 'number', toSeq: 'number', object: 'string', digest: 'string', replacedObject: 'string' },
+      time_entry: { ticketId: 'string', isRedacted: 'number', fromSeq: 'number', toSeq: 'number', object: 'string', digest: 'string', replacedObject: 'string' },
+    },
+  } satisfies ReturnedColumns<typeof import('../../src/db/work/archived-records.ts')>,
   'db/work/archives.ts': {
     findArchivesAfter: { fromSeq: 'number', toSeq: 'number', firstAt: 'number', lastAt: 'number', lastRequestId: 'string', object: 'string', digest: 'string', bytes: 'number' },
   } satisfies ReturnedColumns<typeof import('../../src/db/work/archives.ts')>,
@@ -161,12 +167,6 @@ export const RETURNED_COLUMNS = {
     findArchivable: { epoch: 'string', newestSeq: 'number', archivedSeq: 'number', lastSeq: 'number' },
     findDueArchives: { organizationId: 'string' },
   } satisfies ReturnedColumns<typeof import('../../src/modules/archive/step-statements.ts')>,
-  'modules/archive/stub-statements.ts': {
-    findArchivedRecord: {
-      note: { ticketId: 'string', isRedacted: 'number', fromSeq: 'number', toSeq: 'number', object: 'string', digest: 'string', replacedObject: 'string' },
-      time_entry: { ticketId: 'string', isRedacted: 'number', fromSeq: 'number', toSeq: 'number', object: 'string', digest: 'string', replacedObject: 'string' },
-    },
-  } satisfies ReturnedColumns<typeof import('../../src/modules/archive/stub-statements.ts')>,
   'modules/push/push-statements.ts': {
     findDuePushes: { organizationId: 'string', isOrdered: 'number' },
     findPushOrder: { orderId: 'string', resume: 'number', skipToSeq: 'null', skipToCursor: 'null' },

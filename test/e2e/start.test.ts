@@ -8,7 +8,7 @@ import { join, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { SWEEP_CRON } from '../../src/modules/push/sweep.ts';
+import { CRON_TRIGGERS } from '../../src/jobs.ts';
 import { withLocalD1 } from '../../src/ops/local.ts';
 import { makeKey } from '../reliability/restartable.ts';
 import { failedStart, freePort, keyIn, printedBy, startIn, stop } from '../support/server.ts';
@@ -81,7 +81,7 @@ describe('npm start', () => {
     });
     await once(chat.listen(chatPort, '127.0.0.1'), 'listening');
     const cron = () =>
-      fetch(`http://localhost:${port}/cdn-cgi/handler/scheduled?cron=${encodeURIComponent(SWEEP_CRON)}`);
+      fetch(`http://localhost:${port}/cdn-cgi/handler/scheduled?cron=${encodeURIComponent(CRON_TRIGGERS.sweep)}`);
     try {
       expect((await cron()).status).toBe(200);
       const key = await withLocalD1(directory, (db) => makeKey(db, 'northwind', 'n8n'));

@@ -1,9 +1,11 @@
 import { expect, test } from 'vitest';
+import type { Config } from '../../src/config.ts';
 import { PROBLEMS } from '../../src/http/problems.ts';
+import { PSA_SECRET } from '../support/psa.ts';
 import { makeApi } from '../support/world.ts';
 
 const ORIGIN = 'https://tickets.northwind.example';
-const at = (config: NonNullable<Parameters<typeof makeApi>[0]>['config'] = {}) => makeApi({ origin: ORIGIN, config });
+const at = (config: Partial<Config> = {}, vars = {}) => makeApi({ origin: ORIGIN, config, vars });
 
 test('security.txt has the configured contact, and does not exist without one', async () => {
   const securityContact = {
@@ -38,7 +40,7 @@ test('the API catalog links each API that is on to its contract and its guide, a
     linkset: [{ anchor: `${ORIGIN}/.well-known/api-catalog`, item: [{ href: api.anchor }] }, api],
   });
 
-  const full = at({ psaSecrets: [new Uint8Array(32)] });
+  const full = at({}, { PSA_SECRET });
   const text = await (await full.send('/.well-known/api-catalog')).text();
   const links = [...text.matchAll(/"href":"([^"]+)","type":"([^"]+)"/g)];
   expect(new Set(links.map(([, href]) => href?.slice(ORIGIN.length)))).toEqual(

@@ -2,27 +2,12 @@ import { glob, readFile } from 'node:fs/promises';
 import { dirname, join, normalize } from 'node:path';
 import { expect, test } from 'vitest';
 
-/** What optional modules may import: the core, never another module. */
-const MODULE = {
-  parts: [
-    'http',
-    'http/middleware',
-    'http/page',
-    'http/settings',
-    'services',
-    'db',
-    'domain',
-    'lib',
-    'config.ts',
-    'ops',
-  ],
-  packages: ['hono', 'zod'],
-} as const;
+const HTTP = ['http', 'services', 'domain', 'lib', 'config.ts', 'module.ts'];
 
 /**
  * What each part of src may import: other parts, and packages. A part is a folder, or a file
- * directly in src; the longest name that matches a file counts. Everything that is not listed is
- * forbidden.
+ * directly in src; the longest name that matches a file counts. Each folder of `modules` is a part
+ * with the same row. Everything that is not listed is forbidden.
  */
 const ALLOWED: Record<string, { parts: readonly string[]; packages?: readonly string[] }> = {
   lib: { parts: [], packages: ['jose'] },
@@ -30,90 +15,67 @@ const ALLOWED: Record<string, { parts: readonly string[]; packages?: readonly st
   db: { parts: ['domain', 'lib'] },
   'db/schema.ts': { parts: ['domain'], packages: ['drizzle-orm'] },
   services: { parts: ['db', 'domain', 'lib'], packages: ['zod'] },
-  'durable-objects': { parts: ['services', 'domain', 'lib', 'config.ts'], packages: ['cloudflare:workers'] },
+  'durable-objects': { parts: ['domain'], packages: ['cloudflare:workers'] },
   'config.ts': { parts: ['domain', 'lib'], packages: ['jose'] },
-  http: { parts: ['services', 'domain', 'lib', 'config.ts'], packages: ['hono', 'zod'] },
-  'http/middleware': {
-    parts: ['http', 'services', 'domain', 'lib', 'config.ts'],
-    packages: ['hono', 'zod', '@hono/zod-validator'],
-  },
-  'http/api': {
-    parts: ['http', 'http/middleware', 'services', 'domain', 'config.ts'],
-    packages: ['hono', 'zod', 'zod-openapi'],
-  },
+  http: { parts: HTTP, packages: ['hono', 'zod', '@hono/zod-validator', 'zod-openapi'] },
   'http/page': { parts: [], packages: ['hono'] },
-  'http/settings': {
-    parts: ['http', 'http/middleware', 'http/page', 'services', 'domain', 'lib', 'config.ts'],
-    packages: ['hono', 'zod', 'jose'],
+  'http/settings': { parts: [...HTTP, 'http/page'], packages: ['hono', 'zod', 'jose'] },
+  // The interface of the optional modules: types, and how they are started.
+  'module.ts': { parts: ['http', 'http/settings', 'services', 'config.ts'], packages: ['hono'] },
+  // An optional module imports the core, never another module.
+  modules: {
+    parts: [...HTTP, 'http/page', 'http/settings', 'db', 'ops'],
+    packages: ['hono', 'zod', 'cloudflare:workers', '@modelcontextprotocol/server'],
   },
-  'modules/push': { ...MODULE, packages: ['hono', 'cloudflare:workers'] },
-  'modules/alerts': MODULE,
-  'modules/archive': MODULE,
-  'modules/psa': MODULE,
-  'modules/mcp': { ...MODULE, packages: ['hono', 'zod', '@modelcontextprotocol/server'] },
-  rpc: { parts: ['services', 'domain', 'config.ts'], packages: ['cloudflare:workers'] },
-  'daily.ts': { parts: ['services', 'domain', 'lib'] },
-  'scheduled.ts': { parts: ['daily.ts', 'modules/push', 'modules/alerts', 'modules/archive', 'services', 'config.ts'] },
-  'app.ts': {
-    parts: ['http', 'http/middleware', 'http/api', 'http/settings', 'modules/psa', 'docs', 'domain', 'config.ts'],
-    packages: ['hono'],
-  },
-  'index.ts': {
-    parts: ['app.ts', 'config.ts', 'scheduled.ts', 'durable-objects', 'modules/push', 'rpc', 'lib'],
-    packages: ['cloudflare:workers'],
-  },
+  // The lists of the modules: nothing else imports one, except for the Durable Object of the push.
+  'modules.ts': { parts: ['modules', 'module.ts'] },
   agents: {
-    parts: ['http', 'http/middleware', 'modules/mcp', 'modules/push', 'config.ts'],
+    parts: ['http', 'modules', 'config.ts', 'module.ts'],
     packages: ['hono', 'cloudflare:workers'],
   },
-  docs: {
-    parts: ['http', 'http/api', 'http/middleware', 'http/page', 'modules/alerts', 'modules/psa', 'domain', 'config.ts'],
-    packages: ['hono', 'node', 'zod', 'zod-openapi'],
-  },
+  'jobs.ts': { parts: ['services', 'domain', 'lib', 'config.ts', 'module.ts'] },
+  'deployment.ts': { parts: ['modules.ts', 'module.ts', 'config.ts'], packages: ['cloudflare:workers'] },
+  rpc: { parts: ['services', 'domain', 'deployment.ts', 'module.ts'], packages: ['cloudflare:workers'] },
+  'app.ts': { parts: ['http', 'http/settings', 'docs', 'domain', 'config.ts', 'module.ts'], packages: ['hono'] },
+  'index.ts': { parts: ['app.ts', 'jobs.ts', 'deployment.ts', 'durable-objects', 'rpc'] },
   ops: {
-    parts: [
-      'modules/push',
-      'modules/alerts',
-      'modules/archive',
-      'modules/psa',
-      'services',
-      'db',
-      'domain',
-      'lib',
-      'config.ts',
-    ],
+    parts: ['services', 'db', 'domain', 'lib', 'config.ts'],
     packages: ['node', 'zod', 'miniflare', 'smol-toml', '@commander-js/extra-typings'],
+  },
+  docs: {
+    parts: ['http', 'http/page', 'modules', 'domain', 'config.ts'],
+    packages: ['hono', 'node', 'zod', 'zod-openapi'],
   },
   dev: {
     parts: [
-      'agents',
       'app.ts',
-      'ops',
+      'agents',
+      'jobs.ts',
+      'deployment.ts',
+      'module.ts',
       'docs',
-      'config.ts',
-      'scheduled.ts',
+      'ops',
       'durable-objects',
-      'modules/mcp',
-      'modules/push',
       'rpc',
       'services',
       'domain',
+      'config.ts',
     ],
     packages: ['node', 'hono', 'jose', 'cloudflare:workers'],
   },
 };
 
+/** Imports of modules by files whose parts may import none. */
+const OF_MODULES: Record<string, readonly string[]> = {
+  'ops/modules.ts': ['modules'],
+  'index.ts': ['modules/push/pusher.ts'],
+  'dev/index.tsx': ['modules/push/pusher.ts'],
+};
+
 /** Imports of one part by another that are still to be inverted. The list only gets shorter. */
 const STILL_ALLOWED: Record<string, readonly string[]> = {
-  'config.ts': ['modules/archive'],
-  'daily.ts': ['modules/alerts'],
-  http: ['modules/archive'],
-  'http/middleware': ['modules/push'],
-  'http/settings': ['modules/archive', 'modules/push'],
   'modules/alerts': ['modules/psa'],
   'modules/psa': ['docs'],
-  rpc: ['modules/archive', 'modules/push'],
-  services: ['modules/archive'],
 };
 
 /** Files that only these files may import, whatever their parts allow. */
@@ -122,11 +84,15 @@ const ONLY_FROM: Record<string, readonly string[]> = {
   'db/audit/audit-row.ts': ['services/audit/write-with-audit.ts'],
 };
 
-/** The part that a file of src belongs to. */
+/** The part that a file of src belongs to. Of the modules, it is the folder of one. */
 function partOf(path: string): string | undefined {
+  const module = /^modules\/[^/]+/.exec(path)?.[0];
   const names = Object.keys(ALLOWED).filter((name) => path === name || path.startsWith(`${name}/`));
-  return names.sort((a, b) => b.length - a.length)[0];
+  return module ?? names.sort((a, b) => b.length - a.length)[0];
 }
+
+/** The row of a part. */
+const rowOf = (part: string | undefined) => ALLOWED[part?.startsWith('modules/') ? 'modules' : (part ?? '')];
 
 /** `import … from '…'`, `export … from '…'`, `import '…'` and `import('…')`. */
 const IMPORT = /^(?:import|export)(?:[^'";]*?\bfrom)?\s*'([^']+)'|\bimport\('([^']+)'\)/gm;
@@ -134,7 +100,7 @@ const IMPORT = /^(?:import|export)(?:[^'";]*?\bfrom)?\s*'([^']+)'|\bimport\('([^
 /** Imports, type-only ones included, of a file of src that its part may not have. */
 function forbidden(path: string, source: string): string[] {
   const part = partOf(path);
-  const allowed = part === undefined ? undefined : ALLOWED[part];
+  const allowed = rowOf(part);
   if (!allowed) return ['is in no part'];
   const imports = Array.from(source.matchAll(IMPORT), ([, specifier = '', dynamic = specifier]) => dynamic);
   return imports.filter((specifier) => {
@@ -146,9 +112,11 @@ function forbidden(path: string, source: string): string[] {
     const target = normalize(join(dirname(path), specifier));
     const importers = ONLY_FROM[target];
     if (importers && !importers.includes(path)) return true;
-    const targetPart = partOf(target);
-    if (targetPart === part || STILL_ALLOWED[part ?? '']?.some((name) => name === targetPart)) return false;
-    return !allowed.parts.some((name) => name === targetPart);
+    const targetPart = partOf(target) ?? '';
+    if (targetPart === part || STILL_ALLOWED[part ?? '']?.includes(targetPart)) return false;
+    const names = [...allowed.parts, ...(OF_MODULES[path] ?? [])];
+    const isModule = targetPart.startsWith('modules/');
+    return !names.some((name) => name === target || name === targetPart || (isModule && name === 'modules'));
   });
 }
 
@@ -171,6 +139,24 @@ test('only modules/mcp/serve.ts imports the MCP library', async () => {
   expect(found).toEqual(['modules/mcp/serve.ts']);
 });
 
+/** The files of src that a file loads, itself included. */
+async function loadedBy(path: string, loaded = new Set<string>()): Promise<Set<string>> {
+  if (loaded.has(path)) return loaded;
+  loaded.add(path);
+  const source = await readFile(join('src', path), 'utf8');
+  for (const [, specifier = '', dynamic = specifier] of source.matchAll(IMPORT))
+    if (dynamic.startsWith('.')) await loadedBy(normalize(join(dirname(path), dynamic)), loaded);
+  return loaded;
+}
+
+test('the Worker loads nothing of the commands, and the commands load no page', async () => {
+  const worker = [...(await loadedBy('index.ts')), ...(await loadedBy('agents/index.ts'))];
+  expect(worker.filter((path) => /^ops\/|\/ops\.ts$/.test(path))).toEqual([]);
+  const commands = [...(await loadedBy('ops/program.ts'))];
+  expect(commands).toContain('modules/push/ops.ts');
+  expect(commands.filter((path) => path.endsWith('.tsx') || path === 'modules.ts')).toEqual([]);
+});
+
 test.each([
   ['lib/x.ts', "import { x } from '../domain/fields.ts';"],
   ['domain/x.ts', "import type { Hono } from 'hono';"],
@@ -182,6 +168,10 @@ test.each([
   ['http/page/x.ts', "const api = await import('../api/notes.ts');"],
   ['http/x.ts', "import type { D1Counter } from '../db/call.ts';"],
   ['modules/mcp/x.ts', "import { archiveOf } from '../archive/bucket.ts';"],
+  ['services/x.ts', "import { elsewhereIn } from '../modules/archive/elsewhere.ts';"],
+  ['app.ts', "import { MODULES } from './modules.ts';"],
+  ['index.ts', "import { push } from './modules/push/module.tsx';"],
+  ['ops/program.ts', "import { pushOps } from '../modules/push/ops.ts';"],
   ['http/api/x.ts', "import type { Server } from '@modelcontextprotocol/server';"],
   ['http/settings/pages/x.tsx', "import { createApp } from '../../../app.ts';"],
   ['index.ts', "export { x } from './dev/start.ts';"],

@@ -4,6 +4,8 @@ import { timeOrderedId } from '../../src/domain/record-id.ts';
 import { type ObjectStore, objectStore } from '../../src/lib/object-store.ts';
 import { parseArchive, readArchive } from '../../src/modules/archive/archive-file.ts';
 import { type ArchiveStep, archiveStep } from '../../src/modules/archive/archive-step.ts';
+import type { ArchiveContext } from '../../src/modules/archive/bucket.ts';
+import { elsewhereIn } from '../../src/modules/archive/elsewhere.ts';
 import type { ActorContext, SystemActor } from '../../src/services/context.ts';
 import type { ChangesPage } from '../../src/services/work/list-changes.ts';
 import { aroundD1 } from './d1.ts';
@@ -17,12 +19,13 @@ export const archiveContext = ({ db = env.DB, archive = bucket }: { db?: D1Datab
   ({
     db,
     archive,
+    elsewhere: elsewhereIn(archive),
     now: Date.now,
     deadlineAt: Date.now() + 20_000,
     requestId: timeOrderedId(Date.now()),
     actor: 'operator',
     source: { address: null, userAgent: 'operator' },
-  }) satisfies ActorContext<SystemActor>;
+  }) satisfies ActorContext<SystemActor> & ArchiveContext;
 
 /** Everything that is released is due, also what was written just now. */
 export const AT_ONCE = { before: Number.MAX_SAFE_INTEGER, isPushed: false };

@@ -7,7 +7,7 @@ export type Era = (typeof ERAS)[number];
 
 /** An app whose /mcp is answered by the Worker for AI agents. */
 export function makeMcpApi(options: Parameters<typeof makeApi>[0] = {}) {
-  return makeApi({ agents: { origins: [], isPushed: false }, ...options });
+  return makeApi({ agents: true, ...options });
 }
 type Api = ReturnType<typeof makeApi>;
 

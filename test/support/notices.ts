@@ -1,7 +1,6 @@
 import { env } from 'cloudflare:workers';
 import { Webhook } from 'standardwebhooks';
 import { vi } from 'vitest';
-import type { Config } from '../../src/config.ts';
 import { notices } from '../../src/modules/alerts/run.ts';
 import { PUSH, WEBHOOK_URL } from './push.ts';
 import { WEBHOOK_SECRET } from './receiver.ts';
@@ -60,8 +59,8 @@ export function startAddresses() {
 }
 
 /** Runs what the cron runs every five minutes. */
-export const runNotices = (now: number, changes: Partial<Config> = {}, db = env.DB) =>
-  notices(db, config({ push: PUSH, noticeUrl: NOTICE_URL, serviceUrl: SERVICE_URL, ...changes }), () => now);
+export const runNotices = (now: number, changes: Partial<Parameters<typeof notices>[1]> = {}, db = env.DB) =>
+  notices(db, { ...config({ receiver: PUSH, serviceUrl: SERVICE_URL }), noticeUrl: NOTICE_URL, ...changes }, () => now);
 
 /** Forgets all notices, and leaves no organization of an earlier test active. */
 export async function forgetNotices(): Promise<void> {

@@ -1,5 +1,4 @@
 import { Webhook } from 'standardwebhooks';
-import { parseWebhookSecrets } from '../../src/domain/webhook.ts';
 import type { Answer } from '../../src/services/answer.ts';
 import { rememberText } from './secrets.ts';
 import { makeApi } from './world.ts';
@@ -39,7 +38,7 @@ function rememberWords(_: string, value: unknown): unknown {
 
 /** An app with a secret for the PSA, and a function that sends it signed messages. */
 export function makePsa(options: Parameters<typeof makeApi>[0] = {}) {
-  const api = makeApi({ ...options, config: { psaSecrets: parseWebhookSecrets(PSA_SECRET), ...options.config } });
+  const api = makeApi({ ...options, vars: { PSA_SECRET, ...options.vars } });
   /** Sends a message, or a body that is none. */
   function post(message: object | string, how: MessageOptions = {}): Promise<Response> {
     const body = typeof message === 'string' ? message : JSON.stringify(message, rememberWords);

@@ -2,15 +2,18 @@ import { listDurableObjectIds, runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { expect, vi } from 'vitest';
 import type { Config } from '../../src/config.ts';
+import { parts } from '../../src/deployment.ts';
 import type { Change } from '../../src/domain/change.ts';
 import { parseWebhookSecrets } from '../../src/domain/webhook.ts';
+import { startModules } from '../../src/module.ts';
+import { MODULES } from '../../src/modules.ts';
 import { Receiver, WEBHOOK_SECRET } from './receiver.ts';
 import { resultOf, work } from './rpc.ts';
-import { makeApi, makeKey, makeOrganization } from './world.ts';
+import { config, makeApi, makeKey, makeOrganization } from './world.ts';
 
 export const WEBHOOK_URL = 'https://psa.example/push';
 /** The configuration of an app that pushes. */
-export const PUSH: NonNullable<Config['push']> = { url: WEBHOOK_URL, secrets: parseWebhookSecrets(WEBHOOK_SECRET) };
+export const PUSH: NonNullable<Config['receiver']> = { url: WEBHOOK_URL, secrets: parseWebhookSecrets(WEBHOOK_SECRET) };
 
 /** How the receiver answers a message: `receive` stores it. */
 export type Answer = (receive: () => void, init: RequestInit) => Promise<Response> | Response;
@@ -29,6 +32,8 @@ export const answering =
  */
 export function startPush() {
   Object.assign(env, { WEBHOOK_URL, WEBHOOK_SECRET });
+  // The entry points of the PSA use the modules of the deployment.
+  const started = parts.splice(0, parts.length, ...startModules(MODULES, { ...env }, config({ receiver: PUSH })));
   const receiver = new Receiver();
   const answers = new Map<string, Answer>();
   const requests: { url: string; init: RequestInit }[] = [];
@@ -47,6 +52,7 @@ export function startPush() {
     /** Turns the push off again. No alarm is left for the tests of another file. */
     stop: async () => {
       Object.assign(env, { WEBHOOK_URL: '', WEBHOOK_SECRET: '' });
+      parts.splice(0, parts.length, ...started);
       // The wakes at the end of a second come, alarms that run end, and they may set another one.
       await new Promise((resolve) => setTimeout(resolve, 1_100));
       for (const id of await listDurableObjectIds(env.PUSHER))
@@ -63,9 +69,9 @@ export async function makePushed() {
   return {
     organization,
     key,
-    api: makeApi({ config: { push: PUSH } }),
+    api: makeApi({ config: { receiver: PUSH } }),
     /** An app that does not wake the object. */
-    quiet: makeApi({ config: { push: undefined } }),
+    quiet: makeApi({ config: { receiver: undefined } }),
   };
 }
 

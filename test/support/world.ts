@@ -1,12 +1,15 @@
 import { createExecutionContext, waitOnExecutionContext } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
-import { createAgents, type parseAgentsOptions } from '../../src/agents/app.ts';
+import { createAgents } from '../../src/agents/app.ts';
+import { AGENT_MODULES } from '../../src/agents/modules.ts';
 import { createApp } from '../../src/app.ts';
 import { type Config, parseConfig } from '../../src/config.ts';
 import type { NewApiKey, Rotation } from '../../src/domain/key-input.ts';
 import { timeOrderedId } from '../../src/domain/record-id.ts';
 import type { RequestLimit } from '../../src/domain/request-limit.ts';
 import type { Scope } from '../../src/domain/scopes.ts';
+import { type Module, startModules } from '../../src/module.ts';
+import { MODULES } from '../../src/modules.ts';
 import { importDirectory } from '../../src/ops/import/import-directory.ts';
 import type { ActorContext, AdminActor, SystemActor } from '../../src/services/context.ts';
 import { type CreatedKey, createApiKey } from '../../src/services/keys/create-key.ts';
@@ -177,15 +180,19 @@ interface ApiOptions {
   bindings?: Partial<Env>;
   /** The origin of its URLs. */
   origin?: string;
-  /** The options of the Worker for AI agents, which then answers /mcp. */
-  agents?: ReturnType<typeof parseAgentsOptions>;
+  /** Variables and secrets of modules. */
+  vars?: Record<string, string>;
+  /** Whether the Worker for AI agents answers /mcp. */
+  agents?: boolean;
 }
 
 /** A new app to which requests are sent directly. It has its own caches, like an isolate. */
 export function makeApi({ origin = 'https://api.example', ...options }: ApiOptions = {}) {
-  const app = createApp(config(options.config), options.now);
-  const agents = options.agents && createAgents(config(options.config), options.agents, options.now);
   const bindings: Env = { ...env, RATE_LIMITER: withoutDownloadPauses(env.RATE_LIMITER), ...options.bindings };
+  const deployed = config(options.config);
+  const start = (modules: readonly Module[]) => startModules(modules, { ...bindings, ...options.vars }, deployed);
+  const app = createApp(deployed, start(MODULES), options.now);
+  const agents = options.agents && createAgents(deployed, start(AGENT_MODULES), options.now);
   const contexts: ExecutionContext[] = [];
 
   // Each app has its own client address, so that no two tests share a limit.

@@ -3,7 +3,7 @@ import type { Config } from '../../config.ts';
 import { addressGroup, clientAddress } from '../../domain/client-address.ts';
 import { withoutKeys } from '../../domain/pasted-keys.ts';
 import { timeOrderedId } from '../../domain/record-id.ts';
-import { isolateWakes } from '../../modules/push/wake.ts';
+import { type Part, portsOf } from '../../module.ts';
 import type { Source } from '../../services/context.ts';
 import { type AppEnv, IsolateCaches } from '../context.ts';
 import { rateLimitFields } from '../rate-limit.ts';
@@ -20,7 +20,7 @@ const STRICT_TRANSPORT_SECURITY = 'max-age=31536000';
 const MAX_SEARCHED_LENGTH = 1_000;
 
 /** Sets the id, clock, deadline and source of the request, and the headers of every response. */
-export function requestContext(config: Config, now: () => number): MiddlewareHandler<AppEnv> {
+export function requestContext(config: Config, parts: readonly Part[], now: () => number): MiddlewareHandler<AppEnv> {
   const caches = new IsolateCaches();
   return async function requestContext(c, next) {
     const source = sourceOf(c.req, config.keyPrefix);
@@ -31,11 +31,12 @@ export function requestContext(config: Config, now: () => number): MiddlewareHan
     c.set('requestId', timeOrderedId(now()));
     c.set('source', source);
     c.set('addressGroup', addressGroup(source.address));
+    c.set('parts', parts);
+    c.set(
+      'ports',
+      portsOf(parts, (work) => c.executionCtx.waitUntil(work)),
+    );
     c.set('requestStats', { d1Calls: 0, limiterCalls: 0 });
-    if (config.push)
-      c.set('changed', (organizationId) =>
-        isolateWakes.afterWrite(c.env.PUSHER, organizationId, (work) => c.executionCtx.waitUntil(work)),
-      );
     await next();
     // On the response itself: each `c.header` would copy the whole response.
     const { headers } = c.res;

@@ -1,10 +1,8 @@
 import { type Context, Hono } from 'hono';
+import type { Child } from 'hono/jsx';
 import * as z from 'zod';
 import { auditActionLabel } from '../../domain/audit-actions.ts';
 import { addDays, startOfDate } from '../../domain/calendar.ts';
-import { hasCode } from '../../domain/errors.ts';
-import { jsonWithoutKeys } from '../../domain/pasted-keys.ts';
-import { listArchives, readOwnArchive, searchArchives } from '../../modules/archive/read-archives.ts';
 import {
   type AuditEntry,
   type AuditFilter,
@@ -17,7 +15,6 @@ import {
 import type { ActorContext, AdminActor } from '../../services/context.ts';
 import type { ExportPage } from '../../services/export-page.ts';
 import { findOwnKey, listKeysToChoose } from '../../services/keys/read-keys.ts';
-import { listReleases } from '../../services/work/release-changes.ts';
 import { type AdminEnv, adminContext } from '../context.ts';
 import { csvDownload, fileName, readSeparator, type TimeCells, timeCellsIn, timeHeadings } from './download.ts';
 import { pageContext } from './page-context.ts';
@@ -39,11 +36,11 @@ audit.get('/audit', async (c) => {
   const wrongDates = query.q === undefined ? findWrongDates(query) : [];
   const found =
     wrongDates.length > 0 ? NOTHING : readPage(ctx, query, c.get('administrator').organization.timeZone, cursor);
-  const [page, keys, administrators, archive] = await Promise.all([
+  const [page, keys, administrators, sections] = await Promise.all([
     found,
     listKeysToChoose(ctx),
     listAuditAdministrators(ctx),
-    wrongDates.length > 0 ? undefined : readArchive(c, query),
+    wrongDates.length > 0 ? [] : moduleSections(c, query),
   ]);
   // The list holds only the newest keys, and the selected key may be older.
   const older =
@@ -62,46 +59,17 @@ audit.get('/audit', async (c) => {
       administrators={administrators}
       texts={await recordTexts(c, page.entries, SHOWN_TEXT)}
       wrongDates={wrongDates}
-      archive={archive}
+      sections={sections}
     />,
     { status: wrongDates.length > 0 ? 400 : 200 },
   );
 });
 
-/** An archived part of the log as lines of JSON, without pasted keys. */
-audit.get('/audit/archive/:toSeq', async (c) => {
-  const toSeq = c.req.param('toSeq');
-  const read = /^\d{1,15}$/.test(toSeq) ? readOwnArchive(adminContext(c), Number(toSeq)) : Promise.resolve(undefined);
-  const found = await read.catch((err: unknown) => {
-    if (!hasCode(err, 'unavailable')) throw err;
-    throw new PageProblem(503, 'The archive does not respond', 'Open the file again in a moment.', err);
-  });
-  if (!found) throw new PageProblem(404, 'Not found', 'Your organization has no such archived file.');
-  const { id } = c.get('administrator').organization;
-  const name = `${id}-audit-${found.fromSeq}-${toSeq}.ndjson`;
-  return c.body(linesWithoutKeys(found.text, c.get('config').keyPrefix), 200, {
-    'Content-Type': 'application/x-ndjson',
-    'Content-Disposition': `attachment; filename="${name}"`,
-  });
-});
-
-/**
- * Lines of JSON without pasted keys. Each string is cleaned separately: only one that contains a key
- * changes.
- */
-const linesWithoutKeys = (text: string, keyPrefix: string) =>
-  text.replaceAll(/[^\n]+/g, (line) => jsonWithoutKeys(JSON.parse(line), keyPrefix));
-
-/** What the page says of the archive; undefined if the deployment has none and nothing is released. */
-async function readArchive(c: Context<AdminEnv>, query: AuditQuery) {
-  const ctx = adminContext(c);
-  const { id, timeZone } = c.get('administrator').organization;
-  const [[release], archives] = await Promise.all([
-    listReleases(ctx, id),
-    query.q === undefined ? listArchives(ctx, toFilter(query, timeZone)) : searchArchives(ctx, query.q),
-  ]);
-  const isUsed = c.get('config').keepDays !== undefined || (release && release.releasedSeq > 0);
-  return release && isUsed ? { release, archives } : undefined;
+/** What modules show below the log. */
+function moduleSections(c: Context<AdminEnv>, query: AuditQuery): Promise<Child[]> {
+  const { since, until } = toFilter(query, c.get('administrator').organization.timeZone);
+  const selected = { since, until, search: query.q };
+  return Promise.all(c.get('parts').flatMap(({ auditSection }) => auditSection?.(c, selected) ?? []));
 }
 
 /** A page without entries. */

@@ -1,6 +1,7 @@
 import { type Context, Hono } from 'hono';
 import { ServiceError, type ServiceErrorCode } from '../../domain/errors.ts';
 import { log } from '../../lib/log.ts';
+import type { Part } from '../../module.ts';
 import type { AdminEnv, AppEnv, AppliedLimit } from '../context.ts';
 import { ipLimit } from '../middleware/ip-limit.ts';
 import { securePages } from '../middleware/secure-pages.ts';
@@ -23,7 +24,7 @@ import { signIn } from './sign-in.ts';
  * The settings area: /settings leads to the administrator's organizations, /settings/{organization}
  * has the pages of one.
  */
-export function createSettings() {
+export function createSettings(parts: readonly Part[]) {
   const pages = new Hono<AdminEnv>()
     .use(signIn())
     .get('/', (c) => c.redirect(`/settings/${c.get('administrator').organization.id}/keys`, 303))
@@ -34,6 +35,7 @@ export function createSettings() {
     .route('/', refusedUses)
     .route('/', keyRules)
     .route('/', review);
+  for (const { settings } of parts) if (settings) pages.route('/', settings);
 
   return new Hono<AppEnv>()
     .use(securePages(FORM_CSP, 'same-origin'), ipLimit('settings', refuseWithPage), ...guardForms())

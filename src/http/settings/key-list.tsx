@@ -6,7 +6,7 @@ import { everyKey, type KeyDetails } from '../../services/keys/read-keys.ts';
 import { type AdminEnv, adminContext } from '../context.ts';
 import { csvDownload, fileName, readSeparator, type TimeCells, timeCellsIn, timeHeadings } from './download.ts';
 import { readKeyQuery } from './key-query.ts';
-import { pageContext, pushTroubleOf, todayOf } from './page-context.ts';
+import { moduleBanners, pageContext, todayOf } from './page-context.ts';
 import { scopeList, stateLabel } from './pages/components.tsx';
 import { KeyListActions, KeyListLead, KeyListPage } from './pages/key-list.tsx';
 import { render } from './render.tsx';
@@ -24,7 +24,15 @@ keyList.get('/keys', async (c) => {
   const list = await listKeys(adminContext(c), query, today);
   const { hasPsa } = c.get('administrator').organization;
   const allRevoked = parameters.get('done') === 'all_revoked' && list.counts.live === 0;
-  const page = { list, query, context, hasPsa, allRevoked, searchedKey, pushTrouble: pushTroubleOf(c) };
+  const page = {
+    list,
+    query,
+    context,
+    hasPsa,
+    allRevoked,
+    searchedKey,
+    tiles: moduleBanners(c).map(({ tile }) => tile),
+  };
   return render(c, 'API keys', <KeyListPage {...page} />, {
     lead: <KeyListLead list={list} today={today} dayLimit={dayLimits.organization} dayChanges={dayChanges} />,
     actions: <KeyListActions list={list} context={context} />,

@@ -1,7 +1,8 @@
+import type { Child } from 'hono/jsx';
+import type { Config } from '../../config.ts';
 import { dateIn } from '../../domain/calendar.ts';
-import type { PushTrouble } from '../../domain/push-trouble.ts';
 import { ticketUrl } from '../../domain/ticket-url.ts';
-import type { AdminEnv, AppEnv, ContextOf } from '../context.ts';
+import type { AdminEnv, Administrator, AppEnv, ContextOf } from '../context.ts';
 
 /** What every page of an organization needs: base path of links, time zone, and current time. */
 export interface PageContext {
@@ -14,18 +15,22 @@ export interface PageContext {
 
 /** The page context of the current request. */
 export function pageContext(c: ContextOf<AdminEnv>): PageContext {
-  const { id, timeZone } = c.get('administrator').organization;
-  const { ticketUrl: template } = c.get('config');
-  const linkTo = template === undefined ? undefined : (ticketId: string) => ticketUrl(template, id, ticketId);
-  return { base: `/settings/${id}`, timeZone, now: c.get('now')(), linkTo };
+  return contextFor(c.get('administrator'), c.get('config'), c.get('now')());
 }
 
-/**
- * What keeps the changes of the organization from its PSA. Undefined without a receiver: then an old
- * failure means nothing.
- */
-export function pushTroubleOf(c: ContextOf<AppEnv>): PushTrouble | undefined {
-  return c.get('config').push && c.get('administrator')?.pushTrouble;
+/** The page context of an administrator. */
+function contextFor({ organization }: Administrator, { ticketUrl: template }: Config, now: number): PageContext {
+  const { id, timeZone } = organization;
+  const linkTo = template === undefined ? undefined : (ticketId: string) => ticketUrl(template, id, ticketId);
+  return { base: `/settings/${id}`, timeZone, now, linkTo };
+}
+
+/** The banners of modules, each with its tile, for the administrator of the request. */
+export function moduleBanners(c: ContextOf<AppEnv>): { banner: Child; tile: Child }[] {
+  const administrator = c.get('administrator');
+  if (!administrator) return [];
+  const context = contextFor(administrator, c.get('config'), c.get('now')());
+  return c.get('parts').flatMap(({ banner }) => banner?.(administrator, context) ?? []);
 }
 
 /** Today's date in the organization's time zone. */

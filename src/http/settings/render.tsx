@@ -2,12 +2,12 @@ import type { Context } from 'hono';
 import type { Child } from 'hono/jsx';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import type { AdminEnv, AppEnv } from '../context.ts';
-import { pushTroubleOf } from './page-context.ts';
+import { moduleBanners } from './page-context.ts';
 import { Layout, type PageHead } from './pages/layout.tsx';
 
 /**
- * Responds with a page. If the path names an organization, the page has its header, and a banner if
- * its changes do not reach the PSA.
+ * Responds with a page. If the path names an organization, the page has its header, and the banners
+ * of modules.
  */
 export async function render<E extends AdminEnv | AppEnv>(
   c: Context<E>,
@@ -18,8 +18,8 @@ export async function render<E extends AdminEnv | AppEnv>(
   const administrator = c.get('administrator');
   const { signIn } = c.get('config');
   const now = c.get('now')();
-  const pushTrouble = pushTroubleOf(c);
+  const banners = moduleBanners(c).map(({ banner }) => banner);
   const signOutPath = signIn?.signOutPath;
-  const page = { ...head, title, administrator, path: c.req.path, signOutPath, pushTrouble, now };
+  const page = { ...head, title, administrator, path: c.req.path, signOutPath, banners, now };
   return c.html(<Layout {...page}>{content}</Layout>, status);
 }

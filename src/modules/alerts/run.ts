@@ -13,13 +13,13 @@ const DEADLINE_MS = 180_000;
  */
 export async function notices(
   db: D1Database,
-  { push, noticeUrl, serviceUrl, dayLimits, databaseLimit }: Config,
+  { receiver, noticeUrl, serviceUrl, dayLimits, databaseLimit }: Config & { noticeUrl?: string | undefined },
   now: () => number = Date.now,
 ): Promise<void> {
-  const outlets = outletsOf({ push, chat: noticeUrl, serviceUrl });
+  const outlets = outletsOf({ push: receiver, chat: noticeUrl, serviceUrl });
   if (outlets.length === 0) return;
   const ctx = { db, now, databaseLimit, deadlineAt: Date.now() + DEADLINE_MS, requestId: timeOrderedId(now()) };
   const channels = outlets.map(({ channel }) => channel);
-  await makeNotices(ctx, { channels, dayLimits, isPushOn: push !== undefined });
+  await makeNotices(ctx, { channels, dayLimits, isPushOn: receiver !== undefined });
   await sendNotices(ctx, outlets);
 }

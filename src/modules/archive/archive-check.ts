@@ -18,8 +18,8 @@ export const archiveCheck = databaseCommand(
       .argument('[ORGANIZATION]', 'The id of the organization. Without it, all of them, also those that were erased.')
       .option('--repair', 'Repair what can be repaired.'),
   async (withDatabase, organization, options) => {
-    const found = await withDatabase(({ context }) =>
-      checkArchive(context, { organization, repair: options.repair === true }),
+    const found = await withDatabase(({ archive, context }) =>
+      checkArchive(() => ({ ...context(), archive }), { organization, repair: options.repair === true }),
     );
     for (const { object, finding } of found.findings) await print(`${finding}: ${printable(object)}\n`);
     console.error(`${count(found.checked, 'archive')} checked.`);

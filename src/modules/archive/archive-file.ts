@@ -3,8 +3,7 @@ import type { Change } from '../../domain/change.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { sha256, toHex } from '../../lib/bytes.ts';
 import { gunzip, gzip } from '../../lib/gzip.ts';
-import type { ServiceContext } from '../../services/context.ts';
-import { callBucket } from './bucket.ts';
+import { type ArchiveContext, callBucket } from './bucket.ts';
 import { objectName } from './object-names.ts';
 
 /** An object of the archive before it is stored. */
@@ -26,7 +25,7 @@ export async function archiveFile(
 }
 
 /** Stores an object. @throws ServiceError `unavailable` */
-export function storeFile(ctx: ServiceContext, { name, bytes, digest }: ArchiveFile): Promise<void> {
+export function storeFile(ctx: ArchiveContext, { name, bytes, digest }: ArchiveFile): Promise<void> {
   return callBucket(ctx, (bucket) => bucket.put(name, bytes, digest));
 }
 
@@ -35,7 +34,7 @@ export function storeFile(ctx: ServiceContext, { name, bytes, digest }: ArchiveF
  * @throws ServiceError `unavailable`, also if the object is missing or is not the one that was stored
  */
 export async function readArchive(
-  ctx: ServiceContext,
+  ctx: ArchiveContext,
   { object, digest }: Pick<ArchiveRow, 'object' | 'digest'>,
 ): Promise<string> {
   const bytes = await callBucket(ctx, (bucket) => bucket.get(object));

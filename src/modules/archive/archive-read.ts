@@ -15,6 +15,8 @@ export const archiveRead = databaseCommand(
   },
   (command) => command.argument('<OBJECT>', 'The name of the object.'),
   async (withDatabase, object) => {
-    await print(printableJson(await withDatabase(({ context }) => readNamedArchive(context(), object))));
+    await print(
+      printableJson(await withDatabase(({ archive, context }) => readNamedArchive({ ...context(), archive }, object))),
+    );
   },
 );

@@ -1,8 +1,9 @@
 import { DAY_MS } from '../../domain/calendar.ts';
-import { CommandFailure, type Database, databaseCommand, UsageError } from '../../ops/command.ts';
+import { CommandFailure, databaseCommand, UsageError } from '../../ops/command.ts';
 import { count, print, progress } from '../../ops/output.ts';
 import { listReleases } from '../../services/work/release-changes.ts';
 import { type ArchiveRule, archiveStep } from './archive-step.ts';
+import type { ArchiveContext } from './bucket.ts';
 import { parseKeepDays } from './object-names.ts';
 
 /** How often in a row the rows of a step may change before the command gives up. */
@@ -30,7 +31,8 @@ export const archiveRun = databaseCommand(
       if (!archive) throw new CommandFailure('wrangler.toml has no bucket with the binding ARCHIVE.');
       const releases = await listReleases(context(), organization);
       let changes = 0;
-      for (const { organizationId } of releases) changes += await archiveAll(context, organizationId, rule);
+      for (const { organizationId } of releases)
+        changes += await archiveAll(() => ({ ...context(), archive }), organizationId, rule);
       return changes;
     });
     progress.clear();
@@ -43,7 +45,7 @@ export const archiveRun = databaseCommand(
 );
 
 /** Makes steps until nothing is left to archive; returns the number of changes. */
-async function archiveAll(context: Database['context'], organization: string, rule: ArchiveRule): Promise<number> {
+async function archiveAll(context: () => ArchiveContext, organization: string, rule: ArchiveRule): Promise<number> {
   let changes = 0;
   for (let refused = 0; refused < MAX_REFUSED; ) {
     const step = await archiveStep(context(), organization, rule);

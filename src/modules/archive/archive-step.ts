@@ -7,10 +7,9 @@ import type { Change, ChangedRecords } from '../../domain/change.ts';
 import { RECORD_KIND_NAMES } from '../../domain/record-kinds.ts';
 import { utf8Length } from '../../lib/bytes.ts';
 import { callD1, readAll, readOne } from '../../services/call-d1.ts';
-import type { ServiceContext } from '../../services/context.ts';
 import { toChange } from '../../services/work/to-change.ts';
 import { archiveFile, storeFile } from './archive-file.ts';
-import { deleteObjects, listObjects } from './bucket.ts';
+import { type ArchiveContext, deleteObjects, listObjects } from './bucket.ts';
 import { objectsFrom } from './object-names.ts';
 import { ARCHIVE, type ArchivableRow, type ArchivedPart, findArchivable, findDueArchives } from './step-statements.ts';
 
@@ -38,7 +37,7 @@ export interface ArchiveRule {
  * At most `limit` organizations that have a full step to archive, or a change that has waited for a day.
  */
 export async function listDueArchives(
-  ctx: ServiceContext,
+  ctx: ArchiveContext,
   { before, isPushed }: ArchiveRule,
   limit: number,
 ): Promise<string[]> {
@@ -59,7 +58,7 @@ export type ArchiveStep =
  * two leaves an object that nothing names, which the next step of this part replaces or deletes.
  * @throws ServiceError `unavailable`: the same step can be repeated
  */
-export async function archiveStep(ctx: ServiceContext, organization: string, rule: ArchiveRule): Promise<ArchiveStep> {
+export async function archiveStep(ctx: ArchiveContext, organization: string, rule: ArchiveRule): Promise<ArchiveStep> {
   const values = { organizationId: organization, isPushed: Number(rule.isPushed) };
   const archivable = await readOne(ctx, findArchivable.bind(values));
   if (!archivable) return { status: 'nothing' };
@@ -96,7 +95,7 @@ export async function archiveStep(ctx: ServiceContext, organization: string, rul
 
 /** The rows of the next part. */
 async function readRows(
-  ctx: ServiceContext,
+  ctx: ArchiveContext,
   organizationId: string,
   { before }: ArchiveRule,
   { archivedSeq, lastSeq }: ArchivableRow,
@@ -131,7 +130,7 @@ function toChanges(rows: readonly ChangeRow[], epoch: string): Change[] {
 }
 
 /** The archive that begins with this `seq`. */
-async function archiveFrom(ctx: ServiceContext, organizationId: string, fromSeq: number): Promise<ArchiveRow | null> {
+async function archiveFrom(ctx: ArchiveContext, organizationId: string, fromSeq: number): Promise<ArchiveRow | null> {
   const values = { organizationId, seq: fromSeq - 1, limit: 1 };
   return readOne(ctx, findArchivesAfter.bind(values), 'safe_to_repeat');
 }

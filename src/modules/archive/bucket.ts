@@ -1,4 +1,4 @@
-import { ServiceError } from '../../domain/errors.ts';
+import { noArchive, ServiceError } from '../../domain/errors.ts';
 import { withDeadline } from '../../lib/deadline.ts';
 import { type ObjectStore, objectStore, type R2Objects, type StoredObject } from '../../lib/object-store.ts';
 import { forNextChunk, type ServiceContext } from '../../services/context.ts';
@@ -7,8 +7,13 @@ import { forNextChunk, type ServiceContext } from '../../services/context.ts';
 export const archiveOf = ({ ARCHIVE }: { ARCHIVE?: R2Objects | undefined }): ObjectStore | undefined =>
   ARCHIVE && objectStore(ARCHIVE);
 
+/** A context with the bucket of the archive. Without one, whatever needs it throws `unavailable`. */
+export interface ArchiveContext extends ServiceContext {
+  archive: ObjectStore | undefined;
+}
+
 /** All objects whose names begin with `prefix`. */
-export async function listObjects(ctx: ServiceContext, prefix: string): Promise<StoredObject[]> {
+export async function listObjects(ctx: ArchiveContext, prefix: string): Promise<StoredObject[]> {
   const objects: StoredObject[] = [];
   for (;;) {
     const page = await callBucket(ctx, (bucket) => bucket.list(prefix, objects.at(-1)?.name));
@@ -19,7 +24,7 @@ export async function listObjects(ctx: ServiceContext, prefix: string): Promise<
 
 /** Deletes objects, except the one with the name `kept`. Each call to the bucket has its own deadline. */
 export async function deleteObjects(
-  ctx: ServiceContext,
+  ctx: ArchiveContext,
   objects: readonly Pick<StoredObject, 'name'>[],
   kept?: string,
 ): Promise<void> {
@@ -36,10 +41,10 @@ const ATTEMPTS = 2;
  * @throws ServiceError `unavailable`
  */
 export async function callBucket<T>(
-  { archive, deadlineAt }: ServiceContext,
+  { archive, deadlineAt }: ArchiveContext,
   run: (bucket: ObjectStore) => Promise<T>,
 ): Promise<T> {
-  if (!archive) throw unavailable('This deployment has no bucket for its archive.');
+  if (!archive) throw noArchive();
   for (let attempt = 1; ; attempt++) {
     try {
       return await withDeadline(run(archive), Math.max(0, deadlineAt - Date.now()));

@@ -4,11 +4,10 @@ import { sha256, toHex } from '../../lib/bytes.ts';
 import { gunzip } from '../../lib/gzip.ts';
 import type { StoredObject } from '../../lib/object-store.ts';
 import { readAll, readOne, write } from '../../services/call-d1.ts';
-import type { ServiceContext } from '../../services/context.ts';
 import { listReleases } from '../../services/work/release-changes.ts';
 import { parseArchive, readArchive } from './archive-file.ts';
 import { findArchiveOfObject, replaceObject } from './archive-statements.ts';
-import { callBucket, deleteObjects, listObjects } from './bucket.ts';
+import { type ArchiveContext, callBucket, deleteObjects, listObjects } from './bucket.ts';
 import { objectName, objectsFrom, objectsOf, parseObjectName } from './object-names.ts';
 
 // What an operator does with the archive. After a restore of the database, it and the bucket may
@@ -18,7 +17,7 @@ import { objectName, objectsFrom, objectsOf, parseObjectName } from './object-na
  * The lines of the archive that has this object, as one text.
  * @throws ServiceError `record_not_found` if none has it
  */
-export async function readNamedArchive(ctx: ServiceContext, object: string): Promise<string> {
+export async function readNamedArchive(ctx: ArchiveContext, object: string): Promise<string> {
   const organizationId = parseObjectName(object)?.organization ?? '';
   const found = await readOne(ctx, findArchiveOfObject.bind({ organizationId, object }));
   if (found) return readArchive(ctx, found);
@@ -44,7 +43,7 @@ const PAGE = 500;
  * @throws ServiceError `organization_not_found`
  */
 export async function checkArchive(
-  context: () => ServiceContext,
+  context: () => ArchiveContext,
   { organization, repair }: { organization: string | undefined; repair: boolean },
 ): Promise<{ checked: number; findings: Finding[] }> {
   const releases = await listReleases(context(), organization);
@@ -71,7 +70,7 @@ export async function checkArchive(
   return { checked, findings };
 }
 
-async function* archivesOf(context: () => ServiceContext, organizationId: string): AsyncGenerator<ArchiveRow> {
+async function* archivesOf(context: () => ArchiveContext, organizationId: string): AsyncGenerator<ArchiveRow> {
   for (let seq = 0; ; ) {
     const results = await readAll(context(), findArchivesAfter.bind({ organizationId, seq, limit: PAGE }));
     yield* results;
@@ -84,12 +83,12 @@ async function* archivesOf(context: () => ServiceContext, organizationId: string
 /** No call that stored an object earlier than this can still be about to name it in the database. */
 const LONGEST_CALL_MS = 15 * 60_000;
 
-const exists = async (ctx: ServiceContext, name: string) =>
+const exists = async (ctx: ArchiveContext, name: string) =>
   (await callBucket(ctx, (bucket) => bucket.get(name))) !== undefined;
 
 /** Names another object of the same entries in the database; returns its name, if there is one. */
 async function replace(
-  ctx: ServiceContext,
+  ctx: ArchiveContext,
   organizationId: string,
   archive: ArchiveRow,
   objects: readonly StoredObject[],

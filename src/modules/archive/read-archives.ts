@@ -10,6 +10,7 @@ import { readAll, readOne } from '../../services/call-d1.ts';
 import type { ActorContext, AdminActor } from '../../services/context.ts';
 import { readArchive } from './archive-file.ts';
 import { findArchive, findArchivesAbout, findArchivesOfPeriod } from './archive-statements.ts';
+import type { ArchiveContext } from './bucket.ts';
 
 // The archived part of the audit log, as administrators see it.
 
@@ -48,7 +49,7 @@ export async function searchArchives(ctx: ActorContext<AdminActor>, text: string
 
 /** The lines of the archive that ends with this `seq`, as one text; undefined if there is none. */
 export async function readOwnArchive(
-  ctx: ActorContext<AdminActor>,
+  ctx: ActorContext<AdminActor> & ArchiveContext,
   toSeq: number,
 ): Promise<{ fromSeq: number; text: string } | undefined> {
   const values = { organizationId: ctx.actor.organizationId, toSeq };

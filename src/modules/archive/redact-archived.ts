@@ -1,3 +1,4 @@
+import { type ArchivedRecordRow, findArchivedRecord, markArchivedRedacted } from '../../db/work/archived-records.ts';
 import { type Change, plain, REDACTED } from '../../domain/change.ts';
 import type { RecordKind } from '../../domain/record-kinds.ts';
 import { bySystem, hasChanged, writeWithAudit } from '../../services/audit/write-with-audit.ts';
@@ -5,10 +6,9 @@ import { readOne } from '../../services/call-d1.ts';
 import type { ActorContext, SystemActor } from '../../services/context.ts';
 import { archiveFile, parseArchive, readArchive, storeFile } from './archive-file.ts';
 import { switchObject } from './archive-statements.ts';
-import { deleteObjects, listObjects } from './bucket.ts';
+import { type ArchiveContext, deleteObjects, listObjects } from './bucket.ts';
 import { deleteReplaced } from './delete-replaced.ts';
 import { objectsFrom } from './object-names.ts';
-import { type ArchivedRecordRow, findArchivedRecord, markArchivedRedacted } from './stub-statements.ts';
 
 /** Another redaction may put another object in the place of the one that was read; then read again. */
 const MAX_ROUNDS = 5;
@@ -20,7 +20,7 @@ const MAX_ROUNDS = 5;
  * @throws ServiceError `unavailable`: the same call can be repeated
  */
 export async function redactArchived(
-  ctx: ActorContext<SystemActor>,
+  ctx: ActorContext<SystemActor> & ArchiveContext,
   record: { organization: string; kind: RecordKind; id: string; by: string },
 ): Promise<'redacted' | 'unchanged' | undefined> {
   const { organization: organizationId, kind, id } = record;
@@ -51,7 +51,7 @@ export async function redactArchived(
 }
 
 async function redactObject(
-  ctx: ActorContext<SystemActor>,
+  ctx: ActorContext<SystemActor> & ArchiveContext,
   { organization: organizationId, kind, id, by }: { organization: string; kind: RecordKind; id: string; by: string },
   found: ArchivedRecordRow,
 ): Promise<{ name: string; isRedacted: boolean }> {

@@ -5,9 +5,6 @@ import type { ObjectStore } from '../../lib/object-store.ts';
 import { type ArchiveRule, archiveStep, listDueArchives } from './archive-step.ts';
 import { deleteReplaced, listReplaced } from './delete-replaced.ts';
 
-/** When the archive runs, as in wrangler.toml. */
-export const ARCHIVE_CRON = '47 * * * *';
-
 /** The deadline of one step. */
 const DEADLINE_MS = 60_000;
 /** One run makes at most so many steps. Each calls D1 and the bucket about 20 times: 1,000 are allowed. */

@@ -1,8 +1,10 @@
-import type { PageContext } from '../../http/settings/page-context.ts';
+import { adminContext } from '../../http/context.ts';
+import { type PageContext, pageContext } from '../../http/settings/page-context.ts';
 import { Banner, formatNumber, Table } from '../../http/settings/pages/components.tsx';
 import { Time } from '../../http/settings/pages/time.tsx';
-import type { ReleaseRow } from '../../services/work/release-changes.ts';
-import { type ArchiveRow, LISTED_ARCHIVES } from './read-archives.ts';
+import type { AuditSection } from '../../module.ts';
+import { listReleases, type ReleaseRow } from '../../services/work/release-changes.ts';
+import { type ArchiveRow, LISTED_ARCHIVES, listArchives, searchArchives } from './read-archives.ts';
 
 interface Props {
   release: ReleaseRow;
@@ -13,8 +15,25 @@ interface Props {
   context: PageContext;
 }
 
+/**
+ * The section below the audit log; none if nothing is released and the archive is off. `isOn`: changes
+ * leave the database.
+ */
+export const archiveSection =
+  (isOn: boolean): AuditSection =>
+  async (c, { search, ...period }) => {
+    const ctx = adminContext(c);
+    const [[release], archives] = await Promise.all([
+      listReleases(ctx, ctx.actor.organizationId),
+      search === undefined ? listArchives(ctx, period) : searchArchives(ctx, search),
+    ]);
+    if (!release || (!isOn && release.releasedSeq === 0)) return null;
+    const context = pageContext(c);
+    return <Archives release={release} archives={archives} isSearch={search !== undefined} context={context} />;
+  };
+
 /** What the PSA has stored of the audit log, and what is archived. */
-export function Archives({ release, archives, isSearch, context }: Props) {
+function Archives({ release, archives, isSearch, context }: Props) {
   const { archivedSeq, archivedTo } = release;
   return (
     <section>

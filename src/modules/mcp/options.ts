@@ -10,7 +10,7 @@ export interface McpOptions {
 const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/[^\s/,A-Z]+$/;
 
 /** @throws Error naming the variable and the rule. The Worker must not start. */
-export function parseMcpOptions(vars: { MCP_ORIGINS?: string }): McpOptions {
+export function parseMcpOptions(vars: Readonly<Record<string, unknown>>): McpOptions {
   return { origins: reader(vars)('MCP_ORIGINS', parseOrigins) };
 }
 

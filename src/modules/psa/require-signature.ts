@@ -1,11 +1,17 @@
 import type { MiddlewareHandler } from 'hono';
-import { isSigned, readMessage } from '../../domain/webhook.ts';
-import type { PsaEnv } from '../../http/context.ts';
+import { isSigned, readMessage, type SignedMessage, type WebhookSecret } from '../../domain/webhook.ts';
+import type { RequestVariables } from '../../http/context.ts';
 import { readBody } from '../../http/middleware/read-body.ts';
 import { Problem, unauthorized } from '../../http/problems.ts';
 
 /** The largest body of a message. */
 export const MAX_MESSAGE_BYTES = 1024 * 1024;
+
+/** The environment after `requireSignature`. */
+export interface PsaEnv {
+  Bindings: Env;
+  Variables: RequestVariables & { message: SignedMessage };
+}
 
 /** The scheme in the 401: Standard Webhooks has no registered one. */
 export const CHALLENGE = 'StandardWebhooks';
@@ -14,14 +20,14 @@ export const CHALLENGE = 'StandardWebhooks';
  * Admits a message that is signed with one of the PSA's secrets, and at most five minutes from our
  * clock. All others get the same 401; the log says why.
  */
-export const requireSignature = () =>
+export const requireSignature = (secrets: readonly WebhookSecret[]) =>
   [
     requireHeaders(),
     readBody(MAX_MESSAGE_BYTES, {
       tooLarge: messageTooLarge,
       broken: (why) => new Problem('malformed_json', `The body ${why}; send the complete message again.`),
     }),
-    verifySignature(),
+    verifySignature(secrets),
   ] as const;
 
 /** Refuses what cannot be valid before its body is read. */
@@ -44,11 +50,11 @@ function requireHeaders(): MiddlewareHandler<PsaEnv> {
   };
 }
 
-function verifySignature(): MiddlewareHandler<PsaEnv> {
+function verifySignature(secrets: readonly WebhookSecret[]): MiddlewareHandler<PsaEnv> {
   return async function verifySignature(c, next) {
     const body = new Uint8Array(await c.req.arrayBuffer());
     const signature = c.req.header('webhook-signature') ?? '';
-    if (await isSigned(c.get('config').psaSecrets, c.get('message'), body, signature)) return next();
+    if (await isSigned(secrets, c.get('message'), body, signature)) return next();
     c.get('requestStats').messageFault = 'signature';
     return unauthorized(CHALLENGE);
   };

@@ -1,11 +1,11 @@
 import { type Context, Hono } from 'hono';
 import * as z from 'zod';
-import type { Config } from '../../config.ts';
 import { psaOpenapi } from '../../docs/psa-openapi.ts';
 import { directoryId } from '../../domain/directory.ts';
 import { invalidInput } from '../../domain/errors.ts';
 import { fieldErrors, ruleError, strictObject } from '../../domain/fields.ts';
-import { type PsaEnv, serviceContext } from '../../http/context.ts';
+import type { WebhookSecret } from '../../domain/webhook.ts';
+import { type AppEnv, serviceContext } from '../../http/context.ts';
 import { ipLimit } from '../../http/middleware/ip-limit.ts';
 import { requireJson, requireUtf8 } from '../../http/middleware/json-body.ts';
 import { requireHttps } from '../../http/middleware/require-https.ts';
@@ -15,7 +15,7 @@ import { retryAfter503 } from '../../http/retry-after-503.ts';
 import { type Answer, answer } from '../../services/answer.ts';
 import { PSA_CALL_TYPES, PSA_CALLS, type PsaContext } from './psa-calls.ts';
 import { PSA_ERRORS } from './psa-errors.ts';
-import { requireSignature } from './require-signature.ts';
+import { type PsaEnv, requireSignature } from './require-signature.ts';
 
 /** The deadline of one call. */
 const CALL_DEADLINE_MS = 30_000;
@@ -30,20 +30,19 @@ const addressed = z.object({ organization: directoryId('an organization') });
 
 /**
  * The PSA's interface over HTTP: POST /psa runs a verb of the service bindings, for a sender that signs with
- * PSA_SECRET. Without a secret there is nothing at its paths.
+ * one of the secrets.
  */
-export function createPsa(config: Config) {
-  const psa = new Hono<PsaEnv>();
-  if (config.psaSecrets.length === 0) return psa;
-  return psa
+export function createPsa(secrets: readonly WebhookSecret[]) {
+  const psa = new Hono<PsaEnv>()
     .use(requireHttps(), ipLimit('psa'))
     .get('/openapi.json', psaOpenapi())
-    .post('/', ...requireSignature(), requireJson(), requireUtf8(), async (c) => respond(c, await run(c)))
+    .post('/', ...requireSignature(secrets), requireJson(), requireUtf8(), async (c) => respond(c, await run(c)))
     .all('/', (c) =>
       problem(c, 'method_not_allowed', `${c.req.method} is not supported at this path; use POST.`, {
         headers: { Allow: 'POST' },
       }),
     );
+  return new Hono<AppEnv>().route('/', psa);
 }
 
 /** Runs the call of a message. @throws Problem `malformed_json` */

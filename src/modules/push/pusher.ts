@@ -1,5 +1,5 @@
 import { DurableObject } from 'cloudflare:workers';
-import { type PushTarget, parsePush } from '../../config.ts';
+import { parseReceiver, type Receiver } from '../../config.ts';
 import type { ArchivedChanges } from '../../domain/archived-changes.ts';
 import { hasCode } from '../../domain/errors.ts';
 import type { PostOutcome } from '../../domain/post-outcome.ts';
@@ -47,7 +47,7 @@ export class Pusher extends DurableObject<Env> {
    * `isOrdered` it first carries out what an operator has ordered. Does nothing without a receiver.
    */
   async wake(organization: string, isOrdered = false): Promise<void> {
-    if (!parsePush(this.env)) return;
+    if (!parseReceiver(this.env)) return;
     if (isOrdered) await this.carryOutOrder(organization);
     const state = this.load() ?? this.store(newState(organization));
     if (state.stoppedAt !== null) return;
@@ -56,7 +56,7 @@ export class Pusher extends DurableObject<Env> {
   }
 
   override async alarm(): Promise<void> {
-    const target = parsePush(this.env);
+    const target = parseReceiver(this.env);
     if (!target) return;
     try {
       for (let pages = 0; pages < PAGES_PER_ALARM; pages++) if (!(await this.pushPage(target))) return;
@@ -68,7 +68,7 @@ export class Pusher extends DurableObject<Env> {
   }
 
   /** Sends one page. Returns whether there may be another one to send now. */
-  private async pushPage(target: PushTarget): Promise<boolean> {
+  private async pushPage(target: Receiver): Promise<boolean> {
     const state = this.load();
     if (!state || state.stoppedAt !== null) return false;
     const orders = this.orders;

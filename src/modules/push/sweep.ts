@@ -3,9 +3,6 @@ import { log } from '../../lib/log.ts';
 import { listDuePushes } from './push-state.ts';
 import { type Pushers, wakePusher } from './wake.ts';
 
-/** When the sweep runs, as in wrangler.toml. */
-export const SWEEP_CRON = '*/5 * * * *';
-
 const DEADLINE_MS = 30_000;
 /** At most so many objects are woken by one run: half of the subrequests that it may make. */
 export const MAX_WOKEN = 500;

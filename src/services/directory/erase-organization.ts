@@ -8,11 +8,11 @@ import {
   REMOVE_ROWS,
 } from '../../db/directory/erasure.ts';
 import { batch } from '../../db/statement.ts';
+import { findArchivesAfter } from '../../db/work/archives.ts';
 import { findCursorPosition } from '../../db/work/changes.ts';
 import { directoryId } from '../../domain/directory.ts';
-import { ServiceError } from '../../domain/errors.ts';
+import { noArchive, ServiceError } from '../../domain/errors.ts';
 import { freeText, strictObject } from '../../domain/fields.ts';
-import { eraseObjects, requireErasableArchive } from '../../modules/archive/erase-archive.ts';
 import { callD1, readOne, write } from '../call-d1.ts';
 import { forNextChunk, type ServiceContext } from '../context.ts';
 import { parseInput } from '../parse-input.ts';
@@ -63,7 +63,7 @@ export async function beginErasure(
   const seq = cursor?.seq ?? 0;
   const position = await readOne(ctx, findCursorPosition.bind({ organizationId, seq }), 'safe_to_repeat');
   requireValidCursor(position ?? undefined, organizationId, cursor);
-  await requireErasableArchive(ctx, organizationId);
+  await requireErasable(ctx, organizationId);
 
   const { requestId } = ctx;
   const cursorRequestId = cursor?.requestId ?? null;
@@ -110,8 +110,18 @@ const ROWS: readonly ErasureStep[] = REMOVE_ROWS.map(({ table, statement }) => (
 
 const OBJECTS: ErasureStep = {
   table: 'objects',
-  remove: (ctx, { organizationId }, limit) => eraseObjects(ctx, organizationId, limit),
+  remove: async (ctx, { organizationId }, limit) => {
+    if (ctx.elsewhere) return ctx.elsewhere.erase(ctx, organizationId, limit);
+    await requireErasable(ctx, organizationId);
+    return 0;
+  },
 };
+
+/** @throws ServiceError `unavailable` if objects of the organization cannot be deleted */
+async function requireErasable(ctx: ServiceContext, organizationId: string): Promise<void> {
+  if (ctx.elsewhere) return ctx.elsewhere.requireErasable(ctx, organizationId);
+  if (await readOne(ctx, findArchivesAfter.bind({ organizationId, seq: 0, limit: 1 }))) throw noArchive();
+}
 
 /**
  * The objects are removed after the audit log, because no step of the archive adds one from then on,

@@ -1,11 +1,11 @@
 import * as z from 'zod';
+import { findArchivedRecord } from '../../db/work/archived-records.ts';
 import { findRecord, markRedacted } from '../../db/work/redact.ts';
 import { directoryId } from '../../domain/directory.ts';
-import { ServiceError } from '../../domain/errors.ts';
+import { noArchive, ServiceError } from '../../domain/errors.ts';
 import { freeText, ruleError, strictObject } from '../../domain/fields.ts';
 import { recordId } from '../../domain/record-id.ts';
 import { RECORD_KIND_NAMES, RECORD_KINDS, type RecordKind } from '../../domain/record-kinds.ts';
-import { redactArchived } from '../../modules/archive/redact-archived.ts';
 import { bySystem, hasChanged, writeWithAudit } from '../audit/write-with-audit.ts';
 import { readOne } from '../call-d1.ts';
 import type { ActorContext, SystemActor } from '../context.ts';
@@ -41,9 +41,23 @@ export async function redactRecord(
   if (hasChanged(redacted)) return { status: 'redacted' };
   const found = await readOne(ctx, findRecord[kind].bind({ organizationId, id }), 'safe_to_repeat');
   if (found) return { status: 'unchanged' };
-  const status = await redactArchived(ctx, { organization: organizationId, kind, id, by });
+  const status = await redactElsewhere(ctx, { organization: organizationId, kind, id, by });
   if (!status) throw recordNotFound(organizationId, kind, id);
   return { status };
+}
+
+/**
+ * Redacts an archived record; undefined if there is none.
+ * @throws ServiceError `unavailable`, also if this deployment has no archive
+ */
+async function redactElsewhere(
+  ctx: ActorContext<SystemActor>,
+  record: { organization: string; kind: RecordKind; id: string; by: string },
+): Promise<'redacted' | 'unchanged' | undefined> {
+  if (ctx.elsewhere) return ctx.elsewhere.redact(ctx, record);
+  const { organization: organizationId, kind, id } = record;
+  if (await readOne(ctx, findArchivedRecord[kind].bind({ organizationId, id }))) throw noArchive();
+  return undefined;
 }
 
 /** The organization has no such record. */

@@ -3,6 +3,7 @@ import type { JWTVerifyGetKey } from 'jose';
 import { expect, test } from 'vitest';
 import { countD1 } from '../../support/d1.ts';
 import { brokenLimiters, countLimiters } from '../../support/limiter.ts';
+import { PSA_SECRET } from '../../support/psa.ts';
 import { loggedLines } from '../../support/searched-logs.ts';
 import { makeSignIn } from '../../support/sign-in.ts';
 import { importRecords, makeApi, makeOrganization, newAddress } from '../../support/world.ts';
@@ -93,7 +94,7 @@ test('requests with a forged token, or with none, count as well, and refused one
 
 test('the areas of one address are counted separately: a flood of one blocks no other', async () => {
   const { organization, open, api, from } = await makeArea();
-  const psa = makeApi({ config: { ipLimit, psaSecrets: [new Uint8Array(32)] } });
+  const psa = makeApi({ config: { ipLimit }, vars: { PSA_SECRET } });
   const send = {
     api: () => api.send('/api/v1/ping', { headers: from }),
     psa: () => psa.send('/psa', { method: 'POST', headers: from }),

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers';
 import { describe, expect, test } from 'vitest';
-import { daily } from '../../../src/daily.ts';
 import { DAY_MS } from '../../../src/domain/calendar.ts';
+import { CRON_TRIGGERS, runJobs } from '../../../src/jobs.ts';
 import { everyRefusedUse } from '../../../src/services/keys/refused-uses.ts';
 import { countD1 } from '../../support/d1.ts';
 import { countElements, csvRows, elementsOf } from '../../support/page.ts';
@@ -89,9 +89,14 @@ describe('a refused use of a key', () => {
     const [use] = await rowsOf('refused_uses', settings.organization);
     const lastAt = Number(use?.['last_at']);
     expect(use?.['source_address']).not.toBeNull();
-    await daily(env.DB, config().databaseLimit, () => lastAt + 30 * DAY_MS);
+    await runJobs(CRON_TRIGGERS.daily, { db: env.DB, config: config(), parts: [], now: () => lastAt + 30 * DAY_MS });
     expect(await rowsOf('refused_uses', settings.organization)).toEqual([use]);
-    await daily(env.DB, config().databaseLimit, () => lastAt + 30 * DAY_MS + 1);
+    await runJobs(CRON_TRIGGERS.daily, {
+      db: env.DB,
+      config: config(),
+      parts: [],
+      now: () => lastAt + 30 * DAY_MS + 1,
+    });
     expect(await rowsOf('refused_uses', settings.organization)).toEqual([{ ...use, source_address: null }]);
   });
 });

@@ -1,7 +1,9 @@
 import { env } from 'cloudflare:workers';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { daily } from '../../../src/daily.ts';
 import { DAY_MS } from '../../../src/domain/calendar.ts';
+import { CRON_TRIGGERS, runJobs } from '../../../src/jobs.ts';
+import { startModules } from '../../../src/module.ts';
+import { alerts } from '../../../src/modules/alerts/module.ts';
 import { savePushState } from '../../../src/modules/push/push-state.ts';
 import { eraseOrganization } from '../../../src/services/directory/erase-organization.ts';
 import { recordRefusedUses } from '../../../src/services/keys/refused-uses.ts';
@@ -13,7 +15,16 @@ import { makePsa } from '../../support/psa.ts';
 import { lastCursor } from '../../support/rpc.ts';
 import { loggedLines } from '../../support/searched-logs.ts';
 import { makeSettings } from '../../support/settings.ts';
-import { asAdmin, asOperator, importRecords, makeApi, makeKey, makeOrganization, rotate } from '../../support/world.ts';
+import {
+  asAdmin,
+  asOperator,
+  config,
+  importRecords,
+  makeApi,
+  makeKey,
+  makeOrganization,
+  rotate,
+} from '../../support/world.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -310,7 +321,12 @@ describe('limits', () => {
       'The database has reached 70 % of its limit of 10,000 MB. https://tickets.example/settings',
     );
     now += 31 * DAY_MS;
-    await daily(env.DB, 10 * GB, clock);
+    await runJobs(CRON_TRIGGERS.daily, {
+      db: env.DB,
+      config: config(),
+      parts: startModules([alerts], {}, config()),
+      now: clock,
+    });
     bytes = 9 * GB;
     await run();
     // It was said that it is fuller than this.
@@ -366,7 +382,7 @@ describe('a failing push', () => {
   test('gives no notice if changes are not pushed', async () => {
     const organization = await makeWatched();
     await setPush(organization, now - HOUR_MS);
-    await pass(HOUR_MS, { push: undefined });
+    await pass(HOUR_MS, { receiver: undefined });
     expect(lines()).toEqual([]);
     expect(addresses.attempts.push).toBe(0);
     expect(organization).not.toBe('');
@@ -491,7 +507,12 @@ describe('a notice', () => {
     await pass(HOUR_MS);
     expect(typesSent(organization)).toEqual(['key_created']);
     now += 31 * DAY_MS;
-    await daily(env.DB, 10 * GB, clock);
+    await runJobs(CRON_TRIGGERS.daily, {
+      db: env.DB,
+      config: config(),
+      parts: startModules([alerts], {}, config()),
+      now: clock,
+    });
     addresses.reset();
     await pass(HOUR_MS);
     expect(addresses.attempts.push).toBe(0);
@@ -592,7 +613,7 @@ describe('without an address', () => {
       calls += 1;
       return run();
     });
-    await runNotices(now, { push: undefined, noticeUrl: undefined }, db);
+    await runNotices(now, { receiver: undefined, noticeUrl: undefined }, db);
     expect(calls).toBe(0);
     await makeKey(organization, {}, clock);
     now += 8 * DAY_MS;

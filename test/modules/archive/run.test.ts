@@ -2,9 +2,11 @@ import { env } from 'cloudflare:workers';
 import { expect, test } from 'vitest';
 import type { Config } from '../../../src/config.ts';
 import { DAY_MS } from '../../../src/domain/calendar.ts';
+import { CRON_TRIGGERS, runJobs } from '../../../src/jobs.ts';
+import { startModules } from '../../../src/module.ts';
 import { archiveStep, STEP_CHANGES } from '../../../src/modules/archive/archive-step.ts';
-import { ARCHIVE_CRON, archiveDue } from '../../../src/modules/archive/run.ts';
-import { requireArchive, scheduled } from '../../../src/scheduled.ts';
+import { archive as archiveModule } from '../../../src/modules/archive/module.tsx';
+import { archiveDue } from '../../../src/modules/archive/run.ts';
 import { redactRecord } from '../../../src/services/work/redact-record.ts';
 import {
   AT_ONCE,
@@ -152,19 +154,29 @@ test('what the push has not delivered stays, if the push is on', async () => {
 
 test('nothing is archived without a bucket, without KEEP_DAYS, or while the API is paused', async () => {
   const organization = await released();
-  const run = (changes: Partial<Config>, bindings = {}) =>
-    scheduled(ARCHIVE_CRON, { ...env, ...bindings }, config(changes), afterDays(32));
-  await run({ keepDays: 30 }, { ARCHIVE: undefined });
+  const run = (vars: { KEEP_DAYS?: string; ARCHIVE?: undefined }, changes: Partial<Config> = {}) => {
+    const deployed = config(changes);
+    const parts = startModules([archiveModule], { ...env, ...vars }, deployed);
+    return runJobs(CRON_TRIGGERS.hourly, { db: env.DB, config: deployed, parts, now: afterDays(32) });
+  };
+  await run({ ARCHIVE: undefined });
   await run({});
-  await run({ keepDays: 30, mode: 'paused' });
+  await run({ KEEP_DAYS: '30' }, { mode: 'paused' });
   expect(await rowsLeft(organization)).toBe(4);
-  await run({ keepDays: 30 });
+  await run({ KEEP_DAYS: '30' });
   expect(await rowsLeft(organization)).toBe(1);
 });
 
 test('KEEP_DAYS without a bucket stops the start', () => {
-  requireArchive(env, config({ keepDays: 30 }));
-  const without = { ...env, ARCHIVE: undefined };
-  requireArchive(without, config());
-  expect(() => requireArchive(without, config({ keepDays: 30 }))).toThrow(/^KEEP_DAYS .*ARCHIVE/);
+  const start = (vars: object) => startModules([archiveModule], { ...env, ...vars }, config());
+  start({ KEEP_DAYS: '30' });
+  start({ ARCHIVE: undefined });
+  expect(() => start({ KEEP_DAYS: '30', ARCHIVE: undefined })).toThrow(/^KEEP_DAYS .*ARCHIVE/);
+});
+
+test.each([
+  ['0', /^KEEP_DAYS: "0" is not a whole number of days from 1 to 36500/],
+  ['90 days', /^KEEP_DAYS: /],
+])('KEEP_DAYS %j stops the start', (KEEP_DAYS, message) => {
+  expect(() => startModules([archiveModule], { ...env, KEEP_DAYS }, config())).toThrow(message);
 });

@@ -2,7 +2,9 @@ import { env } from 'cloudflare:workers';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createAgents } from '../../../src/agents/app.ts';
+import { AGENT_MODULES } from '../../../src/agents/modules.ts';
 import type { Scope } from '../../../src/domain/scopes.ts';
+import { startModules } from '../../../src/module.ts';
 import { anyText, headerValue, Tally } from '../../support/hostile.ts';
 import { makeMcpApi, message, NOTE_ARGUMENTS, post, resultOf } from '../../support/mcp.ts';
 import { inLongRuns, runs } from '../../support/property.ts';
@@ -61,7 +63,7 @@ describe.each([
 });
 
 test('below /mcp, the Worker for AI agents has no OAuth either, and nothing else', async () => {
-  const agents = createAgents(config(), { origins: [], isPushed: false });
+  const agents = createAgents(config(), startModules(AGENT_MODULES, { ...env }, config()));
   const at = async (path: string) => (await agents.request(`https://api.example${path}`, {}, env)).json();
   expect(await at('/mcp/.well-known/openid-configuration')).toEqual(NO_OAUTH);
   expect(await at('/mcp/.well-known/security.txt')).toMatchObject({ code: 'not_found' });
@@ -85,7 +87,7 @@ test('while the API is paused, it is too', async () => {
 test('an Origin is refused before the key is read, unless it is configured', async () => {
   const { key } = await makeWorld();
   const { body, headers } = message('tools/list');
-  const api = makeMcpApi({ agents: { origins: ['https://inspector.example'], isPushed: false } });
+  const api = makeMcpApi({ vars: { MCP_ORIGINS: 'https://inspector.example' } });
   const from = (origin: string, bearer = key) => api.post('/mcp', bearer, body, { ...headers, Origin: origin });
   expect((await from('https://inspector.example')).status).toBe(200);
   for (const origin of ['https://page.example', 'https://inspector.example.evil', 'null', '']) {

@@ -1,22 +1,26 @@
+import { env } from 'cloudflare:workers';
 import { expect, test } from 'vitest';
-import { parseAgentsOptions } from '../../../src/agents/app.ts';
+import { AGENT_MODULES } from '../../../src/agents/modules.ts';
+import { startModules } from '../../../src/module.ts';
+import { parseMcpOptions } from '../../../src/modules/mcp/options.ts';
+import { config } from '../../support/world.ts';
 
 test('MCP_ORIGINS lists origins, separated by commas or spaces', () => {
   const MCP_ORIGINS = 'https://a.example, http://localhost:6274 vscode-file://vscode-app';
-  expect(parseAgentsOptions({ MCP_ORIGINS })).toEqual({
+  expect(parseMcpOptions({ MCP_ORIGINS })).toEqual({
     origins: ['https://a.example', 'http://localhost:6274', 'vscode-file://vscode-app'],
-    isPushed: false,
   });
-  expect(parseAgentsOptions({})).toEqual({ origins: [], isPushed: false });
+  expect(parseMcpOptions({})).toEqual({ origins: [] });
 });
 
 test.each(['https://a.example/', 'null', 'https://A.example'])('MCP_ORIGINS refuses %s', (MCP_ORIGINS) => {
-  expect(() => parseAgentsOptions({ MCP_ORIGINS })).toThrow(`MCP_ORIGINS: "${MCP_ORIGINS}" is not an origin`);
+  expect(() => parseMcpOptions({ MCP_ORIGINS })).toThrow(`MCP_ORIGINS: "${MCP_ORIGINS}" is not an origin`);
 });
 
 test.each([
-  ['https://psa.example/hook', true],
-  [' ', false],
-])('WEBHOOK_URL "%s": a write wakes the push: %s', (WEBHOOK_URL, isPushed) => {
-  expect(parseAgentsOptions({ WEBHOOK_URL }).isPushed).toBe(isPushed);
+  ['https://psa.example/hook', 1],
+  [' ', 0],
+])('WEBHOOK_URL "%s": %i module of the Worker for AI agents wakes the push', (WEBHOOK_URL, count) => {
+  const parts = startModules(AGENT_MODULES, { ...env, WEBHOOK_URL }, config());
+  expect(parts.filter(({ ports }) => ports?.(() => undefined).changed)).toHaveLength(count);
 });

@@ -243,7 +243,7 @@ test('log_time without a technician, and with null as the technician, are the sa
 
 test('a call with a cached key costs one call to D1, and counts as one request', async () => {
   const { key } = await makeWorld();
-  const { api, d1 } = makeCountedApi({ agents: { origins: [], isPushed: false } });
+  const { api, d1 } = makeCountedApi({ agents: true });
   const remaining = async (idempotencyKey: string) => {
     const response = await callTool(api, key, 'add_internal_note', { ...NOTE_ARGUMENTS, idempotencyKey });
     return Number(/"key";r=(\d+)/.exec(response.headers.get('RateLimit') ?? '')?.[1]);

@@ -1,6 +1,5 @@
 import { env } from 'cloudflare:workers';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { parseWebhookSecrets } from '../../../src/domain/webhook.ts';
 import { aroundD1, countD1 } from '../../support/d1.ts';
 import { makePsa, PSA_SECRET, signed } from '../../support/psa.ts';
 import { loggedLines } from '../../support/searched-logs.ts';
@@ -105,7 +104,7 @@ test('the secret and signed messages open nothing of the API', async () => {
 test('each of two secrets is accepted while one replaces the other', async () => {
   const next = `whsec_${btoa('the next secret of the PSA......')}`;
   const organization = await makeOrganization();
-  const { call } = makePsa({ config: { psaSecrets: parseWebhookSecrets(`${next} ${PSA_SECRET}`) } });
+  const { call } = makePsa({ vars: { PSA_SECRET: `${next} ${PSA_SECRET}` } });
   for (const secret of [next, PSA_SECRET])
     expect((await call('work.changes', { organization, cursor: null }, { secret }))[0]).toBe(200);
 });

@@ -85,7 +85,7 @@ async function countPush(
 ): Promise<Bill> {
   const { organization, key } = await makePushed();
   const bindings = { PUSHER: Object.assign(Object.create(env.PUSHER), pushers), DB: database };
-  const api = makeApi({ config: { push: PUSH }, bindings });
+  const api = makeApi({ config: { receiver: PUSH }, bindings });
   const done = (seq: number) =>
     vi.waitFor(
       async () => {

@@ -15,7 +15,7 @@ async function makeWithPush(state?: string, isOn = true) {
   const settings = await makeSettings({
     timeZone: 'Europe/Berlin',
     now: () => NOW,
-    config: { push: isOn ? PUSH : undefined },
+    config: { receiver: isOn ? PUSH : undefined },
     bindings: { DB: db },
   });
   if (state !== undefined)

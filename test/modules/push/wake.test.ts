@@ -1,7 +1,8 @@
 import { env } from 'cloudflare:workers';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import worker from '../../../src/index.ts';
-import { SWEEP_CRON, sweep } from '../../../src/modules/push/sweep.ts';
+import { CRON_TRIGGERS } from '../../../src/jobs.ts';
+import { sweep } from '../../../src/modules/push/sweep.ts';
 import { type Pushers, Wakes } from '../../../src/modules/push/wake.ts';
 import { expectDelivered, makePushed, PUSH, pushRow, startPush } from '../../support/push.ts';
 import { directory, resultOf, work } from '../../support/rpc.ts';
@@ -96,8 +97,8 @@ describe('a request', () => {
   test('wakes if it wrote something, and not for a replay, a refusal or without a receiver', async () => {
     const { organization, key } = await makeWorld();
     const { pushers, woken } = makePushers();
-    const api = makeApi({ config: { push: PUSH }, bindings: bindingsWith(pushers) });
-    const off = makeApi({ config: { push: undefined }, bindings: bindingsWith(pushers) });
+    const api = makeApi({ config: { receiver: PUSH }, bindings: bindingsWith(pushers) });
+    const off = makeApi({ config: { receiver: undefined }, bindings: bindingsWith(pushers) });
     await off.postNote(key, undefined, { 'Idempotency-Key': 'one-and-only-key' });
     await api.postNote(key, undefined, { 'Idempotency-Key': 'one-and-only-key' });
     await api.postNote(key, undefined, {}, '9999');
@@ -110,7 +111,7 @@ describe('a request', () => {
   test('does not wait for the object', async () => {
     const { key } = await makeWorld();
     const { pushers, woken } = makePushers(() => new Promise(() => undefined));
-    const api = makeApi({ config: { push: PUSH }, bindings: bindingsWith(pushers) });
+    const api = makeApi({ config: { receiver: PUSH }, bindings: bindingsWith(pushers) });
     expect((await api.postNote(key)).status).toBe(201);
     expect(woken).toHaveLength(1);
   });
@@ -220,10 +221,10 @@ describe('the sweep', () => {
   test('is the second cron: it does not run the daily job, and does nothing without a receiver', async () => {
     const { organization } = await makeWorld();
     const run = (cron: string) => worker.scheduled({ cron, scheduledTime: Date.now(), noRetry: () => undefined }, env);
-    await run(SWEEP_CRON);
+    await run(CRON_TRIGGERS.sweep);
     expect(loggedLines('database_size')).toEqual([]);
     expect(await pushRow(organization)).toBeNull();
-    await run('17 3 * * *');
+    await run(CRON_TRIGGERS.daily);
     expect(loggedLines('database_size')).toHaveLength(1);
   });
 });

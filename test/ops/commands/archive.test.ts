@@ -9,6 +9,7 @@ import { deleteObjects, listObjects } from '../../../src/modules/archive/bucket.
 import { checkArchive } from '../../../src/modules/archive/check-archive.ts';
 import { operatorContext } from '../../../src/ops/command.ts';
 import { withLocalD1 } from '../../../src/ops/local.ts';
+import { portsOf } from '../../../src/ops/modules.ts';
 import { Pace } from '../../../src/ops/pace.ts';
 import { remoteArchive } from '../../../src/ops/remote-store.ts';
 import { listChanges } from '../../../src/services/work/list-changes.ts';
@@ -85,7 +86,7 @@ test('changes are released, archived, read, exported and erased', async () => {
       organization,
     );
     expect([erased.code, linesOf(await readFile(file, 'utf8'))]).toEqual([0, lines]);
-    expect(await listObjects(operatorContext(remote.db, remote.archive), '')).toEqual([]);
+    expect(await listObjects({ ...operatorContext(remote.db), archive: remote.archive }, '')).toEqual([]);
   } finally {
     await remote.close();
     await rm(files, { recursive: true });
@@ -128,7 +129,7 @@ test('objects of a deployed bucket are deleted in small groups, and every call w
       },
     };
     const objects = Array.from({ length: 120 }, (_, number) => ({ name: `fabrikam/${number}` }));
-    await deleteObjects(operatorContext(remote.db, counted), objects);
+    await deleteObjects({ ...operatorContext(remote.db), archive: counted }, objects);
     expect(groups).toEqual([50, 50, 20]);
     expect(wait).toHaveBeenCalledTimes(120);
   } finally {
@@ -147,9 +148,9 @@ test.each([
 describe('after a restore of the database, which does not restore the bucket,', () => {
   type Step = (db: D1Database, archive: ObjectStore | undefined, id: string) => Promise<unknown>;
   const run: Step = (db, archive) =>
-    archiveStep(operatorContext(db, archive), organization, { before: Date.now(), isPushed: false });
+    archiveStep({ ...operatorContext(db), archive }, organization, { before: Date.now(), isPushed: false });
   const redact: Step = (db, archive, id) =>
-    redactRecord(operatorContext(db, archive), { organization, kind: 'note', id, by: 'Ada' });
+    redactRecord(operatorContext(db, portsOf(archive)), { organization, kind: 'note', id, by: 'Ada' });
 
   /** A database with three old notes that were released. `undone` is done after its backup. */
   async function restored(
@@ -185,7 +186,7 @@ describe('after a restore of the database, which does not restore the bucket,', 
       const found = await ops('archive:check');
       expect([found.code, findingsIn(found.stdout)]).toEqual([1, ['not named']]);
       // The command deletes nothing that is younger than 15 minutes.
-      const later = () => ({ ...operatorContext(db, archive), now: () => Date.now() + 3_600_000 });
+      const later = () => ({ ...operatorContext(db), archive, now: () => Date.now() + 3_600_000 });
       const { findings } = await checkArchive(later, { organization: undefined, repair: true });
       expect(findings).toMatchObject([{ finding: 'deleted' }]);
       await run(db, archive, '');

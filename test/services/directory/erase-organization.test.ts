@@ -4,6 +4,7 @@ import { ERASED_TABLES } from '../../../src/db/directory/erasure.ts';
 import type { ObjectStore } from '../../../src/lib/object-store.ts';
 import { parseArchive } from '../../../src/modules/archive/archive-file.ts';
 import { readNamedArchive } from '../../../src/modules/archive/check-archive.ts';
+import { elsewhereIn } from '../../../src/modules/archive/elsewhere.ts';
 import { resumePush, skipPush } from '../../../src/modules/push/order-push.ts';
 import { savePushState } from '../../../src/modules/push/push-state.ts';
 import {
@@ -26,7 +27,11 @@ import { lastCursor } from '../../support/rpc.ts';
 import * as support from '../../support/world.ts';
 import { asAdmin, importRecords, makeApi, makeKey, makeWorld, rowsOf } from '../../support/world.ts';
 
-const asOperator = (db = env.DB) => ({ ...support.asOperator(db), archive: bucket });
+const asOperator = (db = env.DB, archive = bucket) => ({
+  ...support.asOperator(db),
+  archive,
+  elsewhere: elsewhereIn(archive),
+});
 
 const PUSH = {
   confirmedSeq: 1,
@@ -280,7 +285,10 @@ test('an erasure that is refused because of a newer change leaves the organizati
 
 test('an erasure does not begin while its bucket cannot be reached, also if nothing is archived', async () => {
   const { organization, key, api } = await makeWorld();
-  const away = { ...asOperator(), archive: failing(() => 'before') };
+  const away = asOperator(
+    env.DB,
+    failing(() => 'before'),
+  );
   const request = { organization, cursor: await lastCursor(organization), by: 'Ada' };
   expect(await outcome(eraseOrganization(away, request))).toBe('unavailable');
   expect(await erasureOf(organization)).toBeNull();
@@ -313,7 +321,7 @@ test.each(['at its last chunk', 'complete'] as const)(
         if (until !== 'complete' && table === 'objects') break;
       await bucket.put(...object);
     };
-    const redacting = { ...asOperator(), archive: { ...bucket, put } };
+    const redacting = asOperator(env.DB, { ...bucket, put });
     expect(await outcome(redactRecord(redacting, { organization, kind: 'note', id, by: 'Eve' }))).toBe(
       'record_not_found',
     );

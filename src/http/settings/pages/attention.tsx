@@ -1,6 +1,4 @@
-import type { PropsWithChildren } from 'hono/jsx';
-import { dateIn } from '../../../domain/calendar.ts';
-import type { PushTrouble } from '../../../domain/push-trouble.ts';
+import type { Child, PropsWithChildren } from 'hono/jsx';
 import type { RefusedUseReason } from '../../../domain/refused-use.ts';
 import {
   type Attention,
@@ -74,22 +72,23 @@ const refusedTile = (reason: RefusedUseReason): RefusedTile | undefined =>
 
 interface Props {
   attention: Attention;
-  pushTrouble: PushTrouble | undefined;
+  /** What modules add, first in the list. */
+  tiles: Child[];
   context: PageContext;
 }
 
 /** What needs attention, each with a link to its keys or entries. Nothing if all is in order. */
-export function NeedsAttention({ attention, pushTrouble, context }: Props) {
+export function NeedsAttention({ attention, tiles, context }: Props) {
   const { refused, expiring, unused, unusedDays, ofFormer, review } = attention;
   const isInOrder = refused.length + expiring.length + unused.length + ofFormer.length === 0;
-  if (isInOrder && !review && !pushTrouble) return null;
+  if (isInOrder && !review && tiles.length === 0) return null;
   const to = (query: Partial<KeyQuery>) => keyListPath(context.base, { state: 'current', ...query });
   const never = unused.filter(({ lastWrite }) => lastWrite === null).length;
   return (
     <section class="attention" aria-labelledby="attention">
       <h2 id="attention">Needs attention</h2>
       <ul>
-        {pushTrouble && <PushTile trouble={pushTrouble} context={context} />}
+        {tiles}
         {refused.map((one) => (
           <RefusedKeys of={one} context={context} />
         ))}
@@ -129,23 +128,6 @@ export function NeedsAttention({ attention, pushTrouble, context }: Props) {
         )}
       </ul>
     </section>
-  );
-}
-
-/** Leads to the audit log, because what the PSA lacks is there. The banner says what to do. */
-function PushTile({ trouble, context }: { trouble: PushTrouble; context: PageContext }) {
-  const { failingSince, failure, stoppedAt } = trouble;
-  const since = failingSince ?? stoppedAt ?? context.now;
-  return (
-    <Tile
-      to={`${context.base}/audit?from=${dateIn(context.timeZone, since)}`}
-      icon="alert"
-      tone="warning"
-      title={stoppedAt === null ? 'Writes do not reach your PSA' : 'Writes are not sent to your PSA'}
-    >
-      First failure <Ago at={since} context={context} />
-      {failure !== null && `: ${failure}`}
-    </Tile>
   );
 }
 
@@ -199,7 +181,7 @@ interface TileProps {
   title: string;
 }
 
-function Tile({ to, icon, tone, title, children }: PropsWithChildren<TileProps>) {
+export function Tile({ to, icon, tone, title, children }: PropsWithChildren<TileProps>) {
   return (
     <li>
       <a href={to} class={tone}>

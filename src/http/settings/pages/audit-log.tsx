@@ -1,8 +1,6 @@
+import type { Child } from 'hono/jsx';
 import { AUDIT_ACTION_LABELS, auditActionLabel } from '../../../domain/audit-actions.ts';
-import type { ArchiveRow } from '../../../modules/archive/read-archives.ts';
-import { Archives } from '../../../modules/archive/section.tsx';
 import type { AuditAdministrator, AuditEntry } from '../../../services/audit/read-audit-log.ts';
-import type { ReleaseRow } from '../../../services/work/release-changes.ts';
 import type { PageContext } from '../page-context.ts';
 import type { RecordTexts } from '../record-texts.ts';
 import { Address, Banner, CsvLinks, Hint, Table, Ticket } from './components.tsx';
@@ -35,13 +33,13 @@ interface Props {
   isFirst: boolean;
   /** The dates of the filters that are not in the calendar: nothing was read. */
   wrongDates: readonly string[];
-  /** What is released and archived; undefined if there is nothing to say about it. */
-  archive: { release: ReleaseRow; archives: readonly ArchiveRow[] } | undefined;
+  /** What modules show below the log. */
+  sections: Child[];
 }
 
 /** The audit log, newest entries first. */
 export function AuditLogPage(props: Props) {
-  const { context, query, selection, entries, texts, next, searchedTo, isFirst, wrongDates, archive } = props;
+  const { context, selection, entries, texts, next, searchedTo, isFirst, wrongDates, sections } = props;
   const linkTo = (page: string, more = '') =>
     `${context.base}/${page}${[selection, more].some(Boolean) ? '?' : ''}${[selection, more].filter(Boolean).join('&')}`;
   return (
@@ -68,7 +66,7 @@ export function AuditLogPage(props: Props) {
         {!isFirst && <a href={linkTo('audit')}>Newest entries</a>}
         {(entries.length > 0 || next !== undefined) && <CsvLinks to={linkTo('audit.csv')} />}
       </div>
-      {archive && <Archives {...archive} isSearch={query.q !== undefined} context={context} />}
+      {sections}
     </>
   );
 }

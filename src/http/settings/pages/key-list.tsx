@@ -1,5 +1,5 @@
+import type { Child } from 'hono/jsx';
 import type { DayLimit } from '../../../domain/day-limit.ts';
-import type { PushTrouble } from '../../../domain/push-trouble.ts';
 import { EXAMINED_KEYS, KEYS_PER_PAGE, type KeyList } from '../../../services/keys/list-keys.ts';
 import type { KeyQuery } from '../../../services/keys/select-keys.ts';
 import { Icon } from '../../page/icon.tsx';
@@ -20,13 +20,13 @@ interface Props {
   allRevoked: boolean;
   /** Whether a key was entered as the text to search for. */
   searchedKey: boolean;
-  /** Undefined while the changes of the organization reach its PSA. */
-  pushTrouble: PushTrouble | undefined;
+  /** What modules add to "Needs attention". */
+  tiles: Child[];
 }
 
 /** The organization's keys, live ones by default. */
 export function KeyListPage(props: Props) {
-  const { list, query, context, hasPsa, allRevoked, searchedKey, pushTrouble } = props;
+  const { list, query, context, hasPsa, allRevoked, searchedKey, tiles } = props;
   const isPlain = query.state === 'live' && !isFiltered(query);
   return (
     <>
@@ -44,7 +44,7 @@ export function KeyListPage(props: Props) {
           it.
         </Banner>
       )}
-      {isPlain && <NeedsAttention attention={list.attention} pushTrouble={pushTrouble} context={context} />}
+      {isPlain && <NeedsAttention attention={list.attention} tiles={tiles} context={context} />}
       <WhatToDo query={query} />
       {isPlain && list.counts.live === 0 && <Empty />}
       {list.latestDay !== null && (

@@ -1,6 +1,4 @@
 import type { Child, PropsWithChildren } from 'hono/jsx';
-import type { PushTrouble } from '../../../domain/push-trouble.ts';
-import { PushBanner } from '../../../modules/push/banner.tsx';
 import type { Administrator } from '../../context.ts';
 import { Frame } from '../../page/frame.tsx';
 import { Icon } from '../../page/icon.tsx';
@@ -25,15 +23,15 @@ interface Props extends PageHead {
   /** The path of this page, so that the navigation can mark it as current. */
   path?: string;
   signOutPath?: string | undefined;
-  /** Undefined while the changes of the organization reach its PSA. */
-  pushTrouble?: PushTrouble | undefined;
+  /** The banners of modules. */
+  banners?: Child[];
   /** UTC milliseconds. */
   now: number;
 }
 
 /** The layout of every page. */
 export function Layout(props: PropsWithChildren<Props>) {
-  const { children, title, administrator, path = '', signOutPath, trail, lead, actions, pushTrouble, now } = props;
+  const { children, title, administrator, path = '', signOutPath, trail, lead, actions, banners, now } = props;
   const zone = administrator?.organization.timeZone.replaceAll('_', ' ');
   const context = administrator && {
     base: `/settings/${administrator.organization.id}`,
@@ -59,7 +57,7 @@ export function Layout(props: PropsWithChildren<Props>) {
         </div>
         {actions && <div class="head-actions">{actions}</div>}
       </div>
-      {context && pushTrouble && <PushBanner trouble={pushTrouble} context={context} />}
+      {banners}
       {children}
     </Frame>
   );

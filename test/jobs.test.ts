@@ -1,16 +1,21 @@
 import { env } from 'cloudflare:workers';
 import { expect, test } from 'vitest';
-import { daily } from '../src/daily.ts';
 import { addDays, dateIn } from '../src/domain/calendar.ts';
-import { forgetOldNotices } from '../src/modules/alerts/forget-old-notices.ts';
+import { CRON_TRIGGERS, runJobs } from '../src/jobs.ts';
+import { type Job, startModules } from '../src/module.ts';
+import { MODULES } from '../src/modules.ts';
 import { forgetOldAddresses } from '../src/services/keys/refused-uses.ts';
 import { forgetOldDays } from '../src/services/work/forget-old-days.ts';
+import wranglerToml from '../wrangler.toml?raw';
 import { aroundD1, reportingSize, withoutWrites } from './support/d1.ts';
 import { loggedLines } from './support/searched-logs.ts';
-import { makeKey, makeOrganization, rowsOf } from './support/world.ts';
+import { config, makeKey, makeOrganization, rowsOf } from './support/world.ts';
 
 const LIMIT = 10_000_000_000;
 const NOW = Date.parse('2027-06-30T03:17:00Z');
+/** Runs the jobs of the daily trigger. */
+const daily = (db: D1Database, databaseLimit = LIMIT, now = Date.now) =>
+  runJobs(CRON_TRIGGERS.daily, { db, config: config({ databaseLimit }), parts: [], now });
 const sized = (bytes: number) => reportingSize(env.DB, () => bytes);
 
 test('the daily task logs the size of the database', async () => {
@@ -82,36 +87,25 @@ test('a run does a limited part of the work, and the next ones the rest', async 
         addDays(dateIn('UTC', NOW), index - 800),
       ]),
     ),
-    ...Array.from({ length: 15 }, (_, index) =>
-      insert(
-        "insert into notices values (?1, ?2, ?3, 'push', 'key created', 'key', 0, 0, ?4, 0, '{}', 0, 0, null, null)",
-        [`notice-${index}`, index < 13 ? index : NOW],
-      ),
-    ),
   ]);
   const left = async () => {
     const uses = await rowsOf('refused_uses', organization);
     return [
       uses.filter(({ source_address }) => source_address !== null).length,
       (await rowsOf('key_days', organization)).length,
-      (await rowsOf('notices', organization)).length,
     ];
   };
   const results: unknown[] = [];
   for (let run = 0; run < 4; run++) {
-    const done = [
-      await forgetOldAddresses(ctx, limits),
-      await forgetOldDays(ctx, limits),
-      await forgetOldNotices(ctx, limits),
-    ];
+    const done = [await forgetOldAddresses(ctx, limits), await forgetOldDays(ctx, limits)];
     results.push([...done, ...(await left())]);
   }
-  // Two addresses and two notices are recent, and the latest day of the key stays.
+  // Two addresses are recent, and the latest day of the key stays.
   expect(results).toEqual([
-    [false, false, false, 9, 8, 9],
-    [false, false, false, 3, 2, 3],
-    [true, true, true, 2, 1, 2],
-    [true, true, true, 2, 1, 2],
+    [false, false, 9, 8],
+    [false, false, 3, 2],
+    [true, true, 2, 1],
+    [true, true, 2, 1],
   ]);
 });
 
@@ -122,9 +116,11 @@ test('a run makes fewer than 1,000 queries, and logs that it left something', as
     queries += statements;
     return (await run()).map((result) => ({ ...result, meta: { ...result.meta, changes: 1_000 } }));
   });
-  await daily(db, LIMIT, () => NOW);
+  const parts = startModules(MODULES, { ...env }, config());
+  await runJobs(CRON_TRIGGERS.daily, { db, config: config(), parts, now: () => NOW });
   expect(queries).toBeLessThan(1_000);
-  expect(loggedLines('daily_job_unfinished', 'warn').map(({ part }) => part)).toEqual(['addresses', 'days', 'notices']);
+  const unfinished = loggedLines('daily_job_unfinished', 'warn').map(({ part }) => part);
+  expect(unfinished).toEqual(expect.arrayContaining(['addresses', 'days']));
 });
 
 test('the size of a full database is logged too, and the daily task fails', async () => {
@@ -134,4 +130,36 @@ test('the size of a full database is logged too, and the daily task fails', asyn
     cause: { message: 'D1 read_only: Exceeded maximum DB size' },
   });
   expect(loggedLines('database_size', 'error')).toHaveLength(1);
+});
+
+test('wrangler.toml has exactly the cron triggers of the table', () => {
+  const crons = /^crons = (\[.*\])$/m.exec(wranglerToml)?.[1] ?? '[]';
+  expect(JSON.parse(crons).sort()).toEqual(Object.values(CRON_TRIGGERS).sort());
+});
+
+test('a cron trigger that is not in the table runs nothing and fails', async () => {
+  await expect(runJobs('*/10 * * * *', { db: env.DB, config: config(), parts: [] })).rejects.toThrow('"*/10 * * * *"');
+  expect(loggedLines('database_size')).toEqual([]);
+});
+
+test('every failure of a run is logged, the first one is thrown, and the other jobs run', async () => {
+  const ran: string[] = [];
+  const job = (name: string, cron: Job['cron'], run: () => Promise<void>): Job => ({
+    name,
+    cron,
+    run: async () => {
+      ran.push(name);
+      await run();
+    },
+  });
+  const failing = (message: string) => () => Promise.reject(new Error(message));
+  const parts = [
+    { jobs: [job('a', 'sweep', failing('first')), job('b', 'sweep', failing('second'))] },
+    {},
+    { jobs: [job('c', 'sweep', async () => {}), job('d', 'hourly', async () => {})] },
+  ];
+  const run = runJobs(CRON_TRIGGERS.sweep, { db: env.DB, config: config(), parts });
+  await expect(run).rejects.toThrow('first');
+  expect(ran).toEqual(['a', 'b', 'c']);
+  expect(loggedLines('job_failed', 'error').map(({ job }) => job)).toEqual(['a', 'b']);
 });

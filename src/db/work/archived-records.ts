@@ -1,7 +1,7 @@
-import { statement } from '../../db/statement.ts';
-import { idBytes } from '../../db/work/record-table.ts';
-import { RECORD_TABLES } from '../../db/work/record-tables.ts';
 import { forEachKind } from '../../domain/record-kinds.ts';
+import { statement } from '../statement.ts';
+import { idBytes } from './record-table.ts';
+import { RECORD_TABLES } from './record-tables.ts';
 
 // What is left of archived records, for their redaction and review.
 

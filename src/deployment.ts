@@ -1,0 +1,8 @@
+import { env } from 'cloudflare:workers';
+import { parseConfig } from './config.ts';
+import { startModules } from './module.ts';
+import { MODULES } from './modules.ts';
+
+/** The configuration and the modules of this deployment, read once when the Worker starts. */
+export const config = parseConfig(env);
+export const parts = startModules(MODULES, { ...env }, config);

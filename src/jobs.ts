@@ -1,0 +1,62 @@
+import type { Config } from './config.ts';
+import { timeOrderedId } from './domain/record-id.ts';
+import { log } from './lib/log.ts';
+import type { Job, Part } from './module.ts';
+import type { ServiceContext } from './services/context.ts';
+import { databaseSize } from './services/database-size.ts';
+import { logUnfinished } from './services/in-chunks.ts';
+import { forgetOldAddresses } from './services/keys/refused-uses.ts';
+import { logSize } from './services/size-warning.ts';
+import { forgetOldDays } from './services/work/forget-old-days.ts';
+
+/** The cron triggers of wrangler.toml, by name. */
+export const CRON_TRIGGERS: Readonly<Record<Job['cron'], string>> = {
+  sweep: '*/5 * * * *',
+  hourly: '47 * * * *',
+  daily: '17 3 * * *',
+};
+
+/** The deadline of a D1 call of the core's jobs. */
+const DEADLINE_MS = 30_000;
+
+/** The jobs of the core. What a run leaves is done by the next ones. */
+const coreJobs = ({ databaseLimit }: Config): Job[] => [
+  daily('size', async (ctx) => logSize(await databaseSize(ctx, databaseLimit))),
+  daily('addresses', (ctx) => logUnfinished('addresses', forgetOldAddresses(ctx))),
+  daily('days', (ctx) => logUnfinished('days', forgetOldDays(ctx))),
+];
+
+function daily(name: string, run: (ctx: ServiceContext) => Promise<void>): Job {
+  return {
+    name,
+    cron: 'daily',
+    run: ({ db, now }) => run({ db, now, deadlineAt: Date.now() + DEADLINE_MS, requestId: timeOrderedId(now()) }),
+  };
+}
+
+/**
+ * Runs the jobs of a cron trigger, simultaneously. A failing job does not stop the others. Every
+ * failure is logged, and the first one is thrown, so that the platform shows it.
+ * @throws Error also if no trigger in `CRON_TRIGGERS` is written like `cron`
+ */
+export async function runJobs(
+  cron: string,
+  { db, config, parts, now = Date.now }: { db: D1Database; config: Config; parts: readonly Part[]; now?: () => number },
+): Promise<void> {
+  const trigger = Object.entries(CRON_TRIGGERS).find(([, text]) => text === cron)?.[0];
+  if (trigger === undefined)
+    throw new Error(`"${cron}" is no cron trigger of this service; write those of CRON_TRIGGERS in wrangler.toml`);
+  const jobs = [...coreJobs(config), ...parts.flatMap((part) => part.jobs ?? [])].filter((job) => job.cron === trigger);
+  const failures: unknown[] = [];
+  await Promise.all(
+    jobs.map(async ({ name, run }) => {
+      try {
+        await run({ db, now });
+      } catch (err) {
+        failures.push(err);
+        log('error', 'job_failed', { job: name, cause: err });
+      }
+    }),
+  );
+  for (const failure of failures) throw failure;
+}

@@ -1,0 +1,55 @@
+import type { Hono } from 'hono';
+import type { Child } from 'hono/jsx';
+import type { Bindings, Config } from './config.ts';
+import type { AdminEnv, Administrator, AppEnv, ContextOf } from './http/context.ts';
+import type { PageContext } from './http/settings/page-context.ts';
+import type { AuditFilter } from './services/audit/read-audit-log.ts';
+import type { Ports } from './services/context.ts';
+
+/** An optional capability: a folder of src/modules, and a line in each list. */
+export interface Module {
+  name: string;
+  /**
+   * Reads its variables, once, when the Worker starts. Undefined: it is off and adds nothing.
+   * @throws Error naming the variable and the rule. The deployment must not start.
+   */
+  start: (bindings: Bindings, config: Config) => Part | undefined;
+}
+
+/** What a module adds to the service. Every field is optional. */
+export interface Part {
+  /** Its own path, for which it does its own checks. `catalog`: the paths in the API catalog. */
+  routes?: { path: `/${string}`; app: Hono<AppEnv>; catalog?: { guide: string; contract: string } };
+  /** Pages and downloads below `/settings/{organization}`. */
+  settings?: Hono<AdminEnv>;
+  /** A banner on the pages of an organization, and its tile in "Needs attention". It must not read or throw. */
+  banner?: (administrator: Administrator, context: PageContext) => { banner: Child; tile: Child } | undefined;
+  /** A section below the audit log, for the period or the search of the page. */
+  auditSection?: AuditSection;
+  jobs?: readonly Job[];
+  /** The ports that it provides. `waitUntil` gets work that the response does not wait for. */
+  ports?: (waitUntil: (work: Promise<void>) => void) => Ports;
+}
+
+export type AuditSection = (
+  c: ContextOf<AdminEnv>,
+  query: Pick<AuditFilter, 'since' | 'until'> & { search: string | undefined },
+) => Promise<Child>;
+
+/** Runs when the cron trigger of that name fires. Its name is for the log. */
+export interface Job {
+  name: string;
+  cron: 'sweep' | 'hourly' | 'daily';
+  run: (database: { db: D1Database; now: () => number }) => Promise<void>;
+}
+
+/** Starts modules. @throws Error as `start` */
+export const startModules = (modules: readonly Module[], bindings: Bindings, config: Config): Part[] =>
+  modules.flatMap((module) => module.start(bindings, config) ?? []);
+
+/** The ports of all parts. At most one part provides each. */
+export function portsOf(parts: readonly Part[], waitUntil: (work: Promise<void>) => void): Ports {
+  const ports: Ports = {};
+  for (const part of parts) Object.assign(ports, part.ports?.(waitUntil));
+  return ports;
+}

@@ -1,0 +1,32 @@
+import { Hono } from 'hono';
+import { hasCode } from '../../domain/errors.ts';
+import { jsonWithoutKeys } from '../../domain/pasted-keys.ts';
+import { type AdminEnv, adminContext } from '../../http/context.ts';
+import { PageProblem } from '../../http/settings/page-problem.ts';
+import type { ObjectStore } from '../../lib/object-store.ts';
+import { readOwnArchive } from './read-archives.ts';
+
+/** An archived part of the audit log as lines of JSON, without pasted keys. */
+export const downloads = (archive: ObjectStore | undefined) =>
+  new Hono<AdminEnv>().get('/audit/archive/:toSeq', async (c) => {
+    const text = c.req.param('toSeq');
+    const toSeq = /^\d{1,15}$/.test(text) ? Number(text) : 0;
+    const found = await readOwnArchive({ ...adminContext(c), archive }, toSeq).catch((err: unknown) => {
+      if (!hasCode(err, 'unavailable')) throw err;
+      throw new PageProblem(503, 'The archive does not respond', 'Open the file again in a moment.', err);
+    });
+    if (!found) throw new PageProblem(404, 'Not found', 'Your organization has no such archived file.');
+    const { id } = c.get('administrator').organization;
+    const name = `${id}-audit-${found.fromSeq}-${toSeq}.ndjson`;
+    return c.body(linesWithoutKeys(found.text, c.get('config').keyPrefix), 200, {
+      'Content-Type': 'application/x-ndjson',
+      'Content-Disposition': `attachment; filename="${name}"`,
+    });
+  });
+
+/**
+ * Lines of JSON without pasted keys. Each string is cleaned separately: only one that contains a key
+ * changes.
+ */
+const linesWithoutKeys = (text: string, keyPrefix: string) =>
+  text.replaceAll(/[^\n]+/g, (line) => jsonWithoutKeys(JSON.parse(line), keyPrefix));

@@ -1,0 +1,38 @@
+import { reader } from '../../config.ts';
+import type { Module } from '../../module.ts';
+import { archiveOf } from './bucket.ts';
+import { downloads } from './downloads.ts';
+import { elsewhereIn } from './elsewhere.ts';
+import { parseKeepDays } from './object-names.ts';
+import { archiveDue } from './run.ts';
+import { archiveSection } from './section.tsx';
+
+/** Moves changes that the PSA has released to R2, when they are older than KEEP_DAYS. */
+export const archive: Module = {
+  name: 'archive',
+  start: (bindings, { mode, receiver }) => {
+    const keepDays = reader(bindings)('KEEP_DAYS', parseKeepDays);
+    const bucket = archiveOf(bindings);
+    const isPushed = receiver !== undefined;
+    if (keepDays !== undefined && !bucket)
+      throw new Error('KEEP_DAYS is set, but there is no bucket with the binding ARCHIVE; add one, or empty KEEP_DAYS');
+    return {
+      // Even without KEEP_DAYS: earlier archives can be read, redacted and erased.
+      ports: () => ({ elsewhere: elsewhereIn(bucket) }),
+      settings: downloads(bucket),
+      auditSection: archiveSection(keepDays !== undefined),
+      // Not while paused: the operator may be about to undo a restore of the database.
+      ...(keepDays !== undefined &&
+        bucket &&
+        mode === 'open' && {
+          jobs: [
+            {
+              name: 'archive',
+              cron: 'hourly',
+              run: ({ db, now }) => archiveDue({ db, bucket }, { keepDays, isPushed }, now),
+            },
+          ],
+        }),
+    };
+  },
+};

@@ -1,0 +1,20 @@
+import { reader } from '../../config.ts';
+import { parseWebhookSecrets } from '../../domain/webhook.ts';
+import { secretsIn } from '../../ops/environment.ts';
+import type { OpsModule } from '../../ops/module.ts';
+import { diagnosePsa } from './diagnose-psa.ts';
+
+export const psaOps: OpsModule = {
+  variables: ['PSA_SECRET'],
+  parse: (vars) => reader(vars)('PSA_SECRET', parseWebhookSecrets),
+  checks: [
+    {
+      flags: '--psa',
+      description: 'Also send signed messages to /psa. Needs PSA_SECRET in the environment.',
+      prepare: () => {
+        const secrets = secretsIn('PSA_SECRET', '--psa');
+        return (origin) => diagnosePsa(origin, secrets);
+      },
+    },
+  ],
+};

@@ -1,0 +1,22 @@
+import { parseWebhookUrl } from '../../domain/webhook.ts';
+import { readAddress, secretsIn } from '../../ops/environment.ts';
+import type { OpsModule } from '../../ops/module.ts';
+import { diagnoseReceiver } from './diagnose-receiver.ts';
+import { pushResume } from './push-resume.ts';
+import { pushSkip } from './push-skip.ts';
+import { pushStatus } from './push-status.ts';
+
+export const pushOps: OpsModule = {
+  commands: [pushStatus, pushResume, pushSkip],
+  checks: [
+    {
+      flags: '--receiver <URL>',
+      description: 'Also send signed test events to the receiver of the push. Needs WEBHOOK_SECRET in the environment.',
+      prepare: (text) => {
+        const url = readAddress('--receiver', text, parseWebhookUrl, 'write the address of WEBHOOK_URL');
+        const secrets = secretsIn('WEBHOOK_SECRET', '--receiver');
+        return () => diagnoseReceiver(url, secrets);
+      },
+    },
+  ],
+};

@@ -1,0 +1,31 @@
+import type { CommandUnknownOpts } from '@commander-js/extra-typings';
+import type { ObjectStore } from '../lib/object-store.ts';
+import type { Ports } from '../services/context.ts';
+import type { Finding } from './probe.ts';
+
+/** What an optional module adds to the tools of the operator. */
+export interface OpsModule {
+  /** The variables and secrets that it reads when the Worker starts. */
+  variables?: readonly string[];
+  /**
+   * Parses them as the Worker does, for `npm start`.
+   * @throws Error naming the variable and the rule
+   */
+  parse?: (vars: Readonly<Record<string, unknown>>) => unknown;
+  commands?: readonly CommandUnknownOpts[];
+  checks?: readonly DoctorCheck[];
+  /** The ports that it provides to the commands of the core; `store` is the bucket of the deployment. */
+  ports?: (store: ObjectStore | undefined) => Ports;
+}
+
+/** An option of `doctor`, and what it checks. */
+export interface DoctorCheck {
+  /** As commander reads it, such as `--receiver <URL>`. */
+  flags: string;
+  description: string;
+  /**
+   * Reads the value of the option and the environment, before anything is sent.
+   * @throws UsageError
+   */
+  prepare: (value: string) => (origin: string) => AsyncIterable<Finding>;
+}

@@ -1,0 +1,18 @@
+import type { ObjectStore } from '../lib/object-store.ts';
+import { alertsOps } from '../modules/alerts/ops.ts';
+import { archiveOps } from '../modules/archive/ops.ts';
+import { mcpOps } from '../modules/mcp/ops.ts';
+import { psaOps } from '../modules/psa/ops.ts';
+import { pushOps } from '../modules/push/ops.ts';
+import type { Ports } from '../services/context.ts';
+import type { OpsModule } from './module.ts';
+
+/** The tools of the optional modules, in the order of the help. Remove a line to remove a module. */
+export const OPS_MODULES: readonly OpsModule[] = [psaOps, archiveOps, pushOps, alertsOps, mcpOps];
+
+/** The ports of the modules, for a command of the core. `store` is the bucket of the deployment. */
+export function portsOf(store: ObjectStore | undefined): Ports {
+  const ports: Ports = {};
+  for (const module of OPS_MODULES) Object.assign(ports, module.ports?.(store));
+  return ports;
+}

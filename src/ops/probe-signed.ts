@@ -1,0 +1,36 @@
+import { signWebhook, TOLERANCE_SECONDS, type WebhookSecret } from '../domain/webhook.ts';
+import { type Answer, answer, check, Failure, type Finding } from './probe.ts';
+
+/** From this difference between two clocks on, the doctor complains: well before messages fail. */
+const MAX_SKEW_SECONDS = 60;
+/** Clearly outside the tolerance of receivers. */
+export const OLD_MS = 2 * TOLERANCE_SECONDS * 1000;
+interface Message {
+  secrets: readonly WebhookSecret[];
+  /** UTC milliseconds. */
+  at: number;
+  body: string;
+}
+
+/** Posts a signed message. */
+export async function postSigned(send: typeof fetch, url: string, { secrets, at, body }: Message): Promise<Answer> {
+  const signature = await signWebhook(secrets, { id: `msg_doctor_${crypto.randomUUID()}`, at, body });
+  return answer(send, url, { method: 'POST', headers: { 'Content-Type': 'application/json', ...signature }, body });
+}
+
+/** Compares the clock of this machine with that of the response, if it has a date. */
+export async function* diagnoseClock(url: string, ask: () => Promise<Answer>): AsyncGenerator<Finding> {
+  const sent = Date.now();
+  const finding = await check('the clocks', async () => {
+    const { headers } = await ask();
+    const theirs = Date.parse(headers.get('date') ?? '');
+    if (Number.isNaN(theirs)) return 'not compared: the response has no Date';
+    // A Date has whole seconds, and is from some time between request and response.
+    const seconds = Math.round((theirs + 500 - (sent + Date.now()) / 2) / 1000);
+    if (Math.abs(seconds) <= MAX_SKEW_SECONDS) return `differ by ${Math.abs(seconds)} s`;
+    throw new Failure(
+      `that of ${new URL(url).host} is ${Math.abs(seconds)} s ${seconds > 0 ? 'ahead of' : 'behind'} this machine's. Messages are refused from ${TOLERANCE_SECONDS} s on: synchronize both (NTP).`,
+    );
+  });
+  yield finding;
+}
