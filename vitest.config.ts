@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { cloudflareTest, readD1Migrations } from '@cloudflare/vitest-pool-workers';
 import { defineConfig } from 'vitest/config';
 
@@ -11,6 +12,8 @@ const ON_NODE = ['test/{bench,domain,e2e,lib,ops/commands,reliability,repository
 const LONG = 'test/**/*.long.test.ts';
 
 export default defineConfig(async ({ mode }) => {
+  // The static files that the Worker and the tests read.
+  execFileSync('node', ['src/dev/render.ts']);
   const migrations = await readD1Migrations('./migrations');
   // `npm run test:long`
   const long = mode === 'long';

@@ -2,20 +2,18 @@ import { Hono, type MiddlewareHandler } from 'hono';
 import { methodNotAllowed } from 'hono/method-not-allowed';
 import { RegExpRouter } from 'hono/router/reg-exp-router';
 import type { Config } from './config.ts';
-import { describeApi, openapi } from './docs/api-openapi.ts';
-import { describePsa } from './docs/psa-openapi.ts';
-import { createDocs } from './docs/routes.tsx';
-import { wrongAddress } from './docs/wrong-address.tsx';
+import { limitsInWords } from './domain/limits.ts';
 import { RECORD_KIND_NAMES } from './domain/record-kinds.ts';
 import { answerError } from './http/answer-error.ts';
 import { ping } from './http/api/ping.ts';
-import { RECORD_ENDPOINTS } from './http/api/record-endpoints.ts';
+import { RECORD_ROUTES } from './http/api/record-routes.ts';
 import type { AppEnv } from './http/context.ts';
 import { firstChecks, guardUnknown } from './http/middleware/guard.ts';
 import { ipLimit } from './http/middleware/ip-limit.ts';
 import { requestContext } from './http/middleware/request-context.ts';
 import { requestLog } from './http/middleware/request-log.ts';
 import { endpointNotFound, methodNotAllowedProblem } from './http/no-endpoint.ts';
+import { notFound } from './http/not-found.ts';
 import { problem } from './http/problems.ts';
 import { createSettings } from './http/settings/index.tsx';
 import { wellKnown } from './http/well-known.ts';
@@ -42,29 +40,28 @@ export function createApp(config: Config, parts: readonly Part[], now: () => num
       onMethodNotAllowed: (c, methods) => problem(c, ...methodNotAllowedProblem(c.req.method, methods)),
     }),
   );
-  v1.get('/openapi.json', openapi(config));
   v1.route('/', ping);
-  for (const kind of RECORD_KIND_NAMES) v1.route('/', RECORD_ENDPOINTS[kind].route);
+  for (const kind of RECORD_KIND_NAMES) v1.route('/', RECORD_ROUTES[kind]);
   v1.all('*', ...guardUnknown(), (c) => problem(c, ...endpointNotFound()));
 
   const modules = new Hono<AppEnv>();
   for (const { routes } of parts) if (routes) modules.route(routes.path, routes.app);
+  const health = { status: config.mode === 'paused' ? 'paused' : 'ok', limits: limitsInWords(config) };
 
   return (
     // Pinned: the default SmartRouter silently falls back to a slower router. With this one, an
     // unsupported path fails every test.
     new Hono<AppEnv>({ router: new RegExpRouter() })
       .use(requestContext(config, parts, now), requestLog())
-      // Shows only that the Worker runs. A ping with a key also checks database and limiters.
-      .get('/healthz', (c) => c.json({ status: config.mode === 'paused' ? 'paused' : 'ok' }))
+      // Shows that the Worker runs, and its limits. A ping with a key also checks database and limiters.
+      .get('/healthz', (c) => c.json(health))
       .use(limitTheRest(parts))
       .use('/api/*', ...firstChecks('api'))
       .route('/api/v1', v1)
       .route('/', modules)
       .route('/.well-known', wellKnown)
-      .route('/', createDocs({ api: (origin) => describeApi(config, origin), psa: describePsa }))
       .route('/settings', createSettings(parts))
-      .notFound(wrongAddress)
+      .notFound(notFound)
       .onError(answerError)
   );
 }

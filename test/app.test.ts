@@ -82,7 +82,9 @@ describe('healthz', () => {
     const response = await api.send('/healthz');
     expect(response.status).toBe(200);
     expect(response.headers.get('Cache-Control')).toBe('no-store');
-    expect(await response.text()).toBe(`{"status":"${status}"}`);
+    expect(await response.text()).toBe(
+      `{"status":"${status}","limits":"10,000 requests in any second per key, unless the key has its own limit, and 10,000 requests in any second per source address. A key"}`,
+    );
     const head = await api.send('/healthz', { method: 'HEAD' });
     expect([head.status, await head.text()]).toEqual([200, '']);
     expect([d1, limiters]).toEqual([[], []]);

@@ -1,5 +1,9 @@
 // Every page also works without this script. It inserts text only, never markup.
 
+// The documentation is rendered before the address of the service is known.
+for (const one of document.querySelectorAll('[data-origin]')) one.textContent = location.origin;
+for (const one of document.querySelectorAll('[data-host]')) one.textContent = location.hostname;
+
 const resultBeside = (button) => button.parentElement.querySelector('output');
 
 // Copy the element that the button names, or else the code block that it is in.

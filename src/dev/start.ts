@@ -198,11 +198,11 @@ async function serve(): Promise<void> {
 }
 
 /**
- * Wrangler's own request lines and ready message: the Worker logs each request itself, and no
- * option omits only these lines.
+ * Wrangler's own request lines, ready message and the command of the custom build: the Worker logs
+ * each request itself, and no option omits only these lines.
  */
 function isWranglerInfo(line: string): boolean {
-  return stripVTControlCharacters(line).startsWith('[wrangler:info]');
+  return /^\[(wrangler:info|custom build\] Running)/.test(stripVTControlCharacters(line));
 }
 
 async function answers(): Promise<'ready' | 'silent'> {

@@ -12,7 +12,7 @@ export function KeyFormat({ keyPrefix }: { keyPrefix: string }) {
       <Table
         head={['Property', 'Value']}
         rows={[
-          ['Regular expression', `\`${keyPattern(keyPrefix)}\``],
+          ['Regular expression, as deployed', `\`${keyPattern(keyPrefix)}\``],
           ['Checksum', CHECKSUM_RULE],
         ]}
       />

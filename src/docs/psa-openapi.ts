@@ -1,8 +1,6 @@
-import type { Handler } from 'hono';
 import * as z from 'zod';
 import { createDocument, type ZodOpenApiPathsObject, type ZodOpenApiResponsesObject } from 'zod-openapi';
 import { TOLERANCE_SECONDS } from '../domain/webhook.ts';
-import { forLatestOrigin } from '../http/for-latest-origin.ts';
 import { PROBLEMS, type ProblemCode, UNAUTHORIZED_PROBLEM } from '../http/problems.ts';
 import { RETRY_AFTER_503 } from '../http/retry-after-503.ts';
 import { messageType } from '../modules/alerts/notice.ts';
@@ -10,7 +8,6 @@ import { noticeMessages } from '../modules/alerts/notice-shapes.ts';
 import { NOTICE_TYPE_NAMES, NOTICE_TYPES } from '../modules/alerts/notice-types.ts';
 import { PSA_CALL_TYPES, PSA_CALLS } from '../modules/psa/psa-calls.ts';
 import { PSA_ERRORS } from '../modules/psa/psa-errors.ts';
-import type { PsaEnv } from '../modules/psa/require-signature.ts';
 import { CHALLENGE } from '../modules/psa/require-signature.ts';
 import { failure, messages, pushedPage, success } from '../modules/psa/shapes.ts';
 
@@ -141,8 +138,8 @@ function notices(): ZodOpenApiPathsObject {
 }
 
 /**
- * The PSA's interface of a deployment as an OpenAPI 3.1 document: the calls, and the push as a
- * webhook.
+ * The PSA's interface as an OpenAPI 3.1 document: the calls, and the push as a webhook. `origin` is
+ * as for `describeApi`.
  */
 export function describePsa(origin: string) {
   return createDocument(
@@ -156,7 +153,7 @@ export function describePsa(origin: string) {
         description:
           'A PSA keeps its directory up to date, reads what automations wrote, and reviews or redacts it. Messages are signed as in [Standard Webhooks](https://www.standardwebhooks.com) 1.0 with a secret of the operator. Responses may gain fields: ignore unknown fields.',
       },
-      servers: [{ url: origin }],
+      servers: [{ url: origin || '/' }],
       tags: [
         { name: 'Calls', description: 'What the PSA sends.' },
         { name: 'Push', description: 'What the PSA receives.' },
@@ -250,10 +247,4 @@ export function describePsa(origin: string) {
       },
     },
   );
-}
-
-/** GET /psa/openapi.json. */
-export function psaOpenapi(): Handler<PsaEnv> {
-  const document = forLatestOrigin((origin) => JSON.stringify(describePsa(origin)));
-  return (c) => c.body(document(new URL(c.req.url).origin), 200, { 'Content-Type': 'application/json' });
 }

@@ -103,11 +103,10 @@ interface Props {
   origin: string;
   /** The shapes of the messages by their type. */
   messages: ReadonlyMap<string, MessageShapes>;
-  isOn: boolean;
 }
 
 /** The interface for the PSA: signing, calls, errors, and the push. */
-export function Psa({ origin, messages, isOn }: Props) {
+export function Psa({ origin, messages }: Props) {
   const parts = [
     { href: '#sign', text: 'Sign a message' },
     { href: '#calls', text: 'Calls' },
@@ -125,13 +124,9 @@ export function Psa({ origin, messages, isOn }: Props) {
         1.0 with a secret that the operator sets. No API key is accepted here, and the API does not accept the secret.
       </p>
       <p>
-        {isOn ? (
-          <>
-            The same reference is available as an <a href="/psa/openapi.json">OpenAPI 3.1 document</a>.
-          </>
-        ) : (
-          'On this deployment the interface is off: the operator turns it on with the secret PSA_SECRET.'
-        )}
+        The same reference is available as an <a href="/psa/openapi.json">OpenAPI 3.1 document</a>. If{' '}
+        <code>{`${origin}/psa`}</code> responds with 404, the interface is off: the operator turns it on with the secret{' '}
+        <code>PSA_SECRET</code>.
       </p>
       <h2 id="sign">Sign a message</h2>
       <p>
@@ -202,12 +197,10 @@ export function Psa({ origin, messages, isOn }: Props) {
       <Table head={['Type of notice', 'What it means']} rows={NOTICE_ROWS} />
       <Code label="A notice">{json(NOTICE_EXAMPLE)}</Code>
       <Table head={['Rule for notices', 'Why']} rows={NOTICE_RULES} />
-      {isOn && (
-        <p>
-          The fields of each type are in the <a href="/psa/openapi.json">OpenAPI document</a>, under{' '}
-          <code>webhooks</code>.
-        </p>
-      )}
+      <p>
+        The fields of each type are in the <a href="/psa/openapi.json">OpenAPI document</a>, under <code>webhooks</code>
+        .
+      </p>
     </Page>
   );
 }

@@ -55,8 +55,11 @@ export async function* diagnose(url: URL, key?: string, send: typeof fetch = fet
 
   // Report a cause once, even if it affects every request.
   let paused = false;
+  let limits = '';
   const health = await check('/healthz', async () => {
-    paused = isPaused(await ask('/healthz'));
+    const found = readHealth(await ask('/healthz'));
+    paused = found.status === 'paused';
+    limits = found.limits;
     if (!paused) return 'ok';
     throw new Failure(
       'paused: the API responds with 503 and was not checked. To end the pause: npm run ops -- switch MODE open',
@@ -124,7 +127,7 @@ export async function* diagnose(url: URL, key?: string, send: typeof fetch = fet
   yield await check('/settings', async () => guarded(await ask('/settings'), await ask('/settings/x/keys', FORGED)));
   yield await check('/docs', async () => {
     const given = await ask('/docs');
-    if (given.status === 200 && isOurs(given)) return 'the reference is available';
+    if (given.status === 200 && isStatic(given)) return 'the reference is available';
     throw new Failure(whoAnswered(given));
   });
   yield await check('/.well-known/security.txt', async () => {
@@ -135,9 +138,12 @@ export async function* diagnose(url: URL, key?: string, send: typeof fetch = fet
   });
   yield await check('/api/v1/openapi.json', async () => {
     const given = await ask('/api/v1/openapi.json');
-    if (given.status === 200 && isOurs(given) && /^\s*\{"openapi":"3\.1/.test(given.body))
-      return 'the document is available';
-    throw new Failure(whoAnswered(given));
+    const document = contract.safeParse(given.status === 200 && isStatic(given) ? jsonOf(given.body) : undefined).data;
+    if (!document) throw new Failure(whoAnswered(given));
+    if (document.info.description.includes(limits)) return 'the document is available, with the limits of the service';
+    throw new Failure(
+      `the documentation states other limits than the service has (${limits}). They are rendered from wrangler.toml: change them there, and run npm run deploy.`,
+    );
   });
   const tools = (headers: Record<string, string> = {}) =>
     ask('/mcp', { method: 'POST', headers: { ...LIST_TOOLS.headers, ...headers }, body: LIST_TOOLS.body });
@@ -199,13 +205,14 @@ function validContact(body: string): string {
   );
 }
 
-const status = z.object({ status: z.enum(['ok', 'paused']) });
+const health = z.object({ status: z.enum(['ok', 'paused']), limits: z.string() });
+const contract = z.object({ openapi: z.string().startsWith('3.1.'), info: z.object({ description: z.string() }) });
 
 /** Reads the response of /healthz. @throws Failure */
-function isPaused(given: Answer): boolean {
-  const found = status.safeParse(given.status === 200 ? jsonOf(given.body) : undefined);
+function readHealth(given: Answer): z.infer<typeof health> {
+  const found = health.safeParse(given.status === 200 ? jsonOf(given.body) : undefined);
   if (!found.success) throw new Failure(whoAnswered(given));
-  return found.data.status === 'paused';
+  return found.data;
 }
 
 /** @throws Failure */
@@ -246,9 +253,14 @@ function namesOf({ headers }: Answer): string {
   return [...headers.keys()].filter((name) => !varying.test(name)).join(', ');
 }
 
-/** Whether a response has the headers that the service sets on every response. */
+/** Whether a response has the headers that the Worker sets on every response. */
 const isOurs = ({ headers }: Answer) =>
   headers.get('x-content-type-options') === 'nosniff' && ID.test(headers.get('x-request-id') ?? '');
+
+/** Whether a response has the headers of all static files. They have no request id. */
+const isStatic = ({ headers }: Answer) =>
+  headers.get('x-content-type-options') === 'nosniff' &&
+  (headers.get('content-security-policy') ?? '').startsWith("default-src 'none'");
 
 const problem = z.object({ code: z.string(), detail: z.string() });
 

@@ -192,7 +192,7 @@ describe('the doctor', () => {
 
   test('reports of a paused service only that it is paused', async () => {
     const paused: Intercept = ({ path }, pass) => {
-      if (path === '/healthz') return Response.json({ status: 'paused' }, { headers: ours });
+      if (path === '/healthz') return Response.json({ status: 'paused', limits: '' }, { headers: ours });
       if (path === '/mcp') return pausedAnswer();
       return isApi(path) && path !== '/api/v1/openapi.json' ? new Response('', { status: 503 }) : pass();
     };

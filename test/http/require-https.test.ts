@@ -2,6 +2,7 @@ import { env } from 'cloudflare:workers';
 import { describe, expect, test } from 'vitest';
 import { aroundD1, countD1 } from '../support/d1.ts';
 import { countLimiters } from '../support/limiter.ts';
+import { readStatic } from '../support/static-files.ts';
 import { makeApi, makeKey, makeOrganization, NOTE, rowsOf } from '../support/world.ts';
 
 const REQUESTS: [method: string, path: string][] = [
@@ -10,7 +11,6 @@ const REQUESTS: [method: string, path: string][] = [
   ['POST', '/api/v1/tickets/1001/time-entries'],
   ['DELETE', '/api/v1/ping'],
   ['GET', '/api/v1/nowhere'],
-  ['GET', '/api/v1/openapi.json'],
   ['GET', '/api'],
 ];
 
@@ -86,9 +86,8 @@ describe('over plain HTTP', () => {
     expect((await api.send('/api/v1/ping', { key })).status).toBe(200);
   });
 
-  test('/healthz and the documentation are served', async () => {
-    const api = makeApi({ origin: 'http://tickets.example' });
-    for (const path of ['/healthz', '/', '/docs', '/docs/problems']) expect((await api.send(path)).status).toBe(200);
+  test('/healthz is served', async () => {
+    expect((await makeApi({ origin: 'http://tickets.example' }).send('/healthz')).status).toBe(200);
   });
 });
 
@@ -104,13 +103,13 @@ test('every response has HSTS for a year, once', async () => {
     await api.postNote(key),
     await api.send('/api/v1/ping'),
     await api.send('/api/v1/nowhere', { key }),
-    await api.send('/api/v1/openapi.json'),
+    await readStatic('/api/v1/openapi.json'),
     await plain.send('/api/v1/ping', { key }),
     await broken.send('/api/v1/ping', { key }),
     await api.send('/healthz'),
-    await api.send('/'),
-    await api.send('/docs'),
-    await api.send('/docs/problems'),
+    await readStatic('/'),
+    await readStatic('/docs'),
+    await readStatic('/docs/problems'),
     await api.send('/docs/recipes/nowhere'),
     await api.send('/settings'),
     await api.send(`/settings/${organization}/keys`),

@@ -1,5 +1,4 @@
-import { type DayLimits, dayLimitsSentence } from '../../domain/day-limit.ts';
-import { type RequestLimit, requestLimitInWords } from '../../domain/request-limit.ts';
+import { type Limits, limitsInWords } from '../../domain/limits.ts';
 import { Text } from '../../http/page/text.tsx';
 import { Page } from '../layout.tsx';
 import { type Header, type Operation, type Response, variantsOf } from './contract.ts';
@@ -11,8 +10,8 @@ import { TryPing } from './try-ping.tsx';
 interface Props {
   origin: string;
   operations: readonly Operation[];
-  /** The limits of this deployment. */
-  limits: { keyLimit: RequestLimit; ipLimit: RequestLimit; dayLimits: DayLimits };
+  /** The limits as deployed. */
+  limits: Limits;
 }
 
 /** The reference of the API, from its OpenAPI document. */
@@ -30,10 +29,7 @@ export function Reference({ origin, operations, limits }: Props) {
         <code>{'Authorization: Bearer <key>'}</code>. The same reference is available as an{' '}
         <a href="/api/v1/openapi.json">OpenAPI 3.1 document</a>.
       </p>
-      <p>
-        Limits: {requestLimitInWords(limits.keyLimit)} per key, unless the key has its own limit, and{' '}
-        {requestLimitInWords(limits.ipLimit)} per source address. {dayLimitsSentence(limits.dayLimits)}
-      </p>
+      <p>Limits as deployed: {limitsInWords(limits)}</p>
       <p>Responses may gain fields: ignore fields that you do not know.</p>
       <ul class="contents">
         {operations.map(({ operationId, summary, method, path }) => (

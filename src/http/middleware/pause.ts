@@ -3,13 +3,11 @@ import type { AppEnv } from '../context.ts';
 import { Problem } from '../problems.ts';
 
 const RETRY_AFTER_SECONDS = 60;
-const CONTRACT = '/api/v1/openapi.json';
 
-/** While paused, refuses everything except the contract, before any limit or lookup. */
+/** While paused, refuses everything, before any limit or lookup. */
 export function pause(): MiddlewareHandler<AppEnv> {
   return async function pause(c, next) {
-    const reads = c.req.method === 'GET' || c.req.method === 'HEAD';
-    if (c.get('config').mode === 'paused' && !(reads && c.req.path === CONTRACT)) {
+    if (c.get('config').mode === 'paused') {
       throw new Problem(
         'unavailable',
         'The service is paused by its operator. Nothing was written; send the same request again later.',

@@ -1,5 +1,6 @@
 import { html } from 'hono/html';
 import type { Child, PropsWithChildren } from 'hono/jsx';
+import files from '../../../build/page-files.json';
 import { ProductMark } from './icon.tsx';
 
 export const PRODUCT = 'Ticket Write-Back';
@@ -25,9 +26,9 @@ export function Frame({ title, home, bar, tabs, footer, children }: PropsWithChi
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="color-scheme" content="light dark" />
         <title>{title}</title>
-        <link rel="stylesheet" href="/pages.css" />
+        <link rel="stylesheet" href={files.stylesheet} />
         <link rel="icon" href="/icon.svg" type="image/svg+xml" />
-        <script src="/pages.js" defer></script>
+        <script src={files.script} defer></script>
       </head>
       <body>
         <a class="skip" href="#main">

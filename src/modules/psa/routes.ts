@@ -1,6 +1,5 @@
 import { type Context, Hono } from 'hono';
 import * as z from 'zod';
-import { psaOpenapi } from '../../docs/psa-openapi.ts';
 import { directoryId } from '../../domain/directory.ts';
 import { invalidInput } from '../../domain/errors.ts';
 import { fieldErrors, ruleError, strictObject } from '../../domain/fields.ts';
@@ -35,7 +34,6 @@ const addressed = z.object({ organization: directoryId('an organization') });
 export function createPsa(secrets: readonly WebhookSecret[]) {
   const psa = new Hono<PsaEnv>()
     .use(requireHttps(), ipLimit('psa'))
-    .get('/openapi.json', psaOpenapi())
     .post('/', ...requireSignature(secrets), requireJson(), requireUtf8(), async (c) => respond(c, await run(c)))
     .all('/', (c) =>
       problem(c, 'method_not_allowed', `${c.req.method} is not supported at this path; use POST.`, {

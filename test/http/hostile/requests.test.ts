@@ -2,9 +2,9 @@ import { env, exports } from 'cloudflare:workers';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Change } from '../../../src/domain/change.ts';
-import { readContract } from '../../support/contract.ts';
 import { anyText, headerValue, rowCounts, Tally } from '../../support/hostile.ts';
 import { inLongRuns, runs } from '../../support/property.ts';
+import { apiContract } from '../../support/static-files.ts';
 import { makeCountedApi, makeWorld, UNLIMITED } from '../../support/world.ts';
 
 type Json = Record<string, unknown>;
@@ -134,7 +134,7 @@ const codePoints = (text: unknown) => Array.from(String(text), (point) => point.
 test('no request with a good key gets a 5xx or writes anything without a 201, and texts are stored and passed on as they were sent', async () => {
   const { organization, key } = await makeWorld();
   const { api, d1 } = makeCountedApi({ config: UNLIMITED });
-  const contract = readContract(await (await api.send('/api/v1/openapi.json')).text());
+  const contract = await apiContract();
   const tally = new Tally();
   const stored = new Map<string, string>();
 

@@ -8,13 +8,12 @@ import { savePushState } from '../../../src/modules/push/push-state.ts';
 import { eraseOrganization } from '../../../src/services/directory/erase-organization.ts';
 import { recordRefusedUses } from '../../../src/services/keys/refused-uses.ts';
 import { revokeAsAdministrator } from '../../../src/services/keys/revoke-key.ts';
-import { readContract } from '../../support/contract.ts';
 import { aroundD1, reportingSize } from '../../support/d1.ts';
 import { forgetNotices, type NoticeMessage, runNotices, startAddresses } from '../../support/notices.ts';
-import { makePsa } from '../../support/psa.ts';
 import { lastCursor } from '../../support/rpc.ts';
 import { loggedLines } from '../../support/searched-logs.ts';
 import { makeSettings } from '../../support/settings.ts';
+import { psaContract } from '../../support/static-files.ts';
 import {
   asAdmin,
   asOperator,
@@ -635,7 +634,7 @@ describe('without an address', () => {
 });
 
 test('every message has its documented shape, and every type has occurred', async () => {
-  const contract = readContract(await (await makePsa().api.send('/psa/openapi.json')).text());
+  const contract = await psaContract();
   allMessages.push(...addresses.messages);
   const differences = allMessages.flatMap(({ id, ...body }) =>
     contract.undocumentedMessage(body.type, JSON.parse(JSON.stringify(body))),

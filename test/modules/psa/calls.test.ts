@@ -4,9 +4,9 @@ import type { DirectoryRecordInput } from '../../../src/domain/directory.ts';
 import { PSA_CALL_TYPES, PSA_CALLS } from '../../../src/modules/psa/psa-calls.ts';
 import type { ChangesPage } from '../../../src/services/work/list-changes.ts';
 import { archive, bucket, objectsIn } from '../../support/archive.ts';
-import { readContract } from '../../support/contract.ts';
 import { makePsa } from '../../support/psa.ts';
 import { allChanges, directory, resultOf, work } from '../../support/rpc.ts';
+import { psaContract } from '../../support/static-files.ts';
 import { importRecords, makeApi, makeOrganization, makeWorld, problemOf, rowsOf } from '../../support/world.ts';
 
 /** An organization with a note and a time entry, and a PSA that sends messages. */
@@ -90,7 +90,7 @@ describe('a call over HTTP has the result of the same call over a service bindin
 
     const data = { organization, cursor: null };
     expect(await call('work.changes', data)).toEqual([200, await work.changes(organization, null)]);
-    const contract = readContract(await (await api.send('/psa/openapi.json')).text());
+    const contract = await psaContract();
     expect(await contract.undocumented('POST /psa', await post({ type: 'work.changes', data }))).toEqual([]);
 
     const note = { organization, kind: 'note', id: all[1]?.targetId, by: 'Ada' };

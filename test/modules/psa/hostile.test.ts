@@ -1,14 +1,14 @@
 import fc from 'fast-check';
 import { beforeAll, expect, test } from 'vitest';
 import { PSA_CALL_TYPES, type PsaCallType } from '../../../src/modules/psa/psa-calls.ts';
-import { readContract } from '../../support/contract.ts';
 import { anyText, headerValue, rowCounts, Tally } from '../../support/hostile.ts';
 import { inLongRuns, runs } from '../../support/property.ts';
 import { makePsa, signed } from '../../support/psa.ts';
+import { psaContract } from '../../support/static-files.ts';
 import { makeWorld, UNLIMITED } from '../../support/world.ts';
 
 const psa = makePsa({ config: UNLIMITED });
-const contract = readContract(await (await psa.api.send('/psa/openapi.json')).text());
+const contract = await psaContract();
 
 let organization: string;
 let entry: string;

@@ -1,23 +1,23 @@
 import * as z from 'zod';
 import type { ZodOpenApiResponseObject, ZodOpenApiResponsesObject } from 'zod-openapi';
-import { psaNotIncluded } from '../../domain/errors.ts';
-import { type FieldError, fieldErrorShape, fieldErrors } from '../../domain/fields.ts';
-import { timeEntryRequest } from '../../domain/time-entry.ts';
-import { unavailableDetail } from '../../services/call-d1.ts';
+import { psaNotIncluded } from '../domain/errors.ts';
+import { type FieldError, fieldErrorShape, fieldErrors } from '../domain/fields.ts';
+import { timeEntryRequest } from '../domain/time-entry.ts';
+import { dayLimitExtras, internalError, malformedJson } from '../http/answer-error.ts';
+import { invalidIdempotencyKey } from '../http/api/write-target.ts';
+import { bodyTooLarge, invalidEncoding, unsupportedMediaType, validationFailed } from '../http/middleware/json-body.ts';
+import { httpsRequired } from '../http/middleware/require-https.ts';
+import { endpointNotFound, methodNotAllowedProblem } from '../http/no-endpoint.ts';
+import { PROBLEMS, Problem, type ProblemCode, problemType, UNAUTHORIZED_PROBLEM } from '../http/problems.ts';
+import { rateLimited } from '../http/rate-limit.ts';
+import { RETRY_AFTER_503 } from '../http/retry-after-503.ts';
+import { unavailableDetail } from '../services/call-d1.ts';
 import {
   dailyLimitReached,
   technicianNotEligible,
   ticketNotFound,
   unknownOutcome,
-} from '../../services/work/write-once.ts';
-import { dayLimitExtras, internalError, malformedJson } from '../answer-error.ts';
-import { bodyTooLarge, invalidEncoding, unsupportedMediaType, validationFailed } from '../middleware/json-body.ts';
-import { httpsRequired } from '../middleware/require-https.ts';
-import { endpointNotFound, methodNotAllowedProblem } from '../no-endpoint.ts';
-import { PROBLEMS, Problem, type ProblemCode, problemType, UNAUTHORIZED_PROBLEM } from '../problems.ts';
-import { rateLimited } from '../rate-limit.ts';
-import { RETRY_AFTER_503 } from '../retry-after-503.ts';
-import { invalidIdempotencyKey } from './write-target.ts';
+} from '../services/work/write-once.ts';
 
 /** The origin in the examples of problems. */
 const EXAMPLE_ORIGIN = 'https://tickets.example';
@@ -39,8 +39,11 @@ const retryAfter = z.string().regex(WHOLE_SECONDS);
 const RETRY_AFTER = 'The number of seconds to wait before sending the same request again.';
 
 const always = { 'X-Request-Id': requestId };
-/** On every response after the key was found, unless the limiter could not be reached. */
-const limited = {
+/**
+ * On every response to a request with a key, except a 401. RateLimit headers are missing if the limiter
+ * could not be reached.
+ */
+const keyed = {
   ...always,
   'RateLimit-Policy': header(
     z.string().optional(),
@@ -54,11 +57,6 @@ const limited = {
     'What is left of each limit (`r`), and the seconds until the oldest counted request leaves the window, or until midnight in the time zone of the organization (`t`).',
     '"key";r=199;t=10, "key-day";r=19999;t=27000',
   ),
-};
-
-/** On every response to a request with a key, except a 401. */
-const keyed = {
-  ...limited,
   'Api-Key-Expires-At': header(
     z.iso.datetime().optional(),
     'ApiKeyExpiresAt',
@@ -66,9 +64,6 @@ const keyed = {
     '2027-01-31T23:00:00.000Z',
   ),
 };
-
-/** The headers of a success that needs no key. */
-export const keylessHeaders = z.object(limited);
 
 /** The headers of a success. */
 export const successHeaders = z.object(keyed);
@@ -169,19 +164,8 @@ const shapes = new Map<ProblemCode, ReturnType<typeof makeShape>>();
 
 /** The responses to requests that fail with one of these codes, by status. */
 export function problemResponses(expected: readonly ProblemCode[]): ZodOpenApiResponsesObject {
-  return responses(expected, keyed);
-}
-
-/** The same for an operation without a key. */
-export function keylessProblemResponses(expected: readonly ProblemCode[]): ZodOpenApiResponsesObject {
-  return responses(expected, limited);
-}
-
-function responses(expected: readonly ProblemCode[], headers: z.ZodRawShape): ZodOpenApiResponsesObject {
   const byStatus = Map.groupBy(expected, (code) => PROBLEMS[code].status);
-  return Object.fromEntries(
-    [...byStatus].map(([status, codes]) => [String(status), problemResponse(status, codes, headers)]),
-  );
+  return Object.fromEntries([...byStatus].map(([status, codes]) => [String(status), problemResponse(status, codes)]));
 }
 
 /** The response to every request whose key may not be used. */
@@ -207,12 +191,12 @@ export const unauthorizedResponse: ZodOpenApiResponseObject = {
   },
 };
 
-function problemResponse(status: number, codes: ProblemCode[], headers: z.ZodRawShape): ZodOpenApiResponseObject {
+function problemResponse(status: number, codes: ProblemCode[]): ZodOpenApiResponseObject {
   const [first, ...others] = codes;
   if (!first) throw new Error(`no problem has the status ${status}`);
   return {
     description: codes.map((code) => `\`${code}\`: ${PROBLEMS[code].meaning}`).join(' '),
-    headers: z.object({ ...(status === 503 ? withoutLimits(headers) : headers), ...extraHeaders[status] }),
+    headers: z.object({ ...(status === 503 ? withoutLimits(keyed) : keyed), ...extraHeaders[status] }),
     content: {
       'application/problem+json': {
         schema:

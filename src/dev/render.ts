@@ -1,0 +1,79 @@
+// Makes the static files in build/static: those of src/assets, with stylesheet and script named by their
+// content, and the documentation, rendered with the variables in wrangler.toml. Wrangler runs it before
+// it bundles the Worker, and Vitest before the tests. Several processes may run it at the same time: a
+// file is replaced as a whole, and only if its content changes.
+import { createHash } from 'node:crypto';
+import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { dirname, join, parse, relative, sep } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { build } from 'esbuild';
+import { parseConfig } from '../config.ts';
+import { wranglerConfig } from '../ops/local.ts';
+
+const ASSETS = 'src/assets';
+const OUTDIR = 'build';
+const STATIC = join(OUTDIR, 'static');
+/** The names of stylesheet and script, which the Worker imports. */
+const PAGE_FILES = join(OUTDIR, 'page-files.json');
+const RENDERER = join(OUTDIR, 'render-docs.mjs');
+
+const files = new Map<string, string | Uint8Array>();
+for (const name of await namesIn(ASSETS)) files.set(name, await readFile(join(ASSETS, name)));
+const [stylesheet, script] = [nameByContent('pages.css'), nameByContent('pages.js')];
+await replace(PAGE_FILES, JSON.stringify({ stylesheet: `/${stylesheet}`, script: `/${script}` }));
+for (const [name, page] of await renderDocs()) files.set(name, page);
+
+for (const [name, content] of files) await replace(join(STATIC, name), content);
+for (const name of await namesIn(STATIC)) if (!files.has(name)) await rm(join(STATIC, name), { force: true });
+
+/** Renames a file, such as pages.css to pages.0a1b2c3d.css, so that browsers can keep it for a year. */
+function nameByContent(name: string): string {
+  const content = files.get(name);
+  if (content === undefined) throw new Error(`${ASSETS} has no ${name}`);
+  const { name: stem, ext } = parse(name);
+  const renamed = `${stem}.${createHash('sha256').update(content).digest('hex').slice(0, 8)}${ext}`;
+  files.delete(name);
+  files.set(renamed, content);
+  return renamed;
+}
+
+/** Bundles the renderer first, because Node does not run JSX. */
+async function renderDocs(): Promise<Map<string, string>> {
+  const { outputFiles } = await build({
+    entryPoints: ['src/docs/render.tsx'],
+    bundle: true,
+    format: 'esm',
+    packages: 'external',
+    write: false,
+  });
+  for (const { contents } of outputFiles) await replace(RENDERER, contents);
+  const renderer: typeof import('../docs/render.tsx') = await import(pathToFileURL(RENDERER).href);
+  return renderer.renderDocs(parseConfig(wranglerConfig.vars));
+}
+
+/** The files in a directory and its subdirectories, with `/` in their names. */
+async function namesIn(directory: string): Promise<string[]> {
+  await mkdir(directory, { recursive: true });
+  const entries = await readdir(directory, { recursive: true, withFileTypes: true });
+  const paths = entries.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name));
+  return paths.map((path) => relative(directory, path).replaceAll(sep, '/'));
+}
+
+/** Writes a file, unless it has this content already. */
+async function replace(path: string, content: string | Uint8Array): Promise<void> {
+  const bytes = Buffer.from(content);
+  if ((await readIfThere(path))?.equals(bytes)) return;
+  await mkdir(dirname(path), { recursive: true });
+  const temporary = join(OUTDIR, `${process.pid}.tmp`);
+  await writeFile(temporary, bytes);
+  await rename(temporary, path);
+}
+
+async function readIfThere(path: string): Promise<Buffer | undefined> {
+  try {
+    return await readFile(path);
+  } catch (err) {
+    if (err instanceof Error && 'code' in err && err.code === 'ENOENT') return undefined;
+    throw err;
+  }
+}

@@ -1,0 +1,180 @@
+import * as z from 'zod';
+import type { ZodOpenApiOperationObject } from 'zod-openapi';
+import { DIRECTORY_ID } from '../domain/directory-id.ts';
+import { idempotencyKeyHeader } from '../domain/idempotency-key.ts';
+import { noteRequest, noteResult } from '../domain/note.ts';
+import { pingResponse } from '../domain/principal.ts';
+import { RECORD_KINDS, type RecordKind } from '../domain/record-kinds.ts';
+import { SCOPE_IDS } from '../domain/scopes.ts';
+import { timeEntryRequest, timeEntryResult } from '../domain/time-entry.ts';
+import type { ProblemCode } from '../http/problems.ts';
+import { problemResponses, replayHeaders, successHeaders, unauthorizedResponse } from './responses.ts';
+
+/** The problems of every request with a key. */
+const KEY_PROBLEMS = [
+  'https_required',
+  'psa_not_included',
+  'rate_limited',
+  'internal_error',
+  'unavailable',
+] as const satisfies ProblemCode[];
+/** The problems of every write. */
+const WRITE_PROBLEMS = [
+  ...KEY_PROBLEMS,
+  'malformed_json',
+  'invalid_encoding',
+  'invalid_idempotency_key',
+  'daily_limit_reached',
+  'not_found',
+  'ticket_not_found',
+  'method_not_allowed',
+  'body_too_large',
+  'unsupported_media_type',
+  'validation_failed',
+  'outcome_unknown',
+] as const satisfies ProblemCode[];
+
+const writeParameters = {
+  path: z.object({
+    ticketId: z.string().regex(DIRECTORY_ID).meta({ description: 'The id of the ticket in the PSA.', example: '1001' }),
+  }),
+  header: z.object({
+    'Idempotency-Key': idempotencyKeyHeader.optional().meta({
+      description:
+        'Makes the request safe to retry: the same value never creates a second record. Use `<workflow>:<event id>`, and append `:2` for an intended second entry; never use a ticket number, an execution id or a value that changes with each attempt. A value is refused if the event id in it came out empty: nothing, `undefined`, `null`, `NaN` or `None` (in any case) or `[object …` after the last `:` or `/`, or `{{`, `}}` or `${` anywhere. It never expires; `"abc"` and `abc` are the same value.',
+      example: 'triage:evt-20418',
+    }),
+  }),
+};
+
+/** The parts of the OpenAPI document that differ between writes. */
+interface WriteDescription {
+  /** Its name, and that of its schemas: `<Name>Request`, `<Name>Result`. */
+  operationId: string;
+  schemaName: string;
+  summary: string;
+  description: string;
+  request: z.ZodType;
+  requestExamples: Record<string, { summary: string; value: unknown }>;
+  /** The response body, of a new record and of a replay. */
+  result: z.ZodType;
+  example: Record<string, unknown>;
+  meaning: { created: string; replayed: string };
+  /** The problems of this write only. */
+  problems?: readonly ProblemCode[];
+}
+
+/** The OpenAPI operation of a write. */
+function writeOperation(write: WriteDescription): ZodOpenApiOperationObject {
+  const { operationId, schemaName, summary, description, meaning, example } = write;
+  const result = write.result.meta({ id: `${schemaName}Result` });
+  return {
+    operationId,
+    tags: ['Write'],
+    summary,
+    description,
+    requestParams: writeParameters,
+    requestBody: {
+      required: true,
+      content: {
+        'application/json': {
+          schema: write.request.meta({ id: `${schemaName}Request` }),
+          examples: write.requestExamples,
+        },
+      },
+    },
+    responses: {
+      200: {
+        description: meaning.replayed,
+        headers: replayHeaders,
+        content: {
+          'application/json': {
+            schema: result,
+            example: { ...example, idempotentReplay: true },
+          },
+        },
+      },
+      201: {
+        description: meaning.created,
+        headers: successHeaders,
+        content: { 'application/json': { schema: result, example } },
+      },
+      401: unauthorizedResponse,
+      ...problemResponses([...WRITE_PROBLEMS, ...(write.problems ?? [])]),
+    },
+  };
+}
+
+export const pingOperation: ZodOpenApiOperationObject = {
+  operationId: 'ping',
+  tags: ['Check'],
+  summary: 'Check that the key works',
+  description: 'Requires no scope and changes nothing.',
+  responses: {
+    200: {
+      description: 'The key works. The body shows whose key it is.',
+      headers: successHeaders,
+      content: {
+        'application/json': {
+          schema: pingResponse.meta({ id: 'Ping' }),
+          example: { ok: true, organizationId: 'northwind', keyName: 'n8n: triage', scopes: SCOPE_IDS },
+        },
+      },
+    },
+    401: unauthorizedResponse,
+    ...problemResponses([...KEY_PROBLEMS, 'method_not_allowed']),
+  },
+};
+
+const createNote = writeOperation({
+  operationId: 'createNote',
+  schemaName: 'Note',
+  summary: 'Add an internal note to a ticket',
+  description: `Requires the scope \`${RECORD_KINDS.note.scope}\`. The note is for the team only: the customer never sees it and no email is sent.`,
+  request: noteRequest,
+  requestExamples: { note: { summary: 'A note', value: { message: 'Print queue cleared by the overnight check.' } } },
+  result: noteResult,
+  example: { note: { id: '01a3b2c4-5d6e-7f80-9a1b-2c3d4e5f6072', createdAt: '2026-11-21T09:30:00.000Z' } },
+  meaning: {
+    created: 'The note was created.',
+    replayed: 'A replay: this Idempotency-Key already created the note.',
+  },
+});
+
+const work = { minutes: 30, description: 'Cleared the print queue', billable: true };
+
+const createTimeEntry = writeOperation({
+  operationId: 'createTimeEntry',
+  schemaName: 'TimeEntry',
+  summary: 'Log time on a ticket',
+  description: `Requires the scope \`${RECORD_KINDS.time_entry.scope}\`. The entry is dated today in the organization's time zone (after midnight, a retry gets the next date), is SUBMITTED for approval, and takes its rate from the company's agreement or the organization's default.`,
+  request: timeEntryRequest,
+  requestExamples: {
+    serviceAccount: { summary: 'Credited to the automation service account', value: work },
+    technician: { summary: 'Credited to a technician', value: { ...work, userEmail: 'tess@northwind.example' } },
+  },
+  result: timeEntryResult,
+  example: {
+    entry: {
+      id: '01a3b2c4-5d6e-7f80-9a1b-2c3d4e5f6073',
+      minutes: 30,
+      workDate: '2026-11-21T00:00:00.000Z',
+      status: 'SUBMITTED',
+      billable: true,
+      hourlyRate: 150,
+      userId: 'automation',
+    },
+    agreementSource: 'company_default',
+  },
+  meaning: {
+    created: 'The entry was created.',
+    replayed: 'A replay: this Idempotency-Key already created the entry.',
+  },
+  problems: ['technician_not_eligible'],
+});
+
+/** The operation that writes each kind of record. */
+export const WRITE_OPERATIONS: Readonly<Record<RecordKind, ZodOpenApiOperationObject>> = {
+  note: createNote,
+  time_entry: createTimeEntry,
+};

@@ -1,0 +1,6 @@
+// Made by `npm run build`, `npm start` and `npm test`: see src/dev/render.ts.
+declare module '*/build/page-files.json' {
+  /** The addresses of the stylesheet and the script. */
+  const files: { stylesheet: string; script: string };
+  export default files;
+}
