@@ -221,7 +221,7 @@ describe('the doctor', () => {
 
     test('it is open, and the API is paused', async () => {
       const paused: Intercept = ({ path }, pass) => {
-        if (path === '/healthz') return Response.json({ status: 'paused' }, { headers: ours });
+        if (path === '/healthz') return Response.json({ status: 'paused', limits: '' }, { headers: ours });
         return isApi(path) && path !== '/api/v1/openapi.json' ? pausedAnswer() : pass();
       };
       expect(await failures(paused)).toEqual([failed(/healthz/, /paused/), failed(/mcp/, /MODE.*switch MODE paused/)]);

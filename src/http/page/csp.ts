@@ -1,15 +1,14 @@
-/** What every page may load: resources of this origin only, and no inline script or style. */
-const SOURCES = {
+/**
+ * The Content-Security-Policy of the settings area: resources of this origin only, and no inline script
+ * or style. Static pages have the same in src/assets/_headers, without forms.
+ */
+export const FORM_CSP = {
   defaultSrc: ["'none'"],
   scriptSrc: ["'self'"],
   styleSrc: ["'self'"],
   imgSrc: ["'self'"],
   connectSrc: ["'self'"],
+  formAction: ["'self'"],
+  baseUri: ["'none'"],
+  frameAncestors: ["'none'"],
 };
-const NO_FRAMING = { baseUri: ["'none'"], frameAncestors: ["'none'"] };
-
-/** The Content-Security-Policy of pages without forms. */
-export const READ_ONLY_CSP = { ...SOURCES, formAction: ["'none'"], ...NO_FRAMING };
-
-/** The Content-Security-Policy of pages with forms. */
-export const FORM_CSP = { ...SOURCES, formAction: ["'self'"], ...NO_FRAMING };

@@ -1,0 +1,96 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { RECIPES } from '../../src/docs/recipes.ts';
+import { freePort, printedBy, start, stop } from '../support/server.ts';
+import { copyDatabase } from '../support/shared.ts';
+
+// The static files as wrangler serves them, beside a Worker that is paused.
+
+const PAGES = [
+  '/',
+  '/docs',
+  ...['reference', 'problems', 'recipes', 'agents', 'psa', 'keys'].map((name) => `/docs/${name}`),
+  ...RECIPES.map(({ slug }) => `/docs/recipes/${slug}`),
+];
+const DOCUMENTS = ['/api/v1/openapi.json', '/psa/openapi.json'];
+
+let local: Awaited<ReturnType<typeof copyDatabase>>;
+let running: Awaited<ReturnType<typeof start>>;
+let url: string;
+
+beforeAll(async () => {
+  local = await copyDatabase();
+  const port = await freePort();
+  url = `http://localhost:${port}`;
+  running = await start(
+    ...['--port', String(port), '--inspector-port', '0', '--persist-to', local.persistTo],
+    ...['--var', 'MODE:paused'],
+  );
+});
+
+afterAll(async () => {
+  await stop(running.server);
+  await local.remove();
+});
+
+const get = (path: string, headers: Record<string, string> = {}, method = 'GET') =>
+  fetch(url + path, { headers, method, redirect: 'manual' });
+/** The lines of the Worker's log. */
+const requestLines = () =>
+  printedBy(running.server)
+    .split('\n')
+    .filter((line) => line.includes('"event":"request"'));
+
+test('pages, documents and files are served without the Worker, even while it is paused', async () => {
+  const files = (await readdir('build/static', { recursive: true, withFileTypes: true }))
+    .filter((entry) => entry.isFile() && !entry.name.endsWith('.html') && entry.name !== '_headers')
+    .map(({ parentPath, name }) =>
+      join(parentPath, name)
+        .replace(/^build.static/, '')
+        .replaceAll('\\', '/'),
+    );
+  expect(files).toEqual(expect.arrayContaining([...DOCUMENTS, '/docs/recipes/n8n.json', '/docs/psa/receiver.php']));
+  const answers = await Promise.all(
+    [...PAGES, ...files].map(async (path) => {
+      const { status, headers } = await get(path);
+      return [path, status, headers.get('Cache-Control'), headers.get('X-Request-Id')];
+    }),
+  );
+  const isHashed = (path: string) => /\/pages\.[0-9a-f]{8}\.(css|js)$/.test(path);
+  expect(files.filter(isHashed)).toHaveLength(2);
+  expect(answers).toEqual(
+    [...PAGES, ...files].map((path) => [
+      path,
+      200,
+      isHashed(path) ? 'public, max-age=31536000, immutable' : 'public, max-age=300',
+      null,
+    ]),
+  );
+  expect(requestLines()).toEqual([]);
+  // The Worker does write a line for a request that reaches it.
+  expect((await get('/api/v1/ping')).status).toBe(503);
+  await expect.poll(requestLines).toHaveLength(1);
+});
+
+test('a browser that navigates to an address of the Worker reaches the Worker', async () => {
+  const navigates = { 'Sec-Fetch-Mode': 'navigate', Accept: 'text/html' };
+  const answers = await Promise.all(
+    ['/settings', '/nothing', '/docs/nothing', '/api/v1/ping'].map((path) => get(path, navigates)),
+  );
+  expect(answers.map(({ status }) => status)).toEqual([303, 404, 404, 503]);
+  for (const { headers } of answers.slice(1)) expect(headers.get('X-Request-Id')).not.toBeNull();
+  expect(await answers[1]?.text()).toBe(await readFile('build/static/404.html', 'utf8'));
+});
+
+test('a slash at the end leads to the page without it, and never to another host', async () => {
+  const answers = await Promise.all(
+    ['/docs/', '/docs/recipes/n8n/', '//evil.example/', '/docs//evil.example/'].map((path) => get(path)),
+  );
+  expect(answers.map(({ status, headers }) => [status, headers.get('Location')])).toEqual([
+    [307, '/docs'],
+    [307, '/docs/recipes/n8n'],
+    [404, null],
+    [404, null],
+  ]);
+});
