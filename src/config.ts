@@ -31,7 +31,7 @@ export interface Config {
   mode: 'open' | 'paused';
   /** The size in bytes at which the database is full. */
   databaseLimit: number;
-  /** The PSA's receiver of messages: changes and notices. Undefined: nothing is sent to it. */
+  /** The PSA's receiver of messages: changes and alerts. Undefined: nothing is sent to it. */
   receiver?: Receiver | undefined;
   /** The origin of this service, for links. Undefined: there are none. */
   serviceUrl?: string | undefined;

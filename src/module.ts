@@ -22,8 +22,8 @@ export interface Part {
   routes?: { path: `/${string}`; app: Hono<AppEnv>; catalog?: { guide: string; contract: string } };
   /** Pages and downloads below `/settings/{organization}`. */
   settings?: Hono<AdminEnv>;
-  /** A banner on the pages of an organization, and its tile in "Needs attention". It must not read or throw. */
-  banner?: (administrator: Administrator, context: PageContext) => { banner: Child; tile: Child } | undefined;
+  /** A banner on the pages of an organization. It must not read or throw. */
+  banner?: (administrator: Administrator, context: PageContext) => Child | undefined;
   /** A section below the audit log, for the period or the search of the page. */
   auditSection?: AuditSection;
   jobs?: readonly Job[];

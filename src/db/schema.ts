@@ -11,6 +11,7 @@ import {
   uniqueIndex,
 } from 'drizzle-orm/sqlite-core';
 import { ACTOR_TYPES } from '../domain/audit-actions.ts';
+import type { FactType } from '../domain/facts.ts';
 import { MAX_TEXT_LENGTH } from '../domain/fields.ts';
 import { MAX_REASON_LENGTH, REVIEW_DECISIONS } from '../domain/key-review.ts';
 import { MAX_HOURLY_RATE_MINOR } from '../domain/money.ts';
@@ -288,7 +289,6 @@ export const auditLog = sqliteTable(
   (t) => [
     primaryKey({ columns: [t.organizationId, t.seq] }),
     // Partial, so that writes of the API do not touch them.
-    index('audit_log_not_by_keys').on(t.organizationId, t.seq).where(sql`actor_type <> 'api_key'`),
     index('audit_log_actor').on(t.organizationId, t.actorId, t.seq).where(sql`actor_type <> 'api_key'`),
     index('audit_log_user_target').on(t.organizationId, t.targetId, t.seq).where(sql`actor_type <> 'api_key'`),
     check('audit_log_actor_type', oneOf('actor_type', ACTOR_TYPES)),
@@ -502,7 +502,8 @@ export const pushes = sqliteTable(
     skipToSeq: integer('skip_to_seq'),
     skipToCursor: text('skip_to_cursor'),
   },
-  () => [
+  (t) => [
+    index('pushes_in_trouble').on(t.organizationId).where(sql`failing_since is not null or stopped_at is not null`),
     check('pushes_counts', sql`"confirmed_seq" >= 0 and "attempts" >= 0`),
     check('pushes_flags', flags('resume')),
     check(
@@ -513,31 +514,26 @@ export const pushes = sqliteTable(
 );
 
 /**
- * Notices, a row for each channel that gets them, for 30 days. Those that wait are sent again and
- * again; those that were sent keep the same notice from being made again.
+ * The alerts about facts that exist, a row for each channel. A row that was sent keeps the same alert
+ * from being sent again; a row whose fact is gone is deleted.
  */
-export const notices = sqliteTable(
-  'notices',
+export const alerts = sqliteTable(
+  'alerts',
   {
-    /** Empty for a notice about the deployment: there is no foreign key. */
+    /** Empty for an alert about the deployment: there is no foreign key. */
     organizationId: organizationId(),
-    /** What it is about, such as the id of a key. Notices with the same subject are sent in order. */
+    /** The type of the fact, and what distinguishes it from others of the type. */
+    type: text('type').$type<FactType>().notNull(),
     subject: text('subject').notNull(),
-    /** The `webhook-id`, derived from what happened. */
-    id: id(),
     channel: text('channel').notNull(),
-    type: text('type').notNull(),
-    /** What tells notices of one type about one subject apart, such as a day. */
-    topic: text('topic').notNull(),
-    /** How urgent it is. A notice is not made if there is one of the same topic that is as urgent. */
+    /** How urgent it is. A fact that becomes more urgent is sent again, under a new id. */
     level: integer('level').notNull(),
-    /** When it happened. */
-    at: integer('at').notNull(),
-    /** When the notice was made, and its place among those that were made at that time. */
-    madeAt: integer('made_at').notNull(),
-    rank: integer('rank').notNull(),
+    /** The `webhook-id`. */
+    id: id(),
+    foundAt: integer('found_at').notNull(),
+    /** The data of the message as JSON, as it was when the fact was found. */
     data: text('data').notNull(),
-    /** Attempts that have begun. */
+    /** Attempts that failed. */
     attempts: integer('attempts').notNull(),
     nextAttemptAt: integer('next_attempt_at').notNull(),
     /** The last failure in words, such as `HTTP 500`. */
@@ -546,35 +542,13 @@ export const notices = sqliteTable(
     sentAt: integer('sent_at'),
   },
   (t) => [
-    primaryKey({ columns: [t.organizationId, t.subject, t.id, t.channel] }),
-    index('notices_waiting').on(t.nextAttemptAt).where(sql`sent_at is null`),
-    check('notices_channel', words('channel')),
-    check('notices_type', words('type')),
-    check('notices_data', sql`json_type("data") = 'object'`),
+    primaryKey({ columns: [t.organizationId, t.type, t.subject, t.channel] }),
+    index('alerts_type').on(t.type),
+    index('alerts_waiting').on(t.channel, t.nextAttemptAt).where(sql`sent_at is null`),
+    check('alerts_type', words('type')),
+    check('alerts_channel', words('channel')),
+    check('alerts_data', sql`json_type("data") = 'object'`),
   ],
-);
-
-/** Up to which audit row an organization's notices have been made. */
-export const noticePositions = sqliteTable('notice_positions', {
-  organizationId: organizationId()
-    .primaryKey()
-    .references(() => organizations.id),
-  seq: integer('seq').notNull(),
-});
-
-/** The round in which the notices of all organizations are made: one row, or none before the first. */
-export const noticeRounds = sqliteTable(
-  'notice_rounds',
-  {
-    id: integer('id').primaryKey(),
-    /** The last organization of this round that was examined; empty before the first and after the last. */
-    after: text('after_id').notNull(),
-    /** When the round began. */
-    beganAt: integer('began_at').notNull(),
-    /** When the round before it began: every organization was examined since. */
-    since: integer('since').notNull(),
-  },
-  () => [check('notice_rounds_single', sql`"id" = 1`)],
 );
 
 /** Up to where the PSA has confirmed that it stored an organization's changes. It only advances. */

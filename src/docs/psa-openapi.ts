@@ -1,15 +1,14 @@
 import * as z from 'zod';
 import { createDocument, type ZodOpenApiPathsObject, type ZodOpenApiResponsesObject } from 'zod-openapi';
+import { FACT_TYPES, FACTS, type FactType } from '../domain/facts.ts';
 import { TOLERANCE_SECONDS } from '../domain/webhook.ts';
 import { PROBLEMS, type ProblemCode, UNAUTHORIZED_PROBLEM } from '../http/problems.ts';
 import { RETRY_AFTER_503 } from '../http/retry-after-503.ts';
-import { messageType } from '../modules/alerts/notice.ts';
-import { noticeMessages } from '../modules/alerts/notice-shapes.ts';
-import { NOTICE_TYPE_NAMES, NOTICE_TYPES } from '../modules/alerts/notice-types.ts';
+import { type AlertData, messageType } from '../modules/alerts/alert.ts';
 import { PSA_CALL_TYPES, PSA_CALLS } from '../modules/psa/psa-calls.ts';
 import { PSA_ERRORS } from '../modules/psa/psa-errors.ts';
 import { CHALLENGE } from '../modules/psa/require-signature.ts';
-import { failure, messages, pushedPage, success } from '../modules/psa/shapes.ts';
+import { failure, messages, nullable, plainText, pushedPage, success, time } from '../modules/psa/shapes.ts';
 
 /** The version of the contract, not of the code. */
 const CONTRACT_VERSION = '1.0.0';
@@ -112,23 +111,51 @@ function problemShape(codes: readonly ProblemCode[]) {
   });
 }
 
-/** The messages with notices, each as a webhook. */
-function notices(): ZodOpenApiPathsObject {
+const alertData: z.ZodObject & z.ZodType<AlertData> = z.object({
+  organization: nullable(z.string()).meta({ description: 'Null for an alert about the whole deployment.' }),
+  key: nullable(
+    z.object({ id: z.string(), name: plainText, hint: z.string(), expiresAt: nullable(time()) }).meta({
+      id: 'AlertKey',
+      description: 'The key as it was when the alert was made.',
+    }),
+  ),
+  since: time().meta({ description: 'Since when it needs attention, as far as that is known.' }),
+  level: z.int().meta({ description: '1, and higher if it has become more urgent.' }),
+  text: z.string().meta({ description: 'What it is, in English, without markup and without names.' }),
+  advice: z.string().meta({ description: 'What to do about it.' }),
+});
+
+const settingsUrl = nullable(z.url()).meta({
+  description: 'The page of the settings area to look at; null if the operator has not set the address of the service.',
+});
+
+/** The message with an alert of one type. */
+const alertMessage = (type: FactType) =>
+  z
+    .object({
+      type: z.literal(messageType(type)),
+      timestamp: time().meta({ description: 'When it was found.' }),
+      data: alertData.extend({ settingsUrl }),
+    })
+    .meta({ id: `Alert_${type}`, description: FACTS[type].meaning });
+
+/** The messages with alerts, each type as a webhook. */
+function alerts(): ZodOpenApiPathsObject {
   return Object.fromEntries(
-    NOTICE_TYPE_NAMES.map((type) => [
+    FACT_TYPES.map((type) => [
       messageType(type),
       {
         post: {
           operationId: `receive_${type}`,
-          tags: ['Notices'],
+          tags: ['Alerts'],
           summary: `Receive ${messageType(type)}`,
-          description: NOTICE_TYPES[type].meaning,
+          description: FACTS[type].meaning,
           security: [],
           requestParams: { header: signature },
-          requestBody: { required: true, content: { 'application/json': { schema: noticeMessages[type] } } },
+          requestBody: { required: true, content: { 'application/json': { schema: alertMessage(type) } } },
           responses: {
-            204: { description: 'The notice is stored, or of no interest.' },
-            410: { description: 'Do not send this notice again. The changes are not affected.' },
+            204: { description: 'The alert is stored, or of no interest.' },
+            410: { description: 'Do not send this alert again. The changes are not affected.' },
             503: { description: 'Try again, after `Retry-After` if it is set.' },
           },
         },
@@ -157,7 +184,7 @@ export function describePsa(origin: string) {
       tags: [
         { name: 'Calls', description: 'What the PSA sends.' },
         { name: 'Push', description: 'What the PSA receives.' },
-        { name: 'Notices', description: 'What it receives as well, and can leave aside with a 2xx.' },
+        { name: 'Alerts', description: 'Optional. Answer 2xx to ignore.' },
       ],
       paths: {
         '/psa': {
@@ -237,7 +264,7 @@ export function describePsa(origin: string) {
             },
           },
         },
-        ...notices(),
+        ...alerts(),
       },
     },
     {

@@ -1,9 +1,9 @@
 import { instant } from '../domain/change.ts';
+import { FACT_TYPES, FACTS } from '../domain/facts.ts';
 import { TOLERANCE_SECONDS } from '../domain/webhook.ts';
 import { Code } from '../http/page/code.tsx';
 import { Text } from '../http/page/text.tsx';
-import { messageType } from '../modules/alerts/notice.ts';
-import { NOTICE_TYPE_NAMES, NOTICE_TYPES } from '../modules/alerts/notice-types.ts';
+import { alertData, messageType } from '../modules/alerts/alert.ts';
 import { PSA_CALL_TYPES, PSA_CALLS, type PsaCallType } from '../modules/psa/psa-calls.ts';
 import { PSA_ERRORS } from '../modules/psa/psa-errors.ts';
 import { Page, Table } from './layout.tsx';
@@ -59,36 +59,52 @@ const RECEIVER_RULES = [
   ],
   [
     'Answer 2xx to a `type` that you do not know',
-    'There are also notices (below), there may be more types, and the operator can send one named `test`.',
+    'There are also alerts (below), there may be more types, and the operator can send one named `test`.',
   ],
   ['410 stops the organization', 'Until the operator resumes it. Nothing is lost: it continues where it stopped.'],
 ] as const;
 
-const NOTICE_ROWS = NOTICE_TYPE_NAMES.map((type) => [`\`${messageType(type)}\``, NOTICE_TYPES[type].meaning] as const);
+const ALERT_ROWS = FACT_TYPES.map((type) => [`\`${messageType(type)}\``, FACTS[type].meaning] as const);
 
-const NOTICE_RULES = [
+const ALERT_RULES = [
   [
-    'Answer 2xx to notices that you do not use',
-    'A receiver that only stores changes works as before. Notices neither delay the changes nor wait for them.',
+    'Answer 2xx to alerts that you do not use',
+    'A receiver that only stores changes works as before. Alerts neither delay the changes nor wait for them.',
   ],
   [
-    'Recognize a notice by its `webhook-id`',
-    'It may come twice, with the same id and body. Usually it comes within five minutes; with more than 200 organizations, it can take longer.',
+    'Recognize an alert by its `webhook-id`',
+    'It may come twice, with the same id. Alerts about a failing push, refused requests and the database come within five minutes; the others once a day.',
   ],
   [
-    'Expect notices in order only for each key',
-    'Notices about different keys may come in any order. `timestamp` is when it happened.',
+    'Expect one alert for each fact',
+    'It is sent again, under a new `webhook-id` and with a higher `level`, only if the fact becomes more urgent, or ends and begins again.',
   ],
   [
     'Any status other than 2xx and 410',
-    'The notice comes again: after five minutes at first, after an hour at most, for 30 days. 410 drops this one notice.',
+    'The alert is sent again: after five minutes at first, after an hour at most, until the fact is gone. 410 drops this one alert.',
   ],
 ] as const;
 
-const NOTICE_EXAMPLE = {
+const ALERT_EXAMPLE = {
   type: messageType('key_expiring'),
-  timestamp: instant(Date.parse('2026-11-22T05:00:00Z')),
-  data: { ...NOTICE_TYPES.key_expiring.example, settingsUrl: null },
+  timestamp: instant(Date.parse('2026-11-22T03:17:00Z')),
+  data: {
+    ...alertData({
+      type: 'key_expiring',
+      organizationId: 'northwind',
+      subject: '01a3b2c4-5d6e-7f80-9a1b-2c3d4e5f6073',
+      keyId: '01a3b2c4-5d6e-7f80-9a1b-2c3d4e5f6073',
+      keyName: 'n8n: triage',
+      keyHint: 'twb_Ab12…x9Yz',
+      keyExpiresAt: Date.parse('2026-12-06T05:00:00Z'),
+      since: Date.parse('2026-11-22T05:00:00Z'),
+      level: 1,
+      count: 0,
+      lastAt: null,
+      detail: null,
+    }),
+    settingsUrl: null,
+  },
 };
 
 const RECEIVERS = [
@@ -114,7 +130,7 @@ export function Psa({ origin, messages }: Props) {
     { href: '#archive', text: 'Release and archive' },
     { href: '#errors', text: 'Errors' },
     { href: '#push', text: 'Receive changes' },
-    { href: '#notices', text: 'Receive notices' },
+    { href: '#alerts', text: 'Receive alerts' },
   ];
   return (
     <Page title="For the PSA" path="/docs/psa" parts={parts} isWide>
@@ -188,15 +204,15 @@ export function Psa({ origin, messages }: Props) {
           </li>
         ))}
       </ul>
-      <h2 id="notices">Receive notices</h2>
+      <h2 id="alerts">Receive alerts</h2>
       <p>
-        The same address also gets notices for the people who look after the keys. <code>data</code> never has the text
-        of a note or time entry. <code>organization</code> is null if a notice is about the whole deployment, and{' '}
+        The same address also gets alerts for the people who look after the keys. <code>data</code> never has the text
+        of a note or time entry. <code>organization</code> is null if an alert is about the whole deployment, and{' '}
         <code>settingsUrl</code> is the page to look at, if the operator has set the address of the service.
       </p>
-      <Table head={['Type of notice', 'What it means']} rows={NOTICE_ROWS} />
-      <Code label="A notice">{json(NOTICE_EXAMPLE)}</Code>
-      <Table head={['Rule for notices', 'Why']} rows={NOTICE_RULES} />
+      <Table head={['Type of alert', 'When']} rows={ALERT_ROWS} />
+      <Code label="An alert">{json(ALERT_EXAMPLE)}</Code>
+      <Table head={['Rule for alerts', 'Why']} rows={ALERT_RULES} />
       <p>
         The fields of each type are in the <a href="/psa/openapi.json">OpenAPI document</a>, under <code>webhooks</code>
         .

@@ -1,5 +1,5 @@
 /** After this time without a confirmation, administrators see that the push is failing. */
-const NOTICE_AFTER_MS = 5 * 60_000;
+export const FAILING_MS = 5 * 60_000;
 
 /** What keeps the changes of an organization from its PSA. Times are UTC milliseconds. */
 export interface PushTrouble {
@@ -11,6 +11,6 @@ export interface PushTrouble {
 
 /** What keeps the changes from the PSA, if it has lasted long enough to report. */
 export function troubleOf({ failingSince, failure, stoppedAt }: PushTrouble, now: number): PushTrouble | undefined {
-  const isLasting = stoppedAt !== null || (failingSince !== null && now - failingSince >= NOTICE_AFTER_MS);
+  const isLasting = stoppedAt !== null || (failingSince !== null && now - failingSince >= FAILING_MS);
   return isLasting ? { failingSince, failure, stoppedAt } : undefined;
 }

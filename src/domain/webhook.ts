@@ -44,10 +44,10 @@ export function parseWebhookUrl(text: string): string | undefined {
 }
 
 /**
- * Parses the address that receives notices as texts; undefined if the text is empty.
+ * Parses the address that receives alerts as texts; undefined if the text is empty.
  * @throws RangeError naming the rule, never the text: its path is usually a credential
  */
-export function parseNoticeUrl(text: string): string | undefined {
+export function parseAlertUrl(text: string): string | undefined {
   return parseAddress(text, 'it would not be sent');
 }
 

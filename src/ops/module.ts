@@ -23,6 +23,8 @@ export interface DoctorCheck {
   /** As commander reads it, such as `--receiver <URL>`. */
   flags: string;
   description: string;
+  /** What to know if the option is not given. */
+  unchecked?: string;
   /**
    * Reads the value of the option and the environment, before anything is sent.
    * @throws UsageError

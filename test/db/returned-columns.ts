@@ -25,7 +25,7 @@ export const RETURNED_COLUMNS = {
     findTimeZone: { timeZone: 'string' },
   } satisfies ReturnedColumns<typeof import('../../src/db/directory/administrators.ts')>,
   'db/directory/erasure.ts': {
-    countErasableRows: { notes: 'number', archived_notes: 'number', time_entries: 'number', archived_time_entries: 'number', releases: 'number', key_days: 'number', refused_uses: 'number', pushes: 'number', notices: 'number', notice_positions: 'number', key_review_decisions: 'number', key_reviews: 'number', key_policies: 'number', api_keys: 'number', agreements: 'number', tickets: 'number', companies: 'number', users: 'number', audit_log: 'number', archives: 'number', organizations: 'number' },
+    countErasableRows: { notes: 'number', archived_notes: 'number', time_entries: 'number', archived_time_entries: 'number', releases: 'number', key_days: 'number', refused_uses: 'number', pushes: 'number', alerts: 'number', key_review_decisions: 'number', key_reviews: 'number', key_policies: 'number', api_keys: 'number', agreements: 'number', tickets: 'number', companies: 'number', users: 'number', audit_log: 'number', archives: 'number', organizations: 'number' },
     findOpenErasure: { organizationId: 'string', requestId: 'string', erasedAt: 'number', erasedBy: 'string', lastSeq: 'number' },
   } satisfies ReturnedColumns<typeof import('../../src/db/directory/erasure.ts')>,
   'db/directory/organization-counts.ts': {
@@ -87,11 +87,9 @@ export const RETURNED_COLUMNS = {
     findRefusedKeys: { id: 'string', name: 'string', limitQuota: 'null', limitWindowMs: 'null', dayLimitRecords: 'null', dayLimitMinutes: 'null', allowedNetworks: 'string', description: 'string', owner: 'string', hint: 'string', scopes: 'string', revision: 'number', createdAt: 'number', expiresAt: 'null', revokedAt: 'null', revokedById: 'null', revokedBy: 'null', createdById: 'string', createdBy: 'string', creatorActive: 'number', creatorAdmin: 'number', successorId: 'null', successorHint: 'null', predecessorId: 'null', predecessorHint: 'null', lastWriteAt: 'number', lastWriteFrom: 'string' },
   } satisfies ReturnedColumns<typeof import('../../src/db/keys/read-keys.ts')>,
   'db/keys/refused-uses.ts': {
-    findRecentRefusedUses: { keyId: 'string', keyName: 'string', keyHint: 'string', reason: 'string', count: 'number', firstAt: 'number', lastAt: 'number', sourceAddress: 'string | null', keyExpiresAt: 'number | null' },
     findRefusedUses: { keyId: 'string', keyName: 'string', keyHint: 'string', reason: 'string', count: 'number', firstAt: 'number', lastAt: 'number', sourceAddress: 'string | null' },
     findRefusedUsesOfKey: { keyId: 'string', keyName: 'string', keyHint: 'string', reason: 'string', count: 'number', firstAt: 'number', lastAt: 'number', sourceAddress: 'string' },
     findRefusedUsesPage: { keyId: 'string', keyName: 'string', keyHint: 'string', reason: 'string', count: 'number', firstAt: 'number', lastAt: 'number', sourceAddress: 'string | null' },
-    summarizeRefusedUses: { reason: 'string', keys: 'number', uses: 'number', lastAt: 'number', sourceAddress: 'string | null', keyId: 'string', keyName: 'string', keyHint: 'string' },
   } satisfies ReturnedColumns<typeof import('../../src/db/keys/refused-uses.ts')>,
   'db/keys/reviews.ts': {
     findDecisions: { keyId: 'string', decision: 'string', reason: 'string', at: 'number', byId: 'string', by: 'string', keyName: 'string', lastWriteAt: 'number | null' },

@@ -463,7 +463,8 @@ on conflict (organization_id) do update set
       messages = iif(excluded.at > directory_clock.at, excluded.messages, iif(messages ->> '$[#-1]' is :message, messages, json_insert(messages, '$[#]', :message)));
 
 -- src/db/directory/clock.ts: applyUnsigned
-insert into directory_clock (organization_id, at, messages) values (:organizationId, :at, json_array(''))
+insert into directory_clock (organization_id, at, messages)
+values (:organizationId, unixepoch() * 1000, json_array(''))
 on conflict (organization_id) do update set
   at = max(directory_clock.at, excluded.at),
   messages = iif(excluded.at > directory_clock.at, excluded.messages, iif(messages ->> '$[#-1]' is '', messages, json_insert(messages, '$[#]', '')));
@@ -473,7 +474,7 @@ delete from organizations where id = :organizationId and exists (select 1 from e
 
 -- src/db/directory/erasure.ts: CLOSE_ERASURE.1
 insert into directory_clock (organization_id, at, messages)
-select organization_id, erased_at / 1000 * 1000, json_array('') from erasures
+select organization_id, unixepoch() * 1000, json_array('') from erasures
 where organization_id = :organizationId and request_id = :requestId and exists (select 1 from erasures where organization_id = :organizationId and request_id = :requestId and open = 1)
 on conflict (organization_id) do update set
   at = max(directory_clock.at, excluded.at),
@@ -489,33 +490,30 @@ delete from notes where exists (select 1 from erasures where organization_id = :
 delete from archived_notes where exists (select 1 from erasures where organization_id = :organizationId and request_id = :requestId and open = 1) and (organization_id, id) in (select organization_id, id from archived_notes where organization_id = :organizationId order by organization_id, id limit :limit);
 
 -- src/db/directory/erasure.ts: REMOVE_ROWS.10.statement
-delete from key_review_decisions where exists (select 1 from erasures where organization_id = :organizationId and request_id = :requestId and open = 1) and (organization_id, review_id, key_id) in (select organization_id, review_id, key_id from key_review_decisions where organization_id = :organizationId order by organization_id, review_id, key_id limit :limit);
-
--- src/db/directory/erasure.ts: REMOVE_ROWS.11.statement
 delete from key_reviews where exists (select 1 from erasures where organization_id = :organizationId and request_id = :requestId and open = 1) and (organization_id, id) in (select organization_id, id from key_reviews where organization_id = :organizationId order by organization_id, id limit :limit);
 
--- src/db/directory/erasure.ts: REMOVE_ROWS.12.statement
+-- src/db/directory/erasure.ts: REMOVE_ROWS.11.statement
 delete from key_policies where exists (select 1 from erasures where organization_id = :organizationId and request_id = :requestId and open = 1) and (organization_id) in (select organization_id from key_policies where organization_id = :organizationId order by organization_id limit :limit);
 
--- src/db/directory/erasure.ts: REMOVE_ROWS.13.statement
+-- src/db/directory/erasure.ts: REMOVE_ROWS.12.statement
 delete from api_keys where exists (select 1 from erasures where organization_id = :organizationId and request_id = :requestId and open = 1) and (organization_id, id) in (select organization_id, id from api_keys where organization_id = :organizationId order by organization_id, id limit :limit);
 
--- src/db/directory/erasure.ts: REMOVE_ROWS.14.statement
+-- src/db/directory/erasure.ts: REMOVE_ROWS.13.statement
 delete from agreements where exists (select 1 from erasures where organization_id = :organizationId and request_id = :requestId and open = 1) and (organization_id, id) in (select organization_id, id from agreements where organization_id = :organizationId order by organization_id, id limit :limit);
 
--- src/db/directory/erasure.ts: REMOVE_ROWS.15.statement
+-- src/db/directory/erasure.ts: REMOVE_ROWS.14.statement
 delete from tickets where exists (select 1 from erasures where organization_id = :organizationId and request_id = :requestId and open = 1) and (organization_id, id) in (select organization_id, id from tickets where organization_id = :organizationId order by organization_id, id limit :limit);
 
--- src/db/directory/erasure.ts: REMOVE_ROWS.16.statement
+-- src/db/directory/erasure.ts: REMOVE_ROWS.15.statement
 delete from companies where exists (select 1 from erasures where organization_id = :organizationId and request_id = :requestId and open = 1) and (organization_id, id) in (select organization_id, id from companies where organization_id = :organizationId order by organization_id, id limit :limit);
 
--- src/db/directory/erasure.ts: REMOVE_ROWS.17.statement
+-- src/db/directory/erasure.ts: REMOVE_ROWS.16.statement
 delete from users where exists (select 1 from erasures where organization_id = :organizationId and request_id = :requestId and open = 1) and (organization_id, id) in (select organization_id, id from users where organization_id = :organizationId order by organization_id, id limit :limit);
 
--- src/db/directory/erasure.ts: REMOVE_ROWS.18.statement
+-- src/db/directory/erasure.ts: REMOVE_ROWS.17.statement
 delete from audit_log where exists (select 1 from erasures where organization_id = :organizationId and request_id = :requestId and open = 1) and (organization_id, seq) in (select organization_id, seq from audit_log where organization_id = :organizationId order by organization_id, seq limit :limit);
 
--- src/db/directory/erasure.ts: REMOVE_ROWS.19.statement
+-- src/db/directory/erasure.ts: REMOVE_ROWS.18.statement
 delete from archives where exists (select 1 from erasures where organization_id = :organizationId and request_id = :requestId and open = 1) and (organization_id, to_seq) in (select organization_id, to_seq from archives where organization_id = :organizationId order by organization_id, to_seq limit :limit);
 
 -- src/db/directory/erasure.ts: REMOVE_ROWS.2.statement
@@ -537,10 +535,10 @@ delete from refused_uses where exists (select 1 from erasures where organization
 delete from pushes where exists (select 1 from erasures where organization_id = :organizationId and request_id = :requestId and open = 1) and (organization_id) in (select organization_id from pushes where organization_id = :organizationId order by organization_id limit :limit);
 
 -- src/db/directory/erasure.ts: REMOVE_ROWS.8.statement
-delete from notices where exists (select 1 from erasures where organization_id = :organizationId and request_id = :requestId and open = 1) and (organization_id, subject, id, channel) in (select organization_id, subject, id, channel from notices where organization_id = :organizationId order by organization_id, subject, id, channel limit :limit);
+delete from alerts where exists (select 1 from erasures where organization_id = :organizationId and request_id = :requestId and open = 1) and (organization_id, type, subject, channel) in (select organization_id, type, subject, channel from alerts where organization_id = :organizationId order by organization_id, type, subject, channel limit :limit);
 
 -- src/db/directory/erasure.ts: REMOVE_ROWS.9.statement
-delete from notice_positions where exists (select 1 from erasures where organization_id = :organizationId and request_id = :requestId and open = 1) and (organization_id) in (select organization_id from notice_positions where organization_id = :organizationId order by organization_id limit :limit);
+delete from key_review_decisions where exists (select 1 from erasures where organization_id = :organizationId and request_id = :requestId and open = 1) and (organization_id, review_id, key_id) in (select organization_id, review_id, key_id from key_review_decisions where organization_id = :organizationId order by organization_id, review_id, key_id limit :limit);
 
 -- src/db/directory/erasure.ts: countErasableRows
 select (select count(*) from notes where organization_id = :organizationId) as notes,
@@ -551,8 +549,7 @@ select (select count(*) from notes where organization_id = :organizationId) as n
     (select count(*) from key_days where organization_id = :organizationId) as key_days,
     (select count(*) from refused_uses where organization_id = :organizationId) as refused_uses,
     (select count(*) from pushes where organization_id = :organizationId) as pushes,
-    (select count(*) from notices where organization_id = :organizationId) as notices,
-    (select count(*) from notice_positions where organization_id = :organizationId) as notice_positions,
+    (select count(*) from alerts where organization_id = :organizationId) as alerts,
     (select count(*) from key_review_decisions where organization_id = :organizationId) as key_review_decisions,
     (select count(*) from key_reviews where organization_id = :organizationId) as key_reviews,
     (select count(*) from key_policies where organization_id = :organizationId) as key_policies,
@@ -757,6 +754,175 @@ select :organizationId,
     value ->> 'service',
     value ->> 'active' from json_each(:json) where true
 on conflict (organization_id, id) do update set (email, name, is_admin, is_technician, is_service, active) = (excluded.email, excluded.name, excluded.is_admin, excluded.is_technician, excluded.is_service, excluded.active) where (users.email, users.name, users.is_admin, users.is_technician, users.is_service, users.active) is not (excluded.email, excluded.name, excluded.is_admin, excluded.is_technician, excluded.is_service, excluded.active);
+
+-- src/db/facts.ts: FACT_STATEMENTS.0.statement
+select '' as subject,
+    null as keyId,
+    null as keyName,
+    null as keyHint,
+    null as keyExpiresAt,
+    iif(s.stopped_at is null, 1, 2) as level,
+    0 as count,
+    null as lastAt,
+    s.failure as detail,
+    'push_failing' as type,
+    o.id as organizationId,
+    coalesce(s.failing_since, s.stopped_at) as since
+from pushes s indexed by pushes_in_trouble cross join organizations o on o.id = s.organization_id
+where :isPushed = 1 and s.organization_id between :from and :to and o.active = 1
+  and (s.failing_since is not null or s.stopped_at is not null)
+  and (s.stopped_at is not null or s.failing_since <= :now - 300000)
+limit :limit;
+
+-- src/db/facts.ts: FACT_STATEMENTS.1.statement
+select k.id as subject,
+    k.id as keyId,
+    k.name as keyName,
+    k.hint as keyHint,
+    k.expires_at as keyExpiresAt,
+    1 as level,
+    r.count as count,
+    r.last_at as lastAt,
+    r.source_address as detail,
+    'refused_' || r.reason as type,
+    o.id as organizationId,
+    r.first_at as since
+from organizations o
+cross join refused_uses r indexed by refused_uses_latest on r.organization_id = o.id and r.last_at >= :now - 604800000
+cross join api_keys k on k.organization_id = r.organization_id and k.id = r.key_id
+where o.id between :from and :to and o.active = 1 and r.reason in ('expired', 'idempotency_mismatch', 'revoked', 'scope_missing', 'address_not_allowed', 'daily_limit_reached')
+  and (k.revoked_at is null or r.reason in ('revoked', 'idempotency_mismatch'))
+order by r.last_at desc limit :limit;
+
+-- src/db/facts.ts: FACT_STATEMENTS.2.statement
+select k.id as subject,
+    k.id as keyId,
+    k.name as keyName,
+    k.hint as keyHint,
+    k.expires_at as keyExpiresAt,
+    1 + (k.expires_at <= :now + 259200000) + (k.expires_at <= :now + 86400000) as level,
+    0 as count,
+    null as lastAt,
+    null as detail,
+    'key_expiring' as type,
+    o.id as organizationId,
+    k.expires_at - 1209600000 as since
+from organizations o
+cross join api_keys k indexed by api_keys_unrevoked on k.organization_id = o.id and k.revoked_at is null
+  and k.expires_at > :now and k.expires_at <= :now + 1209600000
+where o.id between :from and :to and o.active = 1 and k.successor_id is null
+order by k.expires_at limit :limit;
+
+-- src/db/facts.ts: FACT_STATEMENTS.3.statement
+  select k.id as subject,
+      k.id as keyId,
+      k.name as keyName,
+      k.hint as keyHint,
+      k.expires_at as keyExpiresAt,
+      1 as level,
+      k.unusedDays as count,
+      k.lastWrite as lastAt,
+      null as detail,
+      'key_unused' as type,
+      k.organization_id as organizationId,
+      coalesce(k.lastWrite, k.created_at) + k.unusedDays * 86400000 as since
+  from (
+    select k.*, coalesce(p.unused_days, 60) as unusedDays, (select max(w.last_at) from (select d.last_at from key_days d
+where d.organization_id = k.organization_id and d.chain_id = k.chain_id and d.key_id = k.id order by d.day desc limit 3) w) as lastWrite
+    from organizations o left join key_policies p on p.organization_id = o.id cross join api_keys k on k.organization_id = o.id and k.id in (select id from api_keys indexed by api_keys_unrevoked where organization_id = o.id and revoked_at is null and expires_at is null union all select id from api_keys indexed by api_keys_unrevoked where organization_id = o.id and revoked_at is null and expires_at > :now) and k.successor_id is null
+    where o.id between :from and :to and o.active = 1 and k.created_at <= (:now - coalesce(p.unused_days, 60) * 86400000)
+      and not exists (select 1 from key_days d where d.organization_id = k.organization_id and d.chain_id = k.chain_id
+        and d.day >= date((:now - coalesce(p.unused_days, 60) * 86400000) / 1000, 'unixepoch', '-1 day') and d.key_id = k.id and d.last_at > (:now - coalesce(p.unused_days, 60) * 86400000))
+    limit :limit) k;
+
+-- src/db/facts.ts: FACT_STATEMENTS.4.statement
+select k.id as subject,
+    k.id as keyId,
+    k.name as keyName,
+    k.hint as keyHint,
+    k.expires_at as keyExpiresAt,
+    1 as level,
+    0 as count,
+    null as lastAt,
+    u.name as detail,
+    'key_of_former' as type,
+    o.id as organizationId,
+    :now as since
+from organizations o cross join api_keys k on k.organization_id = o.id and k.id in (select id from api_keys indexed by api_keys_unrevoked where organization_id = o.id and revoked_at is null and expires_at is null union all select id from api_keys indexed by api_keys_unrevoked where organization_id = o.id and revoked_at is null and expires_at > :now) and k.successor_id is null
+cross join users u on u.organization_id = k.organization_id and u.id = k.created_by
+where o.id between :from and :to and o.active = 1 and (u.active = 0 or u.is_admin = 0)
+order by k.name, k.id limit :limit;
+
+-- src/db/facts.ts: FACT_STATEMENTS.5.statement
+select '' as subject,
+    null as keyId,
+    null as keyName,
+    null as keyHint,
+    null as keyExpiresAt,
+    1 as level,
+    r.review_months as count,
+    null as lastAt,
+    r.time_zone as detail,
+    'review_due' as type,
+    r.id as organizationId,
+    r.since as since
+from (
+  select o.id, o.time_zone, p.review_months, coalesce((select e.finished_at from key_reviews e
+    where e.organization_id = o.id and e.finished_at is not null order by e.id desc limit 1), p.reviews_since) as since
+  from organizations o cross join key_policies p on p.organization_id = o.id
+  where o.id between :from and :to and o.active = 1 and p.review_months is not null) r
+where r.since + (r.review_months * 28 - 16) * 86400000 <= :now
+limit :limit;
+
+-- src/db/facts.ts: FACT_STATEMENTS.6.statement
+select coalesce(u.id, '') || ' ' || u.day as subject,
+    u.id as keyId,
+    u.name as keyName,
+    u.hint as keyHint,
+    u.expires_at as keyExpiresAt,
+    1 + (max(u.records * 100 / u.maxRecords, u.minutes * 100 / u.maxMinutes, u.bytes * 100 / u.maxBytes) >= 100) as level,
+    max(u.records * 100 / u.maxRecords, u.minutes * 100 / u.maxMinutes, u.bytes * 100 / u.maxBytes) as count,
+    null as lastAt,
+    case max(u.records * 100 / u.maxRecords, u.minutes * 100 / u.maxMinutes, u.bytes * 100 / u.maxBytes)
+    when u.records * 100 / u.maxRecords then printf('%,d new records', u.maxRecords)
+    when u.minutes * 100 / u.maxMinutes then printf('%,d minutes', u.maxMinutes)
+    else printf('%,d MB of text', u.maxBytes / 1000000) end || ', on ' || u.day as detail,
+        'daily_limit' as type,
+        u.organization as organizationId,
+        :now as since
+from (
+  select o.id as organization, k.id, k.name, k.hint, k.expires_at, d.day,
+    coalesce(sum(notes + time_entries), 0) as records,
+        coalesce(sum(d.minutes), 0) as minutes,
+        coalesce(sum(d.bytes), 0) as bytes,
+    min(coalesce(k.day_limit_records, :keyRecords), :keyRecords) as maxRecords,
+    coalesce(k.day_limit_minutes, 9007199254740991) as maxMinutes, :keyBytes as maxBytes
+  from organizations o cross join api_keys k on k.organization_id = o.id and k.id in (select id from api_keys indexed by api_keys_unrevoked where organization_id = o.id and revoked_at is null and expires_at is null union all select id from api_keys indexed by api_keys_unrevoked where organization_id = o.id and revoked_at is null and expires_at > :now) and k.successor_id is null
+  cross join key_days d on d.organization_id = k.organization_id and d.chain_id = k.chain_id and d.day >= :firstDay
+  where o.id between :from and :to and o.active = 1 group by o.id, k.id, d.day
+  union all
+  select o.id, null, null, null, null, d.day, coalesce(sum(notes + time_entries), 0), 0, coalesce(sum(d.bytes), 0),
+    :organizationRecords, 9007199254740991, :organizationBytes
+  from organizations o cross join api_keys k on k.organization_id = o.id and k.id = k.chain_id
+  cross join key_days d on d.organization_id = k.organization_id and d.chain_id = k.chain_id and d.day >= :firstDay
+  where o.id between :from and :to and o.active = 1 group by o.id, d.day) u
+where max(u.records * 100 / u.maxRecords, u.minutes * 100 / u.maxMinutes, u.bytes * 100 / u.maxBytes) >= 80
+order by u.day desc, u.organization, u.id limit :limit;
+
+-- src/db/facts.ts: FACT_STATEMENTS.7.statement
+select '' as subject,
+    null as keyId,
+    null as keyName,
+    null as keyHint,
+    null as keyExpiresAt,
+    1 + (:databaseBytes >= :databaseLimit * 0.9) as level,
+    :databaseBytes as count,
+    null as lastAt,
+    printf('%,d MB', :databaseLimit / 1000000) as detail,
+    'database_size' as type,
+    '' as organizationId,
+    :now as since
+where '' between :from and :to and :databaseBytes >= :databaseLimit * 0.7;
 
 -- src/db/keys/change-key.ts: changeKey
 update api_keys set name = :name,
@@ -1214,20 +1380,6 @@ on conflict (organization_id, key_id, reason) do update set
   last_at = max(refused_uses.last_at, excluded.last_at),
   source_address = excluded.source_address;
 
--- src/db/keys/refused-uses.ts: findRecentRefusedUses
-select r.key_id as keyId,
-    k.name as keyName,
-    k.hint as keyHint,
-    r.reason as reason,
-    r.count as count,
-    r.first_at as firstAt,
-    r.last_at as lastAt,
-    r.source_address as sourceAddress,
-    k.expires_at as keyExpiresAt
-from (select * from refused_uses where organization_id = :organizationId and last_at >= :since order by last_at desc limit :examine) r
-cross join api_keys k on k.organization_id = r.organization_id and k.id = r.key_id
-where (k.revoked_at is null or r.reason in ('revoked', 'idempotency_mismatch')) order by r.last_at;
-
 -- src/db/keys/refused-uses.ts: findRefusedUses
 select r.key_id as keyId,
     k.name as keyName,
@@ -1269,20 +1421,6 @@ where r.organization_id = :organizationId and (r.key_id, r.reason) < (:beforeKey
 update refused_uses set source_address = null where (organization_id, key_id, reason) in (
   select organization_id, key_id, reason from refused_uses
   where last_at < :before and source_address is not null order by last_at limit :limit);
-
--- src/db/keys/refused-uses.ts: summarizeRefusedUses
-select r.reason as reason,
-    count(*) as keys,
-    sum(r.count) as uses,
-    max(r.last_at) as lastAt,
-    r.source_address as sourceAddress,
-    k.id as keyId,
-    k.name as keyName,
-    k.hint as keyHint
-from (select * from refused_uses where organization_id = :organizationId and last_at >= :since order by last_at desc limit :examine) r
-cross join api_keys k on k.organization_id = r.organization_id and k.id = r.key_id
-where (k.revoked_at is null or r.reason in ('revoked', 'idempotency_mismatch'))
-group by r.reason;
 
 -- src/db/keys/reviews.ts: decideKey
 insert into key_review_decisions (organization_id, review_id, key_id, decision, reason, decided_at, decided_by, key_name, last_write_at) select r.organization_id,
@@ -1490,6 +1628,30 @@ where api_keys.organization_id = :organizationId and api_keys.id = :keyId and ap
 -- src/db/keys/rotate-key.ts: revokeSucceeded
 update api_keys set revoked_at = :now, revoked_by = :userId, revision = revision + 1
 where organization_id = :organizationId and successor_id = :id and changes() = 1;
+
+-- src/db/work/archived-records.ts: findArchivedRecord.note
+select s.ticket_id as ticketId, s.request_digest is null as isRedacted, a.from_seq as fromSeq, a.to_seq as toSeq,
+  a.object, a.digest, a.replaced_object as replacedObject
+from archived_notes s join archives a on a.organization_id = s.organization_id
+  and a.to_seq = (select min(to_seq) from archives where organization_id = s.organization_id and to_seq >= s.archived_seq)
+where s.organization_id = :organizationId and s.id = unhex(replace(:id, '-', ''));
+
+-- src/db/work/archived-records.ts: findArchivedRecord.time_entry
+select s.ticket_id as ticketId, s.request_digest is null as isRedacted, a.from_seq as fromSeq, a.to_seq as toSeq,
+  a.object, a.digest, a.replaced_object as replacedObject
+from archived_time_entries s join archives a on a.organization_id = s.organization_id
+  and a.to_seq = (select min(to_seq) from archives where organization_id = s.organization_id and to_seq >= s.archived_seq)
+where s.organization_id = :organizationId and s.id = unhex(replace(:id, '-', ''));
+
+-- src/db/work/archived-records.ts: markArchivedRedacted.note
+update archived_notes set request_digest = null
+where organization_id = :organizationId and id = unhex(replace(:id, '-', '')) and request_digest is not null
+  and exists (select 1 from archives where organization_id = :organizationId and to_seq = :toSeq and object = :from);
+
+-- src/db/work/archived-records.ts: markArchivedRedacted.time_entry
+update archived_time_entries set request_digest = null
+where organization_id = :organizationId and id = unhex(replace(:id, '-', '')) and request_digest is not null
+  and exists (select 1 from archives where organization_id = :organizationId and to_seq = :toSeq and object = :from);
 
 -- src/db/work/archives.ts: findArchivesAfter
 select from_seq as fromSeq,
@@ -2004,200 +2166,76 @@ returning
   (select coalesce(sum(notes + time_entries), 0) from key_days
     where organization_id = :organizationId and chain_id = :chainId and day = :day) as chainRecords;
 
--- src/modules/alerts/alert-statements.ts: claimNotices
-update notices set attempts = attempts + 1, next_attempt_at = :retryAt
-where organization_id = :organizationId and channel = :channel and sent_at is null
-and (subject, id) in (select value ->> 'subject', value ->> 'id' from json_each(:notices)) and next_attempt_at <= :now
-  and (:organizationId = '' or exists (select 1 from organizations where id = :organizationId and active = 1))
-returning id;
+-- src/modules/alerts/alert-statements.ts: claimAlerts
+update alerts set next_attempt_at = :claimedUntil
+where channel = :channel and (organization_id, type, subject) in (
+  select organization_id, type, subject from (
+    select *, row_number() over (partition by organization_id order by attempts, found_at, type, subject) as place
+    from alerts indexed by alerts_waiting
+    where channel = :channel and sent_at is null and next_attempt_at <= :now and (organization_id = '' or exists (select 1 from organizations o where o.id = organization_id and o.active = 1))
+      and not (:channel = 'push' and exists (
+        select 1 from pushes p where p.organization_id = alerts.organization_id and p.stopped_at is not null)))
+  where place <= :each order by attempts, place, random() limit :limit)
+returning organization_id as organizationId,
+    type as type,
+    subject as subject,
+    channel as channel,
+    id as id,
+    found_at as foundAt,
+    data as data,
+    attempts as attempts;
 
--- src/modules/alerts/alert-statements.ts: endNotices
-update notices set sent_at = :now,
-    failure = :failure where organization_id = :organizationId and channel = :channel and sent_at is null
-and (subject, id) in (select value ->> 'subject', value ->> 'id' from json_each(:notices));
+-- src/modules/alerts/alert-statements.ts: endAlerts
+update alerts set sent_at = :now,
+    failure = :failure where organization_id = :organizationId and channel = :channel and (type, subject, id) in (
+select value ->> 'type', value ->> 'subject', value ->> 'id' from json_each(:alerts));
 
--- src/modules/alerts/alert-statements.ts: findDueNotices
-select * from (
-  select n.organization_id as organizationId,
-      n.subject as subject,
-      n.id as id,
-      n.channel as channel,
-      n.type as type,
-      n.at as at,
-      n.made_at as madeAt,
-      n.rank as rank,
-      n.data as data,
-      n.attempts as attempts,
-      n.next_attempt_at as nextAttemptAt,
-      n.failure as failure,
-      row_number() over (partition by n.organization_id order by n.attempts, n.made_at, n.rank) as place
-  from notices n indexed by notices_waiting
-left join organizations o on o.id = n.organization_id
-left join pushes p on p.organization_id = n.organization_id
-where n.sent_at is null and (n.organization_id = '' or o.active = 1)
-  and (n.type <> 'push_failing' or n.at = coalesce(p.failing_since, p.stopped_at)) and n.next_attempt_at <= :now
-    and n.channel = :channel and (n.channel <> 'push' or p.stopped_at is null)
-    and not exists (select 1 from notices earlier where earlier.organization_id = n.organization_id
-      and earlier.subject = n.subject and earlier.channel = n.channel and earlier.sent_at is null
-      and (earlier.made_at, earlier.rank) < (n.made_at, n.rank))
-) where place <= :each order by random() limit :limit;
+-- src/modules/alerts/alert-statements.ts: findStoredAlerts
+select organization_id as organizationId,
+    type as type,
+    subject as subject,
+    channel as channel,
+    level as level from alerts indexed by alerts_type
+where type in (select value from json_each(:types)) limit :limit;
 
--- src/modules/alerts/alert-statements.ts: findWaitingNotices
-select n.organization_id as organizationId,
-    n.subject as subject,
-    n.id as id,
-    n.channel as channel,
-    n.type as type,
-    n.at as at,
-    n.made_at as madeAt,
-    n.rank as rank,
-    n.data as data,
-    n.attempts as attempts,
-    n.next_attempt_at as nextAttemptAt,
-    n.failure as failure from notices n indexed by notices_waiting
-left join organizations o on o.id = n.organization_id
-left join pushes p on p.organization_id = n.organization_id
-where n.sent_at is null and (n.organization_id = '' or o.active = 1)
-  and (n.type <> 'push_failing' or n.at = coalesce(p.failing_since, p.stopped_at)) and n.organization_id = coalesce(:only, n.organization_id)
-order by n.made_at, n.organization_id, n.rank, n.channel limit :limit;
+-- src/modules/alerts/alert-statements.ts: findWaitingAlerts
+select organization_id as organizationId,
+    type as type,
+    subject as subject,
+    channel as channel,
+    id as id,
+    found_at as foundAt,
+    attempts as attempts,
+    next_attempt_at as nextAttemptAt,
+    failure as failure
+from alerts where sent_at is null and organization_id = coalesce(:only, organization_id)
+order by found_at, organization_id, type, subject, channel limit :limit;
 
--- src/modules/alerts/alert-statements.ts: forgetNotices
-delete from notices where (organization_id, subject, id, channel) in (
-  select organization_id, subject, id, channel from notices where made_at < :before limit :limit);
+-- src/modules/alerts/alert-statements.ts: postponeAlerts
+update alerts set failure = :failure, attempts = attempts + 1,
+  next_attempt_at = max(:now + (min(5 << min(attempts, 4), 60) - 1) * 60000, :retryAt)
+where organization_id = :organizationId and channel = :channel and (type, subject, id) in (
+  select value ->> 'type', value ->> 'subject', value ->> 'id' from json_each(:alerts));
 
--- src/modules/alerts/alert-statements.ts: insertNotices
-insert into notices (organization_id, subject, id, channel, type, topic, level, at, made_at, rank, data, attempts, next_attempt_at) select :organizationId,
-    n.value ->> 'subject',
-    n.value ->> 'id',
-    c.value,
-    n.value ->> 'type',
-    n.value ->> 'topic',
-    n.value ->> 'level',
-    n.value ->> 'at',
+-- src/modules/alerts/alert-statements.ts: saveAlerts
+insert into alerts (organization_id, type, subject, channel, level, id, found_at, data, attempts, next_attempt_at) select a.value ->> 'organizationId',
+    a.value ->> 'type',
+    a.value ->> 'subject',
+    a.value ->> 'channel',
+    a.value ->> 'level',
+    a.value ->> 'id',
     :now,
-    n.key,
-    n.value ->> 'data',
+    a.value ->> 'data',
     0,
     :now
-from json_each(:notices) n cross join json_each(:channels) c
-where (:organizationId = '' or exists (select 1 from organizations where id = :organizationId and active = 1))
-  and not exists (select 1 from notices made where made.organization_id = :organizationId
-    and made.subject = n.value ->> 'subject' and made.channel = c.value and made.type = n.value ->> 'type'
-    and made.topic = n.value ->> 'topic' and made.level >= n.value ->> 'level' and made.made_at > n.value ->> 'quietSince')
-on conflict do nothing;
+from json_each(:alerts) a where ((a.value ->> 'organizationId') = '' or exists (select 1 from organizations o where o.id = (a.value ->> 'organizationId') and o.active = 1))
+on conflict do update set level = excluded.level, id = excluded.id, found_at = excluded.found_at, data = excluded.data,
+  attempts = 0, next_attempt_at = excluded.next_attempt_at, failure = null, sent_at = null
+where excluded.level > alerts.level;
 
--- src/modules/alerts/alert-statements.ts: postponeNotices
-update notices set failure = :failure,
-    next_attempt_at = max(next_attempt_at, :retryAt) where organization_id = :organizationId and channel = :channel and sent_at is null
-and (subject, id) in (select value ->> 'subject', value ->> 'id' from json_each(:notices));
-
--- src/modules/alerts/key-actions.ts: findKeyActions
-select a.seq as seq,
-    a.at as at,
-    a.action as action,
-    a.request_id as requestId,
-    a.actor_type as actorType,
-    a.actor_id as actorId,
-    a.actor_name as actorName,
-    k.id as keyId,
-    k.name as keyName,
-    k.hint as keyHint,
-    k.expires_at as keyExpiresAt,
-    s.id as successorId,
-    s.hint as successorHint,
-    exists (select 1 from audit_log r where r.organization_id = a.organization_id
-    and r.seq between a.seq - 2 and a.seq - 1 and r.request_id = a.request_id and r.action = 'api_key.rotated') as isOfRotation
-from audit_log a indexed by audit_log_not_by_keys
-left join api_keys k on k.organization_id = a.organization_id and k.id = a.target_id
-left join api_keys s on s.organization_id = k.organization_id and s.id = k.successor_id
-where a.organization_id = :organizationId and a.actor_type <> 'api_key' and a.seq > :seq
-order by a.seq limit :limit;
-
--- src/modules/alerts/key-statements.ts: findKeyDayUses
-select k.id as id,
-    k.name as name,
-    k.hint as hint,
-    k.expires_at as expiresAt,
-    k.day_limit_records as dayLimitRecords,
-    k.day_limit_minutes as dayLimitMinutes,
-    coalesce(sum(notes + time_entries), 0) as records,
-    coalesce(sum(d.minutes), 0) as minutes,
-    coalesce(sum(d.bytes), 0) as bytes
-from api_keys k cross join key_days d
-  on d.organization_id = k.organization_id and d.chain_id = k.chain_id and d.day = :day
-where k.organization_id = :organizationId and k.id in (select id from api_keys indexed by api_keys_unrevoked where organization_id = :organizationId and revoked_at is null and expires_at is null union all select id from api_keys indexed by api_keys_unrevoked where organization_id = :organizationId and revoked_at is null and expires_at > :now) and k.successor_id is null
-group by k.id order by k.name, k.id;
-
--- src/modules/alerts/key-statements.ts: findKeysNearExpiry
-select k.id as id,
-    k.name as name,
-    k.limit_quota as limitQuota,
-    k.limit_window_ms as limitWindowMs,
-    k.day_limit_records as dayLimitRecords,
-    k.day_limit_minutes as dayLimitMinutes,
-    k.allowed_networks as allowedNetworks,
-    k.description as description,
-    k.owner as owner,
-    k.hint as hint,
-    k.scopes as scopes,
-    k.revision as revision,
-    k.created_at as createdAt,
-    k.expires_at as expiresAt,
-    k.revoked_at as revokedAt,
-    k.revoked_by as revokedById,
-    revoker.name as revokedBy,
-    k.created_by as createdById,
-    creator.name as createdBy,
-    creator.active as creatorActive,
-    creator.is_admin as creatorAdmin,
-    s.id as successorId,
-    s.hint as successorHint,
-    p.id as predecessorId,
-    p.hint as predecessorHint,
-    d.last_at as lastWriteAt,
-    d.last_address as lastWriteFrom
-from api_keys k
-join users creator on creator.organization_id = k.organization_id and creator.id = k.created_by
-left join users revoker on revoker.organization_id = k.organization_id and revoker.id = k.revoked_by
-left join api_keys s on s.organization_id = k.organization_id and s.id = k.successor_id
-left join api_keys p on p.organization_id = k.organization_id and p.successor_id = k.id
-left join key_days d on d.organization_id = k.organization_id and d.chain_id = k.chain_id and d.key_id = k.id
-  and d.day = (select w.day from (
-    select day, last_seq from key_days where organization_id = k.organization_id and chain_id = k.chain_id
-      and key_id = k.id order by day desc limit 3) w order by w.last_seq desc limit 1)
-where k.organization_id = :organizationId and k.id in (select k.id from json_each(:days) days
-cross join api_keys k indexed by api_keys_unrevoked on k.organization_id = :organizationId and k.revoked_at is null and k.expires_at > :since + days.value * 86400000
-  and k.expires_at <= :now + days.value * 86400000) order by k.expires_at, k.id;
-
--- src/modules/alerts/rounds.ts: findNoticeFacts
-select o.id as organizationId,
-    o.time_zone as timeZone,
-    w.seq as position,
-    (select max(seq) from audit_log indexed by audit_log_not_by_keys
-    where organization_id = o.id and actor_type <> 'api_key') as latestActionSeq, a.at as latestAt, a.day as day, a.day_records as records, a.day_bytes as bytes, (select max(last_at) from refused_uses where organization_id = o.id) as lastRefusedAt, exists (select 1 from json_each(:days) days
-cross join api_keys k indexed by api_keys_unrevoked on k.organization_id = o.id and k.revoked_at is null and k.expires_at > :since + days.value * 86400000
-  and k.expires_at <= :now + days.value * 86400000) as isExpiring, p.failing_since as failingSince, p.failure as failure, p.stopped_at as stoppedAt
-from organizations o
-left join audit_log a on a.organization_id = o.id
-  and a.seq = (select max(seq) from audit_log where organization_id = o.id)
-left join notice_positions w on w.organization_id = o.id
-left join pushes p on p.organization_id = o.id
-where o.id > :after and o.active = 1 order by o.id limit :limit;
-
--- src/modules/alerts/rounds.ts: findRound
-select after_id as after, began_at as beganAt, since as since from notice_rounds where id = 1;
-
--- src/modules/alerts/rounds.ts: forgetPositions
-delete from notice_positions;
-
--- src/modules/alerts/rounds.ts: savePosition
-insert into notice_positions (organization_id, seq) select id,
-    :seq from organizations where id = :organizationId and active = 1
-on conflict (organization_id) do update set seq = max(seq, excluded.seq);
-
--- src/modules/alerts/rounds.ts: saveRound
-insert into notice_rounds (id, after_id, began_at, since) values (1, :after, :beganAt, :since)
-on conflict (id) do update set after_id = excluded.after_id, began_at = excluded.began_at, since = excluded.since;
+-- src/modules/alerts/alert-statements.ts: withdrawAlerts
+delete from alerts where (organization_id, type, subject, channel) in (
+  select value ->> 'organizationId', value ->> 'type', value ->> 'subject', value ->> 'channel' from json_each(:alerts));
 
 -- src/modules/archive/archive-statements.ts: findArchive
 select from_seq as fromSeq,
@@ -2324,30 +2362,6 @@ from releases r join audit_log a on a.organization_id = r.organization_id and a.
 where a.at < :before and a.seq <= min(r.seq, (select max(seq) from audit_log where organization_id = r.organization_id) - 1, iif(:isPushed = 1, coalesce((select confirmed_seq from pushes where organization_id = r.organization_id), 0), r.seq)) and (a.at < :waiting or exists (select 1 from audit_log f
   where f.organization_id = r.organization_id and f.seq = a.seq + :full - 1 and f.seq <= min(r.seq, (select max(seq) from audit_log where organization_id = r.organization_id) - 1, iif(:isPushed = 1, coalesce((select confirmed_seq from pushes where organization_id = r.organization_id), 0), r.seq)) and f.at < :before))
 order by random() limit :limit;
-
--- src/modules/archive/stub-statements.ts: findArchivedRecord.note
-select s.ticket_id as ticketId, s.request_digest is null as isRedacted, a.from_seq as fromSeq, a.to_seq as toSeq,
-  a.object, a.digest, a.replaced_object as replacedObject
-from archived_notes s join archives a on a.organization_id = s.organization_id
-  and a.to_seq = (select min(to_seq) from archives where organization_id = s.organization_id and to_seq >= s.archived_seq)
-where s.organization_id = :organizationId and s.id = unhex(replace(:id, '-', ''));
-
--- src/modules/archive/stub-statements.ts: findArchivedRecord.time_entry
-select s.ticket_id as ticketId, s.request_digest is null as isRedacted, a.from_seq as fromSeq, a.to_seq as toSeq,
-  a.object, a.digest, a.replaced_object as replacedObject
-from archived_time_entries s join archives a on a.organization_id = s.organization_id
-  and a.to_seq = (select min(to_seq) from archives where organization_id = s.organization_id and to_seq >= s.archived_seq)
-where s.organization_id = :organizationId and s.id = unhex(replace(:id, '-', ''));
-
--- src/modules/archive/stub-statements.ts: markArchivedRedacted.note
-update archived_notes set request_digest = null
-where organization_id = :organizationId and id = unhex(replace(:id, '-', '')) and request_digest is not null
-  and exists (select 1 from archives where organization_id = :organizationId and to_seq = :toSeq and object = :from);
-
--- src/modules/archive/stub-statements.ts: markArchivedRedacted.time_entry
-update archived_time_entries set request_digest = null
-where organization_id = :organizationId and id = unhex(replace(:id, '-', '')) and request_digest is not null
-  and exists (select 1 from archives where organization_id = :organizationId and to_seq = :toSeq and object = :from);
 
 -- src/modules/push/push-statements.ts: findDuePushes
 select o.id as organizationId, p.order_id is not null as isOrdered

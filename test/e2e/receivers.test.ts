@@ -127,15 +127,15 @@ describe.each(installed)('the receiver in $language', ({ command, stores }) => {
     );
   });
 
-  test('accepts a message of a type that it does not know, such as a notice, and takes no change from it', async () => {
+  test('accepts a message of a type that it does not know, such as an alert, and takes no change from it', async () => {
     const before = Object.keys(await stored());
-    const notice = {
-      type: 'notice.key_expiring',
+    const alert = {
+      type: 'alert.key_expiring',
       data: { organization: 'northwind', days: 3, changes: [change(9, 'no')] },
     };
     expect(await post('{"type":"test","data":{}}', { id: 'msg_test' })).toBe(204);
-    expect(await post(JSON.stringify(notice), { id: 'notice_1' })).toBe(204);
-    const messages = stores === 'changes' ? [] : ['msg_test.json', 'notice_1.json'];
+    expect(await post(JSON.stringify(alert), { id: 'alert_1' })).toBe(204);
+    const messages = stores === 'changes' ? [] : ['msg_test.json', 'alert_1.json'];
     expect(Object.keys(await stored()).sort()).toEqual([...before, ...messages].sort());
   });
 });

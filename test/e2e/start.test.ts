@@ -40,7 +40,7 @@ describe('npm start', () => {
     running = await startIn(
       checkout,
       ...['--port', String(port), '--persist-to', directory, '--var', 'KEY_LIMIT:190/10s', '--var', 'COLOUR:blue'],
-      ...['--var', `NOTICE_URL:http://127.0.0.1:${chatPort}/`, '--var', `SERVICE_URL:http://localhost:${port}`],
+      ...['--var', `ALERT_URL:http://127.0.0.1:${chatPort}/`, '--var', `SERVICE_URL:http://localhost:${port}`],
     );
   });
 
@@ -73,7 +73,7 @@ describe('npm start', () => {
     await vi.waitFor(() => expect(printedBy(running.server)).toMatch(line), { timeout: 10_000 });
   });
 
-  test('sends a notice when the cron runs, once', async () => {
+  test('sends an alert when the cron runs, once', async () => {
     const texts: string[] = [];
     const chat = createHttpServer(async (request, response) => {
       texts.push(await text(request));
@@ -84,15 +84,18 @@ describe('npm start', () => {
       fetch(`http://localhost:${port}/cdn-cgi/handler/scheduled?cron=${encodeURIComponent(CRON_TRIGGERS.sweep)}`);
     try {
       expect((await cron()).status).toBe(200);
-      const key = await withLocalD1(directory, (db) => makeKey(db, 'northwind', 'n8n'));
+      const key = await withLocalD1(directory, async (db) => {
+        const made = await makeKey(db, 'northwind', 'n8n');
+        const refuse = `insert into refused_uses select organization_id, id, 'scope_missing', 1, ?1, ?1, null from api_keys where hint = ?2`;
+        await db.prepare(refuse).bind(Date.now(), made.hint).run();
+        return made;
+      });
       await cron();
       await cron();
       const about = texts.filter((body) => body.includes(key.hint));
       expect(about.map((body) => JSON.parse(body))).toEqual([
         {
-          text: expect.stringContaining(
-            `northwind: API key ${key.hint} was created. http://localhost:${port}/settings/`,
-          ),
+          text: expect.stringContaining(`northwind: API key ${key.hint} lacks a scope`),
         },
       ]);
     } finally {

@@ -1,7 +1,7 @@
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, test } from 'vitest';
 import { parseWebhookSecrets } from '../../src/domain/webhook.ts';
-import { diagnoseNotices } from '../../src/modules/alerts/diagnose-notices.ts';
+import { diagnoseAlerts } from '../../src/modules/alerts/diagnose-alerts.ts';
 import { diagnosePsa } from '../../src/modules/psa/diagnose-psa.ts';
 import { diagnoseReceiver } from '../../src/modules/push/diagnose-receiver.ts';
 import type { Finding } from '../../src/ops/probe.ts';
@@ -95,9 +95,9 @@ describe('a receiver', () => {
   });
 });
 
-describe('the address of the notices', () => {
+describe('the address of the alerts', () => {
   const at = (status: number) =>
-    failures(diagnoseNotices('https://chat.example/token', async () => new Response(null, { status })));
+    failures(diagnoseAlerts('https://chat.example/token', async () => new Response(null, { status })));
 
   test('gets a text, and must answer 2xx', async () => {
     const sent: string[] = [];
@@ -105,7 +105,7 @@ describe('the address of the notices', () => {
       sent.push(String(url), String(init?.method), String(init?.body));
       return new Response('ok');
     };
-    expect(await failures(diagnoseNotices('https://chat.example/token', takes))).toEqual([]);
+    expect(await failures(diagnoseAlerts('https://chat.example/token', takes))).toEqual([]);
     expect(sent).toEqual([
       'https://chat.example/token',
       'POST',
@@ -124,7 +124,7 @@ describe('the address of the notices', () => {
 
   test('is not shown if it does not answer: its path is a credential', async () => {
     const gone = () => Promise.reject(new TypeError('fetch failed', { cause: new Error('reset') }));
-    const [found] = await failures(diagnoseNotices('https://chat.example/token', gone));
+    const [found] = await failures(diagnoseAlerts('https://chat.example/token', gone));
     expect(found).toContain('chat.example');
     expect(found).not.toContain('token');
   });

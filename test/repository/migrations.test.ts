@@ -19,6 +19,7 @@ const RELEASED: Record<string, string> = {
   '0009_archive.sql': '7e1a28746817560526ef0bbdb1177cbe26704a8fcad5bde4be96a5e6d41e545f',
   '0010_administrators_changes.sql': 'f5a34fafc01caf2212ce54ead161feb8b6ee7bcfc9b26582dc49dfe10f86239d',
   '0011_key_revision.sql': '4c9c55ace27a3c9612855217ab81dd161a1ad7d9b0de57642930193e1a9d13b9',
+  '0012_alerts_of_facts.sql': 'aa8909941613a4fa2fcbe886e4eb9eec357e15978b7ce2d272d1cbe2906436d5',
 };
 /** The first migration, which has no previous release. */
 const FOUNDATION = '0000_foundation.sql';

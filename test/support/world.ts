@@ -277,7 +277,7 @@ export async function rowsOf(
     | 'refused_uses'
     | 'key_policies'
     | 'key_reviews'
-    | 'notices'
+    | 'alerts'
     | 'key_review_decisions',
   organizationId: string,
 ): Promise<Record<string, unknown>[]> {

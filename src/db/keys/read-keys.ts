@@ -81,12 +81,17 @@ export const findKeyDetails = statement<{ organizationId: string; keyId: string 
   `${KEY_DETAILS} and k.id = :keyId`,
 );
 
-/** Names the index: for `is null` SQLite would read all keys of the organization instead. */
-const unrevoked = (expiry: string) =>
-  `select id from api_keys indexed by api_keys_unrevoked where organization_id = :organizationId and revoked_at is null and expires_at ${expiry}`;
+/**
+ * The ids of an organization's keys that are neither revoked nor expired, from two ranges of the
+ * index. Names the index: for `is null` SQLite would read all keys of the organization instead.
+ */
+export function liveKeyIds(organizationId: string): string {
+  const unrevoked = (expiry: string) =>
+    `select id from api_keys indexed by api_keys_unrevoked where organization_id = ${organizationId} and revoked_at is null and expires_at ${expiry}`;
+  return `${unrevoked('is null')} union all ${unrevoked('> :now')}`;
+}
 
-/** The ids of the keys that are neither revoked nor expired, from two ranges of the index. */
-export const LIVE_KEY_IDS = `${unrevoked('is null')} union all ${unrevoked('> :now')}`;
+export const LIVE_KEY_IDS = liveKeyIds(':organizationId');
 
 /**
  * The keys that are neither revoked nor expired, by name. There are at most `MAX_LIVE_KEYS` of them

@@ -85,61 +85,6 @@ export const findRefusedUsesPage = statement<
 export const RECENT_USES =
   'organization_id = :organizationId and last_at >= :since order by last_at desc limit :examine';
 
-/** The recent refused uses for one reason: how many keys and uses, and the latest of them. */
-export interface RefusedReasonRow {
-  reason: RefusedUseReason;
-  keys: number;
-  /** Since the first of them; a lower bound. */
-  uses: number;
-  lastAt: number;
-  sourceAddress: string | null;
-  keyId: string;
-  keyName: string;
-  keyHint: string;
-}
-
-/**
- * Condition: the refused use `r` of the key `k` is something to look at. A revoked key counts only if
- * it is still in use, or if a replay lost a write.
- */
-const NEEDS_ATTENTION = "(k.revoked_at is null or r.reason in ('revoked', 'idempotency_mismatch'))";
-
-/** A refused use, with when its key expires. */
-export type RecentRefusedUseRow = RefusedUseRow & { keyExpiresAt: number | null };
-
-/** The recent refused uses that need attention. */
-export const findRecentRefusedUses = statement<
-  { organizationId: string; since: number; examine: number },
-  RecentRefusedUseRow
->(`
-  select ${columns(REFUSED_USE)}, k.expires_at as keyExpiresAt
-  from (select * from refused_uses where ${RECENT_USES}) r
-  cross join api_keys k on k.organization_id = r.organization_id and k.id = r.key_id
-  where ${NEEDS_ATTENTION} order by r.last_at`);
-
-/**
- * The recent refused uses by reason, of those that need attention. In each group SQLite takes the
- * other columns from the row with the maximum. The cross join keeps it from reading all keys first.
- */
-export const summarizeRefusedUses = statement<
-  { organizationId: string; since: number; examine: number },
-  RefusedReasonRow
->(`
-  select ${columns<RefusedReasonRow>({
-    reason: 'r.reason',
-    keys: 'count(*)',
-    uses: 'sum(r.count)',
-    lastAt: 'max(r.last_at)',
-    sourceAddress: 'r.source_address',
-    keyId: 'k.id',
-    keyName: 'k.name',
-    keyHint: 'k.hint',
-  })}
-  from (select * from refused_uses where ${RECENT_USES}) r
-  cross join api_keys k on k.organization_id = r.organization_id and k.id = r.key_id
-  where ${NEEDS_ATTENTION}
-  group by r.reason`);
-
 /** Removes the source addresses of at most `limit` uses before an instant, of all organizations. */
 export const forgetAddresses = statement<{ before: number; limit: number }>(`
   update refused_uses set source_address = null where (organization_id, key_id, reason) in (

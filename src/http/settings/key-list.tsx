@@ -5,8 +5,8 @@ import { listKeys } from '../../services/keys/list-keys.ts';
 import { everyKey, type KeyDetails } from '../../services/keys/read-keys.ts';
 import { type AdminEnv, adminContext } from '../context.ts';
 import { csvDownload, fileName, readSeparator, type TimeCells, timeCellsIn, timeHeadings } from './download.ts';
-import { readKeyQuery } from './key-query.ts';
-import { moduleBanners, pageContext, todayOf } from './page-context.ts';
+import { isPlainList, readKeyQuery } from './key-query.ts';
+import { pageContext, todayOf } from './page-context.ts';
 import { scopeList, stateLabel } from './pages/components.tsx';
 import { KeyListActions, KeyListLead, KeyListPage } from './pages/key-list.tsx';
 import { render } from './render.tsx';
@@ -15,13 +15,14 @@ import { render } from './render.tsx';
 export const keyList = new Hono<AdminEnv>();
 
 keyList.get('/keys', async (c) => {
-  const { keyPrefix, dayLimits, dayChanges } = c.get('config');
+  const { keyPrefix, dayLimits, dayChanges, receiver } = c.get('config');
   const parameters = new URL(c.req.url).searchParams;
   const searchedKey = containsKey(parameters.get('q') ?? '', keyPrefix);
   if (searchedKey) parameters.delete('q');
   const query = readKeyQuery(parameters);
   const [context, today] = [pageContext(c), todayOf(c)];
-  const list = await listKeys(adminContext(c), query, today);
+  const factOptions = isPlainList(query) ? { isPushed: receiver !== undefined, dayLimits } : undefined;
+  const list = await listKeys(adminContext(c), query, today, factOptions);
   const { hasPsa } = c.get('administrator').organization;
   const allRevoked = parameters.get('done') === 'all_revoked' && list.counts.live === 0;
   const page = {
@@ -31,7 +32,6 @@ keyList.get('/keys', async (c) => {
     hasPsa,
     allRevoked,
     searchedKey,
-    tiles: moduleBanners(c).map(({ tile }) => tile),
   };
   return render(c, 'API keys', <KeyListPage {...page} />, {
     lead: <KeyListLead list={list} today={today} dayLimit={dayLimits.organization} dayChanges={dayChanges} />,

@@ -73,6 +73,9 @@ export function keyListPath(base: string, query: Partial<KeyQuery>): string {
   return `${base}/keys${given.length > 0 ? '?' : ''}${new URLSearchParams(given)}`;
 }
 
+/** Whether the list is as an administrator opens it: every live key. */
+export const isPlainList = (query: KeyQuery): boolean => query.state === 'live' && !isFiltered(query);
+
 /** Whether the query has a filter that the chips of states do not show. */
 export const isFiltered = ({ text, scope, creator, unusedDays, expires, refused }: KeyQuery): boolean =>
   [text, scope, creator, unusedDays, expires, refused].some((filter) => filter !== undefined);

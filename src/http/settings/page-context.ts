@@ -25,8 +25,8 @@ function contextFor({ organization }: Administrator, { ticketUrl: template }: Co
   return { base: `/settings/${id}`, timeZone, now, linkTo };
 }
 
-/** The banners of modules, each with its tile, for the administrator of the request. */
-export function moduleBanners(c: ContextOf<AppEnv>): { banner: Child; tile: Child }[] {
+/** The banners of modules for the administrator of the request. */
+export function moduleBanners(c: ContextOf<AppEnv>): Child[] {
   const administrator = c.get('administrator');
   if (!administrator) return [];
   const context = contextFor(administrator, c.get('config'), c.get('now')());

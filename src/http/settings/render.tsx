@@ -18,7 +18,7 @@ export async function render<E extends AdminEnv | AppEnv>(
   const administrator = c.get('administrator');
   const { signIn } = c.get('config');
   const now = c.get('now')();
-  const banners = moduleBanners(c).map(({ banner }) => banner);
+  const banners = moduleBanners(c);
   const signOutPath = signIn?.signOutPath;
   const page = { ...head, title, administrator, path: c.req.path, signOutPath, banners, now };
   return c.html(<Layout {...page}>{content}</Layout>, status);

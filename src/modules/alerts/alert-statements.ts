@@ -1,141 +1,135 @@
 import { columns, insertInto, statement } from '../../db/statement.ts';
-import type { NoticeChannel, NoticeType } from './notice.ts';
+import type { FactType } from '../../domain/facts.ts';
+import type { AlertChannel } from './alert.ts';
 
-// The notices that were made: inserted once, claimed before each attempt, kept for a while after
-// they were sent.
+// The state of the alerts: a row for each fact that exists and each channel.
 
-const field = (name: string) => `n.value ->> '${name}'`;
+/** Which alert, on which channel. */
+interface AlertKey {
+  /** Empty for an alert about the deployment. */
+  organizationId: string;
+  type: FactType;
+  subject: string;
+  channel: AlertChannel;
+}
 
-/**
- * Makes notices of one organization (empty: of the deployment), a row for each channel, in the order
- * of the JSON array `notices`. Leaves out a notice if there is one of its topic that is as urgent
- * and not from before its `quietSince`, and all if the organization is inactive or erased.
- */
-export const insertNotices = statement<{ organizationId: string; notices: string; channels: string; now: number }>(`
-  ${insertInto('notices', {
-    organization_id: ':organizationId',
-    subject: field('subject'),
-    id: field('id'),
-    channel: 'c.value',
+const KEY = { organizationId: 'organization_id', type: 'type', subject: 'subject', channel: 'channel' };
+
+/** An alert whose fact existed when the facts were last compared. */
+export type StoredAlert = AlertKey & { level: number };
+
+/** The alerts about these types of facts, at most `limit`. `types` is a JSON array. */
+export const findStoredAlerts = statement<{ types: string; limit: number }, StoredAlert>(`
+  select ${columns<StoredAlert>({ ...KEY, level: 'level' })} from alerts indexed by alerts_type
+  where type in (select value from json_each(:types)) limit :limit`);
+
+/** A new alert, or one that has become more urgent. */
+export interface NewAlert extends StoredAlert {
+  id: string;
+  data: object;
+}
+
+const field = (name: keyof NewAlert) => `a.value ->> '${name}'`;
+const IS_ACTIVE = (id: string) =>
+  `(${id} = '' or exists (select 1 from organizations o where o.id = ${id} and o.active = 1))`;
+
+/** Stores alerts, a JSON array of `NewAlert`, unless they are stored with the same level or a higher one. */
+export const saveAlerts = statement<{ alerts: string; now: number }>(`
+  ${insertInto('alerts', {
+    organization_id: field('organizationId'),
     type: field('type'),
-    topic: field('topic'),
+    subject: field('subject'),
+    channel: field('channel'),
     level: field('level'),
-    at: field('at'),
-    made_at: ':now',
-    rank: 'n.key',
+    id: field('id'),
+    found_at: ':now',
     data: field('data'),
     attempts: '0',
     next_attempt_at: ':now',
   })}
-  from json_each(:notices) n cross join json_each(:channels) c
-  where (:organizationId = '' or exists (select 1 from organizations where id = :organizationId and active = 1))
-    and not exists (select 1 from notices made where made.organization_id = :organizationId
-      and made.subject = ${field('subject')} and made.channel = c.value and made.type = ${field('type')}
-      and made.topic = ${field('topic')} and made.level >= ${field('level')} and made.made_at > ${field('quietSince')})
-  on conflict do nothing`);
+  from json_each(:alerts) a where ${IS_ACTIVE(`(${field('organizationId')})`)}
+  on conflict do update set level = excluded.level, id = excluded.id, found_at = excluded.found_at, data = excluded.data,
+    attempts = 0, next_attempt_at = excluded.next_attempt_at, failure = null, sent_at = null
+  where excluded.level > alerts.level`);
 
-/** A notice that waits on one channel. Times are UTC milliseconds. */
-export interface WaitingNotice {
-  /** Empty for a notice about the deployment. */
-  organizationId: string;
-  subject: string;
+/** Deletes alerts, a JSON array of `StoredAlert`: their facts are gone. */
+export const withdrawAlerts = statement<{ alerts: string }>(`
+  delete from alerts where (organization_id, type, subject, channel) in (
+    select ${['organizationId', 'type', 'subject', 'channel'].map((name) => `value ->> '${name}'`).join(', ')} from json_each(:alerts))`);
+
+/** An alert that is to be sent. Times are UTC milliseconds. */
+export interface DueAlert extends AlertKey {
   id: string;
-  channel: NoticeChannel;
-  type: NoticeType;
-  at: number;
-  madeAt: number;
-  rank: number;
-  /** JSON. */
+  foundAt: number;
+  /** JSON, an `AlertData`. */
   data: string;
-  /** Attempts that have begun. */
   attempts: number;
+}
+
+const DUE = columns<DueAlert>({ ...KEY, id: 'id', foundAt: 'found_at', data: 'data', attempts: 'attempts' });
+
+/**
+ * Claims at most `limit` alerts that are due on a channel, and at most `each` of one organization: no
+ * other run sends them until `claimedUntil`. The first alert of each organization comes before the
+ * second of any, and alerts that failed come last. Alerts for the receiver wait while the push of
+ * their organization is stopped.
+ */
+export const claimAlerts = statement<
+  { channel: AlertChannel; now: number; claimedUntil: number; each: number; limit: number },
+  DueAlert
+>(`
+  update alerts set next_attempt_at = :claimedUntil
+  where channel = :channel and (organization_id, type, subject) in (
+    select organization_id, type, subject from (
+      select *, row_number() over (partition by organization_id order by attempts, found_at, type, subject) as place
+      from alerts indexed by alerts_waiting
+      where channel = :channel and sent_at is null and next_attempt_at <= :now and ${IS_ACTIVE('organization_id')}
+        and not (:channel = 'push' and exists (
+          select 1 from pushes p where p.organization_id = alerts.organization_id and p.stopped_at is not null)))
+    where place <= :each order by attempts, place, random() limit :limit)
+  returning ${DUE}`);
+
+/** What became of alerts of one organization on one channel. `alerts` is a JSON array of them. */
+interface Outcome {
+  organizationId: string;
+  channel: AlertChannel;
+  alerts: string;
+  now: number;
+  failure: string | null;
+}
+
+/** By its id too: the fact may have become more urgent since the alert was claimed. */
+const THESE = `organization_id = :organizationId and channel = :channel and (type, subject, id) in (
+    select value ->> 'type', value ->> 'subject', value ->> 'id' from json_each(:alerts))`;
+
+/** The alerts were sent. `failure` says why they are given up instead. */
+export const endAlerts = statement<Outcome>(`update alerts set sent_at = :now, failure = :failure where ${THESE}`);
+
+/**
+ * The alerts were not accepted. They are sent again after 5 minutes, then after twice as long each
+ * time, at most after an hour, and not before `retryAt`. A minute less, so that the run that is due
+ * then finds them.
+ */
+export const postponeAlerts = statement<Outcome & { retryAt: number }>(`
+  update alerts set failure = :failure, attempts = attempts + 1,
+    next_attempt_at = max(:now + (min(5 << min(attempts, 4), 60) - 1) * 60000, :retryAt)
+  where ${THESE}`);
+
+/** An alert that waits to be sent. */
+export interface WaitingAlert extends Omit<DueAlert, 'data'> {
   nextAttemptAt: number;
   failure: string | null;
 }
 
-const WAITING = columns<WaitingNotice>(
-  {
-    organizationId: 'organization_id',
-    subject: 'subject',
+/** The alerts that wait, oldest first, of all organizations or of one. */
+export const findWaitingAlerts = statement<{ only: string | null; limit: number }, WaitingAlert>(`
+  select ${columns<WaitingAlert>({
+    ...KEY,
     id: 'id',
-    channel: 'channel',
-    type: 'type',
-    at: 'at',
-    madeAt: 'made_at',
-    rank: 'rank',
-    data: 'data',
+    foundAt: 'found_at',
     attempts: 'attempts',
     nextAttemptAt: 'next_attempt_at',
     failure: 'failure',
-  },
-  'n',
-);
-
-/**
- * Notices that wait, with their organization and its push. That of a failing push is withdrawn when
- * the push works again.
- */
-const FROM_WAITING = `from notices n indexed by notices_waiting
-  left join organizations o on o.id = n.organization_id
-  left join pushes p on p.organization_id = n.organization_id
-  where n.sent_at is null and (n.organization_id = '' or o.active = 1)
-    and (n.type <> 'push_failing' or n.at = coalesce(p.failing_since, p.stopped_at))`;
-
-/**
- * At most `limit` notices that are due on a channel, and at most `each` of one organization: those
- * with the fewest attempts, then the oldest. Which organizations are found is random if there are
- * too many, so that none is left out every time. A notice waits for the earlier ones with its
- * subject; those for the receiver wait while the push is stopped.
- */
-export const findDueNotices = statement<
-  { channel: NoticeChannel; now: number; each: number; limit: number },
-  WaitingNotice
->(`
-  select * from (
-    select ${WAITING}, row_number() over (partition by n.organization_id order by n.attempts, n.made_at, n.rank) as place
-    ${FROM_WAITING} and n.next_attempt_at <= :now
-      and n.channel = :channel and (n.channel <> 'push' or p.stopped_at is null)
-      and not exists (select 1 from notices earlier where earlier.organization_id = n.organization_id
-        and earlier.subject = n.subject and earlier.channel = n.channel and earlier.sent_at is null
-        and (earlier.made_at, earlier.rank) < (n.made_at, n.rank))
-  ) where place <= :each order by random() limit :limit`);
-
-/** The notices that wait, oldest first, of all organizations or of one (empty: the deployment). */
-export const findWaitingNotices = statement<{ only: string | null; limit: number }, WaitingNotice>(`
-  select ${WAITING} ${FROM_WAITING} and n.organization_id = coalesce(:only, n.organization_id)
-  order by n.made_at, n.organization_id, n.rank, n.channel limit :limit`);
-
-/** Notices of one organization on one channel: `notices` is a JSON array of their subjects and ids. */
-interface SomeNotices {
-  organizationId: string;
-  channel: NoticeChannel;
-  notices: string;
-}
-
-const SOME = `organization_id = :organizationId and channel = :channel and sent_at is null
-  and (subject, id) in (select value ->> 'subject', value ->> 'id' from json_each(:notices))`;
-
-/**
- * Begins an attempt: until `retryAt`, no other run sends these notices. Returns those that were due
- * and may still be sent.
- */
-export const claimNotices = statement<SomeNotices & { now: number; retryAt: number }, { id: string }>(`
-  update notices set attempts = attempts + 1, next_attempt_at = :retryAt
-  where ${SOME} and next_attempt_at <= :now
-    and (:organizationId = '' or exists (select 1 from organizations where id = :organizationId and active = 1))
-  returning id`);
-
-/** Ends an attempt: they were sent. `failure` says why they are given up instead. */
-export const endNotices = statement<SomeNotices & { now: number; failure: string | null }>(
-  `update notices set sent_at = :now, failure = :failure where ${SOME}`,
-);
-
-/** Ends an attempt that failed; the next one is at `retryAt` or later. */
-export const postponeNotices = statement<SomeNotices & { failure: string; retryAt: number }>(
-  `update notices set failure = :failure, next_attempt_at = max(next_attempt_at, :retryAt) where ${SOME}`,
-);
-
-/** Deletes the notices that were made before an instant, whether or not they were sent. */
-export const forgetNotices = statement<{ before: number; limit: number }>(`
-  delete from notices where (organization_id, subject, id, channel) in (
-    select organization_id, subject, id, channel from notices where made_at < :before limit :limit)`);
+  })}
+  from alerts where sent_at is null and organization_id = coalesce(:only, organization_id)
+  order by found_at, organization_id, type, subject, channel limit :limit`);

@@ -1,22 +1,24 @@
 import { reader } from '../../config.ts';
-import { parseNoticeUrl } from '../../domain/webhook.ts';
+import { parseAlertUrl } from '../../domain/webhook.ts';
 import { readAddress } from '../../ops/environment.ts';
 import type { OpsModule } from '../../ops/module.ts';
-import { diagnoseNotices } from './diagnose-notices.ts';
-import { noticesStatus } from './notices-status.ts';
+import { alertsStatus } from './alerts-status.ts';
+import { diagnoseAlerts } from './diagnose-alerts.ts';
 
 export const alertsOps: OpsModule = {
-  variables: ['NOTICE_URL'],
-  parse: (vars) => reader(vars)('NOTICE_URL', parseNoticeUrl),
-  commands: [noticesStatus],
+  variables: ['ALERT_URL'],
+  parse: (vars) => reader(vars)('ALERT_URL', parseAlertUrl),
+  commands: [alertsStatus],
   checks: [
     {
-      flags: '--notices',
-      description: 'Also send a test text to the address in NOTICE_URL in the environment.',
+      flags: '--alerts',
+      description: 'Also send a test text to the address in ALERT_URL in the environment.',
+      unchecked:
+        'Alerts are not checked. If neither ALERT_URL nor WEBHOOK_URL is set, urgent alerts are only errors in the log, and the others are not sent: set ALERT_URL, and check it with --alerts.',
       prepare: () => {
-        const text = process.env['NOTICE_URL'] ?? '';
-        const url = readAddress('NOTICE_URL', text, parseNoticeUrl, '--notices needs it in the environment');
-        return () => diagnoseNotices(url);
+        const text = process.env['ALERT_URL'] ?? '';
+        const url = readAddress('ALERT_URL', text, parseAlertUrl, '--alerts needs it in the environment');
+        return () => diagnoseAlerts(url);
       },
     },
   ],

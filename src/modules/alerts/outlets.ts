@@ -1,60 +1,90 @@
+import * as z from 'zod';
 import type { PostOutcome } from '../../domain/post-outcome.ts';
 import type { WebhookSecret } from '../../domain/webhook.ts';
+import { log } from '../../lib/log.ts';
 import { deliver, post } from '../../services/post.ts';
-import type { WaitingNotice } from './alert-statements.ts';
-import { messageType, type Notice, type NoticeChannel, settingsUrl } from './notice.ts';
-import { noticeText } from './notice-text.ts';
+import { type AlertChannel, type AlertData, messageType, settingsUrl } from './alert.ts';
+import type { DueAlert } from './alert-statements.ts';
 
-/** Where notices are sent. */
-export interface NoticeTargets {
+/** Where alerts are sent. */
+export interface AlertTargets {
   /** The receiver of the push. */
-  push?: { url: string; secrets: readonly WebhookSecret[] } | undefined;
+  receiver?: { url: string; secrets: readonly WebhookSecret[] } | undefined;
   /** An address that takes `{text}`. */
-  chat?: string | undefined;
+  alertUrl?: string | undefined;
   /** The origin of this service, for links to the settings area. */
   serviceUrl?: string | undefined;
 }
 
-/** How notices are sent on one channel. */
+/** How alerts are sent on one channel. */
 export interface Outlet {
-  channel: NoticeChannel;
-  /** How many notices of an organization one message has, at most. */
+  channel: AlertChannel;
+  /** How many alerts of an organization one message has, at most. */
   size: number;
-  /** Posts one message. */
-  send: (notices: readonly WaitingNotice[]) => Promise<PostOutcome>;
+  /** Sends one message. */
+  send: (alerts: readonly DueAlert[]) => Promise<PostOutcome>;
 }
 
 const MAX_LINES = 20;
 
-/** The channels that have an address. */
-export function outletsOf({ push, chat, serviceUrl }: NoticeTargets): Outlet[] {
+const storedData: z.ZodType<AlertData> = z.object({
+  organization: z.string().nullable(),
+  key: z
+    .object({
+      id: z.string(),
+      name: z.object({ mediaType: z.literal('text/plain'), text: z.string() }),
+      hint: z.string(),
+      expiresAt: z.string().nullable(),
+    })
+    .nullable(),
+  since: z.string(),
+  level: z.number(),
+  text: z.string(),
+  advice: z.string(),
+});
+const dataOf = ({ data }: DueAlert): AlertData => storedData.parse(JSON.parse(data));
+
+/** The channels that have an address, or the log if none has. */
+export function outletsOf({ receiver, alertUrl, serviceUrl }: AlertTargets): readonly Outlet[] {
+  const urlOf = (data: AlertData) => (serviceUrl === undefined ? null : settingsUrl(data, serviceUrl));
   const outlets: Outlet[] = [];
-  const urlOf = (notice: Notice) => (serviceUrl === undefined ? null : settingsUrl(notice, serviceUrl));
-  if (push)
+  if (receiver)
     outlets.push({
       channel: 'push',
       size: 1,
-      send: ([waiting]) => {
-        if (!waiting) throw new RangeError('a message without a notice is not sent');
-        const { type, data } = toNotice(waiting);
+      send: ([alert]) => {
+        if (!alert) throw new RangeError('a message without an alert is not sent');
+        const data = dataOf(alert);
         const message = {
-          type: messageType(type),
-          timestamp: new Date(waiting.at).toISOString(),
-          data: { ...data, settingsUrl: urlOf(toNotice(waiting)) },
+          type: messageType(alert.type),
+          timestamp: new Date(alert.foundAt).toISOString(),
+          data: { ...data, settingsUrl: urlOf(data) },
         };
-        return deliver(push, { id: waiting.id, at: Date.now(), body: JSON.stringify(message) });
+        return deliver(receiver, { id: alert.id, at: Date.now(), body: JSON.stringify(message) });
       },
     });
-  if (chat !== undefined)
+  if (alertUrl !== undefined)
     outlets.push({
       channel: 'chat',
       size: MAX_LINES,
-      send: (waiting) => {
-        const lines = waiting.map(toNotice).map((notice) => [noticeText(notice), urlOf(notice) ?? ''].join(' ').trim());
-        return post(chat, JSON.stringify({ text: lines.join('\n') }));
+      send: (alerts) => {
+        const lines = alerts.map(dataOf).map((data) => [lineOf(data), urlOf(data) ?? ''].join(' ').trim());
+        return post(alertUrl, JSON.stringify({ text: lines.join('\n') }));
       },
     });
-  return outlets;
+  return outlets.length > 0 ? outlets : [LOG];
 }
 
-const toNotice = ({ type, data }: WaitingNotice): Notice => ({ type, data: JSON.parse(data) });
+const lineOf = ({ organization, text }: AlertData) => (organization === null ? text : `${organization}: ${text}`);
+
+const LOG: Outlet = {
+  channel: 'log',
+  size: 1,
+  send: async (alerts) => {
+    for (const alert of alerts) {
+      const { organization, text, advice } = dataOf(alert);
+      log('error', 'alert', { type: alert.type, organization: organization ?? undefined, text, advice });
+    }
+    return { result: 'confirmed' };
+  },
+};

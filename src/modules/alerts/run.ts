@@ -1,25 +1,58 @@
 import type { Config } from '../../config.ts';
+import { FACT_STATEMENTS } from '../../db/facts.ts';
+import { FACTS } from '../../domain/facts.ts';
 import { timeOrderedId } from '../../domain/record-id.ts';
-import { makeNotices } from './make-notices.ts';
+import { findAlerts } from './find-alerts.ts';
 import { outletsOf } from './outlets.ts';
-import { sendNotices } from './send-notices.ts';
+import { sendAlerts } from './send-alerts.ts';
 
-/** The deadline of a run. It is shorter than the shortest pause before a notice is sent again. */
+/** The deadline of a run. It is shorter than the time for which alerts are claimed. */
 const DEADLINE_MS = 180_000;
 
-/**
- * Makes notices and sends those that are due, every five minutes. What a run leaves is done by the
- * next one. Does nothing without an address.
- */
-export async function notices(
+/** The configuration of the alerts. */
+export type AlertConfig = Pick<Config, 'receiver' | 'serviceUrl' | 'dayLimits' | 'databaseLimit'> & {
+  /** Where alerts are posted to as `{text}`. */
+  alertUrl?: string | undefined;
+};
+
+const isUrgent = ({ types: [type] }: (typeof FACT_STATEMENTS)[number]) => FACTS[type].isUrgent;
+
+/** Every five minutes: finds the urgent alerts, and sends all that are due. */
+export async function sendUrgentAlerts(
   db: D1Database,
-  { receiver, noticeUrl, serviceUrl, dayLimits, databaseLimit }: Config & { noticeUrl?: string | undefined },
+  config: AlertConfig,
   now: () => number = Date.now,
 ): Promise<void> {
-  const outlets = outletsOf({ push: receiver, chat: noticeUrl, serviceUrl });
-  if (outlets.length === 0) return;
-  const ctx = { db, now, databaseLimit, deadlineAt: Date.now() + DEADLINE_MS, requestId: timeOrderedId(now()) };
+  const { receiver, dayLimits } = config;
+  const ctx = contextOf(db, config, now);
+  const outlets = outletsOf(config);
   const channels = outlets.map(({ channel }) => channel);
-  await makeNotices(ctx, { channels, dayLimits, isPushOn: receiver !== undefined });
-  await sendNotices(ctx, outlets);
+  const options = { isPushed: receiver !== undefined, dayLimits };
+  const found = findAlerts(ctx, FACT_STATEMENTS.filter(isUrgent), channels, options);
+  // What was found earlier is sent although a statement fails.
+  const [finding] = await Promise.allSettled([found]);
+  const sending = await Promise.allSettled(outlets.map((outlet) => sendAlerts(ctx, outlet)));
+  for (const part of [finding, ...sending]) if (part.status === 'rejected') throw part.reason;
 }
+
+/** Once a day: finds all other alerts. The next run of `sendUrgentAlerts` sends them. */
+export async function findDailyAlerts(
+  db: D1Database,
+  config: AlertConfig,
+  now: () => number = Date.now,
+): Promise<void> {
+  const { receiver, alertUrl, dayLimits } = config;
+  // Without an address, only urgent alerts are written to the log.
+  if (!receiver && alertUrl === undefined) return;
+  const channels = outletsOf(config).map(({ channel }) => channel);
+  const statements = FACT_STATEMENTS.filter((statement) => !isUrgent(statement));
+  await findAlerts(contextOf(db, config, now), statements, channels, { isPushed: receiver !== undefined, dayLimits });
+}
+
+const contextOf = (db: D1Database, { databaseLimit }: AlertConfig, now: () => number) => ({
+  db,
+  now,
+  databaseLimit,
+  deadlineAt: Date.now() + DEADLINE_MS,
+  requestId: timeOrderedId(now()),
+});

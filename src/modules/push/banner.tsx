@@ -1,9 +1,7 @@
-import { dateIn } from '../../domain/calendar.ts';
 import type { PushTrouble } from '../../domain/push-trouble.ts';
 import type { PageContext } from '../../http/settings/page-context.ts';
-import { Tile } from '../../http/settings/pages/attention.tsx';
 import { Banner } from '../../http/settings/pages/components.tsx';
-import { Ago, Time } from '../../http/settings/pages/time.tsx';
+import { Time } from '../../http/settings/pages/time.tsx';
 
 /** The banner of every page while the work of the organization does not reach its PSA. */
 export function PushBanner({ trouble, context }: { trouble: PushTrouble; context: PageContext }) {
@@ -28,22 +26,5 @@ export function PushBanner({ trouble, context }: { trouble: PushTrouble; context
       )}
       <p>Nothing is lost: automations can keep writing. Tell the operator of this service.</p>
     </Banner>
-  );
-}
-
-/** Leads to the audit log, because what the PSA lacks is there. The banner says what to do. */
-export function PushTile({ trouble, context }: { trouble: PushTrouble; context: PageContext }) {
-  const { failingSince, failure, stoppedAt } = trouble;
-  const since = failingSince ?? stoppedAt ?? context.now;
-  return (
-    <Tile
-      to={`${context.base}/audit?from=${dateIn(context.timeZone, since)}`}
-      icon="alert"
-      tone="warning"
-      title={stoppedAt === null ? 'Writes do not reach your PSA' : 'Writes are not sent to your PSA'}
-    >
-      First failure <Ago at={since} context={context} />
-      {failure !== null && `: ${failure}`}
-    </Tile>
   );
 }

@@ -1,5 +1,5 @@
 import type { Module } from '../../module.ts';
-import { PushBanner, PushTile } from './banner.tsx';
+import { PushBanner } from './banner.tsx';
 import { sweep } from './sweep.ts';
 import { isolateWakes } from './wake.ts';
 
@@ -10,11 +10,7 @@ export const push: Module = {
     if (!receiver) return undefined;
     if (!pushers) throw new Error('WEBHOOK_URL is set, but there is no Durable Object with the binding PUSHER');
     return {
-      banner: ({ pushTrouble: trouble }, context) =>
-        trouble && {
-          banner: <PushBanner trouble={trouble} context={context} />,
-          tile: <PushTile trouble={trouble} context={context} />,
-        },
+      banner: ({ pushTrouble: trouble }, context) => trouble && <PushBanner trouble={trouble} context={context} />,
       jobs: [{ name: 'push', cron: 'sweep', run: ({ db, now }) => sweep(db, pushers, now) }],
       ports: (waitUntil) => ({ changed: (organization) => isolateWakes.afterWrite(pushers, organization, waitUntil) }),
     };

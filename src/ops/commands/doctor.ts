@@ -18,7 +18,7 @@ export const doctor = operatorCommand({
   name: 'doctor',
   summary: 'check a deployment from outside',
   purpose:
-    'Checks a deployment from outside, as an automation sees it, and with the options as the PSA does. Each failure says what it means and what to do. Nothing is written, except for the test text of --notices.',
+    'Checks a deployment from outside, as an automation sees it, and with the options as the PSA does. Each failure says what it means and what to do. Nothing is written, except for the test text of --alerts.',
   usage: ['https://HOST [--key-stdin]', ...CHECKS.map(({ flags }) => `[${withoutBrackets(flags)}]`)].join(' '),
   example: 'doctor https://tickets.example',
   failure: 'at least one check failed',
@@ -49,6 +49,8 @@ async function run(address: string, options: { keyStdin?: true } & Record<string
   };
   await show(diagnose(url, key));
   for (const probe of probes) await show(probe(url.origin));
+  for (const { option, unchecked } of CHECKS)
+    if (unchecked !== undefined && options[option.attributeName()] === undefined) await print(`--    ${unchecked}\n`);
   await print(failed === 0 ? '\nAll checks passed.\n' : `\n${count(failed, 'check')} failed.\n`);
   if (failed > 0) process.exitCode = 1;
 }

@@ -1,8 +1,8 @@
 import { countOrganizations, type OrganizationCounts } from '../../db/directory/organization-counts.ts';
 import { DAY_MS } from '../../domain/calendar.ts';
+import { EXPIRING_DAYS, REASONS_FOR_ATTENTION, REFUSED_ATTENTION_MS } from '../../domain/facts.ts';
 import { readAll } from '../call-d1.ts';
 import type { ServiceContext } from '../context.ts';
-import { EXPIRING_DAYS, REASONS_FOR_ATTENTION, REFUSED_ATTENTION_MS } from '../keys/attention.ts';
 import type { Administration } from './administrators.ts';
 
 export type { OrganizationCounts } from '../../db/directory/organization-counts.ts';

@@ -1,15 +1,11 @@
 import { findLatestDay, type OrganizationDay } from '../../db/audit/read-audit-log.ts';
-import { findKeyRules } from '../../db/keys/key-rules-statements.ts';
-import { findKeyPage, findLiveKeys, findRefusedKeys } from '../../db/keys/read-keys.ts';
-import { summarizeRefusedUses } from '../../db/keys/refused-uses.ts';
-import { findReviewStatus } from '../../db/keys/reviews.ts';
+import { findKeyPage, findLiveKeys, findRefusedKeys, type KeyDetailsRow } from '../../db/keys/read-keys.ts';
+import { type Fact, REFUSED_ATTENTION_MS } from '../../domain/facts.ts';
 import { readAll, readBatch } from '../call-d1.ts';
 import type { ActorContext, AdminActor } from '../context.ts';
-import { type Attention, attentionFor, EXAMINED_REFUSED_USES, REFUSED_ATTENTION_MS } from './attention.ts';
-import { requireKeyRules } from './change-key-rules.ts';
+import { bindPageFacts, type FactOptions, toFact } from '../facts.ts';
 import { readUsage, recordsOf, type Usage } from './key-usage.ts';
 import { type KeyDetails, toKeyDetails } from './read-keys.ts';
-import { toReviewDue } from './read-reviews.ts';
 import { type KeyQuery, matchingKeys, sortedKeys, stateInList } from './select-keys.ts';
 
 export type { OrganizationDay } from '../../db/audit/read-audit-log.ts';
@@ -40,7 +36,8 @@ export interface KeyList {
   counts: { live: number; active: number; expiring: number; replaced: number };
   /** Who created the keys from which the filters chose, by name. */
   creators: readonly { id: string; name: string }[];
-  attention: Attention;
+  /** What needs attention; empty if the list was not asked for it. */
+  facts: readonly Fact[];
   /** What all keys have written on the latest day on which one wrote; null for an empty audit log. */
   latestDay: OrganizationDay | null;
 }
@@ -49,11 +46,17 @@ export interface KeyList {
  * One page of the organization's keys. The live ones are read in full: their number is limited. Of
  * the others, a list examines the newest `EXAMINED_KEYS` and says where to continue. What it reads
  * does not depend on how much the keys have written. `today` is in the organization's time zone.
+ * With `factOptions` it also reads what needs attention.
  */
-export async function listKeys(ctx: ActorContext<AdminActor>, query: KeyQuery, today: string): Promise<KeyList> {
+export async function listKeys(
+  ctx: ActorContext<AdminActor>,
+  query: KeyQuery,
+  today: string,
+  factOptions?: FactOptions,
+): Promise<KeyList> {
   const now = ctx.now();
-  const [{ live, refused, latestDay, rules }, others] = await Promise.all([
-    readOverview(ctx, now),
+  const [{ live, latestDay, facts }, others] = await Promise.all([
+    readOverview(ctx, now, factOptions),
     readOtherKeys(ctx, query, now),
   ]);
   const examined = others?.keys ?? live;
@@ -77,31 +80,30 @@ export async function listKeys(ctx: ActorContext<AdminActor>, query: KeyQuery, t
       replaced: inState('replaced'),
     },
     creators: creatorsOf(examined),
-    attention: attentionFor(live, refused, rules, now),
+    facts,
     latestDay,
   };
 }
 
 const idsOf = (keys: readonly KeyDetails[]) => keys.map(({ id }) => id);
 
-/** The live keys, recent refused uses by reason, the totals of the latest day, and the key rules. */
-async function readOverview(ctx: ActorContext<AdminActor>, now: number) {
+/** The live keys, the totals of the latest day, and what needs attention. */
+async function readOverview(ctx: ActorContext<AdminActor>, now: number, options: FactOptions | undefined) {
   const { organizationId } = ctx.actor;
-  const [live, refused, [latest], [rulesRow], [status]] = await readBatch(ctx, [
+  const [live, [latest], ...facts] = await readBatch<[KeyDetailsRow, OrganizationDay, ...Fact[]]>(ctx, [
     findLiveKeys.bind({ organizationId, now }),
-    summarizeRefusedUses.bind({ organizationId, ...recentUses(now) }),
     findLatestDay.bind({ organizationId }),
-    findKeyRules.bind({ organizationId }),
-    findReviewStatus.bind({ organizationId }),
+    ...(options ? bindPageFacts(ctx, options, organizationId) : []),
   ]);
-  const rules = requireKeyRules(rulesRow);
   return {
     live: live.map((row) => toKeyDetails(row, now)),
-    refused,
     latestDay: latest ?? null,
-    rules: { unusedDays: rules.unusedDays, review: toReviewDue(rules, status, now) },
+    facts: facts.flat().flatMap((row) => toFact(row, now) ?? []),
   };
 }
+
+/** How many refused uses a list of refused keys examines, latest first. */
+const EXAMINED_REFUSED_USES = 500;
 
 const recentUses = (now: number) => ({ since: now - REFUSED_ATTENTION_MS, examine: EXAMINED_REFUSED_USES });
 

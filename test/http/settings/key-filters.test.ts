@@ -229,8 +229,8 @@ describe('the list of keys reads', () => {
 
   // With as many live keys as an organization can have.
   test.each([
-    ['', 2, 2_700],
-    ['?sort=writes', 2, 6_900],
+    ['', 2, 3_800],
+    ['?sort=writes', 2, 7_900],
     ['?state=all', 3, 4_700],
     ['?refused=revoked', 2, 1_900],
   ])(

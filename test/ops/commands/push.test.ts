@@ -16,7 +16,7 @@ const FAILING = {
   stoppedAt: null,
 } satisfies PushRow;
 
-describe('the commands of the push and the notices', () => {
+describe('the commands of the push and the alerts', () => {
   let remote: Awaited<ReturnType<typeof remoteDatabase>>;
   let cursors: string[];
   beforeAll(async () => {
@@ -119,43 +119,42 @@ describe('the commands of the push and the notices', () => {
     expect(audited.results).toEqual([{ detail: 'changes 2 to 3 are not delivered, unless they were before' }]);
   });
 
-  test('notices:status lists what waits, and why; it does not show what was sent', async () => {
-    expect((await run('notices:status')).stdout).toBe('No notice waits to be sent.\n');
-    expect(await run('notices:status', '--organization', 'nowhere')).toMatchObject({
+  test('alerts:status lists what waits, and why; it does not show what was sent', async () => {
+    expect((await run('alerts:status')).stdout).toBe('No alert waits to be sent.\n');
+    expect(await run('alerts:status', '--organization', 'nowhere')).toMatchObject({
       code: 1,
       stdout: '',
       stderr: expect.stringContaining('There is no organization nowhere.'),
     });
     const insert = remote.db.prepare(
-      `insert into notices values (?1, 's', ?2, ?3, ?4, '', 0, ?5, ?5, 0, '{}', ?6, ?5 + 240000, ?7, ?8)`,
+      `insert into alerts values (?1, ?4, 's', ?3, 1, ?2, ?5, '{}', ?6, ?5 + 240000, ?7, ?8)`,
     );
     await remote.db.batch([
-      insert.bind('fabrikam', 'notice_1', 'push', 'key_created', SINCE, 2, 'HTTP 503', null),
-      insert.bind('fabrikam', 'notice_1', 'chat', 'key_created', SINCE, 1, null, SINCE),
-      insert.bind('', 'notice_2', 'chat', 'database_size', SINCE + 1, 0, null, null),
+      insert.bind('fabrikam', 'alert_1', 'push', 'key_unused', SINCE, 2, 'HTTP 503', null),
+      insert.bind('fabrikam', 'alert_1', 'chat', 'key_unused', SINCE, 1, null, SINCE),
+      insert.bind('', 'alert_2', 'chat', 'database_size', SINCE + 1, 0, null, null),
     ]);
     const [text, json, one] = await Promise.all([
-      run('notices:status'),
-      run('notices:status', '--json'),
-      run('notices:status', '--organization', 'northwind'),
+      run('alerts:status'),
+      run('alerts:status', '--json'),
+      run('alerts:status', '--organization', 'northwind'),
     ]);
     expect(text.stdout.split('\n')).toEqual([
-      'fabrikam: notice.key_created of 2026-11-22T08:00:00.000Z waits for WEBHOOK_URL',
+      'fabrikam: alert.key_unused of 2026-11-22T08:00:00.000Z waits for WEBHOOK_URL',
       '  2 attempts; the last failure: HTTP 503; next attempt at 2026-11-22T08:04:00.000Z',
-      'the deployment: notice.database_size of 2026-11-22T08:00:00.001Z waits for NOTICE_URL',
+      'the deployment: alert.database_size of 2026-11-22T08:00:00.001Z waits for ALERT_URL',
       '',
     ]);
     expect(JSON.parse(json.stdout.split('\n')[1] ?? '')).toEqual({
       organization: null,
-      id: 'notice_2',
-      type: 'notice.database_size',
-      address: 'NOTICE_URL',
-      at: '2026-11-22T08:00:00.001Z',
-      madeAt: '2026-11-22T08:00:00.001Z',
+      id: 'alert_2',
+      type: 'alert.database_size',
+      address: 'ALERT_URL',
+      foundAt: '2026-11-22T08:00:00.001Z',
       attempts: 0,
       nextAttemptAt: '2026-11-22T08:04:00.001Z',
       failure: null,
     });
-    expect(one.stdout).toBe('No notice waits to be sent.\n');
+    expect(one.stdout).toBe('No alert waits to be sent.\n');
   });
 });

@@ -64,8 +64,7 @@ async function makeFull() {
   await env.DB.batch(
     [
       "insert into refused_uses values (?1, ?2, 'revoked', 1, 0, 0, null), (?1, ?2, 'expired', 1, 0, 0, null)",
-      "insert into notices values (?1, ?2, 'n', 'push', 'key created', 'key', 0, 0, 0, 0, '{}', 0, 0, null, 0)",
-      'insert into notice_positions values (?1, 1)',
+      "insert into alerts values (?1, 'key_unused', ?2, 'push', 1, 'a', 0, '{}', 0, 0, null, 0)",
       'insert into key_policies values (?1, null, 0, 90, null, null, 1)',
       "insert into key_reviews values (?1, 'review', 0, 'ada', '[]', null, null)",
       "insert into key_review_decisions values (?1, 'review', ?2, 'keep', 'in use', 0, 'ada', 'n8n', null)",

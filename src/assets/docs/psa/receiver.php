@@ -44,7 +44,7 @@ if (!isGenuine($body)) {
     exit;
 }
 $message = json_decode($body, true, 512, JSON_THROW_ON_ERROR);
-// Notices and other types are confirmed too, and not needed here.
+// Alerts and other types are confirmed too, and not needed here.
 if ($message['type'] === 'work.changes') {
     store($message['data']);
 }

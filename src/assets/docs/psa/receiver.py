@@ -36,7 +36,7 @@ class Receiver(BaseHTTPRequestHandler):
     def do_POST(self):
         body = self.rfile.read(int(self.headers.get("content-length", "0")))
         genuine = is_genuine(self.headers, body)
-        # Notices and other types are confirmed too, and not needed here.
+        # Alerts and other types are confirmed too, and not needed here.
         if genuine and (message := json.loads(body))["type"] == "work.changes":
             store(message["data"])  # If it fails, there is no response, and the page comes again.
         self.send_response(204 if genuine else 401)

@@ -1,5 +1,5 @@
+import { EXPIRING_DAYS } from '../../../domain/facts.ts';
 import type { OrganizationCounts } from '../../../services/directory/count-organizations.ts';
-import { EXPIRING_DAYS } from '../../../services/keys/attention.ts';
 import { Banner, counted, Table } from './components.tsx';
 import { FilterOrganizations, isFilterNeeded } from './organization-switcher.tsx';
 

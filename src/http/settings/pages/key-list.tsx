@@ -1,9 +1,8 @@
-import type { Child } from 'hono/jsx';
 import type { DayLimit } from '../../../domain/day-limit.ts';
 import { EXAMINED_KEYS, KEYS_PER_PAGE, type KeyList } from '../../../services/keys/list-keys.ts';
 import type { KeyQuery } from '../../../services/keys/select-keys.ts';
 import { Icon } from '../../page/icon.tsx';
-import { isFiltered, keyListPath } from '../key-query.ts';
+import { isPlainList, keyListPath } from '../key-query.ts';
 import type { PageContext } from '../page-context.ts';
 import { NeedsAttention, WhatToDo } from './attention.tsx';
 import { Banner, CsvLinks, LinkButton, Menu } from './components.tsx';
@@ -20,14 +19,12 @@ interface Props {
   allRevoked: boolean;
   /** Whether a key was entered as the text to search for. */
   searchedKey: boolean;
-  /** What modules add to "Needs attention". */
-  tiles: Child[];
 }
 
 /** The organization's keys, live ones by default. */
 export function KeyListPage(props: Props) {
-  const { list, query, context, hasPsa, allRevoked, searchedKey, tiles } = props;
-  const isPlain = query.state === 'live' && !isFiltered(query);
+  const { list, query, context, hasPsa, allRevoked, searchedKey } = props;
+  const isPlain = isPlainList(query);
   return (
     <>
       {allRevoked && <Banner>All keys are revoked. Requests with these keys are now refused.</Banner>}
@@ -44,7 +41,7 @@ export function KeyListPage(props: Props) {
           it.
         </Banner>
       )}
-      {isPlain && <NeedsAttention attention={list.attention} tiles={tiles} context={context} />}
+      <NeedsAttention facts={list.facts} context={context} />
       <WhatToDo query={query} />
       {isPlain && list.counts.live === 0 && <Empty />}
       {list.latestDay !== null && (

@@ -1,16 +1,16 @@
 import { env } from 'cloudflare:workers';
 import { Webhook } from 'standardwebhooks';
 import { vi } from 'vitest';
-import { notices } from '../../src/modules/alerts/run.ts';
+import { type AlertConfig, findDailyAlerts, sendUrgentAlerts } from '../../src/modules/alerts/run.ts';
 import { PUSH, WEBHOOK_URL } from './push.ts';
 import { WEBHOOK_SECRET } from './receiver.ts';
 import { config } from './world.ts';
 
-export const NOTICE_URL = 'https://chat.example/hooks/a-token';
+export const ALERT_URL = 'https://chat.example/hooks/a-token';
 const SERVICE_URL = 'https://tickets.example';
 
-/** A message with a notice. */
-export interface NoticeMessage {
+/** A message with an alert. */
+export interface AlertMessage {
   id: string;
   type: string;
   timestamp: string;
@@ -28,7 +28,7 @@ const accept: Answer = (receive) => {
 export function startAddresses() {
   const addresses = {
     /** What the receiver has stored, repetitions included. */
-    messages: [] as NoticeMessage[],
+    messages: [] as AlertMessage[],
     /** The lines that the chat has shown, by post. */
     posts: [] as string[][],
     /** How many requests each address got. */
@@ -43,7 +43,7 @@ export function startAddresses() {
   const spy = vi.spyOn(globalThis, 'fetch').mockImplementation(async (input, { body: raw, headers, redirect } = {}) => {
     const [url, body] = [String(input), String(raw)];
     if (redirect !== 'manual') throw new Error('a redirect would be followed');
-    if (url === NOTICE_URL) {
+    if (url === ALERT_URL) {
       addresses.attempts.chat += 1;
       const { text, ...more }: { text: string } = JSON.parse(body);
       if (Object.keys(more).length > 0) throw new Error('a text has other fields');
@@ -58,18 +58,21 @@ export function startAddresses() {
   return addresses;
 }
 
-/** Runs what the cron runs every five minutes. */
-export const runNotices = (now: number, changes: Partial<Parameters<typeof notices>[1]> = {}, db = env.DB) =>
-  notices(db, { ...config({ receiver: PUSH, serviceUrl: SERVICE_URL }), noticeUrl: NOTICE_URL, ...changes }, () => now);
+const configured = (changes: Partial<AlertConfig>): AlertConfig => ({
+  ...config({ receiver: PUSH, serviceUrl: SERVICE_URL }),
+  alertUrl: ALERT_URL,
+  ...changes,
+});
 
-/** Forgets all notices, and leaves no organization of an earlier test active. */
-export async function forgetNotices(): Promise<void> {
-  await env.DB.batch(
-    [
-      'delete from notices',
-      'delete from notice_positions',
-      'delete from notice_rounds',
-      'update organizations set active = 0',
-    ].map((sql) => env.DB.prepare(sql)),
-  );
+/** Runs what the cron runs every five minutes. */
+export const runAlerts = (now: number, changes: Partial<AlertConfig> = {}, db = env.DB) =>
+  sendUrgentAlerts(db, configured(changes), () => now);
+
+/** Runs what the cron runs once a day, before the next of the runs of every five minutes. */
+export const runDailyAlerts = (now: number, changes: Partial<AlertConfig> = {}, db = env.DB) =>
+  findDailyAlerts(db, configured(changes), () => now);
+
+/** Forgets all alerts, and leaves no organization of an earlier test active. */
+export async function forgetAlerts(): Promise<void> {
+  await env.DB.batch(['delete from alerts', 'update organizations set active = 0'].map((sql) => env.DB.prepare(sql)));
 }

@@ -1,0 +1,240 @@
+import { DAY_MS } from '../domain/calendar.ts';
+import { WARNED_FROM } from '../domain/database-limit.ts';
+import {
+  DAY_LIMIT_PERCENT,
+  EXPIRING_DAYS,
+  EXPIRY_LEVELS,
+  type Fact,
+  type FactType,
+  REASONS_FOR_ATTENTION,
+  REFUSED_ATTENTION_MS,
+  REVIEW_DUE_DAYS,
+} from '../domain/facts.ts';
+import { DEFAULT_KEY_RULES } from '../domain/key-rules.ts';
+import { FAILING_MS } from '../domain/push-trouble.ts';
+import { liveKeyIds } from './keys/read-keys.ts';
+import { columns, type Fields, type Statement, statement } from './statement.ts';
+import { ALL_RECORDS, sum } from './work/key-days.ts';
+
+// The statements of the facts in domain/facts.ts. Each returns the facts of all organizations whose
+// ids are between `from` and `to`: of one if both are its id.
+
+/** What the statements are bound to. Each uses a part of it. */
+export interface FactValues {
+  from: string;
+  to: string;
+  /** UTC milliseconds. */
+  now: number;
+  /** At most so many facts, the latest first where there may be many. */
+  limit: number;
+  /** 1 if changes are pushed: without a receiver, an old failure means nothing. */
+  isPushed: number;
+  /** The first day of the daily ledger to examine, `YYYY-MM-DD`. */
+  firstDay: string;
+  /** The daily limits of the deployment. */
+  keyRecords: number;
+  keyBytes: number;
+  organizationRecords: number;
+  organizationBytes: number;
+  /** The size of the database and its limit in bytes. */
+  databaseBytes: number;
+  databaseLimit: number;
+}
+
+/** The ids between which all organizations are: `~` sorts after every other character of an id. */
+export const ALL_ORGANIZATIONS = { from: '', to: '~'.repeat(65) } as const;
+
+/** A statement, and the types of the facts that it returns. */
+export interface FactStatement {
+  types: readonly [FactType, ...FactType[]];
+  statement: Statement<FactValues, Fact>;
+}
+
+type FactFields = Partial<Fields<Fact>> & Pick<Fields<Fact>, 'type' | 'organizationId' | 'since'>;
+
+/** The select list of a fact: what is not given is empty. */
+const fact = (fields: FactFields) =>
+  columns<Fact>({
+    subject: "''",
+    keyId: 'null',
+    keyName: 'null',
+    keyHint: 'null',
+    keyExpiresAt: 'null',
+    level: '1',
+    count: '0',
+    lastAt: 'null',
+    detail: 'null',
+    ...fields,
+  });
+
+const KEY = { subject: 'k.id', keyId: 'k.id', keyName: 'k.name', keyHint: 'k.hint', keyExpiresAt: 'k.expires_at' };
+
+/** Joins keep their order: SQLite would read all keys of the database instead. */
+const ORGANIZATIONS = 'organizations o left join key_policies p on p.organization_id = o.id';
+const IN_RANGE = 'o.id between :from and :to and o.active = 1';
+/** The live keys `k` of the organization `o` that no other key has replaced. */
+const CURRENT_KEYS = `api_keys k on k.organization_id = o.id and k.id in (${liveKeyIds('o.id')}) and k.successor_id is null`;
+
+const UNUSED_DAYS = `coalesce(p.unused_days, ${DEFAULT_KEY_RULES.unusedDays})`;
+const UNUSED_SINCE = `(:now - ${UNUSED_DAYS} * ${DAY_MS})`;
+/** The latest write of the key `k`. After a change of the time zone it need not be on its latest day. */
+const LAST_WRITE = `(select max(w.last_at) from (select d.last_at from key_days d
+    where d.organization_id = k.organization_id and d.chain_id = k.chain_id and d.key_id = k.id order by d.day desc limit 3) w)`;
+
+const [SOON, VERY_SOON] = EXPIRY_LEVELS;
+const used = (amount: string, limit: string) => `${amount} * 100 / ${limit}`;
+const SHARE = `max(${used('u.records', 'u.maxRecords')}, ${used('u.minutes', 'u.maxMinutes')}, ${used('u.bytes', 'u.maxBytes')})`;
+/** More than anyone can write. */
+const NO_LIMIT = Number.MAX_SAFE_INTEGER;
+
+export const FACT_STATEMENTS: readonly FactStatement[] = [
+  {
+    types: ['push_failing'],
+    statement: statement(`
+      select ${fact({
+        type: "'push_failing'",
+        organizationId: 'o.id',
+        since: 'coalesce(s.failing_since, s.stopped_at)',
+        level: 'iif(s.stopped_at is null, 1, 2)',
+        detail: 's.failure',
+      })}
+      from pushes s indexed by pushes_in_trouble cross join organizations o on o.id = s.organization_id
+      where :isPushed = 1 and s.organization_id between :from and :to and o.active = 1
+        and (s.failing_since is not null or s.stopped_at is not null)
+        and (s.stopped_at is not null or s.failing_since <= :now - ${FAILING_MS})
+      limit :limit`),
+  },
+  {
+    // A revoked key counts only if it is still in use, or if a replay lost a write.
+    types: ['refused_expired', ...REASONS_FOR_ATTENTION.map((reason) => `refused_${reason}` as const)],
+    statement: statement(`
+      select ${fact({
+        ...KEY,
+        type: "'refused_' || r.reason",
+        organizationId: 'o.id',
+        since: 'r.first_at',
+        count: 'r.count',
+        lastAt: 'r.last_at',
+        detail: 'r.source_address',
+      })}
+      from organizations o
+      cross join refused_uses r indexed by refused_uses_latest on r.organization_id = o.id and r.last_at >= :now - ${REFUSED_ATTENTION_MS}
+      cross join api_keys k on k.organization_id = r.organization_id and k.id = r.key_id
+      where ${IN_RANGE} and r.reason in (${REASONS_FOR_ATTENTION.map((reason) => `'${reason}'`).join(', ')})
+        and (k.revoked_at is null or r.reason in ('revoked', 'idempotency_mismatch'))
+      order by r.last_at desc limit :limit`),
+  },
+  {
+    types: ['key_expiring'],
+    statement: statement(`
+      select ${fact({
+        ...KEY,
+        type: "'key_expiring'",
+        organizationId: 'o.id',
+        since: `k.expires_at - ${EXPIRING_DAYS * DAY_MS}`,
+        level: `1 + (k.expires_at <= :now + ${SOON * DAY_MS}) + (k.expires_at <= :now + ${VERY_SOON * DAY_MS})`,
+      })}
+      from organizations o
+      cross join api_keys k indexed by api_keys_unrevoked on k.organization_id = o.id and k.revoked_at is null
+        and k.expires_at > :now and k.expires_at <= :now + ${EXPIRING_DAYS * DAY_MS}
+      where ${IN_RANGE} and k.successor_id is null
+      order by k.expires_at limit :limit`),
+  },
+  {
+    types: ['key_unused'],
+    statement: statement(`
+      select ${fact({
+        ...KEY,
+        type: "'key_unused'",
+        organizationId: 'k.organization_id',
+        since: `coalesce(k.lastWrite, k.created_at) + k.unusedDays * ${DAY_MS}`,
+        count: 'k.unusedDays',
+        lastAt: 'k.lastWrite',
+      })}
+      from (
+        select k.*, ${UNUSED_DAYS} as unusedDays, ${LAST_WRITE} as lastWrite
+        from ${ORGANIZATIONS} cross join ${CURRENT_KEYS}
+        where ${IN_RANGE} and k.created_at <= ${UNUSED_SINCE}
+          and not exists (select 1 from key_days d where d.organization_id = k.organization_id and d.chain_id = k.chain_id
+            and d.day >= date(${UNUSED_SINCE} / 1000, 'unixepoch', '-1 day') and d.key_id = k.id and d.last_at > ${UNUSED_SINCE})
+        limit :limit) k`),
+  },
+  {
+    types: ['key_of_former'],
+    statement: statement(`
+      select ${fact({ ...KEY, type: "'key_of_former'", organizationId: 'o.id', since: ':now', detail: 'u.name' })}
+      from organizations o cross join ${CURRENT_KEYS}
+      cross join users u on u.organization_id = k.organization_id and u.id = k.created_by
+      where ${IN_RANGE} and (u.active = 0 or u.is_admin = 0)
+      order by k.name, k.id limit :limit`),
+  },
+  {
+    // The time zone decides about the date: see the entry of the list. A month has at least 28 days.
+    types: ['review_due'],
+    statement: statement(`
+      select ${fact({
+        type: "'review_due'",
+        organizationId: 'r.id',
+        since: 'r.since',
+        count: 'r.review_months',
+        detail: 'r.time_zone',
+      })}
+      from (
+        select o.id, o.time_zone, p.review_months, coalesce((select e.finished_at from key_reviews e
+          where e.organization_id = o.id and e.finished_at is not null order by e.id desc limit 1), p.reviews_since) as since
+        from organizations o cross join key_policies p on p.organization_id = o.id
+        where ${IN_RANGE} and p.review_months is not null) r
+      where r.since + (r.review_months * 28 - ${REVIEW_DUE_DAYS + 2}) * ${DAY_MS} <= :now
+      limit :limit`),
+  },
+  {
+    // The ledger is read by chain: of each current key, and for the organization of every key.
+    types: ['daily_limit'],
+    statement: statement(`
+      select ${fact({
+        type: "'daily_limit'",
+        organizationId: 'u.organization',
+        subject: "coalesce(u.id, '') || ' ' || u.day",
+        keyId: 'u.id',
+        keyName: 'u.name',
+        keyHint: 'u.hint',
+        keyExpiresAt: 'u.expires_at',
+        since: ':now',
+        level: `1 + (${SHARE} >= 100)`,
+        count: SHARE,
+        detail: `case ${SHARE}
+          when ${used('u.records', 'u.maxRecords')} then printf('%,d new records', u.maxRecords)
+          when ${used('u.minutes', 'u.maxMinutes')} then printf('%,d minutes', u.maxMinutes)
+          else printf('%,d MB of text', u.maxBytes / 1000000) end || ', on ' || u.day`,
+      })}
+      from (
+        select o.id as organization, k.id, k.name, k.hint, k.expires_at, d.day,
+          ${sum(ALL_RECORDS)} as records, ${sum('d.minutes')} as minutes, ${sum('d.bytes')} as bytes,
+          min(coalesce(k.day_limit_records, :keyRecords), :keyRecords) as maxRecords,
+          coalesce(k.day_limit_minutes, ${NO_LIMIT}) as maxMinutes, :keyBytes as maxBytes
+        from organizations o cross join ${CURRENT_KEYS}
+        cross join key_days d on d.organization_id = k.organization_id and d.chain_id = k.chain_id and d.day >= :firstDay
+        where ${IN_RANGE} group by o.id, k.id, d.day
+        union all
+        select o.id, null, null, null, null, d.day, ${sum(ALL_RECORDS)}, 0, ${sum('d.bytes')},
+          :organizationRecords, ${NO_LIMIT}, :organizationBytes
+        from organizations o cross join api_keys k on k.organization_id = o.id and k.id = k.chain_id
+        cross join key_days d on d.organization_id = k.organization_id and d.chain_id = k.chain_id and d.day >= :firstDay
+        where ${IN_RANGE} group by o.id, d.day) u
+      where ${SHARE} >= ${DAY_LIMIT_PERCENT}
+      order by u.day desc, u.organization, u.id limit :limit`),
+  },
+  {
+    types: ['database_size'],
+    statement: statement(`
+      select ${fact({
+        type: "'database_size'",
+        organizationId: "''",
+        since: ':now',
+        level: `1 + (:databaseBytes >= :databaseLimit * ${WARNED_FROM.almost_full})`,
+        count: ':databaseBytes',
+        detail: "printf('%,d MB', :databaseLimit / 1000000)",
+      })}
+      where '' between :from and :to and :databaseBytes >= :databaseLimit * ${WARNED_FROM.nearly_full}`),
+  },
+];

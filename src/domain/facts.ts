@@ -1,0 +1,262 @@
+import { keysOf } from '../lib/objects.ts';
+import { DAY_MS, dateIn, daysBetween } from './calendar.ts';
+import { reviewDueDate } from './key-review.ts';
+import type { RefusedUseReason } from './refused-use.ts';
+
+// The facts that need attention: what, since when, which key, and what to do. The settings area
+// shows the facts of an organization, and the alerts send the facts of all organizations. A new fact
+// is an entry here and a statement in db/facts.ts.
+
+/** How long a refused use needs attention after the last time. */
+export const REFUSED_ATTENTION_MS = 7 * DAY_MS;
+/** How many days before its expiry a key needs attention. It becomes more urgent after 3 and 1. */
+export const EXPIRING_DAYS = 14;
+export const EXPIRY_LEVELS = [3, 1] as const;
+/** How many days before its date an access review needs attention. */
+export const REVIEW_DUE_DAYS = 14;
+/** From which percentage on a used daily limit needs attention. It becomes more urgent at 100. */
+export const DAY_LIMIT_PERCENT = 80;
+
+/** The reasons that an administrator can do something about, the most urgent first. */
+export const REASONS_FOR_ATTENTION = [
+  'expired',
+  'idempotency_mismatch',
+  'revoked',
+  'scope_missing',
+  'address_not_allowed',
+  'daily_limit_reached',
+] as const satisfies readonly RefusedUseReason[];
+type ReasonForAttention = (typeof REASONS_FOR_ATTENTION)[number];
+
+export type FactType =
+  | 'push_failing'
+  | `refused_${ReasonForAttention}`
+  | 'key_expiring'
+  | 'key_unused'
+  | 'key_of_former'
+  | 'review_due'
+  | 'daily_limit'
+  | 'database_size';
+
+/** A fact, as its statement returns it. Times are UTC milliseconds. */
+export interface Fact {
+  type: FactType;
+  /** Empty for a fact about the deployment. */
+  organizationId: string;
+  /** Distinguishes the facts of one type and organization, such as the id of a key. */
+  subject: string;
+  /** The key that the fact is about, if it is about one. */
+  keyId: string | null;
+  keyName: string | null;
+  keyHint: string | null;
+  keyExpiresAt: number | null;
+  since: number;
+  /** From 1 on. A fact that rises to a higher level has become more urgent. */
+  level: number;
+  /** Requests, days, percent or bytes: see the type. */
+  count: number;
+  /** The latest event, such as the last refused request or the last write. */
+  lastAt: number | null;
+  /** What else is known, such as the last failure. */
+  detail: string | null;
+}
+
+/** A tile of "Needs attention", for all facts of one type that an organization has. */
+interface Tile {
+  icon: 'alert' | 'ban' | 'check' | 'clock' | 'hourglass' | 'stop' | 'user';
+  tone?: 'danger' | 'warning';
+  title: (facts: readonly Fact[]) => string;
+  /** The page with more, below the organization's base path. `dateOf` is in its time zone. */
+  path: (first: Fact, dateOf: (at: number) => string) => string;
+}
+
+/** What is known of all facts of one type. */
+export interface FactKind {
+  /** Whether alerts are sent within five minutes instead of once a day. */
+  isUrgent: boolean;
+  /** For the documentation: when there is such a fact. */
+  meaning: string;
+  /**
+   * The fact as a sentence without markup, for alerts. It contains no text that a tenant can choose,
+   * because a chat may show it as a link or a mention.
+   */
+  sentence: (fact: Fact) => string;
+  advice: string;
+  /** None for facts that concern only the operator, or that other parts of the page show. */
+  tile?: Tile;
+  /** Decides what SQL cannot: the fact with its level, or undefined if there is none. */
+  judge?: (row: Fact, now: number) => Fact | undefined;
+}
+
+const plural = (number: number, one: string, many = `${one}s`) => `${number} ${number === 1 ? one : many}`;
+/** An instant as `2026-11-22 08:00 UTC`. */
+const time = (at: number | null) => `${new Date(at ?? 0).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
+const theKey = ({ keyHint }: Fact) => `API key ${keyHint ?? ''}`;
+
+/** The kinds of refused uses: one for each reason. */
+function refused(
+  reason: ReasonForAttention,
+  {
+    icon,
+    tone,
+    title,
+    says,
+    ...kind
+  }: Pick<Tile, 'icon' | 'tone' | 'title'> & Pick<FactKind, 'meaning' | 'advice'> & { says: string },
+): FactKind {
+  return {
+    ...kind,
+    isUrgent: true,
+    sentence: (fact) => `${theKey(fact)} ${says}. Last at ${time(fact.lastAt)}.`,
+    tile: { icon, ...(tone && { tone }), title, path: () => `/keys?refused=${reason}` },
+  };
+}
+
+const keys = (one: string, many: string) => (facts: readonly Fact[]) => plural(facts.length, one, many);
+const requests = (facts: readonly Fact[]) => facts.reduce((sum, { count }) => sum + count, 0);
+
+/** The list of facts, in the order in which the settings area shows them. */
+export const FACTS: Readonly<Record<FactType, FactKind>> = {
+  push_failing: {
+    isUrgent: true,
+    meaning: 'The changes of the organization have not reached the PSA for five minutes, or the PSA has stopped them.',
+    sentence: ({ level, since, detail }) =>
+      `Changes ${level === 1 ? 'have not reached' : 'are not sent to'} the PSA since ${time(since)}${detail === null ? '' : ` (${detail})`}.`,
+    advice:
+      'Find out why the PSA does not accept the changes. Nothing is lost: they are sent again, and after a stop when the operator resumes the push.',
+    tile: {
+      icon: 'alert',
+      tone: 'warning',
+      title: ([first]) => (first?.level === 1 ? 'Writes do not reach your PSA' : 'Writes are not sent to your PSA'),
+      path: ({ since }, dateOf) => `/audit?from=${dateOf(since)}`,
+    },
+  },
+  refused_expired: refused('expired', {
+    icon: 'stop',
+    tone: 'danger',
+    title: keys('expired key is still in use', 'expired keys are still in use'),
+    meaning: 'A request with an expired key was refused in the last seven days.',
+    says: 'has expired and is still in use; its requests are refused',
+    advice:
+      'These keys have expired, and an automation still uses them: all of its requests are refused. Create a new key, enter it in the automation, and revoke the expired key.',
+  }),
+  refused_idempotency_mismatch: refused('idempotency_mismatch', {
+    icon: 'alert',
+    tone: 'danger',
+    title: (facts) => plural(requests(facts), 'write may be lost', 'writes may be lost'),
+    meaning: 'A replay of a different request may have lost a write in the last seven days.',
+    says: 'used an Idempotency-Key again for a different request; that write may be lost',
+    advice:
+      'An automation with one of these keys used an Idempotency-Key again for a different request. The response was 200 with the earlier record, and nothing was written. Build the Idempotency-Key from the ID of the event, and check that this ID is never empty. An AI agent that words a retry differently is counted too; then nothing is lost.',
+  }),
+  refused_revoked: refused('revoked', {
+    icon: 'ban',
+    tone: 'warning',
+    title: keys('revoked key is still in use', 'revoked keys are still in use'),
+    meaning: 'A request with a revoked key was refused in the last seven days.',
+    says: 'is revoked and still in use; its requests are refused',
+    advice:
+      'These keys are revoked, and requests with them still arrive. Find the automation at the source address, and give it a new key or turn it off.',
+  }),
+  refused_scope_missing: refused('scope_missing', {
+    icon: 'alert',
+    tone: 'warning',
+    title: keys('key lacks a scope', 'keys lack a scope'),
+    meaning: 'A request was refused in the last seven days because its key lacks the scope.',
+    says: 'lacks a scope for what an automation does with it',
+    advice:
+      'An automation with one of these keys writes a kind of record that the key does not allow. The scopes of a key cannot be changed: create a key with both scopes, enter it in the automation, and revoke the old key.',
+  }),
+  refused_address_not_allowed: refused('address_not_allowed', {
+    icon: 'stop',
+    tone: 'warning',
+    title: keys('key was used from elsewhere', 'keys were used from elsewhere'),
+    meaning:
+      'A request was refused in the last seven days because it came from outside the allowed networks of its key.',
+    says: 'was used from outside its allowed networks',
+    advice:
+      'Requests with these keys came from an address outside their allowed networks, and were refused. If the automation has moved, add its network to the key. If you do not know the address, another person may have the key: rotate it.',
+  }),
+  refused_daily_limit_reached: refused('daily_limit_reached', {
+    icon: 'hourglass',
+    tone: 'warning',
+    title: keys('key reached a daily limit', 'keys reached a daily limit'),
+    meaning: 'A write was refused in the last seven days because of a daily limit.',
+    says: 'was refused a write because of a daily limit',
+    advice:
+      'Requests with these keys were refused because the daily limit of the key or of the organization was reached. Check what the automation writes; if that is intended, raise the limit of the key.',
+  }),
+  key_expiring: {
+    isUrgent: false,
+    meaning: `A key without a successor expires within ${EXPIRING_DAYS} days; it becomes more urgent within ${EXPIRY_LEVELS.join(' days and within ')} day.`,
+    sentence: (fact) => `${theKey(fact)} expires at ${time(fact.keyExpiresAt)}.`,
+    advice: 'Rotate the key and enter its successor in the automation before it expires, or let it end.',
+    tile: {
+      icon: 'hourglass',
+      tone: 'warning',
+      title: (facts) => `${plural(facts.length, 'key expires', 'keys expire')} within ${EXPIRING_DAYS} days`,
+      path: () => `/keys?state=current&expires=${EXPIRING_DAYS}&sort=expires`,
+    },
+  },
+  key_unused: {
+    isUrgent: false,
+    meaning: "A key has not written anything for as many days as the organization's policy says, 60 by default.",
+    sentence: (fact) => `${theKey(fact)} has not written anything for ${plural(fact.count, 'day')}.`,
+    advice: 'Revoke the key if no workflow needs it.',
+    tile: {
+      icon: 'clock',
+      title: (facts) => `${plural(facts.length, 'key')} unused for ${plural(facts[0]?.count ?? 0, 'day')}`,
+      path: ({ count }) => `/keys?state=current&unused=${count}&sort=-last`,
+    },
+  },
+  key_of_former: {
+    isUrgent: false,
+    meaning: 'A key was created by a person who is no longer an administrator.',
+    sentence: (fact) => `${theKey(fact)} was created by a person who is no longer an administrator.`,
+    advice: 'Rotate or revoke the key.',
+    tile: {
+      icon: 'user',
+      title: (facts) => `${plural(facts.length, 'key')} of former administrators`,
+      path: () => '/keys?state=current&creator=*former',
+    },
+  },
+  review_due: {
+    isUrgent: false,
+    meaning: `An access review is due within ${REVIEW_DUE_DAYS} days, or overdue.`,
+    sentence: ({ level, detail }) => `An access review ${level === 1 ? 'is' : 'was'} due on ${detail}.`,
+    advice: 'Decide for each key whether it is still needed.',
+    tile: {
+      icon: 'check',
+      tone: 'warning',
+      title: ([first]) => {
+        const daysLeft = first?.count ?? 0;
+        if (daysLeft < 0) return 'An access review is overdue';
+        return `An access review is due ${daysLeft === 0 ? 'today' : `in ${plural(daysLeft, 'day')}`}`;
+      },
+      path: () => '/review',
+    },
+    // `count` are the months between reviews, `detail` is the time zone.
+    judge: (row, now) => {
+      const timeZone = row.detail ?? 'UTC';
+      const date = reviewDueDate({ reviewMonths: row.count, reviewsSince: row.since }, null, timeZone);
+      const daysLeft = date === null ? REVIEW_DUE_DAYS + 1 : daysBetween(dateIn(timeZone, now), date);
+      if (daysLeft > REVIEW_DUE_DAYS) return undefined;
+      return { ...row, since: now, level: daysLeft < 0 ? 2 : 1, count: daysLeft, detail: date };
+    },
+  },
+  daily_limit: {
+    isUrgent: false,
+    meaning: `A key, or the organization if \`key\` is null, has used ${DAY_LIMIT_PERCENT} or 100 percent of a daily limit on one of the last two days.`,
+    sentence: (fact) =>
+      `${fact.keyHint === null ? 'The organization' : theKey(fact)} has used ${fact.level === 1 ? DAY_LIMIT_PERCENT : 100}% of the daily limit of ${fact.detail}.`,
+    advice: 'Check what the automations write. If that is intended, raise the limit.',
+  },
+  database_size: {
+    isUrgent: true,
+    meaning: 'The database of the deployment has reached 70 or 90 percent of its limit. `organization` is null.',
+    sentence: ({ level, detail }) => `The database has reached ${level === 1 ? 70 : 90}% of its limit of ${detail}.`,
+    advice: 'Make room before writes fail: archive what is old, or use a database with a higher limit.',
+  },
+};
+
+export const FACT_TYPES = keysOf(FACTS);

@@ -1,0 +1,98 @@
+import type { FACT_STATEMENTS, FactStatement } from '../../db/facts.ts';
+import type { Fact } from '../../domain/facts.ts';
+import { log } from '../../lib/log.ts';
+import { readBatch } from '../../services/call-d1.ts';
+import type { ServiceContext } from '../../services/context.ts';
+import { bindFacts, type FactOptions, toFact } from '../../services/facts.ts';
+import { type AlertChannel, alertData } from './alert.ts';
+import { findStoredAlerts, type NewAlert, type StoredAlert, saveAlerts, withdrawAlerts } from './alert-statements.ts';
+
+/** How many facts of one statement a run compares. */
+export const MAX_FACTS = 2_000;
+/** How many alerts one statement stores. */
+const SAVED_AT_ONCE = 500;
+
+/**
+ * Compares the facts with the stored alerts: stores an alert for each fact that is new or has become
+ * more urgent, and withdraws those whose facts are gone. Each statement of facts is one call to D1
+ * for all organizations, and one more if something has changed. A failing statement does not stop
+ * the others; the first error is thrown at the end.
+ */
+export async function findAlerts(
+  ctx: ServiceContext,
+  statements: typeof FACT_STATEMENTS,
+  channels: readonly AlertChannel[],
+  options: FactOptions,
+): Promise<void> {
+  const errors: unknown[] = [];
+  for (const statement of statements) {
+    try {
+      await compare(ctx, statement, channels, options);
+    } catch (err) {
+      log('error', 'alerts_not_found', { types: statement.types, cause: err });
+      errors.push(err);
+    }
+  }
+  if (errors.length > 0) throw errors[0];
+}
+
+const identityOf = ({ organizationId, type, subject }: Pick<Fact, 'organizationId' | 'type' | 'subject'>) =>
+  JSON.stringify([organizationId, type, subject]);
+
+async function compare(
+  ctx: ServiceContext,
+  statement: FactStatement,
+  channels: readonly AlertChannel[],
+  options: FactOptions,
+): Promise<void> {
+  const now = ctx.now();
+  const [rows, stored] = await readBatch(ctx, [
+    bindFacts(ctx, statement, options, MAX_FACTS),
+    findStoredAlerts.bind({ types: JSON.stringify(statement.types), limit: channels.length * MAX_FACTS }),
+  ]);
+  const levels = new Map(stored.map((alert) => [`${alert.channel} ${identityOf(alert)}`, alert.level]));
+  const present = new Set<string>();
+  const found: NewAlert[] = [];
+  for (const row of rows) {
+    const fact = judged(row, now);
+    if (fact === undefined) continue;
+    const identity = identityOf(row);
+    present.add(identity);
+    if (fact === 'failed') continue;
+    const id = `alert_${crypto.randomUUID()}`;
+    for (const channel of channels) {
+      if ((levels.get(`${channel} ${identity}`) ?? 0) >= fact.level) continue;
+      const { organizationId, type, subject, level } = fact;
+      found.push({ organizationId, type, subject, channel, level, id, data: alertData(fact) });
+    }
+  }
+  // With more facts than were read, an alert whose fact was not found may still be true.
+  const gone = rows.length < MAX_FACTS ? stored.filter((alert) => !present.has(identityOf(alert))) : [];
+  await save(ctx, found, gone, now);
+}
+
+/** A bad fact of one organization is logged, and keeps no other organization from its alerts. */
+function judged(row: Fact, now: number): Fact | 'failed' | undefined {
+  try {
+    return toFact(row, now);
+  } catch (err) {
+    log('error', 'alert_not_made', { organization: row.organizationId, type: row.type, cause: err });
+    return 'failed';
+  }
+}
+
+async function save(
+  ctx: ServiceContext,
+  found: readonly NewAlert[],
+  gone: readonly StoredAlert[],
+  now: number,
+): Promise<void> {
+  const chunks = Array.from({ length: Math.ceil(found.length / SAVED_AT_ONCE) }, (_, index) =>
+    found.slice(index * SAVED_AT_ONCE, (index + 1) * SAVED_AT_ONCE),
+  );
+  const statements = [
+    ...chunks.map((alerts) => saveAlerts.bind({ alerts: JSON.stringify(alerts), now })),
+    ...(gone.length > 0 ? [withdrawAlerts.bind({ alerts: JSON.stringify(gone) })] : []),
+  ];
+  if (statements.length > 0) await readBatch(ctx, statements, 'safe_to_repeat');
+}

@@ -1,0 +1,642 @@
+import { env } from 'cloudflare:workers';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { DAY_MS } from '../../../src/domain/calendar.ts';
+import { FACT_TYPES, FACTS } from '../../../src/domain/facts.ts';
+import { savePushState } from '../../../src/modules/push/push-state.ts';
+import { eraseOrganization } from '../../../src/services/directory/erase-organization.ts';
+import { recordRefusedUses } from '../../../src/services/keys/refused-uses.ts';
+import { revokeAsAdministrator } from '../../../src/services/keys/revoke-key.ts';
+import { type AlertMessage, forgetAlerts, runAlerts, runDailyAlerts, startAddresses } from '../../support/alerts.ts';
+import { aroundD1, reportingSize } from '../../support/d1.ts';
+import { lastCursor } from '../../support/rpc.ts';
+import { loggedLines } from '../../support/searched-logs.ts';
+import { makeSettings } from '../../support/settings.ts';
+import { psaContract } from '../../support/static-files.ts';
+import { asAdmin, asOperator, importRecords, makeApi, makeKey, makeOrganization, rotate } from '../../support/world.ts';
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const RUN_MS = 5 * MINUTE_MS;
+/** The time of the daily run. */
+const START = Date.parse('2027-03-01T03:17:00Z');
+const GB = 1_000_000_000;
+
+let addresses: ReturnType<typeof startAddresses>;
+let now = START;
+const clock = () => now;
+/** Every message that a test of this file got. */
+const allMessages: AlertMessage[] = [];
+
+beforeAll(() => {
+  addresses = startAddresses();
+});
+afterAll(() => addresses.stop());
+beforeEach(async () => {
+  now = START;
+  allMessages.push(...addresses.messages);
+  addresses.reset();
+  await forgetAlerts();
+});
+
+type Changes = Parameters<typeof runAlerts>[1];
+
+/** Lets time pass, with the cron every five minutes, or as often as `every`. */
+async function pass(ms: number, { every = RUN_MS, ...changes }: Changes & { every?: number } = {}): Promise<void> {
+  for (const end = now + ms; now < end; ) {
+    now = Math.min(end, now + every);
+    await runAlerts(now, changes);
+  }
+}
+
+/** Lets days pass, with the daily run and the run after it. */
+async function passDays(days: number, changes: Changes = {}): Promise<void> {
+  for (let day = 0; day < days; day++) {
+    now += DAY_MS;
+    await runDailyAlerts(now, changes);
+    await runAlerts(now, changes);
+  }
+}
+
+/** The messages about an organization, each as its type and a field of its data. */
+const typesSent = (organization: string, field?: string) =>
+  addresses.messages
+    .filter(({ data }) => data.organization === organization)
+    .map(({ type, data }) => [type.replace('alert.', ''), ...(field === undefined ? [] : [data[field]])].join(' '));
+const lines = () => addresses.posts.flat();
+const answer =
+  (status: number, headers: Record<string, string> = {}) =>
+  () =>
+    new Response(null, { status, headers });
+const refuse = (organizationId: string, keyId: string, reason: 'expired' | 'scope_missing' = 'scope_missing') =>
+  recordRefusedUses(asAdmin(organizationId, clock), { organizationId, keyId, reason, count: 1, sourceAddress: null });
+/** An organization with a fact: a refused use of a key. */
+async function makeRefused() {
+  const organization = await makeOrganization();
+  const key = await makeKey(organization, {}, clock);
+  await refuse(organization, key.id);
+  return { organization, key };
+}
+const setPush = (organization: string, failingSince: number | null, stoppedAt: number | null = null) =>
+  savePushState(
+    asOperator(),
+    organization,
+    {
+      confirmedSeq: 0,
+      confirmedAt: null,
+      failingSince,
+      attempts: 1,
+      failure: failingSince === null ? null : 'HTTP 500',
+      nextAttemptAt: null,
+      stoppedAt,
+    },
+    null,
+  );
+/** The database whose calls fail, before or after they ran, if their SQL has these words. */
+function failingAt(words: string, when: 'before' | 'after' = 'before', message = 'D1 DB is overloaded.') {
+  let failures = 0;
+  const db = aroundD1(env.DB, async (run, _, sql) => {
+    const isHit = sql.some((text) => text.includes(words));
+    if (isHit) failures += 1;
+    if (isHit && when === 'before') throw new Error(message);
+    const results = await run();
+    if (isHit) throw new Error(message);
+    return results;
+  });
+  return { db, failures: () => failures };
+}
+
+describe('a key', () => {
+  test('that is created, rotated or revoked gives no alert: the feed of changes has it', async () => {
+    const organization = await makeOrganization();
+    const first = await makeKey(organization, {}, clock);
+    await rotate(organization, first.id, { grace: '1h' }, clock);
+    const second = await makeKey(organization, {}, clock);
+    await revokeAsAdministrator(asAdmin(organization, clock), second.id);
+    await passDays(2);
+    expect(addresses.attempts).toEqual({ push: 0, chat: 0 });
+  });
+
+  test('that expires gives an alert within 14, 3 and 1 days, once each, and none once it is replaced', async () => {
+    const organization = await makeOrganization();
+    const { id, hint } = await makeKey(organization, { name: 'Contoso <!channel>', expires: '2027-03-31' }, clock);
+    await makeKey(organization, {}, clock);
+    // This key is created less than 14 days before it expires.
+    const late = await makeKey(organization, { expires: '2027-03-11' }, clock);
+    const replaced = await makeKey(organization, { expires: '2027-03-31' }, clock);
+    await rotate(organization, replaced.id, { grace: '7d' }, clock);
+    await passDays(40);
+    const expiring = addresses.messages.filter(({ type }) => type === 'alert.key_expiring');
+    expect(expiring.map(({ data, timestamp }) => [data.key?.id, data['level'], timestamp.slice(0, 10)])).toEqual([
+      [late.id, 1, '2027-03-02'],
+      [late.id, 2, '2027-03-09'],
+      [late.id, 3, '2027-03-11'],
+      [id, 1, '2027-03-18'],
+      [id, 2, '2027-03-29'],
+      [id, 3, '2027-03-31'],
+    ]);
+    expect(expiring[3]?.data).toEqual({
+      organization,
+      key: {
+        id,
+        name: { mediaType: 'text/plain', text: 'Contoso <!channel>' },
+        hint,
+        expiresAt: '2027-04-01T00:00:00.000Z',
+      },
+      since: '2027-03-18T00:00:00.000Z',
+      level: 1,
+      text: `API key ${hint} expires at 2027-04-01 00:00 UTC.`,
+      advice: FACTS.key_expiring.advice,
+      settingsUrl: `https://tickets.example/settings/${organization}/keys/${id}`,
+    });
+    // The chat gets no names that a person has chosen.
+    expect(lines()).toContain(
+      `${organization}: API key ${hint} expires at 2027-04-01 00:00 UTC. https://tickets.example/settings/${organization}/keys/${id}`,
+    );
+    expect(lines().join()).not.toContain('Contoso');
+  });
+
+  test('gives the most urgent alert only, if no run took place before', async () => {
+    const organization = await makeOrganization();
+    await makeKey(organization, { expires: '2027-03-18' }, clock);
+    now = Date.parse('2027-03-18T12:00:00Z');
+    await runDailyAlerts(now);
+    await pass(2 * RUN_MS);
+    expect(typesSent(organization, 'level')).toEqual(['key_expiring 3']);
+  });
+
+  test('that is unused gives an alert after 60 days, once, and again if it becomes unused again', async () => {
+    const organization = await makeOrganization();
+    const { value: key, id } = await makeKey(organization, {}, clock);
+    const { id: never } = await makeKey(organization, {}, clock);
+    now += 57 * DAY_MS;
+    await passDays(2);
+    expect(typesSent(organization)).toEqual([]);
+    await makeApi({ now: clock }).postNote(key);
+    await passDays(2);
+    now += 56 * DAY_MS;
+    await passDays(7);
+    await makeApi({ now: clock }).postNote(key);
+    now += 57 * DAY_MS;
+    await passDays(4);
+    const unused = addresses.messages.map(({ data, timestamp }) => [data.key?.id, timestamp.slice(0, 10)]);
+    expect(unused).toEqual([
+      [never, '2027-04-30'],
+      [id, '2027-06-28'],
+      [id, '2027-09-01'],
+    ]);
+  });
+
+  test('of a former administrator gives an alert, and so does an access review that is due', async () => {
+    const organization = await makeOrganization();
+    const { id } = await makeKey(organization, {}, clock);
+    await importRecords({
+      type: 'user',
+      organization,
+      id: 'ada',
+      email: `ada@${organization}.example`,
+      name: 'Ada',
+      admin: false,
+    });
+    await env.DB.prepare('insert into key_policies values (?, null, 0, 60, 1, ?, 1)').bind(organization, now).run();
+    await passDays(35);
+    expect(addresses.messages.map(({ type, data }) => [type, data.key?.id, data['level'], data['text']])).toEqual([
+      ['alert.key_of_former', id, 1, expect.stringContaining('no longer an administrator')],
+      ['alert.review_due', undefined, 1, 'An access review is due on 2027-04-01.'],
+      ['alert.review_due', undefined, 2, 'An access review was due on 2027-04-01.'],
+    ]);
+  });
+
+  test('that is refused gives an alert for each reason within five minutes, once while it goes on', async () => {
+    const organization = await makeOrganization();
+    const api = makeApi({ now: clock });
+    const revoked = await makeKey(organization, {}, clock);
+    const expired = await makeKey(organization, { expires: '2027-03-02' }, clock);
+    const mismatched = await makeKey(organization, {}, clock);
+    await revokeAsAdministrator(asAdmin(organization, clock), revoked.id);
+    await api.postNote(mismatched.value, undefined, { 'Idempotency-Key': 'event-1' });
+    now += 2 * DAY_MS;
+    const use = async () => {
+      await api.postNote(revoked.value);
+      await api.postNote(expired.value);
+      await api.postNote(mismatched.value, { message: 'Another one' }, { 'Idempotency-Key': 'event-1' });
+      await api.settled();
+    };
+    const refused = () => addresses.messages.map(({ type, data }) => `${type} ${data.key?.id}`).sort();
+    const once = [
+      `alert.refused_expired ${expired.id}`,
+      `alert.refused_idempotency_mismatch ${mismatched.id}`,
+      `alert.refused_revoked ${revoked.id}`,
+    ];
+    for (let day = 0; day < 9; day++) {
+      await use();
+      await pass(RUN_MS);
+      expect(refused()).toEqual(once);
+      await pass(DAY_MS, { every: DAY_MS / 2 });
+    }
+    // After a week without a refusal the fact is gone; the next refusal is a new one.
+    await pass(8 * DAY_MS, { every: DAY_MS });
+    await use();
+    await pass(RUN_MS);
+    expect(refused()).toEqual([...once, ...once].sort());
+    expect(new Set(addresses.messages.map(({ id }) => id)).size).toBe(6);
+  });
+});
+
+describe('a limit', () => {
+  const dayLimits = { key: { records: 5, bytes: 1_000_000 }, organization: { records: 10, bytes: 1_000_000 } };
+  const texts = () => addresses.messages.map(({ data }) => String(data['text']));
+
+  test('of a day gives an alert at 80 % and at 100 %, of a key and of the organization, once for each day', async () => {
+    const organization = await makeOrganization({ timeZone: 'Pacific/Auckland' });
+    const api = makeApi({ now: clock, config: { dayLimits } });
+    const [first, second] = [await makeKey(organization, {}, clock), await makeKey(organization, {}, clock)];
+    const write = async (key: string, count: number) => {
+      for (let note = 0; note < count; note++) await api.postNote(key);
+      addresses.reset();
+      await runDailyAlerts(now, { dayLimits });
+      await pass(RUN_MS, { dayLimits });
+      return texts();
+    };
+    expect(await write(first.value, 3)).toEqual([]);
+    const of = (who: string, percent: number, limit: number, day = '2027-03-01') =>
+      `${who} has used ${percent}% of the daily limit of ${limit} new records, on ${day}.`;
+    expect(await write(first.value, 1)).toEqual([of(`API key ${first.hint}`, 80, 5)]);
+    expect(await write(first.value, 1)).toEqual([of(`API key ${first.hint}`, 100, 5)]);
+    // From 0 to 100 % between two runs: one alert.
+    expect((await write(second.value, 5)).sort()).toEqual([
+      of(`API key ${second.hint}`, 100, 5),
+      of('The organization', 100, 10),
+    ]);
+    expect(await write(first.value, 0)).toEqual([]);
+    // The next day in Auckland.
+    now += 12 * HOUR_MS;
+    expect(await write(first.value, 4)).toEqual([of(`API key ${first.hint}`, 80, 5, '2027-03-02')]);
+  });
+
+  test.each([
+    ['Pacific/Kiritimati', '2027-03-01T09:59:00Z', '2027-03-01'],
+    ['UTC', '2027-03-01T23:59:00Z', '2027-03-01'],
+    ['Etc/GMT+12', '2027-03-01T11:59:00Z', '2027-02-28'],
+  ])('of a day that is reached just before midnight gives an alert after it: %s', async (timeZone, at, day) => {
+    now = Date.parse(at);
+    const organization = await makeOrganization({ timeZone });
+    const { value } = await makeKey(organization, {}, clock);
+    for (let note = 0; note < 5; note++) await makeApi({ now: clock, config: { dayLimits } }).postNote(value);
+    // After midnight the organization goes on writing.
+    now += 2 * MINUTE_MS;
+    await makeApi({ now: clock, config: { dayLimits } }).postNote(value);
+    now = Date.parse(at) - (Date.parse(at) % DAY_MS) + DAY_MS + 197 * MINUTE_MS;
+    await runDailyAlerts(now, { dayLimits });
+    await pass(RUN_MS, { dayLimits });
+    expect(texts()).toEqual([expect.stringContaining(`100% of the daily limit of 5 new records, on ${day}.`)]);
+    addresses.reset();
+    await passDays(3, { dayLimits });
+    expect(texts()).toEqual([]);
+  });
+
+  test("of a key's own minutes counts too, and one of the deployment that does not exist does not", async () => {
+    const organization = await makeOrganization();
+    const none = { key: null, organization: null };
+    const { value, hint } = await makeKey(organization, { dayLimit: { minutes: 100 } }, clock);
+    const api = makeApi({ now: clock, config: { dayLimits: none } });
+    await api.postTime(value, { minutes: 79, description: 'Work', billable: true });
+    await runDailyAlerts(now, { dayLimits: none });
+    await pass(RUN_MS);
+    expect(texts()).toEqual([]);
+    await api.postTime(value, { minutes: 1, description: 'Work', billable: true });
+    await runDailyAlerts(now, { dayLimits: none });
+    await pass(RUN_MS);
+    expect(texts()).toEqual([`API key ${hint} has used 80% of the daily limit of 100 minutes, on 2027-03-01.`]);
+  });
+
+  test('of the database gives an alert at 70 % and at 90 %, and again after it was below', async () => {
+    let bytes = 6.9 * GB;
+    const run = async (share: number) => {
+      bytes = share * 10 * GB;
+      const db = reportingSize(env.DB, () => bytes);
+      await runAlerts(now, { databaseLimit: 10 * GB }, db);
+      return addresses.messages.map(({ data }) => data['level']);
+    };
+    expect(await run(0.69)).toEqual([]);
+    expect(await run(0.7)).toEqual([1]);
+    expect(await run(0.7)).toEqual([1]);
+    expect(await run(0.9)).toEqual([1, 2]);
+    // Less urgent than what was sent.
+    expect(await run(0.8)).toEqual([1, 2]);
+    expect(await run(0.9)).toEqual([1, 2]);
+    expect(addresses.messages[1]?.data).toMatchObject({
+      organization: null,
+      key: null,
+      settingsUrl: 'https://tickets.example/settings',
+    });
+    expect(lines()[0]).toBe('The database has reached 70% of its limit of 10,000 MB. https://tickets.example/settings');
+    expect(await run(0.6)).toEqual([1, 2]);
+    expect(await run(0.75)).toEqual([1, 2, 1]);
+    expect(new Set(addresses.messages.map(({ id }) => id)).size).toBe(3);
+  });
+});
+
+describe('a failing push', () => {
+  test('is sent to the chat, and to the receiver unless the push works again before that', async () => {
+    const organization = await makeOrganization();
+    await setPush(organization, now - 299_999);
+    await runAlerts(now);
+    expect(addresses.attempts).toEqual({ push: 0, chat: 0 });
+    addresses.push = answer(500);
+    now += 1;
+    await runAlerts(now);
+    await pass(HOUR_MS);
+    expect(lines()).toEqual([
+      `${organization}: Changes have not reached the PSA since 2027-03-01 03:12 UTC (HTTP 500). https://tickets.example/settings/${organization}/keys`,
+    ]);
+    expect(addresses.attempts.push).toBeGreaterThan(2);
+    expect(addresses.attempts.push).toBeLessThan(12);
+    await setPush(organization, null);
+    addresses.reset();
+    await pass(2 * HOUR_MS);
+    expect(addresses.attempts).toEqual({ push: 0, chat: 0 });
+    // If only the changes of this organization are refused, the alert reaches the receiver.
+    await setPush(organization, now);
+    await pass(HOUR_MS);
+    expect(typesSent(organization, 'level')).toEqual(['push_failing 1']);
+    expect(lines()).toHaveLength(1);
+  });
+
+  test('that the receiver stops is more urgent; nothing is sent to the receiver until it is resumed', async () => {
+    const { organization } = await makeRefused();
+    await setPush(organization, now - HOUR_MS, null);
+    await pass(RUN_MS);
+    addresses.reset();
+    const { id } = await makeKey(organization, {}, clock);
+    await setPush(organization, now - HOUR_MS, now);
+    await refuse(organization, id);
+    await pass(HOUR_MS);
+    expect(lines().map((line) => line.split(' https')[0])).toEqual([
+      `${organization}: Changes are not sent to the PSA since 2027-03-01 02:22 UTC (HTTP 500).`,
+      expect.stringContaining('lacks a scope'),
+    ]);
+    expect(addresses.attempts.push).toBe(0);
+    await setPush(organization, null);
+    await pass(RUN_MS);
+    expect(typesSent(organization)).toEqual(['refused_scope_missing']);
+  });
+
+  test('gives no alert if changes are not pushed', async () => {
+    const organization = await makeOrganization();
+    await setPush(organization, now - HOUR_MS);
+    await pass(HOUR_MS, { receiver: undefined });
+    expect(addresses.attempts).toEqual({ push: 0, chat: 0 });
+  });
+});
+
+describe('an alert', () => {
+  test('is sent again under the same id if the service dies between sending and recording it', async () => {
+    const { organization } = await makeRefused();
+    const { db, failures } = failingAt('update alerts set sent_at');
+    await expect(runAlerts(now, {}, db)).rejects.toMatchObject({ code: 'unavailable' });
+    expect(failures()).toBeGreaterThan(0);
+    expect(typesSent(organization)).toHaveLength(1);
+    // A run that starts at once leaves the alert to the run that may still be sending it.
+    await runAlerts(now + 1);
+    expect(typesSent(organization)).toHaveLength(1);
+    await refuse(organization, (await makeKey(organization, {}, clock)).id, 'expired');
+    await pass(HOUR_MS);
+    const [first, second, other, ...more] = addresses.messages;
+    expect(second).toEqual(first);
+    expect([other?.type, ...more]).toEqual(['alert.refused_expired']);
+  });
+
+  test.each(['update alerts set next_attempt_at', 'insert into alerts', 'from alerts indexed by alerts_type'])(
+    'is sent once if the service dies before or after: %s',
+    async (words) => {
+      for (const when of ['before', 'after'] as const) {
+        addresses.reset();
+        const { organization } = await makeRefused();
+        const { db, failures } = failingAt(words, when);
+        await expect(runAlerts(now, {}, db)).rejects.toMatchObject({ code: 'unavailable' });
+        expect(failures()).toBeGreaterThan(0);
+        await pass(HOUR_MS);
+        expect([when, ...typesSent(organization)]).toEqual([when, 'refused_scope_missing']);
+        expect(lines()).toHaveLength(1);
+      }
+    },
+  );
+
+  test('of one organization that cannot be made keeps no other from its alerts', async () => {
+    const [bad, good] = [await makeOrganization(), await makeOrganization()];
+    const insert = env.DB.prepare('insert into key_policies values (?, null, 0, 60, 1, ?, 1)');
+    await env.DB.batch([
+      ...[bad, good].map((organization) => insert.bind(organization, now - 40 * DAY_MS)),
+      env.DB.prepare("update organizations set time_zone = 'Nowhere' where id = ?").bind(bad),
+    ]);
+    await runDailyAlerts(now);
+    await pass(RUN_MS);
+    expect([typesSent(bad), typesSent(good)]).toEqual([[], ['review_due']]);
+    expect(loggedLines('alert_not_made', 'error')).toEqual([
+      expect.objectContaining({ organization: bad, type: 'review_due' }),
+    ]);
+  });
+
+  test('of one kind that cannot be found keeps no other kind from being sent', async () => {
+    const { organization } = await makeRefused();
+    const { db } = failingAt('pushes_in_trouble', 'before', 'D1_ERROR: no such column: x: SQLITE_ERROR');
+    await expect(runAlerts(now, {}, db)).rejects.toThrow();
+    expect(typesSent(organization)).toEqual(['refused_scope_missing']);
+    expect(loggedLines('alerts_not_found', 'error')).toHaveLength(1);
+  });
+
+  test('is not sent by two runs at once', async () => {
+    const organization = await makeOrganization();
+    for (let key = 0; key < 5; key++) await refuse(organization, (await makeKey(organization, {}, clock)).id);
+    await Promise.all(Array.from({ length: 4 }, () => runAlerts(now)));
+    await pass(HOUR_MS);
+    expect(typesSent(organization)).toEqual(Array(5).fill('refused_scope_missing'));
+    expect(new Set(addresses.messages.map(({ id }) => id)).size).toBe(5);
+    expect(lines()).toHaveLength(5);
+  });
+
+  test('is not repeated by a restart, and not lost by a daily run that fails', async () => {
+    const organization = await makeOrganization();
+    await makeKey(organization, { expires: '2027-03-05' }, clock);
+    const { db } = failingAt('insert into alerts');
+    await expect(runDailyAlerts(now, {}, db)).rejects.toMatchObject({ code: 'unavailable' });
+    await runDailyAlerts(now);
+    await runDailyAlerts(now);
+    await pass(HOUR_MS);
+    expect(typesSent(organization)).toEqual(['key_expiring']);
+    expect(lines()).toHaveLength(1);
+  });
+
+  test('reaches a receiver that was down for an hour, and a daily one a receiver that was down for hours', async () => {
+    addresses.push = answer(503);
+    const { organization, key } = await makeRefused();
+    const expiring = await makeKey(organization, { expires: '2027-03-05' }, clock);
+    await runDailyAlerts(now);
+    await pass(6 * HOUR_MS);
+    expect(addresses.messages).toEqual([]);
+    expect(lines()).toHaveLength(2);
+    expect(loggedLines('alert_failed', 'warn').length).toBeLessThan(30);
+    addresses.reset();
+    await pass(HOUR_MS);
+    expect(addresses.messages.map(({ type, data }) => `${type} ${data.key?.id}`).sort()).toEqual([
+      `alert.key_expiring ${expiring.id}`,
+      `alert.refused_scope_missing ${key.id}`,
+    ]);
+  });
+
+  test('that the receiver always refuses keeps no alert of another organization', async () => {
+    const bad = await makeOrganization();
+    for (let key = 0; key < 30; key++) await refuse(bad, (await makeKey(bad, {}, clock)).id);
+    addresses.push = (receive, body) => {
+      if (body.includes(bad)) return new Response(null, { status: 422 });
+      receive();
+      return new Response(null, { status: 204 });
+    };
+    await pass(RUN_MS);
+    const { organization } = await makeRefused();
+    await pass(RUN_MS);
+    expect([typesSent(bad), typesSent(organization)]).toEqual([[], ['refused_scope_missing']]);
+  });
+
+  test('that gets a 410 is not sent again; the changes are not stopped', async () => {
+    const { organization } = await makeRefused();
+    addresses.push = answer(410);
+    await pass(HOUR_MS);
+    expect(addresses.attempts.push).toBe(1);
+    const stopped = env.DB.prepare('select stopped_at from pushes where organization_id = ?').bind(organization);
+    expect(await stopped.first('stopped_at')).toBeNull();
+  });
+
+  test('obeys Retry-After, and is sent to the chat with others of its organization in one post', async () => {
+    const organization = await makeOrganization();
+    for (let key = 0; key < 25; key++) await refuse(organization, (await makeKey(organization, {}, clock)).id);
+    addresses.chat = answer(429, { 'Retry-After': '3600' });
+    await runAlerts(now);
+    expect(addresses.attempts.chat).toBe(1);
+    // The other 5.
+    await pass(RUN_MS);
+    expect(addresses.attempts.chat).toBe(2);
+    await pass(50 * MINUTE_MS);
+    expect(addresses.attempts.chat).toBe(2);
+    addresses.reset();
+    await pass(RUN_MS * 3);
+    expect(addresses.posts.map((post) => post.length)).toEqual([20, 5]);
+  });
+
+  test('is about no organization that is inactive or erased, even if it waited', async () => {
+    [addresses.push, addresses.chat] = [answer(500), answer(500)];
+    const [{ organization: inactive }, { organization: erased }] = [await makeRefused(), await makeRefused()];
+    for (const organization of [inactive, erased]) await makeKey(organization, { expires: '2027-03-05' }, clock);
+    await runDailyAlerts(now);
+    await pass(RUN_MS * 2);
+    addresses.reset();
+    await importRecords({
+      type: 'organization',
+      id: inactive,
+      name: 'Northwind',
+      psa: true,
+      timeZone: 'UTC',
+      defaultHourlyRate: 120,
+      active: false,
+    });
+    const cursor = await lastCursor(erased);
+    await eraseOrganization(asOperator(), { organization: erased, cursor, by: 'Ada' });
+    await pass(3 * HOUR_MS);
+    await passDays(1);
+    expect(addresses.attempts).toEqual({ push: 0, chat: 0 });
+    expect(await env.DB.prepare('select count(*) as n from alerts').first('n')).toBe(0);
+  });
+
+  test('of an organization is not stored or sent if that becomes inactive before', async () => {
+    const { organization } = await makeRefused();
+    const deactivate = env.DB.prepare('update organizations set active = 0 where id = ?').bind(organization);
+    for (const words of ['insert into alerts', 'update alerts set next_attempt_at']) {
+      await env.DB.prepare('update organizations set active = 1 where id = ?').bind(organization).run();
+      const db = aroundD1(env.DB, async (run, _, sql) => {
+        if (sql.some((text) => text.includes(words))) await deactivate.run();
+        return run();
+      });
+      await runAlerts(now, {}, db);
+    }
+    expect(addresses.attempts).toEqual({ push: 0, chat: 0 });
+  });
+});
+
+test('a link leads to a page of the settings area', async () => {
+  const { organization, api, headers } = await makeSettings();
+  await refuse(organization, (await makeKey(organization, {}, clock)).id);
+  await setPush(organization, now - HOUR_MS);
+  await runAlerts(
+    now,
+    {},
+    reportingSize(env.DB, () => 9.5 * GB),
+  );
+  const links = addresses.messages.map(({ data }) =>
+    String(data['settingsUrl']).replace('https://tickets.example', ''),
+  );
+  expect(links.map((link) => link.replace(/keys\/.*/, 'keys/ID')).sort()).toEqual([
+    '/settings',
+    `/settings/${organization}/keys`,
+    `/settings/${organization}/keys/ID`,
+  ]);
+  for (const link of links) {
+    const { status } = await api.send(link, {
+      headers: { 'Cf-Access-Jwt-Assertion': headers['Cf-Access-Jwt-Assertion'] },
+    });
+    expect([link, status]).toEqual([link, link === '/settings' ? 303 : 200]);
+  }
+});
+
+describe('without an address', () => {
+  test('urgent alerts are errors in the log, once; the others are not looked for', async () => {
+    const { organization, key } = await makeRefused();
+    await makeKey(organization, { expires: '2027-03-05' }, clock);
+    const nowhere = { receiver: undefined, alertUrl: undefined };
+    await runDailyAlerts(now, nowhere);
+    await pass(HOUR_MS, nowhere);
+    expect(loggedLines('alert', 'error')).toEqual([
+      {
+        event: 'alert',
+        type: 'refused_scope_missing',
+        organization,
+        text: `API key ${key.hint} lacks a scope for what an automation does with it. Last at 2027-03-01 03:17 UTC.`,
+        advice: FACTS.refused_scope_missing.advice,
+      },
+    ]);
+    expect(addresses.attempts).toEqual({ push: 0, chat: 0 });
+  });
+
+  test('of one kind, the other kind gets them; an address that is set later gets the facts that exist then', async () => {
+    const { organization } = await makeRefused();
+    await pass(RUN_MS, { alertUrl: undefined, serviceUrl: undefined });
+    expect(addresses.messages[0]?.data['settingsUrl']).toBeNull();
+    await pass(RUN_MS * 2);
+    expect([typesSent(organization).length, lines().length]).toEqual([1, 1]);
+  });
+});
+
+test('every message has its documented shape, and every type has occurred', async () => {
+  const organization = await makeOrganization();
+  const key = await makeKey(organization, {}, clock);
+  for (const reason of ['address_not_allowed', 'daily_limit_reached'] as const)
+    await recordRefusedUses(asAdmin(organization, clock), {
+      organizationId: organization,
+      keyId: key.id,
+      reason,
+      count: 1,
+      sourceAddress: '192.0.2.1',
+    });
+  await runAlerts(now);
+  const contract = await psaContract();
+  allMessages.push(...addresses.messages);
+  const differences = allMessages.flatMap(({ id, ...body }) =>
+    contract.undocumentedMessage(body.type, JSON.parse(JSON.stringify(body))),
+  );
+  expect(differences).toEqual([]);
+  const occurred = new Set(allMessages.map(({ type }) => type));
+  expect(contract.webhooks.filter((type) => type.startsWith('alert.')).sort()).toEqual(
+    FACT_TYPES.map((type) => `alert.${type}`).sort(),
+  );
+  expect(contract.webhooks.filter((type) => type.startsWith('alert.') && !occurred.has(type))).toEqual([]);
+  expect(contract.undocumentedMessage('alert.key_unused', { type: 'alert.key_unused' })).not.toEqual([]);
+});
