@@ -10,10 +10,10 @@ import {
   text,
   uniqueIndex,
 } from 'drizzle-orm/sqlite-core';
+import { MAX_REASON_LENGTH, REVIEW_DECISIONS } from '../domain/access-review.ts';
 import { ACTOR_TYPES } from '../domain/audit-actions.ts';
 import type { FactType } from '../domain/facts.ts';
 import { MAX_TEXT_LENGTH } from '../domain/fields.ts';
-import { MAX_REASON_LENGTH, REVIEW_DECISIONS } from '../domain/key-review.ts';
 import { MAX_HOURLY_RATE_MINOR } from '../domain/money.ts';
 import type { RefusedUseReason } from '../domain/refused-use.ts';
 import { AGREEMENT_SOURCES, MAX_MINUTES, TIME_ENTRY_STATUSES } from '../domain/time-entry.ts';

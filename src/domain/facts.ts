@@ -1,6 +1,6 @@
 import { keysOf } from '../lib/objects.ts';
+import { reviewDueDate } from './access-review.ts';
 import { DAY_MS, dateIn, daysBetween } from './calendar.ts';
-import { reviewDueDate } from './key-review.ts';
 import type { RefusedUseReason } from './refused-use.ts';
 
 // The facts that need attention: what, since when, which key, and what to do. The settings area
@@ -233,7 +233,7 @@ export const FACTS: Readonly<Record<FactType, FactKind>> = {
         if (daysLeft < 0) return 'An access review is overdue';
         return `An access review is due ${daysLeft === 0 ? 'today' : `in ${plural(daysLeft, 'day')}`}`;
       },
-      path: () => '/review',
+      path: () => '/access-review',
     },
     // `count` are the months between reviews, `detail` is the time zone.
     judge: (row, now) => {

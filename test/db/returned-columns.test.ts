@@ -4,10 +4,14 @@ import { hashKey } from '../../src/domain/api-key.ts';
 import { resumePush } from '../../src/modules/push/order-push.ts';
 import { savePushState } from '../../src/modules/push/push-state.ts';
 import { beginErasure } from '../../src/services/directory/erase-organization.ts';
+import {
+  decideKeys,
+  finishAccessReview,
+  readReviewOverview,
+  startAccessReview,
+} from '../../src/services/keys/access-review.ts';
 import { changeKeyRules } from '../../src/services/keys/change-key-rules.ts';
-import { readReviewOverview } from '../../src/services/keys/read-reviews.ts';
 import { recordRefusedUses } from '../../src/services/keys/refused-uses.ts';
-import { decideKeys, finishKeyReview, startKeyReview } from '../../src/services/keys/review-keys.ts';
 import { redactRecord } from '../../src/services/work/redact-record.ts';
 import { reviewTimeEntry } from '../../src/services/work/review-time-entry.ts';
 import { archive, releaseAll } from '../support/archive.ts';
@@ -150,14 +154,15 @@ async function fillDatabase(): Promise<{ common: Values; own: Record<string, Val
   const waiting = await write(api.postTime(key), 'entry');
   await decide(entry);
 
-  await startKeyReview(admin);
+  await startAccessReview(admin);
   const first = (await readReviewOverview(admin)).open?.id ?? 'no review';
   const kept = [keyId, full.id, successor.id].map((id) => ({ keyId: id, decision: 'keep' as const, reason: 'In use' }));
   await decideKeys(admin, first, kept);
-  await finishKeyReview(admin, first, []);
-  await startKeyReview(admin);
+  await finishAccessReview(admin, first, []);
+  await startAccessReview(admin);
   const open = (await readReviewOverview(admin)).open?.id ?? 'no review';
   await decideKeys(admin, open, kept.slice(1));
+  await rotate(organization, successor.id, { grace: '24h' });
 
   const state = {
     confirmedSeq: 1,

@@ -924,6 +924,218 @@ select '' as subject,
     :now as since
 where '' between :from and :to and :databaseBytes >= :databaseLimit * 0.7;
 
+-- src/db/keys/access-review-statements.ts: decideKey
+insert into key_review_decisions (organization_id, review_id, key_id, decision, reason, decided_at, decided_by, key_name, last_write_at) select r.organization_id,
+    r.id,
+    k.id,
+    :decision,
+    :reason,
+    :now,
+    :userId,
+    k.name,
+    (select max(w.last_at) from (
+  select last_at from key_days where organization_id = k.organization_id and chain_id = k.chain_id and key_id = k.id
+  order by day desc limit 3) w)
+from key_reviews r join api_keys k on k.organization_id = r.organization_id and k.id = :keyId
+where r.organization_id = :organizationId and r.id = :reviewId and r.finished_at is null and exists (select 1 from users u where u.organization_id = :organizationId and u.id = :userId and u.is_admin = 1 and u.active = 1)
+  and k.revoked_at is null and (k.expires_at is null or k.expires_at > :now)
+  and exists (select 1 from json_each(r.key_ids) i where i.value = k.id)
+on conflict (organization_id, review_id, key_id) do update set
+  decision = excluded.decision, reason = excluded.reason, decided_at = excluded.decided_at,
+  decided_by = excluded.decided_by, key_name = excluded.key_name, last_write_at = excluded.last_write_at
+where key_review_decisions.decided_at is :shownAt;
+
+-- src/db/keys/access-review-statements.ts: findDecisions
+select d.key_id as keyId,
+    d.decision as decision,
+    d.reason as reason,
+    d.decided_at as at,
+    d.decided_by as byId,
+    u.name as by,
+    d.key_name as keyName,
+    d.last_write_at as lastWriteAt
+from key_review_decisions d join users u on u.organization_id = d.organization_id and u.id = d.decided_by
+where d.organization_id = :organizationId and d.review_id = :reviewId;
+
+-- src/db/keys/access-review-statements.ts: findFinishedReviews
+select r.id as id,
+    r.started_at as startedAt,
+    starter.name as startedBy,
+    json_array_length(r.key_ids) as keys,
+    r.finished_at as finishedAt,
+    finisher.name as finishedBy,
+    (select count(*) from key_review_decisions d where d.organization_id = r.organization_id and d.review_id = r.id and d.decision = 'keep') as kept,
+    (select count(*) from key_review_decisions d where d.organization_id = r.organization_id and d.review_id = r.id and d.decision = 'revoke') as revoked from key_reviews r
+join users starter on starter.organization_id = r.organization_id and starter.id = r.started_by
+left join users finisher on finisher.organization_id = r.organization_id and finisher.id = r.finished_by
+where r.organization_id = :organizationId and r.id < :before and r.finished_at is not null
+order by r.id desc limit :limit;
+
+-- src/db/keys/access-review-statements.ts: findKeysOfReview
+select k.id as id,
+    k.name as name,
+    k.limit_quota as limitQuota,
+    k.limit_window_ms as limitWindowMs,
+    k.day_limit_records as dayLimitRecords,
+    k.day_limit_minutes as dayLimitMinutes,
+    k.allowed_networks as allowedNetworks,
+    k.description as description,
+    k.owner as owner,
+    k.hint as hint,
+    k.scopes as scopes,
+    k.revision as revision,
+    k.created_at as createdAt,
+    k.expires_at as expiresAt,
+    k.revoked_at as revokedAt,
+    k.revoked_by as revokedById,
+    revoker.name as revokedBy,
+    k.created_by as createdById,
+    creator.name as createdBy,
+    creator.active as creatorActive,
+    creator.is_admin as creatorAdmin,
+    s.id as successorId,
+    s.hint as successorHint,
+    p.id as predecessorId,
+    p.hint as predecessorHint,
+    d.last_at as lastWriteAt,
+    d.last_address as lastWriteFrom
+from api_keys k
+join users creator on creator.organization_id = k.organization_id and creator.id = k.created_by
+left join users revoker on revoker.organization_id = k.organization_id and revoker.id = k.revoked_by
+left join api_keys s on s.organization_id = k.organization_id and s.id = k.successor_id
+left join api_keys p on p.organization_id = k.organization_id and p.successor_id = k.id
+left join key_days d on d.organization_id = k.organization_id and d.chain_id = k.chain_id and d.key_id = k.id
+  and d.day = (select w.day from (
+    select day, last_seq from key_days where organization_id = k.organization_id and chain_id = k.chain_id
+      and key_id = k.id order by day desc limit 3) w order by w.last_seq desc limit 1)
+where k.organization_id = :organizationId and k.id in (
+  select i.value from key_reviews r,
+      json_each(r.key_ids) i where r.organization_id = :organizationId and r.id = :reviewId)
+order by k.name, k.id desc;
+
+-- src/db/keys/access-review-statements.ts: findLaterSuccessors
+select k.id as id,
+    k.name as name,
+    k.limit_quota as limitQuota,
+    k.limit_window_ms as limitWindowMs,
+    k.day_limit_records as dayLimitRecords,
+    k.day_limit_minutes as dayLimitMinutes,
+    k.allowed_networks as allowedNetworks,
+    k.description as description,
+    k.owner as owner,
+    k.hint as hint,
+    k.scopes as scopes,
+    k.revision as revision,
+    k.created_at as createdAt,
+    k.expires_at as expiresAt,
+    k.revoked_at as revokedAt,
+    k.revoked_by as revokedById,
+    revoker.name as revokedBy,
+    k.created_by as createdById,
+    creator.name as createdBy,
+    creator.active as creatorActive,
+    creator.is_admin as creatorAdmin,
+    s.id as successorId,
+    s.hint as successorHint,
+    p.id as predecessorId,
+    p.hint as predecessorHint,
+    d.last_at as lastWriteAt,
+    d.last_address as lastWriteFrom
+from api_keys k
+join users creator on creator.organization_id = k.organization_id and creator.id = k.created_by
+left join users revoker on revoker.organization_id = k.organization_id and revoker.id = k.revoked_by
+left join api_keys s on s.organization_id = k.organization_id and s.id = k.successor_id
+left join api_keys p on p.organization_id = k.organization_id and p.successor_id = k.id
+left join key_days d on d.organization_id = k.organization_id and d.chain_id = k.chain_id and d.key_id = k.id
+  and d.day = (select w.day from (
+    select day, last_seq from key_days where organization_id = k.organization_id and chain_id = k.chain_id
+      and key_id = k.id order by day desc limit 3) w order by w.last_seq desc limit 1)
+where k.organization_id = :organizationId and k.id in (
+  with recursive reached(id) as (
+  select i.value from key_reviews r, json_each(r.key_ids) i
+  where r.organization_id = :organizationId and r.id = :reviewId
+  union
+  select k.successor_id from reached
+  join api_keys k on k.organization_id = :organizationId and k.id = reached.id and k.successor_id is not null
+  join key_reviews r on r.organization_id = :organizationId and r.id = :reviewId
+  where not exists (select 1 from json_each(r.key_ids) i where i.value = k.successor_id)
+) select id from reached) and k.id not in (select i.value from key_reviews r, json_each(r.key_ids) i
+  where r.organization_id = :organizationId and r.id = :reviewId);
+
+-- src/db/keys/access-review-statements.ts: findOpenReview
+select r.id as id,
+    r.started_at as startedAt,
+    starter.name as startedBy,
+    json_array_length(r.key_ids) as keys,
+    r.finished_at as finishedAt,
+    finisher.name as finishedBy from key_reviews r
+join users starter on starter.organization_id = r.organization_id and starter.id = r.started_by
+left join users finisher on finisher.organization_id = r.organization_id and finisher.id = r.finished_by where r.organization_id = :organizationId and r.finished_at is null;
+
+-- src/db/keys/access-review-statements.ts: findReview
+select r.id as id,
+    r.started_at as startedAt,
+    starter.name as startedBy,
+    json_array_length(r.key_ids) as keys,
+    r.finished_at as finishedAt,
+    finisher.name as finishedBy from key_reviews r
+join users starter on starter.organization_id = r.organization_id and starter.id = r.started_by
+left join users finisher on finisher.organization_id = r.organization_id and finisher.id = r.finished_by where r.organization_id = :organizationId and r.id = :reviewId;
+
+-- src/db/keys/access-review-statements.ts: findReviewStatus
+select o.time_zone as timeZone, (select r.finished_at from key_reviews r
+  where r.organization_id = o.id and r.finished_at is not null order by r.id desc limit 1) as lastFinishedAt
+from organizations o where o.id = :organizationId;
+
+-- src/db/keys/access-review-statements.ts: finishReview
+update key_reviews set finished_at = :now, finished_by = :userId
+where organization_id = :organizationId and id = :reviewId and finished_at is null and exists (select 1 from users u where u.organization_id = :organizationId and u.id = :userId and u.is_admin = 1 and u.active = 1)
+  and not exists (
+    select 1 from json_each(key_reviews.key_ids) i
+    cross join api_keys k on k.organization_id = :organizationId and k.id = i.value
+    where k.revoked_at is null and (k.expires_at is null or k.expires_at > :now)
+      and not exists (select 1 from key_review_decisions d
+        where d.organization_id = :organizationId and d.review_id = :reviewId and d.key_id = k.id))
+  and not exists (
+    with recursive reached(id) as (
+  select d.key_id from key_review_decisions d
+  where d.organization_id = :organizationId and d.review_id = :reviewId and d.decision = 'revoke'
+  union
+  select k.successor_id from reached
+  join api_keys k on k.organization_id = :organizationId and k.id = reached.id and k.successor_id is not null
+  join key_reviews r on r.organization_id = :organizationId and r.id = :reviewId
+  where not exists (select 1 from json_each(r.key_ids) i where i.value = k.successor_id)
+)
+    select 1 from reached cross join api_keys k on k.organization_id = :organizationId and k.id = reached.id
+    where k.revoked_at is null and k.id not in (select value from json_each(:revoke)));
+
+-- src/db/keys/access-review-statements.ts: revokeDecided
+update api_keys set revoked_at = :now, revoked_by = :userId, revision = revision + 1
+where api_keys.organization_id = :organizationId and api_keys.id = :keyId and revoked_at is null and exists (select 1 from users u where u.organization_id = :organizationId and u.id = :userId and u.is_admin = 1 and u.active = 1)
+  and exists (select 1 from key_reviews r
+    where r.organization_id = :organizationId and r.id = :reviewId and r.finished_at is not null)
+  and :keyId in (with recursive reached(id) as (
+  select d.key_id from key_review_decisions d
+  where d.organization_id = :organizationId and d.review_id = :reviewId and d.decision = 'revoke'
+  union
+  select k.successor_id from reached
+  join api_keys k on k.organization_id = :organizationId and k.id = reached.id and k.successor_id is not null
+  join key_reviews r on r.organization_id = :organizationId and r.id = :reviewId
+  where not exists (select 1 from json_each(r.key_ids) i where i.value = k.successor_id)
+) select id from reached);
+
+-- src/db/keys/access-review-statements.ts: startReview
+insert into key_reviews (organization_id, id, started_at, started_by, key_ids, finished_at, finished_by) select :organizationId,
+    :reviewId,
+    :now,
+    :userId,
+    (select json_group_array(id) from (select id from api_keys indexed by api_keys_unrevoked where organization_id = :organizationId and revoked_at is null and expires_at is null union all select id from api_keys indexed by api_keys_unrevoked where organization_id = :organizationId and revoked_at is null and expires_at > :now)),
+    null,
+    null
+from users u where u.organization_id = :organizationId and u.id = :userId and u.is_admin = 1 and u.active = 1
+  and not exists (select 1 from key_reviews r where r.organization_id = :organizationId and r.finished_at is null)
+  and not exists (select 1 from key_reviews r where r.organization_id = :organizationId and r.id = :reviewId);
+
 -- src/db/keys/change-key.ts: changeKey
 update api_keys set name = :name,
     limit_quota = :limitQuota,
@@ -1421,150 +1633,6 @@ where r.organization_id = :organizationId and (r.key_id, r.reason) < (:beforeKey
 update refused_uses set source_address = null where (organization_id, key_id, reason) in (
   select organization_id, key_id, reason from refused_uses
   where last_at < :before and source_address is not null order by last_at limit :limit);
-
--- src/db/keys/reviews.ts: decideKey
-insert into key_review_decisions (organization_id, review_id, key_id, decision, reason, decided_at, decided_by, key_name, last_write_at) select r.organization_id,
-    r.id,
-    k.id,
-    :decision,
-    :reason,
-    :now,
-    :userId,
-    k.name,
-    (select max(w.last_at) from (
-  select last_at from key_days where organization_id = k.organization_id and chain_id = k.chain_id and key_id = k.id
-  order by day desc limit 3) w)
-from key_reviews r join api_keys k on k.organization_id = r.organization_id and k.id = :keyId
-where r.organization_id = :organizationId and r.id = :reviewId and r.finished_at is null and exists (select 1 from users u where u.organization_id = :organizationId and u.id = :userId and u.is_admin = 1 and u.active = 1)
-  and k.revoked_at is null and (k.expires_at is null or k.expires_at > :now)
-  and exists (select 1 from json_each(r.key_ids) i where i.value = k.id)
-on conflict (organization_id, review_id, key_id) do update set
-  decision = excluded.decision, reason = excluded.reason, decided_at = excluded.decided_at,
-  decided_by = excluded.decided_by, key_name = excluded.key_name, last_write_at = excluded.last_write_at
-where key_review_decisions.decided_at is :shownAt;
-
--- src/db/keys/reviews.ts: findDecisions
-select d.key_id as keyId,
-    d.decision as decision,
-    d.reason as reason,
-    d.decided_at as at,
-    d.decided_by as byId,
-    u.name as by,
-    d.key_name as keyName,
-    d.last_write_at as lastWriteAt
-from key_review_decisions d join users u on u.organization_id = d.organization_id and u.id = d.decided_by
-where d.organization_id = :organizationId and d.review_id = :reviewId;
-
--- src/db/keys/reviews.ts: findFinishedReviews
-select r.id as id,
-    r.started_at as startedAt,
-    starter.name as startedBy,
-    json_array_length(r.key_ids) as keys,
-    r.finished_at as finishedAt,
-    finisher.name as finishedBy,
-    (select count(*) from key_review_decisions d where d.organization_id = r.organization_id and d.review_id = r.id and d.decision = 'keep') as kept,
-    (select count(*) from key_review_decisions d where d.organization_id = r.organization_id and d.review_id = r.id and d.decision = 'revoke') as revoked from key_reviews r
-join users starter on starter.organization_id = r.organization_id and starter.id = r.started_by
-left join users finisher on finisher.organization_id = r.organization_id and finisher.id = r.finished_by
-where r.organization_id = :organizationId and r.id < :before and r.finished_at is not null
-order by r.id desc limit :limit;
-
--- src/db/keys/reviews.ts: findKeysOfReview
-select k.id as id,
-    k.name as name,
-    k.limit_quota as limitQuota,
-    k.limit_window_ms as limitWindowMs,
-    k.day_limit_records as dayLimitRecords,
-    k.day_limit_minutes as dayLimitMinutes,
-    k.allowed_networks as allowedNetworks,
-    k.description as description,
-    k.owner as owner,
-    k.hint as hint,
-    k.scopes as scopes,
-    k.revision as revision,
-    k.created_at as createdAt,
-    k.expires_at as expiresAt,
-    k.revoked_at as revokedAt,
-    k.revoked_by as revokedById,
-    revoker.name as revokedBy,
-    k.created_by as createdById,
-    creator.name as createdBy,
-    creator.active as creatorActive,
-    creator.is_admin as creatorAdmin,
-    s.id as successorId,
-    s.hint as successorHint,
-    p.id as predecessorId,
-    p.hint as predecessorHint,
-    d.last_at as lastWriteAt,
-    d.last_address as lastWriteFrom
-from api_keys k
-join users creator on creator.organization_id = k.organization_id and creator.id = k.created_by
-left join users revoker on revoker.organization_id = k.organization_id and revoker.id = k.revoked_by
-left join api_keys s on s.organization_id = k.organization_id and s.id = k.successor_id
-left join api_keys p on p.organization_id = k.organization_id and p.successor_id = k.id
-left join key_days d on d.organization_id = k.organization_id and d.chain_id = k.chain_id and d.key_id = k.id
-  and d.day = (select w.day from (
-    select day, last_seq from key_days where organization_id = k.organization_id and chain_id = k.chain_id
-      and key_id = k.id order by day desc limit 3) w order by w.last_seq desc limit 1)
-where k.organization_id = :organizationId and k.id in (
-  select i.value from key_reviews r,
-      json_each(r.key_ids) i where r.organization_id = :organizationId and r.id = :reviewId)
-order by k.name, k.id desc;
-
--- src/db/keys/reviews.ts: findOpenReview
-select r.id as id,
-    r.started_at as startedAt,
-    starter.name as startedBy,
-    json_array_length(r.key_ids) as keys,
-    r.finished_at as finishedAt,
-    finisher.name as finishedBy from key_reviews r
-join users starter on starter.organization_id = r.organization_id and starter.id = r.started_by
-left join users finisher on finisher.organization_id = r.organization_id and finisher.id = r.finished_by where r.organization_id = :organizationId and r.finished_at is null;
-
--- src/db/keys/reviews.ts: findReview
-select r.id as id,
-    r.started_at as startedAt,
-    starter.name as startedBy,
-    json_array_length(r.key_ids) as keys,
-    r.finished_at as finishedAt,
-    finisher.name as finishedBy from key_reviews r
-join users starter on starter.organization_id = r.organization_id and starter.id = r.started_by
-left join users finisher on finisher.organization_id = r.organization_id and finisher.id = r.finished_by where r.organization_id = :organizationId and r.id = :reviewId;
-
--- src/db/keys/reviews.ts: findReviewStatus
-select o.time_zone as timeZone, (select r.finished_at from key_reviews r
-  where r.organization_id = o.id and r.finished_at is not null order by r.id desc limit 1) as lastFinishedAt
-from organizations o where o.id = :organizationId;
-
--- src/db/keys/reviews.ts: finishReview
-update key_reviews set finished_at = :now, finished_by = :userId
-where organization_id = :organizationId and id = :reviewId and finished_at is null and exists (select 1 from users u where u.organization_id = :organizationId and u.id = :userId and u.is_admin = 1 and u.active = 1)
-  and not exists (
-    select 1 from json_each(key_reviews.key_ids) i
-    cross join api_keys k on k.organization_id = :organizationId and k.id = i.value
-    left join key_review_decisions d on d.organization_id = :organizationId and d.review_id = :reviewId and d.key_id = k.id
-    where k.revoked_at is null and iif(d.decision is null,
-      k.expires_at is null or k.expires_at > :now,
-      d.decision = 'revoke' and k.id not in (select value from json_each(:revoke))));
-
--- src/db/keys/reviews.ts: revokeDecided
-update api_keys set revoked_at = :now, revoked_by = :userId, revision = revision + 1
-where api_keys.organization_id = :organizationId and api_keys.id = :keyId and revoked_at is null and exists (select 1 from users u where u.organization_id = :organizationId and u.id = :userId and u.is_admin = 1 and u.active = 1)
-  and exists (select 1 from key_reviews r join key_review_decisions d on d.organization_id = r.organization_id and d.review_id = r.id
-    where r.organization_id = :organizationId and r.id = :reviewId and r.finished_at is not null
-      and d.key_id = :keyId and d.decision = 'revoke');
-
--- src/db/keys/reviews.ts: startReview
-insert into key_reviews (organization_id, id, started_at, started_by, key_ids, finished_at, finished_by) select :organizationId,
-    :reviewId,
-    :now,
-    :userId,
-    (select json_group_array(id) from (select id from api_keys indexed by api_keys_unrevoked where organization_id = :organizationId and revoked_at is null and expires_at is null union all select id from api_keys indexed by api_keys_unrevoked where organization_id = :organizationId and revoked_at is null and expires_at > :now)),
-    null,
-    null
-from users u where u.organization_id = :organizationId and u.id = :userId and u.is_admin = 1 and u.active = 1
-  and not exists (select 1 from key_reviews r where r.organization_id = :organizationId and r.finished_at is null)
-  and not exists (select 1 from key_reviews r where r.organization_id = :organizationId and r.id = :reviewId);
 
 -- src/db/keys/revoke-key.ts: findRevocation
 select revoked_at as revokedAt from api_keys where api_keys.organization_id = :organizationId and api_keys.id = :keyId;

@@ -1,9 +1,13 @@
 import { env } from 'cloudflare:workers';
 import { expect, test } from 'vitest';
 import { DEFAULT_KEY_RULES } from '../../src/domain/key-rules.ts';
+import {
+  decideKeys,
+  finishAccessReview,
+  readReviewOverview,
+  startAccessReview,
+} from '../../src/services/keys/access-review.ts';
 import { changeKeyRules } from '../../src/services/keys/change-key-rules.ts';
-import { readReviewOverview } from '../../src/services/keys/read-reviews.ts';
-import { decideKeys, finishKeyReview, startKeyReview } from '../../src/services/keys/review-keys.ts';
 import { listChanges } from '../../src/services/work/list-changes.ts';
 import { countD1 } from '../support/d1.ts';
 import { allChanges, failureOf, lastCursor, resultOf, untyped, work } from '../support/rpc.ts';
@@ -80,10 +84,10 @@ test('the changes of a review name the key and the reason; those of the key rule
   const organization = await makeOrganization();
   const { id: keyId } = await makeKey(organization);
   const admin = asAdmin(organization);
-  await startKeyReview(admin);
+  await startAccessReview(admin);
   const { open } = await readReviewOverview(admin);
   await decideKeys(admin, open?.id ?? '', [{ keyId, decision: 'revoke', reason: 'Not used' }]);
-  await finishKeyReview(admin, open?.id ?? '', [keyId]);
+  await finishAccessReview(admin, open?.id ?? '', [keyId]);
   await changeKeyRules(admin, 0, { ...DEFAULT_KEY_RULES, unusedDays: 30 });
   expect((await allChanges(organization)).slice(1)).toMatchObject([
     { action: 'key_review.started', targetId: open?.id, key: null },

@@ -17,10 +17,10 @@ import { PageProblem } from './page-problem.ts';
 import { type FormValues, lifetimesAllowed, type Messages } from './pages/key-fields.tsx';
 
 /**
- * Above the size of any form in the settings area. The largest one has 21 reasons of 200 characters,
+ * Above the size of any form in the settings area. The largest one has 151 reasons of 200 characters,
  * each of up to 12 bytes in a form.
  */
-const MAX_FORM_BYTES = 64 * 1024;
+const MAX_FORM_BYTES = 512 * 1024;
 
 /** Requires every POST to be a form, every method but GET and HEAD to come from this origin, and a body below the size limit. */
 export const guardForms = () =>

@@ -7,6 +7,7 @@ import { ipLimit } from '../middleware/ip-limit.ts';
 import { securePages } from '../middleware/secure-pages.ts';
 import { FORM_CSP } from '../page/csp.ts';
 import { limitInWords, retryAfter } from '../rate-limit.ts';
+import { accessReview } from './access-review-routes.tsx';
 import { audit } from './audit.tsx';
 import { chooseOrganization } from './choose-organization.tsx';
 import { guardForms } from './forms.ts';
@@ -16,7 +17,6 @@ import { keys } from './keys.tsx';
 import { PageProblem } from './page-problem.ts';
 import { refusedUses } from './refused-uses.tsx';
 import { render } from './render.tsx';
-import { review } from './review.tsx';
 import { revokeAll } from './revoke-all.tsx';
 import { signIn } from './sign-in.ts';
 
@@ -34,7 +34,7 @@ export function createSettings(parts: readonly Part[]) {
     .route('/', audit)
     .route('/', refusedUses)
     .route('/', keyRules)
-    .route('/', review);
+    .route('/', accessReview);
   for (const { settings } of parts) if (settings) pages.route('/', settings);
 
   return new Hono<AppEnv>()
@@ -83,7 +83,7 @@ function problemPage(
 /** Where an error page leads: after a conflict, to the page that shows what has changed. */
 function wayOn(c: Context<AppEnv>, status: number): { to: string; text: string } {
   const [to, subject] =
-    /^\/settings\/[^/]+\/(?:(key)s\/[^/]+|(review|key-rules))/.exec(c.req.path)?.filter(Boolean) ?? [];
+    /^\/settings\/[^/]+\/(?:(key)s\/[^/]+|(access-review|key-rules))/.exec(c.req.path)?.filter(Boolean) ?? [];
   if (status === 409 && to && subject) return { to, text: `Open the ${subject.replace('-', ' ')}` };
   const administrator = c.get('administrator');
   return {
@@ -109,14 +109,14 @@ const PAGES: Partial<Record<ServiceErrorCode, (err: ServiceError, isRead: boolea
       'This key was already rotated',
       'A key can have only one successor. Open the key to see its successor. Rotate the successor if you need another key.',
     ),
-  review_not_found: () => new PageProblem(404, 'Not found', 'Your organization has no review with this ID.'),
-  review_finished: () =>
+  access_review_not_found: () => new PageProblem(404, 'Not found', 'Your organization has no review with this ID.'),
+  access_review_finished: () =>
     new PageProblem(
       409,
       'The review is finished',
       'An administrator has finished the review, so its decisions cannot be changed. Nothing was saved.',
     ),
-  review_changed_meanwhile: () =>
+  access_review_changed_meanwhile: () =>
     new PageProblem(
       409,
       'The review has changed',

@@ -25,7 +25,7 @@ const ORGANIZATION_PAGES = [
   '/refused.csv',
   '/revoke-all',
   '/key-rules',
-  '/review',
+  '/access-review',
 ] as const;
 const KEY_PAGES = ['/keys/{key}', '/keys/{key}/change', '/keys/{key}/rotate', '/keys/{key}/revoke'] as const;
 

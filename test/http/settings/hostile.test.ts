@@ -96,7 +96,7 @@ const form = fc.oneof(
     weight: 1,
     arbitrary: target.map((key) => `/keys/${encodeURIComponent(key.toWellFormed())}/${what}`),
   })),
-  { weight: 1, arbitrary: fc.constantFrom('/which-key', '/revoke-all', '/key-rules', '/review', '/nowhere') },
+  { weight: 1, arbitrary: fc.constantFrom('/which-key', '/revoke-all', '/key-rules', '/access-review', '/nowhere') },
 );
 const KEY_FILTERS = ['show', 'saved', 'state', 'scope', 'creator', 'unused', 'expires', 'refused', 'sort', 'page'];
 const parameter = fc.tuple(
@@ -106,7 +106,7 @@ const parameter = fc.tuple(
 const address = fc.oneof(
   fc
     .tuple(
-      fc.constantFrom('/audit', '/audit.csv', '/keys', '/keys.csv', '/refused', '/key-rules', '/review', '/reviews'),
+      fc.constantFrom('/audit', '/audit.csv', '/keys', '/keys.csv', '/refused', '/key-rules', '/access-review'),
       fc.array(parameter, { maxLength: 3 }),
     )
     .map(([path, parameters]) => `${path}?${new URLSearchParams(parameters)}`),
@@ -221,7 +221,7 @@ test('hostile forms and addresses get no 5xx, become no markup, and write nothin
         if ('form' in step && step.form === '/keys' && response.status === 200)
           await expectNamed(settings, response.text, typedName(step.body));
       }
-      for (const page of ['/keys', '/audit', '/refused', '/review', `/keys/${live.id}`, `/keys/${revoked.id}`]) {
+      for (const page of ['/keys', '/audit', '/refused', '/access-review', `/keys/${live.id}`, `/keys/${revoked.id}`]) {
         const { status, text } = await get(page);
         expect([status, await injected(text)]).toEqual([200, []]);
         // The markup is in the page, as text.

@@ -1,10 +1,10 @@
 import { env } from 'cloudflare:workers';
 import { describe, expect, test } from 'vitest';
+import { decideKeys, finishAccessReview, startAccessReview } from '../../../src/services/keys/access-review.ts';
 import { changeApiKey } from '../../../src/services/keys/change-key.ts';
 import { changeKeyRules, getKeyRules } from '../../../src/services/keys/change-key-rules.ts';
 import { createApiKey } from '../../../src/services/keys/create-key.ts';
 import { getOwnKey } from '../../../src/services/keys/read-keys.ts';
-import { decideKeys, finishKeyReview, startKeyReview } from '../../../src/services/keys/review-keys.ts';
 import { revokeAllKeys, revokeAsAdministrator } from '../../../src/services/keys/revoke-key.ts';
 import { rotateApiKey } from '../../../src/services/keys/rotate-key.ts';
 import { asAdmin, BOTH_SCOPES, makeApi, makeKey, makeOrganization, rowsOf } from '../../support/world.ts';
@@ -51,7 +51,7 @@ describe('more changes in a day than the limit are refused', () => {
     await expect(rotateApiKey(ctx, 'twb', renamed, { grace: 'now' }, crypto.randomUUID())).rejects.toMatchObject(
       REFUSED,
     );
-    await expect(startKeyReview(ctx)).rejects.toMatchObject(REFUSED);
+    await expect(startAccessReview(ctx)).rejects.toMatchObject(REFUSED);
     const { revision } = await getKeyRules(ctx);
     await expect(changeKeyRules(ctx, revision, { ...rules, unusedDays: 78 })).rejects.toMatchObject(REFUSED);
     expect(await tables()).toEqual(before);
@@ -93,12 +93,12 @@ describe('revocations', () => {
   test('that a review decided work at the limit', async () => {
     const { ctx, create } = await limitedTo(3);
     const { id } = await create('one');
-    await startKeyReview(ctx);
+    await startAccessReview(ctx);
     const [review] = await rowsOf('key_reviews', ctx.actor.organizationId);
     const reviewId = String(review?.['id']);
     await decideKeys(ctx, reviewId, [{ keyId: id, decision: 'revoke', reason: 'unused' }]);
     await expect(create('two')).rejects.toMatchObject(REFUSED);
-    expect(await finishKeyReview(ctx, reviewId, [id])).toBe(1);
+    expect(await finishAccessReview(ctx, reviewId, [id])).toBe(1);
   });
 });
 

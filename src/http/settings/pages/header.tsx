@@ -4,7 +4,7 @@ import { Menu } from './components.tsx';
 import { OrganizationSwitcher } from './organization-switcher.tsx';
 
 const TABS = [
-  ['keys', 'API keys', ['new-key', 'revoke-all', 'review', 'reviews']],
+  ['keys', 'API keys', ['new-key', 'revoke-all', 'access-review']],
   ['audit', 'Audit log', []],
   ['refused', 'Refused uses', []],
   ['key-rules', 'Key rules', []],

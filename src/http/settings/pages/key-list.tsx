@@ -95,7 +95,7 @@ export function KeyListActions({ list, context }: { list: KeyList; context: Page
       {list.latestDay !== null && (
         <Menu summary={summary} group="page" kind="overflow">
           <a href={`${context.base}/which-key`}>Which key is this?</a>
-          <a href={`${context.base}/review`}>Review keys</a>
+          <a href={`${context.base}/access-review`}>Access review</a>
           <CsvLinks to={`${context.base}/keys.csv`} />
           {list.counts.live > 0 && (
             <a href={`${context.base}/revoke-all`} class="danger">

@@ -126,7 +126,8 @@ function ReviewField({
         ))}
       </select>
       <p class="help" id="review-help">
-        An administrator decides for each key whether it is still needed. <a href={`${context.base}/review`}>Review</a>
+        An administrator decides for each key whether it is still needed.{' '}
+        <a href={`${context.base}/access-review`}>Access review</a>
       </p>
       <FieldMessage id="review" message={message} />
     </div>

@@ -15,9 +15,9 @@ export const keyDecision = strictObject({
   keyId: recordId('the key'),
   decision: z.enum(REVIEW_DECISIONS, { error: ruleError('keep or revoke') }),
   reason: freeText(MAX_REASON_LENGTH).transform((reason) => reason.trim().replace(/\s+/g, ' ')),
+  /** The time of the decision that this one replaces; null if there was none. */
+  shownAt: z.int().nullable().default(null),
 });
-
-export type KeyDecision = z.output<typeof keyDecision>;
 
 /** When reviews are due, and since when that has been required. */
 interface ReviewInterval {

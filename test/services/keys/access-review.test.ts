@@ -2,10 +2,16 @@ import { env } from 'cloudflare:workers';
 import { describe, expect, test } from 'vitest';
 import { DEFAULT_KEY_RULES } from '../../../src/domain/key-rules.ts';
 import type { ActorContext, AdminActor } from '../../../src/services/context.ts';
+import {
+  decideKeys,
+  finishAccessReview,
+  keysToRevoke,
+  readReview,
+  readReviewOverview,
+  startAccessReview,
+} from '../../../src/services/keys/access-review.ts';
 import { changeKeyRules } from '../../../src/services/keys/change-key-rules.ts';
 import { getOwnKey } from '../../../src/services/keys/read-keys.ts';
-import { keysToRevoke, readReview, readReviewOverview } from '../../../src/services/keys/read-reviews.ts';
-import { decideKeys, finishKeyReview, startKeyReview } from '../../../src/services/keys/review-keys.ts';
 import { aroundD1, committingTwice } from '../../support/d1.ts';
 import {
   asAdmin,
@@ -20,7 +26,7 @@ import {
 
 /** Starts a review, and returns its id. */
 async function start(ctx: ActorContext<AdminActor>): Promise<string> {
-  expect(await startKeyReview(ctx)).toBe('started');
+  expect(await startAccessReview(ctx)).toBe('started');
   return (await readReviewOverview(ctx)).open?.id ?? 'no review';
 }
 
@@ -33,7 +39,7 @@ async function makeReview(count = 2) {
   const reviewId = await start(admin);
   const ids = keys.map(({ id }) => id);
   const decide = (index: number, decision: 'keep' | 'revoke', reason = 'Checked', shownAt: number | null = null) =>
-    decideKeys(admin, reviewId, [{ keyId: ids[index] ?? '', decision, reason }], shownAt);
+    decideKeys(admin, reviewId, [{ keyId: ids[index] ?? '', decision, reason, shownAt }]);
   const statuses = async () => (await readReview(admin, reviewId)).keys.map(({ key, status }) => [key.name, status]);
   return { organization, admin, reviewId, keys, ids, decide, statuses };
 }
@@ -68,16 +74,16 @@ describe('a review', () => {
   test('is the only open one, also if two administrators start one at once', async () => {
     const organization = await makeOrganization();
     const admin = asAdmin(organization);
-    const started = await Promise.all([startKeyReview(admin), startKeyReview(admin), startKeyReview(admin)]);
+    const started = await Promise.all([startAccessReview(admin), startAccessReview(admin), startAccessReview(admin)]);
     expect(started.sort()).toEqual(['already_open', 'already_open', 'started']);
     expect(await auditedAfter(organization, 0)).toEqual([['key_review.started', null]]);
   });
 
   test('can be started again only after it is finished', async () => {
     const { admin, reviewId } = await makeReview(0);
-    expect(await startKeyReview(admin)).toBe('already_open');
-    await finishKeyReview(admin, reviewId, []);
-    expect(await startKeyReview(admin)).toBe('started');
+    expect(await startAccessReview(admin)).toBe('already_open');
+    await finishAccessReview(admin, reviewId, []);
+    expect(await startAccessReview(admin)).toBe('started');
   });
 
   test('is started, decided on and finished once if each transaction is committed twice', async () => {
@@ -87,7 +93,9 @@ describe('a review', () => {
     const reviewId = await start(twice);
     const decided = await decideKeys(twice, reviewId, [{ keyId, decision: 'revoke', reason: 'Old' }]);
     expect(decided).toEqual({ saved: 1, notSaved: 0 });
-    await expect(finishKeyReview(twice, reviewId, [keyId])).rejects.toMatchObject({ code: 'review_finished' });
+    await expect(finishAccessReview(twice, reviewId, [keyId])).rejects.toMatchObject({
+      code: 'access_review_finished',
+    });
     expect((await auditedAfter(organization, 1)).map(([action]) => action)).toEqual([
       'key_review.started',
       'api_key.reviewed',
@@ -100,10 +108,10 @@ describe('a review', () => {
     const { reviewId, ids, organization } = await makeReview();
     const other = asAdmin(await makeOrganization());
     const decision = { keyId: ids[0] ?? '', decision: 'keep' as const, reason: 'Ours' };
-    const notFound = { code: 'review_not_found' };
+    const notFound = { code: 'access_review_not_found' };
     await expect(readReview(other, reviewId)).rejects.toMatchObject(notFound);
     await expect(decideKeys(other, reviewId, [decision])).rejects.toMatchObject(notFound);
-    await expect(finishKeyReview(other, reviewId, [])).rejects.toMatchObject(notFound);
+    await expect(finishAccessReview(other, reviewId, [])).rejects.toMatchObject(notFound);
     const own = await start(other);
     expect(await decideKeys(other, own, [decision])).toEqual({ saved: 0, notSaved: 1 });
     expect(await rowsOf('key_review_decisions', organization)).toEqual([]);
@@ -114,11 +122,11 @@ describe('a review', () => {
     const { organization, reviewId, ids } = await makeReview(1);
     const tess = { ...asAdmin(organization), actor: { organizationId: organization, userId: 'tess' } };
     const refused = { code: 'not_administrator' };
-    await expect(startKeyReview(tess)).rejects.toMatchObject(refused);
+    await expect(startAccessReview(tess)).rejects.toMatchObject(refused);
     const decision = { keyId: ids[0] ?? '', decision: 'keep' as const, reason: 'Mine' };
     await expect(decideKeys(tess, reviewId, [decision])).rejects.toMatchObject(refused);
     await decideKeys(asAdmin(organization), reviewId, [decision]);
-    await expect(finishKeyReview(tess, reviewId, [])).rejects.toMatchObject(refused);
+    await expect(finishAccessReview(tess, reviewId, [])).rejects.toMatchObject(refused);
   });
 });
 
@@ -216,10 +224,12 @@ describe('finishing a review', () => {
   test('needs a decision on every key that still works', async () => {
     const { organization, admin, reviewId, ids, decide } = await makeReview(2);
     await decide(0, 'keep');
-    await expect(finishKeyReview(admin, reviewId, [])).rejects.toMatchObject({ code: 'review_changed_meanwhile' });
+    await expect(finishAccessReview(admin, reviewId, [])).rejects.toMatchObject({
+      code: 'access_review_changed_meanwhile',
+    });
     expect(await rowsOf('key_reviews', organization)).toMatchObject([{ finished_at: null }]);
     await revoke(organization, ids[1] ?? '');
-    expect(await finishKeyReview(admin, reviewId, [])).toBe(0);
+    expect(await finishAccessReview(admin, reviewId, [])).toBe(0);
     expect((await readReview(admin, reviewId)).keys.map(({ status }) => status)).toEqual(['keep', 'ended']);
   });
 
@@ -227,9 +237,11 @@ describe('finishing a review', () => {
     const organization = await makeOrganization();
     await makeKey(organization, { expires: new Date(Date.now() + 60_000).toISOString() });
     const reviewId = await start(asAdmin(organization));
-    await expect(finishKeyReview(asAdmin(organization), reviewId, [])).rejects.toThrow('review_changed_meanwhile');
+    await expect(finishAccessReview(asAdmin(organization), reviewId, [])).rejects.toThrow(
+      'access_review_changed_meanwhile',
+    );
     expect(
-      await finishKeyReview(
+      await finishAccessReview(
         asAdmin(organization, () => Date.now() + 61_000),
         reviewId,
         [],
@@ -242,7 +254,7 @@ describe('finishing a review', () => {
     await decide(0, 'revoke', 'Old');
     await decide(1, 'keep');
     await decide(2, 'revoke', 'Older');
-    expect(await finishKeyReview(admin, reviewId, ids)).toBe(2);
+    expect(await finishAccessReview(admin, reviewId, ids)).toBe(2);
     const states = await Promise.all(ids.map(async (id) => (await getOwnKey(admin, id)).state));
     expect(states).toEqual(['revoked', 'active', 'revoked']);
     expect((await auditedAfter(organization, 7)).map(([action]) => action)).toEqual([
@@ -256,7 +268,9 @@ describe('finishing a review', () => {
     const { organization, admin, reviewId, ids, decide } = await makeReview(2);
     await decide(0, 'revoke');
     await decide(1, 'revoke');
-    await expect(finishKeyReview(admin, reviewId, ids.slice(0, 1))).rejects.toThrow('review_changed_meanwhile');
+    await expect(finishAccessReview(admin, reviewId, ids.slice(0, 1))).rejects.toThrow(
+      'access_review_changed_meanwhile',
+    );
     expect(await rowsOf('api_keys', organization)).toMatchObject([{ revoked_at: null }, { revoked_at: null }]);
   });
 
@@ -272,7 +286,7 @@ describe('finishing a review', () => {
       }
       return run();
     });
-    expect(await finishKeyReview({ ...admin, db }, reviewId, ids)).toBe(0);
+    expect(await finishAccessReview({ ...admin, db }, reviewId, ids)).toBe(0);
     expect(await getOwnKey(admin, ids[0] ?? '')).toMatchObject({ state: 'active' });
   });
 
@@ -280,9 +294,9 @@ describe('finishing a review', () => {
     const { organization, admin, reviewId, decide } = await makeReview(1);
     await decide(0, 'keep');
     const [row] = await rowsOf('key_review_decisions', organization);
-    await finishKeyReview(admin, reviewId, []);
+    await finishAccessReview(admin, reviewId, []);
     const late = decide(0, 'revoke', 'Late', Number(row?.['decided_at']));
-    await expect(late).rejects.toMatchObject({ code: 'review_finished' });
+    await expect(late).rejects.toMatchObject({ code: 'access_review_finished' });
     for (const sql of [
       "update key_review_decisions set decision = 'revoke' where organization_id = ?",
       'insert or replace into key_review_decisions select * from key_review_decisions where organization_id = ?',
@@ -294,6 +308,71 @@ describe('finishing a review', () => {
       await expect(env.DB.prepare(sql).bind(organization).run()).rejects.toThrow('key_review');
     }
     expect(keysToRevoke((await readReview(admin, reviewId)).keys)).toEqual([]);
+  });
+});
+
+describe('a rotation while a review is open', () => {
+  const stateOf = async (admin: ActorContext<AdminActor>, id: string) => (await getOwnKey(admin, id)).state;
+
+  test.each([
+    ['after the decision', true],
+    ['before the decision', false],
+  ])('does not evade a decision to revoke: %s, the successors are revoked too', async (_, isDecidedFirst) => {
+    const { organization, admin, reviewId, ids, decide } = await makeReview(2);
+    if (isDecidedFirst) await decide(0, 'revoke', 'Pilot ended');
+    const second = await rotate(organization, ids[0] ?? '', { grace: '24h' });
+    const third = await rotate(organization, second.id, { grace: 'now' });
+    if (!isDecidedFirst) await decide(0, 'revoke', 'Pilot ended');
+    await decide(1, 'keep');
+    const { keys } = await readReview(admin, reviewId);
+    expect(keys.map(({ successors }) => successors.map(({ id }) => id))).toEqual([[second.id, third.id], []]);
+    const toRevoke = keysToRevoke(keys).map(({ key }) => key.id);
+    expect(toRevoke).toEqual([ids[0], third.id]);
+    // A successor that the administrator has not confirmed.
+    await expect(finishAccessReview(admin, reviewId, [ids[0] ?? ''])).rejects.toMatchObject({
+      code: 'access_review_changed_meanwhile',
+    });
+    expect(await finishAccessReview(admin, reviewId, toRevoke)).toBe(2);
+    expect([await stateOf(admin, third.id), await stateOf(admin, ids[1] ?? '')]).toEqual(['revoked', 'active']);
+    expect((await rowsOf('audit_log', organization)).at(-1)).toMatchObject({
+      action: 'api_key.revoked',
+      target_id: third.id,
+      detail: 'decided in a review',
+    });
+  });
+
+  test('at the moment of finishing makes it start again, and revokes nothing', async () => {
+    const { organization, admin, reviewId, ids, decide } = await makeReview(1);
+    await decide(0, 'revoke');
+    let isDone = false;
+    const db = aroundD1(env.DB, async (run, _, sql) => {
+      if (!isDone && sql.some((text) => text.includes('update key_reviews'))) {
+        isDone = true;
+        await rotate(organization, ids[0] ?? '', { grace: 'now' });
+      }
+      return run();
+    });
+    await expect(finishAccessReview({ ...admin, db }, reviewId, ids)).rejects.toMatchObject({
+      code: 'access_review_changed_meanwhile',
+    });
+    const { keys } = await readReview(admin, reviewId);
+    expect(keysToRevoke(keys)).toMatchObject([{ key: { state: 'active' } }]);
+  });
+
+  test('leaves alone a successor with a decision of its own', async () => {
+    const organization = await makeOrganization();
+    const replaced = await makeKey(organization);
+    const successor = await rotate(organization, replaced.id, { grace: '7d' });
+    const admin = asAdmin(organization);
+    const reviewId = await start(admin);
+    const later = await rotate(organization, successor.id, { grace: '7d' });
+    await decideKeys(admin, reviewId, [
+      { keyId: replaced.id, decision: 'revoke', reason: 'Replaced' },
+      { keyId: successor.id, decision: 'keep', reason: 'Used' },
+    ]);
+    expect(await finishAccessReview(admin, reviewId, [replaced.id, successor.id, later.id])).toBe(1);
+    const states = await Promise.all([replaced, successor, later].map(({ id }) => stateOf(admin, id)));
+    expect(states.map((state) => state === 'revoked')).toEqual([true, false, false]);
   });
 });
 
@@ -311,7 +390,7 @@ describe('the due date', () => {
     expect(await dueAt(organization, '2026-12-01T03:00:00Z')).toEqual({ date: '2027-02-28', daysLeft: 90 });
     expect(await dueAt(organization, '2027-03-02T12:00:00Z')).toEqual({ date: '2027-02-28', daysLeft: -2 });
     const later = asAdmin(organization, () => Date.parse('2027-03-02T12:00:00Z'));
-    await finishKeyReview(later, await start(later), []);
+    await finishAccessReview(later, await start(later), []);
     expect(await dueAt(organization, '2027-03-02T12:00:00Z')).toEqual({ date: '2027-06-02', daysLeft: 92 });
     // A review that is only open does not change it.
     await start(later);

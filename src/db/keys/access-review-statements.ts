@@ -1,4 +1,4 @@
-import type { ReviewDecision } from '../../domain/key-review.ts';
+import type { ReviewDecision } from '../../domain/access-review.ts';
 import {
   type AdministratorValues,
   BY_ACTIVE_ADMINISTRATOR,
@@ -8,7 +8,7 @@ import { columns, insertInto, statement } from '../statement.ts';
 import { THE_KEY } from './conditions.ts';
 import { KEY_DETAILS, type KeyDetailsRow, LIVE_KEY_IDS } from './read-keys.ts';
 
-// Reviews of keys. A review has the list of the keys that were live when it began, and one row for
+// Access reviews. A review has the list of the keys that were live when it began, and one row for
 // each of them on which was decided.
 
 interface ReviewValues {
@@ -17,7 +17,7 @@ interface ReviewValues {
 }
 
 /** A review. Times are UTC milliseconds; null while it is open. */
-export interface ReviewRow {
+export interface AccessReviewRow {
   id: string;
   startedAt: number;
   startedBy: string;
@@ -27,7 +27,7 @@ export interface ReviewRow {
   finishedBy: string | null;
 }
 
-const REVIEW = columns<ReviewRow>({
+const REVIEW = columns<AccessReviewRow>({
   id: 'r.id',
   startedAt: 'r.started_at',
   startedBy: 'starter.name',
@@ -40,17 +40,17 @@ const FROM_REVIEWS = `from key_reviews r
   left join users finisher on finisher.organization_id = r.organization_id and finisher.id = r.finished_by`;
 
 /** The open review of the organization, if there is one. */
-export const findOpenReview = statement<{ organizationId: string }, ReviewRow>(
+export const findOpenReview = statement<{ organizationId: string }, AccessReviewRow>(
   `select ${REVIEW} ${FROM_REVIEWS} where r.organization_id = :organizationId and r.finished_at is null`,
 );
 
 /** One review. */
-export const findReview = statement<ReviewValues, ReviewRow>(
+export const findReview = statement<ReviewValues, AccessReviewRow>(
   `select ${REVIEW} ${FROM_REVIEWS} where r.organization_id = :organizationId and r.id = :reviewId`,
 );
 
 /** A finished review, with the number of decisions. */
-export interface FinishedReviewRow extends ReviewRow {
+export interface FinishedReviewRow extends AccessReviewRow {
   kept: number;
   revoked: number;
 }
@@ -99,6 +99,25 @@ export const startReview = statement<AdministratorValues & { reviewId: string; n
 export const findKeysOfReview = statement<ReviewValues, KeyDetailsRow>(`${KEY_DETAILS} and k.id in (
     select i.value from key_reviews r, json_each(r.key_ids) i where r.organization_id = :organizationId and r.id = :reviewId)
   order by k.name, k.id desc`);
+
+/** The successors of keys by rotations since the review began; `first` selects the ids of the keys. */
+const withSuccessors = (first: string) => `with recursive reached(id) as (
+    ${first}
+    union
+    select k.successor_id from reached
+    join api_keys k on k.organization_id = :organizationId and k.id = reached.id and k.successor_id is not null
+    join key_reviews r on r.organization_id = :organizationId and r.id = :reviewId
+    where not exists (select 1 from json_each(r.key_ids) i where i.value = k.successor_id)
+  )`;
+const REVIEWED = `select i.value from key_reviews r, json_each(r.key_ids) i
+    where r.organization_id = :organizationId and r.id = :reviewId`;
+/** The keys that are to be revoked: those decided on, and their later successors. */
+const TO_REVOKE = withSuccessors(`select d.key_id from key_review_decisions d
+    where d.organization_id = :organizationId and d.review_id = :reviewId and d.decision = 'revoke'`);
+
+/** The successors of the review's keys that are not in the review. */
+export const findLaterSuccessors = statement<ReviewValues, KeyDetailsRow>(`${KEY_DETAILS} and k.id in (
+    ${withSuccessors(REVIEWED)} select id from reached) and k.id not in (${REVIEWED})`);
 
 /** A decision on a key. Times are UTC milliseconds. */
 export interface DecisionRow {
@@ -176,15 +195,18 @@ export const finishReview = statement<AdministratorValues & { reviewId: string; 
     and not exists (
       select 1 from json_each(key_reviews.key_ids) i
       cross join api_keys k on k.organization_id = :organizationId and k.id = i.value
-      left join key_review_decisions d on d.organization_id = :organizationId and d.review_id = :reviewId and d.key_id = k.id
-      where k.revoked_at is null and iif(d.decision is null,
-        k.expires_at is null or k.expires_at > :now,
-        d.decision = 'revoke' and k.id not in (select value from json_each(:revoke))))`);
+      where k.revoked_at is null and (k.expires_at is null or k.expires_at > :now)
+        and not exists (select 1 from key_review_decisions d
+          where d.organization_id = :organizationId and d.review_id = :reviewId and d.key_id = k.id))
+    and not exists (
+      ${TO_REVOKE}
+      select 1 from reached cross join api_keys k on k.organization_id = :organizationId and k.id = reached.id
+      where k.revoked_at is null and k.id not in (select value from json_each(:revoke)))`);
 
-/** Revokes a key if a finished review has decided so. */
+/** Revokes a key if a finished review has decided so, of it or of the key that it replaced. */
 export const revokeDecided = statement<AdministratorValues & { reviewId: string; keyId: string; now: number }>(`
   update api_keys set revoked_at = :now, revoked_by = :userId, revision = revision + 1
   where ${THE_KEY} and revoked_at is null and ${BY_ACTIVE_ADMINISTRATOR}
-    and exists (select 1 from key_reviews r join key_review_decisions d on d.organization_id = r.organization_id and d.review_id = r.id
-      where r.organization_id = :organizationId and r.id = :reviewId and r.finished_at is not null
-        and d.key_id = :keyId and d.decision = 'revoke')`);
+    and exists (select 1 from key_reviews r
+      where r.organization_id = :organizationId and r.id = :reviewId and r.finished_at is not null)
+    and :keyId in (${TO_REVOKE} select id from reached)`);

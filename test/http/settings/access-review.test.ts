@@ -3,17 +3,17 @@ import { describe, expect, test } from 'vitest';
 import { countD1 } from '../../support/d1.ts';
 import { countElements, csvRows, elementsOf } from '../../support/page.ts';
 import { auditedActions, copyKey, makeSettings, openSettings, signIn } from '../../support/settings.ts';
-import { importRecords, makeApi, makeKey, makeOrganization, revoke, rowsOf } from '../../support/world.ts';
+import { importRecords, makeApi, makeKey, makeOrganization, revoke, rotate, rowsOf } from '../../support/world.ts';
 
 /** The settings area of an organization with keys of these names and an open review. */
 async function makeReview(names = ['Alpha', 'Beta', 'Gamma'], options: Parameters<typeof makeSettings>[0] = {}) {
   const settings = await makeSettings(options);
   const keys = [];
   for (const name of names) keys.push(await makeKey(settings.organization, { name }, options.now));
-  expect((await settings.post('/review', {})).status).toBe(303);
+  expect((await settings.post('/access-review', {})).status).toBe(303);
   const [review] = await rowsOf('key_reviews', settings.organization);
   const reviewId = String(review?.['id']);
-  const path = `/review/${reviewId}`;
+  const path = `/access-review/${reviewId}`;
   const ids = keys.map(({ id }) => id);
   /** The fields of a decision on the key with this index. */
   const fields = (index: number, decision: string, reason = '') => ({
@@ -28,46 +28,44 @@ async function makeReview(names = ['Alpha', 'Beta', 'Gamma'], options: Parameter
 const progressOf = async (page: string) =>
   (await elementsOf(page, 'progress')).map(({ attributes }) => [attributes['value'], attributes['max']]);
 const namesOf = async (page: string) => (await elementsOf(page, '.review .name bdi')).map(({ text }) => text);
-const chipsOf = async (page: string) =>
-  (await elementsOf(page, '.state-chips .number')).map(({ text }) => Number(text));
-
 describe('the page of reviews', () => {
   test('starts a review, and leads to the one that is open', async () => {
     const { organization, base, get, post } = await makeSettings();
     await makeKey(organization);
-    const before = (await get('/review')).text;
-    expect(await countElements(before, `form[method=post][action="${base}/review"]`)).toBe(1);
-    expect((await post('/review', {})).location).toBe(`${base}/review?done=started`);
-    expect((await post('/review', {})).location).toBe(`${base}/review?done=already_open`);
-    const { text } = await get('/review');
+    const before = (await get('/access-review')).text;
+    expect(await countElements(before, `form[method=post][action="${base}/access-review"]`)).toBe(1);
+    expect((await post('/access-review', {})).location).toBe(`${base}/access-review?done=started`);
+    expect((await post('/access-review', {})).location).toBe(`${base}/access-review?done=already_open`);
+    const { text } = await get('/access-review');
     expect(await progressOf(text)).toEqual([['0', '1']]);
     expect(await countElements(text, 'nav[aria-label=Settings] a[aria-current=true][href$="/keys"]')).toBe(1);
     expect(await auditedActions(organization)).toEqual(['api_key.created', 'key_review.started']);
   });
 
-  test('shows progress, and the keys without a decision with nothing preselected', async () => {
+  test('shows progress and every key, those without a decision first and with nothing preselected', async () => {
     const { get, decide, fields, ids, organization } = await makeReview();
     await revoke(organization, ids[2] ?? '');
     await decide(fields(0, 'keep', 'Main flow'));
-    const { text } = await get('/review');
+    const { text } = await get('/access-review');
     expect(await progressOf(text)).toEqual([['2', '3']]);
-    expect(await chipsOf(text)).toEqual([1, 1, 0, 1, 3]);
-    expect(await namesOf(text)).toEqual(['Beta']);
+    expect(await namesOf(text)).toEqual(['Beta', 'Alpha', 'Gamma']);
     expect(await countElements(text, '[type=radio][checked]')).toBe(0);
-    expect(await namesOf((await get('/review?show=keep')).text)).toEqual(['Alpha']);
-    expect((await get('/review?show=keep')).text).toContain('Main flow');
-    expect(await namesOf((await get('/review?show=ended')).text)).toEqual(['Gamma']);
-    expect(await namesOf((await get('/review?show=all&page=9')).text)).toEqual(['Alpha', 'Beta', 'Gamma']);
+    const decided = (await elementsOf(text, '.decided')).map((element) => element.text);
+    expect(decided).toEqual([
+      expect.stringContaining('Main flow'),
+      expect.stringContaining('Revoked before a decision'),
+    ]);
+    expect(await countElements(text, '.review > li > .decision')).toBe(1);
   });
 
   test('says what to check about a key', async () => {
     const { organization, get, post } = await makeSettings();
     await makeKey(organization, { name: 'Old' }, () => Date.parse('2026-01-01'));
     await makeKey(organization, { name: 'Young', expires: new Date(Date.now() + 9e9).toISOString() });
-    await post('/review', {});
-    expect(await countElements((await get('/review')).text, '.checks')).toBe(1);
+    await post('/access-review', {});
+    expect(await countElements((await get('/access-review')).text, '.checks')).toBe(1);
     await post('/key-rules', { shown_revision: '0', max_lifetime: '90', unused: '30', review: '' });
-    expect((await elementsOf((await get('/review')).text, '.checks span')).map(({ text }) => text)).toEqual([
+    expect((await elementsOf((await get('/access-review')).text, '.checks span')).map(({ text }) => text)).toEqual([
       'Check: unused for 30 days; it never expires, which the key rules allow no new key.',
       'Check: it lives longer than the key rules allow a new key.',
     ]);
@@ -80,7 +78,7 @@ describe('the form of a review', () => {
     const saved = await decide(fields(0, 'keep', 'Own'), fields(1, 'keep'), fields(2, 'revoke', 'Pilot ended'), {
       reason: 'Still needed, asked Jana',
     });
-    expect([saved.status, saved.location]).toEqual([303, `${base}/review?saved=3&not_saved=0`]);
+    expect([saved.status, saved.location]).toEqual([303, `${base}/access-review?saved=3&not_saved=0`]);
     const reasons = (await rowsOf('key_review_decisions', organization)).map((row) => [row['decision'], row['reason']]);
     expect(reasons.sort()).toEqual([
       ['keep', 'Own'],
@@ -110,32 +108,24 @@ describe('the form of a review', () => {
     expect(await rowsOf('key_review_decisions', organization)).toEqual([]);
   });
 
-  test('shows the keys with errors again also if they were on the second page', async () => {
-    const { decide, fields, get } = await makeReview(Array.from({ length: 22 }, (_, index) => `Key ${index + 10}`));
-    expect(await namesOf((await get('/review?page=2')).text)).toEqual(['Key 30', 'Key 31']);
-    const { status, text } = await decide(fields(20, 'revoke'), fields(21, 'keep', 'Used'));
-    expect([status, await namesOf(text)]).toEqual([400, ['Key 30', 'Key 31']]);
-    expect(await countElements(text, '.error')).toBe(1);
-  });
-
   test('says which decisions were not saved, because another administrator was first', async () => {
     const { base, decide, fields, get } = await makeReview();
     await decide(fields(0, 'revoke', 'Leaked'));
     const { location } = await decide(fields(0, 'keep', 'Fine'), fields(1, 'keep', 'Fine'));
-    expect(location).toBe(`${base}/review?saved=1&not_saved=1`);
-    const { text } = await get('/review?saved=1&not_saved=1');
+    expect(location).toBe(`${base}/access-review?saved=1&not_saved=1`);
+    const { text } = await get('/access-review?saved=1&not_saved=1');
     expect(await countElements(text, '[role=alert]')).toBe(1);
-    expect((await get('/review?show=revoke')).text).toContain('Leaked');
+    expect(text).toContain('Leaked');
   });
 
   test('without a decision, with too many keys, or of another origin is refused', async () => {
     const { organization, path, decide, fields, post } = await makeReview();
     expect((await decide({ reason: 'All' })).status).toBe(400);
-    const many = Array.from({ length: 21 }, () => ({ [`decision-${crypto.randomUUID()}`]: 'keep' }));
+    const many = Array.from({ length: 151 }, () => ({ [`decision-${crypto.randomUUID()}`]: 'keep' }));
     expect((await decide(...many, { reason: 'All' })).status).toBe(400);
     const evil = { Origin: 'https://evil.example' };
     for (const [to, body] of [
-      ['/review', {}],
+      ['/access-review', {}],
       [`${path}/decisions`, fields(0, 'keep', 'Evil')],
       [`${path}/finish`, {}],
     ] as const) {
@@ -145,34 +135,30 @@ describe('the form of a review', () => {
     expect(await rowsOf('key_reviews', organization)).toMatchObject([{ finished_at: null }]);
   });
 
-  test('takes the longest reasons for a whole page of keys', async () => {
-    const { decide, fields } = await makeReview(Array.from({ length: 20 }, (_, index) => `Key ${index}`));
+  test('takes the longest reasons for as many keys as a review can have', async () => {
+    const { decide, fields } = await makeReview(Array.from({ length: 100 }, (_, index) => `Key ${index}`));
     const reason = '🔑'.repeat(200);
-    const all = Array.from({ length: 20 }, (_, index) => fields(index, 'keep', reason));
-    expect((await decide(...all, { reason })).location).toContain('saved=20');
+    const all = Array.from({ length: 100 }, (_, index) => fields(index, 'keep', reason));
+    expect((await decide(...all, { reason })).location).toContain('saved=100&not_saved=0');
   });
 });
 
 describe('the form that changes a decision', () => {
   test('shows and replaces it', async () => {
-    const { organization, path, ids, decide, fields, get, post } = await makeReview();
+    const { organization, ids, decide, fields, get } = await makeReview();
     await decide(fields(0, 'revoke', 'Old'));
-    const change = `${path}/keys/${ids[0]}`;
-    const { text } = await get(change);
-    const [shown] = await elementsOf(text, '[name=shown_at]');
-    const shownAt = shown?.attributes['value'] ?? '';
-    expect(await elementsOf(text, '[type=radio][checked]')).toMatchObject([{ attributes: { value: 'revoke' } }]);
-    expect((await post(change, { ...fields(0, 'keep'), shown_at: shownAt })).status).toBe(400);
-    expect((await post(change, { shown_at: shownAt })).status).toBe(400);
-    expect((await post(change, fields(0, 'keep', 'x'))).status).toBe(400);
-    expect((await post(change, { ...fields(0, 'keep', 'New owner'), shown_at: shownAt })).location).toContain(
-      'saved=1',
-    );
-    expect((await post(change, { ...fields(0, 'revoke', 'Late'), shown_at: shownAt })).location).toContain('saved=0');
+    const { text } = await get('/access-review');
+    expect(await countElements(text, 'details .decision')).toBe(1);
+    const [shown] = await elementsOf(text, `[name=shown-${ids[0]}]`);
+    const shownAt = { [`shown-${ids[0]}`]: shown?.attributes['value'] ?? '' };
+    const incomplete = await decide(fields(0, 'keep'), shownAt);
+    expect([incomplete.status, await countElements(incomplete.text, 'details[open] .error')]).toEqual([400, 1]);
+    expect((await decide(fields(0, 'keep', 'New owner'))).location).toContain('saved=0');
+    expect((await decide(fields(0, 'keep', 'New owner'), shownAt)).location).toContain('saved=1');
+    expect((await decide(fields(0, 'revoke', 'Late'), shownAt)).location).toContain('saved=0');
     expect(await rowsOf('key_review_decisions', organization)).toMatchObject([
       { decision: 'keep', reason: 'New owner' },
     ]);
-    expect((await get(`${path}/keys/${crypto.randomUUID()}`)).status).toBe(404);
   });
 });
 
@@ -180,28 +166,28 @@ describe('finishing a review', () => {
   test('is offered when every key is done, and asks with the names of the keys to revoke', async () => {
     const { organization, base, path, ids, decide, fields, get, post } = await makeReview();
     const finish = `form[action="${base}${path}/finish"]`;
-    expect(await countElements((await get('/review')).text, finish)).toBe(0);
-    expect((await get(`${path}/finish`)).text).toContain('3 keys still need a decision');
+    expect(await countElements((await get('/access-review')).text, finish)).toBe(0);
     expect((await post(`${path}/finish`, {})).status).toBe(409);
     await decide(fields(0, 'keep'), fields(1, 'revoke', 'Pilot ended'), fields(2, 'keep'), { reason: 'Used' });
-    expect(await countElements((await get('/review')).text, finish)).toBe(1);
-    const { text } = await get(`${path}/finish`);
-    expect(await elementsOf(text, 'tbody .name bdi')).toMatchObject([{ text: 'Beta' }]);
+    const { text } = await get('/access-review');
+    expect(await elementsOf(text, `section[aria-labelledby=finish] tbody .name bdi`)).toMatchObject([{ text: 'Beta' }]);
     expect(await elementsOf(text, '[name=revoke]')).toMatchObject([{ attributes: { value: ids[1] } }]);
     const changed = await post(`${path}/finish`, {});
-    expect([changed.status, await countElements(changed.text, `main a[href="${base}/review"]`)]).toEqual([409, 1]);
-    expect((await post(`${path}/finish`, { revoke: ids })).location).toBe(`${base}/review?done=finished`);
-    expect((await post(`${path}/finish`, { revoke: ids })).location).toBe(`${base}/review?done=already_finished`);
+    expect([changed.status, await countElements(changed.text, `main a[href="${base}/access-review"]`)]).toEqual([
+      409, 1,
+    ]);
+    expect((await post(`${path}/finish`, { revoke: ids })).location).toBe(`${base}/access-review?done=finished`);
+    expect((await post(`${path}/finish`, { revoke: ids })).location).toBe(
+      `${base}/access-review?done=already_finished`,
+    );
     const revoked = (await rowsOf('api_keys', organization)).map((row) => row['revoked_at'] !== null);
     expect(revoked).toEqual([false, true, false]);
-    const after = (await get('/review?done=finished')).text;
+    const after = (await get('/access-review?done=finished')).text;
     expect(await countElements(after, `a[href="${base}${path}/evidence.csv"]`)).toBe(1);
     expect(after).toContain('2 keep, 1 revoke');
     // Evidence stays available while another review is open.
-    await post('/review', {});
-    expect(await countElements((await get('/review')).text, `a[href="${base}/reviews"]`)).toBe(1);
-    expect(await countElements((await get('/reviews')).text, `a[href="${base}${path}/evidence.csv"]`)).toBe(1);
-    expect((await get(`${path}/finish`)).status).toBe(409);
+    await post('/access-review', {});
+    expect(await countElements((await get('/access-review')).text, `a[href="${base}${path}/evidence.csv"]`)).toBe(1);
     expect((await decide(fields(0, 'keep', 'Late'))).status).toBe(409);
   });
 });
@@ -217,7 +203,7 @@ describe('the evidence of a review', () => {
     await post(`${path}/finish`, { revoke: ids });
     const { status, text, headers } = await get(`${path}/evidence.csv`);
     expect(status).toBe(200);
-    expect(headers.get('Content-Disposition')).toContain(`access-review-${organization}-`);
+    expect(headers.get('Content-Disposition')).toContain(`${organization}-access-review-`);
     const lines = csvRows(text);
     const time = '"\\d{4}-\\d\\d-\\d\\dT[\\d:.]+Z"';
     const ada = '"Ada <b>Lovelace</b>"';
@@ -228,6 +214,36 @@ describe('the evidence of a review', () => {
       line(`"Beta",${key(ids[1])},,"Revoke","Pilot, ended",${ada},${time},${time}`),
       line(`"Gamma",${key(ids[2])},,"None: revoked before a decision",,${ada},${time},${time}`),
     ]);
+  });
+
+  test('shows that a decision reached the successors of a key, and no later ones', async () => {
+    const { organization, path, ids, decide, fields, get, post } = await makeReview(['Alpha', 'Beta']);
+    await decide(fields(0, 'revoke', 'Pilot ended'), fields(1, 'keep', 'Used'));
+    const successor = await rotate(organization, ids[0] ?? '', { grace: '24h' });
+    const { text: page } = await get('/access-review');
+    expect(page).toContain('to which the decision applies too');
+    const confirmed = (await elementsOf(page, '[name=revoke]')).map(({ attributes }) => attributes['value'] ?? '');
+    expect(confirmed).toEqual([ids[0], successor.id]);
+    expect((await post(`${path}/finish`, { revoke: confirmed })).location).toContain('done=finished');
+    await rotate(organization, ids[1] ?? '', { grace: '24h' });
+    const lines = csvRows((await get(`${path}/evidence.csv`)).text);
+    expect(lines).toHaveLength(3);
+    expect(lines[1]).toContain(`"${successor.id}"`);
+    expect(lines[1]).toMatch(/"Revoke, decided on twb_[^"]+, which it replaces","Pilot ended",.*Z"$/);
+  });
+
+  test('has the separator that is asked for, and the date of the organization in its file name', async () => {
+    const now = () => Date.parse('2026-11-21T23:30:00Z');
+    const { organization, path, decide, fields, get, post } = await makeReview(['Alpha'], {
+      now,
+      timeZone: 'Asia/Tokyo',
+    });
+    await decide(fields(0, 'keep', 'Used'));
+    await post(`${path}/finish`, {});
+    const { text, headers } = await get(`${path}/evidence.csv?separator=semicolon`);
+    expect(text).toContain('"Review started";"Started by"');
+    expect(headers.get('Content-Disposition')).toContain(`"${organization}-access-review-2026-11-22.csv"`);
+    expect((await get(`${path}/evidence.csv?separator=tab`)).status).toBe(400);
   });
 
   test('does not change after the review', async () => {
@@ -245,9 +261,9 @@ describe('the evidence of a review', () => {
     const [{ path, decide, fields, post }, other] = [await makeReview(['Alpha']), await makeSettings()];
     await decide(fields(0, 'keep', 'Used'));
     await post(`${path}/finish`, {});
-    for (const page of [`${path}/evidence.csv`, `${path}/finish`]) expect((await other.get(page)).status).toBe(404);
+    expect((await other.get(`${path}/evidence.csv`)).status).toBe(404);
     expect((await other.post(`${path}/finish`, {})).status).toBe(404);
-    expect((await other.get('/review')).text).toContain('No review has been finished');
+    expect((await other.get('/access-review')).text).toContain('No review has been finished');
   });
 });
 
@@ -263,11 +279,13 @@ describe('a review that is due', () => {
     const { organization, api, base, get, post } = await makeSettings({ now: () => now });
     await makeKey(organization, {}, () => now);
     await post('/key-rules', { shown_revision: '0', unused: '365', review: '3' });
-    expect(await countElements((await get('/keys')).text, `.attention a[href="${base}/review"]`)).toBe(0);
+    expect(await countElements((await get('/keys')).text, `.attention a[href="${base}/access-review"]`)).toBe(0);
     now += days * DAY_MS;
     const later = await openSettings(api, organization, `ada@${organization}.example`, () => now);
     const { text } = await later.get('/keys');
-    expect(await elementsOf(text, `.attention a[href="${base}/review"] strong`)).toMatchObject([{ text: title }]);
+    expect(await elementsOf(text, `.attention a[href="${base}/access-review"] strong`)).toMatchObject([
+      { text: title },
+    ]);
   });
 });
 
@@ -325,9 +343,7 @@ describe('a page of reviews reads', () => {
   };
 
   test.each([
-    ['/review', 3, 3_000],
-    ['/reviews', 2, 3_000],
-    ['/review/open/finish', 1, 2_000],
+    ['/access-review', 4, 11_000],
     ['/key-rules', 1, 200],
   ])('a limited number of rows, however many reviews there were: %s', async (path, calls, rows) => {
     const cost = await costOf(await crowded(), path);

@@ -1,0 +1,155 @@
+import { type Context, Hono } from 'hono';
+import { MAX_REASON_LENGTH, REVIEW_DECISIONS } from '../../domain/access-review.ts';
+import { dateIn } from '../../domain/calendar.ts';
+import { hasCode, invalidInput } from '../../domain/errors.ts';
+import type { FieldError } from '../../domain/fields.ts';
+import {
+  decideKeys,
+  finishAccessReview,
+  listFinishedReviews,
+  MAX_REVIEWED_KEYS,
+  readReview,
+  readReviewOverview,
+  reviewFinished,
+  startAccessReview,
+} from '../../services/keys/access-review.ts';
+import { readUsage } from '../../services/keys/key-usage.ts';
+import { type AdminEnv, adminContext } from '../context.ts';
+import { EVIDENCE_HEADINGS, evidenceLines } from './access-review-evidence.ts';
+import { csvDownload, readSeparator } from './download.ts';
+import { readForm } from './forms.ts';
+import { pageContext, todayOf } from './page-context.ts';
+import { PageProblem } from './page-problem.ts';
+import { AccessReviewLead, AccessReviewPage } from './pages/access-review-page.tsx';
+import type { AccessReviewForm, EnteredDecision } from './pages/access-review-row.tsx';
+import { render } from './render.tsx';
+
+/** The page on which administrators review keys. */
+export const accessReview = new Hono<AdminEnv>();
+
+// The form has the fields `decision-{key}`, `reason-{key}` and `shown-{key}` (the time of the decision
+// that it replaces), and one reason for every key that is kept without a reason of its own.
+
+const EMPTY_FORM: AccessReviewForm = { entered: new Map(), common: '', messages: new Map() };
+
+accessReview.get('/access-review', (c) => renderReview(c, EMPTY_FORM, 200));
+
+/** The open review with what was entered in its form, and the finished ones. */
+async function renderReview(c: Context<AdminEnv>, form: AccessReviewForm, status: 200 | 400) {
+  const ctx = adminContext(c);
+  const [overview, finished] = await Promise.all([
+    readReviewOverview(ctx),
+    listFinishedReviews(ctx, c.req.query('before')),
+  ]);
+  const open = overview.open && (await readReview(ctx, overview.open.id));
+  const undecided = (open?.keys ?? []).flatMap(({ key, status }) => (status === 'undecided' ? [key.id] : []));
+  const usages = await readUsage(ctx, undecided, todayOf(c));
+  const banners = { done: c.req.query('done'), saved: c.req.query('saved'), notSaved: c.req.query('not_saved') };
+  const page = { ...overview, ...finished, ...banners, open, form, usages, context: pageContext(c) };
+  return render(c, 'Access review', <AccessReviewPage {...page} />, {
+    status,
+    lead: <AccessReviewLead />,
+    trail: [{ href: `${pageContext(c).base}/keys`, text: 'All keys' }],
+  });
+}
+
+const reviewPath = (c: Context<AdminEnv>) => `${pageContext(c).base}/access-review`;
+
+accessReview.post('/access-review', async (c) => {
+  const result = await startAccessReview(adminContext(c));
+  return c.redirect(`${reviewPath(c)}?done=${result}`, 303);
+});
+
+accessReview.post('/access-review/:review/decisions', async (c) => {
+  const ctx = adminContext(c);
+  const reviewId = c.req.param('review');
+  const form = readReviewForm(await readForm(c));
+  const decided = Array.from(form.entered).flatMap(([keyId, { decision, reason, shownAt }]) =>
+    decision ? [{ keyId, decision, reason: reason || (decision === 'keep' ? form.common : ''), shownAt }] : [],
+  );
+  try {
+    requireDecisions(form);
+    if (decided.length === 0) throw new PageProblem(400, 'Nothing was decided', 'Choose “Keep” or “Revoke” for a key.');
+    const { saved, notSaved } = await decideKeys(ctx, reviewId, decided);
+    return c.redirect(`${reviewPath(c)}?saved=${saved}&not_saved=${notSaved}`, 303);
+  } catch (err) {
+    if (!hasCode(err, 'invalid')) throw err;
+    if ((await readReview(ctx, reviewId)).review.finishedAt !== null) throw reviewFinished();
+    return renderReview(c, { ...form, messages: messagesOf(err.errors, decided) }, 400);
+  }
+});
+
+/**
+ * Reads the form.
+ * @throws PageProblem if it has more keys than a review
+ */
+function readReviewForm(form: URLSearchParams): Omit<AccessReviewForm, 'messages'> {
+  const entered = new Map<string, EnteredDecision>();
+  for (const name of form.keys()) {
+    const [, keyId] = /^(?:decision|reason)-([0-9a-f-]{36})$/.exec(name) ?? [];
+    if (keyId === undefined) continue;
+    const decision = REVIEW_DECISIONS.find((one) => one === form.get(`decision-${keyId}`));
+    const shown = form.get(`shown-${keyId}`) ?? '';
+    const shownAt = /^\d{1,15}$/.test(shown) ? Number(shown) : null;
+    entered.set(keyId, { decision, reason: form.get(`reason-${keyId}`)?.trim() ?? '', shownAt });
+  }
+  if (entered.size > MAX_REVIEWED_KEYS) {
+    const detail = `A review has at most ${MAX_REVIEWED_KEYS} keys. Open the page again.`;
+    throw new PageProblem(400, 'Too many keys', detail);
+  }
+  return { entered, common: form.get('reason')?.trim() ?? '' };
+}
+
+/**
+ * Requires a decision for every reason.
+ * @throws ServiceError `invalid`, with the id of the key as the pointer
+ */
+function requireDecisions({ entered }: Omit<AccessReviewForm, 'messages'>): void {
+  const missing = Array.from(entered).flatMap(([keyId, { decision, reason }]) =>
+    decision === undefined && reason !== ''
+      ? [{ pointer: `/${keyId}`, code: 'required', detail: `the decision on ${keyId} is missing` }]
+      : [],
+  );
+  if (missing.length > 0) throw invalidInput(missing);
+}
+
+/** The message for each key. A pointer names a key, or the position of a decision. */
+function messagesOf(errors: readonly FieldError[], decided: readonly { keyId: string }[]): Map<string, string> {
+  return new Map(
+    errors.map(({ pointer, code }) => {
+      const [, first = ''] = pointer.split('/');
+      return [decided[Number(first)]?.keyId ?? first, MESSAGES[code] ?? FORBIDDEN];
+    }),
+  );
+}
+
+const MESSAGES: Record<string, string> = {
+  required: 'Choose “Keep” or “Revoke”, or leave the reason empty.',
+  too_short: 'Enter a reason.',
+  too_long: `Use at most ${MAX_REASON_LENGTH} characters.`,
+};
+const FORBIDDEN = 'The reason has a character that cannot be stored. Remove it.';
+
+accessReview.post('/access-review/:review/finish', async (c) => {
+  const revoke = (await readForm(c)).getAll('revoke');
+  const done = await finishAccessReview(adminContext(c), c.req.param('review'), revoke).catch((err: unknown) => {
+    // A second click, or another administrator at the same time.
+    if (!hasCode(err, 'access_review_finished')) throw err;
+  });
+  return c.redirect(`${reviewPath(c)}?done=${done === undefined ? 'already_finished' : 'finished'}`, 303);
+});
+
+accessReview.get('/access-review/:review/evidence.csv', async (c) => {
+  const found = await readReview(adminContext(c), c.req.param('review'));
+  const { finishedAt } = found.review;
+  if (finishedAt === null)
+    throw new PageProblem(409, 'The review is not finished', 'Its evidence can be downloaded when it is finished.');
+  const { id, timeZone } = c.get('administrator').organization;
+  return csvDownload(c, {
+    name: `${id}-access-review-${dateIn(timeZone, finishedAt)}.csv`,
+    headings: EVIDENCE_HEADINGS,
+    pages: evidenceLines(found),
+    toCells: (cells) => cells,
+    separator: readSeparator(c),
+  });
+});

@@ -1,0 +1,259 @@
+import { MAX_REASON_LENGTH } from '../../../domain/access-review.ts';
+import {
+  type FinishedReview,
+  type FinishedReviews,
+  keysToRevoke,
+  type ReviewDue,
+  type ReviewedKey,
+  type ReviewOverview,
+  type ReviewWithKeys,
+} from '../../../services/keys/access-review.ts';
+import type { Usage } from '../../../services/keys/key-usage.ts';
+import { Icon } from '../../page/icon.tsx';
+import type { PageContext } from '../page-context.ts';
+import { type AccessReviewForm, AccessReviewRow } from './access-review-row.tsx';
+import { Banner, counted, Hint, Table } from './components.tsx';
+import { Ago, Time } from './time.tsx';
+
+interface Props extends Omit<ReviewOverview, 'open'>, FinishedReviews {
+  open: ReviewWithKeys | null;
+  form: AccessReviewForm;
+  /** What the undecided keys wrote lately. */
+  usages: ReadonlyMap<string, Usage>;
+  context: PageContext;
+  done: string | undefined;
+  /** How many decisions were saved, and how many were not, from the address. */
+  saved: string | undefined;
+  notSaved: string | undefined;
+}
+
+const countOf = (keys: readonly ReviewedKey[], status: ReviewedKey['status']) =>
+  keys.filter((key) => key.status === status).length;
+
+/** What a review is, below the title. */
+export function AccessReviewLead() {
+  return <p class="minor">For each key that works: is it still needed, and who decided so, when and why?</p>;
+}
+
+/** The open review: its progress, the form with which keys are decided on, and its end; and the finished reviews. */
+export function AccessReviewPage(props: Props) {
+  const { open, due, context, finished, older } = props;
+  return (
+    <>
+      <Banners {...props} />
+      {open ? (
+        <OpenReview {...props} open={open} />
+      ) : (
+        <section class="card" aria-labelledby="next">
+          <h2 id="next">Next review</h2>
+          <Due due={due} context={context} />
+          <form method="post" action={`${context.base}/access-review`} class="actions">
+            <button type="submit">Start review</button>
+          </form>
+        </section>
+      )}
+      <h2>Finished reviews</h2>
+      {finished.length === 0 ? <p>No review has been finished.</p> : <Finished of={finished} context={context} />}
+      {older !== undefined && (
+        <p>
+          <a href={`${context.base}/access-review?before=${older}`}>Older reviews</a>
+        </p>
+      )}
+    </>
+  );
+}
+
+const DONE = new Map([
+  ['started', 'The review has begun. It has every key that works now; keys created later are in the next one.'],
+  ['already_open', 'A review was already open. This is it.'],
+]);
+const DONE_FINISHED = new Map([
+  ['finished', 'The review is finished. Its evidence can be downloaded below.'],
+  ['already_finished', 'The review was already finished.'],
+]);
+
+function Banners({ open, finished, done = '', saved, notSaved, form }: Props) {
+  if (form.messages.size > 0) {
+    return <Banner tone="warning">Nothing was saved. Correct the keys marked below.</Banner>;
+  }
+  const [savedCount, notSavedCount] = [count(saved), count(notSaved)];
+  const ended = finished.length > 0 && DONE_FINISHED.get(done);
+  const begun = open && DONE.get(done);
+  return (
+    <>
+      {ended && <Banner>{ended}</Banner>}
+      {begun && <Banner tone="neutral">{begun}</Banner>}
+      {savedCount > 0 && <Banner>{counted(savedCount, 'decision')} saved.</Banner>}
+      {notSavedCount > 0 && (
+        <Banner tone="warning">
+          {counted(notSavedCount, 'decision')} not saved: another administrator has decided on the key, or it has ended.
+        </Banner>
+      )}
+    </>
+  );
+}
+
+/** A small number in the address; 0 for anything else. */
+const count = (text = '') => (/^\d{1,3}$/.test(text) ? Number(text) : 0);
+
+function OpenReview({ open: { review, keys }, rules, due, form, usages, context }: Props & { open: ReviewWithKeys }) {
+  const undecided = countOf(keys, 'undecided');
+  const text = `${keys.length - undecided} of ${counted(keys.length, 'key')} done`;
+  // Keys without a decision come first.
+  const rows = keys.toSorted((a, b) => Number(a.status !== 'undecided') - Number(b.status !== 'undecided'));
+  return (
+    <>
+      <section class="card" aria-label="Progress">
+        <div class="row spread">
+          <strong>{text}</strong>
+          {due && <Due due={due} context={context} />}
+        </div>
+        <progress
+          max={Math.max(1, keys.length)}
+          value={keys.length === 0 ? 1 : keys.length - undecided}
+          aria-label={text}
+        />
+        <p class="minor">
+          Started by <bdi>{review.startedBy}</bdi>, <Time at={review.startedAt} context={context} />. Nothing is revoked
+          before an administrator finishes the review and confirms the keys.
+        </p>
+      </section>
+      {undecided === 0 && <Finish review={review} keys={keys} context={context} />}
+      <form method="post" action={`${context.base}/access-review/${review.id}/decisions`} class="sheet">
+        <ol class="review">
+          {rows.map((reviewed) => (
+            <AccessReviewRow
+              of={reviewed}
+              entered={form.entered.get(reviewed.key.id)}
+              message={form.messages.get(reviewed.key.id)}
+              usage={usages.get(reviewed.key.id) ?? []}
+              {...{ context, rules }}
+            />
+          ))}
+        </ol>
+        <div class="review-end">
+          <div class="field">
+            <label for="reason">Reason for all keys marked “Keep” without their own</label>
+            <input
+              id="reason"
+              name="reason"
+              type="text"
+              value={form.common}
+              maxlength={MAX_REASON_LENGTH}
+              autocomplete="off"
+            />
+          </div>
+          <button type="submit">Save decisions</button>
+        </div>
+      </form>
+    </>
+  );
+}
+
+/** Asks for confirmation before the review is finished, with the names of the keys that it revokes. */
+function Finish({ review, keys, context }: ReviewWithKeys & { context: PageContext }) {
+  const toRevoke = keysToRevoke(keys);
+  return (
+    <section class="card" aria-labelledby="finish">
+      <h2 id="finish">Finish the review</h2>
+      <p>
+        Every key has a decision. {counted(countOf(keys, 'keep'), 'key')} will be kept. After this, no decision of the
+        review can be changed, and its evidence can be downloaded.
+      </p>
+      {toRevoke.length > 0 && (
+        <>
+          <p>
+            <strong>{counted(toRevoke.length, 'key')} will be revoked</strong> and{' '}
+            {toRevoke.length === 1 ? 'stops' : 'stop'} working immediately. This cannot be undone.
+          </p>
+          <Table caption="Keys that will be revoked" headings={['Key', 'Last write', 'Reason', 'Decided by']}>
+            {toRevoke.map(({ key, decision }) => (
+              <tr>
+                <th scope="row">
+                  <a class="name" href={`${context.base}/keys/${key.id}`}>
+                    <bdi>{key.name}</bdi>
+                  </a>{' '}
+                  <Hint hint={key.hint} />
+                </th>
+                <td data-label="Last write">
+                  {key.lastWrite ? <Ago at={key.lastWrite.at} context={context} /> : 'Never'}
+                </td>
+                <td data-label="Reason">
+                  <bdi>{decision?.reason}</bdi>
+                </td>
+                <td data-label="Decided by">
+                  <bdi>{decision?.by}</bdi>
+                </td>
+              </tr>
+            ))}
+          </Table>
+        </>
+      )}
+      <form method="post" action={`${context.base}/access-review/${review.id}/finish`} class="actions">
+        {toRevoke.map(({ key }) => (
+          <input type="hidden" name="revoke" value={key.id} />
+        ))}
+        {toRevoke.length > 0 ? (
+          <button type="submit" class="danger">
+            Finish and revoke {counted(toRevoke.length, 'key')}
+          </button>
+        ) : (
+          <button type="submit">Finish review</button>
+        )}
+      </form>
+    </section>
+  );
+}
+
+/** Until when the next review has to be finished. */
+function Due({ due, context }: { due: ReviewDue | null; context: PageContext }) {
+  if (due === null) {
+    return (
+      <p>
+        The <a href={`${context.base}/key-rules`}>key rules</a> do not require reviews. You can start one at any time.
+      </p>
+    );
+  }
+  const date = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeZone: 'UTC' }).format(Date.parse(due.date));
+  return due.daysLeft < 0 ? (
+    <p class="state late">
+      <Icon name="alert" />
+      Overdue since {date}
+    </p>
+  ) : (
+    <p class="state">
+      <Icon name="hourglass" />
+      Due {date}, {due.daysLeft === 0 ? 'today' : `in ${counted(due.daysLeft, 'day')}`}
+    </p>
+  );
+}
+
+function Finished({ of: reviews, context }: { of: readonly FinishedReview[]; context: PageContext }) {
+  return (
+    <Table caption="Finished reviews" headings={['Finished', 'By', 'Started', 'Keys', 'Decisions', 'Evidence']}>
+      {reviews.map(({ id, startedAt, finishedAt, finishedBy, keys, kept, revoked }) => (
+        <tr>
+          <th scope="row" data-label="Finished">
+            <Time at={finishedAt ?? startedAt} context={context} />
+          </th>
+          <td data-label="By">
+            <bdi>{finishedBy}</bdi>
+          </td>
+          <td data-label="Started">
+            <Time at={startedAt} context={context} />
+          </td>
+          <td data-label="Keys">{keys}</td>
+          <td data-label="Decisions">
+            {kept} keep, {revoked} revoke
+          </td>
+          <td data-label="Evidence">
+            <a href={`${context.base}/access-review/${id}/evidence.csv`}>Download as CSV</a>{' '}
+            <a class="minor" href={`${context.base}/access-review/${id}/evidence.csv?separator=semicolon`}>
+              with semicolons
+            </a>
+          </td>
+        </tr>
+      ))}
+    </Table>
+  );
+}

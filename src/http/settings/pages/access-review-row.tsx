@@ -1,0 +1,185 @@
+import { MAX_REASON_LENGTH, REVIEW_DECISIONS, type ReviewDecision } from '../../../domain/access-review.ts';
+import { isLive } from '../../../domain/api-key.ts';
+import {
+  type Decision,
+  type ReviewCheck,
+  type ReviewedKey,
+  reviewChecks,
+} from '../../../services/keys/access-review.ts';
+import type { StoredKeyRules } from '../../../services/keys/change-key-rules.ts';
+import { recordsOf, type Usage } from '../../../services/keys/key-usage.ts';
+import { Icon } from '../../page/icon.tsx';
+import type { PageContext } from '../page-context.ts';
+import { counted, describedBy, FieldMessage, Hint, Scopes, stateLabel } from './components.tsx';
+import { Creator, OtherKey } from './key-facts.tsx';
+import { Ago, Expiry, Time } from './time.tsx';
+
+/** What was entered for one key. */
+export interface EnteredDecision {
+  decision: ReviewDecision | undefined;
+  reason: string;
+  shownAt: number | null;
+}
+
+/** The values of the form, and its error messages by key. */
+export interface AccessReviewForm {
+  entered: ReadonlyMap<string, EnteredDecision>;
+  /** The reason for the kept keys. */
+  common: string;
+  messages: ReadonlyMap<string, string>;
+}
+
+interface Props {
+  of: ReviewedKey;
+  entered: EnteredDecision | undefined;
+  message: string | undefined;
+  usage: Usage;
+  rules: StoredKeyRules;
+  context: PageContext;
+}
+
+const LABELS: Record<ReviewDecision, string> = { keep: 'Keep', revoke: 'Revoke' };
+
+/** A key of a review: what it is, the decision, and the fields for it. */
+export function AccessReviewRow({ of, entered, message, usage, rules, context }: Props) {
+  const { key, decision, status, successors } = of;
+  const isUndecided = status === 'undecided';
+  return (
+    <li>
+      <div>
+        <a class="name" href={`${context.base}/keys/${key.id}`}>
+          <bdi>{key.name}</bdi>
+        </a>{' '}
+        <Hint hint={key.hint} /> <Scopes scopes={key.scopes} />
+        {successors.map((successor) => (
+          <span class="minor">
+            {' '}
+            Replaced by <OtherKey link={successor} context={context} />, to which the decision applies too
+          </span>
+        ))}
+        {key.successor && successors.length === 0 && <span class="minor"> Replaced</span>}
+        {isUndecided && (
+          <>
+            <p class="minor">
+              {key.lastWrite ? (
+                <>
+                  Wrote <Ago at={key.lastWrite.at} context={context} />
+                </>
+              ) : (
+                'Never wrote'
+              )}{' '}
+              · {counted(recordsOf(usage), 'write')} in 30 days ·{' '}
+              {key.expiresAt === null ? (
+                'Never expires'
+              ) : (
+                <>
+                  Expires <Expiry of={key} context={context} />
+                </>
+              )}{' '}
+              · <Creator of={key} />
+            </p>
+            <Checks of={of} rules={rules} context={context} />
+          </>
+        )}
+      </div>
+      {isUndecided && <DecisionFields of={of} entered={entered} message={message} />}
+      {!isUndecided && (
+        <div class="decided">
+          {decision ? (
+            <Decided of={decision} context={context} />
+          ) : (
+            `${stateLabel(key.state)} before a decision, which is no longer needed`
+          )}
+          {decision && isLive(key.state) && (
+            <details open={entered?.decision !== undefined || message !== undefined}>
+              <summary>
+                Change
+                <span class="visually-hidden">
+                  {' '}
+                  the decision on {key.name} {key.hint}
+                </span>
+              </summary>
+              <p class="minor">The audit log keeps both decisions.</p>
+              <DecisionFields of={of} entered={entered} message={message} />
+            </details>
+          )}
+        </div>
+      )}
+    </li>
+  );
+}
+
+const CHECKS: Record<ReviewCheck, (rules: StoredKeyRules) => string> = {
+  unused: ({ unusedDays }) => `unused for ${counted(unusedDays, 'day')}`,
+  former_creator: () => 'its creator is no longer an administrator',
+  never_expires: () => 'it never expires, which the key rules allow no new key',
+  long_lifetime: () => 'it lives longer than the key rules allow a new key',
+};
+
+/** Reasons to check a key. No decision is preselected. */
+function Checks({ of: { key }, rules, context }: Pick<Props, 'of' | 'rules' | 'context'>) {
+  const checks = reviewChecks(key, rules, context.timeZone, context.now);
+  if (checks.length === 0) return null;
+  return (
+    <p class="checks">
+      <Icon name="alert" />
+      <span>Check: {checks.map((check) => CHECKS[check](rules)).join('; ')}.</span>
+    </p>
+  );
+}
+
+function Decided({ of: { decision, reason, by, at }, context }: { of: Decision; context: PageContext }) {
+  return (
+    <>
+      <strong class="state">
+        <Icon name={decision === 'keep' ? 'check' : 'ban'} />
+        {LABELS[decision]}
+      </strong>
+      : <bdi>{reason}</bdi>{' '}
+      <span class="minor">
+        by <bdi>{by}</bdi>, <Time at={at} context={context} />
+      </span>
+    </>
+  );
+}
+
+/** The choice between keep and revoke, and the reason for it. */
+function DecisionFields({ of: { key, decision }, entered, message }: Pick<Props, 'of' | 'entered' | 'message'>) {
+  const { id, name, hint } = key;
+  const reasonId = `reason-${id}`;
+  const shownAt = entered ? entered.shownAt : decision?.at;
+  return (
+    <div class="decision">
+      {shownAt && <input type="hidden" name={`shown-${id}`} value={shownAt} />}
+      <fieldset>
+        <legend class="visually-hidden">
+          Decision on {name} {hint}
+        </legend>
+        {REVIEW_DECISIONS.map((one) => (
+          <label class={`choice ${one}`}>
+            <input type="radio" name={`decision-${id}`} value={one} checked={entered?.decision === one} /> {LABELS[one]}
+          </label>
+        ))}
+      </fieldset>
+      <div class="field">
+        <label for={reasonId}>
+          Reason
+          <span class="visually-hidden">
+            {' '}
+            for {name} {hint}
+          </span>
+        </label>
+        <input
+          id={reasonId}
+          name={reasonId}
+          type="text"
+          value={entered?.reason}
+          maxlength={MAX_REASON_LENGTH}
+          autocomplete="off"
+          {...describedBy(reasonId, message)}
+        />
+        <FieldMessage id={reasonId} message={message} />
+      </div>
+    </div>
+  );
+}
