@@ -59,6 +59,15 @@ export const RETURNED_COLUMNS = {
       user: { id: 'string', active: 'number' },
     },
   } satisfies ReturnedColumns<typeof import('../../src/db/directory/records.ts')>,
+  'db/keys/access-review-statements.ts': {
+    findDecisions: { keyId: 'string', decision: 'string', reason: 'string', at: 'number', byId: 'string', by: 'string', keyName: 'string', lastWriteAt: 'number | null' },
+    findFinishedReviews: { id: 'string', startedAt: 'number', startedBy: 'string', keys: 'number', finishedAt: 'number', finishedBy: 'string', kept: 'number', revoked: 'number' },
+    findKeysOfReview: { id: 'string', name: 'string', limitQuota: 'number | null', limitWindowMs: 'number | null', dayLimitRecords: 'number | null', dayLimitMinutes: 'number | null', allowedNetworks: 'string', description: 'string', owner: 'string', hint: 'string', scopes: 'string', revision: 'number', createdAt: 'number', expiresAt: 'number | null', revokedAt: 'null', revokedById: 'null', revokedBy: 'null', createdById: 'string', createdBy: 'string', creatorActive: 'number', creatorAdmin: 'number', successorId: 'string | null', successorHint: 'string | null', predecessorId: 'string | null', predecessorHint: 'string | null', lastWriteAt: 'number | null', lastWriteFrom: 'string | null' },
+    findLaterSuccessors: { id: 'string', name: 'string', limitQuota: 'number', limitWindowMs: 'number', dayLimitRecords: 'number', dayLimitMinutes: 'number', allowedNetworks: 'string', description: 'string', owner: 'string', hint: 'string', scopes: 'string', revision: 'number', createdAt: 'number', expiresAt: 'number', revokedAt: 'null', revokedById: 'null', revokedBy: 'null', createdById: 'string', createdBy: 'string', creatorActive: 'number', creatorAdmin: 'number', successorId: 'null', successorHint: 'null', predecessorId: 'string', predecessorHint: 'string', lastWriteAt: 'null', lastWriteFrom: 'null' },
+    findOpenReview: { id: 'string', startedAt: 'number', startedBy: 'string', keys: 'number', finishedAt: 'null', finishedBy: 'null' },
+    findReview: { id: 'string', startedAt: 'number', startedBy: 'string', keys: 'number', finishedAt: 'number', finishedBy: 'string' },
+    findReviewStatus: { timeZone: 'string', lastFinishedAt: 'number' },
+  } satisfies ReturnedColumns<typeof import('../../src/db/keys/access-review-statements.ts')>,
   'db/keys/change-key.ts': {
     explainChange: { administrator: 'number', live: 'string', named: 'string' },
     findSettingsChanges: { at: 'number', by: 'string', action: 'string', detail: 'string' },
@@ -91,14 +100,6 @@ export const RETURNED_COLUMNS = {
     findRefusedUsesOfKey: { keyId: 'string', keyName: 'string', keyHint: 'string', reason: 'string', count: 'number', firstAt: 'number', lastAt: 'number', sourceAddress: 'string' },
     findRefusedUsesPage: { keyId: 'string', keyName: 'string', keyHint: 'string', reason: 'string', count: 'number', firstAt: 'number', lastAt: 'number', sourceAddress: 'string | null' },
   } satisfies ReturnedColumns<typeof import('../../src/db/keys/refused-uses.ts')>,
-  'db/keys/access-review-statements.ts': {
-    findDecisions: { keyId: 'string', decision: 'string', reason: 'string', at: 'number', byId: 'string', by: 'string', keyName: 'string', lastWriteAt: 'number | null' },
-    findFinishedReviews: { id: 'string', startedAt: 'number', startedBy: 'string', keys: 'number', finishedAt: 'number', finishedBy: 'string', kept: 'number', revoked: 'number' },
-    findKeysOfReview: { id: 'string', name: 'string', limitQuota: 'number | null', limitWindowMs: 'number | null', dayLimitRecords: 'number | null', dayLimitMinutes: 'number | null', allowedNetworks: 'string', description: 'string', owner: 'string', hint: 'string', scopes: 'string', revision: 'number', createdAt: 'number', expiresAt: 'number | null', revokedAt: 'null', revokedById: 'null', revokedBy: 'null', createdById: 'string', createdBy: 'string', creatorActive: 'number', creatorAdmin: 'number', successorId: 'string | null', successorHint: 'string | null', predecessorId: 'string | null', predecessorHint: 'string | null', lastWriteAt: 'number | null', lastWriteFrom: 'string | null' },
-    findOpenReview: { id: 'string', startedAt: 'number', startedBy: 'string', keys: 'number', finishedAt: 'null', finishedBy: 'null' },
-    findReview: { id: 'string', startedAt: 'number', startedBy: 'string', keys: 'number', finishedAt: 'number', finishedBy: 'string' },
-    findReviewStatus: { timeZone: 'string', lastFinishedAt: 'number' },
-  } satisfies ReturnedColumns<typeof import('../../src/db/keys/access-review-statements.ts')>,
   'db/keys/revoke-key.ts': {
     findRevocation: { revokedAt: 'null' },
     findSomeLiveKeys: { id: 'string' },
