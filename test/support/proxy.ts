@@ -12,9 +12,12 @@ export interface Incoming {
 
 /**
  * What a proxy does with a request: it responds itself, or passes it on and may change the
- * response.
+ * response. Undefined: it cuts the connection.
  */
-export type Intercept = (incoming: Incoming, pass: () => Promise<Response>) => Response | Promise<Response>;
+export type Intercept = (
+  incoming: Incoming,
+  pass: () => Promise<Response>,
+) => Response | undefined | Promise<Response | undefined>;
 
 /** Serves a proxy in front of a service. */
 export async function serveProxy(
@@ -31,6 +34,7 @@ export async function serveProxy(
     const body = (await buffer(request)).toString();
     const pass = () => fetch(service + path, { method, headers, redirect: 'manual', ...(body === '' ? {} : { body }) });
     const answer = await intercept({ method, path, headers, body }, pass);
+    if (!answer) return void request.socket.destroy();
     const kept = [...answer.headers].filter(
       ([name]) => !/^(connection|keep-alive|content-length|content-encoding|transfer-encoding)$/.test(name),
     );
