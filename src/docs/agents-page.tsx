@@ -54,8 +54,9 @@ export function Agents({ origin }: { origin: string }) {
       <h2>Clients</h2>
       <p class="tried">
         Not tested in any of these clients, and no model was available. Tests of this project use the official client of
-        the MCP SDK with the revisions 2026-07-28 and 2025-11-25, and a script that times out, rewords and resends a
-        call 100 times: it makes one record.
+        the MCP SDK with the revisions 2026-07-28 and 2025-11-25, mcp-remote 0.15.1, the MCP client of the AI SDK
+        (@ai-sdk/mcp 2.0.99), and a script that times out, rewords and resends a call 100 times: it makes one record. A
+        connection takes 2 to 9 requests, which count against the limit of the key.
       </p>
       <Table
         head={['Client', 'Accepts a fixed key', 'Source']}

@@ -140,22 +140,26 @@ const line = <const Name extends string>(name: Name, label: string, { max, help 
   audited: name,
 });
 
-/** A whole number from 1 to `max` in decimal digits; NaN for any other text. */
-export function wholeNumber(text: string, max: number): number {
+/** A whole number from `min` to `max` in decimal digits; NaN for any other text. */
+export function wholeNumber(text: string, max: number, min = 1): number {
   const number = /^\d+$/.test(text) ? Number(text) : Number.NaN;
-  return number >= 1 && number <= max ? number : Number.NaN;
+  return number >= min && number <= max ? number : Number.NaN;
 }
 
 const inWords = new Intl.NumberFormat('en-US');
 const wholeNumberUpTo = (max: number) =>
   `Enter a whole number from 1 to ${inWords.format(max)}, or leave the field empty.`;
 
+/** The lowest request limit that can be entered: an MCP client sends up to 9 requests to connect. */
+const MIN_QUOTA = 10;
+const minQuota = ({ requests }: DefaultLimits) => Math.min(MIN_QUOTA, requests.quota);
+
 /** The window of a limit that is entered: the key's, or else the deployment's. */
 const windowOf = ({ defaults, own }: SettingContext) => own?.limitWindowMs ?? defaults.requests.windowMs;
 
 /**
- * The quota that was entered; null for none and for the deployment's limit, above which it may not
- * be, except to keep the key's own.
+ * The quota that was entered; null for none and for the deployment's limit. It may not be above that
+ * or below `MIN_QUOTA`, except to keep the key's own.
  */
 function readQuota(text: string, context: SettingContext): number | null {
   const { quota, windowMs } = context.defaults.requests;
@@ -163,7 +167,7 @@ function readQuota(text: string, context: SettingContext): number | null {
   if (text === '') return null;
   if (own !== null && text === String(own)) return own;
   if (text === String(quota) && windowOf(context) === windowMs) return null;
-  return wholeNumber(text, quota);
+  return wholeNumber(text, quota, minQuota(context.defaults));
 }
 
 /** The same for new records per day. */
@@ -218,7 +222,8 @@ export const KEY_SETTINGS = {
       label: (context) => `Request limit per ${windowOf(context) / 1000} seconds`,
       help: ({ defaults: { requests } }) =>
         `If you leave this empty, the limit for all keys applies: ${requests.quota} requests per ${requests.windowMs / 1000} seconds.`,
-      message: () => 'Enter a whole number from 1 to the limit for all keys, or leave the field empty.',
+      message: (_, defaults) =>
+        `Enter a whole number from ${minQuota(defaults)} to ${defaults.requests.quota}, or leave the field empty. AI agents need up to 9 requests to connect.`,
     },
     audited: 'limit',
     describe: (key) => {

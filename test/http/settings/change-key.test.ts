@@ -20,22 +20,22 @@ describe('changing a key', () => {
     const settings = await makeSettings();
     const { organization, base, api } = settings;
     const key = await makeKey(organization);
-    const answer = await change(settings, key.id, { name: 'Zapier', limit: '5' });
+    const answer = await change(settings, key.id, { name: 'Zapier', limit: '15' });
     expect([answer.status, answer.location]).toEqual([303, `${base}/keys/${key.id}?done=changed`]);
     const ping = await api.send('/api/v1/ping', { key: key.value });
     expect(await ping.json()).toMatchObject({ keyName: 'Zapier' });
-    expect(ping.headers.get('RateLimit-Policy')).toBe('"key";q=5;w=10');
+    expect(ping.headers.get('RateLimit-Policy')).toBe('"key";q=15;w=10');
   });
 
   test('is audited with the old and the new values, and not at all if nothing changes', async () => {
     const settings = await makeSettings();
     const { organization } = settings;
     const { id } = await makeKey(organization);
-    await change(settings, id, { name: 'Zapier', limit: '5' });
+    await change(settings, id, { name: 'Zapier', limit: '15' });
     const entry = (await rowsOf('audit_log', organization)).at(-1);
     expect(entry).toMatchObject({ action: 'api_key.changed', target_id: id });
-    for (const part of ['"n8n: triage"', '"Zapier"', '5/10s']) expect(entry?.['detail']).toContain(part);
-    expect((await change(settings, id, { name: 'Zapier', limit: '5' })).location).toContain('done=unchanged');
+    for (const part of ['"n8n: triage"', '"Zapier"', '15/10s']) expect(entry?.['detail']).toContain(part);
+    expect((await change(settings, id, { name: 'Zapier', limit: '15' })).location).toContain('done=unchanged');
     expect(await auditedActions(organization)).toEqual(['api_key.created', 'api_key.changed']);
   });
 
@@ -49,7 +49,7 @@ describe('changing a key', () => {
     for (const [typed, kept] of [
       ['300', [300, 5_000]],
       ['200', [200, 5_000]],
-      ['7', [7, 5_000]],
+      ['17', [17, 5_000]],
       ['', [null, null]],
     ] as const) {
       expect((await change(settings, id, { name: 'Renamed', limit: typed })).status).toBe(303);
@@ -101,14 +101,14 @@ describe('changing a key', () => {
     const { organization, base, post } = settings;
     const { id } = await makeKey(organization);
     const [first, second] = [await openForm(settings, id), await openForm(settings, id)];
-    expect((await post(`/keys/${id}/change`, { ...first, name: 'n8n: triage', limit: '3' })).status).toBe(303);
+    expect((await post(`/keys/${id}/change`, { ...first, name: 'n8n: triage', limit: '13' })).status).toBe(303);
     const { status, text } = await post(`/keys/${id}/change`, { ...second, name: 'Renamed', limit: '' });
     expect(status).toBe(409);
-    expect(await rowsOf('api_keys', organization)).toMatchObject([{ name: 'n8n: triage', limit_quota: 3 }]);
+    expect(await rowsOf('api_keys', organization)).toMatchObject([{ name: 'n8n: triage', limit_quota: 13 }]);
     // The form again with what was typed, and who changed what.
     expect(await elementsOf(text, '#name')).toMatchObject([{ attributes: { value: 'Renamed' } }]);
     expect(await elementsOf(text, '[role=alert] dd')).toMatchObject([
-      { text: 'limit default to 3/10s, by Ada &lt;b&gt;Lovelace&lt;/b&gt;' },
+      { text: 'limit default to 13/10s, by Ada &lt;b&gt;Lovelace&lt;/b&gt;' },
     ]);
     // Sent again, it replaces what the administrator has now seen.
     const [revision] = await elementsOf(text, '[name=revision]');
@@ -132,7 +132,7 @@ describe('changing a key', () => {
     const settings = await makeSettings();
     const { organization, post } = settings;
     const { id } = await makeKey(organization);
-    const form = { ...(await openForm(settings, id)), name: 'n8n: triage', limit: '3' };
+    const form = { ...(await openForm(settings, id)), name: 'n8n: triage', limit: '13' };
     for (let time = 1; time <= 2; time++) {
       expect((await post(`/keys/${id}/change`, form)).location).toContain('done=changed');
     }

@@ -116,6 +116,7 @@ describe('a form for a new key', () => {
     ['a date more than ten years away', { expiration: 'date', date: '9999-12-31' }, 'expiration'],
     ['an expiration that is not offered', { expiration: '7' }, 'expiration'],
     ['a limit above the deployment’s', { limit: '201' }, 'limit'],
+    ['a limit with which no AI agent could connect', { limit: '9' }, 'limit'],
     ['a limit that is not a whole number', { limit: '1e2' }, 'limit'],
     ['more records a day than the deployment allows', { day_records: '20001' }, 'day_records'],
     ['a number of records that is not whole', { day_records: '1.5' }, 'day_records'],
