@@ -7,6 +7,7 @@ import { MODULES } from '../src/modules.ts';
 import { forgetOldAddresses } from '../src/services/keys/refused-uses.ts';
 import { forgetOldDays } from '../src/services/work/forget-old-days.ts';
 import wranglerToml from '../wrangler.toml?raw';
+import { archive, releaseAll } from './support/archive.ts';
 import { aroundD1, reportingSize, withoutWrites } from './support/d1.ts';
 import { loggedLines } from './support/searched-logs.ts';
 import { config, makeKey, makeOrganization, rowsOf } from './support/world.ts';
@@ -41,7 +42,7 @@ test('the share is that of the limit of the deployment', async () => {
   expect(loggedLines('database_size', 'error')).toEqual([{ event: 'database_size', bytes: 450_000_000, share: 0.9 }]);
 });
 
-test('the days of the ledger are kept for 400 days', async () => {
+test('the days of the ledger are kept for 400 days, and as long as their audit rows are in the database', async () => {
   const organization = await makeOrganization();
   const { id } = await makeKey(organization);
   const { id: idle } = await makeKey(organization);
@@ -59,6 +60,11 @@ test('the days of the ledger are kept for 400 days', async () => {
   await env.DB.prepare('insert into key_days values (?1, ?2, ?3, ?2, 1, 0, 0, 1, 1, 1, 1, null)')
     .bind(organization, idle, day(900))
     .run();
+  const days = async () => (await rowsOf('key_days', organization)).length;
+  await daily(env.DB, LIMIT, () => NOW);
+  expect(await days()).toBe(1_301);
+  await releaseAll(organization);
+  expect((await archive(organization)).status).toBe('archived');
   await daily(env.DB, LIMIT, () => NOW);
   const { results } = await env.DB.prepare('select day from key_days where organization_id = ? order by day')
     .bind(organization)
@@ -71,6 +77,9 @@ test('the days of the ledger are kept for 400 days', async () => {
 test('a run does a limited part of the work, and the next ones the rest', async () => {
   const organization = await makeOrganization();
   const { id } = await makeKey(organization);
+  await makeKey(organization);
+  await releaseAll(organization);
+  await archive(organization);
   const ctx = { db: env.DB, now: () => NOW, deadlineAt: Date.now() + 30_000, requestId: 'daily' };
   const limits = { rows: 3, chunks: 2 };
   const insert = (sql: string, values: readonly (string | number)[]) =>

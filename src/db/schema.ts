@@ -298,7 +298,8 @@ export const auditLog = sqliteTable(
 
 /**
  * The daily ledger: what a key wrote on one day, the calendar date in the organization's time zone.
- * Written with each record, in its transaction; kept for 400 days.
+ * Written with each record, in its transaction; kept for 400 days, and as long as an audit row of the
+ * day is in the database.
  */
 export const keyDays = sqliteTable(
   'key_days',

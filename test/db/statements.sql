@@ -1819,10 +1819,15 @@ group by last_address order by max(last_at) desc limit :limit;
 
 -- src/db/work/key-days.ts: forgetDays
 delete from key_days where (organization_id, chain_id, day, key_id) in (
-  select d.organization_id, d.chain_id, d.day, d.key_id from api_keys k
+  select d.organization_id, d.chain_id, d.day, d.key_id
+  from (select id, (select max(to_seq) from archives where organization_id = organizations.id) as archivedTo
+    from organizations) o
+  cross join api_keys k on k.organization_id = o.id
   cross join key_days d on d.organization_id = k.organization_id and d.chain_id = k.chain_id and d.day < :before
-  where k.id = k.chain_id and exists (select 1 from key_days l where l.organization_id = d.organization_id
-    and l.chain_id = d.chain_id and l.key_id = d.key_id and l.day > d.day)
+    and d.last_seq <= o.archivedTo
+  where o.archivedTo is not null and k.id = k.chain_id
+    and exists (select 1 from key_days l where l.organization_id = d.organization_id
+      and l.chain_id = d.chain_id and l.key_id = d.key_id and l.day > d.day)
   limit :limit);
 
 -- src/db/work/notes.ts: explainNote
@@ -2432,11 +2437,15 @@ where a.at < :before and a.seq <= min(r.seq, (select max(seq) from audit_log whe
 order by random() limit :limit;
 
 -- src/modules/push/push-statements.ts: findDuePushes
-select o.id as organizationId, p.order_id is not null as isOrdered
-from organizations o left join pushes p on p.organization_id = o.id
-where p.order_id is not null
-  or (p.stopped_at is null and coalesce(p.next_attempt_at, 0) <= :now
-    and coalesce(p.confirmed_seq, 0) < (select max(seq) from audit_log where organization_id = o.id))
+select organizationId, isOrdered from (
+  select o.id as organizationId, p.order_id is not null as isOrdered
+  from organizations o left join pushes p on p.organization_id = o.id
+  where p.order_id is not null
+    or (p.stopped_at is null and coalesce(p.next_attempt_at, 0) <= :now
+      and coalesce(p.confirmed_seq, 0) < (select max(seq) from audit_log where organization_id = o.id))
+  union all
+  select e.organization_id, 0 from erasures e where e.open = 0 and e.erased_at > :erasedSince
+    and not exists (select 1 from organizations where id = e.organization_id))
 order by random() limit :limit;
 
 -- src/modules/push/push-statements.ts: findPushOrder

@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../domain/calendar.ts';
 import { readAll, readOne, write } from '../../services/call-d1.ts';
 import type { ServiceContext } from '../../services/context.ts';
 import {
@@ -32,6 +33,7 @@ export async function readPushOrder(ctx: ServiceContext, organizationId: string)
 
 /** At most `limit` organizations whose object has something to do and may not know it. */
 export async function listDuePushes(ctx: ServiceContext, limit: number): Promise<DuePush[]> {
-  const results = await readAll(ctx, findDuePushes.bind({ now: ctx.now(), limit }));
+  const now = ctx.now();
+  const results = await readAll(ctx, findDuePushes.bind({ now, erasedSince: now - DAY_MS, limit }));
   return results;
 }

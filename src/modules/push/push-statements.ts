@@ -71,15 +71,20 @@ export interface DuePush {
 
 /**
  * Organizations whose latest change is not confirmed, unless their push is stopped or waits for its
- * next attempt, and those with an order. Which ones are found is random if there are more than
- * `limit`, so that none is left out every time.
+ * next attempt, and those with an order. Also those that were erased since `erasedSince`: their objects
+ * then delete what they have stored. Which ones are found is random if there are more than `limit`, so
+ * that none is left out every time.
  */
-export const findDuePushes = statement<{ now: number; limit: number }, DuePush>(`
-  select o.id as organizationId, p.order_id is not null as isOrdered
-  from organizations o left join pushes p on p.organization_id = o.id
-  where p.order_id is not null
-    or (p.stopped_at is null and coalesce(p.next_attempt_at, 0) <= :now
-      and coalesce(p.confirmed_seq, 0) < (select max(seq) from audit_log where organization_id = o.id))
+export const findDuePushes = statement<{ now: number; erasedSince: number; limit: number }, DuePush>(`
+  select organizationId, isOrdered from (
+    select o.id as organizationId, p.order_id is not null as isOrdered
+    from organizations o left join pushes p on p.organization_id = o.id
+    where p.order_id is not null
+      or (p.stopped_at is null and coalesce(p.next_attempt_at, 0) <= :now
+        and coalesce(p.confirmed_seq, 0) < (select max(seq) from audit_log where organization_id = o.id))
+    union all
+    select e.organization_id, 0 from erasures e where e.open = 0 and e.erased_at > :erasedSince
+      and not exists (select 1 from organizations where id = e.organization_id))
   order by random() limit :limit`);
 
 /** An organization with its push. Null fields: it was never pushed. */

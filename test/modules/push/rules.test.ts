@@ -2,15 +2,22 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Change } from '../../../src/domain/change.ts';
 import { isSigned, parseWebhookSecrets, readMessage, signWebhook } from '../../../src/domain/webhook.ts';
+import { utf8Length } from '../../../src/lib/bytes.ts';
 import {
   afterFailure,
   backoffMs,
   MAX_BODY_BYTES,
+  NEW_PAGE_BYTES,
   pushMessage,
   REPEATED_PAGE_BYTES,
 } from '../../../src/modules/push/rules.ts';
+import { changeApiKey } from '../../../src/services/keys/change-key.ts';
+import { getOwnKey } from '../../../src/services/keys/read-keys.ts';
+import { MAX_CHANGES } from '../../../src/services/work/list-changes.ts';
 import { runs } from '../../support/property.ts';
 import { Receiver, WEBHOOK_SECRET } from '../../support/receiver.ts';
+import { allChanges } from '../../support/rpc.ts';
+import { asAdmin, makeApi, makeKey, makeOrganization, revoke, rotate } from '../../support/world.ts';
 
 const NOW = Date.parse('2026-11-22T08:00:00Z');
 const HOUR_MS = 3_600_000;
@@ -124,4 +131,20 @@ describe('a message', () => {
     await expect(pushMessage(organization, [change(1, 'x'.repeat(MAX_BODY_BYTES))], NOW)).rejects.toThrow(RangeError);
     await expect(pushMessage(organization, [], NOW)).rejects.toThrow(RangeError);
   });
+});
+
+test('a page that was sent leaves room for all that its keys can grow until it is sent again', async () => {
+  const organization = await makeOrganization();
+  const { id, value } = await makeKey(organization, { name: 'ab' });
+  await makeApi().postNote(value);
+  const bytesOf = async () =>
+    utf8Length(JSON.stringify((await allChanges(organization)).find(({ note }) => note !== null)));
+  const before = await bytesOf();
+  const admin = asAdmin(organization);
+  await changeApiKey(admin, await getOwnKey(admin, id), { name: '\u{20000}'.repeat(100) });
+  await rotate(organization, id, { grace: '7d' });
+  await revoke(organization, id);
+  const grown = (await bytesOf()) - before;
+  expect(grown).toBeGreaterThan(450);
+  expect(MAX_CHANGES * grown).toBeLessThan(REPEATED_PAGE_BYTES - NEW_PAGE_BYTES);
 });

@@ -4,10 +4,11 @@ import worker from '../../../src/index.ts';
 import { CRON_TRIGGERS } from '../../../src/jobs.ts';
 import { sweep } from '../../../src/modules/push/sweep.ts';
 import { type Pushers, Wakes } from '../../../src/modules/push/wake.ts';
+import { eraseOrganization } from '../../../src/services/directory/erase-organization.ts';
 import { expectDelivered, makePushed, PUSH, pushRow, startPush } from '../../support/push.ts';
-import { directory, resultOf, work } from '../../support/rpc.ts';
+import { directory, lastCursor, resultOf, work } from '../../support/rpc.ts';
 import { loggedLines } from '../../support/searched-logs.ts';
-import { makeApi, makeOrganization, makeWorld } from '../../support/world.ts';
+import { asOperator, importRecords, makeApi, makeOrganization, makeWorld } from '../../support/world.ts';
 
 /** Objects that only note when they are woken. */
 function makePushers(wake: () => Promise<void> = async () => {}) {
@@ -162,6 +163,23 @@ describe('the sweep', () => {
     env.DB.prepare(`insert or replace into pushes (organization_id, confirmed_seq, attempts, ${columns}`)
       .bind(organization)
       .run();
+
+  test('wakes those that were erased in the last day, so that their objects delete what they have stored', async () => {
+    const { organization } = await makeWorld();
+    const cursor = await lastCursor(organization);
+    await eraseOrganization(asOperator(), { organization, cursor, by: 'Ada' });
+    expect(await swept([organization])).toEqual([organization]);
+    expect(await swept([organization], Date.now() + 25 * 3_600_000)).toEqual([]);
+    await importRecords({
+      type: 'organization',
+      id: organization,
+      name: 'A',
+      psa: true,
+      timeZone: 'UTC',
+      defaultHourlyRate: 1,
+    });
+    expect(await swept([organization])).toEqual([]);
+  });
 
   test('wakes those with changes that are not confirmed, unless they are stopped or wait', async () => {
     const now = Date.now();
