@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { createDocument, type ZodOpenApiPathsObject, type ZodOpenApiResponsesObject } from 'zod-openapi';
 import { FACT_TYPES, FACTS, type FactType } from '../domain/facts.ts';
+import { nullable, plainText, time } from '../domain/psa-shapes.ts';
 import { TOLERANCE_SECONDS } from '../domain/webhook.ts';
 import { PROBLEMS, type ProblemCode, UNAUTHORIZED_PROBLEM } from '../http/problems.ts';
 import { RETRY_AFTER_503 } from '../http/retry-after-503.ts';
@@ -8,7 +9,7 @@ import { type AlertData, messageType } from '../modules/alerts/alert.ts';
 import { PSA_CALL_TYPES, PSA_CALLS } from '../modules/psa/psa-calls.ts';
 import { PSA_ERRORS } from '../modules/psa/psa-errors.ts';
 import { CHALLENGE } from '../modules/psa/require-signature.ts';
-import { failure, messages, nullable, plainText, pushedPage, success, time } from '../modules/psa/shapes.ts';
+import { failure, messages, pushedPage, success } from '../modules/psa/shapes.ts';
 
 /** The version of the contract, not of the code. */
 const CONTRACT_VERSION = '1.0.0';

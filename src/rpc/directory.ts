@@ -1,13 +1,8 @@
 import { WorkerEntrypoint } from 'cloudflare:workers';
 import type { DirectoryRecordInput } from '../domain/directory.ts';
+import type { DeactivatedRecord, Upserted } from '../domain/psa-shapes.ts';
 import type { Answer } from '../services/answer.ts';
-import {
-  type DeactivatedRecord,
-  deactivateRecords,
-  type RecordReference,
-  type Upserted,
-  upsertRecords,
-} from '../services/directory/change-records.ts';
+import { deactivateRecords, type RecordReference, upsertRecords } from '../services/directory/change-records.ts';
 import { call } from './call.ts';
 
 /**

@@ -1,127 +1,17 @@
 import * as z from 'zod';
-import type { ArchivedChanges } from '../../domain/archived-changes.ts';
-import type { Change, ChangedKey, ChangedNote, ChangedTimeEntry, PlainText } from '../../domain/change.ts';
 import { describedRecord } from '../../domain/directory.ts';
 import { fieldErrorShape } from '../../domain/fields.ts';
-import { AGREEMENT_SOURCES, TIME_ENTRY_STATUSES } from '../../domain/time-entry.ts';
+import { change, changesPage, deactivated, released, time, upserted } from '../../domain/psa-shapes.ts';
 import { CALL_ERRORS, type CallError } from '../../services/answer.ts';
-import type { DeactivatedRecord, Upserted } from '../../services/directory/change-records.ts';
-import type { ChangesPage } from '../../services/work/list-changes.ts';
-import type { Released } from '../../services/work/release-changes.ts';
 import { PSA_CALL_TYPES, PSA_CALLS, type PsaCallType } from './psa-calls.ts';
 
-// The shapes of messages and answers, for the document. Each has the type of what the service sends,
-// so that the two cannot disagree.
-
-export const nullable = <Shape extends z.ZodType>(shape: Shape) => z.union([shape, z.null()]);
-export const time = () => z.iso.datetime().meta({ description: 'ISO 8601, UTC.' });
-
-export const plainText: z.ZodType<PlainText> = z.object({ mediaType: z.literal('text/plain'), text: z.string() }).meta({
-  id: 'PlainText',
-  description: 'Text of a person or an automation. It is not markup: escape it before you show it.',
-});
-
-const note: z.ZodType<ChangedNote> = z
-  .object({ id: z.uuid(), ticketId: z.string(), createdAt: time(), message: plainText })
-  .meta({ id: 'Note' });
-
-const timeEntry: z.ZodType<ChangedTimeEntry> = z
-  .object({
-    id: z.uuid(),
-    ticketId: z.string(),
-    createdAt: time(),
-    userId: z.string(),
-    minutes: z.int(),
-    description: plainText,
-    billable: z.boolean(),
-    workDate: z.iso
-      .datetime()
-      .meta({ description: "The day in the organization's time zone, written as midnight UTC." }),
-    hourlyRate: z.number(),
-    agreementSource: z.enum(AGREEMENT_SOURCES),
-    status: z.enum(TIME_ENTRY_STATUSES),
-  })
-  .meta({ id: 'TimeEntry' });
-
-const key: z.ZodType<ChangedKey> = z
-  .object({
-    id: z.string(),
-    name: plainText,
-    hint: z.string(),
-    expiresAt: nullable(time()),
-    revokedAt: nullable(time()),
-    successorId: nullable(z.string()),
-  })
-  .meta({ id: 'Key', description: 'The key that wrote the record, or that the change is about, as it is now.' });
-
-const change: z.ZodType<Change> = z
-  .object({
-    cursor: z.string().meta({ description: 'Pass it to `work.changes` to continue after this change.' }),
-    seq: z.int().meta({ description: 'Counts from 1 without gaps within the organization.' }),
-    at: time(),
-    action: z.string().meta({ description: 'Such as `note.created`. Ignore actions that you do not know.' }),
-    actor: z.object({ type: z.enum(['api_key', 'user', 'system']), id: z.string(), name: plainText }),
-    targetId: z.string(),
-    ticketId: nullable(z.string()),
-    requestId: z.string(),
-    idempotencyKey: nullable(z.string()),
-    detail: nullable(plainText),
-    note: nullable(note),
-    timeEntry: nullable(timeEntry),
-    key: nullable(key),
-  })
-  .meta({ id: 'Change', description: 'One row of the audit log, with its record as it is now.' });
-
-const archivedChanges: z.ZodType<ArchivedChanges> = z
-  .object({
-    object: z.string().meta({ description: 'The name of the object in the archive of the operator.' }),
-    digest: z.string().meta({ description: 'SHA-256 of the object in hex.' }),
-    bytes: z.int(),
-    fromSeq: z.int(),
-    toSeq: z.int(),
-    cursor: z.string().meta({ description: 'Pass it to `work.changes` to continue after these changes.' }),
-  })
-  .meta({
-    id: 'ArchivedChanges',
-    description: 'Changes that the PSA has released and that are archived: gzip of lines of JSON, each a `Change`.',
-  });
-
-const changesPage: z.ZodType<ChangesPage> = z
-  .object({
-    changes: z.array(change),
-    archives: z.array(archivedChanges).meta({
-      description: 'Archived changes, which come before all others: a page has these or `changes`.',
-    }),
-    cursor: nullable(z.string()),
-    more: z.boolean(),
-  })
-  .meta({ id: 'ChangesPage' });
-
-const upserted: z.ZodType<Upserted> = z
-  .object({
-    written: z.boolean().meta({ description: 'Whether the records were written: all of them, or none.' }),
-    records: z.array(
-      z.union([
-        z.object({ status: z.enum(['created', 'changed', 'unchanged', 'not_written']) }),
-        z.object({ status: z.literal('refused'), errors: z.array(fieldErrorShape) }),
-      ]),
-    ),
-  })
-  .meta({ id: 'Upserted', description: 'One status for each record, in their order.' });
-
-const deactivated: z.ZodType<{ records: DeactivatedRecord[] }> = z
-  .object({
-    records: z.array(z.object({ status: z.enum(['deactivated', 'unchanged', 'not_found', 'service_account']) })),
-  })
-  .meta({ id: 'Deactivated', description: 'One status for each record, in their order.' });
+// The shapes of messages and answers, for the document.
 
 const VALUES: Record<PsaCallType, z.ZodType> = {
   'directory.upsert': upserted,
   'directory.deactivate': deactivated,
   'work.changes': changesPage,
-  'work.release': z
-    .object({ status: z.enum(['released', 'unchanged']), seq: z.int() })
-    .meta({ id: 'Released', description: 'Everything up to `seq` is released.' }) satisfies z.ZodType<Released>,
+  'work.release': released,
   'work.review': z.object({ status: z.enum(['APPROVED', 'REJECTED']) }).meta({ id: 'Reviewed' }),
   'work.redact': z.object({ status: z.enum(['redacted', 'unchanged']) }).meta({ id: 'Redacted' }),
 };

@@ -1,8 +1,8 @@
 import { DurableObject } from 'cloudflare:workers';
 import { parseReceiver, type Receiver } from '../../config.ts';
-import type { ArchivedChanges } from '../../domain/archived-changes.ts';
 import { hasCode } from '../../domain/errors.ts';
 import type { PostOutcome } from '../../domain/post-outcome.ts';
+import type { ArchivedChanges } from '../../domain/psa-shapes.ts';
 import { timeOrderedId } from '../../domain/record-id.ts';
 import { log } from '../../lib/log.ts';
 import type { ServiceContext } from '../../services/context.ts';

@@ -2,7 +2,8 @@ import * as z from 'zod';
 import { DEACTIVATE_RECORDS, FIND_RECORDS } from '../../db/directory/records.ts';
 import { batch } from '../../db/statement.ts';
 import { conflicts, DIRECTORY_TYPES, type DirectoryError, directoryId, readRecord } from '../../domain/directory.ts';
-import { type FieldError, ruleError, strictObject } from '../../domain/fields.ts';
+import { ruleError, strictObject } from '../../domain/fields.ts';
+import type { DeactivatedRecord, Upserted } from '../../domain/psa-shapes.ts';
 import { callD1 } from '../call-d1.ts';
 import type { DirectoryContext } from '../context.ts';
 import { parseInput } from '../parse-input.ts';
@@ -17,19 +18,6 @@ import {
 
 /** The most records in one call. */
 export const MAX_RECORDS = 1_000;
-
-/**
- * The result for one record, at its index. `not_written`: this record is valid, but another is not.
- */
-export type UpsertedRecord =
-  | { status: 'created' | 'changed' | 'unchanged' | 'not_written' }
-  | { status: 'refused'; errors: FieldError[] };
-
-export interface Upserted {
-  /** Whether the records were written: all of them, or none. */
-  written: boolean;
-  records: UpsertedRecord[];
-}
 
 const listOf = <Item extends z.ZodType>(item: Item, what: string) =>
   z
@@ -97,9 +85,6 @@ export const deactivateRequest = strictObject({
 });
 
 export type RecordReference = z.output<typeof recordReference>;
-
-/** The result for one record. `service_account`: it stays active until another user replaces it. */
-export type DeactivatedRecord = { status: 'deactivated' | 'unchanged' | 'not_found' | 'service_account' };
 
 /**
  * Deactivates records of one organization, in one transaction. Nothing is deleted: what was written

@@ -1,12 +1,12 @@
 import * as z from 'zod';
 import { type ArchiveRow, findArchivesAfter } from '../../db/work/archives.ts';
 import { type CursorPosition, findChanges, findCursorPosition } from '../../db/work/changes.ts';
-import type { ArchivedChanges } from '../../domain/archived-changes.ts';
 import type { Change } from '../../domain/change.ts';
 import { type ChangeCursor, formatCursor, parseCursor } from '../../domain/change-cursor.ts';
 import { directoryId } from '../../domain/directory.ts';
 import { beingErased, ServiceError } from '../../domain/errors.ts';
 import { ruleError, strictObject } from '../../domain/fields.ts';
+import type { ArchivedChanges, ChangesPage } from '../../domain/psa-shapes.ts';
 import { utf8Length } from '../../lib/bytes.ts';
 import { readBatch } from '../call-d1.ts';
 import type { ServiceContext } from '../context.ts';
@@ -22,15 +22,7 @@ export const MAX_CHANGES = 100;
  */
 export const MAX_PAGE_BYTES = 512 * 1024;
 
-export interface ChangesPage {
-  changes: Change[];
-  /** Archived changes, which come before those of `changes`: a page has one or the other. */
-  archives: ArchivedChanges[];
-  /** The cursor to continue from, now or later; null if the organization has no changes. */
-  cursor: string | null;
-  /** Whether the page has ended before the feed has, so that there may be more. */
-  more: boolean;
-}
+export type { ChangesPage } from '../../domain/psa-shapes.ts';
 
 const limitRule = `a whole number from 1 to ${MAX_CHANGES}`;
 const cursorRule = 'the cursor of an earlier response, or null to start from the beginning';

@@ -2,6 +2,7 @@ import { findCursorPosition } from '../../db/work/changes.ts';
 import { findReleases, markReleased, type ReleaseRow } from '../../db/work/releases.ts';
 import { directoryId } from '../../domain/directory.ts';
 import { strictObject } from '../../domain/fields.ts';
+import type { Released } from '../../domain/psa-shapes.ts';
 import { readAll, readOne, write } from '../call-d1.ts';
 import type { ServiceContext } from '../context.ts';
 import { parseInput } from '../parse-input.ts';
@@ -17,13 +18,6 @@ export const releaseRequest = strictObject({
   organization: directoryId('an organization'),
   cursor: cursorText.unwrap(),
 });
-
-/** What is released after a call. `unchanged`: it was released before, up to there or further. */
-export interface Released {
-  status: 'released' | 'unchanged';
-  /** Everything up to this `seq` is released. */
-  seq: number;
-}
 
 /**
  * Records that the PSA has stored an organization's changes up to a cursor, so that they may be

@@ -1,0 +1,140 @@
+import * as z from 'zod';
+import { ACTOR_TYPES } from './audit-actions.ts';
+import { fieldErrorShape } from './fields.ts';
+import { AGREEMENT_SOURCES, TIME_ENTRY_STATUSES } from './time-entry.ts';
+
+// What the PSA receives. The shapes are for the documents: the Worker imports only their types, so the
+// shapes are not in its bundle. Everything in them can be sent over RPC and serialized as JSON.
+
+export const nullable = <Shape extends z.ZodType>(shape: Shape) => z.union([shape, z.null()]);
+export const time = () => z.iso.datetime().meta({ description: 'ISO 8601, UTC.' });
+
+export const plainText = z.object({ mediaType: z.literal('text/plain'), text: z.string() }).meta({
+  id: 'PlainText',
+  description: 'Text of a person or an automation. It is not markup: escape it before you show it.',
+});
+
+const note = z
+  .object({ id: z.uuid(), ticketId: z.string(), createdAt: time(), message: plainText })
+  .meta({ id: 'Note' });
+
+const timeEntry = z
+  .object({
+    id: z.uuid(),
+    ticketId: z.string(),
+    createdAt: time(),
+    userId: z.string(),
+    minutes: z.int(),
+    description: plainText,
+    billable: z.boolean(),
+    workDate: z.iso
+      .datetime()
+      .meta({ description: "The day in the organization's time zone, written as midnight UTC." }),
+    hourlyRate: z.number(),
+    agreementSource: z.enum(AGREEMENT_SOURCES),
+    status: z.enum(TIME_ENTRY_STATUSES),
+  })
+  .meta({ id: 'TimeEntry' });
+
+export const key = z
+  .object({
+    id: z.string(),
+    name: plainText,
+    hint: z.string(),
+    expiresAt: nullable(time()),
+    revokedAt: nullable(time()),
+    successorId: nullable(z.string()),
+  })
+  .meta({ id: 'Key', description: 'The key that wrote the record, or that the change is about, as it is now.' });
+
+export const change = z
+  .object({
+    cursor: z.string().meta({ description: 'Pass it to `work.changes` to continue after this change.' }),
+    seq: z.int().meta({ description: 'Counts from 1 without gaps within the organization.' }),
+    at: time(),
+    action: z.string().meta({ description: 'Such as `note.created`. Ignore actions that you do not know.' }),
+    actor: z.object({ type: z.enum(ACTOR_TYPES), id: z.string(), name: plainText }),
+    targetId: z.string(),
+    ticketId: nullable(z.string()),
+    requestId: z.string(),
+    idempotencyKey: nullable(z.string()),
+    detail: nullable(plainText),
+    note: nullable(note),
+    timeEntry: nullable(timeEntry),
+    key: nullable(key),
+  })
+  .meta({ id: 'Change', description: 'One row of the audit log, with its record as it is now.' });
+
+export const archivedChanges = z
+  .object({
+    object: z.string().meta({ description: 'The name of the object in the archive of the operator.' }),
+    digest: z.string().meta({ description: 'SHA-256 of the object in hex.' }),
+    bytes: z.int(),
+    fromSeq: z.int(),
+    toSeq: z.int(),
+    cursor: z.string().meta({ description: 'Pass it to `work.changes` to continue after these changes.' }),
+  })
+  .meta({
+    id: 'ArchivedChanges',
+    description: 'Changes that the PSA has released and that are archived: gzip of lines of JSON, each a `Change`.',
+  });
+
+export const changesPage = z
+  .object({
+    changes: z.array(change),
+    archives: z.array(archivedChanges).meta({
+      description: 'Archived changes, which come before all others: a page has these or `changes`.',
+    }),
+    cursor: nullable(z.string()),
+    more: z.boolean(),
+  })
+  .meta({ id: 'ChangesPage' });
+
+export const upserted = z
+  .object({
+    written: z.boolean().meta({ description: 'Whether the records were written: all of them, or none.' }),
+    records: z.array(
+      z.union([
+        z.object({ status: z.enum(['created', 'changed', 'unchanged', 'not_written']) }),
+        z.object({ status: z.literal('refused'), errors: z.array(fieldErrorShape) }),
+      ]),
+    ),
+  })
+  .meta({ id: 'Upserted', description: 'One status for each record, in their order.' });
+
+export const deactivated = z
+  .object({
+    records: z.array(z.object({ status: z.enum(['deactivated', 'unchanged', 'not_found', 'service_account']) })),
+  })
+  .meta({ id: 'Deactivated', description: 'One status for each record, in their order.' });
+
+export const released = z
+  .object({ status: z.enum(['released', 'unchanged']), seq: z.int() })
+  .meta({ id: 'Released', description: 'Everything up to `seq` is released.' });
+
+/** Text from users. It is plain text, never markup: escape it before showing it in a page. */
+export type PlainText = z.output<typeof plainText>;
+
+/** The key that wrote the record, or that the change is about, in its current state. */
+export type ChangedKey = z.output<typeof key>;
+
+/**
+ * One row of the audit log, with the record it is about in its current state: a redacted note is
+ * redacted in all its changes.
+ */
+export type Change = z.output<typeof change>;
+
+/** A part of an organization's changes that is an object in R2. */
+export type ArchivedChanges = z.output<typeof archivedChanges>;
+
+/** A page of the feed. `cursor` is the one to continue from; null if the organization has no changes. */
+export type ChangesPage = z.output<typeof changesPage>;
+
+/** The result for one record, at its index. `not_written`: this record is valid, but another is not. */
+export type Upserted = z.output<typeof upserted>;
+
+/** The result for one record. `service_account`: it stays active until another user replaces it. */
+export type DeactivatedRecord = z.output<typeof deactivated>['records'][number];
+
+/** What is released after a call. `unchanged`: it was released before, up to there or further. */
+export type Released = z.output<typeof released>;
