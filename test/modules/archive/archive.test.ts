@@ -15,7 +15,7 @@ import {
 } from '../../support/archive.ts';
 import { aroundD1, countD1 } from '../../support/d1.ts';
 import { failureOf, lastCursor, resultOf, work } from '../../support/rpc.ts';
-import { makeWorld, NOTE, rowsOf, TIME } from '../../support/world.ts';
+import { asOperator, makeWorld, NOTE, rowsOf, TIME } from '../../support/world.ts';
 
 /** The SHA-256 of nothing. */
 const EMPTY = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
@@ -300,6 +300,20 @@ describe('a step that ends early', () => {
 describe('the redaction of an archived record', () => {
   const redact = (organization: string, kind: 'note' | 'time_entry', id: string, bindings = {}) =>
     redactRecord(archiveContext(bindings), { organization, kind, id, by: 'Ada' });
+
+  test('is refused by a deployment without the archive, which knows that the record is archived', async () => {
+    const { organization, noteId, entryId } = await archivedWorld();
+    const request = { organization, by: 'Ada' };
+    for (const [kind, id] of [
+      ['note', noteId],
+      ['time_entry', entryId],
+    ] as const) {
+      const redaction = redactRecord(asOperator(), { ...request, kind, id });
+      await expect(redaction).rejects.toMatchObject({ code: 'unavailable' });
+    }
+    const unknown = redactRecord(asOperator(), { ...request, kind: 'note', id: entryId });
+    await expect(unknown).rejects.toMatchObject({ code: 'record_not_found' });
+  });
 
   test('removes the text from the archive, and is audited', async () => {
     const { organization, key, api, object, noteId, entryId } = await archivedWorld();

@@ -1,0 +1,114 @@
+import { execFile } from 'node:child_process';
+import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { inject, onTestFinished, test } from 'vitest';
+
+// Each optional module can be deleted as src/README.md says: its folder, its tests, and its lines in
+// the lists. This is done in a copy. The documentation is not compiled there: its pages describe the
+// modules. Its static files are those that were rendered with all modules.
+
+const run = promisify(execFile);
+const MODULES = ['push', 'alerts', 'archive', 'psa', 'mcp'] as const;
+type ModuleName = (typeof MODULES)[number];
+
+/** The lists of the modules. */
+const LISTS = ['src/modules.ts', 'src/agents/modules.ts', 'src/ops/modules.ts'];
+/** The entry points that export the Durable Object of the push, and the files that name it. */
+const PUSHER: Record<string, RegExp> = {
+  'src/index.ts': /^export \{ Pusher \}.*\n/m,
+  'wrangler.toml': /^\[\[durable_objects\.bindings\]\]\nname = "PUSHER"\n.*\n|^new_sqlite_classes = \["Pusher"\]/gm,
+  // `npm run types` writes it.
+  'src/bindings.d.ts': /^\tPUSHER: .*\n| \| "Pusher"/gm,
+};
+
+/** What compiles without the documentation: both Workers and the commands. */
+const ENTRIES = [
+  'src/index.ts',
+  'src/agents/index.ts',
+  'src/ops/ops.ts',
+  'src/bindings.d.ts',
+  'src/http/page/page-files.d.ts',
+];
+
+async function edit(directory: string, path: string, change: (text: string) => string): Promise<void> {
+  const file = join(directory, path);
+  const text = await readFile(file, 'utf8');
+  const changed = change(text);
+  if (changed === text) throw new Error(`nothing to delete in ${path}`);
+  await writeFile(file, changed);
+}
+
+/** Deletes the lines of a module in a list: its imports, and their names in the array. */
+function withoutModule(list: string, module: ModuleName): string {
+  let text = list;
+  for (const [line, name] of list.matchAll(new RegExp(`^import \\{ (\\w+) \\} from '.*modules/${module}/.*\\n`, 'gm')))
+    text = text.replace(line, '').replace(/= \[([^\]]*)\]/, (_, names: string) => {
+      const rest = names.split(',').map((each) => each.trim());
+      return `= [${rest.filter((each) => each !== name && each !== '').join(', ')}]`;
+    });
+  return text;
+}
+
+/** A copy of the repository without these modules. */
+async function copyWithout(modules: readonly ModuleName[]): Promise<string> {
+  const copy = await mkdtemp(join(tmpdir(), 'ticket-write-back-modules-'));
+  onTestFinished(() => rm(copy, { recursive: true }));
+  for (const path of [
+    'src',
+    'build',
+    'migrations',
+    'wrangler.toml',
+    'tsconfig.json',
+    'vitest.config.ts',
+    'package.json',
+  ])
+    await cp(path, join(copy, path), { recursive: true });
+  await cp('test', join(copy, 'test'), { recursive: true, filter: (path) => !path.startsWith('test/clients') });
+  await writeFile(join(copy, 'src/dev/render.ts'), '');
+  await symlink(resolve('node_modules'), join(copy, 'node_modules'));
+  for (const module of modules) {
+    await rm(join(copy, 'src/modules', module), { recursive: true });
+    await rm(join(copy, 'test/modules', module), { recursive: true });
+    const lists = await Promise.all(
+      LISTS.map(async (path) => ({ path, text: await readFile(join(copy, path), 'utf8') })),
+    );
+    const having = lists.filter(({ text }) => withoutModule(text, module) !== text);
+    if (having.length < 2) throw new Error(`${module} is in fewer than two lists`);
+    for (const { path } of having) await edit(copy, path, (text) => withoutModule(text, module));
+  }
+  if (modules.includes('push'))
+    for (const [path, lines] of Object.entries(PUSHER))
+      await edit(copy, path, (text) =>
+        text.replaceAll(new RegExp(lines, 'gm'), (line) => (line.startsWith('new_') ? 'deleted_classes = []' : '')),
+      );
+  return copy;
+}
+
+/** @throws Error with what the compiler says */
+async function compile(directory: string): Promise<void> {
+  const config = { extends: './tsconfig.json', include: [], files: ENTRIES };
+  await writeFile(join(directory, 'tsconfig.entries.json'), JSON.stringify(config));
+  await run('tsc', ['-p', 'tsconfig.entries.json'], { cwd: directory }).catch(({ stdout }: { stdout: string }) => {
+    throw new Error(stdout);
+  });
+}
+
+test.each(MODULES)('without %s, both Workers and the commands compile', async (module) => {
+  await compile(await copyWithout([module]));
+});
+
+/** Tests of the core that use no module. */
+const CORE_TESTS = ['test/http/api/writes.test.ts', 'test/rpc/changes.test.ts'];
+
+test('without any module, both Workers and the commands compile, and tests of the core pass', async () => {
+  const copy = await copyWithout(MODULES);
+  await compile(copy);
+  const tests = inject('long') ? ['test/http/api', 'test/rpc', 'test/http/settings'] : CORE_TESTS;
+  await run('vitest', ['run', '--project', 'workerd', ...tests], { cwd: copy }).catch(
+    ({ stdout, stderr }: { stdout: string; stderr: string }) => {
+      throw new Error(`${stdout}\n${stderr}`.slice(-4_000));
+    },
+  );
+});
