@@ -24,7 +24,7 @@ export function describeApi({ keyPrefix, ...limits }: Pick<Config, 'keyPrefix'> 
       info: {
         title: 'Ticket Write-Back API',
         version: CONTRACT_VERSION,
-        contact: { name: 'Reference, problems and recipes', url: `${origin}/docs` },
+        contact: { name: 'Reference, problems and recipes', ...(origin !== '' && { url: `${origin}/docs` }) },
         license: { name: 'Proprietary', identifier: 'LicenseRef-Proprietary' },
         description: [
           'Automations write the result of their work back to the ticketing system: internal notes and time entries, and nothing else.',

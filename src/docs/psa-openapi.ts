@@ -176,7 +176,7 @@ export function describePsa(origin: string) {
       info: {
         title: 'Ticket Write-Back API: interface for the PSA',
         version: CONTRACT_VERSION,
-        contact: { name: 'Guide', url: `${origin}/docs/psa` },
+        contact: { name: 'Guide', ...(origin !== '' && { url: `${origin}/docs/psa` }) },
         license: { name: 'Proprietary', identifier: 'LicenseRef-Proprietary' },
         description:
           'A PSA keeps its directory up to date, reads what automations wrote, and reviews or redacts it. Messages are signed as in [Standard Webhooks](https://www.standardwebhooks.com) 1.0 with a secret of the operator. Responses may gain fields: ignore unknown fields.',

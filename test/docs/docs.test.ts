@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest';
+import { renderDocs } from '../../src/docs/render.tsx';
 import { PSA_CALL_TYPES } from '../../src/modules/psa/psa-calls.ts';
 import { elementsOf } from '../support/page.ts';
 import { readStatic } from '../support/static-files.ts';
-import { makeApi } from '../support/world.ts';
+import { config, makeApi } from '../support/world.ts';
 
 const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8';
 
@@ -108,6 +109,29 @@ describe('the documentation', () => {
       expect(new Set(statuses.map((status) => status.text))).toEqual(new Set(Object.keys(responses)));
     }
     for (const { text } of await elementsOf(page, '.examples pre')) expect(text).not.toContain('undefined');
+  });
+
+  test('states limits, key prefix and SERVICE_URL as deployed', async () => {
+    const files = await renderDocs(
+      config({
+        serviceUrl: 'https://tickets.example:8443',
+        keyPrefix: 'stage',
+        keyLimit: { quota: 7, windowMs: 3_000 },
+      }),
+    );
+    const textOf = async (name: string, selector: string) =>
+      (await elementsOf(files.get(name) ?? '', selector)).map(({ text }) => text).join(' ');
+    const reference = await textOf('docs/reference.html', 'article');
+    expect(reference).toContain('Limits as deployed: 7 requests in any 3 seconds per key');
+    expect(reference).toContain('https://tickets.example:8443/api/v1/tickets/1001/notes');
+    expect(await textOf('docs/recipes/zapier.html', '[data-host]')).toBe('tickets.example');
+    expect(await textOf('docs/keys.html', 'article')).toContain('stage_[0-9A-Za-z]');
+    expect(JSON.parse(files.get('api/v1/openapi.json') ?? '')).toMatchObject({
+      servers: [{ url: 'https://tickets.example:8443/api/v1' }],
+      info: { description: expect.stringContaining('7 requests in any 3 seconds per key') },
+    });
+    for (const [name, text] of files)
+      expect([name, text]).not.toEqual([name, expect.stringContaining('service.invalid')]);
   });
 
   test('has the fields of each call of the PSA, and of its own result', async () => {

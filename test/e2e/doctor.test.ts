@@ -95,6 +95,15 @@ describe('the doctor', () => {
     });
   });
 
+  test('recognizes documentation whose limits are not those of the service', async () => {
+    const limits = '5 requests in any 10 seconds per key';
+    const found = await findings(({ path }, pass) =>
+      path === '/healthz' ? Response.json({ status: 'ok', limits }, { headers: ours }) : pass(),
+    );
+    const [document] = found.filter(({ check }) => check.endsWith('openapi.json'));
+    expect(document).toMatchObject({ ok: false, says: expect.stringContaining(limits) });
+  });
+
   test('names the organization and scopes of a key, and never prints the key', async () => {
     const { code, stdout, stderr } = await runCli('doctor', [service.url, '--key-stdin'], {
       input: [`${service.key}\n`],

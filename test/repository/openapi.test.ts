@@ -19,7 +19,9 @@ const settings = {
 const document = describeApi(settings, 'https://tickets.northwind.example');
 const documents = [
   ['of the API', document],
+  ['of the API, without SERVICE_URL', describeApi(settings, '')],
   ['of the interface for the PSA', describePsa('https://tickets.northwind.example')],
+  ['of the interface for the PSA, without SERVICE_URL', describePsa('')],
 ] as const;
 
 test.each(documents)('Spectral finds neither an error nor a warning in the document %s', async (_, document) => {
