@@ -87,8 +87,8 @@ const SHARE = `max(${used('u.records', 'u.maxRecords')}, ${used('u.minutes', 'u.
 /** More than anyone can write. */
 const NO_LIMIT = Number.MAX_SAFE_INTEGER;
 
-export const FACT_STATEMENTS: readonly FactStatement[] = [
-  {
+export const FACT_STATEMENTS: Readonly<Record<string, FactStatement>> = {
+  pushFailing: {
     types: ['push_failing'],
     statement: statement(`
       select ${fact({
@@ -104,7 +104,7 @@ export const FACT_STATEMENTS: readonly FactStatement[] = [
         and (s.stopped_at is not null or s.failing_since <= :now - ${FAILING_MS})
       limit :limit`),
   },
-  {
+  refusedUses: {
     // A revoked key counts only if it is still in use, or if a replay lost a write.
     types: ['refused_expired', ...REASONS_FOR_ATTENTION.map((reason) => `refused_${reason}` as const)],
     statement: statement(`
@@ -124,7 +124,7 @@ export const FACT_STATEMENTS: readonly FactStatement[] = [
         and (k.revoked_at is null or r.reason in ('revoked', 'idempotency_mismatch'))
       order by r.last_at desc limit :limit`),
   },
-  {
+  keyExpiring: {
     types: ['key_expiring'],
     statement: statement(`
       select ${fact({
@@ -140,7 +140,7 @@ export const FACT_STATEMENTS: readonly FactStatement[] = [
       where ${IN_RANGE} and k.successor_id is null
       order by k.expires_at limit :limit`),
   },
-  {
+  keyUnused: {
     types: ['key_unused'],
     statement: statement(`
       select ${fact({
@@ -159,7 +159,7 @@ export const FACT_STATEMENTS: readonly FactStatement[] = [
             and d.day >= date(${UNUSED_SINCE} / 1000, 'unixepoch', '-1 day') and d.key_id = k.id and d.last_at > ${UNUSED_SINCE})
         limit :limit) k`),
   },
-  {
+  keyOfFormer: {
     types: ['key_of_former'],
     statement: statement(`
       select ${fact({ ...KEY, type: "'key_of_former'", organizationId: 'o.id', since: ':now', detail: 'u.name' })}
@@ -168,7 +168,7 @@ export const FACT_STATEMENTS: readonly FactStatement[] = [
       where ${IN_RANGE} and (u.active = 0 or u.is_admin = 0)
       order by k.name, k.id limit :limit`),
   },
-  {
+  reviewDue: {
     // The time zone decides about the date: see the entry of the list. A month has at least 28 days.
     types: ['review_due'],
     statement: statement(`
@@ -187,7 +187,7 @@ export const FACT_STATEMENTS: readonly FactStatement[] = [
       where r.since + (r.review_months * 28 - ${REVIEW_DUE_DAYS + 2}) * ${DAY_MS} <= :now
       limit :limit`),
   },
-  {
+  dailyLimit: {
     // The ledger is read by chain: of each current key, and for the organization of every key.
     types: ['daily_limit'],
     statement: statement(`
@@ -224,7 +224,7 @@ export const FACT_STATEMENTS: readonly FactStatement[] = [
       where ${SHARE} >= ${DAY_LIMIT_PERCENT}
       order by u.day desc, u.organization, u.id limit :limit`),
   },
-  {
+  databaseSize: {
     types: ['database_size'],
     statement: statement(`
       select ${fact({
@@ -237,4 +237,4 @@ export const FACT_STATEMENTS: readonly FactStatement[] = [
       })}
       where '' between :from and :to and :databaseBytes >= :databaseLimit * ${WARNED_FROM.nearly_full}`),
   },
-];
+};

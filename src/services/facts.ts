@@ -17,7 +17,7 @@ export interface FactOptions {
 const MAX_PAGE_FACTS = 500;
 
 /** The statements of the facts that a page of the settings area shows. */
-const PAGE_STATEMENTS = FACT_STATEMENTS.filter(({ types: [type] }) => FACTS[type].tile);
+const PAGE_STATEMENTS = Object.values(FACT_STATEMENTS).filter(({ types: [type] }) => FACTS[type].tile);
 
 /** Binds a statement to all organizations, or to the one with this id. */
 export function bindFacts(

@@ -1,6 +1,8 @@
 import { env } from 'cloudflare:workers';
 import { expect, test } from 'vitest';
+import { ALL_ORGANIZATIONS, FACT_STATEMENTS } from '../../src/db/facts.ts';
 import { hashKey } from '../../src/domain/api-key.ts';
+import { DAY_MS } from '../../src/domain/calendar.ts';
 import { resumePush } from '../../src/modules/push/order-push.ts';
 import { savePushState } from '../../src/modules/push/push-state.ts';
 import { beginErasure } from '../../src/services/directory/erase-organization.ts';
@@ -15,6 +17,7 @@ import { recordRefusedUses } from '../../src/services/keys/refused-uses.ts';
 import { redactRecord } from '../../src/services/work/redact-record.ts';
 import { reviewTimeEntry } from '../../src/services/work/review-time-entry.ts';
 import { archive, releaseAll } from '../support/archive.ts';
+import { importOrganizations, insertKeys } from '../support/many-keys.ts';
 import { lastCursor } from '../support/rpc.ts';
 import { asAdmin, asOperator, makeKey, makeWorld, NOTE, revoke, rotate, rowsOf, TIME } from '../support/world.ts';
 import { everyStatement } from './every-statement.ts';
@@ -29,9 +32,7 @@ test('Every statement returns the columns of its declared row, with their types'
   const { common, own } = await fillDatabase();
   const returned = new Map<string, Members>();
   const withoutRow: string[] = [];
-  const statements = everyStatement.filter(
-    ({ path, statement: { text } }) => !/^(modules\/alerts\/|db\/facts)/.test(path) && returnsRows(text),
-  );
+  const statements = everyStatement.filter(({ statement: { text } }) => returnsRows(text));
   const selects = statements.filter(({ statement: { text } }) => isSelect(text));
   // The statements that change something run last, those of the directory after all others.
   for (const { path, names, statement } of [
@@ -176,6 +177,7 @@ async function fillDatabase(): Promise<{ common: Values; own: Record<string, Val
   await savePushState(operator, organization, state, null);
   await resumePush(operator, { organization, by: 'Ada' });
 
+  const facts = await makeFacts(now);
   const erased = await makeWorld();
   await beginErasure(operator, {
     organization: erased.organization,
@@ -216,7 +218,7 @@ async function fillDatabase(): Promise<{ common: Values; own: Record<string, Val
       ...{ id: note, note, time_entry: entry, ids: JSON.stringify([note, entry]), ticketId: null, requestId: null },
       ...{ reviewId: first, organizationIds: JSON.stringify([organization]), formToken: 'token', by: 'Ada' },
       ...{ reasons: '["scope_missing"]', reason: 'scope_missing', beforeKeyId: '~', beforeReason: '~' },
-      ...{ now, soon: now, since: 0, until: LARGE, at: 0, day: String(day?.['day']) },
+      ...{ now, soon: now, since: 0, erasedSince: 0, until: LARGE, at: 0, day: String(day?.['day']) },
       ...{
         limit: 1_000,
         examine: 1_000,
@@ -232,6 +234,7 @@ async function fillDatabase(): Promise<{ common: Values; own: Record<string, Val
       ...{ keyDayRecords: null, keyDayBytes: null, organizationDayRecords: null, organizationDayBytes: null },
     },
     own: {
+      ...facts,
       findSettingsChanges: [
         { targetId: organization, actions: '["key_policy.changed"]' },
         { targetId: full.id, actions: '["key_review.kept", "api_key.rotated"]' },
@@ -268,6 +271,30 @@ async function fillDatabase(): Promise<{ common: Values; own: Record<string, Val
       ...ofRecords('FIND_RECORDS', (id) => [id]),
       ...ofRecords('DEACTIVATE_RECORDS', (id) => [id]),
     },
+  };
+}
+
+/** An organization with every fact and an alert: the parameters of their statements. */
+async function makeFacts(now: number): Promise<Record<string, Values[]>> {
+  const id = `facts-${crypto.randomUUID().slice(0, 8)}`;
+  await importOrganizations(env.DB, [{ id, name: 'Facts' }], `max@${id}.example`);
+  await insertKeys(env.DB, id, 60, now);
+  const run = (sql: string) => env.DB.prepare(sql).bind(id, now).run();
+  await run('insert into key_policies values (?1, null, 0, 60, 1, ?2, 1)');
+  await run("insert into pushes values (?1, 0, null, ?2, 1, 'HTTP 500', null, null, null, 0, null, null)");
+  await run("insert into alerts values (?1, 'key_unused', 'k', 'push', 1, 'alert_1', ?2, '{}', 0, 0, null, null)");
+  const limits = { keyRecords: 1, keyBytes: 1, organizationRecords: 1, organizationBytes: 1 };
+  const values = {
+    ...{ from: id, to: id, isPushed: 1, now: now + 3_600_000, firstDay: '2000-01-01', limit: 1_000 },
+    ...{ ...limits, databaseBytes: 9, databaseLimit: 10 },
+  };
+  return {
+    ...Object.fromEntries(Object.keys(FACT_STATEMENTS).map((name) => [`FACT_STATEMENTS.${name}.statement`, [values]])),
+    'FACT_STATEMENTS.reviewDue.statement': [{ ...values, now: now + 40 * DAY_MS }],
+    'FACT_STATEMENTS.databaseSize.statement': [{ ...values, ...ALL_ORGANIZATIONS }],
+    findStoredAlerts: [{ types: '["key_unused"]' }],
+    findWaitingAlerts: [{ only: id }],
+    claimAlerts: [{ channel: 'push', claimedUntil: now, each: 10 }],
   };
 }
 

@@ -59,6 +59,34 @@ export const RETURNED_COLUMNS = {
       user: { id: 'string', active: 'number' },
     },
   } satisfies ReturnedColumns<typeof import('../../src/db/directory/records.ts')>,
+  'db/facts.ts': {
+    FACT_STATEMENTS: {
+      dailyLimit: {
+        statement: { subject: 'string', keyId: 'string | null', keyName: 'string | null', keyHint: 'string | null', keyExpiresAt: 'number | null', level: 'number', count: 'number', lastAt: 'null', detail: 'string', type: 'string', organizationId: 'string', since: 'number' },
+      },
+      databaseSize: {
+        statement: { subject: 'string', keyId: 'null', keyName: 'null', keyHint: 'null', keyExpiresAt: 'null', level: 'number', count: 'number', lastAt: 'null', detail: 'string', type: 'string', organizationId: 'string', since: 'number' },
+      },
+      keyExpiring: {
+        statement: { subject: 'string', keyId: 'string', keyName: 'string', keyHint: 'string', keyExpiresAt: 'number', level: 'number', count: 'number', lastAt: 'null', detail: 'null', type: 'string', organizationId: 'string', since: 'number' },
+      },
+      keyOfFormer: {
+        statement: { subject: 'string', keyId: 'string', keyName: 'string', keyHint: 'string', keyExpiresAt: 'null', level: 'number', count: 'number', lastAt: 'null', detail: 'string', type: 'string', organizationId: 'string', since: 'number' },
+      },
+      keyUnused: {
+        statement: { subject: 'string', keyId: 'string', keyName: 'string', keyHint: 'string', keyExpiresAt: 'null', level: 'number', count: 'number', lastAt: 'number | null', detail: 'null', type: 'string', organizationId: 'string', since: 'number' },
+      },
+      pushFailing: {
+        statement: { subject: 'string', keyId: 'null', keyName: 'null', keyHint: 'null', keyExpiresAt: 'null', level: 'number', count: 'number', lastAt: 'null', detail: 'string', type: 'string', organizationId: 'string', since: 'number' },
+      },
+      refusedUses: {
+        statement: { subject: 'string', keyId: 'string', keyName: 'string', keyHint: 'string', keyExpiresAt: 'number | null', level: 'number', count: 'number', lastAt: 'number', detail: 'string', type: 'string', organizationId: 'string', since: 'number' },
+      },
+      reviewDue: {
+        statement: { subject: 'string', keyId: 'null', keyName: 'null', keyHint: 'null', keyExpiresAt: 'null', level: 'number', count: 'number', lastAt: 'null', detail: 'string', type: 'string', organizationId: 'string', since: 'number' },
+      },
+    },
+  } satisfies ReturnedColumns<typeof import('../../src/db/facts.ts')>,
   'db/keys/access-review-statements.ts': {
     findDecisions: { keyId: 'string', decision: 'string', reason: 'string', at: 'number', byId: 'string', by: 'string', keyName: 'string', lastWriteAt: 'number | null' },
     findFinishedReviews: { id: 'string', startedAt: 'number', startedBy: 'string', keys: 'number', finishedAt: 'number', finishedBy: 'string', kept: 'number', revoked: 'number' },
@@ -155,6 +183,11 @@ export const RETURNED_COLUMNS = {
     insertServiceTimeEntry: { id: 'string', ticketId: 'string', createdAt: 'number', requestId: 'string', requestDigest: 'string', userId: 'string', minutes: 'number', billable: 'number', workDate: 'string', hourlyRateMinor: 'number', agreementSource: 'string', status: 'string', chainRecords: 'number' },
     insertTechnicianTimeEntry: { id: 'string', ticketId: 'string', createdAt: 'number', requestId: 'string', requestDigest: 'string', userId: 'string', minutes: 'number', billable: 'number', workDate: 'string', hourlyRateMinor: 'number', agreementSource: 'string', status: 'string', chainRecords: 'number' },
   } satisfies ReturnedColumns<typeof import('../../src/db/work/time-entries.ts')>,
+  'modules/alerts/alert-statements.ts': {
+    claimAlerts: { organizationId: 'string', type: 'string', subject: 'string', channel: 'string', id: 'string', foundAt: 'number', data: 'string', attempts: 'number' },
+    findStoredAlerts: { organizationId: 'string', type: 'string', subject: 'string', channel: 'string', level: 'number' },
+    findWaitingAlerts: { organizationId: 'string', type: 'string', subject: 'string', channel: 'string', id: 'string', foundAt: 'number', attempts: 'number', nextAttemptAt: 'number', failure: 'null' },
+  } satisfies ReturnedColumns<typeof import('../../src/modules/alerts/alert-statements.ts')>,
   'modules/archive/archive-statements.ts': {
     findArchive: { fromSeq: 'number', toSeq: 'number', firstAt: 'number', lastAt: 'number', lastRequestId: 'string', object: 'string', digest: 'string', bytes: 'number' },
     findArchiveOfObject: { fromSeq: 'number', toSeq: 'number', firstAt: 'number', lastAt: 'number', lastRequestId: 'string', object: 'string', digest: 'string', bytes: 'number' },

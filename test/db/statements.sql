@@ -755,126 +755,7 @@ select :organizationId,
     value ->> 'active' from json_each(:json) where true
 on conflict (organization_id, id) do update set (email, name, is_admin, is_technician, is_service, active) = (excluded.email, excluded.name, excluded.is_admin, excluded.is_technician, excluded.is_service, excluded.active) where (users.email, users.name, users.is_admin, users.is_technician, users.is_service, users.active) is not (excluded.email, excluded.name, excluded.is_admin, excluded.is_technician, excluded.is_service, excluded.active);
 
--- src/db/facts.ts: FACT_STATEMENTS.0.statement
-select '' as subject,
-    null as keyId,
-    null as keyName,
-    null as keyHint,
-    null as keyExpiresAt,
-    iif(s.stopped_at is null, 1, 2) as level,
-    0 as count,
-    null as lastAt,
-    s.failure as detail,
-    'push_failing' as type,
-    o.id as organizationId,
-    coalesce(s.failing_since, s.stopped_at) as since
-from pushes s indexed by pushes_in_trouble cross join organizations o on o.id = s.organization_id
-where :isPushed = 1 and s.organization_id between :from and :to and o.active = 1
-  and (s.failing_since is not null or s.stopped_at is not null)
-  and (s.stopped_at is not null or s.failing_since <= :now - 300000)
-limit :limit;
-
--- src/db/facts.ts: FACT_STATEMENTS.1.statement
-select k.id as subject,
-    k.id as keyId,
-    k.name as keyName,
-    k.hint as keyHint,
-    k.expires_at as keyExpiresAt,
-    1 as level,
-    r.count as count,
-    r.last_at as lastAt,
-    r.source_address as detail,
-    'refused_' || r.reason as type,
-    o.id as organizationId,
-    r.first_at as since
-from organizations o
-cross join refused_uses r indexed by refused_uses_latest on r.organization_id = o.id and r.last_at >= :now - 604800000
-cross join api_keys k on k.organization_id = r.organization_id and k.id = r.key_id
-where o.id between :from and :to and o.active = 1 and r.reason in ('expired', 'idempotency_mismatch', 'revoked', 'scope_missing', 'address_not_allowed', 'daily_limit_reached')
-  and (k.revoked_at is null or r.reason in ('revoked', 'idempotency_mismatch'))
-order by r.last_at desc limit :limit;
-
--- src/db/facts.ts: FACT_STATEMENTS.2.statement
-select k.id as subject,
-    k.id as keyId,
-    k.name as keyName,
-    k.hint as keyHint,
-    k.expires_at as keyExpiresAt,
-    1 + (k.expires_at <= :now + 259200000) + (k.expires_at <= :now + 86400000) as level,
-    0 as count,
-    null as lastAt,
-    null as detail,
-    'key_expiring' as type,
-    o.id as organizationId,
-    k.expires_at - 1209600000 as since
-from organizations o
-cross join api_keys k indexed by api_keys_unrevoked on k.organization_id = o.id and k.revoked_at is null
-  and k.expires_at > :now and k.expires_at <= :now + 1209600000
-where o.id between :from and :to and o.active = 1 and k.successor_id is null
-order by k.expires_at limit :limit;
-
--- src/db/facts.ts: FACT_STATEMENTS.3.statement
-  select k.id as subject,
-      k.id as keyId,
-      k.name as keyName,
-      k.hint as keyHint,
-      k.expires_at as keyExpiresAt,
-      1 as level,
-      k.unusedDays as count,
-      k.lastWrite as lastAt,
-      null as detail,
-      'key_unused' as type,
-      k.organization_id as organizationId,
-      coalesce(k.lastWrite, k.created_at) + k.unusedDays * 86400000 as since
-  from (
-    select k.*, coalesce(p.unused_days, 60) as unusedDays, (select max(w.last_at) from (select d.last_at from key_days d
-where d.organization_id = k.organization_id and d.chain_id = k.chain_id and d.key_id = k.id order by d.day desc limit 3) w) as lastWrite
-    from organizations o left join key_policies p on p.organization_id = o.id cross join api_keys k on k.organization_id = o.id and k.id in (select id from api_keys indexed by api_keys_unrevoked where organization_id = o.id and revoked_at is null and expires_at is null union all select id from api_keys indexed by api_keys_unrevoked where organization_id = o.id and revoked_at is null and expires_at > :now) and k.successor_id is null
-    where o.id between :from and :to and o.active = 1 and k.created_at <= (:now - coalesce(p.unused_days, 60) * 86400000)
-      and not exists (select 1 from key_days d where d.organization_id = k.organization_id and d.chain_id = k.chain_id
-        and d.day >= date((:now - coalesce(p.unused_days, 60) * 86400000) / 1000, 'unixepoch', '-1 day') and d.key_id = k.id and d.last_at > (:now - coalesce(p.unused_days, 60) * 86400000))
-    limit :limit) k;
-
--- src/db/facts.ts: FACT_STATEMENTS.4.statement
-select k.id as subject,
-    k.id as keyId,
-    k.name as keyName,
-    k.hint as keyHint,
-    k.expires_at as keyExpiresAt,
-    1 as level,
-    0 as count,
-    null as lastAt,
-    u.name as detail,
-    'key_of_former' as type,
-    o.id as organizationId,
-    :now as since
-from organizations o cross join api_keys k on k.organization_id = o.id and k.id in (select id from api_keys indexed by api_keys_unrevoked where organization_id = o.id and revoked_at is null and expires_at is null union all select id from api_keys indexed by api_keys_unrevoked where organization_id = o.id and revoked_at is null and expires_at > :now) and k.successor_id is null
-cross join users u on u.organization_id = k.organization_id and u.id = k.created_by
-where o.id between :from and :to and o.active = 1 and (u.active = 0 or u.is_admin = 0)
-order by k.name, k.id limit :limit;
-
--- src/db/facts.ts: FACT_STATEMENTS.5.statement
-select '' as subject,
-    null as keyId,
-    null as keyName,
-    null as keyHint,
-    null as keyExpiresAt,
-    1 as level,
-    r.review_months as count,
-    null as lastAt,
-    r.time_zone as detail,
-    'review_due' as type,
-    r.id as organizationId,
-    r.since as since
-from (
-  select o.id, o.time_zone, p.review_months, coalesce((select e.finished_at from key_reviews e
-    where e.organization_id = o.id and e.finished_at is not null order by e.id desc limit 1), p.reviews_since) as since
-  from organizations o cross join key_policies p on p.organization_id = o.id
-  where o.id between :from and :to and o.active = 1 and p.review_months is not null) r
-where r.since + (r.review_months * 28 - 16) * 86400000 <= :now
-limit :limit;
-
--- src/db/facts.ts: FACT_STATEMENTS.6.statement
+-- src/db/facts.ts: FACT_STATEMENTS.dailyLimit.statement
 select coalesce(u.id, '') || ' ' || u.day as subject,
     u.id as keyId,
     u.name as keyName,
@@ -909,7 +790,7 @@ from (
 where max(u.records * 100 / u.maxRecords, u.minutes * 100 / u.maxMinutes, u.bytes * 100 / u.maxBytes) >= 80
 order by u.day desc, u.organization, u.id limit :limit;
 
--- src/db/facts.ts: FACT_STATEMENTS.7.statement
+-- src/db/facts.ts: FACT_STATEMENTS.databaseSize.statement
 select '' as subject,
     null as keyId,
     null as keyName,
@@ -923,6 +804,125 @@ select '' as subject,
     '' as organizationId,
     :now as since
 where '' between :from and :to and :databaseBytes >= :databaseLimit * 0.7;
+
+-- src/db/facts.ts: FACT_STATEMENTS.keyExpiring.statement
+select k.id as subject,
+    k.id as keyId,
+    k.name as keyName,
+    k.hint as keyHint,
+    k.expires_at as keyExpiresAt,
+    1 + (k.expires_at <= :now + 259200000) + (k.expires_at <= :now + 86400000) as level,
+    0 as count,
+    null as lastAt,
+    null as detail,
+    'key_expiring' as type,
+    o.id as organizationId,
+    k.expires_at - 1209600000 as since
+from organizations o
+cross join api_keys k indexed by api_keys_unrevoked on k.organization_id = o.id and k.revoked_at is null
+  and k.expires_at > :now and k.expires_at <= :now + 1209600000
+where o.id between :from and :to and o.active = 1 and k.successor_id is null
+order by k.expires_at limit :limit;
+
+-- src/db/facts.ts: FACT_STATEMENTS.keyOfFormer.statement
+select k.id as subject,
+    k.id as keyId,
+    k.name as keyName,
+    k.hint as keyHint,
+    k.expires_at as keyExpiresAt,
+    1 as level,
+    0 as count,
+    null as lastAt,
+    u.name as detail,
+    'key_of_former' as type,
+    o.id as organizationId,
+    :now as since
+from organizations o cross join api_keys k on k.organization_id = o.id and k.id in (select id from api_keys indexed by api_keys_unrevoked where organization_id = o.id and revoked_at is null and expires_at is null union all select id from api_keys indexed by api_keys_unrevoked where organization_id = o.id and revoked_at is null and expires_at > :now) and k.successor_id is null
+cross join users u on u.organization_id = k.organization_id and u.id = k.created_by
+where o.id between :from and :to and o.active = 1 and (u.active = 0 or u.is_admin = 0)
+order by k.name, k.id limit :limit;
+
+-- src/db/facts.ts: FACT_STATEMENTS.keyUnused.statement
+  select k.id as subject,
+      k.id as keyId,
+      k.name as keyName,
+      k.hint as keyHint,
+      k.expires_at as keyExpiresAt,
+      1 as level,
+      k.unusedDays as count,
+      k.lastWrite as lastAt,
+      null as detail,
+      'key_unused' as type,
+      k.organization_id as organizationId,
+      coalesce(k.lastWrite, k.created_at) + k.unusedDays * 86400000 as since
+  from (
+    select k.*, coalesce(p.unused_days, 60) as unusedDays, (select max(w.last_at) from (select d.last_at from key_days d
+where d.organization_id = k.organization_id and d.chain_id = k.chain_id and d.key_id = k.id order by d.day desc limit 3) w) as lastWrite
+    from organizations o left join key_policies p on p.organization_id = o.id cross join api_keys k on k.organization_id = o.id and k.id in (select id from api_keys indexed by api_keys_unrevoked where organization_id = o.id and revoked_at is null and expires_at is null union all select id from api_keys indexed by api_keys_unrevoked where organization_id = o.id and revoked_at is null and expires_at > :now) and k.successor_id is null
+    where o.id between :from and :to and o.active = 1 and k.created_at <= (:now - coalesce(p.unused_days, 60) * 86400000)
+      and not exists (select 1 from key_days d where d.organization_id = k.organization_id and d.chain_id = k.chain_id
+        and d.day >= date((:now - coalesce(p.unused_days, 60) * 86400000) / 1000, 'unixepoch', '-1 day') and d.key_id = k.id and d.last_at > (:now - coalesce(p.unused_days, 60) * 86400000))
+    limit :limit) k;
+
+-- src/db/facts.ts: FACT_STATEMENTS.pushFailing.statement
+select '' as subject,
+    null as keyId,
+    null as keyName,
+    null as keyHint,
+    null as keyExpiresAt,
+    iif(s.stopped_at is null, 1, 2) as level,
+    0 as count,
+    null as lastAt,
+    s.failure as detail,
+    'push_failing' as type,
+    o.id as organizationId,
+    coalesce(s.failing_since, s.stopped_at) as since
+from pushes s indexed by pushes_in_trouble cross join organizations o on o.id = s.organization_id
+where :isPushed = 1 and s.organization_id between :from and :to and o.active = 1
+  and (s.failing_since is not null or s.stopped_at is not null)
+  and (s.stopped_at is not null or s.failing_since <= :now - 300000)
+limit :limit;
+
+-- src/db/facts.ts: FACT_STATEMENTS.refusedUses.statement
+select k.id as subject,
+    k.id as keyId,
+    k.name as keyName,
+    k.hint as keyHint,
+    k.expires_at as keyExpiresAt,
+    1 as level,
+    r.count as count,
+    r.last_at as lastAt,
+    r.source_address as detail,
+    'refused_' || r.reason as type,
+    o.id as organizationId,
+    r.first_at as since
+from organizations o
+cross join refused_uses r indexed by refused_uses_latest on r.organization_id = o.id and r.last_at >= :now - 604800000
+cross join api_keys k on k.organization_id = r.organization_id and k.id = r.key_id
+where o.id between :from and :to and o.active = 1 and r.reason in ('expired', 'idempotency_mismatch', 'revoked', 'scope_missing', 'address_not_allowed', 'daily_limit_reached')
+  and (k.revoked_at is null or r.reason in ('revoked', 'idempotency_mismatch'))
+order by r.last_at desc limit :limit;
+
+-- src/db/facts.ts: FACT_STATEMENTS.reviewDue.statement
+select '' as subject,
+    null as keyId,
+    null as keyName,
+    null as keyHint,
+    null as keyExpiresAt,
+    1 as level,
+    r.review_months as count,
+    null as lastAt,
+    r.time_zone as detail,
+    'review_due' as type,
+    r.id as organizationId,
+    r.since as since
+from (
+  select o.id, o.time_zone, p.review_months, coalesce((select e.finished_at from key_reviews e
+    where e.organization_id = o.id and e.finished_at is not null order by e.id desc limit 1), p.reviews_since) as since
+  from organizations o cross join key_policies p on p.organization_id = o.id
+  where o.id between :from and :to and o.active = 1 and p.review_months is not null) r
+where r.since + (r.review_months * 28 - 16) * 86400000 <= :now
+limit :limit;
 
 -- src/db/keys/access-review-statements.ts: decideKey
 insert into key_review_decisions (organization_id, review_id, key_id, decision, reason, decided_at, decided_by, key_name, last_write_at) select r.organization_id,

@@ -1,4 +1,4 @@
-import type { FACT_STATEMENTS, FactStatement } from '../../db/facts.ts';
+import type { FactStatement } from '../../db/facts.ts';
 import type { Fact } from '../../domain/facts.ts';
 import { log } from '../../lib/log.ts';
 import { readBatch } from '../../services/call-d1.ts';
@@ -20,7 +20,7 @@ const SAVED_AT_ONCE = 500;
  */
 export async function findAlerts(
   ctx: ServiceContext,
-  statements: typeof FACT_STATEMENTS,
+  statements: readonly FactStatement[],
   channels: readonly AlertChannel[],
   options: FactOptions,
 ): Promise<void> {

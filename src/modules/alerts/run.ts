@@ -1,5 +1,5 @@
 import type { Config } from '../../config.ts';
-import { FACT_STATEMENTS } from '../../db/facts.ts';
+import { FACT_STATEMENTS, type FactStatement } from '../../db/facts.ts';
 import { FACTS } from '../../domain/facts.ts';
 import { timeOrderedId } from '../../domain/record-id.ts';
 import { findAlerts } from './find-alerts.ts';
@@ -15,7 +15,7 @@ export type AlertConfig = Pick<Config, 'receiver' | 'serviceUrl' | 'dayLimits' |
   alertUrl?: string | undefined;
 };
 
-const isUrgent = ({ types: [type] }: (typeof FACT_STATEMENTS)[number]) => FACTS[type].isUrgent;
+const isUrgent = ({ types: [type] }: FactStatement) => FACTS[type].isUrgent;
 
 /** Every five minutes: finds the urgent alerts, and sends all that are due. */
 export async function sendUrgentAlerts(
@@ -28,7 +28,7 @@ export async function sendUrgentAlerts(
   const outlets = outletsOf(config);
   const channels = outlets.map(({ channel }) => channel);
   const options = { isPushed: receiver !== undefined, dayLimits };
-  const found = findAlerts(ctx, FACT_STATEMENTS.filter(isUrgent), channels, options);
+  const found = findAlerts(ctx, Object.values(FACT_STATEMENTS).filter(isUrgent), channels, options);
   // What was found earlier is sent although a statement fails.
   const [finding] = await Promise.allSettled([found]);
   const sending = await Promise.allSettled(outlets.map((outlet) => sendAlerts(ctx, outlet)));
@@ -45,7 +45,7 @@ export async function findDailyAlerts(
   // Without an address, only urgent alerts are written to the log.
   if (!receiver && alertUrl === undefined) return;
   const channels = outletsOf(config).map(({ channel }) => channel);
-  const statements = FACT_STATEMENTS.filter((statement) => !isUrgent(statement));
+  const statements = Object.values(FACT_STATEMENTS).filter((statement) => !isUrgent(statement));
   await findAlerts(contextOf(db, config, now), statements, channels, { isPushed: receiver !== undefined, dayLimits });
 }
 
