@@ -2,6 +2,15 @@ import type { JWTVerifyGetKey } from 'jose';
 import { type BlockedKeys, parseBlockedKeys } from './domain/blocked-keys.ts';
 import { DEFAULT_DATABASE_LIMIT, parseDatabaseLimit } from './domain/database-limit.ts';
 import { type DayLimits, parseDayChanges, parseDayLimit } from './domain/day-limit.ts';
+import {
+  isKeyPrefix,
+  type Jurisdiction,
+  KEY_PREFIX_RULE,
+  parseJurisdiction,
+  parseKnownPrefixes,
+  parseSettingsLinks,
+  type SettingsLink,
+} from './domain/deployments.ts';
 import { type IpLimitOverride, parseIpLimitOverrides } from './domain/ip-limit-overrides.ts';
 import { parseRequestLimit, type RequestLimit } from './domain/request-limit.ts';
 import { parseContactAddresses, parseExpires, type SecurityContact } from './domain/security-contact.ts';
@@ -15,6 +24,12 @@ import { remoteKeySet } from './lib/remote-key-set.ts';
 export interface Config {
   /** The prefix of every key value, without the underscore. */
   keyPrefix: string;
+  /** The key prefixes of all deployments of the service, this one first. */
+  keyPrefixes: readonly string[];
+  /** Where the Durable Objects are. Undefined: near their first caller. */
+  jurisdiction?: Jurisdiction | undefined;
+  /** The settings areas of the other deployments. */
+  settingsLinks: readonly SettingsLink[];
   ipLimit: RequestLimit;
   /** Limits for addresses in certain networks, the most specific network first. */
   ipLimitOverrides: readonly IpLimitOverride[];
@@ -70,6 +85,9 @@ export interface SignIn {
  */
 export const VARIABLES = [
   'KEY_PREFIX',
+  'KEY_PREFIXES_KNOWN',
+  'JURISDICTION',
+  'SETTINGS_LINKS',
   'IP_LIMIT',
   'IP_LIMIT_OVERRIDES',
   'KEY_LIMIT',
@@ -115,14 +133,13 @@ export function unknownVariables(
  */
 export function parseConfig(vars: Variables): Config {
   const { KEY_PREFIX: keyPrefix = '' } = vars;
-  if (!/^[a-z][a-z0-9]{1,15}$/.test(keyPrefix)) {
-    throw new Error(
-      `KEY_PREFIX is "${keyPrefix}"; it must be 2 to 16 lower-case letters and digits and begin with a letter`,
-    );
-  }
+  if (!isKeyPrefix(keyPrefix)) throw new Error(`KEY_PREFIX is "${keyPrefix}"; it must ${KEY_PREFIX_RULE}`);
   const read = reader(vars);
   return {
     keyPrefix,
+    keyPrefixes: [...new Set([keyPrefix, ...read('KEY_PREFIXES_KNOWN', parseKnownPrefixes)])],
+    jurisdiction: read('JURISDICTION', parseJurisdiction),
+    settingsLinks: read('SETTINGS_LINKS', parseSettingsLinks),
     ipLimit: read('IP_LIMIT', parseRequestLimit),
     ipLimitOverrides: read('IP_LIMIT_OVERRIDES', parseIpLimitOverrides),
     keyLimit: read('KEY_LIMIT', parseRequestLimit),

@@ -48,6 +48,9 @@ describe('the configuration', () => {
   test('is read from the variables, without sign-in if there is no issuer and audience', () => {
     expect(parseConfig(vars)).toEqual({
       keyPrefix: 'twb',
+      keyPrefixes: ['twb'],
+      jurisdiction: undefined,
+      settingsLinks: [],
       ipLimit: { quota: 1200, windowMs: 10_000 },
       ipLimitOverrides: [],
       keyLimit: { quota: 200, windowMs: 10_000 },

@@ -6,8 +6,9 @@ import { readdir, readFile, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { gzipSync } from 'node:zlib';
-import { readWranglerConfig } from '../ops/local.ts';
+import { jurisdictionFaults } from '../ops/deployments.ts';
 import { spawnWrangler } from '../ops/wrangler.ts';
+import { readWranglerConfig } from '../ops/wrangler-config.ts';
 import { startBundle } from './start-bundle.ts';
 
 const { values: options } = parseArgs({
@@ -21,6 +22,10 @@ const { config, 'max-kb': maxKilobytes } = options;
 // Wrangler would resolve it from the directory of the configuration.
 const outdir = resolve(options.outdir);
 
+const parsed = readWranglerConfig(config);
+const [fault] = jurisdictionFaults(config, parsed, undefined);
+if (fault !== undefined) throw new Error(fault);
+
 await rm(outdir, { recursive: true, force: true });
 const wrangler = spawnWrangler(['deploy', '-c', config, '--dry-run', '--outdir', outdir], { stdio: 'inherit' });
 const [code] = await once(wrangler, 'close');
@@ -30,7 +35,7 @@ const kilobytes = (await gzippedSize(outdir)) / 1024;
 const verdict = `${kilobytes.toFixed(1)} KB gzipped, at most ${maxKilobytes} KB`;
 // Also rejects NaN.
 if (!(kilobytes > 0 && kilobytes <= Number(maxKilobytes))) throw new Error(`the bundle is too large: ${verdict}`);
-await startBundle(join(outdir, 'index.js'), readWranglerConfig(config).vars).catch((err: unknown) => {
+await startBundle(join(outdir, 'index.js'), parsed.vars).catch((err: unknown) => {
   // Only the reason: with the position, Node would print all of the minified code.
   throw new Error(`the bundle does not start: ${err}`);
 });

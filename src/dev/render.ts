@@ -1,14 +1,15 @@
 // Makes the static files in build/static: those of src/assets, with stylesheet and script named by their
-// content, and the documentation, rendered with the variables in wrangler.toml. Wrangler runs it before
+// content, and the documentation, rendered with the variables in wrangler.toml (or --config FILE). Wrangler runs it before
 // it bundles the Worker, and Vitest before the tests. Several processes may run it at the same time: a
 // file is replaced as a whole, and only if its content changes.
 import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join, parse, relative, sep } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { parseArgs } from 'node:util';
 import { build } from 'esbuild';
 import { parseConfig } from '../config.ts';
-import { wranglerConfig } from '../ops/local.ts';
+import { MAIN_CONFIG, readWranglerConfig } from '../ops/wrangler-config.ts';
 
 const ASSETS = 'src/assets';
 const OUTDIR = 'build';
@@ -48,7 +49,8 @@ async function renderDocs(): Promise<Map<string, string>> {
   });
   for (const { contents } of outputFiles) await replace(RENDERER, contents);
   const renderer: typeof import('../docs/render.tsx') = await import(pathToFileURL(RENDERER).href);
-  return renderer.renderDocs(parseConfig(wranglerConfig.vars));
+  const { values: options } = parseArgs({ options: { config: { type: 'string', default: MAIN_CONFIG } } });
+  return renderer.renderDocs(parseConfig(readWranglerConfig(options.config).vars));
 }
 
 /** The files in a directory and its subdirectories, with `/` in their names. */

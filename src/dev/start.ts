@@ -11,9 +11,10 @@ import { type Config, parseConfig, unknownVariables, VARIABLES } from '../config
 import { timeOrderedId } from '../domain/record-id.ts';
 import { SCOPE_IDS } from '../domain/scopes.ts';
 import { importDirectory } from '../ops/import/import-directory.ts';
-import { AGENTS_CONFIG, readWranglerConfig, withLocalD1, wranglerConfig } from '../ops/local.ts';
+import { withLocalD1 } from '../ops/local.ts';
 import { OPS_MODULES } from '../ops/modules.ts';
 import { spawnWrangler } from '../ops/wrangler.ts';
+import { AGENTS_CONFIG, readWranglerConfig, wranglerConfig } from '../ops/wrangler-config.ts';
 import type { ActorContext, AdminActor } from '../services/context.ts';
 import { createApiKey } from '../services/keys/create-key.ts';
 import { revokeAsAdministrator } from '../services/keys/revoke-key.ts';
@@ -173,7 +174,8 @@ async function prepareDemo(db: D1Database): Promise<string> {
 
 async function serve(): Promise<void> {
   // --test-scheduled keeps wrangler from printing a hint about the daily job.
-  const flags = ['--test-scheduled', '--show-interactive-dev-session=false'];
+  // The local runtime has no jurisdictions.
+  const flags = ['--test-scheduled', '--show-interactive-dev-session=false', '--var', 'JURISDICTION:'];
   const server = spawnWrangler(['dev', 'src/dev/index.tsx', ...flags, ...args], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });

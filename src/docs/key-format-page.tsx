@@ -2,7 +2,7 @@ import { Code } from '../http/page/code.tsx';
 import { CHECKSUM_EXAMPLE, CHECKSUM_RULE, keyPattern } from './key-format.ts';
 import { Page, Table } from './layout.tsx';
 
-export function KeyFormat({ keyPrefix }: { keyPrefix: string }) {
+export function KeyFormat({ keyPrefixes }: { keyPrefixes: readonly string[] }) {
   return (
     <Page title="Key format" path="/docs/keys">
       <p>
@@ -12,7 +12,7 @@ export function KeyFormat({ keyPrefix }: { keyPrefix: string }) {
       <Table
         head={['Property', 'Value']}
         rows={[
-          ['Regular expression, as deployed', `\`${keyPattern(keyPrefix)}\``],
+          ['Regular expression, as deployed', `\`${keyPattern(keyPrefixes)}\``],
           ['Checksum', CHECKSUM_RULE],
         ]}
       />

@@ -41,7 +41,7 @@ export async function renderDocs(config: Config): Promise<Map<string, string>> {
     ...Object.fromEntries(recipes),
     'docs/agents': <Agents origin={ORIGIN} />,
     'docs/psa': <Psa origin={ORIGIN} messages={messages} />,
-    'docs/keys': <KeyFormat keyPrefix={config.keyPrefix} />,
+    'docs/keys': <KeyFormat keyPrefixes={config.keyPrefixes} />,
     '404': <WrongAddress />,
   };
   const files = new Map([

@@ -11,7 +11,7 @@ type CheckedKey = { ok: true; key: string | undefined } | { ok: false; rule: str
  * Parses an Idempotency-Key that a request sent. `rule` and `remedy` complete the sentence
  * "Idempotency-Key …; …".
  */
-export function checkIdempotencyKey(sent: string | undefined, keyPrefix: string): CheckedKey {
+export function checkIdempotencyKey(sent: string | undefined, keyPrefixes: readonly string[]): CheckedKey {
   // Before parsing, because most placeholders contain spaces.
   if (sent !== undefined && hasEmptyEventId(sent)) {
     return {
@@ -23,7 +23,7 @@ export function checkIdempotencyKey(sent: string | undefined, keyPrefix: string)
   const parsed = parseIdempotencyKey(sent);
   if (!parsed.ok) return { ok: false, rule: parsed.rule, remedy: IDEMPOTENCY_KEY_REMEDY };
   // The audit log would store it permanently.
-  if (parsed.key !== undefined && containsKey(parsed.key, keyPrefix)) {
+  if (parsed.key !== undefined && containsKey(parsed.key, keyPrefixes)) {
     return {
       ok: false,
       rule: 'contains an API key',

@@ -174,9 +174,9 @@ export function problem(
   c.get('requestStats').problem = code;
   const type = problemType(code, c.req.url);
   const body = { type, title, status, code, detail, requestId: c.get('requestId'), ...members };
-  const { keyPrefix } = c.get('config');
+  const { keyPrefixes } = c.get('config');
   // A detail may repeat the caller's input, and users paste keys into wrong fields.
-  return new Response(jsonWithoutKeys(body, keyPrefix), {
+  return new Response(jsonWithoutKeys(body, keyPrefixes), {
     status,
     headers: { ...headers, 'Content-Type': 'application/problem+json' },
   });

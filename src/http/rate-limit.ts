@@ -1,4 +1,5 @@
 import { DAY_MS } from '../domain/calendar.ts';
+import { placedIn } from '../domain/deployments.ts';
 import type { LimiterDecision, SubnetLimit } from '../domain/network-log.ts';
 import { formatRequestLimit, type RateLimitDecision, type RequestLimit } from '../domain/request-limit.ts';
 import { withDeadline } from '../lib/deadline.ts';
@@ -87,7 +88,7 @@ async function callLimiter(
   for (let attempt = 1; attempt <= 2 && Date.now() < until; attempt++) {
     try {
       c.get('requestStats').limiterCalls += 1;
-      const limiter = c.env.RATE_LIMITER.getByName(object);
+      const limiter = placedIn(c.env.RATE_LIMITER, c.get('config').jurisdiction).getByName(object);
       const decision = await withDeadline(limiter.take(requestLimit, subnet), until - Date.now());
       if (!decision.admitted) onRefusal(decision);
       return decision;

@@ -6,6 +6,7 @@ import { timeOrderedId } from '../domain/record-id.ts';
 import type { ObjectStore } from '../lib/object-store.ts';
 import type { ActorContext, Ports, SystemActor } from '../services/context.ts';
 import { printable } from './printable.ts';
+import { archiveBucketName, MAIN_CONFIG, readWranglerConfig } from './wrangler-config.ts';
 
 /** How long an operator waits for one call to the database. */
 const DEADLINE_MS = 60_000;
@@ -73,8 +74,12 @@ export const persistToOption = new Option(
   '--persist-to <DIRECTORY>',
   'Work on the local database of a server that was started with the same option.',
 );
-/** How `remoteOption` and `persistToOption` appear in a usage. */
-export const DATABASE_USAGE = '[--remote | --persist-to DIRECTORY]';
+export const configOption = new Option(
+  '--config <FILE>',
+  'The wrangler.toml of the deployment, where there are several. Default: wrangler.toml.',
+);
+/** How the options that choose the database appear in a usage. */
+export const DATABASE_USAGE = '[--remote [--config FILE] | --persist-to DIRECTORY]';
 
 /** Who asked for a change. */
 export const byOption = new Option('--by <NAME>', 'Who asked for this. It is kept in the database.');
@@ -100,7 +105,11 @@ export interface Database {
 }
 
 /** Opens the database that the options choose, for as long as `use` runs. */
-export type WithDatabase = <T>(use: (database: Database) => Promise<T>) => Promise<T>;
+export interface WithDatabase {
+  <T>(use: (database: Database) => Promise<T>): Promise<T>;
+  /** The variables in the wrangler.toml of that database. */
+  vars(): Record<string, string>;
+}
 
 /**
  * A command on the database. `define` adds its arguments and options, to which those that choose the
@@ -113,12 +122,16 @@ export function databaseCommand<Args extends unknown[], Options extends OptionVa
   run: (withDatabase: WithDatabase, ...values: [...Args, Options]) => Promise<void>,
 ): Command<Args, Options> {
   const command = define(operatorCommand({ ...help, usage: `${help.usage} ${DATABASE_USAGE}`.trim() }));
-  command.addOption(remoteOption).addOption(persistToOption);
-  const onDatabase: WithDatabase = (use) => {
-    const persistTo = command.getOptionValue('persistTo');
+  command.addOption(remoteOption).addOption(configOption).addOption(persistToOption);
+  const text = (name: string) => {
+    const value = command.getOptionValue(name);
+    return typeof value === 'string' ? value : undefined;
+  };
+  const open = <T>(use: (database: Database) => Promise<T>) => {
     const chosen = {
       remote: command.getOptionValue('remote') === true,
-      persistTo: typeof persistTo === 'string' ? persistTo : undefined,
+      persistTo: text('persistTo'),
+      config: text('config'),
     };
     return withDatabase(chosen, async (db, archive) => {
       // Not at the start: the commands of modules import this file.
@@ -127,32 +140,39 @@ export function databaseCommand<Args extends unknown[], Options extends OptionVa
       return use({ db, archive, context: () => operatorContext(db, ports) });
     });
   };
+  const onDatabase = Object.assign(open, { vars: () => readWranglerConfig(text('config') ?? MAIN_CONFIG).vars });
   return command.action(() => run(onDatabase, ...command.processedArgs, command.opts()));
 }
 
 /** Opens the chosen database, and the bucket of its archive, for as long as `use` runs. */
 export async function withDatabase<T>(
-  options: { remote?: boolean | undefined; persistTo?: string | undefined },
+  options: { remote?: boolean | undefined; persistTo?: string | undefined; config?: string | undefined },
   use: (db: D1Database, archive: ObjectStore | undefined) => Promise<T>,
 ): Promise<T> {
   // Loaded when needed: miniflare takes longer to load than a help text to print.
-  const { archiveBucketName, withLocalD1, wranglerConfig } = await import('./local.ts');
-  if (!options.remote) return withLocalD1(options.persistTo, use);
+  const { withLocalD1 } = await import('./local.ts');
+  const config = readWranglerConfig(options.config ?? MAIN_CONFIG);
+  if (!options.remote) return withLocalD1(options.persistTo, use, config);
   const { RemoteD1 } = await import('./remote-d1.ts');
   const { remoteArchive } = await import('./remote-store.ts');
+  const account = await cloudflareAccount();
+  const database = config.d1_databases.find(({ binding }) => binding === 'DB')?.database_id ?? '';
+  const bucket = process.env['R2_BUCKET_NAME'] ?? archiveBucketName(config);
+  return use(
+    new RemoteD1({ ...account, databaseId: process.env['D1_DATABASE_ID'] ?? database }),
+    bucket === undefined ? undefined : remoteArchive({ ...account, bucket }),
+  );
+}
+
+/** How Cloudflare's API is reached: with the variables that wrangler reads. @throws UsageError */
+export async function cloudflareAccount() {
   const { API_PACE, Pace } = await import('./pace.ts');
-  const account = {
+  return {
     baseUrl: process.env['CLOUDFLARE_API_BASE_URL'] ?? 'https://api.cloudflare.com/client/v4',
     accountId: required('CLOUDFLARE_ACCOUNT_ID'),
     apiToken: required('CLOUDFLARE_API_TOKEN'),
     pace: new Pace(API_PACE, Date.now()),
   };
-  const database = wranglerConfig.d1_databases.find(({ binding }) => binding === 'DB')?.database_id ?? '';
-  const bucket = process.env['R2_BUCKET_NAME'] ?? archiveBucketName;
-  return use(
-    new RemoteD1({ ...account, databaseId: process.env['D1_DATABASE_ID'] ?? database }),
-    bucket === undefined ? undefined : remoteArchive({ ...account, bucket }),
-  );
 }
 
 function required(name: string): string {

@@ -175,7 +175,8 @@ const FORGED = {
   },
 };
 
-async function onlyHttps(send: typeof fetch, host: string): Promise<string> {
+/** Checks that plain http is refused or redirected. @throws Failure */
+export async function onlyHttps(send: typeof fetch, host: string): Promise<string> {
   let given: Answer;
   try {
     given = await answer(send, `http://${host}/api/v1/ping`, {});
@@ -223,7 +224,7 @@ function exactly401(given: Answer): string {
 }
 
 /** What is wrong with a response that should be the constant 401; undefined if nothing is. */
-function wrongWith401(given: Answer): string | undefined {
+export function wrongWith401(given: Answer): string | undefined {
   const { headers } = given;
   if (given.status !== 401) return whoAnswered(given);
   const cookie = headers.get('set-cookie');
@@ -247,14 +248,14 @@ function wrongWith401(given: Answer): string | undefined {
  * The names of the headers, except those of the transport and the edge's cache, which vary between
  * responses.
  */
-function namesOf({ headers }: Answer): string {
+export function namesOf({ headers }: Answer): string {
   const varying =
     /^(date|connection|keep-alive|transfer-encoding|content-length|content-encoding|vary|age|cf-.*|alt-svc|nel|report-to|server-timing)$/;
   return [...headers.keys()].filter((name) => !varying.test(name)).join(', ');
 }
 
 /** Whether a response has the headers that the Worker sets on every response. */
-const isOurs = ({ headers }: Answer) =>
+export const isOurs = ({ headers }: Answer) =>
   headers.get('x-content-type-options') === 'nosniff' && ID.test(headers.get('x-request-id') ?? '');
 
 /** Whether a response has the headers of all static files. They have no request id. */
@@ -275,7 +276,8 @@ const CLOUDFLARE_ERRORS: Record<string, string> = {
 };
 
 /** Describes an unexpected response: who probably sent it, and what to do. */
-function whoAnswered({ status, headers, body }: Answer): string {
+export function whoAnswered(given: Answer): string {
+  const { status, headers, body } = given;
   const location = headers.get('location');
   if (location !== null && status >= 300 && status < 400) {
     return isAccess(location)
@@ -288,8 +290,8 @@ function whoAnswered({ status, headers, body }: Answer): string {
   const error = /\b(?:error code:? ?|cf-error-code">)(1\d{3})\b/i.exec(body)?.[1];
   if (error !== undefined)
     return `Cloudflare responds with ${status}, error ${error}: ${CLOUDFLARE_ERRORS[error] ?? 'look it up in its documentation'}.`;
-  const problem = problemOf({ status, headers, body });
-  if (problem && isOurs({ status, headers, body })) {
+  const problem = problemOf(given);
+  if (problem && isOurs(given)) {
     return `the service responds with ${status} ${problem.code}: ${problem.detail.slice(0, 200)}`;
   }
   const server = headers.get('server');
@@ -313,7 +315,7 @@ const titleOf = (html: string) => {
  * @throws Failure unless the start page of the settings area, and a page requested with a forged
  * token, are refused.
  */
-function guarded(start: Answer, page: Answer): string {
+export function guarded(start: Answer, page: Answer): string {
   const location = start.headers.get('location') ?? '';
   const redirects = start.status >= 300 && start.status < 400;
   if (isOpen(start) || (redirects && /^(https?:\/\/[^/]+)?\/settings\//.test(location))) {

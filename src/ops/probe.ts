@@ -10,6 +10,8 @@ export interface Finding {
   answered: boolean;
   check: string;
   says: string;
+  /** The request id of the response, to find it in the log. */
+  requestId?: string | undefined;
 }
 
 /** The deadline of one response. */
@@ -19,6 +21,17 @@ export interface Answer {
   status: number;
   headers: Headers;
   body: string;
+  /** How long the response took, in milliseconds. */
+  ms: number;
+}
+
+/** Keeps the last response of a check, so that its finding names the request. */
+export class Notes {
+  requestId: string | undefined;
+  of(given: Answer): Answer {
+    this.requestId = given.headers.get('x-request-id') ?? undefined;
+    return given;
+  }
 }
 
 /** There was no response; the message says why. */
@@ -32,20 +45,29 @@ export class Failure extends Error {
 }
 
 /** Runs a check; if there is no response, it fails. */
-export async function check(name: string, run: () => Promise<string>): Promise<Finding> {
+export async function check(name: string, run: (notes: Notes) => Promise<string>): Promise<Finding> {
+  const notes = new Notes();
   try {
-    return { ok: true, answered: true, check: name, says: await run() };
+    return { ok: true, answered: true, check: name, says: await run(notes), requestId: notes.requestId };
   } catch (err) {
     if (!(err instanceof Failure || err instanceof NoAnswer)) throw err;
-    return { ok: false, answered: err instanceof Failure, check: name, says: err.message };
+    return {
+      ok: false,
+      answered: err instanceof Failure,
+      check: name,
+      says: err.message,
+      requestId: notes.requestId,
+    };
   }
 }
 
 /** Sends a request. @throws NoAnswer */
 export async function answer(send: typeof fetch, url: string, init: RequestInit): Promise<Answer> {
+  const sentAt = performance.now();
   try {
     const response = await send(url, { ...init, redirect: 'manual', signal: AbortSignal.timeout(TIMEOUT_MS) });
-    return { status: response.status, headers: response.headers, body: await response.text() };
+    const body = await response.text();
+    return { status: response.status, headers: response.headers, body, ms: Math.round(performance.now() - sentAt) };
   } catch (err) {
     throw new NoAnswer(whyNoAnswer(err, new URL(url)));
   }

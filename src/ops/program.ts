@@ -2,6 +2,7 @@ import { Command, CommanderError } from '@commander-js/extra-typings';
 import { nearestName } from '../lib/nearest-name.ts';
 import { explain, UsageError, withoutBrackets } from './command.ts';
 import { changesExport } from './commands/changes-export.ts';
+import { deploymentsCheck } from './commands/deployments-check.ts';
 import { directoryImport } from './commands/directory-import.ts';
 import { directorySchema } from './commands/directory-schema.ts';
 import { doctor } from './commands/doctor.ts';
@@ -10,6 +11,7 @@ import { organizationErase } from './commands/organization-erase.ts';
 import { recordRedact } from './commands/record-redact.ts';
 import { size } from './commands/size.ts';
 import { switchCommand } from './commands/switch.ts';
+import { verifyCommand } from './commands/verify.ts';
 import { workRelease } from './commands/work-release.ts';
 import { OPS_MODULES } from './modules.ts';
 import { OutputClosed, progress } from './output.ts';
@@ -25,6 +27,8 @@ export const program = new Command('ops')
   .exitOverride()
   .configureOutput({ outputError: () => {} })
   .addCommand(doctor)
+  .addCommand(verifyCommand)
+  .addCommand(deploymentsCheck)
   .addCommand(switchCommand)
   .addCommand(size)
   .addCommand(directoryImport)

@@ -1,4 +1,5 @@
 import { text } from 'node:stream/consumers';
+import { isWellFormedKey } from '../domain/api-key.ts';
 import { UsageError } from './command.ts';
 import { prompt } from './prompt.ts';
 
@@ -25,4 +26,14 @@ export async function readSecret(question: string): Promise<string> {
   const secret = process.stdin.isTTY ? await prompt(question, { hidden: true }) : await text(process.stdin);
   if (secret.trim() === '') throw new UsageError('Standard input is empty.');
   return secret;
+}
+
+/** Reads a complete key value from standard input. @throws UsageError */
+export const readKeyValue = async () => parseKeyValue(await readSecret('The key (not shown): '));
+
+/** @throws UsageError unless the text is a complete key value, alone or after Bearer */
+export function parseKeyValue(text: string): string {
+  const key = text.trim().replace(/^Bearer\s+/i, '');
+  if (isWellFormedKey(key, key.slice(0, key.indexOf('_')))) return key;
+  throw new UsageError('Standard input or the file has no complete key value.');
 }

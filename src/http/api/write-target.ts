@@ -9,7 +9,7 @@ import { Problem } from '../problems.ts';
  * @throws Problem `invalid_idempotency_key`
  */
 export function writeTarget(c: Pick<ContextOf<AppEnv>, 'get'> & { req: HonoRequest<'/:ticketId'> }): WriteTarget {
-  const checked = checkIdempotencyKey(c.req.header('Idempotency-Key'), c.get('config').keyPrefix);
+  const checked = checkIdempotencyKey(c.req.header('Idempotency-Key'), c.get('config').keyPrefixes);
   if (!checked.ok) throw invalidIdempotencyKey(checked.rule, checked.remedy);
   return { ticketId: c.req.param('ticketId'), idempotencyKey: checked.key };
 }

@@ -23,7 +23,7 @@ const MAX_SEARCHED_LENGTH = 1_000;
 export function requestContext(config: Config, parts: readonly Part[], now: () => number): MiddlewareHandler<AppEnv> {
   const caches = new IsolateCaches();
   return async function requestContext(c, next) {
-    const source = sourceOf(c.req, config.keyPrefix);
+    const source = sourceOf(c.req, config.keyPrefixes);
     c.set('config', config);
     c.set('caches', caches);
     c.set('now', now);
@@ -57,14 +57,14 @@ export function requestContext(config: Config, parts: readonly Part[], now: () =
  * The source of the request. Users paste keys into the User-Agent: remove them before truncating,
  * which could leave a part of one.
  */
-function sourceOf(req: HonoRequest, keyPrefix: string): Source {
+function sourceOf(req: HonoRequest, keyPrefixes: readonly string[]): Source {
   const userAgent = req.header('User-Agent');
   return {
     address: clientAddress(req.header('CF-Connecting-IP')),
     userAgent:
       userAgent === undefined
         ? null
-        : withoutKeys(userAgent.slice(0, MAX_SEARCHED_LENGTH), keyPrefix)
+        : withoutKeys(userAgent.slice(0, MAX_SEARCHED_LENGTH), keyPrefixes)
             .slice(0, MAX_USER_AGENT_LENGTH)
             .toWellFormed(),
   };

@@ -23,6 +23,7 @@ export async function chooseOrganization(c: Context<AppEnv>): Promise<Response> 
     total: all.length,
     isComplete: all.length < MAX_LISTED_ORGANIZATIONS,
     signOutPath: c.get('config').signIn?.signOutPath,
+    settingsLinks: c.get('config').settingsLinks,
   };
   return render(c, 'Choose an organization', <ChooseOrganizationPage {...page} />);
 }

@@ -15,9 +15,9 @@ import { render } from './render.tsx';
 export const keyList = new Hono<AdminEnv>();
 
 keyList.get('/keys', async (c) => {
-  const { keyPrefix, dayLimits, dayChanges, receiver } = c.get('config');
+  const { keyPrefixes, dayLimits, dayChanges, receiver } = c.get('config');
   const parameters = new URL(c.req.url).searchParams;
-  const searchedKey = containsKey(parameters.get('q') ?? '', keyPrefix);
+  const searchedKey = containsKey(parameters.get('q') ?? '', keyPrefixes);
   if (searchedKey) parameters.delete('q');
   const query = readKeyQuery(parameters);
   const [context, today] = [pageContext(c), todayOf(c)];

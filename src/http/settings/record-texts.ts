@@ -14,12 +14,12 @@ export async function recordTexts(
   entries: readonly AuditEntry[],
   length: number,
 ): Promise<RecordTexts> {
-  const { keyPrefix } = c.get('config');
+  const { keyPrefixes } = c.get('config');
   // One character more shows whether the text is longer.
   const texts = await readTexts(adminContext(c), entries, length + 1);
   return new Map(
     Array.from(texts, ([id, text]) => {
-      const shown = withoutKeys(text, keyPrefix);
+      const shown = withoutKeys(text, keyPrefixes);
       return [id, shown.length > length ? `${shown.slice(0, length).trimEnd()}…` : shown];
     }),
   );

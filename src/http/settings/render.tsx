@@ -16,10 +16,10 @@ export async function render<E extends AdminEnv | AppEnv>(
   { status = 200, ...head }: PageHead & { status?: ContentfulStatusCode } = {},
 ): Promise<Response> {
   const administrator = c.get('administrator');
-  const { signIn } = c.get('config');
+  const { signIn, settingsLinks } = c.get('config');
   const now = c.get('now')();
   const banners = moduleBanners(c);
   const signOutPath = signIn?.signOutPath;
-  const page = { ...head, title, administrator, path: c.req.path, signOutPath, banners, now };
+  const page = { ...head, title, administrator, path: c.req.path, signOutPath, settingsLinks, banners, now };
   return c.html(<Layout {...page}>{content}</Layout>, status);
 }

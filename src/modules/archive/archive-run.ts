@@ -24,9 +24,9 @@ export const archiveRun = databaseCommand(
       .argument('[ORGANIZATION]', 'The id of the organization. Without it, all of them.')
       .option('--keep-days <N>', 'How many days stay in the database. Default: KEEP_DAYS in wrangler.toml.'),
   async (withDatabase, organization, options) => {
-    const { wranglerConfig } = await import('../../ops/local.ts');
-    const keepDays = keepDaysOf(options.keepDays ?? wranglerConfig.vars['KEEP_DAYS'] ?? '');
-    const rule = { before: Date.now() - keepDays * DAY_MS, isPushed: Boolean(wranglerConfig.vars['WEBHOOK_URL']) };
+    const vars = withDatabase.vars();
+    const keepDays = keepDaysOf(options.keepDays ?? vars['KEEP_DAYS'] ?? '');
+    const rule = { before: Date.now() - keepDays * DAY_MS, isPushed: Boolean(vars['WEBHOOK_URL']) };
     const archived = await withDatabase(async ({ archive, context }) => {
       if (!archive) throw new CommandFailure('wrangler.toml has no bucket with the binding ARCHIVE.');
       const releases = await listReleases(context(), organization);

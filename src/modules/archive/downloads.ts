@@ -18,7 +18,7 @@ export const downloads = (archive: ObjectStore | undefined) =>
     if (!found) throw new PageProblem(404, 'Not found', 'Your organization has no such archived file.');
     const { id } = c.get('administrator').organization;
     const name = `${id}-audit-${found.fromSeq}-${toSeq}.ndjson`;
-    return c.body(linesWithoutKeys(found.text, c.get('config').keyPrefix), 200, {
+    return c.body(linesWithoutKeys(found.text, c.get('config').keyPrefixes), 200, {
       'Content-Type': 'application/x-ndjson',
       'Content-Disposition': `attachment; filename="${name}"`,
     });
@@ -28,5 +28,5 @@ export const downloads = (archive: ObjectStore | undefined) =>
  * Lines of JSON without pasted keys. Each string is cleaned separately: only one that contains a key
  * changes.
  */
-const linesWithoutKeys = (text: string, keyPrefix: string) =>
-  text.replaceAll(/[^\n]+/g, (line) => jsonWithoutKeys(JSON.parse(line), keyPrefix));
+const linesWithoutKeys = (text: string, keyPrefixes: readonly string[]) =>
+  text.replaceAll(/[^\n]+/g, (line) => jsonWithoutKeys(JSON.parse(line), keyPrefixes));

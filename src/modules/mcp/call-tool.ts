@@ -21,7 +21,7 @@ export async function callTool(c: Context<ApiEnv>, kind: RecordKind, args: unkno
   requestStats.call = tool.name;
   try {
     if (!c.get('principal').hasPsa) throw psaNotIncluded();
-    const reply = await tool.call({ ...writeContext(c), auditDetail: AUDIT_DETAIL }, config.keyPrefix, args);
+    const reply = await tool.call({ ...writeContext(c), auditDetail: AUDIT_DETAIL }, config.keyPrefixes, args);
     if (reply.code !== undefined) requestStats.problem = reply.code;
     return reply;
   } catch (err) {

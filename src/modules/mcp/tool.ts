@@ -55,7 +55,7 @@ export interface Tool {
   /** The JSON Schema of its arguments. */
   inputSchema: () => { type: 'object' };
   /** @throws Problem `validation_failed`, `invalid_idempotency_key`; what the verb throws */
-  call: (ctx: WriteContext, keyPrefix: string, args: unknown) => Promise<ToolReply>;
+  call: (ctx: WriteContext, keyPrefixes: readonly string[], args: unknown) => Promise<ToolReply>;
 }
 
 /** Makes a tool that writes one record. */
@@ -66,11 +66,11 @@ export function makeTool<Input extends z.ZodType<Record<Target, string>>>(tool: 
     title,
     description,
     inputSchema: () => ({ ...jsonSchemaOf(input), type: 'object' }),
-    call: async (ctx, keyPrefix, args = {}) => {
+    call: async (ctx, keyPrefixes, args = {}) => {
       const parsed = input.safeParse(withTextId(args));
       if (!parsed.success) throw validationFailed(fieldErrors(parsed.error));
       const { ticketId, idempotencyKey, ...body } = parsed.data;
-      const checked = checkIdempotencyKey(idempotencyKey, keyPrefix);
+      const checked = checkIdempotencyKey(idempotencyKey, keyPrefixes);
       if (!checked.ok)
         throw new Problem('invalid_idempotency_key', `idempotencyKey ${checked.rule}; ${checked.remedy}.`);
       const target = { ticketId, idempotencyKey: checked.key };

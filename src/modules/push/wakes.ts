@@ -1,3 +1,4 @@
+import { placedIn } from '../../domain/deployments.ts';
 import type { Module } from '../../module.ts';
 import { isolateWakes } from './wake.ts';
 
@@ -7,8 +8,9 @@ import { isolateWakes } from './wake.ts';
  */
 export const wakes: Module = {
   name: 'wakes',
-  start: ({ PUSHER: pushers, WEBHOOK_URL: url = '' }) =>
-    pushers && url.trim() !== ''
-      ? { ports: (waitUntil) => ({ changed: (id) => isolateWakes.afterWrite(pushers, id, waitUntil) }) }
-      : undefined,
+  start: ({ PUSHER: namespace, WEBHOOK_URL: url = '' }, { jurisdiction }) => {
+    if (!namespace || url.trim() === '') return undefined;
+    const pushers = placedIn(namespace, jurisdiction);
+    return { ports: (waitUntil) => ({ changed: (id) => isolateWakes.afterWrite(pushers, id, waitUntil) }) };
+  },
 };

@@ -1,12 +1,14 @@
 import { Option } from '@commander-js/extra-typings';
-import { isWellFormedKey } from '../../domain/api-key.ts';
-import { operatorCommand, UsageError, withoutBrackets } from '../command.ts';
+import { cloudflareAccount, operatorCommand, withoutBrackets } from '../command.ts';
+import { deployedBindings, jurisdictionFaults } from '../deployments.ts';
 import { diagnose } from '../diagnose.ts';
+import { FindingsPrinter } from '../findings.ts';
 import { OPS_MODULES } from '../modules.ts';
-import { count, print } from '../output.ts';
-import { printable } from '../printable.ts';
-import type { Finding } from '../probe.ts';
-import { readSecret } from '../secret.ts';
+import { print } from '../output.ts';
+import { check, Failure, type Finding } from '../probe.ts';
+import { readKeyValue } from '../secret.ts';
+import { parseServiceAddress } from '../service-address.ts';
+import { readWranglerConfig } from '../wrangler-config.ts';
 
 /** The checks of the modules, each with its option. */
 const CHECKS = OPS_MODULES.flatMap(({ checks }) => checks ?? []).map((check) => ({
@@ -19,45 +21,51 @@ export const doctor = operatorCommand({
   summary: 'check a deployment from outside',
   purpose:
     'Checks a deployment from outside, as an automation sees it, and with the options as the PSA does. Each failure says what it means and what to do. Nothing is written, except for the test text of --alerts.',
-  usage: ['https://HOST [--key-stdin]', ...CHECKS.map(({ flags }) => `[${withoutBrackets(flags)}]`)].join(' '),
+  usage: [
+    'https://HOST [--key-stdin] [--config FILE]',
+    ...CHECKS.map(({ flags }) => `[${withoutBrackets(flags)}]`),
+  ].join(' '),
   example: 'doctor https://tickets.example',
   failure: 'at least one check failed',
 })
   .argument('<https://HOST>', 'The address of the deployment.')
   .option('--key-stdin', 'Also check the key on standard input.')
+  .option(
+    '--config <FILE>',
+    'Also compare JURISDICTION in this wrangler.toml with the deployed one. Needs CLOUDFLARE_ACCOUNT_ID and CLOUDFLARE_API_TOKEN.',
+  )
   .action(run);
 
 for (const { option } of CHECKS) doctor.addOption(option);
 
-async function run(address: string, options: { keyStdin?: true } & Record<string, unknown>): Promise<void> {
-  const url = URL.canParse(address) ? new URL(address) : undefined;
-  if (!url || !/^https?:$/.test(url.protocol) || url.pathname !== '/') {
-    throw new UsageError('The address begins with https:// and ends with the host, such as https://tickets.example.');
-  }
+async function run(
+  address: string,
+  options: { keyStdin?: true; config?: string } & Record<string, unknown>,
+): Promise<void> {
+  const url = parseServiceAddress(address);
   const probes = CHECKS.flatMap(({ option, prepare }) => {
     const value = options[option.attributeName()];
     return value === undefined ? [] : [prepare(typeof value === 'string' ? value : '')];
   });
-  const key = options.keyStdin ? await readKey() : undefined;
+  const key = options.keyStdin ? await readKeyValue() : undefined;
 
-  let failed = 0;
-  const show = async (findings: AsyncIterable<Finding>) => {
-    for await (const { ok, check, says } of findings) {
-      if (!ok) failed += 1;
-      await print(`${printable(`${ok ? 'ok  ' : 'FAIL'}  ${check}: ${says}`)}\n`);
-    }
-  };
-  await show(diagnose(url, key));
-  for (const probe of probes) await show(probe(url.origin));
+  const printer = new FindingsPrinter();
+  await printer.show(diagnose(url, key));
+  if (options.config !== undefined) await printer.show(diagnoseJurisdiction(options.config));
+  for (const probe of probes) await printer.show(probe(url.origin));
   for (const { option, unchecked } of CHECKS)
     if (unchecked !== undefined && options[option.attributeName()] === undefined) await print(`--    ${unchecked}\n`);
-  await print(failed === 0 ? '\nAll checks passed.\n' : `\n${count(failed, 'check')} failed.\n`);
-  if (failed > 0) process.exitCode = 1;
+  await printer.end();
 }
 
-async function readKey(): Promise<string> {
-  const key = (await readSecret('The key (not shown): ')).trim().replace(/^Bearer\s+/i, '');
-  if (!isWellFormedKey(key, key.slice(0, key.indexOf('_'))))
-    throw new UsageError('Standard input has no complete key value.');
-  return key;
+/** Compares JURISDICTION in a wrangler.toml with the bucket in it, and with the deployed value. */
+async function* diagnoseJurisdiction(file: string): AsyncGenerator<Finding> {
+  const config = readWranglerConfig(file);
+  const bindings = await deployedBindings(await cloudflareAccount(), config.name);
+  const deployed = bindings?.find(({ name }) => name === 'JURISDICTION')?.text ?? '';
+  yield await check('JURISDICTION', async () => {
+    const faults = jurisdictionFaults(file, config, bindings && deployed);
+    if (faults.length > 0) throw new Failure(faults.join(' '));
+    return deployed === '' ? 'none, as in the file' : `${deployed}, as in the file`;
+  });
 }

@@ -32,7 +32,7 @@ export const size = databaseCommand(
       'The size at which the database is full, such as 500MB. Default: DATABASE_LIMIT in wrangler.toml.',
     ),
   async (withDatabase, options) => {
-    const limit = await limitOf(options.limit);
+    const limit = limitOf(options.limit, withDatabase.vars());
     const now = Date.now();
     const { organizations, database, releases } = await withDatabase(async ({ context }) => {
       const ctx = context();
@@ -72,10 +72,9 @@ export const size = databaseCommand(
 );
 
 /** @throws UsageError if the limit is not one */
-async function limitOf(limit: string | undefined): Promise<number> {
-  const { wranglerConfig } = await import('../local.ts');
+function limitOf(limit: string | undefined, vars: Record<string, string>): number {
   try {
-    return parseDatabaseLimit(limit ?? wranglerConfig.vars['DATABASE_LIMIT']);
+    return parseDatabaseLimit(limit ?? vars['DATABASE_LIMIT']);
   } catch (err) {
     if (!(err instanceof RangeError)) throw err;
     throw new UsageError(`${limit === undefined ? 'DATABASE_LIMIT in wrangler.toml' : '--limit'}: ${err.message}.`);

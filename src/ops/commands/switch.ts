@@ -1,17 +1,19 @@
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 import { Argument } from '@commander-js/extra-typings';
 import { parseMode } from '../../config.ts';
 import { parseBlockedKeys } from '../../domain/blocked-keys.ts';
-import { CommandFailure, operatorCommand, UsageError } from '../command.ts';
-import { AGENTS_CONFIG, MAIN_CONFIG, readWranglerConfig } from '../local.ts';
+import { CommandFailure, configOption, operatorCommand, UsageError } from '../command.ts';
 import { print } from '../output.ts';
 import { spawnWrangler } from '../wrangler.ts';
+import { agentsConfigOf, MAIN_CONFIG, readWranglerConfig } from '../wrangler-config.ts';
 
 /** The secrets that act without a deployment, and what is a value of each. */
 const SWITCHES = {
-  MODE: parseMode,
-  BLOCKED_KEYS: (value: string) => parseBlockedKeys(value, readWranglerConfig(MAIN_CONFIG).vars['KEY_PREFIX'] ?? ''),
+  MODE: (value: string) => parseMode(value),
+  BLOCKED_KEYS: (value: string, file: string) =>
+    parseBlockedKeys(value, readWranglerConfig(file).vars['KEY_PREFIX'] ?? ''),
 };
 const NAMES = ['MODE', 'BLOCKED_KEYS'] as const;
 
@@ -20,25 +22,32 @@ export const switchCommand = operatorCommand({
   summary: 'pause the API or block keys, on both Workers',
   purpose:
     'Sets MODE or BLOCKED_KEYS on the deployed Worker, and on that for AI agents if it is deployed. The value is the whole list of blocked keys; a comma empties it. Needs wrangler to be signed in, or CLOUDFLARE_API_TOKEN.',
-  usage: 'MODE|BLOCKED_KEYS VALUE...',
+  usage: 'MODE|BLOCKED_KEYS VALUE... [--config FILE]',
   example: 'switch MODE paused',
   failure: 'a Worker was not changed; the message names it, and a second call does no harm',
 })
   .addArgument(new Argument('<NAME>', 'Which secret to set.').choices(NAMES))
   .argument('<VALUE...>', 'MODE: open or paused. BLOCKED_KEYS: hints or ids of keys.')
+  .addOption(configOption)
   .action(run);
 
-async function run(name: (typeof NAMES)[number], values: string[]): Promise<void> {
+async function run(
+  name: (typeof NAMES)[number],
+  values: string[],
+  { config: file = MAIN_CONFIG }: { config?: string | undefined },
+): Promise<void> {
   const value = values.join(' ');
   try {
-    SWITCHES[name](value);
+    SWITCHES[name](value, file);
   } catch (err) {
     if (err instanceof RangeError) throw new UsageError(`${name}: ${err.message}.`);
     throw err;
   }
-  await put(MAIN_CONFIG, name, value);
-  if (await isDeployed(AGENTS_CONFIG)) await put(AGENTS_CONFIG, name, value);
-  else await print(`${nameOf(AGENTS_CONFIG)} is not deployed.\n`);
+  await put(file, name, value);
+  const agents = agentsConfigOf(file);
+  if (!existsSync(agents)) return;
+  if (await isDeployed(agents)) await put(agents, name, value);
+  else await print(`${nameOf(agents)} is not deployed.\n`);
 }
 
 const nameOf = (config: string) => readWranglerConfig(config).name;

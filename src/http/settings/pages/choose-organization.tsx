@@ -1,7 +1,8 @@
+import type { SettingsLink } from '../../../domain/deployments.ts';
 import { EXPIRING_DAYS } from '../../../domain/facts.ts';
 import type { OrganizationCounts } from '../../../services/directory/count-organizations.ts';
 import { Banner, counted, Table } from './components.tsx';
-import { FilterOrganizations, isFilterNeeded } from './organization-switcher.tsx';
+import { FilterOrganizations, isFilterNeeded, OtherDeployments } from './organization-switcher.tsx';
 
 interface Props {
   /** Those that match the text. */
@@ -12,6 +13,7 @@ interface Props {
   /** Whether these are all organizations of the administrator. */
   isComplete: boolean;
   signOutPath: string | undefined;
+  settingsLinks: readonly SettingsLink[];
 }
 
 const HEADINGS = ['Organization', 'Keys in use', `Expire within ${EXPIRING_DAYS} days`, 'Need attention'];
@@ -23,7 +25,7 @@ const Dash = () => <span class="dash">–</span>;
  * Lists the organizations of an administrator who has several. The ids are shown too, because a
  * tenant chooses its own name and may choose that of another one.
  */
-export function ChooseOrganizationPage({ organizations, text, total, isComplete, signOutPath }: Props) {
+export function ChooseOrganizationPage({ organizations, text, total, isComplete, signOutPath, settingsLinks }: Props) {
   return (
     <>
       <p>You administer several organizations. Keys and the audit log belong to one of them.</p>
@@ -62,6 +64,7 @@ export function ChooseOrganizationPage({ organizations, text, total, isComplete,
           Only {total} organizations are listed. Open any other at <code>/settings/&lt;organization id&gt;</code>.
         </p>
       )}
+      <OtherDeployments settingsLinks={settingsLinks} />
       {signOutPath && (
         <p>
           <a href={signOutPath}>Sign out</a>

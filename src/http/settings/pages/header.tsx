@@ -1,3 +1,4 @@
+import type { SettingsLink } from '../../../domain/deployments.ts';
 import type { Administrator } from '../../context.ts';
 import { Icon } from '../../page/icon.tsx';
 import { Menu } from './components.tsx';
@@ -13,14 +14,15 @@ const TABS = [
 
 interface Props {
   administrator: Administrator | undefined;
+  settingsLinks: readonly SettingsLink[];
   signOutPath: string | undefined;
 }
 
 /** The organization, the documentation and the user. Only the documentation without an administrator. */
-export function Bar({ administrator, signOutPath }: Props) {
+export function Bar({ administrator, settingsLinks, signOutPath }: Props) {
   return (
     <>
-      {administrator && <OrganizationSwitcher administrator={administrator} />}
+      {administrator && <OrganizationSwitcher administrator={administrator} settingsLinks={settingsLinks} />}
       <a class="bar-link" href="/docs">
         <Icon name="book" />
         <span>Documentation</span>

@@ -1,4 +1,5 @@
 import type { Child, PropsWithChildren } from 'hono/jsx';
+import type { SettingsLink } from '../../../domain/deployments.ts';
 import type { Administrator } from '../../context.ts';
 import { Frame } from '../../page/frame.tsx';
 import { Icon } from '../../page/icon.tsx';
@@ -23,6 +24,8 @@ interface Props extends PageHead {
   /** The path of this page, so that the navigation can mark it as current. */
   path?: string;
   signOutPath?: string | undefined;
+  /** The settings areas of the other deployments. */
+  settingsLinks: readonly SettingsLink[];
   /** The banners of modules. */
   banners?: Child[];
   /** UTC milliseconds. */
@@ -31,7 +34,19 @@ interface Props extends PageHead {
 
 /** The layout of every page. */
 export function Layout(props: PropsWithChildren<Props>) {
-  const { children, title, administrator, path = '', signOutPath, trail, lead, actions, banners, now } = props;
+  const {
+    children,
+    title,
+    administrator,
+    path = '',
+    signOutPath,
+    settingsLinks,
+    trail,
+    lead,
+    actions,
+    banners,
+    now,
+  } = props;
   const zone = administrator?.organization.timeZone.replaceAll('_', ' ');
   const context = administrator && {
     base: `/settings/${administrator.organization.id}`,
@@ -42,7 +57,7 @@ export function Layout(props: PropsWithChildren<Props>) {
     <Frame
       title={administrator ? `${title} · ${administrator.organization.name}` : title}
       home="/settings"
-      bar={<Bar administrator={administrator} signOutPath={signOutPath} />}
+      bar={<Bar administrator={administrator} settingsLinks={settingsLinks} signOutPath={signOutPath} />}
       tabs={context && <AreaTabs base={context.base} path={path} />}
       footer={
         administrator &&

@@ -1,3 +1,4 @@
+import type { SettingsLink } from '../../../domain/deployments.ts';
 import type { Administrator } from '../../context.ts';
 import { Icon } from '../../page/icon.tsx';
 import { Menu } from './components.tsx';
@@ -6,8 +7,14 @@ import { Menu } from './components.tsx';
 const MIN_FILTERED = 5;
 export const isFilterNeeded = (organizations: number) => organizations >= MIN_FILTERED;
 
+interface Props {
+  administrator: Administrator;
+  /** The settings areas of the other deployments. */
+  settingsLinks: readonly SettingsLink[];
+}
+
 /** The name of the organization, and a menu of the others if there are any, in natural order. */
-export function OrganizationSwitcher({ administrator }: { administrator: Administrator }) {
+export function OrganizationSwitcher({ administrator, settingsLinks }: Props) {
   const { organization, organizations } = administrator;
   const others = organizations.filter(({ id }) => id !== organization.id);
   const name = (
@@ -15,7 +22,7 @@ export function OrganizationSwitcher({ administrator }: { administrator: Adminis
       <bdi>{organization.name}</bdi>
     </strong>
   );
-  if (others.length === 0) return name;
+  if (others.length === 0 && settingsLinks.length === 0) return name;
   const summary = (
     <>
       {name}
@@ -28,17 +35,31 @@ export function OrganizationSwitcher({ administrator }: { administrator: Adminis
       {isFilterNeeded(organizations.length) && (
         <FilterOrganizations id="switch" total={organizations.length} text={undefined} />
       )}
-      <nav aria-label="Other organizations">
-        {others.map(({ id, name }) => (
-          <a href={`/settings/${id}/keys`}>
-            <bdi>{name}</bdi>
-          </a>
-        ))}
-      </nav>
+      {others.length > 0 && (
+        <nav aria-label="Other organizations">
+          {others.map(({ id, name }) => (
+            <a href={`/settings/${id}/keys`}>
+              <bdi>{name}</bdi>
+            </a>
+          ))}
+        </nav>
+      )}
+      <OtherDeployments settingsLinks={settingsLinks} />
       <a href="/settings" class="overview">
         Overview of all organizations
       </a>
     </Menu>
+  );
+}
+
+/** Links to the settings areas of the other deployments. */
+export function OtherDeployments({ settingsLinks }: Pick<Props, 'settingsLinks'>) {
+  return settingsLinks.length === 0 ? null : (
+    <nav aria-label="Other deployments">
+      {settingsLinks.map(({ name, url }) => (
+        <a href={url}>{name}</a>
+      ))}
+    </nav>
   );
 }
 

@@ -1,0 +1,36 @@
+import { existsSync } from 'node:fs';
+import { agentsConfigOf } from '../ops/wrangler-config.ts';
+
+/** One step of a release: a script of package.json or wrangler, with its arguments. */
+export type Run = (program: 'build' | 'build:agents' | 'wrangler', args: readonly string[]) => Promise<void>;
+
+export interface ReleaseOptions {
+  /** Whether to apply the migrations first. */
+  migrate: boolean;
+  /** Whether to deploy the Workers for AI agents too. */
+  agents: boolean;
+}
+
+/**
+ * Releases this commit to the deployments of these files, one after the other: migrations, main
+ * Worker, Worker for AI agents. `proceed` is awaited after each but the last; a step that throws ends
+ * the release, so the deployments after it keep the release before.
+ */
+export async function release(
+  files: readonly string[],
+  { migrate, agents }: ReleaseOptions,
+  run: Run,
+  proceed: (done: string, next: string) => Promise<void>,
+): Promise<void> {
+  for (const [index, file] of files.entries()) {
+    const previous = files[index - 1];
+    if (previous !== undefined) await proceed(previous, file);
+    if (migrate) await run('wrangler', ['d1', 'migrations', 'apply', 'DB', '--remote', '-c', file]);
+    await run('build', ['--config', file]);
+    await run('wrangler', ['deploy', '-c', file]);
+    const agentsFile = agentsConfigOf(file);
+    if (!agents || !existsSync(agentsFile)) continue;
+    await run('build:agents', ['--config', agentsFile]);
+    await run('wrangler', ['deploy', '-c', agentsFile]);
+  }
+}

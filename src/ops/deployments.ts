@@ -1,0 +1,159 @@
+import { basename } from 'node:path';
+import * as z from 'zod';
+import { parseKnownPrefixes } from '../domain/deployments.ts';
+import type { RemoteTarget } from './remote-d1.ts';
+import { MAIN_CONFIG, type WranglerConfig } from './wrangler-config.ts';
+
+/** One deployment: its two files, and what Cloudflare says of it if that was asked for. */
+export interface Deployment {
+  /** The path of its wrangler.toml, by which findings name it. */
+  file: string;
+  config: WranglerConfig;
+  /** The file of its Worker for AI agents, if there is one. */
+  agents: { file: string; config: WranglerConfig } | undefined;
+  live?: LiveDeployment | undefined;
+}
+
+/** What a deployment is on Cloudflare. */
+export interface LiveDeployment {
+  /** The names of the migrations that its database has. */
+  migrations: readonly string[];
+  /** The ids of its active organizations. */
+  organizations: readonly string[];
+  /** The names of the secrets of its Worker, and of that for AI agents. */
+  secrets: readonly string[];
+  agentsSecrets: readonly string[];
+  /** JURISDICTION as it is deployed. */
+  jurisdiction: string;
+}
+
+const databaseOf = ({ d1_databases }: WranglerConfig) =>
+  d1_databases.find(({ binding }) => binding === 'DB')?.database_id ?? '';
+const variable = ({ vars }: WranglerConfig, name: string) => vars[name] ?? '';
+
+/** Compares deployments of one service. Returns a sentence for each difference that does harm. */
+export function compareDeployments(deployments: readonly Deployment[]): string[] {
+  const findings = deployments.flatMap((deployment) => [
+    ...jurisdictionFaults(deployment.file, deployment.config, deployment.live?.jurisdiction),
+    ...agentsFaults(deployment),
+    ...documentationFaults(deployment),
+  ]);
+  const pairs = deployments.flatMap((one, index) => deployments.slice(index + 1).map((other) => [one, other] as const));
+  for (const [one, other] of pairs) {
+    const both = `${one.file} and ${other.file}`;
+    for (const [what, read] of Object.entries(UNIQUE)) {
+      const value = read(one.config);
+      if (value !== undefined && value === read(other.config))
+        findings.push(`${both} have the same ${what} ${value}: each deployment needs its own.`);
+    }
+    findings.push(...unknownPrefix(one, other), ...unknownPrefix(other, one));
+    for (const name of limitsOf(one.config, other.config)) {
+      const [a, b] = [variable(one.config, name), variable(other.config, name)];
+      if (a !== b) findings.push(`${name} is "${a}" in ${one.file} and "${b}" in ${other.file}.`);
+    }
+    if (one.live && other.live) findings.push(...liveDifferences([one, one.live], [other, other.live]));
+  }
+  return findings;
+}
+
+const UNIQUE = {
+  KEY_PREFIX: ({ vars }: WranglerConfig) => vars['KEY_PREFIX'],
+  'Worker name': ({ name }: WranglerConfig) => name,
+  database: databaseOf,
+  bucket: ({ r2_buckets: [bucket] }: WranglerConfig) => bucket?.bucket_name,
+};
+
+const limitsOf = (...configs: WranglerConfig[]) =>
+  [...new Set(configs.flatMap(({ vars }) => Object.keys(vars)))].filter((name) => name.includes('LIMIT'));
+
+function unknownPrefix(one: Deployment, other: Deployment): string[] {
+  const prefix = variable(other.config, 'KEY_PREFIX');
+  const known = [variable(one.config, 'KEY_PREFIX'), ...parseKnownPrefixes(variable(one.config, 'KEY_PREFIXES_KNOWN'))];
+  if (known.includes(prefix)) return [];
+  return [
+    `KEY_PREFIXES_KNOWN in ${one.file} lacks ${prefix}: a key of ${other.file} could stay in its logs and texts.`,
+  ];
+}
+
+/** What contradicts the jurisdiction in a file: the bucket, or the value that is deployed. */
+export function jurisdictionFaults(file: string, config: WranglerConfig, deployed: string | undefined): string[] {
+  const jurisdiction = variable(config, 'JURISDICTION').trim();
+  const inWords = (one: string) => (one === '' ? 'none' : one);
+  const buckets = config.r2_buckets
+    .filter((bucket) => bucket.jurisdiction !== jurisdiction)
+    .map(
+      (bucket) =>
+        `JURISDICTION in ${file} is ${inWords(jurisdiction)}, and the jurisdiction of the bucket ${bucket.bucket_name} ${inWords(bucket.jurisdiction)}.`,
+    );
+  if (deployed === undefined || deployed === jurisdiction) return buckets;
+  return [
+    ...buckets,
+    `JURISDICTION in ${file} is ${inWords(jurisdiction)}, and ${inWords(deployed)} is deployed: a change begins with new, empty objects, so limits start again and the push repeats or loses its place. Make a new deployment instead.`,
+  ];
+}
+
+/** The documentation is rendered with the variables of the file that the build command names. */
+function documentationFaults({ file, config: { build } }: Deployment): string[] {
+  const named = /--config (\S+)/.exec(build?.command ?? '')?.[1] ?? MAIN_CONFIG;
+  if (build === undefined || basename(named) === basename(file)) return [];
+  return [`[build] in ${file} renders the documentation with ${named}: add --config ${file} to its command.`];
+}
+
+/** How the Worker for AI agents differs from the main Worker of its deployment. */
+function agentsFaults({ file, config, agents, live }: Deployment): string[] {
+  if (!agents) return [];
+  const faults = Object.keys(agents.config.vars)
+    .filter((name) => name in config.vars && variable(agents.config, name) !== variable(config, name))
+    .map((name) => `${name} in ${agents.file} differs from ${file}.`);
+  if (databaseOf(agents.config) !== databaseOf(config))
+    faults.push(`${agents.file} has another database than ${file}.`);
+  const switches = ['MODE', 'BLOCKED_KEYS'].filter(
+    (name) => live && live.secrets.includes(name) !== live.agentsSecrets.includes(name),
+  );
+  return [...faults, ...switches.map((name) => `${name} is set on only one of the two Workers of ${file}.`)];
+}
+
+function liveDifferences(
+  [{ file }, one]: readonly [Deployment, LiveDeployment],
+  [{ file: otherFile }, other]: readonly [Deployment, LiveDeployment],
+): string[] {
+  const missing = (from: readonly string[], of: readonly string[]) => of.filter((name) => !from.includes(name));
+  const lacks = (what: string, key: 'migrations' | 'secrets') =>
+    [
+      [file, otherFile, missing(one[key], other[key])] as const,
+      [otherFile, file, missing(other[key], one[key])] as const,
+    ].flatMap(([lacking, having, names]) =>
+      names.map((name) => `${lacking} lacks the ${what} ${name}, which ${having} has.`),
+    );
+  const shared = one.organizations.filter((id) => other.organizations.includes(id));
+  return [
+    ...lacks('migration', 'migrations'),
+    ...lacks('secret', 'secrets'),
+    ...shared.map((id) => `Organization ${id} is active in ${file} and in ${otherFile}.`),
+  ];
+}
+
+const settingsShape = z.object({
+  success: z.literal(true),
+  result: z.object({
+    bindings: z.array(z.looseObject({ type: z.string(), name: z.string(), text: z.string().optional() })),
+  }),
+});
+
+/**
+ * The bindings of a deployed Worker: GET /accounts/{account}/workers/scripts/{name}/settings.
+ * Undefined if there is no such Worker.
+ */
+export async function deployedBindings(
+  { baseUrl, accountId, apiToken, pace }: Omit<RemoteTarget, 'databaseId'>,
+  name: string,
+): Promise<z.output<typeof settingsShape>['result']['bindings'] | undefined> {
+  await pace.wait();
+  const response = await fetch(`${baseUrl}/accounts/${accountId}/workers/scripts/${name}/settings`, {
+    headers: { Authorization: `Bearer ${apiToken}` },
+  });
+  if (response.status === 404) return undefined;
+  const found = settingsShape.safeParse(await response.json().catch(() => undefined));
+  if (found.success) return found.data.result.bindings;
+  throw new Error(`Cloudflare's API answered ${response.status} for the Worker ${name}`);
+}

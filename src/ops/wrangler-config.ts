@@ -1,0 +1,37 @@
+import { readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { parse } from 'smol-toml';
+import * as z from 'zod';
+
+/** The configuration of the Worker that takes the writes, and of that for AI agents. */
+export const MAIN_CONFIG = 'wrangler.toml';
+export const AGENTS_CONFIG = 'src/agents/wrangler.toml';
+
+/** The file of the Worker for AI agents of a deployment: the same name in src/agents. */
+export const agentsConfigOf = (file: string) => join('src/agents', basename(file));
+
+const configShape = z.object({
+  name: z.string(),
+  d1_databases: z.array(z.object({ binding: z.string(), database_id: z.string() })),
+  r2_buckets: z
+    .array(z.object({ binding: z.string(), bucket_name: z.string(), jurisdiction: z.string().default('') }))
+    .default([]),
+  vars: z.record(z.string(), z.string()),
+  build: z.object({ command: z.string() }).optional(),
+});
+export type WranglerConfig = z.output<typeof configShape>;
+
+/** Reads the parts of a wrangler.toml that a script needs. */
+export function readWranglerConfig(path: string): WranglerConfig {
+  return configShape.parse(parse(readFileSync(path, 'utf8')));
+}
+
+/**
+ * The parts of the main Worker's wrangler.toml. Reading them with wrangler would take a second
+ * and 150 MiB more.
+ */
+export const wranglerConfig = readWranglerConfig(MAIN_CONFIG);
+
+/** The name of the bucket of the archive; undefined if the deployment has none. */
+export const archiveBucketName = ({ r2_buckets }: WranglerConfig) =>
+  r2_buckets.find(({ binding }) => binding === 'ARCHIVE')?.bucket_name;

@@ -1,0 +1,184 @@
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import type { Finding } from '../../../src/ops/probe.ts';
+import { type Verification, verify } from '../../../src/ops/verify.ts';
+import type { Intercept } from '../../support/proxy.ts';
+import { runCli } from '../../support/run-cli.ts';
+import { rememberKey } from '../../support/secrets.ts';
+import { startTwoDeployments } from '../../support/two-deployments.ts';
+
+let two: Awaited<ReturnType<typeof startTwoDeployments>>;
+let migrations: string[];
+beforeAll(async () => {
+  two = await startTwoDeployments();
+  for (const { key } of two.deployments) await rememberKey(key);
+  migrations = (await readdir('migrations')).filter((name) => name.endsWith('.sql'));
+});
+afterAll(() => two.close());
+
+async function findings(verification: Verification): Promise<Finding[]> {
+  const found: Finding[] = [];
+  for await (const finding of verify(verification)) found.push(finding);
+  return found;
+}
+
+/** Everything that can be verified of a deployment. */
+const all = ({ key, db, name }: (typeof two)['deployments'][number], url: string): Verification => ({
+  url: new URL(url),
+  key,
+  ticket: '1001',
+  expected: { keyPrefix: name, keyLimit: { quota: 100, windowMs: 10_000 } },
+  database: { db, limit: 10_000_000, migrations },
+});
+
+/** The failed checks at the first deployment, each as its name and what it says. */
+async function failures(url: string, changes: Partial<Verification> = {}): Promise<[string, string][]> {
+  const found = await findings({ ...all(two.deployments[0], url), ...changes });
+  return found.filter(({ ok }) => !ok).map(({ check, says }) => [check, says]);
+}
+const failuresBehind = (intercept: Intercept) => two.deployments[0].behind(intercept, (url) => failures(url));
+const failed = (check: string, says: RegExp) => [check, expect.stringMatching(says)];
+
+test('two deployments in one runtime keep every promise', async () => {
+  for (const deployment of two.deployments) {
+    const found = await findings(all(deployment, deployment.url));
+    expect(found.filter(({ ok }) => !ok)).toEqual([]);
+    expect(found.map(({ check }) => check)).toEqual([
+      ...['ping', 'ping again', 'limits', 'note', 'replay', 'mismatch', '422', '/mcp', '401', '/docs', '/settings'],
+      ...['/psa', 'schema', 'size', 'push'],
+    ]);
+    expect(found.find(({ check }) => check === '/mcp')?.says).toMatch(/^on; /);
+    const { results } = await deployment.db.prepare('select organization_id, ticket_id from notes').all();
+    expect(results).toEqual([{ organization_id: deployment.organization, ticket_id: '1001' }]);
+  }
+});
+
+describe('a planted fault is found and named:', () => {
+  const isApi = (path: string) => path.startsWith('/api/');
+
+  test('a rule of the zone strips the Authorization header', async () => {
+    const found = await failuresBehind(({ headers, path }, pass) => {
+      if (isApi(path)) headers.delete('Authorization');
+      return pass();
+    });
+    expect(found).toEqual([failed('ping', /strips the Authorization header/)]);
+  });
+
+  test('a cache answers', async () => {
+    const cache = new Map<string, Response>();
+    const found = await failuresBehind(async ({ method, path }, pass) => {
+      if (method !== 'GET' || !isApi(path)) return pass();
+      const stored = cache.get(path) ?? (await pass());
+      cache.set(path, stored.clone());
+      return stored;
+    });
+    expect(found).toEqual([failed('ping again', /a cache in front of the service answers/)]);
+  });
+
+  test('a proxy changes bodies', async () => {
+    const { url } = two.deployments[0];
+    const found = await failuresBehind(({ method, path, headers, body }, pass) =>
+      method === 'POST' && isApi(path) && body !== ''
+        ? fetch(url + path, { method, headers, body: body.replaceAll(/ {2,}/g, ' ') })
+        : pass(),
+    );
+    expect(found).toContainEqual(failed('mismatch', /a proxy changes white space in the bodies/));
+  });
+
+  test('plain http is served', async () => {
+    const { url, key } = two.deployments[0];
+    const send: typeof fetch = (input, init) => {
+      const { pathname } = new URL(String(input));
+      return fetch(url + pathname, init);
+    };
+    const found = await findings({ url: new URL('https://tickets.example'), key, ticket: '1001', send });
+    expect(found[0]).toMatchObject({ ok: false, says: expect.stringMatching(/Always Use HTTPS/) });
+  });
+
+  test('the clock is wrong', async () => {
+    const { url } = two.deployments[0];
+    const found = await failures(url, { now: () => Date.now() + 300_000 });
+    expect(found[0]).toEqual(failed('ping', /300 s behind this machine's/));
+  });
+
+  test('a migration is missing', async () => {
+    const { url } = two.deployments[0];
+    const { db } = two.deployments[0];
+    const found = await failures(url, {
+      database: { db, limit: 10_000_000, migrations: [...migrations, '0099_next_release.sql'] },
+    });
+    expect(found).toEqual([failed('schema', /lacks 0099_next_release\.sql/)]);
+  });
+
+  test('the switches of the two Workers differ', async () => {
+    expect(await two.withOtherAgents('paused', failures)).toEqual([failed('/mcp', /503.*its MODE differs/)]);
+  });
+
+  test('the Worker for AI agents has an older schema', async () => {
+    expect(await two.withOtherAgents('old', failures)).toEqual([failed('/mcp', /another schema|its database fails/)]);
+  });
+
+  test('the limits are not those of the file', async () => {
+    const { url } = two.deployments[0];
+    const found = await failures(url, { expected: { keyPrefix: 'eu', keyLimit: { quota: 200, windowMs: 10_000 } } });
+    expect(found).toEqual([failed('limits', /is 100\/10s, and KEY_LIMIT 200\/10s/)]);
+  });
+
+  test('the database is nearly full', async () => {
+    const { url, db } = two.deployments[0];
+    const { meta } = await db.prepare('select 1').all();
+    const database = { db, limit: meta.size_after * 1.05, migrations };
+    expect(await failures(url, { database })).toEqual([failed('size', /nearly full: 95\.\d%/)]);
+  });
+
+  test('the key is one of the other deployment', async () => {
+    const [{ url }, { key }] = two.deployments;
+    expect((await failures(url, { key }))[0]).toEqual(failed('ping', /begins with us, and KEY_PREFIX is eu/));
+  });
+});
+
+describe('the command', () => {
+  test('reads the key from a file, prints lines of JSON with request ids, and never the key', async () => {
+    const [{ url, key }] = two.deployments;
+    const directory = await mkdtemp(join(tmpdir(), 'twb-verify-'));
+    onTestFinished(() => rm(directory, { recursive: true }));
+    const file = join(directory, 'key');
+    await writeFile(file, `${key}\n`);
+    const { code, stdout, stderr } = await runCli('verify', [url, '--ticket', '1001', '--key-file', file, '--json']);
+    expect([code, stderr]).toEqual([0, '']);
+    const lines = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(lines.find(({ check }) => check === 'note')).toEqual({
+      ok: true,
+      check: 'note',
+      says: expect.stringMatching(/^201, wrote the note [\w-]+ on ticket 1001, Idempotency-Key verify:/),
+      requestId: expect.stringMatching(/^[\w-]{36}$/),
+    });
+    expect(stdout).not.toContain(key.slice(3, 20));
+  });
+
+  test('needs a ticket, and ends with 1 if a check fails', async () => {
+    const [{ url }, { key }] = two.deployments;
+    expect(await runCli('verify', [url], { input: [key] })).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("Required option '--ticket ID' not specified."),
+    });
+    const wrong = await runCli('verify', [url, '--ticket', '1001'], { input: [key] });
+    expect([wrong.code, wrong.stdout]).toEqual([1, expect.stringContaining('1 check failed.')]);
+  });
+});
+
+// The last test, because it uses up the limit of the key.
+test('with --limits, requests are sent until one is refused with 429 and Retry-After', async () => {
+  const [, deployment] = two.deployments;
+  const found = await findings({ ...all(deployment, deployment.url), limits: true });
+  expect(found.at(-1)).toMatchObject({
+    ok: true,
+    check: '429',
+    says: expect.stringMatching(/^refused with 429 and Retry-After \d+$/),
+  });
+});
