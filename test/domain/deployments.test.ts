@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { parseJurisdiction, parseKnownPrefixes, parseSettingsLinks } from '../../src/domain/deployments.ts';
+import { parseJurisdiction, parseKnownPrefixes, parseSettingsLinks, placedIn } from '../../src/domain/deployments.ts';
 
 test('a jurisdiction is one of three, or none', () => {
   expect(['', ' eu ', 'us', 'fedramp'].map(parseJurisdiction)).toEqual([undefined, 'eu', 'us', 'fedramp']);
@@ -9,6 +9,20 @@ test('a jurisdiction is one of three, or none', () => {
 test('known prefixes are separated by commas or spaces', () => {
   expect(parseKnownPrefixes('eu, us  stg2')).toEqual(['eu', 'us', 'stg2']);
   expect(() => parseKnownPrefixes('eu, EU')).toThrow('"EU" is not a key prefix');
+});
+
+test('the objects of a deployment are those of its jurisdiction', () => {
+  class Namespace {
+    readonly place: string;
+    constructor(place = 'anywhere') {
+      this.place = place;
+    }
+    jurisdiction(name: string): Namespace {
+      return new Namespace(name);
+    }
+  }
+  expect(placedIn(new Namespace(), 'eu').place).toBe('eu');
+  expect(placedIn(new Namespace(), undefined).place).toBe('anywhere');
 });
 
 describe('settings links', () => {

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { parseIpLimitOverrides } from '../../src/domain/ip-limit-overrides.ts';
 import { withoutWrites } from '../support/d1.ts';
 import { countLimiters } from '../support/limiter.ts';
+import { loggedLines } from '../support/searched-logs.ts';
 import { makeApi, makeKey, makeOrganization, TIME } from '../support/world.ts';
 
 describe('a limit for a network', () => {
@@ -112,4 +113,11 @@ describe('the RateLimit headers and Retry-After', () => {
     ] as const)
       expect(found.map(([text]) => text).join('')).toBe(headers.get(name));
   });
+});
+
+test('the limiters are objects of the jurisdiction of the deployment, which the local runtime does not have', async () => {
+  const api = makeApi({ config: { jurisdiction: 'eu' } });
+  loggedLines('limiter_unreachable');
+  expect((await api.send('/api/v1/ping')).status).toBe(401);
+  expect(loggedLines('limiter_unreachable')).toMatchObject([{ cause: [expect.stringContaining('placedIn')] }]);
 });
