@@ -34,6 +34,9 @@ export default defineConfig(async ({ mode }) => {
                 bindings: {
                   TEST_MIGRATIONS: migrations,
                   // Override what a developer may have set in .dev.vars.
+                  KEY_PREFIXES_KNOWN: '',
+                  JURISDICTION: '',
+                  SETTINGS_LINKS: '',
                   IP_LIMIT_OVERRIDES: '',
                   BLOCKED_KEYS: '',
                   MODE: '',

@@ -3,7 +3,8 @@ import { printable } from './printable.ts';
 import type { Finding } from './probe.ts';
 
 /**
- * Prints findings as they come, one line each or as lines of JSON, and counts the failures. `end`
+ * Prints findings as they come, one line each or as lines of JSON, and counts the failures. The id in
+ * brackets finds the request in the log. `end`
  * prints their number and sets the exit code.
  */
 export class FindingsPrinter {
@@ -20,7 +21,7 @@ export class FindingsPrinter {
       await print(
         this.json
           ? `${JSON.stringify({ ok, check, says, requestId })}\n`
-          : `${printable(`${ok ? 'ok  ' : 'FAIL'}  ${check}: ${says}`)}\n`,
+          : `${printable(`${ok ? 'ok  ' : 'FAIL'}  ${check}: ${says}${requestId === undefined ? '' : ` [${requestId}]`}`)}\n`,
       );
     }
   }

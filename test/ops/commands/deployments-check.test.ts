@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { runCli } from '../../support/run-cli.ts';
+import { freePort } from '../../support/server.ts';
 
 /** What a stand-in for Cloudflare's API has of a deployment. */
 interface Deployed {
@@ -158,6 +159,19 @@ describe('a difference between what is deployed is found:', () => {
       [expect.stringMatching(/^JURISDICTION in us\.toml is none, and us is deployed: a change begins with new, empty/)],
     ]);
   });
+});
+
+test('the doctor refuses a file whose JURISDICTION differs from the deployed one', async () => {
+  const file = await writeConfig('us', {});
+  const run = async () => {
+    const address = `http://localhost:${await freePort()}`;
+    return (await runCli('doctor', [address, '--config', file], { env: env() })).stdout;
+  };
+  expect(await run()).toMatch(/^ok {4}JURISDICTION: none, as in the file$/m);
+  deployed.us.jurisdiction = 'eu';
+  expect(await run()).toMatch(
+    /^FAIL {2}JURISDICTION: .* is none, and eu is deployed: a change begins with new, empty/m,
+  );
 });
 
 test('one deployment cannot be compared', async () => {

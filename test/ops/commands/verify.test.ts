@@ -169,6 +169,8 @@ describe('the command', () => {
     });
     const wrong = await runCli('verify', [url, '--ticket', '1001'], { input: [key] });
     expect([wrong.code, wrong.stdout]).toEqual([1, expect.stringContaining('1 check failed.')]);
+    // The request is found in the log by its id.
+    expect(wrong.stdout).toMatch(/^FAIL {2}ping: .* \[[\w-]{36}\]$/m);
   });
 });
 
