@@ -77,6 +77,7 @@ describe('the doctor', () => {
     expect([code, stderr]).toEqual([0, '']);
     expect(stdout.split('\n').filter((line) => line.startsWith('ok '))).toHaveLength(11);
     expect(stdout).not.toContain('FAIL');
+    expect(stdout).toContain('urgent alerts are only errors in the log');
     expect(stdout).toMatch(/\/settings: .*\/dev\/sign-in/);
   });
 
