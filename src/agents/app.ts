@@ -2,6 +2,7 @@ import { Hono } from 'hono';
 import type { Config } from '../config.ts';
 import { answerError } from '../http/answer-error.ts';
 import type { AppEnv } from '../http/context.ts';
+import { ipLimit } from '../http/middleware/ip-limit.ts';
 import { requestContext } from '../http/middleware/request-context.ts';
 import { requestLog } from '../http/middleware/request-log.ts';
 import { endpointNotFound } from '../http/no-endpoint.ts';
@@ -14,6 +15,7 @@ export function createAgents(config: Config, parts: readonly Part[], now: () => 
   const app = new Hono<AppEnv>().use(requestContext(config, parts, now), requestLog());
   for (const { routes } of parts) if (routes) app.route(routes.path, routes.app);
   return app
+    .use(ipLimit('site'))
     .notFound((c) => (isOAuthPath(c.req.path) ? noOAuth(c) : problem(c, ...endpointNotFound())))
     .onError(answerError);
 }

@@ -1,7 +1,6 @@
 import type { Context, HonoRequest } from 'hono';
 import type { Config } from '../config.ts';
 import type { FoundKey, Principal } from '../domain/principal.ts';
-import type { RecordKind } from '../domain/record-kinds.ts';
 import type { RateLimitDecision, RequestLimit } from '../domain/request-limit.ts';
 import type { WebhookFault } from '../domain/webhook.ts';
 import { ExpiringMap } from '../lib/expiring-map.ts';
@@ -18,7 +17,6 @@ import type {
 } from '../services/context.ts';
 import type { Administration } from '../services/directory/administrators.ts';
 import type { KeyCheck } from './key-check.ts';
-import type { Problem } from './problems.ts';
 
 /** The caches of one isolate. They are bounded and never authoritative. */
 export class IsolateCaches {
@@ -53,14 +51,6 @@ export interface RequestStats extends D1Counter {
   lookup?: 'warm' | 'cold';
 }
 
-/** The message of an MCP request, or the problem of its body. */
-export interface McpMessage {
-  json?: unknown;
-  /** The tool that it calls, named by the kind of record that the tool writes. */
-  call?: { kind: RecordKind; arguments: unknown } | undefined;
-  problem?: Problem;
-}
-
 /** A signed-in administrator, in the organization that the path names. */
 export interface Administrator extends Administration {
   /** All organizations that this person administers. */
@@ -84,11 +74,8 @@ export interface RequestVariables {
   appliedLimit?: AppliedLimit;
   /** What the key has used of its daily limit, on responses to writes. */
   keyDay?: KeyDayUse;
-  mcpMessage?: McpMessage;
   /** The error that the result of a tool reports, in a response with the status 200. */
   toolError?: unknown;
-  /** The limit of the key refuses the call of a tool, whose result says so. */
-  limitRefusal?: Problem;
 }
 
 /**

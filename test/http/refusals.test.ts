@@ -239,18 +239,27 @@ describe.each<[string, Route]>(Object.entries(routes))('%s', (name, route) => {
     },
   );
 
-  test('gives 429 above the limit of the key, with the violated policy and the time to wait', async () => {
+  test('names the exceeded limit of the key and the time to wait, with 429 unless it is a call of a tool', async () => {
     const organization = await makeOrganization({ psa: false });
     const key = await makeKey(organization, { limit: { quota: 2, windowMs: 7_000 } });
     const api = makeApi();
     await call(api, bearer(key.value));
     await call(api, bearer(key.value));
     const response = await call(api, bearer(key.value));
+    expect(response.headers.get('RateLimit-Policy')).toBe('"key";q=2;w=7');
+    expect(response.headers.get('RateLimit')).toMatch(/^"key";r=0;t=[1-7]$/);
+    if (name.startsWith('the tool')) {
+      // Agents read results, not statuses.
+      const facts = { code: 'rate_limited', 'violated-policies': ['key'], retryAfterSeconds: expect.any(Number) };
+      expect([response.status, await response.json()]).toMatchObject([
+        200,
+        { result: { isError: true, structuredContent: facts } },
+      ]);
+      return;
+    }
     expect(response.status).toBe(429);
     expect(response.headers.get('Content-Type')).toBe('application/problem+json');
     expect(response.headers.get('Retry-After')).toMatch(/^[1-7]$/);
-    expect(response.headers.get('RateLimit-Policy')).toBe('"key";q=2;w=7');
-    expect(response.headers.get('RateLimit')).toMatch(/^"key";r=0;t=[1-7]$/);
     expect(await response.json()).toEqual({
       type: 'https://iana.org/assignments/http-problem-types#quota-exceeded',
       title: 'Too many requests',

@@ -207,7 +207,7 @@ export function makeApi({ origin = 'https://api.example', ...options }: ApiOptio
     if (typeof rest.body === 'string') rememberBody(rest.body);
     const context = createExecutionContext();
     contexts.push(context);
-    return (path === '/mcp' && agents ? agents : app).request(
+    return (path.startsWith('/mcp') && agents ? agents : app).request(
       `${origin}${path}`,
       {
         ...rest,

@@ -2,6 +2,7 @@ import type { MiddlewareHandler } from 'hono';
 import type { ApiEnv } from '../../http/context.ts';
 import { keyLimit } from '../../http/middleware/key-limit.ts';
 import { Problem } from '../../http/problems.ts';
+import { messageOf } from './read-message.ts';
 
 /**
  * As `keyLimit`, except that the call of a tool goes on without being run: its result reports the
@@ -13,8 +14,9 @@ export function limitMessages(): MiddlewareHandler<ApiEnv> {
     try {
       await limit(c, async () => undefined);
     } catch (err) {
-      if (!(err instanceof Problem && err.code === 'rate_limited' && c.get('mcpMessage')?.call)) throw err;
-      c.set('limitRefusal', err);
+      const message = messageOf(c);
+      if (!(err instanceof Problem && err.code === 'rate_limited' && message.call)) throw err;
+      message.limitRefusal = err;
     }
     await next();
   };

@@ -1,10 +1,27 @@
 import type { Context, MiddlewareHandler } from 'hono';
 import * as z from 'zod';
-import type { AppEnv, McpMessage } from '../../http/context.ts';
+import type { RecordKind } from '../../domain/record-kinds.ts';
+import type { AppEnv } from '../../http/context.ts';
 import { jsonText } from '../../http/middleware/json-body.ts';
 import { Problem } from '../../http/problems.ts';
 import { readJson } from '../../http/read-json.ts';
 import { kindOfTool } from './tools.ts';
+
+/** The message of a request, or the problem of its body. */
+interface McpMessage {
+  json?: unknown;
+  /** The tool that it calls, named by the kind of record that the tool writes. */
+  call?: { kind: RecordKind; arguments: unknown } | undefined;
+  problem?: Problem;
+  /** The limit of the key refuses the call, whose result says so. */
+  limitRefusal?: Problem;
+}
+
+/** By the context of the request: the core has no variable for what only a module knows. */
+const messages = new WeakMap<object, McpMessage>();
+
+/** The message of the request with this context, after `readMessage`. */
+export const messageOf = (c: object): McpMessage => messages.get(c) ?? {};
 
 /** Whatever else is wrong with a call, the name of its tool decides which scope it needs. */
 const toolCall = z.object({
@@ -18,7 +35,7 @@ const toolCall = z.object({
  */
 export function readMessage(): MiddlewareHandler<AppEnv> {
   return async function readMessage(c, next) {
-    c.set('mcpMessage', await read(c));
+    messages.set(c, await read(c));
     await next();
   };
 }

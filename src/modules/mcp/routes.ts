@@ -12,7 +12,7 @@ import { callTool, refuseCall } from './call-tool.ts';
 import { invalidRequest } from './invalid-request.ts';
 import { limitMessages } from './limit-messages.ts';
 import type { McpOptions } from './options.ts';
-import { readMessage } from './read-message.ts';
+import { messageOf, readMessage } from './read-message.ts';
 import { requireToolScope } from './require-tool-scope.ts';
 import { serve } from './serve.ts';
 import type { ToolReply } from './tool-reply.ts';
@@ -33,14 +33,13 @@ export function createMcp({ origins }: McpOptions) {
 }
 
 async function respond(c: Context<ApiEnv>): Promise<Response> {
-  const { json, call, problem: refusal } = c.get('mcpMessage') ?? {};
+  const { json, call, problem: refusal, limitRefusal } = messageOf(c);
   if (refusal) throw refusal;
   // The revision 2025-06-18 removed the batches of JSON-RPC from MCP.
   if (Array.isArray(json))
     return invalidRequest(c, 400, 'batch', 'Batches are not supported; send each message in its own request.');
 
   let reply: ToolReply | undefined;
-  const limitRefusal = c.get('limitRefusal');
   const run = async (called: NonNullable<typeof call>) => {
     reply = limitRefusal ? refuseCall(c, called.kind, limitRefusal) : await callTool(c, called.kind, called.arguments);
     return reply.result;

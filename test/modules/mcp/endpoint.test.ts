@@ -62,6 +62,12 @@ describe.each([
   });
 });
 
+test('beside /mcp, requests count against the limit of the address', async () => {
+  const api = makeMcpApi({ config: { ipLimit: { quota: 1, windowMs: 10_000 } } });
+  expect((await api.send('/mcp-other')).status).toBe(404);
+  expect((await api.send('/mcp-other')).status).toBe(429);
+});
+
 test('below /mcp, the Worker for AI agents has no OAuth either, and nothing else', async () => {
   const agents = createAgents(config(), startModules(AGENT_MODULES, { ...env }, config()));
   const at = async (path: string) => (await agents.request(`https://api.example${path}`, {}, env)).json();
