@@ -234,6 +234,8 @@ async function fillDatabase(): Promise<{ common: Values; own: Record<string, Val
       ...{ keyDayRecords: null, keyDayBytes: null, organizationDayRecords: null, organizationDayBytes: null },
     },
     own: {
+      // Every organization of the tests has an administrator with this address; ours is the first.
+      findAdministrator: [{ limit: 1 }],
       ...facts,
       findSettingsChanges: [
         { targetId: organization, actions: '["key_policy.changed"]' },
