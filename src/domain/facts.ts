@@ -195,18 +195,18 @@ export const FACTS: Readonly<Record<FactType, FactKind>> = {
       icon: 'hourglass',
       tone: 'warning',
       title: (facts) => `${plural(facts.length, 'key expires', 'keys expire')} within ${EXPIRING_DAYS} days`,
-      path: () => `/keys?state=current&expires=${EXPIRING_DAYS}&sort=expires`,
+      path: () => `/keys?expires=${EXPIRING_DAYS}`,
     },
   },
   key_unused: {
     isUrgent: false,
-    meaning: "A key has not written anything for as many days as the organization's policy says, 60 by default.",
+    meaning: "A key has not written anything for as many days as the organization's key rules say, 60 by default.",
     sentence: (fact) => `${theKey(fact)} has not written anything for ${plural(fact.count, 'day')}.`,
     advice: 'Revoke the key if no workflow needs it.',
     tile: {
       icon: 'clock',
       title: (facts) => `${plural(facts.length, 'key')} unused for ${plural(facts[0]?.count ?? 0, 'day')}`,
-      path: ({ count }) => `/keys?state=current&unused=${count}&sort=-last`,
+      path: ({ count }) => `/keys?unused=${count}`,
     },
   },
   key_of_former: {
@@ -217,7 +217,7 @@ export const FACTS: Readonly<Record<FactType, FactKind>> = {
     tile: {
       icon: 'user',
       title: (facts) => `${plural(facts.length, 'key')} of former administrators`,
-      path: () => '/keys?state=current&creator=*former',
+      path: () => '/keys?former=yes',
     },
   },
   review_due: {

@@ -83,7 +83,7 @@ const BROKEN = `(() => {
   return broken;
 })()`;
 
-test('25 of 60 keys fit on a short page without a broken word, from 320 px on', async () => {
+test('60 keys fit on one page without a broken word, from 320 px on', async () => {
   const { page, complaints } = await open();
   const heights: Record<number, unknown> = {};
   for (const width of [1280, 1000, 768, 390, 320]) {
@@ -91,10 +91,10 @@ test('25 of 60 keys fit on a short page without a broken word, from 320 px on', 
     heights[width] = await heightOf(page);
     expect([width, await overflowOf(page), await page.evaluate(BROKEN)]).toEqual([width, 0, []]);
   }
-  expect(await names(page)).toHaveLength(25);
+  expect((await names(page)).length).toBeGreaterThan(50);
   expect(await page.locator('.attention li').count()).toBe(8);
-  expect(heights[1280]).toBeLessThanOrEqual(2_100);
-  expect(heights[390]).toBeLessThanOrEqual(3_000);
+  expect(heights[1280]).toBeLessThanOrEqual(4_000);
+  expect(heights[390]).toBeLessThanOrEqual(6_000);
   expect(complaints).toEqual([]);
 });
 
@@ -107,21 +107,18 @@ test('the header takes two lines with 25 organizations, at every width', async (
   }
 });
 
-test('without script, keys are found, sorted, filtered and paged', async () => {
+test('without script, keys are found, sorted and filtered', async () => {
   const { page, complaints } = await open('/keys', { javaScriptEnabled: false });
   await page.getByLabel('Search by name or hint').fill('BACKUP');
-  await page.getByLabel('Sort by').selectOption('-name');
-  await follow(page.getByRole('button', { name: 'Apply', exact: true }));
+  await follow(page.getByRole('button', { name: 'Search', exact: true }));
   const found = await names(page);
   expect(found.length).toBeGreaterThan(4);
   expect(found.every((name) => name.includes('backup report'))).toBe(true);
-  expect(found[0]).toContain('Zapier');
+  expect(found.at(-1)).toContain('Zapier');
 
   await follow(page.getByRole('link', { name: 'Clear filters' }));
-  await follow(page.getByRole('link', { name: 'Next' }));
-  await page.getByText('26–50 of').waitFor();
-  await follow(page.getByRole('link', { name: 'Revoked', exact: true }));
-  expect(new Set(await page.locator('.keys .state').allTextContents())).toEqual(new Set(['Revoked']));
+  await follow(page.getByRole('link', { name: 'Ended', exact: true }));
+  expect(new Set(await page.locator('.keys .state').allTextContents())).toEqual(new Set(['Expired', 'Revoked']));
 
   await follow(page.getByRole('link', { name: 'API keys', exact: true }));
   await follow(page.getByRole('link', { name: /5 keys expire within 14 days/ }));
@@ -139,13 +136,12 @@ test('with the keyboard alone, a list is filtered and another organization opene
     }
     throw new Error(`the keyboard does not reach ${text}`);
   };
-  await tabTo('More filters');
+  await tabTo('Last write');
   await page.keyboard.press('Enter');
-  await page.keyboard.press('Tab');
-  await page.keyboard.type('Internal notes');
-  await tabTo('Apply filters');
+  await page.waitForURL(/sort=last/);
+  await tabTo('All');
   await page.keyboard.press('Enter');
-  await page.waitForURL(/scope=tickets/);
+  await page.waitForURL(/state=all/);
   expect((await names(page)).length).toBeGreaterThan(0);
 
   await tabTo('Switch organization');

@@ -4,14 +4,12 @@ import { type Fact, REFUSED_ATTENTION_MS } from '../../domain/facts.ts';
 import { readAll, readBatch } from '../call-d1.ts';
 import type { ActorContext, AdminActor } from '../context.ts';
 import { bindPageFacts, type FactOptions, toFact } from '../facts.ts';
-import { readUsage, recordsOf, type Usage } from './key-usage.ts';
+import { readUsage, type Usage } from './key-usage.ts';
 import { type KeyDetails, toKeyDetails } from './read-keys.ts';
 import { type KeyQuery, matchingKeys, sortedKeys, stateInList } from './select-keys.ts';
 
 export type { OrganizationDay } from '../../db/audit/read-audit-log.ts';
 
-/** How many keys a page of the list has. */
-export const KEYS_PER_PAGE = 25;
 /** How many keys a list of ended keys examines, newest first. */
 export const EXAMINED_KEYS = 200;
 /** Sorts after every id: ids are lower-case hex. */
@@ -22,20 +20,13 @@ export interface ListedKey extends KeyDetails {
   usage: Usage;
 }
 
-/** One page of the list of keys. */
+/** The list of keys. */
 export interface KeyList {
   keys: readonly ListedKey[];
-  /** How many keys match, on all pages. */
-  matching: number;
-  /** The page, at most `pages`. */
-  page: number;
-  pages: number;
   /** The last key that was examined, if there are older ones. */
   older: string | undefined;
-  /** How many live keys there are, also by their state. */
-  counts: { live: number; active: number; expiring: number; replaced: number };
-  /** Who created the keys from which the filters chose, by name. */
-  creators: readonly { id: string; name: string }[];
+  /** How many live keys there are, and how many of them expire soon. */
+  counts: { live: number; expiring: number };
   /** What needs attention; empty if the list was not asked for it. */
   facts: readonly Fact[];
   /** What all keys have written on the latest day on which one wrote; null for an empty audit log. */
@@ -43,10 +34,10 @@ export interface KeyList {
 }
 
 /**
- * One page of the organization's keys. The live ones are read in full: their number is limited. Of
- * the others, a list examines the newest `EXAMINED_KEYS` and says where to continue. What it reads
- * does not depend on how much the keys have written. `today` is in the organization's time zone.
- * With `factOptions` it also reads what needs attention.
+ * The organization's keys. The live ones are all listed: their number is limited. Of the others, a
+ * list examines the newest `EXAMINED_KEYS` and says where to continue. What it reads does not depend
+ * on how much the keys have written. `today` is in the organization's time zone. With `factOptions`
+ * it also reads what needs attention.
  */
 export async function listKeys(
   ctx: ActorContext<AdminActor>,
@@ -59,33 +50,28 @@ export async function listKeys(
     readOverview(ctx, now, factOptions),
     readOtherKeys(ctx, query, now),
   ]);
-  const examined = others?.keys ?? live;
-  const matching = matchingKeys(examined, query, now);
-  const { sorted, usages } = await inOrder(ctx, matching, query, today);
-  const pages = Math.max(1, Math.ceil(sorted.length / KEYS_PER_PAGE));
-  const page = Math.min(query.page, pages);
-  const shown = sorted.slice((page - 1) * KEYS_PER_PAGE, page * KEYS_PER_PAGE);
-  const usageOf = usages ?? (await readUsage(ctx, idsOf(shown), today));
-  const inState = (state: string) => live.filter((key) => stateInList(key) === state).length;
+  const shown = sortedKeys(matchingKeys(examinedKeys(live, others?.keys, query), query, now), query);
+  const usageOf = await readUsage(
+    ctx,
+    shown.map(({ id }) => id),
+    today,
+  );
   return {
     keys: shown.map((key) => ({ ...key, usage: usageOf.get(key.id) ?? [] })),
-    matching: sorted.length,
-    page,
-    pages,
     older: others?.older,
-    counts: {
-      live: live.length,
-      active: inState('active'),
-      expiring: inState('expiring'),
-      replaced: inState('replaced'),
-    },
-    creators: creatorsOf(examined),
+    counts: { live: live.length, expiring: live.filter((key) => stateInList(key) === 'expiring').length },
     facts,
     latestDay,
   };
 }
 
-const idsOf = (keys: readonly KeyDetails[]) => keys.map(({ id }) => id);
+/** The keys from which a query chooses. The first list of all keys has every live one, however old. */
+function examinedKeys(live: KeyDetails[], others: KeyDetails[] | undefined, query: KeyQuery): KeyDetails[] {
+  if (!others) return live;
+  if (query.state !== 'all' || query.refused !== undefined || query.before !== undefined) return others;
+  const newest = new Set(others.map(({ id }) => id));
+  return [...others, ...live.filter(({ id }) => !newest.has(id))];
+}
 
 /** The live keys, the totals of the latest day, and what needs attention. */
 async function readOverview(ctx: ActorContext<AdminActor>, now: number, options: FactOptions | undefined) {
@@ -119,27 +105,9 @@ async function readOtherKeys(
     const results = await readAll(ctx, statement);
     return { keys: results.map((row) => toKeyDetails(row, now)), older: undefined };
   }
-  if (state !== 'all' && state !== 'expired' && state !== 'revoked') return undefined;
+  if (state !== 'all' && state !== 'ended') return undefined;
   const statement = findKeyPage.bind({ organizationId, before, limit: EXAMINED_KEYS + 1 });
   const results = await readAll(ctx, statement);
   const keys = results.slice(0, EXAMINED_KEYS).map((row) => toKeyDetails(row, now));
   return { keys, older: results.length > EXAMINED_KEYS ? keys.at(-1)?.id : undefined };
-}
-
-/** The keys in the order of the query, with the use of all of them if the order depends on it. */
-async function inOrder(
-  ctx: ActorContext<AdminActor>,
-  keys: readonly KeyDetails[],
-  query: KeyQuery,
-  today: string,
-): Promise<{ sorted: KeyDetails[]; usages?: Map<string, Usage> }> {
-  if (query.sort !== 'writes') return { sorted: sortedKeys(keys, query) };
-  const usages = await readUsage(ctx, idsOf(keys), today);
-  const writes = new Map(Array.from(usages, ([id, usage]) => [id, recordsOf(usage)]));
-  return { sorted: sortedKeys(keys, query, writes), usages };
-}
-
-function creatorsOf(keys: readonly KeyDetails[]): { id: string; name: string }[] {
-  const names = new Map(keys.map(({ createdById, createdBy }) => [createdById, createdBy]));
-  return Array.from(names, ([id, name]) => ({ id, name })).sort((a, b) => a.name.localeCompare(b.name, 'en'));
 }

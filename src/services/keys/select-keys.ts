@@ -1,28 +1,16 @@
 import { isLive, type KeyState } from '../../domain/api-key.ts';
 import { DAY_MS } from '../../domain/calendar.ts';
 import type { RefusedUseReason } from '../../domain/refused-use.ts';
-import type { Scope } from '../../domain/scopes.ts';
 import type { KeyDetails } from './read-keys.ts';
 
 // Which keys a list shows, and in which order: without I/O.
 
-/**
- * The states that a list can be limited to. `live` is every key that works, `current` every one of
- * them without a successor.
- */
-export const LISTED_STATES = [
-  'live',
-  'current',
-  'active',
-  'expiring',
-  'replaced',
-  'expired',
-  'revoked',
-  'all',
-] as const;
+/** The states that a list can be limited to: `live` is every key that works, `ended` every other. */
+export const LISTED_STATES = ['live', 'expiring', 'ended', 'all'] as const;
 export type ListedState = (typeof LISTED_STATES)[number];
 
-export const KEY_SORTS = ['name', 'last', 'writes', 'expires'] as const;
+/** By name, or the latest write first. */
+export const KEY_SORTS = ['name', 'last'] as const;
 export type KeySort = (typeof KEY_SORTS)[number];
 
 /** Which keys to list. A filter that is undefined matches every key. */
@@ -30,20 +18,17 @@ export interface KeyQuery {
   /** A part of the name or the hint. */
   text?: string | undefined;
   state: ListedState;
-  scope?: Scope | undefined;
-  /** A user's id, or everyone who is no longer an active administrator. */
-  creator?: { id: string } | 'former' | undefined;
-  /** Neither created nor used in this many days. */
+  /** Not replaced, and created by someone who is no longer an administrator. */
+  former?: true | undefined;
+  /** Not replaced, and neither created nor used in this many days. */
   unusedDays?: number | undefined;
-  /** Expires never, or within this many days. */
+  /** Not replaced, and expires never, or within this many days. */
   expires?: 'never' | number | undefined;
   /** Refused for this reason recently. */
   refused?: RefusedUseReason | undefined;
-  sort: KeySort;
-  reversed: boolean;
-  /** From 1 on. */
-  page: number;
-  /** Lists keys that are older than the key with this id. */
+  /** Undefined for the order that fits the filter. */
+  sort?: KeySort | undefined;
+  /** Lists ended keys that are older than the key with this id. */
   before?: string | undefined;
 }
 
@@ -61,64 +46,49 @@ export const expiresWithin = ({ state, expiresAt }: KeyDetails, days: number, no
 
 /** The keys that the filters of the query match. */
 export function matchingKeys(keys: readonly KeyDetails[], query: KeyQuery, now: number): KeyDetails[] {
+  const { state, former, unusedDays, expires } = query;
   const text = searchable(query.text ?? '').replaceAll('...', '…');
+  const isOfCurrent = former !== undefined || unusedDays !== undefined || expires !== undefined;
   return keys.filter(
     (key) =>
-      hasState(key, query.state) &&
+      hasState(key, state) &&
       (searchable(key.name).includes(text) || searchable(key.hint).includes(text)) &&
-      (query.scope === undefined || key.scopes.includes(query.scope)) &&
-      isBy(key, query.creator) &&
-      (query.unusedDays === undefined || isUnused(key, query.unusedDays, now)) &&
-      expiresAs(key, query.expires, now),
+      (!isOfCurrent || key.successor === null) &&
+      (former === undefined || !key.creatorActive) &&
+      (unusedDays === undefined || isUnused(key, unusedDays, now)) &&
+      (expires === undefined || (expires === 'never' ? key.expiresAt === null : expiresWithin(key, expires, now))),
   );
 }
 
 const searchable = (text: string) => text.normalize('NFC').toLowerCase().trim();
 
 function hasState(key: KeyDetails, state: ListedState): boolean {
-  switch (state) {
-    case 'all':
-      return true;
-    case 'live':
-      return isLive(key.state);
-    case 'current':
-      return isLive(key.state) && key.successor === null;
-    default:
-      return stateInList(key) === state;
-  }
-}
-
-function isBy(key: KeyDetails, creator: KeyQuery['creator']): boolean {
-  if (creator === undefined) return true;
-  return creator === 'former' ? !key.creatorActive : key.createdById === creator.id;
-}
-
-function expiresAs(key: KeyDetails, expires: KeyQuery['expires'], now: number): boolean {
-  if (expires === undefined) return true;
-  return expires === 'never' ? key.expiresAt === null : expiresWithin(key, expires, now);
+  if (state === 'all') return true;
+  if (state === 'expiring') return stateInList(key) === state;
+  return isLive(key.state) === (state === 'live');
 }
 
 const byText = new Intl.Collator('en', { numeric: true });
 
 /**
- * The keys in the order of the query: names in natural order, the latest write, most writes or the
- * earliest expiry first. Keys that never wrote or never expire come last. `writes` has the writes
- * of each key by its id.
+ * The keys in the order of the query: names in natural order, or the latest write first. Without an
+ * order, keys that expire are listed by their expiry, and unused ones by their latest write, oldest
+ * first.
  */
-export function sortedKeys(
-  keys: readonly KeyDetails[],
-  { sort, reversed }: Pick<KeyQuery, 'sort' | 'reversed'>,
-  writes: ReadonlyMap<string, number> = new Map(),
-): KeyDetails[] {
-  const rank: Record<KeySort, (key: KeyDetails) => number> = {
-    name: () => 0,
-    last: ({ lastWrite }) => -(lastWrite?.at ?? Number.NEGATIVE_INFINITY),
-    writes: ({ id }) => -(writes.get(id) ?? 0),
-    expires: ({ expiresAt }) => expiresAt ?? Number.POSITIVE_INFINITY,
-  };
-  const of = rank[sort];
-  const direction = reversed ? -1 : 1;
-  return keys.toSorted((a, b) => direction * (compare(of(a), of(b)) || byText.compare(a.name, b.name)));
+export function sortedKeys(keys: readonly KeyDetails[], query: KeyQuery): KeyDetails[] {
+  const lastWrite = (key: KeyDetails) => key.lastWrite?.at ?? Number.NEGATIVE_INFINITY;
+  const expiry = (key: KeyDetails) => key.expiresAt ?? Number.POSITIVE_INFINITY;
+  const rank =
+    query.sort === 'last'
+      ? (key: KeyDetails) => -lastWrite(key)
+      : query.sort === 'name'
+        ? () => 0
+        : query.unusedDays !== undefined
+          ? lastWrite
+          : query.state === 'expiring' || query.expires !== undefined
+            ? expiry
+            : () => 0;
+  return keys.toSorted((a, b) => compare(rank(a), rank(b)) || byText.compare(a.name, b.name));
 }
 
 /** Compares numbers, of which both may be infinite. */

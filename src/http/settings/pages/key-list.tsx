@@ -1,5 +1,5 @@
 import type { DayLimit } from '../../../domain/day-limit.ts';
-import { EXAMINED_KEYS, KEYS_PER_PAGE, type KeyList } from '../../../services/keys/list-keys.ts';
+import { EXAMINED_KEYS, type KeyList } from '../../../services/keys/list-keys.ts';
 import type { KeyQuery } from '../../../services/keys/select-keys.ts';
 import { Icon } from '../../page/icon.tsx';
 import { isPlainList, keyListPath } from '../key-query.ts';
@@ -7,7 +7,7 @@ import type { PageContext } from '../page-context.ts';
 import { NeedsAttention, WhatToDo } from './attention.tsx';
 import { Banner, CsvLinks, LinkButton, Menu } from './components.tsx';
 import { amount, organizationLimits, useText } from './day-use.ts';
-import { KeyFilters, StateChips } from './key-filters.tsx';
+import { KeyFilters } from './key-filters.tsx';
 import { KeyTable } from './key-table.tsx';
 
 interface Props {
@@ -46,8 +46,7 @@ export function KeyListPage(props: Props) {
       {isPlain && list.counts.live === 0 && <Empty />}
       {list.latestDay !== null && (
         <>
-          <KeyFilters query={query} creators={list.creators} context={context} />
-          <StateChips query={query} counts={list.counts} context={context} />
+          <KeyFilters query={query} counts={list.counts} context={context} />
           <Keys list={list} query={query} context={context} isPlain={isPlain} />
         </>
       )}
@@ -134,7 +133,7 @@ function Keys({ list, query, context, isPlain }: KeysProps) {
     return (
       <div class="sheet">
         <KeyTable keys={list.keys} query={query} context={context} />
-        <Pages list={list} query={query} context={context} />
+        <Older list={list} query={query} context={context} />
       </div>
     );
   }
@@ -144,7 +143,7 @@ function Keys({ list, query, context, isPlain }: KeysProps) {
       <Banner tone="neutral">
         No keys match.{' '}
         {query.state !== 'all' && (
-          <a href={keyListPath(context.base, { ...query, state: 'all', page: 1 })}>Look among all keys</a>
+          <a href={keyListPath(context.base, { ...query, state: 'all' })}>Look among all keys</a>
         )}
       </Banner>
       <Older list={list} query={query} context={context} />
@@ -152,41 +151,13 @@ function Keys({ list, query, context, isPlain }: KeysProps) {
   );
 }
 
-type PagesProps = Omit<KeysProps, 'isPlain'>;
-
-/** Which of the keys these are, and links to the others. */
-function Pages({ list, query, context }: PagesProps) {
-  const { page, pages, matching } = list;
-  const first = (page - 1) * KEYS_PER_PAGE + 1;
-  const to = (number: number) => keyListPath(context.base, { ...query, page: number });
-  return (
-    <div class="pages">
-      <span class="minor">
-        {first}–{Math.min(matching, first + KEYS_PER_PAGE - 1)} of {matching}
-      </span>
-      <Older list={list} query={query} context={context} />
-      {pages > 1 && (
-        <nav aria-label="Pages">
-          {page > 1 && <a href={to(page - 1)}>Previous</a>}
-          {Array.from({ length: pages }, (_, index) => (
-            <a href={to(index + 1)} aria-current={page === index + 1 ? 'page' : undefined}>
-              {index + 1}
-            </a>
-          ))}
-          {page < pages && <a href={to(page + 1)}>Next</a>}
-        </nav>
-      )}
-    </div>
-  );
-}
-
 /** A list of ended keys examines a fixed number of keys. */
-function Older({ list: { older }, query, context }: PagesProps) {
+function Older({ list: { older }, query, context }: Omit<KeysProps, 'isPlain'>) {
   if (older === undefined) return null;
   return (
-    <span class="minor">
-      Only {EXAMINED_KEYS} keys were examined, newest first.{' '}
-      <a href={keyListPath(context.base, { ...query, before: older, page: 1 })}>Older keys</a>
-    </span>
+    <p class="pages minor">
+      Of the ended keys, the newest {EXAMINED_KEYS} were examined.{' '}
+      <a href={keyListPath(context.base, { ...query, before: older })}>Older keys</a>
+    </p>
   );
 }

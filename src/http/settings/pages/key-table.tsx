@@ -27,8 +27,10 @@ export function KeyTable({ keys, query, context }: Props) {
           </th>
           <th scope="col">State</th>
           <SortableHeading {...sort} by="last" label="Last write" />
-          <SortableHeading {...sort} by="writes" label="Writes, 30 days" kind="use" />
-          <SortableHeading {...sort} by="expires" label="Expires" />
+          <th scope="col" class="use">
+            Writes, 30 days
+          </th>
+          <th scope="col">Expires</th>
         </tr>
       </thead>
       <tbody>
@@ -40,29 +42,13 @@ export function KeyTable({ keys, query, context }: Props) {
   );
 }
 
-/** Whether this order begins with the highest value, which is what `aria-sort` names. */
-const IS_DESCENDING: Record<KeySort, boolean> = { name: false, last: true, writes: true, expires: false };
-
-/** A heading that sorts by its column; a second time in the opposite order. */
-function SortableHeading({
-  by,
-  label,
-  kind,
-  query,
-  context,
-}: {
-  by: KeySort;
-  label: string;
-  kind?: string;
-  query: KeyQuery;
-  context: PageContext;
-}) {
+/** A heading that sorts by its column: names from A to Z, the latest write first. */
+function SortableHeading({ by, label, query, context }: Omit<Props, 'keys'> & { by: KeySort; label: string }) {
   const isSorted = query.sort === by;
-  const isDescending = IS_DESCENDING[by] !== query.reversed;
-  const path = keyListPath(context.base, { ...query, sort: by, reversed: isSorted && !query.reversed, page: 1 });
+  const isDescending = by === 'last';
   return (
-    <th scope="col" class={kind} aria-sort={isSorted ? (isDescending ? 'descending' : 'ascending') : undefined}>
-      <a href={path}>
+    <th scope="col" aria-sort={isSorted ? (isDescending ? 'descending' : 'ascending') : undefined}>
+      <a href={keyListPath(context.base, { ...query, sort: by })}>
         {label}
         <Icon name={isSorted ? (isDescending ? 'down' : 'up') : 'sort'} />
       </a>
