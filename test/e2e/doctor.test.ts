@@ -75,7 +75,7 @@ describe('the doctor', () => {
   test('finds no failure at the service itself', async () => {
     const { code, stdout, stderr } = await runCli('doctor', [service.url]);
     expect([code, stderr]).toEqual([0, '']);
-    expect(stdout.split('\n').filter((line) => line.startsWith('ok '))).toHaveLength(11);
+    expect(stdout.split('\n').filter((line) => line.startsWith('ok '))).toHaveLength(12);
     expect(stdout).not.toContain('FAIL');
     expect(stdout).toContain('urgent alerts are only errors in the log');
     expect(stdout).toMatch(/\/settings: .*\/dev\/sign-in/);

@@ -2,13 +2,14 @@ import { Option } from '@commander-js/extra-typings';
 import { cloudflareAccount, operatorCommand, withoutBrackets } from '../command.ts';
 import { deployedBindings, jurisdictionFaults } from '../deployments.ts';
 import { diagnose } from '../diagnose.ts';
+import { diagnoseVariables } from '../diagnose-variables.ts';
 import { FindingsPrinter } from '../findings.ts';
 import { OPS_MODULES } from '../modules.ts';
 import { print } from '../output.ts';
 import { check, Failure, type Finding } from '../probe.ts';
 import { readKeyValue } from '../secret.ts';
 import { parseServiceAddress } from '../service-address.ts';
-import { readWranglerConfig } from '../wrangler-config.ts';
+import { MAIN_CONFIG, readWranglerConfig } from '../wrangler-config.ts';
 
 /** The checks of the modules, each with its option. */
 const CHECKS = OPS_MODULES.flatMap(({ checks }) => checks ?? []).map((check) => ({
@@ -51,6 +52,7 @@ async function run(
 
   const printer = new FindingsPrinter();
   await printer.show(diagnose(url, key));
+  await printer.show(diagnoseVariables(readWranglerConfig(options.config ?? MAIN_CONFIG).vars));
   if (options.config !== undefined) await printer.show(diagnoseJurisdiction(options.config));
   for (const probe of probes) await printer.show(probe(url.origin));
   for (const { option, unchecked } of CHECKS)

@@ -6,13 +6,13 @@ import { savePushState } from '../../../src/modules/push/push-state.ts';
 import { eraseOrganization } from '../../../src/services/directory/erase-organization.ts';
 import { recordRefusedUses } from '../../../src/services/keys/refused-uses.ts';
 import { revokeAsAdministrator } from '../../../src/services/keys/revoke-key.ts';
-import { type AlertMessage, forgetAlerts, runAlerts, runDailyAlerts, startAddresses } from '../../support/alerts.ts';
 import { aroundD1, reportingSize } from '../../support/d1.ts';
 import { lastCursor } from '../../support/rpc.ts';
 import { loggedLines } from '../../support/searched-logs.ts';
 import { makeSettings } from '../../support/settings.ts';
 import { psaContract } from '../../support/static-files.ts';
 import { asAdmin, asOperator, importRecords, makeApi, makeKey, makeOrganization, rotate } from '../../support/world.ts';
+import { type AlertMessage, forgetAlerts, runAlerts, runDailyAlerts, startAddresses } from './support.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;

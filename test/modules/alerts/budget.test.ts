@@ -2,9 +2,9 @@ import { env } from 'cloudflare:workers';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { MAX_SENT } from '../../../src/modules/alerts/send-alerts.ts';
 import published from '../../bench/README.md?raw';
-import { forgetAlerts, runAlerts, runDailyAlerts, startAddresses } from '../../support/alerts.ts';
 import { countD1 } from '../../support/d1.ts';
 import { insertKeys } from '../../support/many-keys.ts';
+import { forgetAlerts, runAlerts, runDailyAlerts, startAddresses } from './support.ts';
 
 // What the runs of the alerts read and write.
 

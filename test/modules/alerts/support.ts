@@ -1,10 +1,10 @@
 import { env } from 'cloudflare:workers';
 import { Webhook } from 'standardwebhooks';
 import { vi } from 'vitest';
-import { type AlertConfig, findDailyAlerts, sendUrgentAlerts } from '../../src/modules/alerts/run.ts';
-import { PUSH, WEBHOOK_URL } from './push.ts';
-import { WEBHOOK_SECRET } from './receiver.ts';
-import { config } from './world.ts';
+import { type AlertConfig, findDailyAlerts, sendUrgentAlerts } from '../../../src/modules/alerts/run.ts';
+import { PUSH, WEBHOOK_URL } from '../../support/push.ts';
+import { WEBHOOK_SECRET } from '../../support/receiver.ts';
+import { config } from '../../support/world.ts';
 
 export const ALERT_URL = 'https://chat.example/hooks/a-token';
 const SERVICE_URL = 'https://tickets.example';
