@@ -29,8 +29,8 @@ function limitTheRest(parts: readonly Part[]): MiddlewareHandler<AppEnv> {
 }
 
 /**
- * Creates all routes: those of the core, and those of the modules that are on. `now` is the clock
- * (UTC milliseconds) for key expiry and work dates.
+ * Creates all routes: those of the core, and those of the modules that are on. `now` is the clock (UTC milliseconds)
+ * for key expiry and work dates.
  */
 export function createApp(config: Config, parts: readonly Part[], now: () => number = Date.now) {
   const v1 = new Hono<AppEnv>();

@@ -40,8 +40,8 @@ export interface Config {
   /** Keys that always get a 401, regardless of the database. */
   blockedKeys: BlockedKeys;
   /**
-   * `paused`: the API responds with 503 without touching the database or the limiters. The settings
-   * area, the documentation and the service bindings keep working.
+   * `paused`: the API responds with 503 without touching the database or the limiters. The settings area, the
+   * documentation and the service bindings keep working.
    */
   mode: 'open' | 'paused';
   /** The size in bytes at which the database is full. */
@@ -60,7 +60,6 @@ export interface Config {
   signIn?: SignIn | undefined;
 }
 
-/** Where messages are posted to. */
 export interface Receiver {
   url: string;
   /** Every message is signed with all of them. */
@@ -80,8 +79,8 @@ export interface SignIn {
 }
 
 /**
- * The variables of the core in wrangler.toml, and its secrets: BLOCKED_KEYS and MODE, which are
- * switched without a deployment, and WEBHOOK_SECRET.
+ * The variables of the core in wrangler.toml, and its secrets: BLOCKED_KEYS and MODE, which are switched without a
+ * deployment, and WEBHOOK_SECRET.
  */
 export const VARIABLES = [
   'KEY_PREFIX',
@@ -115,8 +114,8 @@ type Variables = Partial<Record<(typeof VARIABLES)[number], string>>;
 export type Bindings = { readonly [Name in keyof Env]?: Env[Name] | undefined } & Readonly<Record<string, unknown>>;
 
 /**
- * The names that are no variables, each with the variable that it probably misspells, if there is
- * one. `ofModules`: the variables of the optional modules.
+ * The names that are no variables, each with the variable that it probably misspells, if there is one. `ofModules`: the
+ * variables of the optional modules.
  */
 export function unknownVariables(
   names: readonly string[],
@@ -126,11 +125,6 @@ export function unknownVariables(
   return names.filter((name) => !known.includes(name)).map((name) => ({ name, nearest: nearestName(name, known) }));
 }
 
-/**
- * Parses the configuration.
- * @throws Error naming the variable and the rule. A deployment with an invalid variable must not
- *   start.
- */
 export function parseConfig(vars: Variables): Config {
   const { KEY_PREFIX: keyPrefix = '' } = vars;
   if (!isKeyPrefix(keyPrefix)) throw new Error(`KEY_PREFIX is "${keyPrefix}"; it must ${KEY_PREFIX_RULE}`);
@@ -171,10 +165,7 @@ export function reader<Name extends string>(vars: { readonly [N in Name]?: unkno
   };
 }
 
-/**
- * Parses the receiver of messages, from WEBHOOK_URL and WEBHOOK_SECRET.
- * @throws Error as `parseConfig`
- */
+/** Parses the receiver of messages, from WEBHOOK_URL and WEBHOOK_SECRET. @throws Error as `parseConfig` */
 export function parseReceiver(vars: Variables): Receiver | undefined {
   const read = reader(vars);
   const url = read('WEBHOOK_URL', parseWebhookUrl);
@@ -210,7 +201,6 @@ export function parseMode(text: string): Config['mode'] {
   throw new RangeError('its value is not a mode; write open or paused');
 }
 
-/** The default header: Cloudflare Access sends its token in it. */
 const ACCESS_HEADER = 'Cf-Access-Jwt-Assertion';
 
 function parseSignIn({

@@ -19,7 +19,6 @@ export const CRON_TRIGGERS: Readonly<Record<Job['cron'], string>> = {
 /** The deadline of a D1 call of the core's jobs. */
 const DEADLINE_MS = 30_000;
 
-/** The jobs of the core. What a run leaves is done by the next ones. */
 const coreJobs = ({ databaseLimit }: Config): Job[] => [
   daily('size', async (ctx) => logSize(await databaseSize(ctx, databaseLimit))),
   daily('addresses', (ctx) => logUnfinished('addresses', forgetOldAddresses(ctx))),
@@ -35,8 +34,8 @@ function daily(name: string, run: (ctx: ServiceContext) => Promise<void>): Job {
 }
 
 /**
- * Runs the jobs of a cron trigger, simultaneously. A failing job does not stop the others. Every
- * failure is logged, and the first one is thrown, so that the platform shows it.
+ * Runs the jobs of a cron trigger, simultaneously. A failing job does not stop the others. Every failure is logged, and
+ * the first one is thrown, so that the platform shows it.
  * @throws Error also if no trigger in `CRON_TRIGGERS` is written like `cron`
  */
 export async function runJobs(

@@ -3,14 +3,12 @@ import { dateIn, monthsLater } from './calendar.ts';
 import { freeText, ruleError, strictObject } from './fields.ts';
 import { recordId } from './record-id.ts';
 
-/** What a review can decide about a key. */
 export const REVIEW_DECISIONS = ['keep', 'revoke'] as const;
 export type ReviewDecision = (typeof REVIEW_DECISIONS)[number];
 
 /** Maximum length of the reason for a decision in Unicode code points. */
 export const MAX_REASON_LENGTH = 200;
 
-/** The input for a decision on one key. */
 export const keyDecision = strictObject({
   keyId: recordId('the key'),
   decision: z.enum(REVIEW_DECISIONS, { error: ruleError('keep or revoke') }),
@@ -26,8 +24,8 @@ interface ReviewInterval {
 }
 
 /**
- * The date until which the next review has to be finished, in the time zone: `reviewMonths` after
- * the latest review, or after reviews were first required. Null if no review is required.
+ * The date until which the next review has to be finished, in the time zone: `reviewMonths` after the latest review, or
+ * after reviews were first required. Null if no review is required.
  */
 export function reviewDueDate(
   { reviewMonths, reviewsSince }: ReviewInterval,

@@ -13,8 +13,8 @@ const readLists = new Map<string, readonly Network[]>();
 const MAX_READ_LISTS = 1_000;
 
 /**
- * Parses networks such as `203.0.113.0/24`, or single addresses, separated by white space or commas.
- * Returns them as they are stored: each once, with its bits, separated by spaces; empty for none.
+ * Parses networks such as `203.0.113.0/24`, or single addresses, separated by white space or commas. Returns them as
+ * they are stored: each once, with its bits, separated by spaces; empty for none.
  * @throws RangeError naming the entry and the rule
  */
 export function parseNetworks(text: string): string {
@@ -49,8 +49,8 @@ function parseNetwork(entry: string): string {
 }
 
 /**
- * Whether a key with these networks, as stored, may be used from an address. Without networks from
- * everywhere; otherwise not from an unknown address.
+ * Whether a key with these networks, as stored, may be used from an address. Without networks from everywhere;
+ * otherwise not from an unknown address.
  */
 export function isAllowedFrom(networks: string, address: string | null): boolean {
   if (networks === '') return true;

@@ -3,7 +3,6 @@ import { isAllowedFrom } from './allowed-networks.ts';
 import type { Scope } from './scopes.ts';
 
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
-/** The length of the random part of a key value. */
 export const RANDOM_LENGTH = 40;
 const CHECKSUM_LENGTH = 6;
 /** The length of a key value after the prefix and its underscore. */
@@ -24,8 +23,8 @@ export function generateKey(prefix: string): string {
 }
 
 /**
- * Whether the value has this deployment's prefix, the right length and alphabet, and a matching
- * checksum. Most typos fail here, without a database lookup.
+ * Whether the value has this deployment's prefix, the right length and alphabet, and a matching checksum. Most typos
+ * fail here, without a database lookup.
  */
 export function isWellFormedKey(value: string, prefix: string): boolean {
   const length = prefix.length + 1 + KEY_LENGTH;
@@ -40,8 +39,8 @@ export async function hashKey(value: string): Promise<string> {
 }
 
 /**
- * The hint by which administrators recognize a key: the prefix and the first 4 and last 4 random
- * characters, such as `twb_Ab12…x9Yz`.
+ * The hint by which administrators recognize a key: the prefix and the first 4 and last 4 random characters, such as
+ * `twb_Ab12…x9Yz`.
  */
 export function keyHint(value: string): string {
   const random = value.slice(-(RANDOM_LENGTH + CHECKSUM_LENGTH), -CHECKSUM_LENGTH);
@@ -53,9 +52,8 @@ const BEFORE_KEY = /^["']?(?:Authorization["']?\s*:\s*["']?)?(?:Bearer\s+)?["']?
 const AFTER_KEY = /["']?[,;]?$/;
 
 /**
- * Parses a pasted text as a whole key value or a hint. `Authorization:`, `Bearer`, quotes and a
- * trailing comma or semicolon are ignored. Returns undefined for anything else, such as a truncated
- * value.
+ * Parses a pasted text as a whole key value or a hint. `Authorization:`, `Bearer`, quotes and a trailing comma or
+ * semicolon are ignored. Returns undefined for anything else, such as a truncated value.
  */
 export function parseKeyReference(pasted: string): { value: string } | { hint: string } | undefined {
   const text = pasted.trim().replace(BEFORE_KEY, '').replace(AFTER_KEY, '').replace('...', '…');
@@ -79,7 +77,6 @@ function checksum(text: string): string {
   return digits;
 }
 
-/** The stored facts that decide whether a key may be used. */
 export interface KeyValidity {
   /** UTC milliseconds, or null while the key is not revoked. */
   revokedAt: number | null;
@@ -92,8 +89,8 @@ export interface KeyValidity {
 }
 
 /**
- * Why a request gets a 401: for the log and the administrators, never for the caller. `blocked`: an
- * operator blocked the key.
+ * Why a request gets a 401: for the log and the administrators, never for the caller. `blocked`: an operator blocked
+ * the key.
  */
 export type UnauthorizedReason =
   | 'missing'
@@ -106,7 +103,6 @@ export type UnauthorizedReason =
   | 'scope_missing'
   | 'address_not_allowed';
 
-/** How a key is about to be used. */
 export interface KeyUse {
   /** UTC milliseconds. */
   now: number;
@@ -115,9 +111,6 @@ export interface KeyUse {
   scope?: Scope | undefined;
 }
 
-/**
- * The first reason why the key may not be used, or undefined if it may. Revocation is not compared with a clock: a revoked key stops working on every machine at once.
- */
 export function whyUnauthorized(key: KeyValidity, { now, address, scope }: KeyUse): UnauthorizedReason | undefined {
   if (key.revokedAt !== null) return 'revoked';
   if (key.expiresAt !== null && now >= key.expiresAt) return 'expired';
@@ -133,7 +126,6 @@ export type KeyState = 'active' | 'expiring' | 'expired' | 'revoked';
 /** How long before its expiry a key counts as expiring. */
 export const EXPIRING_MS = 30 * 24 * 3_600_000;
 
-/** The state of a key at `now` (UTC milliseconds). */
 export function keyState(
   { revokedAt, expiresAt }: Pick<KeyValidity, 'revokedAt' | 'expiresAt'>,
   now: number,
@@ -144,7 +136,6 @@ export function keyState(
   return expiresAt - now <= EXPIRING_MS ? 'expiring' : 'active';
 }
 
-/** Whether a key in this state works. */
 export function isLive(state: KeyState): boolean {
   return state === 'active' || state === 'expiring';
 }

@@ -6,10 +6,8 @@ export type BlockedKeys = ReadonlySet<string>;
 const KEY_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /**
- * Parses a list of key ids and hints, separated by commas or white space. A hint may be written
- * with three dots.
- * @throws RangeError naming the position of the entry and the rule, never its text: it may be a key
- *   value
+ * Parses a list of key ids and hints, separated by commas or white space. A hint may be written with three dots.
+ * @throws RangeError naming the position of the entry and the rule, never its text: it may be a key value
  */
 export function parseBlockedKeys(text: string, keyPrefix: string): BlockedKeys {
   const hint = new RegExp(`^${keyPrefix}_[0-9A-Za-z]{4}…[0-9A-Za-z]{4}$`);

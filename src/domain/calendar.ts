@@ -4,8 +4,8 @@ import { TZDate } from '@date-fns/tz';
 export const DAY_MS = 24 * 3_600_000;
 
 /**
- * Whether the runtime knows this IANA time zone name. It also knows offsets such as +05:30, which
- * are not names and have no daylight saving time: they are refused.
+ * Whether the runtime knows this IANA time zone name. It also knows offsets such as +05:30, which are not names and
+ * have no daylight saving time: they are refused.
  */
 export function isTimeZone(name: string): boolean {
   if (/^[+-]/.test(name)) return false;
@@ -30,8 +30,7 @@ export function dateIn(timeZone: string, now: number): string {
 }
 
 /**
- * The instant (UTC milliseconds) at which a calendar date `YYYY-MM-DD` ends in a time zone: the
- * start of the next day.
+ * The instant (UTC milliseconds) at which a calendar date `YYYY-MM-DD` ends in a time zone: the start of the next day.
  */
 export function endOfDate(date: string, timeZone: string): number {
   const [year = Number.NaN, month = Number.NaN, day = Number.NaN] = date.split('-').map(Number);
@@ -55,12 +54,10 @@ export function monthsLater(date: string, months: number): string {
   return `${lastDay.toISOString().slice(0, 8)}${String(Math.min(day, lastDay.getUTCDate())).padStart(2, '0')}`;
 }
 
-/** The number of days from one calendar date to another. */
 export function daysBetween(from: string, to: string): number {
   return Math.round((Date.parse(to) - Date.parse(from)) / DAY_MS);
 }
 
-/** The calendar date that many days later. */
 export function addDays(date: string, days: number): string {
   return new Date(Date.parse(`${date}T00:00:00Z`) + days * DAY_MS).toISOString().slice(0, 10);
 }

@@ -9,12 +9,10 @@ export interface ChangeCursor {
 
 const CURSOR = /^([0-9a-f]{16})\.([1-9]\d{0,14})\.([\x21-\x7e]{1,64})$/;
 
-/** Formats a cursor as text, which is opaque to the caller. */
 export function formatCursor({ epoch, seq, requestId }: ChangeCursor): string {
   return `${epoch}.${seq}.${requestId}`;
 }
 
-/** Parses a cursor; undefined if the text is not one. */
 export function parseCursor(text: string): ChangeCursor | undefined {
   const [, epoch, seq, requestId] = CURSOR.exec(text) ?? [];
   if (epoch === undefined || seq === undefined || requestId === undefined) return undefined;

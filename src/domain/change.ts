@@ -8,7 +8,6 @@ export type ChangedRecords = Pick<Change, (typeof RECORD_KINDS)[RecordKind]['cha
 
 export const plain = (text: string) => ({ mediaType: 'text/plain' as const, text });
 
-/** UTC milliseconds as ISO 8601. */
 export const instant = (at: number): string => new Date(at).toISOString();
 export const optionalInstant = (at: number | null): string | null => (at === null ? null : instant(at));
 

@@ -13,8 +13,8 @@ export function growthSince(now: number): string {
 }
 
 /**
- * How many of the days that count for the growth the ledger covers, the part of today included: at
- * least 1, so that the first hours are not extrapolated. `firstDay` is the first day in the ledger.
+ * How many of the days that count for the growth the ledger covers, the part of today included: at least 1, so that the
+ * first hours are not extrapolated. `firstDay` is the first day in the ledger.
  */
 export function coveredDays(firstDay: string, now: number): number {
   const since = growthSince(now);
@@ -28,8 +28,8 @@ export type FullDate =
   | { status: 'full' | 'too_early' | 'not_growing' | 'not_for_a_century' };
 
 /**
- * When a database of `size` bytes reaches `limit` bytes if it keeps its present ratio to the
- * ledger's `text` bytes, of which `recent` were written in the last `days` days.
+ * When a database of `size` bytes reaches `limit` bytes if it keeps its present ratio to the ledger's `text` bytes, of
+ * which `recent` were written in the last `days` days.
  */
 export function fullDate(
   { size, limit, text, recent, days }: { size: number; limit: number; text: number; recent: number; days: number },

@@ -6,8 +6,8 @@ const MAX_BYTES = 10 * UNITS.GB;
 export const DEFAULT_DATABASE_LIMIT = '10GB';
 
 /**
- * Parses the size limit of the database, such as `10GB` or `500MB` (1 MB = 1,000,000 bytes), into
- * bytes. Without a text: the default.
+ * Parses the size limit of the database, such as `10GB` or `500MB` (1 MB = 1,000,000 bytes), into bytes. Without a
+ * text: the default.
  * @throws RangeError naming the text and the rule
  */
 export function parseDatabaseLimit(text = DEFAULT_DATABASE_LIMIT): number {
@@ -21,22 +21,17 @@ export function parseDatabaseLimit(text = DEFAULT_DATABASE_LIMIT): number {
   return bytes;
 }
 
-/** How full the database is, in ascending order. */
 const FULLNESS = ['normal', 'nearly_full', 'almost_full'] as const;
 export type Fullness = (typeof FULLNESS)[number];
 
-/**
- * The shares of the limit from which the operator is warned: early enough to act before writes fail.
- */
+/** The shares of the limit from which the operator is warned: early enough to act before writes fail. */
 export const WARNED_FROM = { nearly_full: 0.7, almost_full: 0.9 } as const satisfies Partial<Record<Fullness, number>>;
 
-/** How full a database is that has reached this share of its limit. */
 export function fullnessAt(share: number): Fullness {
   if (share >= WARNED_FROM.almost_full) return 'almost_full';
   return share >= WARNED_FROM.nearly_full ? 'nearly_full' : 'normal';
 }
 
-/** Whether `a` is fuller than `b`. */
 export function isFuller(a: Fullness, b: Fullness): boolean {
   return FULLNESS.indexOf(a) > FULLNESS.indexOf(b);
 }

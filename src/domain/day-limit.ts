@@ -20,7 +20,6 @@ export interface OwnDayLimit {
   minutes: number | null;
 }
 
-/** No daily limits of the key's own. */
 export const NO_OWN_DAY_LIMIT: OwnDayLimit = { records: null, minutes: null };
 
 export const MAX_DAY_RECORDS = 10_000_000;
@@ -30,8 +29,8 @@ const MEGABYTE = 1_000_000;
 const MAX_MEGABYTES = 10_000;
 
 /**
- * Parses a daily limit written as `records/megabytes`, such as `20000/64MB` (1 MB = 1,000,000
- * bytes). Null for an empty text: no limit.
+ * Parses a daily limit written as `records/megabytes`, such as `20000/64MB` (1 MB = 1,000,000 bytes). Null for an empty
+ * text: no limit.
  * @throws RangeError naming the text and the rule
  */
 export function parseDayLimit(text: string): DayLimit | null {
@@ -47,12 +46,11 @@ export function parseDayLimit(text: string): DayLimit | null {
   return { records, bytes: megabytes * MEGABYTE };
 }
 
-/** The most changes by administrators that a daily limit can admit. */
 const MAX_DAY_CHANGES = 1_000_000;
 
 /**
- * Parses the daily limit of changes by the administrators of an organization, such as `1000`. Null
- * for an empty text: no limit.
+ * Parses the daily limit of changes by the administrators of an organization, such as `1000`. Null for an empty text:
+ * no limit.
  * @throws RangeError naming the text and the rule
  */
 export function parseDayChanges(text: string): number | null {
@@ -62,7 +60,6 @@ export function parseDayChanges(text: string): number | null {
   throw new RangeError(`"${text}" is not a number of changes; write 1–${MAX_DAY_CHANGES}, or nothing for no limit`);
 }
 
-/** A daily limit in words, such as `20,000 new records and 64 MB of text a day`. */
 function dayLimitInWords({ records, bytes }: DayLimit): string {
   return `${records.toLocaleString('en')} new records and ${bytes / MEGABYTE} MB of text a day`;
 }

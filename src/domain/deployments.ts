@@ -22,10 +22,7 @@ export function parseJurisdiction(text: string): Jurisdiction | undefined {
   throw new RangeError(`"${text}" is not a jurisdiction; write ${JURISDICTIONS.join(', ')}, or nothing`);
 }
 
-/**
- * The key prefixes of the other deployments, such as `eu, us`.
- * @throws RangeError naming the entry and the rule
- */
+/** The key prefixes of the other deployments, such as `eu, us`. @throws RangeError naming the entry and the rule */
 export function parseKnownPrefixes(text: string): string[] {
   const prefixes = text.split(/[\s,]+/).filter((entry) => entry !== '');
   const wrong = prefixes.find((prefix) => !isKeyPrefix(prefix));

@@ -4,7 +4,6 @@ import { DIRECTORY_ID } from './directory-id.ts';
 import { echo, emailAddress, type FieldError, fieldErrors, freeText, ruleError, strictObject } from './fields.ts';
 import { hourlyRate } from './money.ts';
 
-/** The schema for the id of a directory record. */
 export const directoryId = (what: string) => {
   const error = ruleError(`the id of ${what}: 1 to 64 letters, digits or . _ ~ -`);
   return z.string({ error }).regex(DIRECTORY_ID, { error });
@@ -19,8 +18,8 @@ const organization = directoryId('an organization');
 export const BUILT_IN_SERVICE_ACCOUNT = 'service-account';
 
 /**
- * The records of a directory, one JSON object per line of the file. Parsing converts rates to minor
- * units and addresses to lower case.
+ * The records of a directory, one JSON object per line of the file. Parsing converts rates to minor units and addresses
+ * to lower case.
  */
 const shapes = {
   organization: strictObject({
@@ -74,7 +73,6 @@ const shapes = {
   }),
 };
 
-/** The types of directory records. */
 export type DirectoryType = keyof typeof shapes;
 export const DIRECTORY_TYPES = [
   'organization',
@@ -100,8 +98,8 @@ export type DirectoryRecord =
 export type DirectoryRecordInput = { [Type in DirectoryType]: z.input<(typeof shapes)[Type]> }[DirectoryType];
 
 /**
- * JSON Schema (draft 2020-12) of a record. Rules that it cannot express, such as the valid time
- * zones, are in the descriptions.
+ * JSON Schema (draft 2020-12) of a record. Rules that it cannot express, such as the valid time zones, are in the
+ * descriptions.
  */
 export function directoryJsonSchema(): Record<string, unknown> {
   return {
@@ -136,8 +134,8 @@ function describeText({
 }
 
 /**
- * One record of a file or list. `record` is null if it breaks a rule; its id is still known, so
- * other records may refer to it.
+ * One record of a file or list. `record` is null if it breaks a rule; its id is still known, so other records may refer
+ * to it.
  */
 export interface DirectoryEntry {
   /** Line of the file, from 1, or index in the list, from 0. */
@@ -160,7 +158,6 @@ export interface ReadRecord {
   errors: DirectoryError[];
 }
 
-/** Parses a record from a line of JSON. */
 export function readLine(text: string, at: number): ReadRecord {
   let value: unknown;
   try {
@@ -181,7 +178,6 @@ const head = z.looseObject({
 });
 const ownership = z.object({ id: directoryId('the record'), organization });
 
-/** Parses a record. */
 export function readRecord(value: unknown, at: number): ReadRecord {
   const { data } = head.safeParse(value);
   if (!data) {
@@ -202,12 +198,10 @@ export function readRecord(value: unknown, at: number): ReadRecord {
     : { errors };
 }
 
-/** The id of the organization that a record belongs to. */
 export function ownerOf(record: DirectoryRecord): string {
   return record.type === 'organization' ? record.id : record.organization;
 }
 
-/** An error about a record that was read. */
 export function entryError(
   { at, type, id }: DirectoryEntry,
   pointer: string,
@@ -218,8 +212,8 @@ export function entryError(
 }
 
 /**
- * Unique values that more than one record of an organization claims: an id, an email address, being
- * the service account, a company's active agreement. `locate` describes where the first claim is.
+ * Unique values that more than one record of an organization claims: an id, an email address, being the service
+ * account, a company's active agreement. `locate` describes where the first claim is.
  */
 export function conflicts(entries: readonly DirectoryEntry[], locate: (at: number) => string): DirectoryError[] {
   const claimed = new Map<string, number>();

@@ -38,15 +38,14 @@ export type ServiceErrorCode =
   | 'superseded';
 
 interface Extras {
-  /** For `invalid`: the errors, by field. */
   errors?: readonly FieldError[];
   /** For `form_already_used`: the id of the key that the form created. */
   keyId?: string;
   /** For `outcome_unknown`: whether it is safe to send the request again. */
   retryable?: boolean;
   /**
-   * For `unavailable`: whether the statements were not run, were rolled back because D1 takes no
-   * writes, or may have been committed.
+   * For `unavailable`: whether the statements were not run, were rolled back because D1 takes no writes, or may have
+   * been committed.
    */
   database?: 'not_run' | 'read_only' | 'unknown';
   /** For `daily_limit_reached`: which limit, and the milliseconds until it admits again. */
@@ -80,12 +79,10 @@ export class ServiceError extends Error {
   }
 }
 
-/** Whether an error is a `ServiceError` with this code. */
 export function hasCode(err: unknown, code: ServiceErrorCode): err is ServiceError {
   return err instanceof ServiceError && err.code === code;
 }
 
-/** The error for input that breaks rules. */
 export function invalidInput(errors: readonly FieldError[]): ServiceError {
   return new ServiceError('invalid', errors.map(({ detail }) => detail).join('; '), { errors });
 }
@@ -98,7 +95,6 @@ export function psaNotIncluded(): ServiceError {
   );
 }
 
-/** The organization is being erased. */
 export function beingErased(): ServiceError {
   return new ServiceError(
     'being_erased',
@@ -106,15 +102,14 @@ export function beingErased(): ServiceError {
   );
 }
 
-/** Identifies an existing key. */
 export interface KeyReference {
   organizationId: string;
   keyId: string;
 }
 
 /**
- * Thrown when a key may not be used. `reason` and `key` (if it exists) are for its administrators;
- * the caller gets the constant 401.
+ * Thrown when a key may not be used. `reason` and `key` (if it exists) are for its administrators; the caller gets the
+ * constant 401.
  */
 export class Unauthorized extends Error {
   override name = 'Unauthorized';

@@ -38,7 +38,6 @@ export type FactType =
   | 'daily_limit'
   | 'database_size';
 
-/** A fact, as its statement returns it. Times are UTC milliseconds. */
 export interface Fact {
   type: FactType;
   /** Empty for a fact about the deployment. */
@@ -70,15 +69,14 @@ interface Tile {
   path: (first: Fact, dateOf: (at: number) => string) => string;
 }
 
-/** What is known of all facts of one type. */
 export interface FactKind {
   /** Whether alerts are sent within five minutes instead of once a day. */
   isUrgent: boolean;
   /** For the documentation: when there is such a fact. */
   meaning: string;
   /**
-   * The fact as a sentence without markup, for alerts. It contains no text that a tenant can choose,
-   * because a chat may show it as a link or a mention.
+   * The fact as a sentence without markup, for alerts. It contains no text that a tenant can choose, because a chat may
+   * show it as a link or a mention.
    */
   sentence: (fact: Fact) => string;
   advice: string;
@@ -93,7 +91,6 @@ const plural = (number: number, one: string, many = `${one}s`) => `${number} ${n
 const time = (at: number | null) => `${new Date(at ?? 0).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 const theKey = ({ keyHint }: Fact) => `API key ${keyHint ?? ''}`;
 
-/** The kinds of refused uses: one for each reason. */
 function refused(
   reason: ReasonForAttention,
   {
@@ -115,7 +112,6 @@ function refused(
 const keys = (one: string, many: string) => (facts: readonly Fact[]) => plural(facts.length, one, many);
 const requests = (facts: readonly Fact[]) => facts.reduce((sum, { count }) => sum + count, 0);
 
-/** The list of facts, in the order in which the settings area shows them. */
 export const FACTS: Readonly<Record<FactType, FactKind>> = {
   push_failing: {
     isUrgent: true,

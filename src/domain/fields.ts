@@ -1,37 +1,25 @@
 import * as z from 'zod';
 
-/**
- * Maximum length of a message or description in Unicode code points, not counting leading and
- * trailing white space.
- */
+/** Maximum length of a message or description in Unicode code points, not counting leading and trailing white space. */
 export const MAX_TEXT_LENGTH = 32_000;
 /** Maximum length of an email address (RFC 5321 §4.5.3.1.3, without the angle brackets). */
 const MAX_EMAIL_LENGTH = 254;
 /** How many characters of the caller's input an error repeats. */
 const MAX_ECHO_LENGTH = 40;
-/**
- * How many characters of a field name a pointer repeats: enough for any real name, while the
- * response stays small.
- */
+/** How many characters of a field name a pointer repeats: enough for any real name, while the response stays small. */
 const MAX_POINTER_NAME_LENGTH = 200;
 
 /**
- * What a regular expression can say about a text: it contains something other than white space, and
- * no NUL. The first part consumes all leading white space, so there is one way to match a text, and
- * a long one takes linear time.
+ * What a regular expression can say about a text: it contains something other than white space, and no NUL. The first
+ * part consumes all leading white space, so there is one way to match a text, and a long one takes linear time.
  */
 const TEXT_PATTERN = '^\\s*[^\\s\\x00][^\\x00]*$';
 
-/** How the error for a missing field begins. */
 const MISSING = 'is missing';
 
-/** The most field errors in one response. */
 export const MAX_FIELD_ERRORS = 20;
 
-/**
- * One error of a body: where (a JSON Pointer, RFC 6901), which rule, and in words what was sent and
- * what to send.
- */
+/** One error of a body: where (a JSON Pointer, RFC 6901), which rule, and in words what was sent and what to send. */
 export const fieldErrorShape = z.object({
   pointer: z.string().meta({ description: 'The field, as a JSON Pointer (RFC 6901); empty for the body itself.' }),
   code: z.string().meta({
@@ -42,7 +30,6 @@ export const fieldErrorShape = z.object({
 
 export type FieldError = z.output<typeof fieldErrorShape>;
 
-/** Shortens a text so that an error may repeat it. */
 export function echo(text: string, max = MAX_ECHO_LENGTH): string {
   const points = Array.from(text.slice(0, 4 * max));
   return (points.length > max ? `${points.slice(0, max).join('')}…` : text).toWellFormed();
@@ -58,8 +45,8 @@ function describe(value: unknown): string {
 }
 
 /**
- * The zod error for a rule in words: `was …; send <rule>`, or `is missing; send <rule>`. `hint` may
- * replace the advice for one particular value.
+ * The zod error for a rule in words: `was …; send <rule>`, or `is missing; send <rule>`. `hint` may replace the advice
+ * for one particular value.
  */
 export function ruleError(rule: string, hint?: (value: unknown) => string | undefined) {
   return ({ input }: { input?: unknown }) =>
@@ -77,7 +64,6 @@ export function unquoted(isRight: (value: unknown) => boolean) {
   };
 }
 
-/** The number of code points in a text. */
 function codePoints(text: string): number {
   let count = 0;
   for (const _ of text) count += 1;
@@ -85,9 +71,9 @@ function codePoints(text: string): number {
 }
 
 /**
- * Free text from a person or a script: stored exactly as sent, or refused with the reason. JSON
- * Schema cannot exclude white space from a count, so its keywords are slightly stricter than the
- * check: a text that satisfies them is never refused for its length.
+ * Free text from a person or a script: stored exactly as sent, or refused with the reason. JSON Schema cannot exclude
+ * white space from a count, so its keywords are slightly stricter than the check: a text that satisfies them is never
+ * refused for its length.
  */
 export function freeText(max = MAX_TEXT_LENGTH) {
   const rule = `a string of 1 to ${max} characters`;
@@ -136,10 +122,7 @@ export function strictObject<Shape extends z.core.$ZodLooseShape>(shape: Shape) 
   });
 }
 
-/**
- * Converts zod's issues: one error per field and per unknown field, no duplicates, at most
- * `MAX_FIELD_ERRORS`.
- */
+/** Converts zod's issues: one error per field and per unknown field, no duplicates, at most `MAX_FIELD_ERRORS`. */
 export function fieldErrors(error: z.core.$ZodError): FieldError[] {
   const errors = error.issues.flatMap((issue): FieldError[] => {
     const path = issue.path.map(String);

@@ -13,8 +13,7 @@ const anyCase = (word: string) => word.replace(/[a-z]/g, (letter) => `[${letter.
 const ABSENT = `(?:${['undefined', 'null', 'nan', 'none'].map(anyCase).join('|')}|\\[${anyCase('object')}[^:/]*)`;
 
 /**
- * A header, quoted or not, with a placeholder that came out empty (in its last segment) or was not
- * replaced (anywhere).
+ * A header, quoted or not, with a placeholder that came out empty (in its last segment) or was not replaced (anywhere).
  */
 const EMPTY_PLACEHOLDER = new RegExp(
   [
@@ -25,9 +24,7 @@ const EMPTY_PLACEHOLDER = new RegExp(
   ].join('|'),
 );
 
-/**
- * The header in the contract. `not` instead of a lookahead, which Go (RE2) and Rust cannot compile.
- */
+/** The header in the contract. `not` instead of a lookahead, which Go (RE2) and Rust cannot compile. */
 export const idempotencyKeyHeader = z
   .string()
   .min(1)
@@ -38,10 +35,9 @@ export const idempotencyKeyHeader = z
 export type IdempotencyKeyResult = { ok: true; key: string | undefined } | { ok: false; rule: string };
 
 /**
- * Parses the Idempotency-Key header (draft-ietf-httpapi-idempotency-key-header): `abc` and the
- * quoted `"abc"` (a structured-field string, RFC 9651 §3.3.3) are the same key. White space around
- * the value is ignored. Without the header, the key is undefined. `rule` completes the sentence
- * "Idempotency-Key …".
+ * Parses the Idempotency-Key header (draft-ietf-httpapi-idempotency-key-header): `abc` and the quoted `"abc"` (a
+ * structured-field string, RFC 9651 §3.3.3) are the same key. White space around the value is ignored. Without the
+ * header, the key is undefined. `rule` completes the sentence "Idempotency-Key …".
  */
 export function parseIdempotencyKey(header: string | undefined): IdempotencyKeyResult {
   if (header === undefined) return { ok: true, key: undefined };
@@ -64,10 +60,10 @@ export function parseIdempotencyKey(header: string | undefined): IdempotencyKeyR
 }
 
 /**
- * Whether the header shows that a tool had no value for the event id: nothing after the last `:` or
- * `/`; `undefined`, `null`, `NaN`, `None` in any case or `[object …` there or as the whole; `{{`,
- * `}}` or `${` anywhere. All events would share such a key, and all but the first would be lost as
- * replays. Records of the past may have one, so `parseIdempotencyKey` accepts it.
+ * Whether the header shows that a tool had no value for the event id: nothing after the last `:` or `/`; `undefined`,
+ * `null`, `NaN`, `None` in any case or `[object …` there or as the whole; `{{`, `}}` or `${` anywhere. All events would
+ * share such a key, and all but the first would be lost as replays. Records of the past may have one, so
+ * `parseIdempotencyKey` accepts it.
  */
 export function hasEmptyEventId(header: string): boolean {
   return EMPTY_PLACEHOLDER.test(trimOws(header));

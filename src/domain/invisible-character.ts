@@ -1,6 +1,6 @@
 /**
- * Control, format and default-ignorable characters (Unicode), among them joiners, variation
- * selectors and Hangul fillers; and the blank Braille pattern, which is a symbol by category.
+ * Control, format and default-ignorable characters (Unicode), among them joiners, variation selectors and Hangul
+ * fillers; and the blank Braille pattern, which is a symbol by category.
  */
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]/u;
 
@@ -23,8 +23,8 @@ const JOINING_CHARACTER = `[[\\p{L}\\p{M}\\p{N}]&&[${JOINING_SCRIPTS}\\u064b-\\u
 const VIRAMA = '[\\u094d\\u09cd\\u0a4d\\u0acd\\u0b4d\\u0bcd\\u0c4d\\u0ccd\\u0d4d\\u0dca]';
 
 /**
- * A joiner between two characters of these scripts, or after a virama (compare RFC 5892 A.1, A.2).
- * Made when it is needed: it would take milliseconds of every Worker's start.
+ * A joiner between two characters of these scripts, or after a virama (compare RFC 5892 A.1, A.2). Made when it is
+ * needed: it would take milliseconds of every Worker's start.
  */
 const visibleJoiner = () =>
   new RegExp(`(?<=${JOINING_CHARACTER})[\\u200c\\u200d](?=${JOINING_CHARACTER})|(?<=${VIRAMA})[\\u200c\\u200d]`, 'gv');

@@ -2,7 +2,6 @@ import ipaddr from 'ipaddr.js';
 import { IPV6_GROUP_BITS } from './client-address.ts';
 import { parseRequestLimit, type RequestLimit } from './request-limit.ts';
 
-/** A limit for the addresses of a network. */
 export interface IpLimitOverride {
   network: ipaddr.IPv4 | ipaddr.IPv6;
   bits: number;
@@ -11,12 +10,11 @@ export interface IpLimitOverride {
   isTotal: boolean;
 }
 
-/** What follows a limit that all addresses of the network share. */
 const TOTAL = '/total';
 
 /**
- * Parses `CIDR=limit` entries separated by commas, such as `203.0.113.0/24=5000/10s,
- * 2001:db8::/32=100/1s/total`. The most specific come first.
+ * Parses `CIDR=limit` entries separated by commas, such as `203.0.113.0/24=5000/10s, 2001:db8::/32=100/1s/total`. The
+ * most specific come first.
  * @throws RangeError naming the entry and the rule
  */
 export function parseIpLimitOverrides(text: string): IpLimitOverride[] {

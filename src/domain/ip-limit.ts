@@ -18,8 +18,8 @@ export interface IpLimit {
 /**
  * The limits of an address, by the most specific override or else the deployment's `ipLimit`.
  *
- * An IPv6 subscriber may own all subnets of a /48, so its /64s also share a limit. An override for
- * a smaller network takes that network out of its /48: neither uses up the limit of the other.
+ * An IPv6 subscriber may own all subnets of a /48, so its /64s also share a limit. An override for a smaller network
+ * takes that network out of its /48: neither uses up the limit of the other.
  */
 export function ipLimitOf(
   address: string | null,

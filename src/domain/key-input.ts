@@ -22,7 +22,6 @@ const hasWholeLimit = ({ limitQuota, limitWindowMs }: Pick<KeySettings, 'limitQu
   (limitQuota === null) === (limitWindowMs === null);
 const WHOLE_LIMIT = { path: ['limitWindowMs'], error: 'is required with limitQuota, and refused without it' };
 
-/** The input for a new key. */
 export const newApiKey = strictObject({
   ...settingInputs,
   scopes: z
@@ -37,35 +36,32 @@ export const newApiKey = strictObject({
 
 export type NewApiKey = z.input<typeof newApiKey>;
 
-/** The input for changing an existing key: all of its settings. */
 export const keyChanges = strictObject(settingInputs).refine(hasWholeLimit, WHOLE_LIMIT);
 
 /** How long a rotated key keeps working, if it is not revoked at once. */
 export const GRACE_MS = { '1h': 3_600_000, '24h': 24 * 3_600_000, '7d': 7 * 24 * 3_600_000 } as const;
 
-/** The input for a rotation. `expires` is the successor's. */
 export const rotation = strictObject({
   expires: expires(),
   grace: z.enum(['now', '1h', '24h', '7d'], { error: ruleError('now, 1h, 24h or 7d') }),
 });
 
-/** A rotation as a form sends it, before validation. */
 export interface Rotation {
   expires?: string;
   grace: string | undefined;
 }
 
 /**
- * The instant (UTC milliseconds) at which the key expires. A date without a time means the end of
- * that day in the time zone.
+ * The instant (UTC milliseconds) at which the key expires. A date without a time means the end of that day in the time
+ * zone.
  */
 export function expiryInstant(expires: string, timeZone: string): number {
   return expires.includes('T') ? Date.parse(expires) : endOfDate(expires, timeZone);
 }
 
 /**
- * The latest expiry (UTC milliseconds) of a key created at `now`: the end of the same day
- * `MAX_EXPIRY_YEARS` later, in the time zone.
+ * The latest expiry (UTC milliseconds) of a key created at `now`: the end of the same day `MAX_EXPIRY_YEARS` later, in
+ * the time zone.
  */
 export function lastExpiry(timeZone: string, now: number): number {
   return endOfDate(yearsLater(dateIn(timeZone, now), MAX_EXPIRY_YEARS), timeZone);

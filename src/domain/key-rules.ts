@@ -2,9 +2,7 @@ import * as z from 'zod';
 import { addDays, dateIn, daysBetween } from './calendar.ts';
 import { type FieldError, ruleError, strictObject } from './fields.ts';
 
-/** The longest time in days that a key rule can name: the ten years of the longest expiry. */
 export const MAX_RULE_DAYS = 3_650;
-/** The most months between two reviews. */
 export const MAX_REVIEW_MONTHS = 12;
 
 /** An organization's rules for new keys and for reviews. Existing keys are not affected. */
@@ -18,7 +16,6 @@ export interface KeyRules {
   reviewMonths: number | null;
 }
 
-/** The key rules of an organization that has not set any. */
 export const DEFAULT_KEY_RULES: KeyRules = {
   maxLifetimeDays: null,
   expiryRequired: false,
@@ -43,8 +40,8 @@ export const keyRules = strictObject({
 }).transform((rules) => ({ ...rules, expiryRequired: rules.expiryRequired || rules.maxLifetimeDays !== null }));
 
 /**
- * The lifetime of a new key in calendar days: how many days after today (in the time zone) its last
- * day is. A key that expires at the end of today has 0.
+ * The lifetime of a new key in calendar days: how many days after today (in the time zone) its last day is. A key that
+ * expires at the end of today has 0.
  */
 export function lifetimeDays(expiresAt: number, timeZone: string, now: number): number {
   return daysBetween(dateIn(timeZone, now), dateIn(timeZone, expiresAt - 1));
@@ -55,13 +52,11 @@ export function lastDayAllowed({ maxLifetimeDays }: Pick<KeyRules, 'maxLifetimeD
   return maxLifetimeDays === null ? null : addDays(today, maxLifetimeDays);
 }
 
-/** A new key as the key rules judge it. */
 export interface NewKeyLifetime {
   /** What was asked for; undefined for a key that never expires. */
   expires: string | undefined;
   /** See `lifetimeDays`; null for a key that never expires. */
   days: number | null;
-  /** The date in the organization's time zone. */
   today: string;
 }
 

@@ -9,7 +9,6 @@ import { formatRequestLimit, MAX_QUOTA, MAX_WINDOW_MS, type RequestLimit } from 
 // What administrators can set of a key after it was created. A new setting is an entry of
 // KEY_SETTINGS and a column.
 
-/** The deployment's limits for a key. */
 export interface DefaultLimits {
   requests: RequestLimit;
   day: DayLimit | null;
@@ -28,7 +27,6 @@ export interface SettingContext {
   own?: StoredLimits | undefined;
 }
 
-/** How administrators see and enter a setting. */
 interface SettingForm {
   /** The name and the id of the field. */
   field: string;
@@ -36,7 +34,6 @@ interface SettingForm {
   /** Every other field is marked as optional. */
   required?: boolean;
   placeholder?: string;
-  /** The largest number, or the most characters. */
   max: (context: SettingContext) => number;
   label: (context: SettingContext) => string;
   help: (context: SettingContext) => string;
@@ -45,7 +42,6 @@ interface SettingForm {
 }
 
 interface KeySetting {
-  /** Its column of `api_keys`. */
   column: string;
   /** Checks an input; its output is what is stored. */
   input: z.ZodType;
@@ -53,7 +49,6 @@ interface KeySetting {
   read: (field: (name: string) => string, context: SettingContext) => string | number | null;
   /** Undefined for a value that follows from the field of another setting. */
   form?: SettingForm;
-  /** The heading of its column in the CSV file of keys. */
   csv?: string;
   /** Its name in the audit log. Undefined for a value that another setting describes. */
   audited?: string;
@@ -61,7 +56,6 @@ interface KeySetting {
   describe?: (key: StoredLimits & { allowedNetworks: string }) => string;
 }
 
-/** A number that may be left out: a multiple of `step` up to `max`. */
 const number = (max: number, step = 1) => {
   const rule = step === 1 ? `a whole number from 1 to ${max}` : `a multiple of ${step} up to ${max}`;
   const error = ruleError(`${rule}, or leave it out`);
@@ -80,9 +74,8 @@ function refuseInvisible(text: string, context: z.RefinementCtx): void {
 }
 
 /**
- * A trimmed name in Unicode NFC, in which each run of white space is one space, without invisible
- * characters: two names that look the same are rarely different. Case counts, and so do letters of
- * different alphabets with the same shape.
+ * A trimmed name in Unicode NFC, in which each run of white space is one space, without invisible characters: two names
+ * that look the same are rarely different. Case counts, and so do letters of different alphabets with the same shape.
  */
 const keyName = z
   .string({ error: ruleError(`a text of 1 to ${MAX_NAME_LENGTH} characters`) })
@@ -110,7 +103,6 @@ const optionalLine = (max: number) =>
     .superRefine(refuseInvisible)
     .default('');
 
-/** The networks from which the key may be used; none for everywhere. */
 const networks = z
   .string({ error: ruleError('networks such as 203.0.113.0/24, separated by spaces, or leave it out') })
   .default('')
@@ -158,8 +150,8 @@ const minQuota = ({ requests }: DefaultLimits) => Math.min(MIN_QUOTA, requests.q
 const windowOf = ({ defaults, own }: SettingContext) => own?.limitWindowMs ?? defaults.requests.windowMs;
 
 /**
- * The quota that was entered; null for none and for the deployment's limit. It may not be above that
- * or below `MIN_QUOTA`, except to keep the key's own.
+ * The quota that was entered; null for none and for the deployment's limit. It may not be above that or below
+ * `MIN_QUOTA`, except to keep the key's own.
  */
 function readQuota(text: string, context: SettingContext): number | null {
   const { quota, windowMs } = context.defaults.requests;
@@ -170,7 +162,6 @@ function readQuota(text: string, context: SettingContext): number | null {
   return wholeNumber(text, quota, minQuota(context.defaults));
 }
 
-/** The same for new records per day. */
 function readRecords(text: string, { defaults: { day }, own }: SettingContext): number | null {
   const ownRecords = own?.dayLimitRecords ?? null;
   if (text === '') return null;
@@ -292,10 +283,8 @@ export const KEY_SETTINGS = {
 
 export type KeySettingName = keyof typeof KEY_SETTINGS;
 
-/** The settings, in the order of the table. */
 export const KEY_SETTING_NAMES = keysOf(KEY_SETTINGS);
 
-/** One setting. */
 export const keySetting = (name: KeySettingName): KeySetting => KEY_SETTINGS[name];
 
 /** The settings with a field in the forms: first the lines of text, then the others. */
@@ -304,10 +293,8 @@ export const KEY_FORM_FIELDS = KEY_SETTING_NAMES.flatMap((name) => {
   return form ? [{ ...form, name }] : [];
 }).toSorted((a, b) => Number(a.control !== 'line') - Number(b.control !== 'line'));
 
-/** The schema of each setting. */
 export const settingInputs = pluck(KEY_SETTINGS, 'input');
 
-/** The settings of a key as they are stored. */
 export type KeySettings = { -readonly [Name in KeySettingName]: z.output<(typeof settingInputs)[Name]> };
 
 /** Settings before validation. A setting that is left out has its default value. */
@@ -342,7 +329,6 @@ export function ownRequestLimit({
   return quota === null || windowMs === null ? null : { quota, windowMs };
 }
 
-/** The key's own daily limits. */
 export function ownDayLimit({
   dayLimitRecords: records,
   dayLimitMinutes: minutes,

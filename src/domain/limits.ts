@@ -1,7 +1,6 @@
 import { type DayLimits, dayLimitsSentence } from './day-limit.ts';
 import { type RequestLimit, requestLimitInWords } from './request-limit.ts';
 
-/** The limits of a deployment. */
 export interface Limits {
   keyLimit: RequestLimit;
   ipLimit: RequestLimit;

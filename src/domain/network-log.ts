@@ -13,16 +13,14 @@ import {
 export const NETWORK_QUOTA_FACTOR = 4;
 export const MAX_NETWORK_QUOTA = NETWORK_QUOTA_FACTOR * MAX_QUOTA;
 
-/** The limit of one subnet of a network. */
 export interface SubnetLimit {
-  /** Identifies the subnet within its network. */
   id: number;
   requestLimit: RequestLimit;
 }
 
 /**
- * What a limiter object answers. Of two limits it describes the one that leaves less room; for a
- * refusal, the one that refuses longer.
+ * What a limiter object answers. Of two limits it describes the one that leaves less room; for a refusal, the one that
+ * refuses longer.
  */
 export interface LimiterDecision extends RateLimitDecision {
   /** Whether it describes a subnet's limit rather than the object's own. */
@@ -30,13 +28,12 @@ export interface LimiterDecision extends RateLimitDecision {
 }
 
 /**
- * The sliding-window logs of a network and of its subnets. A request is admitted if both have room,
- * and is then in both. Each log holds its own clock still, as `SlidingWindowLog` does.
+ * The sliding-window logs of a network and of its subnets. A request is admitted if both have room, and is then in
+ * both. Each log holds its own clock still, as `SlidingWindowLog` does.
  *
- * An admission leaves its subnet's log when it leaves the network's: after 10 s, or as the oldest
- * of 40,000. An empty log is dropped. So all subnets together hold as many entries as the network,
- * however many of them send. Nothing that still counts is lost: while the 40,000 entries of the
- * network lie within a window, its own limit refuses.
+ * An admission leaves its subnet's log when it leaves the network's: after 10 s, or as the oldest of 40,000. An empty
+ * log is dropped. So all subnets together hold as many entries as the network, however many of them send. Nothing that
+ * still counts is lost: while the 40,000 entries of the network lie within a window, its own limit refuses.
  */
 export class NetworkLog {
   private readonly times = new NumberRing();
@@ -45,8 +42,8 @@ export class NetworkLog {
   private readonly subnets = new Map<number, NumberRing>();
 
   /**
-   * Asks for one request at `now`, as `SlidingWindowLog.take` does. `requestLimit` is the network's, with
-   * a quota of at most `MAX_NETWORK_QUOTA`.
+   * Asks for one request at `now`, as `SlidingWindowLog.take` does. `requestLimit` is the network's, with a quota of at
+   * most `MAX_NETWORK_QUOTA`.
    */
   take(requestLimit: RequestLimit, subnet: SubnetLimit, now: number): LimiterDecision {
     const time = heldStill(this.times, now);

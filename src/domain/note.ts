@@ -2,7 +2,6 @@ import * as z from 'zod';
 import { freeText, MAX_TEXT_LENGTH, strictObject } from './fields.ts';
 import { replayFields } from './replay.ts';
 
-/** Body of POST /tickets/{ticketId}/notes. */
 export const noteRequest = strictObject({
   message: freeText().meta({
     description: `The text of the note: 1 to ${MAX_TEXT_LENGTH.toLocaleString('en')} Unicode code points, not counting leading and trailing white space. Stored exactly as sent. NUL and lone surrogates are refused.`,
@@ -11,10 +10,7 @@ export const noteRequest = strictObject({
 
 export type NoteRequest = z.output<typeof noteRequest>;
 
-/**
- * Response for a note, new or already created. Notes are internal: the team sees them, the customer
- * never does.
- */
+/** Response for a note, new or already created. Notes are internal: the team sees them, the customer never does. */
 export const noteResult = z.object({
   note: z.object({
     id: z.uuid().meta({ description: 'Identifier of the note.' }),

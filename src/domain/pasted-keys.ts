@@ -1,13 +1,12 @@
 import { isWellFormedKey, KEY_LENGTH, RANDOM_LENGTH } from './api-key.ts';
 
 /**
- * This many characters after the prefix of a known deployment count as part of a key value, which
- * must not be shown.
+ * This many characters after the prefix of a known deployment count as part of a key value, which must not be shown.
  */
 const MIN_OWN_PART = 12;
 /**
- * This many characters after the prefix are most of a key value: one more than a UUID without
- * hyphens, which people use after a prefix.
+ * This many characters after the prefix are most of a key value: one more than a UUID without hyphens, which people use
+ * after a prefix.
  */
 const MIN_OWN_KEY = 33;
 /** A key value of any deployment, with or without its checksum. */
@@ -19,10 +18,10 @@ const BASIC_CREDENTIAL = /\b(Basic\s+)([\w+/-]{16,})=*/gi;
 const REMOVED = '[removed]';
 
 /**
- * Replaces everything that looks like a key value by `[removed]`; hints stay. With one
- * of the prefixes, that includes truncated values and values without the prefix; of unknown
- * deployments, the prefix with at least the random part. Percent-encoded values and values in Basic credentials are found
- * too. The cost grows with the length: truncate long texts first.
+ * Replaces everything that looks like a key value by `[removed]`; hints stay. With one of the prefixes, that includes
+ * truncated values and values without the prefix; of unknown deployments, the prefix with at least the random part.
+ * Percent-encoded values and values in Basic credentials are found too. The cost grows with the length: truncate long
+ * texts first.
  */
 export function withoutKeys(text: string, prefixes: readonly string[]): string {
   const withoutBasic = text.replace(BASIC_CREDENTIAL, (whole: string, scheme: string, credential: string) => {
@@ -57,9 +56,9 @@ function withoutPlainKeys(text: string, prefixes: readonly string[]): string {
 }
 
 /**
- * Whether the text contains a key value, percent-encoded or not. With one of the prefixes,
- * values without the prefix and most of a value count; of unknown deployments, whole values. The checksum
- * distinguishes them from ids of other services, such as `resp_` with 48 hex digits.
+ * Whether the text contains a key value, percent-encoded or not. With one of the prefixes, values without the prefix
+ * and most of a value count; of unknown deployments, whole values. The checksum distinguishes them from ids of other
+ * services, such as `resp_` with 48 hex digits.
  */
 export function containsKey(text: string, prefixes: readonly string[]): boolean {
   if (text.length < MIN_OWN_KEY) return false;
@@ -88,9 +87,7 @@ const fitsOneOf = (characters: string, prefixes: readonly string[]) =>
 /** Whether the prefix followed by these characters is a key value with a correct checksum. */
 const fitsPrefix = (characters: string, prefix: string) => isWellFormedKey(`${prefix}_${characters}`, prefix);
 
-/**
- * Decodes only the characters that a key value can contain, so that no control character appears.
- */
+/** Decodes only the characters that a key value can contain, so that no control character appears. */
 function percentDecoded(text: string): string {
   return text.replaceAll(/%([3-7][0-9A-Fa-f])/g, (encoded, hex: string) => {
     const character = String.fromCharCode(Number.parseInt(hex, 16));
@@ -99,8 +96,8 @@ function percentDecoded(text: string): string {
 }
 
 /**
- * Whether the text contains `length` consecutive letters and digits. Looks at every `length`-th
- * character and a few before it, because almost no text contains such a run.
+ * Whether the text contains `length` consecutive letters and digits. Looks at every `length`-th character and a few
+ * before it, because almost no text contains such a run.
  */
 function hasBase62Run(text: string, length: number): boolean {
   for (let last = length - 1; last < text.length; ) {
@@ -115,10 +112,7 @@ function hasBase62Run(text: string, length: number): boolean {
 const isBase62 = (code: number) =>
   (code >= 0x30 && code <= 0x39) || (code >= 0x41 && code <= 0x5a) || (code >= 0x61 && code <= 0x7a);
 
-/**
- * Decodes base64 or base64url without padding; ignores characters at the end that do not form whole
- * bytes.
- */
+/** Decodes base64 or base64url without padding; ignores characters at the end that do not form whole bytes. */
 function fromBase64(text: string): string {
   return atob(
     text

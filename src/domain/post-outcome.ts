@@ -20,8 +20,8 @@ export function outcomeOf(status: number, retryAfter: string | null, now: number
 }
 
 /**
- * The milliseconds that a Retry-After asks for (RFC 9110 §10.2.3: seconds or an HTTP date), at most
- * 24 hours; 0 if there is none or it cannot be read.
+ * The milliseconds that a Retry-After asks for (RFC 9110 §10.2.3: seconds or an HTTP date), at most 24 hours; 0 if
+ * there is none or it cannot be read.
  */
 export function parseRetryAfter(text: string | null, now: number): number {
   const value = text?.trim() ?? '';

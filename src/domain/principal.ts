@@ -11,18 +11,15 @@ export interface Principal {
   timeZone: string;
   hasPsa: boolean;
   keyId: string;
-  /**
-   * SHA-256 of the key value in hex: a write matches it too, so that a cached key can never stand
-   * for another one.
-   */
+  /** SHA-256 of the key value in hex: a write matches it too, so that a cached key can never stand for another one. */
   keyHash: string;
   /** The id of the first key of the rotation chain, whose limit all keys of the chain share. */
   chainId: string;
   keyName: string;
   scopes: readonly Scope[];
   /**
-   * The networks from which the key may be used, separated by spaces; empty for everywhere. A write
-   * requires that the list is still the one that was checked.
+   * The networks from which the key may be used, separated by spaces; empty for everywhere. A write requires that the
+   * list is still the one that was checked.
    */
   allowedNetworks: string;
   /** The key's own limit, or null for the deployment's. */
@@ -36,7 +33,6 @@ export interface Principal {
 /** A key as read from the database, not yet checked. */
 export interface FoundKey extends Principal, KeyValidity {}
 
-/** Response to a ping: whose key this is. */
 export const pingResponse = z.object({
   ok: z.literal(true),
   organizationId: z.string().meta({ description: 'The organization that the key belongs to.' }),

@@ -115,19 +115,16 @@ export const released = z
 /** Text from users. It is plain text, never markup: escape it before showing it in a page. */
 export type PlainText = z.output<typeof plainText>;
 
-/** The key that wrote the record, or that the change is about, in its current state. */
 export type ChangedKey = z.output<typeof key>;
 
 /**
- * One row of the audit log, with the record it is about in its current state: a redacted note is
- * redacted in all its changes.
+ * One row of the audit log, with the record it is about in its current state: a redacted note is redacted in all its
+ * changes.
  */
 export type Change = z.output<typeof change>;
 
-/** A part of an organization's changes that is an object in R2. */
 export type ArchivedChanges = z.output<typeof archivedChanges>;
 
-/** A page of the feed. `cursor` is the one to continue from; null if the organization has no changes. */
 export type ChangesPage = z.output<typeof changesPage>;
 
 /** The result for one record, at its index. `not_written`: this record is valid, but another is not. */

@@ -4,14 +4,11 @@ import { sha256 } from '../lib/bytes.ts';
 import { ruleError } from './fields.ts';
 import type { RecordKind } from './record-kinds.ts';
 
-/** The schema for the id of a record that this service created, in input. */
 export function recordId(what: string) {
   return z.guid({ error: ruleError(`the id of ${what}, a UUID`) }).toLowerCase();
 }
 
-/**
- * A UUID version 7 (RFC 9562 §5.7) that begins with `now` (UTC milliseconds), so ids sort by age.
- */
+/** A UUID version 7 (RFC 9562 §5.7) that begins with `now` (UTC milliseconds), so ids sort by age. */
 export function timeOrderedId(now: number): string {
   return v7({ msecs: now });
 }
@@ -22,9 +19,9 @@ export function timeOfId(id: string): number | undefined {
 }
 
 /**
- * The id of the record that this Idempotency-Key creates in this organization: a UUID version 8
- * (RFC 9562 §5.8) from the SHA-256 of the three arguments. The primary key thus enforces
- * idempotency: the same key can never create a second row.
+ * The id of the record that this Idempotency-Key creates in this organization: a UUID version 8 (RFC 9562 §5.8) from
+ * the SHA-256 of the three arguments. The primary key thus enforces idempotency: the same key can never create a second
+ * row.
  */
 export async function derivedId(organizationId: string, kind: RecordKind, idempotencyKey: string): Promise<string> {
   const bytes = (await sha256(JSON.stringify([organizationId, kind, idempotencyKey]))).slice(0, 16);

@@ -1,10 +1,7 @@
 import { fromKeys, keysOf } from '../lib/objects.ts';
 
-/** The names of one kind of record, and the scope that it needs. */
 interface RecordKindEntry {
-  /**
-   * The scope that a key needs to write it: its identifier, and the label that administrators see.
-   */
+  /** The scope that a key needs to write it: its identifier, and the label that administrators see. */
   scope: string;
   scopeLabel: string;
   /** What a key with the scope can do, in one line. */
@@ -13,7 +10,6 @@ interface RecordKindEntry {
   path: string;
   /** The field of a change (domain/change.ts) that contains it. */
   changeField: string;
-  /** Its name in a sentence. */
   noun: string;
   /** What can happen to it, with the labels of the audit log. */
   auditActions: { readonly created: string; readonly redacted: string } & Readonly<Record<string, string>>;
@@ -22,9 +18,9 @@ interface RecordKindEntry {
 }
 
 /**
- * Everything that the API can write. The name of a kind is also part of what an Idempotency-Key is
- * unique within. Whatever else differs by kind is a `Record<RecordKind, …>` in its own layer, so
- * that a missing entry does not compile.
+ * Everything that the API can write. The name of a kind is also part of what an Idempotency-Key is unique within.
+ * Whatever else differs by kind is a `Record<RecordKind, …>` in its own layer, so that a missing entry does not
+ * compile.
  */
 export const RECORD_KINDS = {
   note: {
@@ -56,8 +52,6 @@ export const RECORD_KINDS = {
 
 export type RecordKind = keyof typeof RECORD_KINDS;
 
-/** The kinds, in the order of the registry. */
 export const RECORD_KIND_NAMES = keysOf(RECORD_KINDS);
 
-/** An object with one value for each kind of record. */
 export const forEachKind = <Value>(make: (kind: RecordKind) => Value) => fromKeys(RECORD_KIND_NAMES, make);

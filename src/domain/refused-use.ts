@@ -1,8 +1,8 @@
 import type { UnauthorizedReason } from './api-key.ts';
 
 /**
- * Why a use of an existing key was refused. The first six get a 401 or 403, the seventh a 429; the
- * last is a replay of a different request.
+ * Why a use of an existing key was refused. The first six get a 401 or 403, the seventh a 429; the last is a replay of
+ * a different request.
  */
 export const REFUSED_USE_REASONS = [
   'revoked',
@@ -31,21 +31,19 @@ export const ADDRESS_RETENTION_MS = 30 * 24 * 3_600_000;
 
 const MINUTE_MS = 60_000;
 /**
- * How many subjects one isolate remembers. Beyond that it evicts the oldest, which costs an extra
- * write or loses a count.
+ * How many subjects one isolate remembers. Beyond that it evicts the oldest, which costs an extra write or loses a
+ * count.
  */
 const MAX_SUBJECTS = 1_000;
 
 /**
- * Limits what is recorded to one record per subject and minute, so that neither a broken workflow
- * nor a prober causes a database write per request. Uses in between are added to the next record.
+ * Limits what is recorded to one record per subject and minute, so that neither a broken workflow nor a prober causes a
+ * database write per request. Uses in between are added to the next record.
  */
 export class RefusedUseMeter {
   private readonly seen = new Map<string, { minute: number; unrecorded: number }>();
 
-  /**
-   * Counts one refused use at `now` (UTC milliseconds). Returns how many to record now; 0 for none.
-   */
+  /** Counts one refused use at `now` (UTC milliseconds). Returns how many to record now; 0 for none. */
   count(subject: string, now: number): number {
     const minute = Math.floor(now / MINUTE_MS);
     const last = this.seen.get(subject);

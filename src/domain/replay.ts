@@ -1,9 +1,8 @@
 import * as z from 'zod';
 
 /**
- * Additional response fields if the Idempotency-Key already created the record. A 201 has none of
- * them, but both responses share one schema: several client generators use the schema of the first
- * 2xx for all of them.
+ * Additional response fields if the Idempotency-Key already created the record. A 201 has none of them, but both
+ * responses share one schema: several client generators use the schema of the first 2xx for all of them.
  */
 export const replayFields = {
   idempotentReplay: z

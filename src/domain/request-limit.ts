@@ -19,14 +19,13 @@ export interface RateLimitDecision {
 
 export const MAX_QUOTA = 10_000;
 /**
- * A Durable Object may lose its memory after 10 idle seconds. A window of at most that length loses
- * nothing it would still count.
+ * A Durable Object may lose its memory after 10 idle seconds. A window of at most that length loses nothing it would
+ * still count.
  */
 export const MAX_WINDOW_MS = 10_000;
 
 /**
- * Parses a limit written as `quota/window`, such as `200/10s`: quota 1–10000, window 1s–10s in
- * whole seconds.
+ * Parses a limit written as `quota/window`, such as `200/10s`: quota 1–10000, window 1s–10s in whole seconds.
  * @throws RangeError naming the text and the rule
  */
 export function parseRequestLimit(text: string): RequestLimit {
@@ -46,19 +45,16 @@ export function parseRequestLimit(text: string): RequestLimit {
   return requestLimit;
 }
 
-/** The inverse of `parseRequestLimit`. */
 export function formatRequestLimit({ quota, windowMs }: RequestLimit): string {
   return `${quota}/${windowMs / 1000}s`;
 }
 
-/** A limit as a phrase for callers. */
 export function requestLimitInWords({ quota, windowMs }: RequestLimit): string {
   return `${quota.toLocaleString('en')} requests in any ${windowMs / 1000} seconds`;
 }
 
 /**
- * The stricter of a key's own limit, if it has one, and the deployment's: the one that admits
- * fewer requests over time.
+ * The stricter of a key's own limit, if it has one, and the deployment's: the one that admits fewer requests over time.
  */
 export function stricter(own: RequestLimit | null, deployment: RequestLimit): RequestLimit {
   return own && own.quota / own.windowMs <= deployment.quota / deployment.windowMs ? own : deployment;
@@ -67,18 +63,14 @@ export function stricter(own: RequestLimit | null, deployment: RequestLimit): Re
 /**
  * A sliding-window log: the times of the admitted requests, oldest first, in a ring buffer.
  *
- * A request is admitted if the request `quota` admissions ago is at least one window old, so no
- * window of that length, wherever it begins, contains more than the quota. The ring keeps
- * everything that a valid limit needs (the last 10 s, at most 10,000 entries), so a limit that
- * changes between two calls applies to the real history.
+ * A request is admitted if the request `quota` admissions ago is at least one window old, so no window of that length,
+ * wherever it begins, contains more than the quota. The ring keeps everything that a valid limit needs (the last 10 s,
+ * at most 10,000 entries), so a limit that changes between two calls applies to the real history.
  */
 export class SlidingWindowLog {
   private readonly times = new NumberRing();
 
-  /**
-   * Counts one request at `now` (milliseconds), or refuses it. A clock that steps back is held
-   * still.
-   */
+  /** Counts one request at `now` (milliseconds), or refuses it. A clock that steps back is held still. */
   take(requestLimit: RequestLimit, now: number): RateLimitDecision {
     const time = heldStill(this.times, now);
     while (oldestHasLeft(this.times, time)) this.times.shift();
@@ -102,12 +94,10 @@ export function oldestHasLeft(times: NumberRing, time: number): boolean {
   return times.length > 0 && times.at(0) <= time - MAX_WINDOW_MS;
 }
 
-/** Whether the limit admits one more request at `time`, after these admissions. */
 export function hasRoom(times: NumberRing, { quota, windowMs }: RequestLimit, time: number): boolean {
   return countSince(times, time - windowMs) < quota;
 }
 
-/** What the limit leaves at `time`, after these admissions. */
 export function stateOf(
   times: NumberRing,
   { quota, windowMs }: RequestLimit,

@@ -6,12 +6,10 @@ export type Scope = (typeof RECORD_KINDS)[RecordKind]['scope'];
 /** The scopes in the order in which they are stored and shown. */
 export const SCOPE_IDS: readonly Scope[] = RECORD_KIND_NAMES.map((kind) => RECORD_KINDS[kind].scope);
 
-/** The kinds of records that keys with these scopes may write. */
 export function writableKinds(scopes: readonly Scope[]): RecordKind[] {
   return RECORD_KIND_NAMES.filter((kind) => scopes.includes(RECORD_KINDS[kind].scope));
 }
 
-/** The labels of scopes, as administrators see them. */
 export function scopeLabels(scopes: readonly Scope[]): string[] {
   return writableKinds(scopes).map((kind) => RECORD_KINDS[kind].scopeLabel);
 }

@@ -1,9 +1,6 @@
 import { emailAddress } from './fields.ts';
 
-/**
- * The claims of a sign-in token whose signature, issuer and audience were verified. Times are in
- * seconds.
- */
+/** The claims of a sign-in token whose signature, issuer and audience were verified. Times are in seconds. */
 interface Claims {
   exp?: number | undefined;
   iat?: number | undefined;
@@ -11,24 +8,18 @@ interface Claims {
   email_verified?: unknown;
 }
 
-/**
- * A team of Cloudflare Access, which verifies addresses and therefore sends no `email_verified`.
- */
+/** A team of Cloudflare Access, which verifies addresses and therefore sends no `email_verified`. */
 const ACCESS_ISSUER = /^https:\/\/[a-z0-9-]+\.cloudflareaccess\.com$/;
 
 /** Cloudflare Access allows sessions of up to 30 days. A token that lives longer is a mistake. */
 const MAX_LIFETIME_SECONDS = 31 * 24 * 3600;
 
-/**
- * The same shape as in the directory. It is ASCII only: the Kelvin sign would become `k` in lower
- * case.
- */
+/** The same shape as in the directory. It is ASCII only: the Kelvin sign would become `k` in lower case. */
 const address = emailAddress('an e-mail address');
 
 /**
- * The e-mail address, in lower case, that a verified token proves at `now` (UTC milliseconds).
- * Undefined if it proves none: the address is unverified or not an address, or the token lives too
- * long.
+ * The e-mail address, in lower case, that a verified token proves at `now` (UTC milliseconds). Undefined if it proves
+ * none: the address is unverified or not an address, or the token lives too long.
  */
 export function provenEmail({ exp, iat, email, email_verified: verified }: Claims, issuer: string, now: number) {
   const isVerified = verified === true || (verified === undefined && ACCESS_ISSUER.test(issuer));

@@ -5,8 +5,8 @@ const TICKET = '{ticket}';
 const ORGANIZATION = '{organization}';
 
 /**
- * Parses the address of a ticket in the PSA, such as `https://psa.example/{organization}/t/{ticket}`;
- * undefined if the text is empty.
+ * Parses the address of a ticket in the PSA, such as `https://psa.example/{organization}/t/{ticket}`; undefined if the
+ * text is empty.
  * @throws RangeError naming the text and the rule
  */
 export function parseTicketUrl(text: string): string | undefined {
@@ -21,7 +21,6 @@ export function parseTicketUrl(text: string): string | undefined {
   return text.trim();
 }
 
-/** The address of a ticket. */
 export function ticketUrl(template: string, organizationId: string, ticketId: string): string {
   return template
     .trim()

@@ -10,7 +10,6 @@ const isMinutes = (value: unknown) =>
   typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= MAX_MINUTES;
 const minutesError = { error: ruleError(minutesRule, unquoted(isMinutes)) };
 
-/** Body of POST /tickets/{ticketId}/time-entries. */
 export const timeEntryRequest = strictObject({
   minutes: z
     .int(minutesError)
@@ -40,15 +39,12 @@ export const TIME_ENTRY_STATUSES = ['SUBMITTED', 'APPROVED', 'REJECTED'] as cons
 export type TimeEntryStatus = (typeof TIME_ENTRY_STATUSES)[number];
 
 /**
- * Where the hourly rate came from: the active agreement of the ticket's company, or the
- * organization's default rate.
+ * Where the hourly rate came from: the active agreement of the ticket's company, or the organization's default rate.
  */
 export const AGREEMENT_SOURCES = ['company_default', 'organization_default'] as const;
 export type AgreementSource = (typeof AGREEMENT_SOURCES)[number];
 
-/**
- * Response for a time entry, new or already created. The status of an earlier one may have changed.
- */
+/** Response for a time entry, new or already created. The status of an earlier one may have changed. */
 export const timeEntryResult = z.object({
   entry: z.object({
     id: z.uuid().meta({ description: 'Identifier of the entry.' }),

@@ -14,12 +14,10 @@ const MAX_SECRETS = 2;
 const MESSAGE_ID = /^[\x21-\x2d\x2f-\x7e]{1,255}$/;
 const HMAC = { name: 'HMAC', hash: 'SHA-256' } as const;
 
-/** The bytes of a secret. */
 export type WebhookSecret = Uint8Array<ArrayBuffer>;
 
 /**
- * Parses one secret, or two separated by white space while one replaces the other; none if the text
- * is empty.
+ * Parses one secret, or two separated by white space while one replaces the other; none if the text is empty.
  * @throws RangeError naming the position of the secret and the rule, never its text
  */
 export function parseWebhookSecrets(text: string): WebhookSecret[] {
@@ -60,7 +58,6 @@ function parseAddress(text: string, whyNoPassword: string): string | undefined {
   throw new RangeError('its value is not an https:// address; plain http:// is accepted for this machine only');
 }
 
-/** The headers of a signed message. */
 export interface WebhookHeaders {
   'webhook-id': string;
   /** When the message was sent, in Unix seconds. */
@@ -85,14 +82,12 @@ export async function signWebhook(
   return { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signatures.join(' ') };
 }
 
-/** A message whose sender is known. */
 export interface SignedMessage {
   id: string;
   /** When it was sent: UTC milliseconds of a whole second, as the sender's clock had it. */
   at: number;
 }
 
-/** Why a message was not accepted. */
 export type WebhookFault = 'headers' | 'timestamp' | 'signature';
 
 /** Reads id and time of a message whose signature is still to be checked, or why it cannot be valid. */
@@ -121,8 +116,8 @@ function readSignatures(header: string): Uint8Array[] {
 }
 
 /**
- * Whether one of the signatures in a `webhook-signature` is that of one of the secrets. Computes one
- * HMAC for each secret. The comparison takes the same time wherever they differ.
+ * Whether one of the signatures in a `webhook-signature` is that of one of the secrets. Computes one HMAC for each
+ * secret. The comparison takes the same time wherever they differ.
  */
 export async function isSigned(
   secrets: readonly WebhookSecret[],
@@ -160,7 +155,6 @@ function toBase64(bytes: Uint8Array): string {
 /** Base64 (RFC 4648 §4), with or without its padding, and never with more than that. */
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}(?:==)?|[A-Za-z0-9+/]{3}=?)?$/;
 
-/** Undefined if the text is not base64. */
 function fromBase64(text: string): Uint8Array<ArrayBuffer> | undefined {
   if (!BASE64.test(text)) return undefined;
   return Uint8Array.from(atob(text), (character) => character.charCodeAt(0));

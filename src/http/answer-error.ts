@@ -17,9 +17,7 @@ const API_ERRORS: Partial<Record<ServiceErrorCode, ProblemCode>> = {
   outcome_unknown: 'outcome_unknown',
 };
 
-/**
- * The only error handler: turns every error into a response. Unexpected ones are logged, not shown.
- */
+/** The only error handler: turns every error into a response. Unexpected ones are logged, not shown. */
 export async function answerError(err: unknown, c: ContextOf<AppEnv>): Promise<Response> {
   if (err instanceof Unauthorized) return unauthorized();
   const { code, detail, extras } = await problemOf(err, c);
@@ -42,17 +40,14 @@ export async function problemOf(err: unknown, c: ContextOf<AppEnv>): Promise<Pro
   return internalError();
 }
 
-/** The headers and members of a 429 for a daily limit. */
 export function dayLimitExtras({ name, retryAfterMs }: NonNullable<ServiceError['dayLimit']>): Problem['extras'] {
   return { headers: { 'Retry-After': retryAfter(retryAfterMs) }, members: { 'violated-policies': [name] } };
 }
 
-/** The body is not JSON. */
 export function malformedJson(body: string): Problem {
   return new Problem('malformed_json', describeJsonError(body));
 }
 
-/** An unexpected error. */
 export function internalError(): Problem {
   return new Problem('internal_error', 'An unexpected error occurred. If it persists, report the request id.');
 }

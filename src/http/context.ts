@@ -51,7 +51,6 @@ export interface RequestStats extends D1Counter {
   lookup?: 'warm' | 'cold';
 }
 
-/** A signed-in administrator, in the organization that the path names. */
 export interface Administrator extends Administration {
   /** All organizations that this person administers. */
   organizations: readonly { id: string; name: string }[];
@@ -78,33 +77,27 @@ export interface RequestVariables {
   toolError?: unknown;
 }
 
-/**
- * The Hono environment of every route. Middleware around others finds a principal or administrator
- * if one was set.
- */
+/** The Hono environment of every route. Middleware around others finds a principal or administrator if one was set. */
 export interface AppEnv {
   Bindings: Env;
   Variables: RequestVariables & { principal?: Principal; administrator?: Administrator };
 }
 
-/**
- * The environment after `authenticate`: without it, handlers that need a principal do not compile.
- */
+/** The environment after `authenticate`: without it, handlers that need a principal do not compile. */
 export interface ApiEnv {
   Bindings: Env;
   Variables: RequestVariables & { principal: Principal; keyCheck: KeyCheck };
 }
 
-/** The environment of the settings pages, after `signIn`. */
 export interface AdminEnv {
   Bindings: Env;
   Variables: RequestVariables & { administrator: Administrator };
 }
 
 /**
- * The part of Hono's context that helpers read. Hono's own `Context` is invariant, so a helper for
- * every route could not take the context of an API route. `var` is never read: without it
- * TypeScript treats every generic `get` as assignable.
+ * The part of Hono's context that helpers read. Hono's own `Context` is invariant, so a helper for every route could
+ * not take the context of an API route. `var` is never read: without it TypeScript treats every generic `get` as
+ * assignable.
  */
 export interface ContextOf<E extends { Variables: object }> {
   readonly env: Env;
@@ -113,7 +106,6 @@ export interface ContextOf<E extends { Variables: object }> {
   readonly var: Readonly<E['Variables']>;
 }
 
-/** The context of any verb. */
 export function serviceContext(c: ContextOf<AppEnv>): ServiceContext {
   return {
     db: c.env.DB,
@@ -131,14 +123,11 @@ export function apiContext(c: ContextOf<ApiEnv>): ActorContext<Principal> {
   return { ...serviceContext(c), actor: c.get('principal'), source: c.get('source') };
 }
 
-/** The context of a write. */
 export function writeContext(c: Context<ApiEnv>): WriteContext {
   return { ...apiContext(c), dayLimits: c.get('config').dayLimits, onKeyDay: (use) => c.set('keyDay', use) };
 }
 
-/**
- * The context of administrators' verbs. Only a page after `signIn` has the administrator for it.
- */
+/** The context of administrators' verbs. Only a page after `signIn` has the administrator for it. */
 export function adminContext(c: ContextOf<AdminEnv>): ActorContext<AdminActor> {
   const { userId, organization } = c.get('administrator');
   const { dayChanges: limit } = c.get('config');

@@ -7,10 +7,7 @@ export const IDEMPOTENCY_KEY_REMEDY = 'send one value of 1 to 255 visible ASCII 
 
 type CheckedKey = { ok: true; key: string | undefined } | { ok: false; rule: string; remedy: string };
 
-/**
- * Parses an Idempotency-Key that a request sent. `rule` and `remedy` complete the sentence
- * "Idempotency-Key …; …".
- */
+/** Parses an Idempotency-Key that a request sent. `rule` and `remedy` complete the sentence "Idempotency-Key …; …". */
 export function checkIdempotencyKey(sent: string | undefined, keyPrefixes: readonly string[]): CheckedKey {
   // Before parsing, because most placeholders contain spaces.
   if (sent !== undefined && hasEmptyEventId(sent)) {

@@ -11,28 +11,23 @@ const CACHE_MS = 60_000;
 /** The scope that a request needs: none, one, or one that only its body names. */
 export type RequiredScope = Scope | 'in_body' | undefined;
 
-/** What a check needs from its request and its isolate. */
 export interface KeySource {
   keyPrefix: string;
   blockedKeys: BlockedKeys;
   cache: ExpiringMap<FoundKey>;
-  /** The clock: UTC milliseconds. */
   now: () => number;
-  /** Where the request comes from. */
   address: string | null;
-  /** Reads a key from D1 by its hash. */
   find: (hash: string) => Promise<FoundKey | undefined>;
 }
 
 /**
  * The check of one request's key, and the rule for which responses may rely on the cache.
  *
- * A write with a cached key starts without reading the key: its own batch checks the key again, and
- * D1's decision is the response. Every other response to a write relies on the cache, or on a key
- * read before a slow body arrived, so it is sent only after `refresh`. A revoked key thus gets its
- * 401 at once in every isolate, and a warm write costs one D1 call. A request without a scope
- * always reads the key. One that names its scope in the body (`'in_body'`) may start with a cached
- * key: it then calls `requireScope`, or `refresh` if it is no write.
+ * A write with a cached key starts without reading the key: its own batch checks the key again, and D1's decision is
+ * the response. Every other response to a write relies on the cache, or on a key read before a slow body arrived, so it
+ * is sent only after `refresh`. A revoked key thus gets its 401 at once in every isolate, and a warm write costs one D1
+ * call. A request without a scope always reads the key. One that names its scope in the body (`'in_body'`) may start
+ * with a cached key: it then calls `requireScope`, or `refresh` if it is no write.
  */
 export class KeyCheck {
   /** Whether the key came from the cache (`warm`) or from D1 (`cold`). */
@@ -54,8 +49,8 @@ export class KeyCheck {
   /**
    * Checks a key value for a scope, or for none. Returns the check and the key.
    *
-   * A key that is blocked by its hint is still read, so that it costs as much as an unknown key. If
-   * that read fails, the result is the same, and `onFailure` gets the error.
+   * A key that is blocked by its hint is still read, so that it costs as much as an unknown key. If that read fails,
+   * the result is the same, and `onFailure` gets the error.
    * @throws Unauthorized
    */
   static async start(
@@ -79,16 +74,13 @@ export class KeyCheck {
     return { check, key: await check.read() };
   }
 
-  /**
-   * Whether a response would rely on an old state of the key, unless D1 decided in this request.
-   */
+  /** Whether a response would rely on an old state of the key, unless D1 decided in this request. */
   get isStale(): boolean {
     return this.mayUseCache && !this.refreshed;
   }
 
   /**
-   * Requires a scope that only the body named. A cached key that lacks it is read again. Returns the
-   * key.
+   * Requires a scope that only the body named. A cached key that lacks it is read again. Returns the key.
    * @throws Unauthorized
    */
   async requireScope(scope: Scope): Promise<FoundKey> {
@@ -100,22 +92,16 @@ export class KeyCheck {
     throw new Unauthorized(reason ?? 'unknown', key);
   }
 
-  /**
-   * Reads the key again.
-   * @throws Unauthorized
-   */
   async refresh(): Promise<FoundKey> {
     const key = await this.read();
     this.refreshed = true;
     return key;
   }
 
-  /** Removes the key from the cache, after D1 refused it. */
   forget(): void {
     this.source.cache.delete(this.hash);
   }
 
-  /** Reads the key from D1, and caches it if it is valid for a write. */
   private async read(): Promise<FoundKey> {
     const { cache, find, now } = this.source;
     const key = await find(this.hash);

@@ -1,18 +1,17 @@
 import type { AppEnv, ContextOf } from './context.ts';
 
 /**
- * Where MCP clients look for an OAuth server after a 401: its metadata (RFC 8414, RFC 9728, OpenID
- * Connect Discovery), also with `/mcp` before or after it, and the registration (RFC 7591).
+ * Where MCP clients look for an OAuth server after a 401: its metadata (RFC 8414, RFC 9728, OpenID Connect Discovery),
+ * also with `/mcp` before or after it, and the registration (RFC 7591).
  */
 const OAUTH_PATH =
   /^(?:\/mcp)?\/(?:register|\.well-known\/(?:oauth-(?:protected-resource|authorization-server)|openid-configuration)(?:\/.*)?)$/;
 
-/** Whether an MCP client looks for an OAuth server at this path. */
 export const isOAuthPath = (path: string) => OAUTH_PATH.test(path);
 
 /**
- * The 404 for these paths. Clients show its description to their users, who would otherwise only see
- * that a registration failed.
+ * The 404 for these paths. Clients show its description to their users, who would otherwise only see that a
+ * registration failed.
  */
 export function noOAuth(c: ContextOf<AppEnv>): Response {
   c.get('requestStats').problem = 'not_found';

@@ -5,7 +5,6 @@ import { isOAuthPath, noOAuth } from './no-oauth.ts';
 import { problem } from './problems.ts';
 
 const JSON_TYPE = 'application/json';
-/** The address of the page among the static files. */
 const PAGE = '/404';
 
 /** The 404 for an address outside the API: a static page for browsers, a problem for everything else. */

@@ -131,7 +131,6 @@ export type ProblemCode = keyof typeof PROBLEMS;
 const QUOTA_EXCEEDED = 'https://iana.org/assignments/http-problem-types#quota-exceeded';
 interface Extras {
   headers?: Record<string, string>;
-  /** Further members of the problem object. */
   members?: { errors?: FieldError[]; 'violated-policies'?: string[] };
 }
 
@@ -153,8 +152,8 @@ export class Problem extends Error {
 export type ProblemArguments = ConstructorParameters<typeof Problem>;
 
 /**
- * The `type` of a problem: the address of its explanation, on the origin of the request's `url`. It is
- * absolute, so that users can open it from the log of a tool.
+ * The `type` of a problem: the address of its explanation, on the origin of the request's `url`. It is absolute, so
+ * that users can open it from the log of a tool.
  */
 export function problemType(code: ProblemCode, url: string): string {
   if (PROBLEMS[code].status === 429) return QUOTA_EXCEEDED;
@@ -163,7 +162,6 @@ export function problemType(code: ProblemCode, url: string): string {
   return `${origin}/docs/problems#${code}`;
 }
 
-/** Responds with application/problem+json (RFC 9457). */
 export function problem(
   c: ContextOf<AppEnv>,
   code: ProblemCode,
@@ -187,8 +185,8 @@ export const UNAUTHORIZED_PROBLEM = { type: 'about:blank', title: 'Unauthorized'
 const UNAUTHORIZED_BODY = JSON.stringify(UNAUTHORIZED_PROBLEM);
 
 /**
- * The 401. Constant, so that a prober learns nothing. `challenge` is the scheme that the path expects
- * (RFC 9110 §11.6.1).
+ * The 401. Constant, so that a prober learns nothing. `challenge` is the scheme that the path expects (RFC 9110
+ * §11.6.1).
  */
 export function unauthorized(challenge = 'Bearer'): Response {
   return new Response(UNAUTHORIZED_BODY, {

@@ -10,20 +10,17 @@ import type { ProblemArguments } from './problems.ts';
 
 /** The deadline for the limiter of one request, both attempts together. */
 const LIMITER_DEADLINE_MS = 1_000;
-/** Retry-After for an overloaded limiter object. */
 const OVERLOADED_RETRY_MS = 1_000;
 
 /** The limits that one call to a limiter object takes a request from. */
 export interface Limits extends Pick<AppliedLimit, 'name' | 'requestLimit' | 'isNetwork'> {
-  /** What the object is for. */
   subject: string;
-  /** A subnet that has a limit of its own. */
   subnet?: SubnetLimit;
 }
 
 /**
- * Takes one request from the limits of an address or a key, with one call at most if the object can
- * be reached. Undefined if it cannot: the request passes.
+ * Takes one request from the limits of an address or a key, with one call at most if the object can be reached.
+ * Undefined if it cannot: the request passes.
  */
 export async function takeFromLimit(
   c: ContextOf<AppEnv>,
@@ -73,8 +70,8 @@ export function limitInWords({ name, requestLimit, isNetwork }: AppliedLimit): s
 }
 
 /**
- * Calls the limiter object, once more with a fresh stub if it could not be reached. `onRefusal`
- * gets what the object itself refused.
+ * Calls the limiter object, once more with a fresh stub if it could not be reached. `onRefusal` gets what the object
+ * itself refused.
  */
 async function callLimiter(
   c: ContextOf<AppEnv>,
@@ -105,7 +102,6 @@ async function callLimiter(
 
 const seconds = (ms: number) => Math.ceil(ms / 1000);
 
-/** One item of the RateLimit headers: its policy, and what is left of it. */
 interface RateLimitItem {
   policy: string;
   state: string;
@@ -121,7 +117,6 @@ function requestItem({ name, requestLimit, decision }: AppliedLimit): RateLimitI
 
 const DAY_SECONDS = DAY_MS / 1000;
 
-/** The item of the daily limit of a key. `t` is when the day ends. */
 function dayItem({ quota, used, resetMs }: KeyDayUse): RateLimitItem {
   return {
     policy: `"key-day";q=${quota};w=${DAY_SECONDS}`,
@@ -130,9 +125,8 @@ function dayItem({ quota, used, resetMs }: KeyDayUse): RateLimitItem {
 }
 
 /**
- * The RateLimit headers (draft-ietf-httpapi-ratelimit-headers-11), with one item for each limit that is
- * known: quota `q` and window `w` of the limit in seconds, remaining requests or records `r`, and
- * seconds `t` until there are more.
+ * The RateLimit headers (draft-ietf-httpapi-ratelimit-headers-11), with one item for each limit that is known: quota
+ * `q` and window `w` of the limit in seconds, remaining requests or records `r`, and seconds `t` until there are more.
  */
 export function rateLimitFields(
   applied: AppliedLimit | undefined,

@@ -1,12 +1,10 @@
-/** The shortest and the longest Retry-After of a 503, in seconds. */
 const SECONDS = { min: 4, max: 8 };
 
-/** What a caller should know of it. */
 export const RETRY_AFTER_503 = `a random number from ${SECONDS.min} to ${SECONDS.max}, so that not all callers return at the same time`;
 
 /**
- * The Retry-After of a 503. It is random, because the callers that an overloaded database refuses
- * would otherwise return together.
+ * The Retry-After of a 503. It is random, because the callers that an overloaded database refuses would otherwise
+ * return together.
  */
 export function retryAfter503(random: () => number = Math.random): { 'Retry-After': string } {
   const { min, max } = SECONDS;

@@ -5,10 +5,7 @@ import type { AppEnv } from './context.ts';
 const CATALOG = '/.well-known/api-catalog';
 const CATALOG_TYPE = 'application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"';
 
-/**
- * What other programs look for at fixed paths (RFC 8615): whom to tell of a vulnerability, and which
- * APIs exist.
- */
+/** What other programs look for at fixed paths (RFC 8615): whom to tell of a vulnerability, and which APIs exist. */
 export const wellKnown = new Hono<AppEnv>()
   .get('/security.txt', (c) => {
     const { securityContact } = c.get('config');

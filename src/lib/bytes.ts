@@ -1,16 +1,13 @@
-/** Bytes as lower-case hex digits, two each. */
 export function toHex(bytes: Uint8Array): string {
   let hex = '';
   for (const byte of bytes) hex += byte.toString(16).padStart(2, '0');
   return hex;
 }
 
-/** The number of bytes of a text in UTF-8. */
 export function utf8Length(text: string): number {
   return new TextEncoder().encode(text).length;
 }
 
-/** SHA-256 of bytes, or of a text's UTF-8 bytes. */
 export async function sha256(data: string | Uint8Array<ArrayBuffer>): Promise<Uint8Array> {
   const bytes = typeof data === 'string' ? new TextEncoder().encode(data) : data;
   return new Uint8Array(await crypto.subtle.digest('SHA-256', bytes));

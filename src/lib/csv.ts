@@ -8,8 +8,8 @@ const FORMULA = /^[\s\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}]*[=+\-@＝＋�
 export type CsvSeparator = ',' | ';';
 
 /**
- * One line of CSV (RFC 4180). A cell that a spreadsheet would run as a formula, such as
- * `=HYPERLINK(…)`, gets a leading apostrophe (OWASP, CSV injection).
+ * One line of CSV (RFC 4180). A cell that a spreadsheet would run as a formula, such as `=HYPERLINK(…)`, gets a leading
+ * apostrophe (OWASP, CSV injection).
  */
 export function csvLine(cells: readonly (string | number | null)[], separator: CsvSeparator = ','): string {
   return `${cells.map(csvCell).join(separator)}\r\n`;

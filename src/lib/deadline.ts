@@ -5,10 +5,7 @@ export class DeadlineExceeded extends LoggableError {
   override name = 'DeadlineExceeded';
 }
 
-/**
- * Waits for the promise, at most `ms` milliseconds.
- * @throws DeadlineExceeded if it has not settled by then
- */
+/** Waits for the promise, at most `ms` milliseconds. @throws DeadlineExceeded if it has not settled by then */
 export async function withDeadline<T>(promise: Promise<T>, ms: number): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const timeout = new Promise<never>((_, reject) => {

@@ -4,8 +4,8 @@ import { LoggableError } from './loggable-error.ts';
 const FRAMES = 3;
 
 /**
- * Writes one JSON line to the log. Keys, their hashes, headers, bodies and SQL never appear in it:
- * of a cause, only what `safeMessage` returns. Undefined fields are omitted.
+ * Writes one JSON line to the log. Keys, their hashes, headers, bodies and SQL never appear in it: of a cause, only
+ * what `safeMessage` returns. Undefined fields are omitted.
  */
 export function log(
   level: 'log' | 'warn' | 'error',
@@ -21,8 +21,8 @@ function causes(err: unknown): string[] {
 }
 
 /**
- * The message of our own errors. Of any other error only the name and stack frames, because its
- * message may quote user input.
+ * The message of our own errors. Of any other error only the name and stack frames, because its message may quote user
+ * input.
  */
 function safeMessage(err: Error): string {
   if (err instanceof LoggableError) return `${err.name}: ${err.message}`;

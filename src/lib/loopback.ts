@@ -1,7 +1,4 @@
-/**
- * Whether the hostname of a URL is this machine: `localhost`, a name below it, 127.0.0.0/8 or
- * `[::1]`.
- */
+/** Whether the hostname of a URL is this machine: `localhost`, a name below it, 127.0.0.0/8 or `[::1]`. */
 export function isLoopback(hostname: string): boolean {
   return /^(localhost|.+\.localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
 }

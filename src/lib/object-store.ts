@@ -1,18 +1,15 @@
 /** A bucket: R2 as this service uses it. */
 export interface ObjectStore {
-  /** The bytes of an object; undefined if there is none. */
   get(name: string): Promise<Uint8Array<ArrayBuffer> | undefined>;
   /** Stores an object, or replaces it. `digest` is its SHA-256 in hex. */
   put(name: string, bytes: Uint8Array<ArrayBuffer>, digest: string): Promise<void>;
   /** How many objects one call of `delete` may name. */
   readonly maxDeleted: number;
-  /** Deletes objects, those that exist. */
   delete(names: string[]): Promise<void>;
   /** The objects whose names begin with `prefix`, in their order, after the name `after`. */
   list(prefix: string, after?: string): Promise<{ objects: StoredObject[]; more: boolean }>;
 }
 
-/** An object in the bucket. */
 export interface StoredObject {
   name: string;
   /** UTC milliseconds. */
@@ -34,10 +31,8 @@ export interface R2Objects {
   }): Promise<{ objects: { key: string; uploaded: Date }[]; truncated: boolean }>;
 }
 
-/** How many objects R2 deletes in one call. */
 const MAX_DELETED = 1_000;
 
-/** The bucket behind a binding. */
 export function objectStore(bucket: R2Objects): ObjectStore {
   return {
     maxDeleted: MAX_DELETED,

@@ -5,7 +5,6 @@ export function keysOf<Type extends object>(object: Type): Extract<keyof Type, s
   return keys;
 }
 
-/** An object with one value for each of the keys. */
 export function fromKeys<Key extends string, Value>(
   keys: readonly Key[],
   make: (key: Key) => Value,
@@ -14,7 +13,6 @@ export function fromKeys(keys: readonly string[], make: (key: string) => unknown
   return Object.fromEntries(keys.map((key) => [key, make(key)]));
 }
 
-/** One property of each entry of a table. */
 export function pluck<Table extends Record<string, Record<Property, unknown>>, Property extends string>(
   table: Table,
   property: Property,
@@ -23,7 +21,6 @@ export function pluck(table: Record<string, Record<string, unknown>>, property: 
   return Object.fromEntries(Object.entries(table).map(([key, entry]) => [key, entry[property]]));
 }
 
-/** The object with these keys only. */
 export function pick<Type extends object, Key extends Extract<keyof Type, string>>(
   object: Type,
   keys: readonly Key[],

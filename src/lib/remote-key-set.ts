@@ -11,7 +11,6 @@ const FRESH_MS = 10 * 60_000;
 /** How old the keys must be before an unknown key id causes another read. */
 const RELOAD_MS = 30_000;
 
-/** The keys as they were read. */
 interface KeySet {
   find: JWTVerifyGetKey;
   readAt: number;
@@ -20,11 +19,10 @@ interface KeySet {
 /**
  * The public keys that an issuer publishes at `url` (JWKS, RFC 7517 §5), for `jwtVerify`.
  *
- * jose's `createRemoteJWKSet` makes one fetch per request on Workers and forgets failures, so
- * forged tokens would multiply an outage of the issuer. Here all requests of an isolate share one
- * read, and a failure is remembered. The function rejects with jose's `JWKSNoMatchingKey` or
- * `JWKSMultipleMatchingKeys` if the token names no single key, and with any other error if the
- * keys could not be read.
+ * jose's `createRemoteJWKSet` makes one fetch per request on Workers and forgets failures, so forged tokens would
+ * multiply an outage of the issuer. Here all requests of an isolate share one read, and a failure is remembered. The
+ * function rejects with jose's `JWKSNoMatchingKey` or `JWKSMultipleMatchingKeys` if the token names no single key, and
+ * with any other error if the keys could not be read.
  */
 export function remoteKeySet(
   url: URL,

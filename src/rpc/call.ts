@@ -5,12 +5,11 @@ import { portsOf } from '../module.ts';
 import { type Answer, answer } from '../services/answer.ts';
 import type { ActorContext, SystemActor } from '../services/context.ts';
 
-/** The deadline of one call. */
 const CALL_DEADLINE_MS = 30_000;
 
 /**
- * Runs a verb for a PSA that calls over a service binding. Expected errors are results: a thrown
- * error loses its fields on the way to another Worker. The runtime logs the others.
+ * Runs a verb for a PSA that calls over a service binding. Expected errors are results: a thrown error loses its fields
+ * on the way to another Worker. The runtime logs the others.
  */
 export function call<T>(env: Env, run: (ctx: ActorContext<SystemActor>) => Promise<T>): Promise<Answer<T>> {
   const now = Date.now();

@@ -6,9 +6,9 @@ import { deactivateRecords, type RecordReference, upsertRecords } from '../servi
 import { call } from './call.ts';
 
 /**
- * The directory, for a PSA that is a Worker with a service binding to this entrypoint. Anyone who
- * can deploy such a binding is trusted with all organizations. The binding is not a credential, and
- * HTTP requests cannot reach this entrypoint.
+ * The directory, for a PSA that is a Worker with a service binding to this entrypoint. Anyone who can deploy such a
+ * binding is trusted with all organizations. The binding is not a credential, and HTTP requests cannot reach this
+ * entrypoint.
  */
 export class Directory extends WorkerEntrypoint<Env> {
   /** Creates or changes up to 1,000 records of one organization: all or none. */

@@ -10,13 +10,11 @@ import { type Decision, reviewTimeEntry } from '../services/work/review-time-ent
 import { call } from './call.ts';
 
 /**
- * Notes and time entries, for a PSA that is a Worker: reads, reviews, redacts and erases them. Like
- * `Directory`, not reachable over HTTP.
+ * Notes and time entries, for a PSA that is a Worker: reads, reviews, redacts and erases them. Like `Directory`, not
+ * reachable over HTTP.
  */
 export class Work extends WorkerEntrypoint<Env> {
-  /**
-   * The organization's changes after a cursor (null: from the start), oldest first, at most 100.
-   */
+  /** The organization's changes after a cursor (null: from the start), oldest first, at most 100. */
   changes(organization: string, cursor: string | null, limit: number = MAX_CHANGES): Promise<Answer<ChangesPage>> {
     return call(this.env, (ctx) => listChanges(ctx, { organization, cursor, limit }));
   }
@@ -47,8 +45,8 @@ export class Work extends WorkerEntrypoint<Env> {
   }
 
   /**
-   * Erases an organization permanently. `cursor` must be that of its last change. While `more` is
-   * true, make the same call again.
+   * Erases an organization permanently. `cursor` must be that of its last change. While `more` is true, make the same
+   * call again.
    */
   eraseOrganization(
     organization: string,

@@ -10,7 +10,6 @@ import { writeTarget } from './write-target.ts';
 
 const { path, scope } = RECORD_KINDS.note;
 
-/** POST /tickets/{ticketId}/notes: adds an internal note. */
 export const notes = new Hono<AppEnv>().post(
   `/tickets/:ticketId/${path}`,
   ...guard(scope),

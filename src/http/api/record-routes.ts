@@ -4,5 +4,4 @@ import type { AppEnv } from '../context.ts';
 import { notes } from './notes.ts';
 import { timeEntries } from './time-entries.ts';
 
-/** The route that writes each kind of record. */
 export const RECORD_ROUTES: Readonly<Record<RecordKind, Hono<AppEnv>>> = { note: notes, time_entry: timeEntries };

@@ -11,7 +11,6 @@ import { writeTarget } from './write-target.ts';
 
 const { path, scope } = RECORD_KINDS.time_entry;
 
-/** POST /tickets/{ticketId}/time-entries: logs time. */
 export const timeEntries = new Hono<AppEnv>().post(
   `/tickets/:ticketId/${path}`,
   ...guard(scope),

@@ -4,10 +4,7 @@ import type { AppEnv, ContextOf } from '../context.ts';
 import { checkIdempotencyKey, IDEMPOTENCY_KEY_REMEDY } from '../idempotency-key.ts';
 import { Problem } from '../problems.ts';
 
-/**
- * The ticket and Idempotency-Key of a write.
- * @throws Problem `invalid_idempotency_key`
- */
+/** The ticket and Idempotency-Key of a write. @throws Problem `invalid_idempotency_key` */
 export function writeTarget(c: Pick<ContextOf<AppEnv>, 'get'> & { req: HonoRequest<'/:ticketId'> }): WriteTarget {
   const checked = checkIdempotencyKey(c.req.header('Idempotency-Key'), c.get('config').keyPrefixes);
   if (!checked.ok) throw invalidIdempotencyKey(checked.rule, checked.remedy);

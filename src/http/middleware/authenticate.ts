@@ -15,8 +15,8 @@ export function bearerValue(header: string): string | undefined {
 }
 
 /**
- * Admits a live key with the scope, if one is required, and sets the principal. See `KeyCheck` for
- * what may rely on the cache.
+ * Admits a live key with the scope, if one is required, and sets the principal. See `KeyCheck` for what may rely on the
+ * cache.
  */
 export function authenticate(scope?: RequiredScope): MiddlewareHandler<ApiEnv> {
   return async function authenticate(c, next) {

@@ -15,12 +15,8 @@ import { requirePlan } from './require-plan.ts';
 export const firstChecks = (area: 'api' | 'mcp') =>
   [requireHttps(), pause(), keyExpiry(), refusedUses(), ipLimit(area)] as const;
 
-/**
- * Key, scope, key limit and plan, for every endpoint. Without a scope, any live key is admitted.
- */
+/** Key, scope, key limit and plan, for every endpoint. Without a scope, any live key is admitted. */
 export const guard = (scope?: Scope) => [authenticate(scope), keyLimit(), requirePlan()] as const;
 
-/**
- * Key and key limit, for unknown paths: only holders of a live key learn that they do not exist.
- */
+/** Key and key limit, for unknown paths: only holders of a live key learn that they do not exist. */
 export const guardUnknown = () => [authenticate(), keyLimit()] as const;

@@ -10,14 +10,14 @@ type Refuse = (c: Context<AppEnv>, applied: AppliedLimit) => Response | Promise<
 const refuseWithProblem: Refuse = (c, applied) => problem(c, ...rateLimited(applied));
 
 /**
- * The parts of the service whose requests are counted separately, so that a flood of one of them
- * blocks no other: an administrator behind the same address can still revoke a key.
+ * The parts of the service whose requests are counted separately, so that a flood of one of them blocks no other: an
+ * administrator behind the same address can still revoke a key.
  */
 export type LimitedArea = 'api' | 'mcp' | 'psa' | 'settings' | 'site';
 
 /**
- * Applies the limits of the caller's address in an area, before anything else of the request is
- * examined. `refuse` makes the 429; the default is that of the API.
+ * Applies the limits of the caller's address in an area, before anything else of the request is examined. `refuse`
+ * makes the 429; the default is that of the API.
  */
 export function ipLimit(area: LimitedArea, refuse: Refuse = refuseWithProblem): MiddlewareHandler<AppEnv> {
   return async function ipLimit(c, next) {

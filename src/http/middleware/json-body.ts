@@ -22,8 +22,8 @@ export const jsonText = () =>
   ] as const;
 
 /**
- * Checks media type, size, encoding, JSON and shape, in this order, and reports all errors of the
- * shape at once. Provides the body as `c.req.valid('json')`.
+ * Checks media type, size, encoding, JSON and shape, in this order, and reports all errors of the shape at once.
+ * Provides the body as `c.req.valid('json')`.
  */
 export const jsonBody = <Schema extends z.ZodType>(schema: Schema) =>
   [
@@ -73,7 +73,6 @@ export function requireUtf8(): MiddlewareHandler<AppEnv> {
   };
 }
 
-/** The body is larger than `MAX_BODY_BYTES`. */
 export function bodyTooLarge(): Problem {
   return new Problem('body_too_large', `The body is larger than ${MAX_BODY_BYTES} bytes (512 KiB); shorten the text.`);
 }
@@ -84,7 +83,6 @@ export function unsupportedMediaType(mediaType: string): Problem {
   return new Problem('unsupported_media_type', `Content-Type ${sent}; send application/json.`);
 }
 
-/** The body contains bytes that are not UTF-8. */
 export function invalidEncoding(): Problem {
   return new Problem('invalid_encoding', 'The body contains bytes that are not UTF-8; encode the JSON text as UTF-8.');
 }
@@ -96,18 +94,13 @@ export function validationFailed(errors: FieldError[]): Problem {
   return new Problem('validation_failed', `${errors[0]?.detail}${more}.`, { members: { errors } });
 }
 
-/**
- * Patterns of the first four bytes, in hexadecimal: a byte order mark, or NULs as in RFC 4627 §3.
- */
+/** Patterns of the first four bytes, in hexadecimal: a byte order mark, or NULs as in RFC 4627 §3. */
 const WIDE_ENCODINGS = [
   ['UTF-32', /^(?:0000feff|fffe0000|000000(?!00)..|(?!00)..000000)/],
   ['UTF-16 ("Unicode" in Windows)', /^(?:feff|fffe|00(?!00)..00(?!00)..|(?!00)..00(?!00)..00)/],
 ] as const;
 
-/**
- * The wide encoding of a body, if it has one: without a byte order mark it is valid UTF-8 full of
- * NULs.
- */
+/** The wide encoding of a body, if it has one: without a byte order mark it is valid UTF-8 full of NULs. */
 function wideEncoding(bytes: ArrayBuffer): string | undefined {
   const start = toHex(new Uint8Array(bytes.slice(0, 4)));
   return WIDE_ENCODINGS.find(([, pattern]) => pattern.test(start))?.[0];

@@ -1,10 +1,7 @@
 import type { MiddlewareHandler } from 'hono';
 import type { AppEnv } from '../context.ts';
 
-/**
- * Sends the key's expiry in `Api-Key-Expires-At`, except on a 401, so that clients can warn in
- * time.
- */
+/** Sends the key's expiry in `Api-Key-Expires-At`, except on a 401, so that clients can warn in time. */
 export function keyExpiry(): MiddlewareHandler<AppEnv> {
   return async function keyExpiry(c, next) {
     await next();

@@ -6,8 +6,8 @@ import { Problem } from '../problems.ts';
 import { rateLimited, takeFromLimit } from '../rate-limit.ts';
 
 /**
- * Applies the key's own limit where it is the lower one, else the deployment's. All keys of a
- * rotation chain share one limit: rotating a key does not multiply it.
+ * Applies the key's own limit where it is the lower one, else the deployment's. All keys of a rotation chain share one
+ * limit: rotating a key does not multiply it.
  */
 export function keyLimit(): MiddlewareHandler<ApiEnv> {
   return async function keyLimit(c, next) {

@@ -3,7 +3,6 @@ import { bodyLimit } from 'hono/body-limit';
 import { DeadlineExceeded, withDeadline } from '../../lib/deadline.ts';
 import type { AppEnv } from '../context.ts';
 
-/** The deadline for receiving a body. */
 const BODY_DEADLINE_MS = 20_000;
 
 /** The errors for a body that cannot be read. `why` completes "The body …". */
@@ -13,9 +12,9 @@ interface BodyErrors {
 }
 
 /**
- * Reads the whole body, at most `maxSize` bytes, before anything uses it; later reads come from
- * Hono's cache. A caller that disconnects or sends invalid chunks gets `broken`. The time for
- * receiving the body does not count against the request's deadline.
+ * Reads the whole body, at most `maxSize` bytes, before anything uses it; later reads come from Hono's cache. A caller
+ * that disconnects or sends invalid chunks gets `broken`. The time for receiving the body does not count against the
+ * request's deadline.
  */
 export function readBody(maxSize: number, { tooLarge, broken }: BodyErrors): MiddlewareHandler<AppEnv> {
   const limit = bodyLimit({ maxSize, onError: () => new Response(null, { status: 413 }) });

@@ -9,9 +9,9 @@ import { type AppEnv, serviceContext } from '../context.ts';
 const RECORD_DEADLINE_MS = 5_000;
 
 /**
- * Records for an organization's administrators why its key was refused, while the caller gets the
- * constant 401. Recorded after the response is sent, and at most once per key, reason and minute,
- * so that neither time nor cost reveals anything to a prober.
+ * Records for an organization's administrators why its key was refused, while the caller gets the constant 401.
+ * Recorded after the response is sent, and at most once per key, reason and minute, so that neither time nor cost
+ * reveals anything to a prober.
  */
 export function refusedUses(): MiddlewareHandler<AppEnv> {
   const meter = new RefusedUseMeter();

@@ -13,10 +13,7 @@ const REQUEST_DEADLINE_MS = 10_000;
 const MAX_USER_AGENT_LENGTH = 100;
 /** A year. No includeSubDomains: other hosts of the zone are not ours to decide. */
 const STRICT_TRANSPORT_SECURITY = 'max-age=31536000';
-/**
- * Only this much of a User-Agent is searched for keys; text after it cannot become part of the
- * stored value.
- */
+/** Only this much of a User-Agent is searched for keys; text after it cannot become part of the stored value. */
 const MAX_SEARCHED_LENGTH = 1_000;
 
 /** Sets the id, clock, deadline and source of the request, and the headers of every response. */
@@ -54,8 +51,8 @@ export function requestContext(config: Config, parts: readonly Part[], now: () =
 }
 
 /**
- * The source of the request. Users paste keys into the User-Agent: remove them before truncating,
- * which could leave a part of one.
+ * The source of the request. Users paste keys into the User-Agent: remove them before truncating, which could leave a
+ * part of one.
  */
 function sourceOf(req: HonoRequest, keyPrefixes: readonly string[]): Source {
   const userAgent = req.header('User-Agent');

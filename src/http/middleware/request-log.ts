@@ -5,8 +5,8 @@ import { log } from '../../lib/log.ts';
 import type { AppEnv } from '../context.ts';
 
 /**
- * Writes one log line per request, after its response was created. The only input of the caller in
- * it are the method and the User-Agent.
+ * Writes one log line per request, after its response was created. The only input of the caller in it are the method
+ * and the User-Agent.
  */
 export function requestLog(): MiddlewareHandler<AppEnv> {
   return async function requestLog(c, next) {
@@ -39,9 +39,7 @@ export function requestLog(): MiddlewareHandler<AppEnv> {
   };
 }
 
-/**
- * The pattern of the matched route, or of the widest one. Never the path: it may contain anything.
- */
+/** The pattern of the matched route, or of the widest one. Never the path: it may contain anything. */
 function routeOf(c: Context<AppEnv>): string | undefined {
   const routes = matchedRoutes(c);
   return (routes.find(({ method }) => method !== 'ALL') ?? routes.at(-1))?.path;

@@ -4,8 +4,8 @@ import type { AppEnv } from '../context.ts';
 import { Problem, problem } from '../problems.ts';
 
 /**
- * Refuses plain HTTP, before anything is counted or looked up. A redirect would hide the mistake:
- * clients follow it, and send the key unencrypted each time.
+ * Refuses plain HTTP, before anything is counted or looked up. A redirect would hide the mistake: clients follow it,
+ * and send the key unencrypted each time.
  */
 export function requireHttps(): MiddlewareHandler<AppEnv> {
   return async function requireHttps(c, next) {
@@ -23,7 +23,6 @@ function isPlainHttp(url: string): boolean {
   return !URL.canParse(url) || !isLoopback(new URL(url).hostname);
 }
 
-/** The API was called over plain HTTP. */
 export function httpsRequired(): Problem {
   return new Problem(
     'https_required',
