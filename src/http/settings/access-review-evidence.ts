@@ -1,71 +1,67 @@
 import type { ReviewDecision } from '../../domain/access-review.ts';
 import type { Decision, ReviewWithKeys } from '../../services/keys/access-review.ts';
 import type { KeyDetails } from '../../services/keys/read-keys.ts';
+import type { Column } from './download.ts';
 import { scopeList } from './pages/components.tsx';
 
-/** The columns of the evidence. */
-export const EVIDENCE_HEADINGS = [
-  'Review started',
-  'Started by',
-  'Review finished',
-  'Finished by',
-  'Key',
-  'Key hint',
-  'Key ID',
-  'Created',
-  'Created by',
-  'Scopes',
-  'Last write',
-  'Decision',
-  'Reason',
-  'Decided by',
-  'Decided at',
-  'Revoked at',
-];
+interface Line {
+  review: ReviewWithKeys['review'];
+  key: KeyDetails;
+  decision: Decision | null;
+  /** The key of the review that this one succeeds. */
+  reviewed?: KeyDetails;
+}
 
 /** In ISO 8601 and UTC, because the file must not change with the time zone of the organization. */
 const utc = (at: number | null) => (at === null ? null : new Date(at).toISOString());
 
-const DECISIONS: Record<ReviewDecision, string> = { keep: 'Keep', revoke: 'Revoke' };
+export const EVIDENCE_COLUMNS: readonly Column<Line>[] = [
+  ['Review started', ({ review }) => utc(review.startedAt)],
+  ['Started by', ({ review }) => review.startedBy],
+  ['Review finished', ({ review }) => utc(review.finishedAt)],
+  ['Finished by', ({ review }) => review.finishedBy],
+  ['Key', ({ key, decision, reviewed }) => decision?.keyName ?? (reviewed ?? key).name],
+  ['Key hint', ({ key }) => key.hint],
+  ['Key ID', ({ key }) => key.id],
+  ['Created', ({ key }) => utc(key.createdAt)],
+  ['Created by', ({ key }) => key.createdBy],
+  ['Scopes', ({ key }) => scopeList(key.scopes)],
+  ['Last write', (line) => utc(lastWriteAt(line))],
+  ['Decision', (line) => outcome(line)[0]],
+  ['Reason', ({ decision }) => decision?.reason ?? null],
+  ['Decided by', (line) => outcome(line)[1]],
+  ['Decided at', (line) => utc(outcome(line)[2])],
+  ['Revoked at', (line) => utc(revokedAt(line))],
+];
 
 /**
- * A finished review: one line for each key that was live when it began, followed by its successors
- * since then. Nothing that happens later changes it, except for the names of the administrators in
- * the directory.
+ * A finished review: one line for each key that was live when it began, followed by its successors. Later
+ * events do not change it, except for the names of the administrators in the directory.
  */
 export async function* evidenceLines({ review, keys }: ReviewWithKeys) {
-  const { startedAt, startedBy, finishedAt, finishedBy } = review;
-  const of = [utc(startedAt), startedBy, utc(finishedAt), finishedBy];
-  const end = finishedAt ?? startedAt;
-  const items = keys.flatMap(({ key, decision, successors }) => [
-    [...of, ...cellsOf(key, decision, end)],
-    ...successors.map((successor) => [...of, ...cellsOf(successor, decision, end, key)]),
+  const items = keys.flatMap(({ key, decision, successors }): Line[] => [
+    { review, key, decision },
+    ...successors.map((successor) => ({ review, key: successor, decision, reviewed: key })),
   ]);
   yield { items, next: undefined };
 }
 
-/** The cells of a key. `reviewed` is the key of the review that it succeeds. */
-function cellsOf(key: KeyDetails, decision: Decision | null, finishedAt: number, reviewed?: KeyDetails) {
-  const revokedAt = key.revokedAt !== null && key.revokedAt <= finishedAt ? key.revokedAt : null;
+// A successor's writes can change after the review.
+const lastWriteAt = ({ key, decision, reviewed }: Line) =>
+  reviewed ? null : decision ? decision.lastWriteAt : (key.lastWrite?.at ?? null);
+
+const revokedAt = ({ review: { startedAt, finishedAt }, key }: Line) =>
+  key.revokedAt !== null && key.revokedAt <= (finishedAt ?? startedAt) ? key.revokedAt : null;
+
+const DECISIONS: Record<ReviewDecision, string> = { keep: 'Keep', revoke: 'Revoke' };
+
+function outcome(line: Line): [text: string, by: string | null, at: number | null] {
+  const { key, decision, reviewed } = line;
   const suffix = reviewed ? `, decided on ${reviewed.hint}, which it replaces` : '';
-  const made = decision
-    ? [`${DECISIONS[decision.decision]}${suffix}`, decision.reason, decision.by, utc(decision.at)]
-    : reviewed
-      ? [`None: replaces ${reviewed.hint}, which ended before a decision`, null, null, null]
-      : revokedAt !== null
-        ? ['None: revoked before a decision', null, key.revokedBy, utc(revokedAt)]
-        : ['None: expired before a decision', null, null, utc(key.expiresAt)];
-  // What can change after the review is not shown of a successor.
-  const lastWriteAt = reviewed ? null : decision ? decision.lastWriteAt : (key.lastWrite?.at ?? null);
-  return [
-    decision?.keyName ?? (reviewed ?? key).name,
-    key.hint,
-    key.id,
-    utc(key.createdAt),
-    key.createdBy,
-    scopeList(key.scopes),
-    utc(lastWriteAt),
-    ...made,
-    utc(revokedAt),
-  ];
+  if (decision) return [`${DECISIONS[decision.decision]}${suffix}`, decision.by, decision.at];
+  if (reviewed) return [`None: replaces ${reviewed.hint}, which ended before a decision`, null, null];
+  const at = revokedAt(line);
+  return at === null
+    ? ['None: expired before a decision', null, key.expiresAt]
+    : ['None: revoked before a decision', key.revokedBy, at];
 }

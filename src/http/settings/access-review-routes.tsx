@@ -15,8 +15,8 @@ import {
 } from '../../services/keys/access-review.ts';
 import { readUsage } from '../../services/keys/key-usage.ts';
 import { type AdminEnv, adminContext } from '../context.ts';
-import { EVIDENCE_HEADINGS, evidenceLines } from './access-review-evidence.ts';
-import { csvDownload, readSeparator } from './download.ts';
+import { EVIDENCE_COLUMNS, evidenceLines } from './access-review-evidence.ts';
+import { csvDownload } from './download.ts';
 import { readForm } from './forms.ts';
 import { pageContext, todayOf } from './page-context.ts';
 import { PageProblem } from './page-problem.ts';
@@ -24,7 +24,6 @@ import { AccessReviewLead, AccessReviewPage } from './pages/access-review-page.t
 import type { AccessReviewForm, EnteredDecision } from './pages/access-review-row.tsx';
 import { render } from './render.tsx';
 
-/** The page on which administrators review keys. */
 export const accessReview = new Hono<AdminEnv>();
 
 // The form has the fields `decision-{key}`, `reason-{key}` and `shown-{key}` (the time of the decision
@@ -34,7 +33,6 @@ const EMPTY_FORM: AccessReviewForm = { entered: new Map(), common: '', messages:
 
 accessReview.get('/access-review', (c) => renderReview(c, EMPTY_FORM, 200));
 
-/** The open review with what was entered in its form, and the finished ones. */
 async function renderReview(c: Context<AdminEnv>, form: AccessReviewForm, status: 200 | 400) {
   const ctx = adminContext(c);
   const [overview, finished] = await Promise.all([
@@ -79,10 +77,6 @@ accessReview.post('/access-review/:review/decisions', async (c) => {
   }
 });
 
-/**
- * Reads the form.
- * @throws PageProblem if it has more keys than a review
- */
 function readReviewForm(form: URLSearchParams): Omit<AccessReviewForm, 'messages'> {
   const entered = new Map<string, EnteredDecision>();
   for (const name of form.keys()) {
@@ -100,10 +94,7 @@ function readReviewForm(form: URLSearchParams): Omit<AccessReviewForm, 'messages
   return { entered, common: form.get('reason')?.trim() ?? '' };
 }
 
-/**
- * Requires a decision for every reason.
- * @throws ServiceError `invalid`, with the id of the key as the pointer
- */
+/** Requires a decision for every reason. The pointer of an error is the id of the key. */
 function requireDecisions({ entered }: Omit<AccessReviewForm, 'messages'>): void {
   const missing = Array.from(entered).flatMap(([keyId, { decision, reason }]) =>
     decision === undefined && reason !== ''
@@ -147,9 +138,7 @@ accessReview.get('/access-review/:review/evidence.csv', async (c) => {
   const { id, timeZone } = c.get('administrator').organization;
   return csvDownload(c, {
     name: `${id}-access-review-${dateIn(timeZone, finishedAt)}.csv`,
-    headings: EVIDENCE_HEADINGS,
+    columns: EVIDENCE_COLUMNS,
     pages: evidenceLines(found),
-    toCells: (cells) => cells,
-    separator: readSeparator(c),
   });
 });

@@ -16,17 +16,16 @@ import type { ActorContext, AdminActor } from '../../services/context.ts';
 import type { ExportPage } from '../../services/export-page.ts';
 import { findOwnKey, listKeysToChoose } from '../../services/keys/read-keys.ts';
 import { type AdminEnv, adminContext } from '../context.ts';
-import { csvDownload, fileName, readSeparator, type TimeCells, timeCellsIn, timeHeadings } from './download.ts';
+import { type Column, csvDownload, fileName } from './download.ts';
 import { pageContext } from './page-context.ts';
 import { PageProblem } from './page-problem.ts';
 import { AuditLogPage, type AuditQuery } from './pages/audit-log.tsx';
 import { recordTexts } from './record-texts.ts';
 import { render } from './render.tsx';
 
-/** How many characters of a text an entry shows. */
+/** Characters. */
 const SHOWN_TEXT = 2_000;
 
-/** The audit log, as a page and as a CSV download. */
 export const audit = new Hono<AdminEnv>();
 
 audit.get('/audit', async (c) => {
@@ -65,14 +64,12 @@ audit.get('/audit', async (c) => {
   );
 });
 
-/** What modules show below the log. */
 function moduleSections(c: Context<AdminEnv>, query: AuditQuery): Promise<Child[]> {
   const { since, until } = toFilter(query, c.get('administrator').organization.timeZone);
   const selected = { since, until, search: query.q };
   return Promise.all(c.get('parts').flatMap(({ auditSection }) => auditSection?.(c, selected) ?? []));
 }
 
-/** A page without entries. */
 const NOTHING: AuditPage = { entries: [], next: undefined, searchedTo: undefined };
 
 async function readPage(
@@ -85,61 +82,37 @@ async function readPage(
   return { ...NOTHING, entries: await searchAuditLog(ctx, query.q) };
 }
 
-const csvHeadings = (timeZone: string) => [
-  ...timeHeadings('Time', timeZone),
-  'By',
-  'Kind',
-  'Key hint',
-  'Action',
-  'Ticket',
-  'Technician',
-  'Minutes',
-  'Detail',
-  'Record',
-  'Request',
-  'Idempotency-Key',
-  'From',
-  'User-Agent',
+const COLUMNS: readonly Column<AuditEntry>[] = [
+  { time: 'Time', timeOf: ({ at }) => at },
+  ['By', ({ actorName }) => actorName],
+  ['Kind', ({ actorType }) => KINDS[actorType]],
+  ['Key hint', ({ key }) => key?.hint ?? null],
+  ['Action', ({ action }) => auditActionLabel(action)],
+  ['Ticket', ({ ticketId }) => ticketId],
+  ['Technician', ({ time }) => time?.technician ?? null],
+  ['Minutes', ({ time }) => time?.minutes ?? null],
+  ['Detail', ({ detail }) => detail],
+  ['Record', ({ targetId }) => targetId],
+  ['Request', ({ requestId }) => requestId],
+  ['Idempotency-Key', ({ idempotencyKey }) => idempotencyKey],
+  ['From', ({ sourceAddress }) => sourceAddress],
+  ['User-Agent', ({ userAgent }) => userAgent],
 ];
+
+const KINDS = { api_key: 'API key', user: 'User', system: 'System' };
 
 audit.get('/audit.csv', (c) => {
   const { query } = readQuery(new URL(c.req.url).searchParams);
   const ctx = adminContext(c);
-  const { timeZone } = c.get('administrator').organization;
+  const filter = toFilter(query, c.get('administrator').organization.timeZone);
   const cursor = readCursor(c.req.query('before'));
-  const pages =
-    query.q === undefined ? exportAuditLog(ctx, toFilter(query, timeZone), cursor) : searchPages(ctx, query.q);
-  return csvDownload(c, {
-    name: fileName(c, 'audit'),
-    headings: csvHeadings(timeZone),
-    pages,
-    toCells: auditCells(timeCellsIn(timeZone)),
-    separator: readSeparator(c),
-  });
+  const pages = query.q === undefined ? exportAuditLog(ctx, filter, cursor) : searchPages(ctx, query.q);
+  return csvDownload(c, { name: fileName(c, 'audit'), columns: COLUMNS, pages });
 });
 
 async function* searchPages(ctx: ActorContext<AdminActor>, text: string): AsyncGenerator<ExportPage<AuditEntry>> {
   yield { items: await searchAuditLog(ctx, text), next: undefined };
 }
-
-const KINDS = { api_key: 'API key', user: 'User', system: 'System' };
-
-const auditCells = (timeCells: TimeCells) => (entry: AuditEntry) => [
-  ...timeCells(entry.at),
-  entry.actorName,
-  KINDS[entry.actorType],
-  entry.key?.hint ?? null,
-  auditActionLabel(entry.action),
-  entry.ticketId,
-  entry.time?.technician ?? null,
-  entry.time?.minutes ?? null,
-  entry.detail,
-  entry.targetId,
-  entry.requestId,
-  entry.idempotencyKey,
-  entry.sourceAddress,
-  entry.userAgent,
-];
 
 const FILTERS = ['by', 'key', 'action', 'ticket', 'from', 'to', 'q'] as const;
 
@@ -168,7 +141,6 @@ function toFilter({ by, key, action, ticket, from, to }: AuditQuery, timeZone: s
   };
 }
 
-/** The dates of a query that are not in the calendar. */
 const findWrongDates = ({ from, to }: AuditQuery): string[] =>
   [from, to].filter((date) => date !== undefined).filter((date) => !isDate(date));
 

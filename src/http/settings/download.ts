@@ -5,35 +5,44 @@ import { retryAfter, takeFromLimit } from '../rate-limit.ts';
 import { todayOf } from './page-context.ts';
 import { PageProblem } from './page-problem.ts';
 
-type Cells = readonly (string | number | null)[];
-
 /**
- * How many pages one file has at most. A page takes up to two queries, and an invocation may make
- * 1,000. A file of the audit log so has at most 1,000,000 entries, which a spreadsheet can open.
+ * At most this many pages in a file. A page takes up to two queries, and an invocation may make 1,000. A file
+ * of the audit log thus has at most 1,000,000 entries, which a spreadsheet can open.
  */
 export const MAX_PAGES = 400;
 
-/** A CSV file: its name and headings, and its rows page by page. */
-interface CsvFile<Item> {
+type Cell = string | number | null;
+
+/** A column of a CSV file. A time (UTC milliseconds) takes two: in UTC and in the organization's time zone. */
+export type Column<Row> =
+  | readonly [heading: string, cell: (row: Row) => Cell]
+  | { time: string; timeOf: (row: Row) => number | null };
+
+interface CsvFile<Row> {
   name: string;
-  headings: readonly string[];
-  pages: AsyncIterator<ExportPage<Item>>;
-  toCells: (item: Item) => Cells;
-  separator?: CsvSeparator;
+  columns: readonly Column<Row>[];
+  pages: AsyncIterator<ExportPage<Row>>;
 }
 
 /**
- * Streams a CSV file with one page of rows in memory at a time. If a page cannot be read, the
- * download fails, so that a truncated file never looks complete. If there is more than a file can
- * have, its last line has the address of the next one.
+ * Streams a CSV file with one page of rows in memory at a time. If a page cannot be read, the download fails,
+ * so that a truncated file never looks complete. The last line of a full file has the address of the next one.
  * @throws PageProblem if the organization has started another download within 10 seconds
  */
-export async function csvDownload<Item>(
+export async function csvDownload<Row>(
   c: ContextOf<AdminEnv>,
-  { name, headings, pages, toCells, separator = ',' }: CsvFile<Item>,
+  { name, columns, pages }: CsvFile<Row>,
 ): Promise<Response> {
+  const separator = readSeparator(c);
   await requirePause(c);
-  const line = (cells: Cells) => csvLine(cells, separator);
+  const { timeZone } = c.get('administrator').organization;
+  const headings = columns.flatMap((column) =>
+    'timeOf' in column ? [`${column.time} (UTC)`, `${column.time} (${timeZone})`] : [column[0]],
+  );
+  const toTimes = timeCellsIn(timeZone);
+  const toCells = (row: Row): Cell[] =>
+    columns.flatMap<Cell>((column) => ('timeOf' in column ? toTimes(column.timeOf(row)) : column[1](row)));
+  const line = (cells: readonly Cell[]) => csvLine(cells, separator);
   const encoder = new TextEncoder();
   let count = 0;
   const body = new ReadableStream<Uint8Array>({
@@ -44,7 +53,7 @@ export async function csvDownload<Item>(
       count += 1;
       const rest = count === MAX_PAGES ? value.next : undefined;
       const end = rest === undefined ? '' : line([`This file is full. Download the rest from ${addressOf(c, rest)}`]);
-      controller.enqueue(encoder.encode(value.items.map((item) => line(toCells(item))).join('') + end));
+      controller.enqueue(encoder.encode(value.items.map((row) => line(toCells(row))).join('') + end));
       if (rest !== undefined) controller.close();
     },
   });
@@ -53,7 +62,7 @@ export async function csvDownload<Item>(
   });
 }
 
-/** How many downloads an organization may start: a large one takes seconds of CPU, and many queries. */
+/** A large download takes seconds of CPU, and many queries. */
 const DOWNLOADS = { quota: 1, windowMs: 10_000 };
 
 async function requirePause(c: ContextOf<AdminEnv>): Promise<void> {
@@ -64,46 +73,35 @@ async function requirePause(c: ContextOf<AdminEnv>): Promise<void> {
   throw new PageProblem(429, 'One download at a time', detail);
 }
 
-/** The address of the file that goes on at a cursor. */
+/** The address of the file that continues at a cursor. */
 function addressOf(c: ContextOf<AdminEnv>, cursor: string): string {
   const address = new URL(c.req.url);
   address.searchParams.set('before', cursor);
   return address.href;
 }
 
-/** The name of a file: the organization, what the file contains, where it goes on, and the day. */
+/** The organization, the content, the cursor if the file continues another one, and the day. */
 export function fileName(c: ContextOf<AdminEnv>, what: string): string {
   const before = c.req.query('before');
   const part = before === undefined ? what : `${what}-before-${before.slice(0, 80).replaceAll(/[^\w-]/g, '-')}`;
   return `${c.get('administrator').organization.id}-${part}-${todayOf(c)}.csv`;
 }
 
-/**
- * The separator that the address names, or a comma.
- * @throws PageProblem if it names an unknown one
- */
-export function readSeparator(c: ContextOf<AdminEnv>): CsvSeparator {
+function readSeparator(c: ContextOf<AdminEnv>): CsvSeparator {
   const text = c.req.query('separator') ?? 'comma';
   if (text === 'comma') return ',';
   if (text === 'semicolon') return ';';
   throw new PageProblem(400, 'Invalid separator', 'The separator of a CSV file is either comma or semicolon.');
 }
 
-/** The headings of a time: in UTC and in the organization's time zone. */
-export const timeHeadings = (name: string, timeZone: string) => [`${name} (UTC)`, `${name} (${timeZone})`];
-
-/** The two cells of a time (UTC milliseconds): in UTC and in the organization's time zone. */
-export type TimeCells = (at: number | null) => [string | null, string | null];
-
-/** How long the offset of a time zone from UTC stays the same at least: changes are at quarter hours. */
+/** The offset of a time zone from UTC changes only at quarter hours. */
 const SAME_OFFSET_MS = 15 * 60_000;
 
 /**
- * Writes times as `2026-11-21 21:33:04`, which spreadsheets read as a time. One formatter, and one
- * offset for all times of a quarter hour: a formatter for each cell would take most of the time of an
- * export.
+ * Writes times as `2026-11-21 21:33:04`, which spreadsheets read as a time. One formatter, and one offset for
+ * all times of a quarter hour: a formatter for each cell would take most of the time of an export.
  */
-export function timeCellsIn(timeZone: string): TimeCells {
+function timeCellsIn(timeZone: string): (at: number | null) => Cell[] {
   // Swedish dates have this format.
   const local = new Intl.DateTimeFormat('sv-SE', { dateStyle: 'short', timeStyle: 'medium', timeZone });
   let [quarter, offset] = [Number.NaN, 0];

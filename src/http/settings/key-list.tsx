@@ -4,14 +4,13 @@ import { containsKey } from '../../domain/pasted-keys.ts';
 import { listKeys } from '../../services/keys/list-keys.ts';
 import { everyKey, type KeyDetails } from '../../services/keys/read-keys.ts';
 import { type AdminEnv, adminContext } from '../context.ts';
-import { csvDownload, fileName, readSeparator, type TimeCells, timeCellsIn, timeHeadings } from './download.ts';
+import { type Column, csvDownload, fileName } from './download.ts';
 import { isPlainList, readKeyQuery } from './key-query.ts';
 import { pageContext, todayOf } from './page-context.ts';
 import { scopeList, stateLabel } from './pages/components.tsx';
 import { KeyListActions, KeyListLead, KeyListPage } from './pages/key-list.tsx';
 import { render } from './render.tsx';
 
-/** The list of keys, as a page and as a CSV download. */
 export const keyList = new Hono<AdminEnv>();
 
 keyList.get('/keys', async (c) => {
@@ -25,66 +24,34 @@ keyList.get('/keys', async (c) => {
   const list = await listKeys(adminContext(c), query, today, factOptions);
   const { hasPsa } = c.get('administrator').organization;
   const allRevoked = parameters.get('done') === 'all_revoked' && list.counts.live === 0;
-  const page = {
-    list,
-    query,
-    context,
-    hasPsa,
-    allRevoked,
-    searchedKey,
-  };
+  const page = { list, query, context, hasPsa, allRevoked, searchedKey };
   return render(c, 'API keys', <KeyListPage {...page} />, {
     lead: <KeyListLead list={list} today={today} dayLimit={dayLimits.organization} dayChanges={dayChanges} />,
     actions: <KeyListActions list={list} context={context} />,
   });
 });
 
-keyList.get('/keys.csv', (c) => {
-  const { timeZone } = c.get('administrator').organization;
-  const headings = [
-    'Name',
-    'Hint',
-    'Scopes',
-    'State',
-    ...timeHeadings('Created', timeZone),
-    'Created by',
-    'Creator active',
-    ...timeHeadings('Last write', timeZone),
-    'Last write from',
-    ...timeHeadings('Expires', timeZone),
-    ...timeHeadings('Revoked', timeZone),
-    'Revoked by',
-    'Replaced by',
-    ...IN_CSV.map(({ csv }) => csv),
-  ];
-  return csvDownload(c, {
-    name: fileName(c, 'api-keys'),
-    headings,
-    pages: everyKey(adminContext(c), c.req.query('before')),
-    toCells: keyCells(timeCellsIn(timeZone)),
-    separator: readSeparator(c),
-  });
-});
-
-/** The settings with a column of the file. */
-const IN_CSV = KEY_SETTING_NAMES.flatMap((name) => {
-  const { csv } = keySetting(name);
-  return csv === undefined ? [] : [{ name, csv }];
-});
-
-const keyCells = (timeCells: TimeCells) => (key: KeyDetails) => [
-  key.name,
-  key.hint,
-  scopeList(key.scopes),
-  stateLabel(key.state),
-  ...timeCells(key.createdAt),
-  key.createdBy,
-  key.creatorActive ? 'yes' : 'no',
-  ...timeCells(key.lastWrite?.at ?? null),
-  key.lastWrite?.from ?? null,
-  ...timeCells(key.expiresAt),
-  ...timeCells(key.revokedAt),
-  key.revokedBy,
-  key.successor?.hint ?? null,
-  ...IN_CSV.map(({ name }) => key[name]),
+const COLUMNS: readonly Column<KeyDetails>[] = [
+  ['Name', ({ name }) => name],
+  ['Hint', ({ hint }) => hint],
+  ['Scopes', ({ scopes }) => scopeList(scopes)],
+  ['State', ({ state }) => stateLabel(state)],
+  { time: 'Created', timeOf: ({ createdAt }) => createdAt },
+  ['Created by', ({ createdBy }) => createdBy],
+  ['Creator active', ({ creatorActive }) => (creatorActive ? 'yes' : 'no')],
+  { time: 'Last write', timeOf: ({ lastWrite }) => lastWrite?.at ?? null },
+  ['Last write from', ({ lastWrite }) => lastWrite?.from ?? null],
+  { time: 'Expires', timeOf: ({ expiresAt }) => expiresAt },
+  { time: 'Revoked', timeOf: ({ revokedAt }) => revokedAt },
+  ['Revoked by', ({ revokedBy }) => revokedBy],
+  ['Replaced by', ({ successor }) => successor?.hint ?? null],
+  ...KEY_SETTING_NAMES.flatMap((name): Column<KeyDetails>[] => {
+    const { csv } = keySetting(name);
+    return csv === undefined ? [] : [[csv, (key) => key[name]]];
+  }),
 ];
+
+keyList.get('/keys.csv', (c) => {
+  const pages = everyKey(adminContext(c), c.req.query('before'));
+  return csvDownload(c, { name: fileName(c, 'api-keys'), columns: COLUMNS, pages });
+});

@@ -1,12 +1,11 @@
 import { Hono } from 'hono';
 import { everyRefusedUse, listRefusedUses, type RefusedUse } from '../../services/keys/refused-uses.ts';
 import { type AdminEnv, adminContext } from '../context.ts';
-import { csvDownload, fileName, readSeparator, type TimeCells, timeCellsIn, timeHeadings } from './download.ts';
+import { type Column, csvDownload, fileName } from './download.ts';
 import { pageContext } from './page-context.ts';
 import { REFUSAL_REASONS, RefusedUsesPage } from './pages/refused-uses.tsx';
 import { render } from './render.tsx';
 
-/** The refused uses, as a page and as a CSV download. */
 export const refusedUses = new Hono<AdminEnv>();
 
 refusedUses.get('/refused', async (c) => {
@@ -14,32 +13,17 @@ refusedUses.get('/refused', async (c) => {
   return render(c, 'Refused uses', <RefusedUsesPage uses={uses} context={pageContext(c)} />);
 });
 
-refusedUses.get('/refused.csv', (c) => {
-  const { timeZone } = c.get('administrator').organization;
-  const headings = [
-    'Key',
-    'Key hint',
-    'Reason',
-    'Count, at least',
-    ...timeHeadings('First', timeZone),
-    ...timeHeadings('Last', timeZone),
-    'Last from',
-  ];
-  return csvDownload(c, {
-    name: fileName(c, 'refused-uses'),
-    headings,
-    pages: everyRefusedUse(adminContext(c), c.req.query('before')),
-    toCells: refusedCells(timeCellsIn(timeZone)),
-    separator: readSeparator(c),
-  });
-});
-
-const refusedCells = (timeCells: TimeCells) => (use: RefusedUse) => [
-  use.key.name,
-  use.key.hint,
-  REFUSAL_REASONS[use.reason],
-  use.count,
-  ...timeCells(use.firstAt),
-  ...timeCells(use.lastAt),
-  use.sourceAddress,
+const COLUMNS: readonly Column<RefusedUse>[] = [
+  ['Key', ({ key }) => key.name],
+  ['Key hint', ({ key }) => key.hint],
+  ['Reason', ({ reason }) => REFUSAL_REASONS[reason]],
+  ['Count, at least', ({ count }) => count],
+  { time: 'First', timeOf: ({ firstAt }) => firstAt },
+  { time: 'Last', timeOf: ({ lastAt }) => lastAt },
+  ['Last from', ({ sourceAddress }) => sourceAddress],
 ];
+
+refusedUses.get('/refused.csv', (c) => {
+  const pages = everyRefusedUse(adminContext(c), c.req.query('before'));
+  return csvDownload(c, { name: fileName(c, 'refused-uses'), columns: COLUMNS, pages });
+});
