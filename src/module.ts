@@ -2,7 +2,6 @@ import type { Hono } from 'hono';
 import type { Child } from 'hono/jsx';
 import type { Bindings, Config } from './config.ts';
 import type { AdminEnv, Administrator, AppEnv, ContextOf } from './http/context.ts';
-import type { PageContext } from './http/settings/page-context.ts';
 import type { AuditFilter } from './services/audit/read-audit-log.ts';
 import type { Ports } from './services/context.ts';
 
@@ -23,7 +22,7 @@ export interface Part {
   /** Pages and downloads below `/settings/{organization}`. */
   settings?: Hono<AdminEnv>;
   /** A banner on the pages of an organization. It must not read or throw. */
-  banner?: (administrator: Administrator, context: PageContext) => Child | undefined;
+  banner?: (administrator: Administrator) => Child | undefined;
   /** A section below the audit log, for the period or the search of the page. */
   auditSection?: AuditSection;
   jobs?: readonly Job[];

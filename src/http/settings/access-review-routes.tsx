@@ -22,7 +22,7 @@ import { pageContext, todayOf } from './page-context.ts';
 import { PageProblem } from './page-problem.ts';
 import { AccessReviewLead, AccessReviewPage } from './pages/access-review-page.tsx';
 import type { AccessReviewForm, EnteredDecision } from './pages/access-review-row.tsx';
-import { render } from './render.tsx';
+import { render, trail } from './render.tsx';
 
 export const accessReview = new Hono<AdminEnv>();
 
@@ -43,11 +43,11 @@ async function renderReview(c: Context<AdminEnv>, form: AccessReviewForm, status
   const undecided = (open?.keys ?? []).flatMap(({ key, status }) => (status === 'undecided' ? [key.id] : []));
   const usages = await readUsage(ctx, undecided, todayOf(c));
   const banners = { done: c.req.query('done'), saved: c.req.query('saved'), notSaved: c.req.query('not_saved') };
-  const page = { ...overview, ...finished, ...banners, open, form, usages, context: pageContext(c) };
+  const page = { ...overview, ...finished, ...banners, open, form, usages };
   return render(c, 'Access review', <AccessReviewPage {...page} />, {
     status,
     lead: <AccessReviewLead />,
-    trail: [{ href: `${pageContext(c).base}/keys`, text: 'All keys' }],
+    trail: trail(c),
   });
 }
 

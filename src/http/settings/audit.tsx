@@ -17,7 +17,6 @@ import type { ExportPage } from '../../services/export-page.ts';
 import { findOwnKey, listKeysToChoose } from '../../services/keys/read-keys.ts';
 import { type AdminEnv, adminContext } from '../context.ts';
 import { type Column, csvDownload, fileName } from './download.ts';
-import { pageContext } from './page-context.ts';
 import { PageProblem } from './page-problem.ts';
 import { AuditLogPage, type AuditQuery } from './pages/audit-log.tsx';
 import { recordTexts } from './record-texts.ts';
@@ -50,7 +49,6 @@ audit.get('/audit', async (c) => {
     'Audit log',
     <AuditLogPage
       {...page}
-      context={pageContext(c)}
       query={query}
       selection={selection}
       isFirst={query.q !== undefined || cursor === undefined}

@@ -6,7 +6,7 @@ import { everyKey, type KeyDetails } from '../../services/keys/read-keys.ts';
 import { type AdminEnv, adminContext } from '../context.ts';
 import { type Column, csvDownload, fileName } from './download.ts';
 import { isPlainList, readKeyQuery } from './key-query.ts';
-import { pageContext, todayOf } from './page-context.ts';
+import { todayOf } from './page-context.ts';
 import { scopeList, stateLabel } from './pages/components.tsx';
 import { KeyListActions, KeyListLead, KeyListPage } from './pages/key-list.tsx';
 import { render } from './render.tsx';
@@ -19,15 +19,15 @@ keyList.get('/keys', async (c) => {
   const searchedKey = containsKey(parameters.get('q') ?? '', keyPrefixes);
   if (searchedKey) parameters.delete('q');
   const query = readKeyQuery(parameters);
-  const [context, today] = [pageContext(c), todayOf(c)];
+  const today = todayOf(c);
   const factOptions = isPlainList(query) ? { isPushed: receiver !== undefined, dayLimits } : undefined;
   const list = await listKeys(adminContext(c), query, today, factOptions);
   const { hasPsa } = c.get('administrator').organization;
   const allRevoked = parameters.get('done') === 'all_revoked' && list.counts.live === 0;
-  const page = { list, query, context, hasPsa, allRevoked, searchedKey };
+  const page = { list, query, hasPsa, allRevoked, searchedKey };
   return render(c, 'API keys', <KeyListPage {...page} />, {
     lead: <KeyListLead list={list} today={today} dayLimit={dayLimits.organization} dayChanges={dayChanges} />,
-    actions: <KeyListActions list={list} context={context} />,
+    actions: <KeyListActions list={list} />,
   });
 });
 

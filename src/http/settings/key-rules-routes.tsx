@@ -23,7 +23,7 @@ export const keyRules = new Hono<AdminEnv>();
 keyRules.get('/key-rules', async (c) => {
   const overview = await readKeyRulesOverview(adminContext(c));
   const done = DONE.get(c.req.query('done') ?? '');
-  const page = { ...overview, context: pageContext(c), values: valuesOf(overview.rules), messages: {}, done };
+  const page = { ...overview, values: valuesOf(overview.rules), messages: {}, done };
   return render(c, 'Key rules', <KeyRulesPage {...page} />, { lead: <KeyRulesLead /> });
 });
 
@@ -48,7 +48,7 @@ keyRules.post('/key-rules', async (c) => {
     const isInvalid = err instanceof ServiceError && err.code === 'invalid';
     if (!isInvalid && !hasCode(err, 'key_rules_changed_meanwhile')) throw err;
     const { rules, changes, ...overview } = await readKeyRulesOverview(adminContext(c));
-    const page = { ...overview, changes, context: pageContext(c), values, done: undefined };
+    const page = { ...overview, changes, values, done: undefined };
     // After an error the form keeps the revision that it showed.
     const shown = isInvalid
       ? { rules: { ...rules, revision }, messages: messagesOf(err.errors) }

@@ -33,8 +33,7 @@ import { ChangeForm, NewKeyForm, RotateForm } from './pages/key-form.tsx';
 import { AlreadyCreatedPage, NewKeyPage } from './pages/new-key.tsx';
 import { WhichKeyPage } from './pages/which-key.tsx';
 import { recordTexts } from './record-texts.ts';
-import { render } from './render.tsx';
-import { trail } from './trail.ts';
+import { render, trail } from './render.tsx';
 
 /** The number of audit entries on a key's page. */
 const LATEST_ENTRIES = 10;
@@ -56,7 +55,6 @@ keys.get('/new-key', async (c) => {
   const rules = await getKeyRules(adminContext(c));
   const today = todayOf(c);
   const form = {
-    context: pageContext(c),
     token: crypto.randomUUID(),
     values: longestLifetime(rules, today),
     messages: {},
@@ -77,14 +75,14 @@ keys.post('/keys', async (c) => {
   const input = { ...chosenSettings(form, { defaults }), scopes, ...chosenExpiry(values, today) };
   try {
     const created = await createApiKey(adminContext(c), keyPrefix, input, token);
-    const shown = { context: pageContext(c), created, scopes, origin: new URL(c.req.url).origin };
+    const shown = { created, scopes, origin: new URL(c.req.url).origin };
     return render(c, 'Your new key', <NewKeyPage {...shown} />, { trail: trail(c) });
   } catch (err) {
     if (hasCode(err, 'form_already_used')) return alreadyCreated(c, err);
     if (!hasCode(err, 'invalid')) throw err;
     const rules = await getKeyRules(adminContext(c));
     const messages = messagesOf(err.errors, defaults);
-    const again = { context: pageContext(c), token, values, messages, today, rules };
+    const again = { token, values, messages, today, rules };
     return render(c, 'Create a key', <NewKeyForm {...again} defaults={defaults} />, { status: 400, trail: trail(c) });
   }
 });
@@ -92,7 +90,7 @@ keys.post('/keys', async (c) => {
 /** The 409 response to a form that was submitted twice, with links to the key that it created. */
 async function alreadyCreated(c: Context<AdminEnv>, { keyId = '' }: ServiceError): Promise<Response> {
   const created = await getOwnKey(adminContext(c), keyId);
-  return render(c, 'This key was already created', <AlreadyCreatedPage context={pageContext(c)} created={created} />, {
+  return render(c, 'This key was already created', <AlreadyCreatedPage created={created} />, {
     status: 409,
     trail: trail(c),
   });
@@ -102,7 +100,7 @@ async function alreadyCreated(c: Context<AdminEnv>, { keyId = '' }: ServiceError
 
 keys.get('/keys/:key', async (c) => {
   const ctx = adminContext(c);
-  const [context, today] = [pageContext(c), todayOf(c)];
+  const today = todayOf(c);
   const { key, written } = await getKeyAndDay(ctx, c.req.param('key'), today);
   const [entries, refused, usages] = await Promise.all([
     readLatestOfKey(ctx, key.id, LATEST_ENTRIES),
@@ -110,7 +108,6 @@ keys.get('/keys/:key', async (c) => {
     readUsage(ctx, [key.id], today),
   ]);
   const page = {
-    context,
     subject: key,
     defaults: defaultLimits(c),
     written,
@@ -123,7 +120,7 @@ keys.get('/keys/:key', async (c) => {
   return render(c, key.name, <KeyPage {...page} />, {
     trail: trail(c),
     lead: <KeyLead subject={key} />,
-    actions: <KeyActions subject={key} context={context} />,
+    actions: <KeyActions subject={key} />,
   });
 });
 
@@ -141,7 +138,7 @@ async function renderChange(
   status: 200 | 400 | 409,
 ): Promise<Response> {
   const seen = await readRecentAddresses(adminContext(c), key.id, todayOf(c));
-  const page = { ...form, context: pageContext(c), subject: key, seen, defaults: defaultLimits(c) };
+  const page = { ...form, subject: key, seen, defaults: defaultLimits(c) };
   return render(c, `Change ${key.name}`, <ChangeForm {...page} />, { status, trail: trail(c, key) });
 }
 
@@ -179,7 +176,7 @@ keys.get('/keys/:key/rotate', async (c) => {
   const today = todayOf(c);
   const values = { ...sameLifetime(key, rules, today), grace: '24h' };
   const token = crypto.randomUUID();
-  const form = { context: pageContext(c), token, values, messages: {}, today, rules, keyId: key.id };
+  const form = { token, values, messages: {}, today, rules, keyId: key.id };
   return render(c, `Rotate ${key.name}`, <RotateForm {...form} />, { trail: trail(c, key) });
 });
 
@@ -195,14 +192,14 @@ keys.post('/keys/:key/rotate', async (c) => {
     const created = await rotateApiKey(adminContext(c), keyPrefix, key, input, token);
     const replaced = await getOwnKey(adminContext(c), key.id);
     const { scopes } = replaced;
-    const shown = { context: pageContext(c), created, scopes, origin: new URL(c.req.url).origin, replaced };
+    const shown = { created, scopes, origin: new URL(c.req.url).origin, replaced };
     return render(c, 'Your new key', <NewKeyPage {...shown} />, { trail: trail(c) });
   } catch (err) {
     if (hasCode(err, 'form_already_used')) return alreadyCreated(c, err);
     if (!hasCode(err, 'invalid')) throw err;
     const rules = await getKeyRules(adminContext(c));
     const messages = messagesOf(err.errors, defaultLimits(c));
-    const again = { context: pageContext(c), token, values, messages, today, rules, keyId: key.id };
+    const again = { token, values, messages, today, rules, keyId: key.id };
     return render(c, `Rotate ${key.name}`, <RotateForm {...again} />, { status: 400, trail: trail(c, key) });
   }
 });
@@ -215,7 +212,7 @@ keys.get('/keys/:key/revoke', async (c) => {
   return render(
     c,
     key.successor ? `Revoke ${key.name} now?` : `Revoke ${key.name}?`,
-    <ConfirmRevokePage context={pageContext(c)} subject={key} />,
+    <ConfirmRevokePage subject={key} />,
     { trail: trail(c, key) },
   );
 });
@@ -228,9 +225,7 @@ keys.post('/keys/:key/revoke', async (c) => {
 
 // --- which key is this? --------------------------------------------------------------------------
 
-keys.get('/which-key', (c) =>
-  render(c, 'Which key is this?', <WhichKeyPage context={pageContext(c)} found={undefined} />),
-);
+keys.get('/which-key', (c) => render(c, 'Which key is this?', <WhichKeyPage found={undefined} />));
 
 keys.post('/which-key', async (c) => {
   const pasted = (await readForm(c)).get('pasted') ?? '';
@@ -238,7 +233,7 @@ keys.post('/which-key', async (c) => {
     if (!hasCode(err, 'not_a_key')) throw err;
     return 'not_a_key' as const;
   });
-  return render(c, 'Which key is this?', <WhichKeyPage context={pageContext(c)} found={found} />);
+  return render(c, 'Which key is this?', <WhichKeyPage found={found} />);
 });
 
 function requireLive(key: KeyDetails): void {

@@ -1,10 +1,9 @@
-import type { Child } from 'hono/jsx';
-import type { Config } from '../../config.ts';
+import { createContext, useContext } from 'hono/jsx';
 import { dateIn } from '../../domain/calendar.ts';
 import { ticketUrl } from '../../domain/ticket-url.ts';
-import type { AdminEnv, Administrator, AppEnv, ContextOf } from '../context.ts';
+import type { AdminEnv, AppEnv, ContextOf } from '../context.ts';
 
-/** What every page of an organization needs: base path of links, time zone, and current time. */
+/** The organization's pages: the path of all its links, its time zone, and the current time. */
 export interface PageContext {
   base: string;
   timeZone: string;
@@ -13,24 +12,26 @@ export interface PageContext {
   linkTo?: ((ticketId: string) => string) | undefined;
 }
 
-/** The page context of the current request. */
-export function pageContext(c: ContextOf<AdminEnv>): PageContext {
-  return contextFor(c.get('administrator'), c.get('config'), c.get('now')());
+const Page = createContext<PageContext | undefined>(undefined);
+export const PageProvider = Page.Provider;
+
+/** The page context, in a component. */
+export function usePage(): PageContext {
+  const page = useContext(Page);
+  if (!page) throw new Error('This component needs an organization.');
+  return page;
 }
 
-/** The page context of an administrator. */
-function contextFor({ organization }: Administrator, { ticketUrl: template }: Config, now: number): PageContext {
+/** The page context of a request by an administrator. */
+export function pageContext(c: ContextOf<AdminEnv>): PageContext;
+export function pageContext(c: ContextOf<AppEnv>): PageContext | undefined;
+export function pageContext(c: ContextOf<AppEnv>): PageContext | undefined {
+  const organization = c.get('administrator')?.organization;
+  if (!organization) return undefined;
   const { id, timeZone } = organization;
+  const { ticketUrl: template } = c.get('config');
   const linkTo = template === undefined ? undefined : (ticketId: string) => ticketUrl(template, id, ticketId);
-  return { base: `/settings/${id}`, timeZone, now, linkTo };
-}
-
-/** The banners of modules for the administrator of the request. */
-export function moduleBanners(c: ContextOf<AppEnv>): Child[] {
-  const administrator = c.get('administrator');
-  if (!administrator) return [];
-  const context = contextFor(administrator, c.get('config'), c.get('now')());
-  return c.get('parts').flatMap(({ banner }) => banner?.(administrator, context) ?? []);
+  return { base: `/settings/${id}`, timeZone, now: c.get('now')(), linkTo };
 }
 
 /** Today's date in the organization's time zone. */

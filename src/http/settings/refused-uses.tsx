@@ -2,7 +2,6 @@ import { Hono } from 'hono';
 import { everyRefusedUse, listRefusedUses, type RefusedUse } from '../../services/keys/refused-uses.ts';
 import { type AdminEnv, adminContext } from '../context.ts';
 import { type Column, csvDownload, fileName } from './download.ts';
-import { pageContext } from './page-context.ts';
 import { REFUSAL_REASONS, RefusedUsesPage } from './pages/refused-uses.tsx';
 import { render } from './render.tsx';
 
@@ -10,7 +9,7 @@ export const refusedUses = new Hono<AdminEnv>();
 
 refusedUses.get('/refused', async (c) => {
   const uses = await listRefusedUses(adminContext(c));
-  return render(c, 'Refused uses', <RefusedUsesPage uses={uses} context={pageContext(c)} />);
+  return render(c, 'Refused uses', <RefusedUsesPage uses={uses} />);
 });
 
 const COLUMNS: readonly Column<RefusedUse>[] = [

@@ -1,14 +1,13 @@
 import type { Context } from 'hono';
 import type { Child } from 'hono/jsx';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
-import type { AdminEnv, AppEnv } from '../context.ts';
-import { moduleBanners } from './page-context.ts';
+import type { Part } from '../../module.ts';
+import type { KeyDetails } from '../../services/keys/read-keys.ts';
+import type { AdminEnv, AppEnv, ContextOf } from '../context.ts';
+import { PageProvider, pageContext } from './page-context.ts';
 import { Layout, type PageHead } from './pages/layout.tsx';
 
-/**
- * Responds with a page. If the path names an organization, the page has its header, and the banners
- * of modules.
- */
+/** Responds with a page, which has the header of an organization if an administrator is signed in. */
 export async function render<E extends AdminEnv | AppEnv>(
   c: Context<E>,
   title: string,
@@ -17,9 +16,28 @@ export async function render<E extends AdminEnv | AppEnv>(
 ): Promise<Response> {
   const administrator = c.get('administrator');
   const { signIn, settingsLinks } = c.get('config');
-  const now = c.get('now')();
-  const banners = moduleBanners(c);
-  const signOutPath = signIn?.signOutPath;
-  const page = { ...head, title, administrator, path: c.req.path, signOutPath, settingsLinks, banners, now };
-  return c.html(<Layout {...page}>{content}</Layout>, status);
+  const parts: readonly Part[] = c.get('parts');
+  const banners = administrator && parts.flatMap(({ banner }) => banner?.(administrator) ?? []);
+  const page = {
+    ...head,
+    title,
+    administrator,
+    banners,
+    path: c.req.path,
+    signOutPath: signIn?.signOutPath,
+    settingsLinks,
+  };
+  return c.html(
+    <PageProvider value={pageContext(c)}>
+      <Layout {...page}>{content}</Layout>
+    </PageProvider>,
+    status,
+  );
+}
+
+/** The way back from a page below the list of keys, and from one below the page of a key. */
+export function trail(c: ContextOf<AdminEnv>, key?: KeyDetails): NonNullable<PageHead['trail']> {
+  const { base } = pageContext(c);
+  const list = { href: `${base}/keys`, text: 'All keys' };
+  return key ? [list, { href: `${base}/keys/${key.id}`, text: key.name }] : [list];
 }

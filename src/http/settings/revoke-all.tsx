@@ -5,8 +5,7 @@ import { type AdminEnv, adminContext } from '../context.ts';
 import { readForm } from './forms.ts';
 import { pageContext } from './page-context.ts';
 import { ConfirmRevokeAllPage } from './pages/confirm.tsx';
-import { render } from './render.tsx';
-import { trail } from './trail.ts';
+import { render, trail } from './render.tsx';
 
 /** The page to revoke all keys. */
 export const revokeAll = new Hono<AdminEnv>();
@@ -24,7 +23,7 @@ revokeAll.post('/revoke-all', async (c) => {
 async function confirmRevokeAll(c: Context<AdminEnv>, typed?: string): Promise<Response> {
   const live = await countLiveKeys(adminContext(c));
   const { name } = c.get('administrator').organization;
-  const page = { context: pageContext(c), live, organization: name, typed };
+  const page = { live, organization: name, typed };
   return render(c, 'Revoke all keys?', <ConfirmRevokeAllPage {...page} />, {
     status: typed === undefined ? 200 : 400,
     trail: trail(c),

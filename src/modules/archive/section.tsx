@@ -1,5 +1,5 @@
 import { adminContext } from '../../http/context.ts';
-import { type PageContext, pageContext } from '../../http/settings/page-context.ts';
+import { usePage } from '../../http/settings/page-context.ts';
 import { Banner, formatNumber, Table } from '../../http/settings/pages/components.tsx';
 import { Time } from '../../http/settings/pages/time.tsx';
 import type { AuditSection } from '../../module.ts';
@@ -12,7 +12,6 @@ interface Props {
   archives: readonly ArchiveRow[];
   /** Whether they are the result of a search. */
   isSearch: boolean;
-  context: PageContext;
 }
 
 /**
@@ -28,21 +27,21 @@ export const archiveSection =
       search === undefined ? listArchives(ctx, period) : searchArchives(ctx, search),
     ]);
     if (!release || (!isOn && release.releasedSeq === 0)) return null;
-    const context = pageContext(c);
-    return <Archives release={release} archives={archives} isSearch={search !== undefined} context={context} />;
+    return <Archives release={release} archives={archives} isSearch={search !== undefined} />;
   };
 
 /** What the PSA has stored of the audit log, and what is archived. */
-function Archives({ release, archives, isSearch, context }: Props) {
+function Archives({ release, archives, isSearch }: Props) {
+  const { base } = usePage();
   const { archivedSeq, archivedTo } = release;
   return (
     <section>
       <h2>Archive</h2>
-      <ReleaseSentence release={release} context={context} />
+      <ReleaseSentence release={release} />
       {archivedTo !== null && (
         <p>
-          Entries up to number {formatNumber(archivedSeq)} (<Time at={archivedTo} context={context} />) are archived:
-          they are in files instead of this list, without source addresses and User-Agents.
+          Entries up to number {formatNumber(archivedSeq)} (<Time at={archivedTo} />) are archived: they are in files
+          instead of this list, without source addresses and User-Agents.
         </p>
       )}
       {isSearch && archives.length > 0 && (
@@ -58,13 +57,13 @@ function Archives({ release, archives, isSearch, context }: Props) {
                   {formatNumber(fromSeq)} to {formatNumber(toSeq)}
                 </th>
                 <td data-label="From">
-                  <Time at={firstAt} context={context} />
+                  <Time at={firstAt} />
                 </td>
                 <td data-label="To">
-                  <Time at={lastAt} context={context} />
+                  <Time at={lastAt} />
                 </td>
                 <td data-label="File">
-                  <a href={`${context.base}/audit/archive/${toSeq}`}>Download</a> <span class="minor">{object}</span>
+                  <a href={`${base}/audit/archive/${toSeq}`}>Download</a> <span class="minor">{object}</span>
                 </td>
               </tr>
             ))}
@@ -77,7 +76,7 @@ function Archives({ release, archives, isSearch, context }: Props) {
 }
 
 /** How much the PSA has confirmed. */
-function ReleaseSentence({ release, context }: { release: ReleaseRow; context: PageContext }) {
+function ReleaseSentence({ release }: { release: ReleaseRow }) {
   const { newestSeq, releasedSeq, releasedTo, unreleasedSince } = release;
   const unreleased = newestSeq - releasedSeq;
   return (
@@ -87,7 +86,7 @@ function ReleaseSentence({ release, context }: { release: ReleaseRow; context: P
       ) : (
         <>
           Your PSA has confirmed that it stored the entries up to number {formatNumber(releasedSeq)} (
-          <Time at={releasedTo} context={context} />
+          <Time at={releasedTo} />
           ).
         </>
       )}{' '}
@@ -95,7 +94,7 @@ function ReleaseSentence({ release, context }: { release: ReleaseRow; context: P
         <>
           {formatNumber(unreleased)} {releasedTo === null ? '' : 'later '}
           {unreleased === 1 ? 'entry is' : 'entries are'} not confirmed and not archived, the oldest from{' '}
-          <Time at={unreleasedSince} context={context} />.
+          <Time at={unreleasedSince} />.
         </>
       )}
     </p>

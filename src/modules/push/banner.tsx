@@ -1,25 +1,24 @@
 import type { PushTrouble } from '../../domain/push-trouble.ts';
-import type { PageContext } from '../../http/settings/page-context.ts';
 import { Banner } from '../../http/settings/pages/components.tsx';
 import { Time } from '../../http/settings/pages/time.tsx';
 
 /** The banner of every page while the work of the organization does not reach its PSA. */
-export function PushBanner({ trouble, context }: { trouble: PushTrouble; context: PageContext }) {
+export function PushBanner({ trouble }: { trouble: PushTrouble }) {
   const { failingSince, failure, stoppedAt } = trouble;
   return (
     <Banner tone="warning">
       {stoppedAt === null ? (
         <p>
           <strong>
-            Notes and time entries have not reached your PSA since{' '}
-            {failingSince !== null && <Time at={failingSince} context={context} />}.
+            Notes and time entries have not reached your PSA since {failingSince !== null && <Time at={failingSince} />}
+            .
           </strong>{' '}
           The last attempt failed: {failure}. They are sent again until your PSA accepts them.
         </p>
       ) : (
         <p>
           <strong>
-            Notes and time entries have not been sent to your PSA since <Time at={stoppedAt} context={context} />.
+            Notes and time entries have not been sent to your PSA since <Time at={stoppedAt} />.
           </strong>{' '}
           It answered that it accepts no more ({failure}). They are sent when the operator of this service resumes it.
         </p>

@@ -12,7 +12,7 @@ export const push: Module = {
     if (!namespace) throw new Error('WEBHOOK_URL is set, but there is no Durable Object with the binding PUSHER');
     const pushers = placedIn(namespace, jurisdiction);
     return {
-      banner: ({ pushTrouble: trouble }, context) => trouble && <PushBanner trouble={trouble} context={context} />,
+      banner: ({ pushTrouble: trouble }) => trouble && <PushBanner trouble={trouble} />,
       jobs: [{ name: 'push', cron: 'sweep', run: ({ db, now }) => sweep(db, pushers, now) }],
       ports: (waitUntil) => ({ changed: (organization) => isolateWakes.afterWrite(pushers, organization, waitUntil) }),
     };

@@ -10,7 +10,7 @@ import {
 } from '../../../services/keys/access-review.ts';
 import type { Usage } from '../../../services/keys/key-usage.ts';
 import { Icon } from '../../page/icon.tsx';
-import type { PageContext } from '../page-context.ts';
+import { usePage } from '../page-context.ts';
 import { type AccessReviewForm, AccessReviewRow } from './access-review-row.tsx';
 import { Banner, counted, Hint, Table } from './components.tsx';
 import { Ago, Time } from './time.tsx';
@@ -20,7 +20,6 @@ interface Props extends Omit<ReviewOverview, 'open'>, FinishedReviews {
   form: AccessReviewForm;
   /** What the undecided keys wrote lately. */
   usages: ReadonlyMap<string, Usage>;
-  context: PageContext;
   done: string | undefined;
   /** How many decisions were saved, and how many were not, from the address. */
   saved: string | undefined;
@@ -37,7 +36,8 @@ export function AccessReviewLead() {
 
 /** The open review: its progress, the form with which keys are decided on, and its end; and the finished reviews. */
 export function AccessReviewPage(props: Props) {
-  const { open, due, context, finished, older } = props;
+  const { base } = usePage();
+  const { open, due, finished, older } = props;
   return (
     <>
       <Banners {...props} />
@@ -46,17 +46,17 @@ export function AccessReviewPage(props: Props) {
       ) : (
         <section class="card" aria-labelledby="next">
           <h2 id="next">Next review</h2>
-          <Due due={due} context={context} />
-          <form method="post" action={`${context.base}/access-review`} class="actions">
+          <Due due={due} />
+          <form method="post" action={`${base}/access-review`} class="actions">
             <button type="submit">Start review</button>
           </form>
         </section>
       )}
       <h2>Finished reviews</h2>
-      {finished.length === 0 ? <p>No review has been finished.</p> : <Finished of={finished} context={context} />}
+      {finished.length === 0 ? <p>No review has been finished.</p> : <Finished of={finished} />}
       {older !== undefined && (
         <p>
-          <a href={`${context.base}/access-review?before=${older}`}>Older reviews</a>
+          <a href={`${base}/access-review?before=${older}`}>Older reviews</a>
         </p>
       )}
     </>
@@ -96,7 +96,8 @@ function Banners({ open, finished, done = '', saved, notSaved, form }: Props) {
 /** A small number in the address; 0 for anything else. */
 const count = (text = '') => (/^\d{1,3}$/.test(text) ? Number(text) : 0);
 
-function OpenReview({ open: { review, keys }, rules, due, form, usages, context }: Props & { open: ReviewWithKeys }) {
+function OpenReview({ open: { review, keys }, rules, due, form, usages }: Props & { open: ReviewWithKeys }) {
+  const { base } = usePage();
   const undecided = countOf(keys, 'undecided');
   const text = `${keys.length - undecided} of ${counted(keys.length, 'key')} done`;
   // Keys without a decision come first.
@@ -106,7 +107,7 @@ function OpenReview({ open: { review, keys }, rules, due, form, usages, context 
       <section class="card" aria-label="Progress">
         <div class="row spread">
           <strong>{text}</strong>
-          {due && <Due due={due} context={context} />}
+          {due && <Due due={due} />}
         </div>
         <progress
           max={Math.max(1, keys.length)}
@@ -114,12 +115,12 @@ function OpenReview({ open: { review, keys }, rules, due, form, usages, context 
           aria-label={text}
         />
         <p class="minor">
-          Started by <bdi>{review.startedBy}</bdi>, <Time at={review.startedAt} context={context} />. Nothing is revoked
-          before an administrator finishes the review and confirms the keys.
+          Started by <bdi>{review.startedBy}</bdi>, <Time at={review.startedAt} />. Nothing is revoked before an
+          administrator finishes the review and confirms the keys.
         </p>
       </section>
-      {undecided === 0 && <Finish review={review} keys={keys} context={context} />}
-      <form method="post" action={`${context.base}/access-review/${review.id}/decisions`} class="sheet">
+      {undecided === 0 && <Finish review={review} keys={keys} />}
+      <form method="post" action={`${base}/access-review/${review.id}/decisions`} class="sheet">
         <ol class="review">
           {rows.map((reviewed) => (
             <AccessReviewRow
@@ -127,7 +128,7 @@ function OpenReview({ open: { review, keys }, rules, due, form, usages, context 
               entered={form.entered.get(reviewed.key.id)}
               message={form.messages.get(reviewed.key.id)}
               usage={usages.get(reviewed.key.id) ?? []}
-              {...{ context, rules }}
+              {...{ rules }}
             />
           ))}
         </ol>
@@ -151,7 +152,8 @@ function OpenReview({ open: { review, keys }, rules, due, form, usages, context 
 }
 
 /** Asks for confirmation before the review is finished, with the names of the keys that it revokes. */
-function Finish({ review, keys, context }: ReviewWithKeys & { context: PageContext }) {
+function Finish({ review, keys }: ReviewWithKeys) {
+  const { base } = usePage();
   const toRevoke = keysToRevoke(keys);
   return (
     <section class="card" aria-labelledby="finish">
@@ -170,14 +172,12 @@ function Finish({ review, keys, context }: ReviewWithKeys & { context: PageConte
             {toRevoke.map(({ key, decision }) => (
               <tr>
                 <th scope="row">
-                  <a class="name" href={`${context.base}/keys/${key.id}`}>
+                  <a class="name" href={`${base}/keys/${key.id}`}>
                     <bdi>{key.name}</bdi>
                   </a>{' '}
                   <Hint hint={key.hint} />
                 </th>
-                <td data-label="Last write">
-                  {key.lastWrite ? <Ago at={key.lastWrite.at} context={context} /> : 'Never'}
-                </td>
+                <td data-label="Last write">{key.lastWrite ? <Ago at={key.lastWrite.at} /> : 'Never'}</td>
                 <td data-label="Reason">
                   <bdi>{decision?.reason}</bdi>
                 </td>
@@ -189,7 +189,7 @@ function Finish({ review, keys, context }: ReviewWithKeys & { context: PageConte
           </Table>
         </>
       )}
-      <form method="post" action={`${context.base}/access-review/${review.id}/finish`} class="actions">
+      <form method="post" action={`${base}/access-review/${review.id}/finish`} class="actions">
         {toRevoke.map(({ key }) => (
           <input type="hidden" name="revoke" value={key.id} />
         ))}
@@ -206,11 +206,12 @@ function Finish({ review, keys, context }: ReviewWithKeys & { context: PageConte
 }
 
 /** Until when the next review has to be finished. */
-function Due({ due, context }: { due: ReviewDue | null; context: PageContext }) {
+function Due({ due }: { due: ReviewDue | null }) {
+  const { base } = usePage();
   if (due === null) {
     return (
       <p>
-        The <a href={`${context.base}/key-rules`}>key rules</a> do not require reviews. You can start one at any time.
+        The <a href={`${base}/key-rules`}>key rules</a> do not require reviews. You can start one at any time.
       </p>
     );
   }
@@ -228,27 +229,28 @@ function Due({ due, context }: { due: ReviewDue | null; context: PageContext }) 
   );
 }
 
-function Finished({ of: reviews, context }: { of: readonly FinishedReview[]; context: PageContext }) {
+function Finished({ of: reviews }: { of: readonly FinishedReview[] }) {
+  const { base } = usePage();
   return (
     <Table caption="Finished reviews" headings={['Finished', 'By', 'Started', 'Keys', 'Decisions', 'Evidence']}>
       {reviews.map(({ id, startedAt, finishedAt, finishedBy, keys, kept, revoked }) => (
         <tr>
           <th scope="row" data-label="Finished">
-            <Time at={finishedAt ?? startedAt} context={context} />
+            <Time at={finishedAt ?? startedAt} />
           </th>
           <td data-label="By">
             <bdi>{finishedBy}</bdi>
           </td>
           <td data-label="Started">
-            <Time at={startedAt} context={context} />
+            <Time at={startedAt} />
           </td>
           <td data-label="Keys">{keys}</td>
           <td data-label="Decisions">
             {kept} keep, {revoked} revoke
           </td>
           <td data-label="Evidence">
-            <a href={`${context.base}/access-review/${id}/evidence.csv`}>Download as CSV</a>{' '}
-            <a class="minor" href={`${context.base}/access-review/${id}/evidence.csv?separator=semicolon`}>
+            <a href={`${base}/access-review/${id}/evidence.csv`}>Download as CSV</a>{' '}
+            <a class="minor" href={`${base}/access-review/${id}/evidence.csv?separator=semicolon`}>
               with semicolons
             </a>
           </td>

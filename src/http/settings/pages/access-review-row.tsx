@@ -9,7 +9,7 @@ import {
 import type { StoredKeyRules } from '../../../services/keys/change-key-rules.ts';
 import { recordsOf, type Usage } from '../../../services/keys/key-usage.ts';
 import { Icon } from '../../page/icon.tsx';
-import type { PageContext } from '../page-context.ts';
+import { usePage } from '../page-context.ts';
 import { counted, describedBy, FieldMessage, Hint, Scopes, stateLabel } from './components.tsx';
 import { Creator, OtherKey } from './key-facts.tsx';
 import { Ago, Expiry, Time } from './time.tsx';
@@ -35,26 +35,26 @@ interface Props {
   message: string | undefined;
   usage: Usage;
   rules: StoredKeyRules;
-  context: PageContext;
 }
 
 const LABELS: Record<ReviewDecision, string> = { keep: 'Keep', revoke: 'Revoke' };
 
 /** A key of a review: what it is, the decision, and the fields for it. */
-export function AccessReviewRow({ of, entered, message, usage, rules, context }: Props) {
+export function AccessReviewRow({ of, entered, message, usage, rules }: Props) {
+  const { base } = usePage();
   const { key, decision, status, successors } = of;
   const isUndecided = status === 'undecided';
   return (
     <li>
       <div>
-        <a class="name" href={`${context.base}/keys/${key.id}`}>
+        <a class="name" href={`${base}/keys/${key.id}`}>
           <bdi>{key.name}</bdi>
         </a>{' '}
         <Hint hint={key.hint} /> <Scopes scopes={key.scopes} />
         {successors.map((successor) => (
           <span class="minor">
             {' '}
-            Replaced by <OtherKey link={successor} context={context} />, to which the decision applies too
+            Replaced by <OtherKey link={successor} />, to which the decision applies too
           </span>
         ))}
         {key.successor && successors.length === 0 && <span class="minor"> Replaced</span>}
@@ -63,7 +63,7 @@ export function AccessReviewRow({ of, entered, message, usage, rules, context }:
             <p class="minor">
               {key.lastWrite ? (
                 <>
-                  Wrote <Ago at={key.lastWrite.at} context={context} />
+                  Wrote <Ago at={key.lastWrite.at} />
                 </>
               ) : (
                 'Never wrote'
@@ -73,12 +73,12 @@ export function AccessReviewRow({ of, entered, message, usage, rules, context }:
                 'Never expires'
               ) : (
                 <>
-                  Expires <Expiry of={key} context={context} />
+                  Expires <Expiry of={key} />
                 </>
               )}{' '}
               · <Creator of={key} />
             </p>
-            <Checks of={of} rules={rules} context={context} />
+            <Checks of={of} rules={rules} />
           </>
         )}
       </div>
@@ -86,7 +86,7 @@ export function AccessReviewRow({ of, entered, message, usage, rules, context }:
       {!isUndecided && (
         <div class="decided">
           {decision ? (
-            <Decided of={decision} context={context} />
+            <Decided of={decision} />
           ) : (
             `${stateLabel(key.state)} before a decision, which is no longer needed`
           )}
@@ -117,8 +117,9 @@ const CHECKS: Record<ReviewCheck, (rules: StoredKeyRules) => string> = {
 };
 
 /** Reasons to check a key. No decision is preselected. */
-function Checks({ of: { key }, rules, context }: Pick<Props, 'of' | 'rules' | 'context'>) {
-  const checks = reviewChecks(key, rules, context.timeZone, context.now);
+function Checks({ of: { key }, rules }: Pick<Props, 'of' | 'rules'>) {
+  const { now, timeZone } = usePage();
+  const checks = reviewChecks(key, rules, timeZone, now);
   if (checks.length === 0) return null;
   return (
     <p class="checks">
@@ -128,7 +129,7 @@ function Checks({ of: { key }, rules, context }: Pick<Props, 'of' | 'rules' | 'c
   );
 }
 
-function Decided({ of: { decision, reason, by, at }, context }: { of: Decision; context: PageContext }) {
+function Decided({ of: { decision, reason, by, at } }: { of: Decision }) {
   return (
     <>
       <strong class="state">
@@ -137,7 +138,7 @@ function Decided({ of: { decision, reason, by, at }, context }: { of: Decision; 
       </strong>
       : <bdi>{reason}</bdi>{' '}
       <span class="minor">
-        by <bdi>{by}</bdi>, <Time at={at} context={context} />
+        by <bdi>{by}</bdi>, <Time at={at} />
       </span>
     </>
   );

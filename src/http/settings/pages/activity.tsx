@@ -1,6 +1,5 @@
 import { auditActionLabel } from '../../../domain/audit-actions.ts';
 import type { AuditEntry } from '../../../services/audit/read-audit-log.ts';
-import type { PageContext } from '../page-context.ts';
 import type { RecordTexts } from '../record-texts.ts';
 import { Address, Table, Ticket } from './components.tsx';
 import { Time } from './time.tsx';
@@ -8,11 +7,10 @@ import { Time } from './time.tsx';
 interface Props {
   entries: readonly AuditEntry[];
   texts: RecordTexts;
-  context: PageContext;
 }
 
 /** What one key did and what was done to it, with the texts that it wrote. */
-export function Activity({ entries, texts, context }: Props) {
+export function Activity({ entries, texts }: Props) {
   if (entries.length === 0) return <p>No audit entries.</p>;
   return (
     <Table
@@ -22,13 +20,13 @@ export function Activity({ entries, texts, context }: Props) {
       {entries.map((entry) => (
         <tr>
           <td data-label="Time">
-            <Time at={entry.at} context={context} />
+            <Time at={entry.at} />
           </td>
           <th scope="row" data-label="Action">
             {auditActionLabel(entry.action)}
           </th>
           <td data-label="Ticket">
-            <Ticket id={entry.ticketId} context={context} />
+            <Ticket id={entry.ticketId} />
           </td>
           <td data-label="Text" class="text">
             <EntryText entry={entry} texts={texts} />

@@ -3,17 +3,16 @@ import { dateIn } from '../../../domain/calendar.ts';
 import { FACT_TYPES, FACTS, type Fact, type FactKind, type FactType } from '../../../domain/facts.ts';
 import type { KeyQuery } from '../../../services/keys/select-keys.ts';
 import { Icon } from '../../page/icon.tsx';
-import type { PageContext } from '../page-context.ts';
+import { usePage } from '../page-context.ts';
 import { Address, counted } from './components.tsx';
 import { Ago, inDays } from './time.tsx';
 
 interface Props {
   facts: readonly Fact[];
-  context: PageContext;
 }
 
 /** What needs attention: a tile for each type of fact, with a link. Nothing if all is in order. */
-export function NeedsAttention({ facts, context }: Props) {
+export function NeedsAttention({ facts }: Props) {
   const ofType = Map.groupBy(facts, ({ type }) => type);
   if (ofType.size === 0) return null;
   return (
@@ -21,8 +20,8 @@ export function NeedsAttention({ facts, context }: Props) {
       <h2 id="attention">Needs attention</h2>
       <ul>
         {FACT_TYPES.map((type) => (
-          <Tile kind={FACTS[type]} facts={ofType.get(type) ?? []} context={context}>
-            <Summary type={type} facts={ofType.get(type) ?? []} context={context} />
+          <Tile kind={FACTS[type]} facts={ofType.get(type) ?? []}>
+            <Summary type={type} facts={ofType.get(type) ?? []} />
           </Tile>
         ))}
       </ul>
@@ -30,12 +29,13 @@ export function NeedsAttention({ facts, context }: Props) {
   );
 }
 
-function Tile({ kind: { tile }, facts, context, children }: PropsWithChildren<Props & { kind: FactKind }>) {
+function Tile({ kind: { tile }, facts, children }: PropsWithChildren<Props & { kind: FactKind }>) {
+  const { base, timeZone } = usePage();
   const [first] = facts;
   if (!tile || !first) return null;
   return (
     <li>
-      <a href={`${context.base}${tile.path(first, (at) => dateIn(context.timeZone, at))}`} class={tile.tone}>
+      <a href={`${base}${tile.path(first, (at) => dateIn(timeZone, at))}`} class={tile.tone}>
         <Icon name={tile.icon} />
         <span>
           <strong>{tile.title(facts)}</strong>
@@ -48,7 +48,8 @@ function Tile({ kind: { tile }, facts, context, children }: PropsWithChildren<Pr
 }
 
 /** What a tile says below its title: unless the type has more to say, which keys, or what to do. */
-function Summary({ type, facts, context }: Props & { type: FactType }) {
+function Summary({ type, facts }: Props & { type: FactType }) {
+  const { now } = usePage();
   const [first] = facts;
   if (!first) return null;
   const name = <bdi>{first.keyName}</bdi>;
@@ -56,14 +57,14 @@ function Summary({ type, facts, context }: Props & { type: FactType }) {
     case 'push_failing':
       return (
         <>
-          First failure <Ago at={first.since} context={context} />
+          First failure <Ago at={first.since} />
           {first.detail !== null && `: ${first.detail}`}
         </>
       );
     case 'key_expiring':
       return (
         <>
-          First “{name}”, {inDays((first.keyExpiresAt ?? 0) - context.now)}.
+          First “{name}”, {inDays((first.keyExpiresAt ?? 0) - now)}.
         </>
       );
     case 'key_unused': {
@@ -89,7 +90,7 @@ function Summary({ type, facts, context }: Props & { type: FactType }) {
                 facts.reduce((sum, { count }) => sum + count, 0),
                 'request',
               )}
-              , last <Ago at={first.lastAt} context={context} />
+              , last <Ago at={first.lastAt} />
               {first.detail !== null && (
                 <>
                   {' '}

@@ -1,7 +1,7 @@
 import type { Child } from 'hono/jsx';
 import { AUDIT_ACTION_LABELS, auditActionLabel } from '../../../domain/audit-actions.ts';
 import type { AuditAdministrator, AuditEntry } from '../../../services/audit/read-audit-log.ts';
-import type { PageContext } from '../page-context.ts';
+import { usePage } from '../page-context.ts';
 import type { RecordTexts } from '../record-texts.ts';
 import { Address, Banner, CsvLinks, Hint, Table, Ticket } from './components.tsx';
 import { Time } from './time.tsx';
@@ -18,7 +18,6 @@ export interface AuditQuery {
 }
 
 interface Props {
-  context: PageContext;
   query: AuditQuery;
   /** The query string of these filters, without a cursor. */
   selection: string;
@@ -39,9 +38,10 @@ interface Props {
 
 /** The audit log, newest entries first. */
 export function AuditLogPage(props: Props) {
-  const { context, selection, entries, texts, next, searchedTo, isFirst, wrongDates, sections } = props;
+  const { base } = usePage();
+  const { selection, entries, texts, next, searchedTo, isFirst, wrongDates, sections } = props;
   const linkTo = (page: string, more = '') =>
-    `${context.base}/${page}${[selection, more].some(Boolean) ? '?' : ''}${[selection, more].filter(Boolean).join('&')}`;
+    `${base}/${page}${[selection, more].some(Boolean) ? '?' : ''}${[selection, more].filter(Boolean).join('&')}`;
   return (
     <>
       <Filters {...props} />
@@ -51,12 +51,12 @@ export function AuditLogPage(props: Props) {
           date, such as 2027-03-31. The other filters are kept.
         </Banner>
       )}
-      {entries.length > 0 && <AuditTable entries={entries} texts={texts} context={context} />}
+      {entries.length > 0 && <AuditTable entries={entries} texts={texts} />}
       {entries.length === 0 && next === undefined && wrongDates.length === 0 && <NothingFound {...props} />}
       {searchedTo !== undefined && (
         <Banner tone="neutral">
-          {entries.length === 0 && 'No entries found so far. '}Searched back to{' '}
-          <Time at={searchedTo} context={context} />. <a href={linkTo('audit', `before=${next}`)}>Look further</a>
+          {entries.length === 0 && 'No entries found so far. '}Searched back to <Time at={searchedTo} />.{' '}
+          <a href={linkTo('audit', `before=${next}`)}>Look further</a>
         </Banner>
       )}
       <div class="actions">
@@ -72,7 +72,8 @@ export function AuditLogPage(props: Props) {
 }
 
 /** Why there are no entries, and how to see some. */
-function NothingFound({ context, query, selection, isFirst }: Props) {
+function NothingFound({ query, selection, isFirst }: Props) {
+  const { base } = usePage();
   if (selection === '' && isFirst) {
     return (
       <section class="empty">
@@ -85,7 +86,7 @@ function NothingFound({ context, query, selection, isFirst }: Props) {
   if (query.from !== undefined && query.to !== undefined && query.from > query.to) {
     return (
       <Banner tone="neutral">
-        “From” is after “To”, so there is no day between them. <a href={`${context.base}/audit`}>Clear the filters</a>
+        “From” is after “To”, so there is no day between them. <a href={`${base}/audit`}>Clear the filters</a>
       </Banner>
     );
   }
@@ -95,16 +96,17 @@ function NothingFound({ context, query, selection, isFirst }: Props) {
       {isSearch
         ? 'No entries have this record ID, request ID or Idempotency-Key.'
         : `No ${isFirst ? '' : 'older '}entries match these filters.`}{' '}
-      <a href={`${context.base}/audit`}>{isSearch ? 'Clear the search' : 'Clear the filters'}</a>
+      <a href={`${base}/audit`}>{isSearch ? 'Clear the search' : 'Clear the filters'}</a>
     </Banner>
   );
 }
 
-function Filters({ context, query, keys, administrators, entries }: Props) {
+function Filters({ query, keys, administrators, entries }: Props) {
+  const { base } = usePage();
   const isUnlisted = query.by !== undefined && !administrators.some(({ id }) => id === query.by);
   return (
     <search>
-      <form method="get" action={`${context.base}/audit`} class="filters">
+      <form method="get" action={`${base}/audit`} class="filters">
         <label>
           Key
           <select name="key">
@@ -158,7 +160,7 @@ function Filters({ context, query, keys, administrators, entries }: Props) {
         </label>
         <button type="submit">Filter</button>
       </form>
-      <form method="get" action={`${context.base}/audit`} class="filters">
+      <form method="get" action={`${base}/audit`} class="filters">
         <label class="wide">
           Search by record ID, request ID or Idempotency-Key
           <input type="search" name="q" value={query.q} />
@@ -166,7 +168,7 @@ function Filters({ context, query, keys, administrators, entries }: Props) {
         <button type="submit" class="quiet">
           Search
         </button>
-        {Object.values(query).some((value) => value !== undefined) && <a href={`${context.base}/audit`}>Show all</a>}
+        {Object.values(query).some((value) => value !== undefined) && <a href={`${base}/audit`}>Show all</a>}
       </form>
     </search>
   );
@@ -178,10 +180,9 @@ const SUMMARY_LENGTH = 120;
 interface TableProps {
   entries: readonly AuditEntry[];
   texts: RecordTexts;
-  context: PageContext;
 }
 
-function AuditTable({ entries, texts, context }: TableProps) {
+function AuditTable({ entries, texts }: TableProps) {
   return (
     <Table
       caption="Audit entries, newest first"
@@ -190,17 +191,17 @@ function AuditTable({ entries, texts, context }: TableProps) {
       {entries.map((entry) => (
         <tr>
           <td data-label="Time">
-            <Time at={entry.at} context={context} />
+            <Time at={entry.at} />
           </td>
           <th scope="row" data-label="By">
-            <Actor entry={entry} context={context} />
+            <Actor entry={entry} />
           </th>
           <td data-label="Action">{auditActionLabel(entry.action)}</td>
           <td data-label="Ticket">
-            <Ticket id={entry.ticketId} context={context} />
+            <Ticket id={entry.ticketId} />
           </td>
           <td data-label="Details">
-            <Details entry={entry} text={texts.get(entry.targetId)} context={context} />
+            <Details entry={entry} text={texts.get(entry.targetId)} />
           </td>
           <td data-label="Source address">
             {entry.sourceAddress === null ? '–' : <Address address={entry.sourceAddress} />}
@@ -215,23 +216,18 @@ function AuditTable({ entries, texts, context }: TableProps) {
  * The actor's name at the time of the action, with a link to the key or to everything that the
  * administrator did. A key also shows its hint and if it is revoked now.
  */
-function Actor({
-  entry: { actorType, actorId, actorName, key },
-  context,
-}: {
-  entry: AuditEntry;
-  context: PageContext;
-}) {
+function Actor({ entry: { actorType, actorId, actorName, key } }: { entry: AuditEntry }) {
+  const { base } = usePage();
   if (actorType === 'user')
     return (
-      <a href={`${context.base}/audit?by=${encodeURIComponent(actorId)}`} title={`Only entries by ${actorName}`}>
+      <a href={`${base}/audit?by=${encodeURIComponent(actorId)}`} title={`Only entries by ${actorName}`}>
         <bdi>{actorName}</bdi>
       </a>
     );
   if (actorType !== 'api_key' || key === null) return <bdi>{actorName}</bdi>;
   return (
     <>
-      <a href={`${context.base}/keys/${key.id}`}>
+      <a href={`${base}/keys/${key.id}`}>
         <bdi>{actorName}</bdi>
       </a>{' '}
       <Hint hint={key.hint} />
@@ -241,12 +237,13 @@ function Actor({
 }
 
 /** The beginning of what was written, which opens to the whole text and the ids. */
-function Details({ entry, text, context }: { entry: AuditEntry; text: string | undefined; context: PageContext }) {
+function Details({ entry, text }: { entry: AuditEntry; text: string | undefined }) {
+  const { base } = usePage();
   const { actorType, key, time, detail } = entry;
   return (
     <div>
       {actorType !== 'api_key' && key && (
-        <a href={`${context.base}/keys/${key.id}`}>
+        <a href={`${base}/keys/${key.id}`}>
           <bdi>{key.name}</bdi> <Hint hint={key.hint} />
         </a>
       )}

@@ -3,7 +3,7 @@ import type { KeyState } from '../../../domain/api-key.ts';
 import { RECORD_KINDS, type RecordKind } from '../../../domain/record-kinds.ts';
 import { type Scope, scopeLabels, writableKinds } from '../../../domain/scopes.ts';
 import { Icon, type IconName } from '../../page/icon.tsx';
-import type { PageContext } from '../page-context.ts';
+import { usePage } from '../page-context.ts';
 
 type StateInList = KeyState | 'replaced';
 
@@ -177,10 +177,11 @@ export function Table({
 }
 
 /** The ticket of an entry, with a link to the PSA if the deployment knows its address. */
-export function Ticket({ id, context }: { id: string | null; context: PageContext }) {
+export function Ticket({ id }: { id: string | null }) {
+  const { linkTo } = usePage();
   if (id === null) return <>–</>;
-  return context.linkTo ? (
-    <a href={context.linkTo(id)} rel="noreferrer">
+  return linkTo ? (
+    <a href={linkTo(id)} rel="noreferrer">
       {id}
     </a>
   ) : (

@@ -1,10 +1,11 @@
 import type { KeyDetails } from '../../../services/keys/read-keys.ts';
-import type { PageContext } from '../page-context.ts';
+import { usePage } from '../page-context.ts';
 import { describedBy, FieldMessage, Hint } from './components.tsx';
 import { LastWrite } from './key-facts.tsx';
 
 /** Asks for confirmation before a key is revoked. */
-export function ConfirmRevokePage({ context, subject: key }: { context: PageContext; subject: KeyDetails }) {
+export function ConfirmRevokePage({ subject: key }: { subject: KeyDetails }) {
+  const { base } = usePage();
   return (
     <>
       <p>
@@ -14,20 +15,19 @@ export function ConfirmRevokePage({ context, subject: key }: { context: PageCont
         (<Hint hint={key.hint} />) stops working immediately. This cannot be undone.
       </p>
       <p>
-        Last write: <LastWrite of={key} context={context} />
+        Last write: <LastWrite of={key} />
       </p>
-      <form method="post" action={`${context.base}/keys/${key.id}/revoke`} class="actions">
+      <form method="post" action={`${base}/keys/${key.id}/revoke`} class="actions">
         <button type="submit" class="danger">
           Revoke
         </button>
-        <a href={`${context.base}/keys/${key.id}`}>Cancel</a>
+        <a href={`${base}/keys/${key.id}`}>Cancel</a>
       </form>
     </>
   );
 }
 
 interface RevokeAllProps {
-  context: PageContext;
   live: number;
   organization: string;
   /** What was typed instead of the name. */
@@ -35,12 +35,13 @@ interface RevokeAllProps {
 }
 
 /** Asks for confirmation before all keys are revoked: for the name of the organization. */
-export function ConfirmRevokeAllPage({ context, live, organization, typed }: RevokeAllProps) {
+export function ConfirmRevokeAllPage({ live, organization, typed }: RevokeAllProps) {
+  const { base } = usePage();
   const message = typed === undefined ? undefined : 'This is not the name of the organization. Nothing was revoked.';
   if (live === 0)
     return (
       <p>
-        The organization has no key in use. <a href={`${context.base}/keys`}>Go to the keys</a>
+        The organization has no key in use. <a href={`${base}/keys`}>Go to the keys</a>
       </p>
     );
   return (
@@ -53,7 +54,7 @@ export function ConfirmRevokeAllPage({ context, live, organization, typed }: Rev
         ({live} in use) stop working immediately, and every automation stops writing. This cannot be undone. Each
         workflow then needs a new key.
       </p>
-      <form method="post" action={`${context.base}/revoke-all`} class="form">
+      <form method="post" action={`${base}/revoke-all`} class="form">
         <div class="field">
           <label for="organization">Name of the organization</label>
           <input
@@ -74,7 +75,7 @@ export function ConfirmRevokeAllPage({ context, live, organization, typed }: Rev
           <button type="submit" class="danger">
             Revoke all keys
           </button>
-          <a href={`${context.base}/keys`}>Cancel</a>
+          <a href={`${base}/keys`}>Cancel</a>
         </div>
       </form>
     </>

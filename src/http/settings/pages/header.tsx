@@ -1,6 +1,7 @@
 import type { SettingsLink } from '../../../domain/deployments.ts';
 import type { Administrator } from '../../context.ts';
 import { Icon } from '../../page/icon.tsx';
+import { usePage } from '../page-context.ts';
 import { Menu } from './components.tsx';
 import { OrganizationSwitcher } from './organization-switcher.tsx';
 
@@ -60,7 +61,8 @@ function UserMenu({
 }
 
 /** The pages of an organization. A page below one of them keeps its tab marked. */
-export function AreaTabs({ base, path }: { base: string; path: string }) {
+export function AreaTabs({ path }: { path: string }) {
+  const { base } = usePage();
   return (
     <nav class="tabs" aria-label="Settings">
       {TABS.map(([page, label, below]) => {

@@ -1,14 +1,14 @@
 import type { KeyDetails, KeyLink } from '../../../services/keys/read-keys.ts';
-import type { PageContext } from '../page-context.ts';
+import { usePage } from '../page-context.ts';
 import { Address, Hint } from './components.tsx';
 import { Time } from './time.tsx';
 
 /** When a key last wrote something, and from where. */
-export function LastWrite({ of: { lastWrite }, context }: { of: KeyDetails; context: PageContext }) {
+export function LastWrite({ of: { lastWrite } }: { of: KeyDetails }) {
   if (!lastWrite) return <>Never</>;
   return (
     <>
-      <Time at={lastWrite.at} context={context} />
+      <Time at={lastWrite.at} />
       {lastWrite.from && (
         <span class="minor">
           {' '}
@@ -32,9 +32,10 @@ export function Creator({ of: { createdBy, creatorActive } }: { of: KeyDetails }
 /**
  * A link to the other key of a rotation. It shows the hint because both keys have the same name.
  */
-export function OtherKey({ link, context }: { link: KeyLink; context: PageContext }) {
+export function OtherKey({ link }: { link: KeyLink }) {
+  const { base } = usePage();
   return (
-    <a href={`${context.base}/keys/${link.id}`}>
+    <a href={`${base}/keys/${link.id}`}>
       <Hint hint={link.hint} />
     </a>
   );

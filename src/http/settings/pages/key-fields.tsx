@@ -4,7 +4,7 @@ import { type KeyRules, lastDayAllowed } from '../../../domain/key-rules.ts';
 import type { KEY_FORM_FIELDS, KeySettingName, SettingContext } from '../../../domain/key-settings.ts';
 import { USAGE_DAYS } from '../../../services/keys/key-usage.ts';
 import type { RecentAddresses } from '../../../services/keys/recent-addresses.ts';
-import type { PageContext } from '../page-context.ts';
+import { usePage } from '../page-context.ts';
 import { Address, counted, describedBy, FieldMessage } from './components.tsx';
 import { NumberField, TextField } from './input-field.tsx';
 
@@ -20,7 +20,6 @@ export interface FormValues extends Partial<Record<KeySettingName, string | unde
 }
 
 export interface FormProps {
-  context: PageContext;
   token: string;
   values: FormValues;
   messages: Messages;
@@ -97,14 +96,13 @@ const EXPIRATIONS: Record<string, string> = {
   date: 'On a date',
 };
 
-interface ExpirationProps extends Pick<FormProps, 'context' | 'values' | 'today' | 'rules'> {
+interface ExpirationProps extends Pick<FormProps, 'values' | 'today' | 'rules'> {
   message: string | undefined;
   /** Offers no expiration as the last choice, not as the first one. */
   noneLast?: boolean;
 }
 
 export function ExpirationField({
-  context,
   values: { expiration, date },
   message,
   today,
@@ -140,7 +138,7 @@ export function ExpirationField({
       </div>
       <p class="help" id="expiration-help">
         The key works until the end of its last day. Enter a date only with “On a date”.
-        <KeyRulesHelp rules={rules} context={context} />
+        <KeyRulesHelp rules={rules} />
       </p>
       <FieldMessage id="expiration" message={message} />
     </div>
@@ -148,13 +146,14 @@ export function ExpirationField({
 }
 
 /** Why the form does not offer every expiration. */
-function KeyRulesHelp({ rules, context }: Pick<FormProps, 'rules' | 'context'>) {
+function KeyRulesHelp({ rules }: Pick<FormProps, 'rules'>) {
+  const { base } = usePage();
   if (!rules.expiryRequired) return null;
   const { maxLifetimeDays } = rules;
   return (
     <>
       {' '}
-      The <a href={`${context.base}/key-rules`}>key rules of your organization</a>{' '}
+      The <a href={`${base}/key-rules`}>key rules of your organization</a>{' '}
       {maxLifetimeDays === null ? 'require an expiration.' : `allow at most ${counted(maxLifetimeDays, 'day')}.`}
     </>
   );

@@ -1,13 +1,12 @@
 import type { KeyList } from '../../../services/keys/list-keys.ts';
 import type { KeyQuery, ListedState } from '../../../services/keys/select-keys.ts';
 import { isFiltered, keyListParameters, keyListPath } from '../key-query.ts';
-import type { PageContext } from '../page-context.ts';
+import { usePage } from '../page-context.ts';
 import { counted } from './components.tsx';
 
 interface Props {
   query: KeyQuery;
   counts: KeyList['counts'];
-  context: PageContext;
 }
 
 const CHIPS: readonly (readonly [ListedState, string])[] = [
@@ -18,13 +17,14 @@ const CHIPS: readonly (readonly [ListedState, string])[] = [
 ];
 
 /** The search, and links to the keys of each state. Both keep the other filters. */
-export function KeyFilters({ query, counts, context }: Props) {
+export function KeyFilters({ query, counts }: Props) {
+  const { base } = usePage();
   const numbers: Partial<Record<ListedState, number>> = counts;
   const others = keyListParameters({ ...query, text: undefined, before: undefined });
   return (
     <>
       <search>
-        <form method="get" action={`${context.base}/keys`} class="toolbar">
+        <form method="get" action={`${base}/keys`} class="toolbar">
           <div class="grow">
             <label for="q">Search by name or hint</label>
             <input
@@ -48,7 +48,7 @@ export function KeyFilters({ query, counts, context }: Props) {
       <nav aria-label="States" class="state-chips">
         {CHIPS.map(([state, label]) => (
           <a
-            href={keyListPath(context.base, { ...query, state, before: undefined })}
+            href={keyListPath(base, { ...query, state, before: undefined })}
             aria-current={state === query.state ? 'true' : undefined}
           >
             {label}
@@ -56,7 +56,7 @@ export function KeyFilters({ query, counts, context }: Props) {
           </a>
         ))}
         {isFiltered(query) && (
-          <a href={keyListPath(context.base, { state: 'live' })} class="clear">
+          <a href={keyListPath(base, { state: 'live' })} class="clear">
             Clear filters
           </a>
         )}

@@ -3,6 +3,7 @@ import { RECORD_KIND_NAMES, RECORD_KINDS } from '../../../domain/record-kinds.ts
 import type { SettingsChange } from '../../../services/keys/change-key.ts';
 import type { KeyDetails } from '../../../services/keys/read-keys.ts';
 import type { RecentAddresses } from '../../../services/keys/recent-addresses.ts';
+import { usePage } from '../page-context.ts';
 import { Banner, describedBy, FieldMessage } from './components.tsx';
 import { Conflict } from './conflict.tsx';
 import { ExpirationField, type FormProps, type Messages, SettingFields } from './key-fields.tsx';
@@ -13,7 +14,6 @@ const basic = KEY_FORM_FIELDS.filter(({ required }) => required);
 
 /** The form for a new key. */
 export function NewKeyForm({
-  context,
   token,
   values,
   messages,
@@ -21,10 +21,11 @@ export function NewKeyForm({
   rules,
   defaults,
 }: FormProps & { defaults: DefaultLimits }) {
+  const { base } = usePage();
   const limits = { defaults };
   const isOpen = advanced.some(({ name }) => values[name] || messages[name]);
   return (
-    <form method="post" action={`${context.base}/keys`} class="form" data-once>
+    <form method="post" action={`${base}/keys`} class="form" data-once>
       <input type="hidden" name="token" value={token} />
       <Summary messages={messages} />
       <SettingFields of={basic} {...{ values, messages }} limits={limits} />
@@ -52,21 +53,22 @@ export function NewKeyForm({
         })}
         <FieldMessage id="scopes" message={messages.scopes} />
       </fieldset>
-      <ExpirationField {...{ values, today, rules, context }} message={messages.expiration} />
+      <ExpirationField {...{ values, today, rules }} message={messages.expiration} />
       <details class="advanced" open={isOpen}>
         <summary>Advanced: owner, limits and networks</summary>
         <SettingFields of={advanced} {...{ values, messages }} limits={limits} />
       </details>
       <div class="actions">
         <button type="submit">Create key</button>
-        <a href={`${context.base}/keys`}>Cancel</a>
+        <a href={`${base}/keys`}>Cancel</a>
       </div>
     </form>
   );
 }
 
 /** The form to rotate a key. */
-export function RotateForm({ context, token, values, messages, today, rules, keyId }: FormProps & { keyId: string }) {
+export function RotateForm({ token, values, messages, today, rules, keyId }: FormProps & { keyId: string }) {
+  const { base } = usePage();
   const graces = [
     ['1h', 'For 1 hour'],
     ['24h', 'For 24 hours'],
@@ -74,10 +76,10 @@ export function RotateForm({ context, token, values, messages, today, rules, key
     ['now', 'No grace period: revoke it now'],
   ] as const;
   return (
-    <form method="post" action={`${context.base}/keys/${keyId}/rotate`} class="form" data-once>
+    <form method="post" action={`${base}/keys/${keyId}/rotate`} class="form" data-once>
       <input type="hidden" name="token" value={token} />
       <Summary messages={messages} />
-      <ExpirationField {...{ values, today, rules, context }} message={messages.expiration} noneLast />
+      <ExpirationField {...{ values, today, rules }} message={messages.expiration} noneLast />
       <fieldset {...describedBy('grace', messages.grace)}>
         <legend>Grace period: how long the old key keeps working</legend>
         {graces.map(([grace, label]) => (
@@ -89,13 +91,13 @@ export function RotateForm({ context, token, values, messages, today, rules, key
       </fieldset>
       <div class="actions">
         <button type="submit">Rotate</button>
-        <a href={`${context.base}/keys/${keyId}`}>Cancel</a>
+        <a href={`${base}/keys/${keyId}`}>Cancel</a>
       </div>
     </form>
   );
 }
 
-interface ChangeProps extends Pick<FormProps, 'context' | 'values' | 'messages'> {
+interface ChangeProps extends Pick<FormProps, 'values' | 'messages'> {
   subject: KeyDetails;
   defaults: DefaultLimits;
   seen: RecentAddresses;
@@ -104,16 +106,17 @@ interface ChangeProps extends Pick<FormProps, 'context' | 'values' | 'messages'>
 }
 
 /** The form to change a key's settings. It sends the revision of the key that it shows. */
-export function ChangeForm({ context, values, messages, subject: key, defaults, seen, changes }: ChangeProps) {
+export function ChangeForm({ values, messages, subject: key, defaults, seen, changes }: ChangeProps) {
+  const { base } = usePage();
   return (
-    <form method="post" action={`${context.base}/keys/${key.id}/change`} class="form">
+    <form method="post" action={`${base}/keys/${key.id}/change`} class="form">
       <input type="hidden" name="revision" value={key.revision} />
-      {changes && <Conflict what="key" changes={changes} context={context} />}
+      {changes && <Conflict what="key" changes={changes} />}
       <Summary messages={messages} />
       <SettingFields of={KEY_FORM_FIELDS} {...{ values, messages, seen }} limits={{ defaults, own: key }} />
       <div class="actions">
         <button type="submit">Save</button>
-        <a href={`${context.base}/keys/${key.id}`}>Cancel</a>
+        <a href={`${base}/keys/${key.id}`}>Cancel</a>
       </div>
     </form>
   );

@@ -3,7 +3,7 @@ import { EXAMINED_KEYS, type KeyList } from '../../../services/keys/list-keys.ts
 import type { KeyQuery } from '../../../services/keys/select-keys.ts';
 import { Icon } from '../../page/icon.tsx';
 import { isPlainList, keyListPath } from '../key-query.ts';
-import type { PageContext } from '../page-context.ts';
+import { usePage } from '../page-context.ts';
 import { NeedsAttention, WhatToDo } from './attention.tsx';
 import { Banner, CsvLinks, LinkButton, Menu } from './components.tsx';
 import { amount, organizationLimits, useText } from './day-use.ts';
@@ -13,7 +13,6 @@ import { KeyTable } from './key-table.tsx';
 interface Props {
   list: KeyList;
   query: KeyQuery;
-  context: PageContext;
   hasPsa: boolean;
   /** Whether the administrator just revoked all keys. */
   allRevoked: boolean;
@@ -23,7 +22,8 @@ interface Props {
 
 /** The organization's keys, live ones by default. */
 export function KeyListPage(props: Props) {
-  const { list, query, context, hasPsa, allRevoked, searchedKey } = props;
+  const { base } = usePage();
+  const { list, query, hasPsa, allRevoked, searchedKey } = props;
   const isPlain = isPlainList(query);
   return (
     <>
@@ -31,8 +31,8 @@ export function KeyListPage(props: Props) {
       {searchedKey && (
         <Banner tone="warning">
           You searched for a whole key, so nothing was searched. Use{' '}
-          <a href={`${context.base}/which-key`}>Which key is this?</a> instead: it keeps the key out of addresses and
-          browser histories.
+          <a href={`${base}/which-key`}>Which key is this?</a> instead: it keeps the key out of addresses and browser
+          histories.
         </Banner>
       )}
       {!hasPsa && (
@@ -41,13 +41,13 @@ export function KeyListPage(props: Props) {
           it.
         </Banner>
       )}
-      <NeedsAttention facts={list.facts} context={context} />
+      <NeedsAttention facts={list.facts} />
       <WhatToDo query={query} />
       {isPlain && list.counts.live === 0 && <Empty />}
       {list.latestDay !== null && (
         <>
-          <KeyFilters query={query} counts={list.counts} context={context} />
-          <Keys list={list} query={query} context={context} isPlain={isPlain} />
+          <KeyFilters query={query} counts={list.counts} />
+          <Keys list={list} query={query} isPlain={isPlain} />
         </>
       )}
     </>
@@ -82,7 +82,8 @@ export function KeyListLead({
   );
 }
 
-export function KeyListActions({ list, context }: { list: KeyList; context: PageContext }) {
+export function KeyListActions({ list }: { list: KeyList }) {
+  const { base } = usePage();
   const summary = (
     <>
       <Icon name="more" />
@@ -93,17 +94,17 @@ export function KeyListActions({ list, context }: { list: KeyList; context: Page
     <>
       {list.latestDay !== null && (
         <Menu summary={summary} group="page" kind="overflow">
-          <a href={`${context.base}/which-key`}>Which key is this?</a>
-          <a href={`${context.base}/access-review`}>Access review</a>
-          <CsvLinks to={`${context.base}/keys.csv`} />
+          <a href={`${base}/which-key`}>Which key is this?</a>
+          <a href={`${base}/access-review`}>Access review</a>
+          <CsvLinks to={`${base}/keys.csv`} />
           {list.counts.live > 0 && (
-            <a href={`${context.base}/revoke-all`} class="danger">
+            <a href={`${base}/revoke-all`} class="danger">
               Revoke all…
             </a>
           )}
         </Menu>
       )}
-      <LinkButton to={`${context.base}/new-key`}>Create key</LinkButton>
+      <LinkButton to={`${base}/new-key`}>Create key</LinkButton>
     </>
   );
 }
@@ -124,16 +125,16 @@ function Empty() {
 interface KeysProps {
   list: KeyList;
   query: KeyQuery;
-  context: PageContext;
   isPlain: boolean;
 }
 
-function Keys({ list, query, context, isPlain }: KeysProps) {
+function Keys({ list, query, isPlain }: KeysProps) {
+  const { base } = usePage();
   if (list.keys.length > 0) {
     return (
       <div class="sheet">
-        <KeyTable keys={list.keys} query={query} context={context} />
-        <Older list={list} query={query} context={context} />
+        <KeyTable keys={list.keys} query={query} />
+        <Older list={list} query={query} />
       </div>
     );
   }
@@ -142,22 +143,21 @@ function Keys({ list, query, context, isPlain }: KeysProps) {
     <>
       <Banner tone="neutral">
         No keys match.{' '}
-        {query.state !== 'all' && (
-          <a href={keyListPath(context.base, { ...query, state: 'all' })}>Look among all keys</a>
-        )}
+        {query.state !== 'all' && <a href={keyListPath(base, { ...query, state: 'all' })}>Look among all keys</a>}
       </Banner>
-      <Older list={list} query={query} context={context} />
+      <Older list={list} query={query} />
     </>
   );
 }
 
 /** A list of ended keys examines a fixed number of keys. */
-function Older({ list: { older }, query, context }: Omit<KeysProps, 'isPlain'>) {
+function Older({ list: { older }, query }: Omit<KeysProps, 'isPlain'>) {
+  const { base } = usePage();
   if (older === undefined) return null;
   return (
     <p class="pages minor">
       Of the ended keys, the newest {EXAMINED_KEYS} were examined.{' '}
-      <a href={keyListPath(context.base, { ...query, before: older })}>Older keys</a>
+      <a href={keyListPath(base, { ...query, before: older })}>Older keys</a>
     </p>
   );
 }

@@ -2,7 +2,7 @@ import { MAX_RULE_DAYS } from '../../../domain/key-rules.ts';
 import type { SettingsChange } from '../../../services/keys/change-key.ts';
 import type { KeyRulesOverview } from '../../../services/keys/change-key-rules.ts';
 import { keyListPath } from '../key-query.ts';
-import type { PageContext } from '../page-context.ts';
+import { usePage } from '../page-context.ts';
 import { Banner, counted, describedBy, FieldMessage } from './components.tsx';
 import { Changes, Conflict } from './conflict.tsx';
 import { NumberField } from './input-field.tsx';
@@ -19,7 +19,6 @@ export interface KeyRulesValues {
 export type KeyRulesMessages = Partial<Record<'maxLifetime' | 'unused' | 'review', string>>;
 
 interface Props extends KeyRulesOverview {
-  context: PageContext;
   values: KeyRulesValues;
   messages: KeyRulesMessages;
   done: string | undefined;
@@ -35,15 +34,16 @@ export function KeyRulesLead() {
 }
 
 /** The organization's key rules, and who changed them. */
-export function KeyRulesPage({ context, rules, values, messages, changes, endlessKeys, done, conflict }: Props) {
+export function KeyRulesPage({ rules, values, messages, changes, endlessKeys, done, conflict }: Props) {
+  const { base } = usePage();
   const isWrong = Object.keys(messages).length > 0;
   return (
     <>
       {done && <Banner>{done}</Banner>}
-      {conflict && <Conflict what="organization’s key rules" changes={conflict} context={context} />}
+      {conflict && <Conflict what="organization’s key rules" changes={conflict} />}
       {isWrong && <Banner tone="warning">Nothing was saved. Correct the fields marked below.</Banner>}
       <div class="columns">
-        <form method="post" action={`${context.base}/key-rules`} class="form card">
+        <form method="post" action={`${base}/key-rules`} class="form card">
           <input type="hidden" name="shown_revision" value={rules.revision} />
           <NumberField
             max={MAX_RULE_DAYS}
@@ -63,7 +63,7 @@ export function KeyRulesPage({ context, rules, values, messages, changes, endles
                 <>
                   {counted(endlessKeys, 'existing key')} never {endlessKeys === 1 ? 'expires' : 'expire'}, which does
                   not change.{' '}
-                  <a href={keyListPath(context.base, { state: 'live', expires: 'never' })}>
+                  <a href={keyListPath(base, { state: 'live', expires: 'never' })}>
                     {endlessKeys === 1 ? 'Show it' : 'Show them'}
                   </a>
                 </>
@@ -79,18 +79,14 @@ export function KeyRulesPage({ context, rules, values, messages, changes, endles
             help="Unused keys are shown under “Needs attention” and marked in a review. They keep working."
             required
           />
-          <ReviewField value={values.review} message={messages.review} context={context} />
+          <ReviewField value={values.review} message={messages.review} />
           <div class="actions">
             <button type="submit">Save key rules</button>
           </div>
         </form>
         <section class="card" aria-labelledby="changes">
           <h2 id="changes">Changes of the key rules</h2>
-          {changes.length === 0 ? (
-            <p>The key rules have not been changed.</p>
-          ) : (
-            <Changes of={changes} context={context} />
-          )}
+          {changes.length === 0 ? <p>The key rules have not been changed.</p> : <Changes of={changes} />}
         </section>
       </div>
     </>
@@ -106,15 +102,8 @@ export const REVIEW_INTERVALS = [
   ['12', 'Every year'],
 ] as const;
 
-function ReviewField({
-  value,
-  message,
-  context,
-}: {
-  value: string;
-  message: string | undefined;
-  context: PageContext;
-}) {
+function ReviewField({ value, message }: { value: string; message: string | undefined }) {
+  const { base } = usePage();
   return (
     <div class="field">
       <label for="review">Keys are reviewed</label>
@@ -127,7 +116,7 @@ function ReviewField({
       </select>
       <p class="help" id="review-help">
         An administrator decides for each key whether it is still needed.{' '}
-        <a href={`${context.base}/access-review`}>Access review</a>
+        <a href={`${base}/access-review`}>Access review</a>
       </p>
       <FieldMessage id="review" message={message} />
     </div>

@@ -2,7 +2,7 @@ import type { ListedKey } from '../../../services/keys/list-keys.ts';
 import { type KeyQuery, type KeySort, stateInList } from '../../../services/keys/select-keys.ts';
 import { Icon } from '../../page/icon.tsx';
 import { keyListPath } from '../key-query.ts';
-import type { PageContext } from '../page-context.ts';
+import { usePage } from '../page-context.ts';
 import { Bars } from './bars.tsx';
 import { Hint, Scopes, State } from './components.tsx';
 import { Ago, ShortExpiry } from './time.tsx';
@@ -10,12 +10,11 @@ import { Ago, ShortExpiry } from './time.tsx';
 interface Props {
   keys: readonly ListedKey[];
   query: KeyQuery;
-  context: PageContext;
 }
 
 /** The keys, one line each. On a narrow screen a key takes two lines. */
-export function KeyTable({ keys, query, context }: Props) {
-  const sort = { query, context };
+export function KeyTable({ keys, query }: Props) {
+  const sort = { query };
   return (
     <table class="keys">
       <caption class="visually-hidden">API keys</caption>
@@ -35,7 +34,7 @@ export function KeyTable({ keys, query, context }: Props) {
       </thead>
       <tbody>
         {keys.map((key) => (
-          <KeyRow of={key} context={context} />
+          <KeyRow of={key} />
         ))}
       </tbody>
     </table>
@@ -43,12 +42,13 @@ export function KeyTable({ keys, query, context }: Props) {
 }
 
 /** A heading that sorts by its column: names from A to Z, the latest write first. */
-function SortableHeading({ by, label, query, context }: Omit<Props, 'keys'> & { by: KeySort; label: string }) {
+function SortableHeading({ by, label, query }: Omit<Props, 'keys'> & { by: KeySort; label: string }) {
+  const { base } = usePage();
   const isSorted = query.sort === by;
   const isDescending = by === 'last';
   return (
     <th scope="col" aria-sort={isSorted ? (isDescending ? 'descending' : 'ascending') : undefined}>
-      <a href={keyListPath(context.base, { ...query, sort: by })}>
+      <a href={keyListPath(base, { ...query, sort: by })}>
         {label}
         <Icon name={isSorted ? (isDescending ? 'down' : 'up') : 'sort'} />
       </a>
@@ -56,11 +56,12 @@ function SortableHeading({ by, label, query, context }: Omit<Props, 'keys'> & { 
   );
 }
 
-function KeyRow({ of: key, context }: { of: ListedKey; context: PageContext }) {
+function KeyRow({ of: key }: { of: ListedKey }) {
+  const { base } = usePage();
   return (
     <tr>
       <th scope="row">
-        <a class="name" href={`${context.base}/keys/${key.id}`}>
+        <a class="name" href={`${base}/keys/${key.id}`}>
           <bdi>{key.name}</bdi>
         </a>{' '}
         <Hint hint={key.hint} />
@@ -75,7 +76,7 @@ function KeyRow({ of: key, context }: { of: ListedKey; context: PageContext }) {
         {key.lastWrite ? (
           <>
             <span class="on-card">Wrote </span>
-            <Ago at={key.lastWrite.at} context={context} />
+            <Ago at={key.lastWrite.at} />
           </>
         ) : (
           <>
@@ -87,7 +88,7 @@ function KeyRow({ of: key, context }: { of: ListedKey; context: PageContext }) {
         <Bars usage={key.usage} />
       </td>
       <td>
-        <ShortExpiry of={key} context={context} />
+        <ShortExpiry of={key} />
       </td>
     </tr>
   );

@@ -8,7 +8,7 @@ import type { Usage } from '../../../services/keys/key-usage.ts';
 import type { ChainDay, KeyDetails } from '../../../services/keys/read-keys.ts';
 import type { RefusedUse } from '../../../services/keys/refused-uses.ts';
 import { stateInList } from '../../../services/keys/select-keys.ts';
-import type { PageContext } from '../page-context.ts';
+import { usePage } from '../page-context.ts';
 import type { RecordTexts } from '../record-texts.ts';
 import { Activity } from './activity.tsx';
 import { Address, Banner, Hint, LinkButton, Scopes, State } from './components.tsx';
@@ -36,7 +36,6 @@ export function bannerFor({ state }: KeyDetails, done = ''): string | undefined 
 }
 
 interface Props {
-  context: PageContext;
   subject: KeyDetails;
   defaults: DefaultLimits;
   /** What the key's chain has written today. */
@@ -64,9 +63,10 @@ export function KeyLead({ subject: key }: Pick<Props, 'subject'>) {
 }
 
 /** The buttons beside the name of a key. */
-export function KeyActions({ subject: key, context }: Pick<Props, 'subject' | 'context'>) {
+export function KeyActions({ subject: key }: Pick<Props, 'subject'>) {
+  const { base } = usePage();
   if (key.state === 'revoked') return null;
-  const path = `${context.base}/keys/${key.id}`;
+  const path = `${base}/keys/${key.id}`;
   return (
     <>
       {isLive(key.state) && !key.successor && (
@@ -82,8 +82,9 @@ export function KeyActions({ subject: key, context }: Pick<Props, 'subject' | 'c
 }
 
 /** One key with its details, use, latest activity, refused uses and settings. */
-export function KeyPage({ context, subject: key, defaults, written, usage, entries, texts, refused, done }: Props) {
-  const path = `${context.base}/keys/${key.id}`;
+export function KeyPage({ subject: key, defaults, written, usage, entries, texts, refused, done }: Props) {
+  const { base } = usePage();
+  const path = `${base}/keys/${key.id}`;
   const limits = dayLimits(key, defaults.day);
   const limit = ownRequestLimit(key);
   const hasOwnDayLimit = key.dayLimitRecords !== null || key.dayLimitMinutes !== null;
@@ -96,18 +97,18 @@ export function KeyPage({ context, subject: key, defaults, written, usage, entri
         </Fact>
         {key.revokedAt === null ? (
           <Fact name="Expires">
-            <Expiry of={key} context={context} />
+            <Expiry of={key} />
           </Fact>
         ) : (
           <Fact name="Revoked">
-            <Time at={key.revokedAt} context={context} /> by <bdi>{key.revokedBy}</bdi>
+            <Time at={key.revokedAt} /> by <bdi>{key.revokedBy}</bdi>
           </Fact>
         )}
         <Fact name="Last write">
-          <LastWrite of={key} context={context} />
+          <LastWrite of={key} />
         </Fact>
         <Fact name="Created">
-          <Time at={key.createdAt} context={context} /> <Creator of={key} />
+          <Time at={key.createdAt} /> <Creator of={key} />
         </Fact>
         <Fact name="Today">
           {useText(written, limits)}
@@ -123,23 +124,23 @@ export function KeyPage({ context, subject: key, defaults, written, usage, entri
         )}
         {key.predecessor && (
           <Fact name="Predecessor">
-            <OtherKey link={key.predecessor} context={context} />
+            <OtherKey link={key.predecessor} />
           </Fact>
         )}
         {key.successor && (
           <Fact name="Successor">
-            <OtherKey link={key.successor} context={context} />
+            <OtherKey link={key.successor} />
           </Fact>
         )}
       </dl>
       <UsageChart usage={usage} limits={limits} />
       <h2>Activity</h2>
-      <Activity entries={entries} texts={texts} context={context} />
+      <Activity entries={entries} texts={texts} />
       <p>
-        <a href={`${context.base}/audit?key=${key.id}`}>All audit entries for this key</a>
+        <a href={`${base}/audit?key=${key.id}`}>All audit entries for this key</a>
       </p>
       <h2>Refused uses</h2>
-      <RefusedUsesTable uses={refused} context={context} forOneKey />
+      <RefusedUsesTable uses={refused} forOneKey />
       <h2>Settings</h2>
       <dl class="facts card">
         <Fact name="Request limit">

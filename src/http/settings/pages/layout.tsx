@@ -17,48 +17,25 @@ export interface PageHead {
 
 interface Props extends PageHead {
   title: string;
-  /**
-   * Undefined if the request is not signed in, or the user does not administer the organization.
-   */
-  administrator?: Administrator | undefined;
-  /** The path of this page, so that the navigation can mark it as current. */
-  path?: string;
-  signOutPath?: string | undefined;
+  /** Undefined if nobody is signed in, or the user does not administer the organization. */
+  administrator: Administrator | undefined;
+  path: string;
+  signOutPath: string | undefined;
   /** The settings areas of the other deployments. */
   settingsLinks: readonly SettingsLink[];
-  /** The banners of modules. */
-  banners?: Child[];
-  /** UTC milliseconds. */
-  now: number;
+  /** From modules. */
+  banners: Child[] | undefined;
 }
 
-/** The layout of every page. */
 export function Layout(props: PropsWithChildren<Props>) {
-  const {
-    children,
-    title,
-    administrator,
-    path = '',
-    signOutPath,
-    settingsLinks,
-    trail,
-    lead,
-    actions,
-    banners,
-    now,
-  } = props;
+  const { children, title, administrator, path, signOutPath, settingsLinks, trail, lead, actions, banners } = props;
   const zone = administrator?.organization.timeZone.replaceAll('_', ' ');
-  const context = administrator && {
-    base: `/settings/${administrator.organization.id}`,
-    timeZone: administrator.organization.timeZone,
-    now,
-  };
   return (
     <Frame
       title={administrator ? `${title} · ${administrator.organization.name}` : title}
       home="/settings"
       bar={<Bar administrator={administrator} settingsLinks={settingsLinks} signOutPath={signOutPath} />}
-      tabs={context && <AreaTabs base={context.base} path={path} />}
+      tabs={administrator && <AreaTabs path={path} />}
       footer={
         administrator &&
         (zone === 'UTC' ? 'Times are in UTC.' : `Time zone: ${zone}. Hover over a time to see it in UTC.`)

@@ -1,13 +1,12 @@
 import type { Scope } from '../../../domain/scopes.ts';
 import type { CreatedKey } from '../../../services/keys/create-key.ts';
 import type { KeyDetails } from '../../../services/keys/read-keys.ts';
-import type { PageContext } from '../page-context.ts';
+import { usePage } from '../page-context.ts';
 import { Banner, Hint, LinkButton } from './components.tsx';
 import { Expiry } from './time.tsx';
 import { TryKey } from './try-key.tsx';
 
 interface Props {
-  context: PageContext;
   created: CreatedKey;
   scopes: readonly Scope[];
   /** The origin of this deployment, such as https://api.example. */
@@ -17,7 +16,8 @@ interface Props {
 }
 
 /** Shows the value of a new key. This is the only page that shows it. */
-export function NewKeyPage({ context, created, scopes, origin, replaced }: Props) {
+export function NewKeyPage({ created, scopes, origin, replaced }: Props) {
+  const { base } = usePage();
   const { name, value, id } = created;
   return (
     <>
@@ -41,20 +41,20 @@ export function NewKeyPage({ context, created, scopes, origin, replaced }: Props
           <output aria-live="polite" id="result"></output>
         </div>
         <p class="minor">
-          Expires: <Expiry of={created} context={context} />
+          Expires: <Expiry of={created} />
         </p>
       </section>
-      {replaced && <Replaced old={replaced} context={context} />}
+      {replaced && <Replaced old={replaced} />}
       <h2>Use it</h2>
       <TryKey scopes={scopes} origin={origin} />
       <p>
-        <a href={`${context.base}/keys/${id}`}>Done: go to the key’s page</a>
+        <a href={`${base}/keys/${id}`}>Done: go to the key’s page</a>
       </p>
     </>
   );
 }
 
-function Replaced({ old, context }: { old: KeyDetails; context: PageContext }) {
+function Replaced({ old }: { old: KeyDetails }) {
   return (
     <p>
       This key replaces <Hint hint={old.hint} />,{' '}
@@ -62,7 +62,7 @@ function Replaced({ old, context }: { old: KeyDetails; context: PageContext }) {
         'which is revoked.'
       ) : (
         <>
-          which keeps working until <Expiry of={old} context={context} />.
+          which keeps working until <Expiry of={old} />.
         </>
       )}
     </p>
@@ -70,7 +70,8 @@ function Replaced({ old, context }: { old: KeyDetails; context: PageContext }) {
 }
 
 /** The page for a form that already created a key. Its value cannot be shown again. */
-export function AlreadyCreatedPage({ context, created }: { context: PageContext; created: KeyDetails }) {
+export function AlreadyCreatedPage({ created }: { created: KeyDetails }) {
+  const { base } = usePage();
   return (
     <>
       <Banner tone="warning">
@@ -79,11 +80,11 @@ export function AlreadyCreatedPage({ context, created }: { context: PageContext;
         rotate the key. If you do not need the key, revoke it.
       </Banner>
       <div class="actions">
-        <LinkButton to={`${context.base}/keys/${created.id}/rotate`}>Rotate</LinkButton>
-        <LinkButton to={`${context.base}/keys/${created.id}/revoke`} kind="danger">
+        <LinkButton to={`${base}/keys/${created.id}/rotate`}>Rotate</LinkButton>
+        <LinkButton to={`${base}/keys/${created.id}/revoke`} kind="danger">
           Revoke
         </LinkButton>
-        <a href={`${context.base}/keys/${created.id}`}>View the key</a>
+        <a href={`${base}/keys/${created.id}`}>View the key</a>
       </div>
     </>
   );

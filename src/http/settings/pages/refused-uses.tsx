@@ -1,5 +1,5 @@
 import type { RefusedUse } from '../../../services/keys/refused-uses.ts';
-import type { PageContext } from '../page-context.ts';
+import { usePage } from '../page-context.ts';
 import { Address, CsvLinks, Hint, Table } from './components.tsx';
 import { Time } from './time.tsx';
 
@@ -17,13 +17,13 @@ export const REFUSAL_REASONS: Record<RefusedUse['reason'], string> = {
 
 interface Props {
   uses: readonly RefusedUse[];
-  context: PageContext;
   /** Leaves out the column with the key. */
   forOneKey?: boolean;
 }
 
 /** Refused uses with their reasons, which a 401 response does not give. */
-export function RefusedUsesTable({ uses, context, forOneKey = false }: Props) {
+export function RefusedUsesTable({ uses, forOneKey = false }: Props) {
+  const { base } = usePage();
   if (uses.length === 0) return <p>No refused uses.</p>;
   return (
     <Table
@@ -34,7 +34,7 @@ export function RefusedUsesTable({ uses, context, forOneKey = false }: Props) {
         <tr>
           {!forOneKey && (
             <th scope="row">
-              <a href={`${context.base}/keys/${use.key.id}`}>
+              <a href={`${base}/keys/${use.key.id}`}>
                 <bdi>{use.key.name}</bdi>
               </a>{' '}
               <Hint hint={use.key.hint} />
@@ -43,10 +43,10 @@ export function RefusedUsesTable({ uses, context, forOneKey = false }: Props) {
           <td data-label="Reason">{REFUSAL_REASONS[use.reason]}</td>
           <td data-label="Count">at least {use.count}</td>
           <td data-label="First">
-            <Time at={use.firstAt} context={context} />
+            <Time at={use.firstAt} />
           </td>
           <td data-label="Last">
-            <Time at={use.lastAt} context={context} />
+            <Time at={use.lastAt} />
           </td>
           <td data-label="Source address">
             {use.sourceAddress === null ? (
@@ -62,17 +62,18 @@ export function RefusedUsesTable({ uses, context, forOneKey = false }: Props) {
 }
 
 /** The refused uses of all keys. */
-export function RefusedUsesPage({ uses, context }: { uses: readonly RefusedUse[]; context: PageContext }) {
+export function RefusedUsesPage({ uses }: { uses: readonly RefusedUse[] }) {
+  const { base } = usePage();
   return (
     <>
       <p>
         This page shows why requests with your keys were refused. A 401 response does not give the caller the reason.
         Counts are minimums. Source addresses are deleted after 30 days.
       </p>
-      <RefusedUsesTable uses={uses} context={context} />
+      <RefusedUsesTable uses={uses} />
       {uses.length > 0 && (
         <div class="actions">
-          <CsvLinks to={`${context.base}/refused.csv`} />
+          <CsvLinks to={`${base}/refused.csv`} />
         </div>
       )}
     </>

@@ -1,12 +1,13 @@
 import type { KeyState } from '../../../domain/api-key.ts';
 import { DAY_MS, dateIn, endOfDate } from '../../../domain/calendar.ts';
-import type { PageContext } from '../page-context.ts';
+import { usePage } from '../page-context.ts';
 
 /** A time in the organization's time zone or in other words, with UTC on hover. */
-export function Time({ at, context, text }: { at: number; context: PageContext; text?: string }) {
+export function Time({ at, text }: { at: number; text?: string }) {
+  const { timeZone } = usePage();
   const iso = new Date(at).toISOString();
   const inUtc = `${iso.slice(0, 19).replace('T', ' ')} UTC`;
-  const local = formatTime(at, context);
+  const local = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short', timeZone }).format(at);
   return (
     <time datetime={iso} title={text === undefined ? inUtc : `${local} (${inUtc})`}>
       {text ?? local}
@@ -14,16 +15,14 @@ export function Time({ at, context, text }: { at: number; context: PageContext; 
   );
 }
 
-const formatTime = (at: number, { timeZone }: PageContext) =>
-  new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short', timeZone }).format(at);
-
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
-/** How long ago a time is, for a list. */
-export const Ago = ({ at, context }: { at: number; context: PageContext }) => (
-  <Time at={at} context={context} text={ago(context.now - at)} />
-);
+/** How long ago a time is. */
+export function Ago({ at }: { at: number }) {
+  const { now } = usePage();
+  return <Time at={at} text={ago(now - at)} />;
+}
 
 /** A span of time in the past in words, rounded down: `just now`, `5 min ago`, `2 months ago`. */
 export function ago(ms: number): string {
@@ -43,29 +42,30 @@ export function inDays(ms: number): string {
 
 interface ExpiryProps {
   of: { expiresAt: number | null; state?: KeyState };
-  context: PageContext;
 }
 
 /** When a key expires, usually at the end of a day. If that is soon, also in how many days. */
-export function Expiry({ of: { expiresAt, state }, context }: ExpiryProps) {
+export function Expiry({ of: { expiresAt, state } }: ExpiryProps) {
+  const { now, timeZone } = usePage();
   if (expiresAt === null) return <>Never</>;
-  const lastDay = lastFullDay(expiresAt, context.timeZone);
+  const lastDay = lastFullDay(expiresAt, timeZone);
   return (
     <>
       {lastDay === undefined ? (
-        <Time at={expiresAt} context={context} />
+        <Time at={expiresAt} />
       ) : (
         <span>
-          end of <Time at={expiresAt} context={context} text={lastDay} />
+          end of <Time at={expiresAt} text={lastDay} />
         </span>
       )}
-      {state === 'expiring' && <span class="minor"> ({inDays(expiresAt - context.now)})</span>}
+      {state === 'expiring' && <span class="minor"> ({inDays(expiresAt - now)})</span>}
     </>
   );
 }
 
 /** When a key expires or expired, in the few words of a list. */
-export function ShortExpiry({ of: { expiresAt, state }, context }: ExpiryProps) {
+export function ShortExpiry({ of: { expiresAt, state } }: ExpiryProps) {
+  const { now, timeZone } = usePage();
   if (state === 'revoked') return <span class="dash">–</span>;
   if (expiresAt === null) {
     return (
@@ -74,16 +74,16 @@ export function ShortExpiry({ of: { expiresAt, state }, context }: ExpiryProps) 
       </>
     );
   }
-  const isPast = expiresAt <= context.now;
+  const isPast = expiresAt <= now;
   const text = isPast
-    ? ago(context.now - expiresAt)
+    ? ago(now - expiresAt)
     : state === 'expiring'
-      ? inDays(expiresAt - context.now)
-      : new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeZone: context.timeZone }).format(expiresAt - 1);
+      ? inDays(expiresAt - now)
+      : new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeZone: timeZone }).format(expiresAt - 1);
   return (
     <>
       <span class="on-card">{isPast ? 'Expired ' : 'Expires '}</span>
-      <Time at={expiresAt} context={context} text={text} />
+      <Time at={expiresAt} text={text} />
     </>
   );
 }

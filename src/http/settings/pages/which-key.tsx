@@ -1,18 +1,13 @@
 import type { KeyDetails } from '../../../services/keys/read-keys.ts';
-import type { PageContext } from '../page-context.ts';
+import { usePage } from '../page-context.ts';
 import { Banner, Hint, State, scopeList } from './components.tsx';
 
 /**
  * The form to identify a key by its value or hint, with the result. The page never shows the
  * submitted value.
  */
-export function WhichKeyPage({
-  context,
-  found,
-}: {
-  context: PageContext;
-  found: readonly KeyDetails[] | 'not_a_key' | undefined;
-}) {
+export function WhichKeyPage({ found }: { found: readonly KeyDetails[] | 'not_a_key' | undefined }) {
+  const { base } = usePage();
   return (
     <>
       {found === 'not_a_key' && (
@@ -29,14 +24,14 @@ export function WhichKeyPage({
         found.map((key) => (
           <Banner>
             This is{' '}
-            <a href={`${context.base}/keys/${key.id}`}>
+            <a href={`${base}/keys/${key.id}`}>
               <bdi>{key.name}</bdi>
             </a>{' '}
             (<Hint hint={key.hint} />
             ). Scopes: {scopeList(key.scopes)}. State: <State state={key.state} />
           </Banner>
         ))}
-      <form method="post" action={`${context.base}/which-key`} class="form">
+      <form method="post" action={`${base}/which-key`} class="form">
         <div class="field">
           <label for="pasted">Key or hint</label>
           <input
