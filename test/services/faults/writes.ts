@@ -135,9 +135,12 @@ function readToolClaim(
   const status = Object.keys(OUTCOMES).find((one) => one.endsWith(` ${code}`)) ?? '';
   const outcome = OUTCOMES[status] ?? 'unexpected';
   if (outcome === 'unexpected') wrong.push(`no such result is expected: ${code}`);
-  const isExpected = isRetryable(outcome, true)
-    ? /^[4-8]$/.test(String(retryAfterSeconds))
-    : retryAfterSeconds === undefined;
+  const isExpected =
+    outcome === 'rate_limited'
+      ? Number(retryAfterSeconds) >= 1
+      : isRetryable(outcome, true)
+        ? /^[4-8]$/.test(String(retryAfterSeconds))
+        : retryAfterSeconds === undefined;
   if (!isExpected) wrong.push(`retryAfterSeconds is ${retryAfterSeconds} with ${code}`);
   return { outcome, requestId, wrong };
 }
