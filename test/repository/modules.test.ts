@@ -90,9 +90,12 @@ async function copyWithout(modules: readonly ModuleName[]): Promise<string> {
 async function compile(directory: string): Promise<void> {
   const config = { extends: './tsconfig.json', include: [], files: ENTRIES };
   await writeFile(join(directory, 'tsconfig.entries.json'), JSON.stringify(config));
-  await run('tsc', ['-p', 'tsconfig.entries.json'], { cwd: directory }).catch(({ stdout }: { stdout: string }) => {
-    throw new Error(stdout);
-  });
+  // One thread needs half of the processor time of several.
+  await run('tsc', ['-p', 'tsconfig.entries.json', '--singleThreaded'], { cwd: directory }).catch(
+    ({ stdout }: { stdout: string }) => {
+      throw new Error(stdout);
+    },
+  );
 }
 
 test.each(MODULES)('without %s, both Workers and the commands compile', async (module) => {
@@ -111,4 +114,4 @@ test('without any module, both Workers and the commands compile, and tests of th
       throw new Error(`${stdout}\n${stderr}`.slice(-4_000));
     },
   );
-});
+}, 300_000);
