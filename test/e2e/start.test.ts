@@ -66,7 +66,8 @@ describe('npm start', () => {
   });
 
   test('runs the daily job on request', async () => {
-    const response = await fetch(`http://localhost:${port}/cdn-cgi/handler/scheduled`);
+    const cron = encodeURIComponent(CRON_TRIGGERS.daily);
+    const response = await fetch(`http://localhost:${port}/cdn-cgi/handler/scheduled?cron=${cron}`);
     expect(await response.text()).toBe('ok');
     expect(response.status).toBe(200);
     const line = /^\{"event":"database_size","bytes":\d+,"share":0\.?\d*\}$/m;
@@ -119,12 +120,13 @@ describe('npm start', () => {
   test('prints the key, the curl line and the addresses together, after everything else', () => {
     const lines = running.output.trimEnd().split('\n').filter(Boolean);
     const url = `http://localhost:${port}`;
-    expect(lines.slice(-7)).toEqual([
+    expect(lines.slice(-8)).toEqual([
       `  ${keyIn(running.output)}`,
       expect.stringContaining('ticket 1001'),
       expect.stringMatching(`^  curl -i ${url}/api/v1/tickets/1001/time-entries `),
       expect.stringMatching(` ${url}/api/v1$`),
       expect.stringMatching(` ${url}/docs$`),
+      expect.stringMatching(` ${url}/mcp .* ${url}/docs/agents`),
       expect.stringMatching(` ${url}/settings `),
       expect.stringContaining('Ctrl-C'),
     ]);
