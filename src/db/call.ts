@@ -31,15 +31,15 @@ export const TOO_MANY_CHANGES = 'NOT NULL constraint failed: audit_log.day_chang
  * Phrases in D1's error messages (developers.cloudflare.com/d1/observability/debug-d1). The first
  * match decides.
  */
-const PHRASES: readonly { phrase: RegExp; kind: D1FailureKind; transient?: boolean }[] = [
+const PHRASES: readonly { phrase: RegExp; kind: D1FailureKind; retry?: 'always' | 'locked' }[] = [
   { phrase: /overloaded|queued for too long/i, kind: 'not_run' },
-  { phrase: /network connection lost|object to be reset|code was updated/i, kind: 'unknown', transient: true },
+  { phrase: /network connection lost|object to be reset|code was updated/i, kind: 'unknown', retry: 'always' },
   { phrase: /exceeded maximum (?:DB size|account storage limit)|SQLITE_FULL|SQLITE_READONLY/i, kind: 'read_only' },
   { phrase: /exceeded its (?:memory|CPU time) limit/i, kind: 'unknown' },
   { phrase: /directory_clock: an older message|erasures: the organization is being erased/, kind: 'rejected' },
   { phrase: new RegExp(TOO_MANY_CHANGES), kind: 'rejected' },
   // Another writer holds the lock, or the machine itself failed.
-  { phrase: /SQLITE_(?:BUSY|LOCKED)|database is locked/, kind: 'not_run', transient: true },
+  { phrase: /SQLITE_(?:BUSY|LOCKED)|database is locked/, kind: 'not_run', retry: 'locked' },
   { phrase: /SQLITE_(?:IOERR|NOMEM|CANTOPEN|INTERRUPT|PROTOCOL)/, kind: 'unknown' },
   { phrase: /no such (?:table|column)|(?:UNIQUE|NOT NULL|CHECK|FOREIGN KEY) constraint failed/, kind: 'rejected' },
   { phrase: /SQLITE_[A-Z]+/, kind: 'rejected' },
@@ -48,18 +48,19 @@ const PHRASES: readonly { phrase: RegExp; kind: D1FailureKind; transient?: boole
 interface Classified {
   kind: D1FailureKind;
   reason: string;
-  transient: boolean;
+  /** Whether another attempt may succeed: always, or for callers that wait for a lock. */
+  retry?: 'always' | 'locked' | undefined;
 }
 
 function classify(err: unknown): Classified {
-  if (err instanceof LoggableError) return { kind: 'unknown', reason: err.message, transient: false };
+  if (err instanceof LoggableError) return { kind: 'unknown', reason: err.message };
   const message = messages(err);
-  for (const { phrase, kind, transient = false } of PHRASES) {
+  for (const { phrase, kind, retry } of PHRASES) {
     const found = phrase.exec(message);
-    if (found) return { kind, reason: found[0], transient };
+    if (found) return { kind, reason: found[0], retry };
   }
   const name = err instanceof Error ? err.name : typeof err;
-  return { kind: 'unknown', reason: `${name} with an unknown message`, transient: false };
+  return { kind: 'unknown', reason: `${name} with an unknown message` };
 }
 
 /** Counts calls to D1, retries included. */
@@ -72,6 +73,8 @@ export interface D1Caller {
   /** UTC milliseconds of the machine's own clock until which a response is awaited. */
   readonly deadlineAt: number;
   readonly stats?: D1Counter | undefined;
+  /** For a local database that another program may lock: try a locked call again. */
+  readonly waitsForLock?: boolean | undefined;
 }
 
 const MAX_ATTEMPTS = 3;
@@ -79,11 +82,11 @@ const FIRST_PAUSE_MS = 50;
 
 /**
  * Runs an idempotent call against D1, until the deadline. D1 itself retries reads but never writes,
- * so this retries after a lost connection, an object that was reset or redeployed, or a local
- * database that another program has locked. It never retries an overloaded database.
+ * so this retries after a lost connection or an object that was reset or redeployed, and for a
+ * caller that `waitsForLock` after a lock. It never retries an overloaded database.
  * @throws D1Failure
  */
-export async function runD1<T>({ deadlineAt, stats }: D1Caller, run: () => Promise<T>): Promise<T> {
+export async function runD1<T>({ deadlineAt, stats, waitsForLock }: D1Caller, run: () => Promise<T>): Promise<T> {
   let mayHaveRun = false;
   for (let attempt = 1; ; attempt++) {
     const left = deadlineAt - Date.now();
@@ -92,10 +95,11 @@ export async function runD1<T>({ deadlineAt, stats }: D1Caller, run: () => Promi
     try {
       return await withDeadline(run(), left);
     } catch (err) {
-      const { kind, reason, transient } = classify(err);
+      const { kind, reason, retry } = classify(err);
+      const mayRetry = retry === 'always' || (retry === 'locked' && waitsForLock);
       mayHaveRun ||= kind === 'unknown';
       const pause = FIRST_PAUSE_MS * 2 ** (attempt - 1) * (0.5 + Math.random());
-      if (!transient || attempt === MAX_ATTEMPTS || Date.now() + pause >= deadlineAt)
+      if (!mayRetry || attempt === MAX_ATTEMPTS || Date.now() + pause >= deadlineAt)
         throw new D1Failure(mayHaveRun ? 'unknown' : kind, reason);
       await new Promise((resolve) => setTimeout(resolve, pause));
     }

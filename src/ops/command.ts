@@ -190,6 +190,7 @@ export function operatorContext(db: D1Database, ports: Ports = {}): ActorContext
     now: Date.now,
     deadlineAt: Date.now() + DEADLINE_MS,
     requestId: timeOrderedId(Date.now()),
+    waitsForLock: true,
     actor: 'operator',
     source,
   };

@@ -22,7 +22,7 @@ const READ_ONLY =
 export type LostCall = keyof typeof DETAILS;
 
 /** The part of a verb's context that a call to D1 uses. */
-type CallContext = Pick<ServiceContext, 'db' | 'deadlineAt' | 'stats' | 'databaseLimit'> &
+type CallContext = Pick<ServiceContext, 'db' | 'deadlineAt' | 'stats' | 'databaseLimit' | 'waitsForLock'> &
   Partial<Pick<ServiceContext, 'requestId'>>;
 
 /**

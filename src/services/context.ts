@@ -45,6 +45,8 @@ export interface ServiceContext extends Ports {
   databaseLimit?: number | undefined;
   /** Counts the calls to D1, for the request log. */
   stats?: D1Counter | undefined;
+  /** For a local database that another program may lock: a locked call is tried again. */
+  waitsForLock?: boolean | undefined;
 }
 
 /**

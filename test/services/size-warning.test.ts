@@ -82,9 +82,9 @@ describe('a database whose size crosses 70 % or 90 % of its limit', () => {
   });
 
   test('is logged when a call over a service binding sees it', async () => {
-    const { DB } = makeSized(0.45 * GB);
+    const { DB } = makeSized(9 * GB);
     const request = { organization: world.organization, cursor: null, limit: 1 };
-    const answered = await call({ ...env, DB, DATABASE_LIMIT: '500MB' }, (ctx) => listChanges(ctx, request));
+    const answered = await call({ ...env, DB }, (ctx) => listChanges(ctx, request));
     expect(answered).toMatchObject({ ok: true });
     expect(loggedLines('database_size', 'error')).toMatchObject([{ requestId: expect.any(String), share: 0.9 }]);
   });
