@@ -1,3 +1,5 @@
+import files from '../../build/page-files.json';
+
 interface Props {
   administrators: readonly { email: string; name: string; organization: string }[];
   action: string;
@@ -11,7 +13,7 @@ export function SignInPage({ administrators, action }: Props) {
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <title>Local sign-in</title>
-        <link rel="stylesheet" href="/pages.css" />
+        <link rel="stylesheet" href={files.stylesheet} />
         <link rel="icon" href="/icon.svg" type="image/svg+xml" />
       </head>
       <body>

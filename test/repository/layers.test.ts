@@ -52,6 +52,7 @@ const ALLOWED: Record<string, { parts: readonly string[]; packages?: readonly st
   },
   dev: {
     parts: [
+      BUILT,
       'app.ts',
       'agents',
       'jobs.ts',
