@@ -45,6 +45,8 @@ async function renderDocs(): Promise<Map<string, string>> {
     bundle: true,
     format: 'esm',
     packages: 'external',
+    // The recipes.
+    loader: { '.md': 'text' },
     write: false,
   });
   for (const { contents } of outputFiles) await replace(RENDERER, contents);

@@ -1,7 +1,7 @@
 import { Code } from '../http/page/code.tsx';
-import { Text } from '../http/page/text.tsx';
 import { AGENT_CLIENTS, OTHER_CLIENTS } from './agent-clients.ts';
 import { Page, Table } from './layout.tsx';
+import { Text } from './text.tsx';
 
 const TOOLS = [
   ['`add_internal_note`', '`ticketId`, `message`, `idempotencyKey`', '`tickets:note:write`'],

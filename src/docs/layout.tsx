@@ -1,8 +1,8 @@
 import type { Child, PropsWithChildren } from 'hono/jsx';
 import { Frame, PRODUCT } from '../http/page/frame.tsx';
 import { Icon } from '../http/page/icon.tsx';
-import { Text } from '../http/page/text.tsx';
 import { type Link, Navigation, TABS } from './navigation.tsx';
+import { Text } from './text.tsx';
 
 interface PageProps {
   title: string;

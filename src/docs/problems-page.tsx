@@ -1,6 +1,6 @@
-import { Text } from '../http/page/text.tsx';
 import { PROBLEMS, UNAUTHORIZED_STEPS } from '../http/problems.ts';
 import { Page } from './layout.tsx';
+import { Text } from './text.tsx';
 
 const PARTS = [
   { href: '#codes', text: 'Codes' },

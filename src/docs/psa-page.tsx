@@ -2,7 +2,6 @@ import { instant } from '../domain/change.ts';
 import { FACT_TYPES, FACTS } from '../domain/facts.ts';
 import { TOLERANCE_SECONDS } from '../domain/webhook.ts';
 import { Code } from '../http/page/code.tsx';
-import { Text } from '../http/page/text.tsx';
 import { alertData, messageType } from '../modules/alerts/alert.ts';
 import { PSA_CALL_TYPES, PSA_CALLS, type PsaCallType } from '../modules/psa/psa-calls.ts';
 import { PSA_ERRORS } from '../modules/psa/psa-errors.ts';
@@ -10,6 +9,7 @@ import { Page, Table } from './layout.tsx';
 import type { MessageShapes } from './reference/contract.ts';
 import { Fields } from './reference/fields.tsx';
 import { fieldsOf } from './reference/rules.ts';
+import { Text } from './text.tsx';
 
 const MINUTES = TOLERANCE_SECONDS / 60;
 

@@ -8,14 +8,12 @@ import { Problems } from './problems-page.tsx';
 import { describePsa } from './psa-openapi.ts';
 import { Psa } from './psa-page.tsx';
 import { RecipePage, Recipes } from './recipe-pages.tsx';
-import { RECIPES } from './recipes.ts';
+import { ORIGIN, RECIPES } from './recipes.ts';
 import { messagesOf, operationsOf } from './reference/contract.ts';
 import { Reference } from './reference/reference-page.tsx';
 import { WrongAddress } from './wrong-address-page.tsx';
 
-/** The origin that pages are rendered with. `withOrigin` replaces it. */
-const HOST = 'service.invalid';
-const ORIGIN = `https://${HOST}`;
+const HOST = new URL(ORIGIN).host;
 /** The origin that readers without script see if the operator has not set SERVICE_URL. */
 const UNKNOWN_ORIGIN = 'https://YOUR-SERVICE';
 
@@ -29,9 +27,7 @@ export async function renderDocs(config: Config): Promise<Map<string, string>> {
   const home = <Home origin={ORIGIN} />;
   const operations = operationsOf(describeApi(config, ORIGIN));
   const messages = messagesOf(describePsa(ORIGIN));
-  const recipes = RECIPES.map(
-    (recipe) => [`docs/recipes/${recipe.slug}`, <RecipePage recipe={recipe} origin={ORIGIN} />] as const,
-  );
+  const recipes = RECIPES.map((recipe) => [`docs/recipes/${recipe.slug}`, <RecipePage recipe={recipe} />] as const);
   const pages: Record<string, Child> = {
     index: home,
     docs: home,

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import * as z from 'zod';
 import { isInstalled } from '../support/command.ts';
 import { n8nWorkflow, type SentRequest } from '../support/n8n.ts';
-import { bashUpTo, codesOf, snippetOf } from '../support/recipes.ts';
+import { bashCommandsOf, bashUpTo, codesOf, snippetOf } from '../support/recipes.ts';
 import { startServer } from '../support/server.ts';
 
 // What the recipes give to copy, run as it is, against a server whose limit it runs into.
@@ -131,8 +131,8 @@ describe.runIf(isInstalled('python3'))('Python', () => {
 test.each(['pwsh'].filter(isInstalled))(
   'PowerShell: the commands, copied one after the other, write once',
   async (shell) => {
-    const commands = codesOf('powershell', server.url).flatMap((code) => ('text' in code ? [code] : []));
-    const script = commands.filter(({ label }) => label !== 'Example of the response').map((code) => code.text);
+    const commands = codesOf('powershell', server.url).flatMap(({ versions }) => versions);
+    const script = commands.filter(({ language }) => language === 'powershell').map(({ text }) => text);
     await writeFile(join(cwd, 'recipe.ps1'), script.join('\n'));
     const { stdout, code } = await inShell(shell, ['-NoProfile', '-File', 'recipe.ps1']);
     expect([code, stdout]).toEqual([0, expect.stringMatching(/\n201 [0-9a-f-]{36}\s*$/)]);
@@ -232,8 +232,7 @@ test('Power Automate: the expressions make a request that the service accepts, w
 
 /** The event in a command of a recipe that sends it. */
 function eventOf(slug: string, label: string): string {
-  const command = codesOf(slug, server.url).find((code) => code.label === label);
-  const [, event] = /-d '(\{[^']+\})'/.exec(command && 'bash' in command ? command.bash : '') ?? [];
+  const [, event] = /-d '(\{[^']+\})'/.exec(bashCommandsOf(slug, server.url).get(label) ?? '') ?? [];
   if (event === undefined) throw new Error(`no event in ${label} of ${slug}`);
   return event;
 }

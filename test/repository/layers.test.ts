@@ -48,7 +48,7 @@ const ALLOWED: Record<string, { parts: readonly string[]; packages?: readonly st
   },
   docs: {
     parts: ['http', 'http/page', 'modules', 'services', 'domain', 'config.ts'],
-    packages: ['hono', 'node', 'zod', 'zod-openapi'],
+    packages: ['hono', 'marked', 'node', 'zod', 'zod-openapi'],
   },
   dev: {
     parts: [

@@ -3,8 +3,11 @@ import { glob, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 
-/** Folders that hold no pages of this repository. */
-const OTHERS = ['node_modules', '.git', '.wrangler', 'dist', 'test-results'];
+/**
+ * Folders that hold no pages of this repository. The links of the recipes are those of the
+ * documentation, which test/e2e/docs.test.ts follows.
+ */
+const OTHERS = ['recipes', 'node_modules', '.git', '.wrangler', 'dist', 'test-results'];
 /**
  * A relative path of letters, digits and the like; an address such as `/docs` begins with a slash.
  */

@@ -1,23 +1,26 @@
-import { access } from 'node:fs/promises';
+import { access, readFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
-import { FAILURES } from '../../src/docs/recipes/common.ts';
-import { RECIPES } from '../../src/docs/recipes.ts';
+import { type Block, blocksOf, type Part } from '../../src/docs/blocks.ts';
+import { ORIGIN, RECIPES, RULES } from '../../src/docs/recipes.ts';
+import { MAX_TEXT_LENGTH } from '../../src/domain/fields.ts';
 
-const ORIGIN = 'https://tickets.northwind.example';
 const SLUGS = ['n8n', 'make', 'zapier', 'power-automate', 'powershell', 'curl', 'node-red', 'typescript', 'python'];
 
 test('there is a recipe for each tool', () => {
   expect(RECIPES.map(({ slug }) => slug)).toEqual(SLUGS);
 });
 
-describe.each(RECIPES)('the recipe for $tool', ({ steps: stepsAt, checked, needs }) => {
-  const steps = stepsAt(ORIGIN);
-  const textOf = (step: (typeof steps)[number] | undefined) => JSON.stringify(step);
+describe.each(RECIPES)('the recipe for $tool', ({ slug, steps, failures, checked, needs }) => {
+  const textOf = (step: Part | undefined) => JSON.stringify(step);
+  const codes = steps.flatMap(({ blocks }) => blocks.filter((block) => block.type === 'code'));
+  const itemsOf = (blocks: readonly Block[]) =>
+    blocks.flatMap((block) => (block.type === 'list' ? block.items.map(({ text }) => text.replaceAll('\n', ' ')) : []));
 
   test('begins with the address, has the ping before the first write, and ends with what success looks like', () => {
     const [first, ...others] = steps;
     expect(first?.title).toBe('Copy the address of this service');
-    expect(JSON.stringify(first?.code)).toContain(ORIGIN);
+    expect(JSON.stringify(codes[0])).toContain(ORIGIN);
+    expect(first?.blocks).toContain(codes[0]);
     const ping = others.findIndex(({ title }) => title === 'Ping');
     const write = others.findIndex((step) => textOf(step).includes('/time-entries') || step.title === 'Send one event');
     expect(ping).toBeGreaterThanOrEqual(0);
@@ -27,30 +30,71 @@ describe.each(RECIPES)('the recipe for $tool', ({ steps: stepsAt, checked, needs
 
   test('says that the event id is never empty, and what happens if it is', () => {
     expect(steps.some((step) => /every event has.*invalid_idempotency_key/.test(textOf(step)))).toBe(true);
-    expect(FAILURES.some(([see]) => see.includes('invalid_idempotency_key'))).toBe(true);
+    const rows = failures.flatMap((block) => (block.type === 'table' ? block.rows : []));
+    expect(rows.some(([see]) => see?.text.includes('invalid_idempotency_key'))).toBe(true);
   });
 
   test('names a key and a ticket as needed, and says what was run and what was not', () => {
-    expect(needs.some((need) => need.startsWith('A key with the scope'))).toBe(true);
-    expect(needs.some((need) => need.startsWith('The id of a ticket'))).toBe(true);
-    expect(checked.filter((sentence) => sentence.startsWith('Run: '))).toHaveLength(1);
-    expect(checked.filter((sentence) => sentence.startsWith('Not run: '))).toHaveLength(1);
+    expect(itemsOf(needs).some((need) => need.startsWith('A key with the scope'))).toBe(true);
+    expect(itemsOf(needs).some((need) => need.startsWith('The id of a ticket'))).toBe(true);
+    expect(itemsOf(checked).filter((sentence) => sentence.startsWith('Run: '))).toHaveLength(1);
+    expect(itemsOf(checked).filter((sentence) => sentence.startsWith('Not run: '))).toHaveLength(1);
   });
 
-  test('has no key in a command, offers files that exist, and sends events to a webhook only with a token', async () => {
-    for (const step of steps) {
-      const { code, download } = step;
-      if (download) await access(`src/assets/docs/recipes/${download.file}`);
-      if (!code || !('bash' in code)) continue;
-      expect([code.bash, code.powershell].join('\n')).not.toMatch(/Bearer (?!\$|"?\$)/);
-      const sends = /^Send (the|another) event$/.test(code.label);
-      if (sends) for (const shell of [code.bash, code.powershell]) expect(shell).toMatch(/\bTOKEN\b|\$TOKEN|\$token/);
+  test('has no key in a command, and sends events to a webhook only with a token', () => {
+    for (const { label, versions } of codes) {
+      for (const { language, text } of versions) {
+        if (!['bash', 'powershell'].includes(language)) continue;
+        expect(text).not.toMatch(/Bearer (?!\$|"?\$)/);
+        if (/^Send (the|another) event$/.test(label)) expect(text).toMatch(/\bTOKEN\b|\$TOKEN|\$token/);
+      }
     }
   });
 
-  test('has a source and a date, if its tool was not run', () => {
-    const [notRun = ''] = checked.filter((sentence) => sentence.startsWith('Not run: '));
-    if (/account|n8n itself/.test(notRun))
-      expect(checked.join('\n')).toMatch(/read on \d+ \w+ 20\d\d in a stored copy/);
+  test('has a unique label for each code, and each command in both shells', () => {
+    const labels = codes.map(({ label }) => label);
+    expect(labels).toEqual([...new Set(labels)]);
+    for (const { versions } of codes) {
+      const languages = versions.map(({ language }) => language);
+      if (slug !== 'powershell' && /bash|powershell/.test(languages.join())) {
+        expect(languages).toEqual(['bash', 'powershell']);
+      } else expect(languages).toHaveLength(1);
+    }
   });
+
+  test('offers files that exist', async () => {
+    const files = Array.from(textOf({ title: '', blocks: steps.flatMap(({ blocks }) => blocks) }).matchAll(DOWNLOAD));
+    for (const [, file] of files) await access(`src/assets/docs/recipes/${file}`);
+    expect(files.length > 0).toBe(['n8n', 'node-red', 'typescript'].includes(slug));
+  });
+
+  test('has a source and a date, if its tool was not run', () => {
+    const [notRun = ''] = itemsOf(checked).filter((sentence) => sentence.startsWith('Not run: '));
+    if (/account|n8n itself/.test(notRun))
+      expect(itemsOf(checked).join('\n')).toMatch(/read on \d+ \w+ 20\d\d in a stored copy/);
+  });
+});
+
+const DOWNLOAD = /"href":"\/docs\/recipes\/([\w-]+\.\w+)"/g;
+
+test.each(['curl', 'python', 'zapier', 'rules'])(
+  '%s.md cuts a text to the length that the service accepts',
+  async (name) => {
+    const markdown = await readFile(`src/docs/recipes/${name}.md`, 'utf8');
+    const lengths = markdown.matchAll(/slice\(0, (\d+)\)|\[0?:(\d+)\]|([\d,]+) characters/g);
+    const numbers = Array.from(lengths, (match) => Number(match.slice(1).join('').replace(',', '')));
+    expect([...new Set(numbers)]).toEqual([MAX_TEXT_LENGTH]);
+  },
+);
+
+test('the rules are a table', () => {
+  expect(RULES.map(({ type }) => type)).toEqual(['table']);
+});
+
+test.each([
+  ['Markdown that the pages do not show', '> quoted', 'The pages show no blockquote'],
+  ['code without a label', '```bash\nls\n```', 'Name the language and a label'],
+  ['code without a language', '```\nls\n```', 'Name the language and a label'],
+])('a recipe with %s fails the build', (_, markdown, message) => {
+  expect(() => blocksOf(markdown)).toThrow(message);
 });

@@ -1,4 +1,4 @@
-import { Text } from '../../http/page/text.tsx';
+import { Text } from '../text.tsx';
 import type { Parameter } from './contract.ts';
 import { type Field, patternsOf, rulesOf } from './rules.ts';
 

@@ -1,5 +1,5 @@
 import type { PropsWithChildren } from 'hono/jsx';
-import { Text } from '../../http/page/text.tsx';
+import { Text } from '../text.tsx';
 import { firstContent, type Operation } from './contract.ts';
 import { Examples } from './examples.tsx';
 import { Fields } from './fields.tsx';

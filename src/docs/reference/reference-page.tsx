@@ -1,6 +1,6 @@
 import { type Limits, limitsInWords } from '../../domain/limits.ts';
-import { Text } from '../../http/page/text.tsx';
 import { Page } from '../layout.tsx';
+import { Text } from '../text.tsx';
 import { type Header, type Operation, type Response, variantsOf } from './contract.ts';
 import { Fields } from './fields.tsx';
 import { OperationSection } from './operation.tsx';

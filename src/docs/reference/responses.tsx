@@ -1,6 +1,6 @@
 import { Code } from '../../http/page/code.tsx';
-import { Text } from '../../http/page/text.tsx';
 import { PROBLEMS } from '../../http/problems.ts';
+import { Text } from '../text.tsx';
 import { firstContent, isSuccess, type Operation, type Response, responsesOf } from './contract.ts';
 import { Fields } from './fields.tsx';
 import { fieldsOf } from './rules.ts';
