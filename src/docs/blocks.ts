@@ -1,6 +1,6 @@
 import { Lexer, type Token, type Tokens } from 'marked';
 
-/** What a Markdown file may have, besides headings that divide it into parts. */
+/** The Markdown that a file may contain, in addition to headings that divide it into parts. */
 export type Block = Tokens.Heading | Tokens.Paragraph | Tokens.List | Tokens.Table | CodeBlock;
 
 /** Something to copy: adjacent code blocks with the same label, such as a command in both shells. */

@@ -3,7 +3,7 @@ export function isLoopback(hostname: string): boolean {
   return /^(localhost|.+\.localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
 }
 
-/** Whether nobody on the way can change what the URL returns: `https:`, or `http:` on this machine. */
+/** Whether the response of the URL is protected from changes on the way: `https:`, or `http:` on this machine. */
 export function isSecureUrl({ protocol, hostname }: URL): boolean {
   return protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname));
 }

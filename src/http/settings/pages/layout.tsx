@@ -17,7 +17,7 @@ export interface PageHead {
 
 interface Props extends PageHead {
   title: string;
-  /** Undefined if nobody is signed in, or the user does not administer the organization. */
+  /** Undefined if no user is signed in, or the user does not administer the organization. */
   administrator: Administrator | undefined;
   path: string;
   signOutPath: string | undefined;
