@@ -3,21 +3,23 @@ import { methodNotAllowed } from 'hono/method-not-allowed';
 import { RegExpRouter } from 'hono/router/reg-exp-router';
 import type { Config } from './config.ts';
 import { limitsInWords } from './domain/limits.ts';
-import { RECORD_KIND_NAMES } from './domain/record-kinds.ts';
+import { RECORD_KIND_NAMES, type RecordKind } from './domain/record-kinds.ts';
 import { answerError } from './http/answer-error.ts';
+import { notes } from './http/api/notes.ts';
 import { ping } from './http/api/ping.ts';
-import { RECORD_ROUTES } from './http/api/record-routes.ts';
+import { timeEntries } from './http/api/time-entries.ts';
 import type { AppEnv } from './http/context.ts';
 import { firstChecks, guardUnknown } from './http/middleware/guard.ts';
 import { ipLimit } from './http/middleware/ip-limit.ts';
 import { requestContext } from './http/middleware/request-context.ts';
 import { requestLog } from './http/middleware/request-log.ts';
-import { endpointNotFound, methodNotAllowedProblem } from './http/no-endpoint.ts';
 import { notFound } from './http/not-found.ts';
-import { problem } from './http/problems.ts';
+import { endpointNotFound, methodNotAllowedProblem, problem } from './http/problems.ts';
 import { createSettings } from './http/settings/index.tsx';
 import { wellKnown } from './http/well-known.ts';
 import type { Part } from './module.ts';
+
+const RECORD_ROUTES: Readonly<Record<RecordKind, Hono<AppEnv>>> = { note: notes, time_entry: timeEntries };
 
 /** The limit of an address for pages without a limit of their own, and for paths that do not exist. */
 function limitTheRest(parts: readonly Part[]): MiddlewareHandler<AppEnv> {
@@ -49,8 +51,8 @@ export function createApp(config: Config, parts: readonly Part[], now: () => num
   const health = { status: config.mode === 'paused' ? 'paused' : 'ok', limits: limitsInWords(config) };
 
   return (
-    // Pinned: the default SmartRouter silently falls back to a slower router. With this one, an
-    // unsupported path fails every test.
+    // Pinned: the default SmartRouter silently falls back to a slower router. With this one, an unsupported path fails
+    // every test.
     new Hono<AppEnv>({ router: new RegExpRouter() })
       .use(requestContext(config, parts, now), requestLog())
       // Shows that the Worker runs, and its limits. A ping with a key also checks database and limiters.

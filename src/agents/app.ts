@@ -5,9 +5,8 @@ import type { AppEnv } from '../http/context.ts';
 import { ipLimit } from '../http/middleware/ip-limit.ts';
 import { requestContext } from '../http/middleware/request-context.ts';
 import { requestLog } from '../http/middleware/request-log.ts';
-import { endpointNotFound } from '../http/no-endpoint.ts';
 import { isOAuthPath, noOAuth } from '../http/no-oauth.ts';
-import { problem } from '../http/problems.ts';
+import { endpointNotFound, problem } from '../http/problems.ts';
 import type { Part } from '../module.ts';
 
 /** Creates the routes of the Worker for AI agents. `now` is the clock, in UTC milliseconds. */

@@ -3,8 +3,7 @@ import { createDocument, type ZodOpenApiPathsObject, type ZodOpenApiResponsesObj
 import { FACT_TYPES, FACTS, type FactType } from '../domain/facts.ts';
 import { nullable, plainText, time } from '../domain/psa-shapes.ts';
 import { TOLERANCE_SECONDS } from '../domain/webhook.ts';
-import { PROBLEMS, type ProblemCode, UNAUTHORIZED_PROBLEM } from '../http/problems.ts';
-import { RETRY_AFTER_503 } from '../http/retry-after-503.ts';
+import { PROBLEMS, type ProblemCode, RETRY_AFTER_503, UNAUTHORIZED_PROBLEM } from '../http/problems.ts';
 import { type AlertData, messageType } from '../modules/alerts/alert.ts';
 import { PSA_CALL_TYPES, PSA_CALLS } from '../modules/psa/psa-calls.ts';
 import { PSA_ERRORS } from '../modules/psa/psa-errors.ts';

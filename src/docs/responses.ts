@@ -7,10 +7,17 @@ import { dayLimitExtras, internalError, malformedJson } from '../http/answer-err
 import { invalidIdempotencyKey } from '../http/api/write-target.ts';
 import { bodyTooLarge, invalidEncoding, unsupportedMediaType, validationFailed } from '../http/middleware/json-body.ts';
 import { httpsRequired } from '../http/middleware/require-https.ts';
-import { endpointNotFound, methodNotAllowedProblem } from '../http/no-endpoint.ts';
-import { PROBLEMS, Problem, type ProblemCode, problemType, UNAUTHORIZED_PROBLEM } from '../http/problems.ts';
+import {
+  endpointNotFound,
+  methodNotAllowedProblem,
+  PROBLEMS,
+  Problem,
+  type ProblemCode,
+  problemType,
+  RETRY_AFTER_503,
+  UNAUTHORIZED_PROBLEM,
+} from '../http/problems.ts';
 import { rateLimited } from '../http/rate-limit.ts';
-import { RETRY_AFTER_503 } from '../http/retry-after-503.ts';
 import { unavailableDetail } from '../services/call-d1.ts';
 import {
   dailyLimitReached,

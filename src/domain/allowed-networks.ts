@@ -1,4 +1,5 @@
 import ipaddr from 'ipaddr.js';
+import { ExpiringMap } from '../lib/expiring-map.ts';
 
 /** The most networks that one key may be limited to. */
 export const MAX_NETWORKS = 20;
@@ -9,8 +10,7 @@ interface Network {
 }
 
 /** Lists that were read lately, by their text: a busy key has the same one with each request. */
-const readLists = new Map<string, readonly Network[]>();
-const MAX_READ_LISTS = 1_000;
+const readLists = new ExpiringMap<readonly Network[]>(1_000);
 
 /**
  * Parses networks such as `203.0.113.0/24`, or single addresses, separated by white space or commas. Returns them as
@@ -63,14 +63,12 @@ export function isAllowedFrom(networks: string, address: string | null): boolean
 }
 
 function listOf(networks: string): readonly Network[] {
-  const known = readLists.get(networks);
+  const known = readLists.get(networks, 0);
   if (known) return known;
   const list = networks.split(' ').map((network) => {
     const [address, bits] = ipaddr.parseCIDR(network);
     return { address, bits };
   });
-  const [oldest] = readLists.keys();
-  if (readLists.size >= MAX_READ_LISTS && oldest !== undefined) readLists.delete(oldest);
-  readLists.set(networks, list);
+  readLists.set(networks, list, Number.POSITIVE_INFINITY);
   return list;
 }

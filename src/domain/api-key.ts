@@ -103,15 +103,10 @@ export type UnauthorizedReason =
   | 'scope_missing'
   | 'address_not_allowed';
 
-export interface KeyUse {
-  /** UTC milliseconds. */
-  now: number;
-  /** The source address; null if it is not known. */
-  address: string | null;
-  scope?: Scope | undefined;
-}
-
-export function whyUnauthorized(key: KeyValidity, { now, address, scope }: KeyUse): UnauthorizedReason | undefined {
+export function whyUnauthorized(
+  key: KeyValidity,
+  { now, address, scope }: { now: number; address: string | null; scope?: Scope | undefined },
+): UnauthorizedReason | undefined {
   if (key.revokedAt !== null) return 'revoked';
   if (key.expiresAt !== null && now >= key.expiresAt) return 'expired';
   if (!key.organizationActive) return 'organization_inactive';

@@ -20,8 +20,6 @@ export interface OwnDayLimit {
   minutes: number | null;
 }
 
-export const NO_OWN_DAY_LIMIT: OwnDayLimit = { records: null, minutes: null };
-
 export const MAX_DAY_RECORDS = 10_000_000;
 /** More than a key can log in a day with the highest limit of requests. */
 export const MAX_DAY_MINUTES = 10_000_000;

@@ -82,17 +82,7 @@ export const DIRECTORY_TYPES = [
   'ticket',
 ] as const satisfies readonly DirectoryType[];
 
-export type DirectoryOrganization = z.output<typeof shapes.organization>;
-export type DirectoryUser = z.output<typeof shapes.user>;
-export type DirectoryCompany = z.output<typeof shapes.company>;
-export type DirectoryAgreement = z.output<typeof shapes.agreement>;
-export type DirectoryTicket = z.output<typeof shapes.ticket>;
-export type DirectoryRecord =
-  | DirectoryOrganization
-  | DirectoryUser
-  | DirectoryCompany
-  | DirectoryAgreement
-  | DirectoryTicket;
+export type DirectoryRecord = { [Type in DirectoryType]: z.output<(typeof shapes)[Type]> }[DirectoryType];
 
 /** A record as a PSA writes it: fields with a default may be omitted. */
 export type DirectoryRecordInput = { [Type in DirectoryType]: z.input<(typeof shapes)[Type]> }[DirectoryType];
@@ -104,7 +94,13 @@ export type DirectoryRecordInput = { [Type in DirectoryType]: z.input<(typeof sh
 export function directoryJsonSchema(): Record<string, unknown> {
   return {
     title: 'One line of a directory file',
-    ...z.toJSONSchema(describedRecord(), { io: 'input', override: describeText }),
+    ...z.toJSONSchema(describedRecord(), {
+      io: 'input',
+      // `freeText` counts code points itself, as JSON Schema does.
+      override: ({ path, jsonSchema }) => {
+        if (path.at(-1) === 'name') Object.assign(jsonSchema, { minLength: 1, maxLength: MAX_NAME_LENGTH });
+      },
+    }),
   };
 }
 
@@ -121,17 +117,6 @@ const DESCRIPTIONS: Record<DirectoryType, string> = {
   agreement: 'The hourly rate for the company, at most two decimals. A company has at most one active agreement.',
   ticket: 'Notes and time entries are written on tickets. An inactive ticket is treated as missing.',
 };
-
-/** Adds the length limits of names. `freeText` counts code points itself, as JSON Schema does. */
-function describeText({
-  path,
-  jsonSchema,
-}: {
-  path: (string | number)[];
-  jsonSchema: z.core.JSONSchema.BaseSchema;
-}): void {
-  if (path.at(-1) === 'name') Object.assign(jsonSchema, { minLength: 1, maxLength: MAX_NAME_LENGTH });
-}
 
 /**
  * One record of a file or list. `record` is null if it breaks a rule; its id is still known, so other records may refer
@@ -188,7 +173,8 @@ export function readRecord(value: unknown, at: number): ReadRecord {
   const result = shapes[type].safeParse(value);
   if (result.success) {
     const record = result.data;
-    return { organization: ownerOf(record), entry: { at, type, id: record.id, record }, errors: [] };
+    const owner = record.type === 'organization' ? record.id : record.organization;
+    return { organization: owner, entry: { at, type, id: record.id, record }, errors: [] };
   }
   const subject = typeof data.id === 'string' ? `${type} ${echo(data.id)}` : type;
   const errors = fieldErrors(result.error).map((error) => ({ ...error, at, subject }));
@@ -196,10 +182,6 @@ export function readRecord(value: unknown, at: number): ReadRecord {
   return owned
     ? { organization: owned.organization, entry: { at, type, id: owned.id, record: null }, errors }
     : { errors };
-}
-
-export function ownerOf(record: DirectoryRecord): string {
-  return record.type === 'organization' ? record.id : record.organization;
 }
 
 export function entryError(

@@ -32,18 +32,18 @@ export const idempotencyKeyHeader = z
   .regex(PLAIN_OR_QUOTED)
   .meta({ not: { pattern: EMPTY_PLACEHOLDER.source } });
 
-export type IdempotencyKeyResult = { ok: true; key: string | undefined } | { ok: false; rule: string };
-
 /**
  * Parses the Idempotency-Key header (draft-ietf-httpapi-idempotency-key-header): `abc` and the quoted `"abc"` (a
  * structured-field string, RFC 9651 §3.3.3) are the same key. White space around the value is ignored. Without the
  * header, the key is undefined. `rule` completes the sentence "Idempotency-Key …".
  */
-export function parseIdempotencyKey(header: string | undefined): IdempotencyKeyResult {
+export function parseIdempotencyKey(
+  header: string | undefined,
+): { ok: true; key: string | undefined } | { ok: false; rule: string } {
   if (header === undefined) return { ok: true, key: undefined };
   const value = trimOws(header);
-  // Repeated headers arrive as one value joined by a comma and a space. A key cannot contain a
-  // space, so they are refused here. If the last of them is empty, that space was trimmed.
+  // Repeated headers arrive as one value joined by a comma and a space. A key cannot contain a space, so they are
+  // refused here. If the last of them is empty, that space was trimmed.
   const hasEmptyLast = value.endsWith(',') && !header.endsWith(',');
   if (hasEmptyLast || !VISIBLE_ASCII.test(value)) {
     return { ok: false, rule: 'contains a space or a character that is not visible ASCII, or was sent more than once' };

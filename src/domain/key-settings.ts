@@ -6,8 +6,7 @@ import { freeText, ruleError } from './fields.ts';
 import { invisibleCharacter } from './invisible-character.ts';
 import { formatRequestLimit, MAX_QUOTA, MAX_WINDOW_MS, type RequestLimit } from './request-limit.ts';
 
-// What administrators can set of a key after it was created. A new setting is an entry of
-// KEY_SETTINGS and a column.
+// What administrators can set of a key after it was created. A new setting is an entry of KEY_SETTINGS and a column.
 
 export interface DefaultLimits {
   requests: RequestLimit;
@@ -121,13 +120,7 @@ const line = <const Name extends string>(name: Name, label: string, { max, help 
   column: name,
   input: optionalLine(max),
   read: (field: (name: string) => string) => field(name),
-  form: {
-    field: name,
-    control: 'line' as const,
-    max: () => max,
-    label: () => label,
-    help: () => help,
-  },
+  form: { field: name, control: 'line' as const, max: () => max, label: () => label, help: () => help },
   csv: label,
   audited: name,
 });

@@ -3,8 +3,8 @@ import { ACTOR_TYPES } from './audit-actions.ts';
 import { fieldErrorShape } from './fields.ts';
 import { AGREEMENT_SOURCES, TIME_ENTRY_STATUSES } from './time-entry.ts';
 
-// What the PSA receives. The shapes are for the documents: the Worker imports only their types, so the
-// shapes are not in its bundle. Everything in them can be sent over RPC and serialized as JSON.
+// What the PSA receives. The shapes are for the documents: the Worker imports only their types, so the shapes are not
+// in its bundle. Everything in them can be sent over RPC and serialized as JSON.
 
 export const nullable = <Shape extends z.ZodType>(shape: Shape) => z.union([shape, z.null()]);
 export const time = () => z.iso.datetime().meta({ description: 'ISO 8601, UTC.' });
@@ -114,8 +114,6 @@ export const released = z
 
 /** Text from users. It is plain text, never markup: escape it before showing it in a page. */
 export type PlainText = z.output<typeof plainText>;
-
-export type ChangedKey = z.output<typeof key>;
 
 /**
  * One row of the audit log, with the record it is about in its current state: a redacted note is redacted in all its

@@ -42,7 +42,6 @@ export type TimeEntryStatus = (typeof TIME_ENTRY_STATUSES)[number];
  * Where the hourly rate came from: the active agreement of the ticket's company, or the organization's default rate.
  */
 export const AGREEMENT_SOURCES = ['company_default', 'organization_default'] as const;
-export type AgreementSource = (typeof AGREEMENT_SOURCES)[number];
 
 /** Response for a time entry, new or already created. The status of an earlier one may have changed. */
 export const timeEntryResult = z.object({

@@ -1,7 +1,7 @@
 import { isSecureUrl } from '../lib/loopback.ts';
 
-// Signed messages as in Standard Webhooks 1.0 (https://www.standardwebhooks.com): HMAC-SHA256 of the
-// id, the time and the body, with a secret that both sides know.
+// Signed messages as in Standard Webhooks 1.0 (https://www.standardwebhooks.com): HMAC-SHA256 of the id, the time and
+// the body, with a secret that both sides know.
 
 /** How far the time of a message may be from the clock, in seconds, before or after. */
 export const TOLERANCE_SECONDS = 300;

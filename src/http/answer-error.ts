@@ -3,9 +3,8 @@ import { ServiceError, type ServiceErrorCode, Unauthorized } from '../domain/err
 import { describeJsonError } from '../lib/json-error.ts';
 import { log } from '../lib/log.ts';
 import type { AppEnv, ContextOf } from './context.ts';
-import { PROBLEMS, Problem, type ProblemCode, problem, unauthorized } from './problems.ts';
+import { PROBLEMS, Problem, type ProblemCode, problem, retryAfter503, unauthorized } from './problems.ts';
 import { retryAfter } from './rate-limit.ts';
-import { retryAfter503 } from './retry-after-503.ts';
 
 /** The expected failures that a caller of the API can get. Any other code here is a bug. */
 const API_ERRORS: Partial<Record<ServiceErrorCode, ProblemCode>> = {

@@ -5,13 +5,14 @@ import { isOAuthPath, noOAuth } from './no-oauth.ts';
 import { problem } from './problems.ts';
 
 const JSON_TYPE = 'application/json';
-const PAGE = '/404';
 
 /** The 404 for an address outside the API: a static page for browsers, a problem for everything else. */
 export const notFound: NotFoundHandler<AppEnv> = async (c) => {
   if (isOAuthPath(c.req.path)) return noOAuth(c);
-  const page = c.req.path.startsWith('/api/') || !prefersPage(c) ? undefined : await readPage(c);
-  if (!page) return problem(c, 'not_found', 'There is nothing at this path; the API is at /api/v1.');
+  const isForBrowser = !c.req.path.startsWith('/api/') && prefersPage(c);
+  const page = isForBrowser ? await c.env.ASSETS.fetch(new URL('/404', c.req.url)) : undefined;
+  // Not ok: the page was not deployed.
+  if (!page?.ok) return problem(c, 'not_found', 'There is nothing at this path; the API is at /api/v1.');
   c.get('requestStats').problem = 'not_found';
   const headers = new Headers(page.headers);
   headers.set('Cache-Control', 'no-store');
@@ -22,10 +23,4 @@ export const notFound: NotFoundHandler<AppEnv> = async (c) => {
 function prefersPage(c: Context<AppEnv>): boolean {
   const supports = [JSON_TYPE, 'application/problem+json', 'text/html'];
   return accepts(c, { header: 'Accept', supports, default: JSON_TYPE }) === 'text/html';
-}
-
-/** The page with its security headers; undefined if it was not deployed. */
-async function readPage(c: Context<AppEnv>): Promise<Response | undefined> {
-  const page = await c.env.ASSETS.fetch(new URL(PAGE, c.req.url));
-  return page.ok ? page : undefined;
 }

@@ -1,7 +1,19 @@
 import type { FieldError } from '../domain/fields.ts';
 import { jsonWithoutKeys } from '../domain/pasted-keys.ts';
 import type { AppEnv, ContextOf } from './context.ts';
-import { RETRY_AFTER_503 } from './retry-after-503.ts';
+
+const SECONDS = { min: 4, max: 8 };
+
+export const RETRY_AFTER_503 = `a random number from ${SECONDS.min} to ${SECONDS.max}, so that not all callers return at the same time`;
+
+/**
+ * The Retry-After of a 503. It is random, because the callers that an overloaded database refuses would otherwise
+ * return together.
+ */
+export function retryAfter503(random: () => number = Math.random): { 'Retry-After': string } {
+  const { min, max } = SECONDS;
+  return { 'Retry-After': String(min + Math.floor(random() * (max - min + 1))) };
+}
 
 interface ProblemKind {
   status: number;
@@ -202,3 +214,18 @@ export const UNAUTHORIZED_STEPS = [
   'Still a 401: ask your administrator to look for the key under Refused uses.',
   'No entry there: the key value is truncated, or it belongs to another environment.',
 ] as const;
+
+/** The 404 for a path without an endpoint. */
+export function endpointNotFound(): ProblemArguments {
+  return ['not_found', 'There is no API endpoint at this path; check the path.'];
+}
+
+/** The 405 for a path whose endpoint supports only other methods. */
+export function methodNotAllowedProblem(method: string, supported: readonly string[]): ProblemArguments {
+  const allow = supported.join(', ');
+  return [
+    'method_not_allowed',
+    `${method} is not supported at this path; use ${allow}.`,
+    { headers: { Allow: allow } },
+  ];
+}

@@ -31,11 +31,9 @@ export interface R2Objects {
   }): Promise<{ objects: { key: string; uploaded: Date }[]; truncated: boolean }>;
 }
 
-const MAX_DELETED = 1_000;
-
 export function objectStore(bucket: R2Objects): ObjectStore {
   return {
-    maxDeleted: MAX_DELETED,
+    maxDeleted: 1_000,
     get: async (name) => {
       const object = await bucket.get(name);
       return object === null ? undefined : new Uint8Array(await object.arrayBuffer());

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers';
 import { afterEach, expect, test, vi } from 'vitest';
-import { retryAfter503 } from '../../src/http/retry-after-503.ts';
+import { retryAfter503 } from '../../src/http/problems.ts';
 import { aroundD1 } from '../support/d1.ts';
 import { makeMcpApi, NOTE_ARGUMENTS, resultOf } from '../support/mcp.ts';
 import { makePsa } from '../support/psa.ts';

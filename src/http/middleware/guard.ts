@@ -1,4 +1,7 @@
+import type { MiddlewareHandler } from 'hono';
+import { psaNotIncluded } from '../../domain/errors.ts';
 import type { Scope } from '../../domain/scopes.ts';
+import type { ApiEnv } from '../context.ts';
 import { authenticate } from './authenticate.ts';
 import { ipLimit } from './ip-limit.ts';
 import { keyExpiry } from './key-expiry.ts';
@@ -6,10 +9,9 @@ import { keyLimit } from './key-limit.ts';
 import { pause } from './pause.ts';
 import { refusedUses } from './refused-uses.ts';
 import { requireHttps } from './require-https.ts';
-import { requirePlan } from './require-plan.ts';
 
-// The order of the checks. A later check never responds before the earlier ones have passed: a 429
-// per key or a 403 before the scope check would reveal that the key exists.
+// The order of the checks. A later check never responds before the earlier ones have passed: a 429 per key or a 403
+// before the scope check would reveal that the key exists.
 
 /** HTTPS, pause and IP limit, for every address that takes a key. */
 export const firstChecks = (area: 'api' | 'mcp') =>
@@ -20,3 +22,10 @@ export const guard = (scope?: Scope) => [authenticate(scope), keyLimit(), requir
 
 /** Key and key limit, for unknown paths: only holders of a live key learn that they do not exist. */
 export const guardUnknown = () => [authenticate(), keyLimit()] as const;
+
+function requirePlan(): MiddlewareHandler<ApiEnv> {
+  return async function requirePlan(c, next) {
+    if (!c.get('principal').hasPsa) throw psaNotIncluded();
+    await next();
+  };
+}

@@ -3,7 +3,8 @@ import type { MiddlewareHandler } from 'hono';
 import type * as z from 'zod';
 import { echo, type FieldError, fieldErrors } from '../../domain/fields.ts';
 import { toHex } from '../../lib/bytes.ts';
-import type { AppEnv } from '../context.ts';
+import { malformedJson } from '../answer-error.ts';
+import type { AppEnv, ContextOf } from '../context.ts';
 import { Problem } from '../problems.ts';
 import { readBody } from './read-body.ts';
 
@@ -32,6 +33,17 @@ export const jsonBody = <Schema extends z.ZodType>(schema: Schema) =>
       if (!result.success) throw validationFailed(fieldErrors(result.error));
     }),
   ] as const;
+
+/** Parses the body, which was read before. @throws Problem `malformed_json` */
+export async function readJson(c: Pick<ContextOf<AppEnv>, 'req'>): Promise<unknown> {
+  const body = await c.req.text();
+  try {
+    return JSON.parse(body);
+  } catch (err) {
+    if (!(err instanceof SyntaxError)) throw err;
+    throw malformedJson(body);
+  }
+}
 
 /** Refuses bodies that are not declared as JSON in UTF-8. */
 export function requireJson(): MiddlewareHandler<AppEnv> {

@@ -41,8 +41,8 @@ export function requestContext(config: Config, parts: readonly Part[], now: () =
     headers.set('X-Content-Type-Options', 'nosniff');
     headers.set('Strict-Transport-Security', STRICT_TRANSPORT_SECURITY);
     headers.set('X-Request-Id', c.get('requestId'));
-    // A 401 never has RateLimit headers, even if the key was revoked after its limit was counted. Nor
-    // does a 503: its Retry-After may be earlier than the end of the window (draft -11 §6).
+    // A 401 never has RateLimit headers, even if the key was revoked after its limit was counted. Nor does a 503: its
+    // Retry-After may be earlier than the end of the window (draft -11 §6).
     if (c.res.status !== 401 && c.res.status !== 503) {
       const fields = rateLimitFields(c.get('appliedLimit'), c.get('keyDay'));
       for (const [name, value] of Object.entries(fields)) headers.set(name, value);

@@ -2,9 +2,8 @@ import type { Context, MiddlewareHandler } from 'hono';
 import * as z from 'zod';
 import type { RecordKind } from '../../domain/record-kinds.ts';
 import type { AppEnv } from '../../http/context.ts';
-import { jsonText } from '../../http/middleware/json-body.ts';
+import { jsonText, readJson } from '../../http/middleware/json-body.ts';
 import { Problem } from '../../http/problems.ts';
-import { readJson } from '../../http/read-json.ts';
 import { kindOfTool } from './tools.ts';
 
 /** The message of a request, or the problem of its body. */
