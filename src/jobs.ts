@@ -2,10 +2,10 @@ import type { Config } from './config.ts';
 import { timeOrderedId } from './domain/record-id.ts';
 import { log } from './lib/log.ts';
 import type { Job, Part } from './module.ts';
-import type { ServiceContext } from './services/context.ts';
 import { databaseSize } from './services/database-size.ts';
 import { logUnfinished } from './services/in-chunks.ts';
 import { forgetOldAddresses } from './services/keys/refused-uses.ts';
+import type { ServiceContext } from './services/service-context.ts';
 import { logSize } from './services/size-warning.ts';
 import { forgetOldDays } from './services/work/forget-old-days.ts';
 

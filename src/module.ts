@@ -1,9 +1,9 @@
 import type { Hono } from 'hono';
 import type { Child } from 'hono/jsx';
 import type { Bindings, Config } from './config.ts';
-import type { AdminEnv, Administrator, AppEnv, ContextOf } from './http/context.ts';
+import type { AdminEnv, Administrator, AppEnv, ContextOf } from './http/hono-env.ts';
 import type { AuditFilter } from './services/audit/read-audit-log.ts';
-import type { Ports } from './services/context.ts';
+import type { Ports } from './services/service-context.ts';
 
 /** An optional capability: a folder of src/modules, and a line in each list. */
 export interface Module {

@@ -1,8 +1,8 @@
 import { Hono } from 'hono';
 import type { Config } from '../config.ts';
-import { answerError } from '../http/answer-error.ts';
-import type { AppEnv } from '../http/context.ts';
-import { ipLimit } from '../http/middleware/ip-limit.ts';
+import { answerError } from '../http/error-response.ts';
+import type { AppEnv } from '../http/hono-env.ts';
+import { ipLimit } from '../http/middleware/limit-by-ip.ts';
 import { requestContext } from '../http/middleware/request-context.ts';
 import { requestLog } from '../http/middleware/request-log.ts';
 import { isOAuthPath, noOAuth } from '../http/no-oauth.ts';

@@ -15,9 +15,9 @@ import { withLocalD1 } from '../ops/local.ts';
 import { OPS_MODULES } from '../ops/modules.ts';
 import { spawnWrangler } from '../ops/wrangler.ts';
 import { AGENTS_CONFIG, readWranglerConfig, wranglerConfig } from '../ops/wrangler-config.ts';
-import type { ActorContext, AdminActor } from '../services/context.ts';
 import { createApiKey } from '../services/keys/create-key.ts';
 import { revokeAsAdministrator } from '../services/keys/revoke-key.ts';
+import type { ActorContext, AdminActor } from '../services/service-context.ts';
 
 const DEMO_KEY_NAME = 'Local demo';
 const READY_TIMEOUT_MS = 60_000;

@@ -3,8 +3,8 @@ import type { ZodOpenApiResponseObject, ZodOpenApiResponsesObject } from 'zod-op
 import { psaNotIncluded } from '../domain/errors.ts';
 import { type FieldError, fieldErrorShape, fieldErrors } from '../domain/fields.ts';
 import { timeEntryRequest } from '../domain/time-entry.ts';
-import { dayLimitExtras, internalError, malformedJson } from '../http/answer-error.ts';
 import { invalidIdempotencyKey } from '../http/api/write-target.ts';
+import { dayLimitExtras, internalError, malformedJson } from '../http/error-response.ts';
 import { bodyTooLarge, invalidEncoding, unsupportedMediaType, validationFailed } from '../http/middleware/json-body.ts';
 import { httpsRequired } from '../http/middleware/require-https.ts';
 import {
@@ -17,7 +17,7 @@ import {
   RETRY_AFTER_503,
   UNAUTHORIZED_PROBLEM,
 } from '../http/problems.ts';
-import { rateLimited } from '../http/rate-limit.ts';
+import { rateLimited } from '../http/take-from-limit.ts';
 import { unavailableDetail } from '../services/call-d1.ts';
 import {
   dailyLimitReached,

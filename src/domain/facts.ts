@@ -5,7 +5,7 @@ import type { RefusedUseReason } from './refused-use.ts';
 
 // The facts that need attention: what, since when, which key, and what to do. The settings area shows the facts of an
 // organization, and the alerts send the facts of all organizations. A new fact is an entry here and a statement in
-// db/facts.ts.
+// db/fact-statements.ts.
 
 /** How long a refused use needs attention after the last time. */
 export const REFUSED_ATTENTION_MS = 7 * DAY_MS;

@@ -1,4 +1,4 @@
-import type { AppEnv, ContextOf } from './context.ts';
+import type { AppEnv, ContextOf } from './hono-env.ts';
 
 /**
  * Where MCP clients look for an OAuth server after a 401: its metadata (RFC 8414, RFC 9728, OpenID Connect Discovery),

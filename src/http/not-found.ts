@@ -1,6 +1,6 @@
 import type { Context, NotFoundHandler } from 'hono';
 import { accepts } from 'hono/accepts';
-import type { AppEnv } from './context.ts';
+import type { AppEnv } from './hono-env.ts';
 import { isOAuthPath, noOAuth } from './no-oauth.ts';
 import { problem } from './problems.ts';
 

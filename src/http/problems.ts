@@ -1,6 +1,6 @@
 import type { FieldError } from '../domain/fields.ts';
 import { jsonWithoutKeys } from '../domain/pasted-keys.ts';
-import type { AppEnv, ContextOf } from './context.ts';
+import type { AppEnv, ContextOf } from './hono-env.ts';
 
 const SECONDS = { min: 4, max: 8 };
 

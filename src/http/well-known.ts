@@ -1,6 +1,6 @@
 import { Hono } from 'hono';
 import { securityTxt } from '../domain/security-contact.ts';
-import type { AppEnv } from './context.ts';
+import type { AppEnv } from './hono-env.ts';
 
 const CATALOG = '/.well-known/api-catalog';
 const CATALOG_TYPE = 'application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"';

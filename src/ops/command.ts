@@ -1,10 +1,10 @@
 import { Command, Option, type OptionValues } from '@commander-js/extra-typings';
-import { D1Failure } from '../db/call.ts';
+import { D1Failure } from '../db/run-d1.ts';
 import { parseCursor } from '../domain/change-cursor.ts';
 import { ServiceError } from '../domain/errors.ts';
 import { timeOrderedId } from '../domain/record-id.ts';
 import type { ObjectStore } from '../lib/object-store.ts';
-import type { ActorContext, Ports, SystemActor } from '../services/context.ts';
+import type { ActorContext, Ports, SystemActor } from '../services/service-context.ts';
 import { printable } from './printable.ts';
 import { archiveBucketName, MAIN_CONFIG, readWranglerConfig } from './wrangler-config.ts';
 

@@ -1,6 +1,6 @@
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import type { ObjectStore } from '../lib/object-store.ts';
-import type { Ports } from '../services/context.ts';
+import type { Ports } from '../services/service-context.ts';
 import type { Finding } from './probe.ts';
 
 /** What an optional module adds to the tools of the operator. */

@@ -4,7 +4,7 @@ import { archiveOps } from '../modules/archive/ops.ts';
 import { mcpOps } from '../modules/mcp/ops.ts';
 import { psaOps } from '../modules/psa/ops.ts';
 import { pushOps } from '../modules/push/ops.ts';
-import type { Ports } from '../services/context.ts';
+import type { Ports } from '../services/service-context.ts';
 import type { OpsModule } from './module.ts';
 
 /** The tools of the optional modules, in the order of the help. Remove a line to remove a module. */

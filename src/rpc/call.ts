@@ -2,8 +2,8 @@ import { waitUntil } from 'cloudflare:workers';
 import { config, parts } from '../deployment.ts';
 import { timeOrderedId } from '../domain/record-id.ts';
 import { portsOf } from '../module.ts';
-import { type Answer, answer } from '../services/answer.ts';
-import type { ActorContext, SystemActor } from '../services/context.ts';
+import { type Answer, answer } from '../services/call-result.ts';
+import type { ActorContext, SystemActor } from '../services/service-context.ts';
 
 const CALL_DEADLINE_MS = 30_000;
 

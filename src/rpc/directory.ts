@@ -1,7 +1,7 @@
 import { WorkerEntrypoint } from 'cloudflare:workers';
 import type { DirectoryRecordInput } from '../domain/directory.ts';
 import type { DeactivatedRecord, Upserted } from '../domain/psa-shapes.ts';
-import type { Answer } from '../services/answer.ts';
+import type { Answer } from '../services/call-result.ts';
 import { deactivateRecords, type RecordReference, upsertRecords } from '../services/directory/change-records.ts';
 import { call } from './call.ts';
 

@@ -1,12 +1,12 @@
 import { WorkerEntrypoint } from 'cloudflare:workers';
 import type { Released } from '../domain/psa-shapes.ts';
 import type { RecordKind } from '../domain/record-kinds.ts';
-import type { Answer } from '../services/answer.ts';
+import type { Answer } from '../services/call-result.ts';
 import { eraseOrganization } from '../services/directory/erase-organization.ts';
 import { type ChangesPage, listChanges, MAX_CHANGES } from '../services/work/list-changes.ts';
 import { redactRecord } from '../services/work/redact-record.ts';
 import { releaseChanges } from '../services/work/release-changes.ts';
-import { type Decision, reviewTimeEntry } from '../services/work/review-time-entry.ts';
+import { type Decision, reviewTimeEntry } from '../services/work/set-approval.ts';
 import { call } from './call.ts';
 
 /**

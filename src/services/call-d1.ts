@@ -1,8 +1,8 @@
-import { D1Failure, type D1FailureKind, runD1 } from '../db/call.ts';
-import { BEING_ERASED_MESSAGE } from '../db/directory/conditions.ts';
+import { BEING_ERASED_MESSAGE } from '../db/directory/directory-conditions.ts';
+import { D1Failure, type D1FailureKind, runD1 } from '../db/run-d1.ts';
 import { type BoundStatement, batch } from '../db/statement.ts';
 import { beingErased, ServiceError } from '../domain/errors.ts';
-import type { ServiceContext } from './context.ts';
+import type { ServiceContext } from './service-context.ts';
 import { warnOfSize } from './size-warning.ts';
 
 /** The detail for the caller if D1 did not respond, by what the call may have done. */

@@ -1,5 +1,5 @@
 import { callD1 } from './call-d1.ts';
-import type { ServiceContext } from './context.ts';
+import type { ServiceContext } from './service-context.ts';
 
 /** The size of the database in bytes, and as a share of `limit` bytes. */
 export async function databaseSize(ctx: ServiceContext, limit: number): Promise<{ bytes: number; share: number }> {

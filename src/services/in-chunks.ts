@@ -1,7 +1,7 @@
 import type { BoundStatement } from '../db/statement.ts';
 import { log } from '../lib/log.ts';
 import { write } from './call-d1.ts';
-import { forNextChunk, type ServiceContext } from './context.ts';
+import { forNextChunk, type ServiceContext } from './service-context.ts';
 
 /** How much one run of a job does: at most `chunks` transactions of at most `rows` rows each. */
 export interface RunLimits {

@@ -1,7 +1,7 @@
 import { latestSize } from '../db/size.ts';
 import { type Fullness, fullnessAt, isFuller } from '../domain/database-limit.ts';
 import { log } from '../lib/log.ts';
-import type { ServiceContext } from './context.ts';
+import type { ServiceContext } from './service-context.ts';
 
 const LEVELS = { normal: 'log', nearly_full: 'warn', almost_full: 'error' } as const satisfies Record<Fullness, string>;
 

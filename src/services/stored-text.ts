@@ -1,6 +1,6 @@
 import { findStoredText, type StoredTextRow } from '../db/work/stored-text.ts';
 import { readAll } from './call-d1.ts';
-import type { ActorContext, SystemActor } from './context.ts';
+import type { ActorContext, SystemActor } from './service-context.ts';
 
 /**
  * What each organization wrote, as the daily ledger counts it, the largest first. `since` is the

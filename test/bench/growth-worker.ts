@@ -5,7 +5,7 @@ import { objectStore } from '../../src/lib/object-store.ts';
 import { parseArchive, readArchive } from '../../src/modules/archive/archive-file.ts';
 import { archiveStep } from '../../src/modules/archive/archive-step.ts';
 import type { ArchiveContext } from '../../src/modules/archive/bucket.ts';
-import type { ServiceContext } from '../../src/services/context.ts';
+import type { ServiceContext } from '../../src/services/service-context.ts';
 import { listChanges } from '../../src/services/work/list-changes.ts';
 import { releaseChanges } from '../../src/services/work/release-changes.ts';
 import { countD1, type D1Call } from '../support/d1.ts';

@@ -3,20 +3,20 @@ import { hashKey } from '../../src/domain/api-key.ts';
 import { DAY_MS } from '../../src/domain/calendar.ts';
 import type { Principal } from '../../src/domain/principal.ts';
 import { SCOPE_IDS } from '../../src/domain/scopes.ts';
+import { createApiKey } from '../../src/services/keys/create-key.ts';
+import { findKey } from '../../src/services/keys/find-key.ts';
 import type {
   ActorContext,
   AdminActor,
   ServiceContext,
   SystemActor,
   WriteContext,
-} from '../../src/services/context.ts';
-import { createApiKey } from '../../src/services/keys/create-key.ts';
-import { findKey } from '../../src/services/keys/find-key.ts';
+} from '../../src/services/service-context.ts';
 import { createNote } from '../../src/services/work/create-note.ts';
 import { createTimeEntry } from '../../src/services/work/create-time-entry.ts';
 import { forgetOldDays } from '../../src/services/work/forget-old-days.ts';
 import { listChanges } from '../../src/services/work/list-changes.ts';
-import { reviewTimeEntry } from '../../src/services/work/review-time-entry.ts';
+import { reviewTimeEntry } from '../../src/services/work/set-approval.ts';
 import { countD1, type D1Call } from '../support/d1.ts';
 import { randomNumbers, randomTexts } from './random-texts.ts';
 

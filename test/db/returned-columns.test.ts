@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers';
 import { expect, test } from 'vitest';
-import { ALL_ORGANIZATIONS, FACT_STATEMENTS } from '../../src/db/facts.ts';
+import { ALL_ORGANIZATIONS, FACT_STATEMENTS } from '../../src/db/fact-statements.ts';
 import { hashKey } from '../../src/domain/api-key.ts';
 import { DAY_MS } from '../../src/domain/calendar.ts';
 import { resumePush } from '../../src/modules/push/order-push.ts';
@@ -15,7 +15,7 @@ import {
 import { changeKeyRules } from '../../src/services/keys/change-key-rules.ts';
 import { recordRefusedUses } from '../../src/services/keys/refused-uses.ts';
 import { redactRecord } from '../../src/services/work/redact-record.ts';
-import { reviewTimeEntry } from '../../src/services/work/review-time-entry.ts';
+import { reviewTimeEntry } from '../../src/services/work/set-approval.ts';
 import { archive, releaseAll } from '../support/archive.ts';
 import { importOrganizations, insertKeys } from '../support/many-keys.ts';
 import { lastCursor } from '../support/rpc.ts';

@@ -2,7 +2,7 @@
 import type { ReturnedColumns } from './column-types.ts';
 
 export const RETURNED_COLUMNS = {
-  'db/audit/read-audit-log.ts': {
+  'db/audit/audit-log-statements.ts': {
     findAuditAdministrators: { id: 'string', name: 'string', isPresent: 'number' },
     findAuditPage: {
       examined: { examined: 'number', lowest: 'number', lowestAt: 'number', archivedTo: 'number' },
@@ -19,11 +19,11 @@ export const RETURNED_COLUMNS = {
     findAuditRowsAbout: { seq: 'number', at: 'number', actorType: 'string', actorId: 'string', actorName: 'string', action: 'string', targetId: 'string', ticketId: 'string', requestId: 'string', idempotencyKey: 'string | null', detail: 'null', sourceAddress: 'string', userAgent: 'null', keyId: 'string', keyName: 'string', keyHint: 'string', keyRevokedAt: 'null', minutes: 'number | null', technician: 'string | null' },
     findFirstSeqSince: { seq: 'number' },
     findLatestDay: { day: 'string', records: 'number', bytes: 'number', changes: 'number' },
-  } satisfies ReturnedColumns<typeof import('../../src/db/audit/read-audit-log.ts')>,
-  'db/directory/administrators.ts': {
+  } satisfies ReturnedColumns<typeof import('../../src/db/audit/audit-log-statements.ts')>,
+  'db/directory/administrator-statements.ts': {
     findAdministrator: { userId: 'string', userName: 'string', organizationId: 'string', organizationName: 'string', timeZone: 'string', hasPsa: 'number', failingSince: 'number', failure: 'string', stoppedAt: 'null' },
     findTimeZone: { timeZone: 'string' },
-  } satisfies ReturnedColumns<typeof import('../../src/db/directory/administrators.ts')>,
+  } satisfies ReturnedColumns<typeof import('../../src/db/directory/administrator-statements.ts')>,
   'db/directory/erasure.ts': {
     countErasableRows: { notes: 'number', archived_notes: 'number', time_entries: 'number', archived_time_entries: 'number', releases: 'number', key_days: 'number', refused_uses: 'number', pushes: 'number', alerts: 'number', key_review_decisions: 'number', key_reviews: 'number', key_policies: 'number', api_keys: 'number', agreements: 'number', tickets: 'number', companies: 'number', users: 'number', audit_log: 'number', archives: 'number', organizations: 'number' },
     findOpenErasure: { organizationId: 'string', requestId: 'string', erasedAt: 'number', erasedBy: 'string', lastSeq: 'number' },
@@ -59,7 +59,7 @@ export const RETURNED_COLUMNS = {
       user: { id: 'string', active: 'number' },
     },
   } satisfies ReturnedColumns<typeof import('../../src/db/directory/records.ts')>,
-  'db/facts.ts': {
+  'db/fact-statements.ts': {
     FACT_STATEMENTS: {
       dailyLimit: {
         statement: { subject: 'string', keyId: 'string | null', keyName: 'string | null', keyHint: 'string | null', keyExpiresAt: 'number | null', level: 'number', count: 'number', lastAt: 'null', detail: 'string', type: 'string', organizationId: 'string', since: 'number' },
@@ -86,7 +86,7 @@ export const RETURNED_COLUMNS = {
         statement: { subject: 'string', keyId: 'null', keyName: 'null', keyHint: 'null', keyExpiresAt: 'null', level: 'number', count: 'number', lastAt: 'null', detail: 'string', type: 'string', organizationId: 'string', since: 'number' },
       },
     },
-  } satisfies ReturnedColumns<typeof import('../../src/db/facts.ts')>,
+  } satisfies ReturnedColumns<typeof import('../../src/db/fact-statements.ts')>,
   'db/keys/access-review-statements.ts': {
     findDecisions: { keyId: 'string', decision: 'string', reason: 'string', at: 'number', byId: 'string', by: 'string', keyName: 'string', lastWriteAt: 'number | null' },
     findFinishedReviews: { id: 'string', startedAt: 'number', startedBy: 'string', keys: 'number', finishedAt: 'number', finishedBy: 'string', kept: 'number', revoked: 'number' },
@@ -96,22 +96,22 @@ export const RETURNED_COLUMNS = {
     findReview: { id: 'string', startedAt: 'number', startedBy: 'string', keys: 'number', finishedAt: 'number', finishedBy: 'string' },
     findReviewStatus: { timeZone: 'string', lastFinishedAt: 'number' },
   } satisfies ReturnedColumns<typeof import('../../src/db/keys/access-review-statements.ts')>,
-  'db/keys/change-key.ts': {
+  'db/keys/change-key-statements.ts': {
     explainChange: { administrator: 'number', live: 'string', named: 'string' },
     findSettingsChanges: { at: 'number', by: 'string', action: 'string', detail: 'string' },
-  } satisfies ReturnedColumns<typeof import('../../src/db/keys/change-key.ts')>,
-  'db/keys/create-key.ts': {
+  } satisfies ReturnedColumns<typeof import('../../src/db/keys/change-key-statements.ts')>,
+  'db/keys/create-key-statements.ts': {
     explainNewKey: { administrator: 'number', own: 'null', createdByForm: 'null', maxLifetimeDays: 'number', expiryRequired: 'number', named: 'string' },
-  } satisfies ReturnedColumns<typeof import('../../src/db/keys/create-key.ts')>,
-  'db/keys/find-key.ts': {
+  } satisfies ReturnedColumns<typeof import('../../src/db/keys/create-key-statements.ts')>,
+  'db/keys/find-key-statements.ts': {
     findKeyByHash: { organizationId: 'string', keyId: 'string', keyHash: 'string', chainId: 'string', keyName: 'string', scopes: 'string', limitQuota: 'null', limitWindowMs: 'null', dayLimitRecords: 'null', dayLimitMinutes: 'null', allowedNetworks: 'string', expiresAt: 'null', revokedAt: 'number | null', organizationActive: 'number', hasPsa: 'number', timeZone: 'string', found: 'number' },
-  } satisfies ReturnedColumns<typeof import('../../src/db/keys/find-key.ts')>,
+  } satisfies ReturnedColumns<typeof import('../../src/db/keys/find-key-statements.ts')>,
   'db/keys/key-rules-statements.ts': {
     countEndlessKeys: { keys: 'number' },
     findKeyRules: { maxLifetimeDays: 'number', expiryRequired: 'number', unusedDays: 'number', reviewMonths: 'number', reviewsSince: 'number', revision: 'number' },
     findRulesAndTimeZone: { maxLifetimeDays: 'number', expiryRequired: 'number', unusedDays: 'number', reviewMonths: 'number', reviewsSince: 'number', revision: 'number', timeZone: 'string' },
   } satisfies ReturnedColumns<typeof import('../../src/db/keys/key-rules-statements.ts')>,
-  'db/keys/read-keys.ts': {
+  'db/keys/read-keys-statements.ts': {
     countUnrevoked: { live: 'number' },
     findAnyKeyByHash: { organizationId: 'string', organization: 'string', id: 'string', name: 'string', hint: 'string', expiresAt: 'null', revokedAt: 'null', successorId: 'null', successorHint: 'null', predecessorId: 'null', predecessorHint: 'null', successorExpiresAt: 'null', successorRevokedAt: 'null', predecessorExpiresAt: 'null', predecessorRevokedAt: 'null' },
     findAnyKeyById: { organizationId: 'string', organization: 'string', id: 'string', name: 'string', hint: 'string', expiresAt: 'null', revokedAt: 'null', successorId: 'null', successorHint: 'null', predecessorId: 'null', predecessorHint: 'null', successorExpiresAt: 'null', successorRevokedAt: 'null', predecessorExpiresAt: 'null', predecessorRevokedAt: 'null' },
@@ -122,21 +122,24 @@ export const RETURNED_COLUMNS = {
     findOwnKeyByHash: { id: 'string', name: 'string', limitQuota: 'null', limitWindowMs: 'null', dayLimitRecords: 'null', dayLimitMinutes: 'null', allowedNetworks: 'string', description: 'string', owner: 'string', hint: 'string', scopes: 'string', revision: 'number', createdAt: 'number', expiresAt: 'null', revokedAt: 'null', revokedById: 'null', revokedBy: 'null', createdById: 'string', createdBy: 'string', creatorActive: 'number', creatorAdmin: 'number', successorId: 'null', successorHint: 'null', predecessorId: 'null', predecessorHint: 'null', lastWriteAt: 'number', lastWriteFrom: 'string' },
     findOwnKeysByHint: { id: 'string', name: 'string', limitQuota: 'null', limitWindowMs: 'null', dayLimitRecords: 'null', dayLimitMinutes: 'null', allowedNetworks: 'string', description: 'string', owner: 'string', hint: 'string', scopes: 'string', revision: 'number', createdAt: 'number', expiresAt: 'null', revokedAt: 'null', revokedById: 'null', revokedBy: 'null', createdById: 'string', createdBy: 'string', creatorActive: 'number', creatorAdmin: 'number', successorId: 'null', successorHint: 'null', predecessorId: 'null', predecessorHint: 'null', lastWriteAt: 'number', lastWriteFrom: 'string' },
     findRefusedKeys: { id: 'string', name: 'string', limitQuota: 'null', limitWindowMs: 'null', dayLimitRecords: 'null', dayLimitMinutes: 'null', allowedNetworks: 'string', description: 'string', owner: 'string', hint: 'string', scopes: 'string', revision: 'number', createdAt: 'number', expiresAt: 'null', revokedAt: 'null', revokedById: 'null', revokedBy: 'null', createdById: 'string', createdBy: 'string', creatorActive: 'number', creatorAdmin: 'number', successorId: 'null', successorHint: 'null', predecessorId: 'null', predecessorHint: 'null', lastWriteAt: 'number', lastWriteFrom: 'string' },
-  } satisfies ReturnedColumns<typeof import('../../src/db/keys/read-keys.ts')>,
-  'db/keys/refused-uses.ts': {
+  } satisfies ReturnedColumns<typeof import('../../src/db/keys/read-keys-statements.ts')>,
+  'db/keys/refused-use-statements.ts': {
     findRefusedUses: { keyId: 'string', keyName: 'string', keyHint: 'string', reason: 'string', count: 'number', firstAt: 'number', lastAt: 'number', sourceAddress: 'string | null' },
     findRefusedUsesOfKey: { keyId: 'string', keyName: 'string', keyHint: 'string', reason: 'string', count: 'number', firstAt: 'number', lastAt: 'number', sourceAddress: 'string' },
     findRefusedUsesPage: { keyId: 'string', keyName: 'string', keyHint: 'string', reason: 'string', count: 'number', firstAt: 'number', lastAt: 'number', sourceAddress: 'string | null' },
-  } satisfies ReturnedColumns<typeof import('../../src/db/keys/refused-uses.ts')>,
-  'db/keys/revoke-key.ts': {
+  } satisfies ReturnedColumns<typeof import('../../src/db/keys/refused-use-statements.ts')>,
+  'db/keys/revoke-key-statements.ts': {
     findRevocation: { revokedAt: 'null' },
     findSomeLiveKeys: { id: 'string' },
     markRevokedByAdministrator: { revokedAt: 'number' },
     markRevokedByOperator: { revokedAt: 'number' },
-  } satisfies ReturnedColumns<typeof import('../../src/db/keys/revoke-key.ts')>,
-  'db/keys/rotate-key.ts': {
+  } satisfies ReturnedColumns<typeof import('../../src/db/keys/revoke-key-statements.ts')>,
+  'db/keys/rotate-key-statements.ts': {
     explainRotation: { administrator: 'number', exists: 'string', successorId: 'null', createdByForm: 'null', keysInGrace: 'number', maxLifetimeDays: 'number', expiryRequired: 'number', live: 'number' },
-  } satisfies ReturnedColumns<typeof import('../../src/db/keys/rotate-key.ts')>,
+  } satisfies ReturnedColumns<typeof import('../../src/db/keys/rotate-key-statements.ts')>,
+  'db/work/approval-statements.ts': {
+    findReview: { status: 'string', reviewedAt: 'number | null', reviewedBy: 'string | null', requestId: 'string | null' },
+  } satisfies ReturnedColumns<typeof import('../../src/db/work/approval-statements.ts')>,
   'db/work/archived-records.ts': {
     findArchivedRecord: {
       note: { ticketId: 'string', isRedacted: 'number', fromSeq: 'number', toSeq: 'number', object: 'string', digest: 'string', replacedObject: 'string' },
@@ -155,10 +158,10 @@ export const RETURNED_COLUMNS = {
     findKeyDays: { keyId: 'string', day: 'string', minutes: 'number', note: 'number', time_entry: 'number' },
     findRecentAddresses: { address: 'string' },
   } satisfies ReturnedColumns<typeof import('../../src/db/work/key-days.ts')>,
-  'db/work/notes.ts': {
+  'db/work/note-statements.ts': {
     explainNote: { organizationId: 'string', keyId: 'string', keyHash: 'string', chainId: 'string', keyName: 'string', scopes: 'string', limitQuota: 'null', limitWindowMs: 'null', dayLimitRecords: 'null', dayLimitMinutes: 'null', allowedNetworks: 'string', expiresAt: 'null', revokedAt: 'null', organizationActive: 'number', hasPsa: 'number', timeZone: 'string', chainRecords: 'number', chainMinutes: 'number', chainBytes: 'number', organizationRecords: 'number', organizationBytes: 'number', id: 'string | null', ticketId: 'string | null', createdAt: 'number | null', requestId: 'string', requestDigest: 'string', ticketFound: 'number', userFound: 'number' },
     insertNote: { id: 'string', ticketId: 'string', createdAt: 'number', requestId: 'string', requestDigest: 'string', chainRecords: 'number' },
-  } satisfies ReturnedColumns<typeof import('../../src/db/work/notes.ts')>,
+  } satisfies ReturnedColumns<typeof import('../../src/db/work/note-statements.ts')>,
   'db/work/redact.ts': {
     findRecord: {
       note: { id: 'string' },
@@ -168,21 +171,18 @@ export const RETURNED_COLUMNS = {
   'db/work/releases.ts': {
     findReleases: { organizationId: 'string', newestSeq: 'number', releasedSeq: 'number', archivedSeq: 'number', releasedAt: 'number | null', releasedTo: 'number | null', unreleasedSince: 'number', archivedTo: 'number | null' },
   } satisfies ReturnedColumns<typeof import('../../src/db/work/releases.ts')>,
-  'db/work/review.ts': {
-    findReview: { status: 'string', reviewedAt: 'number | null', reviewedBy: 'string | null', requestId: 'string | null' },
-  } satisfies ReturnedColumns<typeof import('../../src/db/work/review.ts')>,
   'db/work/stored-text.ts': {
     findStoredText: { organizationId: 'string', records: 'number', bytes: 'number', bytesSince: 'number', firstDay: 'string | null' },
   } satisfies ReturnedColumns<typeof import('../../src/db/work/stored-text.ts')>,
   'db/work/texts.ts': {
     findTexts: { id: 'string', text: 'string' },
   } satisfies ReturnedColumns<typeof import('../../src/db/work/texts.ts')>,
-  'db/work/time-entries.ts': {
+  'db/work/time-entry-statements.ts': {
     explainServiceTimeEntry: { organizationId: 'string', keyId: 'string', keyHash: 'string', chainId: 'string', keyName: 'string', scopes: 'string', limitQuota: 'null', limitWindowMs: 'null', dayLimitRecords: 'null', dayLimitMinutes: 'null', allowedNetworks: 'string', expiresAt: 'null', revokedAt: 'null', organizationActive: 'number', hasPsa: 'number', timeZone: 'string', chainRecords: 'number', chainMinutes: 'number', chainBytes: 'number', organizationRecords: 'number', organizationBytes: 'number', id: 'string | null', ticketId: 'string | null', createdAt: 'number | null', requestId: 'string', requestDigest: 'string', userId: 'string | null', minutes: 'number | null', billable: 'number | null', workDate: 'string | null', hourlyRateMinor: 'number | null', agreementSource: 'string', status: 'string', ticketFound: 'number', userFound: 'number' },
     explainTechnicianTimeEntry: { organizationId: 'string', keyId: 'string', keyHash: 'string', chainId: 'string', keyName: 'string', scopes: 'string', limitQuota: 'null', limitWindowMs: 'null', dayLimitRecords: 'null', dayLimitMinutes: 'null', allowedNetworks: 'string', expiresAt: 'null', revokedAt: 'null', organizationActive: 'number', hasPsa: 'number', timeZone: 'string', chainRecords: 'number', chainMinutes: 'number', chainBytes: 'number', organizationRecords: 'number', organizationBytes: 'number', id: 'string | null', ticketId: 'string | null', createdAt: 'number | null', requestId: 'string', requestDigest: 'string', userId: 'string | null', minutes: 'number | null', billable: 'number | null', workDate: 'string | null', hourlyRateMinor: 'number | null', agreementSource: 'string', status: 'string', ticketFound: 'number', userFound: 'number' },
     insertServiceTimeEntry: { id: 'string', ticketId: 'string', createdAt: 'number', requestId: 'string', requestDigest: 'string', userId: 'string', minutes: 'number', billable: 'number', workDate: 'string', hourlyRateMinor: 'number', agreementSource: 'string', status: 'string', chainRecords: 'number' },
     insertTechnicianTimeEntry: { id: 'string', ticketId: 'string', createdAt: 'number', requestId: 'string', requestDigest: 'string', userId: 'string', minutes: 'number', billable: 'number', workDate: 'string', hourlyRateMinor: 'number', agreementSource: 'string', status: 'string', chainRecords: 'number' },
-  } satisfies ReturnedColumns<typeof import('../../src/db/work/time-entries.ts')>,
+  } satisfies ReturnedColumns<typeof import('../../src/db/work/time-entry-statements.ts')>,
   'modules/alerts/alert-statements.ts': {
     claimAlerts: { organizationId: 'string', type: 'string', subject: 'string', channel: 'string', id: 'string', foundAt: 'number', data: 'string', attempts: 'number' },
     findStoredAlerts: { organizationId: 'string', type: 'string', subject: 'string', channel: 'string', level: 'number' },

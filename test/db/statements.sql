@@ -1,3 +1,221 @@
+-- src/db/audit/audit-log-statements.ts: findAuditAdministrators
+with recursive actors(id) as (
+  select (select min(actor_id) from audit_log indexed by audit_log_actor
+    where organization_id = :organizationId and actor_type <> 'api_key' )
+  union all
+  select (select min(actor_id) from audit_log indexed by audit_log_actor
+    where organization_id = :organizationId and actor_type <> 'api_key' and actor_id > actors.id) from actors where actors.id is not null
+  limit :limit
+)
+select u.id as id, u.name as name, u.active and u.is_admin as isPresent
+from actors cross join users u on u.organization_id = :organizationId and u.id = actors.id;
+
+-- src/db/audit/audit-log-statements.ts: findAuditPage.examined
+select count(*) as examined,
+    min(seq) as lowest,
+    at as lowestAt,
+    (select coalesce(max(to_seq), 0) from archives where organization_id = :organizationId) as archivedTo from (select * from audit_log  where organization_id = :organizationId and seq < :before and seq >= :from  order by seq desc limit :examine);
+
+-- src/db/audit/audit-log-statements.ts: findAuditPage.rows
+select a.seq as seq,
+    a.at as at,
+    a.actor_type as actorType,
+    a.actor_id as actorId,
+    a.actor_name as actorName,
+    a.action as action,
+    a.target_id as targetId,
+    a.ticket_id as ticketId,
+    a.request_id as requestId,
+    a.idempotency_key as idempotencyKey,
+    a.detail as detail,
+    a.source_address as sourceAddress,
+    a.user_agent as userAgent,
+    k.id as keyId,
+    k.name as keyName,
+    k.hint as keyHint,
+    k.revoked_at as keyRevokedAt,
+    e.minutes as minutes,
+    u.name as technician
+from audit_log a
+left join api_keys k on k.organization_id = a.organization_id and k.id = iif(a.actor_type = 'api_key', a.actor_id, a.target_id)
+left join time_entries e on e.organization_id = a.organization_id and e.id = a.target_id
+left join users u on u.organization_id = e.organization_id and u.id = e.user_id
+where a.organization_id = :organizationId and a.seq in (select seq from (select * from audit_log  where organization_id = :organizationId and seq < :before and seq >= :from  order by seq desc limit :examine)
+  where (:action is null or action = :action) and (:ticketId is null or ticket_id = :ticketId)
+    and (:requestId is null or request_id = :requestId) and (:since is null or at >= :since) and (:until is null or at < :until)
+  limit :limit)
+order by a.seq desc;
+
+-- src/db/audit/audit-log-statements.ts: findAuditPageOfAdministrator.examined
+select count(*) as examined,
+    min(seq) as lowest,
+    at as lowestAt,
+    (select coalesce(max(to_seq), 0) from archives where organization_id = :organizationId) as archivedTo from (select * from audit_log indexed by audit_log_actor where organization_id = :organizationId and seq < :before and seq >= :from and actor_type <> 'api_key' and actor_id = :administratorId order by seq desc limit :examine);
+
+-- src/db/audit/audit-log-statements.ts: findAuditPageOfAdministrator.rows
+select a.seq as seq,
+    a.at as at,
+    a.actor_type as actorType,
+    a.actor_id as actorId,
+    a.actor_name as actorName,
+    a.action as action,
+    a.target_id as targetId,
+    a.ticket_id as ticketId,
+    a.request_id as requestId,
+    a.idempotency_key as idempotencyKey,
+    a.detail as detail,
+    a.source_address as sourceAddress,
+    a.user_agent as userAgent,
+    k.id as keyId,
+    k.name as keyName,
+    k.hint as keyHint,
+    k.revoked_at as keyRevokedAt,
+    e.minutes as minutes,
+    u.name as technician
+from audit_log a
+left join api_keys k on k.organization_id = a.organization_id and k.id = iif(a.actor_type = 'api_key', a.actor_id, a.target_id)
+left join time_entries e on e.organization_id = a.organization_id and e.id = a.target_id
+left join users u on u.organization_id = e.organization_id and u.id = e.user_id
+where a.organization_id = :organizationId and a.seq in (select seq from (select * from audit_log indexed by audit_log_actor where organization_id = :organizationId and seq < :before and seq >= :from and actor_type <> 'api_key' and actor_id = :administratorId order by seq desc limit :examine)
+  where (:action is null or action = :action) and (:ticketId is null or ticket_id = :ticketId)
+    and (:requestId is null or request_id = :requestId) and (:since is null or at >= :since) and (:until is null or at < :until)
+    and (:keyId is null or target_id = :keyId)
+  limit :limit)
+order by a.seq desc;
+
+-- src/db/audit/audit-log-statements.ts: findAuditPageOfKey.examined
+select count(*) as examined,
+    min(seq) as lowest,
+    at as lowestAt,
+    (select coalesce(max(to_seq), 0) from archives where organization_id = :organizationId) as archivedTo from (select * from (
+  select * from (with recursive walk(seq, low, day) as (
+  select min(last_seq, :before - 1), max(first_seq, :from), day from key_days d
+  where d.organization_id = :organizationId and d.key_id = :keyId
+  and d.chain_id = (select chain_id from api_keys where organization_id = :organizationId and id = :keyId) and day = (select r.day from (
+    select d.day, d.last_seq from key_days d
+    where d.organization_id = :organizationId and d.key_id = :keyId
+  and d.chain_id = (select chain_id from api_keys where organization_id = :organizationId and id = :keyId) and d.first_seq < :before and d.last_seq >= :from order by d.day desc limit 3) r
+  order by r.last_seq desc limit 1)
+  union all
+  select iif(seq > low, seq - 1, min(d.last_seq, low - 1)), iif(seq > low, low, max(d.first_seq, :from)),
+    iif(seq > low, walk.day, d.day)
+  from walk left join key_days d on d.organization_id = :organizationId and d.key_id = :keyId
+  and d.chain_id = (select chain_id from api_keys where organization_id = :organizationId and id = :keyId) and d.day = case when seq = low and low > :from then
+    (select r.day from (
+    select d.day, d.last_seq from key_days d
+    where d.organization_id = :organizationId and d.key_id = :keyId
+  and d.chain_id = (select chain_id from api_keys where organization_id = :organizationId and id = :keyId) and d.day <= date(walk.day, '+2 days') and d.first_seq < walk.low and d.last_seq >= :from order by d.day desc limit 3) r
+  order by r.last_seq desc limit 1) end
+  where seq > low or d.day is not null
+  limit :examine
+)
+    select a.* from walk cross join audit_log a on a.organization_id = :organizationId and a.seq = walk.seq)
+  union all
+  select * from (select * from audit_log indexed by audit_log_user_target where organization_id = :organizationId and seq < :before and seq >= :from and actor_type <> 'api_key' and target_id = :keyId order by seq desc limit :examine)
+) order by seq desc limit :examine);
+
+-- src/db/audit/audit-log-statements.ts: findAuditPageOfKey.rows
+select a.seq as seq,
+    a.at as at,
+    a.actor_type as actorType,
+    a.actor_id as actorId,
+    a.actor_name as actorName,
+    a.action as action,
+    a.target_id as targetId,
+    a.ticket_id as ticketId,
+    a.request_id as requestId,
+    a.idempotency_key as idempotencyKey,
+    a.detail as detail,
+    a.source_address as sourceAddress,
+    a.user_agent as userAgent,
+    k.id as keyId,
+    k.name as keyName,
+    k.hint as keyHint,
+    k.revoked_at as keyRevokedAt,
+    e.minutes as minutes,
+    u.name as technician
+from audit_log a
+left join api_keys k on k.organization_id = a.organization_id and k.id = iif(a.actor_type = 'api_key', a.actor_id, a.target_id)
+left join time_entries e on e.organization_id = a.organization_id and e.id = a.target_id
+left join users u on u.organization_id = e.organization_id and u.id = e.user_id
+where a.organization_id = :organizationId and a.seq in (select seq from (select * from (
+  select * from (with recursive walk(seq, low, day) as (
+  select min(last_seq, :before - 1), max(first_seq, :from), day from key_days d
+  where d.organization_id = :organizationId and d.key_id = :keyId
+  and d.chain_id = (select chain_id from api_keys where organization_id = :organizationId and id = :keyId) and day = (select r.day from (
+    select d.day, d.last_seq from key_days d
+    where d.organization_id = :organizationId and d.key_id = :keyId
+  and d.chain_id = (select chain_id from api_keys where organization_id = :organizationId and id = :keyId) and d.first_seq < :before and d.last_seq >= :from order by d.day desc limit 3) r
+  order by r.last_seq desc limit 1)
+  union all
+  select iif(seq > low, seq - 1, min(d.last_seq, low - 1)), iif(seq > low, low, max(d.first_seq, :from)),
+    iif(seq > low, walk.day, d.day)
+  from walk left join key_days d on d.organization_id = :organizationId and d.key_id = :keyId
+  and d.chain_id = (select chain_id from api_keys where organization_id = :organizationId and id = :keyId) and d.day = case when seq = low and low > :from then
+    (select r.day from (
+    select d.day, d.last_seq from key_days d
+    where d.organization_id = :organizationId and d.key_id = :keyId
+  and d.chain_id = (select chain_id from api_keys where organization_id = :organizationId and id = :keyId) and d.day <= date(walk.day, '+2 days') and d.first_seq < walk.low and d.last_seq >= :from order by d.day desc limit 3) r
+  order by r.last_seq desc limit 1) end
+  where seq > low or d.day is not null
+  limit :examine
+)
+    select a.* from walk cross join audit_log a on a.organization_id = :organizationId and a.seq = walk.seq)
+  union all
+  select * from (select * from audit_log indexed by audit_log_user_target where organization_id = :organizationId and seq < :before and seq >= :from and actor_type <> 'api_key' and target_id = :keyId order by seq desc limit :examine)
+) order by seq desc limit :examine)
+  where (:action is null or action = :action) and (:ticketId is null or ticket_id = :ticketId)
+    and (:requestId is null or request_id = :requestId) and (:since is null or at >= :since) and (:until is null or at < :until)
+    and (actor_id = :keyId or target_id = :keyId)
+  limit :limit)
+order by a.seq desc;
+
+-- src/db/audit/audit-log-statements.ts: findAuditRowsAbout
+select a.seq as seq,
+    a.at as at,
+    a.actor_type as actorType,
+    a.actor_id as actorId,
+    a.actor_name as actorName,
+    a.action as action,
+    a.target_id as targetId,
+    a.ticket_id as ticketId,
+    a.request_id as requestId,
+    a.idempotency_key as idempotencyKey,
+    a.detail as detail,
+    a.source_address as sourceAddress,
+    a.user_agent as userAgent,
+    k.id as keyId,
+    k.name as keyName,
+    k.hint as keyHint,
+    k.revoked_at as keyRevokedAt,
+    e.minutes as minutes,
+    u.name as technician
+from audit_log a
+left join api_keys k on k.organization_id = a.organization_id and k.id = iif(a.actor_type = 'api_key', a.actor_id, a.target_id)
+left join time_entries e on e.organization_id = a.organization_id and e.id = a.target_id
+left join users u on u.organization_id = e.organization_id and u.id = e.user_id
+where a.organization_id = :organizationId and a.seq in (select * from (
+  select audit_seq from notes where organization_id = :organizationId and id in (:id, :note) union all select audit_seq from time_entries where organization_id = :organizationId and id in (:id, :time_entry)
+  union all
+  select * from (select seq from audit_log indexed by audit_log_user_target
+    where organization_id = :organizationId and actor_type <> 'api_key' and target_id = :id order by seq desc limit 50)))
+order by a.seq desc;
+
+-- src/db/audit/audit-log-statements.ts: findFirstSeqSince
+with recursive search(low, high) as (
+  select (select coalesce(max(to_seq), 0) from archives where organization_id = :organizationId) + 1,
+      (select coalesce(max(seq), 0) + 1 from audit_log where organization_id = :organizationId)
+  union all
+  select iif(a.at >= :at, low, (low + high) / 2 + 1), iif(a.at >= :at, (low + high) / 2, high)
+  from search join audit_log a on a.organization_id = :organizationId and a.seq = (low + high) / 2
+  where low < high
+)
+select low as seq from search where low = high;
+
+-- src/db/audit/audit-log-statements.ts: findLatestDay
+select a.day as day, a.day_records as records, a.day_bytes as bytes, a.day_changes as changes
+from audit_log a where a.organization_id = :organizationId order by a.seq desc limit 1;
+
 -- src/db/audit/audit-row.ts: AUDIT_ROWS.api_key.given
 insert into audit_log (
   organization_id, seq, at, actor_type, actor_id, actor_name,
@@ -220,225 +438,7 @@ left join audit_log p on p.organization_id = :organizationId
   and p.seq = (select max(seq) from audit_log where organization_id = :organizationId)
 where a.organization_id = :organizationId and a.id = :actorId and changes() = 1;
 
--- src/db/audit/read-audit-log.ts: findAuditAdministrators
-with recursive actors(id) as (
-  select (select min(actor_id) from audit_log indexed by audit_log_actor
-    where organization_id = :organizationId and actor_type <> 'api_key' )
-  union all
-  select (select min(actor_id) from audit_log indexed by audit_log_actor
-    where organization_id = :organizationId and actor_type <> 'api_key' and actor_id > actors.id) from actors where actors.id is not null
-  limit :limit
-)
-select u.id as id, u.name as name, u.active and u.is_admin as isPresent
-from actors cross join users u on u.organization_id = :organizationId and u.id = actors.id;
-
--- src/db/audit/read-audit-log.ts: findAuditPage.examined
-select count(*) as examined,
-    min(seq) as lowest,
-    at as lowestAt,
-    (select coalesce(max(to_seq), 0) from archives where organization_id = :organizationId) as archivedTo from (select * from audit_log  where organization_id = :organizationId and seq < :before and seq >= :from  order by seq desc limit :examine);
-
--- src/db/audit/read-audit-log.ts: findAuditPage.rows
-select a.seq as seq,
-    a.at as at,
-    a.actor_type as actorType,
-    a.actor_id as actorId,
-    a.actor_name as actorName,
-    a.action as action,
-    a.target_id as targetId,
-    a.ticket_id as ticketId,
-    a.request_id as requestId,
-    a.idempotency_key as idempotencyKey,
-    a.detail as detail,
-    a.source_address as sourceAddress,
-    a.user_agent as userAgent,
-    k.id as keyId,
-    k.name as keyName,
-    k.hint as keyHint,
-    k.revoked_at as keyRevokedAt,
-    e.minutes as minutes,
-    u.name as technician
-from audit_log a
-left join api_keys k on k.organization_id = a.organization_id and k.id = iif(a.actor_type = 'api_key', a.actor_id, a.target_id)
-left join time_entries e on e.organization_id = a.organization_id and e.id = a.target_id
-left join users u on u.organization_id = e.organization_id and u.id = e.user_id
-where a.organization_id = :organizationId and a.seq in (select seq from (select * from audit_log  where organization_id = :organizationId and seq < :before and seq >= :from  order by seq desc limit :examine)
-  where (:action is null or action = :action) and (:ticketId is null or ticket_id = :ticketId)
-    and (:requestId is null or request_id = :requestId) and (:since is null or at >= :since) and (:until is null or at < :until)
-  limit :limit)
-order by a.seq desc;
-
--- src/db/audit/read-audit-log.ts: findAuditPageOfAdministrator.examined
-select count(*) as examined,
-    min(seq) as lowest,
-    at as lowestAt,
-    (select coalesce(max(to_seq), 0) from archives where organization_id = :organizationId) as archivedTo from (select * from audit_log indexed by audit_log_actor where organization_id = :organizationId and seq < :before and seq >= :from and actor_type <> 'api_key' and actor_id = :administratorId order by seq desc limit :examine);
-
--- src/db/audit/read-audit-log.ts: findAuditPageOfAdministrator.rows
-select a.seq as seq,
-    a.at as at,
-    a.actor_type as actorType,
-    a.actor_id as actorId,
-    a.actor_name as actorName,
-    a.action as action,
-    a.target_id as targetId,
-    a.ticket_id as ticketId,
-    a.request_id as requestId,
-    a.idempotency_key as idempotencyKey,
-    a.detail as detail,
-    a.source_address as sourceAddress,
-    a.user_agent as userAgent,
-    k.id as keyId,
-    k.name as keyName,
-    k.hint as keyHint,
-    k.revoked_at as keyRevokedAt,
-    e.minutes as minutes,
-    u.name as technician
-from audit_log a
-left join api_keys k on k.organization_id = a.organization_id and k.id = iif(a.actor_type = 'api_key', a.actor_id, a.target_id)
-left join time_entries e on e.organization_id = a.organization_id and e.id = a.target_id
-left join users u on u.organization_id = e.organization_id and u.id = e.user_id
-where a.organization_id = :organizationId and a.seq in (select seq from (select * from audit_log indexed by audit_log_actor where organization_id = :organizationId and seq < :before and seq >= :from and actor_type <> 'api_key' and actor_id = :administratorId order by seq desc limit :examine)
-  where (:action is null or action = :action) and (:ticketId is null or ticket_id = :ticketId)
-    and (:requestId is null or request_id = :requestId) and (:since is null or at >= :since) and (:until is null or at < :until)
-    and (:keyId is null or target_id = :keyId)
-  limit :limit)
-order by a.seq desc;
-
--- src/db/audit/read-audit-log.ts: findAuditPageOfKey.examined
-select count(*) as examined,
-    min(seq) as lowest,
-    at as lowestAt,
-    (select coalesce(max(to_seq), 0) from archives where organization_id = :organizationId) as archivedTo from (select * from (
-  select * from (with recursive walk(seq, low, day) as (
-  select min(last_seq, :before - 1), max(first_seq, :from), day from key_days d
-  where d.organization_id = :organizationId and d.key_id = :keyId
-  and d.chain_id = (select chain_id from api_keys where organization_id = :organizationId and id = :keyId) and day = (select r.day from (
-    select d.day, d.last_seq from key_days d
-    where d.organization_id = :organizationId and d.key_id = :keyId
-  and d.chain_id = (select chain_id from api_keys where organization_id = :organizationId and id = :keyId) and d.first_seq < :before and d.last_seq >= :from order by d.day desc limit 3) r
-  order by r.last_seq desc limit 1)
-  union all
-  select iif(seq > low, seq - 1, min(d.last_seq, low - 1)), iif(seq > low, low, max(d.first_seq, :from)),
-    iif(seq > low, walk.day, d.day)
-  from walk left join key_days d on d.organization_id = :organizationId and d.key_id = :keyId
-  and d.chain_id = (select chain_id from api_keys where organization_id = :organizationId and id = :keyId) and d.day = case when seq = low and low > :from then
-    (select r.day from (
-    select d.day, d.last_seq from key_days d
-    where d.organization_id = :organizationId and d.key_id = :keyId
-  and d.chain_id = (select chain_id from api_keys where organization_id = :organizationId and id = :keyId) and d.day <= date(walk.day, '+2 days') and d.first_seq < walk.low and d.last_seq >= :from order by d.day desc limit 3) r
-  order by r.last_seq desc limit 1) end
-  where seq > low or d.day is not null
-  limit :examine
-)
-    select a.* from walk cross join audit_log a on a.organization_id = :organizationId and a.seq = walk.seq)
-  union all
-  select * from (select * from audit_log indexed by audit_log_user_target where organization_id = :organizationId and seq < :before and seq >= :from and actor_type <> 'api_key' and target_id = :keyId order by seq desc limit :examine)
-) order by seq desc limit :examine);
-
--- src/db/audit/read-audit-log.ts: findAuditPageOfKey.rows
-select a.seq as seq,
-    a.at as at,
-    a.actor_type as actorType,
-    a.actor_id as actorId,
-    a.actor_name as actorName,
-    a.action as action,
-    a.target_id as targetId,
-    a.ticket_id as ticketId,
-    a.request_id as requestId,
-    a.idempotency_key as idempotencyKey,
-    a.detail as detail,
-    a.source_address as sourceAddress,
-    a.user_agent as userAgent,
-    k.id as keyId,
-    k.name as keyName,
-    k.hint as keyHint,
-    k.revoked_at as keyRevokedAt,
-    e.minutes as minutes,
-    u.name as technician
-from audit_log a
-left join api_keys k on k.organization_id = a.organization_id and k.id = iif(a.actor_type = 'api_key', a.actor_id, a.target_id)
-left join time_entries e on e.organization_id = a.organization_id and e.id = a.target_id
-left join users u on u.organization_id = e.organization_id and u.id = e.user_id
-where a.organization_id = :organizationId and a.seq in (select seq from (select * from (
-  select * from (with recursive walk(seq, low, day) as (
-  select min(last_seq, :before - 1), max(first_seq, :from), day from key_days d
-  where d.organization_id = :organizationId and d.key_id = :keyId
-  and d.chain_id = (select chain_id from api_keys where organization_id = :organizationId and id = :keyId) and day = (select r.day from (
-    select d.day, d.last_seq from key_days d
-    where d.organization_id = :organizationId and d.key_id = :keyId
-  and d.chain_id = (select chain_id from api_keys where organization_id = :organizationId and id = :keyId) and d.first_seq < :before and d.last_seq >= :from order by d.day desc limit 3) r
-  order by r.last_seq desc limit 1)
-  union all
-  select iif(seq > low, seq - 1, min(d.last_seq, low - 1)), iif(seq > low, low, max(d.first_seq, :from)),
-    iif(seq > low, walk.day, d.day)
-  from walk left join key_days d on d.organization_id = :organizationId and d.key_id = :keyId
-  and d.chain_id = (select chain_id from api_keys where organization_id = :organizationId and id = :keyId) and d.day = case when seq = low and low > :from then
-    (select r.day from (
-    select d.day, d.last_seq from key_days d
-    where d.organization_id = :organizationId and d.key_id = :keyId
-  and d.chain_id = (select chain_id from api_keys where organization_id = :organizationId and id = :keyId) and d.day <= date(walk.day, '+2 days') and d.first_seq < walk.low and d.last_seq >= :from order by d.day desc limit 3) r
-  order by r.last_seq desc limit 1) end
-  where seq > low or d.day is not null
-  limit :examine
-)
-    select a.* from walk cross join audit_log a on a.organization_id = :organizationId and a.seq = walk.seq)
-  union all
-  select * from (select * from audit_log indexed by audit_log_user_target where organization_id = :organizationId and seq < :before and seq >= :from and actor_type <> 'api_key' and target_id = :keyId order by seq desc limit :examine)
-) order by seq desc limit :examine)
-  where (:action is null or action = :action) and (:ticketId is null or ticket_id = :ticketId)
-    and (:requestId is null or request_id = :requestId) and (:since is null or at >= :since) and (:until is null or at < :until)
-    and (actor_id = :keyId or target_id = :keyId)
-  limit :limit)
-order by a.seq desc;
-
--- src/db/audit/read-audit-log.ts: findAuditRowsAbout
-select a.seq as seq,
-    a.at as at,
-    a.actor_type as actorType,
-    a.actor_id as actorId,
-    a.actor_name as actorName,
-    a.action as action,
-    a.target_id as targetId,
-    a.ticket_id as ticketId,
-    a.request_id as requestId,
-    a.idempotency_key as idempotencyKey,
-    a.detail as detail,
-    a.source_address as sourceAddress,
-    a.user_agent as userAgent,
-    k.id as keyId,
-    k.name as keyName,
-    k.hint as keyHint,
-    k.revoked_at as keyRevokedAt,
-    e.minutes as minutes,
-    u.name as technician
-from audit_log a
-left join api_keys k on k.organization_id = a.organization_id and k.id = iif(a.actor_type = 'api_key', a.actor_id, a.target_id)
-left join time_entries e on e.organization_id = a.organization_id and e.id = a.target_id
-left join users u on u.organization_id = e.organization_id and u.id = e.user_id
-where a.organization_id = :organizationId and a.seq in (select * from (
-  select audit_seq from notes where organization_id = :organizationId and id in (:id, :note) union all select audit_seq from time_entries where organization_id = :organizationId and id in (:id, :time_entry)
-  union all
-  select * from (select seq from audit_log indexed by audit_log_user_target
-    where organization_id = :organizationId and actor_type <> 'api_key' and target_id = :id order by seq desc limit 50)))
-order by a.seq desc;
-
--- src/db/audit/read-audit-log.ts: findFirstSeqSince
-with recursive search(low, high) as (
-  select (select coalesce(max(to_seq), 0) from archives where organization_id = :organizationId) + 1,
-      (select coalesce(max(seq), 0) + 1 from audit_log where organization_id = :organizationId)
-  union all
-  select iif(a.at >= :at, low, (low + high) / 2 + 1), iif(a.at >= :at, (low + high) / 2, high)
-  from search join audit_log a on a.organization_id = :organizationId and a.seq = (low + high) / 2
-  where low < high
-)
-select low as seq from search where low = high;
-
--- src/db/audit/read-audit-log.ts: findLatestDay
-select a.day as day, a.day_records as records, a.day_bytes as bytes, a.day_changes as changes
-from audit_log a where a.organization_id = :organizationId order by a.seq desc limit 1;
-
--- src/db/directory/administrators.ts: findAdministrator
+-- src/db/directory/administrator-statements.ts: findAdministrator
 select u.id as userId,
     u.name as userName,
     o.id as organizationId,
@@ -453,7 +453,7 @@ from users u join organizations o on o.id = u.organization_id and o.active = 1
 where u.email = :email and u.is_admin = 1 and u.active = 1
 order by o.id = :organizationId desc, o.name, o.id limit :limit;
 
--- src/db/directory/administrators.ts: findTimeZone
+-- src/db/directory/administrator-statements.ts: findTimeZone
 select o.time_zone as timeZone from users u join organizations o on o.id = u.organization_id where u.organization_id = :organizationId and u.id = :userId and u.is_admin = 1 and u.active = 1;
 
 -- src/db/directory/clock.ts: applyMessage
@@ -755,7 +755,7 @@ select :organizationId,
     value ->> 'active' from json_each(:json) where true
 on conflict (organization_id, id) do update set (email, name, is_admin, is_technician, is_service, active) = (excluded.email, excluded.name, excluded.is_admin, excluded.is_technician, excluded.is_service, excluded.active) where (users.email, users.name, users.is_admin, users.is_technician, users.is_service, users.active) is not (excluded.email, excluded.name, excluded.is_admin, excluded.is_technician, excluded.is_service, excluded.active);
 
--- src/db/facts.ts: FACT_STATEMENTS.dailyLimit.statement
+-- src/db/fact-statements.ts: FACT_STATEMENTS.dailyLimit.statement
 select coalesce(u.id, '') || ' ' || u.day as subject,
     u.id as keyId,
     u.name as keyName,
@@ -790,7 +790,7 @@ from (
 where max(u.records * 100 / u.maxRecords, u.minutes * 100 / u.maxMinutes, u.bytes * 100 / u.maxBytes) >= 80
 order by u.day desc, u.organization, u.id limit :limit;
 
--- src/db/facts.ts: FACT_STATEMENTS.databaseSize.statement
+-- src/db/fact-statements.ts: FACT_STATEMENTS.databaseSize.statement
 select '' as subject,
     null as keyId,
     null as keyName,
@@ -805,7 +805,7 @@ select '' as subject,
     :now as since
 where '' between :from and :to and :databaseBytes >= :databaseLimit * 0.7;
 
--- src/db/facts.ts: FACT_STATEMENTS.keyExpiring.statement
+-- src/db/fact-statements.ts: FACT_STATEMENTS.keyExpiring.statement
 select k.id as subject,
     k.id as keyId,
     k.name as keyName,
@@ -824,7 +824,7 @@ cross join api_keys k indexed by api_keys_unrevoked on k.organization_id = o.id 
 where o.id between :from and :to and o.active = 1 and k.successor_id is null
 order by k.expires_at limit :limit;
 
--- src/db/facts.ts: FACT_STATEMENTS.keyOfFormer.statement
+-- src/db/fact-statements.ts: FACT_STATEMENTS.keyOfFormer.statement
 select k.id as subject,
     k.id as keyId,
     k.name as keyName,
@@ -842,7 +842,7 @@ cross join users u on u.organization_id = k.organization_id and u.id = k.created
 where o.id between :from and :to and o.active = 1 and (u.active = 0 or u.is_admin = 0)
 order by k.name, k.id limit :limit;
 
--- src/db/facts.ts: FACT_STATEMENTS.keyUnused.statement
+-- src/db/fact-statements.ts: FACT_STATEMENTS.keyUnused.statement
   select k.id as subject,
       k.id as keyId,
       k.name as keyName,
@@ -864,7 +864,7 @@ where d.organization_id = k.organization_id and d.chain_id = k.chain_id and d.ke
         and d.day >= date((:now - coalesce(p.unused_days, 60) * 86400000) / 1000, 'unixepoch', '-1 day') and d.key_id = k.id and d.last_at > (:now - coalesce(p.unused_days, 60) * 86400000))
     limit :limit) k;
 
--- src/db/facts.ts: FACT_STATEMENTS.pushFailing.statement
+-- src/db/fact-statements.ts: FACT_STATEMENTS.pushFailing.statement
 select '' as subject,
     null as keyId,
     null as keyName,
@@ -883,7 +883,7 @@ where :isPushed = 1 and s.organization_id between :from and :to and o.active = 1
   and (s.stopped_at is not null or s.failing_since <= :now - 300000)
 limit :limit;
 
--- src/db/facts.ts: FACT_STATEMENTS.refusedUses.statement
+-- src/db/fact-statements.ts: FACT_STATEMENTS.refusedUses.statement
 select k.id as subject,
     k.id as keyId,
     k.name as keyName,
@@ -903,7 +903,7 @@ where o.id between :from and :to and o.active = 1 and r.reason in ('expired', 'i
   and (k.revoked_at is null or r.reason in ('revoked', 'idempotency_mismatch'))
 order by r.last_at desc limit :limit;
 
--- src/db/facts.ts: FACT_STATEMENTS.reviewDue.statement
+-- src/db/fact-statements.ts: FACT_STATEMENTS.reviewDue.statement
 select '' as subject,
     null as keyId,
     null as keyName,
@@ -1136,7 +1136,7 @@ from users u where u.organization_id = :organizationId and u.id = :userId and u.
   and not exists (select 1 from key_reviews r where r.organization_id = :organizationId and r.finished_at is null)
   and not exists (select 1 from key_reviews r where r.organization_id = :organizationId and r.id = :reviewId);
 
--- src/db/keys/change-key.ts: changeKey
+-- src/db/keys/change-key-statements.ts: changeKey
 update api_keys set name = :name,
     limit_quota = :limitQuota,
     limit_window_ms = :limitWindowMs,
@@ -1150,21 +1150,21 @@ where api_keys.organization_id = :organizationId and api_keys.id = :keyId and re
   and not exists (select 1 from api_keys other where other.organization_id = :organizationId and other.name = :name
     and other.revoked_at is null and other.successor_id is null and other.id <> :keyId and api_keys.successor_id is null);
 
--- src/db/keys/change-key.ts: explainChange
+-- src/db/keys/change-key-statements.ts: explainChange
 select exists (select 1 from users u where u.organization_id = :organizationId and u.id = :userId and u.is_admin = 1 and u.active = 1) as administrator,
     api_keys.id as live,
   (select api_keys.id from api_keys where api_keys.organization_id = :organizationId and api_keys.name = :name and api_keys.revoked_at is null and api_keys.successor_id is null) as named
 from organizations o left join api_keys on api_keys.organization_id = :organizationId and api_keys.id = :keyId and api_keys.revoked_at is null and (api_keys.expires_at is null or api_keys.expires_at > :now)
 where o.id = :organizationId;
 
--- src/db/keys/change-key.ts: findSettingsChanges
+-- src/db/keys/change-key-statements.ts: findSettingsChanges
 select a.at as at, a.actor_name as by, a.action as action, a.detail as detail
 from audit_log a indexed by audit_log_user_target
 where a.organization_id = :organizationId and a.actor_type <> 'api_key' and a.target_id = :targetId
   and a.action in (select value from json_each(:actions))
 order by a.seq desc limit :limit;
 
--- src/db/keys/create-key.ts: explainNewKey
+-- src/db/keys/create-key-statements.ts: explainNewKey
 select exists (select 1 from users u where u.organization_id = :organizationId and u.id = :userId and u.is_admin = 1 and u.active = 1) as administrator,
   (select api_keys.id from api_keys where api_keys.organization_id = :organizationId and api_keys.id = :id) as own,
   (select api_keys.id from api_keys where api_keys.organization_id = :organizationId and api_keys.form_token = :formToken) as createdByForm,
@@ -1172,7 +1172,7 @@ select exists (select 1 from users u where u.organization_id = :organizationId a
   exists (select 1 from key_policies p where p.organization_id = :organizationId and p.expiry_required = 1) as expiryRequired,
   (select api_keys.id from api_keys where api_keys.organization_id = :organizationId and api_keys.name = :name and api_keys.revoked_at is null and api_keys.successor_id is null) as named;
 
--- src/db/keys/create-key.ts: insertKey
+-- src/db/keys/create-key-statements.ts: insertKey
 insert into api_keys (organization_id, id, chain_id, hash, hint, scopes, name, limit_quota, limit_window_ms, day_limit_records, day_limit_minutes, allowed_networks, description, owner, created_at, created_by, expires_at, revoked_at, revoked_by, successor_id, form_token) select :organizationId,
     :id,
     :id,
@@ -1198,7 +1198,7 @@ from users u where u.organization_id = :organizationId and u.id = :userId and u.
   and (p.max_lifetime_days < :lifetimeDays or (p.expiry_required = 1 and :lifetimeDays is null)))
 on conflict do nothing;
 
--- src/db/keys/find-key.ts: findKeyByHash
+-- src/db/keys/find-key-statements.ts: findKeyByHash
 select k.organization_id as organizationId,
     k.id as keyId,
     k.hash as keyHash,
@@ -1275,10 +1275,10 @@ select p.max_lifetime_days as maxLifetimeDays,
     o.time_zone as timeZone from users u join organizations o on o.id = u.organization_id
 left join key_policies p on p.organization_id = o.id where u.organization_id = :organizationId and u.id = :userId and u.is_admin = 1 and u.active = 1;
 
--- src/db/keys/read-keys.ts: countUnrevoked
+-- src/db/keys/read-keys-statements.ts: countUnrevoked
 select count(*) as live from (select id from api_keys indexed by api_keys_unrevoked where organization_id = :organizationId and revoked_at is null and expires_at is null union all select id from api_keys indexed by api_keys_unrevoked where organization_id = :organizationId and revoked_at is null and expires_at > :now);
 
--- src/db/keys/read-keys.ts: findAnyKeyByHash
+-- src/db/keys/read-keys-statements.ts: findAnyKeyByHash
 select k.organization_id as organizationId,
     o.name as organization,
     k.id as id,
@@ -1298,7 +1298,7 @@ from organizations o join api_keys k on k.organization_id = o.id
 left join api_keys s on s.organization_id = k.organization_id and s.id = k.successor_id
 left join api_keys p on p.organization_id = k.organization_id and p.successor_id = k.id where k.hash = :hash;
 
--- src/db/keys/read-keys.ts: findAnyKeyById
+-- src/db/keys/read-keys-statements.ts: findAnyKeyById
 select k.organization_id as organizationId,
     o.name as organization,
     k.id as id,
@@ -1318,7 +1318,7 @@ from organizations o join api_keys k on k.organization_id = o.id
 left join api_keys s on s.organization_id = k.organization_id and s.id = k.successor_id
 left join api_keys p on p.organization_id = k.organization_id and p.successor_id = k.id where k.organization_id = :organizationId and k.id = :keyId;
 
--- src/db/keys/read-keys.ts: findAnyKeysByHint
+-- src/db/keys/read-keys-statements.ts: findAnyKeysByHint
 select k.organization_id as organizationId,
     o.name as organization,
     k.id as id,
@@ -1342,7 +1342,7 @@ where (k.organization_id, k.id) in (
   where h.organization_id = each_organization.id and h.hint = :hint)
 order by k.id limit 100;
 
--- src/db/keys/read-keys.ts: findKeyDetails
+-- src/db/keys/read-keys-statements.ts: findKeyDetails
 select k.id as id,
     k.name as name,
     k.limit_quota as limitQuota,
@@ -1381,7 +1381,7 @@ left join key_days d on d.organization_id = k.organization_id and d.chain_id = k
       and key_id = k.id order by day desc limit 3) w order by w.last_seq desc limit 1)
 where k.organization_id = :organizationId and k.id = :keyId;
 
--- src/db/keys/read-keys.ts: findKeyPage
+-- src/db/keys/read-keys-statements.ts: findKeyPage
 select k.id as id,
     k.name as name,
     k.limit_quota as limitQuota,
@@ -1420,7 +1420,7 @@ left join key_days d on d.organization_id = k.organization_id and d.chain_id = k
       and key_id = k.id order by day desc limit 3) w order by w.last_seq desc limit 1)
 where k.organization_id = :organizationId and k.id < :before order by k.id desc limit :limit;
 
--- src/db/keys/read-keys.ts: findLiveKeys
+-- src/db/keys/read-keys-statements.ts: findLiveKeys
 select k.id as id,
     k.name as name,
     k.limit_quota as limitQuota,
@@ -1460,7 +1460,7 @@ left join key_days d on d.organization_id = k.organization_id and d.chain_id = k
 where k.organization_id = :organizationId and k.id in (select id from api_keys indexed by api_keys_unrevoked where organization_id = :organizationId and revoked_at is null and expires_at is null union all select id from api_keys indexed by api_keys_unrevoked where organization_id = :organizationId and revoked_at is null and expires_at > :now)
 order by k.name, k.id desc;
 
--- src/db/keys/read-keys.ts: findOwnKeyByHash
+-- src/db/keys/read-keys-statements.ts: findOwnKeyByHash
 select k.id as id,
     k.name as name,
     k.limit_quota as limitQuota,
@@ -1499,7 +1499,7 @@ left join key_days d on d.organization_id = k.organization_id and d.chain_id = k
       and key_id = k.id order by day desc limit 3) w order by w.last_seq desc limit 1)
 where k.organization_id = :organizationId and k.hash = :hash;
 
--- src/db/keys/read-keys.ts: findOwnKeysByHint
+-- src/db/keys/read-keys-statements.ts: findOwnKeysByHint
 select k.id as id,
     k.name as name,
     k.limit_quota as limitQuota,
@@ -1538,7 +1538,7 @@ left join key_days d on d.organization_id = k.organization_id and d.chain_id = k
       and key_id = k.id order by day desc limit 3) w order by w.last_seq desc limit 1)
 where k.organization_id = :organizationId and k.hint = :hint order by k.id desc limit 10;
 
--- src/db/keys/read-keys.ts: findRefusedKeys
+-- src/db/keys/read-keys-statements.ts: findRefusedKeys
 select k.id as id,
     k.name as name,
     k.limit_quota as limitQuota,
@@ -1578,7 +1578,7 @@ left join key_days d on d.organization_id = k.organization_id and d.chain_id = k
 where k.organization_id = :organizationId and k.id in (
 select key_id from (select key_id, reason from refused_uses where organization_id = :organizationId and last_at >= :since order by last_at desc limit :examine) where reason = :reason);
 
--- src/db/keys/refused-uses.ts: addRefusedUses
+-- src/db/keys/refused-use-statements.ts: addRefusedUses
 insert into refused_uses (organization_id, key_id, reason, count, first_at, last_at, source_address) select k.organization_id,
     k.id,
     :reason,
@@ -1592,7 +1592,7 @@ on conflict (organization_id, key_id, reason) do update set
   last_at = max(refused_uses.last_at, excluded.last_at),
   source_address = excluded.source_address;
 
--- src/db/keys/refused-uses.ts: findRefusedUses
+-- src/db/keys/refused-use-statements.ts: findRefusedUses
 select r.key_id as keyId,
     k.name as keyName,
     k.hint as keyHint,
@@ -1604,7 +1604,7 @@ select r.key_id as keyId,
 from refused_uses r cross join api_keys k on k.organization_id = r.organization_id and k.id = r.key_id
 where r.organization_id = :organizationId order by r.last_at desc limit :limit;
 
--- src/db/keys/refused-uses.ts: findRefusedUsesOfKey
+-- src/db/keys/refused-use-statements.ts: findRefusedUsesOfKey
 select r.key_id as keyId,
     k.name as keyName,
     k.hint as keyHint,
@@ -1616,7 +1616,7 @@ select r.key_id as keyId,
 from refused_uses r cross join api_keys k on k.organization_id = r.organization_id and k.id = r.key_id
 where r.organization_id = :organizationId and r.key_id = :keyId order by r.last_at desc;
 
--- src/db/keys/refused-uses.ts: findRefusedUsesPage
+-- src/db/keys/refused-use-statements.ts: findRefusedUsesPage
 select r.key_id as keyId,
     k.name as keyName,
     k.hint as keyHint,
@@ -1629,26 +1629,26 @@ from refused_uses r cross join api_keys k on k.organization_id = r.organization_
 where r.organization_id = :organizationId and (r.key_id, r.reason) < (:beforeKeyId, :beforeReason)
   order by r.key_id desc, r.reason desc limit :limit;
 
--- src/db/keys/refused-uses.ts: forgetAddresses
+-- src/db/keys/refused-use-statements.ts: forgetAddresses
 update refused_uses set source_address = null where (organization_id, key_id, reason) in (
   select organization_id, key_id, reason from refused_uses
   where last_at < :before and source_address is not null order by last_at limit :limit);
 
--- src/db/keys/revoke-key.ts: findRevocation
+-- src/db/keys/revoke-key-statements.ts: findRevocation
 select revoked_at as revokedAt from api_keys where api_keys.organization_id = :organizationId and api_keys.id = :keyId;
 
--- src/db/keys/revoke-key.ts: findSomeLiveKeys
+-- src/db/keys/revoke-key-statements.ts: findSomeLiveKeys
 select id from api_keys indexed by api_keys_unrevoked where organization_id = :organizationId and revoked_at is null and expires_at is null union all select id from api_keys indexed by api_keys_unrevoked where organization_id = :organizationId and revoked_at is null and expires_at > :now limit 100;
 
--- src/db/keys/revoke-key.ts: markRevokedByAdministrator
+-- src/db/keys/revoke-key-statements.ts: markRevokedByAdministrator
 update api_keys set revoked_at = :now, revoked_by = :userId, revision = revision + 1
 where api_keys.organization_id = :organizationId and api_keys.id = :keyId and revoked_at is null and exists (select 1 from users u where u.organization_id = :organizationId and u.id = :userId and u.is_admin = 1 and u.active = 1) returning revoked_at as revokedAt;
 
--- src/db/keys/revoke-key.ts: markRevokedByOperator
+-- src/db/keys/revoke-key-statements.ts: markRevokedByOperator
 update api_keys set revoked_at = :now, revoked_by = :by, revision = revision + 1
 where api_keys.organization_id = :organizationId and api_keys.id = :keyId and revoked_at is null returning revoked_at as revokedAt;
 
--- src/db/keys/rotate-key.ts: explainRotation
+-- src/db/keys/rotate-key-statements.ts: explainRotation
 select exists (select 1 from users u where u.organization_id = :organizationId and u.id = :userId and u.is_admin = 1 and u.active = 1) as administrator,
     api_keys.id as "exists",
     api_keys.successor_id as successorId,
@@ -1660,7 +1660,7 @@ select exists (select 1 from users u where u.organization_id = :organizationId a
   api_keys.revoked_at is null and (api_keys.expires_at is null or api_keys.expires_at > :now) as live
 from organizations o left join api_keys on api_keys.organization_id = :organizationId and api_keys.id = :keyId where o.id = :organizationId;
 
--- src/db/keys/rotate-key.ts: insertSuccessor
+-- src/db/keys/rotate-key-statements.ts: insertSuccessor
 insert into api_keys (organization_id, id, chain_id, hash, hint, scopes, name, limit_quota, limit_window_ms, day_limit_records, day_limit_minutes, allowed_networks, description, owner, created_at, created_by, expires_at, revoked_at, revoked_by, successor_id, form_token) select :organizationId,
     :id,
     k.chain_id,
@@ -1684,7 +1684,7 @@ insert into api_keys (organization_id, id, chain_id, hash, hint, scopes, name, l
     :formToken
 from api_keys k where k.organization_id = :organizationId and k.successor_id = :id and changes() = 1;
 
--- src/db/keys/rotate-key.ts: markSucceeded
+-- src/db/keys/rotate-key-statements.ts: markSucceeded
 update api_keys set successor_id = :id,
     expires_at = min(coalesce(expires_at, :endsAt), :endsAt),
     revision = revision + 1
@@ -1693,9 +1693,22 @@ where api_keys.organization_id = :organizationId and api_keys.id = :keyId and ap
   and replaced.revoked_at is null and replaced.expires_at > :now and replaced.successor_id is not null) < 50) and not exists (select 1 from key_policies p where p.organization_id = :organizationId
   and (p.max_lifetime_days < :lifetimeDays or (p.expiry_required = 1 and :lifetimeDays is null)));
 
--- src/db/keys/rotate-key.ts: revokeSucceeded
+-- src/db/keys/rotate-key-statements.ts: revokeSucceeded
 update api_keys set revoked_at = :now, revoked_by = :userId, revision = revision + 1
 where organization_id = :organizationId and successor_id = :id and changes() = 1;
+
+-- src/db/work/approval-statements.ts: findReview
+select e.status, a.at as reviewedAt, a.actor_id as reviewedBy, a.request_id as requestId
+from time_entries e left join audit_log a on a.organization_id = e.organization_id and a.seq = e.review_seq
+where e.organization_id = :organizationId and e.id = :id
+union all
+select iif(s.approved = 1, 'APPROVED', 'REJECTED'), null, null, null from archived_time_entries s
+where s.organization_id = :organizationId and s.id = unhex(replace(:id, '-', ''));
+
+-- src/db/work/approval-statements.ts: markReviewed
+update time_entries set status = :status,
+    review_seq = (select coalesce(max(seq), 0) + 1 from audit_log where organization_id = :organizationId)
+where organization_id = :organizationId and id = :id and status = 'SUBMITTED' and exists (select 1 from users u where u.organization_id = :organizationId and u.id = :userId and u.is_admin = 1 and u.active = 1);
 
 -- src/db/work/archived-records.ts: findArchivedRecord.note
 select s.ticket_id as ticketId, s.request_digest is null as isRedacted, a.from_seq as fromSeq, a.to_seq as toSeq,
@@ -1830,7 +1843,7 @@ delete from key_days where (organization_id, chain_id, day, key_id) in (
       and l.chain_id = d.chain_id and l.key_id = d.key_id and l.day > d.day)
   limit :limit);
 
--- src/db/work/notes.ts: explainNote
+-- src/db/work/note-statements.ts: explainNote
 select
   k.organization_id as organizationId,
       k.id as keyId,
@@ -1887,7 +1900,7 @@ left join audit_log p on p.organization_id = :organizationId
   and p.seq = (select max(seq) from audit_log where organization_id = :organizationId)
 where k.organization_id = :organizationId and k.id = :keyId and +k.hash = :keyHash;
 
--- src/db/work/notes.ts: insertNote
+-- src/db/work/note-statements.ts: insertNote
 insert into notes (
   organization_id, id, ticket_id, created_at, key_id,
   request_id, request_digest, audit_seq, message)
@@ -1969,19 +1982,6 @@ where a.organization_id = :organizationId and a.seq = :seq and a.request_id = :r
   and not exists (select 1 from erasures where erasures.organization_id = :organizationId and erasures.open = 1)
 on conflict (organization_id) do update set seq = excluded.seq, released_at = excluded.released_at;
 
--- src/db/work/review.ts: findReview
-select e.status, a.at as reviewedAt, a.actor_id as reviewedBy, a.request_id as requestId
-from time_entries e left join audit_log a on a.organization_id = e.organization_id and a.seq = e.review_seq
-where e.organization_id = :organizationId and e.id = :id
-union all
-select iif(s.approved = 1, 'APPROVED', 'REJECTED'), null, null, null from archived_time_entries s
-where s.organization_id = :organizationId and s.id = unhex(replace(:id, '-', ''));
-
--- src/db/work/review.ts: markReviewed
-update time_entries set status = :status,
-    review_seq = (select coalesce(max(seq), 0) + 1 from audit_log where organization_id = :organizationId)
-where organization_id = :organizationId and id = :id and status = 'SUBMITTED' and exists (select 1 from users u where u.organization_id = :organizationId and u.id = :userId and u.is_admin = 1 and u.active = 1);
-
 -- src/db/work/stored-text.ts: findStoredText
 select o.id as organizationId, coalesce(sum(notes + time_entries), 0) as records, coalesce(sum(d.bytes), 0) as bytes,
   coalesce(sum(d.bytes) filter (where d.day >= :since), 0) as bytesSince, min(d.day) as firstDay
@@ -1993,7 +1993,7 @@ cross join notes r on r.organization_id = :organizationId and r.id = i.value uni
     substr(r.description, 1, :length) as text from json_each(:ids) i
 cross join time_entries r on r.organization_id = :organizationId and r.id = i.value;
 
--- src/db/work/time-entries.ts: explainServiceTimeEntry
+-- src/db/work/time-entry-statements.ts: explainServiceTimeEntry
 select
   k.organization_id as organizationId,
       k.id as keyId,
@@ -2058,7 +2058,7 @@ left join audit_log p on p.organization_id = :organizationId
 left join users u on u.organization_id = :organizationId and u.is_service = 1
 where k.organization_id = :organizationId and k.id = :keyId and +k.hash = :keyHash;
 
--- src/db/work/time-entries.ts: explainTechnicianTimeEntry
+-- src/db/work/time-entry-statements.ts: explainTechnicianTimeEntry
 select
   k.organization_id as organizationId,
       k.id as keyId,
@@ -2124,7 +2124,7 @@ left join users u on u.organization_id = :organizationId and u.email = :userEmai
   and u.active = 1 and u.is_technician = 1 and u.is_service = 0
 where k.organization_id = :organizationId and k.id = :keyId and +k.hash = :keyHash;
 
--- src/db/work/time-entries.ts: insertServiceTimeEntry
+-- src/db/work/time-entry-statements.ts: insertServiceTimeEntry
 insert into time_entries (
   organization_id, id, ticket_id, created_at, key_id,
   request_id, request_digest, audit_seq,
@@ -2181,7 +2181,7 @@ returning
   (select coalesce(sum(notes + time_entries), 0) from key_days
     where organization_id = :organizationId and chain_id = :chainId and day = :day) as chainRecords;
 
--- src/db/work/time-entries.ts: insertTechnicianTimeEntry
+-- src/db/work/time-entry-statements.ts: insertTechnicianTimeEntry
 insert into time_entries (
   organization_id, id, ticket_id, created_at, key_id,
   request_id, request_digest, audit_seq,

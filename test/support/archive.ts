@@ -6,7 +6,7 @@ import { parseArchive, readArchive } from '../../src/modules/archive/archive-fil
 import { type ArchiveStep, archiveStep } from '../../src/modules/archive/archive-step.ts';
 import type { ArchiveContext } from '../../src/modules/archive/bucket.ts';
 import { elsewhereIn } from '../../src/modules/archive/elsewhere.ts';
-import type { ActorContext, SystemActor } from '../../src/services/context.ts';
+import type { ActorContext, SystemActor } from '../../src/services/service-context.ts';
 import type { ChangesPage } from '../../src/services/work/list-changes.ts';
 import { aroundD1 } from './d1.ts';
 import { lastCursor, resultOf, work } from './rpc.ts';

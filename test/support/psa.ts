@@ -1,5 +1,5 @@
 import { Webhook } from 'standardwebhooks';
-import type { Answer } from '../../src/services/answer.ts';
+import type { Answer } from '../../src/services/call-result.ts';
 import { rememberText } from './secrets.ts';
 import { makeApi } from './world.ts';
 

@@ -1,6 +1,6 @@
 import { exports } from 'cloudflare:workers';
 import type { Change } from '../../src/domain/change.ts';
-import type { Answer } from '../../src/services/answer.ts';
+import type { Answer } from '../../src/services/call-result.ts';
 
 // Calls through real RPC: arguments and results are serialized, as between two Workers.
 

@@ -2,7 +2,7 @@ import { RECORD_KIND_NAMES } from '../../domain/record-kinds.ts';
 import { columns, statement } from '../statement.ts';
 import { RECORD_TABLES } from '../work/record-tables.ts';
 import { applyErasure } from './clock.ts';
-import { IS_BEING_ERASED } from './conditions.ts';
+import { IS_BEING_ERASED } from './directory-conditions.ts';
 
 // The statements of an erasure: one transaction opens it, many remove rows, and one closes it. The
 // triggers of the audit log allow deletes only while the erasure is open and nothing else of the

@@ -3,10 +3,10 @@ import {
   type AdministratorValues,
   BY_ACTIVE_ADMINISTRATOR,
   IS_ACTIVE_ADMINISTRATOR,
-} from '../directory/administrators.ts';
+} from '../directory/administrator-statements.ts';
 import { columns, insertInto, statement } from '../statement.ts';
-import { THE_KEY } from './conditions.ts';
-import { KEY_DETAILS, type KeyDetailsRow, LIVE_KEY_IDS } from './read-keys.ts';
+import { THE_KEY } from './key-conditions.ts';
+import { KEY_DETAILS, type KeyDetailsRow, LIVE_KEY_IDS } from './read-keys-statements.ts';
 
 // Access reviews. A review has the list of the keys that were live when it began, and one row for
 // each of them on which was decided.

@@ -1,5 +1,5 @@
 import { DEFAULT_KEY_RULES } from '../../domain/key-rules.ts';
-import { type AdministratorValues, IS_ACTIVE_ADMINISTRATOR } from '../directory/administrators.ts';
+import { type AdministratorValues, IS_ACTIVE_ADMINISTRATOR } from '../directory/administrator-statements.ts';
 import { columns, insertInto, statement } from '../statement.ts';
 
 /** The key rules of an organization, with the default values if it has not set any. */

@@ -1,7 +1,7 @@
 import { REDACTED } from '../../domain/change.ts';
 import { RECORD_KIND_NAMES, type RecordKind } from '../../domain/record-kinds.ts';
 import { AUDIT_COLUMNS, type AuditColumns } from '../audit/audit-columns.ts';
-import { IS_BEING_ERASED } from '../directory/conditions.ts';
+import { IS_BEING_ERASED } from '../directory/directory-conditions.ts';
 import { columns, jsonObject, statement } from '../statement.ts';
 import { idBytes } from './record-table.ts';
 import { RECORD_TABLES } from './record-tables.ts';

@@ -1,5 +1,5 @@
 import type { AuditAction } from '../../domain/audit-actions.ts';
-import type { KeyRow } from '../keys/find-key.ts';
+import type { KeyRow } from '../keys/find-key-statements.ts';
 import type { Fields } from '../statement.ts';
 import type { WrittenOfDay } from './day-limits.ts';
 

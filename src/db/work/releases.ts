@@ -1,4 +1,4 @@
-import { IS_BEING_ERASED } from '../directory/conditions.ts';
+import { IS_BEING_ERASED } from '../directory/directory-conditions.ts';
 import { columns, statement } from '../statement.ts';
 
 // How far the PSA has stored the changes of an organization, and how far they are archived.

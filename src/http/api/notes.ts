@@ -2,10 +2,10 @@ import { Hono } from 'hono';
 import { type NoteResult, noteRequest } from '../../domain/note.ts';
 import { RECORD_KINDS } from '../../domain/record-kinds.ts';
 import { createNote } from '../../services/work/create-note.ts';
-import { type AppEnv, writeContext } from '../context.ts';
+import { type AppEnv, writeContext } from '../hono-env.ts';
 import { guard } from '../middleware/guard.ts';
 import { jsonBody } from '../middleware/json-body.ts';
-import { answerWrite } from './answer-write.ts';
+import { answerWrite } from './write-response.ts';
 import { writeTarget } from './write-target.ts';
 
 const { path, scope } = RECORD_KINDS.note;

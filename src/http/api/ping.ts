@@ -1,6 +1,6 @@
 import { Hono } from 'hono';
 import type { PingResponse } from '../../domain/principal.ts';
-import type { AppEnv } from '../context.ts';
+import type { AppEnv } from '../hono-env.ts';
 import { guard } from '../middleware/guard.ts';
 
 /** GET /ping: returns whose key this is. No side effects. */

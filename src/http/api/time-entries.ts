@@ -3,10 +3,10 @@ import { fromMinorUnits } from '../../domain/money.ts';
 import { RECORD_KINDS } from '../../domain/record-kinds.ts';
 import { type TimeEntryResult, timeEntryRequest } from '../../domain/time-entry.ts';
 import { createTimeEntry } from '../../services/work/create-time-entry.ts';
-import { type AppEnv, writeContext } from '../context.ts';
+import { type AppEnv, writeContext } from '../hono-env.ts';
 import { guard } from '../middleware/guard.ts';
 import { jsonBody } from '../middleware/json-body.ts';
-import { answerWrite } from './answer-write.ts';
+import { answerWrite } from './write-response.ts';
 import { writeTarget } from './write-target.ts';
 
 const { path, scope } = RECORD_KINDS.time_entry;

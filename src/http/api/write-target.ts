@@ -1,7 +1,7 @@
 import type { HonoRequest } from 'hono';
 import type { WriteTarget } from '../../services/work/write-once.ts';
-import type { AppEnv, ContextOf } from '../context.ts';
-import { checkIdempotencyKey, IDEMPOTENCY_KEY_REMEDY } from '../idempotency-key.ts';
+import { checkIdempotencyKey, IDEMPOTENCY_KEY_REMEDY } from '../check-idempotency-key.ts';
+import type { AppEnv, ContextOf } from '../hono-env.ts';
 import { Problem } from '../problems.ts';
 
 /** The ticket and Idempotency-Key of a write. @throws Problem `invalid_idempotency_key` */

@@ -3,7 +3,7 @@ import { psaNotIncluded, ServiceError, Unauthorized } from '../../domain/errors.
 import { log } from '../../lib/log.ts';
 import { trimOws } from '../../lib/trim-ows.ts';
 import { findKey } from '../../services/keys/find-key.ts';
-import { type ApiEnv, serviceContext } from '../context.ts';
+import { type ApiEnv, serviceContext } from '../hono-env.ts';
 import { KeyCheck, type RequiredScope } from '../key-check.ts';
 
 /** RFC 6750 §2.1; the scheme's name is case-insensitive (RFC 9110 §11.1). */

@@ -1,13 +1,13 @@
 import type { MiddlewareHandler } from 'hono';
 import { psaNotIncluded } from '../../domain/errors.ts';
 import type { Scope } from '../../domain/scopes.ts';
-import type { ApiEnv } from '../context.ts';
+import type { ApiEnv } from '../hono-env.ts';
 import { authenticate } from './authenticate.ts';
-import { ipLimit } from './ip-limit.ts';
 import { keyExpiry } from './key-expiry.ts';
 import { keyLimit } from './key-limit.ts';
+import { ipLimit } from './limit-by-ip.ts';
 import { pause } from './pause.ts';
-import { refusedUses } from './refused-uses.ts';
+import { refusedUses } from './record-refusals.ts';
 import { requireHttps } from './require-https.ts';
 
 // The order of the checks. A later check never responds before the earlier ones have passed: a 429 per key or a 403

@@ -3,8 +3,8 @@ import type { MiddlewareHandler } from 'hono';
 import type * as z from 'zod';
 import { echo, type FieldError, fieldErrors } from '../../domain/fields.ts';
 import { toHex } from '../../lib/bytes.ts';
-import { malformedJson } from '../answer-error.ts';
-import type { AppEnv, ContextOf } from '../context.ts';
+import { malformedJson } from '../error-response.ts';
+import type { AppEnv, ContextOf } from '../hono-env.ts';
 import { Problem } from '../problems.ts';
 import { readBody } from './read-body.ts';
 

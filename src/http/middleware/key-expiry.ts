@@ -1,5 +1,5 @@
 import type { MiddlewareHandler } from 'hono';
-import type { AppEnv } from '../context.ts';
+import type { AppEnv } from '../hono-env.ts';
 
 /** Sends the key's expiry in `Api-Key-Expires-At`, except on a 401, so that clients can warn in time. */
 export function keyExpiry(): MiddlewareHandler<AppEnv> {

@@ -1,9 +1,9 @@
 import type { MiddlewareHandler } from 'hono';
 import type { Principal } from '../../domain/principal.ts';
 import { stricter } from '../../domain/request-limit.ts';
-import type { ApiEnv, AppEnv, AppliedLimit, ContextOf } from '../context.ts';
+import type { ApiEnv, AppEnv, AppliedLimit, ContextOf } from '../hono-env.ts';
 import { Problem } from '../problems.ts';
-import { rateLimited, takeFromLimit } from '../rate-limit.ts';
+import { rateLimited, takeFromLimit } from '../take-from-limit.ts';
 
 /**
  * Applies the key's own limit where it is the lower one, else the deployment's. All keys of a rotation chain share one

@@ -1,5 +1,5 @@
 import type { MiddlewareHandler } from 'hono';
-import type { AppEnv } from '../context.ts';
+import type { AppEnv } from '../hono-env.ts';
 import { Problem } from '../problems.ts';
 
 const RETRY_AFTER_SECONDS = 60;

@@ -1,7 +1,7 @@
 import type { MiddlewareHandler } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { DeadlineExceeded, withDeadline } from '../../lib/deadline.ts';
-import type { AppEnv } from '../context.ts';
+import type { AppEnv } from '../hono-env.ts';
 
 const BODY_DEADLINE_MS = 20_000;
 

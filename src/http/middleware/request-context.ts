@@ -4,9 +4,9 @@ import { addressGroup, clientAddress } from '../../domain/client-address.ts';
 import { withoutKeys } from '../../domain/pasted-keys.ts';
 import { timeOrderedId } from '../../domain/record-id.ts';
 import { type Part, portsOf } from '../../module.ts';
-import type { Source } from '../../services/context.ts';
-import { type AppEnv, IsolateCaches } from '../context.ts';
-import { rateLimitFields } from '../rate-limit.ts';
+import type { Source } from '../../services/service-context.ts';
+import { type AppEnv, IsolateCaches } from '../hono-env.ts';
+import { rateLimitFields } from '../take-from-limit.ts';
 
 /** The deadline of one request, not counting the time in which its body is received. */
 const REQUEST_DEADLINE_MS = 10_000;

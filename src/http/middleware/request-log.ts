@@ -2,7 +2,7 @@ import type { Context, MiddlewareHandler } from 'hono';
 import { matchedRoutes } from 'hono/route';
 import { Unauthorized } from '../../domain/errors.ts';
 import { log } from '../../lib/log.ts';
-import type { AppEnv } from '../context.ts';
+import type { AppEnv } from '../hono-env.ts';
 
 /**
  * Writes one log line per request, after its response was created. The only input of the caller in it are the method

@@ -1,6 +1,6 @@
 import type { MiddlewareHandler } from 'hono';
 import { isLoopback } from '../../lib/loopback.ts';
-import type { AppEnv } from '../context.ts';
+import type { AppEnv } from '../hono-env.ts';
 import { Problem, problem } from '../problems.ts';
 
 /**

@@ -14,7 +14,7 @@ import {
   startAccessReview,
 } from '../../services/keys/access-review.ts';
 import { readUsage } from '../../services/keys/key-usage.ts';
-import { type AdminEnv, adminContext } from '../context.ts';
+import { type AdminEnv, adminContext } from '../hono-env.ts';
 import { EVIDENCE_COLUMNS, evidenceLines } from './access-review-evidence.ts';
 import { csvDownload } from './download.ts';
 import { readForm } from './forms.ts';
@@ -22,7 +22,7 @@ import { pageContext, todayOf } from './page-context.ts';
 import { PageProblem } from './page-problem.ts';
 import { AccessReviewLead, AccessReviewPage } from './pages/access-review-page.tsx';
 import type { AccessReviewForm, EnteredDecision } from './pages/access-review-row.tsx';
-import { render, trail } from './render.tsx';
+import { render, trail } from './render-page.tsx';
 
 export const accessReview = new Hono<AdminEnv>();
 

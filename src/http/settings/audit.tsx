@@ -12,15 +12,15 @@ import {
   readAuditLog,
   searchAuditLog,
 } from '../../services/audit/read-audit-log.ts';
-import type { ActorContext, AdminActor } from '../../services/context.ts';
 import type { ExportPage } from '../../services/export-page.ts';
 import { findOwnKey, listKeysToChoose } from '../../services/keys/read-keys.ts';
-import { type AdminEnv, adminContext } from '../context.ts';
+import type { ActorContext, AdminActor } from '../../services/service-context.ts';
+import { type AdminEnv, adminContext } from '../hono-env.ts';
 import { type Column, csvDownload, fileName } from './download.ts';
 import { PageProblem } from './page-problem.ts';
 import { AuditLogPage, type AuditQuery } from './pages/audit-log.tsx';
 import { recordTexts } from './record-texts.ts';
-import { render } from './render.tsx';
+import { render } from './render-page.tsx';
 
 /** Characters. */
 const SHOWN_TEXT = 2_000;

@@ -1,9 +1,9 @@
 import type { Context } from 'hono';
 import { MAX_LISTED_ORGANIZATIONS } from '../../services/directory/administrators.ts';
 import { countAdministered } from '../../services/directory/count-organizations.ts';
-import { type AppEnv, serviceContext } from '../context.ts';
-import { ChooseOrganizationPage } from './pages/choose-organization.tsx';
-import { render } from './render.tsx';
+import { type AppEnv, serviceContext } from '../hono-env.ts';
+import { ChooseOrganizationPage } from './pages/choose-organization-page.tsx';
+import { render } from './render-page.tsx';
 import { signedInAdministrations } from './sign-in.ts';
 
 /** The page at /settings: the only organization of an administrator, or a choice of several. */

@@ -1,7 +1,7 @@
 import { BYTE_ORDER_MARK, type CsvSeparator, csvLine } from '../../lib/csv.ts';
 import type { ExportPage } from '../../services/export-page.ts';
-import type { AdminEnv, ContextOf } from '../context.ts';
-import { retryAfter, takeFromLimit } from '../rate-limit.ts';
+import type { AdminEnv, ContextOf } from '../hono-env.ts';
+import { retryAfter, takeFromLimit } from '../take-from-limit.ts';
 import { todayOf } from './page-context.ts';
 import { PageProblem } from './page-problem.ts';
 

@@ -11,7 +11,7 @@ import {
   shownValue,
 } from '../../domain/key-settings.ts';
 import type { KeyDetails } from '../../services/keys/read-keys.ts';
-import type { AppEnv } from '../context.ts';
+import type { AppEnv } from '../hono-env.ts';
 import { readBody } from '../middleware/read-body.ts';
 import { PageProblem } from './page-problem.ts';
 import { type FormValues, lifetimesAllowed, type Messages } from './pages/key-fields.tsx';

@@ -4,7 +4,7 @@ import type { FieldError } from '../../domain/fields.ts';
 import { MAX_RULE_DAYS } from '../../domain/key-rules.ts';
 import { wholeNumber } from '../../domain/key-settings.ts';
 import { changeKeyRules, readKeyRulesOverview, type StoredKeyRules } from '../../services/keys/change-key-rules.ts';
-import { type AdminEnv, adminContext } from '../context.ts';
+import { type AdminEnv, adminContext } from '../hono-env.ts';
 import { readForm, shownCount } from './forms.ts';
 import { pageContext } from './page-context.ts';
 import { formatNumber } from './pages/components.tsx';
@@ -15,7 +15,7 @@ import {
   type KeyRulesValues,
   REVIEW_INTERVALS,
 } from './pages/key-rules-page.tsx';
-import { render } from './render.tsx';
+import { render } from './render-page.tsx';
 
 /** The page of the organization's key rules. */
 export const keyRules = new Hono<AdminEnv>();

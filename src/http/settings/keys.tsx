@@ -13,7 +13,7 @@ import { readRecentAddresses } from '../../services/keys/recent-addresses.ts';
 import { listRefusedUses } from '../../services/keys/refused-uses.ts';
 import { revokeAsAdministrator } from '../../services/keys/revoke-key.ts';
 import { keyAlreadyRotated, keyNotLive, rotateApiKey } from '../../services/keys/rotate-key.ts';
-import { type AdminEnv, adminContext } from '../context.ts';
+import { type AdminEnv, adminContext } from '../hono-env.ts';
 import {
   chosenExpiry,
   chosenSettings,
@@ -33,7 +33,7 @@ import { ChangeForm, NewKeyForm, RotateForm } from './pages/key-form.tsx';
 import { AlreadyCreatedPage, NewKeyPage } from './pages/new-key.tsx';
 import { WhichKeyPage } from './pages/which-key.tsx';
 import { recordTexts } from './record-texts.ts';
-import { render, trail } from './render.tsx';
+import { render, trail } from './render-page.tsx';
 
 /** The number of audit entries on a key's page. */
 const LATEST_ENTRIES = 10;

@@ -1,7 +1,7 @@
 import { createContext, useContext } from 'hono/jsx';
 import { dateIn } from '../../domain/calendar.ts';
 import { ticketUrl } from '../../domain/ticket-url.ts';
-import type { AdminEnv, AppEnv, ContextOf } from '../context.ts';
+import type { AdminEnv, AppEnv, ContextOf } from '../hono-env.ts';
 
 /** The organization's pages: the path of all its links, its time zone, and the current time. */
 export interface PageContext {

@@ -1,11 +1,11 @@
 import { type Context, Hono } from 'hono';
 import { countLiveKeys } from '../../services/keys/read-keys.ts';
 import { revokeAllKeys } from '../../services/keys/revoke-key.ts';
-import { type AdminEnv, adminContext } from '../context.ts';
+import { type AdminEnv, adminContext } from '../hono-env.ts';
 import { readForm } from './forms.ts';
 import { pageContext } from './page-context.ts';
 import { ConfirmRevokeAllPage } from './pages/confirm.tsx';
-import { render, trail } from './render.tsx';
+import { render, trail } from './render-page.tsx';
 
 /** The page to revoke all keys. */
 export const revokeAll = new Hono<AdminEnv>();

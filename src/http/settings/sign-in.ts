@@ -3,7 +3,7 @@ import { errors, jwtVerify } from 'jose';
 import type { SignIn } from '../../config.ts';
 import { provenEmail } from '../../domain/sign-in-token.ts';
 import { type Administration, administrationsOf } from '../../services/directory/administrators.ts';
-import { type AdminEnv, type AppEnv, type ContextOf, serviceContext } from '../context.ts';
+import { type AdminEnv, type AppEnv, type ContextOf, serviceContext } from '../hono-env.ts';
 import { PageProblem } from './page-problem.ts';
 
 const ALGORITHMS = ['RS256', 'ES256'];

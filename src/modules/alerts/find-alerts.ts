@@ -1,9 +1,9 @@
-import type { FactStatement } from '../../db/facts.ts';
+import type { FactStatement } from '../../db/fact-statements.ts';
 import type { Fact } from '../../domain/facts.ts';
 import { log } from '../../lib/log.ts';
+import { bindFacts, type FactOptions, toFact } from '../../services/bind-facts.ts';
 import { readBatch } from '../../services/call-d1.ts';
-import type { ServiceContext } from '../../services/context.ts';
-import { bindFacts, type FactOptions, toFact } from '../../services/facts.ts';
+import type { ServiceContext } from '../../services/service-context.ts';
 import { type AlertChannel, alertData } from './alert.ts';
 import { findStoredAlerts, type NewAlert, type StoredAlert, saveAlerts, withdrawAlerts } from './alert-statements.ts';
 

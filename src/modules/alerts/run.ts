@@ -1,5 +1,5 @@
 import type { Config } from '../../config.ts';
-import { FACT_STATEMENTS, type FactStatement } from '../../db/facts.ts';
+import { FACT_STATEMENTS, type FactStatement } from '../../db/fact-statements.ts';
 import { FACTS } from '../../domain/facts.ts';
 import { timeOrderedId } from '../../domain/record-id.ts';
 import { findAlerts } from './find-alerts.ts';

@@ -1,6 +1,6 @@
 import { log } from '../../lib/log.ts';
 import { readAll } from '../../services/call-d1.ts';
-import type { ServiceContext } from '../../services/context.ts';
+import type { ServiceContext } from '../../services/service-context.ts';
 import { claimAlerts, type DueAlert, endAlerts, postponeAlerts } from './alert-statements.ts';
 import type { Outlet } from './outlets.ts';
 

@@ -1,7 +1,7 @@
 import { noArchive, ServiceError } from '../../domain/errors.ts';
 import { withDeadline } from '../../lib/deadline.ts';
 import { type ObjectStore, objectStore, type R2Objects, type StoredObject } from '../../lib/object-store.ts';
-import { forNextChunk, type ServiceContext } from '../../services/context.ts';
+import { forNextChunk, type ServiceContext } from '../../services/service-context.ts';
 
 /** The bucket of a deployment; undefined if it has none. */
 export const archiveOf = ({ ARCHIVE }: { ARCHIVE?: R2Objects | undefined }): ObjectStore | undefined =>

@@ -1,7 +1,7 @@
 import { Hono } from 'hono';
 import { hasCode } from '../../domain/errors.ts';
 import { jsonWithoutKeys } from '../../domain/pasted-keys.ts';
-import { type AdminEnv, adminContext } from '../../http/context.ts';
+import { type AdminEnv, adminContext } from '../../http/hono-env.ts';
 import { PageProblem } from '../../http/settings/page-problem.ts';
 import type { ObjectStore } from '../../lib/object-store.ts';
 import { readOwnArchive } from './read-archives.ts';

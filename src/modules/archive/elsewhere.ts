@@ -1,5 +1,5 @@
 import type { ObjectStore } from '../../lib/object-store.ts';
-import type { Elsewhere } from '../../services/context.ts';
+import type { Elsewhere } from '../../services/service-context.ts';
 import { readArchive } from './archive-file.ts';
 import { eraseObjects, requireErasableArchive } from './erase-archive.ts';
 import { redactArchived } from './redact-archived.ts';

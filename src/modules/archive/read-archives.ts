@@ -7,7 +7,7 @@ import {
   searchedIds,
 } from '../../services/audit/read-audit-log.ts';
 import { readAll, readOne } from '../../services/call-d1.ts';
-import type { ActorContext, AdminActor } from '../../services/context.ts';
+import type { ActorContext, AdminActor } from '../../services/service-context.ts';
 import { readArchive } from './archive-file.ts';
 import { findArchive, findArchivesAbout, findArchivesOfPeriod } from './archive-statements.ts';
 import type { ArchiveContext } from './bucket.ts';

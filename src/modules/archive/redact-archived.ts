@@ -3,7 +3,7 @@ import { type Change, plain, REDACTED } from '../../domain/change.ts';
 import type { RecordKind } from '../../domain/record-kinds.ts';
 import { bySystem, hasChanged, writeWithAudit } from '../../services/audit/write-with-audit.ts';
 import { readOne } from '../../services/call-d1.ts';
-import type { ActorContext, SystemActor } from '../../services/context.ts';
+import type { ActorContext, SystemActor } from '../../services/service-context.ts';
 import { archiveFile, parseArchive, readArchive, storeFile } from './archive-file.ts';
 import { switchObject } from './archive-statements.ts';
 import { type ArchiveContext, deleteObjects, listObjects } from './bucket.ts';

@@ -1,4 +1,4 @@
-import { adminContext } from '../../http/context.ts';
+import { adminContext } from '../../http/hono-env.ts';
 import { usePage } from '../../http/settings/page-context.ts';
 import { Banner, formatNumber, Table } from '../../http/settings/pages/components.tsx';
 import { Time } from '../../http/settings/pages/time.tsx';

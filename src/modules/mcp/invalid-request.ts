@@ -1,4 +1,4 @@
-import type { AppEnv, ContextOf } from '../../http/context.ts';
+import type { AppEnv, ContextOf } from '../../http/hono-env.ts';
 
 /** The code of JSON-RPC 2.0 §5.1 for an invalid request. */
 const INVALID_REQUEST = -32600;

@@ -1,5 +1,5 @@
 import type { MiddlewareHandler } from 'hono';
-import type { ApiEnv } from '../../http/context.ts';
+import type { ApiEnv } from '../../http/hono-env.ts';
 import { keyLimit } from '../../http/middleware/key-limit.ts';
 import { Problem } from '../../http/problems.ts';
 import { messageOf } from './read-message.ts';

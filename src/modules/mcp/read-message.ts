@@ -1,7 +1,7 @@
 import type { Context, MiddlewareHandler } from 'hono';
 import * as z from 'zod';
 import type { RecordKind } from '../../domain/record-kinds.ts';
-import type { AppEnv } from '../../http/context.ts';
+import type { AppEnv } from '../../http/hono-env.ts';
 import { jsonText, readJson } from '../../http/middleware/json-body.ts';
 import { Problem } from '../../http/problems.ts';
 import { kindOfTool } from './tools.ts';

@@ -1,6 +1,6 @@
 import type { MiddlewareHandler } from 'hono';
 import { RECORD_KINDS } from '../../domain/record-kinds.ts';
-import type { ApiEnv } from '../../http/context.ts';
+import type { ApiEnv } from '../../http/hono-env.ts';
 import { messageOf } from './read-message.ts';
 
 /** Requires the scope of the tool that the message calls: without it, the call gets the constant 401. */

@@ -1,7 +1,7 @@
 import { type Context, Hono } from 'hono';
 import { jsonWithoutKeys } from '../../domain/pasted-keys.ts';
 import { writableKinds } from '../../domain/scopes.ts';
-import type { ApiEnv, AppEnv } from '../../http/context.ts';
+import type { ApiEnv, AppEnv } from '../../http/hono-env.ts';
 import { authenticate } from '../../http/middleware/authenticate.ts';
 import { firstChecks, guardUnknown } from '../../http/middleware/guard.ts';
 import { methodNotAllowedProblem, problem } from '../../http/problems.ts';

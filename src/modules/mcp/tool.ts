@@ -1,10 +1,10 @@
 import * as z from 'zod';
 import { DIRECTORY_ID } from '../../domain/directory-id.ts';
 import { fieldErrors, ruleError } from '../../domain/fields.ts';
-import { checkIdempotencyKey } from '../../http/idempotency-key.ts';
+import { checkIdempotencyKey } from '../../http/check-idempotency-key.ts';
 import { validationFailed } from '../../http/middleware/json-body.ts';
 import { Problem } from '../../http/problems.ts';
-import type { WriteContext } from '../../services/context.ts';
+import type { WriteContext } from '../../services/service-context.ts';
 import type { WriteOutcome, WriteTarget } from '../../services/work/write-once.ts';
 import { type ToolReply, writtenReply } from './tool-reply.ts';
 

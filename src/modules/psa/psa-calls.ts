@@ -1,5 +1,4 @@
 import type * as z from 'zod';
-import type { ActorContext, DirectoryContext, SystemActor } from '../../services/context.ts';
 import {
   deactivateRecords,
   deactivateRequest,
@@ -7,10 +6,11 @@ import {
   upsertRequest,
 } from '../../services/directory/change-records.ts';
 import { requireInput } from '../../services/parse-input.ts';
+import type { ActorContext, DirectoryContext, SystemActor } from '../../services/service-context.ts';
 import { changesRequest, listChanges, MAX_PAGE_BYTES } from '../../services/work/list-changes.ts';
 import { redactRecord, redactRequest } from '../../services/work/redact-record.ts';
 import { releaseChanges, releaseRequest } from '../../services/work/release-changes.ts';
-import { reviewRequest, reviewTimeEntry } from '../../services/work/review-time-entry.ts';
+import { reviewRequest, reviewTimeEntry } from '../../services/work/set-approval.ts';
 
 /** The context of a call of the PSA over HTTP. */
 export type PsaContext = ActorContext<SystemActor> & DirectoryContext;

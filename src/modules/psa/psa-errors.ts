@@ -1,4 +1,4 @@
-import type { CallError } from '../../services/answer.ts';
+import type { CallError } from '../../services/call-result.ts';
 
 /** Each error of a call over HTTP: its status, and what it means. */
 export const PSA_ERRORS = {

@@ -1,6 +1,6 @@
 import type { MiddlewareHandler } from 'hono';
 import { isSigned, readMessage, type SignedMessage, type WebhookSecret } from '../../domain/webhook.ts';
-import type { RequestVariables } from '../../http/context.ts';
+import type { RequestVariables } from '../../http/hono-env.ts';
 import { readBody } from '../../http/middleware/read-body.ts';
 import { Problem, unauthorized } from '../../http/problems.ts';
 

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { describedRecord } from '../../domain/directory.ts';
 import { fieldErrorShape } from '../../domain/fields.ts';
 import { change, changesPage, deactivated, released, time, upserted } from '../../domain/psa-shapes.ts';
-import { CALL_ERRORS, type CallError } from '../../services/answer.ts';
+import { CALL_ERRORS, type CallError } from '../../services/call-result.ts';
 import { PSA_CALL_TYPES, PSA_CALLS, type PsaCallType } from './psa-calls.ts';
 
 // The shapes of messages and answers, for the document.

@@ -1,6 +1,6 @@
 import type { Change } from '../../domain/change.ts';
 import { parseCursor } from '../../domain/change-cursor.ts';
-import type { ServiceContext } from '../../services/context.ts';
+import type { ServiceContext } from '../../services/service-context.ts';
 import { type ChangesPage, listChanges, MAX_CHANGES } from '../../services/work/list-changes.ts';
 import { NEW_PAGE_BYTES, REPEATED_PAGE_BYTES } from './rules.ts';
 

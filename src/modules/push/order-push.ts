@@ -5,9 +5,9 @@ import { beingErased, hasCode, invalidInput, ServiceError } from '../../domain/e
 import { freeText, strictObject } from '../../domain/fields.ts';
 import { bySystem, hasChanged, writeWithAudit } from '../../services/audit/write-with-audit.ts';
 import { readAll, readOne } from '../../services/call-d1.ts';
-import type { ActorContext, ServiceContext, SystemActor } from '../../services/context.ts';
 import { findErasure } from '../../services/directory/erase-organization.ts';
 import { parseInput } from '../../services/parse-input.ts';
+import type { ActorContext, ServiceContext, SystemActor } from '../../services/service-context.ts';
 import { cursorText, organizationNotFound, requireValidCursor } from '../../services/work/list-changes.ts';
 import { findPushOrder, findPushStatus, orderResume, orderSkip, type PushStatusRow } from './push-statements.ts';
 

@@ -1,6 +1,6 @@
 import { DAY_MS } from '../../domain/calendar.ts';
 import { readAll, readOne, write } from '../../services/call-d1.ts';
-import type { ServiceContext } from '../../services/context.ts';
+import type { ServiceContext } from '../../services/service-context.ts';
 import {
   type DuePush,
   findDuePushes,

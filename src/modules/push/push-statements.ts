@@ -1,4 +1,4 @@
-import { IS_BEING_ERASED } from '../../db/directory/conditions.ts';
+import { IS_BEING_ERASED } from '../../db/directory/directory-conditions.ts';
 import { columns, type Fields, statement } from '../../db/statement.ts';
 
 // What the database knows of the pushes: a copy of the state of each organization's object, for the

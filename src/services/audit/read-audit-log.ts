@@ -8,13 +8,13 @@ import {
   findAuditPageOfKey,
   findAuditRowsAbout,
   findFirstSeqSince,
-} from '../../db/audit/read-audit-log.ts';
+} from '../../db/audit/audit-log-statements.ts';
 import { parseIdempotencyKey } from '../../domain/idempotency-key.ts';
 import { derivedId, timeOfId } from '../../domain/record-id.ts';
 import { forEachKind, RECORD_KIND_NAMES, type RecordKind } from '../../domain/record-kinds.ts';
 import { readAll, readBatch, readOne } from '../call-d1.ts';
-import { type ActorContext, type AdminActor, forNextPage } from '../context.ts';
 import type { ExportPage } from '../export-page.ts';
+import { type ActorContext, type AdminActor, forNextPage } from '../service-context.ts';
 
 /** An entry of the audit log. Times are UTC milliseconds. */
 export interface AuditEntry extends AuditColumns {

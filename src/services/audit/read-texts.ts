@@ -1,6 +1,6 @@
 import { findTexts } from '../../db/work/texts.ts';
 import { readAll } from '../call-d1.ts';
-import type { ActorContext, AdminActor } from '../context.ts';
+import type { ActorContext, AdminActor } from '../service-context.ts';
 import type { AuditEntry } from './read-audit-log.ts';
 
 /**

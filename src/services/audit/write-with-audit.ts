@@ -1,5 +1,5 @@
 import { AUDIT_ROWS } from '../../db/audit/audit-row.ts';
-import { D1Failure, TOO_MANY_CHANGES } from '../../db/call.ts';
+import { D1Failure, TOO_MANY_CHANGES } from '../../db/run-d1.ts';
 import { type BoundStatement, batch } from '../../db/statement.ts';
 import { countRecord } from '../../db/work/key-days.ts';
 import type { AuditAction } from '../../domain/audit-actions.ts';
@@ -7,7 +7,7 @@ import { dateIn } from '../../domain/calendar.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import type { RecordKind } from '../../domain/record-kinds.ts';
 import { callD1, type LostCall } from '../call-d1.ts';
-import type { ActorContext, AdminActor, ServiceContext, Source, SystemActor } from '../context.ts';
+import type { ActorContext, AdminActor, ServiceContext, Source, SystemActor } from '../service-context.ts';
 
 /** Who makes a change, as recorded in the audit log. */
 export type AuditActor =

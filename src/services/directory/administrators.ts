@@ -1,8 +1,8 @@
-import { findAdministrator, findTimeZone } from '../../db/directory/administrators.ts';
+import { findAdministrator, findTimeZone } from '../../db/directory/administrator-statements.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { type PushTrouble, troubleOf } from '../../domain/push-trouble.ts';
 import { readAll, readOne } from '../call-d1.ts';
-import type { ActorContext, AdminActor, ServiceContext } from '../context.ts';
+import type { ActorContext, AdminActor, ServiceContext } from '../service-context.ts';
 
 /** A person as an administrator of one organization. */
 export interface Administration {

@@ -5,8 +5,8 @@ import { conflicts, DIRECTORY_TYPES, type DirectoryError, directoryId, readRecor
 import { ruleError, strictObject } from '../../domain/fields.ts';
 import type { DeactivatedRecord, Upserted } from '../../domain/psa-shapes.ts';
 import { callD1 } from '../call-d1.ts';
-import type { DirectoryContext } from '../context.ts';
 import { parseInput } from '../parse-input.ts';
+import type { DirectoryContext } from '../service-context.ts';
 import {
   advanceClock,
   findConflicts,

@@ -2,7 +2,7 @@ import { countOrganizations, type OrganizationCounts } from '../../db/directory/
 import { DAY_MS } from '../../domain/calendar.ts';
 import { EXPIRING_DAYS, REASONS_FOR_ATTENTION, REFUSED_ATTENTION_MS } from '../../domain/facts.ts';
 import { readAll } from '../call-d1.ts';
-import type { ServiceContext } from '../context.ts';
+import type { ServiceContext } from '../service-context.ts';
 import type { Administration } from './administrators.ts';
 
 export type { OrganizationCounts } from '../../db/directory/organization-counts.ts';

@@ -1,5 +1,4 @@
 import * as z from 'zod';
-import { D1Failure } from '../../db/call.ts';
 import { applyMessage, applyUnsigned, OLDER_MESSAGE } from '../../db/directory/clock.ts';
 import {
   ENSURE_SERVICE_ACCOUNT,
@@ -15,6 +14,7 @@ import {
   RETIRE_SERVICE_ACCOUNT,
   UPSERT_RECORDS,
 } from '../../db/directory/records.ts';
+import { D1Failure } from '../../db/run-d1.ts';
 import { type BoundStatement, batch, type Statement } from '../../db/statement.ts';
 import {
   BUILT_IN_SERVICE_ACCOUNT,
@@ -29,7 +29,7 @@ import { beingErased, ServiceError } from '../../domain/errors.ts';
 import { parseStored } from '../../domain/stored-json.ts';
 import type { SignedMessage } from '../../domain/webhook.ts';
 import { callD1 } from '../call-d1.ts';
-import type { ServiceContext } from '../context.ts';
+import type { ServiceContext } from '../service-context.ts';
 
 // The parts of an upsert of one organization's records: what would change, what prevents it, and
 // the transaction that makes the changes.

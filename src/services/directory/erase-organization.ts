@@ -14,8 +14,8 @@ import { directoryId } from '../../domain/directory.ts';
 import { noArchive, ServiceError } from '../../domain/errors.ts';
 import { freeText, strictObject } from '../../domain/fields.ts';
 import { callD1, readOne, write } from '../call-d1.ts';
-import { forNextChunk, type ServiceContext } from '../context.ts';
 import { parseInput } from '../parse-input.ts';
+import { forNextChunk, type ServiceContext } from '../service-context.ts';
 import { cursorText, requireValidCursor } from '../work/list-changes.ts';
 
 export type { OpenErasure } from '../../db/directory/erasure.ts';

@@ -1,5 +1,5 @@
 import type * as z from 'zod';
-import { findSettingsChanges } from '../../db/keys/change-key.ts';
+import { findSettingsChanges } from '../../db/keys/change-key-statements.ts';
 import {
   changeRules,
   countEndlessKeys,
@@ -12,9 +12,9 @@ import { invalidInput, ServiceError } from '../../domain/errors.ts';
 import { brokenRule, type KeyRules, keyRules, type NewKeyLifetime } from '../../domain/key-rules.ts';
 import { byAdministrator, hasChanged, writeWithAudit } from '../audit/write-with-audit.ts';
 import { readBatch, readOne } from '../call-d1.ts';
-import type { ActorContext, AdminActor } from '../context.ts';
 import { notAdministrator } from '../directory/administrators.ts';
 import { parseInput } from '../parse-input.ts';
+import type { ActorContext, AdminActor } from '../service-context.ts';
 import type { SettingsChange } from './change-key.ts';
 
 /** Key rules as they are stored. */

@@ -1,12 +1,17 @@
-import { changeKey, explainChange, findSettingsChanges, type SettingsChangeRow } from '../../db/keys/change-key.ts';
+import {
+  changeKey,
+  explainChange,
+  findSettingsChanges,
+  type SettingsChangeRow,
+} from '../../db/keys/change-key-statements.ts';
 import { invalidInput, ServiceError } from '../../domain/errors.ts';
 import { keyChanges } from '../../domain/key-input.ts';
 import { describeChanges, type SettingsInput } from '../../domain/key-settings.ts';
 import { byAdministrator, hasChanged, writeWithAudit } from '../audit/write-with-audit.ts';
 import { readAll, readOne } from '../call-d1.ts';
-import type { ActorContext, AdminActor } from '../context.ts';
 import { notAdministrator } from '../directory/administrators.ts';
 import { parseInput } from '../parse-input.ts';
+import type { ActorContext, AdminActor } from '../service-context.ts';
 import { NAME_TAKEN } from './create-key.ts';
 import { getOwnKey, type KeyDetails } from './read-keys.ts';
 import { keyNotLive } from './rotate-key.ts';

@@ -1,4 +1,4 @@
-import { explainNewKey, insertKey } from '../../db/keys/create-key.ts';
+import { explainNewKey, insertKey } from '../../db/keys/create-key-statements.ts';
 import { generateKey, hashKey, keyHint } from '../../domain/api-key.ts';
 import { dateIn } from '../../domain/calendar.ts';
 import { invalidInput, ServiceError } from '../../domain/errors.ts';
@@ -10,9 +10,9 @@ import { timeOrderedId } from '../../domain/record-id.ts';
 import { formatScopes } from '../../domain/scopes.ts';
 import { byAdministrator, hasChanged, writeWithAudit } from '../audit/write-with-audit.ts';
 import { readOne } from '../call-d1.ts';
-import type { ActorContext, AdminActor } from '../context.ts';
 import { notAdministrator } from '../directory/administrators.ts';
 import { parseInput } from '../parse-input.ts';
+import type { ActorContext, AdminActor } from '../service-context.ts';
 import { readRulesAndTimeZone, requireAdmitted, requireAdmittedByRow } from './change-key-rules.ts';
 
 /** A key as it is shown once. `value` is not stored. */

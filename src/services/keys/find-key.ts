@@ -1,9 +1,9 @@
-import { findKeyByHash, type KeyRow } from '../../db/keys/find-key.ts';
+import { findKeyByHash, type KeyRow } from '../../db/keys/find-key-statements.ts';
 import { ownDayLimit, ownRequestLimit } from '../../domain/key-settings.ts';
 import type { FoundKey } from '../../domain/principal.ts';
 import { parseScopes } from '../../domain/scopes.ts';
 import { readOne } from '../call-d1.ts';
-import type { ServiceContext } from '../context.ts';
+import type { ServiceContext } from '../service-context.ts';
 
 /**
  * Finds a key by the hash of its value. Does not check whether it may be used: see

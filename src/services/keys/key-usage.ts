@@ -2,7 +2,7 @@ import { findKeyDays, type KeyDayRow } from '../../db/work/key-days.ts';
 import { addDays } from '../../domain/calendar.ts';
 import { forEachKind, RECORD_KIND_NAMES, type RecordKind } from '../../domain/record-kinds.ts';
 import { readAll } from '../call-d1.ts';
-import type { ActorContext, AdminActor } from '../context.ts';
+import type { ActorContext, AdminActor } from '../service-context.ts';
 
 /** How many days of use the pages show, today included. */
 export const USAGE_DAYS = 30;

@@ -1,14 +1,14 @@
-import { findLatestDay, type OrganizationDay } from '../../db/audit/read-audit-log.ts';
-import { findKeyPage, findLiveKeys, findRefusedKeys, type KeyDetailsRow } from '../../db/keys/read-keys.ts';
+import { findLatestDay, type OrganizationDay } from '../../db/audit/audit-log-statements.ts';
+import { findKeyPage, findLiveKeys, findRefusedKeys, type KeyDetailsRow } from '../../db/keys/read-keys-statements.ts';
 import { type Fact, REFUSED_ATTENTION_MS } from '../../domain/facts.ts';
+import { bindPageFacts, type FactOptions, toFact } from '../bind-facts.ts';
 import { readAll, readBatch } from '../call-d1.ts';
-import type { ActorContext, AdminActor } from '../context.ts';
-import { bindPageFacts, type FactOptions, toFact } from '../facts.ts';
+import type { ActorContext, AdminActor } from '../service-context.ts';
 import { readUsage, type Usage } from './key-usage.ts';
 import { type KeyDetails, toKeyDetails } from './read-keys.ts';
 import { type KeyQuery, matchingKeys, sortedKeys, stateInList } from './select-keys.ts';
 
-export type { OrganizationDay } from '../../db/audit/read-audit-log.ts';
+export type { OrganizationDay } from '../../db/audit/audit-log-statements.ts';
 
 /** How many keys a list of ended keys examines, newest first. */
 export const EXAMINED_KEYS = 200;

@@ -10,7 +10,7 @@ import {
   findOwnKeysByHint,
   type KeyDetailsRow,
   type OperatorKeyRow,
-} from '../../db/keys/read-keys.ts';
+} from '../../db/keys/read-keys-statements.ts';
 import type { BoundStatement } from '../../db/statement.ts';
 import { type ChainDay, findChainDay } from '../../db/work/key-days.ts';
 import { hashKey, isLive, type KeyState, keyState, parseKeyReference } from '../../domain/api-key.ts';
@@ -22,9 +22,15 @@ import { recordId } from '../../domain/record-id.ts';
 import { parseScopes, type Scope } from '../../domain/scopes.ts';
 import { pick } from '../../lib/objects.ts';
 import { readAll, readBatch, readOne } from '../call-d1.ts';
-import { type ActorContext, type AdminActor, forNextPage, type ServiceContext, type SystemActor } from '../context.ts';
 import type { ExportPage } from '../export-page.ts';
 import { parseInput } from '../parse-input.ts';
+import {
+  type ActorContext,
+  type AdminActor,
+  forNextPage,
+  type ServiceContext,
+  type SystemActor,
+} from '../service-context.ts';
 
 export type { ChainDay } from '../../db/work/key-days.ts';
 

@@ -1,7 +1,7 @@
 import { findRecentAddresses } from '../../db/work/key-days.ts';
 import { addDays } from '../../domain/calendar.ts';
 import { readAll } from '../call-d1.ts';
-import type { ActorContext, AdminActor } from '../context.ts';
+import type { ActorContext, AdminActor } from '../service-context.ts';
 import { USAGE_DAYS } from './key-usage.ts';
 import { listRefusedUses } from './refused-uses.ts';
 

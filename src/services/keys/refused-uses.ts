@@ -5,13 +5,13 @@ import {
   findRefusedUsesPage,
   forgetAddresses,
   type RefusedUseRow,
-} from '../../db/keys/refused-uses.ts';
+} from '../../db/keys/refused-use-statements.ts';
 import type { KeyReference } from '../../domain/errors.ts';
 import { ADDRESS_RETENTION_MS, type RefusedUseReason } from '../../domain/refused-use.ts';
 import { readAll, write } from '../call-d1.ts';
-import { type ActorContext, type AdminActor, forNextPage, type ServiceContext } from '../context.ts';
 import type { ExportPage } from '../export-page.ts';
 import { DAILY_LIMITS, runInChunks } from '../in-chunks.ts';
+import { type ActorContext, type AdminActor, forNextPage, type ServiceContext } from '../service-context.ts';
 
 /** Entries on one page. */
 const PAGE_SIZE = 100;

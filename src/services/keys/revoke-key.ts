@@ -3,15 +3,15 @@ import {
   findSomeLiveKeys,
   markRevokedByAdministrator,
   markRevokedByOperator,
-} from '../../db/keys/revoke-key.ts';
+} from '../../db/keys/revoke-key-statements.ts';
 import { directoryId } from '../../domain/directory.ts';
 import { freeText, strictObject } from '../../domain/fields.ts';
 import { recordId } from '../../domain/record-id.ts';
 import { byAdministrator, bySystem, hasChanged, writeWithAudit } from '../audit/write-with-audit.ts';
 import { readAll, readOne } from '../call-d1.ts';
-import type { ActorContext, AdminActor, ServiceContext, SystemActor } from '../context.ts';
 import { administratorsTimeZone, notAdministrator } from '../directory/administrators.ts';
 import { parseInput } from '../parse-input.ts';
+import type { ActorContext, AdminActor, ServiceContext, SystemActor } from '../service-context.ts';
 import { keyNotFound } from './read-keys.ts';
 
 // After a revocation has returned, no write with the key is committed. Revoking again changes

@@ -1,11 +1,16 @@
-import { explainRotation, insertSuccessor, markSucceeded, revokeSucceeded } from '../../db/keys/rotate-key.ts';
+import {
+  explainRotation,
+  insertSuccessor,
+  markSucceeded,
+  revokeSucceeded,
+} from '../../db/keys/rotate-key-statements.ts';
 import { invalidInput, ServiceError } from '../../domain/errors.ts';
 import { GRACE_MS, MAX_KEYS_IN_GRACE, type Rotation, rotation } from '../../domain/key-input.ts';
 import { type AuditedChange, byAdministrator, hasChanged, writeWithAudit } from '../audit/write-with-audit.ts';
 import { readOne } from '../call-d1.ts';
-import type { ActorContext, AdminActor } from '../context.ts';
 import { notAdministrator } from '../directory/administrators.ts';
 import { parseInput } from '../parse-input.ts';
+import type { ActorContext, AdminActor } from '../service-context.ts';
 import { requireAdmittedByRow } from './change-key-rules.ts';
 import { type CreatedKey, formAlreadyUsed, makeKey } from './create-key.ts';
 import { type KeyDetails, keyNotFound } from './read-keys.ts';

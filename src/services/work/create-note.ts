@@ -1,6 +1,6 @@
-import { explainNote, insertNote, type StoredNote } from '../../db/work/notes.ts';
+import { explainNote, insertNote, type StoredNote } from '../../db/work/note-statements.ts';
 import type { NoteRequest } from '../../domain/note.ts';
-import type { WriteContext } from '../context.ts';
+import type { WriteContext } from '../service-context.ts';
 import { type WriteOutcome, type WriteTarget, writeOnce } from './write-once.ts';
 
 /**

@@ -4,9 +4,9 @@ import {
   insertServiceTimeEntry,
   insertTechnicianTimeEntry,
   type StoredTimeEntry,
-} from '../../db/work/time-entries.ts';
+} from '../../db/work/time-entry-statements.ts';
 import type { TimeEntryRequest } from '../../domain/time-entry.ts';
-import type { WriteContext } from '../context.ts';
+import type { WriteContext } from '../service-context.ts';
 import { type WriteOutcome, type WriteTarget, writeOnce } from './write-once.ts';
 
 /**

@@ -1,7 +1,7 @@
 import { forgetDays } from '../../db/work/key-days.ts';
 import { addDays, dateIn } from '../../domain/calendar.ts';
-import type { ServiceContext } from '../context.ts';
 import { DAILY_LIMITS, runInChunks } from '../in-chunks.ts';
+import type { ServiceContext } from '../service-context.ts';
 
 /** How long the daily ledger is kept at least: 13 months, so that a month can be compared with a year ago. */
 export const LEDGER_RETENTION_DAYS = 400;

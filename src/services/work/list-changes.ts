@@ -9,8 +9,8 @@ import { ruleError, strictObject } from '../../domain/fields.ts';
 import type { ArchivedChanges, ChangesPage } from '../../domain/psa-shapes.ts';
 import { utf8Length } from '../../lib/bytes.ts';
 import { readBatch } from '../call-d1.ts';
-import type { ServiceContext } from '../context.ts';
 import { parseInput } from '../parse-input.ts';
+import type { ServiceContext } from '../service-context.ts';
 import { toChange } from './to-change.ts';
 
 /** The most changes on one page: well under 32 MiB, the limit of one RPC, even with long texts. */

@@ -8,8 +8,8 @@ import { recordId } from '../../domain/record-id.ts';
 import { RECORD_KIND_NAMES, RECORD_KINDS, type RecordKind } from '../../domain/record-kinds.ts';
 import { bySystem, hasChanged, writeWithAudit } from '../audit/write-with-audit.ts';
 import { readOne } from '../call-d1.ts';
-import type { ActorContext, SystemActor } from '../context.ts';
 import { parseInput } from '../parse-input.ts';
+import type { ActorContext, SystemActor } from '../service-context.ts';
 
 /** The input of `redactRecord`. */
 export const redactRequest = strictObject({

@@ -4,8 +4,8 @@ import { directoryId } from '../../domain/directory.ts';
 import { strictObject } from '../../domain/fields.ts';
 import type { Released } from '../../domain/psa-shapes.ts';
 import { readAll, readOne, write } from '../call-d1.ts';
-import type { ServiceContext } from '../context.ts';
 import { parseInput } from '../parse-input.ts';
+import type { ServiceContext } from '../service-context.ts';
 import { cursorText, organizationNotFound, requireValidCursor } from './list-changes.ts';
 
 export type { ReleaseRow } from '../../db/work/releases.ts';

@@ -18,8 +18,8 @@ import { RECORD_KINDS, type RecordKind } from '../../domain/record-kinds.ts';
 import { sha256, toHex, utf8Length } from '../../lib/bytes.ts';
 import { writeWithAudit } from '../audit/write-with-audit.ts';
 import { readOne } from '../call-d1.ts';
-import type { WriteContext } from '../context.ts';
 import { toFoundKey } from '../keys/find-key.ts';
+import type { WriteContext } from '../service-context.ts';
 
 /** Reserved to find out, within the deadline, whether a batch without a response was committed. */
 const SETTLE_MS = 2_000;

@@ -1,6 +1,6 @@
 import { Hono } from 'hono';
 import { expect, test } from 'vitest';
-import { type AppEnv, apiContext } from '../../../src/http/context.ts';
+import { type AppEnv, apiContext } from '../../../src/http/hono-env.ts';
 import { guard } from '../../../src/http/middleware/guard.ts';
 
 test('a route without the guard does not compile, and fails', async () => {

@@ -1,9 +1,9 @@
 import { hashKey } from '../../../src/domain/api-key.ts';
 import type { ObjectStore } from '../../../src/lib/object-store.ts';
 import { withLocalD1 } from '../../../src/ops/local.ts';
-import type { ServiceContext } from '../../../src/services/context.ts';
 import { type CreatedKey, createApiKey } from '../../../src/services/keys/create-key.ts';
 import { findKey } from '../../../src/services/keys/find-key.ts';
+import type { ServiceContext } from '../../../src/services/service-context.ts';
 import { createNote } from '../../../src/services/work/create-note.ts';
 import { serveRemoteD1 } from '../../support/remote-d1-stub.ts';
 import { copyDatabase } from '../../support/shared.ts';

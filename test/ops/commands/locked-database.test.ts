@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { D1Failure } from '../../../src/db/call.ts';
+import { D1Failure } from '../../../src/db/run-d1.ts';
 import { explain, operatorContext } from '../../../src/ops/command.ts';
 import { callD1 } from '../../../src/services/call-d1.ts';
 

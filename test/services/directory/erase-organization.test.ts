@@ -18,7 +18,7 @@ import { revokeAsAdministrator, revokeAsOperator } from '../../../src/services/k
 import { listChanges } from '../../../src/services/work/list-changes.ts';
 import { redactRecord } from '../../../src/services/work/redact-record.ts';
 import { releaseChanges } from '../../../src/services/work/release-changes.ts';
-import { reviewTimeEntry } from '../../../src/services/work/review-time-entry.ts';
+import { reviewTimeEntry } from '../../../src/services/work/set-approval.ts';
 import { archive, bucket, failing, objectsIn, releaseAll } from '../../support/archive.ts';
 import { aroundD1 } from '../../support/d1.ts';
 import { inLongRuns } from '../../support/property.ts';

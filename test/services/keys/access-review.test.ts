@@ -1,7 +1,6 @@
 import { env } from 'cloudflare:workers';
 import { describe, expect, test } from 'vitest';
 import { DEFAULT_KEY_RULES } from '../../../src/domain/key-rules.ts';
-import type { ActorContext, AdminActor } from '../../../src/services/context.ts';
 import {
   decideKeys,
   finishAccessReview,
@@ -12,6 +11,7 @@ import {
 } from '../../../src/services/keys/access-review.ts';
 import { changeKeyRules } from '../../../src/services/keys/change-key-rules.ts';
 import { getOwnKey } from '../../../src/services/keys/read-keys.ts';
+import type { ActorContext, AdminActor } from '../../../src/services/service-context.ts';
 import { aroundD1, committingTwice } from '../../support/d1.ts';
 import {
   asAdmin,

@@ -14,7 +14,7 @@ import { Activity } from './activity.tsx';
 import { Address, Banner, Hint, LinkButton, Scopes, State } from './components.tsx';
 import { limitsText, useText } from './day-use.ts';
 import { Creator, LastWrite, OtherKey } from './key-facts.tsx';
-import { RefusedUsesTable } from './refused-uses.tsx';
+import { RefusedUsesTable } from './refused-uses-page.tsx';
 import { Expiry, Time } from './time.tsx';
 import { UsageChart } from './usage-chart.tsx';
 

@@ -1,5 +1,5 @@
 import type { SettingsLink } from '../../../domain/deployments.ts';
-import type { Administrator } from '../../context.ts';
+import type { Administrator } from '../../hono-env.ts';
 import { Icon } from '../../page/icon.tsx';
 import { Menu } from './components.tsx';
 

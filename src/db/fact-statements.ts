@@ -12,7 +12,7 @@ import {
 } from '../domain/facts.ts';
 import { DEFAULT_KEY_RULES } from '../domain/key-rules.ts';
 import { FAILING_MS } from '../domain/push-trouble.ts';
-import { liveKeyIds } from './keys/read-keys.ts';
+import { liveKeyIds } from './keys/read-keys-statements.ts';
 import { columns, type Fields, type Statement, statement } from './statement.ts';
 import { ALL_RECORDS, sum } from './work/key-days.ts';
 

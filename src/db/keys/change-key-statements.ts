@@ -1,7 +1,7 @@
 import { KEY_SETTING_NAMES, type KeySettings, keySetting } from '../../domain/key-settings.ts';
-import { type AdministratorValues, BY_ACTIVE_ADMINISTRATOR } from '../directory/administrators.ts';
+import { type AdministratorValues, BY_ACTIVE_ADMINISTRATOR } from '../directory/administrator-statements.ts';
 import { columns, statement } from '../statement.ts';
-import { IS_CURRENT, IS_UNEXPIRED, keyIdWhere, THE_KEY } from './conditions.ts';
+import { IS_CURRENT, IS_UNEXPIRED, keyIdWhere, THE_KEY } from './key-conditions.ts';
 
 interface ChangeValues extends AdministratorValues, KeySettings {
   keyId: string;

@@ -3,13 +3,13 @@ import { KEY_SETTING_NAMES, keySetting } from '../../domain/key-settings.ts';
 import { containsKey } from '../../domain/pasted-keys.ts';
 import { listKeys } from '../../services/keys/list-keys.ts';
 import { everyKey, type KeyDetails } from '../../services/keys/read-keys.ts';
-import { type AdminEnv, adminContext } from '../context.ts';
+import { type AdminEnv, adminContext } from '../hono-env.ts';
 import { type Column, csvDownload, fileName } from './download.ts';
 import { isPlainList, readKeyQuery } from './key-query.ts';
 import { todayOf } from './page-context.ts';
 import { scopeList, stateLabel } from './pages/components.tsx';
-import { KeyListActions, KeyListLead, KeyListPage } from './pages/key-list.tsx';
-import { render } from './render.tsx';
+import { KeyListActions, KeyListLead, KeyListPage } from './pages/key-list-page.tsx';
+import { render } from './render-page.tsx';
 
 export const keyList = new Hono<AdminEnv>();
 

@@ -1,9 +1,9 @@
 import { Hono } from 'hono';
 import { everyRefusedUse, listRefusedUses, type RefusedUse } from '../../services/keys/refused-uses.ts';
-import { type AdminEnv, adminContext } from '../context.ts';
+import { type AdminEnv, adminContext } from '../hono-env.ts';
 import { type Column, csvDownload, fileName } from './download.ts';
-import { REFUSAL_REASONS, RefusedUsesPage } from './pages/refused-uses.tsx';
-import { render } from './render.tsx';
+import { REFUSAL_REASONS, RefusedUsesPage } from './pages/refused-uses-page.tsx';
+import { render } from './render-page.tsx';
 
 export const refusedUses = new Hono<AdminEnv>();
 

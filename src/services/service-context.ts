@@ -1,11 +1,11 @@
-import type { D1Counter } from '../db/call.ts';
+import type { D1Counter } from '../db/run-d1.ts';
 import type { DayLimits } from '../domain/day-limit.ts';
 import type { Principal } from '../domain/principal.ts';
 import type { ArchivedChanges } from '../domain/psa-shapes.ts';
 import type { RecordKind } from '../domain/record-kinds.ts';
 import type { SignedMessage } from '../domain/webhook.ts';
 
-export type { D1Counter } from '../db/call.ts';
+export type { D1Counter } from '../db/run-d1.ts';
 
 /** What optional modules do for the verbs of the core. */
 export interface Ports {

@@ -1,9 +1,9 @@
-import { ALL_ORGANIZATIONS, FACT_STATEMENTS, type FactStatement } from '../db/facts.ts';
+import { ALL_ORGANIZATIONS, FACT_STATEMENTS, type FactStatement } from '../db/fact-statements.ts';
 import type { BoundStatement } from '../db/statement.ts';
 import { addDays, dateIn } from '../domain/calendar.ts';
 import type { DayLimits } from '../domain/day-limit.ts';
 import { FACTS, type Fact } from '../domain/facts.ts';
-import type { ServiceContext } from './context.ts';
+import type { ServiceContext } from './service-context.ts';
 import { latestDatabaseSize } from './size-warning.ts';
 
 /** What of the configuration decides about facts. */

@@ -3,9 +3,9 @@ import type { Child } from 'hono/jsx';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import type { Part } from '../../module.ts';
 import type { KeyDetails } from '../../services/keys/read-keys.ts';
-import type { AdminEnv, AppEnv, ContextOf } from '../context.ts';
+import type { AdminEnv, AppEnv, ContextOf } from '../hono-env.ts';
 import { PageProvider, pageContext } from './page-context.ts';
-import { Layout, type PageHead } from './pages/layout.tsx';
+import { Layout, type PageHead } from './pages/settings-layout.tsx';
 
 /** Responds with a page, which has the header of an organization if an administrator is signed in. */
 export async function render<E extends AdminEnv | AppEnv>(

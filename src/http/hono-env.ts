@@ -5,6 +5,7 @@ import type { RateLimitDecision, RequestLimit } from '../domain/request-limit.ts
 import type { WebhookFault } from '../domain/webhook.ts';
 import { ExpiringMap } from '../lib/expiring-map.ts';
 import type { Part } from '../module.ts';
+import type { Administration } from '../services/directory/administrators.ts';
 import type {
   ActorContext,
   AdminActor,
@@ -14,8 +15,7 @@ import type {
   ServiceContext,
   Source,
   WriteContext,
-} from '../services/context.ts';
-import type { Administration } from '../services/directory/administrators.ts';
+} from '../services/service-context.ts';
 import type { KeyCheck } from './key-check.ts';
 
 /** The caches of one isolate. They are bounded and never authoritative. */

@@ -4,9 +4,9 @@ import {
   type AdministratorValues,
   BY_ACTIVE_ADMINISTRATOR,
   IS_ACTIVE_ADMINISTRATOR,
-} from '../directory/administrators.ts';
+} from '../directory/administrator-statements.ts';
 import { insertInto, statement } from '../statement.ts';
-import { IS_CURRENT, keyIdWhere } from './conditions.ts';
+import { IS_CURRENT, keyIdWhere } from './key-conditions.ts';
 import { ADMITTED_BY_RULES, EXPIRY_RULES, type ExpiryRulesRow } from './key-rules-statements.ts';
 
 /** The stored values of a new key, whether it is the first of its chain or a successor. */

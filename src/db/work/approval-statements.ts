@@ -1,9 +1,9 @@
 import type { TimeEntryStatus } from '../../domain/time-entry.ts';
 import { NEXT_SEQ } from '../audit/audit-columns.ts';
-import { type AdministratorValues, BY_ACTIVE_ADMINISTRATOR } from '../directory/administrators.ts';
+import { type AdministratorValues, BY_ACTIVE_ADMINISTRATOR } from '../directory/administrator-statements.ts';
 import { statement } from '../statement.ts';
 import { idBytes } from './record-table.ts';
-import { TIME_ENTRIES } from './time-entries.ts';
+import { TIME_ENTRIES } from './time-entry-statements.ts';
 
 /** Sets the status of a SUBMITTED entry, if the user is an active administrator. */
 export const markReviewed = statement<AdministratorValues & { id: string; status: TimeEntryStatus }>(`

@@ -1,7 +1,7 @@
-import { type AdministratorValues, BY_ACTIVE_ADMINISTRATOR } from '../directory/administrators.ts';
+import { type AdministratorValues, BY_ACTIVE_ADMINISTRATOR } from '../directory/administrator-statements.ts';
 import { statement } from '../statement.ts';
-import { THE_KEY } from './conditions.ts';
-import { LIVE_KEY_IDS } from './read-keys.ts';
+import { THE_KEY } from './key-conditions.ts';
+import { LIVE_KEY_IDS } from './read-keys-statements.ts';
 
 /** When a key was revoked (UTC milliseconds). */
 interface Revocation {

@@ -1,6 +1,6 @@
 import type { Child, PropsWithChildren } from 'hono/jsx';
 import type { SettingsLink } from '../../../domain/deployments.ts';
-import type { Administrator } from '../../context.ts';
+import type { Administrator } from '../../hono-env.ts';
 import { Frame } from '../../page/frame.tsx';
 import { Icon } from '../../page/icon.tsx';
 import { AreaTabs, Bar } from './header.tsx';

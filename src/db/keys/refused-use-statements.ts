@@ -1,5 +1,5 @@
 import type { RefusedUseReason } from '../../domain/refused-use.ts';
-import { IS_BEING_ERASED } from '../directory/conditions.ts';
+import { IS_BEING_ERASED } from '../directory/directory-conditions.ts';
 import { columns, type Fields, insertInto, statement } from '../statement.ts';
 
 interface RefusedUseValues {

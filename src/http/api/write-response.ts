@@ -1,7 +1,7 @@
 import type { Context } from 'hono';
 import type { ReplayFields } from '../../domain/replay.ts';
 import type { WriteOutcome } from '../../services/work/write-once.ts';
-import type { ApiEnv } from '../context.ts';
+import type { ApiEnv } from '../hono-env.ts';
 
 /** 201 for a new record; 200 for a replay, with whether the requests were the same. */
 export function answerWrite<Body extends object>(

@@ -4,8 +4,8 @@ import type { LimiterDecision, SubnetLimit } from '../domain/network-log.ts';
 import { formatRequestLimit, type RateLimitDecision, type RequestLimit } from '../domain/request-limit.ts';
 import { withDeadline } from '../lib/deadline.ts';
 import { log } from '../lib/log.ts';
-import type { KeyDayUse } from '../services/context.ts';
-import type { AppEnv, AppliedLimit, ContextOf } from './context.ts';
+import type { KeyDayUse } from '../services/service-context.ts';
+import type { AppEnv, AppliedLimit, ContextOf } from './hono-env.ts';
 import type { ProblemArguments } from './problems.ts';
 
 /** The deadline for the limiter of one request, both attempts together. */

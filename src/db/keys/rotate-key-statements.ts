@@ -1,8 +1,8 @@
 import { MAX_KEYS_IN_GRACE } from '../../domain/key-input.ts';
-import { type AdministratorValues, BY_ACTIVE_ADMINISTRATOR } from '../directory/administrators.ts';
+import { type AdministratorValues, BY_ACTIVE_ADMINISTRATOR } from '../directory/administrator-statements.ts';
 import { insertInto, statement } from '../statement.ts';
-import { IS_CURRENT, IS_UNEXPIRED, keyIdWhere, THE_KEY } from './conditions.ts';
-import { type KeyValues, NEW_KEY, settingColumns } from './create-key.ts';
+import { type KeyValues, NEW_KEY, settingColumns } from './create-key-statements.ts';
+import { IS_CURRENT, IS_UNEXPIRED, keyIdWhere, THE_KEY } from './key-conditions.ts';
 import { ADMITTED_BY_RULES, EXPIRY_RULES, type ExpiryRulesRow } from './key-rules-statements.ts';
 
 // A rotation makes up to three changes in one transaction, each with its audit row: it marks the

@@ -2,7 +2,7 @@ import { KEY_SETTING_NAMES, type KeySettings, keySetting } from '../../domain/ke
 import type { RefusedUseReason } from '../../domain/refused-use.ts';
 import { fromKeys } from '../../lib/objects.ts';
 import { columns, statement } from '../statement.ts';
-import { RECENT_USES } from './refused-uses.ts';
+import { RECENT_USES } from './refused-use-statements.ts';
 
 // What administrators and operators see of keys. The last write of a key comes from the daily
 // ledger: after a change of the time zone, the latest of its days need not be the one of its last

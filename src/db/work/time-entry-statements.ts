@@ -1,6 +1,6 @@
 import { RECORD_KINDS } from '../../domain/record-kinds.ts';
 import type { StoredRecords } from '../../domain/stored-record.ts';
-import { KEY_COLUMNS } from '../keys/find-key.ts';
+import { KEY_COLUMNS } from '../keys/find-key-statements.ts';
 import { type Fields, statement } from '../statement.ts';
 import { WITHIN_DAY_LIMITS, WRITTEN_OF_DAY } from './day-limits.ts';
 import { ALL_RECORDS } from './key-days.ts';

@@ -1,13 +1,13 @@
 import * as z from 'zod';
-import { findReview, markReviewed } from '../../db/work/review.ts';
+import { findReview, markReviewed } from '../../db/work/approval-statements.ts';
 import { directoryId } from '../../domain/directory.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { ruleError, strictObject } from '../../domain/fields.ts';
 import { recordId } from '../../domain/record-id.ts';
 import { hasChanged, writeWithAudit } from '../audit/write-with-audit.ts';
 import { readOne } from '../call-d1.ts';
-import type { ActorContext, SystemActor } from '../context.ts';
 import { parseInput } from '../parse-input.ts';
+import type { ActorContext, SystemActor } from '../service-context.ts';
 import { recordNotFound } from './redact-record.ts';
 
 /** The decisions of a reviewer, with their audit actions. */
