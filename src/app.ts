@@ -7,7 +7,7 @@ import { RECORD_KIND_NAMES, type RecordKind } from './domain/record-kinds.ts';
 import { notes } from './http/api/notes.ts';
 import { ping } from './http/api/ping.ts';
 import { timeEntries } from './http/api/time-entries.ts';
-import { answerError } from './http/error-response.ts';
+import { respondWithError } from './http/error-response.ts';
 import type { AppEnv } from './http/hono-env.ts';
 import { firstChecks, guardUnknown } from './http/middleware/guard.ts';
 import { ipLimit } from './http/middleware/limit-by-ip.ts';
@@ -64,6 +64,6 @@ export function createApp(config: Config, parts: readonly Part[], now: () => num
       .route('/.well-known', wellKnown)
       .route('/settings', createSettings(parts))
       .notFound(notFound)
-      .onError(answerError)
+      .onError(respondWithError)
   );
 }

@@ -1,6 +1,6 @@
 import { Hono } from 'hono';
 import type { Config } from '../config.ts';
-import { answerError } from '../http/error-response.ts';
+import { respondWithError } from '../http/error-response.ts';
 import type { AppEnv } from '../http/hono-env.ts';
 import { ipLimit } from '../http/middleware/limit-by-ip.ts';
 import { requestContext } from '../http/middleware/request-context.ts';
@@ -16,5 +16,5 @@ export function createAgents(config: Config, parts: readonly Part[], now: () => 
   return app
     .use(ipLimit('site'))
     .notFound((c) => (isOAuthPath(c.req.path) ? noOAuth(c) : problem(c, ...endpointNotFound())))
-    .onError(answerError);
+    .onError(respondWithError);
 }

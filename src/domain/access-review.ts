@@ -19,19 +19,21 @@ export const keyDecision = strictObject({
 
 /** When reviews are due, and since when that has been required. */
 interface ReviewInterval {
-  reviewMonths: number | null;
-  reviewsSince: number | null;
+  accessReviewMonths: number | null;
+  accessReviewsSince: number | null;
 }
 
 /**
- * The date until which the next review has to be finished, in the time zone: `reviewMonths` after the latest review, or
+ * The date until which the next review has to be finished, in the time zone: `accessReviewMonths` after the latest review, or
  * after reviews were first required. Null if no review is required.
  */
-export function reviewDueDate(
-  { reviewMonths, reviewsSince }: ReviewInterval,
+export function accessReviewDueDate(
+  { accessReviewMonths, accessReviewsSince }: ReviewInterval,
   lastFinishedAt: number | null,
   timeZone: string,
 ): string | null {
-  const since = lastFinishedAt ?? reviewsSince;
-  return reviewMonths === null || since === null ? null : monthsLater(dateIn(timeZone, since), reviewMonths);
+  const since = lastFinishedAt ?? accessReviewsSince;
+  return accessReviewMonths === null || since === null
+    ? null
+    : monthsLater(dateIn(timeZone, since), accessReviewMonths);
 }

@@ -1,5 +1,5 @@
 import { keysOf } from '../lib/objects.ts';
-import { reviewDueDate } from './access-review.ts';
+import { accessReviewDueDate } from './access-review.ts';
 import { DAY_MS, dateIn, daysBetween } from './calendar.ts';
 import type { RefusedUseReason } from './refused-use.ts';
 
@@ -234,7 +234,11 @@ export const FACTS: Readonly<Record<FactType, FactKind>> = {
     // `count` are the months between reviews, `detail` is the time zone.
     judge: (row, now) => {
       const timeZone = row.detail ?? 'UTC';
-      const date = reviewDueDate({ reviewMonths: row.count, reviewsSince: row.since }, null, timeZone);
+      const date = accessReviewDueDate(
+        { accessReviewMonths: row.count, accessReviewsSince: row.since },
+        null,
+        timeZone,
+      );
       const daysLeft = date === null ? REVIEW_DUE_DAYS + 1 : daysBetween(dateIn(timeZone, now), date);
       if (daysLeft > REVIEW_DUE_DAYS) return undefined;
       return { ...row, since: now, level: daysLeft < 0 ? 2 : 1, count: daysLeft, detail: date };

@@ -13,14 +13,14 @@ export interface KeyRules {
   /** After how many days without a write a key counts as unused. */
   unusedDays: number;
   /** The months between two reviews, or null if no review is required. */
-  reviewMonths: number | null;
+  accessReviewMonths: number | null;
 }
 
 export const DEFAULT_KEY_RULES: KeyRules = {
   maxLifetimeDays: null,
   expiryRequired: false,
   unusedDays: 60,
-  reviewMonths: null,
+  accessReviewMonths: null,
 };
 
 const daysRule = `a whole number from 1 to ${MAX_RULE_DAYS}`;
@@ -36,7 +36,7 @@ export const keyRules = strictObject({
   maxLifetimeDays: whole(daysRule, MAX_RULE_DAYS).nullable(),
   expiryRequired: z.boolean({ error: ruleError('true or false') }),
   unusedDays: whole(daysRule, MAX_RULE_DAYS),
-  reviewMonths: whole(monthsRule, MAX_REVIEW_MONTHS).nullable(),
+  accessReviewMonths: whole(monthsRule, MAX_REVIEW_MONTHS).nullable(),
 }).transform((rules) => ({ ...rules, expiryRequired: rules.expiryRequired || rules.maxLifetimeDays !== null }));
 
 /**

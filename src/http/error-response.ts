@@ -17,7 +17,7 @@ const API_ERRORS: Partial<Record<ServiceErrorCode, ProblemCode>> = {
 };
 
 /** The only error handler: turns every error into a response. Unexpected ones are logged, not shown. */
-export async function answerError(err: unknown, c: ContextOf<AppEnv>): Promise<Response> {
+export async function respondWithError(err: unknown, c: ContextOf<AppEnv>): Promise<Response> {
   if (err instanceof Unauthorized) return unauthorized();
   const { code, detail, extras } = await problemOf(err, c);
   return problem(c, code, detail, extras);

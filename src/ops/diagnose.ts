@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { generateKey } from '../domain/api-key.ts';
 import { isLoopback } from '../lib/loopback.ts';
-import { type Answer, answer, check, Failure, type Finding, jsonOf, NoAnswer } from './probe.ts';
+import { check, Failure, type Finding, jsonOf, NoResponse, type ProbeResponse, sendProbe } from './probe.ts';
 
 /** The User-Agents of automation tools. Bot protection and browser checks decide by them. */
 const USER_AGENTS = {
@@ -43,7 +43,7 @@ const ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 export async function* diagnose(url: URL, key?: string, send: typeof fetch = fetch): AsyncGenerator<Finding> {
   const loopback = isLoopback(url.hostname);
   const origin = loopback ? url.origin : `https://${url.host}`;
-  const ask = (path: string, init: RequestInit = {}) => answer(send, `${origin}${path}`, init);
+  const ask = (path: string, init: RequestInit = {}) => sendProbe(send, `${origin}${path}`, init);
   const post = (headers: Record<string, string> = {}, message = 'A test from the doctor') =>
     ask('/api/v1/tickets/1/notes', {
       method: 'POST',
@@ -177,11 +177,11 @@ const FORGED = {
 
 /** Checks that plain http is refused or redirected. @throws Failure */
 export async function onlyHttps(send: typeof fetch, host: string): Promise<string> {
-  let given: Answer;
+  let given: ProbeResponse;
   try {
-    given = await answer(send, `http://${host}/api/v1/ping`, {});
+    given = await sendProbe(send, `http://${host}/api/v1/ping`, {});
   } catch (err) {
-    if (err instanceof NoAnswer) return 'no response to plain http';
+    if (err instanceof NoResponse) return 'no response to plain http';
     throw err;
   }
   const location = given.headers.get('location') ?? '';
@@ -210,21 +210,21 @@ const health = z.object({ status: z.enum(['ok', 'paused']), limits: z.string() }
 const contract = z.object({ openapi: z.string().startsWith('3.1.'), info: z.object({ description: z.string() }) });
 
 /** Reads the response of /healthz. @throws Failure */
-function readHealth(given: Answer): z.infer<typeof health> {
+function readHealth(given: ProbeResponse): z.infer<typeof health> {
   const found = health.safeParse(given.status === 200 ? jsonOf(given.body) : undefined);
   if (!found.success) throw new Failure(whoAnswered(given));
   return found.data;
 }
 
 /** @throws Failure */
-function exactly401(given: Answer): string {
+function exactly401(given: ProbeResponse): string {
   const fault = wrongWith401(given);
   if (fault !== undefined) throw new Failure(fault);
   return 'exactly the 401 of the service';
 }
 
 /** What is wrong with a response that should be the constant 401; undefined if nothing is. */
-export function wrongWith401(given: Answer): string | undefined {
+export function wrongWith401(given: ProbeResponse): string | undefined {
   const { headers } = given;
   if (given.status !== 401) return whoAnswered(given);
   const cookie = headers.get('set-cookie');
@@ -248,25 +248,25 @@ export function wrongWith401(given: Answer): string | undefined {
  * The names of the headers, except those of the transport and the edge's cache, which vary between
  * responses.
  */
-export function namesOf({ headers }: Answer): string {
+export function namesOf({ headers }: ProbeResponse): string {
   const varying =
     /^(date|connection|keep-alive|transfer-encoding|content-length|content-encoding|vary|age|cf-.*|alt-svc|nel|report-to|server-timing)$/;
   return [...headers.keys()].filter((name) => !varying.test(name)).join(', ');
 }
 
 /** Whether a response has the headers that the Worker sets on every response. */
-export const isOurs = ({ headers }: Answer) =>
+export const isOurs = ({ headers }: ProbeResponse) =>
   headers.get('x-content-type-options') === 'nosniff' && ID.test(headers.get('x-request-id') ?? '');
 
 /** Whether a response has the headers of all static files. They have no request id. */
-const isStatic = ({ headers }: Answer) =>
+const isStatic = ({ headers }: ProbeResponse) =>
   headers.get('x-content-type-options') === 'nosniff' &&
   (headers.get('content-security-policy') ?? '').startsWith("default-src 'none'");
 
 const problem = z.object({ code: z.string(), detail: z.string() });
 
 /** The problem document in a response, if it has a code. */
-const problemOf = ({ body }: Answer) => problem.safeParse(jsonOf(body)).data;
+const problemOf = ({ body }: ProbeResponse) => problem.safeParse(jsonOf(body)).data;
 
 /** Cloudflare's own error pages, by error number. */
 const CLOUDFLARE_ERRORS: Record<string, string> = {
@@ -276,7 +276,7 @@ const CLOUDFLARE_ERRORS: Record<string, string> = {
 };
 
 /** Describes an unexpected response: who probably sent it, and what to do. */
-export function whoAnswered(given: Answer): string {
+export function whoAnswered(given: ProbeResponse): string {
   const { status, headers, body } = given;
   const location = headers.get('location');
   if (location !== null && status >= 300 && status < 400) {
@@ -315,7 +315,7 @@ const titleOf = (html: string) => {
  * @throws Failure unless the start page of the settings area, and a page requested with a forged
  * token, are refused.
  */
-export function guarded(start: Answer, page: Answer): string {
+export function guarded(start: ProbeResponse, page: ProbeResponse): string {
   const location = start.headers.get('location') ?? '';
   const redirects = start.status >= 300 && start.status < 400;
   if (isOpen(start) || (redirects && /^(https?:\/\/[^/]+)?\/settings\//.test(location))) {
@@ -341,11 +341,11 @@ export function guarded(start: Answer, page: Answer): string {
     : `protected by the service (${start.status}); no sign-in page is in front of it`;
 }
 
-const isOpen = ({ status }: Answer) => status >= 200 && status < 300;
+const isOpen = ({ status }: ProbeResponse) => status >= 200 && status < 300;
 
 const pingShape = z.object({ ok: z.literal(true), organizationId: z.string(), scopes: z.array(z.string()) });
 
-function pinged(given: Answer): string {
+function pinged(given: ProbeResponse): string {
   if (given.status === 401)
     throw new Failure('401: the key is unknown here, revoked, expired or blocked, or its organization is inactive.');
   const found = pingShape.safeParse(given.status === 200 ? jsonOf(given.body) : undefined);
@@ -355,7 +355,7 @@ function pinged(given: Answer): string {
 }
 
 /** What the Worker for AI agents answers without a key. @throws Failure if its MODE is another one */
-function agentsAnswered(given: Answer, paused: boolean): string {
+function agentsAnswered(given: ProbeResponse, paused: boolean): string {
   const problem = isOurs(given) ? problemOf(given) : undefined;
   const isPaused = problem?.code === 'unavailable' && problem.detail.includes('paused');
   if (isPaused && paused) return 'paused, as the API is';
@@ -370,7 +370,7 @@ function agentsAnswered(given: Answer, paused: boolean): string {
 }
 
 /** Compares what the two Workers answer to a key. @throws Failure */
-function sameAsPing(ping: Answer, agents: Answer): string {
+function sameAsPing(ping: ProbeResponse, agents: ProbeResponse): string {
   if ((ping.status === 401) === (agents.status === 401)) return 'the key gets the same answer as from the API';
   throw new Failure(
     `the key gets ${agents.status} here and ${ping.status} from the API. If it was revoked just now, try again; otherwise the two Workers have different values of BLOCKED_KEYS or KEY_PREFIX, or different databases. For BLOCKED_KEYS: npm run ops -- switch BLOCKED_KEYS LIST`,

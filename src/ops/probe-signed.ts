@@ -1,5 +1,5 @@
 import { signWebhook, TOLERANCE_SECONDS, type WebhookSecret } from '../domain/webhook.ts';
-import { type Answer, answer, check, Failure, type Finding } from './probe.ts';
+import { check, Failure, type Finding, type ProbeResponse, sendProbe } from './probe.ts';
 
 /** From this difference between two clocks on, the doctor complains: well before messages fail. */
 const MAX_SKEW_SECONDS = 60;
@@ -13,13 +13,17 @@ interface Message {
 }
 
 /** Posts a signed message. */
-export async function postSigned(send: typeof fetch, url: string, { secrets, at, body }: Message): Promise<Answer> {
+export async function postSigned(
+  send: typeof fetch,
+  url: string,
+  { secrets, at, body }: Message,
+): Promise<ProbeResponse> {
   const signature = await signWebhook(secrets, { id: `msg_doctor_${crypto.randomUUID()}`, at, body });
-  return answer(send, url, { method: 'POST', headers: { 'Content-Type': 'application/json', ...signature }, body });
+  return sendProbe(send, url, { method: 'POST', headers: { 'Content-Type': 'application/json', ...signature }, body });
 }
 
 /** Compares the clock of this machine with that of the response, if it has a date. */
-export async function* diagnoseClock(url: string, ask: () => Promise<Answer>): AsyncGenerator<Finding> {
+export async function* diagnoseClock(url: string, ask: () => Promise<ProbeResponse>): AsyncGenerator<Finding> {
   const sent = Date.now();
   const finding = await check('the clocks', async () => {
     const { headers } = await ask();

@@ -17,7 +17,7 @@ export interface Finding {
 /** The deadline of one response. */
 const TIMEOUT_MS = 10_000;
 
-export interface Answer {
+export interface ProbeResponse {
   status: number;
   headers: Headers;
   body: string;
@@ -28,15 +28,15 @@ export interface Answer {
 /** Keeps the last response of a check, so that its finding names the request. */
 export class Notes {
   requestId: string | undefined;
-  of(given: Answer): Answer {
+  of(given: ProbeResponse): ProbeResponse {
     this.requestId = given.headers.get('x-request-id') ?? undefined;
     return given;
   }
 }
 
 /** There was no response; the message says why. */
-export class NoAnswer extends Error {
-  override name = 'NoAnswer';
+export class NoResponse extends Error {
+  override name = 'NoResponse';
 }
 
 /** A check failed; the message is shown. */
@@ -50,7 +50,7 @@ export async function check(name: string, run: (notes: Notes) => Promise<string>
   try {
     return { ok: true, answered: true, check: name, says: await run(notes), requestId: notes.requestId };
   } catch (err) {
-    if (!(err instanceof Failure || err instanceof NoAnswer)) throw err;
+    if (!(err instanceof Failure || err instanceof NoResponse)) throw err;
     return {
       ok: false,
       answered: err instanceof Failure,
@@ -61,20 +61,20 @@ export async function check(name: string, run: (notes: Notes) => Promise<string>
   }
 }
 
-/** Sends a request. @throws NoAnswer */
-export async function answer(send: typeof fetch, url: string, init: RequestInit): Promise<Answer> {
+/** Sends a request. @throws NoResponse */
+export async function sendProbe(send: typeof fetch, url: string, init: RequestInit): Promise<ProbeResponse> {
   const sentAt = performance.now();
   try {
     const response = await send(url, { ...init, redirect: 'manual', signal: AbortSignal.timeout(TIMEOUT_MS) });
     const body = await response.text();
     return { status: response.status, headers: response.headers, body, ms: Math.round(performance.now() - sentAt) };
   } catch (err) {
-    throw new NoAnswer(whyNoAnswer(err, new URL(url)));
+    throw new NoResponse(whyNoResponse(err, new URL(url)));
   }
 }
 
 /** Why a request failed. Node gives the reason in the code of an error's cause. */
-function whyNoAnswer(err: unknown, { host }: URL): string {
+function whyNoResponse(err: unknown, { host }: URL): string {
   if (err instanceof Error && err.name === 'TimeoutError')
     return `${host} did not respond within ${TIMEOUT_MS / 1000} s.`;
   const code = codeOf(err);

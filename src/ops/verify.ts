@@ -4,7 +4,7 @@ import { generateKey } from '../domain/api-key.ts';
 import type { RequestLimit } from '../domain/request-limit.ts';
 import { isLoopback } from '../lib/loopback.ts';
 import { guarded, isOurs, namesOf, onlyHttps, whoAnswered, wrongWith401 } from './diagnose.ts';
-import { type Answer, answer, check, Failure, type Finding, jsonOf } from './probe.ts';
+import { check, Failure, type Finding, jsonOf, type ProbeResponse, sendProbe } from './probe.ts';
 
 /** The wrangler.toml of the deployment, as far as it can be compared with the service. */
 export interface Expected {
@@ -76,7 +76,7 @@ export async function* verify({
 }: Verification): AsyncGenerator<Finding> {
   const loopback = isLoopback(url.hostname);
   const origin = loopback ? url.origin : `https://${url.host}`;
-  const ask = (path: string, init: RequestInit = {}) => answer(send, `${origin}${path}`, init);
+  const ask = (path: string, init: RequestInit = {}) => sendProbe(send, `${origin}${path}`, init);
   const authorization = { Authorization: `Bearer ${key}` };
   const idempotencyKey = `verify:${crypto.randomUUID()}`;
   const post = (body: object, headers: Record<string, string> = authorization) =>
@@ -89,7 +89,7 @@ export async function* verify({
   const ping = () => ask('/api/v1/ping', { headers: authorization });
 
   if (!loopback) yield await check('plain http', () => onlyHttps(send, url.host));
-  let pinged: Answer | undefined;
+  let pinged: ProbeResponse | undefined;
   const first = await check('ping', async (notes) => {
     const sentAt = now();
     const given = notes.of(await ping());
@@ -210,7 +210,7 @@ export async function* verify({
 }
 
 /** @throws Failure */
-function readPing(given: Answer, key: string, expected: Expected | undefined): z.output<typeof pingShape> {
+function readPing(given: ProbeResponse, key: string, expected: Expected | undefined): z.output<typeof pingShape> {
   const prefix = key.slice(0, key.indexOf('_'));
   if (expected && prefix !== expected.keyPrefix)
     throw new Failure(
@@ -227,8 +227,8 @@ function readPing(given: Answer, key: string, expected: Expected | undefined): z
 }
 
 /** @throws Failure */
-function notCached(before: Answer, given: Answer): string {
-  const id = ({ headers }: Answer) => headers.get('x-request-id');
+function notCached(before: ProbeResponse, given: ProbeResponse): string {
+  const id = ({ headers }: ProbeResponse) => headers.get('x-request-id');
   if (id(before) === id(given) || given.headers.has('age') || given.headers.get('cf-cache-status') === 'HIT')
     throw new Failure(
       'a cache in front of the service answers: the response is one from before. Exclude /api/* from caching.',
@@ -240,7 +240,7 @@ function notCached(before: Answer, given: Answer): string {
 }
 
 /** @throws Failure */
-function sameLimit(given: Answer, { keyLimit: { quota, windowMs } }: Expected): string {
+function sameLimit(given: ProbeResponse, { keyLimit: { quota, windowMs } }: Expected): string {
   const policy = given.headers.get('ratelimit-policy') ?? '';
   const [, served, seconds] = /"key";q=(\d+);w=(\d+)/.exec(policy) ?? [];
   const configured = `${quota}/${windowMs / 1000}s`;
@@ -251,7 +251,7 @@ function sameLimit(given: Answer, { keyLimit: { quota, windowMs } }: Expected): 
 }
 
 /** @throws Failure */
-function sameClock({ headers }: Answer, sentAt: number, receivedAt: number): void {
+function sameClock({ headers }: ProbeResponse, sentAt: number, receivedAt: number): void {
   const date = Date.parse(headers.get('date') ?? '');
   // A Date has whole seconds.
   if (!Number.isNaN(date)) sameTime(date + 500, sentAt, receivedAt);
@@ -267,20 +267,20 @@ function sameTime(theirs: number, sentAt: number, receivedAt: number): void {
 }
 
 /** @throws Failure unless the response is a note with this status */
-function readNote(given: Answer, status: number): z.output<typeof noteShape> {
+function readNote(given: ProbeResponse, status: number): z.output<typeof noteShape> {
   const found = noteShape.safeParse(jsonOf(given.body));
   if (given.status === status && found.success) return found.data;
   throw new Failure(`${status} was expected. ${whoAnswered(given)}`);
 }
 
-const cannotWrite = (given: Answer) =>
+const cannotWrite = (given: ProbeResponse) =>
   `${whoAnswered(given)} If the log names an unknown table or column, a migration is missing: npx wrangler d1 migrations apply DB --remote`;
 
 function callTool(
-  ask: (path: string, init: RequestInit) => Promise<Answer>,
+  ask: (path: string, init: RequestInit) => Promise<ProbeResponse>,
   authorization: Record<string, string>,
   args: object,
-): Promise<Answer> {
+): Promise<ProbeResponse> {
   const params = { name: 'add_internal_note', arguments: args };
   return ask('/mcp', {
     method: 'POST',
@@ -329,7 +329,7 @@ async function pushed(db: D1Database, organization: string): Promise<string> {
 }
 
 /** Sends pings until one gets another status than 200; at most as many as the highest limit admits. */
-async function pingUntilRefused(ping: () => Promise<Answer>): Promise<Answer> {
+async function pingUntilRefused(ping: () => Promise<ProbeResponse>): Promise<ProbeResponse> {
   const until = Date.now() + 9_000;
   for (;;) {
     const answers = await Promise.all(Array.from({ length: 50 }, ping));
@@ -341,7 +341,7 @@ async function pingUntilRefused(ping: () => Promise<Answer>): Promise<Answer> {
 }
 
 /** @throws Failure */
-function refusedAtLimit(given: Answer): string {
+function refusedAtLimit(given: ProbeResponse): string {
   const wait = Number(given.headers.get('retry-after') ?? Number.NaN);
   if (given.status === 429 && isOurs(given) && wait >= 1) return `refused with 429 and Retry-After ${wait}`;
   throw new Failure(whoAnswered(given));

@@ -1,7 +1,7 @@
 import { WorkerEntrypoint } from 'cloudflare:workers';
 import type { DirectoryRecordInput } from '../domain/directory.ts';
 import type { DeactivatedRecord, Upserted } from '../domain/psa-shapes.ts';
-import type { Answer } from '../services/call-result.ts';
+import type { CallResult } from '../services/call-result.ts';
 import { deactivateRecords, type RecordReference, upsertRecords } from '../services/directory/change-records.ts';
 import { call } from './call.ts';
 
@@ -12,12 +12,12 @@ import { call } from './call.ts';
  */
 export class Directory extends WorkerEntrypoint<Env> {
   /** Creates or changes up to 1,000 records of one organization: all or none. */
-  upsert(organization: string, records: DirectoryRecordInput[]): Promise<Answer<Upserted>> {
+  upsert(organization: string, records: DirectoryRecordInput[]): Promise<CallResult<Upserted>> {
     return call(this.env, (ctx) => upsertRecords(ctx, { organization, records }));
   }
 
   /** Deactivates up to 1,000 records of one organization. */
-  deactivate(organization: string, records: RecordReference[]): Promise<Answer<{ records: DeactivatedRecord[] }>> {
+  deactivate(organization: string, records: RecordReference[]): Promise<CallResult<{ records: DeactivatedRecord[] }>> {
     return call(this.env, (ctx) => deactivateRecords(ctx, { organization, records }));
   }
 }

@@ -1,12 +1,12 @@
 import { WorkerEntrypoint } from 'cloudflare:workers';
 import type { Released } from '../domain/psa-shapes.ts';
 import type { RecordKind } from '../domain/record-kinds.ts';
-import type { Answer } from '../services/call-result.ts';
+import type { CallResult } from '../services/call-result.ts';
 import { eraseOrganization } from '../services/directory/erase-organization.ts';
 import { type ChangesPage, listChanges, MAX_CHANGES } from '../services/work/list-changes.ts';
 import { redactRecord } from '../services/work/redact-record.ts';
 import { releaseChanges } from '../services/work/release-changes.ts';
-import { type Decision, reviewTimeEntry } from '../services/work/set-approval.ts';
+import { type Decision, setApproval } from '../services/work/set-approval.ts';
 import { call } from './call.ts';
 
 /**
@@ -15,12 +15,12 @@ import { call } from './call.ts';
  */
 export class Work extends WorkerEntrypoint<Env> {
   /** The organization's changes after a cursor (null: from the start), oldest first, at most 100. */
-  changes(organization: string, cursor: string | null, limit: number = MAX_CHANGES): Promise<Answer<ChangesPage>> {
+  changes(organization: string, cursor: string | null, limit: number = MAX_CHANGES): Promise<CallResult<ChangesPage>> {
     return call(this.env, (ctx) => listChanges(ctx, { organization, cursor, limit }));
   }
 
   /** Confirms that the PSA has stored all changes up to a cursor, so that they may be archived. */
-  release(organization: string, cursor: string): Promise<Answer<Released>> {
+  release(organization: string, cursor: string): Promise<CallResult<Released>> {
     return call(this.env, (ctx) => releaseChanges(ctx, { organization, cursor }));
   }
 
@@ -30,8 +30,8 @@ export class Work extends WorkerEntrypoint<Env> {
     entry: string,
     decision: Decision,
     reviewer: string,
-  ): Promise<Answer<{ status: Decision }>> {
-    return call(this.env, (ctx) => reviewTimeEntry(ctx, { organization, entry, decision, reviewer }));
+  ): Promise<CallResult<{ status: Decision }>> {
+    return call(this.env, (ctx) => setApproval(ctx, { organization, entry, decision, reviewer }));
   }
 
   /** Replaces the text of a record with "[redacted]". */
@@ -40,7 +40,7 @@ export class Work extends WorkerEntrypoint<Env> {
     kind: RecordKind,
     id: string,
     by: string,
-  ): Promise<Answer<{ status: 'redacted' | 'unchanged' }>> {
+  ): Promise<CallResult<{ status: 'redacted' | 'unchanged' }>> {
     return call(this.env, (ctx) => redactRecord(ctx, { organization, kind, id, by }));
   }
 
@@ -52,7 +52,7 @@ export class Work extends WorkerEntrypoint<Env> {
     organization: string,
     cursor: string | null,
     by: string,
-  ): Promise<Answer<{ auditRows: number; more: boolean }>> {
+  ): Promise<CallResult<{ auditRows: number; more: boolean }>> {
     return call(this.env, (ctx) => eraseOrganization(ctx, { organization, cursor, by }));
   }
 }

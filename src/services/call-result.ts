@@ -22,10 +22,10 @@ export const CALL_ERRORS = [
 export type CallError = { code: (typeof CALL_ERRORS)[number]; detail: string; errors: FieldError[] };
 
 /** The result of a call of the PSA. Expected errors are results, over a binding as over HTTP. */
-export type Answer<T> = { ok: true; value: T } | { ok: false; error: CallError };
+export type CallResult<T> = { ok: true; value: T } | { ok: false; error: CallError };
 
 /** Runs a verb for the PSA. Throws only unexpected errors. */
-export async function answer<T>(run: () => Promise<T>): Promise<Answer<T>> {
+export async function toCallResult<T>(run: () => Promise<T>): Promise<CallResult<T>> {
   try {
     return { ok: true, value: await run() };
   } catch (err) {

@@ -16,7 +16,7 @@ import { createNote } from '../../src/services/work/create-note.ts';
 import { createTimeEntry } from '../../src/services/work/create-time-entry.ts';
 import { forgetOldDays } from '../../src/services/work/forget-old-days.ts';
 import { listChanges } from '../../src/services/work/list-changes.ts';
-import { reviewTimeEntry } from '../../src/services/work/set-approval.ts';
+import { setApproval } from '../../src/services/work/set-approval.ts';
 import { countD1, type D1Call } from '../support/d1.ts';
 import { randomNumbers, randomTexts } from './random-texts.ts';
 
@@ -220,7 +220,7 @@ async function readAndApprove(
     const page = await listChanges(context(db, at), { organization, cursor });
     for (const { action, targetId: entry } of page.changes) {
       if (action !== 'time_entry.created') continue;
-      await reviewTimeEntry(systemContext(db, at), { organization, entry, decision: 'APPROVED', reviewer: 'ada' });
+      await setApproval(systemContext(db, at), { organization, entry, decision: 'APPROVED', reviewer: 'ada' });
     }
     ({ cursor, more } = page);
   }

@@ -15,7 +15,7 @@ import {
 import { changeKeyRules } from '../../src/services/keys/change-key-rules.ts';
 import { recordRefusedUses } from '../../src/services/keys/refused-uses.ts';
 import { redactRecord } from '../../src/services/work/redact-record.ts';
-import { reviewTimeEntry } from '../../src/services/work/set-approval.ts';
+import { setApproval } from '../../src/services/work/set-approval.ts';
 import { archive, releaseAll } from '../support/archive.ts';
 import { importOrganizations, insertKeys } from '../support/many-keys.ts';
 import { lastCursor } from '../support/rpc.ts';
@@ -140,14 +140,14 @@ async function fillDatabase(): Promise<{ common: Values; own: Record<string, Val
   const archivedNote = await write(api.postNote(key, NOTE, { 'Idempotency-Key': 'one' }), 'note');
   const archivedEntry = await write(api.postTime(key), 'entry');
   const decide = (entry: string) =>
-    reviewTimeEntry(operator, { organization, entry, decision: 'APPROVED', reviewer: 'ada' });
+    setApproval(operator, { organization, entry, decision: 'APPROVED', reviewer: 'ada' });
   await decide(archivedEntry);
   await redactRecord(operator, { organization, kind: 'note', id: archivedNote, by: 'Ada' });
   await api.postNote(key);
   await releaseAll(organization);
   await archive(organization);
 
-  const rules = { maxLifetimeDays: 3_650, expiryRequired: false, unusedDays: 30, reviewMonths: 3 };
+  const rules = { maxLifetimeDays: 3_650, expiryRequired: false, unusedDays: 30, accessReviewMonths: 3 };
   await changeKeyRules(admin, 0, rules);
 
   const note = await write(api.postNote(key, NOTE, { 'Idempotency-Key': 'two' }), 'note');
@@ -247,7 +247,7 @@ async function fillDatabase(): Promise<{ common: Values; own: Record<string, Val
       findDecisions: [{}, { reviewId: open }],
       findKeysOfReview: [{}, { reviewId: open }],
       findCursorPosition: [{}, { seq: LARGE }, { organizationId: 'nobody' }],
-      findReview: [{ id: entry }, { id: waiting }, { id: archivedEntry }],
+      findApproval: [{ id: entry }, { id: waiting }, { id: archivedEntry }],
       findPushStatus: [{}, { only: erased.organization }],
       findReleases: [{}, { only: erased.organization }],
       findOpenErasure: [{ organizationId: erased.organization }],

@@ -108,8 +108,8 @@ export const RETURNED_COLUMNS = {
   } satisfies ReturnedColumns<typeof import('../../src/db/keys/find-key-statements.ts')>,
   'db/keys/key-rules-statements.ts': {
     countEndlessKeys: { keys: 'number' },
-    findKeyRules: { maxLifetimeDays: 'number', expiryRequired: 'number', unusedDays: 'number', reviewMonths: 'number', reviewsSince: 'number', revision: 'number' },
-    findRulesAndTimeZone: { maxLifetimeDays: 'number', expiryRequired: 'number', unusedDays: 'number', reviewMonths: 'number', reviewsSince: 'number', revision: 'number', timeZone: 'string' },
+    findKeyRules: { maxLifetimeDays: 'number', expiryRequired: 'number', unusedDays: 'number', accessReviewMonths: 'number', accessReviewsSince: 'number', revision: 'number' },
+    findRulesAndTimeZone: { maxLifetimeDays: 'number', expiryRequired: 'number', unusedDays: 'number', accessReviewMonths: 'number', accessReviewsSince: 'number', revision: 'number', timeZone: 'string' },
   } satisfies ReturnedColumns<typeof import('../../src/db/keys/key-rules-statements.ts')>,
   'db/keys/read-keys-statements.ts': {
     countUnrevoked: { live: 'number' },
@@ -138,7 +138,7 @@ export const RETURNED_COLUMNS = {
     explainRotation: { administrator: 'number', exists: 'string', successorId: 'null', createdByForm: 'null', keysInGrace: 'number', maxLifetimeDays: 'number', expiryRequired: 'number', live: 'number' },
   } satisfies ReturnedColumns<typeof import('../../src/db/keys/rotate-key-statements.ts')>,
   'db/work/approval-statements.ts': {
-    findReview: { status: 'string', reviewedAt: 'number | null', reviewedBy: 'string | null', requestId: 'string | null' },
+    findApproval: { status: 'string', decidedAt: 'number | null', decidedBy: 'string | null', requestId: 'string | null' },
   } satisfies ReturnedColumns<typeof import('../../src/db/work/approval-statements.ts')>,
   'db/work/archived-records.ts': {
     findArchivedRecord: {

@@ -587,6 +587,12 @@ where k.organization_id = i.value and k.revoked_at is null and k.expires_at > :n
     and r.last_at >= :since order by r.last_at desc limit 100) where reason in (select value from json_each(:reasons))) as refused
 from json_each(:organizationIds) i;
 
+-- src/db/directory/records.ts: DEACTIVATE_AGREEMENTS
+update agreements set active = 0
+from (select value ->> 'id' as id, value ->> 'company' as company, value ->> 'active' as active from json_each(:json)) as incoming
+where agreements.organization_id = :organizationId and agreements.id = incoming.id and agreements.active = 1
+  and (agreements.company_id, agreements.active) is not (incoming.company, incoming.active);
+
 -- src/db/directory/records.ts: DEACTIVATE_RECORDS.agreement
 update agreements set active = 0
 where agreements.organization_id = :organizationId and id in (select value from json_each(:json)) and active = 1
@@ -697,18 +703,6 @@ select id,
 select id,
     active from users where users.organization_id = :organizationId and id in (select value from json_each(:json));
 
--- src/db/directory/records.ts: RELEASE_AGREEMENTS
-update agreements set active = 0
-from (select value ->> 'id' as id, value ->> 'company' as company, value ->> 'active' as active from json_each(:json)) as incoming
-where agreements.organization_id = :organizationId and agreements.id = incoming.id and agreements.active = 1
-  and (agreements.company_id, agreements.active) is not (incoming.company, incoming.active);
-
--- src/db/directory/records.ts: RELEASE_USERS
-update users set email = 'released-' || lower(hex(users.id)) || '@directory.invalid', is_service = 0
-from (select value ->> 'id' as id, value ->> 'email' as email, value ->> 'service' as service from json_each(:json)) as incoming
-where users.organization_id = :organizationId and users.id = incoming.id
-  and (users.email, users.is_service) is not (incoming.email, incoming.service);
-
 -- src/db/directory/records.ts: RETIRE_SERVICE_ACCOUNT
 update users set is_service = 0, active = 0
 where organization_id = :organizationId and is_service = 1
@@ -754,6 +748,12 @@ select :organizationId,
     value ->> 'service',
     value ->> 'active' from json_each(:json) where true
 on conflict (organization_id, id) do update set (email, name, is_admin, is_technician, is_service, active) = (excluded.email, excluded.name, excluded.is_admin, excluded.is_technician, excluded.is_service, excluded.active) where (users.email, users.name, users.is_admin, users.is_technician, users.is_service, users.active) is not (excluded.email, excluded.name, excluded.is_admin, excluded.is_technician, excluded.is_service, excluded.active);
+
+-- src/db/directory/records.ts: VACATE_EMAILS
+update users set email = 'released-' || lower(hex(users.id)) || '@directory.invalid', is_service = 0
+from (select value ->> 'id' as id, value ->> 'email' as email, value ->> 'service' as service from json_each(:json)) as incoming
+where users.organization_id = :organizationId and users.id = incoming.id
+  and (users.email, users.is_service) is not (incoming.email, incoming.service);
 
 -- src/db/fact-statements.ts: FACT_STATEMENTS.dailyLimit.statement
 select coalesce(u.id, '') || ' ' || u.day as subject,
@@ -1243,8 +1243,8 @@ insert into key_policies (organization_id, max_lifetime_days, expiry_required, u
     :maxLifetimeDays,
     :expiryRequired,
     :unusedDays,
-    :reviewMonths,
-    iif(:reviewMonths is null, null, :now),
+    :accessReviewMonths,
+    iif(:accessReviewMonths is null, null, :now),
     :oldRevision + 1
 from users u where u.organization_id = :organizationId and u.id = :userId and u.is_admin = 1 and u.active = 1
   and :oldRevision = coalesce((select revision from key_policies where organization_id = :organizationId), 0)
@@ -1261,16 +1261,16 @@ where organization_id = :organizationId and revoked_at is null and expires_at is
 select p.max_lifetime_days as maxLifetimeDays,
     coalesce(p.expiry_required, 0) as expiryRequired,
     coalesce(p.unused_days, 60) as unusedDays,
-    p.review_months as reviewMonths,
-    p.reviews_since as reviewsSince,
+    p.review_months as accessReviewMonths,
+    p.reviews_since as accessReviewsSince,
     coalesce(p.revision, 0) as revision from organizations o left join key_policies p on p.organization_id = o.id where o.id = :organizationId;
 
 -- src/db/keys/key-rules-statements.ts: findRulesAndTimeZone
 select p.max_lifetime_days as maxLifetimeDays,
     coalesce(p.expiry_required, 0) as expiryRequired,
     coalesce(p.unused_days, 60) as unusedDays,
-    p.review_months as reviewMonths,
-    p.reviews_since as reviewsSince,
+    p.review_months as accessReviewMonths,
+    p.reviews_since as accessReviewsSince,
     coalesce(p.revision, 0) as revision,
     o.time_zone as timeZone from users u join organizations o on o.id = u.organization_id
 left join key_policies p on p.organization_id = o.id where u.organization_id = :organizationId and u.id = :userId and u.is_admin = 1 and u.active = 1;
@@ -1697,15 +1697,15 @@ where api_keys.organization_id = :organizationId and api_keys.id = :keyId and ap
 update api_keys set revoked_at = :now, revoked_by = :userId, revision = revision + 1
 where organization_id = :organizationId and successor_id = :id and changes() = 1;
 
--- src/db/work/approval-statements.ts: findReview
-select e.status, a.at as reviewedAt, a.actor_id as reviewedBy, a.request_id as requestId
+-- src/db/work/approval-statements.ts: findApproval
+select e.status, a.at as decidedAt, a.actor_id as decidedBy, a.request_id as requestId
 from time_entries e left join audit_log a on a.organization_id = e.organization_id and a.seq = e.review_seq
 where e.organization_id = :organizationId and e.id = :id
 union all
 select iif(s.approved = 1, 'APPROVED', 'REJECTED'), null, null, null from archived_time_entries s
 where s.organization_id = :organizationId and s.id = unhex(replace(:id, '-', ''));
 
--- src/db/work/approval-statements.ts: markReviewed
+-- src/db/work/approval-statements.ts: recordApproval
 update time_entries set status = :status,
     review_seq = (select coalesce(max(seq), 0) + 1 from audit_log where organization_id = :organizationId)
 where organization_id = :organizationId and id = :id and status = 'SUBMITTED' and exists (select 1 from users u where u.organization_id = :organizationId and u.id = :userId and u.is_admin = 1 and u.active = 1);

@@ -1,5 +1,5 @@
 import { Webhook } from 'standardwebhooks';
-import type { Answer } from '../../src/services/call-result.ts';
+import type { CallResult } from '../../src/services/call-result.ts';
 import { rememberText } from './secrets.ts';
 import { makeApi } from './world.ts';
 
@@ -47,9 +47,13 @@ export function makePsa(options: Parameters<typeof makeApi>[0] = {}) {
     return api.send('/psa', { ...request, body: new TextEncoder().encode(body) });
   }
   /** Sends a message and returns the status and the result. */
-  async function call<T = unknown>(type: string, data: unknown, how?: MessageOptions): Promise<[number, Answer<T>]> {
+  async function call<T = unknown>(
+    type: string,
+    data: unknown,
+    how?: MessageOptions,
+  ): Promise<[number, CallResult<T>]> {
     const response = await post({ type, data }, how);
-    return [response.status, await response.json<Answer<T>>()];
+    return [response.status, await response.json<CallResult<T>>()];
   }
   return { api, post, call };
 }

@@ -1,6 +1,6 @@
 import { exports } from 'cloudflare:workers';
 import type { Change } from '../../src/domain/change.ts';
-import type { Answer } from '../../src/services/call-result.ts';
+import type { CallResult } from '../../src/services/call-result.ts';
 
 // Calls through real RPC: arguments and results are serialized, as between two Workers.
 
@@ -8,13 +8,13 @@ export const directory = exports.Directory;
 export const work = exports.Work;
 
 /** The value of a call that succeeded. */
-export function resultOf<T>(answer: Answer<T>): T {
+export function resultOf<T>(answer: CallResult<T>): T {
   if (!answer.ok) throw new Error(JSON.stringify(answer.error));
   return answer.value;
 }
 
 /** What went wrong with a call: its code, and the pointers and codes of its errors. */
-export function failureOf(answer: Answer<unknown>): string[] {
+export function failureOf(answer: CallResult<unknown>): string[] {
   if (answer.ok) return [];
   const { code, errors } = answer.error;
   return [code, ...errors.map((error) => `${error.pointer} ${error.code}`)];

@@ -100,7 +100,7 @@ export const FIND_DIFFERING_RECORDS = forEachType((type) => {
  * the upsert would fail at the first one. Touches only users whose address or service flag is about
  * to change.
  */
-export const RELEASE_USERS = write(`
+export const VACATE_EMAILS = write(`
   update users set email = 'released-' || lower(hex(users.id)) || '@directory.invalid', is_service = 0
   from (select value ->> 'id' as id, value ->> 'email' as email, value ->> 'service' as service from json_each(:json)) as incoming
   where users.organization_id = :organizationId and users.id = incoming.id
@@ -113,7 +113,7 @@ export const RETIRE_SERVICE_ACCOUNT = write(`
     and id <> (select value ->> 'id' from json_each(:json) where value ->> 'service' = 1)`);
 
 /** Deactivates agreements that are about to change, so that another can become the active one. */
-export const RELEASE_AGREEMENTS = write(`
+export const DEACTIVATE_AGREEMENTS = write(`
   update agreements set active = 0
   from (select value ->> 'id' as id, value ->> 'company' as company, value ->> 'active' as active from json_each(:json)) as incoming
   where agreements.organization_id = :organizationId and agreements.id = incoming.id and agreements.active = 1

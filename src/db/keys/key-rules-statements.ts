@@ -8,9 +8,9 @@ export interface KeyRulesRow {
   /** 0 or 1. */
   expiryRequired: number;
   unusedDays: number;
-  reviewMonths: number | null;
+  accessReviewMonths: number | null;
   /** Since when reviews are required (UTC milliseconds). */
-  reviewsSince: number | null;
+  accessReviewsSince: number | null;
   /** 0 if the organization has not set key rules. */
   revision: number;
 }
@@ -20,8 +20,8 @@ const KEY_RULES = columns<KeyRulesRow>({
   maxLifetimeDays: 'p.max_lifetime_days',
   expiryRequired: 'coalesce(p.expiry_required, 0)',
   unusedDays: `coalesce(p.unused_days, ${DEFAULT_KEY_RULES.unusedDays})`,
-  reviewMonths: 'p.review_months',
-  reviewsSince: 'p.reviews_since',
+  accessReviewMonths: 'p.review_months',
+  accessReviewsSince: 'p.reviews_since',
   revision: 'coalesce(p.revision, 0)',
 });
 
@@ -54,7 +54,7 @@ interface ChangeValues extends AdministratorValues {
   maxLifetimeDays: number | null;
   expiryRequired: number;
   unusedDays: number;
-  reviewMonths: number | null;
+  accessReviewMonths: number | null;
   /** The revision that the administrator saw. */
   oldRevision: number;
 }
@@ -69,8 +69,8 @@ export const changeRules = statement<ChangeValues>(`
     max_lifetime_days: ':maxLifetimeDays',
     expiry_required: ':expiryRequired',
     unused_days: ':unusedDays',
-    review_months: ':reviewMonths',
-    reviews_since: 'iif(:reviewMonths is null, null, :now)',
+    review_months: ':accessReviewMonths',
+    reviews_since: 'iif(:accessReviewMonths is null, null, :now)',
     revision: ':oldRevision + 1',
   })}
   from users u where ${IS_ACTIVE_ADMINISTRATOR}

@@ -6,15 +6,15 @@ import { idBytes } from './record-table.ts';
 import { TIME_ENTRIES } from './time-entry-statements.ts';
 
 /** Sets the status of a SUBMITTED entry, if the user is an active administrator. */
-export const markReviewed = statement<AdministratorValues & { id: string; status: TimeEntryStatus }>(`
+export const recordApproval = statement<AdministratorValues & { id: string; status: TimeEntryStatus }>(`
   update time_entries set status = :status, review_seq = ${NEXT_SEQ}
   where organization_id = :organizationId and id = :id and status = 'SUBMITTED' and ${BY_ACTIVE_ADMINISTRATOR}`);
 
 /** The review of an entry. All fields except the status are null while it is SUBMITTED or archived. */
-export interface ReviewRow {
+export interface ApprovalRow {
   status: TimeEntryStatus;
-  reviewedAt: number | null;
-  reviewedBy: string | null;
+  decidedAt: number | null;
+  decidedBy: string | null;
   requestId: string | null;
 }
 
@@ -22,8 +22,8 @@ export interface ReviewRow {
  * The review of an entry, to explain why nothing was changed; no row if it does not exist. Of an
  * archived entry, only the status is known.
  */
-export const findReview = statement<{ organizationId: string; id: string }, ReviewRow>(`
-  select e.status, a.at as reviewedAt, a.actor_id as reviewedBy, a.request_id as requestId
+export const findApproval = statement<{ organizationId: string; id: string }, ApprovalRow>(`
+  select e.status, a.at as decidedAt, a.actor_id as decidedBy, a.request_id as requestId
   from time_entries e left join audit_log a on a.organization_id = e.organization_id and a.seq = e.review_seq
   where e.organization_id = :organizationId and e.id = :id
   union all

@@ -5,7 +5,7 @@ import { createNote } from '../../services/work/create-note.ts';
 import { type AppEnv, writeContext } from '../hono-env.ts';
 import { guard } from '../middleware/guard.ts';
 import { jsonBody } from '../middleware/json-body.ts';
-import { answerWrite } from './write-response.ts';
+import { respondToWrite } from './write-response.ts';
 import { writeTarget } from './write-target.ts';
 
 const { path, scope } = RECORD_KINDS.note;
@@ -18,6 +18,6 @@ export const notes = new Hono<AppEnv>().post(
     const outcome = await createNote(writeContext(c), writeTarget(c), c.req.valid('json'));
     const { id, createdAt } = outcome.row;
     const body: NoteResult = { note: { id, createdAt: new Date(createdAt).toISOString() } };
-    return answerWrite(c, outcome, body);
+    return respondToWrite(c, outcome, body);
   },
 );

@@ -6,7 +6,7 @@ import { createTimeEntry } from '../../services/work/create-time-entry.ts';
 import { type AppEnv, writeContext } from '../hono-env.ts';
 import { guard } from '../middleware/guard.ts';
 import { jsonBody } from '../middleware/json-body.ts';
-import { answerWrite } from './write-response.ts';
+import { respondToWrite } from './write-response.ts';
 import { writeTarget } from './write-target.ts';
 
 const { path, scope } = RECORD_KINDS.time_entry;
@@ -27,6 +27,6 @@ export const timeEntries = new Hono<AppEnv>().post(
       hourlyRate: fromMinorUnits(hourlyRateMinor),
       userId,
     };
-    return answerWrite(c, outcome, { entry, agreementSource });
+    return respondToWrite(c, outcome, { entry, agreementSource });
   },
 );

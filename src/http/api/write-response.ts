@@ -4,7 +4,7 @@ import type { WriteOutcome } from '../../services/work/write-once.ts';
 import type { ApiEnv } from '../hono-env.ts';
 
 /** 201 for a new record; 200 for a replay, with whether the requests were the same. */
-export function answerWrite<Body extends object>(
+export function respondToWrite<Body extends object>(
   c: Context<ApiEnv>,
   outcome: WriteOutcome<{ ticketId: string }>,
   body: Body,

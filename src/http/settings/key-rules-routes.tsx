@@ -41,7 +41,7 @@ keyRules.post('/key-rules', async (c) => {
       maxLifetimeDays: values.maxLifetime === '' ? null : wholeNumber(values.maxLifetime, MAX_RULE_DAYS),
       expiryRequired: values.expiryRequired,
       unusedDays: wholeNumber(values.unused, MAX_RULE_DAYS),
-      reviewMonths: chosenMonths(values.review),
+      accessReviewMonths: chosenMonths(values.review),
     });
     return c.redirect(`${pageContext(c).base}/key-rules?done=${result}`, 303);
   } catch (err) {
@@ -58,11 +58,16 @@ keyRules.post('/key-rules', async (c) => {
   }
 });
 
-const valuesOf = ({ maxLifetimeDays, expiryRequired, unusedDays, reviewMonths }: StoredKeyRules): KeyRulesValues => ({
+const valuesOf = ({
+  maxLifetimeDays,
+  expiryRequired,
+  unusedDays,
+  accessReviewMonths,
+}: StoredKeyRules): KeyRulesValues => ({
   maxLifetime: maxLifetimeDays?.toString() ?? '',
   expiryRequired,
   unused: unusedDays.toString(),
-  review: reviewMonths?.toString() ?? '',
+  review: accessReviewMonths?.toString() ?? '',
 });
 
 function readValues(form: URLSearchParams): KeyRulesValues {
@@ -86,7 +91,7 @@ const days = `a whole number of days from 1 to ${formatNumber(MAX_RULE_DAYS)}`;
 const MESSAGES: Record<string, { field: keyof KeyRulesMessages; message: string }> = {
   '/maxLifetimeDays': { field: 'maxLifetime', message: `Enter ${days}, or leave the field empty for any lifetime.` },
   '/unusedDays': { field: 'unused', message: `Enter ${days}.` },
-  '/reviewMonths': { field: 'review', message: 'Choose how often keys are reviewed.' },
+  '/accessReviewMonths': { field: 'review', message: 'Choose how often keys are reviewed.' },
 };
 
 function messagesOf(errors: readonly FieldError[]): KeyRulesMessages {

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { WebhookSecret } from '../../domain/webhook.ts';
-import { answer, check, Failure, type Finding, jsonOf } from '../../ops/probe.ts';
+import { check, Failure, type Finding, jsonOf, sendProbe } from '../../ops/probe.ts';
 import { diagnoseClock, OLD_MS, postSigned } from '../../ops/probe-signed.ts';
 
 /** An organization that no directory has. */
@@ -20,7 +20,7 @@ export async function* diagnosePsa(
     return postSigned(send, url, { secrets: from, at, body });
   };
   const reachable = await check('/psa without a signature', async () => {
-    const { status } = await answer(send, url, { method: 'POST' });
+    const { status } = await sendProbe(send, url, { method: 'POST' });
     if (status === 401) return 'refused with 401';
     if (status === 404)
       throw new Failure('404: the deployment has no PSA_SECRET. Set it: npx wrangler secret put PSA_SECRET');

@@ -10,7 +10,7 @@ import type { ActorContext, DirectoryContext, SystemActor } from '../../services
 import { changesRequest, listChanges, MAX_PAGE_BYTES } from '../../services/work/list-changes.ts';
 import { redactRecord, redactRequest } from '../../services/work/redact-record.ts';
 import { releaseChanges, releaseRequest } from '../../services/work/release-changes.ts';
-import { reviewRequest, reviewTimeEntry } from '../../services/work/set-approval.ts';
+import { approvalRequest, setApproval } from '../../services/work/set-approval.ts';
 
 /** The context of a call of the PSA over HTTP. */
 export type PsaContext = ActorContext<SystemActor> & DirectoryContext;
@@ -121,7 +121,7 @@ export const PSA_CALLS = {
       'Confirms that the PSA has stored all changes up to a cursor, so that the operator may archive them. `unchanged`: they were released before.',
     example: { data: { organization: 'northwind', cursor: CURSOR }, value: { status: 'released', seq: 41 } },
   }),
-  'work.review': psaCall(reviewRequest, reviewTimeEntry, {
+  'work.review': psaCall(approvalRequest, setApproval, {
     summary:
       'Sets a time entry to `APPROVED` or `REJECTED`, once, in the name of `reviewer`, an active administrator of the organization.',
     example: {

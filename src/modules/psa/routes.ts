@@ -9,7 +9,7 @@ import { readJson, requireJson, requireUtf8 } from '../../http/middleware/json-b
 import { ipLimit } from '../../http/middleware/limit-by-ip.ts';
 import { requireHttps } from '../../http/middleware/require-https.ts';
 import { problem, retryAfter503 } from '../../http/problems.ts';
-import { type Answer, answer } from '../../services/call-result.ts';
+import { type CallResult, toCallResult } from '../../services/call-result.ts';
 import { PSA_CALL_TYPES, PSA_CALLS, type PsaContext } from './psa-calls.ts';
 import { PSA_ERRORS } from './psa-errors.ts';
 import { type PsaEnv, requireSignature } from './require-signature.ts';
@@ -42,13 +42,13 @@ export function createPsa(secrets: readonly WebhookSecret[]) {
 }
 
 /** Runs the call of a message. @throws Problem `malformed_json` */
-async function run(c: Context<PsaEnv>): Promise<Answer<unknown>> {
+async function run(c: Context<PsaEnv>): Promise<CallResult<unknown>> {
   const { success, data: message, error } = messageShape.safeParse(await readJson(c));
-  if (!success) return answer(() => Promise.reject(invalidInput(fieldErrors(error))));
+  if (!success) return toCallResult(() => Promise.reject(invalidInput(fieldErrors(error))));
   const { type, data } = message;
   c.get('requestStats').call = type;
   c.get('requestStats').organization = addressed.safeParse(data).data?.organization;
-  const result = await answer(() => PSA_CALLS[type].run(psaContext(c), data));
+  const result = await toCallResult(() => PSA_CALLS[type].run(psaContext(c), data));
   if (result.ok) return result;
   // The verb sees the data only; the caller sent the whole body.
   const errors = result.error.errors.map((one) => ({
@@ -59,7 +59,7 @@ async function run(c: Context<PsaEnv>): Promise<Answer<unknown>> {
   return { ok: false, error: { ...result.error, errors } };
 }
 
-function respond(c: Context<PsaEnv>, result: Answer<unknown>): Response {
+function respond(c: Context<PsaEnv>, result: CallResult<unknown>): Response {
   if (result.ok) return c.json(result);
   const { code } = result.error;
   c.get('requestStats').problem = code;

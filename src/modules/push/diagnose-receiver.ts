@@ -1,5 +1,5 @@
 import { TOLERANCE_SECONDS, type WebhookSecret } from '../../domain/webhook.ts';
-import { type Answer, check, Failure, type Finding } from '../../ops/probe.ts';
+import { check, Failure, type Finding, type ProbeResponse } from '../../ops/probe.ts';
 import { diagnoseClock, OLD_MS, postSigned } from '../../ops/probe-signed.ts';
 
 /** Sends signed test events to the receiver of the push, which must accept only genuine ones. */
@@ -12,7 +12,7 @@ export async function* diagnoseReceiver(
     const body = JSON.stringify({ type: 'test', timestamp: new Date(at).toISOString(), data: {} });
     return postSigned(send, url, { secrets: from, at, body });
   };
-  const isSuccess = ({ status }: Answer) => status >= 200 && status < 300;
+  const isSuccess = ({ status }: ProbeResponse) => status >= 200 && status < 300;
   const accepted = await check('the receiver, with a signed test event', async () => {
     const given = await event(secrets);
     if (isSuccess(given)) return `accepted with ${given.status}`;

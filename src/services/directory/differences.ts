@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { applyMessage, applyUnsigned, OLDER_MESSAGE } from '../../db/directory/clock.ts';
 import {
+  DEACTIVATE_AGREEMENTS,
   ENSURE_SERVICE_ACCOUNT,
   FIND_BEING_ERASED,
   FIND_COMPANIES,
@@ -9,10 +10,9 @@ import {
   FIND_HELD_EMAILS,
   FIND_ORGANIZATIONS,
   type FoundRow,
-  RELEASE_AGREEMENTS,
-  RELEASE_USERS,
   RETIRE_SERVICE_ACCOUNT,
   UPSERT_RECORDS,
+  VACATE_EMAILS,
 } from '../../db/directory/records.ts';
 import { D1Failure } from '../../db/run-d1.ts';
 import { type BoundStatement, batch, type Statement } from '../../db/statement.ts';
@@ -212,10 +212,10 @@ export async function writeRecords(
     ...each('organization', UPSERT_RECORDS.organization),
     ...each('company', UPSERT_RECORDS.company),
     ...each('user', RETIRE_SERVICE_ACCOUNT),
-    ...each('user', RELEASE_USERS),
+    ...each('user', VACATE_EMAILS),
     ...each('user', UPSERT_RECORDS.user),
     ENSURE_SERVICE_ACCOUNT.bind({ organizationId }),
-    ...each('agreement', RELEASE_AGREEMENTS),
+    ...each('agreement', DEACTIVATE_AGREEMENTS),
     ...each('agreement', UPSERT_RECORDS.agreement),
     ...each('ticket', UPSERT_RECORDS.ticket),
   ]).catch((err: unknown) => {

@@ -17,7 +17,7 @@ import {
   startReview,
 } from '../../db/keys/access-review-statements.ts';
 import { findKeyRules } from '../../db/keys/key-rules-statements.ts';
-import { keyDecision, type ReviewDecision, reviewDueDate } from '../../domain/access-review.ts';
+import { accessReviewDueDate, keyDecision, type ReviewDecision } from '../../domain/access-review.ts';
 import { isLive } from '../../domain/api-key.ts';
 import { dateIn, daysBetween } from '../../domain/calendar.ts';
 import { ServiceError } from '../../domain/errors.ts';
@@ -76,7 +76,7 @@ const END = 'g';
 /** When the next review is due, from the results of its statements; null if none is required. */
 export function toReviewDue(rules: StoredKeyRules, status: ReviewStatusRow | undefined, now: number): ReviewDue | null {
   if (!status) throw new Error('the organization does not exist');
-  const date = reviewDueDate(rules, status.lastFinishedAt, status.timeZone);
+  const date = accessReviewDueDate(rules, status.lastFinishedAt, status.timeZone);
   return date === null ? null : { date, daysLeft: daysBetween(dateIn(status.timeZone, now), date) };
 }
 

@@ -20,7 +20,7 @@ import type { SettingsChange } from './change-key.ts';
 /** Key rules as they are stored. */
 export interface StoredKeyRules extends KeyRules {
   /** Since when reviews are required (UTC milliseconds), or null. */
-  reviewsSince: number | null;
+  accessReviewsSince: number | null;
   /** Counts the changes of the key rules. */
   revision: number;
 }
@@ -114,7 +114,7 @@ function describeChange(from: KeyRules, to: KeyRules): string[] {
       ['longest lifetime', describeDays(from.maxLifetimeDays), describeDays(to.maxLifetimeDays)],
       ['expiration required', yesOrNo(from.expiryRequired), yesOrNo(to.expiryRequired)],
       ['unused after', describeDays(from.unusedDays), describeDays(to.unusedDays)],
-      ['review', describeMonths(from.reviewMonths), describeMonths(to.reviewMonths)],
+      ['review', describeMonths(from.accessReviewMonths), describeMonths(to.accessReviewMonths)],
     ] as const
   ).flatMap(([what, old, changed]) => (old === changed ? [] : [`${what} ${old} to ${changed}`]));
 }

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { findReview, markReviewed } from '../../db/work/approval-statements.ts';
+import { findApproval, recordApproval } from '../../db/work/approval-statements.ts';
 import { directoryId } from '../../domain/directory.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { ruleError, strictObject } from '../../domain/fields.ts';
@@ -14,8 +14,8 @@ import { recordNotFound } from './redact-record.ts';
 const DECISIONS = { APPROVED: 'time_entry.approved', REJECTED: 'time_entry.rejected' } as const;
 export type Decision = keyof typeof DECISIONS;
 
-/** The input of `reviewTimeEntry`. */
-export const reviewRequest = strictObject({
+/** The input of `setApproval`. */
+export const approvalRequest = strictObject({
   organization: directoryId('an organization'),
   entry: recordId('a time entry'),
   decision: z.enum(['APPROVED', 'REJECTED'], { error: ruleError('APPROVED or REJECTED') }),
@@ -28,7 +28,7 @@ export const reviewRequest = strictObject({
  *   administrator of the organization), `already_reviewed` (`detail` names the reviewer and the
  *   decision)
  */
-export async function reviewTimeEntry(
+export async function setApproval(
   ctx: ActorContext<SystemActor>,
   request: { organization: string; entry: string; decision: Decision; reviewer: string },
 ): Promise<{ status: Decision }> {
@@ -37,11 +37,11 @@ export async function reviewTimeEntry(
     entry: id,
     decision: status,
     reviewer: userId,
-  } = parseInput(reviewRequest, request);
+  } = parseInput(approvalRequest, request);
   const target = { organizationId, actor: { type: 'user' as const, id: userId }, source: ctx.source };
   const [reviewed] = await writeWithAudit(ctx, target, 'safe_to_repeat', () => [
     {
-      statement: markReviewed.bind({ organizationId, id, userId, status }),
+      statement: recordApproval.bind({ organizationId, id, userId, status }),
       action: DECISIONS[status],
       targetId: id,
       ticket: { of: 'time_entry' },
@@ -49,13 +49,12 @@ export async function reviewTimeEntry(
   ]);
   if (hasChanged(reviewed)) return { status };
 
-  const found = await readOne(ctx, findReview.bind({ organizationId, id }), 'safe_to_repeat');
+  const found = await readOne(ctx, findApproval.bind({ organizationId, id }), 'safe_to_repeat');
   if (!found) throw recordNotFound(organizationId, 'time_entry', id);
   // The review of this request: its batch was committed; only the acknowledgement was lost.
   if (found.requestId === ctx.requestId) return { status };
   if (found.status !== 'SUBMITTED') {
-    const when =
-      found.reviewedAt === null ? '' : ` by ${found.reviewedBy} at ${new Date(found.reviewedAt).toISOString()}`;
+    const when = found.decidedAt === null ? '' : ` by ${found.decidedBy} at ${new Date(found.decidedAt).toISOString()}`;
     throw new ServiceError('already_reviewed', `Time entry ${id} was already ${found.status}${when}.`);
   }
   throw new ServiceError(

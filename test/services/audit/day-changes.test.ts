@@ -40,7 +40,7 @@ describe('more changes in a day than the limit are refused', () => {
     const { id } = await create('one');
     const old = await getOwnKey(ctx, id);
     await changeApiKey(ctx, old, { name: 'two' });
-    const rules = { maxLifetimeDays: null, expiryRequired: false, reviewMonths: null };
+    const rules = { maxLifetimeDays: null, expiryRequired: false, accessReviewMonths: null };
     await changeKeyRules(ctx, 0, { ...rules, unusedDays: 77 });
     const tables = async () => [await rowsOf('api_keys', organization), await rowsOf('audit_log', organization)];
     const before = await tables();

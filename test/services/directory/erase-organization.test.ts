@@ -18,7 +18,7 @@ import { revokeAsAdministrator, revokeAsOperator } from '../../../src/services/k
 import { listChanges } from '../../../src/services/work/list-changes.ts';
 import { redactRecord } from '../../../src/services/work/redact-record.ts';
 import { releaseChanges } from '../../../src/services/work/release-changes.ts';
-import { reviewTimeEntry } from '../../../src/services/work/set-approval.ts';
+import { setApproval } from '../../../src/services/work/set-approval.ts';
 import { archive, bucket, failing, objectsIn, releaseAll } from '../../support/archive.ts';
 import { aroundD1 } from '../../support/d1.ts';
 import { inLongRuns } from '../../support/property.ts';
@@ -51,7 +51,7 @@ async function makeFull() {
   await api.postTime(key);
   const [entry] = await rowsOf('time_entries', organization);
   const decision = { entry: String(entry?.['id']), decision: 'APPROVED', reviewer: 'ada' } as const;
-  await reviewTimeEntry(asOperator(), { organization, ...decision });
+  await setApproval(asOperator(), { organization, ...decision });
   await makeKey(organization);
   await releaseAll(organization);
   await archive(organization);
@@ -166,7 +166,7 @@ test('an erasure that stops after each chunk goes on, and every call in between 
     await expect(importRecords(...again)).rejects.toMatchObject({ code: 'being_erased' });
     const reviewed = { organization, entry: String(entry?.['id']), decision: 'APPROVED', reviewer: 'ada' } as const;
     const hasEntry = (await rowsOf('time_entries', organization)).some(({ id }) => id === entry?.['id']);
-    expect(await outcome(reviewTimeEntry(asOperator(), reviewed))).toBe(hasEntry ? 'being_erased' : 'record_not_found');
+    expect(await outcome(setApproval(asOperator(), reviewed))).toBe(hasEntry ? 'being_erased' : 'record_not_found');
     const redacted = { organization, kind: 'note', id: String(note?.['id']), by: 'Eve' } as const;
     const hasNote = (await rowsOf('notes', organization)).some(({ id }) => id === note?.['id']);
     expect(await outcome(redactRecord(asOperator(), redacted))).toBe(hasNote ? 'being_erased' : 'record_not_found');

@@ -131,7 +131,7 @@ describe('key rules that another administrator tightens while a key is made', ()
 
 describe('a change of the key rules', () => {
   test('is audited with the old and new rules, and listed', async () => {
-    const organization = await organizationWith({ maxLifetimeDays: 90, unusedDays: 1, reviewMonths: 3 });
+    const organization = await organizationWith({ maxLifetimeDays: 90, unusedDays: 1, accessReviewMonths: 3 });
     await setKeyRules(organization, { expiryRequired: true });
     const detail =
       'longest lifetime none to 90 days, expiration required no to yes, unused after 60 days to 1 day, review none to every 3 months';
@@ -189,7 +189,7 @@ describe('a change of the key rules', () => {
     [{ maxLifetimeDays: 0 }, '/maxLifetimeDays'],
     [{ maxLifetimeDays: 3_651 }, '/maxLifetimeDays'],
     [{ unusedDays: 1.5 }, '/unusedDays'],
-    [{ reviewMonths: 13 }, '/reviewMonths'],
+    [{ accessReviewMonths: 13 }, '/accessReviewMonths'],
   ])('with %o is refused', async (rules, pointer) => {
     const organization = await makeOrganization();
     await expect(setKeyRules(organization, rules)).rejects.toMatchObject({ errors: [{ pointer }] });
@@ -197,11 +197,11 @@ describe('a change of the key rules', () => {
 
   test('keeps the date since which reviews are required, until they no longer are', async () => {
     const organization = await makeOrganization();
-    const since = async (reviewMonths: number | null, at: string) => {
+    const since = async (accessReviewMonths: number | null, at: string) => {
       const { revision } = await getKeyRules(asAdmin(organization));
       const ctx = asAdmin(organization, () => Date.parse(at));
-      await changeKeyRules(ctx, revision, { ...DEFAULT_KEY_RULES, reviewMonths });
-      return (await getKeyRules(ctx)).reviewsSince;
+      await changeKeyRules(ctx, revision, { ...DEFAULT_KEY_RULES, accessReviewMonths });
+      return (await getKeyRules(ctx)).accessReviewsSince;
     };
     expect(await since(3, '2026-01-01')).toBe(Date.parse('2026-01-01'));
     expect(await since(6, '2026-02-01')).toBe(Date.parse('2026-01-01'));

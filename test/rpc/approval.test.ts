@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers';
 import { expect, test } from 'vitest';
-import { reviewTimeEntry } from '../../src/services/work/set-approval.ts';
+import { setApproval } from '../../src/services/work/set-approval.ts';
 import { aroundD1 } from '../support/d1.ts';
 import { allChanges, directory, failureOf, untyped, work } from '../support/rpc.ts';
 import { makeOrganization, makeWorld, rowsOf, TIME } from '../support/world.ts';
@@ -94,7 +94,7 @@ test('a review whose acknowledgement was lost succeeds when it is sent again', a
     actor: 'psa' as const,
     source: { address: null, userAgent: 'psa' },
   };
-  expect(await reviewTimeEntry(ctx, { organization, entry: id, decision: 'APPROVED', reviewer: 'ada' })).toEqual({
+  expect(await setApproval(ctx, { organization, entry: id, decision: 'APPROVED', reviewer: 'ada' })).toEqual({
     status: 'APPROVED',
   });
   expect(calls).toBe(3);
