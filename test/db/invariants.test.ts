@@ -2,7 +2,7 @@ import { env } from 'cloudflare:workers';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { ERASED_TABLES } from '../../src/db/directory/erasure.ts';
 import { lastCursor, work } from '../support/rpc.ts';
-import { makeKey, makeWorld, revoke } from '../support/world.ts';
+import { makeKey, makeWorld, revoke, rotate } from '../support/world.ts';
 
 // These tests write to the database directly. It refuses invalid data whatever our code does.
 
@@ -282,6 +282,31 @@ describe('the table of keys', () => {
       /a key is not replaced/,
     );
     await refuses(`delete from api_keys where id = '${id}'`, /a key is not deleted/);
+  });
+
+  test('refuses to undo a revocation by a row that takes the place or the hash of the key', async () => {
+    const revoked = await makeKey(organization);
+    const live = await makeKey(organization);
+    await run(`update api_keys set form_token = 'token-${revoked.id}' where id = '${revoked.id}'`);
+    await rotate(organization, revoked.id, { grace: 'now' });
+    const of = (column: string) => `(select ${column} from api_keys where id = '${revoked.id}')`;
+    const before = (await run(`select * from api_keys where id = '${revoked.id}'`)).results;
+    for (const column of ['id', 'hash', 'form_token', 'successor_id']) {
+      await refuses(
+        `update or replace api_keys set ${column} = ${of(column)} where id = '${live.id}'`,
+        /a key is not replaced/,
+      );
+    }
+    const random = 'lower(hex(randomblob(32)))';
+    await refuses(`update api_keys set hash = ${random} where id = '${revoked.id}'`, /a key is not replaced/);
+    await refuses(`update api_keys set id = 'another' where id = '${revoked.id}'`, /a key is not replaced/);
+    await refuses(
+      `insert or replace into api_keys (organization_id, id, chain_id, name, hash, hint, scopes, created_at, created_by, successor_id)
+       select organization_id, 'another', 'another', 'Another', ${random}, hint, scopes, created_at, created_by, successor_id
+       from api_keys where id = '${revoked.id}'`,
+      /a key is not replaced/,
+    );
+    expect((await run(`select * from api_keys where id = '${revoked.id}'`)).results).toEqual(before);
   });
 });
 
