@@ -46,12 +46,16 @@ const RECEIVER_RULES = [
     'Until then the same page comes again, with the same `webhook-id`. Later pages of this organization wait; other organizations do not.',
   ],
   [
-    'Store changes by `organization` and `seq`',
-    'A page may come twice, for instance if your answer was lost. A `seq` that you have with another `cursor` replaces what you have: after a restore, numbers begin again.',
+    'Put `note.id` or `timeEntry.id` on what you write, and look for it first',
+    'A change may be sent twice, for example if your answer was lost. The id of a record is the same for the same Idempotency-Key, even after a restore of the database. A write without an Idempotency-Key is a new record each time. Use `organization` and `seq` only for a copy of the feed: after a restore, numbers are used again.',
   ],
   [
-    'Answer within 15 seconds',
-    'After that, and after any other status, the page comes again: after 5 seconds at first, after an hour at most. `Retry-After` is obeyed. Process one page at a time: the page may come again while you still work on it.',
+    'Verify, store, answer, and only then write into your system',
+    'A queue of your own lets you answer within 15 seconds however long a call to your system takes. After that, and after any other status, the same page is sent again. The first pause is 5 seconds, the longest an hour; `Retry-After` is obeyed.',
+  ],
+  [
+    'Process one message at a time',
+    'A page may be sent again while you still work on it. Two processes that look for a record at the same time both find nothing, and write it twice.',
   ],
   [
     'Keep what your system refuses, and answer 2xx',
@@ -108,9 +112,10 @@ const ALERT_EXAMPLE = {
 };
 
 const RECEIVERS = [
-  ['receiver.php', 'PHP'],
   ['receiver.py', 'Python'],
-  ['Receiver.cs', 'C#'],
+  ['receiver.php', 'PHP'],
+  ['receiver.mjs', 'Node'],
+  ['Receiver.cs', 'C#, without the part that writes into your system'],
 ] as const;
 
 const json = (value: unknown) => JSON.stringify(value, null, 2);
@@ -193,7 +198,10 @@ export function Psa({ origin, messages }: Props) {
         <code>{'{"type": "work.changes", "timestamp": …, "data": {"organization", "changes", "cursor"}}'}</code>.
       </p>
       <Table head={['Rule', 'Why']} rows={RECEIVER_RULES} />
-      <p>Small receivers to begin with; each verifies the signature and stores what it gets in files:</p>
+      <p>
+        Small receivers to begin with. Each verifies the signature, stores the changes in a queue of files, and answers.
+        Then it writes the queue into your system, one change after the other:
+      </p>
       <ul>
         {RECEIVERS.map(([file, language]) => (
           <li>

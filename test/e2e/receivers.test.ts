@@ -1,145 +1,239 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { parseWebhookSecrets, signWebhook } from '../../src/domain/webhook.ts';
-import { isInstalled } from '../support/command.ts';
+import { SAMPLE_RECEIVERS, startReceiver } from '../support/sample-receivers.ts';
 import { freePort } from '../support/server.ts';
+import { type PsaRecord, startSlowPsa } from '../support/slow-psa.ts';
 
 // The receivers that /docs/psa offers, each with the interpreter that is installed here.
 
 const SECRET = `whsec_${btoa('the secret of this test, 32 byte')}`;
 const OTHER = `whsec_${btoa('another secret, also of 32 bytes')}`;
-const FILES = 'src/assets/docs/psa';
+const LONG_PAUSE_S = 3_600;
+const SHORT_PAUSE_S = 0.05;
 
-interface Receiver {
-  language: string;
-  needs: string[];
-  /** The command that serves the port. */
-  command: (port: number, directory: string) => string[];
-  /** Whether it stores each change, or each page as it came. */
-  stores: 'changes' | 'pages';
-}
-
-const RECEIVERS: Receiver[] = [
-  {
-    language: 'Python',
-    needs: ['python3'],
-    command: (port) => ['python3', `${FILES}/receiver.py`, String(port)],
-    stores: 'changes',
+const plain = (text: string) => ({ mediaType: 'text/plain', text });
+const idOf = (number: number) => `a0000000-0000-8000-8000-${String(number).padStart(12, '0')}`;
+/** A note with the id of this number, as change `seq`. */
+const note = (seq: number, text: string, { action = 'note.created', number = seq, ticketId = '1001' } = {}) => ({
+  seq,
+  action,
+  targetId: idOf(number),
+  note: { id: idOf(number), ticketId, message: plain(text) },
+  timeEntry: null,
+  key: null,
+});
+const timeEntry = (
+  seq: number,
+  text: string,
+  { action = 'time_entry.created', number = seq, status = 'SUBMITTED' } = {},
+) => ({
+  seq,
+  action,
+  targetId: idOf(number),
+  note: null,
+  timeEntry: {
+    id: idOf(number),
+    ticketId: '1001',
+    userId: 'tess',
+    minutes: 7,
+    description: plain(text),
+    billable: false,
+    workDate: '2026-11-21T00:00:00.000Z',
+    hourlyRate: 150.5,
+    status,
   },
-  {
-    language: 'PHP',
-    needs: ['php'],
-    // As without a php.ini, where PHP answers an error with 200 on its own.
-    command: (port) => ['php', '-d', 'display_errors=1', '-S', `127.0.0.1:${port}`, `${FILES}/receiver.php`],
-    stores: 'changes',
-  },
-  {
-    language: 'C#',
-    needs: ['mcs', 'mono'],
-    command: (port, directory) => {
-      const program = join(directory, 'Receiver.exe');
-      execFileSync('mcs', [`-out:${program}`, `${FILES}/Receiver.cs`]);
-      return ['mono', program, String(port)];
-    },
-    stores: 'pages',
-  },
-];
-const installed = RECEIVERS.filter(({ needs }) => needs.every(isInstalled));
-
-const change = (seq: number, text: string) => ({ seq, action: 'note.created', note: { message: { text } }, key: null });
+  key: null,
+});
+const keyCreated = (seq: number) => ({ seq, action: 'api_key.created', targetId: 'k', note: null, timeEntry: null });
 const page = (...changes: object[]) =>
   JSON.stringify({ type: 'work.changes', data: { organization: 'northwind', changes, cursor: 'x' } });
 
-describe.each(installed)('the receiver in $language', ({ command, stores }) => {
-  let directory: string;
-  let server: ChildProcess;
-  let url: string;
+/** A receiver of a new directory with a PSA behind it. */
+async function makeWorld(sample: (typeof SAMPLE_RECEIVERS)[number], pause: number) {
+  const directory = await mkdtemp(join(tmpdir(), 'twb-receiver-'));
+  const psa = await startSlowPsa(10);
+  const port = await freePort();
+  const start = () =>
+    startReceiver(sample, directory, port, {
+      WEBHOOK_SECRET: `${OTHER} ${SECRET}`,
+      PSA_URL: psa.url,
+      PAUSE: String(pause),
+    });
+  let receiver = await start();
+  const queue = join(directory, 'queue');
+  return {
+    psa,
+    queue,
+    url: receiver.url,
+    post: async (body: string, { id = 'msg_1', secret = SECRET, at = Date.now(), sent = body } = {}) => {
+      const headers = { ...(await signWebhook(parseWebhookSecrets(secret), { id, at, body })) };
+      return (await fetch(receiver.url, { method: 'POST', headers, body: sent })).status;
+    },
+    /** The files of the queue, in the order of their names. */
+    queued: async (extension = '.json'): Promise<{ name: string; content: unknown }[]> => {
+      const names = (await readdir(queue).catch(() => [])).filter((name) => name.endsWith(extension)).sort();
+      const read = async (name: string) => ({ name, content: JSON.parse(await readFile(join(queue, name), 'utf8')) });
+      return Promise.all(names.map(read));
+    },
+    restart: async () => {
+      await receiver.kill();
+      receiver = await start();
+    },
+    close: async () => {
+      await receiver.kill();
+      await psa.close();
+      await rm(directory, { recursive: true });
+    },
+  };
+}
+type World = Awaited<ReturnType<typeof makeWorld>>;
 
-  async function post(body: string, { id = 'msg_1', secret = SECRET, at = Date.now(), sent = body } = {}) {
-    const headers = { ...(await signWebhook(parseWebhookSecrets(secret), { id, at, body })) };
-    return (await fetch(url, { method: 'POST', headers, body: sent })).status;
-  }
-
-  /** What it has stored: each change by its seq, or each page by its id. */
-  async function stored(): Promise<Record<string, unknown>> {
-    const from = stores === 'changes' ? join(directory, 'store', 'northwind') : join(directory, 'store');
-    const names = await readdir(from).catch(() => []);
-    const entries = names.map(async (name) => [name, JSON.parse(await readFile(join(from, name), 'utf8'))]);
-    return Object.fromEntries(await Promise.all(entries));
-  }
-
+describe.each(SAMPLE_RECEIVERS)('the receiver in $language', (sample) => {
+  let world: World;
   beforeAll(async () => {
-    directory = await mkdtemp(join(tmpdir(), 'twb-receiver-'));
-    const port = await freePort();
-    url = `http://127.0.0.1:${port}/`;
-    const [program = '', ...args] = command(port, directory);
-    const env = { ...process.env, WEBHOOK_SECRET: `${OTHER} ${SECRET}`, STORE: join(directory, 'store') };
-    server = spawn(program, args, { env, stdio: 'ignore' });
-    const listens = () =>
-      fetch(url, { method: 'POST' }).then(
-        ({ status }) => status === 401,
-        () => false,
-      );
-    while (!(await listens())) await sleep(50);
+    world = await makeWorld(sample, LONG_PAUSE_S);
+    // What arrives stays in the queue, because the first write fails.
+    world.psa.isDown = true;
   });
-  afterAll(async () => {
-    const closed = once(server, 'close');
-    server.kill('SIGKILL');
-    await closed;
-    await rm(directory, { recursive: true });
-  });
+  afterAll(() => world.close());
 
   test('refuses what is not signed with its secret, changed on the way, or old', async () => {
-    const body = page(change(1, 'forged'));
+    const { post, queued, url } = world;
+    const body = page(note(1, 'forged'));
     const wrong = `whsec_${btoa('a secret that it does not have..')}`;
     expect(await post(body, { secret: wrong })).toBe(401);
-    expect(await post(page(change(1, 'other')), { sent: body })).toBe(401);
+    expect(await post(page(note(1, 'other')), { sent: body })).toBe(401);
     expect(await post(body, { at: Date.now() - 400_000 })).toBe(401);
     expect(await post(body, { at: Date.now() + 400_000 })).toBe(401);
     expect((await fetch(url, { method: 'POST', body })).status).toBe(401);
-    expect(await stored()).toEqual({});
+    expect(await queued()).toEqual([]);
   });
 
   test('does not confirm a page that it cannot store', async () => {
-    const inTheWay = join(directory, 'store');
-    await writeFile(inTheWay, '');
-    const status = await post(page(change(1, 'lost?'))).catch(() => 'no response');
+    await rm(world.queue, { recursive: true, force: true });
+    await writeFile(world.queue, '');
+    const status = await world.post(page(note(1, 'lost?'))).catch(() => 'no response');
     expect(['no response', 500]).toContain(status);
-    await rm(inTheWay);
-    expect(await stored()).toEqual({});
+    await rm(world.queue);
+    await world.restart();
   });
 
-  test('stores a page once, also if it comes again, signed with either secret', async () => {
-    const [first, second] = [page(change(1, 'Grüße 🖨️'), change(2, '"quoted"\n')), page(change(3, 'third'))];
-    expect(await post(first)).toBe(204);
-    expect(await post(first)).toBe(204);
-    expect(await post(second, { id: 'msg_2', secret: OTHER })).toBe(204);
-    expect(await post(second, { id: 'msg_2', secret: `${OTHER} ${SECRET}` })).toBe(204);
-    expect(await stored()).toEqual(
-      stores === 'changes'
-        ? { '1.json': change(1, 'Grüße 🖨️'), '2.json': change(2, '"quoted"\n'), '3.json': change(3, 'third') }
-        : { 'msg_1.json': JSON.parse(first), 'msg_2.json': JSON.parse(second) },
-    );
+  test('stores a page once, even if it is sent again, signed with either secret', async () => {
+    const { post, queued } = world;
+    const [first, second] = [note(1, 'Grüße 🖨️'), timeEntry(2, '"quoted"\n')];
+    const pages = [page(first, second), page(keyCreated(3), note(4, 'third'))] as const;
+    expect(await post(pages[0])).toBe(204);
+    expect(await post(pages[0])).toBe(204);
+    expect(await post(pages[1], { id: 'msg_2', secret: OTHER })).toBe(204);
+    expect(await post(pages[1], { id: 'msg_2', secret: `${OTHER} ${SECRET}` })).toBe(204);
+    const [names, contents] = [
+      (await queued()).map(({ name }) => name),
+      (await queued()).map(({ content }) => content),
+    ];
+    if (sample.writes) {
+      expect(contents).toEqual([first, second, note(4, 'third')]);
+      expect(names).toEqual([
+        `000000000001-note.created-${idOf(1)}.json`,
+        `000000000002-time_entry.created-${idOf(2)}.json`,
+        `000000000004-note.created-${idOf(4)}.json`,
+      ]);
+    } else expect(contents).toEqual(pages.map((text) => JSON.parse(text)));
   });
 
   test('accepts a message of a type that it does not know, such as an alert, and takes no change from it', async () => {
-    const before = Object.keys(await stored());
+    const { post, queued } = world;
+    const before = (await queued()).length;
     const alert = {
       type: 'alert.key_expiring',
-      data: { organization: 'northwind', days: 3, changes: [change(9, 'no')] },
+      data: { organization: 'northwind', days: 3, changes: [note(9, 'no')] },
     };
     expect(await post('{"type":"test","data":{}}', { id: 'msg_test' })).toBe(204);
     expect(await post(JSON.stringify(alert), { id: 'alert_1' })).toBe(204);
-    const messages = stores === 'changes' ? [] : ['msg_test.json', 'alert_1.json'];
-    expect(Object.keys(await stored()).sort()).toEqual([...before, ...messages].sort());
+    expect(await queued()).toHaveLength(before + (sample.writes ? 0 : 2));
+  });
+});
+
+describe.each(SAMPLE_RECEIVERS.filter(({ writes }) => writes))('the receiver in $language, into a PSA,', (sample) => {
+  let world: World;
+  beforeAll(async () => {
+    world = await makeWorld(sample, SHORT_PAUSE_S);
+  });
+  afterAll(() => world.close());
+
+  const records = (): readonly PsaRecord[] => world.psa.records;
+  const waitForEmptyQueue = () =>
+    vi.waitFor(async () => expect(await world.queued()).toEqual([]), { interval: 20, timeout: 20_000 });
+
+  test('writes each record once with the id of the record, exactly and in order', async () => {
+    const body = page(note(1, 'Grüße 🖨️\n"x"'), timeEntry(2, '<b>'));
+    for (let time = 0; time < 2; time++) {
+      expect(await world.post(body)).toBe(204);
+      await waitForEmptyQueue();
+    }
+    expect(records()).toEqual([
+      { path: 'notes', id: 1, externalId: idOf(1), ticket: '1001', text: 'Grüße 🖨️\n"x"', internal: true },
+      {
+        path: 'time-entries',
+        id: 2,
+        externalId: idOf(2),
+        ticket: '1001',
+        text: '<b>',
+        user: 'tess',
+        date: '2026-11-21',
+        minutes: 7,
+        billable: false,
+        hourlyRate: 150.5,
+        status: 'SUBMITTED',
+      },
+    ]);
+  });
+
+  test('writes a decision and a redaction into what is there', async () => {
+    const approved = timeEntry(3, '<b>', { action: 'time_entry.approved', number: 2, status: 'APPROVED' });
+    const redacted = note(4, '[redacted]', { action: 'note.redacted', number: 1 });
+    expect(await world.post(page(approved, redacted))).toBe(204);
+    await waitForEmptyQueue();
+    expect(records()).toMatchObject([
+      { id: 1, text: '[redacted]' },
+      { id: 2, status: 'APPROVED' },
+    ]);
+    expect(records()).toHaveLength(2);
+  });
+
+  test('takes the same record under another seq, as after a restore, for the same', async () => {
+    const again = note(1, 'under the seq of an other', { number: 7 });
+    expect(await world.post(page(again, timeEntry(9, '<b>', { number: 2 })))).toBe(204);
+    await waitForEmptyQueue();
+    expect(records().map(({ externalId }) => externalId)).toEqual([idOf(1), idOf(2), idOf(7)]);
+  });
+
+  test('keeps what the PSA refuses as a file, and goes on', async () => {
+    world.psa.refused.add('gone');
+    expect(await world.post(page(note(10, 'no ticket', { ticketId: 'gone' }), note(11, 'next')))).toBe(204);
+    await waitForEmptyQueue();
+    expect(records().map(({ text }) => text)).toEqual(expect.arrayContaining(['next']));
+    expect(await world.queued('.refused')).toMatchObject([{ content: { seq: 10 } }]);
+  });
+
+  test('confirms while the PSA is down, and writes everything in order when it is back', async () => {
+    world.psa.isDown = true;
+    for (const seq of [20, 21, 22])
+      expect(await world.post(page(note(seq, `note ${seq}`)), { id: `msg_${seq}` })).toBe(204);
+    const { calls } = world.psa;
+    await vi.waitFor(() => expect(world.psa.calls).toBeGreaterThan(calls + 1), { interval: 20, timeout: 10_000 });
+    world.psa.isDown = false;
+    await waitForEmptyQueue();
+    expect(
+      records()
+        .slice(-3)
+        .map(({ text }) => text),
+    ).toEqual(['note 20', 'note 21', 'note 22']);
   });
 });
 
 test('at least one receiver was run', () => {
-  expect(installed).not.toEqual([]);
+  expect(SAMPLE_RECEIVERS).not.toEqual([]);
 });

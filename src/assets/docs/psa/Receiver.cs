@@ -1,20 +1,24 @@
-// Receives what the Ticket Write-Back API pushes, and stores each message in a file.
+// Receives what the Ticket Write-Back API pushes, and puts each message into a queue, as a file.
 //
 // WEBHOOK_SECRET=whsec_… dotnet run Receiver.cs 8080        (.NET 10; Mono: mcs Receiver.cs)
+//
+// A program of yours takes the files in the order of their names, parses them with System.Text.Json,
+// writes each change of data.changes that has a note or timeEntry into your PSA, and deletes the file.
+// It puts the id of the note or timeEntry on what it writes, and looks for that id first. It waits
+// after an error and starts with the same file again.
 using System;
 using System.IO;
 using System.Linq;
 using System.Net;
 using System.Security.Cryptography;
 using System.Text;
-using System.Threading;
 
 static class Receiver
 {
     // Two, separated by a space, while one replaces the other.
     static readonly byte[][] Secrets = Environment.GetEnvironmentVariable("WEBHOOK_SECRET").Split(' ')
         .Select(secret => Convert.FromBase64String(secret.Replace("whsec_", ""))).ToArray();
-    static readonly string Store = Environment.GetEnvironmentVariable("STORE") ?? "pages";
+    static readonly string Queue = Environment.GetEnvironmentVariable("QUEUE") ?? "queue";
 
     /// <summary>Whether the message was signed with one of our secrets, in the last five minutes.</summary>
     static bool IsGenuine(HttpListenerRequest request, byte[] body)
@@ -32,33 +36,26 @@ static class Receiver
     static bool IsSame(string ours, string given) =>
         ours.Length == given.Length && ours.Zip(given, (a, b) => a ^ b).Aggregate(0, (all, one) => all | one) == 0;
 
-    /// <summary>
-    /// Stores the message by its id: it may come again. Parse it with System.Text.Json. If its type is
-    /// work.changes, store data.changes by data.organization and seq; ignore types that you do not know.
-    /// </summary>
-    static void Keep(string id, byte[] page)
+    /// <summary>Stores the message under a name that begins with the time, so that names are in order.</summary>
+    static void Store(string id, byte[] message)
     {
-        var file = Path.Combine(Store, id + ".json");
-        Directory.CreateDirectory(Store);
+        Directory.CreateDirectory(Queue);
+        // A message that still waits is not stored again.
+        if (Directory.GetFiles(Queue, "*-" + id + ".json").Length > 0) return;
         // Written under another name first, so that a file is always complete.
-        var part = Path.Combine(Store, Guid.NewGuid() + ".part");
-        File.WriteAllBytes(part, page);
-        if (File.Exists(file)) File.Delete(file);
-        File.Move(part, file);
+        var part = Path.Combine(Queue, id + ".part");
+        File.WriteAllBytes(part, message);
+        File.Move(part, Path.Combine(Queue, DateTime.UtcNow.Ticks + "-" + id + ".json"));
     }
 
     static void Main(string[] args)
     {
         var server = new HttpListener { Prefixes = { "http://127.0.0.1:" + args[0] + "/" } };
         server.Start();
-        while (true)
-        {
-            var context = server.GetContext();
-            ThreadPool.QueueUserWorkItem(_ => Answer(context));
-        }
+        while (true) Answer(server.GetContext()); // One after the other.
     }
 
-    /// <summary>Without an answer, or after a 500, the page comes again.</summary>
+    /// <summary>Without an answer, or after a 500, the message is sent again.</summary>
     static void Answer(HttpListenerContext context)
     {
         try
@@ -67,7 +64,7 @@ static class Receiver
             var body = new MemoryStream();
             context.Request.InputStream.CopyTo(body);
             var isGenuine = IsGenuine(context.Request, body.ToArray());
-            if (isGenuine) Keep(context.Request.Headers["webhook-id"], body.ToArray());
+            if (isGenuine) Store(context.Request.Headers["webhook-id"], body.ToArray());
             context.Response.StatusCode = isGenuine ? 204 : 401;
         }
         catch (Exception) { }

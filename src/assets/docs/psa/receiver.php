@@ -1,7 +1,14 @@
 <?php
-// Receives the changes that the Ticket Write-Back API pushes, and stores each in a file.
+// Receives what the Ticket Write-Back API pushes, and writes notes and time entries into your PSA.
 //
-// WEBHOOK_SECRET=whsec_… php -S 127.0.0.1:8080 receiver.php
+// WEBHOOK_SECRET=whsec_… php -S 127.0.0.1:8080 receiver.php                    (receives)
+// PSA_URL=https://psa.example/api PSA_TOKEN=… php receiver.php                 (writes into the PSA)
+//
+// Fit psa and write to your PSA. The rest can stay.
+set_error_handler(fn ($level, $text) => throw new ErrorException($text));
+define('QUEUE', getenv('QUEUE') ?: 'queue');
+// Seconds, longer than any call to your PSA takes: a call that was cut off may still be running there.
+define('PAUSE', (float) (getenv('PAUSE') ?: 30));
 
 /** Whether the message was signed with one of our secrets, in the last five minutes. */
 function isGenuine(string $body): bool
@@ -11,7 +18,7 @@ function isGenuine(string $body): bool
     if (!ctype_digit($sentAt) || abs(time() - (int) $sentAt) > 300) {
         return false;
     }
-    // Two, separated by a space, while one replaces the other.
+    // Two secrets, separated by a space, while one replaces the other.
     foreach (explode(' ', getenv('WEBHOOK_SECRET')) as $secret) {
         $key = base64_decode(preg_replace('/^whsec_/', '', $secret));
         $ours = 'v1,' . base64_encode(hash_hmac('sha256', "$id.$sentAt.$body", $key, true));
@@ -24,28 +31,109 @@ function isGenuine(string $body): bool
     return false;
 }
 
-/** Stores the changes by organization and seq: the same page may come again. */
-function store(array $page): void
+/** Opens a file of the queue's folder and locks it: only one process at a time has the lock. */
+function lock(string $name)
 {
-    $directory = (getenv('STORE') ?: 'changes') . '/' . $page['organization'];
-    is_dir($directory) || mkdir($directory, 0700, true);
-    foreach ($page['changes'] as $change) {
-        file_put_contents("$directory/{$change['seq']}.new", json_encode($change, JSON_THROW_ON_ERROR));
-        rename("$directory/{$change['seq']}.new", "$directory/{$change['seq']}.json");
+    is_dir(QUEUE) || mkdir(QUEUE, 0700, true);
+    $file = fopen(QUEUE . "/$name", 'c');
+    flock($file, LOCK_EX);
+    return $file;
+}
+
+/** Puts each change of a note or time entry into the queue, as a file that names seq and record. */
+function store(array $changes): void
+{
+    foreach ($changes as $change) {
+        if ($record = $change['note'] ?? $change['timeEntry']) {
+            $file = sprintf('%s/%012d-%s-%s', QUEUE, $change['seq'], $change['action'], $record['id']);
+            file_put_contents("$file.new", json_encode($change, JSON_THROW_ON_ERROR));
+            rename("$file.new", "$file.json"); // So that a file is always complete.
+        }
     }
 }
 
-// Until it is stored. After an error the page comes again.
-http_response_code(500);
-set_error_handler(fn ($level, $text) => throw new ErrorException($text));
-$body = file_get_contents('php://input');
-if (!isGenuine($body)) {
-    http_response_code(401);
-    exit;
+function receive(): void
+{
+    http_response_code(500); // Until it is stored. After an error the page is sent again.
+    $body = file_get_contents('php://input');
+    if (!isGenuine($body)) {
+        http_response_code(401);
+        return;
+    }
+    $message = json_decode($body, true, 512, JSON_THROW_ON_ERROR);
+    // Alerts and other types are confirmed too, and not needed here.
+    if ($message['type'] === 'work.changes') {
+        $lock = lock('receive.lock');
+        store($message['data']['changes']);
+    }
+    http_response_code(204);
 }
-$message = json_decode($body, true, 512, JSON_THROW_ON_ERROR);
-// Alerts and other types are confirmed too, and not needed here.
-if ($message['type'] === 'work.changes') {
-    store($message['data']);
+
+/** The PSA will not take the record, even if it is sent again. */
+class Refused extends Exception
+{
 }
-http_response_code(204);
+
+function psa(string $method, string $path, ?array $body = null): array
+{
+    $http = [
+        'method' => $method,
+        'header' => ['Authorization: Bearer ' . getenv('PSA_TOKEN'), 'Content-Type: application/json'],
+        'content' => $body === null ? '' : json_encode($body, JSON_THROW_ON_ERROR),
+        'ignore_errors' => true,
+        'timeout' => 20,
+    ];
+    $text = file_get_contents(getenv('PSA_URL') . $path, false, stream_context_create(['http' => $http]));
+    $status = (int) explode(' ', $http_response_header[0])[1];
+    if ($method !== 'GET' && in_array($status, [400, 404, 422], true)) {
+        throw new Refused("HTTP $status");
+    }
+    return $status < 300 ? json_decode($text, true, 512, JSON_THROW_ON_ERROR) : throw new Exception("HTTP $status");
+}
+
+/** Writes the record as it is now. The look-up by its id comes first: it may be in the PSA already. */
+function write(array $change): void
+{
+    if ($record = $change['note']) {
+        $path = '/notes';
+        $fields = ['internal' => true, 'text' => $record['message']['text']];
+    } else {
+        $path = '/time-entries';
+        $record = $change['timeEntry'];
+        $fields = ['text' => $record['description']['text'], 'user' => $record['userId']];
+        $fields['date'] = substr($record['workDate'], 0, 10);
+        $fields += array_intersect_key($record, array_flip(['minutes', 'billable', 'hourlyRate', 'status']));
+    }
+    $fields += ['externalId' => $record['id'], 'ticket' => $record['ticketId']];
+    $found = psa('GET', "$path?externalId={$record['id']}");
+    if (!$found) {
+        psa('POST', $path, $fields);
+    } elseif (!str_ends_with($change['action'], '.created')) { // Approved, rejected or redacted.
+        psa('PUT', "$path/{$found[0]['id']}", $fields);
+    }
+}
+
+/** Writes the queue into the PSA, one change after the other. What the PSA refuses is kept as a file. */
+function work(): void
+{
+    $lock = lock('work.lock');
+    for ($isCutOff = glob(QUEUE . '/*.json') !== []; ; usleep(200_000)) {
+        usleep($isCutOff ? (int) (PAUSE * 1e6) : 0);
+        $isCutOff = false;
+        foreach (glob(QUEUE . '/*.json') as $file) {
+            try {
+                write(json_decode(file_get_contents($file), true, 512, JSON_THROW_ON_ERROR));
+                unlink($file);
+            } catch (Refused $refused) {
+                error_log(basename($file) . ' was refused: ' . $refused->getMessage());
+                rename($file, substr($file, 0, -5) . '.refused');
+            } catch (Exception $error) {
+                error_log(basename($file) . ' is tried again: ' . $error->getMessage());
+                $isCutOff = true;
+                break;
+            }
+        }
+    }
+}
+
+PHP_SAPI === 'cli' ? work() : receive();

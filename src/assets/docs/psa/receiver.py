@@ -1,14 +1,20 @@
-"""Receives the changes that the Ticket Write-Back API pushes, and stores each in a file.
+"""Receives what the Ticket Write-Back API pushes, and writes notes and time entries into your PSA.
 
-WEBHOOK_SECRET=whsec_… python3 receiver.py 8080
+WEBHOOK_SECRET=whsec_… PSA_URL=https://psa.example/api PSA_TOKEN=… python3 receiver.py 8080
+
+Fit psa and write to your PSA. The rest can stay.
 """
-import base64, hashlib, hmac, json, os, sys, time
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+import base64, hashlib, hmac, json, os, sys, threading, time
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
 
-# Two, separated by a space, while one replaces the other.
+# Two secrets, separated by a space, while one replaces the other.
 SECRETS = [base64.b64decode(secret.removeprefix("whsec_")) for secret in os.environ["WEBHOOK_SECRET"].split()]
-STORE = Path(os.environ.get("STORE", "changes"))
+QUEUE = Path(os.environ.get("QUEUE", "queue"))
+# Seconds, longer than any call to your PSA takes: a call that was cut off may still be running there.
+PAUSE = float(os.environ.get("PAUSE", "30"))
 
 
 def is_genuine(headers, body):
@@ -22,25 +28,81 @@ def is_genuine(headers, body):
     return any(hmac.compare_digest(one.encode(), other.encode()) for one in ours for other in given)
 
 
-def store(page):
-    """Stores the changes by organization and seq: the same page may come again."""
-    directory = STORE / page["organization"]
-    directory.mkdir(parents=True, exist_ok=True)
-    for change in page["changes"]:
-        file = directory / f"{change['seq']}.json"
-        file.with_suffix(".new").write_text(json.dumps(change), encoding="utf-8")
-        file.with_suffix(".new").replace(file)
+def store(changes):
+    """Puts each change of a note or time entry into the queue, as a file that names seq and record."""
+    QUEUE.mkdir(parents=True, exist_ok=True)
+    for change in changes:
+        if record := change["note"] or change["timeEntry"]:
+            file = QUEUE / f"{change['seq']:012}-{change['action']}-{record['id']}.json"
+            file.with_suffix(".new").write_text(json.dumps(change), encoding="utf-8")
+            file.with_suffix(".new").replace(file)  # So that a file is always complete.
 
 
 class Receiver(BaseHTTPRequestHandler):
+    timeout = 20  # Seconds without data. Only one request is read at a time.
+
     def do_POST(self):
         body = self.rfile.read(int(self.headers.get("content-length", "0")))
         genuine = is_genuine(self.headers, body)
         # Alerts and other types are confirmed too, and not needed here.
         if genuine and (message := json.loads(body))["type"] == "work.changes":
-            store(message["data"])  # If it fails, there is no response, and the page comes again.
+            store(message["data"]["changes"])  # If it fails, there is no response, and the page is sent again.
         self.send_response(204 if genuine else 401)
         self.end_headers()
 
 
-ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Receiver).serve_forever()
+class Refused(Exception):
+    """The PSA will not take the record, even if it is sent again."""
+
+
+def psa(method, path, body=None):
+    headers = {"Authorization": f"Bearer {os.environ['PSA_TOKEN']}", "Content-Type": "application/json"}
+    request = Request(os.environ["PSA_URL"] + path, body and json.dumps(body).encode(), headers, method=method)
+    try:
+        return json.load(urlopen(request, timeout=20))
+    except HTTPError as error:
+        is_refused = method != "GET" and error.code in (400, 404, 422)
+        raise Refused(f"HTTP {error.code}") if is_refused else error
+
+
+def write(change):
+    """Writes the record as it is now. The look-up by its id comes first: it may be in the PSA already."""
+    if note := change["note"]:
+        path, record = "/notes", note
+        fields = {"internal": True, "text": note["message"]["text"]}
+    else:
+        path, record = "/time-entries", (entry := change["timeEntry"])
+        fields = {"text": entry["description"]["text"], "user": entry["userId"], "date": entry["workDate"][:10]}
+        fields |= {name: entry[name] for name in ("minutes", "billable", "hourlyRate", "status")}
+    fields |= {"externalId": record["id"], "ticket": record["ticketId"]}
+    found = psa("GET", f"{path}?externalId={record['id']}")
+    if not found:
+        psa("POST", path, fields)
+    elif not change["action"].endswith(".created"):  # Approved, rejected or redacted.
+        psa("PUT", f"{path}/{found[0]['id']}", fields)
+
+
+def work():
+    """Writes the queue into the PSA, one change after the other. What the PSA refuses is kept as a file."""
+    is_cut_off = any(QUEUE.glob("*.json"))
+    while True:
+        if is_cut_off:
+            time.sleep(PAUSE)
+        is_cut_off = False
+        for file in sorted(QUEUE.glob("*.json")):
+            try:
+                write(json.loads(file.read_text(encoding="utf-8")))
+                file.unlink()
+            except Refused as refused:
+                print(f"{file.name} was refused: {refused}", file=sys.stderr)
+                file.replace(file.with_suffix(".refused"))
+            except Exception as error:
+                print(f"{file.name} is tried again: {error}", file=sys.stderr)
+                is_cut_off = True
+                break
+        time.sleep(0.2)
+
+
+server = HTTPServer(("127.0.0.1", int(sys.argv[1])), Receiver)
+threading.Thread(target=work, daemon=True).start()
+server.serve_forever()

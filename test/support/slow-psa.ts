@@ -1,0 +1,71 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { setTimeout } from 'node:timers/promises';
+import { freePort } from './server.ts';
+
+/** What an adapter sends. Nothing in the PSA enforces that `externalId`, the id of our record, is unique. */
+interface Fields {
+  externalId: string;
+  ticket: string;
+  text: string;
+  internal?: boolean;
+  user?: string;
+  date?: string;
+  minutes?: number;
+  billable?: boolean;
+  hourlyRate?: number;
+  status?: string;
+}
+export type PsaRecord = Fields & { id: number; path: string };
+
+/**
+ * A PSA that has nothing but a REST API, and takes `delayMs` for each call. A write is stored at the end of that time,
+ * even if the client no longer exists. A look-up returns what was stored when the call began.
+ */
+export async function startSlowPsa(delayMs: number) {
+  const psa = {
+    url: `http://127.0.0.1:${await freePort()}`,
+    /** In the order in which they were created. */
+    records: [] as PsaRecord[],
+    calls: 0,
+    /** Tickets for which it refuses every write. */
+    refused: new Set<string>(),
+    /** Whether every call gets a 503. */
+    isDown: false,
+    /** Called when a create has begun, and when its record is stored and the answer not yet sent. */
+    onCreate: (_: 'begun' | 'stored'): void => undefined,
+    close: async () => {
+      server.close();
+      server.closeAllConnections();
+      await once(server, 'close');
+    },
+  };
+  async function answer(request: IncomingMessage): Promise<[status: number, body: unknown]> {
+    const { method, url = '' } = request;
+    const { pathname, searchParams } = new URL(url, psa.url);
+    const [, path = '', id] = pathname.split('/');
+    const found = psa.records.filter((one) => one.path === path && one.externalId === searchParams.get('externalId'));
+    const body = await text(request);
+    psa.calls += 1;
+    if (method === 'POST') psa.onCreate('begun');
+    await setTimeout(delayMs);
+    if (psa.isDown) return [503, null];
+    if (method === 'GET') return [200, found];
+    const fields: Fields = JSON.parse(body);
+    if (psa.refused.has(fields.ticket)) return [422, null];
+    if (method === 'PUT') return [200, Object.assign(psa.records[Number(id) - 1] ?? {}, fields)];
+    const record = { ...fields, path, id: psa.records.length + 1 };
+    psa.records.push(record);
+    psa.onCreate('stored');
+    return [201, record];
+  }
+  const server = createServer((request, response) => {
+    answer(request).then(
+      ([status, body]) => response.writeHead(status).end(JSON.stringify(body)),
+      () => request.socket.destroy(),
+    );
+  });
+  await once(server.listen(Number(new URL(psa.url).port), '127.0.0.1'), 'listening');
+  return psa;
+}
