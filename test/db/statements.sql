@@ -938,8 +938,16 @@ insert into key_review_decisions (organization_id, review_id, key_id, decision, 
   order by day desc limit 3) w)
 from key_reviews r join api_keys k on k.organization_id = r.organization_id and k.id = :keyId
 where r.organization_id = :organizationId and r.id = :reviewId and r.finished_at is null and exists (select 1 from users u where u.organization_id = :organizationId and u.id = :userId and u.is_admin = 1 and u.active = 1)
-  and k.revoked_at is null and (k.expires_at is null or k.expires_at > :now)
   and exists (select 1 from json_each(r.key_ids) i where i.value = k.id)
+  and exists (with recursive reached(id) as (
+  select :keyId
+  union
+  select k.successor_id from reached
+  join api_keys k on k.organization_id = :organizationId and k.id = reached.id and k.successor_id is not null
+  join key_reviews r on r.organization_id = :organizationId and r.id = :reviewId
+  where not exists (select 1 from json_each(r.key_ids) i where i.value = k.successor_id)
+) select 1 from reached cross join api_keys k on k.organization_id = :organizationId and k.id = reached.id
+    where k.revoked_at is null and (k.expires_at is null or k.expires_at > :now))
 on conflict (organization_id, review_id, key_id) do update set
   decision = excluded.decision, reason = excluded.reason, decided_at = excluded.decided_at,
   decided_by = excluded.decided_by, key_name = excluded.key_name, last_write_at = excluded.last_write_at
@@ -1090,12 +1098,17 @@ from organizations o where o.id = :organizationId;
 -- src/db/keys/access-review-statements.ts: finishReview
 update key_reviews set finished_at = :now, finished_by = :userId
 where organization_id = :organizationId and id = :reviewId and finished_at is null and exists (select 1 from users u where u.organization_id = :organizationId and u.id = :userId and u.is_admin = 1 and u.active = 1)
-  and not exists (
-    select 1 from json_each(key_reviews.key_ids) i
-    cross join api_keys k on k.organization_id = :organizationId and k.id = i.value
-    where k.revoked_at is null and (k.expires_at is null or k.expires_at > :now)
-      and not exists (select 1 from key_review_decisions d
-        where d.organization_id = :organizationId and d.review_id = :reviewId and d.key_id = k.id))
+  and not exists (with recursive reached(id) as (
+  select i.value from key_reviews r, json_each(r.key_ids) i
+  where r.organization_id = :organizationId and r.id = :reviewId and not exists (select 1 from key_review_decisions d
+    where d.organization_id = :organizationId and d.review_id = :reviewId and d.key_id = i.value)
+  union
+  select k.successor_id from reached
+  join api_keys k on k.organization_id = :organizationId and k.id = reached.id and k.successor_id is not null
+  join key_reviews r on r.organization_id = :organizationId and r.id = :reviewId
+  where not exists (select 1 from json_each(r.key_ids) i where i.value = k.successor_id)
+) select 1 from reached cross join api_keys k on k.organization_id = :organizationId and k.id = reached.id
+    where k.revoked_at is null and (k.expires_at is null or k.expires_at > :now))
   and not exists (
     with recursive reached(id) as (
   select d.key_id from key_review_decisions d

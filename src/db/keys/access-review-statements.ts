@@ -111,6 +111,12 @@ const withSuccessors = (first: string) => `with recursive reached(id) as (
   )`;
 const REVIEWED = `select i.value from key_reviews r, json_each(r.key_ids) i
     where r.organization_id = :organizationId and r.id = :reviewId`;
+const IS_LIVE = 'k.revoked_at is null and (k.expires_at is null or k.expires_at > :now)';
+/** The ids among `reached` of keys that work. */
+const LIVE_REACHED = `select 1 from reached cross join api_keys k on k.organization_id = :organizationId and k.id = reached.id
+      where ${IS_LIVE}`;
+const UNDECIDED = `${REVIEWED} and not exists (select 1 from key_review_decisions d
+      where d.organization_id = :organizationId and d.review_id = :reviewId and d.key_id = i.value)`;
 /** The keys that are to be revoked: those decided on, and their later successors. */
 const TO_REVOKE = withSuccessors(`select d.key_id from key_review_decisions d
     where d.organization_id = :organizationId and d.review_id = :reviewId and d.decision = 'revoke'`);
@@ -152,8 +158,8 @@ const LAST_WRITE = `(select max(w.last_at) from (
     order by day desc limit 3) w)`;
 
 /**
- * Decides on a live key of an open review. A decision replaces only the one of the time `shownAt`;
- * null for none.
+ * Decides on a key of an open review that works, or that a later successor continues. A decision
+ * replaces only the one of the time `shownAt`; null for none.
  */
 export const decideKey = statement<
   AdministratorValues & {
@@ -178,26 +184,21 @@ export const decideKey = statement<
   })}
   from key_reviews r join api_keys k on k.organization_id = r.organization_id and k.id = :keyId
   where r.organization_id = :organizationId and r.id = :reviewId and r.finished_at is null and ${BY_ACTIVE_ADMINISTRATOR}
-    and k.revoked_at is null and (k.expires_at is null or k.expires_at > :now)
     and exists (select 1 from json_each(r.key_ids) i where i.value = k.id)
+    and exists (${withSuccessors('select :keyId')} ${LIVE_REACHED})
   on conflict (organization_id, review_id, key_id) do update set
     decision = excluded.decision, reason = excluded.reason, decided_at = excluded.decided_at,
     decided_by = excluded.decided_by, key_name = excluded.key_name, last_write_at = excluded.last_write_at
   where key_review_decisions.decided_at is :shownAt`);
 
 /**
- * Finishes an open review if each of its live keys has a decision, and if `revoke` (a JSON array of
- * ids) has every key that is to be revoked.
+ * Finishes an open review if each of its keys has a decision that works or that a later successor
+ * continues, and if `revoke` (a JSON array of ids) has every key that is to be revoked.
  */
 export const finishReview = statement<AdministratorValues & { reviewId: string; now: number; revoke: string }>(`
   update key_reviews set finished_at = :now, finished_by = :userId
   where organization_id = :organizationId and id = :reviewId and finished_at is null and ${BY_ACTIVE_ADMINISTRATOR}
-    and not exists (
-      select 1 from json_each(key_reviews.key_ids) i
-      cross join api_keys k on k.organization_id = :organizationId and k.id = i.value
-      where k.revoked_at is null and (k.expires_at is null or k.expires_at > :now)
-        and not exists (select 1 from key_review_decisions d
-          where d.organization_id = :organizationId and d.review_id = :reviewId and d.key_id = k.id))
+    and not exists (${withSuccessors(UNDECIDED)} ${LIVE_REACHED})
     and not exists (
       ${TO_REVOKE}
       select 1 from reached cross join api_keys k on k.organization_id = :organizationId and k.id = reached.id

@@ -48,6 +48,8 @@ export interface ReviewedKey {
   status: 'undecided' | ReviewDecision | 'ended';
   /** Its successors by rotations since the review began. The decision applies to them too. */
   successors: readonly KeyDetails[];
+  /** Whether the key or one of its successors works. */
+  works: boolean;
 }
 
 /** A review with its keys, by name. */
@@ -139,8 +141,9 @@ export async function readReview(ctx: ActorContext<AdminActor>, reviewId: string
       for (let next = successorOf.get(row.id); next && next.createdAt <= now; next = successorOf.get(next.id)) {
         successors.push(next);
       }
-      const status = decision?.decision ?? (isLive(key.state) ? 'undecided' : 'ended');
-      return { key, decision, status, successors };
+      const works = [key, ...successors].some(({ state }) => isLive(state));
+      const status = decision?.decision ?? (works ? 'undecided' : 'ended');
+      return { key, decision, status, successors, works };
     }),
   };
 }
@@ -239,7 +242,7 @@ export async function decideKeys(
 /**
  * Finishes a review and revokes the keys on which it decided so, with their successors, in one
  * transaction. `revoke` has the ids of the keys that the administrator has confirmed: if another one
- * is to be revoked, or a live key has no decision, nothing happens. Returns how many keys were
+ * is to be revoked, or a key that works or whose successor works has no decision, nothing happens. Returns how many keys were
  * revoked.
  * @throws ServiceError `access_review_not_found`, `access_review_finished`,
  *   `access_review_changed_meanwhile`, `not_administrator`

@@ -341,6 +341,27 @@ describe('a rotation while a review is open', () => {
     });
   });
 
+  test('does not evade the review: a key that it ends needs a decision while a successor works', async () => {
+    const { organization, admin, reviewId, ids, decide, statuses } = await makeReview(1);
+    const second = await rotate(organization, ids[0] ?? '', { grace: 'now' });
+    const third = await rotate(organization, second.id, { grace: 'now' });
+    expect(await statuses()).toEqual([['n8n: triage', 'undecided']]);
+    const changed = { code: 'access_review_changed_meanwhile' };
+    await expect(finishAccessReview(admin, reviewId, [])).rejects.toMatchObject(changed);
+    expect(await decide(0, 'revoke', 'Pilot ended')).toEqual({ saved: 1, notSaved: 0 });
+    expect(await finishAccessReview(admin, reviewId, [third.id])).toBe(1);
+    expect(await stateOf(admin, third.id)).toBe('revoked');
+  });
+
+  test('leaves nothing to decide if the successor has ended too', async () => {
+    const { organization, admin, reviewId, ids, decide, statuses } = await makeReview(1);
+    const second = await rotate(organization, ids[0] ?? '', { grace: 'now' });
+    await revoke(organization, second.id);
+    expect(await statuses()).toEqual([['n8n: triage', 'ended']]);
+    expect(await decide(0, 'keep')).toEqual({ saved: 0, notSaved: 1 });
+    expect(await finishAccessReview(admin, reviewId, [])).toBe(0);
+  });
+
   test('at the moment of finishing makes it start again, and revokes nothing', async () => {
     const { organization, admin, reviewId, ids, decide } = await makeReview(1);
     await decide(0, 'revoke');

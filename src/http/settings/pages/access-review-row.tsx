@@ -1,5 +1,4 @@
 import { MAX_REASON_LENGTH, REVIEW_DECISIONS, type ReviewDecision } from '../../../domain/access-review.ts';
-import { isLive } from '../../../domain/api-key.ts';
 import {
   type Decision,
   type ReviewCheck,
@@ -42,7 +41,7 @@ const LABELS: Record<ReviewDecision, string> = { keep: 'Keep', revoke: 'Revoke' 
 /** A key of a review: what it is, the decision, and the fields for it. */
 export function AccessReviewRow({ of, entered, message, usage, rules }: Props) {
   const { base } = usePage();
-  const { key, decision, status, successors } = of;
+  const { key, decision, status, successors, works } = of;
   const isUndecided = status === 'undecided';
   return (
     <li>
@@ -90,7 +89,7 @@ export function AccessReviewRow({ of, entered, message, usage, rules }: Props) {
           ) : (
             `${stateLabel(key.state)} before a decision, which is no longer needed`
           )}
-          {decision && isLive(key.state) && (
+          {decision && works && (
             <details open={entered?.decision !== undefined || message !== undefined}>
               <summary>
                 Change
