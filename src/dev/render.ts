@@ -45,8 +45,8 @@ async function renderDocs(): Promise<Map<string, string>> {
     bundle: true,
     format: 'esm',
     packages: 'external',
-    // The recipes.
-    loader: { '.md': 'text' },
+    // The texts of the pages, and the files that they show.
+    loader: { '.md': 'text', '.php': 'text', '.py': 'text', '.cs': 'text', '.mjs': 'text' },
     write: false,
   });
   for (const { contents } of outputFiles) await replace(RENDERER, contents);

@@ -30,7 +30,7 @@ export function describeApi({ keyPrefix, ...limits }: Pick<Config, 'keyPrefix'> 
           'Automations write the result of their work back to the ticketing system: internal notes and time entries, and nothing else.',
           'A POST with an Idempotency-Key is always safe to retry.',
           `Limits: ${limitsInWords(limits)}`,
-          'Responses may gain fields: ignore unknown fields. [Problems](/docs/problems) explains every error, [recipes](/docs/recipes) the setup of each tool.',
+          'Responses may gain fields: ignore unknown fields. [Errors](/docs/errors) explains every error, [recipes](/docs/recipes) the setup of each tool.',
         ].join('\n\n'),
       },
       servers: [{ url: `${origin}/api/v1` }],

@@ -1,7 +1,15 @@
 import { Lexer, type Token, type Tokens } from 'marked';
 
-/** The Markdown that a file may contain, in addition to headings that divide it into parts. */
-export type Block = Tokens.Heading | Tokens.Paragraph | Tokens.List | Tokens.Table | CodeBlock;
+/** The Markdown that a page may contain. */
+export type Block = Heading | Tokens.Paragraph | Tokens.List | Tokens.Table | CodeBlock | TabsBlock | Insert;
+
+export interface Heading {
+  type: 'heading';
+  depth: number;
+  text: string;
+  /** The address on the page: the words of the heading, or `id` as in "## Title {#id}". */
+  id: string;
+}
 
 /** Something to copy: adjacent code blocks with the same label, such as a command in both shells. */
 export interface CodeBlock {
@@ -11,28 +19,72 @@ export interface CodeBlock {
   versions: { language: string; text: string }[];
 }
 
+/** Blocks of which the reader sees one at a time, from `<!-- tab: Note -->` to `<!-- end -->`. */
+export interface TabsBlock {
+  type: 'tabs';
+  /** Unique in a file. */
+  id: string;
+  tabs: { title: string; blocks: Block[] }[];
+}
+
+/** A component that the page provides, at `<!-- insert: name -->`. */
+interface Insert {
+  type: 'insert';
+  name: string;
+}
+
 /** A heading, and the blocks up to the next heading of its level. */
 export interface Part {
   title: string;
+  id: string;
   blocks: Block[];
 }
 
 /** @throws Error if the text has Markdown that the pages do not show */
 export function blocksOf(markdown: string): Block[] {
   const blocks: Block[] = [];
+  let tabs: TabsBlock | undefined;
   for (const token of Lexer.lex(markdown)) {
     if (token.type === 'space') continue;
     if (!isKnown(token)) throw new Error(`The pages show no ${token.type}: ${token.raw}`);
-    if (token.type !== 'code') blocks.push(token);
-    else addCode(blocks, token);
+    const place = tabs?.tabs.at(-1)?.blocks ?? blocks;
+    if (token.type === 'code') addCode(place, token);
+    else if (token.type === 'heading') place.push(headingOf(token));
+    else if (token.type !== 'html') place.push(token);
+    else {
+      const [, command, name = ''] = /^<!-- (insert|tab|end)(?:: (.+))? -->\s*$/.exec(token.raw) ?? [];
+      if (command === undefined) throw new Error(`The pages show no HTML: ${token.raw}`);
+      if (command === 'insert') place.push({ type: 'insert', name });
+      else if (command === 'end') tabs = undefined;
+      else {
+        tabs ??= startTabs(blocks);
+        tabs.tabs.push({ title: name, blocks: [] });
+      }
+    }
   }
   return blocks;
 }
 
-const KNOWN = ['heading', 'paragraph', 'list', 'table', 'code'];
+const KNOWN = ['heading', 'paragraph', 'list', 'table', 'code', 'html'];
+type Known = Tokens.Heading | Tokens.Paragraph | Tokens.List | Tokens.Table | Tokens.Code | Tokens.HTML;
 
-function isKnown(token: Token): token is Exclude<Block, CodeBlock> | Tokens.Code {
+function isKnown(token: Token): token is Known {
   return KNOWN.includes(token.type);
+}
+
+function headingOf({ depth, text }: Tokens.Heading): Heading {
+  const [, title = text, id = idOf(text)] = /^(.*) \{#([\w.-]+)\}$/.exec(text) ?? [];
+  return { type: 'heading', depth, text: title, id };
+}
+
+/** Words as a part of an id: `see-that-it-worked`. */
+export const idOf = (words: string) => words.toLowerCase().replaceAll(/\W+/g, '-').replace(/-$/, '');
+
+function startTabs(blocks: Block[]): TabsBlock {
+  const id = `tabs-${blocks.filter(({ type }) => type === 'tabs').length}`;
+  const tabs: TabsBlock = { type: 'tabs', id, tabs: [] };
+  blocks.push(tabs);
+  return tabs;
 }
 
 function addCode(blocks: Block[], { lang = '', text, raw }: Tokens.Code): void {
@@ -47,8 +99,15 @@ function addCode(blocks: Block[], { lang = '', text, raw }: Tokens.Code): void {
 export function partsOf(blocks: readonly Block[], depth: number): Part[] {
   const parts: Part[] = [];
   for (const block of blocks) {
-    if (block.type === 'heading' && block.depth === depth) parts.push({ title: block.text, blocks: [] });
+    if (block.type === 'heading' && block.depth === depth) parts.push({ title: block.text, id: block.id, blocks: [] });
     else parts.at(-1)?.blocks.push(block);
   }
   return parts;
 }
+
+/** All code to copy, also that in tabs. */
+export const codesIn = (blocks: readonly Block[]): CodeBlock[] =>
+  blocks.flatMap((block) => {
+    if (block.type === 'tabs') return block.tabs.flatMap((tab) => codesIn(tab.blocks));
+    return block.type === 'code' ? block : [];
+  });

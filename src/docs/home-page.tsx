@@ -23,7 +23,7 @@ const READERS: readonly { href: string; icon: IconName; title: string; text: str
   },
   { href: '/docs/psa', icon: 'rotate', title: 'I connect a PSA', text: 'The interface for the ticketing system.' },
   {
-    href: '/docs/problems',
+    href: '/docs/errors',
     icon: 'alert',
     title: 'Something went wrong',
     text: 'What each error means and what to do.',

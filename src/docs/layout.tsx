@@ -2,7 +2,6 @@ import type { Child, PropsWithChildren } from 'hono/jsx';
 import { Frame, PRODUCT } from '../http/page/frame.tsx';
 import { Icon } from '../http/page/icon.tsx';
 import { type Link, Navigation, TABS } from './navigation.tsx';
-import { Text } from './text.tsx';
 
 interface PageProps {
   title: string;
@@ -54,38 +53,4 @@ export function Page({ title, path = '', parts = [], hero, isWide = false, child
 function currentTab(href: string, path: string): 'page' | 'true' | undefined {
   if (path === href) return 'page';
   return href !== '/docs' && path.startsWith(`${href}/`) ? 'true' : undefined;
-}
-
-/** A table. On a narrow screen each row is a card. */
-export function Table({ head, rows }: { head: readonly string[]; rows: readonly (readonly string[])[] }) {
-  return (
-    <div class="sheet">
-      <table>
-        <caption class="visually-hidden">{head.join(', ')}</caption>
-        <thead>
-          <tr>
-            {head.map((cell) => (
-              <th scope="col">{cell}</th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map(([first = '', ...others]) => (
-            <tr>
-              <th scope="row">
-                <Text>{first}</Text>
-              </th>
-              {others.map((cell, index) => (
-                <td data-label={others.length > 1 ? head[index + 1] : undefined}>
-                  <div>
-                    <Text>{cell}</Text>
-                  </div>
-                </td>
-              ))}
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
-  );
 }

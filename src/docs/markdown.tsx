@@ -1,60 +1,213 @@
+import type { Child } from 'hono/jsx';
 import { Code } from '../http/page/code.tsx';
+import { Icon } from '../http/page/icon.tsx';
 import { Tabs } from '../http/page/tabs.tsx';
-import type { Block, CodeBlock } from './blocks.ts';
-import { Table } from './layout.tsx';
+import { type Block, blocksOf, type CodeBlock, idOf, type Part, partsOf } from './blocks.ts';
+import { Page } from './layout.tsx';
 import { Text } from './text.tsx';
 
+/** The components of a page by the name at which its Markdown inserts them. */
+export type Inserts = Readonly<Record<string, Child>>;
+
+interface PageProps {
+  path: string;
+  /** Begins with the title as a heading. */
+  markdown: string;
+  inserts?: Inserts;
+  isWide?: boolean;
+}
+
+/** A page from Markdown, with its headings of level 2 in the navigation. */
+export function MarkdownPage({ path, markdown, inserts = {}, isWide = false }: PageProps) {
+  const [page] = partsOf(blocksOf(markdown), 1);
+  if (!page) throw new Error(`The page ${path} has no title`);
+  const parts = partsOf(page.blocks, 2);
+  const [lead, ...others] = page.blocks;
+  if (lead?.type !== 'paragraph') throw new Error(`The page ${path} does not begin with a paragraph`);
+  const links = parts.map(({ id, title }) => ({ href: `#${id}`, text: title }));
+  return (
+    <Page title={page.title} path={path} parts={links} isWide={isWide}>
+      <p class="lead">
+        <Text>{lead.text}</Text>
+      </p>
+      <Markdown blocks={untilHeading(others)} inserts={inserts} />
+      {parts.map((part) => (
+        <Section part={part} inserts={inserts} />
+      ))}
+    </Page>
+  );
+}
+
+/** The blocks before the first part. */
+function untilHeading(blocks: readonly Block[]): readonly Block[] {
+  const end = blocks.findIndex(({ type }) => type === 'heading');
+  return end === -1 ? blocks : blocks.slice(0, end);
+}
+
+/** A part of a page. One that begins with a heading is a list of steps. */
+function Section({ part: { id, title, blocks }, inserts }: { part: Part; inserts: Inserts }) {
+  if (title === 'You need')
+    return (
+      <div class="banner" id={id}>
+        <Icon name="info" />
+        <div>
+          <p>
+            <strong>{title}</strong>
+          </p>
+          <Markdown blocks={blocks} inserts={inserts} />
+        </div>
+      </div>
+    );
+  return (
+    <>
+      <h2 id={id}>{title}</h2>
+      {blocks[0]?.type === 'heading' ? (
+        <Steps steps={partsOf(blocks, 3)} inserts={inserts} />
+      ) : (
+        <Markdown blocks={blocks} inserts={inserts} />
+      )}
+    </>
+  );
+}
+
+export function Steps({ steps, inserts = {} }: { steps: readonly Part[]; inserts?: Inserts }) {
+  return (
+    <ol class="steps">
+      {steps.map(({ title, id, blocks }) => (
+        <li>
+          <h3 id={id}>
+            <Text>{title}</Text>
+          </h3>
+          <Markdown blocks={blocks} inserts={inserts} />
+        </li>
+      ))}
+    </ol>
+  );
+}
+
 /** Blocks of a Markdown file, as the pages show them. */
-export function Markdown({ blocks }: { blocks: readonly Block[] }) {
+export function Markdown({ blocks, inserts = {} }: { blocks: readonly Block[]; inserts?: Inserts }) {
   return (
     <>
       {blocks.map((block) => {
-        if (block.type === 'code') return <CodeToCopy {...block} />;
-        if (block.type === 'heading') return <h3>{block.text}</h3>;
-        if (block.type === 'table')
-          return <Table head={textsOf(block.header)} rows={block.rows.map((row) => textsOf(row))} />;
-        if (block.type === 'list')
-          return (
-            <ul>
-              {block.items.map(({ text }) => (
-                <li>
-                  <Text>{text}</Text>
-                </li>
-              ))}
-            </ul>
-          );
-        return (
-          <p>
-            <Text>{block.text}</Text>
-          </p>
-        );
+        switch (block.type) {
+          case 'code':
+            return <CodeToCopy {...block} />;
+          case 'insert':
+            if (!(block.name in inserts)) throw new Error(`The page has nothing to insert as ${block.name}`);
+            return inserts[block.name];
+          case 'tabs':
+            return (
+              <Tabs
+                group={block.id}
+                legend={block.tabs.map(({ title }) => title).join(' or ')}
+                choice={block.tabs.map(({ title }) => idOf(title)).join()}
+                tabs={block.tabs.map(({ title, blocks }) => ({
+                  id: idOf(title),
+                  label: title,
+                  name: title,
+                  content: <Markdown blocks={blocks} inserts={inserts} />,
+                }))}
+              />
+            );
+          case 'heading':
+            return (
+              <h3 id={block.id}>
+                <Text>{block.text}</Text>
+              </h3>
+            );
+          case 'table':
+            return <Table head={textsOf(block.header)} rows={block.rows.map((row) => textsOf(row))} />;
+          case 'list':
+            return <List {...block} />;
+          default:
+            return (
+              <p>
+                <Text>{block.text}</Text>
+              </p>
+            );
+        }
       })}
     </>
   );
 }
 
+function List({ ordered, items }: { ordered: boolean; items: readonly { text: string }[] }) {
+  const entries = items.map(({ text }) => (
+    <li>
+      <Text>{text}</Text>
+    </li>
+  ));
+  return ordered ? <ol>{entries}</ol> : <ul>{entries}</ul>;
+}
+
 const textsOf = (cells: readonly { text: string }[]) => cells.map(({ text }) => text);
 
-const SHELLS: Readonly<Record<string, string>> = { bash: 'bash', powershell: 'PowerShell' };
+const LANGUAGES: Readonly<Record<string, string>> = {
+  bash: 'bash',
+  powershell: 'PowerShell',
+  php: 'PHP',
+  csharp: 'C#',
+  python: 'Python',
+  js: 'Node.js',
+};
 
-/** Something to copy, in a tab for each shell if it is a command. */
+/** Something to copy, in a tab for each language if there are several. */
 function CodeToCopy({ label, versions }: CodeBlock) {
   const [first] = versions;
   if (versions.length === 1) return <Code label={label}>{first?.text ?? ''}</Code>;
   return (
     <Tabs
-      group={label.toLowerCase().replaceAll(/\W+/g, '-')}
-      legend={`${label}: the shell`}
+      group={idOf(label)}
+      legend={`${label}: the language`}
       choice="language"
       tabs={versions.map(({ language, text }) => ({
         id: language,
-        label: SHELLS[language] ?? language,
+        label: LANGUAGES[language] ?? language,
         content: (
-          <Code label={`${label}, ${SHELLS[language] ?? language}`} title={label}>
+          <Code label={`${label}, ${LANGUAGES[language] ?? language}`} title={label}>
             {text}
           </Code>
         ),
       }))}
     />
+  );
+}
+
+/** The text of a cell that is an address on the page: a code, such as that of an error. */
+const CODE_CELL = /^`(\w+)`/;
+
+/** A table. On a narrow screen each row is a card. A row of codes has its code as its address. */
+function Table({ head, rows }: { head: readonly string[]; rows: readonly (readonly string[])[] }) {
+  const hasCodes = head[0] === 'Code';
+  return (
+    <div class="sheet">
+      <table>
+        <caption class="visually-hidden">{head.join(', ')}</caption>
+        <thead>
+          <tr>
+            {head.map((cell) => (
+              <th scope="col">{cell}</th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map(([first = '', ...others]) => (
+            <tr id={hasCodes ? CODE_CELL.exec(first)?.[1] : undefined}>
+              <th scope="row">
+                <Text>{first}</Text>
+              </th>
+              {others.map((cell, index) => (
+                <td data-label={others.length > 1 ? head[index + 1] : undefined}>
+                  <div>
+                    <Text>{cell}</Text>
+                  </div>
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
   );
 }

@@ -10,7 +10,7 @@ export const TABS: readonly Link[] = [
   { href: '/docs', text: 'Start' },
   { href: '/docs/recipes', text: 'Recipes' },
   { href: '/docs/reference', text: 'Reference' },
-  { href: '/docs/problems', text: 'Problems' },
+  { href: '/docs/errors', text: 'Errors' },
   { href: '/docs/agents', text: 'AI agents' },
   { href: '/docs/psa', text: 'For the PSA' },
 ];
@@ -30,11 +30,17 @@ const GROUPS: readonly { title: string; links: readonly Link[] }[] = [
     title: 'Reference',
     links: [
       { href: '/docs/reference', text: 'Operations' },
-      { href: '/docs/problems', text: 'Problems' },
+      { href: '/docs/errors', text: 'Errors' },
       { href: '/docs/keys', text: 'Key format' },
     ],
   },
-  { title: 'PSA', links: [{ href: '/docs/psa', text: 'For the PSA' }] },
+  {
+    title: 'PSA',
+    links: [
+      { href: '/docs/psa', text: 'Integrate your PSA' },
+      { href: '/docs/psa/calls', text: 'Calls and errors' },
+    ],
+  },
 ];
 
 /**

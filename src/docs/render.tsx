@@ -1,21 +1,48 @@
 import type { Child } from 'hono/jsx';
+import receiverCs from '../assets/docs/psa/Receiver.cs?raw';
+import receiverMjs from '../assets/docs/psa/receiver.mjs?raw';
+import receiverPhp from '../assets/docs/psa/receiver.php?raw';
+import receiverPy from '../assets/docs/psa/receiver.py?raw';
+import keyExpiring from '../assets/docs/psa/samples/alert-key-expiring.json';
+import firstUpsert from '../assets/docs/psa/samples/first-upsert.json';
+import noteCreated from '../assets/docs/psa/samples/note-created.json';
 import type { Config } from '../config.ts';
-import { Agents } from './agents-page.tsx';
 import { describeApi } from './api-openapi.ts';
+import { ERROR_INCLUDES } from './errors.ts';
 import { Home } from './home-page.tsx';
-import { KeyFormat } from './key-format-page.tsx';
-import { Problems } from './problems-page.tsx';
+import { type Includes, withIncludes } from './includes.ts';
+import { keyPattern } from './key-format.ts';
+import { type Inserts, MarkdownPage } from './markdown.tsx';
+import agents from './pages/agents.md?raw';
+import errors from './pages/errors.md?raw';
+import keys from './pages/keys.md?raw';
+import psa from './pages/psa.md?raw';
+import psaCalls from './pages/psa-calls.md?raw';
+import recipes from './pages/recipes.md?raw';
+import { alertRows, Calls, psaErrorRows } from './psa-calls.tsx';
 import { describePsa } from './psa-openapi.ts';
-import { Psa } from './psa-page.tsx';
-import { RecipePage, Recipes } from './recipe-pages.tsx';
 import { ORIGIN, RECIPES } from './recipes.ts';
 import { messagesOf, operationsOf } from './reference/contract.ts';
 import { Reference } from './reference/reference-page.tsx';
+import { ToolTiles } from './tiles.tsx';
 import { WrongAddress } from './wrong-address-page.tsx';
 
 const HOST = new URL(ORIGIN).host;
 /** The origin that readers without script see if the operator has not set SERVICE_URL. */
 const UNKNOWN_ORIGIN = 'https://YOUR-SERVICE';
+
+const json = (value: unknown) => JSON.stringify(value, null, 2);
+
+/** Files that pages show. */
+const FILES: Includes = {
+  'first-upsert.json': json(firstUpsert),
+  'note-created.json': json(noteCreated),
+  'alert-key-expiring.json': json(keyExpiring),
+  'receiver.mjs': receiverMjs.trim(),
+  'receiver.php': receiverPhp.trim(),
+  'receiver.py': receiverPy.trim(),
+  'Receiver.cs': receiverCs.trim(),
+};
 
 /**
  * Renders the documentation pages, the page for a wrong address and both OpenAPI documents.
@@ -27,17 +54,31 @@ export async function renderDocs(config: Config): Promise<Map<string, string>> {
   const home = <Home origin={ORIGIN} />;
   const operations = operationsOf(describeApi(config, ORIGIN));
   const messages = messagesOf(describePsa(ORIGIN));
-  const recipes = RECIPES.map((recipe) => [`docs/recipes/${recipe.slug}`, <RecipePage recipe={recipe} />] as const);
+  const includes: Includes = {
+    ...FILES,
+    ...ERROR_INCLUDES,
+    'key-pattern': keyPattern(config.keyPrefixes),
+    'psa-errors': psaErrorRows,
+    'alert-types': alertRows,
+  };
+  const page = (path: string, markdown: string, inserts: Inserts = {}, isWide = false) =>
+    [
+      path.slice(1),
+      <MarkdownPage path={path} markdown={withIncludes(markdown, includes)} inserts={inserts} isWide={isWide} />,
+    ] as const;
   const pages: Record<string, Child> = {
     index: home,
     docs: home,
     'docs/reference': <Reference origin={ORIGIN} operations={operations} limits={config} />,
-    'docs/problems': <Problems />,
-    'docs/recipes': <Recipes />,
-    ...Object.fromEntries(recipes),
-    'docs/agents': <Agents origin={ORIGIN} />,
-    'docs/psa': <Psa origin={ORIGIN} messages={messages} />,
-    'docs/keys': <KeyFormat keyPrefixes={config.keyPrefixes} />,
+    ...Object.fromEntries([
+      page('/docs/errors', errors, {}, true),
+      page('/docs/recipes', recipes, { tools: <ToolTiles hasLead /> }),
+      ...RECIPES.map(({ slug, markdown }) => page(`/docs/recipes/${slug}`, markdown)),
+      page('/docs/agents', agents),
+      page('/docs/psa', psa),
+      page('/docs/psa/calls', psaCalls, { calls: <Calls messages={messages} /> }, true),
+      page('/docs/keys', keys),
+    ]),
     '404': <WrongAddress />,
   };
   const files = new Map([

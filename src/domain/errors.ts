@@ -87,11 +87,11 @@ export function invalidInput(errors: readonly FieldError[]): ServiceError {
   return new ServiceError('invalid', errors.map(({ detail }) => detail).join('; '), { errors });
 }
 
-/** The organization's plan does not include PSA. Found before the write, or in its transaction. */
+/** Write-back is off for the organization (`psa: false`). Found before the write, or in its transaction. */
 export function psaNotIncluded(): ServiceError {
   return new ServiceError(
     'psa_not_included',
-    "Your organization's plan does not include PSA; ask an administrator to add it.",
+    'Write-back is not enabled for this organization. Ask the provider of your ticketing system to enable it; retrying does not help.',
   );
 }
 

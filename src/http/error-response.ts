@@ -48,5 +48,8 @@ export function malformedJson(body: string): Problem {
 }
 
 export function internalError(): Problem {
-  return new Problem('internal_error', 'An unexpected error occurred. If it persists, report the request id.');
+  return new Problem(
+    'internal_error',
+    'An unexpected error occurred. With an Idempotency-Key, send the same request again; if the error persists, report the requestId to the operator.',
+  );
 }

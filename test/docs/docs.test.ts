@@ -55,7 +55,7 @@ describe('an address with nothing', () => {
     expect(response.headers.get('Content-Security-Policy')).toBeNull();
     const requestId = response.headers.get('X-Request-Id');
     const [type, ...others] = (await response.text()).split(',');
-    expect(type).toMatch(/^\{"type":"[^"]*\/docs\/problems#not_found"$/);
+    expect(type).toMatch(/^\{"type":"[^"]*\/docs\/errors#not_found"$/);
     expect(others.join()).toBe(
       `"title":"Not found","status":404,"code":"not_found","detail":"There is nothing at this path; the API is at /api/v1.","requestId":"${requestId}"}`,
     );
@@ -136,7 +136,7 @@ describe('the documentation', () => {
   });
 
   test('has the fields of each call of the PSA, and of its own result', async () => {
-    const page = await read('/docs/psa');
+    const page = await read('/docs/psa/calls');
     const calls = await elementsOf(page, '.operation');
     expect(calls.map(({ attributes }) => attributes['aria-labelledby'])).toEqual([...PSA_CALL_TYPES]);
     const ends = [

@@ -15,10 +15,11 @@ const PAGES = [
   '/',
   '/docs',
   '/docs/reference',
-  '/docs/problems',
+  '/docs/errors',
   '/docs/recipes',
   '/docs/agents',
   '/docs/psa',
+  '/docs/psa/calls',
   '/docs/keys',
   ...RECIPES.map(({ slug }) => `/docs/recipes/${slug}`),
 ];
@@ -96,11 +97,11 @@ test('the examples of the reference never cover the responses below them', async
 });
 
 test('the parts of the navigation are at the side, and on a phone a fold, without script too', async () => {
-  const { page } = await open('/docs/problems', { javaScriptEnabled: false });
+  const { page } = await open('/docs/errors', { javaScriptEnabled: false });
   const navigation = page.getByRole('navigation', { name: 'All pages' });
   const recipe = navigation.getByRole('link', { name: 'n8n' });
   await recipe.waitFor();
-  expect(await navigation.locator('[aria-current=page]').allTextContents()).toEqual(['Problems']);
+  expect(await navigation.locator('[aria-current=page]').allTextContents()).toEqual(['Errors']);
   await page.setViewportSize({ width: 390, height: 800 });
   await recipe.waitFor({ state: 'hidden' });
   await navigation.getByText('All pages').click();
@@ -220,7 +221,7 @@ describe('the reference', () => {
 
     expect(await page.evaluate('[localStorage.length, sessionStorage.length, document.cookie]')).toEqual([0, 0, '']);
     expect(page.url()).not.toContain(server.key);
-    await follow(page.getByRole('link', { name: 'Problems', exact: true }).first());
+    await follow(page.getByRole('link', { name: 'Errors', exact: true }).first());
     await page.goBack();
     expect(await key.inputValue()).toBe('');
 

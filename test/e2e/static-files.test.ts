@@ -13,7 +13,7 @@ import { copyDatabase } from '../support/shared.ts';
 const PAGES = [
   '/',
   '/docs',
-  ...['reference', 'problems', 'recipes', 'agents', 'psa', 'keys'].map((name) => `/docs/${name}`),
+  ...['reference', 'errors', 'recipes', 'agents', 'psa', 'psa/calls', 'keys'].map((name) => `/docs/${name}`),
   ...RECIPES.map(({ slug }) => `/docs/recipes/${slug}`),
 ];
 const DOCUMENTS = ['/api/v1/openapi.json', '/psa/openapi.json'];
@@ -47,7 +47,7 @@ const requestLines = () =>
 
 test('pages, documents and files are served without the Worker, even while it is paused', async () => {
   const files = (await readdir('build/static', { recursive: true, withFileTypes: true }))
-    .filter((entry) => entry.isFile() && !entry.name.endsWith('.html') && entry.name !== '_headers')
+    .filter((entry) => entry.isFile() && !entry.name.endsWith('.html') && !entry.name.startsWith('_'))
     .map(({ parentPath, name }) =>
       join(parentPath, name)
         .replace(/^build.static/, '')
@@ -93,6 +93,11 @@ test('a browser that navigates to an address of the Worker reaches the Worker', 
   expect(answers.map(({ status }) => status)).toEqual([404, 404, 503]);
   for (const { requestId } of answers) expect(requestId).toBeDefined();
   expect(answers[0]?.body).toBe(await readFile('build/static/404.html', 'utf8'));
+});
+
+test('the former address of the errors leads to the page, where a browser keeps the fragment', async () => {
+  const { status, headers } = await get('/docs/problems');
+  expect([status, headers.get('Location')]).toEqual([301, '/docs/errors']);
 });
 
 test('a slash at the end leads to the page without it, and never to another host', async () => {

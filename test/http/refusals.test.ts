@@ -301,7 +301,7 @@ describe.each<[string, Route]>([
     expect(response.status).toBe(403);
     expect(await response.json()).toMatchObject({
       code: 'psa_not_included',
-      detail: expect.stringContaining('does not include PSA'),
+      detail: expect.stringContaining('Ask the provider of your ticketing system'),
     });
     expect(response.headers.get('RateLimit')).toMatch(/^"key";r=199;/);
   });

@@ -34,7 +34,7 @@ describe('over plain HTTP', () => {
         expect(response.headers.get('Location')).toBeNull();
         expect(response.headers.get('RateLimit')).toBeNull();
         expect(await response.json()).toEqual({
-          type: `${origin}/docs/problems#https_required`,
+          type: `${origin}/docs/errors#https_required`,
           title: 'HTTPS is required',
           status: 403,
           code: 'https_required',
@@ -109,7 +109,7 @@ test('every response has HSTS for a year, once', async () => {
     await api.send('/healthz'),
     await readStatic('/'),
     await readStatic('/docs'),
-    await readStatic('/docs/problems'),
+    await readStatic('/docs/errors'),
     await api.send('/docs/recipes/nowhere'),
     await api.send('/settings'),
     await api.send(`/settings/${organization}/keys`),

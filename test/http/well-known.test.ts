@@ -65,7 +65,7 @@ test('HEAD of the API catalog has its link, without a body', async () => {
 
 test('the type of every problem can be opened: it is the place that explains this code', async () => {
   const response = await at().send('/nowhere');
-  expect(await response.json()).toMatchObject({ type: `${ORIGIN}/docs/problems#not_found`, code: 'not_found' });
-  const page = await (await readStatic('/docs/problems')).text();
+  expect(await response.json()).toMatchObject({ type: `${ORIGIN}/docs/errors#not_found`, code: 'not_found' });
+  const page = await (await readStatic('/docs/errors')).text();
   for (const code of Object.keys(PROBLEMS)) expect(page).toContain(`id="${code}"`);
 });

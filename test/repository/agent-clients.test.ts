@@ -1,14 +1,19 @@
 import { expect, test } from 'vitest';
-import { AGENT_CLIENTS } from '../../src/docs/agent-clients.ts';
+import agents from '../../src/docs/pages/agents.md?raw';
+import { codesOfPage } from '../support/recipes.ts';
+
+const settings = codesOfPage(agents, 'https://tickets.example').map(
+  ({ label, versions }) => [label, versions[0]?.text ?? ''] as const,
+);
+
+test('there are settings of each client', () => {
+  expect(settings).toHaveLength(6);
+});
 
 /** The JSON in the settings of a client: from a brace at the start of a line to the last such brace. */
 const jsonOf = (settings: string) => /^\{$[\s\S]*^\}$/m.exec(settings)?.[0];
 
-test.each(AGENT_CLIENTS.map(({ name, settings }) => [name, settings('https://tickets.example')] as const))(
-  'the settings of %s have the address, and their JSON is valid',
-  (name, settings) => {
-    expect(settings).toContain('https://tickets.example/mcp');
-    const json = jsonOf(settings);
-    if (!name.startsWith('Zapier')) expect(JSON.parse(json ?? '')).toBeTypeOf('object');
-  },
-);
+test.each(settings)('%s: the address is there, and the JSON is valid', (label, text) => {
+  expect(text).toContain('https://tickets.example/mcp');
+  if (!label.includes('Zapier')) expect(JSON.parse(jsonOf(text) ?? '')).toBeTypeOf('object');
+});

@@ -1,15 +1,14 @@
-import type { CodeBlock } from '../../src/docs/blocks.ts';
+import { blocksOf, type CodeBlock, codesIn } from '../../src/docs/blocks.ts';
 import { ORIGIN, RECIPES } from '../../src/docs/recipes.ts';
 
-/** Everything that a recipe gives to copy, in its order, as the page for this origin shows it. */
+/** Everything that a page gives to copy, in its order, as the page for this origin shows it. */
+export const codesOfPage = (markdown: string, origin: string): CodeBlock[] =>
+  codesIn(blocksOf(markdown.replaceAll(ORIGIN, origin)));
+
 export function codesOf(slug: string, origin: string): CodeBlock[] {
   const recipe = RECIPES.find((one) => one.slug === slug);
   if (!recipe) throw new Error(`no recipe ${slug}`);
-  const codes = recipe.steps.flatMap(({ blocks }) => blocks.filter((block) => block.type === 'code'));
-  return codes.map(({ versions, ...code }) => ({
-    ...code,
-    versions: versions.map(({ language, text }) => ({ language, text: text.replaceAll(ORIGIN, origin) })),
-  }));
+  return codesOfPage(recipe.markdown, origin);
 }
 
 /** The text to copy with this label. */

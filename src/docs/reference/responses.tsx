@@ -64,7 +64,7 @@ function Problems({ operation, status, response, headers }: ProblemsProps) {
               </summary>
               <p>
                 {kind && <Text>{kind.remedy}</Text>}{' '}
-                <a href={`/docs/problems#${code}`}>{kind ? `More about ${code}` : 'Find the cause of a 401'}</a>
+                <a href={`/docs/errors#${code}`}>{kind ? `More about ${code}` : 'Find the cause of a 401'}</a>
               </p>
               {headers.length > 0 && (
                 <p>

@@ -51,7 +51,7 @@ export async function logTime(
   throw new Error(
     error && 'detail' in error
       ? error.detail
-      : 'The key is not valid for this request. See /docs/problems#unauthorized.',
+      : 'The key is not valid for this request. See /docs/errors#unauthorized.',
   );
 }
 

@@ -37,8 +37,8 @@ export function KeyListPage(props: Props) {
       )}
       {!hasPsa && (
         <Banner tone="danger">
-          The plan of this organization does not include PSA. Requests with its keys are refused until the plan includes
-          it.
+          Write-back is off for this organization, so requests with its keys get 403. The provider of your PSA can turn
+          it on.
         </Banner>
       )}
       <NeedsAttention facts={list.facts} />

@@ -10,7 +10,7 @@ export const REFUSAL_REASONS: Record<RefusedUse['reason'], string> = {
   scope_missing: 'The key does not have the required scope',
   address_not_allowed: 'The address is not in the allowed networks of the key',
   organization_inactive: 'The organization is not active',
-  psa_not_included: 'The plan does not include PSA',
+  psa_not_included: 'Write-back is not enabled',
   daily_limit_reached: 'The daily limit of the key or the organization was reached',
   idempotency_mismatch: 'An Idempotency-Key was reused for a different request, so nothing was written',
 };

@@ -1,0 +1,73 @@
+import { FACT_TYPES, FACTS } from '../domain/facts.ts';
+import { Code } from '../http/page/code.tsx';
+import { messageType } from '../modules/alerts/alert.ts';
+import { PSA_CALL_TYPES, PSA_CALLS, type PsaCallType } from '../modules/psa/psa-calls.ts';
+import { PSA_ERRORS } from '../modules/psa/psa-errors.ts';
+import type { MessageShapes } from './reference/contract.ts';
+import { Fields } from './reference/fields.tsx';
+import { fieldsOf } from './reference/rules.ts';
+import { Text } from './text.tsx';
+
+const json = (value: unknown) => JSON.stringify(value, null, 2);
+
+/** The rows of the errors of a call, as Markdown. */
+export const psaErrorRows = Object.entries(PSA_ERRORS)
+  .filter(([code]) => code !== 'not_exported')
+  .map(([code, { status, meaning }]) => `| \`${code}\` | ${status} | ${meaning} |`)
+  .join('\n');
+
+/** The rows of the types of alerts, as Markdown. */
+export const alertRows = FACT_TYPES.map((type) => `| \`${messageType(type)}\` | ${FACTS[type].meaning} |`).join('\n');
+
+/** All calls: the fields of each, and an example beside them. */
+export function Calls({ messages }: { messages: ReadonlyMap<string, MessageShapes> }) {
+  return (
+    <>
+      {PSA_CALL_TYPES.map((type) => (
+        <Call type={type} shapes={messages.get(type)} />
+      ))}
+    </>
+  );
+}
+
+function Call({ type, shapes }: { type: PsaCallType; shapes: MessageShapes | undefined }) {
+  const { summary, example } = PSA_CALLS[type];
+  return (
+    <section class="operation" aria-labelledby={type}>
+      <div>
+        <h3 id={type}>
+          <a href={`#${type}`}>
+            <code>{type}</code>
+          </a>
+        </h3>
+        <p>
+          <Text>{summary}</Text>
+        </p>
+        {shapes && (
+          <>
+            <h4>
+              <code>data</code>
+            </h4>
+            <Fields fields={fieldsOf(shapes.data)} />
+            <details>
+              <summary>
+                Fields of <code>value</code>
+              </summary>
+              <Fields fields={fieldsOf(shapes.value)} isResponse />
+            </details>
+          </>
+        )}
+      </div>
+      <div class="examples">
+        <div>
+          <Code label={`Message ${type}`} title="Message">
+            {json({ type, data: example.data })}
+          </Code>
+          <Code label={`Value of ${type}`} title="Value">
+            {json(example.value)}
+          </Code>
+        </div>
+      </div>
+    </section>
+  );
+}

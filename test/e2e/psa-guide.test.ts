@@ -1,0 +1,188 @@
+import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { promisify } from 'node:util';
+import { Webhook } from 'standardwebhooks';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import psa from '../../src/docs/pages/psa.md?raw';
+import { isInstalled } from '../support/command.ts';
+import { codesOfPage } from '../support/recipes.ts';
+
+// The code of /docs/psa, run as it is copied.
+
+const run = promisify(execFile);
+
+let directory: string;
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'twb-psa-'));
+});
+afterAll(() => rm(directory, { recursive: true }));
+
+function codeOf(label: string, language: string, origin: string): string {
+  const code = codesOfPage(psa, origin).find((one) => one.label === label);
+  const version = code?.versions.find((one) => one.language === language);
+  if (!version) throw new Error(`no ${label} in ${language}`);
+  return version.text;
+}
+
+/** A service that verifies messages with the published library and answers with the body of the message. */
+async function listen(secret: string) {
+  const received: { path: string | undefined; message: unknown }[] = [];
+  const server = createServer(async (request, response) => {
+    const headers = Object.fromEntries(Object.entries(request.headers).map(([name, value]) => [name, String(value)]));
+    const body = await text(request);
+    try {
+      const message = new Webhook(secret).verify(body, headers);
+      received.push({ path: request.url, message });
+      response.end(JSON.stringify({ ok: true, value: message }));
+    } catch (err) {
+      response.writeHead(401).end(JSON.stringify({ title: String(err) }));
+    }
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  const port = typeof address === 'object' ? address?.port : undefined;
+  return { origin: `http://127.0.0.1:${port}`, received, close: () => server.close() };
+}
+
+test.each([
+  `whsec_${btoa('the secret of this test, 32 byte')}`,
+  // Bytes whose hexadecimal form has zeros, and more than one line of a dump.
+  `whsec_${btoa(String.fromCharCode(...Array.from({ length: 64 }, (_, index) => index)))}`,
+])('the shell commands send a message that the published library accepts (%s)', async (secret) => {
+  const service = await listen(secret);
+  try {
+    const script = codeOf('Sign and send a message', 'bash', service.origin);
+    const { stdout } = await run('bash', ['-c', script], {
+      env: { ...process.env, PSA_SECRET: secret },
+      timeout: 20_000,
+    });
+    expect(stdout).toContain('"ok":true');
+    expect(service.received).toEqual([
+      { path: '/psa', message: { type: 'work.changes', data: { organization: 'northwind', cursor: null } } },
+    ]);
+  } finally {
+    service.close();
+  }
+});
+
+/** The test vector of the page by the first cell of its rows. */
+const vector = Object.fromEntries(
+  Array.from(psa.matchAll(/^\| (secret|id|timestamp|body|signature) \| `(.+)` \|$/gm), ([, name = '', value]) => [
+    name,
+    value,
+  ]),
+);
+
+test('the test vector is a signature of the published library', () => {
+  const { secret = '', id = '', timestamp, body = '', signature } = vector;
+  expect(new Webhook(secret).sign(id, new Date(Number(timestamp) * 1000), body)).toBe(signature);
+});
+
+/**
+ * How a language runs the code of the page: with the vector, the time and the address of a service in
+ * the environment, it prints the results of `sign`, `verify` and `call` as lines of JSON.
+ */
+const LANGUAGES = [
+  {
+    language: 'js',
+    program: 'node',
+    file: 'psa.mjs',
+    main: `const { secret, id, timestamp, body, now, origin } = JSON.parse(process.env.INPUT);
+const genuine = sign(secret, id, now, body);
+const wait = String(now - 400);
+console.log(JSON.stringify([
+  sign(secret, id, timestamp, body),
+  verify('whsec_b3RoZXI= ' + secret, id, now, body, 'v1,other ' + genuine),
+  verify(secret, id, now, body + ' ', genuine),
+  verify('whsec_b3RoZXI=', id, now, body, genuine),
+  verify(secret, id, wait, body, sign(secret, id, wait, body)),
+  await call(origin + '/psa', secret, 'directory.upsert', { name: 'Grüße' }),
+  await call(origin + '/psa', 'whsec_b3RoZXI=', 'x', {}).catch(() => 'refused'),
+]));`,
+  },
+  {
+    language: 'python',
+    program: 'python3',
+    file: 'psa.py',
+    main: `import os
+given = json.loads(os.environ["INPUT"])
+secret, id, body, now, origin = given["secret"], given["id"], given["body"], given["now"], given["origin"]
+genuine, wait = sign(secret, id, now, body), str(int(now) - 400)
+def refused():
+    try:
+        return call(origin + "/psa", "whsec_b3RoZXI=", "x", {})
+    except RuntimeError:
+        return "refused"
+print(json.dumps([
+    sign(secret, id, given["timestamp"], body),
+    verify("whsec_b3RoZXI= " + secret, id, now, body, "v1,other " + genuine),
+    verify(secret, id, now, body + " ", genuine),
+    verify("whsec_b3RoZXI=", id, now, body, genuine),
+    verify(secret, id, wait, body, sign(secret, id, wait, body)),
+    call(origin + "/psa", secret, "directory.upsert", {"name": "Grüße"}),
+    refused(),
+]))`,
+  },
+  {
+    language: 'php',
+    program: 'php',
+    file: 'psa.php',
+    main: `['secret' => $secret, 'id' => $id, 'timestamp' => $timestamp, 'body' => $body, 'now' => $now, 'origin' => $origin]
+    = json_decode(getenv('INPUT'), true);
+$genuine = sign($secret, $id, $now, $body);
+$wait = (string) ($now - 400);
+function refused(string $origin): mixed
+{
+    try {
+        return call("$origin/psa", 'whsec_b3RoZXI=', 'x', []);
+    } catch (RuntimeException) {
+        return 'refused';
+    }
+}
+echo json_encode([
+    sign($secret, $id, $timestamp, $body),
+    verify('whsec_b3RoZXI= ' . $secret, $id, $now, $body, 'v1,other ' . $genuine),
+    verify($secret, $id, $now, $body . ' ', $genuine),
+    verify('whsec_b3RoZXI=', $id, $now, $body, $genuine),
+    verify($secret, $id, $wait, $body, sign($secret, $id, $wait, $body)),
+    call("$origin/psa", $secret, 'directory.upsert', ['name' => 'Grüße']),
+    refused($origin),
+]);`,
+  },
+] as const;
+
+describe.each(LANGUAGES.filter(({ program }) => isInstalled(program)))(
+  'the code in $language',
+  ({ language, program, file, main }) => {
+    test('signs the test vector, verifies a message, and sends a call', async () => {
+      const service = await listen(vector['secret'] ?? '');
+      try {
+        const parts = ['Sign and verify', 'Send a call'].map((label) => codeOf(label, language, service.origin));
+        // A file has one opening tag of PHP.
+        const source = [...parts, main].join('\n\n').replaceAll('\n<?php\n', '\n');
+        await writeFile(join(directory, file), source);
+        const now = String(Math.floor(Date.now() / 1000));
+        const { stdout } = await run(program, [join(directory, file)], {
+          env: { ...process.env, INPUT: JSON.stringify({ ...vector, now, origin: service.origin }) },
+          timeout: 20_000,
+        });
+        const message = { type: 'directory.upsert', data: { name: 'Grüße' } };
+        expect(JSON.parse(stdout)).toEqual([vector['signature'], true, false, false, false, message, 'refused']);
+        expect(service.received).toEqual([{ path: '/psa', message }]);
+      } finally {
+        service.close();
+      }
+    });
+  },
+);
+
+test('the code was run in at least one language, and exists in C# too', () => {
+  expect(LANGUAGES.some(({ program }) => isInstalled(program))).toBe(true);
+  for (const label of ['Sign and verify', 'Send a call', 'Receiver']) expect(codeOf(label, 'csharp', '')).not.toBe('');
+});
