@@ -20,7 +20,7 @@ import { refuseKeysInArguments } from './secret.ts';
 
 /** The program with all its commands, in the order of the help: those of the core, then those of modules. */
 export const program = new Command('ops')
-  .description('The commands of the operator. src/ops/README.md has the runbook.')
+  .description('The commands of the operator. The manual is src/ops/README.md.')
   .helpOption('-h, --help', 'Show this help; after a command, the help of the command.')
   .helpCommand(false)
   .configureHelp({ commandUsage: () => 'npm run ops -- COMMAND', subcommandTerm: (command) => command.name() })

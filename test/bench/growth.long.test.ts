@@ -53,7 +53,7 @@ test('the months until the database is full count what is kept and what stays of
 
 test("the operator's table is the one of the last run", async () => {
   const [readme, results] = await Promise.all([
-    readFile('src/ops/README.md', 'utf8'),
+    readFile('src/ops/run.md', 'utf8'),
     readFile('test/bench/GROWTH.md', 'utf8'),
   ]);
   const rows = results.split('\n').filter((line) => /^\| [\d,]+ \|.*(?:months|years)/.test(line));

@@ -22,7 +22,7 @@ export const pushStatus = databaseCommand(
     if (options.json) return print(pushes.map((push) => `${JSON.stringify(toJson(push))}\n`).join(''));
     const isUnused = pushes.every(({ confirmedSeq }) => confirmedSeq === null);
     const note = isUnused
-      ? '\nThe push has never run here. Set WEBHOOK_URL and WEBHOOK_SECRET, and deploy: src/ops/README.md, "Push".\n'
+      ? '\nThe push has never run here. Set WEBHOOK_URL and WEBHOOK_SECRET, and deploy: src/ops/run.md, "Push".\n'
       : '';
     await print(`${pushes.map(describe).join('')}${note}`);
   },
