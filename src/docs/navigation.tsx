@@ -17,7 +17,13 @@ export const TABS: readonly Link[] = [
 
 /** The pages beside the text, in groups. */
 const GROUPS: readonly { title: string; links: readonly Link[] }[] = [
-  { title: 'Start', links: [{ href: '/docs', text: 'Three steps' }] },
+  {
+    title: 'Start',
+    links: [
+      { href: '/docs', text: 'First note' },
+      { href: '/docs/concepts', text: 'Concepts and glossary' },
+    ],
+  },
   {
     title: 'Recipes',
     links: [

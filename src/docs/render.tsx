@@ -14,6 +14,7 @@ import { type Includes, withIncludes } from './includes.ts';
 import { keyPattern } from './key-format.ts';
 import { type Inserts, MarkdownPage } from './markdown.tsx';
 import agents from './pages/agents.md?raw';
+import concepts from './pages/concepts.md?raw';
 import errors from './pages/errors.md?raw';
 import keys from './pages/keys.md?raw';
 import psa from './pages/psa.md?raw';
@@ -71,6 +72,7 @@ export async function renderDocs(config: Config): Promise<Map<string, string>> {
     docs: home,
     'docs/reference': <Reference origin={ORIGIN} operations={operations} limits={config} />,
     ...Object.fromEntries([
+      page('/docs/concepts', concepts),
       page('/docs/errors', errors, {}, true),
       page('/docs/recipes', recipes, { tools: <ToolTiles hasLead /> }),
       ...RECIPES.map(({ slug, markdown }) => page(`/docs/recipes/${slug}`, markdown)),

@@ -14,6 +14,7 @@ import { connectBrowser, sharedServer } from '../support/shared.ts';
 const PAGES = [
   '/',
   '/docs',
+  '/docs/concepts',
   '/docs/reference',
   '/docs/errors',
   '/docs/recipes',

@@ -13,7 +13,9 @@ import { copyDatabase } from '../support/shared.ts';
 const PAGES = [
   '/',
   '/docs',
-  ...['reference', 'errors', 'recipes', 'agents', 'psa', 'psa/calls', 'keys'].map((name) => `/docs/${name}`),
+  ...['concepts', 'reference', 'errors', 'recipes', 'agents', 'psa', 'psa/calls', 'keys'].map(
+    (name) => `/docs/${name}`,
+  ),
   ...RECIPES.map(({ slug }) => `/docs/recipes/${slug}`),
 ];
 const DOCUMENTS = ['/api/v1/openapi.json', '/psa/openapi.json'];

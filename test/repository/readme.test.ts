@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import * as z from 'zod';
 import { describeApi } from '../../src/docs/api-openapi.ts';
-import { PROBLEMS, UNAUTHORIZED_PROBLEM } from '../../src/http/problems.ts';
+import { describePsa } from '../../src/docs/psa-openapi.ts';
 
 const readme = await readFile('README.md', 'utf8');
 
@@ -14,17 +14,18 @@ function table(firstHead: string): string[] {
 
 const row = (...cells: (string | number)[]) => `| ${cells.join(' | ')} |`;
 
+const limit = { quota: 1, windowMs: 1_000 };
+const api = describeApi(
+  { keyPrefix: 'twb', ipLimit: limit, keyLimit: limit, dayLimits: { key: null, organization: null } },
+  'https://tickets.example',
+);
+
 test('the README lists every endpoint with its success statuses', () => {
-  const limit = { quota: 1, windowMs: 1_000 };
-  const document = describeApi(
-    { keyPrefix: 'twb', ipLimit: limit, keyLimit: limit, dayLimits: { key: null, organization: null } },
-    'https://tickets.example',
-  );
   const operations = z.record(
     z.string(),
     z.object({ summary: z.string(), responses: z.record(z.string(), z.unknown()) }),
   );
-  const rows = Object.entries(document.paths ?? {}).flatMap(([path, methods]) =>
+  const rows = Object.entries(api.paths ?? {}).flatMap(([path, methods]) =>
     Object.entries(operations.parse(methods)).map(([method, { summary, responses }]) => {
       const success = Object.keys(responses).filter((status) => status < '300');
       return row(`\`${method.toUpperCase()} /api/v1${path}\``, summary, success.join(', '));
@@ -33,12 +34,12 @@ test('the README lists every endpoint with its success statuses', () => {
   expect(table('endpoint')).toEqual(rows);
 });
 
-test('the README lists every error with its status and code', () => {
-  const problems = Object.entries(PROBLEMS).map(([code, { status, title }]) => ({
-    status,
-    code: `\`${code}\``,
-    title,
-  }));
-  const all = [...problems, { ...UNAUTHORIZED_PROBLEM, code: 'none' }].sort((a, b) => a.status - b.status);
-  expect(table('status')).toEqual(all.map(({ status, code, title }) => row(status, code, title)));
+test('the README has at most 120 lines', () => {
+  expect(readme.split('\n').length).toBeLessThanOrEqual(120);
+});
+
+test('the package and both contracts have the version of the latest entry in the changelog', async () => {
+  const [, latest] = /^## (\d+\.\d+\.\d+)/m.exec(await readFile('CHANGELOG.md', 'utf8')) ?? [];
+  const { version } = z.object({ version: z.string() }).parse(JSON.parse(await readFile('package.json', 'utf8')));
+  expect([version, describePsa('').info.version, api.info.version]).toEqual([latest, latest, latest]);
 });

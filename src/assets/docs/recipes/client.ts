@@ -49,9 +49,7 @@ export async function logTime(
   if (data?.idempotencyMismatch) throw new Error('The Idempotency-Key was used for a different request before.');
   if (data) return data;
   throw new Error(
-    error && 'detail' in error
-      ? error.detail
-      : 'The key is not valid for this request. See /docs/errors#unauthorized.',
+    error && 'detail' in error ? error.detail : 'The key is not valid for this request. See /docs/errors#unauthorized.',
   );
 }
 
