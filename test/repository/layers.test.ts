@@ -46,8 +46,10 @@ const ALLOWED: Record<string, { parts: readonly string[]; packages?: readonly st
     parts: ['services', 'db', 'domain', 'lib', 'config.ts'],
     packages: ['node', 'zod', 'miniflare', 'smol-toml', '@commander-js/extra-typings'],
   },
+  // The files that pages show.
+  assets: { parts: [] },
   docs: {
-    parts: ['http', 'http/page', 'modules', 'services', 'domain', 'config.ts'],
+    parts: ['http', 'http/page', 'modules', 'services', 'domain', 'config.ts', 'assets'],
     packages: ['hono', 'marked', 'node', 'zod', 'zod-openapi'],
   },
   dev: {
