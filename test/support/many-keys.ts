@@ -64,6 +64,67 @@ export async function insertKeys(db: D1Database, organization: string, count: nu
   );
 }
 
+/** The ticket that two of the entries of `insertActivity` are about, the older one from the first day. */
+export const RARE_TICKET = '471100';
+
+/**
+ * Gives an organization with keys so many audit entries over 90 days, the latest one minute ago: notes and time
+ * entries of its keys in use on 300 tickets, and every 40th entry a change by an administrator. The daily ledger of
+ * these keys is the one of these entries. A few statements, however many entries.
+ */
+export async function insertActivity(db: D1Database, organization: string, count: number, now: number): Promise<void> {
+  const run = (sql: string, ...values: unknown[]) =>
+    db
+      .prepare(sql)
+      .bind(organization, ...values)
+      .run();
+  await run("insert into companies select ?1, 'acme', 'Acme', 1");
+  await run(
+    `with recursive n(i) as (select 1000 union all select i + 1 from n where i < 1299)
+     insert into tickets select ?1, i, 'acme', 1 from n union all select ?1, ?2, 'acme', 1`,
+    RARE_TICKET,
+  );
+  await run(
+    `with recursive n(i) as (select 1 union all select i + 1 from n where i < ?2),
+       writers as (select k.id, k.name, k.scopes, row_number() over (order by k.id) - 1 as number, count(*) over () as total
+         from api_keys k where k.organization_id = ?1 and k.revoked_at is null
+           and k.id in (select key_id from key_days where organization_id = ?1 and last_at > ?3 - 30 * 86400000))
+     insert into audit_log
+     select ?1, i + (select max(seq) from audit_log where organization_id = ?1), ?3 - 60000 - cast((?2 - i) * 90.0 * 86400000 / ?2 as integer),
+       iif(i % 40 = 0, 'user', 'api_key'), iif(i % 40 = 0, 'max', w.id), iif(i % 40 = 0, 'Max Manykeys', w.name),
+       case when i % 40 = 0 then 'api_key.changed' when w.scopes like '%note%' and (i % 3 > 0 or w.scopes not like '%time%')
+         then 'note.created' else 'time_entry.created' end,
+       iif(i % 40 = 0, w.id, printf('%08x-0000-7000-8000-%012x', i, i)),
+       case when i % 40 = 0 then null when i in (1, ?2 - 10) then ?4 else 1000 + i * 7919 % 300 end,
+       printf('%08x-1111-7000-8000-%012x', i, i), iif(i % 40 = 0, null, 'workflow:evt-' || i),
+       iif(i % 3 = 0, '2001:db8:8a2e:370:7334:1c5f:9b0e:42d1', '203.0.113.' || (i % 50)), iif(i % 40 = 0, 'Mozilla/5.0', 'n8n/2.4.1'),
+       iif(i % 40 = 0, 'description "" to "Closes alerts of the night"', null), '', 0, 0, 0
+     from n join writers w on w.number = i * 31 % w.total order by i`,
+    count,
+    now,
+    RARE_TICKET,
+  );
+  const record = `organization_id, target_id, ticket_id, at, actor_id, request_id, printf('%064x', seq), seq`;
+  await run(
+    `insert into notes select ${record}, 'Alert “Disk C: 92 % full” on WS-' || seq || '. Removed 40 GB of temporary files of four users.' || char(10) || char(10) || 'No service was restarted.'
+     from audit_log where organization_id = ?1 and action = 'note.created' and actor_type = 'api_key'`,
+  );
+  await run(
+    `insert into time_entries select ${record}, 'max', 5 + seq % 60, 'Cleared temporary files on WS-' || seq, 1, date(at / 1000, 'unixepoch'), 10000, 'company_default', 'SUBMITTED', null
+     from audit_log where organization_id = ?1 and action = 'time_entry.created' and actor_type = 'api_key'`,
+  );
+  await run(
+    `delete from key_days where organization_id = ?1 and key_id in (select actor_id from audit_log where organization_id = ?1 and actor_type = 'api_key')`,
+  );
+  await run(
+    `insert into key_days select ?1, k.chain_id, date(a.at / 1000 - 18000, 'unixepoch'), a.actor_id, sum(a.action = 'note.created'), sum(a.action <> 'note.created'),
+       sum(coalesce(e.minutes, 0)), 100 * count(*), min(a.seq), max(a.seq), max(a.at), a.source_address
+     from audit_log a join api_keys k on k.organization_id = a.organization_id and k.id = a.actor_id
+     left join time_entries e on e.organization_id = a.organization_id and e.id = a.target_id
+     where a.organization_id = ?1 and a.actor_type = 'api_key' group by a.actor_id, 3`,
+  );
+}
+
 function makeKey(organization: string, number: number, now: number) {
   const name =
     OTHER_NAMES[number] ??
