@@ -4,7 +4,11 @@
 for (const one of document.querySelectorAll('[data-origin]')) one.textContent = location.origin;
 for (const one of document.querySelectorAll('[data-host]')) one.textContent = location.hostname;
 
-const resultBeside = (button) => button.parentElement.querySelector('output');
+// The result after the button, or else the only one beside it.
+const resultBeside = (button) =>
+  button.nextElementSibling?.matches('output')
+    ? button.nextElementSibling
+    : button.parentElement.querySelector('output');
 
 // Copy the element that the button names, or else the code block that it is in.
 for (const button of document.querySelectorAll('[data-copy]')) {
@@ -35,8 +39,10 @@ for (const button of document.querySelectorAll('[data-test]')) {
     try {
       const response = await ping(document.getElementById(button.dataset.test).textContent.trim());
       const body = await response.json();
+      const organization = document.querySelector('.organization')?.textContent;
+      result.className = response.ok ? 'works' : 'error';
       result.textContent = response.ok
-        ? `The key works. It is “${body.keyName}” of ${body.organizationId}.`
+        ? `The key works. It is “${body.keyName}” of ${organization}.`
         : `The test failed: ${response.status} ${body.title}. ${body.detail ?? ''}`;
     } catch {
       result.textContent = NO_RESPONSE;
@@ -83,20 +89,99 @@ for (const tab of document.querySelectorAll('[data-choice] > input')) {
   });
 }
 
-// Show the date field only for “On a date”.
-const expiration = document.getElementById('expiration');
-if (expiration) {
-  const label = document.querySelector('[data-date]');
-  const date = label.querySelector('input');
-  const toggleDate = () => {
-    const needsDate = expiration.value === 'date';
-    label.hidden = !needsDate;
-    date.required = needsDate;
-    if (!needsDate) date.value = '';
-  };
-  expiration.addEventListener('change', toggleDate);
-  toggleDate();
+// A date counts only with “On a date”.
+for (const choice of document.querySelectorAll('[name=expiration]')) {
+  choice.addEventListener('change', () => {
+    if (choice.value !== 'date') choice.form.elements.date.value = '';
+  });
 }
+
+// Add an address to the list of a form.
+for (const button of document.querySelectorAll('[data-add]')) {
+  const list = document.getElementById(button.dataset.add);
+  button.disabled = false;
+  button.addEventListener('click', () => {
+    list.value = [...list.value.split('\n').filter((line) => line.trim()), button.value].join('\n');
+    list.dispatchEvent(new Event('input', { bubbles: true }));
+  });
+}
+
+// Ask before the page with a new key is left, until the key was copied.
+const newKey = document.getElementById('key');
+if (newKey) {
+  let isStored = false;
+  const store = () => {
+    isStored = true;
+  };
+  document.addEventListener('copy', store);
+  document.querySelector('[data-copy=key]').addEventListener('click', store);
+  document.querySelector('[data-stored]').addEventListener('submit', store);
+  addEventListener('beforeunload', (event) => {
+    if (!isStored) event.preventDefault();
+  });
+}
+
+// What is entered in a form stays in this tab until the form is accepted: a draft of one administrator
+// and one address. A token and a key are never kept.
+function keepDrafts(drafts) {
+  const forget = () => {
+    for (const name of Object.keys(drafts)) if (name.startsWith('draft ')) drafts.removeItem(name);
+  };
+  const otherTabs = new BroadcastChannel('sign-out');
+  otherTabs.addEventListener('message', forget);
+  for (const link of document.querySelectorAll('[data-sign-out]')) {
+    link.addEventListener('click', () => {
+      forget();
+      otherTabs.postMessage('');
+    });
+  }
+  const sent = drafts.getItem('sent');
+  drafts.removeItem('sent');
+  if (sent && document.querySelector('[data-accepted]')) drafts.removeItem(sent);
+  for (const form of document.querySelectorAll('form[data-draft]')) {
+    const name = `draft ${form.dataset.draft} ${form.getAttribute('action')}`;
+    const read = () => JSON.stringify(Array.from(new FormData(form)).filter(([field]) => field !== 'token'));
+    const keep = () => drafts.setItem(name, read());
+    const draft = drafts.getItem(name);
+    // A form with what was sent is newer than the draft.
+    if (form.hasAttribute('data-entered')) keep();
+    else if (draft && draft !== read()) restore(form, JSON.parse(draft), () => drafts.removeItem(name));
+    form.addEventListener('input', keep);
+    form.addEventListener('submit', () => {
+      keep();
+      drafts.setItem('sent', name);
+    });
+  }
+}
+
+function restore(form, draft, forget) {
+  for (const field of form.elements) {
+    const values = draft.filter(([name]) => name === field.name).map(([, value]) => value);
+    if (['checkbox', 'radio'].includes(field.type)) field.checked = values.includes(field.value);
+    else if (values.length > 0) field.value = values[0];
+    if (field.value !== field.defaultValue) field.closest('details')?.setAttribute('open', '');
+  }
+  const [note, button] = [document.createElement('p'), document.createElement('button')];
+  note.className = 'restored';
+  note.setAttribute('role', 'status');
+  button.type = 'button';
+  button.className = 'quiet';
+  button.textContent = 'Discard';
+  button.addEventListener('click', () => {
+    forget();
+    form.reset();
+    note.remove();
+  });
+  note.append('What you entered before is back. ', button);
+  form.prepend(note);
+}
+let storage;
+try {
+  storage = sessionStorage;
+} catch {
+  // The browser keeps nothing for this site.
+}
+if (storage) keepDrafts(storage);
 
 // Ignore a second submit for 10 seconds: it would discard the response to the first one, and the
 // new key with it. After that, the first request has probably failed.

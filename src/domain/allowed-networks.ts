@@ -15,11 +15,22 @@ const readLists = new ExpiringMap<readonly Network[]>(1_000);
 /**
  * Parses networks such as `203.0.113.0/24`, or single addresses, separated by white space or commas. Returns them as
  * they are stored: each once, with its bits, separated by spaces; empty for none.
- * @throws RangeError naming the entry and the rule
+ * @throws RangeError naming each wrong entry and its rule
  */
 export function parseNetworks(text: string): string {
   const entries = text.split(/[\s,;]+/).filter((entry) => entry !== '');
-  const networks = [...new Set(entries.map(parseNetwork))];
+  const wrong: string[] = [];
+  const parsed = entries.map((entry) => {
+    try {
+      return parseNetwork(entry);
+    } catch (err) {
+      if (!(err instanceof RangeError)) throw err;
+      wrong.push(err.message);
+      return entry;
+    }
+  });
+  if (wrong.length > 0) throw new RangeError(wrong.slice(0, MAX_NETWORKS).join('; '));
+  const networks = [...new Set(parsed)];
   if (networks.length > MAX_NETWORKS)
     throw new RangeError(`has ${networks.length} networks; write at most ${MAX_NETWORKS}`);
   return networks.join(' ');

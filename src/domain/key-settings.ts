@@ -34,8 +34,8 @@ interface SettingForm {
   required?: boolean;
   placeholder?: string;
   max: (context: SettingContext) => number;
-  label: (context: SettingContext) => string;
-  help: (context: SettingContext) => string;
+  label: string;
+  help: (defaults: DefaultLimits) => string;
   /** The message for an error code, if the words of the error are not for administrators. */
   message?: (code: string, defaults: DefaultLimits) => string | undefined;
 }
@@ -46,7 +46,7 @@ interface KeySetting {
   input: z.ZodType;
   /** The input from the fields of a form. NaN for a text that is not a valid number. */
   read: (field: (name: string) => string, context: SettingContext) => string | number | null;
-  /** Undefined for a value that follows from the field of another setting. */
+  /** Undefined for a value that no form shows: a change keeps it. */
   form?: SettingForm;
   csv?: string;
   /** Its name in the audit log. Undefined for a value that another setting describes. */
@@ -120,7 +120,7 @@ const line = <const Name extends string>(name: Name, label: string, { max, help 
   column: name,
   input: optionalLine(max),
   read: (field: (name: string) => string) => field(name),
-  form: { field: name, control: 'line' as const, max: () => max, label: () => label, help: () => help },
+  form: { field: name, control: 'line' as const, max: () => max, label, help: () => help },
   csv: label,
   audited: name,
 });
@@ -134,26 +134,6 @@ export function wholeNumber(text: string, max: number, min = 1): number {
 const inWords = new Intl.NumberFormat('en-US');
 const wholeNumberUpTo = (max: number) =>
   `Enter a whole number from 1 to ${inWords.format(max)}, or leave the field empty.`;
-
-/** The lowest request limit that can be entered: an MCP client sends up to 9 requests to connect. */
-const MIN_QUOTA = 10;
-const minQuota = ({ requests }: DefaultLimits) => Math.min(MIN_QUOTA, requests.quota);
-
-/** The window of a limit that is entered: the key's, or else the deployment's. */
-const windowOf = ({ defaults, own }: SettingContext) => own?.limitWindowMs ?? defaults.requests.windowMs;
-
-/**
- * The quota that was entered; null for none and for the deployment's limit. It may not be above that or below
- * `MIN_QUOTA`, except to keep the key's own.
- */
-function readQuota(text: string, context: SettingContext): number | null {
-  const { quota, windowMs } = context.defaults.requests;
-  const own = context.own?.limitQuota ?? null;
-  if (text === '') return null;
-  if (own !== null && text === String(own)) return own;
-  if (text === String(quota) && windowOf(context) === windowMs) return null;
-  return wholeNumber(text, quota, minQuota(context.defaults));
-}
 
 function readRecords(text: string, { defaults: { day }, own }: SettingContext): number | null {
   const ownRecords = own?.dayLimitRecords ?? null;
@@ -182,7 +162,7 @@ export const KEY_SETTINGS = {
       required: true,
       placeholder: 'n8n prod: alert triage',
       max: () => MAX_NAME_LENGTH,
-      label: () => 'Name',
+      label: 'Name',
       help: () => 'Use one key per workflow. The name appears in the audit log with everything the key writes.',
       message: (code) =>
         code === 'too_short'
@@ -198,17 +178,7 @@ export const KEY_SETTINGS = {
   limitQuota: {
     column: 'limit_quota',
     input: number(MAX_QUOTA),
-    read: (field, context) => readQuota(field('limit'), context),
-    form: {
-      field: 'limit',
-      control: 'number',
-      max: ({ defaults, own }) => Math.max(defaults.requests.quota, own?.limitQuota ?? 0),
-      label: (context) => `Request limit per ${windowOf(context) / 1000} seconds`,
-      help: ({ defaults: { requests } }) =>
-        `If you leave this empty, the limit for all keys applies: ${requests.quota} requests per ${requests.windowMs / 1000} seconds.`,
-      message: (_, defaults) =>
-        `Enter a whole number from ${minQuota(defaults)} to ${defaults.requests.quota}, or leave the field empty. AI agents need up to 9 requests to connect.`,
-    },
+    read: (_, { own }) => own?.limitQuota ?? null,
     audited: 'limit',
     describe: (key) => {
       const limit = ownRequestLimit(key);
@@ -218,7 +188,7 @@ export const KEY_SETTINGS = {
   limitWindowMs: {
     column: 'limit_window_ms',
     input: number(MAX_WINDOW_MS, 1000),
-    read: (field, context) => (readQuota(field('limit'), context) === null ? null : windowOf(context)),
+    read: (_, { own }) => own?.limitWindowMs ?? null,
   },
   dayLimitRecords: {
     column: 'day_limit_records',
@@ -228,8 +198,8 @@ export const KEY_SETTINGS = {
       field: 'day_records',
       control: 'number',
       max: ({ defaults: { day }, own }) => Math.max(day?.records ?? MAX_DAY_RECORDS, own?.dayLimitRecords ?? 0),
-      label: () => 'New records per day',
-      help: ({ defaults: { day } }) =>
+      label: 'New records per day',
+      help: ({ day }) =>
         day
           ? `Notes and time entries together. If you leave this empty, the limit for all keys applies: ${inWords.format(day.records)} new records per day.`
           : 'Notes and time entries together. If you leave this empty, the number of records is not limited.',
@@ -247,7 +217,7 @@ export const KEY_SETTINGS = {
       field: 'day_minutes',
       control: 'number',
       max: () => MAX_DAY_MINUTES,
-      label: () => 'Minutes per day',
+      label: 'Minutes per day',
       help: () => 'Minutes of all time entries together. If you leave this empty, the minutes are not limited.',
       message: () => wholeNumberUpTo(MAX_DAY_MINUTES),
     },
@@ -262,7 +232,7 @@ export const KEY_SETTINGS = {
       control: 'lines',
       placeholder: '203.0.113.0/24',
       max: () => MAX_NETWORKS,
-      label: () => 'Allowed networks',
+      label: 'Allowed networks',
       help: () =>
         `At most ${MAX_NETWORKS} IPv4 or IPv6 networks, one on each line. Requests from elsewhere are refused. If you leave this empty, the key works from everywhere.`,
     },

@@ -453,6 +453,10 @@ from users u join organizations o on o.id = u.organization_id and o.active = 1
 where u.email = :email and u.is_admin = 1 and u.active = 1
 order by o.id = :organizationId desc, o.name, o.id limit :limit;
 
+-- src/db/directory/administrator-statements.ts: findAdministratorNames
+select u.name as name from (select name, active, is_admin from users where organization_id = :organizationId limit 1000) u
+where u.active = 1 and u.is_admin = 1 order by u.name;
+
 -- src/db/directory/administrator-statements.ts: findTimeZone
 select o.time_zone as timeZone from users u join organizations o on o.id = u.organization_id where u.organization_id = :organizationId and u.id = :userId and u.is_admin = 1 and u.active = 1;
 

@@ -42,16 +42,11 @@ async function signIn(
 interface Hands {
   press(target: Locator): Promise<void>;
   type(target: Locator, text: string): Promise<void>;
-  /** Chooses an option whose value is the beginning of its label. */
-  choose(target: Locator, value: string): Promise<void>;
 }
 
 const mouse: Hands = {
   press: (target) => target.click(),
   type: (target, text) => target.fill(text),
-  choose: async (target, value) => {
-    await target.selectOption(value);
-  },
 };
 
 /** Moves the focus to an element with the Tab key. */
@@ -71,7 +66,7 @@ const keyboard: Hands = {
     const { keyboard: keys } = target.page();
     if ((await target.getAttribute('type')) === 'radio') {
       // Tab reaches the checked button of a group, and the arrow keys move on from there.
-      await tabTo(target.page().locator('[type=radio]:checked'));
+      await tabTo(target.page().locator(`[name=${await target.getAttribute('name')}]:checked`));
       while (!(await target.isChecked())) await keys.press('ArrowDown');
       return;
     }
@@ -81,10 +76,6 @@ const keyboard: Hands = {
   async type(target, text) {
     await tabTo(target);
     await target.page().keyboard.type(text);
-  },
-  async choose(target, value) {
-    await tabTo(target);
-    await target.page().keyboard.type(value);
   },
 };
 
@@ -104,7 +95,8 @@ const banner = (page: Page) => page.getByRole('status').filter({ hasText: /./ })
 const signInForm = (page: Page) => page.locator('form[action^="/dev/sign-in"]').first();
 
 const shownKey = async (page: Page) => (await page.locator('#key').textContent()) ?? '';
-const linkToShownKey = (page: Page) => page.locator('main > p > a[href*="/keys/"]');
+/** The button that leads from a new key to its page. */
+const stored = (page: Page) => page.getByRole('button', { name: 'I have stored the key' });
 const hintOf = (key: string) => `${key.slice(0, 8)}…${key.slice(40, 44)}`;
 
 const call = (path: string, key: string, init: RequestInit = {}) =>
@@ -125,7 +117,7 @@ async function liveThrough(page: Page, hands: Hands, name: string, scripted: boo
   await hands.type(field(page, 'name'), name);
   await hands.press(field(page, 'scope', 'tickets:time:write'));
   await hands.press(field(page, 'scope', 'tickets:note:write'));
-  await hands.choose(field(page, 'expiration'), '90');
+  await hands.press(field(page, 'expiration', '30'));
   await hands.press(submit(page));
 
   await page.locator('#key').waitFor();
@@ -133,13 +125,15 @@ async function liveThrough(page: Page, hands: Hands, name: string, scripted: boo
   expect(await note(first)).toBe(201);
   if (scripted) {
     const result = page.locator('#result');
-    await hands.press(page.locator('[data-copy]'));
-    await result.filter({ hasText: /./ }).waitFor();
+    await hands.press(page.locator('[data-copy=key]'));
+    await page.locator('.secret output').filter({ hasText: /./ }).first().waitFor();
     expect(await page.evaluate('navigator.clipboard.readText()')).toBe(first);
     await hands.press(page.locator('[data-test]'));
-    await result.filter({ hasText: name }).filter({ hasText: 'northwind' }).waitFor();
+    await result.filter({ hasText: name }).filter({ hasText: 'Northwind MSP' }).waitFor();
   }
 
+  await hands.press(stored(page));
+  await heading(page, name).waitFor();
   await hands.press(navigation(page, 'audit'));
   const entry = page.getByRole('row').filter({ hasText: name }).filter({ hasText: '1001' });
   await entry.waitFor();
@@ -156,7 +150,7 @@ async function liveThrough(page: Page, hands: Hands, name: string, scripted: boo
   expect([await note(first), await note(second)]).toEqual([201, 201]);
 
   // From the page of the successor to the page of its predecessor, which is revoked.
-  await hands.press(linkToShownKey(page));
+  await hands.press(stored(page));
   await hands.press(page.getByRole('definition').getByRole('link', { name: hintOf(first) }));
   await hands.press(leadTo(page, '/revoke'));
   await hands.press(submit(page));
@@ -215,10 +209,75 @@ test('a double click makes one key, and sending the form again after that is ref
   await page.locator('#key').waitFor();
   expect((await page.reload())?.status()).toBe(409);
   expect(await page.locator('#key').count()).toBe(0);
-  await navigation(page, 'keys').click();
+  await page.goto(`${server.url}/settings/northwind/keys`);
   const made = page.getByRole('link', { name: 'Clicked twice' });
   await made.first().waitFor();
   expect(await made.count()).toBe(1);
+});
+
+test('a new key stays in view until it is copied, and what is typed until it is accepted', async () => {
+  const { page } = await signIn({ permissions: ['clipboard-read', 'clipboard-write'] });
+  const context = page.context();
+  const dialogs: string[] = [];
+  page.on('dialog', (dialog) => {
+    dialogs.push(dialog.type());
+    return dialogs.length === 1 ? dialog.dismiss() : dialog.accept();
+  });
+  const typed = () => field(page, 'name').inputValue();
+  const open = (path: string) => page.goto(`${server.url}/settings/${path}`);
+
+  // Kept on another page, with Back, and after the session has ended.
+  await fillNewKey(page, 'northwind', 'Kept');
+  await navigation(page, 'key-rules').click();
+  await field(page, 'max_lifetime').waitFor();
+  await page.goBack();
+  await page.locator('.restored').waitFor();
+  expect(await typed()).toBe('Kept');
+  await context.clearCookies();
+  await submit(page).click();
+  await page.getByRole('button', { name: 'Ada Administrator' }).click();
+  await navigation(page, 'keys').waitFor();
+  await open('northwind/new-key');
+  expect([await typed(), await field(page, 'scope', 'tickets:note:write').isChecked()]).toEqual(['Kept', true]);
+  // An error keeps it, and an accepted form ends it.
+  await field(page, 'networks').evaluate((list) => Object.assign(list, { value: '1.2.3' }));
+  await submit(page).click();
+  await page.locator('#errors:focus').waitFor();
+  expect([await page.title(), await typed()]).toEqual(['Error: Create a key · Northwind MSP', 'Kept']);
+  await page.locator('#errors a').click();
+  await field(page, 'networks').and(page.locator(':focus')).fill('');
+  await submit(page).click();
+  await page.locator('#key').waitFor();
+
+  // Every link leaves the key where it is.
+  for (const link of [navigation(page, 'audit'), page.locator('section a:visible').first()]) {
+    const [other] = await Promise.all([context.waitForEvent('page'), link.click()]);
+    await other.close();
+  }
+  const [name] = await page
+    .locator('main a')
+    .first()
+    .ariaSnapshot()
+    .then((text) => text.split('\n'));
+  expect(name).toContain('(new tab)');
+  const key = await shownKey(page);
+  await page.goto(`${server.url}/settings/northwind/keys`).catch(() => undefined);
+  expect([dialogs, await shownKey(page)]).toEqual([['beforeunload'], key]);
+  await page.locator('[data-copy=key]').click();
+  await open('northwind/new-key');
+  expect([dialogs.length, await typed()]).toEqual([1, '']);
+
+  // A draft belongs to one organization, and ends at the sign-out.
+  await field(page, 'name').fill('Until the sign-out');
+  await page.reload();
+  expect(await typed()).toBe('Until the sign-out');
+  await page.getByRole('button', { name: 'Discard' }).click();
+  expect(await typed()).toBe('');
+  await field(page, 'name').fill('Until the sign-out');
+  await page.locator('header .user > summary').click();
+  await page.locator('header').getByRole('link', { name: 'Sign out' }).click();
+  await signInForm(page).waitFor();
+  expect(await page.evaluate('JSON.stringify(sessionStorage)')).toBe('{}');
 });
 
 test('fields, buttons and links have the names that people and their tools know', async () => {
@@ -229,10 +288,11 @@ test('fields, buttons and links have the names that people and their tools know'
   await page.getByLabel('Name', { exact: true }).fill('Named');
   await page.getByLabel('Time entries').check();
   await page.getByLabel('Internal notes').check();
-  await page.getByLabel('Expiration', { exact: true }).selectOption('30');
+  await page.getByLabel('30 days').check();
   await button('Create key').click();
   await button('Copy').click();
   await button('Test this key').click();
+  await button('I have stored the key').click();
   await page.getByRole('link', { name: 'API keys', exact: true }).click();
   await page.getByRole('link', { name: 'Named', exact: true }).first().click();
   await button('Rotate').waitFor();
@@ -260,7 +320,7 @@ test('two tabs on two organizations do not mix, and signing out ends both', asyn
   for (const { tab, organization, name } of tabs) await fillNewKey(tab, organization, name);
   for (const { tab } of tabs) await submit(tab).click();
   for (const { tab, name } of tabs) {
-    await linkToShownKey(tab).click();
+    await stored(tab).click();
     await heading(tab, name).waitFor();
     await navigation(tab, 'keys').click();
     await tab.getByRole('table').first().waitFor();
@@ -318,11 +378,11 @@ test('every page is accessible and no wider than the screen, in light and dark, 
   await follow(submit(page));
   await examine('new key with errors');
   await field(page, 'scope', 'tickets:note:write').check();
-  await field(page, 'expiration').selectOption('30');
+  await field(page, 'expiration', '30').check();
   await follow(submit(page));
   await examine('created key');
   expect(await note(await shownKey(page))).toBe(201);
-  await follow(linkToShownKey(page));
+  await follow(stored(page));
   await examine('key');
   await follow(leadTo(page, '/change'));
   await examine('change');

@@ -59,3 +59,8 @@ export const findAdministrator = statement<AdministratorSearch, AdministratorRow
 /** The time zone of the organization, if the user is an active administrator there. */
 export const findTimeZone = statement<AdministratorValues, { timeZone: string }>(`
   select o.time_zone as timeZone from users u join organizations o on o.id = u.organization_id where ${IS_ACTIVE_ADMINISTRATOR}`);
+
+/** The names of the active administrators among the organization's first 1,000 users. */
+export const findAdministratorNames = statement<{ organizationId: string }, { name: string }>(`
+  select u.name as name from (select name, active, is_admin from users where organization_id = :organizationId limit 1000) u
+  where u.active = 1 and u.is_admin = 1 order by u.name`);

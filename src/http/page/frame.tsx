@@ -15,10 +15,12 @@ interface Props {
   /** In the header, below the name of the product. */
   tabs?: Child;
   footer?: Child;
+  /** Opens every link in another tab, because the page cannot be opened again. */
+  isOnce?: boolean | undefined;
 }
 
 /** The frame of every page: header, main part, stylesheet and script. Nothing comes from another host. */
-export function Frame({ title, home, bar, tabs, footer, children }: PropsWithChildren<Props>) {
+export function Frame({ title, home, bar, tabs, footer, isOnce, children }: PropsWithChildren<Props>) {
   const document = (
     <html lang="en">
       <head>
@@ -26,12 +28,13 @@ export function Frame({ title, home, bar, tabs, footer, children }: PropsWithChi
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="color-scheme" content="light dark" />
         <title>{title}</title>
+        {isOnce && <base target="_blank" />}
         <link rel="stylesheet" href={files.stylesheet} />
         <link rel="icon" href="/icon.svg" type="image/svg+xml" />
         <script src={files.script} defer></script>
       </head>
-      <body>
-        <a class="skip" href="#main">
+      <body class={isOnce ? 'once' : undefined}>
+        <a class="skip" href="#main" target="_self">
           Skip to content
         </a>
         <header>

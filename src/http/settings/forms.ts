@@ -1,7 +1,7 @@
 import type { MiddlewareHandler } from 'hono';
 import { addDays, DAY_MS } from '../../domain/calendar.ts';
 import type { FieldError } from '../../domain/fields.ts';
-import { type KeyRules, lastDayAllowed } from '../../domain/key-rules.ts';
+import type { KeyRules } from '../../domain/key-rules.ts';
 import {
   type DefaultLimits,
   KEY_FORM_FIELDS,
@@ -14,7 +14,7 @@ import type { KeyDetails } from '../../services/keys/read-keys.ts';
 import type { AppEnv } from '../hono-env.ts';
 import { readBody } from '../middleware/read-body.ts';
 import { PageProblem } from './page-problem.ts';
-import { type FormValues, lifetimesAllowed, type Messages } from './pages/key-fields.tsx';
+import type { FormValues, Messages } from './pages/key-form.tsx';
 
 /**
  * Above the size of any form in the settings area. The largest one has 151 reasons of 200 characters,
@@ -136,7 +136,7 @@ export function chosenExpiry({ expiration = '', date = '' }: FormValues, today: 
   // Without script, a date can be entered with another choice selected. Do not guess what is meant.
   if (date !== '') return { expires: NO_DATE };
   if (expiration === 'none') return {};
-  return { expires: /^(30|60|90|365)$/.test(expiration) ? addDays(today, Number(expiration)) : NO_DATE };
+  return { expires: /^(30|90|365)$/.test(expiration) ? addDays(today, Number(expiration)) : NO_DATE };
 }
 
 /**
@@ -149,20 +149,11 @@ export function sameLifetime({ createdAt, expiresAt }: KeyDetails, rules: KeyRul
   return { expiration: 'date', date: addDays(today, Math.min(days, rules.maxLifetimeDays ?? days)) };
 }
 
-/** Preselects the longest lifetime in days that the key rules allow: a year, if it allows that. */
-export function longestLifetime(rules: KeyRules, today: string): FormValues {
-  const longest = lifetimesAllowed(rules).at(-1);
-  return longest === undefined
-    ? { expiration: 'date', date: lastDayAllowed(rules, today) ?? undefined }
-    : { expiration: longest };
-}
-
 /** Messages by field, or by field and error code. Those of the settings are in their table. */
 const MESSAGES: Record<string, string> = {
   scopes: 'Select at least one.',
   'expires out_of_range': 'This date is in the past. Enter a later date.',
-  'expires too_late':
-    'A key can expire at most 10 years from now. For a key that never expires, choose “No expiration”.',
+  'expires too_late': 'A key can expire at most 10 years from now. For a key that never expires, choose “Never”.',
   expires: 'Choose an expiration. For “On a date”, enter a date such as 2027-03-31. Otherwise leave the date empty.',
   'grace too_many':
     'Too many replaced keys still work. Revoke this key at once, or revoke one of the replaced keys first.',

@@ -54,7 +54,11 @@ keyRules.post('/key-rules', async (c) => {
       ? { rules: { ...rules, revision }, messages: messagesOf(err.errors) }
       : { rules, messages: {}, conflict: changes.slice(0, Math.max(0, rules.revision - revision)) };
     const status = isInvalid ? 400 : 409;
-    return render(c, 'Key rules', <KeyRulesPage {...page} {...shown} />, { status, lead: <KeyRulesLead /> });
+    return render(c, 'Key rules', <KeyRulesPage {...page} {...shown} />, {
+      status,
+      hasErrors: isInvalid,
+      lead: <KeyRulesLead />,
+    });
   }
 });
 

@@ -3,7 +3,9 @@ import { isLive } from '../../domain/api-key.ts';
 import { hasCode, type ServiceError } from '../../domain/errors.ts';
 import type { DefaultLimits } from '../../domain/key-settings.ts';
 import { SCOPE_IDS } from '../../domain/scopes.ts';
+import { pick } from '../../lib/objects.ts';
 import { readLatestOfKey } from '../../services/audit/read-audit-log.ts';
+import { listAdministratorNames } from '../../services/directory/administrators.ts';
 import { changeApiKey, listKeyChanges } from '../../services/keys/change-key.ts';
 import { getKeyRules } from '../../services/keys/change-key-rules.ts';
 import { createApiKey } from '../../services/keys/create-key.ts';
@@ -18,7 +20,6 @@ import {
   chosenExpiry,
   chosenSettings,
   formToken,
-  longestLifetime,
   messagesOf,
   readForm,
   readFormValues,
@@ -29,7 +30,14 @@ import {
 import { pageContext, todayOf } from './page-context.ts';
 import { ConfirmRevokePage } from './pages/confirm.tsx';
 import { bannerFor, KeyActions, KeyLead, KeyPage } from './pages/key.tsx';
-import { ChangeForm, NewKeyForm, RotateForm } from './pages/key-form.tsx';
+import {
+  ChangeForm,
+  defaultExpiration,
+  type FormValues,
+  type Messages,
+  NewKeyForm,
+  RotateForm,
+} from './pages/key-form.tsx';
 import { AlreadyCreatedPage, NewKeyPage } from './pages/new-key.tsx';
 import { WhichKeyPage } from './pages/which-key.tsx';
 import { recordTexts } from './record-texts.ts';
@@ -51,18 +59,38 @@ export const keys = new Hono<AdminEnv>();
 
 // --- create --------------------------------------------------------------------------------------
 
-keys.get('/new-key', async (c) => {
-  const rules = await getKeyRules(adminContext(c));
+keys.get('/new-key', (c) => renderNewKey(c, crypto.randomUUID()));
+
+/** The form for a new key: empty, or with what was entered and its errors. */
+async function renderNewKey(
+  c: Context<AdminEnv>,
+  token: string,
+  entered?: { values: FormValues; messages: Messages },
+): Promise<Response> {
+  const ctx = adminContext(c);
+  const [rules, owners] = await Promise.all([getKeyRules(ctx), listAdministratorNames(ctx)]);
   const today = todayOf(c);
   const form = {
-    token: crypto.randomUUID(),
-    values: longestLifetime(rules, today),
-    messages: {},
-    today,
+    token,
     rules,
+    today,
+    owners,
+    limits: { defaults: defaultLimits(c) },
+    isEntered: entered !== undefined,
   };
-  return render(c, 'Create a key', <NewKeyForm {...form} defaults={defaultLimits(c)} />, { trail: trail(c) });
-});
+  const shown = entered ?? { values: defaultExpiration(rules, today), messages: {} };
+  return render(c, 'Create a key', <NewKeyForm {...form} {...shown} />, {
+    status: entered ? 400 : 200,
+    hasErrors: entered !== undefined,
+    trail: trail(c),
+  });
+}
+
+/** The page that shows a new key. */
+function renderKeyOnce(c: Context<AdminEnv>, key: Omit<Parameters<typeof NewKeyPage>[0], 'origin'>): Promise<Response> {
+  const page = { ...key, origin: new URL(c.req.url).origin };
+  return render(c, 'Your new key', <NewKeyPage {...page} />, { trail: trail(c), isOnce: true });
+}
 
 keys.post('/keys', async (c) => {
   const { keyPrefix } = c.get('config');
@@ -70,20 +98,15 @@ keys.post('/keys', async (c) => {
   const form = await readForm(c);
   const token = formToken(form);
   const values = readFormValues(form);
-  const today = todayOf(c);
   const scopes = SCOPE_IDS.filter((scope) => values.scopes?.includes(scope));
-  const input = { ...chosenSettings(form, { defaults }), scopes, ...chosenExpiry(values, today) };
+  const input = { ...chosenSettings(form, { defaults }), scopes, ...chosenExpiry(values, todayOf(c)) };
   try {
     const created = await createApiKey(adminContext(c), keyPrefix, input, token);
-    const shown = { created, scopes, origin: new URL(c.req.url).origin };
-    return render(c, 'Your new key', <NewKeyPage {...shown} />, { trail: trail(c) });
+    return renderKeyOnce(c, { created, scopes, allowedNetworks: created.allowedNetworks });
   } catch (err) {
     if (hasCode(err, 'form_already_used')) return alreadyCreated(c, err);
     if (!hasCode(err, 'invalid')) throw err;
-    const rules = await getKeyRules(adminContext(c));
-    const messages = messagesOf(err.errors, defaults);
-    const again = { token, values, messages, today, rules };
-    return render(c, 'Create a key', <NewKeyForm {...again} defaults={defaults} />, { status: 400, trail: trail(c) });
+    return renderNewKey(c, token, { values, messages: messagesOf(err.errors, defaults) });
   }
 });
 
@@ -137,9 +160,12 @@ async function renderChange(
   form: Pick<Parameters<typeof ChangeForm>[0], 'values' | 'messages' | 'changes'>,
   status: 200 | 400 | 409,
 ): Promise<Response> {
-  const seen = await readRecentAddresses(adminContext(c), key.id, todayOf(c));
-  const page = { ...form, subject: key, seen, defaults: defaultLimits(c) };
-  return render(c, `Change ${key.name}`, <ChangeForm {...page} />, { status, trail: trail(c, key) });
+  const ctx = adminContext(c);
+  const [seen, owners] = await Promise.all([readRecentAddresses(ctx, key.id, todayOf(c)), listAdministratorNames(ctx)]);
+  const limits = { defaults: defaultLimits(c), own: key };
+  const page = { ...form, subject: key, seen, owners, limits, isEntered: status !== 200 };
+  const hasErrors = status === 400;
+  return render(c, `Change ${key.name}`, <ChangeForm {...page} />, { status, hasErrors, trail: trail(c, key) });
 }
 
 keys.post('/keys/:key/change', async (c) => {
@@ -172,13 +198,26 @@ keys.get('/keys/:key/rotate', async (c) => {
   const key = await getOwnKey(adminContext(c), c.req.param('key'));
   requireLive(key);
   if (key.successor) throw keyAlreadyRotated();
+  return renderRotate(c, key, crypto.randomUUID());
+});
+
+/** The form to rotate a key, with what was entered and its errors if it was sent. */
+async function renderRotate(
+  c: Context<AdminEnv>,
+  subject: KeyDetails,
+  token: string,
+  entered?: { values: FormValues; messages: Messages },
+): Promise<Response> {
   const rules = await getKeyRules(adminContext(c));
   const today = todayOf(c);
-  const values = { ...sameLifetime(key, rules, today), grace: '24h' };
-  const token = crypto.randomUUID();
-  const form = { token, values, messages: {}, today, rules, keyId: key.id };
-  return render(c, `Rotate ${key.name}`, <RotateForm {...form} />, { trail: trail(c, key) });
-});
+  const shown = entered ?? { values: { ...sameLifetime(subject, rules, today), grace: '24h' }, messages: {} };
+  const form = { ...shown, token, today, rules, subject, isEntered: entered !== undefined };
+  return render(c, `Rotate ${subject.name}`, <RotateForm {...form} />, {
+    status: entered ? 400 : 200,
+    hasErrors: entered !== undefined,
+    trail: trail(c, subject),
+  });
+}
 
 keys.post('/keys/:key/rotate', async (c) => {
   const { keyPrefix } = c.get('config');
@@ -186,21 +225,15 @@ keys.post('/keys/:key/rotate', async (c) => {
   const form = await readForm(c);
   const token = formToken(form);
   const values = readFormValues(form);
-  const today = todayOf(c);
   try {
-    const input = { grace: values.grace, ...chosenExpiry(values, today) };
+    const input = { grace: values.grace, ...chosenExpiry(values, todayOf(c)) };
     const created = await rotateApiKey(adminContext(c), keyPrefix, key, input, token);
     const replaced = await getOwnKey(adminContext(c), key.id);
-    const { scopes } = replaced;
-    const shown = { created, scopes, origin: new URL(c.req.url).origin, replaced };
-    return render(c, 'Your new key', <NewKeyPage {...shown} />, { trail: trail(c) });
+    return renderKeyOnce(c, { created, ...pick(replaced, ['scopes', 'allowedNetworks']), replaced });
   } catch (err) {
     if (hasCode(err, 'form_already_used')) return alreadyCreated(c, err);
     if (!hasCode(err, 'invalid')) throw err;
-    const rules = await getKeyRules(adminContext(c));
-    const messages = messagesOf(err.errors, defaultLimits(c));
-    const again = { token, values, messages, today, rules, keyId: key.id };
-    return render(c, `Rotate ${key.name}`, <RotateForm {...again} />, { status: 400, trail: trail(c, key) });
+    return renderRotate(c, key, token, { values, messages: messagesOf(err.errors, defaultLimits(c)) });
   }
 });
 

@@ -8,6 +8,9 @@ export interface PageContext {
   base: string;
   timeZone: string;
   now: number;
+  /** The administrator, and the address of the browser if it is known. */
+  userId: string;
+  address: string | null;
   /** The address of a ticket in the PSA, if the deployment knows it. */
   linkTo?: ((ticketId: string) => string) | undefined;
 }
@@ -26,12 +29,14 @@ export function usePage(): PageContext {
 export function pageContext(c: ContextOf<AdminEnv>): PageContext;
 export function pageContext(c: ContextOf<AppEnv>): PageContext | undefined;
 export function pageContext(c: ContextOf<AppEnv>): PageContext | undefined {
-  const organization = c.get('administrator')?.organization;
-  if (!organization) return undefined;
+  const administrator = c.get('administrator');
+  if (!administrator) return undefined;
+  const { userId, organization } = administrator;
   const { id, timeZone } = organization;
   const { ticketUrl: template } = c.get('config');
   const linkTo = template === undefined ? undefined : (ticketId: string) => ticketUrl(template, id, ticketId);
-  return { base: `/settings/${id}`, timeZone, now: c.get('now')(), linkTo };
+  const { address } = c.get('source');
+  return { base: `/settings/${id}`, timeZone, now: c.get('now')(), userId, address, linkTo };
 }
 
 /** Today's date in the organization's time zone. */

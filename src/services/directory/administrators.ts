@@ -1,4 +1,8 @@
-import { findAdministrator, findTimeZone } from '../../db/directory/administrator-statements.ts';
+import {
+  findAdministrator,
+  findAdministratorNames,
+  findTimeZone,
+} from '../../db/directory/administrator-statements.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { type PushTrouble, troubleOf } from '../../domain/push-trouble.ts';
 import { readAll, readOne } from '../call-d1.ts';
@@ -47,6 +51,12 @@ export async function administrationsOf(
       pushTrouble: troubleOf(row, ctx.now()),
     }))
     .sort((a, b) => byName.compare(a.organization.name, b.organization.name));
+}
+
+/** The names of the organization's active administrators. */
+export async function listAdministratorNames(ctx: ActorContext<AdminActor>): Promise<string[]> {
+  const { organizationId } = ctx.actor;
+  return (await readAll(ctx, findAdministratorNames.bind({ organizationId }))).map(({ name }) => name);
 }
 
 /** The actor is not, or no longer, an active administrator of the organization. */

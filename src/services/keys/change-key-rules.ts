@@ -89,17 +89,12 @@ export async function readRulesAndTimeZone(
 }
 
 /**
- * Requires that the key rules admit a new key.
+ * Requires that the key rules admit a new key, by what an insert found in its transaction.
  * @throws ServiceError `invalid`
  */
-export function requireAdmitted(rules: Pick<KeyRules, 'maxLifetimeDays' | 'expiryRequired'>, key: NewKeyLifetime) {
-  const error = brokenRule(rules, key);
-  if (error) throw invalidInput([error]);
-}
-
-/** The same for what an insert found in its transaction. */
 export function requireAdmittedByRow({ maxLifetimeDays, expiryRequired }: ExpiryRulesRow, key: NewKeyLifetime) {
-  requireAdmitted({ maxLifetimeDays, expiryRequired: expiryRequired === 1 }, key);
+  const error = brokenRule({ maxLifetimeDays, expiryRequired: expiryRequired === 1 }, key);
+  if (error) throw invalidInput([error]);
 }
 
 const describeDays = (days: number | null) => (days === null ? 'none' : `${days} ${days === 1 ? 'day' : 'days'}`);

@@ -5,12 +5,12 @@ import {
   type SettingsChangeRow,
 } from '../../db/keys/change-key-statements.ts';
 import { invalidInput, ServiceError } from '../../domain/errors.ts';
+import { type FieldError, fieldErrors } from '../../domain/fields.ts';
 import { keyChanges } from '../../domain/key-input.ts';
-import { describeChanges, type SettingsInput } from '../../domain/key-settings.ts';
+import { describeChanges, type SettingsInput, settingInputs } from '../../domain/key-settings.ts';
 import { byAdministrator, hasChanged, writeWithAudit } from '../audit/write-with-audit.ts';
 import { readAll, readOne } from '../call-d1.ts';
 import { notAdministrator } from '../directory/administrators.ts';
-import { parseInput } from '../parse-input.ts';
 import type { ActorContext, AdminActor } from '../service-context.ts';
 import { NAME_TAKEN } from './create-key.ts';
 import { getOwnKey, type KeyDetails } from './read-keys.ts';
@@ -36,7 +36,9 @@ export async function changeApiKey(
   input: SettingsInput,
   revision = key.revision,
 ): Promise<'changed' | 'unchanged'> {
-  const settings = parseInput(keyChanges, input);
+  const parsed = keyChanges.safeParse(input);
+  if (!parsed.success) throw invalidInput([...fieldErrors(parsed.error), ...(await takenName(ctx, key, input.name))]);
+  const settings = parsed.data;
   const details = describeChanges(key, settings);
   // The form was sent twice, or another administrator made the same change.
   if (details.length === 0) return revision === key.revision ? 'unchanged' : 'changed';
@@ -61,6 +63,15 @@ export async function changeApiKey(
   // Equal: the change was committed but the acknowledgement was lost.
   if (describeChanges(await getOwnKey(ctx, key.id), settings).length === 0) return 'changed';
   throw keyChangedMeanwhile();
+}
+
+/** The error of a name that another current key has, to report with those of other fields. */
+async function takenName(ctx: ActorContext<AdminActor>, key: KeyDetails, input: unknown): Promise<FieldError[]> {
+  const name = settingInputs.name.safeParse(input);
+  if (!name.success) return [];
+  const values = { ...ctx.actor, keyId: key.id, name: name.data, now: ctx.now() };
+  const found = await readOne(ctx, explainChange.bind(values));
+  return found && found.named !== null && found.named !== key.id ? [NAME_TAKEN] : [];
 }
 
 /** What was done to a key since it had the revision `since`, newest first. */

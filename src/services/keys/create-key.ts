@@ -2,18 +2,17 @@ import { explainNewKey, insertKey } from '../../db/keys/create-key-statements.ts
 import { generateKey, hashKey, keyHint } from '../../domain/api-key.ts';
 import { dateIn } from '../../domain/calendar.ts';
 import { invalidInput, ServiceError } from '../../domain/errors.ts';
-import type { FieldError } from '../../domain/fields.ts';
+import { type FieldError, fieldErrors } from '../../domain/fields.ts';
 import { expiryInstant, lastExpiry, MAX_EXPIRY_YEARS, MAX_LIVE_KEYS, newApiKey } from '../../domain/key-input.ts';
-import { lifetimeDays, type NewKeyLifetime } from '../../domain/key-rules.ts';
-import type { SettingsInput } from '../../domain/key-settings.ts';
+import { brokenRule, lifetimeDays, type NewKeyLifetime } from '../../domain/key-rules.ts';
+import { type SettingsInput, settingInputs } from '../../domain/key-settings.ts';
 import { timeOrderedId } from '../../domain/record-id.ts';
 import { formatScopes } from '../../domain/scopes.ts';
 import { byAdministrator, hasChanged, writeWithAudit } from '../audit/write-with-audit.ts';
 import { readOne } from '../call-d1.ts';
 import { notAdministrator } from '../directory/administrators.ts';
-import { parseInput } from '../parse-input.ts';
 import type { ActorContext, AdminActor } from '../service-context.ts';
-import { readRulesAndTimeZone, requireAdmitted, requireAdmittedByRow } from './change-key-rules.ts';
+import { readRulesAndTimeZone, requireAdmittedByRow } from './change-key-rules.ts';
 
 /** A key as it is shown once. `value` is not stored. */
 export interface CreatedKey {
@@ -23,6 +22,8 @@ export interface CreatedKey {
   hint: string;
   /** UTC milliseconds, or null for never. */
   expiresAt: number | null;
+  /** As they are stored. */
+  allowedNetworks: string;
 }
 
 /** A new key before validation. */
@@ -48,8 +49,8 @@ export async function createApiKey(
   input: NewKeyInput,
   formToken?: string,
 ): Promise<CreatedKey> {
-  const { scopes, expires, ...settings } = parseInput(newApiKey, input);
-  const { value, lifetime, ...key } = await makeKey(ctx, keyPrefix, expires);
+  const { lifetime, scopes, expires: _, ...settings } = await requireValid(ctx, input);
+  const { value, ...key } = await makeKey(ctx, keyPrefix, lifetime);
   const { name } = settings;
   const values = {
     ...ctx.actor,
@@ -63,7 +64,26 @@ export async function createApiKey(
     { statement: insertKey.bind({ ...values, now }), action: 'api_key.created', targetId: key.id, detail: name },
   ]);
   if (!hasChanged(created)) await requireCreated(ctx, { id: key.id, name, formToken: values.formToken }, lifetime);
-  return { id: key.id, name, value, hint: key.hint, expiresAt: key.expiresAt };
+  const { id, hint, expiresAt } = key;
+  return { id, name, value, hint, expiresAt, allowedNetworks: settings.allowedNetworks };
+}
+
+/**
+ * Checks everything about a new key at once, so that an administrator sees all errors together. The insert checks the
+ * name and the key rules again.
+ */
+async function requireValid(ctx: ActorContext<AdminActor>, input: NewKeyInput) {
+  const parsed = newApiKey.safeParse(input);
+  const errors = parsed.success ? [] : fieldErrors(parsed.error);
+  const expires = typeof input.expires === 'string' ? input.expires : undefined;
+  const isDated = !errors.some(({ pointer }) => pointer === '/expires');
+  const { error, ...lifetime } = await readLifetime(ctx, isDated ? expires : undefined);
+  if (isDated && error) errors.push(error);
+  if (parsed.success && errors.length === 0) return { ...parsed.data, lifetime };
+  const name = settingInputs.name.safeParse(input.name);
+  const values = { ...ctx.actor, id: '', formToken: null };
+  const found = name.success ? await readOne(ctx, explainNewKey.bind({ ...values, name: name.data })) : null;
+  throw invalidInput(found?.named ? [...errors, NAME_TAKEN] : errors);
 }
 
 /** Throws the reason why a key was not inserted, unless only the acknowledgement was lost. */
@@ -87,24 +107,43 @@ export function formAlreadyUsed(keyId: string): ServiceError {
   return new ServiceError('form_already_used', `The form already created key ${keyId}.`, { keyId });
 }
 
+/** The lifetime of a new key, and when it expires (UTC milliseconds, or null for never). */
+export interface Lifetime extends NewKeyLifetime {
+  expiresAt: number | null;
+}
+
 /**
- * A new key value with its stored values, and its lifetime. The expiry uses the organization's time
- * zone. The key rules are checked again by the insert.
- * @throws ServiceError `invalid`, `not_administrator`
+ * The lifetime that `expires` asks for, in the organization's time zone, and why it is refused if it is. The insert
+ * checks the key rules again.
+ * @throws ServiceError `not_administrator`
  */
-export async function makeKey(ctx: ActorContext<AdminActor>, keyPrefix: string, expires: string | undefined) {
+export async function readLifetime(
+  ctx: ActorContext<AdminActor>,
+  expires: string | undefined,
+): Promise<Lifetime & { error?: FieldError | undefined }> {
   const { timeZone, rules } = await readRulesAndTimeZone(ctx);
-  const expiresAt = expires === undefined ? null : expiryInstant(expires, timeZone);
-  const refuse = (code: string, why: string) =>
-    invalidInput([{ pointer: '/expires', code, detail: `expires was ${expires}, which ${why}` }]);
-  if (expiresAt !== null && expiresAt <= ctx.now()) throw refuse('out_of_range', 'has passed; choose a later date');
-  if (expiresAt !== null && expiresAt > lastExpiry(timeZone, ctx.now())) {
-    const rule = `is more than ${MAX_EXPIRY_YEARS} years from now`;
-    throw refuse('too_late', `${rule}; choose an earlier date, or leave it out for a key that never expires`);
+  const now = ctx.now();
+  const today = dateIn(timeZone, now);
+  if (expires === undefined) {
+    const lifetime = { expires, expiresAt: null, days: null, today };
+    return { ...lifetime, error: brokenRule(rules, lifetime) };
   }
-  const days = expiresAt === null ? null : lifetimeDays(expiresAt, timeZone, ctx.now());
-  const lifetime: NewKeyLifetime = { expires, days, today: dateIn(timeZone, ctx.now()) };
-  requireAdmitted(rules, lifetime);
+  const expiresAt = expiryInstant(expires, timeZone);
+  const lifetime = { expires, expiresAt, days: lifetimeDays(expiresAt, timeZone, now), today };
+  const refuse = (code: string, why: string) => ({
+    ...lifetime,
+    error: { pointer: '/expires', code, detail: `expires was ${expires}, which ${why}` },
+  });
+  if (expiresAt <= now) return refuse('out_of_range', 'has passed; choose a later date');
+  if (expiresAt > lastExpiry(timeZone, now)) {
+    const rule = `is more than ${MAX_EXPIRY_YEARS} years from now`;
+    return refuse('too_late', `${rule}; choose an earlier date, or leave it out for a key that never expires`);
+  }
+  return { ...lifetime, error: brokenRule(rules, lifetime) };
+}
+
+/** A new key value with its stored values. */
+export async function makeKey(ctx: ActorContext<AdminActor>, keyPrefix: string, { expiresAt }: Lifetime) {
   const value = generateKey(keyPrefix);
-  return { id: timeOrderedId(ctx.now()), value, lifetime, hint: keyHint(value), hash: await hashKey(value), expiresAt };
+  return { id: timeOrderedId(ctx.now()), value, hint: keyHint(value), hash: await hashKey(value), expiresAt };
 }

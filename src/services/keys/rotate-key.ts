@@ -12,7 +12,7 @@ import { notAdministrator } from '../directory/administrators.ts';
 import { parseInput } from '../parse-input.ts';
 import type { ActorContext, AdminActor } from '../service-context.ts';
 import { requireAdmittedByRow } from './change-key-rules.ts';
-import { type CreatedKey, formAlreadyUsed, makeKey } from './create-key.ts';
+import { type CreatedKey, formAlreadyUsed, makeKey, readLifetime } from './create-key.ts';
 import { type KeyDetails, keyNotFound } from './read-keys.ts';
 
 /**
@@ -32,8 +32,11 @@ export async function rotateApiKey(
 ): Promise<CreatedKey> {
   const { actor } = ctx;
   const { expires, grace } = parseInput(rotation, input);
-  const { value, lifetime, ...key } = await makeKey(ctx, keyPrefix, expires);
-  const successor = { id: key.id, name: old.name, value, hint: key.hint, expiresAt: key.expiresAt };
+  const { error, ...lifetime } = await readLifetime(ctx, expires);
+  if (error) throw invalidInput([error]);
+  const { value, ...key } = await makeKey(ctx, keyPrefix, lifetime);
+  const { name, allowedNetworks } = old;
+  const successor = { id: key.id, name, value, hint: key.hint, expiresAt: key.expiresAt, allowedNetworks };
 
   const [rotated] = await writeWithAudit(ctx, byAdministrator(ctx), 'may_have_written', (now) => {
     const endsAt = now + (grace === 'now' ? 0 : GRACE_MS[grace]);

@@ -8,11 +8,10 @@ import { BOTH_SCOPES, makeKey, revoke, rowsOf } from '../../support/world.ts';
 describe('creating a key', () => {
   test('shows the value once, and the key works at once', async () => {
     const { organization, api, createKey, get } = await makeSettings();
-    const answer = await createKey({ scope: BOTH_SCOPES, limit: '50' });
+    const answer = await createKey({ scope: BOTH_SCOPES });
     expect(answer.status).toBe(200);
     const key = keyIn(answer.text);
     expect((await api.postNote(key)).status).toBe(201);
-    expect((await api.send('/api/v1/ping', { key })).headers.get('RateLimit-Policy')).toBe('"key";q=50;w=10');
 
     const [stored] = await rowsOf('api_keys', organization);
     for (const path of ['/keys', `/keys/${stored?.['id']}`, '/audit', '/keys.csv', '/audit.csv']) {
@@ -28,7 +27,7 @@ describe('creating a key', () => {
     const { text } = await createKey({ scope: BOTH_SCOPES });
     const key = keyIn(text);
     expect(text.split(key)).toHaveLength(2);
-    const commands = (await elementsOf(text, '.pick section:first-of-type pre')).map((one) => one.text);
+    const commands = (await elementsOf(text, '.pick > section:first-of-type pre')).map((one) => one.text);
     expect(commands).toEqual([
       'read -rs TICKETS_API_KEY &amp;&amp; export TICKETS_API_KEY',
       expect.stringContaining(
@@ -44,6 +43,34 @@ describe('creating a key', () => {
       ),
     );
     expect(recipes.every((path) => RECIPES.some(({ slug }) => path === `/docs/recipes/${slug}`))).toBe(true);
+  });
+
+  test('opens the tab of the tool in its name, and every link in another tab', async () => {
+    const { base, createKey } = await makeSettings();
+    for (const [name, tool] of [
+      ['n8n prod: alert triage', 'n8n'],
+      ['Alerts (MAKE)', 'make'],
+      ['Power Automate: onboarding', 'power-automate'],
+      ['Makeover', 'curl'],
+    ]) {
+      const { text } = await createKey({ name: name ?? '' });
+      expect((await elementsOf(text, '[name=tool][checked]')).map(({ attributes }) => attributes['value'])).toEqual([
+        tool,
+      ]);
+      expect(await elementsOf(text, 'head base')).toMatchObject([{ attributes: { target: '_blank' } }]);
+      expect(await elementsOf(text, 'form[data-stored]')).toMatchObject([
+        { attributes: { target: '_self', action: expect.stringContaining(`${base}/keys/`) } },
+      ]);
+    }
+  });
+
+  test('offers no test of a key that this browser may not use, and says why', async () => {
+    const { createKey } = await makeSettings();
+    const inside = await createKey({ name: 'inside', networks: '0.0.0.0/1\n128.0.0.0/1\n::/1\n8000::/1' });
+    expect(await countElements(inside.text, '[data-test]')).toBe(1);
+    const { text } = await createKey({ name: 'outside', networks: '192.0.2.0/24' });
+    expect(await countElements(text, '[data-test]')).toBe(0);
+    expect(text).toContain('The key works only from 192.0.2.0/24. This browser is outside them');
   });
 
   test('is audited with the names of the administrator and the key', async () => {
@@ -96,9 +123,9 @@ describe('creating a key', () => {
 describe('a form for a new key', () => {
   test('that is wrong marks every wrong field and keeps what was typed', async () => {
     const { organization, createKey } = await makeSettings();
-    const answer = await createKey({ name: ' ', scope: [], expiration: 'date', date: '2027-02-30', limit: '0' });
+    const answer = await createKey({ name: ' ', scope: [], expiration: 'date', date: '2027-02-30', day_minutes: '0' });
     expect(answer.status).toBe(400);
-    for (const id of ['name', 'scopes', 'expiration', 'limit'])
+    for (const id of ['name', 'scopes', 'expiration', 'day_minutes'])
       expect([id, await countElements(answer.text, `#${id}-error`)]).toEqual([id, 1]);
 
     const typed = { name: 'My "workflow"', expiration: 'date', date: '2001-01-01' };
@@ -110,14 +137,33 @@ describe('a form for a new key', () => {
     expect(await rowsOf('api_keys', organization)).toEqual([]);
   });
 
+  test('lists all errors at once, with links to the fields, and takes the focus there', async () => {
+    const { organization, createKey } = await makeSettings();
+    await makeKey(organization, { name: 'Taken' });
+    const { text } = await createKey({
+      name: ' Taken ',
+      scope: [],
+      expiration: 'date',
+      date: '2001-01-01',
+      networks: '203.0.113.0/240 192.0.2.1 1.2.3',
+    });
+    expect((await elementsOf(text, 'title'))[0]?.text).toMatch(/^Error: Create a key · /);
+    const [summary] = await elementsOf(text, '#errors[tabindex="-1"][autofocus]');
+    expect(summary?.text.replaceAll(/\s+/g, ' ').trim()).toBe(
+      'Nothing was created. Correct 4 fields: Name, What the key can write, Expiration, Allowed networks',
+    );
+    const links = (await elementsOf(text, '#errors a')).map(({ attributes }) => attributes['href'] ?? '');
+    expect(links).toEqual(['#name', '#scopes', '#expiration', '#networks']);
+    for (const link of links) expect([link, await countElements(text, link)]).toEqual([link, 1]);
+    const [networks] = await elementsOf(text, '#networks-error');
+    for (const wrong of ['203.0.113.0/240', '1.2.3']) expect(networks?.text).toContain(wrong);
+  });
+
   test.each([
     ['a date without the choice of a date', { expiration: '30', date: '2027-12-31' }, 'expiration'],
     ['a date that has passed', { expiration: 'date', date: '2001-01-01' }, 'expiration'],
     ['a date more than ten years away', { expiration: 'date', date: '9999-12-31' }, 'expiration'],
     ['an expiration that is not offered', { expiration: '7' }, 'expiration'],
-    ['a limit above the deployment’s', { limit: '201' }, 'limit'],
-    ['a limit with which no AI agent could connect', { limit: '9' }, 'limit'],
-    ['a limit that is not a whole number', { limit: '1e2' }, 'limit'],
     ['more records a day than the deployment allows', { day_records: '20001' }, 'day_records'],
     ['a number of records that is not whole', { day_records: '1.5' }, 'day_records'],
     ['0 minutes a day', { day_minutes: '0' }, 'day_minutes'],

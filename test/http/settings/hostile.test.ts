@@ -17,7 +17,6 @@ const GOOD = {
   scope: ['tickets:note:write', 'tickets:time:write'],
   expiration: 'none',
   date: '',
-  limit: '',
   grace: '1h',
 };
 

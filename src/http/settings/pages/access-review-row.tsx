@@ -9,7 +9,8 @@ import type { StoredKeyRules } from '../../../services/keys/change-key-rules.ts'
 import { recordsOf, type Usage } from '../../../services/keys/key-usage.ts';
 import { Icon } from '../../page/icon.tsx';
 import { usePage } from '../page-context.ts';
-import { counted, describedBy, FieldMessage, Hint, Scopes, stateLabel } from './components.tsx';
+import { counted, Hint, Scopes, stateLabel } from './components.tsx';
+import { describedBy, FieldMessage } from './input-field.tsx';
 import { Creator, OtherKey } from './key-facts.tsx';
 import { Ago, Expiry, Time } from './time.tsx';
 

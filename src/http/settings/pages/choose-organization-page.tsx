@@ -66,7 +66,7 @@ export function ChooseOrganizationPage({ organizations, text, total, isComplete,
       )}
       <OtherDeployments settingsLinks={settingsLinks} />
       {signOutPath && (
-        <p>
+        <p data-sign-out>
           <a href={signOutPath}>Sign out</a>
         </p>
       )}

@@ -29,7 +29,7 @@ export function State({ state }: { state: StateInList }) {
 /** The label of a state. */
 export const stateLabel = (state: StateInList) => STATES[state].label;
 
-const SCOPE_ICONS: Record<RecordKind, IconName> = { note: 'note', time_entry: 'clock' };
+export const SCOPE_ICONS: Record<RecordKind, IconName> = { note: 'note', time_entry: 'clock' };
 
 /** The scopes of a key, as chips. */
 export function Scopes({ scopes }: { scopes: readonly Scope[] }) {
@@ -92,7 +92,7 @@ const TONES = {
 export function Banner({ tone = 'good', children }: PropsWithChildren<{ tone?: keyof typeof TONES }>) {
   const isUrgent = tone === 'warning' || tone === 'danger';
   return (
-    <div class={`banner ${tone}`} role={isUrgent ? 'alert' : 'status'}>
+    <div class={`banner ${tone}`} role={isUrgent ? 'alert' : 'status'} data-accepted={tone === 'good' || undefined}>
       <Icon name={TONES[tone]} />
       <div>{children}</div>
     </div>
@@ -133,24 +133,6 @@ export function Menu({
       <div class="pop">{children}</div>
     </details>
   );
-}
-
-/** The error message of a field, which refers to it in `aria-describedby`. */
-export function FieldMessage({ id, message }: { id: string; message: string | undefined }) {
-  return message === undefined ? null : (
-    <p class="error" id={`${id}-error`}>
-      {message}
-    </p>
-  );
-}
-
-/** The attributes that connect a field with its error message and help text. */
-export function describedBy(id: string, message: string | undefined, hasHelp = false) {
-  const ids = [...(hasHelp ? [`${id}-help`] : []), ...(message === undefined ? [] : [`${id}-error`])];
-  return {
-    ...(ids.length > 0 ? { 'aria-describedby': ids.join(' ') } : {}),
-    ...(message === undefined ? {} : { 'aria-invalid': 'true' as const }),
-  };
 }
 
 /** A table. On a narrow screen each row is a card, and `data-label` gives each cell its heading. */

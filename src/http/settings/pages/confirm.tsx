@@ -1,6 +1,7 @@
 import type { KeyDetails } from '../../../services/keys/read-keys.ts';
 import { usePage } from '../page-context.ts';
-import { describedBy, FieldMessage, Hint } from './components.tsx';
+import { Hint } from './components.tsx';
+import { describedBy, FieldMessage } from './input-field.tsx';
 import { LastWrite } from './key-facts.tsx';
 
 /** Asks for confirmation before a key is revoked. */

@@ -55,7 +55,11 @@ function UserMenu({
         <bdi class="minor">{email}</bdi>
       </p>
       <a href="/docs">Documentation</a>
-      {signOutPath && <a href={signOutPath}>Sign out</a>}
+      {signOutPath && (
+        <a href={signOutPath} data-sign-out>
+          Sign out
+        </a>
+      )}
     </Menu>
   );
 }

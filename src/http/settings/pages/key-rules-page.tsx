@@ -3,9 +3,9 @@ import type { SettingsChange } from '../../../services/keys/change-key.ts';
 import type { KeyRulesOverview } from '../../../services/keys/change-key-rules.ts';
 import { keyListPath } from '../key-query.ts';
 import { usePage } from '../page-context.ts';
-import { Banner, counted, describedBy, FieldMessage } from './components.tsx';
+import { Banner, counted } from './components.tsx';
 import { Changes, Conflict } from './conflict.tsx';
-import { NumberField } from './input-field.tsx';
+import { describedBy, ErrorSummary, FieldMessage, NumberField } from './input-field.tsx';
 
 /** The values of the form as they were entered. Empty texts for no rule. */
 export interface KeyRulesValues {
@@ -26,6 +26,12 @@ interface Props extends KeyRulesOverview {
   conflict?: readonly SettingsChange[];
 }
 
+const FIELDS: readonly { name: keyof KeyRulesMessages; id: string; label: string }[] = [
+  { name: 'maxLifetime', id: 'max_lifetime', label: 'Longest lifetime' },
+  { name: 'unused', id: 'unused', label: 'Unused after' },
+  { name: 'review', id: 'review', label: 'Reviews' },
+];
+
 /** What the key rules apply to, below the title. */
 export function KeyRulesLead() {
   return (
@@ -35,15 +41,21 @@ export function KeyRulesLead() {
 
 /** The organization's key rules, and who changed them. */
 export function KeyRulesPage({ rules, values, messages, changes, endlessKeys, done, conflict }: Props) {
-  const { base } = usePage();
-  const isWrong = Object.keys(messages).length > 0;
+  const { base, userId } = usePage();
+  const wrong = FIELDS.filter(({ name }) => messages[name] !== undefined);
   return (
     <>
       {done && <Banner>{done}</Banner>}
       {conflict && <Conflict what="organization’s key rules" changes={conflict} />}
-      {isWrong && <Banner tone="warning">Nothing was saved. Correct the fields marked below.</Banner>}
+      <ErrorSummary nothing="Nothing was saved." fields={wrong} />
       <div class="columns">
-        <form method="post" action={`${base}/key-rules`} class="form card">
+        <form
+          method="post"
+          action={`${base}/key-rules`}
+          class="form card"
+          data-draft={userId}
+          data-entered={wrong.length > 0 || conflict !== undefined || undefined}
+        >
           <input type="hidden" name="shown_revision" value={rules.revision} />
           <NumberField
             max={MAX_RULE_DAYS}

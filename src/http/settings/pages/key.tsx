@@ -117,7 +117,7 @@ export function KeyPage({ subject: key, defaults, written, usage, entries, texts
         {OPTIONAL_LINES.map(
           ({ name, label }) =>
             key[name] !== '' && (
-              <Fact name={label({ defaults })}>
+              <Fact name={label}>
                 <bdi>{key[name]}</bdi>
               </Fact>
             ),

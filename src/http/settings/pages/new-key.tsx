@@ -1,68 +1,101 @@
+import { isAllowedFrom } from '../../../domain/allowed-networks.ts';
 import type { Scope } from '../../../domain/scopes.ts';
 import type { CreatedKey } from '../../../services/keys/create-key.ts';
 import type { KeyDetails } from '../../../services/keys/read-keys.ts';
+import { Icon } from '../../page/icon.tsx';
 import { usePage } from '../page-context.ts';
-import { Banner, Hint, LinkButton } from './components.tsx';
-import { Expiry } from './time.tsx';
+import { Address, Banner, Hint, LinkButton, Scopes } from './components.tsx';
+import { Ago, Expiry } from './time.tsx';
 import { TryKey } from './try-key.tsx';
 
 interface Props {
   created: CreatedKey;
   scopes: readonly Scope[];
+  /** As they are stored. */
+  allowedNetworks: string;
   /** The origin of this deployment, such as https://api.example. */
   origin: string;
   /** The key that this one replaces, after a rotation. */
   replaced?: KeyDetails | undefined;
 }
 
-/** Shows the value of a new key. This is the only page that shows it. */
-export function NewKeyPage({ created, scopes, origin, replaced }: Props) {
-  const { base } = usePage();
+/** Shows the value of a new key. This is the only page that shows it, so its links open other tabs. */
+export function NewKeyPage({ created, scopes, allowedNetworks, origin, replaced }: Props) {
+  const { base, address } = usePage();
   const { name, value, id } = created;
+  const canTest = isAllowedFrom(allowedNetworks, address);
   return (
     <>
       <Banner tone="warning">
-        Copy the key now. You can’t see it again after you leave this page. If you lose the key, rotate it.
+        <strong>Copy the key now.</strong> This is the only time that it is shown. If you lose the key, rotate it.
       </Banner>
-      <section class="secret" aria-labelledby="key-heading">
-        <h2 id="key-heading">
-          <bdi>{name}</bdi>
-        </h2>
+      <section class="secret" aria-labelledby="key-heading" data-accepted>
+        <div class="row spread">
+          <h2 id="key-heading">
+            <bdi>{name}</bdi>
+          </h2>
+          <span class="minor">
+            <Scopes scopes={scopes} /> Expires: <Expiry of={created} />
+          </span>
+        </div>
         <code id="key" class="value">
           {value}
         </code>
         <div class="actions">
           <button type="button" data-copy="key" hidden>
-            Copy
+            <Icon name="copy" /> Copy
           </button>
-          <button type="button" class="quiet" data-test="key" hidden>
-            Test this key
-          </button>
-          <output aria-live="polite" id="result"></output>
+          <output aria-live="polite"></output>
+          {canTest && (
+            <>
+              <button type="button" class="quiet" data-test="key" hidden>
+                Test this key
+              </button>
+              <output aria-live="polite" id="result"></output>
+            </>
+          )}
         </div>
-        <p class="minor">
-          Expires: <Expiry of={created} />
-        </p>
+        {!canTest && (
+          <p class="minor">
+            The key works only from {allowedNetworks.replaceAll(' ', ', ')}. This browser is outside them
+            {address !== null && (
+              <>
+                , at <Address address={address} />
+              </>
+            )}
+            , so test the key in its automation.
+          </p>
+        )}
       </section>
       {replaced && <Replaced old={replaced} />}
-      <h2>Use it</h2>
-      <TryKey scopes={scopes} origin={origin} />
-      <p>
-        <a href={`${base}/keys/${id}`}>Done: go to the key’s page</a>
-      </p>
+      <h2>Where it goes</h2>
+      <TryKey name={name} scopes={scopes} origin={origin} />
+      <form method="get" action={`${base}/keys/${id}`} target="_self" class="actions" data-stored>
+        <button type="submit" class="quiet">
+          <Icon name="check" /> I have stored the key
+        </button>
+        <span class="minor">Leads to the key’s page.</span>
+      </form>
     </>
   );
 }
 
+/** What is to be done after a rotation. */
 function Replaced({ old }: { old: KeyDetails }) {
   return (
     <p>
-      This key replaces <Hint hint={old.hint} />,{' '}
+      Enter the new key in its automation, in place of <Hint hint={old.hint} />
       {old.state === 'revoked' ? (
-        'which is revoked.'
+        ', which is revoked: the automation is refused until then.'
       ) : (
         <>
-          which keeps working until <Expiry of={old} />.
+          , which stops at <Expiry of={old} />.{' '}
+          {old.lastWrite && (
+            <>
+              The old key last wrote <Ago at={old.lastWrite.at} />.{' '}
+            </>
+          )}
+          The pages of both keys show which of them is in use.
         </>
       )}
     </p>
@@ -73,7 +106,7 @@ function Replaced({ old }: { old: KeyDetails }) {
 export function AlreadyCreatedPage({ created }: { created: KeyDetails }) {
   const { base } = usePage();
   return (
-    <>
+    <div data-accepted>
       <Banner tone="warning">
         This form already created the key <bdi>{created.name}</bdi> (<Hint hint={created.hint} />
         ), so no second key was created. The value was shown once and can’t be shown again. If you did not copy it,
@@ -86,6 +119,6 @@ export function AlreadyCreatedPage({ created }: { created: KeyDetails }) {
         </LinkButton>
         <a href={`${base}/keys/${created.id}`}>View the key</a>
       </div>
-    </>
+    </div>
   );
 }

@@ -13,6 +13,10 @@ export interface PageHead {
   lead?: Child;
   /** Beside the title. */
   actions?: Child;
+  /** Whether the page shows a form with errors. */
+  hasErrors?: boolean;
+  /** Whether the page cannot be opened again. */
+  isOnce?: boolean;
 }
 
 interface Props extends PageHead {
@@ -29,10 +33,12 @@ interface Props extends PageHead {
 
 export function Layout(props: PropsWithChildren<Props>) {
   const { children, title, administrator, path, signOutPath, settingsLinks, trail, lead, actions, banners } = props;
+  const documentTitle = `${props.hasErrors ? 'Error: ' : ''}${title}`;
   const zone = administrator?.organization.timeZone.replaceAll('_', ' ');
   return (
     <Frame
-      title={administrator ? `${title} · ${administrator.organization.name}` : title}
+      title={administrator ? `${documentTitle} · ${administrator.organization.name}` : documentTitle}
+      isOnce={props.isOnce}
       home="/settings"
       bar={<Bar administrator={administrator} settingsLinks={settingsLinks} signOutPath={signOutPath} />}
       tabs={administrator && <AreaTabs path={path} />}

@@ -34,11 +34,15 @@ export function ago(ms: number): string {
   return days < 730 ? `${Math.floor(days / 30.44)} months ago` : `${Math.floor(days / 365.25)} years ago`;
 }
 
-/** In how many days a time is: `within a day`, `in 5 days`. */
+/** In how many days a time is, rounded: `within a day`, `in 5 days`. */
 export function inDays(ms: number): string {
-  const days = Math.floor(ms / DAY_MS);
-  return days === 0 ? 'within a day' : days === 1 ? 'in 1 day' : `in ${days} days`;
+  const days = Math.round(ms / DAY_MS);
+  return ms < DAY_MS ? 'within a day' : days === 1 ? 'in 1 day' : `in ${days} days`;
 }
+
+/** A calendar date in words: `21 Nov 2026`. */
+export const dateText = (date: string) =>
+  new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeZone: 'UTC' }).format(Date.parse(date));
 
 interface ExpiryProps {
   of: { expiresAt: number | null; state?: KeyState };

@@ -1,9 +1,12 @@
-import type { Child, PropsWithChildren } from 'hono/jsx';
+import type { Child } from 'hono/jsx';
 import { RECORD_KINDS } from '../../../domain/record-kinds.ts';
 import { type Scope, writableKinds } from '../../../domain/scopes.ts';
+import { Code } from '../../page/code.tsx';
 import { Tabs } from '../../page/tabs.tsx';
 
 interface Props {
+  /** The name of the key, which often begins with the tool that uses it. */
+  name: string;
   scopes: readonly Scope[];
   /** The origin of this deployment, such as https://api.example. */
   origin: string;
@@ -13,102 +16,94 @@ interface Tool {
   name: string;
   /** Its recipe in the documentation. */
   recipe: string;
-  content: (props: Props) => Child;
+  /** How the key is entered. */
+  setUp: readonly string[];
+  /** How to see that it works. Without it, the flow of the recipe has its own test. */
+  check?: string;
+  /** Where the address, the method and the body are entered. */
+  request?: string;
 }
 
 /** The variable that holds the key: in a command it would stay in the history of the shell. */
 const VARIABLE = 'TICKETS_API_KEY';
 
 const TOOLS: readonly Tool[] = [
-  { name: 'bash', recipe: 'curl', content: (props) => <Bash {...props} /> },
-  { name: 'PowerShell', recipe: 'powershell', content: (props) => <PowerShell {...props} /> },
   {
     name: 'n8n',
     recipe: 'n8n',
-    content: ({ origin }) => (
-      <Steps origin={origin} check="Execute the node. You should see 200 and the name of this key.">
-        <li>HTTP Request node: set Authentication to “Generic Credential Type” and then “Bearer Auth”.</li>
-        <li>Create the credential. Enter only the key: n8n adds the word Bearer.</li>
-      </Steps>
-    ),
+    setUp: [
+      'HTTP Request node: set Authentication to “Generic Credential Type” and then “Bearer Auth”.',
+      'Create the credential. Enter only the key: n8n adds the word Bearer.',
+    ],
+    check: 'Execute the node. You should see 200 and the name of this key.',
+    request: 'In a second HTTP Request node with the same credential',
   },
   {
     name: 'Make',
     recipe: 'make',
-    content: ({ origin }) => (
-      <Steps origin={origin} check="Run this module only. You should see the status 200.">
-        <li>App HTTP, version 4: “Make a request”, method GET.</li>
-        <li>
-          Set “Authentication type” to “API key”, and add credentials: in the header, with the name Authorization.
-        </li>
-        <li>As their key, enter “Bearer”, a space, and the key.</li>
-      </Steps>
-    ),
+    setUp: [
+      'App HTTP, version 4: “Make a request”, method GET.',
+      'Set “Authentication type” to “API key”, and add credentials: in the header, with the name Authorization.',
+      'As their key, enter “Bearer”, a space, and the key.',
+    ],
+    check: 'Run this module only. You should see the status 200.',
+    request: 'In a second module with the same credentials',
   },
   {
     name: 'Zapier',
     recipe: 'zapier',
-    content: ({ origin }) => (
-      <Steps origin={origin} check="Test the step. You should see the name of this key.">
-        <li>“API by Zapier”, event “API Request”, method GET.</li>
-        <li>Create a connection with “Static Headers (API key)”, and the header Authorization.</li>
-        <li>As its value, enter “Bearer”, a space, and the key.</li>
-      </Steps>
-    ),
+    setUp: [
+      '“API by Zapier”, event “API Request”, method GET.',
+      'Create a connection with “Static Headers (API key)”, and the header Authorization.',
+      'As its value, enter “Bearer”, a space, and the key.',
+    ],
+    check: 'Test the step. You should see the name of this key.',
+    request: 'In a second step with the same connection',
   },
   {
     name: 'Power Automate',
     recipe: 'power-automate',
-    content: ({ origin }) => (
-      <Steps origin={origin} check="Test the flow. You should see the status 200.">
-        <li>Action HTTP (premium), method GET. Turn on “Secure inputs” in its settings.</li>
-        <li>Add the header Authorization with the value “Bearer”, a space, and the key.</li>
-      </Steps>
-    ),
+    setUp: [
+      'Action HTTP (premium), method GET. Turn on “Secure inputs” in its settings.',
+      'Add the header Authorization with the value “Bearer”, a space, and the key.',
+    ],
+    check: 'Test the flow. You should see the status 200.',
+    request: 'In a second action with the same header Authorization',
   },
   {
     name: 'Node-RED',
     recipe: 'node-red',
-    content: ({ origin }) => (
-      <>
-        <p>
-          Set two environment variables for Node-RED, import the flow of the recipe, and select the button of “Test the
-          key”:
-        </p>
-        <dl class="facts">
-          <div>
-            <dt>TICKETS_URL</dt>
-            <dd>
-              <code>{origin}</code>
-            </dd>
-          </div>
-          <div>
-            <dt>{VARIABLE}</dt>
-            <dd>the key</dd>
-          </div>
-        </dl>
-      </>
-    ),
+    setUp: [
+      `Set the environment variables TICKETS_URL (the address of this service) and ${VARIABLE} (the key) for Node-RED.`,
+      'Import the flow of the recipe, and select the button of “Test the key”.',
+    ],
   },
 ];
 
 /**
- * How to try a new key in each tool: tabs, which work without script. The commands read the key from
- * a variable, so that they can be copied and shown to others.
+ * How to try a new key in each tool, and to write a first record: tabs, which work without script. The tab of the tool
+ * that the name of the key contains is open.
  */
 export function TryKey(props: Props) {
+  const tabs: [name: string, recipe: string, content: Child][] = [
+    ['bash', 'curl', <Shell {...props} commands={bash} name="bash" />],
+    ['PowerShell', 'powershell', <Shell {...props} commands={powerShell} name="PowerShell" />],
+    ...TOOLS.map((tool) => [tool.name, tool.recipe, <ToolSteps {...props} tool={tool} />] as [string, string, Child]),
+  ];
+  const isNamed = (tool: string) => new RegExp(`(?<![a-z])${tool}(?![a-z])`, 'i').test(props.name);
   return (
     <Tabs
       group="tool"
       legend="Where you use the key"
       isCard
-      tabs={TOOLS.map(({ name, recipe, content }) => ({
+      chosen={tabs.find(([name]) => isNamed(name))?.[1]}
+      tabs={tabs.map(([name, recipe, content]) => ({
         id: recipe,
         label: name,
         name,
         content: (
           <>
-            {content(props)}
+            {content}
             <p>
               <a href={`/docs/recipes/${recipe}`}>The whole recipe for {name === 'bash' ? 'curl' : name}</a>
             </p>
@@ -119,80 +114,95 @@ export function TryKey(props: Props) {
   );
 }
 
-function Bash({ scopes, origin }: Props) {
-  return (
-    <>
-      <p>Type this, then paste the key and press Enter. It is not shown, and does not stay in the history:</p>
-      <Command>{`read -rs ${VARIABLE} && export ${VARIABLE}`}</Command>
-      <p>Check that the key works:</p>
-      <Command>{`curl ${origin}/api/v1/ping -H "Authorization: Bearer $${VARIABLE}"`}</Command>
-      {writableKinds(scopes).map((kind) => {
-        const { path, example } = RECORD_KINDS[kind];
-        return (
-          <>
-            <p>{example.purpose} (replace TICKET with a ticket ID):</p>
-            <Command>{`curl ${origin}/api/v1/tickets/TICKET/${path} -H "Authorization: Bearer $${VARIABLE}" \\
+interface Request {
+  path: string;
+  address: string;
+  body: string;
+}
+
+const bash = {
+  enter: `read -rs ${VARIABLE} && export ${VARIABLE}`,
+  ping: (address: string) => `curl ${address} -H "Authorization: Bearer $${VARIABLE}"`,
+  write: ({ path, address, body }: Request) => `curl ${address} -H "Authorization: Bearer $${VARIABLE}" \\
   -H 'Content-Type: application/json' -H 'Idempotency-Key: my-workflow:${path}-1' \\
-  -d '${JSON.stringify(example.body)}'`}</Command>
-          </>
-        );
-      })}
-      <OnceOnly />
-    </>
-  );
-}
+  -d '${body}'`,
+};
 
-function PowerShell({ scopes, origin }: Props) {
+const powerShell: typeof bash = {
+  enter: `$env:${VARIABLE} = Read-Host 'Key'`,
+  ping: (address) => `Invoke-RestMethod ${address} -Headers @{ Authorization = "Bearer $env:${VARIABLE}" }`,
+  write: ({ path, address, body }) => `Invoke-RestMethod -Method Post ${address} \`
+  -Headers @{ Authorization = "Bearer $env:${VARIABLE}"; 'Idempotency-Key' = 'my-workflow:${path}-1' } \`
+  -ContentType 'application/json' -Body '${body}'`,
+};
+
+const pingAddress = (origin: string) => `${origin}/api/v1/ping`;
+
+/** What to send for a first record of each kind that the key can write. */
+const firstRequests = ({ scopes, origin }: Props): (Request & { purpose: string })[] =>
+  writableKinds(scopes).map((kind) => {
+    const { path, example } = RECORD_KINDS[kind];
+    const body = JSON.stringify(example.body);
+    return { path, address: `${origin}/api/v1/tickets/TICKET/${path}`, body, purpose: example.purpose };
+  });
+
+/** Commands that read the key from a variable, so that they can be copied and shown to others. */
+function Shell({ commands, ...props }: Props & { commands: typeof bash }) {
   return (
     <>
-      <p>Type this, then paste the key and press Enter:</p>
-      <Command>{`$env:${VARIABLE} = Read-Host 'Key'`}</Command>
-      <p>Check that the key works:</p>
-      <Command>{`Invoke-RestMethod ${origin}/api/v1/ping -Headers @{ Authorization = "Bearer $env:${VARIABLE}" }`}</Command>
-      {writableKinds(scopes).map((kind) => {
-        const { path, example } = RECORD_KINDS[kind];
-        return (
-          <>
-            <p>{example.purpose} (replace TICKET with a ticket ID):</p>
-            <Command>{`Invoke-RestMethod -Method Post ${origin}/api/v1/tickets/TICKET/${path} \`
-  -Headers @{ Authorization = "Bearer $env:${VARIABLE}"; 'Idempotency-Key' = 'my-workflow:${path}-1' } \`
-  -ContentType 'application/json' -Body '${JSON.stringify(example.body)}'`}</Command>
-          </>
-        );
-      })}
-      <OnceOnly />
+      <p>1. Enter this, then paste the key and press Enter. The key does not stay in the history:</p>
+      <Code label={`${props.name}: enter the key`} title={props.name}>
+        {commands.enter}
+      </Code>
+      <p>2. Check that the key works:</p>
+      <Code label={`${props.name}: ping`} title={props.name}>
+        {commands.ping(pingAddress(props.origin))}
+      </Code>
+      {firstRequests(props).map((request, index) => (
+        <>
+          <p>
+            {index + 3}. {request.purpose}. Replace TICKET with a ticket ID:
+          </p>
+          <Code label={`${props.name}: ${request.purpose}`} title={props.name}>
+            {commands.write(request)}
+          </Code>
+        </>
+      ))}
+      <p class="minor">You should see 201. Sent again, the command gets 200 and writes nothing.</p>
     </>
   );
 }
 
-function OnceOnly() {
-  return (
-    <p class="minor">
-      Build the Idempotency-Key from the name of your workflow and the ID of the event. A retry with the same
-      Idempotency-Key never writes twice.
-    </p>
-  );
-}
-
-/** Steps that end with a ping. */
-function Steps({ origin, check, children }: PropsWithChildren<{ origin: string; check: string }>) {
+/** The steps in a tool without code: the key, ping, and a first record. */
+function ToolSteps({ tool: { name, setUp, check, request }, ...props }: Props & { tool: Tool }) {
+  const [first] = firstRequests(props);
   return (
     <ol>
-      {children}
-      <li>
-        Enter the address of ping:
-        <Command>{`${origin}/api/v1/ping`}</Command>
-        {check}
-      </li>
+      {setUp.map((step) => (
+        <li>{step}</li>
+      ))}
+      {check && (
+        <li>
+          Enter the address of ping:
+          <Code label={`${name}: address of ping`} title="Address">
+            {pingAddress(props.origin)}
+          </Code>
+          {check}
+        </li>
+      )}
+      {request && first && (
+        <li>
+          {first.purpose}. {request}, set the method to POST, the header Idempotency-Key to{' '}
+          <code>my-workflow:{first.path}-1</code>, and the body to JSON. Replace TICKET with a ticket ID:
+          <Code label={`${name}: address of the first write`} title="Address">
+            {first.address}
+          </Code>
+          <Code label={`${name}: body of the first write`} title="Body">
+            {first.body}
+          </Code>
+          You should see 201. Run again, the step gets 200 and writes nothing.
+        </li>
+      )}
     </ol>
-  );
-}
-
-function Command({ children }: { children: string }) {
-  return (
-    // Focusable, so that the arrow keys can scroll a long line.
-    <pre tabindex={0}>
-      <code>{children}</code>
-    </pre>
   );
 }
