@@ -37,6 +37,14 @@ const always = {
 };
 const seconds = z.string().regex(/^[1-9]\d*$/);
 const extraHeaders: Partial<Record<number, z.ZodRawShape>> = {
+  409: {
+    'Retry-After': header(
+      seconds,
+      'RetryAfterOf409',
+      'For `superseded`: the number of seconds after which a message with the current time is applied.',
+      '290',
+    ).optional(),
+  },
   429: {
     'Retry-After': header(seconds, 'RetryAfter', 'The number of seconds to wait.', '2'),
     'RateLimit-Policy': header(
@@ -193,7 +201,7 @@ export function describePsa(origin: string) {
             tags: ['Calls'],
             summary: 'Send a message',
             description:
-              'Runs the call that `type` names. Every call is safe to repeat. Send the messages of one organization one after the other: a directory message with an older time than the last one applied gets `superseded`.',
+              'Runs the call that `type` names. Every call is safe to repeat. A directory message with an older time than the last one applied to its organization gets `superseded`.',
             security: [],
             requestParams: { header: signature },
             requestBody: {
@@ -229,6 +237,12 @@ export function describePsa(origin: string) {
                 headers: z.object({
                   ...always,
                   'WWW-Authenticate': header(z.string(), 'WWWAuthenticate', 'Sign the message.', CHALLENGE),
+                  Date: header(
+                    z.string(),
+                    'Date',
+                    'The clock of the service. Compare it with the clock that signs.',
+                    'Sun, 22 Nov 2026 09:30:00 GMT',
+                  ),
                 }),
                 content: {
                   'application/problem+json': {

@@ -5,7 +5,9 @@ import { echo, emailAddress, type FieldError, fieldErrors, freeText, ruleError, 
 import { hourlyRate } from './money.ts';
 
 export const directoryId = (what: string) => {
-  const error = ruleError(`the id of ${what}: 1 to 64 letters, digits or . _ ~ -`);
+  const error = ruleError(`the id of ${what}: 1 to 64 letters, digits or . _ ~ -`, (value) =>
+    typeof value === 'number' ? `send a string${Number.isSafeInteger(value) ? `: "${value}"` : ''}` : undefined,
+  );
   return z.string({ error }).regex(DIRECTORY_ID, { error });
 };
 const flag = () => z.boolean({ error: ruleError('true or false') });

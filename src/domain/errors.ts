@@ -1,6 +1,7 @@
 import type { UnauthorizedReason } from './api-key.ts';
 import type { ExceededDayLimit } from './day-limit.ts';
 import type { FieldError } from './fields.ts';
+import type { CallErrorFields } from './psa-shapes.ts';
 
 /** Every expected failure of a verb. Each interface maps the codes that can reach it. */
 export type ServiceErrorCode =
@@ -50,6 +51,8 @@ interface Extras {
   database?: 'not_run' | 'read_only' | 'unknown';
   /** For `daily_limit_reached`: which limit, and the milliseconds until it admits again. */
   dayLimit?: { name: ExceededDayLimit['name']; retryAfterMs: number };
+  /** What a program needs to know of the error. */
+  fields?: CallErrorFields;
   cause?: unknown;
 }
 
@@ -63,10 +66,11 @@ export class ServiceError extends Error {
   readonly retryable: boolean;
   readonly database: Extras['database'];
   readonly dayLimit: Extras['dayLimit'];
+  readonly fields: CallErrorFields;
   constructor(
     code: ServiceErrorCode,
     detail: string,
-    { errors = [], keyId, retryable = false, database, dayLimit, cause }: Extras = {},
+    { errors = [], keyId, retryable = false, database, dayLimit, fields = {}, cause }: Extras = {},
   ) {
     super(`${code}: ${detail}`, cause === undefined ? undefined : { cause });
     this.code = code;
@@ -76,6 +80,7 @@ export class ServiceError extends Error {
     this.retryable = retryable;
     this.database = database;
     this.dayLimit = dayLimit;
+    this.fields = fields;
   }
 }
 

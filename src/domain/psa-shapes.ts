@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { ACTOR_TYPES } from './audit-actions.ts';
 import { fieldErrorShape } from './fields.ts';
-import { AGREEMENT_SOURCES, TIME_ENTRY_STATUSES } from './time-entry.ts';
+import { AGREEMENT_SOURCES, DECISIONS, TIME_ENTRY_STATUSES } from './time-entry.ts';
 
 // What the PSA receives. The shapes are for the documents: the Worker imports only their types, so the shapes are not
 // in its bundle. Everything in them can be sent over RPC and serialized as JSON.
@@ -92,7 +92,9 @@ export const changesPage = z
 
 export const upserted = z
   .object({
-    written: z.boolean().meta({ description: 'Whether the records were written: all of them, or none.' }),
+    written: z.boolean().meta({
+      description: 'Whether the directory has all of the records as sent. If not, at least one is `refused`.',
+    }),
     records: z.array(
       z.union([
         z.object({ status: z.enum(['created', 'changed', 'unchanged', 'not_written']) }),
@@ -112,6 +114,27 @@ export const released = z
   .object({ status: z.enum(['released', 'unchanged']), seq: z.int() })
   .meta({ id: 'Released', description: 'Everything up to `seq` is released.' });
 
+/** What an error has for the program of the caller, besides its code. */
+export const callErrorFields = z.object({
+  decision: z.enum(DECISIONS).optional().meta({ description: 'For `already_reviewed`: the stored decision.' }),
+  reviewer: nullable(z.string())
+    .optional()
+    .meta({ description: 'For `already_reviewed`: the id of the administrator; null if the entry is archived.' }),
+  reviewedAt: nullable(time())
+    .optional()
+    .meta({ description: 'For `already_reviewed`: when it was reviewed; null if the entry is archived.' }),
+  newestAt: time()
+    .optional()
+    .meta({ description: 'For `superseded`: the time of the newest change that was applied.' }),
+  serverTime: time().optional().meta({ description: 'For `superseded`: the clock of the service.' }),
+  retryAfter: z
+    .int()
+    .optional()
+    .meta({ description: 'For `superseded`: in how many seconds a message that is signed then is applied.' }),
+});
+
+export type CallErrorFields = z.output<typeof callErrorFields>;
+
 /** Text from users. It is plain text, never markup: escape it before showing it in a page. */
 export type PlainText = z.output<typeof plainText>;
 
@@ -125,7 +148,7 @@ export type ArchivedChanges = z.output<typeof archivedChanges>;
 
 export type ChangesPage = z.output<typeof changesPage>;
 
-/** The result for one record, at its index. `not_written`: this record is valid, but another is not. */
+/** The result for one record, at its index. `not_written`: with `allOrNothing`, another record was refused. */
 export type Upserted = z.output<typeof upserted>;
 
 /** The result for one record. `service_account`: it stays active until another user replaces it. */

@@ -11,9 +11,12 @@ import { call } from './call.ts';
  * entrypoint.
  */
 export class Directory extends WorkerEntrypoint<Env> {
-  /** Creates or changes up to 1,000 records of one organization: all or none. */
-  upsert(organization: string, records: DirectoryRecordInput[]): Promise<CallResult<Upserted>> {
-    return call(this.env, (ctx) => upsertRecords(ctx, { organization, records }));
+  /**
+   * Creates or changes up to 1,000 records of one organization: those that break no rule, or with
+   * `allOrNothing` none if one breaks a rule.
+   */
+  upsert(organization: string, records: DirectoryRecordInput[], allOrNothing?: boolean): Promise<CallResult<Upserted>> {
+    return call(this.env, (ctx) => upsertRecords(ctx, { organization, records, allOrNothing }));
   }
 
   /** Deactivates up to 1,000 records of one organization. */

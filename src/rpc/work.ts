@@ -1,12 +1,13 @@
 import { WorkerEntrypoint } from 'cloudflare:workers';
 import type { Released } from '../domain/psa-shapes.ts';
 import type { RecordKind } from '../domain/record-kinds.ts';
+import type { Decision } from '../domain/time-entry.ts';
 import type { CallResult } from '../services/call-result.ts';
 import { eraseOrganization } from '../services/directory/erase-organization.ts';
 import { type ChangesPage, listChanges, MAX_CHANGES } from '../services/work/list-changes.ts';
 import { redactRecord } from '../services/work/redact-record.ts';
 import { releaseChanges } from '../services/work/release-changes.ts';
-import { type Decision, setApproval } from '../services/work/set-approval.ts';
+import { setApproval } from '../services/work/set-approval.ts';
 import { call } from './call.ts';
 
 /**
@@ -24,7 +25,7 @@ export class Work extends WorkerEntrypoint<Env> {
     return call(this.env, (ctx) => releaseChanges(ctx, { organization, cursor }));
   }
 
-  /** Approves or rejects a time entry, once, on behalf of an administrator. */
+  /** Approves or rejects a time entry on behalf of an administrator. The same decision again changes nothing. */
   reviewTimeEntry(
     organization: string,
     entry: string,

@@ -1,5 +1,6 @@
 import { ServiceError, type ServiceErrorCode } from '../domain/errors.ts';
 import type { FieldError } from '../domain/fields.ts';
+import type { CallErrorFields } from '../domain/psa-shapes.ts';
 
 /** The expected failures that the PSA can get. Any other code here is a bug. */
 export const CALL_ERRORS = [
@@ -19,7 +20,11 @@ export const CALL_ERRORS = [
  * Why a call did nothing. For `invalid`, `errors` names the arguments by JSON Pointer, such as
  * `/records/3/type`.
  */
-export type CallError = { code: (typeof CALL_ERRORS)[number]; detail: string; errors: FieldError[] };
+export interface CallError extends CallErrorFields {
+  code: (typeof CALL_ERRORS)[number];
+  detail: string;
+  errors: FieldError[];
+}
 
 /** The result of a call of the PSA. Expected errors are results, over a binding as over HTTP. */
 export type CallResult<T> = { ok: true; value: T } | { ok: false; error: CallError };
@@ -31,6 +36,6 @@ export async function toCallResult<T>(run: () => Promise<T>): Promise<CallResult
   } catch (err) {
     const code = err instanceof ServiceError ? CALL_ERRORS.find((known) => known === err.code) : undefined;
     if (!(err instanceof ServiceError) || code === undefined) throw err;
-    return { ok: false, error: { code, detail: err.detail, errors: [...err.errors] } };
+    return { ok: false, error: { code, detail: err.detail, errors: [...err.errors], ...err.fields } };
   }
 }

@@ -139,7 +139,7 @@ export const RETURNED_COLUMNS = {
     explainRotation: { administrator: 'number', exists: 'string', successorId: 'null', createdByForm: 'null', keysInGrace: 'number', maxLifetimeDays: 'number', expiryRequired: 'number', live: 'number' },
   } satisfies ReturnedColumns<typeof import('../../src/db/keys/rotate-key-statements.ts')>,
   'db/work/approval-statements.ts': {
-    findApproval: { status: 'string', decidedAt: 'number | null', decidedBy: 'string | null', requestId: 'string | null' },
+    findApproval: { status: 'string', decidedAt: 'number | null', decidedBy: 'string | null' },
   } satisfies ReturnedColumns<typeof import('../../src/db/work/approval-statements.ts')>,
   'db/work/archived-records.ts': {
     findArchivedRecord: {

@@ -473,6 +473,9 @@ on conflict (organization_id) do update set
   at = max(directory_clock.at, excluded.at),
   messages = iif(excluded.at > directory_clock.at, excluded.messages, iif(messages ->> '$[#-1]' is '', messages, json_insert(messages, '$[#]', '')));
 
+-- src/db/directory/clock.ts: findClock
+select at from directory_clock where organization_id = :organizationId;
+
 -- src/db/directory/erasure.ts: CLOSE_ERASURE.0
 delete from organizations where id = :organizationId and exists (select 1 from erasures where organization_id = :organizationId and request_id = :requestId and open = 1);
 
@@ -1715,11 +1718,11 @@ update api_keys set revoked_at = :now, revoked_by = :userId, revision = revision
 where organization_id = :organizationId and successor_id = :id and changes() = 1;
 
 -- src/db/work/approval-statements.ts: findApproval
-select e.status, a.at as decidedAt, a.actor_id as decidedBy, a.request_id as requestId
+select e.status, a.at as decidedAt, a.actor_id as decidedBy
 from time_entries e left join audit_log a on a.organization_id = e.organization_id and a.seq = e.review_seq
 where e.organization_id = :organizationId and e.id = :id
 union all
-select iif(s.approved = 1, 'APPROVED', 'REJECTED'), null, null, null from archived_time_entries s
+select iif(s.approved = 1, 'APPROVED', 'REJECTED'), null, null from archived_time_entries s
 where s.organization_id = :organizationId and s.id = unhex(replace(:id, '-', ''));
 
 -- src/db/work/approval-statements.ts: recordApproval

@@ -3,6 +3,8 @@ import type { DirectoryRecordInput } from '../../src/domain/directory.ts';
 import { directory, failureOf, resultOf, untyped } from '../support/rpc.ts';
 import { makeOrganization, makeWorld, problemOf, TIME } from '../support/world.ts';
 
+const USER = { type: 'user', name: 'Someone' } as const;
+
 describe('upsert', () => {
   test('creates, changes or keeps each record, and reports which', async () => {
     const organization = `rpc-${crypto.randomUUID().slice(0, 8)}`;
@@ -17,18 +19,80 @@ describe('upsert', () => {
     expect(await upsert()).toEqual(['unchanged', 'changed', 'unchanged']);
   });
 
-  test('writes all records or none, and reports the errors of each record', async () => {
+  const partlyWrong = (organization: string): DirectoryRecordInput[] => [
+    { type: 'company', organization, id: 'fine', name: 'Fine' },
+    untyped({ type: 'ticket', organization, id: '7', company: 'acme', active: 'no' }),
+    { type: 'ticket', organization, id: '8', company: 'unheard-of' },
+    { type: 'ticket', organization: 'another', id: '9', company: 'acme' },
+    { type: 'ticket', organization, id: '8', company: 'acme' },
+    untyped(null),
+  ];
+
+  test('writes the records that break no rule, and reports the errors of the others', async () => {
     const organization = await makeOrganization();
-    const { written, records } = resultOf(
+    const { written, records } = resultOf(await directory.upsert(organization, partlyWrong(organization)));
+    expect(written).toBe(false);
+    expect(records.map(({ status }) => status)).toEqual(['created', ...Array(5).fill('refused')]);
+    expect(resultOf(await directory.upsert(organization, partlyWrong(organization))).records[0]).toEqual({
+      status: 'unchanged',
+    });
+  });
+
+  test('refuses the records that need a refused one, and no others', async () => {
+    const organization = await makeOrganization();
+    const user = (id: string, email: string, more: object = {}) => ({ ...USER, organization, id, email, ...more });
+    const agreement = { type: 'agreement' as const, organization, company: 'hooli', hourlyRate: 90 };
+    const [old, next] = [
+      { ...agreement, id: 'old' },
+      { ...agreement, id: 'next', hourlyRate: 95 },
+    ];
+    const hooli = { type: 'company' as const, organization, id: 'hooli', name: 'Hooli' };
+    const before = [hooli, user('one', '1@x.example'), user('two', '2@x.example'), user('three', '3@x.example'), old];
+    expect(resultOf(await directory.upsert(organization, before)).written).toBe(true);
+    const { records } = resultOf(
       await directory.upsert(organization, [
-        { type: 'company', organization, id: 'fine', name: 'Fine' },
-        untyped({ type: 'ticket', organization, id: '7', company: 'acme', active: 'no' }),
-        { type: 'ticket', organization, id: '8', company: 'unheard-of' },
-        { type: 'ticket', organization: 'another', id: '9', company: 'acme' },
-        { type: 'ticket', organization, id: '8', company: 'acme' },
-        untyped(null),
+        untyped({ type: 'company', organization, id: 'broken', name: 7 }),
+        { type: 'ticket', organization, id: '1', company: 'broken' },
+        untyped({ type: 'company', organization, id: 'acme', name: 7 }),
+        { type: 'ticket', organization, id: '2', company: 'acme' },
+        // Each takes the address of the next one, and the last one keeps its own.
+        user('one', '2@x.example'),
+        user('two', '3@x.example'),
+        untyped(user('three', '4@x.example', { admin: 'yes' })),
+        user('four', '4@x.example'),
+        untyped({ ...old, active: 'no' }),
+        next,
       ]),
     );
+    expect(records).toMatchObject([
+      { status: 'refused' },
+      { status: 'refused', errors: [{ pointer: '/company', code: 'unknown_reference' }] },
+      { status: 'refused' },
+      { status: 'created' },
+      { status: 'refused', errors: [{ pointer: '/email', code: 'conflict' }] },
+      { status: 'refused', errors: [{ pointer: '/email', code: 'conflict' }] },
+      { status: 'refused', errors: [{ pointer: '/admin' }] },
+      { status: 'created' },
+      { status: 'refused', errors: [{ pointer: '/active', code: 'invalid_type' }] },
+      { status: 'refused', errors: [{ pointer: '/active', code: 'conflict' }] },
+    ]);
+  });
+
+  test('refuses all records of an organization that is itself refused and not in the directory', async () => {
+    const organization = `rpc-${crypto.randomUUID().slice(0, 8)}`;
+    const { written, records } = resultOf(
+      await directory.upsert(organization, [
+        untyped({ type: 'organization', id: organization, name: 'Rpc', psa: true, timeZone: 'Mars/Base' }),
+        { type: 'company', organization, id: 'acme', name: 'Acme' },
+      ]),
+    );
+    expect(written).toBe(false);
+    expect(records).toMatchObject([{ status: 'refused' }, { errors: [{ code: 'unknown_reference' }] }]);
+  });
+
+  test('with allOrNothing writes all records or none, and reports the errors of each record', async () => {
+    const organization = await makeOrganization();
+    const { written, records } = resultOf(await directory.upsert(organization, partlyWrong(organization), true));
     expect(written).toBe(false);
     expect(records).toMatchObject([
       { status: 'not_written' },
@@ -53,6 +117,21 @@ describe('upsert', () => {
     expect(failureOf(await directory.upsert(organization, Array(1001).fill(ticket)))).toEqual([
       'invalid',
       '/records out_of_range',
+    ]);
+  });
+
+  test('asks for a string where an id is a number', async () => {
+    const organization = await makeOrganization();
+    const ticket = { type: 'ticket', organization, id: 1001, company: 2 ** 60 };
+    const { records } = resultOf(await directory.upsert(organization, [untyped(ticket)]));
+    expect(records).toMatchObject([
+      {
+        errors: [
+          { pointer: '/id', code: 'invalid_type', detail: 'id was 1001; send a string: "1001"' },
+          // Its last digits may be wrong.
+          { pointer: '/company', detail: 'company was 1152921504606847000; send a string' },
+        ],
+      },
     ]);
   });
 

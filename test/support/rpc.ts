@@ -1,11 +1,20 @@
 import { exports } from 'cloudflare:workers';
 import type { Change } from '../../src/domain/change.ts';
+import type { Directory } from '../../src/rpc/directory.ts';
+import type { Work } from '../../src/rpc/work.ts';
 import type { CallResult } from '../../src/services/call-result.ts';
 
 // Calls through real RPC: arguments and results are serialized, as between two Workers.
 
-export const directory = exports.Directory;
-export const work = exports.Work;
+export const directory: Methods<Directory> = exports.Directory;
+export const work: Methods<Work> = exports.Work;
+
+/** The methods of an entry point, because TypeScript needs much time to write the types of a stub. */
+type Methods<Entrypoint> = {
+  [Name in keyof Entrypoint as Entrypoint[Name] extends (...args: never) => Promise<unknown>
+    ? Name
+    : never]: Entrypoint[Name];
+};
 
 /** The value of a call that succeeded. */
 export function resultOf<T>(answer: CallResult<T>): T {

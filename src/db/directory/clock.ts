@@ -21,6 +21,11 @@ export const applyMessage = statement<{ organizationId: string; at: number; mess
   on conflict (organization_id) do update set
     at = excluded.at, messages = iif(excluded.at > directory_clock.at, excluded.messages, ${WITH_MESSAGE})`);
 
+/** The time of the newest change of an organization's directory; no row if there was none. */
+export const findClock = statement<{ organizationId: string }, { at: number }>(
+  'select at from directory_clock where organization_id = :organizationId',
+);
+
 /** A change that came over another way, which has no id. */
 const UNSIGNED = "''";
 const UNSIGNED_CONFLICT = `on conflict (organization_id) do update set

@@ -15,7 +15,6 @@ export interface ApprovalRow {
   status: TimeEntryStatus;
   decidedAt: number | null;
   decidedBy: string | null;
-  requestId: string | null;
 }
 
 /**
@@ -23,9 +22,9 @@ export interface ApprovalRow {
  * archived entry, only the status is known.
  */
 export const findApproval = statement<{ organizationId: string; id: string }, ApprovalRow>(`
-  select e.status, a.at as decidedAt, a.actor_id as decidedBy, a.request_id as requestId
+  select e.status, a.at as decidedAt, a.actor_id as decidedBy
   from time_entries e left join audit_log a on a.organization_id = e.organization_id and a.seq = e.review_seq
   where e.organization_id = :organizationId and e.id = :id
   union all
-  select ${TIME_ENTRIES.archived.fields['status']}, null, null, null from ${TIME_ENTRIES.archived.table} s
+  select ${TIME_ENTRIES.archived.fields['status']}, null, null from ${TIME_ENTRIES.archived.table} s
   where s.organization_id = :organizationId and s.id = ${idBytes(':id')}`);

@@ -44,7 +44,7 @@ const ENTRY = '01a3b2c4-5d6e-8f80-9a1b-2c3d4e5f6072';
 export const PSA_CALLS = {
   'directory.upsert': psaCall(upsertRequest, upsertRecords, {
     summary:
-      'Creates or changes up to 1,000 records of an organization: all or none. Each gets a status: `created`, `changed`, `unchanged`, `refused` with its errors, or `not_written` because another was refused: send those again without it.',
+      'Creates or changes up to 1,000 records of an organization, in one transaction. Each gets a status: `created`, `changed`, `unchanged`, or `refused` with its errors. A refused record does not keep the others from being written, except those that need it: a ticket of a refused company is refused, too. With `"allOrNothing": true`, nothing is written if a record is refused: the others are `not_written`.',
     example: {
       data: {
         organization: 'northwind',
@@ -123,7 +123,7 @@ export const PSA_CALLS = {
   }),
   'work.review': psaCall(approvalRequest, setApproval, {
     summary:
-      'Sets a time entry to `APPROVED` or `REJECTED`, once, in the name of `reviewer`, an active administrator of the organization.',
+      'Sets a time entry to `APPROVED` or `REJECTED`, once, in the name of `reviewer`, an active administrator of the organization. The same decision of the same reviewer again changes nothing; any other gets `already_reviewed`.',
     example: {
       data: { organization: 'northwind', entry: ENTRY, decision: 'APPROVED', reviewer: 'ada' },
       value: { status: 'APPROVED' },

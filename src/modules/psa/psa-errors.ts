@@ -9,11 +9,15 @@ export const PSA_ERRORS = {
     status: 409,
     meaning: 'The position is not in this database, which was restored or replaced: start again with `null`.',
   },
-  already_reviewed: { status: 409, meaning: 'The time entry was reviewed before; `detail` says by whom and how.' },
+  already_reviewed: {
+    status: 409,
+    meaning:
+      'The time entry was reviewed before, with another decision or by another administrator: see `decision`, `reviewer` and `reviewedAt`.',
+  },
   superseded: {
     status: 409,
     meaning:
-      'A newer change of this directory was applied, so this one was not. If it still applies, sign it again with the current time.',
+      'A newer change of this directory was applied, at `newestAt`, so this one was not. If it still applies, read the state of your system again, and after `Retry-After` sign a message with the current time. Compare `serverTime` with your clock.',
   },
   reviewer_not_eligible: {
     status: 422,

@@ -1,5 +1,11 @@
-import type { MiddlewareHandler } from 'hono';
-import { isSigned, readMessage, type SignedMessage, type WebhookSecret } from '../../domain/webhook.ts';
+import type { Context, MiddlewareHandler } from 'hono';
+import {
+  isSigned,
+  readMessage,
+  type SignedMessage,
+  type WebhookFault,
+  type WebhookSecret,
+} from '../../domain/webhook.ts';
 import type { RequestVariables } from '../../http/hono-env.ts';
 import { readBody } from '../../http/middleware/read-body.ts';
 import { Problem, unauthorized } from '../../http/problems.ts';
@@ -42,8 +48,7 @@ function requireHeaders(): MiddlewareHandler<PsaEnv> {
       c.get('now')(),
     );
     if (typeof message === 'string') {
-      c.get('requestStats').messageFault = message;
-      return unauthorized(CHALLENGE);
+      return refuse(c, message);
     }
     c.set('message', message);
     return next();
@@ -55,9 +60,16 @@ function verifySignature(secrets: readonly WebhookSecret[]): MiddlewareHandler<P
     const body = new Uint8Array(await c.req.arrayBuffer());
     const signature = c.req.header('webhook-signature') ?? '';
     if (await isSigned(secrets, c.get('message'), body, signature)) return next();
-    c.get('requestStats').messageFault = 'signature';
-    return unauthorized(CHALLENGE);
+    return refuse(c, 'signature');
   };
+}
+
+/** The 401. Every one has the time, because a sender whose clock is wrong cannot find out otherwise. */
+function refuse(c: Context<PsaEnv>, fault: WebhookFault): Response {
+  c.get('requestStats').messageFault = fault;
+  const response = unauthorized(CHALLENGE);
+  response.headers.set('Date', new Date(c.get('now')()).toUTCString());
+  return response;
 }
 
 /** The body is larger than `MAX_MESSAGE_BYTES`. */

@@ -61,9 +61,12 @@ async function run(c: Context<PsaEnv>): Promise<CallResult<unknown>> {
 
 function respond(c: Context<PsaEnv>, result: CallResult<unknown>): Response {
   if (result.ok) return c.json(result);
-  const { code } = result.error;
+  const { code, retryAfter } = result.error;
   c.get('requestStats').problem = code;
-  return c.json(result, PSA_ERRORS[code].status, code === 'unavailable' ? retryAfter503() : {});
+  return c.json(result, PSA_ERRORS[code].status, {
+    ...(code === 'unavailable' && retryAfter503()),
+    ...(retryAfter !== undefined && { 'Retry-After': String(retryAfter) }),
+  });
 }
 
 function psaContext(c: Context<PsaEnv>): PsaContext {

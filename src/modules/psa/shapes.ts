@@ -1,7 +1,16 @@
 import * as z from 'zod';
 import { describedRecord } from '../../domain/directory.ts';
 import { fieldErrorShape } from '../../domain/fields.ts';
-import { change, changesPage, deactivated, released, time, upserted } from '../../domain/psa-shapes.ts';
+import {
+  callErrorFields,
+  change,
+  changesPage,
+  deactivated,
+  released,
+  time,
+  upserted,
+} from '../../domain/psa-shapes.ts';
+import { DECISIONS } from '../../domain/time-entry.ts';
 import { CALL_ERRORS, type CallError } from '../../services/call-result.ts';
 import { PSA_CALL_TYPES, PSA_CALLS, type PsaCallType } from './psa-calls.ts';
 
@@ -12,7 +21,7 @@ const VALUES: Record<PsaCallType, z.ZodType> = {
   'directory.deactivate': deactivated,
   'work.changes': changesPage,
   'work.release': released,
-  'work.review': z.object({ status: z.enum(['APPROVED', 'REJECTED']) }).meta({ id: 'Reviewed' }),
+  'work.review': z.object({ status: z.enum(DECISIONS) }).meta({ id: 'Reviewed' }),
   'work.redact': z.object({ status: z.enum(['redacted', 'unchanged']) }).meta({ id: 'Redacted' }),
 };
 
@@ -21,6 +30,10 @@ const REQUESTS: Partial<Record<PsaCallType, z.ZodType>> = {
   'directory.upsert': z.strictObject({
     organization: z.string().meta({ description: 'The organization of all records.' }),
     records: z.array(describedRecord()).max(1_000),
+    allOrNothing: z
+      .boolean()
+      .default(false)
+      .meta({ description: 'Whether nothing is written if a record breaks a rule.' }),
   }),
 };
 
@@ -45,6 +58,7 @@ const callError: z.ZodType<CallError> = z
     code: z.enum(CALL_ERRORS),
     detail: z.string().meta({ description: 'What is wrong and what to do. For people: compare `code` instead.' }),
     errors: z.array(fieldErrorShape).meta({ description: 'For `invalid`: each wrong field.' }),
+    ...callErrorFields.shape,
   })
   .meta({ id: 'CallError' });
 

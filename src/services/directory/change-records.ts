@@ -1,20 +1,17 @@
 import * as z from 'zod';
+import { findClock, OLDER_MESSAGE } from '../../db/directory/clock.ts';
 import { DEACTIVATE_RECORDS, FIND_RECORDS } from '../../db/directory/records.ts';
+import { D1Failure } from '../../db/run-d1.ts';
 import { batch } from '../../db/statement.ts';
+import { instant } from '../../domain/change.ts';
 import { conflicts, DIRECTORY_TYPES, type DirectoryError, directoryId, readRecord } from '../../domain/directory.ts';
+import { ServiceError } from '../../domain/errors.ts';
 import { ruleError, strictObject } from '../../domain/fields.ts';
 import type { DeactivatedRecord, Upserted } from '../../domain/psa-shapes.ts';
-import { callD1 } from '../call-d1.ts';
+import { callD1, readOne } from '../call-d1.ts';
 import { parseInput } from '../parse-input.ts';
 import type { DirectoryContext } from '../service-context.ts';
-import {
-  advanceClock,
-  findConflicts,
-  findDifferences,
-  isOlderMessage,
-  superseded,
-  writeRecords,
-} from './differences.ts';
+import { advanceClock, findConflicts, findDifferences, withoutRefused, writeRecords } from './differences.ts';
 
 /** The most records in one call. */
 export const MAX_RECORDS = 1_000;
@@ -28,15 +25,17 @@ const listOf = <Item extends z.ZodType>(item: Item, what: string) =>
 export const upsertRequest = strictObject({
   organization: directoryId('an organization'),
   records: listOf(z.unknown(), 'records'),
+  allOrNothing: z.boolean({ error: ruleError('true or false') }).default(false),
 });
 
 /**
- * Creates or changes records of one organization, in the format of a directory file: all of them in
- * one transaction, or none if one breaks a rule. Sending the same records again changes nothing.
+ * Creates or changes records of one organization, in the format of a directory file: in one
+ * transaction those that break no rule, or with `allOrNothing` none if one breaks a rule. Sending the
+ * same records again changes nothing.
  * @throws ServiceError `invalid`, `superseded` (a newer signed message was applied), `being_erased`
  */
 export async function upsertRecords(ctx: DirectoryContext, request: z.input<typeof upsertRequest>): Promise<Upserted> {
-  const { organization, records } = parseInput(upsertRequest, request);
+  const { organization, records, allOrNothing } = parseInput(upsertRequest, request);
   if (records.length === 0) return { written: true, records: [] };
   const read = records.map((value, index) => readRecord(value, index));
   const errors: DirectoryError[] = read.flatMap(({ errors }) => errors);
@@ -49,28 +48,28 @@ export async function upsertRecords(ctx: DirectoryContext, request: z.input<type
   }
   const entries = read.flatMap(({ entry, organization: owner }) => (entry && owner === organization ? entry : []));
   errors.push(...conflicts(entries, (index) => `in records[${index}]`));
-  errors.push(...(await findConflicts(ctx, organization, entries)));
-  if (errors.length > 0) {
-    const broken = Map.groupBy(errors, ({ at }) => at);
-    const refused = (found: DirectoryError[]) => found.map(({ pointer, code, detail }) => ({ pointer, code, detail }));
-    return {
-      written: false,
-      records: records.map((_, index) => {
-        const found = broken.get(index);
-        return found ? { status: 'refused', errors: refused(found) } : { status: 'not_written' };
-      }),
-    };
+  const examined = allOrNothing ? entries : withoutRefused(entries, errors);
+  errors.push(...(await findConflicts(ctx, organization, examined, !allOrNothing)));
+  const written = allOrNothing && errors.length > 0 ? [] : withoutRefused(examined, errors);
+  const statuses = new Map(written.map(({ at }) => [at, 'unchanged' as 'unchanged' | 'created' | 'changed']));
+  if (written.length > 0) {
+    const differences = await findDifferences(ctx, organization, written);
+    // All of them, also if nothing differs: an older change may be committed in between, and one that
+    // arrives later must not apply.
+    await writeRecords(ctx, organization, written, ctx.message).catch((err: unknown) => refuse(ctx, organization, err));
+    const before = new Map(differences.map((difference) => [`${difference.type} ${difference.id}`, difference.before]));
+    for (const { at, type, id } of written) {
+      const found = before.get(`${type} ${id}`);
+      if (found !== undefined) statuses.set(at, found ? 'changed' : 'created');
+    }
   }
-  const differences = await findDifferences(ctx, organization, entries);
-  // All of them, also if nothing differs: an older change may be committed in between, and one that
-  // arrives later must not apply.
-  await writeRecords(ctx, organization, entries, ctx.message);
-  const statuses = new Map(
-    differences.map(({ type, id, before }) => [`${type} ${id}`, before ? 'changed' : 'created'] as const),
-  );
+  const refused = Map.groupBy(errors, ({ at }) => at);
   return {
-    written: true,
-    records: entries.map(({ type, id }) => ({ status: statuses.get(`${type} ${id}`) ?? 'unchanged' })),
+    written: errors.length === 0,
+    records: records.map((_, at) => {
+      const found = refused.get(at)?.map(({ pointer, code, detail }) => ({ pointer, code, detail }));
+      return found ? { status: 'refused', errors: found } : { status: statuses.get(at) ?? 'not_written' };
+    }),
   };
 }
 
@@ -108,9 +107,7 @@ export async function deactivateRecords(
       advanceClock(organization, ctx.message),
       ...statements.flatMap(({ deactivate, find }) => [deactivate, find]),
     ]),
-  ).catch((err: unknown) => {
-    throw isOlderMessage(err) ? superseded(organization) : err;
-  });
+  ).catch((err: unknown) => refuse(ctx, organization, err));
   const statusOf = ({ type, id }: RecordReference): DeactivatedRecord['status'] => {
     const [changed, found] = [0, 1].map((offset) =>
       results[2 * types.indexOf(type) + offset]?.results.find((row) => row.id === id),
@@ -120,4 +117,21 @@ export async function deactivateRecords(
     return found.active === 1 ? 'service_account' : 'unchanged';
   };
   return { records: records.map((reference) => ({ status: statusOf(reference) })) };
+}
+
+/**
+ * Explains why the database refused a change.
+ * @throws ServiceError `superseded` if a newer message was applied; otherwise what it was given
+ */
+async function refuse(ctx: DirectoryContext, organizationId: string, err: unknown): Promise<never> {
+  if (!(err instanceof D1Failure && err.reason === OLDER_MESSAGE)) throw err;
+  const clock = await readOne(ctx, findClock.bind({ organizationId }), 'safe_to_repeat');
+  const now = ctx.now();
+  const newest = clock?.at ?? now;
+  const retryAfter = Math.max(1, Math.ceil((newest - now) / 1000));
+  throw new ServiceError(
+    'superseded',
+    `A newer change of the directory of ${organizationId} was applied, at ${instant(newest)}, so this one was not. If it still applies, read the state of your system again, and sign a message with the current time in ${retryAfter} s or later.`,
+    { fields: { newestAt: instant(newest), serverTime: instant(now), retryAfter } },
+  );
 }

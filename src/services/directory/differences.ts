@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { applyMessage, applyUnsigned, OLDER_MESSAGE } from '../../db/directory/clock.ts';
+import { applyMessage, applyUnsigned } from '../../db/directory/clock.ts';
 import {
   DEACTIVATE_AGREEMENTS,
   ENSURE_SERVICE_ACCOUNT,
@@ -14,7 +14,6 @@ import {
   UPSERT_RECORDS,
   VACATE_EMAILS,
 } from '../../db/directory/records.ts';
-import { D1Failure } from '../../db/run-d1.ts';
 import { type BoundStatement, batch, type Statement } from '../../db/statement.ts';
 import {
   BUILT_IN_SERVICE_ACCOUNT,
@@ -25,7 +24,7 @@ import {
   type DirectoryType,
   entryError,
 } from '../../domain/directory.ts';
-import { beingErased, ServiceError } from '../../domain/errors.ts';
+import { beingErased } from '../../domain/errors.ts';
 import { parseStored } from '../../domain/stored-json.ts';
 import type { SignedMessage } from '../../domain/webhook.ts';
 import { callD1 } from '../call-d1.ts';
@@ -102,39 +101,60 @@ export async function findDifferences(
 
 /**
  * What prevents an upsert: references to missing records, and unique values of records that it does
- * not change.
+ * not change. With `isPartial`, the upsert leaves out what cannot be written, and this is also what
+ * cannot be written for that reason.
  * @throws ServiceError `being_erased`
  */
 export async function findConflicts(
   ctx: DirectoryDatabase,
   organization: string,
   entries: readonly DirectoryEntry[],
+  isPartial = false,
 ): Promise<DirectoryError[]> {
   const records = validRecords(entries);
-  const here = new Set(entries.map(({ type, id }) => `${type} ${id}`));
-  const elsewhere = new Set(
+  const here = idsOf(entries);
+  const companies = new Set(
     records.flatMap((record) => ('company' in record && !here.has(`company ${record.company}`) ? record.company : [])),
   );
-  const [organizations = [], erased = [], companies = [], emails = [], agreements = []] = await query(
-    ctx,
-    organization,
-    [
-      { statement: FIND_ORGANIZATIONS, items: [organization] },
-      { statement: FIND_BEING_ERASED, items: [organization] },
-      { statement: FIND_COMPANIES, items: [...elsewhere] },
-      { statement: FIND_HELD_EMAILS, items: ofType(records, 'user') },
-      { statement: FIND_HELD_COMPANIES, items: ofType(records, 'agreement') },
-    ],
-  );
+  const [organizations = [], erased = [], found = [], emails = [], agreements = []] = await query(ctx, organization, [
+    { statement: FIND_ORGANIZATIONS, items: [organization] },
+    { statement: FIND_BEING_ERASED, items: [organization] },
+    { statement: FIND_COMPANIES, items: [...companies] },
+    { statement: FIND_HELD_EMAILS, items: ofType(records, 'user') },
+    { statement: FIND_HELD_COMPANIES, items: ofType(records, 'agreement') },
+  ]);
   // Otherwise a record could be refused for a reference to one that is already removed.
   if (erased.length > 0) throw beingErased();
   if (organizations.length === 0 && !here.has(`organization ${organization}`)) {
-    const detail = `organization ${organization} is neither among these records nor in the database`;
+    const detail = `organization ${organization} is neither among the valid records nor in the database`;
     return entries.map((entry) => entryError(entry, '/organization', 'unknown_reference', detail));
   }
+  for (const { id } of found) companies.delete(id);
+  const stored = { organization, missingCompanies: companies, emails, agreements };
+  const errors: DirectoryError[] = [];
+  for (let left = entries; ; ) {
+    const more = conflictsWith(stored, left);
+    errors.push(...more);
+    if (!isPartial || more.length === 0) return errors;
+    left = withoutRefused(left, more);
+  }
+}
 
-  for (const { id } of companies) elsewhere.delete(id);
+/** What of the database decides about the records of an upsert. */
+interface StoredRecords {
+  organization: string;
+  missingCompanies: ReadonlySet<string>;
+  /** The email addresses, and companies with an active agreement, that other records have. */
+  emails: readonly FoundRow[];
+  agreements: readonly FoundRow[];
+}
+
+function conflictsWith(
+  { organization, missingCompanies, emails, agreements }: StoredRecords,
+  entries: readonly DirectoryEntry[],
+): DirectoryError[] {
   // Records of this upsert take the values that they name. Only records outside it keep theirs.
+  const here = idsOf(entries);
   const emailHolders = new Map(
     emails.filter(({ found }) => !here.has(`user ${found}`)).map(({ id, found }) => [id, found]),
   );
@@ -144,20 +164,29 @@ export async function findConflicts(
   return entries.flatMap((entry) => {
     const { record } = entry;
     const errors: DirectoryError[] = [];
-    if (record && 'company' in record && elsewhere.has(record.company)) {
-      const detail = `company ${record.company} of organization ${organization} is neither among these records nor in the database`;
+    if (record && 'company' in record && missingCompanies.has(record.company)) {
+      const detail = `company ${record.company} of organization ${organization} is neither among the valid records nor in the database`;
       errors.push(entryError(entry, '/company', 'unknown_reference', detail));
     }
     if (record?.type === 'user' && emailHolders.has(record.email)) {
-      const detail = `email ${record.email} belongs to user ${emailHolders.get(record.email)}, who is not among these records`;
+      const detail = `email ${record.email} belongs to user ${emailHolders.get(record.email)}, who is not among the valid records`;
       errors.push(entryError(entry, '/email', 'conflict', detail));
     }
     if (record?.type === 'agreement' && record.active && activeAgreements.has(record.company)) {
-      const detail = `company ${record.company} has the active agreement ${activeAgreements.get(record.company)}, which is not among these records; deactivate it with them`;
+      const detail = `company ${record.company} has the active agreement ${activeAgreements.get(record.company)}, which is not among the valid records; deactivate it with them`;
       errors.push(entryError(entry, '/active', 'conflict', detail));
     }
     return errors;
   });
+}
+
+/** The entries that have none of these errors. */
+export function withoutRefused(
+  entries: readonly DirectoryEntry[],
+  errors: readonly DirectoryError[],
+): DirectoryEntry[] {
+  const refused = new Set(errors.map(({ at }) => at));
+  return entries.filter(({ at }) => !refused.has(at));
 }
 
 /**
@@ -167,14 +196,6 @@ export async function findConflicts(
 export function advanceClock(organizationId: string, message: SignedMessage | undefined): BoundStatement<never> {
   if (message) return applyMessage.bind({ organizationId, at: message.at, message: message.id });
   return applyUnsigned.bind({ organizationId });
-}
-
-/** A newer change of the directory was applied, so the message of this one was not. */
-export function superseded(organizationId: string): ServiceError {
-  return new ServiceError(
-    'superseded',
-    `A newer change of the directory of ${organizationId} was applied after the time in webhook-timestamp, so this one was not. If it still applies, sign it again with the current time. Send the messages of one organization one after the other.`,
-  );
 }
 
 /**
@@ -196,7 +217,7 @@ export function writeDifferences(
  * Writes records in one transaction, all of them or none; those that are equal at that moment are not
  * written. Whatever was committed since they were read is overwritten, so the last caller wins.
  * Returns the number of rows written.
- * @throws ServiceError `superseded`, `being_erased`
+ * @throws D1Failure `OLDER_MESSAGE` if a newer message was applied; ServiceError `being_erased`
  */
 export async function writeRecords(
   ctx: DirectoryDatabase,
@@ -218,15 +239,8 @@ export async function writeRecords(
     ...each('agreement', DEACTIVATE_AGREEMENTS),
     ...each('agreement', UPSERT_RECORDS.agreement),
     ...each('ticket', UPSERT_RECORDS.ticket),
-  ]).catch((err: unknown) => {
-    throw isOlderMessage(err) ? superseded(organizationId) : err;
-  });
+  ]);
   return results.reduce((total, { meta }) => total + meta.rows_written, 0);
-}
-
-/** Whether the database refused a message because a newer one was applied. */
-export function isOlderMessage(err: unknown): boolean {
-  return err instanceof D1Failure && err.reason === OLDER_MESSAGE;
 }
 
 interface Query {
@@ -258,6 +272,7 @@ function call<Row>(ctx: DirectoryDatabase, statements: readonly BoundStatement<R
   );
 }
 
+const idsOf = (entries: readonly DirectoryEntry[]) => new Set(entries.map(({ type, id }) => `${type} ${id}`));
 const validRecords = (entries: readonly DirectoryEntry[]) => entries.flatMap(({ record }) => record ?? []);
 const ofType = (records: readonly DirectoryRecord[], type: DirectoryType) =>
   records.filter((record) => record.type === type);

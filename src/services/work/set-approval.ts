@@ -1,32 +1,34 @@
 import * as z from 'zod';
 import { findApproval, recordApproval } from '../../db/work/approval-statements.ts';
+import { optionalInstant } from '../../domain/change.ts';
 import { directoryId } from '../../domain/directory.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { ruleError, strictObject } from '../../domain/fields.ts';
 import { recordId } from '../../domain/record-id.ts';
+import { DECISIONS, type Decision } from '../../domain/time-entry.ts';
 import { hasChanged, writeWithAudit } from '../audit/write-with-audit.ts';
 import { readOne } from '../call-d1.ts';
 import { parseInput } from '../parse-input.ts';
 import type { ActorContext, SystemActor } from '../service-context.ts';
 import { recordNotFound } from './redact-record.ts';
 
-/** The decisions of a reviewer, with their audit actions. */
-const DECISIONS = { APPROVED: 'time_entry.approved', REJECTED: 'time_entry.rejected' } as const;
-export type Decision = keyof typeof DECISIONS;
+/** The audit action of each decision. */
+const ACTIONS = { APPROVED: 'time_entry.approved', REJECTED: 'time_entry.rejected' } as const;
 
 /** The input of `setApproval`. */
 export const approvalRequest = strictObject({
   organization: directoryId('an organization'),
   entry: recordId('a time entry'),
-  decision: z.enum(['APPROVED', 'REJECTED'], { error: ruleError('APPROVED or REJECTED') }),
+  decision: z.enum(DECISIONS, { error: ruleError('APPROVED or REJECTED') }),
   reviewer: directoryId('the administrator who decided'),
 });
 
 /**
- * Approves or rejects a time entry, once, with an audit row in the reviewer's name.
+ * Approves or rejects a time entry, once, with an audit row in the reviewer's name. The same decision
+ * of the same reviewer again changes nothing.
  * @throws ServiceError `invalid`, `record_not_found`, `reviewer_not_eligible` (not an active
- *   administrator of the organization), `already_reviewed` (`detail` names the reviewer and the
- *   decision)
+ *   administrator of the organization), `already_reviewed` (with the stored decision, its
+ *   reviewer and time)
  */
 export async function setApproval(
   ctx: ActorContext<SystemActor>,
@@ -42,7 +44,7 @@ export async function setApproval(
   const [reviewed] = await writeWithAudit(ctx, target, 'safe_to_repeat', () => [
     {
       statement: recordApproval.bind({ organizationId, id, userId, status }),
-      action: DECISIONS[status],
+      action: ACTIONS[status],
       targetId: id,
       ticket: { of: 'time_entry' },
     },
@@ -51,11 +53,15 @@ export async function setApproval(
 
   const found = await readOne(ctx, findApproval.bind({ organizationId, id }), 'safe_to_repeat');
   if (!found) throw recordNotFound(organizationId, 'time_entry', id);
-  // The review of this request: its batch was committed; only the acknowledgement was lost.
-  if (found.requestId === ctx.requestId) return { status };
+  // Also if the batch of this request was committed and only its acknowledgement was lost.
+  if (found.status === status && found.decidedBy === userId) return { status };
   if (found.status !== 'SUBMITTED') {
-    const when = found.decidedAt === null ? '' : ` by ${found.decidedBy} at ${new Date(found.decidedAt).toISOString()}`;
-    throw new ServiceError('already_reviewed', `Time entry ${id} was already ${found.status}${when}.`);
+    const { status: decision, decidedBy: reviewer } = found;
+    const reviewedAt = optionalInstant(found.decidedAt);
+    const when = reviewedAt === null ? '' : ` by ${reviewer} at ${reviewedAt}`;
+    throw new ServiceError('already_reviewed', `Time entry ${id} was already ${decision}${when}.`, {
+      fields: { decision, reviewer, reviewedAt },
+    });
   }
   throw new ServiceError(
     'reviewer_not_eligible',

@@ -53,13 +53,11 @@ def rate_of(project)
   field['value'].to_f unless field.nil? || field['value'].to_s.empty?
 end
 
-# Sends records. If the service refuses some of them, it writes none, so the others are sent again.
+# Sends records, and returns what the service refuses; it writes the others.
 def upsert(records)
-  result = call('directory.upsert', records: records)
-  return [] if result['written']
-
-  refused, others = records.zip(result['records']).partition { |_, answer| answer['status'] == 'refused' }
-  refused.map { |record, answer| "#{record[:type]} #{record[:id]}: #{answer['errors']}" } + upsert(others.map(&:first))
+  records.zip(call('directory.upsert', records: records)['records']).filter_map do |record, answer|
+    "#{record[:type]} #{record[:id]}: #{answer['errors']}" if answer['status'] == 'refused'
+  end
 end
 
 def save(sent)
@@ -81,7 +79,7 @@ def send_directory
 end
 
 # Reports the reviews of time entries. The service then pushes their new status, with which they leave
-# this list. Until then it answers `already_reviewed`.
+# this list. Until then it answers with the same decision.
 def send_reviews
   reviewed = "/time_entries.json?cf_#{IDS['status']}=SUBMITTED&cf_#{IDS['review']}=APPROVED%7CREJECTED"
   SERVICE.list('time_entries', reviewed).filter_map do |entry|
@@ -90,7 +88,7 @@ def send_reviews
     call('work.review', entry: id, decision: decision, reviewer: reviewer)
     nil
   rescue CallFailed => e
-    "time entry #{entry['id']}: #{e.message}" unless e.message.include?('"already_reviewed"')
+    "time entry #{entry['id']}: #{e.message}"
   end
 end
 

@@ -81,11 +81,14 @@ export function expectedForm(own: Contents, { form, keyId, name, token }: FormRe
   return isUsed || key['successor_id'] !== null ? 409 : 200;
 }
 
-/** The code with which a review is refused, or undefined if it is not. */
+/** The code with which an approval is refused, or undefined if it is not. */
 export function expectedReview(own: Contents, entryId: string, reviewer: string): string | undefined {
   const entry = own.time_entries.find(({ id }) => id === entryId);
   if (!entry) return 'record_not_found';
-  if (entry['status'] !== 'SUBMITTED') return 'already_reviewed';
+  if (entry['status'] !== 'SUBMITTED') {
+    const approved = own.audit_log.find(({ seq }) => seq === entry['review_seq']);
+    return approved?.['actor_id'] === reviewer ? undefined : 'already_reviewed';
+  }
   const isAdministrator = own.users.some(({ id, is_admin }) => id === reviewer && is_admin === 1);
   return isAdministrator ? undefined : 'reviewer_not_eligible';
 }

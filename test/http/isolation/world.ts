@@ -416,8 +416,13 @@ export class World {
     const answer = await exports.Work.reviewTimeEntry(organization, entry, 'APPROVED', event.reviewer);
     const code = expectedReview(own, entry, event.reviewer);
     this.checks.equal('review', answer.ok ? undefined : answer.error.code, code);
-    const outcome = { outcome: code ?? 'reviewed', asked: entry, response: JSON.stringify(answer) };
-    return code ? outcome : { ...outcome, added: { audit_log: 1 }, changed: ['time_entries', 'audit_log'] };
+    const isNew = own.time_entries.some(({ id, status }) => id === entry && status === 'SUBMITTED');
+    const outcome = {
+      outcome: code ?? (isNew ? 'reviewed' : 'repeated'),
+      asked: entry,
+      response: JSON.stringify(answer),
+    };
+    return code || !isNew ? outcome : { ...outcome, added: { audit_log: 1 }, changed: ['time_entries', 'audit_log'] };
   }
 
   private async redact(event: EventOf<'redact'>, own: Contents): Promise<Outcome> {

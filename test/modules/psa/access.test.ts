@@ -1,5 +1,5 @@
 import { env } from 'cloudflare:workers';
-import { afterEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { aroundD1, countD1 } from '../../support/d1.ts';
 import { makePsa, PSA_SECRET, signed } from '../../support/psa.ts';
 import { loggedLines } from '../../support/searched-logs.ts';
@@ -27,6 +27,11 @@ test('without a secret there is nothing at its paths, as at any other', async ()
 });
 
 describe('a message that is not accepted', () => {
+  // Every 401 has the time.
+  const now = Date.now();
+  beforeEach(() => {
+    vi.useFakeTimers({ toFake: ['Date'], now });
+  });
   const other = `whsec_${btoa('the secret of someone else......')}`;
   const valid = signed(CHANGES);
   const without = (name: string) => ({
@@ -59,6 +64,7 @@ describe('a message that is not accepted', () => {
     expect(seen).toMatchObject({ status: 401, body: '{"type":"about:blank","title":"Unauthorized","status":401}' });
     expect(Object.fromEntries(seen.headers)).toMatchObject({
       'www-authenticate': 'StandardWebhooks',
+      date: new Date(now).toUTCString(),
       'cache-control': 'no-store',
     });
     expect(d1.calls).toEqual([]);

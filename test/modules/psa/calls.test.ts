@@ -1,6 +1,8 @@
 import { env } from 'cloudflare:workers';
 import { describe, expect, test } from 'vitest';
+import * as z from 'zod';
 import type { DirectoryRecordInput } from '../../../src/domain/directory.ts';
+import { upserted } from '../../../src/domain/psa-shapes.ts';
 import { PSA_CALL_TYPES, PSA_CALLS } from '../../../src/modules/psa/psa-calls.ts';
 import type { ChangesPage } from '../../../src/services/work/list-changes.ts';
 import { archive, bucket, objectsIn } from '../../support/archive.ts';
@@ -37,9 +39,20 @@ describe('a call over HTTP has the result of the same call over a service bindin
   test('directory.upsert with a wrong record', async () => {
     const organization = await makeOrganization();
     const records = [{ type: 'ticket', organization, id: '2001', company: 'unheard-of' }];
-    const [status, answered] = await makePsa().call('directory.upsert', { organization, records });
+    const { call } = makePsa();
+    const [status, answered] = await call('directory.upsert', { organization, records });
     expect(status).toBe(200);
     expect(answered).toMatchObject({ ok: true, value: { written: false, records: [{ status: 'refused' }] } });
+    const company = { type: 'company', organization, id: 'fine', name: 'Fine' };
+    const both = { organization, records: [...records, company] };
+    const statuses = async (data: object) => {
+      const [, { value }] = z
+        .tuple([z.literal(200), z.object({ value: upserted })])
+        .parse(await call('directory.upsert', data));
+      return value.records.map(({ status }) => status);
+    };
+    expect(await statuses({ ...both, allOrNothing: true })).toEqual(['refused', 'not_written']);
+    expect(await statuses(both)).toEqual(['refused', 'created']);
   });
 
   test('directory.deactivate', async () => {
@@ -102,14 +115,22 @@ describe('a call over HTTP has the result of the same call over a service bindin
     expect(await call('work.redact', note)).toEqual([200, { ok: true, value: { status: 'redacted' } }]);
   });
 
-  test('work.review, which the second time is an error with the status 409', async () => {
+  test('work.review, which can be repeated, and gets the status 409 for another decision', async () => {
     const { organization, entry, call } = await makePsaWorld();
     const data = { organization, entry, decision: 'REJECTED', reviewer: 'ada' };
-    expect(await call('work.review', data)).toEqual([200, { ok: true, value: { status: 'REJECTED' } }]);
-    const [status, answered] = await call('work.review', data);
+    const reviewed = [200, { ok: true, value: { status: 'REJECTED' } }];
+    expect(await call('work.review', data)).toEqual(reviewed);
+    expect(await call('work.review', data)).toEqual(reviewed);
+    const [status, answered] = await call('work.review', { ...data, decision: 'APPROVED' });
     expect(status).toBe(409);
-    expect(answered).toEqual(await work.reviewTimeEntry(organization, entry, 'REJECTED', 'ada'));
-    expect(answered).toMatchObject({ ok: false, error: { code: 'already_reviewed' } });
+    expect(answered).toEqual(await work.reviewTimeEntry(organization, entry, 'APPROVED', 'ada'));
+    expect(answered).toMatchObject({ ok: false, error: { code: 'already_reviewed', decision: 'REJECTED' } });
+    expect((await rowsOf('audit_log', organization)).map(({ action }) => action)).toEqual([
+      'api_key.created',
+      'note.created',
+      'time_entry.created',
+      'time_entry.rejected',
+    ]);
   });
 
   test('work.redact, whose audit row has the address and User-Agent of the message', async () => {
@@ -149,6 +170,7 @@ describe('an error of a call', () => {
       ['/data/entry invalid_format', '/data/decision invalid_value', '/data/note unknown_field'],
     ],
     [{ type: 'directory.upsert', data: { organization: 'a', records: {} } }, ['/data/records invalid_type']],
+    [{ type: 'directory.upsert', data: { organization: 7, records: [] } }, ['/data/organization invalid_type']],
     [{ type: 'work.changes', data: { organization: 'a', cursor: null }, extra: 1 }, ['/extra unknown_field']],
     [[], [' invalid_type']],
   ])('names the fields of %j', async (message, errors) => {

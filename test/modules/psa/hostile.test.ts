@@ -61,7 +61,10 @@ const fitting = fc
 const organizationId = fc.constant('own');
 const reference = fc.record({ type: fc.constantFrom('user', 'ticket', 'company'), id });
 const DATA: Record<PsaCallType, fc.Arbitrary<unknown>> = {
-  'directory.upsert': fc.record({ organization: organizationId, records: fc.array(fitting, { maxLength: 3 }) }),
+  'directory.upsert': fc.record(
+    { organization: organizationId, records: fc.array(fitting, { maxLength: 3 }), allOrNothing: flag },
+    { requiredKeys: ['organization', 'records'] },
+  ),
   'directory.deactivate': fc.record({ organization: organizationId, records: fc.array(reference, { maxLength: 4 }) }),
   'work.changes': fc.record({
     organization: organizationId,

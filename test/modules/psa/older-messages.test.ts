@@ -68,6 +68,25 @@ test('a message that reactivates a technician and is sent again does not undo th
   expect(await isActive()).toBe(false);
 });
 
+test('a refused message is told the time of the newer one, the time of the service, and when to try again', async () => {
+  const { organization, deactivate } = await makeTechnician();
+  expect(await deactivate(290)()).toBe(200);
+  const { post } = makePsa();
+  const data = { organization, records: [{ type: 'user', id: 'tess' }] };
+  const response = await post({ type: 'directory.deactivate', data }, { at: START });
+  expect(response.headers.get('Retry-After')).toBe('290');
+  expect(await response.json()).toMatchObject({
+    error: {
+      code: 'superseded',
+      newestAt: new Date(START + 290 * SECOND).toISOString(),
+      serverTime: new Date(START).toISOString(),
+      retryAfter: 290,
+    },
+  });
+  vi.setSystemTime(START + 290 * SECOND);
+  expect((await post({ type: 'directory.deactivate', data })).status).toBe(200);
+});
+
 test('the same holds for a deactivation that is sent again after a reactivation', async () => {
   const { activate, deactivate, isActive } = await makeTechnician();
   const captured = deactivate(1);

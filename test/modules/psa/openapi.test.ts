@@ -47,7 +47,8 @@ test('every call answers as documented', async () => {
   await agrees(200, post('work.changes', { organization, cursor: null }));
   const review = { organization, entry, decision: 'APPROVED', reviewer: 'ada' };
   await agrees(200, post('work.review', review));
-  await agrees(409, post('work.review', review));
+  await agrees(200, post('work.review', review));
+  await agrees(409, post('work.review', { ...review, decision: 'REJECTED' }));
   await agrees(200, post('work.redact', { organization, kind: 'time_entry', id: entry, by: 'Ada' }));
   await agrees(200, post('work.changes', { organization, cursor: null }));
 });
@@ -59,6 +60,9 @@ test('every failure answers as documented', async () => {
   await agrees(401, post('work.changes', {}, { at: 0 }));
   await agrees(403, makePsa({ origin: 'http://api.example' }).post(changes));
   await agrees(404, post('work.changes', { organization: 'unheard-of', cursor: null }));
+  const records = [{ type: 'ticket', id: '1001' }];
+  await agrees(200, post('directory.deactivate', { organization, records }, { at: Date.now() + 200_000 }));
+  await agrees(409, post('directory.deactivate', { organization, records }));
   await agrees(413, psa.post(' '.repeat(1024 * 1024 + 1)));
   await agrees(415, psa.post(changes, { headers: { 'Content-Type': 'text/plain' } }));
   await agrees(422, post('work.changes', { organization }));
