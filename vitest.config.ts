@@ -39,6 +39,7 @@ export default defineConfig(async ({ mode }) => {
             PSA_SECRET: '',
             WEBHOOK_URL: '',
             WEBHOOK_SECRET: '',
+            WEBHOOK_LIMIT: '100',
             ALERT_URL: '',
             SERVICE_URL: '',
             TICKET_URL: '',

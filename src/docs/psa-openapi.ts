@@ -267,7 +267,7 @@ export function describePsa(origin: string) {
             tags: ['Push'],
             summary: 'Receive changes',
             description:
-              'The service posts the changes of an organization in order, at most 100 changes and 512 KiB at a time, signed in the same way. It continues only after a 2xx. Until then it sends the same page with the same `webhook-id`: put the id of the note or time entry on what you write, and look for it first.',
+              'The service posts the changes of an organization in order, at most 100 changes and 512 KiB at a time, signed in the same way. It continues only after a 2xx. Until then it sends the same page with the same `webhook-id`, or the first half of a page that timed out: put the id of the note or time entry on what you write, and look for it first.',
             security: [],
             requestParams: { header: signature },
             requestBody: { required: true, content: { 'application/json': { schema: pushedPage } } },

@@ -4,19 +4,26 @@
 export const ATTEMPT_TIMEOUT_MS = 15_000;
 const MAX_RETRY_AFTER_MS = 24 * 60 * 60_000;
 
-/** The outcome of posting a message. `failure` is in words, without anything that the receiver wrote. */
+/**
+ * The outcome of posting a message. `failure` is in words, without anything that the receiver wrote. `isTooLarge`: the
+ * receiver did not respond in time, or refused the size, so a smaller message may succeed.
+ */
 export type PostOutcome =
   | { result: 'confirmed' }
   /** The receiver wants no more messages of this organization until an operator resumes them. */
   | { result: 'gone'; failure: string }
-  | { result: 'failed'; failure: string; retryAfterMs: number };
+  | { result: 'failed'; failure: string; retryAfterMs: number; isTooLarge: boolean };
+
+/** Statuses that a smaller message may avoid: Request Timeout, Content Too Large, Gateway Timeout, Cloudflare's timeout. */
+const TOO_LARGE = [408, 413, 504, 524];
 
 /** What a response means: only 2xx confirms. A redirect is a failure, because it is not followed. */
 export function outcomeOf(status: number, retryAfter: string | null, now: number): PostOutcome {
   if (status >= 200 && status <= 299) return { result: 'confirmed' };
   const failure = `HTTP ${status}`;
   if (status === 410) return { result: 'gone', failure };
-  return { result: 'failed', failure, retryAfterMs: parseRetryAfter(retryAfter, now) };
+  const retryAfterMs = parseRetryAfter(retryAfter, now);
+  return { result: 'failed', failure, retryAfterMs, isTooLarge: TOO_LARGE.includes(status) };
 }
 
 /**

@@ -39,7 +39,7 @@ export async function post(url: string, body: string, headers: object = {}): Pro
     // What the runtime says about it would name the address.
     const isTimeout = timeout.signal.aborted;
     const failure = isTimeout ? `no response within ${ATTEMPT_TIMEOUT_MS / 1000} s` : 'no connection';
-    return { result: 'failed', failure, retryAfterMs: 0 };
+    return { result: 'failed', failure, retryAfterMs: 0, isTooLarge: isTimeout };
   } finally {
     clearTimeout(timer);
   }

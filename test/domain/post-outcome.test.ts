@@ -33,5 +33,7 @@ test('only 2xx confirms a page, and only 410 stops the push', () => {
     const { result } = outcomeOf(status, null, NOW);
     expect(result, String(status)).toBe(status < 300 ? 'confirmed' : status === 410 ? 'gone' : 'failed');
   }
-  expect(outcomeOf(503, '30', NOW)).toEqual({ result: 'failed', failure: 'HTTP 503', retryAfterMs: 30_000 });
+  const failed = { result: 'failed', failure: 'HTTP 503', retryAfterMs: 30_000, isTooLarge: false };
+  expect(outcomeOf(503, '30', NOW)).toEqual(failed);
+  for (const status of [408, 413, 504, 524]) expect(outcomeOf(status, null, NOW)).toMatchObject({ isTooLarge: true });
 });

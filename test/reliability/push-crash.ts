@@ -189,15 +189,20 @@ export async function pushCrash(faults: readonly Fault[], { database, bundle }: 
   };
 }
 
-/** Messages with another id whose range overlaps with that of an earlier one: a range that changed. */
+/**
+ * Messages with another id whose range overlaps with that of the one before: a range that changed. Only the first half
+ * of a page that timed out may do so.
+ */
 function overlaps(receiver: Receiver): string[] {
-  const ends = new Map<string, { id: string; last: number }>();
+  const before = new Map<string, { id: string; first: number; last: number }>();
   return receiver.deliveries.flatMap(({ organization, id, range: [first, last] }) => {
-    const before = ends.get(organization);
-    ends.set(organization, { id, last: Math.max(last, before?.last ?? 0) });
-    return before && before.id !== id && first <= before.last
-      ? [`${organization}: changes ${first} to ${last} came under another id before`]
-      : [];
+    const previous = before.get(organization);
+    before.set(organization, { id, first, last });
+    const isNew = !previous || first > previous.last;
+    const isHalf = first === previous?.first && last < previous.last;
+    return isNew || isHalf || id === previous.id
+      ? []
+      : [`${organization}: changes ${first} to ${last} came under another id before`];
   });
 }
 

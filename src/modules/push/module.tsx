@@ -1,13 +1,17 @@
+import { reader } from '../../config.ts';
 import { placedIn } from '../../domain/deployments.ts';
 import type { Module } from '../../module.ts';
 import { PushBanner } from './banner.tsx';
+import { parsePageLimit } from './rules.ts';
 import { sweep } from './sweep.ts';
 import { isolateWakes } from './wake.ts';
 
 /** Pushes changes to the receiver at WEBHOOK_URL, in order. */
 export const push: Module = {
   name: 'push',
-  start: ({ PUSHER: namespace }, { receiver, jurisdiction }) => {
+  start: (bindings, { receiver, jurisdiction }) => {
+    const { PUSHER: namespace } = bindings;
+    reader(bindings)('WEBHOOK_LIMIT', parsePageLimit);
     if (!receiver) return undefined;
     if (!namespace) throw new Error('WEBHOOK_URL is set, but there is no Durable Object with the binding PUSHER');
     const pushers = placedIn(namespace, jurisdiction);

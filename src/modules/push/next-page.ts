@@ -1,7 +1,7 @@
 import type { Change } from '../../domain/change.ts';
 import { parseCursor } from '../../domain/change-cursor.ts';
 import type { ServiceContext } from '../../services/service-context.ts';
-import { type ChangesPage, listChanges, MAX_CHANGES } from '../../services/work/list-changes.ts';
+import { type ChangesPage, listChanges } from '../../services/work/list-changes.ts';
 import { NEW_PAGE_BYTES, REPEATED_PAGE_BYTES } from './rules.ts';
 
 /** Where a push is. */
@@ -11,23 +11,26 @@ export interface PushPosition {
   cursor: string | null;
   /** The last `seq` of the page that was sent before and not confirmed; null if there is none. */
   pageEnd: number | null;
+  /** How many changes a page may have, since one was too large for the receiver. Missing: as many as the configuration allows. */
+  limit?: number;
 }
 
 /** A page of the feed that is not empty ends with this change. */
 export type PushPage = ChangesPage & { last: Change | undefined };
 
 /**
- * The page to send next. One that was sent before has the same range again, whatever was written
- * since, so that the receiver gets it under the same id.
+ * The page to send next, of at most `largest` changes. One that was sent before has the same range
+ * again, whatever was written since, so that the receiver gets it under the same id.
  * @throws ServiceError as `listChanges`
  */
 export async function nextPage(
   ctx: ServiceContext,
-  { organization, cursor, pageEnd }: PushPosition,
+  { organization, cursor, pageEnd, limit }: PushPosition,
+  largest: number,
 ): Promise<PushPage> {
-  const limit = pageEnd === null ? MAX_CHANGES : pageEnd - seqOf(cursor);
+  const wanted = pageEnd === null ? (limit ?? largest) : pageEnd - seqOf(cursor);
   const maxBytes = pageEnd === null ? NEW_PAGE_BYTES : REPEATED_PAGE_BYTES;
-  const page = await listChanges(ctx, { organization, cursor, limit }, maxBytes);
+  const page = await listChanges(ctx, { organization, cursor, limit: Math.min(wanted, largest) }, maxBytes);
   return { ...page, last: page.changes.at(-1) };
 }
 

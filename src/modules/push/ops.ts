@@ -1,3 +1,4 @@
+import { reader } from '../../config.ts';
 import { parseWebhookUrl } from '../../domain/webhook.ts';
 import { readAddress, secretsIn } from '../../ops/environment.ts';
 import type { OpsModule } from '../../ops/module.ts';
@@ -5,8 +6,11 @@ import { diagnoseReceiver } from './diagnose-receiver.ts';
 import { pushResume } from './push-resume.ts';
 import { pushSkip } from './push-skip.ts';
 import { pushStatus } from './push-status.ts';
+import { parsePageLimit } from './rules.ts';
 
 export const pushOps: OpsModule = {
+  variables: ['WEBHOOK_LIMIT'],
+  parse: (vars) => reader(vars)('WEBHOOK_LIMIT', parsePageLimit),
   commands: [pushStatus, pushResume, pushSkip],
   checks: [
     {

@@ -1,5 +1,5 @@
 import { DurableObject } from 'cloudflare:workers';
-import { parseReceiver, type Receiver } from '../../config.ts';
+import { parseReceiver, type Receiver, reader } from '../../config.ts';
 import { hasCode } from '../../domain/errors.ts';
 import type { PostOutcome } from '../../domain/post-outcome.ts';
 import type { ArchivedChanges } from '../../domain/psa-shapes.ts';
@@ -9,7 +9,7 @@ import { deliver } from '../../services/post.ts';
 import type { ServiceContext } from '../../services/service-context.ts';
 import { nextPage, type PushPage, type PushPosition, seqOf } from './next-page.ts';
 import { type PushOrder, type PushRow, readPushOrder, savePushState } from './push-state.ts';
-import { afterFailure, type PushFailure, pushMessage } from './rules.ts';
+import { afterFailure, grownLimit, type PushFailure, parsePageLimit, pushMessage, smallerLimit } from './rules.ts';
 
 /** The deadline of one call to D1. */
 const D1_DEADLINE_MS = 10_000;
@@ -32,7 +32,8 @@ interface State extends PushPosition {
  * Pushes the changes of one organization to the receiver, page by page and in order. The object
  * stores how far the receiver has confirmed, and moves on only when it confirms a page. The end of a
  * page is stored before the page is sent, so that it is sent with the same range and the same id
- * until it is confirmed, also after a crash. All work is done in the alarm: the runtime runs it again
+ * until it is confirmed, even after a crash. Only a page that is too large for the receiver is followed by
+ * its first half, under another id. All work is done in the alarm: the runtime runs it again
  * if the object dies, and never twice at a time. The database has a copy of the state, which may be
  * older; the feed itself is the truth for what is to be sent.
  */
@@ -87,14 +88,16 @@ export class Pusher extends DurableObject<Env> {
       return false;
     }
     if (state.pageEnd !== last.seq) this.store({ ...state, pageEnd: last.seq });
-    const outcome = await deliver(target, await pushMessage(state.organization, page.changes, Date.now()));
+    const sentAt = Date.now();
+    const outcome = await deliver(target, await pushMessage(state.organization, page.changes, sentAt));
+    const count = page.changes.length;
     if (outcome.result === 'confirmed') {
-      await this.confirm(last, page.more);
+      await this.confirm(last, page.more, { count, ms: Date.now() - sentAt });
       return page.more;
     }
     if (this.orders !== orders) return true;
     if (outcome.result === 'gone') await this.stop(outcome);
-    else await this.fail(this.load() ?? state, outcome);
+    else await this.fail(withSmallerPage(this.load() ?? state, outcome, count), outcome);
     return false;
   }
 
@@ -102,7 +105,7 @@ export class Pusher extends DurableObject<Env> {
   private async read(state: State, orders: number): Promise<PushPage | 'again' | 'ended'> {
     const { organization } = state;
     try {
-      return await nextPage(context(this.env.DB), state);
+      return await nextPage(context(this.env.DB), state, reader(this.env)('WEBHOOK_LIMIT', parsePageLimit));
     } catch (err) {
       if (this.orders !== orders) return 'again';
       if (hasCode(err, 'organization_not_found') || hasCode(err, 'being_erased')) {
@@ -134,13 +137,18 @@ export class Pusher extends DurableObject<Env> {
     this.store({ ...state, cursor, pageEnd: null });
   }
 
-  private async confirm(last: { seq: number; cursor: string }, more: boolean): Promise<void> {
+  private async confirm(
+    last: { seq: number; cursor: string },
+    more: boolean,
+    { count, ms }: { count: number; ms: number },
+  ): Promise<void> {
     const state = this.load();
     if (!state) return;
     const { organization, failure } = state;
     // An order may have moved on beyond this page.
     const cursor = seqOf(state.cursor) < last.seq ? last.cursor : state.cursor;
-    const confirmed = this.store({ ...state, cursor, pageEnd: null, confirmedAt: Date.now(), failure: null });
+    const limit = state.limit === undefined ? {} : { limit: grownLimit(state.limit, count, ms) };
+    const confirmed = this.store({ ...state, cursor, pageEnd: null, ...limit, confirmedAt: Date.now(), failure: null });
     if (failure) {
       const { attempts, since } = failure;
       log('log', 'push_recovered', { organization, attempts, failedMs: Date.now() - since });
@@ -241,6 +249,13 @@ function newState(organization: string): State {
     stoppedAt: null,
     orderId: null,
   };
+}
+
+/** The state after a page of `count` changes failed. If it was too large, its first half is the next page. */
+function withSmallerPage(state: State, { isTooLarge }: { isTooLarge: boolean }, count: number): State {
+  if (!isTooLarge || count === 1) return state;
+  const failure = state.failure && { ...state.failure, attempts: 0 };
+  return { ...state, pageEnd: null, limit: smallerLimit(count), failure };
 }
 
 /** The state after an operator's order: the next attempt is due, and the pauses are short again. */

@@ -1,6 +1,8 @@
 import type { Change } from '../../domain/change.ts';
+import { ATTEMPT_TIMEOUT_MS } from '../../domain/post-outcome.ts';
 import { sha256, toHex, utf8Length } from '../../lib/bytes.ts';
 import type { PostedMessage } from '../../services/post.ts';
+import { MAX_CHANGES } from '../../services/work/list-changes.ts';
 
 // The rules of the push: what is posted, and when to try again.
 
@@ -23,6 +25,28 @@ const FIRST_BACKOFF_MS = 10_000;
 const MAX_BACKOFF_MS = 60 * 60_000;
 /** After this time without success, the log has an error. */
 const ALERT_AFTER_MS = 10 * 60_000;
+
+/**
+ * Parses WEBHOOK_LIMIT: how many changes the largest page has. Empty: 100.
+ * @throws RangeError naming the text and the rule
+ */
+export function parsePageLimit(text: string): number {
+  if (text.trim() === '') return MAX_CHANGES;
+  const limit = /^\d{1,3}$/.test(text.trim()) ? Number(text) : 0;
+  if (limit >= 1 && limit <= MAX_CHANGES) return limit;
+  throw new RangeError(`"${text}" is not a whole number from 1 to ${MAX_CHANGES}`);
+}
+
+/** How many changes a page may have after one with `count` changes was too large for the receiver. */
+export const smallerLimit = (count: number): number => Math.max(1, Math.floor(count / 2));
+
+/**
+ * How many changes a page may have after one with `count` changes was confirmed within `ms`. It grows only if twice as
+ * many would have been confirmed in time, so that pages do not time out again and again.
+ */
+export function grownLimit(limit: number, count: number, ms: number): number {
+  return 2 * ms < ATTEMPT_TIMEOUT_MS ? Math.min(Math.max(limit, 2 * count), MAX_CHANGES) : limit;
+}
 
 /**
  * The message for a page, which has at least one change. Its id is derived from the organization,
@@ -60,7 +84,7 @@ export function backoffMs(attempts: number, random: number): number {
 export interface PushFailure {
   /** When the first of these attempts failed, in UTC milliseconds. */
   since: number;
-  /** How many failed, since the first one or since an operator's order. */
+  /** How many failed: since the first one, since an operator's order, or since the page became smaller. */
   attempts: number;
   /** The last failure in words, such as `HTTP 500`. */
   failure: string;

@@ -1,6 +1,6 @@
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { seqOf } from '../../../src/modules/push/next-page.ts';
 import { resumePush, skipPush } from '../../../src/modules/push/order-push.ts';
 import { beginErasure } from '../../../src/services/directory/erase-organization.ts';
@@ -19,6 +19,7 @@ import {
   storedBy,
   WEBHOOK_URL,
 } from '../../support/push.ts';
+import type { PushedPage } from '../../support/receiver.ts';
 import { lastCursor, resultOf, work } from '../../support/rpc.ts';
 import { loggedLines } from '../../support/searched-logs.ts';
 import { asOperator } from '../../support/world.ts';
@@ -220,9 +221,10 @@ describe('a page that is not confirmed', () => {
     const spy = vi
       .spyOn(globalThis, 'setTimeout')
       .mockImplementation((run, ms, ...args) => setTimer(run, ms === 15_000 ? 30 : ms, ...args));
-    const { organization, row } = await makeFailed(hanging);
+    const { organization, row, stored } = await makeFailed(hanging);
     spy.mockRestore();
     expect(row).toMatchObject({ failure: 'no response within 15 s' });
+    expect(stored.state).toMatchObject({ pageEnd: null, limit: 1 });
     await runAlarm(organization);
     await expectDelivered(push.receiver, organization);
   });
@@ -303,6 +305,170 @@ describe('a page that is not confirmed', () => {
     expect(push.receiver.changesOf(slow.organization)).toEqual([]);
     gate.open();
     await expectDelivered(push.receiver, slow.organization);
+  });
+});
+
+/** The changes of each request for an organization: the `seq` of the first and last one, and the id of the message. */
+const sentTo = (organization: string) =>
+  push.requests.flatMap(({ init }) => {
+    const { data }: PushedPage = JSON.parse(String(init.body));
+    const [first, last] = [data.changes[0]?.seq, data.changes.at(-1)?.seq];
+    const id = new Headers(init.headers).get('webhook-id');
+    return data.organization === organization ? [{ range: [first, last], id }] : [];
+  });
+const rangesTo = (organization: string) => sentTo(organization).map(({ range }) => range);
+const limitOf = async (organization: string) => (await storedBy(organization)).state?.['limit'];
+
+/** Answers with this status while a page has more changes than this, and confirms smaller ones after `ms`. */
+const upTo =
+  (count: number, status: number, ms = 0): Answer =>
+  async (receive, init) => {
+    const { data }: PushedPage = JSON.parse(String(init.body));
+    if (data.changes.length > count) return new Response(null, { status });
+    if (ms > 0) vi.setSystemTime(Date.now() + ms);
+    receive();
+    return new Response(null);
+  };
+
+describe('a page that is too large for the receiver', () => {
+  test.each([408, 413, 504, 524])(
+    '%i: is sent again with half as many changes, down to one, after short pauses',
+    async (status) => {
+      const { organization } = await makePushed();
+      await addChanges(organization, 12);
+      push.answers.set(organization, upTo(0, status));
+      await objectOf(organization).wake(organization);
+      await waitFor(async () => expect(await pushRow(organization)).toMatchObject({ attempts: 1 }));
+      for (const attempts of [1, 1, 2, 3]) {
+        const pause = Number((await storedBy(organization)).alarm) - Date.now();
+        expect(pause).toBeLessThanOrEqual(attempts === 3 ? 20_000 : 10_000);
+        await runAlarm(organization);
+        expect(await pushRow(organization)).toMatchObject({ attempts, failure: `HTTP ${status}`, confirmed_seq: 0 });
+      }
+      expect(rangesTo(organization)).toEqual([
+        [1, 13],
+        [1, 6],
+        [1, 3],
+        [1, 1],
+        [1, 1],
+      ]);
+      const ids = sentTo(organization).map(({ id }) => id);
+      expect(ids[3]).toBe(ids[4]);
+      expect(new Set(ids).size).toBe(4);
+      push.answers.delete(organization);
+      await runAlarm(organization);
+      await expectDelivered(push.receiver, organization);
+      expect(rangesTo(organization).slice(5)).toEqual([
+        [1, 1],
+        [2, 3],
+        [4, 7],
+        [8, 13],
+      ]);
+    },
+  );
+
+  test('fails for another reason meanwhile: the smaller page is sent again under the same id', async () => {
+    const { organization, key, quiet } = await makePushed();
+    await addChanges(organization, 7);
+    push.answers.set(organization, upTo(4, 413));
+    await objectOf(organization).wake(organization);
+    await waitFor(async () => expect(await pushRow(organization)).toMatchObject({ attempts: 1 }));
+    push.answers.set(organization, answering(500));
+    await runAlarm(organization);
+    await quiet.postNote(key);
+    await evictDurableObject(objectOf(organization));
+    push.answers.delete(organization);
+    await runAlarm(organization);
+    const sent = sentTo(organization);
+    expect(sent.map(({ range }) => range)).toEqual([
+      [1, 8],
+      [1, 4],
+      [1, 4],
+      [5, 9],
+    ]);
+    expect(sent[1]?.id).toBe(sent[2]?.id);
+    await expectDelivered(push.receiver, organization);
+  });
+
+  test('stays small while a page takes half of the time limit or more, and grows when it takes less', async () => {
+    const { organization } = await makePushed();
+    await addChanges(organization, 99);
+    // Later alarms are due in the future of the runtime's own clock, so they run only when they are told to.
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() });
+    const pushAll = async () => {
+      await objectOf(organization).wake(organization);
+      await runAlarm(organization);
+    };
+    try {
+      push.answers.set(organization, upTo(25, 504, 7_500));
+      await objectOf(organization).wake(organization);
+      await waitFor(async () => expect(await pushRow(organization)).toMatchObject({ attempts: 1 }));
+      await runAlarm(organization);
+      await runAlarm(organization);
+      expect(rangesTo(organization)).toEqual([
+        [1, 100],
+        [1, 50],
+        [1, 25],
+        [26, 50],
+        [51, 75],
+        [76, 100],
+      ]);
+      expect(await limitOf(organization)).toBe(25);
+
+      await addChanges(organization, 1);
+      push.answers.set(organization, upTo(100, 504, 7_000));
+      await pushAll();
+      // One change in that time does not show that more than two fit.
+      expect(await limitOf(organization)).toBe(25);
+      await addChanges(organization, 200);
+      await pushAll();
+      expect(rangesTo(organization).slice(6)).toEqual([
+        [101, 101],
+        [102, 126],
+        [127, 176],
+        [177, 276],
+        [277, 301],
+      ]);
+    } finally {
+      vi.useRealTimers();
+    }
+    await expectDelivered(push.receiver, organization);
+  });
+});
+
+describe('WEBHOOK_LIMIT', () => {
+  afterEach(() => {
+    Object.assign(env, { WEBHOOK_LIMIT: '100' });
+  });
+
+  test('is the size of the largest page, however quick the receiver is', async () => {
+    Object.assign(env, { WEBHOOK_LIMIT: '3' });
+    const { organization } = await makePushed();
+    await addChanges(organization, 6);
+    await drain(organization);
+    expect(rangesTo(organization)).toEqual([
+      [1, 3],
+      [4, 6],
+      [7, 7],
+    ]);
+    await expectDelivered(push.receiver, organization);
+  });
+
+  test('also makes a page smaller that was sent before, and a larger one leaves it as it was', async () => {
+    const { organization } = await makeFailed(answering(500));
+    Object.assign(env, { WEBHOOK_LIMIT: '1' });
+    push.answers.set(organization, answering(500));
+    await runAlarm(organization);
+    Object.assign(env, { WEBHOOK_LIMIT: '100' });
+    push.answers.delete(organization);
+    await runAlarm(organization);
+    expect(rangesTo(organization)).toEqual([
+      [1, 2],
+      [1, 1],
+      [1, 1],
+      [2, 2],
+    ]);
+    await expectDelivered(push.receiver, organization);
   });
 });
 

@@ -6,10 +6,13 @@ import { utf8Length } from '../../../src/lib/bytes.ts';
 import {
   afterFailure,
   backoffMs,
+  grownLimit,
   MAX_BODY_BYTES,
   NEW_PAGE_BYTES,
+  parsePageLimit,
   pushMessage,
   REPEATED_PAGE_BYTES,
+  smallerLimit,
 } from '../../../src/modules/push/rules.ts';
 import { changeApiKey } from '../../../src/services/keys/change-key.ts';
 import { getOwnKey } from '../../../src/services/keys/read-keys.ts';
@@ -43,6 +46,25 @@ describe('the pause after a failure', () => {
       ),
       { numRuns: runs('pauses after failures', 100) },
     );
+  });
+});
+
+describe('the size of a page', () => {
+  test('WEBHOOK_LIMIT is a whole number from 1 to 100, or empty for 100', () => {
+    expect(['', ' ', '1', '20', ' 100 '].map(parsePageLimit)).toEqual([100, 100, 1, 20, 100]);
+    for (const text of ['0', '101', '1.5', '-1', '1e2', 'ten', '0x10', '1000'])
+      expect(() => parsePageLimit(text)).toThrow(RangeError);
+  });
+
+  test('is halved down to one', () => {
+    expect([100, 50, 25, 3, 2, 1].map(smallerLimit)).toEqual([50, 25, 12, 1, 1, 1]);
+  });
+
+  test('doubles after a page that took less than half of the time limit, up to 100', () => {
+    expect(grownLimit(12, 12, 7_499)).toBe(24);
+    expect(grownLimit(12, 12, 7_500)).toBe(12);
+    expect(grownLimit(12, 1, 10)).toBe(12);
+    expect(grownLimit(60, 60, 10)).toBe(100);
   });
 });
 

@@ -1,0 +1,88 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { inLongRuns } from '../support/property.ts';
+import { SAMPLE_RECEIVERS } from '../support/sample-receivers.ts';
+import { copyDatabase, productionBundle } from '../support/shared.ts';
+import { makeSlowPsas, type Receiver, torture } from './slow-psa.ts';
+
+// The sample receivers between the service and a PSA that has nothing but a slow REST API.
+
+/** In `npm run test:long`, each call takes half a second, and a run ten minutes. */
+const { writes, kills, delayMs } = inLongRuns(
+  { writes: 300, kills: 10, delayMs: 500 },
+  { writes: 30, kills: 3, delayMs: 25 },
+);
+const WRITERS = SAMPLE_RECEIVERS.filter(({ writes }) => writes);
+
+let world: Awaited<ReturnType<typeof makeSlowPsas>>;
+let removeDatabase: () => Promise<void>;
+beforeAll(async () => {
+  const database = await copyDatabase();
+  removeDatabase = database.remove;
+  world = await makeSlowPsas(WRITERS, delayMs, { database, bundle: await productionBundle() });
+});
+afterAll(async () => {
+  await world.close();
+  await removeDatabase();
+});
+
+const inPsa = ({ psa }: Receiver) => psa.records.map(({ externalId: id, text }) => ({ id, text }));
+
+describe('a slow PSA', () => {
+  test(`has each of ${writes} records once, in order, after its receiver was killed ${kills} times`, {
+    timeout: 900_000,
+  }, async () => {
+    const runs = await Promise.all(
+      world.receivers.map(async (receiver) => {
+        const start = performance.now();
+        const acknowledged = await torture(receiver, { writes, kills });
+        const seconds = Math.round((performance.now() - start) / 1_000);
+        console.log(
+          `${receiver.language}: ${writes} writes, ${kills} kills, ${receiver.psa.calls} calls, ${seconds} s`,
+        );
+        return { receiver, acknowledged };
+      }),
+    );
+    for (const { receiver, acknowledged } of runs) {
+      expect(inPsa(receiver), receiver.language).toEqual(acknowledged);
+      const notes = receiver.psa.records.filter(({ path }) => path === 'notes');
+      expect(notes.every(({ internal }) => internal === true)).toBe(true);
+    }
+  });
+
+  test('has each record once after the database is restored to before six records that it has', {
+    timeout: 300_000,
+  }, async () => {
+    const before = world.receivers.map(inPsa);
+    const restore = await world.backUp();
+    const write = async (receiver: Receiver, events: (number | undefined)[]) => {
+      const written = [];
+      for (const event of events) written.push(await receiver.write(event));
+      return written;
+    };
+    const [first = 0] = [writes + 1];
+    const lost = await Promise.all(
+      world.receivers.map((receiver) =>
+        write(
+          receiver,
+          Array.from({ length: 6 }, (_, index) => first + index),
+        ),
+      ),
+    );
+    await Promise.all(world.receivers.map((receiver) => receiver.settled(writes + 6)));
+    await restore();
+    // Three of the six are retried with their Idempotency-Key, and get the same ids. Three are new.
+    const after = await Promise.all(
+      world.receivers.map((receiver) =>
+        write(receiver, [first + 5, first + 1, first + 3, first + 6, first + 7, first + 8]),
+      ),
+    );
+    await Promise.all(world.receivers.map((receiver) => receiver.settled(writes + 9)));
+    for (const [index, receiver] of world.receivers.entries()) {
+      const [sixLost = [], [a, b, c, ...added] = []] = [lost[index], after[index]];
+      expect([a, b, c]).toEqual([sixLost[5], sixLost[1], sixLost[3]]);
+      expect(inPsa(receiver), receiver.language).toEqual([...(before[index] ?? []), ...sixLost, ...added]);
+      // The numbers of the lost changes came again, with other records.
+      expect([...receiver.arrived.values()].filter(({ size }) => size === 2).length).toBeGreaterThanOrEqual(4);
+    }
+  });
+});

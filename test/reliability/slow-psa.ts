@@ -1,0 +1,208 @@
+import { once } from 'node:events';
+import { cp, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import { setTimeout } from 'node:timers/promises';
+import type { Change } from '../../src/domain/change.ts';
+import { SCOPE_IDS } from '../../src/domain/scopes.ts';
+import { importDirectory } from '../../src/ops/import/import-directory.ts';
+import { withLocalD1 } from '../../src/ops/local.ts';
+import { createApiKey } from '../../src/services/keys/create-key.ts';
+import { WEBHOOK_SECRET } from '../support/receiver.ts';
+import { type SampleReceiver, startReceiver } from '../support/sample-receivers.ts';
+import { freePort } from '../support/server.ts';
+import { startSlowPsa } from '../support/slow-psa.ts';
+import { type LocalParts, restartable, UNLIMITED_VARS } from './restartable.ts';
+
+/** When a receiver is killed: while the PSA works on a create, before its answer, or before the service has the 2xx. */
+const MOMENTS = ['begun', 'stored', 'confirmed'] as const;
+type Moment = (typeof MOMENTS)[number];
+
+const WAIT_LIMIT_MS = 600_000;
+
+async function waitUntil(what: string, isTrue: () => boolean | Promise<boolean>): Promise<void> {
+  const until = Date.now() + WAIT_LIMIT_MS;
+  while (!(await isTrue())) {
+    if (Date.now() > until) throw new Error(`${what}: not within ${WAIT_LIMIT_MS / 1000} s`);
+    await setTimeout(10);
+  }
+}
+
+/** A record that the service has acknowledged. */
+interface Acknowledged {
+  id: string;
+  text: string;
+}
+
+/** The production bundle, and for each sample receiver an organization with a PSA that takes `delayMs` for each call. */
+export async function makeSlowPsas(samples: readonly SampleReceiver[], delayMs: number, parts: LocalParts) {
+  const { persistTo } = parts.database;
+  const routes = new Map<string, (request: IncomingMessage, body: Buffer) => Promise<number>>();
+  /** Passes a message on to the receiver of its organization. */
+  const relay = createServer((request: IncomingMessage, response: ServerResponse) => {
+    const pass = async () => {
+      const body = await buffer(request);
+      const { data }: { data: { organization: string } } = JSON.parse(body.toString());
+      response.writeHead((await routes.get(data.organization)?.(request, body)) ?? 404).end();
+    };
+    // The receiver does not run.
+    pass().catch(() => request.socket.destroy());
+  });
+  const port = await freePort();
+  await once(relay.listen(port, '127.0.0.1'), 'listening');
+  const vars = { ...UNLIMITED_VARS, WEBHOOK_URL: `http://127.0.0.1:${port}/`, WEBHOOK_SECRET };
+  const service = await restartable({ bundle: parts.bundle, persistTo, vars });
+
+  async function makeReceiver(sample: SampleReceiver) {
+    const organization = sample.language.toLowerCase();
+    const directory = await mkdtemp(join(tmpdir(), 'twb-slow-psa-'));
+    const psa = await startSlowPsa(delayMs);
+    const receiverPort = await freePort();
+    // A call that was cut off by a kill ends within this time.
+    const variables = { WEBHOOK_SECRET, PSA_URL: psa.url, PAUSE: String((3 * delayMs) / 1_000) };
+    const start = () => startReceiver(sample, directory, receiverPort, variables);
+    let receiver = await start();
+    const key = await withLocalD1(persistTo, (db) => makeOrganization(db, organization));
+    let events = 0;
+    /** What arrived: the id of the record of each `seq`, as often as it was sent. */
+    const arrived = new Map<number, Set<string>>();
+    let next: { moment: Moment; done: PromiseWithResolvers<void> } | undefined;
+    const crashAt = (moment: Moment) => {
+      if (next?.moment !== moment) return false;
+      const { done } = next;
+      next = undefined;
+      receiver
+        .kill()
+        .then(start)
+        .then((started) => {
+          receiver = started;
+          done.resolve();
+        }, done.reject);
+      return true;
+    };
+    psa.onCreate = (moment) => void crashAt(moment);
+    routes.set(organization, async ({ headers }, body) => {
+      const { data }: { data: { changes: Change[] } } = JSON.parse(body.toString());
+      for (const { seq, targetId } of data.changes) arrived.set(seq, (arrived.get(seq) ?? new Set()).add(targetId));
+      const sent = Object.entries(headers).filter(([name]) => name.startsWith('webhook-'));
+      const { status } = await fetch(receiver.url, {
+        method: 'POST',
+        headers: sent.map(([name, value]): [string, string] => [name, String(value)]),
+        body,
+      });
+      if (crashAt('confirmed')) throw new Error('the answer is lost');
+      return status;
+    });
+    return {
+      language: sample.language,
+      psa,
+      arrived,
+      /** Kills the receiver at that moment and starts it again. Resolves when it runs. */
+      crash: (moment: Moment) => {
+        next = { moment, done: Promise.withResolvers() };
+        return next.done.promise;
+      },
+      /** Writes a note or, every second time, a time entry. The same event is the same Idempotency-Key. */
+      write: async (event = ++events): Promise<Acknowledged> => {
+        const [path, field, body] =
+          event % 2 === 1
+            ? ['notes', 'message', {}]
+            : ['time-entries', 'description', { minutes: event, billable: true }];
+        const text = `${path} of event ${event}`;
+        const response = await fetch(new URL(`/api/v1/tickets/1001/${path}`, service.url), {
+          method: 'POST',
+          headers: {
+            Authorization: `Bearer ${key}`,
+            'Content-Type': 'application/json',
+            'CF-Connecting-IP': '192.0.2.1',
+            'Idempotency-Key': `event-${event}`,
+          },
+          body: JSON.stringify({ ...body, [field]: text }),
+        });
+        if (response.status !== 201) throw new Error(`answered ${response.status}: ${await response.text()}`);
+        const answer = await response.json<{ note?: { id: string }; entry?: { id: string } }>();
+        return { id: answer.note?.id ?? answer.entry?.id ?? '', text };
+      },
+      /** Waits until the PSA has so many records and the queue is empty: what is written twice is written by then. */
+      settled: async (count: number) => {
+        await waitUntil(`${sample.language}: ${count} records`, () => psa.records.length >= count);
+        const queued = async () => (await readdir(join(directory, 'queue'))).some((name) => name.endsWith('.json'));
+        await waitUntil(`${sample.language}: an empty queue`, async () => !(await queued()));
+      },
+      close: async () => {
+        await receiver.kill();
+        await psa.close();
+        await rm(directory, { recursive: true });
+      },
+    };
+  }
+  const receivers: Awaited<ReturnType<typeof makeReceiver>>[] = [];
+  for (const sample of samples) receivers.push(await makeReceiver(sample));
+  await service.start();
+  return {
+    receivers,
+    /** Ends the service, and keeps its database. Resolves with a function that puts the database back. */
+    backUp: async () => {
+      const database = join(persistTo, 'v3', 'd1');
+      const copy = await mkdtemp(join(tmpdir(), 'twb-backup-'));
+      await service.stop();
+      await cp(database, copy, { recursive: true });
+      await service.start();
+      return async () => {
+        await service.stop();
+        await rm(database, { recursive: true });
+        await cp(copy, database, { recursive: true });
+        await rm(copy, { recursive: true });
+        await service.start();
+      };
+    },
+    close: async () => {
+      await service.stop();
+      await Promise.all(receivers.map((receiver) => receiver.close()));
+      relay.close();
+      relay.closeAllConnections();
+    },
+  };
+}
+export type Receiver = Awaited<ReturnType<typeof makeSlowPsas>>['receivers'][number];
+
+/**
+ * Writes to a receiver that is killed at every moment in turn, as often as `kills` says, and while its queue is full.
+ * Resolves with what was acknowledged, when the PSA has it.
+ */
+export async function torture(receiver: Receiver, { writes, kills }: { writes: number; kills: number }) {
+  const acknowledged: Acknowledged[] = [];
+  const round = writes / kills;
+  for (let kill = 0; kill < kills; kill++) {
+    // The kills are spread over the whole run.
+    await waitUntil('the round before', () => receiver.psa.records.length >= (kill - 1) * round);
+    const crashed = receiver.crash(MOMENTS[kill % MOMENTS.length] ?? 'begun');
+    while (acknowledged.length < (kill + 1) * round) acknowledged.push(await receiver.write());
+    await crashed;
+  }
+  await receiver.settled(writes);
+  return acknowledged;
+}
+
+/** An organization with a ticket and a key. Resolves with the value of the key. */
+async function makeOrganization(db: D1Database, organization: string): Promise<string> {
+  const records = [
+    { type: 'organization', id: organization, name: organization, psa: true, timeZone: 'UTC', defaultHourlyRate: 100 },
+    { type: 'user', organization, id: 'ada', email: 'ada@psa.example', name: 'Ada', admin: true },
+    { type: 'company', organization, id: 'acme', name: 'Acme' },
+    { type: 'ticket', organization, id: '1001', company: 'acme' },
+  ];
+  const imported = await importDirectory(db, records.map((record) => JSON.stringify(record)).join('\n'));
+  if (!imported.ok) throw new Error(JSON.stringify(imported.errors));
+  const ctx = {
+    db,
+    now: Date.now,
+    deadlineAt: Date.now() + 30_000,
+    requestId: crypto.randomUUID(),
+    actor: { organizationId: organization, userId: 'ada' },
+    source: { address: null, userAgent: null },
+  };
+  return (await createApiKey(ctx, 'twb', { name: 'n8n: triage', scopes: [...SCOPE_IDS] })).value;
+}
