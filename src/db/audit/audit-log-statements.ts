@@ -98,6 +98,9 @@ const rangeWhere = (condition: string) => `(select r.day from (
 /**
  * The numbers of the rows among which the key's writes are, newest first. The daily ledger says from
  * which row to which the key wrote on each day; this walks through these ranges.
+ *
+ * A join of the days with their rows is no substitute. Ordered by day, its pages skip rows where the
+ * ranges of days overlap; ordered by number, each page reads all rows of the key.
  */
 const WALK = `with recursive walk(seq, low, day) as (
     select min(last_seq, :before - 1), max(first_seq, :from), day from key_days d

@@ -11,7 +11,7 @@ import {
 import { listKeys } from '../../../src/services/keys/list-keys.ts';
 import { everyKey, getKeyAndDay, listKeysToChoose } from '../../../src/services/keys/read-keys.ts';
 import { aroundD1, countD1 } from '../../support/d1.ts';
-import { asAdmin, importRecords, makeApi, makeKey, makeOrganization } from '../../support/world.ts';
+import { asAdmin, importRecords, makeApi, makeKey, makeOrganization, rowsOf } from '../../support/world.ts';
 
 const ROWS = 100_000;
 const STEP_MS = 60_000;
@@ -97,6 +97,12 @@ describe('a log of 100,000 entries', () => {
     expect(rowsRead).toBeLessThan(200);
   });
 
+  test('a page of the entries of a busy key reads a bounded number of rows', async () => {
+    const { result, rowsRead } = await page({ keyId: busyKey });
+    expect(result.entries).toHaveLength(50);
+    expect(rowsRead).toBeLessThan(8_000);
+  });
+
   test('the entries of a key on a busy day are found in pages that read a bounded number of rows', async () => {
     const own = await makeOrganization();
     const [busy, quiet] = [await makeKey(own), await makeKey(own)];
@@ -120,6 +126,35 @@ describe('a log of 100,000 entries', () => {
     expect(found).toEqual([4_900, 100, 2]);
     expect(reads).toHaveLength(5);
     expect(Math.max(...reads)).toBeLessThan(10_000);
+  });
+
+  test('the entries of a key are all found once, in order, although days overlap after its time zone moved west', async () => {
+    const organization = await makeOrganization({ timeZone: 'Pacific/Kiritimati' });
+    const key = await makeKey(organization, {}, () => FIRST_AT);
+    let now = FIRST_AT;
+    const api = makeApi({ now: () => now });
+    const write = async (count: number, at: number) => {
+      now = at;
+      for (let i = 0; i < count; i++) expect((await api.postNote(key.value)).status).toBe(201);
+    };
+    await write(1, FIRST_AT);
+    await write(60, FIRST_AT + 24 * 3_600_000);
+    const name = 'Northwind';
+    const moved = { type: 'organization', id: organization, name, psa: true, defaultHourlyRate: 1 };
+    await importRecords({ ...moved, timeZone: 'Pacific/Pago_Pago' });
+    await write(5, FIRST_AT + 24 * 3_600_000 + 60_000);
+    const ranges = (await rowsOf('key_days', organization)).map(({ first_seq, last_seq }) => [first_seq, last_seq]);
+    expect(ranges).toEqual([
+      [2, 67],
+      [3, 62],
+    ]);
+    const found: number[] = [];
+    for (let cursor: number | undefined = Number.MAX_SAFE_INTEGER; cursor !== undefined; ) {
+      const { entries, next } = await readAuditLog(asAdmin(organization), { keyId: key.id }, cursor);
+      found.push(...seqs(entries));
+      cursor = next;
+    }
+    expect(found).toEqual(Array.from({ length: 67 }, (_, i) => 67 - i));
   });
 
   test('the entries of an administrator are found without reading those of keys', async () => {
