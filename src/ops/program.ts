@@ -15,7 +15,7 @@ import { verifyCommand } from './commands/verify.ts';
 import { workRelease } from './commands/work-release.ts';
 import { OPS_MODULES } from './modules.ts';
 import { OutputClosed, progress } from './output.ts';
-import { printable } from './printable.ts';
+import { printable, printableLines } from './printable.ts';
 import { refuseKeysInArguments } from './secret.ts';
 
 /** The program with all its commands, in the order of the help: those of the core, then those of modules. */
@@ -53,7 +53,7 @@ export async function runProgram(args: readonly string[]): Promise<void> {
     if (err instanceof OutputClosed || (err instanceof CommanderError && err.exitCode === 0)) return;
     progress.clear();
     const misuse = misuseOf(err);
-    console.error(misuse === undefined ? explain(err) : `${misuse}\n\n${usageFor(args[0])}`);
+    console.error(misuse === undefined ? printableLines(explain(err)) : `${misuse}\n\n${usageFor(args[0])}`);
     process.exitCode = misuse === undefined ? 1 : 2;
   }
 }
