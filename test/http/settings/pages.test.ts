@@ -20,6 +20,23 @@ describe('a form', () => {
     expect(await rowsOf('audit_log', organization)).toEqual([]);
   });
 
+  test.each(['PUT', 'PATCH', 'DELETE', 'OPTIONS', 'PROPFIND'])(
+    'of another site is refused with the method %s too, whatever the path',
+    async (method) => {
+      const { api, base, headers } = await makeSettings();
+      const statusFrom = async (path: string, origin: Record<string, string>) => {
+        const { Origin, ...others } = headers;
+        return (await api.send(path, { method, headers: { ...others, ...origin } })).status;
+      };
+      for (const path of ['/settings', `${base}/keys`, `${base}/revoke-all`, `${base}/nowhere`]) {
+        expect(await statusFrom(path, { Origin: 'https://evil.example' })).toBe(403);
+        expect(await statusFrom(path, { 'Sec-Fetch-Site': 'cross-site' })).toBe(403);
+        expect(await statusFrom(path, {})).toBe(403);
+        expect(await statusFrom(path, { Origin: headers.Origin })).toBe(404);
+      }
+    },
+  );
+
   test('with a token that is not ours, too much text, or no page of that address is refused', async () => {
     const { organization, post, createKey } = await makeSettings();
     expect((await createKey({ token: 'mine' })).status).toBe(400);
