@@ -75,6 +75,8 @@ export interface D1Caller {
   readonly stats?: D1Counter | undefined;
   /** For a local database that another program may lock: try a locked call again. */
   readonly waitsForLock?: boolean | undefined;
+  /** How often the call is made at most. Default: 3. */
+  readonly maxAttempts?: number | undefined;
 }
 
 const MAX_ATTEMPTS = 3;
@@ -86,7 +88,10 @@ const FIRST_PAUSE_MS = 50;
  * caller that `waitsForLock` after a lock. It never retries an overloaded database.
  * @throws D1Failure
  */
-export async function runD1<T>({ deadlineAt, stats, waitsForLock }: D1Caller, run: () => Promise<T>): Promise<T> {
+export async function runD1<T>(
+  { deadlineAt, stats, waitsForLock, maxAttempts = MAX_ATTEMPTS }: D1Caller,
+  run: () => Promise<T>,
+): Promise<T> {
   let mayHaveRun = false;
   for (let attempt = 1; ; attempt++) {
     const left = deadlineAt - Date.now();
@@ -99,7 +104,7 @@ export async function runD1<T>({ deadlineAt, stats, waitsForLock }: D1Caller, ru
       const mayRetry = retry === 'always' || (retry === 'locked' && waitsForLock);
       mayHaveRun ||= kind === 'unknown';
       const pause = FIRST_PAUSE_MS * 2 ** (attempt - 1) * (0.5 + Math.random());
-      if (!mayRetry || attempt === MAX_ATTEMPTS || Date.now() + pause >= deadlineAt)
+      if (!mayRetry || attempt === maxAttempts || Date.now() + pause >= deadlineAt)
         throw new D1Failure(mayHaveRun ? 'unknown' : kind, reason);
       await new Promise((resolve) => setTimeout(resolve, pause));
     }

@@ -11,6 +11,11 @@ export interface BoundStatement<Row> {
   all(db: D1Database): Promise<D1Result<Row>>;
   /** Runs the statement and returns the first row, or null. */
   first(db: D1Database): Promise<Row | null>;
+  /**
+   * Runs the statement on the nearest copy of the database: the primary or, with read replication, a
+   * replica, which may be behind by any time. `meta.served_by_primary` says which.
+   */
+  allNearby(db: D1Database): Promise<D1Result<Row>>;
 }
 
 /** SQL text with named parameters: `Values` are the parameters, `Row` is a row it returns. */
@@ -66,10 +71,15 @@ function valuesOf(values: Record<string, Bindable>, names: readonly string[]): B
 }
 
 function boundTo<Row>(sql: string, values: readonly Bindable[]): BoundStatement<Row> {
-  const prepare = (db: D1Database) => db.prepare(sql).bind(...values);
+  const prepare = (db: Pick<D1Database, 'prepare'>) => db.prepare(sql).bind(...values);
   const all = async (db: D1Database) => withSizeNoted(db, await prepare(db).all<Row>());
-  // Not D1's `first`, which drops the metadata and reads no less.
-  return { prepare, all, first: async (db) => (await all(db)).results[0] ?? null };
+  return {
+    prepare,
+    all,
+    // Not D1's `first`, which drops the metadata and reads no less.
+    first: async (db) => (await all(db)).results[0] ?? null,
+    allNearby: async (db) => withSizeNoted(db, await prepare(db.withSession('first-unconstrained')).all<Row>()),
+  };
 }
 
 /** Runs statements as one D1 call, which is one transaction. Results are in statement order. */

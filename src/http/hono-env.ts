@@ -16,7 +16,7 @@ import type {
   Source,
   WriteContext,
 } from '../services/service-context.ts';
-import type { KeyCheck } from './key-check.ts';
+import type { KeyCheck, LookupStats } from './key-check.ts';
 
 /** The caches of one isolate. They are bounded and never authoritative. */
 export class IsolateCaches {
@@ -36,7 +36,7 @@ export interface AppliedLimit {
 }
 
 /** Log fields that the response does not carry. */
-export interface RequestStats extends D1Counter {
+export interface RequestStats extends D1Counter, LookupStats {
   /** Calls to limiter objects, retries included. */
   limiterCalls: number;
   /** The code of the problem in the response. */
@@ -47,8 +47,6 @@ export interface RequestStats extends D1Counter {
   call?: string;
   /** The organization that a message of the PSA named. */
   organization?: string | undefined;
-  /** Whether the key came from the isolate's cache (`warm`) or was read from D1 (`cold`). */
-  lookup?: 'warm' | 'cold';
 }
 
 export interface Administrator extends Administration {

@@ -1,5 +1,5 @@
 import { BEING_ERASED_MESSAGE } from '../db/directory/directory-conditions.ts';
-import { D1Failure, type D1FailureKind, runD1 } from '../db/run-d1.ts';
+import { type D1Caller, D1Failure, type D1FailureKind, runD1 } from '../db/run-d1.ts';
 import { type BoundStatement, batch } from '../db/statement.ts';
 import { beingErased, ServiceError } from '../domain/errors.ts';
 import type { ServiceContext } from './service-context.ts';
@@ -23,7 +23,8 @@ export type LostCall = keyof typeof DETAILS;
 
 /** The part of a verb's context that a call to D1 uses. */
 type CallContext = Pick<ServiceContext, 'db' | 'deadlineAt' | 'stats' | 'databaseLimit' | 'waitsForLock'> &
-  Partial<Pick<ServiceContext, 'requestId'>>;
+  Partial<Pick<ServiceContext, 'requestId'>> &
+  Pick<D1Caller, 'maxAttempts'>;
 
 /**
  * The only way in which a verb calls D1: until the request's deadline, with retries where D1's

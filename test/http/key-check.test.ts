@@ -42,7 +42,14 @@ function makeSource(overrides: Partial<KeySource> = {}) {
     cache,
     now: () => world.now,
     address: '192.0.2.1',
+    stats: {},
     find,
+    // The primary is the nearest.
+    findNearby: (wanted) =>
+      source.find(wanted).then(
+        (key) => ({ key, isCurrent: true, region: undefined }),
+        () => undefined,
+      ),
     ...overrides,
   };
   const onFailure = vi.fn<(err: unknown) => void>();

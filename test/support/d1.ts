@@ -1,33 +1,38 @@
+import { findKeyByHash } from '../../src/db/keys/find-key-statements.ts';
+import { numberParameters } from '../../src/db/statement.ts';
+
 /** A call of D1. */
 export interface D1Call {
   statements: number;
   rowsRead: number;
   rowsWritten: number;
+  /** It was a session, and a replica answered. */
+  replica?: true;
 }
 
 type Run = () => Promise<D1Result[]>;
 
+type Around = (run: Run, statements: number, sql: readonly string[], isNearby: boolean) => Promise<D1Result[]>;
+
 /**
  * The database with every call passed through `around`, which gets the number of statements and
- * their SQL. It calls `run` and returns its results, or fails before or after that.
+ * their SQL, and whether it is made in a session, which the nearest copy answers. It calls `run` and
+ * returns its results, or fails before or after that.
  */
-export function aroundD1(
-  db: D1Database,
-  around: (run: Run, statements: number, sql: readonly string[]) => Promise<D1Result[]>,
-): D1Database {
+export function aroundD1(db: D1Database, around: Around): D1Database {
   const texts = new WeakMap<D1PreparedStatement, string>();
   const originals = new WeakMap<D1PreparedStatement, D1PreparedStatement>();
   const original = (statement: D1PreparedStatement) => originals.get(statement) ?? statement;
 
-  const wrap = (statement: D1PreparedStatement, sql: string): D1PreparedStatement => {
+  const wrap = (statement: D1PreparedStatement, sql: string, isNearby: boolean): D1PreparedStatement => {
     const single = async () => {
-      const [result] = await around(async () => [await statement.all()], 1, [sql]);
+      const [result] = await around(async () => [await statement.all()], 1, [sql], isNearby);
       if (!result) throw new Error('around returned no result');
       return result;
     };
     const wrapped = new Proxy(statement, {
       get(target, property) {
-        if (property === 'bind') return (...values: unknown[]) => wrap(target.bind(...values), sql);
+        if (property === 'bind') return (...values: unknown[]) => wrap(target.bind(...values), sql, isNearby);
         if (property === 'first') return async () => (await single()).results[0] ?? null;
         if (property === 'all' || property === 'run') return single;
         throw new Error(`aroundD1 does not know ${String(property)}`);
@@ -40,16 +45,81 @@ export function aroundD1(
 
   return new Proxy(db, {
     get(target, property) {
-      if (property === 'prepare') return (sql: string) => wrap(target.prepare(sql), sql);
+      if (property === 'prepare') return (sql: string) => wrap(target.prepare(sql), sql, false);
       if (property === 'batch')
         return (statements: D1PreparedStatement[]) => {
           const sql = statements.map((statement) => texts.get(statement) ?? '');
-          return around(() => target.batch(statements.map(original)), statements.length, sql);
+          return around(() => target.batch(statements.map(original)), statements.length, sql, false);
+        };
+      if (property === 'withSession')
+        return (constraint: D1SessionConstraint) => {
+          const session = target.withSession(constraint);
+          return { prepare: (sql: string) => wrap(session.prepare(sql), sql, true) };
         };
       throw new Error(`aroundD1 does not know ${String(property)}`);
     },
   });
 }
+
+/** The region of a replica in the tests. */
+export const REPLICA_REGION = 'ENAM';
+
+/**
+ * The database with a read replica that is nearer, and behind: it has the keys of some organizations
+ * as they were at the last `catchUp`, and no others. It answers nothing but lookups of keys. It fails
+ * if it has an `error`. If it `isSilent`, D1 does not say where it answered.
+ */
+export function withReplica(db: D1Database) {
+  let keys = new Map<unknown, D1Result>();
+  const replica = {
+    db,
+    isSilent: false,
+    error: undefined as Error | undefined,
+    catchUp: async (...organizations: string[]) => {
+      const { results } = await db
+        .prepare(`select hash from api_keys where organization_id in (select value from json_each(?))`)
+        .bind(JSON.stringify(organizations))
+        .all<{ hash: string }>();
+      const found = results.map(async ({ hash }) => [hash, await findKeyByHash.bind({ hash }).all(db)] as const);
+      keys = new Map(await Promise.all(found));
+    },
+  };
+  const session = (statement: D1PreparedStatement, hash?: unknown): D1PreparedStatement =>
+    new Proxy(statement, {
+      get(target, property) {
+        if (property === 'bind') return (value: unknown) => session(target, value);
+        if (property !== 'all') throw new Error(`a replica does not know ${String(property)}`);
+        return async () => {
+          if (replica.error) throw replica.error;
+          // A hash that no key has.
+          const result = keys.get(hash) ?? (await target.bind('').all());
+          const { served_by_primary, ...meta } = result.meta;
+          const place = { served_by_primary: false, served_by_region: REPLICA_REGION };
+          return { ...result, meta: replica.isSilent ? meta : { ...meta, ...place } };
+        };
+      },
+    });
+  replica.db = new Proxy(db, {
+    get(target, property) {
+      if (property === 'prepare') return (sql: string) => target.prepare(sql);
+      if (property === 'batch') return (statements: D1PreparedStatement[]) => target.batch(statements);
+      if (property === 'withSession')
+        return (constraint: D1SessionConstraint) => {
+          if (constraint !== 'first-unconstrained') throw new Error(`the session begins at ${constraint}`);
+          return {
+            prepare: (sql: string) => {
+              if (sql !== LOOKUP) throw new Error(`a replica reads keys only, and not: ${sql}`);
+              return session(target.prepare(sql));
+            },
+          };
+        };
+      throw new Error(`withReplica does not know ${String(property)}`);
+    },
+  });
+  return replica;
+}
+
+const LOOKUP = numberParameters(findKeyByHash.text).sql;
 
 /** The database when it is full or read-only: calls that write fail with this message. */
 export function withoutWrites(db: D1Database, message: string): D1Database {
@@ -81,7 +151,13 @@ export function countD1(db: D1Database): { db: D1Database; calls: D1Call[] } {
   const counted = aroundD1(db, async (run, statements) => {
     const results = await run();
     const sum = (meta: 'rows_read' | 'rows_written') => results.reduce((total, result) => total + result.meta[meta], 0);
-    calls.push({ statements, rowsRead: sum('rows_read'), rowsWritten: sum('rows_written') });
+    const isReplica = results.some(({ meta }) => meta.served_by_primary === false);
+    calls.push({
+      statements,
+      rowsRead: sum('rows_read'),
+      rowsWritten: sum('rows_written'),
+      ...(isReplica ? { replica: true } : {}),
+    });
     return results;
   });
   return { db: counted, calls };

@@ -2,7 +2,7 @@ import type { MiddlewareHandler } from 'hono';
 import { psaNotIncluded, ServiceError, Unauthorized } from '../../domain/errors.ts';
 import { log } from '../../lib/log.ts';
 import { trimOws } from '../../lib/trim-ows.ts';
-import { findKey } from '../../services/keys/find-key.ts';
+import { findKey, findKeyNearby } from '../../services/keys/find-key.ts';
 import { type ApiEnv, serviceContext } from '../hono-env.ts';
 import { KeyCheck, type RequiredScope } from '../key-check.ts';
 
@@ -26,20 +26,22 @@ export function authenticate(scope?: RequiredScope): MiddlewareHandler<ApiEnv> {
     if (value === undefined) throw new Unauthorized('malformed');
 
     const { keyPrefix, blockedKeys } = c.get('config');
-    const requestStats = c.get('requestStats');
-    requestStats.lookup = 'cold';
+    const warn =
+      (event: string) =>
+      (cause: unknown): undefined => {
+        log('warn', event, { requestId: c.get('requestId'), cause });
+      };
     const source = {
       keyPrefix,
       blockedKeys,
       cache: c.get('caches').keys,
       now: c.get('now'),
       address: c.get('source').address,
+      stats: c.get('requestStats'),
       find: (hash: string) => findKey(serviceContext(c), hash),
+      findNearby: (hash: string) => findKeyNearby(serviceContext(c), hash).catch(warn('nearby_key_not_read')),
     };
-    const { check, key } = await KeyCheck.start(source, value, scope, (cause) =>
-      log('warn', 'blocked_key_not_read', { requestId: c.get('requestId'), cause }),
-    );
-    requestStats.lookup = check.lookup;
+    const { check, key } = await KeyCheck.start(source, value, scope, warn('blocked_key_not_read'));
     c.set('keyCheck', check);
     c.set('principal', key);
 

@@ -27,6 +27,8 @@ export function requestLog(): MiddlewareHandler<AppEnv> {
       reason: refused?.reason ?? requestStats.messageFault,
       key: key?.keyId,
       lookup: requestStats.lookup,
+      region: requestStats.region,
+      readAgain: requestStats.readAgain,
       call: requestStats.call,
       organization: key?.organizationId ?? administrator?.organization.id ?? requestStats.organization,
       administrator: administrator?.userId,

@@ -2,7 +2,7 @@ import { findKeyByHash, type KeyRow } from '../../db/keys/find-key-statements.ts
 import { ownDayLimit, ownRequestLimit } from '../../domain/key-settings.ts';
 import type { FoundKey } from '../../domain/principal.ts';
 import { parseScopes } from '../../domain/scopes.ts';
-import { readOne } from '../call-d1.ts';
+import { callD1, readOne } from '../call-d1.ts';
 import type { ServiceContext } from '../service-context.ts';
 
 /**
@@ -10,7 +10,32 @@ import type { ServiceContext } from '../service-context.ts';
  * `whyUnauthorized`.
  */
 export async function findKey(ctx: ServiceContext, hash: string): Promise<FoundKey | undefined> {
-  const row = await readOne(ctx, findKeyByHash.bind({ hash }));
+  return keyIn(await readOne(ctx, findKeyByHash.bind({ hash })));
+}
+
+/** What the nearest copy of the database has of a key. */
+export interface NearbyKey {
+  key: FoundKey | undefined;
+  /** Whether the primary answered. A replica may be behind. */
+  isCurrent: boolean;
+  /** The region that answered, such as `ENAM`, if D1 names it. */
+  region: string | undefined;
+}
+
+/** How long the nearest copy is waited for, milliseconds. The rest of the deadline is for the primary. */
+const NEARBY_DEADLINE_MS = 3_000;
+
+/**
+ * Finds a key by the hash of its value in the nearest copy of the database, with one attempt: if it
+ * fails, `findKey` is the next one.
+ */
+export async function findKeyNearby(ctx: ServiceContext, hash: string): Promise<NearbyKey> {
+  const once = { ...ctx, deadlineAt: Math.min(ctx.deadlineAt, Date.now() + NEARBY_DEADLINE_MS), maxAttempts: 1 };
+  const { results, meta } = await callD1(once, 'nothing_written', findKeyByHash.bind({ hash }).allNearby);
+  return { key: keyIn(results[0]), isCurrent: meta.served_by_primary !== false, region: meta.served_by_region };
+}
+
+function keyIn(row: (KeyRow & { found: number }) | null | undefined): FoundKey | undefined {
   if (!row) throw new Error('the key lookup returned no row');
   const key = toFoundKey(row);
   return row.found === 1 ? key : undefined;

@@ -23,7 +23,7 @@ let report = '';
 beforeAll(async () => {
   let worlds = 0;
   const sequence = fc.asyncProperty(fc.array(event, { minLength: 30, maxLength: 40 }), async (events) => {
-    const world = await World.make(`w${++worlds}`, checks);
+    const world = await World.make(`w${++worlds}`, checks, { hasReplica: worlds % 3 === 0 });
     for (const one of events) {
       outcomes.add(`${one.do}: ${await world.run(one)}`);
       types.add(one.do);
@@ -31,7 +31,7 @@ beforeAll(async () => {
     const wrong = await world.ledgerInconsistencies();
     if (wrong.length > 0) throw new Error(wrong.join('\n'));
   });
-  const parameters = { numRuns: runs('isolation, in sequences of 30 to 40 events', 12), endOnFailure: true };
+  const parameters = { numRuns: runs('isolation, in sequences of 30 to 40 events', 18), endOnFailure: true };
   const details = await fc.check(sequence, parameters);
   outcomes.print('isolation: events');
   if (!details.failed) return;

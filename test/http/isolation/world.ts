@@ -1,5 +1,6 @@
 import { env, exports } from 'cloudflare:workers';
 import { keyHint } from '../../../src/domain/api-key.ts';
+import { withReplica } from '../../support/d1.ts';
 import { ledgerInconsistencies } from '../../support/ledger.ts';
 import { callTool, makeMcpApi, type ToolResult } from '../../support/mcp.ts';
 import { countElements, csvRows, elementsOf } from '../../support/page.ts';
@@ -57,20 +58,28 @@ interface Outcome {
 /** Organizations of a run's own, and the requests that events make in them. */
 export class World {
   private readonly organizations: Organization[] = [];
-  private readonly api = makeMcpApi({ config: { ...UNLIMITED, signIn: signIn.config } });
+  private readonly replica: ReturnType<typeof withReplica> | undefined;
+  private readonly api: ReturnType<typeof makeMcpApi>;
   private readonly pages = new Map<string, ReturnType<typeof openSettings>>();
   private readonly tokens = [crypto.randomUUID(), crypto.randomUUID(), crypto.randomUUID()];
   private readonly name: string;
   private readonly checks: RuleChecks;
   private before: Contents[] = [];
+  private events = 0;
 
-  private constructor(name: string, checks: RuleChecks) {
+  private constructor(name: string, checks: RuleChecks, hasReplica: boolean) {
     this.name = name;
     this.checks = checks;
+    this.replica = hasReplica ? withReplica(env.DB) : undefined;
+    this.api = makeMcpApi({
+      config: { ...UNLIMITED, signIn: signIn.config },
+      bindings: { DB: this.replica?.db ?? env.DB },
+    });
   }
 
-  static async make(name: string, checks: RuleChecks): Promise<World> {
-    const world = new World(name, checks);
+  /** Creates a world. With a replica, the API reads keys from one that is up to nine events behind. */
+  static async make(name: string, checks: RuleChecks, { hasReplica = false } = {}): Promise<World> {
+    const world = new World(name, checks, hasReplica);
     for (let number = 0; number <= ORGANIZATIONS; number++)
       world.organizations.push(await makeOrganization(name, number));
     await addBystanders(world.organization(ORGANIZATIONS));
@@ -110,6 +119,7 @@ export class World {
     const own = this.before[event.at];
     if (!own) throw new Error('no such organization');
     this.checks.begin(event);
+    if (this.events++ % 10 === 0) await this.replica?.catchUp(...this.organizations.map(({ id }) => id));
     const { outcome, asked = '', response = '', added = {}, changed = [] } = await this.act(event, own);
     await this.api.settled();
     const after = await contentsOf(this.organizations);

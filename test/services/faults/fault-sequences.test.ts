@@ -1,6 +1,7 @@
 import { env } from 'cloudflare:workers';
 import fc from 'fast-check';
 import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { withReplica } from '../../support/d1.ts';
 import { compareWithAcknowledged } from '../../support/ledger.ts';
 import { makeMcpApi } from '../../support/mcp.ts';
 import { inLongRuns, runs } from '../../support/property.ts';
@@ -50,7 +51,7 @@ describe('a write', () => {
     const overloaded = READ_FAULTS.find(({ kind }) => kind === 'overloaded');
     const faults: Partial<Record<Call, (Fault | undefined)[]>> = {
       batch: [LOST_ACKNOWLEDGEMENT, overloaded],
-      read: [undefined, LOST, LOST, LOST],
+      read: [LOST, LOST, LOST],
     };
     faulty.choose = (call) => faults[call]?.shift();
     const claim = await readClaim(
@@ -69,7 +70,7 @@ describe('a write', () => {
     const calls: Call[] = [];
     faulty.choose = (call) => {
       calls.push(call);
-      if (call === 'read') vi.setSystemTime(Date.now() + 8_000);
+      if (call === 'near') vi.setSystemTime(Date.now() + 8_000);
       return undefined;
     };
     const claim = await readClaim(
@@ -77,7 +78,7 @@ describe('a write', () => {
       false,
     );
     expect([claim.outcome, claim.wrong]).toEqual(['unavailable', []]);
-    expect(calls).toEqual(['ip', 'read', 'key']);
+    expect(calls).toEqual(['ip', 'near', 'key']);
     expect(await consistentRecordsOf(organization)).toEqual([]);
   });
 });
@@ -110,15 +111,18 @@ const burst = fc.record({
   ),
   ip: faultsOf(LIMITER_FAULTS, 2),
   key: faultsOf(LIMITER_FAULTS, 2),
+  near: faultsOf(READ_FAULTS, 3),
   read: faultsOf(READ_FAULTS, 6),
   batch: faultsOf(BATCH_FAULTS, 6),
 });
 
 test('after any sequence of faults each acknowledged record is there once, and a repeat makes exactly one', async () => {
   await fc.assert(
-    fc.asyncProperty(fc.array(burst, { minLength: 3, maxLength: 8 }), async (bursts) => {
+    fc.asyncProperty(fc.array(burst, { minLength: 3, maxLength: 8 }), fc.boolean(), async (bursts, hasReplica) => {
       const { organization, key } = await makeWorld();
-      const faulty = new Faults();
+      const replica = withReplica(env.DB);
+      await replica.catchUp(organization);
+      const faulty = new Faults(hasReplica ? replica.db : env.DB);
       const isolates = [0, 1].map(() => makeMcpApi({ config: UNLIMITED, bindings: faulty.bindings }));
       const claims: { write: Write; claim: Claim }[] = [];
       let texts = 0;

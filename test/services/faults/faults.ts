@@ -90,10 +90,10 @@ export const [LOST = fault('transient', '')] = READ_FAULTS;
 export const LOST_ACKNOWLEDGEMENT: Fault = { ...LOST, runs: 'before' };
 
 /**
- * The calls that a request makes: to the limiters of its address and of its key, and to D1 with one
- * statement or several.
+ * The calls that a request makes: to the limiters of its address and of its key, to the nearest copy
+ * of the database, and to the primary with one statement or several.
  */
-export type Call = 'ip' | 'key' | 'read' | 'batch';
+export type Call = 'ip' | 'key' | 'near' | 'read' | 'batch';
 
 /** The longest pause before a retry. */
 const LONGEST_PAUSE_MS = 150;
@@ -115,12 +115,18 @@ export class Faults {
   private later: (() => Promise<unknown>)[] = [];
   private running: Promise<unknown>[] = [];
 
-  readonly bindings = {
-    DB: aroundD1(env.DB, (run, statements) => this.call(statements === 1 ? 'read' : 'batch', run)),
-    RATE_LIMITER: aroundLimiters(env.RATE_LIMITER, (take, name) =>
-      this.call(name.startsWith('ip:') ? 'ip' : 'key', take),
-    ),
-  };
+  readonly bindings: Pick<Env, 'DB' | 'RATE_LIMITER'>;
+
+  constructor(db: D1Database = env.DB) {
+    this.bindings = {
+      DB: aroundD1(db, (run, statements, _, isNearby) =>
+        this.call(isNearby ? 'near' : statements === 1 ? 'read' : 'batch', run),
+      ),
+      RATE_LIMITER: aroundLimiters(env.RATE_LIMITER, (take, name) =>
+        this.call(name.startsWith('ip:') ? 'ip' : 'key', take),
+      ),
+    };
+  }
 
   /** Ends the faults: waits for calls that still run, and carries out those that were postponed. */
   async end(): Promise<void> {

@@ -40,7 +40,7 @@ export interface Point {
 }
 
 /** How often a call is made if each attempt fails with a transient fault. */
-export const maxAttempts = (call: Call) => (call === 'read' || call === 'batch' ? 3 : 2);
+export const maxAttempts = (call: Call) => ({ near: 1, read: 3, batch: 3, ip: 2, key: 2 })[call];
 
 const isOvercome = ({ kind }: Fault, times: number) => kind === 'transient' && times < maxAttempts('read');
 
@@ -73,7 +73,23 @@ const lookup = { call: 'read' as const, faults: READ_FAULTS };
 export const POINTS: Point[] = [
   { name: 'the limiter of the address', call: 'ip', ...limiters },
   { name: 'the limiter of the key', call: 'key', ...limiters },
-  { name: 'the lookup of the key', ...lookup, request: 'good', cached: [false], expected: read('written') },
+  {
+    name: 'the lookup of the key in the nearest copy',
+    ...lookup,
+    call: 'near',
+    request: 'good',
+    cached: [false],
+    // The primary is next.
+    expected: () => ['written'],
+  },
+  {
+    name: 'the lookup of the key in the primary, after the nearest copy failed',
+    ...lookup,
+    request: 'good',
+    cached: [false],
+    otherFault: { call: 'near', fault: LOST, times: ALWAYS },
+    expected: read('written'),
+  },
   {
     name: 'the lookup of the key, or its confirmation before a refusal',
     ...lookup,

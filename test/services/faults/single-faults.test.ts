@@ -1,4 +1,6 @@
+import { env } from 'cloudflare:workers';
 import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { withReplica } from '../../support/d1.ts';
 import { makeMcpApi } from '../../support/mcp.ts';
 import { inLongRuns } from '../../support/property.ts';
 import { UNLIMITED } from '../../support/world.ts';
@@ -44,6 +46,8 @@ interface Situation {
   kind: Write['kind'];
   isRepeatable: boolean;
   isCached: boolean;
+  /** Whether a replica is nearer than the primary. */
+  hasReplica: boolean;
   through: 'REST' | 'MCP';
   /** How many times in a row the call fails. */
   times: number;
@@ -55,18 +59,20 @@ describe.each(POINTS)(
     const repeatable = request === 'replay' ? [true] : [false, true];
     const situations: Situation[] = (['note', 'time entry'] as const).flatMap((kind) =>
       repeatable.flatMap((isRepeatable) =>
-        cached.flatMap((isCached) =>
-          [1, 2, ALWAYS].flatMap((times) =>
-            // Every call of a tool has an Idempotency-Key.
-            (isRepeatable ? (['REST', 'MCP'] as const) : (['REST'] as const)).map((through) => ({
-              kind,
-              isRepeatable,
-              isCached,
-              through,
-              times,
-            })),
+        cached
+          .flatMap((isCached) => (isCached ? [false] : [false, true]).map((hasReplica) => ({ isCached, hasReplica })))
+          .flatMap((lookup) =>
+            [1, 2, ALWAYS].flatMap((times) =>
+              // Every call of a tool has an Idempotency-Key.
+              (isRepeatable ? (['REST', 'MCP'] as const) : (['REST'] as const)).map((through) => ({
+                kind,
+                isRepeatable,
+                ...lookup,
+                through,
+                times,
+              })),
+            ),
           ),
-        ),
       ),
     );
 
@@ -77,13 +83,15 @@ describe.each(POINTS)(
     async function tryOne(
       { organization, key }: Awaited<ReturnType<typeof makeWorld>>,
       fault: Fault,
-      { kind, isRepeatable, isCached, through, times }: Situation,
+      { kind, isRepeatable, isCached, hasReplica, through, times }: Situation,
       number: number,
       before: StoredRecord[],
     ): Promise<StoredRecord[]> {
       const idempotencyKey = isRepeatable ? `k${number}` : undefined;
       const write: Write = { kind, through, idempotencyKey, text: `${number}` };
-      const faulty = new Faults();
+      const replica = withReplica(env.DB);
+      await replica.catchUp(organization);
+      const faulty = new Faults(hasReplica ? replica.db : env.DB);
       const api = makeMcpApi({ config: UNLIMITED, bindings: faulty.bindings });
       if (isCached) {
         const cold = await send(api, key, { kind, text: 'x', idempotencyKey: undefined }, { unknownTicket: true });

@@ -1,0 +1,300 @@
+import { env } from 'cloudflare:workers';
+import { describe, expect, test } from 'vitest';
+import { generateKey, keyHint } from '../../src/domain/api-key.ts';
+import { countD1, REPLICA_REGION, withReplica } from '../support/d1.ts';
+import { callTool, makeMcpApi, NOTE_ARGUMENTS, post, resultOf } from '../support/mcp.ts';
+import { loggedLines } from '../support/searched-logs.ts';
+import { makeSignIn } from '../support/sign-in.ts';
+import {
+  importRecords,
+  type KeyOptions,
+  makeKey,
+  makeOrganization,
+  NOTE,
+  newAddress,
+  problemOf,
+  revoke,
+  rotate,
+  rowsOf,
+  seenByProber,
+  TIME,
+} from '../support/world.ts';
+
+// A write whose key is not cached reads it from a replica if one is nearer than the primary. The
+// replica here is behind: it has what was there at its last catchUp.
+
+const hour = 3_600_000;
+
+/** An organization with a key that its replica has, and apps that read from the replica. */
+async function world(options: KeyOptions = {}) {
+  const organization = await makeOrganization();
+  const key = await makeKey(organization, options);
+  const replica = withReplica(env.DB);
+  await replica.catchUp(organization);
+  const { db, calls } = countD1(replica.db);
+  /** A new isolate: its cache is empty. */
+  const isolate = (more: Parameters<typeof makeMcpApi>[0] = {}) =>
+    makeMcpApi({ ...more, bindings: { DB: db, ...more.bindings } });
+  return { organization, key, replica, isolate, calls };
+}
+type World = Awaited<ReturnType<typeof world>>;
+
+/** Where each call so far was answered, with the number of statements at the primary. */
+const placesOf = ({ calls }: World) =>
+  calls.splice(0).map(({ replica, statements }) => (replica ? 'near' : statements));
+
+const changePlan = (organization: string, psa: boolean, timeZone = 'UTC') =>
+  importRecords({ type: 'organization', id: organization, name: 'N', psa, timeZone, defaultHourlyRate: 120 });
+
+const setKey = ({ organization, key }: World, assignment: string, value: unknown) =>
+  env.DB.prepare(`update api_keys set ${assignment} = ? where organization_id = ? and id = ?`)
+    .bind(value, organization, key.id)
+    .run();
+
+/** Writes in every way that can go wrong before the database decides. */
+const WRITES: Record<string, (api: ReturnType<typeof makeMcpApi>, key: string) => Promise<Response>> = {
+  'a good body': (api, key) => api.postTime(key),
+  'a body that breaks a rule': (api, key) => api.postTime(key, { minutes: 0 }),
+  'no JSON': (api, key) => api.postNote(key, 'not json'),
+  'a wrong media type': (api, key) => api.postNote(key, NOTE, { 'Content-Type': 'text/plain' }),
+  'an empty Idempotency-Key': (api, key) => api.postTime(key, TIME, { 'Idempotency-Key': '' }),
+  'an unknown ticket': (api, key) => api.postNote(key, NOTE, {}, '9999'),
+  'a tool': (api, key) => callTool(api, key, 'add_internal_note', NOTE_ARGUMENTS),
+  'a tool with wrong arguments': (api, key) => callTool(api, key, 'add_internal_note', {}),
+  'a list of tools': (api, key) => post(api, key, 'tools/list'),
+};
+
+const callLogTime = (api: ReturnType<typeof makeMcpApi>, key: string) => callTool(api, key, 'log_time', {});
+
+const CONSTANT_401 = '{"type":"about:blank","title":"Unauthorized","status":401}';
+
+describe('a replica that is up to date', () => {
+  test('saves a write its first call to the primary, by REST and by MCP, and the key is then cached', async () => {
+    const near = await world();
+    const [rest, mcp] = [near.isolate(), near.isolate()];
+    expect((await rest.postTime(near.key.value)).status).toBe(201);
+    expect(placesOf(near)).toEqual(['near', 3]);
+    expect((await rest.postNote(near.key.value)).status).toBe(201);
+    expect(placesOf(near)).toEqual([3]);
+    expect((await resultOf(mcp, near.key.value, 'add_internal_note', NOTE_ARGUMENTS)).isError).toBeUndefined();
+    expect(placesOf(near)).toEqual(['near', 3]);
+  });
+
+  test('is read by writes only', async () => {
+    const near = await world();
+    const { key, isolate, organization } = near;
+    const { config: signIn, token } = await makeSignIn();
+    const api = isolate({ config: { signIn } });
+    const headers = { 'Cf-Access-Jwt-Assertion': await token('ada@northwind.example') };
+    expect((await api.send(`/settings/${organization}/keys`, { headers })).status).toBe(200);
+    expect((await api.send('/api/v1/ping', { key: key.value })).status).toBe(200);
+    expect((await api.send('/api/v1/nowhere', { key: key.value })).status).toBe(404);
+    expect((await api.send('/mcp', { key: key.value })).status).toBe(405);
+    await api.settled();
+    expect(placesOf(near)).not.toContain('near');
+  });
+
+  test('answers nothing that the database does not decide: that is confirmed at the primary', async () => {
+    const near = await world({ limit: { quota: 1, windowMs: 10_000 } });
+    expect(await problemOf(near.isolate().postTime(near.key.value, { minutes: 0 }))).toBe('422 validation_failed');
+    expect(placesOf(near)).toEqual(['near', 1]);
+    expect(await problemOf(near.isolate().postTime(near.key.value))).toBe('429 rate_limited');
+    expect(placesOf(near)).toEqual(['near', 1]);
+  });
+});
+
+describe('a replica that is behind, when the key', () => {
+  test('was created a second ago: it writes at once', async () => {
+    const near = await world();
+    const { value } = await makeKey(near.organization);
+    expect((await near.isolate().postTime(value)).status).toBe(201);
+    expect(placesOf(near)).toEqual(['near', 1, 3]);
+    expect((await callTool(near.isolate(), value, 'add_internal_note', NOTE_ARGUMENTS)).status).toBe(200);
+    expect(placesOf(near)).toEqual(['near', 1, 3]);
+    const successor = await rotate(near.organization, near.key.id, { grace: 'now' });
+    expect((await near.isolate().postNote(successor.value)).status).toBe(201);
+  });
+
+  test.each(Object.entries(WRITES))(
+    'was revoked: %s gets the constant 401, and nothing is written',
+    async (_, send) => {
+      const near = await world();
+      await revoke(near.organization, near.key.id);
+      const api = near.isolate();
+      const unknown = await seenByProber(await send(near.isolate(), generateKey('twb')));
+      // Again, because the first one may have left something in the cache.
+      for (const time of [1, 2]) {
+        const seen = await seenByProber(await send(api, near.key.value));
+        expect([time, seen]).toEqual([time, unknown]);
+        expect(seen).toMatchObject({ status: 401, body: CONSTANT_401 });
+      }
+      for (const table of ['notes', 'time_entries'] as const)
+        expect(await rowsOf(table, near.organization)).toEqual([]);
+      await api.settled();
+      expect(await rowsOf('refused_uses', near.organization)).toMatchObject([{ reason: 'revoked' }]);
+    },
+  );
+
+  test.each<[string, (near: World) => Promise<unknown>]>([
+    ['expired', (near) => setKey(near, 'expires_at', Date.now() - 1)],
+    ['lost its scopes', (near) => setKey(near, 'scopes', 'tickets:none')],
+    ['may be used from other networks only', (near) => setKey(near, 'allowed_networks', '203.0.113.0/24')],
+    [
+      'belongs to an organization that was closed',
+      ({ organization }) => env.DB.prepare('update organizations set active = 0 where id = ?').bind(organization).run(),
+    ],
+    ['has another value', (near) => setKey(near, 'hash', 'e'.repeat(64))],
+  ])('%s: good and bad writes get the constant 401', async (why, change) => {
+    const near = await world();
+    await change(near);
+    for (const [name, send] of Object.entries(WRITES)) {
+      // The list has the tools of any live key.
+      if (why === 'lost its scopes' && name === 'a list of tools') continue;
+      const response = await send(near.isolate(), near.key.value);
+      expect([response.status, await response.text()]).toEqual([401, CONSTANT_401]);
+    }
+    for (const table of ['notes', 'time_entries'] as const) expect(await rowsOf(table, near.organization)).toEqual([]);
+  });
+
+  test.each<[string, KeyOptions, (near: World) => Promise<unknown>]>([
+    [
+      'had expired, and no longer does',
+      { expires: new Date(Date.now() + hour).toISOString() },
+      (near) => setKey(near, 'expires_at', null),
+    ],
+    [
+      'got its scope',
+      { scopes: ['tickets:note:write'] },
+      (near) => setKey(near, 'scopes', 'tickets:note:write tickets:time:write'),
+    ],
+    ['may be used from everywhere now', { networks: '203.0.113.0/24' }, (near) => setKey(near, 'allowed_networks', '')],
+  ])('%s: it writes at once', async (_, options, change) => {
+    const near = await world(options);
+    await change(near);
+    const now = () => Date.now() + 2 * hour;
+    expect((await near.isolate({ now }).postTime(near.key.value)).status).toBe(201);
+    expect(placesOf(near)).toEqual(['near', 1, 3]);
+  });
+
+  test('has lower daily limits: they apply at once', async () => {
+    const near = await world();
+    await setKey(near, 'day_limit_records', 1);
+    expect((await near.isolate().postTime(near.key.value)).status).toBe(201);
+    expect(await problemOf(near.isolate().postTime(near.key.value))).toBe('429 daily_limit_reached');
+  });
+
+  test('has a higher request limit: it applies before a 429', async () => {
+    const near = await world({ limit: { quota: 1, windowMs: 10_000 } });
+    expect((await near.isolate().postNote(near.key.value)).status).toBe(201);
+    await setKey(near, 'limit_quota', 3);
+    for (const status of [201, 201, 429]) expect((await near.isolate().postNote(near.key.value)).status).toBe(status);
+  });
+
+  test('has a lower request limit: it applies when the replica has it, or the key is read for another reason', async () => {
+    const near = await world();
+    await setKey(near, 'limit_window_ms = 10000, limit_quota', 1);
+    for (let i = 0; i < 2; i++) expect((await near.isolate().postNote(near.key.value)).status).toBe(201);
+    await near.replica.catchUp(near.organization);
+    expect((await near.isolate().postNote(near.key.value)).status).toBe(429);
+  });
+
+  test('is of an organization with another time zone: the work date is that of the new one', async () => {
+    const near = await world();
+    const now = () => Date.UTC(2026, 5, 1, 12);
+    await changePlan(near.organization, true, 'Pacific/Kiritimati');
+    const response = await near.isolate({ now }).postTime(near.key.value);
+    expect(await response.json()).toMatchObject({ entry: { workDate: '2026-06-02T00:00:00.000Z' } });
+  });
+
+  test('is of an organization whose plan ended: 403 for good and bad bodies, also by MCP', async () => {
+    const near = await world();
+    await changePlan(near.organization, false);
+    expect(await problemOf(near.isolate().postTime(near.key.value))).toBe('403 psa_not_included');
+    expect(await problemOf(near.isolate().postTime(near.key.value, 'not json'))).toBe('403 psa_not_included');
+    for (const args of [NOTE_ARGUMENTS, {}]) {
+      const result = await resultOf(near.isolate(), near.key.value, 'add_internal_note', args);
+      expect(result.structuredContent['code']).toBe('psa_not_included');
+    }
+    expect(await rowsOf('notes', near.organization)).toEqual([]);
+  });
+
+  test('is of an organization whose plan began: it writes at once', async () => {
+    const near = await world();
+    await changePlan(near.organization, false);
+    await near.replica.catchUp(near.organization);
+    await changePlan(near.organization, true);
+    expect((await near.isolate().postTime(near.key.value)).status).toBe(201);
+    expect(placesOf(near)).toEqual(['near', 1, 3]);
+  });
+});
+
+describe('a key that the replica refuses', () => {
+  test('costs the same calls whatever is wrong with it, also if it is blocked', async () => {
+    const near = await world();
+    const [expired, unscoped, revoked, byHint, byId] = [
+      await makeKey(near.organization, { expires: new Date(Date.now() + hour).toISOString() }),
+      await makeKey(near.organization, { scopes: ['tickets:note:write'] }),
+      await makeKey(near.organization),
+      await makeKey(near.organization),
+      await makeKey(near.organization),
+    ];
+    await revoke(near.organization, revoked.id);
+    await near.replica.catchUp(near.organization);
+    const config = { blockedKeys: new Set([keyHint(byHint.value), byId.id]) };
+    const dead = { unknown: generateKey('twb'), ...{ expired, unscoped, revoked, byHint, byId } };
+    for (const [cause, key] of Object.entries(dead)) {
+      const value = typeof key === 'string' ? key : key.value;
+      const now = cause === 'expired' ? () => Date.now() + hour : Date.now;
+      for (const send of [WRITES['a good body'], WRITES['a body that breaks a rule'], callLogTime]) {
+        const api = near.isolate({ config, now });
+        expect([cause, (await send?.(api, value))?.status, placesOf(near)]).toEqual([cause, 401, ['near', 1]]);
+        // The use of a refused key is recorded later.
+        await api.settled();
+        near.calls.length = 0;
+      }
+    }
+  });
+});
+
+describe('a replica', () => {
+  test.each(['D1_ERROR: no such column: k.hash', 'D1 DB is overloaded. Requests queued for too long.'])(
+    'that fails with %j is replaced by the primary',
+    async (message) => {
+      const near = await world();
+      near.replica.error = new Error(message);
+      expect((await near.isolate().postTime(near.key.value)).status).toBe(201);
+      expect(placesOf(near)).toEqual([1, 3]);
+      expect(loggedLines('nearby_key_not_read')).toHaveLength(1);
+      await revoke(near.organization, near.key.id);
+      expect((await near.isolate().postTime(near.key.value)).status).toBe(401);
+    },
+  );
+
+  test('that does not say where it answered counts as the primary', async () => {
+    const near = await world();
+    near.replica.isSilent = true;
+    expect((await near.isolate().postTime(near.key.value)).status).toBe(201);
+    expect(placesOf(near)).toEqual([1, 3]);
+    expect((await near.isolate().postTime(generateKey('twb'))).status).toBe(401);
+    expect(placesOf(near)).toEqual([1]);
+  });
+});
+
+test('the log has the region of the replica, and whether the primary was read again', async () => {
+  const near = await world();
+  const lookupOf = async (request: Promise<Response>) => {
+    loggedLines('request');
+    await request;
+    const [line] = loggedLines('request');
+    return [line?.['lookup'], line?.['region'], line?.['readAgain'], line?.['d1Calls']];
+  };
+  const headers = { 'CF-Connecting-IP': newAddress() };
+  const api = near.isolate();
+  expect(await lookupOf(api.postTime(near.key.value, TIME, headers))).toEqual(['near', REPLICA_REGION, undefined, 2]);
+  expect(await lookupOf(api.postTime(near.key.value))).toEqual(['warm', undefined, undefined, 1]);
+  expect(await lookupOf(api.postTime(near.key.value, {}))).toEqual(['warm', undefined, true, 1]);
+  expect(await lookupOf(near.isolate().postTime(near.key.value, {}))).toEqual(['near', REPLICA_REGION, true, 2]);
+  expect(await lookupOf(api.postTime(generateKey('twb')))).toEqual(['near', REPLICA_REGION, true, 2]);
+  expect(await lookupOf(api.send('/api/v1/ping', { key: near.key.value }))).toEqual(['cold', undefined, undefined, 1]);
+  expect(await lookupOf(api.send('/api/v1/ping', { key: 'twb_1' }))).toEqual([undefined, undefined, undefined, 0]);
+});
