@@ -6,7 +6,7 @@ import { timeOrderedId } from '../domain/record-id.ts';
 import type { ObjectStore } from '../lib/object-store.ts';
 import type { ActorContext, Ports, SystemActor } from '../services/service-context.ts';
 import { printable } from './printable.ts';
-import { archiveBucketName, MAIN_CONFIG, readWranglerConfig } from './wrangler-config.ts';
+import { archiveBucketName, databaseId, MAIN_CONFIG, readWranglerConfig } from './wrangler-config.ts';
 
 /** How long an operator waits for one call to the database. */
 const DEADLINE_MS = 60_000;
@@ -156,10 +156,9 @@ export async function withDatabase<T>(
   const { RemoteD1 } = await import('./remote-d1.ts');
   const { remoteArchive } = await import('./remote-store.ts');
   const account = await cloudflareAccount();
-  const database = config.d1_databases.find(({ binding }) => binding === 'DB')?.database_id ?? '';
   const bucket = process.env['R2_BUCKET_NAME'] ?? archiveBucketName(config);
   return use(
-    new RemoteD1({ ...account, databaseId: process.env['D1_DATABASE_ID'] ?? database }),
+    new RemoteD1({ ...account, databaseId: process.env['D1_DATABASE_ID'] ?? databaseId(config) }),
     bucket === undefined ? undefined : remoteArchive({ ...account, bucket }),
   );
 }

@@ -2,7 +2,7 @@ import { basename } from 'node:path';
 import * as z from 'zod';
 import { parseKnownPrefixes } from '../domain/deployments.ts';
 import type { RemoteTarget } from './remote-d1.ts';
-import { MAIN_CONFIG, type WranglerConfig } from './wrangler-config.ts';
+import { databaseId, MAIN_CONFIG, type WranglerConfig } from './wrangler-config.ts';
 
 /** One deployment: its two files, and what Cloudflare says of it if that was asked for. */
 export interface Deployment {
@@ -27,8 +27,6 @@ export interface LiveDeployment {
   jurisdiction: string;
 }
 
-const databaseOf = ({ d1_databases }: WranglerConfig) =>
-  d1_databases.find(({ binding }) => binding === 'DB')?.database_id ?? '';
 const variable = ({ vars }: WranglerConfig, name: string) => vars[name] ?? '';
 
 /** Compares deployments of one service. Returns a sentence for each difference that does harm. */
@@ -59,7 +57,7 @@ export function compareDeployments(deployments: readonly Deployment[]): string[]
 const UNIQUE = {
   KEY_PREFIX: ({ vars }: WranglerConfig) => vars['KEY_PREFIX'],
   'Worker name': ({ name }: WranglerConfig) => name,
-  database: databaseOf,
+  database: databaseId,
   bucket: ({ r2_buckets: [bucket] }: WranglerConfig) => bucket?.bucket_name,
 };
 
@@ -105,7 +103,7 @@ function agentsFaults({ file, config, agents, live }: Deployment): string[] {
   const faults = Object.keys(agents.config.vars)
     .filter((name) => name in config.vars && variable(agents.config, name) !== variable(config, name))
     .map((name) => `${name} in ${agents.file} differs from ${file}.`);
-  if (databaseOf(agents.config) !== databaseOf(config))
+  if (databaseId(agents.config) !== databaseId(config))
     faults.push(`${agents.file} has another database than ${file}.`);
   const switches = ['MODE', 'BLOCKED_KEYS'].filter(
     (name) => live && live.secrets.includes(name) !== live.agentsSecrets.includes(name),

@@ -32,6 +32,10 @@ export function readWranglerConfig(path: string): WranglerConfig {
  */
 export const wranglerConfig = readWranglerConfig(MAIN_CONFIG);
 
+/** The id of the database; empty if the file has none. */
+export const databaseId = ({ d1_databases }: WranglerConfig) =>
+  d1_databases.find(({ binding }) => binding === 'DB')?.database_id ?? '';
+
 /** The name of the bucket of the archive; undefined if the deployment has none. */
 export const archiveBucketName = ({ r2_buckets }: WranglerConfig) =>
   r2_buckets.find(({ binding }) => binding === 'ARCHIVE')?.bucket_name;

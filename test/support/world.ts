@@ -242,7 +242,7 @@ export function makeApi({ origin = 'https://api.example', ...options }: ApiOptio
 
 /** An app whose calls to D1 and to limiter objects are counted, in lists that grow. */
 export function makeCountedApi(options: Parameters<typeof makeApi>[0] = {}) {
-  const d1 = countD1(env.DB);
+  const d1 = countD1(options.bindings?.DB ?? env.DB);
   const limiters = countLimiters(env.RATE_LIMITER);
   const bindings = { ...options.bindings, DB: d1.db, RATE_LIMITER: limiters.namespace };
   return { api: makeApi({ ...options, bindings }), d1: d1.calls, limiters: limiters.names };

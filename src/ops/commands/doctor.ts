@@ -2,6 +2,7 @@ import { Option } from '@commander-js/extra-typings';
 import { cloudflareAccount, operatorCommand, withoutBrackets } from '../command.ts';
 import { deployedBindings, jurisdictionFaults } from '../deployments.ts';
 import { diagnose } from '../diagnose.ts';
+import { diagnoseReplication } from '../diagnose-replication.ts';
 import { diagnoseVariables } from '../diagnose-variables.ts';
 import { FindingsPrinter } from '../findings.ts';
 import { OPS_MODULES } from '../modules.ts';
@@ -9,7 +10,7 @@ import { print } from '../output.ts';
 import { check, Failure, type Finding } from '../probe.ts';
 import { readKeyValue } from '../secret.ts';
 import { parseServiceAddress } from '../service-address.ts';
-import { MAIN_CONFIG, readWranglerConfig } from '../wrangler-config.ts';
+import { databaseId, MAIN_CONFIG, readWranglerConfig } from '../wrangler-config.ts';
 
 /** The checks of the modules, each with its option. */
 const CHECKS = OPS_MODULES.flatMap(({ checks }) => checks ?? []).map((check) => ({
@@ -33,7 +34,7 @@ export const doctor = operatorCommand({
   .option('--key-stdin', 'Also check the key on standard input.')
   .option(
     '--config <FILE>',
-    'Also compare JURISDICTION in this wrangler.toml with the deployed one. Needs CLOUDFLARE_ACCOUNT_ID and CLOUDFLARE_API_TOKEN.',
+    'Also compare JURISDICTION in this wrangler.toml with the deployed one, and say whether the database has read replicas. Needs CLOUDFLARE_ACCOUNT_ID and CLOUDFLARE_API_TOKEN.',
   )
   .action(run);
 
@@ -53,7 +54,12 @@ async function run(
   const printer = new FindingsPrinter();
   await printer.show(diagnose(url, key));
   await printer.show(diagnoseVariables(readWranglerConfig(options.config ?? MAIN_CONFIG).vars));
-  if (options.config !== undefined) await printer.show(diagnoseJurisdiction(options.config));
+  if (options.config !== undefined) {
+    await printer.show(diagnoseJurisdiction(options.config));
+    const config = readWranglerConfig(options.config);
+    const target = { ...(await cloudflareAccount()), databaseId: databaseId(config) };
+    await printer.show(diagnoseReplication(target, { origin: url.origin, keyPrefix: config.vars['KEY_PREFIX'] ?? '' }));
+  }
   for (const probe of probes) await printer.show(probe(url.origin));
   for (const { option, unchecked } of CHECKS)
     if (unchecked !== undefined && options[option.attributeName()] === undefined) await print(`--    ${unchecked}\n`);

@@ -14,12 +14,13 @@ interface Deployed {
   organizations: string[];
   secrets: string[];
   jurisdiction: string;
+  hasReplicas: boolean;
 }
 
 let directory: string;
 let deployed: Record<'eu' | 'us', Deployed>;
 const api = createServer(async (request, response) => {
-  const [, name = ''] = /\/(?:scripts|database)\/(\w+)\//.exec(request.url ?? '') ?? [];
+  const [, name = ''] = /\/(?:scripts|database)\/(\w+)/.exec(request.url ?? '') ?? [];
   const of = name === 'eu' || name === 'us' ? deployed[name] : undefined;
   const send = (status: number, result: unknown) =>
     response.writeHead(status).end(JSON.stringify({ success: status === 200, errors: [], result }));
@@ -30,6 +31,8 @@ const api = createServer(async (request, response) => {
       bindings: [...secrets, { type: 'plain_text', name: 'JURISDICTION', text: of.jurisdiction }],
     });
   }
+  if (request.method === 'GET')
+    return void send(200, { read_replication: { mode: of.hasReplicas ? 'auto' : 'disabled' } });
   const names = (await text(request)).includes('d1_migrations') ? of.migrations : of.organizations;
   send(200, [{ success: true, meta: {}, results: names.map((one) => ({ name: one })) }]);
 });
@@ -49,6 +52,7 @@ beforeEach(() => {
     organizations: [`${name}-msp`],
     secrets: ['PSA_SECRET'],
     jurisdiction: name === 'eu' ? 'eu' : '',
+    hasReplicas: false,
   });
   deployed = { eu: of('eu'), us: of('us') };
 });
@@ -172,6 +176,31 @@ test('the doctor refuses a file whose JURISDICTION differs from the deployed one
   expect(await run()).toMatch(
     /^FAIL {2}JURISDICTION: .* is none, and eu is deployed: a change begins with new, empty/m,
   );
+});
+
+/** How long the database of a stand-in for the service takes, in milliseconds. */
+const LOOKUP_MS = 40;
+
+test('the doctor says whether the database has read replicas, and what one trip to it takes', async () => {
+  const file = await writeConfig('us', { vars: { KEY_PREFIX: 'twb' } });
+  const service = createServer((request, response) => {
+    const isLookedUp = /^Bearer twb_\w{46}$/.test(request.headers.authorization ?? '');
+    setTimeout(() => response.writeHead(401).end(), isLookedUp ? LOOKUP_MS : 0);
+  });
+  await new Promise<void>((resolve) => service.listen(0, '127.0.0.1', resolve));
+  const { port } = service.address() as AddressInfo;
+  const run = async () =>
+    (await runCli('doctor', [`http://127.0.0.1:${port}`, '--config', file], { env: env() })).stdout;
+  try {
+    const [, ms] =
+      /^ok {4}read replication: off: would save one trip to the database, (\d+) ms/m.exec(await run()) ?? [];
+    expect(Number(ms)).toBeGreaterThan(LOOKUP_MS / 2);
+    deployed.us.hasReplicas = true;
+    expect(await run()).toMatch(/^ok {4}read replication: on: saves one trip to the database, \d+ ms from here/m);
+  } finally {
+    service.closeAllConnections();
+    service.close();
+  }
 });
 
 test('one deployment cannot be compared', async () => {

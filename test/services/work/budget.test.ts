@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { generateKey } from '../../../src/domain/api-key.ts';
 import published from '../../bench/README.md?raw';
 import { archive, releaseAll } from '../../support/archive.ts';
+import { withReplica } from '../../support/d1.ts';
 import { resultOf, work } from '../../support/rpc.ts';
 import {
   importRecords,
@@ -310,6 +311,36 @@ test('the tables in test/bench/README.md have the numbers that are counted here'
   expect((await byKey()).status).toBe(429);
   await line('429 by key, cached refusal', 429, () => byKey(), limited);
   expect(published).toContain(rows.join('\n'));
+
+  const nearby = withReplica(env.DB);
+  await nearby.catchUp(large.organization);
+  const created = await makeKey(large.organization);
+  const nearRows: string[] = [];
+  /** Runs a request in a new isolate, and adds its line to the table with read replicas. */
+  const nearLine = async (
+    what: string,
+    status: number,
+    request: (one: ReturnType<typeof makeCountedApi>['api']) => Promise<Response>,
+    { api: one, d1: calls } = makeCountedApi({ bindings: { DB: nearby.db } }),
+  ) => {
+    calls.length = 0;
+    expect((await request(one)).status, what).toBe(status);
+    const near = calls.filter(({ replica }) => replica).length;
+    const written = calls.reduce((sum, { rowsWritten }) => sum + rowsWritten, 0);
+    nearRows.push(`| ${[what, near, calls.length - near, readsOf(calls), written].join(' | ')} |`);
+  };
+  await nearLine('time entry, uncached key', 201, (one) => one.postTime(time));
+  const isolate = makeCountedApi({ bindings: { DB: nearby.db } });
+  await isolate.api.postTime(time);
+  await nearLine('time entry, cached key', 201, (one) => one.postTime(time), isolate);
+  await nearLine('note, uncached key', 201, (one) => one.postNote(note));
+  await nearLine('time entry, key created a moment ago', 201, (one) => one.postTime(created.value));
+  await nearLine('replay, uncached key', 200, (one) => one.postTime(time, TIME, keys));
+  await nearLine('422, uncached key', 422, (one) => one.postTime(time, {}));
+  await nearLine('ping', 200, (one) => one.send('/api/v1/ping', { key: time }));
+  await nearLine('401 to a write, unknown key', 401, (one) => one.postTime(generateKey('twb')));
+  await nearLine('401 to a ping, unknown key', 401, (one) => one.send('/api/v1/ping', { key: generateKey('twb') }));
+  expect(published).toContain(nearRows.join('\n'));
 
   // A million writes, each with the highest counts of an accepted write.
   const writes = [...counted.values()].filter(({ written }) => written > 0);
