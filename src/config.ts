@@ -22,7 +22,6 @@ import { remoteKeySet } from './lib/remote-key-set.ts';
 
 /** The configuration of a deployment, parsed once from wrangler.toml and the operator's secrets. */
 export interface Config {
-  /** The prefix of every key value, without the underscore. */
   keyPrefix: string;
   /** The key prefixes of all deployments of the service, this one first. */
   keyPrefixes: readonly string[];
@@ -56,13 +55,11 @@ export interface Config {
   securityContact?: SecurityContact | undefined;
   /** For local runs only: the API also accepts plain HTTP from other machines. */
   allowPlainHttp?: boolean;
-  /** How administrators sign in. Undefined if not configured: then no administrator can sign in. */
   signIn?: SignIn | undefined;
 }
 
 export interface Receiver {
   url: string;
-  /** Every message is signed with all of them. */
   secrets: readonly WebhookSecret[];
 }
 
@@ -72,9 +69,7 @@ export interface SignIn {
   audience: string;
   /** The request header with the token, alone or after `Bearer`. */
   header: string;
-  /** The issuer's public keys. */
   keys: JWTVerifyGetKey;
-  /** The path on this host that signs out. */
   signOutPath: string | undefined;
 }
 

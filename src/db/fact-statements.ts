@@ -19,11 +19,9 @@ import { ALL_RECORDS, sum } from './work/key-days.ts';
 // The statements of the facts in domain/facts.ts. Each returns the facts of all organizations whose
 // ids are between `from` and `to`: of one if both are its id.
 
-/** What the statements are bound to. Each uses a part of it. */
 export interface FactValues {
   from: string;
   to: string;
-  /** UTC milliseconds. */
   now: number;
   /** At most so many facts, the latest first where there may be many. */
   limit: number;
@@ -31,12 +29,10 @@ export interface FactValues {
   isPushed: number;
   /** The first day of the daily ledger to examine, `YYYY-MM-DD`. */
   firstDay: string;
-  /** The daily limits of the deployment. */
   keyRecords: number;
   keyBytes: number;
   organizationRecords: number;
   organizationBytes: number;
-  /** The size of the database and its limit in bytes. */
   databaseBytes: number;
   databaseLimit: number;
 }
@@ -44,7 +40,6 @@ export interface FactValues {
 /** The ids between which all organizations are: `~` sorts after every other character of an id. */
 export const ALL_ORGANIZATIONS = { from: '', to: '~'.repeat(65) } as const;
 
-/** A statement, and the types of the facts that it returns. */
 export interface FactStatement {
   types: readonly [FactType, ...FactType[]];
   statement: Statement<FactValues, Fact>;

@@ -63,12 +63,10 @@ function classify(err: unknown): Classified {
   return { kind: 'unknown', reason: `${name} with an unknown message` };
 }
 
-/** Counts calls to D1, retries included. */
 export interface D1Counter {
   d1Calls: number;
 }
 
-/** What a call to D1 needs from its caller. */
 export interface D1Caller {
   /** UTC milliseconds of the machine's own clock until which a response is awaited. */
   readonly deadlineAt: number;

@@ -62,7 +62,6 @@ export const organizations = sqliteTable(
     id: id().primaryKey(),
     name: text('name').notNull(),
     hasPsa: flag('has_psa'),
-    /** IANA name. */
     timeZone: text('time_zone').notNull(),
     defaultHourlyRateMinor: integer('default_hourly_rate_minor').notNull(),
     active: flag('active'),
@@ -155,7 +154,6 @@ export const apiKeys = sqliteTable(
     /** SHA-256 of the key value in hex; the value itself is not stored. */
     hash: text('hash').notNull(),
     hint: text('hint').notNull(),
-    /** As domain/scopes.ts formats them. */
     scopes: text('scopes').notNull(),
     /** The key's own limit, lower than the deployment's; both null if it has none. */
     limitQuota: integer('limit_quota'),
@@ -202,7 +200,6 @@ export const apiKeys = sqliteTable(
   ],
 );
 
-/** The columns that every kind of record has. */
 const recordColumns = {
   organizationId: organizationId(),
   id: id(),

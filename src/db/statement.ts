@@ -1,15 +1,11 @@
 import { withSizeNoted } from './size.ts';
 
-/** A value that can be bound to a statement. */
 export type Bindable = string | number | null;
 
 /** A statement with its parameters bound; `Row` is a row it returns. */
 export interface BoundStatement<Row> {
-  /** Prepares the statement for a D1 call. */
   prepare(db: D1Database): D1PreparedStatement;
-  /** Runs the statement and returns all rows with D1's metadata. */
   all(db: D1Database): Promise<D1Result<Row>>;
-  /** Runs the statement and returns the first row, or null. */
   first(db: D1Database): Promise<Row | null>;
   /**
    * Runs the statement on the nearest copy of the database: the primary or, with read replication, a
@@ -20,7 +16,6 @@ export interface BoundStatement<Row> {
 
 /** SQL text with named parameters: `Values` are the parameters, `Row` is a row it returns. */
 export interface Statement<Values, Row = never> {
-  /** The text with named parameters. */
   readonly text: string;
   bind(values: Values): BoundStatement<Row>;
 }

@@ -83,7 +83,6 @@ export interface KeyValidity {
   /** UTC milliseconds at which the key expires, or null for never. */
   expiresAt: number | null;
   scopes: readonly Scope[];
-  /** The networks from which the key may be used, as `parseNetworks` returns them. */
   allowedNetworks: string;
   organizationActive: boolean;
 }

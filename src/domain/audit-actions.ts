@@ -37,7 +37,6 @@ function labelled(subject: string, actions: Readonly<Record<string, string>>) {
   return Object.entries(actions).map(([action, label]) => [`${subject}.${action}`, label] as const);
 }
 
-/** The actions with their labels, for a select list. */
 export const AUDIT_ACTION_LABELS: readonly (readonly [action: string, label: string])[] = Object.entries(labels);
 
 /** The label of an action. Actions that other systems add are shown as stored. */

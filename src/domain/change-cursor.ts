@@ -1,6 +1,5 @@
 /** A position in an organization's audit log: after the row with this `seq`. */
 export interface ChangeCursor {
-  /** The database that the position belongs to. */
   epoch: string;
   seq: number;
   /** The request that wrote the row. After a restore, another row may have the same `seq`. */

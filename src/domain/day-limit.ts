@@ -73,7 +73,6 @@ export function dayLimitsSentence({ key, organization }: DayLimits): string {
     : `At most ${limits.join(', and ')}; a day ends at midnight in the organization's time zone.`;
 }
 
-/** What has been written on the day of a new record. */
 export interface DayUse {
   /** By the key, with its predecessors and successors. */
   key: { records: number; minutes: number; bytes: number };
@@ -81,13 +80,11 @@ export interface DayUse {
   organization: { records: number; bytes: number };
 }
 
-/** A daily limit that a new record would exceed. */
 export interface ExceededDayLimit {
   name: 'key-day' | 'organization-day';
   what: 'records' | 'minutes' | 'bytes';
   limit: number;
   used: number;
-  /** What the record adds. */
   added: number;
 }
 
@@ -135,7 +132,6 @@ export function fullestDayLimit(
     .toSorted((a, b) => share(b) - share(a))[0];
 }
 
-/** The lower of two limits; null if there is none. */
 export function lower(one: number | null | undefined, other: number | null | undefined): number | null {
   const limits = [one, other].filter((limit) => limit !== null && limit !== undefined);
   return limits.length === 0 ? null : Math.min(...limits);

@@ -4,7 +4,6 @@
 export type Jurisdiction = 'eu' | 'us' | 'fedramp';
 const JURISDICTIONS: readonly Jurisdiction[] = ['eu', 'us', 'fedramp'];
 
-/** A link to the settings area of another deployment. */
 export interface SettingsLink {
   name: string;
   url: string;
@@ -14,7 +13,6 @@ export interface SettingsLink {
 export const KEY_PREFIX_RULE = 'be 2 to 16 lower-case letters and digits and begin with a letter';
 export const isKeyPrefix = (text: string) => /^[a-z][a-z0-9]{1,15}$/.test(text);
 
-/** @throws RangeError naming the text and the rule */
 export function parseJurisdiction(text: string): Jurisdiction | undefined {
   if (text.trim() === '') return undefined;
   const jurisdiction = JURISDICTIONS.find((one) => one === text.trim());

@@ -106,7 +106,6 @@ export function directoryJsonSchema(): Record<string, unknown> {
   };
 }
 
-/** The shape of a record of any type, with a description of each. */
 export function describedRecord() {
   return z.union(DIRECTORY_TYPES.map((type) => shapes[type].meta({ title: type, description: DESCRIPTIONS[type] })));
 }

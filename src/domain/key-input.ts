@@ -17,7 +17,6 @@ const expiresRule =
   'a date such as 2027-03-31, an instant such as 2027-03-31T12:00:00Z, or leave it out for a key that never expires';
 const expires = () =>
   z.union([z.iso.date(), z.iso.datetime({ offset: true })], { error: ruleError(expiresRule) }).optional();
-/** A quota and its window are given together. */
 const hasWholeLimit = ({ limitQuota, limitWindowMs }: Pick<KeySettings, 'limitQuota' | 'limitWindowMs'>) =>
   (limitQuota === null) === (limitWindowMs === null);
 const WHOLE_LIMIT = { path: ['limitWindowMs'], error: 'is required with limitQuota, and refused without it' };

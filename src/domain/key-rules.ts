@@ -7,10 +7,8 @@ export const MAX_REVIEW_MONTHS = 12;
 
 /** An organization's rules for new keys and for reviews. Existing keys are not affected. */
 export interface KeyRules {
-  /** The longest lifetime of a new key, or null. A key with a longest lifetime has to expire. */
   maxLifetimeDays: number | null;
   expiryRequired: boolean;
-  /** After how many days without a write a key counts as unused. */
   unusedDays: number;
   /** The months between two reviews, or null if no review is required. */
   accessReviewMonths: number | null;
@@ -53,14 +51,12 @@ export function lastDayAllowed({ maxLifetimeDays }: Pick<KeyRules, 'maxLifetimeD
 }
 
 export interface NewKeyLifetime {
-  /** What was asked for; undefined for a key that never expires. */
   expires: string | undefined;
   /** See `lifetimeDays`; null for a key that never expires. */
   days: number | null;
   today: string;
 }
 
-/** The key rule that a new key breaks, or undefined. */
 export function brokenRule(
   rules: Pick<KeyRules, 'maxLifetimeDays' | 'expiryRequired'>,
   { expires, days, today }: NewKeyLifetime,

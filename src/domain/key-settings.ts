@@ -20,14 +20,12 @@ interface StoredLimits {
   dayLimitMinutes: number | null;
 }
 
-/** What a form depends on: `own` has the limits of the key that it changes. */
 export interface SettingContext {
   defaults: DefaultLimits;
   own?: StoredLimits | undefined;
 }
 
 interface SettingForm {
-  /** The name and the id of the field. */
   field: string;
   control: 'line' | 'number' | 'lines';
   /** Every other field is marked as optional. */
@@ -263,7 +261,6 @@ export type KeySettings = { -readonly [Name in KeySettingName]: z.output<(typeof
 /** Settings before validation. A setting that is left out has its default value. */
 export type SettingsInput = Partial<Record<KeySettingName, unknown>>;
 
-/** The settings that a form was sent with. `field` returns the text of a field. */
 export const readSettings = (field: (name: string) => string, context: SettingContext) =>
   fromKeys(KEY_SETTING_NAMES, (name) => keySetting(name).read(field, context));
 
@@ -284,7 +281,6 @@ export function describeChanges(from: KeySettings, to: KeySettings): string[] {
   });
 }
 
-/** The key's own request limit, or null for the deployment's. */
 export function ownRequestLimit({
   limitQuota: quota,
   limitWindowMs: windowMs,

@@ -7,7 +7,6 @@ import { SCOPE_IDS, type Scope } from './scopes.ts';
 /** The authenticated caller: a key, and the organization it belongs to. */
 export interface Principal {
   organizationId: string;
-  /** IANA name. Work dates are computed in it. */
   timeZone: string;
   hasPsa: boolean;
   keyId: string;
@@ -24,7 +23,6 @@ export interface Principal {
   allowedNetworks: string;
   /** The key's own limit, or null for the deployment's. */
   limit: RequestLimit | null;
-  /** The key's own daily limits. */
   dayLimit: OwnDayLimit;
   /** UTC milliseconds at which the key expires, or null for never. */
   expiresAt: number | null;

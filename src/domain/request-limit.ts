@@ -9,7 +9,6 @@ export interface RequestLimit {
 /** The decision of a limiter. All times are durations: its clock and the caller's differ. */
 export interface RateLimitDecision {
   admitted: boolean;
-  /** How many more requests would be admitted now. */
   remaining: number;
   /** Milliseconds until the oldest counted request leaves the window; 0 if none is counted. */
   resetMs: number;

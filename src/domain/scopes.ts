@@ -19,7 +19,6 @@ export function formatScopes(scopes: readonly Scope[]): string {
   return SCOPE_IDS.filter((scope) => scopes.includes(scope)).join(' ');
 }
 
-/** The inverse of `formatScopes`. */
 export function parseScopes(stored: string): Scope[] {
   const held = stored.split(' ');
   return SCOPE_IDS.filter((scope) => held.includes(scope));

@@ -1,4 +1,3 @@
-/** Where to report a vulnerability, for security.txt (RFC 9116). */
 export interface SecurityContact {
   /** Addresses in order of preference: `mailto:`, `https:` or `tel:`. */
   addresses: readonly string[];

@@ -60,7 +60,6 @@ function parseAddress(text: string, whyNoPassword: string): string | undefined {
 
 export interface WebhookHeaders {
   'webhook-id': string;
-  /** When the message was sent, in Unix seconds. */
   'webhook-timestamp': string;
   /** One signature for each secret, separated by spaces. */
   'webhook-signature': string;

@@ -39,7 +39,6 @@ export interface AppliedLimit {
 export interface RequestStats extends D1Counter, LookupStats {
   /** Calls to limiter objects, retries included. */
   limiterCalls: number;
-  /** The code of the problem in the response. */
   problem?: string;
   /** Why a message of the PSA was not accepted. */
   messageFault?: WebhookFault;

@@ -1,4 +1,3 @@
-/** A text in UTF-8, compressed as gzip. */
 export function gzip(text: string): Promise<Uint8Array<ArrayBuffer>> {
   return through(new Blob([text]), new CompressionStream('gzip'));
 }

@@ -12,7 +12,6 @@ export interface ObjectStore {
 
 export interface StoredObject {
   name: string;
-  /** UTC milliseconds. */
   storedAt: number;
 }
 

@@ -1,4 +1,3 @@
-/** The keys of an object, in order, with their types. */
 export function keysOf<Type extends object>(object: Type): Extract<keyof Type, string>[] {
   const keys: Extract<keyof Type, string>[] = [];
   for (const key in object) keys.push(key);

@@ -8,7 +8,6 @@ import { latestDatabaseSize } from './size-warning.ts';
 
 /** What of the configuration decides about facts. */
 export interface FactOptions {
-  /** Whether changes are pushed. */
   isPushed: boolean;
   dayLimits: DayLimits;
 }

@@ -21,7 +21,6 @@ const READ_ONLY =
 /** What a call without a response means for the caller. */
 export type LostCall = keyof typeof DETAILS;
 
-/** The part of a verb's context that a call to D1 uses. */
 type CallContext = Pick<ServiceContext, 'db' | 'deadlineAt' | 'stats' | 'databaseLimit' | 'waitsForLock'> &
   Partial<Pick<ServiceContext, 'requestId'>> &
   Pick<D1Caller, 'maxAttempts'>;
@@ -84,7 +83,6 @@ export async function write(ctx: CallContext, lost: LostCall, statement: BoundSt
   return (await callD1(ctx, lost, (db) => statement.all(db))).meta.changes;
 }
 
-/** The detail of an `unavailable`. */
 export function unavailableDetail(lost: LostCall, kind: Exclude<D1FailureKind, 'rejected'>): string {
   return kind === 'read_only' ? READ_ONLY : DETAILS[lost];
 }

@@ -3,7 +3,6 @@ import { signWebhook, type WebhookSecret } from '../domain/webhook.ts';
 
 const USER_AGENT = 'Ticket-Write-Back-API/1';
 
-/** A message to the receiver. */
 export interface PostedMessage {
   /** The same whenever the same message is sent again. */
   id: string;
@@ -20,7 +19,6 @@ export async function deliver(
   return post(url, message.body, await signWebhook(secrets, message));
 }
 
-/** Posts a body of JSON, and returns what became of it. */
 export async function post(url: string, body: string, headers: object = {}): Promise<PostOutcome> {
   let response: Response;
   // Not AbortSignal.timeout, whose timer would keep the object in memory for the rest of the time.

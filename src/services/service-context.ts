@@ -33,7 +33,6 @@ export interface Elsewhere {
   erase(ctx: ServiceContext, organizationId: string, limit: number): Promise<number>;
 }
 
-/** The context of every verb. */
 export interface ServiceContext extends Ports {
   db: D1Database;
   /** The clock (UTC milliseconds). Read it just before it matters, not once at the start. */
@@ -60,13 +59,10 @@ export interface ActorContext<Actor> extends ServiceContext {
   source: Source;
 }
 
-/** The context of a change of the directory. */
 export interface DirectoryContext extends ServiceContext {
-  /** The signed message that asks for the change, if one does. */
   message?: SignedMessage | undefined;
 }
 
-/** The context of a write. */
 export interface WriteContext extends ActorContext<Principal> {
   dayLimits: DayLimits;
   /** Gets how much of its daily limit of records the key has used, once the database has said so. */

@@ -15,7 +15,6 @@ export function logSize({ bytes, share }: DatabaseSize, requestId?: string): voi
 
 interface DatabaseSize {
   bytes: number;
-  /** Of the limit. */
   share: number;
 }
 

@@ -4,7 +4,6 @@ import type { Fields } from '../statement.ts';
 /** The number of the organization's next audit row, as an SQL expression. */
 export const NEXT_SEQ = '(select coalesce(max(seq), 0) + 1 from audit_log where organization_id = :organizationId)';
 
-/** The fields of an audit row that every reader of the log needs. */
 export interface AuditColumns {
   seq: number;
   /** UTC milliseconds. */
@@ -21,7 +20,6 @@ export interface AuditColumns {
   detail: string | null;
 }
 
-/** The columns of these fields, in `audit_log a`. */
 export const AUDIT_COLUMNS: Fields<AuditColumns> = {
   seq: 'a.seq',
   at: 'a.at',

@@ -20,7 +20,6 @@ export interface AuditLogRow extends AuditColumns {
   technician: string | null;
 }
 
-/** What an organization has done on the latest day of its log. */
 export interface OrganizationDay {
   /** Calendar date in the organization's time zone, `YYYY-MM-DD`; empty if nothing was counted. */
   day: string;
@@ -55,14 +54,10 @@ const rowsOf = (seqs: string) => `
   where a.organization_id = :organizationId and a.seq in (${seqs})
   order by a.seq desc`;
 
-/** The range of the log that one page examines, newest first. */
 interface PartValues {
   organizationId: string;
-  /** Rows below this `seq`. */
   before: number;
-  /** Rows not below this `seq`. */
   from: number;
-  /** How many rows at most. */
   examine: number;
 }
 
@@ -125,7 +120,6 @@ const PART_OF_KEY = `select * from (
     select * from (${newest("and actor_type <> 'api_key' and target_id = :keyId", 'indexed by audit_log_user_target')})
   ) order by seq desc limit :examine`;
 
-/** What an administrator, the PSA or an operator did. */
 const PART_OF_ADMINISTRATOR = newest(
   "and actor_type <> 'api_key' and actor_id = :administratorId",
   'indexed by audit_log_actor',
@@ -142,7 +136,6 @@ const matching = (part: string, condition = '') =>
 export interface ExaminedPart {
   examined: number;
   lowest: number | null;
-  /** UTC milliseconds. */
   lowestAt: number | null;
   /** The `seq` up to which the log is archived; 0 if it is not. Its rows are those after it. */
   archivedTo: number;
@@ -154,7 +147,6 @@ const ARCHIVED_TO = '(select coalesce(max(to_seq), 0) from archives where organi
 const examined = (part: string) =>
   `select count(*) as examined, min(seq) as lowest, at as lowestAt, ${ARCHIVED_TO} as archivedTo from (${part})`;
 
-/** The matching rows of a range, and what was examined to find them: the next page begins there. */
 export const findAuditPage = {
   rows: statement<PartValues & FilterValues, AuditLogRow>(matching(PART)),
   examined: statement<PartValues, ExaminedPart>(examined(PART)),
@@ -176,11 +168,9 @@ export const findAuditPageOfAdministrator = {
   examined: statement<PartValues & { administratorId: string }, ExaminedPart>(examined(PART_OF_ADMINISTRATOR)),
 };
 
-/** A user who is an actor in the audit log, as the directory has them now. */
 export interface AuditAdministratorRow {
   id: string;
   name: string;
-  /** 1 if the user is an active administrator. */
   isPresent: number;
 }
 
@@ -224,7 +214,6 @@ const RECORDS = RECORD_KIND_NAMES.map(
     `select audit_seq from ${RECORD_TABLES[kind].table} where organization_id = :organizationId and id in (:id, :${kind})`,
 );
 
-/** The rows about a record or a key. */
 export const findAuditRowsAbout = statement<
   { organizationId: string; id: string } & Record<RecordKind, string>,
   AuditLogRow

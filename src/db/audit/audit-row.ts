@@ -26,15 +26,12 @@ export interface AuditValues {
    * for any other change.
    */
   day: string | null;
-  /** How many records the change adds: 1 or 0. */
   records: number;
-  /** How many bytes of text the change adds. */
   bytes: number;
   /** How many changes of this kind the organization may make in a day; null for a change without a limit. */
   maxChanges: number | null;
 }
 
-/** Where an actor is found, and the name that the log keeps. */
 const ACTORS: Record<ActorType, { table: string; where: string; name: string }> = {
   api_key: { table: 'api_keys', where: 'a.organization_id = :organizationId and a.id = :actorId', name: 'a.name' },
   user: { table: 'users', where: 'a.organization_id = :organizationId and a.id = :actorId', name: 'a.name' },
@@ -86,5 +83,4 @@ const auditRowsOf = (actorType: ActorType) => ({
   ofRecord: forEachKind((kind) => auditRow(actorType, ticketOf(kind))),
 });
 
-/** The audit row statements for each type of actor. */
 export const AUDIT_ROWS = { api_key: auditRowsOf('api_key'), user: auditRowsOf('user'), system: auditRowsOf('system') };

@@ -1,6 +1,5 @@
 import { columns, statement } from '../statement.ts';
 
-/** The parameters that identify the administrator who makes a change. */
 export interface AdministratorValues {
   organizationId: string;
   userId: string;
@@ -10,10 +9,8 @@ export interface AdministratorValues {
 export const IS_ACTIVE_ADMINISTRATOR =
   'u.organization_id = :organizationId and u.id = :userId and u.is_admin = 1 and u.active = 1';
 
-/** Condition of a write that requires an active administrator. */
 export const BY_ACTIVE_ADMINISTRATOR = `exists (select 1 from users u where ${IS_ACTIVE_ADMINISTRATOR})`;
 
-/** A user who administers one organization. */
 export interface AdministratorRow {
   userId: string;
   userName: string;
@@ -27,9 +24,7 @@ export interface AdministratorRow {
   stoppedAt: number | null;
 }
 
-/** Whose organizations to find. */
 interface AdministratorSearch {
-  /** In lower case. */
   email: string;
   /** The organization that has to be among those found, if the person administers it. */
   organizationId: string;

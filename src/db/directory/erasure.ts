@@ -8,7 +8,6 @@ import { IS_BEING_ERASED } from './directory-conditions.ts';
 // triggers of the audit log allow deletes only while the erasure is open and nothing else of the
 // organization is left. From the opening on, they refuse every new audit row.
 
-/** Which erasure: the request that opened it. */
 interface ErasureValues {
   organizationId: string;
   requestId: string;
@@ -33,18 +32,15 @@ export const deactivateErased = statement<{ organizationId: string }>(
   `update organizations set active = 0 where id = :organizationId and ${IS_BEING_ERASED}`,
 );
 
-/** An erasure that is open. */
 export interface OpenErasure {
   organizationId: string;
   requestId: string;
   /** When it was opened, in UTC milliseconds, and who asked for it. */
   erasedAt: number;
   erasedBy: string;
-  /** How many audit rows there were. */
   lastSeq: number;
 }
 
-/** The open erasure of an organization, if there is one. */
 export const findOpenErasure = statement<{ organizationId: string }, OpenErasure>(`
   select ${columns<OpenErasure>({
     organizationId: 'organization_id',
@@ -99,10 +95,8 @@ export const CLOSE_ERASURE = [
   'update erasures set open = 0 where organization_id = :organizationId and request_id = :requestId and open = 1',
 ].map((sql) => statement<ErasureValues>(sql));
 
-/** All tables of which an erasure removes rows. */
 export const ERASED_TABLES = [...TABLES.map(([table]) => table), 'organizations'];
 
-/** How many rows of each of `ERASED_TABLES` the organization has. */
 export const countErasableRows = statement<{ organizationId: string }, Record<string, number>>(
   `select ${ERASED_TABLES.map((table) => `(select count(*) from ${table} where ${table === 'organizations' ? 'id' : 'organization_id'} = :organizationId) as ${table}`).join(', ')}`,
 );

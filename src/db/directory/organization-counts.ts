@@ -1,6 +1,5 @@
 import { columns, statement } from '../statement.ts';
 
-/** What an administrator should know of an organization before opening it. */
 export interface OrganizationCounts {
   organizationId: string;
   /** Keys that are neither revoked nor expired. */

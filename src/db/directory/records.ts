@@ -42,14 +42,12 @@ const TABLES: Record<DirectoryType, DirectoryTable> = {
   ticket: { name: 'tickets', columns: { company_id: 'company', active: 'active' } },
 };
 
-/** The parameters of every directory statement. */
 interface DirectoryValues {
   organizationId: string;
   /** A JSON array of records, unless the statement says otherwise. */
   json: string;
 }
 
-/** What a query found for one id. */
 export interface FoundRow {
   id: string;
   found: string | null;

@@ -6,7 +6,6 @@ import { IS_CURRENT, IS_UNEXPIRED, keyIdWhere, THE_KEY } from './key-conditions.
 interface ChangeValues extends AdministratorValues, KeySettings {
   keyId: string;
   now: number;
-  /** The revision of the key that the administrator saw. */
   revision: number;
 }
 
@@ -21,11 +20,9 @@ export interface ChangeExplanation {
   administrator: number;
   /** The id of the key; null if it is not live. */
   live: string | null;
-  /** The key that has the new name. */
   named: string | null;
 }
 
-/** Why a key was not changed: one row. */
 export const explainChange = statement<
   AdministratorValues & { keyId: string; name: string; now: number },
   ChangeExplanation
@@ -35,12 +32,10 @@ export const explainChange = statement<
   from organizations o left join api_keys on ${THE_KEY} and api_keys.revoked_at is null and ${IS_UNEXPIRED}
   where o.id = :organizationId`);
 
-/** A change of settings, from the audit log. */
 export interface SettingsChangeRow {
   at: number;
   by: string;
   action: string;
-  /** What was changed, in words. */
   detail: string | null;
 }
 

@@ -9,7 +9,6 @@ import { insertInto, statement } from '../statement.ts';
 import { IS_CURRENT, keyIdWhere } from './key-conditions.ts';
 import { ADMITTED_BY_RULES, EXPIRY_RULES, type ExpiryRulesRow } from './key-rules-statements.ts';
 
-/** The stored values of a new key, whether it is the first of its chain or a successor. */
 export interface KeyValues extends AdministratorValues {
   id: string;
   hash: string;
@@ -74,13 +73,10 @@ export interface NewKeyExplanation extends ExpiryRulesRow {
   administrator: number;
   /** The key with this id: the insert was already committed, but the acknowledgement was lost. */
   own: string | null;
-  /** The key that the form created. */
   createdByForm: string | null;
-  /** The key that has the name. */
   named: string | null;
 }
 
-/** Why a key was not inserted: one row. */
 export const explainNewKey = statement<
   AdministratorValues & { id: string; name: string; formToken: string | null },
   NewKeyExplanation

@@ -21,7 +21,6 @@ export interface KeyRow {
   timeZone: string;
 }
 
-/** The fields of a `KeyRow`, from `api_keys k` and `organizations o`. */
 export const KEY_COLUMNS = columns<KeyRow>({
   organizationId: 'k.organization_id',
   keyId: 'k.id',

@@ -5,17 +5,14 @@ import { columns, insertInto, statement } from '../statement.ts';
 /** The key rules of an organization, with the default values if it has not set any. */
 export interface KeyRulesRow {
   maxLifetimeDays: number | null;
-  /** 0 or 1. */
   expiryRequired: number;
   unusedDays: number;
   accessReviewMonths: number | null;
-  /** Since when reviews are required (UTC milliseconds). */
   accessReviewsSince: number | null;
   /** 0 if the organization has not set key rules. */
   revision: number;
 }
 
-/** The fields of a `KeyRulesRow`, from `key_policies p` of an outer join. */
 const KEY_RULES = columns<KeyRulesRow>({
   maxLifetimeDays: 'p.max_lifetime_days',
   expiryRequired: 'coalesce(p.expiry_required, 0)',
@@ -25,7 +22,6 @@ const KEY_RULES = columns<KeyRulesRow>({
   revision: 'coalesce(p.revision, 0)',
 });
 
-/** The key rules of the organization: one row. */
 export const findKeyRules = statement<{ organizationId: string }, KeyRulesRow>(`
   select ${KEY_RULES} from organizations o left join key_policies p on p.organization_id = o.id where o.id = :organizationId`);
 
@@ -46,7 +42,6 @@ export const EXPIRY_RULES = `
     (select p.max_lifetime_days from key_policies p where p.organization_id = :organizationId) as maxLifetimeDays,
     exists (select 1 from key_policies p where p.organization_id = :organizationId and p.expiry_required = 1) as expiryRequired`;
 
-/** The fields of `EXPIRY_RULES`. */
 export type ExpiryRulesRow = Pick<KeyRulesRow, 'maxLifetimeDays' | 'expiryRequired'>;
 
 interface ChangeValues extends AdministratorValues {
@@ -55,7 +50,6 @@ interface ChangeValues extends AdministratorValues {
   expiryRequired: number;
   unusedDays: number;
   accessReviewMonths: number | null;
-  /** The revision that the administrator saw. */
   oldRevision: number;
 }
 
@@ -80,7 +74,6 @@ export const changeRules = statement<ChangeValues>(`
     unused_days = excluded.unused_days, review_months = excluded.review_months, revision = excluded.revision,
     reviews_since = iif(excluded.review_months is null, null, coalesce(key_policies.reviews_since, excluded.reviews_since))`);
 
-/** How many live keys never expire. */
 export const countEndlessKeys = statement<{ organizationId: string }, { keys: number }>(`
   select count(*) as keys from api_keys indexed by api_keys_unrevoked
   where organization_id = :organizationId and revoked_at is null and expires_at is null`);

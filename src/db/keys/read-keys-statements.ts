@@ -45,7 +45,6 @@ const LINKS = {
 const JOIN_LINKS = `left join api_keys s on s.organization_id = k.organization_id and s.id = k.successor_id
   left join api_keys p on p.organization_id = k.organization_id and p.successor_id = k.id`;
 
-/** The organization's keys with everything that the settings area shows of a key. */
 export const KEY_DETAILS = `
   select ${columns<KeyDetailsRow>({
     id: 'k.id',
@@ -76,7 +75,6 @@ export const KEY_DETAILS = `
         and key_id = k.id order by day desc limit 3) w order by w.last_seq desc limit 1)
   where k.organization_id = :organizationId`;
 
-/** One key. */
 export const findKeyDetails = statement<{ organizationId: string; keyId: string }, KeyDetailsRow>(
   `${KEY_DETAILS} and k.id = :keyId`,
 );
@@ -103,7 +101,6 @@ export const findLiveKeys = statement<{ organizationId: string; now: number }, K
   order by k.name, k.id desc`,
 );
 
-/** How many keys are neither revoked nor expired. */
 export const countUnrevoked = statement<{ organizationId: string; now: number }, { live: number }>(
   `select count(*) as live from (${LIVE_KEY_IDS})`,
 );
@@ -123,12 +120,10 @@ export const findRefusedKeys = statement<
 >(`${KEY_DETAILS} and k.id in (
   select key_id from (select key_id, reason from refused_uses where ${RECENT_USES}) where reason = :reason)`);
 
-/** The organization's key with this hash. */
 export const findOwnKeyByHash = statement<{ organizationId: string; hash: string }, KeyDetailsRow>(
   `${KEY_DETAILS} and k.hash = :hash`,
 );
 
-/** The organization's keys with this hint: rarely more than one. */
 export const findOwnKeysByHint = statement<{ organizationId: string; hint: string }, KeyDetailsRow>(
   `${KEY_DETAILS} and k.hint = :hint order by k.id desc limit 10`,
 );
@@ -166,7 +161,6 @@ const OPERATOR_KEY = `
   from organizations o join api_keys k on k.organization_id = o.id
   ${JOIN_LINKS}`;
 
-/** The key with this hash, in any organization. */
 export const findAnyKeyByHash = statement<{ hash: string }, OperatorKeyRow>(`${OPERATOR_KEY} where k.hash = :hash`);
 
 /**
@@ -179,7 +173,6 @@ export const findAnyKeysByHint = statement<{ hint: string }, OperatorKeyRow>(`${
     where h.organization_id = each_organization.id and h.hint = :hint)
   order by k.id limit 100`);
 
-/** One key, by organization and id. */
 export const findAnyKeyById = statement<{ organizationId: string; keyId: string }, OperatorKeyRow>(
   `${OPERATOR_KEY} where k.organization_id = :organizationId and k.id = :keyId`,
 );

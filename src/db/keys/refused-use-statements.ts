@@ -59,12 +59,10 @@ const REFUSED_USES = `
   from refused_uses r cross join api_keys k on k.organization_id = r.organization_id and k.id = r.key_id
   where r.organization_id = :organizationId`;
 
-/** The refused uses of one key, latest first. */
 export const findRefusedUsesOfKey = statement<{ organizationId: string; keyId: string }, RefusedUseRow>(
   `${REFUSED_USES} and r.key_id = :keyId order by r.last_at desc`,
 );
 
-/** The organization's latest refused uses. */
 export const findRefusedUses = statement<{ organizationId: string; limit: number }, RefusedUseRow>(
   `${REFUSED_USES} order by r.last_at desc limit :limit`,
 );

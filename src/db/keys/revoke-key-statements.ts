@@ -3,7 +3,6 @@ import { statement } from '../statement.ts';
 import { THE_KEY } from './key-conditions.ts';
 import { LIVE_KEY_IDS } from './read-keys-statements.ts';
 
-/** When a key was revoked (UTC milliseconds). */
 interface Revocation {
   revokedAt: number;
 }

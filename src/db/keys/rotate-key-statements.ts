@@ -44,23 +44,19 @@ export const insertSuccessor = statement<KeyValues>(`
   })}
   from api_keys k where k.organization_id = :organizationId and k.successor_id = :id and changes() = 1`);
 
-/** Revokes the key whose successor is `id`. */
 export const revokeSucceeded = statement<AdministratorValues & { id: string; now: number }>(`
   update api_keys set revoked_at = :now, revoked_by = :userId, revision = revision + 1
   where organization_id = :organizationId and successor_id = :id and changes() = 1`);
 
 export interface RotationExplanation extends ExpiryRulesRow {
   administrator: number;
-  /** The id of the key; null if there is no such key. */
   exists: string | null;
   successorId: string | null;
   createdByForm: string | null;
   keysInGrace: number;
-  /** Whether the key is live (1) or not (0). */
   live: number;
 }
 
-/** Why a key was not rotated: one row. */
 export const explainRotation = statement<
   AdministratorValues & { keyId: string; formToken: string; now: number },
   RotationExplanation

@@ -10,7 +10,6 @@ interface RecordValues {
   id: string;
 }
 
-/** An archived record, and the archive that has it. */
 export interface ArchivedRecordRow {
   ticketId: string;
   /** 1 if it was redacted. */
@@ -23,7 +22,6 @@ export interface ArchivedRecordRow {
   replacedObject: string | null;
 }
 
-/** The archived record; no row if there is none. */
 export const findArchivedRecord = forEachKind((kind) =>
   statement<RecordValues, ArchivedRecordRow>(`
     select s.ticket_id as ticketId, s.request_digest is null as isRedacted, a.from_seq as fromSeq, a.to_seq as toSeq,

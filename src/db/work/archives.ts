@@ -2,7 +2,6 @@ import { columns, type Fields, statement } from '../statement.ts';
 
 // The archives of an organization: the parts of its audit log that are objects in R2.
 
-/** One archive. Times are UTC milliseconds. */
 export interface ArchiveRow {
   fromSeq: number;
   toSeq: number;

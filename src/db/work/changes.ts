@@ -31,7 +31,6 @@ export const findCursorPosition = statement<{ organizationId: string; seq: numbe
   left join archives s on s.organization_id = o.id
     and s.to_seq = (select min(to_seq) from archives where organization_id = o.id and to_seq >= max(:seq, 1))`);
 
-/** An audit row with the key it is about. */
 interface AuditedKeyRow extends AuditColumns {
   keyId: string | null;
   keyName: string | null;

@@ -3,7 +3,6 @@ import { columns, statement } from '../statement.ts';
 
 // The daily ledger: one row for each key and day, written in the transaction of each record.
 
-/** The column that counts the records of each kind. */
 const COUNTS: Record<RecordKind, string> = { note: 'notes', time_entry: 'time_entries' };
 
 /** How many records a row of the ledger counts, of all kinds. */
@@ -11,7 +10,6 @@ export const ALL_RECORDS = RECORD_KIND_NAMES.map((kind) => COUNTS[kind]).join(' 
 
 export const sum = (expression: string) => `coalesce(sum(${expression}), 0)`;
 
-/** What a chain has written on one day. */
 export interface ChainDay {
   records: number;
   minutes: number;
@@ -55,7 +53,6 @@ export const findRecentAddresses = statement<
     and chain_id = (select chain_id from api_keys where organization_id = :organizationId and id = :keyId)
   group by last_address order by max(last_at) desc limit :limit`);
 
-/** A new record as the ledger counts it. */
 export interface CountedRecord {
   organizationId: string;
   chainId: string;
@@ -64,7 +61,6 @@ export interface CountedRecord {
   day: string;
   now: number;
   minutes: number;
-  /** Bytes of its text in UTF-8. */
   bytes: number;
   sourceAddress: string | null;
 }

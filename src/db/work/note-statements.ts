@@ -6,7 +6,6 @@ import { WITHIN_DAY_LIMITS, WRITTEN_OF_DAY } from './day-limits.ts';
 import { ALL_RECORDS } from './key-days.ts';
 import type { ExplainValues, Explanation, Inserted, InsertValues, RecordTable, StoredRecord } from './record-table.ts';
 
-/** A note as a write returns it. */
 export type StoredNote = StoredRecord;
 
 export const NOTES: RecordTable<StoredRecords['note']> = {

@@ -42,7 +42,6 @@ export interface StoredRecord {
   requestDigest: string;
 }
 
-/** The parameters of every insert. Each kind adds its own. */
 export interface InsertValues {
   organizationId: string;
   keyId: string;
@@ -64,9 +63,7 @@ export interface InsertValues {
   /** The networks that were checked. Nothing is inserted if the key has others now. */
   allowedNetworks: string;
   minutes: number;
-  /** Bytes of the text in UTF-8. */
   bytes: number;
-  /** The deployment's daily limits. */
   keyDayRecords: number | null;
   keyDayBytes: number | null;
   organizationDayRecords: number | null;
@@ -81,7 +78,6 @@ export interface Inserted {
   chainRecords: number;
 }
 
-/** The parameters of every explanation. */
 export interface ExplainValues {
   organizationId: string;
   keyId: string;

@@ -18,7 +18,6 @@ export const markRedacted = forEachKind((kind) => {
     where organization_id = :organizationId and id = :id and ${textColumn} <> '${REDACTED}'`);
 });
 
-/** The record, if it exists. */
 export const findRecord = forEachKind((kind) =>
   statement<RecordValues, { id: string }>(
     `select id from ${RECORD_TABLES[kind].table} where organization_id = :organizationId and id = :id`,

@@ -3,11 +3,9 @@ import { ALL_RECORDS } from './key-days.ts';
 
 // How much text the organizations hold, as the daily ledger counts it.
 
-/** What the ledger counts of an organization. */
 export interface StoredTextRow {
   organizationId: string;
   records: number;
-  /** Bytes of text in UTF-8. */
   bytes: number;
   /** Those of the days from `since` on. */
   bytesSince: number;

@@ -8,7 +8,6 @@ import type { ExplainValues, Explanation, Inserted, InsertValues, RecordTable, S
 
 type TimeEntryFields = Omit<StoredRecords['time_entry'], 'id' | 'ticketId' | 'createdAt' | 'description'>;
 
-/** A time entry as a write returns it. */
 export type StoredTimeEntry = StoredRecord & TimeEntryFields;
 
 export const TIME_ENTRIES: RecordTable<StoredRecords['time_entry']> = {

@@ -6,9 +6,7 @@ import { ProductMark } from './icon.tsx';
 export const PRODUCT = 'Ticket Write-Back';
 
 interface Props {
-  /** The title of the document. */
   title: string;
-  /** Where the name of the product leads. */
   home: string;
   /** In the header, beside the name of the product. */
   bar?: Child;

@@ -10,7 +10,6 @@ interface Tab {
 }
 
 interface Props {
-  /** Unique on the page. */
   group: string;
   /** What is chosen, for screen readers. */
   legend: string;

@@ -22,13 +22,11 @@ export interface AuditEntry extends AuditColumns {
   userAgent: string | null;
   /** The key that acted, or that an administrator did something to, as it is now. */
   key: { id: string; name: string; hint: string; revoked: boolean } | null;
-  /** For a time entry. */
   time: { minutes: number; technician: string } | null;
 }
 
 /** Which entries to show. `since` and `until` (excluded) are UTC milliseconds. */
 export interface AuditFilter {
-  /** What this administrator did. */
   administratorId?: string | undefined;
   keyId?: string | undefined;
   action?: string | undefined;
@@ -37,7 +35,6 @@ export interface AuditFilter {
   until?: number | undefined;
 }
 
-/** Entries, newest first. */
 export interface AuditPage {
   entries: AuditEntry[];
   /** The cursor of the next page, also if this page is not full but there is more to examine. */
@@ -51,7 +48,6 @@ const PAGE_SIZE = 50;
 const EXAMINED_PER_PAGE = 1_000;
 /** How many entries the page of a key examines. */
 const EXAMINED_FOR_LATEST = 200;
-/** How many entries an export examines at a time. */
 const EXPORT_PAGE_SIZE = 2_500;
 /** How many actors are examined to list the administrators among them. */
 const MAX_LISTED_ACTORS = 500;
@@ -104,10 +100,8 @@ export async function readLatestOfKey(
   return results.map(toEntry);
 }
 
-/** A present or former administrator who did something. */
 export interface AuditAdministrator {
   id: string;
-  /** The present name. */
   name: string;
   isFormer: boolean;
 }

@@ -35,18 +35,15 @@ export interface AuditedChange<Row> {
   completion?: BoundStatement<never>;
 }
 
-/** A new record as the daily ledger counts it. */
 export interface NewRecord {
   kind: RecordKind;
   chainId: string;
   /** Calendar date in the organization's time zone, `YYYY-MM-DD`. */
   day: string;
   minutes: number;
-  /** Bytes of its text in UTF-8. */
   bytes: number;
 }
 
-/** The organization and actor of the changes. */
 interface Target {
   organizationId: string;
   actor: AuditActor;
@@ -117,12 +114,10 @@ function tooManyChanges(dayChanges: AdminActor['dayChanges']): ServiceError {
   );
 }
 
-/** Whether a change changed its row. */
 export function hasChanged(result: D1Result<unknown> | undefined): boolean {
   return result?.meta.changes === 1;
 }
 
-/** The target of changes by an administrator. */
 export function byAdministrator({ actor, source }: ActorContext<AdminActor>): Target {
   const { organizationId, userId, dayChanges } = actor;
   return { organizationId, actor: { type: 'user', id: userId }, source, dayChanges };

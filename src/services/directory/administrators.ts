@@ -8,18 +8,15 @@ import { type PushTrouble, troubleOf } from '../../domain/push-trouble.ts';
 import { readAll, readOne } from '../call-d1.ts';
 import type { ActorContext, AdminActor, ServiceContext } from '../service-context.ts';
 
-/** A person as an administrator of one organization. */
 export interface Administration {
   userId: string;
   userName: string;
-  /** In lower case. */
   email: string;
   organization: { id: string; name: string; timeZone: string; hasPsa: boolean };
   /** Undefined if the changes of the organization reach the PSA, or are not pushed. */
   pushTrouble?: PushTrouble | undefined;
 }
 
-/** How many organizations of one administrator are listed. */
 export const MAX_LISTED_ORGANIZATIONS = 100;
 
 const byName = new Intl.Collator('en', { numeric: true });

@@ -13,7 +13,6 @@ import { parseInput } from '../parse-input.ts';
 import type { DirectoryContext } from '../service-context.ts';
 import { advanceClock, findConflicts, findDifferences, withoutRefused, writeRecords } from './differences.ts';
 
-/** The most records in one call. */
 export const MAX_RECORDS = 1_000;
 
 const listOf = <Item extends z.ZodType>(item: Item, what: string) =>
@@ -21,7 +20,6 @@ const listOf = <Item extends z.ZodType>(item: Item, what: string) =>
     .array(item, { error: ruleError(`an array of ${what}`) })
     .max(MAX_RECORDS, { error: `has too many ${what}; send at most ${MAX_RECORDS} at a time` });
 
-/** The input of `upsertRecords`. */
 export const upsertRequest = strictObject({
   organization: directoryId('an organization'),
   records: listOf(z.unknown(), 'records'),
@@ -77,7 +75,6 @@ const recordReference = strictObject({
   type: z.enum(DIRECTORY_TYPES, { error: ruleError(`one of ${DIRECTORY_TYPES.join(', ')}`) }),
   id: directoryId('the record'),
 });
-/** The input of `deactivateRecords`. */
 export const deactivateRequest = strictObject({
   organization: directoryId('an organization'),
   records: listOf(recordReference, 'records'),

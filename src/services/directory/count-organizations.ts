@@ -7,7 +7,6 @@ import type { Administration } from './administrators.ts';
 
 export type { OrganizationCounts } from '../../db/directory/organization-counts.ts';
 
-/** The counts of the organizations that a person administers, by id. */
 export async function countAdministered(
   ctx: ServiceContext,
   administrations: readonly Administration[],

@@ -25,7 +25,6 @@ const CHUNK_ROWS = 1_000;
 /** How many chunks one call over a service binding removes: half of the queries that it may make. */
 const CHUNKS_PER_CALL = 500;
 
-/** The input of `beginErasure`. */
 export const eraseRequest = strictObject({
   organization: directoryId('an organization'),
   cursor: cursorText,
@@ -85,7 +84,6 @@ export async function beginErasure(
   return erasure;
 }
 
-/** What one transaction of an erasure has removed. */
 export interface ErasedChunk {
   table: string;
   rows: number;
@@ -117,7 +115,6 @@ const OBJECTS: ErasureStep = {
   },
 };
 
-/** @throws ServiceError `unavailable` if objects of the organization cannot be deleted */
 async function requireErasable(ctx: ServiceContext, organizationId: string): Promise<void> {
   if (ctx.elsewhere) return ctx.elsewhere.requireErasable(ctx, organizationId);
   if (await readOne(ctx, findArchivesAfter.bind({ organizationId, seq: 0, limit: 1 }))) throw noArchive();

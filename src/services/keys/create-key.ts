@@ -20,13 +20,11 @@ export interface CreatedKey {
   name: string;
   value: string;
   hint: string;
-  /** UTC milliseconds, or null for never. */
   expiresAt: number | null;
   /** As they are stored. */
   allowedNetworks: string;
 }
 
-/** A new key before validation. */
 export interface NewKeyInput extends SettingsInput {
   scopes: unknown;
   expires?: unknown;

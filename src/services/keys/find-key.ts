@@ -41,7 +41,6 @@ function keyIn(row: (KeyRow & { found: number }) | null | undefined): FoundKey |
   return row.found === 1 ? key : undefined;
 }
 
-/** Converts the row of a key and its organization. */
 export function toFoundKey(row: KeyRow): FoundKey {
   return {
     organizationId: row.organizationId,

@@ -17,7 +17,6 @@ export interface DayUsage {
 /** The latest `USAGE_DAYS` days of a key, oldest first, days without a write included. */
 export type Usage = readonly DayUsage[];
 
-/** The use of each key, from the daily ledger. */
 export async function readUsage(
   ctx: ActorContext<AdminActor>,
   keyIds: readonly string[],
@@ -34,9 +33,7 @@ function toDayUsage(day: string, row: KeyDayRow | undefined): DayUsage {
   return { day, records: forEachKind((kind) => row?.[kind] ?? 0), minutes: row?.minutes ?? 0 };
 }
 
-/** How many records a key wrote on one day, of all kinds. */
 export const recordsOfDay = ({ records }: DayUsage): number =>
   RECORD_KIND_NAMES.reduce((sum, kind) => sum + records[kind], 0);
 
-/** How many records a key wrote on all days. */
 export const recordsOf = (usage: Usage): number => usage.reduce((sum, day) => sum + recordsOfDay(day), 0);

@@ -15,12 +15,10 @@ export const EXAMINED_KEYS = 200;
 /** Sorts after every id: ids are lower-case hex. */
 const END = 'g';
 
-/** A key of the list. */
 export interface ListedKey extends KeyDetails {
   usage: Usage;
 }
 
-/** The list of keys. */
 export interface KeyList {
   keys: readonly ListedKey[];
   /** The last key that was examined, if there are older ones. */

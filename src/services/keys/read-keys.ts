@@ -43,7 +43,6 @@ export interface KeyDetails extends KeySettings {
   /** Counts the changes of its settings, its rotation and its revocation. */
   revision: number;
   createdAt: number;
-  /** The id and the name of the user. */
   createdById: string;
   createdBy: string;
   /** Whether the creator is still an active administrator. */
@@ -56,15 +55,12 @@ export interface KeyDetails extends KeySettings {
   lastWrite: { at: number; from: string | null } | null;
 }
 
-/** The other key of a rotation. */
 export interface KeyLink {
   id: string;
   hint: string;
 }
 
-/** How many of the newest keys a filter offers. */
 const CHOICE_SIZE = 100;
-/** How many keys an export reads at a time. */
 const EXPORT_PAGE_SIZE = 500;
 /** Sorts after every id: ids are lower-case hex. */
 const END = 'g';
@@ -83,7 +79,6 @@ export async function listKeysToChoose(ctx: ActorContext<AdminActor>): Promise<K
   return [...live.map((row) => toKeyDetails(row, now)), ...ended];
 }
 
-/** How many keys of the organization are live. */
 export async function countLiveKeys(ctx: ActorContext<AdminActor>): Promise<number> {
   const values = { organizationId: ctx.actor.organizationId, now: ctx.now() };
   const row = await readOne(ctx, countUnrevoked.bind(values));
@@ -105,7 +100,6 @@ export async function* everyKey(
   }
 }
 
-/** One key of the organization, or undefined. */
 export async function findOwnKey(ctx: ActorContext<AdminActor>, keyId: string): Promise<KeyDetails | undefined> {
   const { organizationId } = ctx.actor;
   const row = await readOne(ctx, findKeyDetails.bind({ organizationId, keyId }));
@@ -142,7 +136,6 @@ export async function getKeyAndDay(
   return { key: toKeyDetails(row, ctx.now()), written };
 }
 
-/** The organization has no such key, even if another organization does. */
 export function keyNotFound(organizationId: string, keyId: string): ServiceError {
   return new ServiceError('key_not_found', `Organization ${organizationId} has no key ${keyId}.`);
 }
@@ -176,7 +169,6 @@ export async function identifyKey(
   return results.map((row) => toKeyDetails(row, ctx.now()));
 }
 
-/** Converts the row of a key. */
 export function toKeyDetails(row: KeyDetailsRow, now: number): KeyDetails {
   return {
     id: row.id,

@@ -5,7 +5,6 @@ import type { ActorContext, AdminActor } from '../service-context.ts';
 import { USAGE_DAYS } from './key-usage.ts';
 import { listRefusedUses } from './refused-uses.ts';
 
-/** The most addresses of each kind that are listed. */
 const MAX_ADDRESSES = 10;
 
 /** Where a key was used lately, latest first. */

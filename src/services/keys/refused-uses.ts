@@ -13,9 +13,7 @@ import type { ExportPage } from '../export-page.ts';
 import { DAILY_LIMITS, runInChunks } from '../in-chunks.ts';
 import { type ActorContext, type AdminActor, forNextPage, type ServiceContext } from '../service-context.ts';
 
-/** Entries on one page. */
 const PAGE_SIZE = 100;
-/** How many an export reads at a time. */
 const EXPORT_PAGE_SIZE = 500;
 /** Sorts after every id: ids are lower-case hex. */
 const END = 'g';
@@ -32,14 +30,12 @@ export interface RefusedUse {
   sourceAddress: string | null;
 }
 
-/** Refused uses to add to the record of a key. */
 export interface NewRefusedUses extends KeyReference {
   reason: RefusedUseReason;
   count: number;
   sourceAddress: string | null;
 }
 
-/** Records refused uses of a key, for its administrators. */
 export async function recordRefusedUses(
   ctx: ServiceContext,
   { organizationId, keyId, reason, count, sourceAddress }: NewRefusedUses,

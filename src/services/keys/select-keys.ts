@@ -9,13 +9,11 @@ import type { KeyDetails } from './read-keys.ts';
 export const LISTED_STATES = ['live', 'expiring', 'ended', 'all'] as const;
 export type ListedState = (typeof LISTED_STATES)[number];
 
-/** By name, or the latest write first. */
 export const KEY_SORTS = ['name', 'last'] as const;
 export type KeySort = (typeof KEY_SORTS)[number];
 
 /** Which keys to list. A filter that is undefined matches every key. */
 export interface KeyQuery {
-  /** A part of the name or the hint. */
   text?: string | undefined;
   state: ListedState;
   /** Not replaced, and created by someone who is no longer an administrator. */
@@ -24,7 +22,6 @@ export interface KeyQuery {
   unusedDays?: number | undefined;
   /** Not replaced, and expires never, or within this many days. */
   expires?: 'never' | number | undefined;
-  /** Refused for this reason recently. */
   refused?: RefusedUseReason | undefined;
   /** Undefined for the order that fits the filter. */
   sort?: KeySort | undefined;
@@ -44,7 +41,6 @@ export const isUnused = ({ lastWrite, createdAt }: KeyDetails, days: number, now
 export const expiresWithin = ({ state, expiresAt }: KeyDetails, days: number, now: number): boolean =>
   isLive(state) && expiresAt !== null && expiresAt - now <= days * DAY_MS;
 
-/** The keys that the filters of the query match. */
 export function matchingKeys(keys: readonly KeyDetails[], query: KeyQuery, now: number): KeyDetails[] {
   const { state, former, unusedDays, expires } = query;
   const text = searchable(query.text ?? '').replaceAll('...', '…');

@@ -40,7 +40,6 @@ export const cursorText = z
     return z.NEVER;
   })
   .nullable();
-/** The input of `listChanges`. */
 export const changesRequest = strictObject({
   organization: directoryId('an organization'),
   cursor: cursorText,
@@ -134,7 +133,6 @@ export function requireValidCursor(
   return epoch;
 }
 
-/** There is no organization with this id. */
 export function organizationNotFound(organization: string): ServiceError {
   return new ServiceError('organization_not_found', `There is no organization ${organization}.`);
 }

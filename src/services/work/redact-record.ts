@@ -11,7 +11,6 @@ import { readOne } from '../call-d1.ts';
 import { parseInput } from '../parse-input.ts';
 import type { ActorContext, SystemActor } from '../service-context.ts';
 
-/** The input of `redactRecord`. */
 export const redactRequest = strictObject({
   organization: directoryId('an organization'),
   kind: z.enum(RECORD_KIND_NAMES, { error: ruleError(`one of ${RECORD_KIND_NAMES.join(', ')}`) }),
@@ -60,7 +59,6 @@ async function redactElsewhere(
   return undefined;
 }
 
-/** The organization has no such record. */
 export function recordNotFound(organizationId: string, kind: RecordKind, id: string): ServiceError {
   return new ServiceError(
     'record_not_found',

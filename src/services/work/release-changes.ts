@@ -13,7 +13,6 @@ export type { ReleaseRow } from '../../db/work/releases.ts';
 /** How many organizations one call to D1 reads. */
 const RELEASES_PAGE = 500;
 
-/** The input of `releaseChanges`. */
 export const releaseRequest = strictObject({
   organization: directoryId('an organization'),
   cursor: cursorText.unwrap(),

@@ -15,7 +15,6 @@ import { recordNotFound } from './redact-record.ts';
 /** The audit action of each decision. */
 const ACTIONS = { APPROVED: 'time_entry.approved', REJECTED: 'time_entry.rejected' } as const;
 
-/** The input of `setApproval`. */
 export const approvalRequest = strictObject({
   organization: directoryId('an organization'),
   entry: recordId('a time entry'),

@@ -26,13 +26,11 @@ const SETTLE_MS = 2_000;
 /** The cause may disappear before we read it; then insert again. */
 const MAX_ROUNDS = 3;
 
-/** The target of a write. */
 export interface WriteTarget {
   ticketId: string;
   idempotencyKey: string | undefined;
 }
 
-/** How one kind of record is written. */
 export interface RecordWrite<Row> {
   kind: RecordKind;
   /**
@@ -214,7 +212,6 @@ export function dailyLimitReached(
   );
 }
 
-/** The organization has no active ticket with this id. */
 export function ticketNotFound(ticketId: string): ServiceError {
   const sent = JSON.stringify(echo(ticketId));
   return new ServiceError('ticket_not_found', `Your organization has no ticket ${sent}; check the ticket id.`);
