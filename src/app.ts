@@ -30,10 +30,7 @@ function limitTheRest(parts: readonly Part[]): MiddlewareHandler<AppEnv> {
   };
 }
 
-/**
- * Creates all routes: those of the core, and those of the modules that are on. `now` is the clock (UTC milliseconds)
- * for key expiry and work dates.
- */
+/** Creates the routes of the core and of the modules that are on. `now` is the clock (UTC milliseconds). */
 export function createApp(config: Config, parts: readonly Part[], now: () => number = Date.now) {
   const v1 = new Hono<AppEnv>();
   v1.use(

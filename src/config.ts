@@ -38,10 +38,7 @@ export interface Config {
   dayChanges: number | null;
   /** Keys that always get a 401, regardless of the database. */
   blockedKeys: BlockedKeys;
-  /**
-   * `paused`: the API responds with 503 without touching the database or the limiters. The settings area, the
-   * documentation and the service bindings keep working.
-   */
+  /** `paused`: the API responds with 503. Settings area, documentation and service bindings keep working. */
   mode: 'open' | 'paused';
   /** The size in bytes at which the database is full. */
   databaseLimit: number;
@@ -73,10 +70,7 @@ export interface SignIn {
   signOutPath: string | undefined;
 }
 
-/**
- * The variables of the core in wrangler.toml, and its secrets: BLOCKED_KEYS and MODE, which are switched without a
- * deployment, and WEBHOOK_SECRET.
- */
+/** The core's variables in wrangler.toml, and its secrets. BLOCKED_KEYS and MODE are switched without a deployment. */
 export const VARIABLES = [
   'KEY_PREFIX',
   'KEY_PREFIXES_KNOWN',

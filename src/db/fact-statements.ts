@@ -14,7 +14,7 @@ import { DEFAULT_KEY_RULES } from '../domain/key-rules.ts';
 import { FAILING_MS } from '../domain/push-trouble.ts';
 import { liveKeyIds } from './keys/read-keys-statements.ts';
 import { columns, type Fields, type Statement, statement } from './statement.ts';
-import { ALL_RECORDS, sum } from './work/key-days.ts';
+import { ALL_RECORDS, LAST_WRITE, sum } from './work/key-days.ts';
 
 // The statements of the facts in domain/facts.ts. Each returns the facts of all organizations whose
 // ids are between `from` and `to`: of one if both are its id.
@@ -72,9 +72,6 @@ const CURRENT_KEYS = `api_keys k on k.organization_id = o.id and k.id in (${live
 
 const UNUSED_DAYS = `coalesce(p.unused_days, ${DEFAULT_KEY_RULES.unusedDays})`;
 const UNUSED_SINCE = `(:now - ${UNUSED_DAYS} * ${DAY_MS})`;
-/** The latest write of the key `k`. After a change of the time zone it need not be on its latest day. */
-const LAST_WRITE = `(select max(w.last_at) from (select d.last_at from key_days d
-    where d.organization_id = k.organization_id and d.chain_id = k.chain_id and d.key_id = k.id order by d.day desc limit 3) w)`;
 
 const [SOON, VERY_SOON] = EXPIRY_LEVELS;
 const used = (amount: string, limit: string) => `${amount} * 100 / ${limit}`;

@@ -1,5 +1,7 @@
 import { withDeadline } from '../lib/deadline.ts';
 import { LoggableError } from '../lib/loggable-error.ts';
+import { OLDER_MESSAGE } from './directory/clock.ts';
+import { BEING_ERASED_MESSAGE } from './directory/directory-conditions.ts';
 
 /**
  * Why a call to D1 has no result. `rejected`: a statement failed and all were rolled back, because
@@ -27,17 +29,13 @@ export class D1Failure extends LoggableError {
 /** The reason of a failure if an audit row would exceed the day's limit of changes. */
 export const TOO_MANY_CHANGES = 'NOT NULL constraint failed: audit_log.day_changes';
 
-/**
- * Phrases in D1's error messages (developers.cloudflare.com/d1/observability/debug-d1). The first
- * match decides.
- */
+/** Phrases in D1's messages (developers.cloudflare.com/d1/observability/debug-d1). The first match decides. */
 const PHRASES: readonly { phrase: RegExp; kind: D1FailureKind; retry?: 'always' | 'locked' }[] = [
   { phrase: /overloaded|queued for too long/i, kind: 'not_run' },
   { phrase: /network connection lost|object to be reset|code was updated/i, kind: 'unknown', retry: 'always' },
   { phrase: /exceeded maximum (?:DB size|account storage limit)|SQLITE_FULL|SQLITE_READONLY/i, kind: 'read_only' },
   { phrase: /exceeded its (?:memory|CPU time) limit/i, kind: 'unknown' },
-  { phrase: /directory_clock: an older message|erasures: the organization is being erased/, kind: 'rejected' },
-  { phrase: new RegExp(TOO_MANY_CHANGES), kind: 'rejected' },
+  { phrase: new RegExp([OLDER_MESSAGE, BEING_ERASED_MESSAGE, TOO_MANY_CHANGES].join('|')), kind: 'rejected' },
   // Another writer holds the lock, or the machine itself failed.
   { phrase: /SQLITE_(?:BUSY|LOCKED)|database is locked/, kind: 'not_run', retry: 'locked' },
   { phrase: /SQLITE_(?:IOERR|NOMEM|CANTOPEN|INTERRUPT|PROTOCOL)/, kind: 'unknown' },
@@ -67,7 +65,7 @@ export interface D1Counter {
   d1Calls: number;
 }
 
-export interface D1Caller {
+interface D1Caller {
   /** UTC milliseconds of the machine's own clock until which a response is awaited. */
   readonly deadlineAt: number;
   readonly stats?: D1Counter | undefined;

@@ -18,20 +18,18 @@ import { MAX_HOURLY_RATE_MINOR } from '../domain/money.ts';
 import type { RefusedUseReason } from '../domain/refused-use.ts';
 import { AGREEMENT_SOURCES, MAX_MINUTES, TIME_ENTRY_STATUSES } from '../domain/time-entry.ts';
 
-// The schema, from which drizzle-kit generates migrations. The migrations add WITHOUT ROWID, STRICT
-// and triggers by hand, because drizzle-kit does not support them. Every table is clustered
-// (WITHOUT ROWID) on a primary key that begins with the organization: an insert writes one row, and
-// each query stays within one tenant. Only `notes` keeps its rowid: a WITHOUT ROWID row above about
-// 1,000 bytes takes a 4 KB overflow page, so a note of 800 characters would take almost four times
-// the space, which is worth a second row written. Times are UTC milliseconds, money is minor units,
-// email addresses are lower case.
+// The schema, from which drizzle-kit generates migrations. The migrations add WITHOUT ROWID, STRICT and triggers by
+// hand, because drizzle-kit does not support them. Every table is clustered (WITHOUT ROWID) on a primary key that
+// begins with the organization: an insert writes one row, and each query stays within one tenant. Only `notes` keeps
+// its rowid: a WITHOUT ROWID row above about 1,000 bytes takes a 4 KB overflow page, so a note of 800 characters would
+// take almost four times the space, which is worth a second row written. Times are UTC milliseconds, money is minor
+// units, email addresses are lower case.
 
 const organizationId = () => text('organization_id').notNull();
 const id = () => text('id').notNull();
 const flag = (name: string) => integer(name, { mode: 'boolean' }).notNull();
 const flags = (...columns: string[]) => sql.raw(columns.map((column) => `"${column}" in (0, 1)`).join(' and '));
-// Not `in (…)`: for three or more values SQLite builds a temporary index, which costs one row read
-// per write.
+// Not `in (…)`: for three or more values SQLite builds a temporary index, which costs one row read per write.
 const oneOf = (column: string, values: readonly string[]) =>
   sql.raw(values.map((value) => `"${column}" = '${value}'`).join(' or '));
 const between = (column: string, low: number, high: number) => sql.raw(`"${column}" between ${low} and ${high}`);
@@ -45,10 +43,7 @@ const identifier = (column: string) =>
     `length("${column}") between 1 and 64 and "${column}" not glob '*[^A-Za-z0-9._~-]*' and "${column}" not in ('.', '..')`,
   );
 
-/**
- * The characters that `String.prototype.trim` removes (ECMA-262 WhiteSpace and LineTerminator), for
- * SQLite's trim().
- */
+/** What `String.prototype.trim` removes (ECMA-262 WhiteSpace and LineTerminator), for SQLite's trim(). */
 const WHITE_SPACE = [
   9, 10, 11, 12, 13, 32, 0xa0, 0x1680, 0x2000, 0x2001, 0x2002, 0x2003, 0x2004, 0x2005, 0x2006, 0x2007, 0x2008, 0x2009,
   0x200a, 0x2028, 0x2029, 0x202f, 0x205f, 0x3000, 0xfeff,
@@ -294,9 +289,8 @@ export const auditLog = sqliteTable(
 );
 
 /**
- * The daily ledger: what a key wrote on one day, the calendar date in the organization's time zone.
- * Written with each record, in its transaction; kept for 400 days, and as long as an audit row of the
- * day is in the database.
+ * The daily ledger: what a key wrote on one day, the calendar date in the organization's time zone. Written with each
+ * record, in its transaction; kept for 400 days, and as long as an audit row of the day is in the database.
  */
 export const keyDays = sqliteTable(
   'key_days',
@@ -432,9 +426,8 @@ export const keyReviewDecisions = sqliteTable(
 );
 
 /**
- * When each organization's directory was last changed, so that an older signed message does not undo
- * a newer change. A trigger refuses to turn it back. Kept after an erasure: it has nothing of the
- * organization but its id.
+ * When each organization's directory was last changed, so that an older signed message does not undo a newer change. A
+ * trigger refuses to turn it back. Kept after an erasure: it has nothing of the organization but its id.
  */
 export const directoryClock = sqliteTable(
   'directory_clock',
@@ -474,10 +467,7 @@ export const erasures = sqliteTable(
   (t) => [primaryKey({ columns: [t.organizationId, t.requestId] }), check('erasures_flags', flags('open'))],
 );
 
-/**
- * The push of each organization that was ever pushed: a copy of what its object keeps, and what an
- * operator has ordered and the object has not yet done.
- */
+/** A copy of what the object of each push keeps, and the operator's order that it has not yet executed. */
 export const pushes = sqliteTable(
   'pushes',
   {
@@ -511,10 +501,7 @@ export const pushes = sqliteTable(
   ],
 );
 
-/**
- * The alerts about facts that exist, a row for each channel. A row that was sent keeps the same alert
- * from being sent again; a row whose fact is gone is deleted.
- */
+/** Alerts about facts that exist, one row for each channel. A sent row keeps its alert from being sent again. */
 export const alerts = sqliteTable(
   'alerts',
   {
@@ -562,10 +549,7 @@ export const releases = sqliteTable(
   () => [check('releases_seq', sql`"seq" > 0`)],
 );
 
-/**
- * The parts of each audit log that are an object in R2 instead of rows. They continue one another from
- * 1 on. The triggers allow deletes of audit rows in these ranges only.
- */
+/** The parts of audit logs that are objects in R2, without gaps from 1 on: only their rows can be deleted. */
 export const archives = sqliteTable(
   'archives',
   {

@@ -1,5 +1,3 @@
-import { withSizeNoted } from './size.ts';
-
 export type Bindable = string | number | null;
 
 /** A statement with its parameters bound; `Row` is a row it returns. */
@@ -23,10 +21,7 @@ export interface Statement<Values, Row = never> {
 /** Matches a string literal (left as is) or a named parameter such as `:organizationId`. */
 const LITERAL_OR_PARAMETER = /'[^']*'|:([A-Za-z]\w*)/g;
 
-/**
- * Creates a statement from SQL with named parameters, which D1 itself does not support. The text is
- * parsed when the statement is bound for the first time, so an isolate starts faster.
- */
+/** A statement with named parameters, which D1 does not support. Parsed at its first use: isolates start faster. */
 export function statement<Values extends Record<keyof Values, Bindable>, Row = never>(
   text: string,
 ): Statement<Values, Row> {
@@ -106,4 +101,18 @@ export function jsonObject(fields: Readonly<Record<string, string>>, alias: stri
 /** `insert into … select …` from pairs, so that columns and expressions stay in the same order. */
 export function insertInto(table: string, expressions: Readonly<Record<string, string>>): string {
   return `insert into ${table} (${Object.keys(expressions).join(', ')}) select ${Object.values(expressions).join(', ')}`;
+}
+
+/** The size of each database in bytes, as its latest result reported it. */
+const sizes = new WeakMap<D1Database, number>();
+
+/** Remembers the size that a result of the database reports, and returns the result. */
+function withSizeNoted<Result extends D1Result<unknown>>(db: D1Database, result: Result): Result {
+  sizes.set(db, result.meta.size_after);
+  return result;
+}
+
+/** The size of the database in bytes, or undefined before its first result in this isolate. */
+export function latestSize(db: D1Database): number | undefined {
+  return sizes.get(db);
 }

@@ -23,10 +23,7 @@ interface ReviewInterval {
   accessReviewsSince: number | null;
 }
 
-/**
- * The date until which the next review has to be finished, in the time zone: `accessReviewMonths` after the latest review, or
- * after reviews were first required. Null if no review is required.
- */
+/** The day until which the next review has to be finished, in the time zone; null if none is required. */
 export function accessReviewDueDate(
   { accessReviewMonths, accessReviewsSince }: ReviewInterval,
   lastFinishedAt: number | null,

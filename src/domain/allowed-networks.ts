@@ -59,10 +59,7 @@ function parseNetwork(entry: string): string {
   return `${network}/${length}`;
 }
 
-/**
- * Whether a key with these networks, as stored, may be used from an address. Without networks from everywhere;
- * otherwise not from an unknown address.
- */
+/** Whether a key with these networks may be used from an address. If it has any, not from an unknown address. */
 export function isAllowedFrom(networks: string, address: string | null): boolean {
   if (networks === '') return true;
   if (address === null) return false;

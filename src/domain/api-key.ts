@@ -22,10 +22,7 @@ export function generateKey(prefix: string): string {
   return body + checksum(body);
 }
 
-/**
- * Whether the value has this deployment's prefix, the right length and alphabet, and a matching checksum. Most typos
- * fail here, without a database lookup.
- */
+/** Checks prefix, length, alphabet and checksum. Most typos fail here, without a database lookup. */
 export function isWellFormedKey(value: string, prefix: string): boolean {
   const length = prefix.length + 1 + KEY_LENGTH;
   if (value.length !== length || !value.startsWith(`${prefix}_`)) return false;
@@ -38,10 +35,7 @@ export async function hashKey(value: string): Promise<string> {
   return toHex(await sha256(value));
 }
 
-/**
- * The hint by which administrators recognize a key: the prefix and the first 4 and last 4 random characters, such as
- * `twb_Ab12…x9Yz`.
- */
+/** How administrators recognize a key: its prefix, first 4 and last 4 random characters, such as `twb_Ab12…x9Yz`. */
 export function keyHint(value: string): string {
   const random = value.slice(-(RANDOM_LENGTH + CHECKSUM_LENGTH), -CHECKSUM_LENGTH);
   return `${value.slice(0, -(RANDOM_LENGTH + CHECKSUM_LENGTH))}${random.slice(0, 4)}…${random.slice(-4)}`;
@@ -87,10 +81,7 @@ export interface KeyValidity {
   organizationActive: boolean;
 }
 
-/**
- * Why a request gets a 401: for the log and the administrators, never for the caller. `blocked`: an operator blocked
- * the key.
- */
+/** Why a request gets a 401: for the log and the administrators, never for the caller. */
 export type UnauthorizedReason =
   | 'missing'
   | 'malformed'

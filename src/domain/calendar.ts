@@ -3,10 +3,7 @@ import { TZDate } from '@date-fns/tz';
 /** A calendar day, without daylight saving changes. */
 export const DAY_MS = 24 * 3_600_000;
 
-/**
- * Whether the runtime knows this IANA time zone name. It also knows offsets such as +05:30, which are not names and
- * have no daylight saving time: they are refused.
- */
+/** Whether the runtime knows this IANA time zone. It also knows offsets such as +05:30, which are refused. */
 export function isTimeZone(name: string): boolean {
   if (/^[+-]/.test(name)) return false;
   try {
@@ -18,10 +15,7 @@ export function isTimeZone(name: string): boolean {
   }
 }
 
-/**
- * The calendar date, `YYYY-MM-DD`, in an IANA time zone at `now` (UTC milliseconds).
- * @throws RangeError if the runtime does not know the zone
- */
+/** The date, `YYYY-MM-DD`, in a time zone at `now` (UTC milliseconds). @throws RangeError for an unknown zone */
 export function dateIn(timeZone: string, now: number): string {
   const local = new TZDate(now, timeZone);
   if (Number.isNaN(local.getFullYear())) throw new RangeError(`unknown time zone ${timeZone}`);
@@ -29,9 +23,7 @@ export function dateIn(timeZone: string, now: number): string {
   return `${pad(local.getFullYear(), 4)}-${pad(local.getMonth() + 1, 2)}-${pad(local.getDate(), 2)}`;
 }
 
-/**
- * The instant (UTC milliseconds) at which a calendar date `YYYY-MM-DD` ends in a time zone: the start of the next day.
- */
+/** The instant (UTC milliseconds) at which a calendar date ends in a time zone: the start of the next day. */
 export function endOfDate(date: string, timeZone: string): number {
   const [year = Number.NaN, month = Number.NaN, day = Number.NaN] = date.split('-').map(Number);
   return new TZDate(year, month - 1, day + 1, timeZone).getTime();

@@ -119,19 +119,6 @@ export function exceededDayLimit(
   return undefined;
 }
 
-/** The daily limit of which the largest share is used, of a key or of its organization. */
-export function fullestDayLimit(
-  name: ExceededDayLimit['name'],
-  limits: DayLimits,
-  own: OwnDayLimit,
-  use: DayUse,
-): Omit<ExceededDayLimit, 'added'> | undefined {
-  const share = ({ used, limit }: { used: number; limit: number }) => used / limit;
-  return limitsWithUse(limits, own, use)
-    .flatMap((one) => (one.name === name && one.limit !== null ? [{ ...one, limit: one.limit }] : []))
-    .toSorted((a, b) => share(b) - share(a))[0];
-}
-
 export function lower(one: number | null | undefined, other: number | null | undefined): number | null {
   const limits = [one, other].filter((limit) => limit !== null && limit !== undefined);
   return limits.length === 0 ? null : Math.min(...limits);

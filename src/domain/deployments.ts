@@ -28,10 +28,7 @@ export function parseKnownPrefixes(text: string): string[] {
   return prefixes;
 }
 
-/**
- * The settings areas of the other deployments, such as `EU https://eu.example/settings, US …`.
- * @throws RangeError naming the entry and the rule
- */
+/** Such as `EU https://eu.example/settings, US …`. @throws RangeError naming the entry and the rule */
 export function parseSettingsLinks(text: string): SettingsLink[] {
   const entries = text.split(',').map((entry) => entry.trim());
   return entries.filter((entry) => entry !== '').map(parseSettingsLink);

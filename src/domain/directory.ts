@@ -19,10 +19,7 @@ const organization = directoryId('an organization');
 /** The id of the service account of an organization whose directory names none. */
 export const BUILT_IN_SERVICE_ACCOUNT = 'service-account';
 
-/**
- * The records of a directory, one JSON object per line of the file. Parsing converts rates to minor units and addresses
- * to lower case.
- */
+/** The records of a directory. Parsing converts rates to minor units and addresses to lower case. */
 const shapes = {
   organization: strictObject({
     type: z.literal('organization'),
@@ -89,10 +86,7 @@ export type DirectoryRecord = { [Type in DirectoryType]: z.output<(typeof shapes
 /** A record as a PSA writes it: fields with a default may be omitted. */
 export type DirectoryRecordInput = { [Type in DirectoryType]: z.input<(typeof shapes)[Type]> }[DirectoryType];
 
-/**
- * JSON Schema (draft 2020-12) of a record. Rules that it cannot express, such as the valid time zones, are in the
- * descriptions.
- */
+/** JSON Schema (draft 2020-12) of a record. Rules that it cannot express are in the descriptions. */
 export function directoryJsonSchema(): Record<string, unknown> {
   return {
     title: 'One line of a directory file',
@@ -119,10 +113,7 @@ const DESCRIPTIONS: Record<DirectoryType, string> = {
   ticket: 'Notes and time entries are written on tickets. An inactive ticket is treated as missing.',
 };
 
-/**
- * One record of a file or list. `record` is null if it breaks a rule; its id is still known, so other records may refer
- * to it.
- */
+/** `record` is null if it breaks a rule; its id is still known, so other records may refer to it. */
 export interface DirectoryEntry {
   /** Line of the file, from 1, or index in the list, from 0. */
   at: number;

@@ -44,10 +44,7 @@ interface Extras {
   keyId?: string;
   /** For `outcome_unknown`: whether it is safe to send the request again. */
   retryable?: boolean;
-  /**
-   * For `unavailable`: whether the statements were not run, were rolled back because D1 takes no writes, or may have
-   * been committed.
-   */
+  /** For `unavailable`: whether the statements were not run, were rolled back, or may have been committed. */
   database?: 'not_run' | 'read_only' | 'unknown';
   /** For `daily_limit_reached`: which limit, and the milliseconds until it admits again. */
   dayLimit?: { name: ExceededDayLimit['name']; retryAfterMs: number };
@@ -112,10 +109,7 @@ export interface KeyReference {
   keyId: string;
 }
 
-/**
- * Thrown when a key may not be used. `reason` and `key` (if it exists) are for its administrators; the caller gets the
- * constant 401.
- */
+/** A key may not be used. `reason` and `key` are for its administrators; the caller gets the constant 401. */
 export class Unauthorized extends Error {
   override name = 'Unauthorized';
   readonly reason: UnauthorizedReason;

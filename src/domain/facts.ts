@@ -74,10 +74,7 @@ export interface FactKind {
   isUrgent: boolean;
   /** For the documentation: when there is such a fact. */
   meaning: string;
-  /**
-   * The fact as a sentence without markup, for alerts. It contains no text that a tenant can choose, because a chat may
-   * show it as a link or a mention.
-   */
+  /** For alerts. Without any text that a tenant can choose: a chat may show it as a link or a mention. */
   sentence: (fact: Fact) => string;
   advice: string;
   /** None for facts that concern only the operator, or that other parts of the page show. */

@@ -44,10 +44,7 @@ function describe(value: unknown): string {
   return String(value);
 }
 
-/**
- * The zod error for a rule in words: `was …; send <rule>`, or `is missing; send <rule>`. `hint` may replace the advice
- * for one particular value.
- */
+/** The error `was …; send <rule>` or `is missing; send <rule>`. `hint` may replace the advice for a value. */
 export function ruleError(rule: string, hint?: (value: unknown) => string | undefined) {
   return ({ input }: { input?: unknown }) =>
     input === undefined ? `${MISSING}; send ${rule}` : `was ${describe(input)}; ${hint?.(input) ?? `send ${rule}`}`;

@@ -12,9 +12,7 @@ const anyCase = (word: string) => word.replace(/[a-z]/g, (letter) => `[${letter.
 /** What tools put in place of a missing value. */
 const ABSENT = `(?:${['undefined', 'null', 'nan', 'none'].map(anyCase).join('|')}|\\[${anyCase('object')}[^:/]*)`;
 
-/**
- * A header, quoted or not, with a placeholder that came out empty (in its last segment) or was not replaced (anywhere).
- */
+/** A placeholder that came out empty (in the last segment) or was not replaced (anywhere), quoted or not. */
 const EMPTY_PLACEHOLDER = new RegExp(
   [
     `[:/]$|(?:^|[:/])${ABSENT}$`,

@@ -50,18 +50,12 @@ export interface Rotation {
   grace: string | undefined;
 }
 
-/**
- * The instant (UTC milliseconds) at which the key expires. A date without a time means the end of that day in the time
- * zone.
- */
+/** When a key expires (UTC milliseconds). A date without a time means the end of that day in the time zone. */
 export function expiryInstant(expires: string, timeZone: string): number {
   return expires.includes('T') ? Date.parse(expires) : endOfDate(expires, timeZone);
 }
 
-/**
- * The latest expiry (UTC milliseconds) of a key created at `now`: the end of the same day `MAX_EXPIRY_YEARS` later, in
- * the time zone.
- */
+/** The latest expiry of a key created at `now`: the end of the same day `MAX_EXPIRY_YEARS` later. */
 export function lastExpiry(timeZone: string, now: number): number {
   return endOfDate(yearsLater(dateIn(timeZone, now), MAX_EXPIRY_YEARS), timeZone);
 }

@@ -37,10 +37,7 @@ export const keyRules = strictObject({
   accessReviewMonths: whole(monthsRule, MAX_REVIEW_MONTHS).nullable(),
 }).transform((rules) => ({ ...rules, expiryRequired: rules.expiryRequired || rules.maxLifetimeDays !== null }));
 
-/**
- * The lifetime of a new key in calendar days: how many days after today (in the time zone) its last day is. A key that
- * expires at the end of today has 0.
- */
+/** How many days after today (in the time zone) a key's last day is; 0 if it expires at the end of today. */
 export function lifetimeDays(expiresAt: number, timeZone: string, now: number): number {
   return daysBetween(dateIn(timeZone, now), dateIn(timeZone, expiresAt - 1));
 }

@@ -18,10 +18,7 @@ export interface SubnetLimit {
   requestLimit: RequestLimit;
 }
 
-/**
- * What a limiter object answers. Of two limits it describes the one that leaves less room; for a refusal, the one that
- * refuses longer.
- */
+/** Of two limits, the one that leaves less room; for a refusal, the one that refuses longer. */
 export interface LimiterDecision extends RateLimitDecision {
   /** Whether it describes a subnet's limit rather than the object's own. */
   ofSubnet?: boolean;
@@ -41,10 +38,7 @@ export class NetworkLog {
   private readonly ids = new NumberRing();
   private readonly subnets = new Map<number, NumberRing>();
 
-  /**
-   * Asks for one request at `now`, as `SlidingWindowLog.take` does. `requestLimit` is the network's, with a quota of at
-   * most `MAX_NETWORK_QUOTA`.
-   */
+  /** As `SlidingWindowLog.take`. `requestLimit` is the network's, with a quota of at most `MAX_NETWORK_QUOTA`. */
   take(requestLimit: RequestLimit, subnet: SubnetLimit, now: number): LimiterDecision {
     const time = heldStill(this.times, now);
     while (oldestHasLeft(this.times, time)) this.dropOldest();

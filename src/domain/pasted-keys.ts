@@ -1,13 +1,8 @@
 import { isWellFormedKey, KEY_LENGTH, RANDOM_LENGTH } from './api-key.ts';
 
-/**
- * This many characters after the prefix of a known deployment count as part of a key value, which must not be shown.
- */
+/** This many characters after a known prefix count as part of a key value, which must not be shown. */
 const MIN_OWN_PART = 12;
-/**
- * This many characters after the prefix are most of a key value: one more than a UUID without hyphens, which people use
- * after a prefix.
- */
+/** Most of a key value: one more than a UUID without hyphens, which people use after a prefix. */
 const MIN_OWN_KEY = 33;
 /** A key value of any deployment, with or without its checksum. */
 const ANY_KEY = /(?<=[a-z0-9]_)[0-9A-Za-z]{40,}/g;
@@ -95,10 +90,7 @@ function percentDecoded(text: string): string {
   });
 }
 
-/**
- * Whether the text contains `length` consecutive letters and digits. Looks at every `length`-th character and a few
- * before it, because almost no text contains such a run.
- */
+/** Whether the text has `length` consecutive letters and digits. Looks at every `length`-th character first. */
 function hasBase62Run(text: string, length: number): boolean {
   for (let last = length - 1; last < text.length; ) {
     let first = last;

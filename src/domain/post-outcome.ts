@@ -26,10 +26,7 @@ export function outcomeOf(status: number, retryAfter: string | null, now: number
   return { result: 'failed', failure, retryAfterMs, isTooLarge: TOO_LARGE.includes(status) };
 }
 
-/**
- * The milliseconds that a Retry-After asks for (RFC 9110 §10.2.3: seconds or an HTTP date), at most 24 hours; 0 if
- * there is none or it cannot be read.
- */
+/** The milliseconds of a Retry-After (RFC 9110 §10.2.3), at most 24 hours; 0 if it is missing or invalid. */
 export function parseRetryAfter(text: string | null, now: number): number {
   const value = text?.trim() ?? '';
   const ms = /^\d{1,12}$/.test(value) ? Number(value) * 1000 : isHttpDate(value) ? Date.parse(value) - now : 0;

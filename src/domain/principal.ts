@@ -16,10 +16,7 @@ export interface Principal {
   chainId: string;
   keyName: string;
   scopes: readonly Scope[];
-  /**
-   * The networks from which the key may be used, separated by spaces; empty for everywhere. A write requires that the
-   * list is still the one that was checked.
-   */
+  /** Networks separated by spaces; empty for everywhere. A write requires that the list has not changed. */
   allowedNetworks: string;
   /** The key's own limit, or null for the deployment's. */
   limit: RequestLimit | null;

@@ -138,10 +138,7 @@ export type CallErrorFields = z.output<typeof callErrorFields>;
 /** Text from users. It is plain text, never markup: escape it before showing it in a page. */
 export type PlainText = z.output<typeof plainText>;
 
-/**
- * One row of the audit log, with the record it is about in its current state: a redacted note is redacted in all its
- * changes.
- */
+/** One row of the audit log, with its record in its current state: a redaction shows in all its changes. */
 export type Change = z.output<typeof change>;
 
 export type ArchivedChanges = z.output<typeof archivedChanges>;

@@ -8,6 +8,9 @@ export function recordId(what: string) {
   return z.guid({ error: ruleError(`the id of ${what}, a UUID`) }).toLowerCase();
 }
 
+/** Sorts after every id, because ids are lower-case hex. */
+export const AFTER_ALL_IDS = 'g';
+
 /** A UUID version 7 (RFC 9562 §5.7) that begins with `now` (UTC milliseconds), so ids sort by age. */
 export function timeOrderedId(now: number): string {
   return v7({ msecs: now });

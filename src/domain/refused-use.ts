@@ -1,9 +1,6 @@
 import type { UnauthorizedReason } from './api-key.ts';
 
-/**
- * Why a use of an existing key was refused. The first six get a 401 or 403, the seventh a 429; the last is a replay of
- * a different request.
- */
+/** Six get a 401 or 403, `daily_limit_reached` a 429; the last is a replay of a different request. */
 export const REFUSED_USE_REASONS = [
   'revoked',
   'expired',
@@ -30,10 +27,7 @@ export function isRefusedUseReason(reason: string): reason is RefusedUseReason {
 export const ADDRESS_RETENTION_MS = 30 * 24 * 3_600_000;
 
 const MINUTE_MS = 60_000;
-/**
- * How many subjects one isolate remembers. Beyond that it evicts the oldest, which costs an extra write or loses a
- * count.
- */
+/** Beyond this, an isolate evicts the oldest subject, which costs an extra write or loses a count. */
 const MAX_SUBJECTS = 1_000;
 
 /**

@@ -17,16 +17,10 @@ export interface RateLimitDecision {
 }
 
 export const MAX_QUOTA = 10_000;
-/**
- * A Durable Object may lose its memory after 10 idle seconds. A window of at most that length loses nothing it would
- * still count.
- */
+/** A Durable Object may lose its memory after 10 idle seconds: a longer window could lose what counts. */
 export const MAX_WINDOW_MS = 10_000;
 
-/**
- * Parses a limit written as `quota/window`, such as `200/10s`: quota 1–10000, window 1s–10s in whole seconds.
- * @throws RangeError naming the text and the rule
- */
+/** Parses a limit such as `200/10s`. @throws RangeError naming the text and the rule */
 export function parseRequestLimit(text: string): RequestLimit {
   const match = /^(\d{1,5})\/(\d{1,2})s$/.exec(text);
   const requestLimit = match && { quota: Number(match[1]), windowMs: Number(match[2]) * 1000 };
@@ -52,9 +46,7 @@ export function requestLimitInWords({ quota, windowMs }: RequestLimit): string {
   return `${quota.toLocaleString('en')} requests in any ${windowMs / 1000} seconds`;
 }
 
-/**
- * The stricter of a key's own limit, if it has one, and the deployment's: the one that admits fewer requests over time.
- */
+/** Of a key's own limit, if it has one, and the deployment's: the one that admits fewer requests over time. */
 export function stricter(own: RequestLimit | null, deployment: RequestLimit): RequestLimit {
   return own && own.quota / own.windowMs <= deployment.quota / deployment.windowMs ? own : deployment;
 }

@@ -5,10 +5,7 @@ export interface SecurityContact {
   expires: string;
 }
 
-/**
- * Parses the addresses of a contact, separated by commas or white space. None if the text is empty.
- * @throws RangeError naming the address and the rule
- */
+/** Separated by commas or white space; none if empty. @throws RangeError naming the address and the rule */
 export function parseContactAddresses(text: string): string[] {
   const addresses = text.split(/[\s,]+/).filter((address) => address !== '');
   const wrong = addresses.find((address) => !/^(mailto:|https:\/\/|tel:)./.test(address) || !URL.canParse(address));
@@ -19,10 +16,7 @@ export function parseContactAddresses(text: string): string[] {
   return addresses;
 }
 
-/**
- * Parses a calendar date such as 2027-06-30; undefined if the text is empty.
- * @throws RangeError naming the text and the rule
- */
+/** A date such as 2027-06-30; undefined if empty. @throws RangeError naming the text and the rule */
 export function parseExpires(text: string): string | undefined {
   const date = text.trim();
   if (date === '') return undefined;

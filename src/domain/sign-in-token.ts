@@ -17,10 +17,7 @@ const MAX_LIFETIME_SECONDS = 31 * 24 * 3600;
 /** The same shape as in the directory. It is ASCII only: the Kelvin sign would become `k` in lower case. */
 const address = emailAddress('an e-mail address');
 
-/**
- * The e-mail address, in lower case, that a verified token proves at `now` (UTC milliseconds). Undefined if it proves
- * none: the address is unverified or not an address, or the token lives too long.
- */
+/** The e-mail address, in lower case, that a verified token proves at `now`; undefined if it proves none. */
 export function provenEmail({ exp, iat, email, email_verified: verified }: Claims, issuer: string, now: number) {
   const isVerified = verified === true || (verified === undefined && ACCESS_ISSUER.test(issuer));
   const seconds = now / 1000;

@@ -42,9 +42,7 @@ export type TimeEntryStatus = (typeof TIME_ENTRY_STATUSES)[number];
 export const DECISIONS = ['APPROVED', 'REJECTED'] as const satisfies readonly TimeEntryStatus[];
 export type Decision = (typeof DECISIONS)[number];
 
-/**
- * Where the hourly rate came from: the active agreement of the ticket's company, or the organization's default rate.
- */
+/** Whether the hourly rate is that of the company's active agreement, or the organization's default. */
 export const AGREEMENT_SOURCES = ['company_default', 'organization_default'] as const;
 
 /** Response for a time entry, new or already created. The status of an earlier one may have changed. */

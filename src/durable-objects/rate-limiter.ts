@@ -3,19 +3,16 @@ import { type LimiterDecision, NetworkLog, type SubnetLimit } from '../domain/ne
 import { type RequestLimit, SlidingWindowLog } from '../domain/request-limit.ts';
 
 /**
- * Counts the requests of one IPv4 address, network or key, in memory only. The object may lose its
- * memory after 10 idle seconds, but no window is longer, so the lost requests had already left the
- * window. Only a deployment or crash within a window admits more: at most one additional quota. The
- * limit is passed with each call, so a change applies at once. No await separates reading and
- * writing the log, so no lock is needed.
+ * Counts the requests of one IPv4 address, network or key, in memory only. The object may lose its memory after 10 idle
+ * seconds, but no window is longer, so the lost requests had already left the window. Only a deployment or crash within
+ * a window admits more: at most one additional quota. The limit is passed with each call, so a change applies at once.
+ * No await separates reading and writing the log, so no lock is needed.
  */
 export class RateLimiter extends DurableObject<Env> {
   private readonly log = new SlidingWindowLog();
   private readonly network = new NetworkLog();
 
-  /**
-   * Counts one request, or refuses it without counting. With a subnet, both limits must admit it.
-   */
+  /** Counts one request, or refuses it without counting. With a subnet, both limits must admit it. */
   take(requestLimit: RequestLimit, subnet?: SubnetLimit): LimiterDecision {
     const now = Date.now();
     return subnet ? this.network.take(requestLimit, subnet, now) : this.log.take(requestLimit, now);

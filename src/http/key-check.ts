@@ -106,10 +106,7 @@ export class KeyCheck {
     return this.mayUseCache && !this.refreshed;
   }
 
-  /**
-   * Requires a scope that only the body named. A cached key that lacks it is read again. Returns the key.
-   * @throws Unauthorized
-   */
+  /** Requires a scope that only the body named. A cached key that lacks it is read again. @throws Unauthorized */
   async requireScope(scope: Scope): Promise<FoundKey> {
     this.scope = scope;
     const { key } = this;

@@ -9,10 +9,7 @@ const OAUTH_PATH =
 
 export const isOAuthPath = (path: string) => OAUTH_PATH.test(path);
 
-/**
- * The 404 for these paths. Clients show its description to their users, who would otherwise only see that a
- * registration failed.
- */
+/** Clients show the description to users, who would otherwise only see that a registration failed. */
 export function noOAuth(c: ContextOf<AppEnv>): Response {
   c.get('requestStats').problem = 'not_found';
   return Response.json(

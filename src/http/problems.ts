@@ -6,10 +6,7 @@ const SECONDS = { min: 4, max: 8 };
 
 export const RETRY_AFTER_503 = `a random number from ${SECONDS.min} to ${SECONDS.max}, so that not all callers return at the same time`;
 
-/**
- * The Retry-After of a 503. It is random, because the callers that an overloaded database refuses would otherwise
- * return together.
- */
+/** Random, because the callers that an overloaded database refuses would otherwise return together. */
 export function retryAfter503(random: () => number = Math.random): { 'Retry-After': string } {
   const { min, max } = SECONDS;
   return { 'Retry-After': String(min + Math.floor(random() * (max - min + 1))) };
@@ -190,10 +187,7 @@ export class Problem extends Error {
 /** The arguments of a `Problem`, for a response that is not thrown: `problem(c, ...arguments)`. */
 export type ProblemArguments = ConstructorParameters<typeof Problem>;
 
-/**
- * The `type` of a problem: the address of its explanation, on the origin of the request's `url`. It is absolute, so
- * that users can open it from the log of a tool.
- */
+/** The address of a problem's explanation, absolute, so that users can open it from the log of a tool. */
 export function problemType(code: ProblemCode, url: string): string {
   if (PROBLEMS[code].status === 429) return QUOTA_EXCEEDED;
   // With two Host headers, the URL cannot be parsed: then the type is relative.
@@ -223,10 +217,7 @@ export function problem(
 export const UNAUTHORIZED_PROBLEM = { type: 'about:blank', title: 'Unauthorized', status: 401 } as const;
 const UNAUTHORIZED_BODY = JSON.stringify(UNAUTHORIZED_PROBLEM);
 
-/**
- * The 401. Constant, so that a prober learns nothing. `challenge` is the scheme that the path expects (RFC 9110
- * §11.6.1).
- */
+/** The constant 401. `challenge` is the scheme that the path expects (RFC 9110 §11.6.1). */
 export function unauthorized(challenge = 'Bearer'): Response {
   return new Response(UNAUTHORIZED_BODY, {
     status: 401,

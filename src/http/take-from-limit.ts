@@ -18,10 +18,7 @@ export interface Limits extends Pick<AppliedLimit, 'name' | 'requestLimit' | 'is
   subnet?: SubnetLimit;
 }
 
-/**
- * Takes one request from the limits of an address or a key, with one call at most if the object can be reached.
- * Undefined if it cannot: the request passes.
- */
+/** Takes one request from the limits of an address or key. Undefined if the limiter is unreachable: it passes. */
 export async function takeFromLimit(
   c: ContextOf<AppEnv>,
   { name, subject, requestLimit, isNetwork, subnet }: Limits,
@@ -68,10 +65,7 @@ export function limitInWords({ name, requestLimit, isNetwork }: AppliedLimit): s
   return `${subject} may send ${requestLimit.quota} requests in ${requestLimit.windowMs / 1000} seconds`;
 }
 
-/**
- * Calls the limiter object, once more with a fresh stub if it could not be reached. `onRefusal` gets what the object
- * itself refused.
- */
+/** Calls the limiter object, once more with a fresh stub if it could not be reached. */
 async function callLimiter(
   c: ContextOf<AppEnv>,
   object: string,

@@ -7,10 +7,7 @@ const FORMULA = /^[\s\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}]*[=+\-@＝＋�
 /** RFC 4180 has the comma. Excel expects a semicolon where the comma separates decimals. */
 export type CsvSeparator = ',' | ';';
 
-/**
- * One line of CSV (RFC 4180). A cell that a spreadsheet would run as a formula, such as `=HYPERLINK(…)`, gets a leading
- * apostrophe (OWASP, CSV injection).
- */
+/** One line of CSV (RFC 4180). A leading apostrophe keeps a cell from running as a formula (OWASP, CSV injection). */
 export function csvLine(cells: readonly (string | number | null)[], separator: CsvSeparator = ','): string {
   return `${cells.map(csvCell).join(separator)}\r\n`;
 }

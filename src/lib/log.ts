@@ -3,10 +3,7 @@ import { LoggableError } from './loggable-error.ts';
 /** How many stack frames of an error are logged: enough to find where it was thrown. */
 const FRAMES = 3;
 
-/**
- * Writes one JSON line to the log. Keys, their hashes, headers, bodies and SQL never appear in it: of a cause, only
- * what `safeMessage` returns. Undefined fields are omitted.
- */
+/** Writes one JSON line. Keys, their hashes, headers, bodies and SQL never appear in it. */
 export function log(
   level: 'log' | 'warn' | 'error',
   event: string,
@@ -20,10 +17,7 @@ function causes(err: unknown): string[] {
   return [safeMessage(err), ...(err.cause === undefined ? [] : causes(err.cause))];
 }
 
-/**
- * The message of our own errors. Of any other error only the name and stack frames, because its message may quote user
- * input.
- */
+/** The message of our own errors; of any other only name and stack frames, because it may quote user input. */
 function safeMessage(err: Error): string {
   if (err instanceof LoggableError) return `${err.name}: ${err.message}`;
   // The stack begins with the message, which may contain lines that look like frames.

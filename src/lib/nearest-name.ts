@@ -1,10 +1,7 @@
 /** How many letters of a name are worth one typing error. */
 const LETTERS_PER_ERROR = 5;
 
-/**
- * The name that a word probably misspells, if there is one: at most one letter in five is wrong, missing or too many,
- * whatever their case.
- */
+/** The name that a word probably misspells: at most one letter in five is wrong, missing or too many. */
 export function nearestName<Name extends string>(word: string, names: readonly Name[]): Name | undefined {
   const candidates = names.map((name) => ({ name, errors: editDistance(word.toUpperCase(), name.toUpperCase()) }));
   const [nearest] = candidates

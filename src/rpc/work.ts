@@ -10,10 +10,7 @@ import { releaseChanges } from '../services/work/release-changes.ts';
 import { setApproval } from '../services/work/set-approval.ts';
 import { call } from './call.ts';
 
-/**
- * Notes and time entries, for a PSA that is a Worker: reads, reviews, redacts and erases them. Like `Directory`, not
- * reachable over HTTP.
- */
+/** Notes and time entries, for a PSA that is a Worker. Like `Directory`, not reachable over HTTP. */
 export class Work extends WorkerEntrypoint<Env> {
   /** The organization's changes after a cursor (null: from the start), oldest first, at most 100. */
   changes(organization: string, cursor: string | null, limit: number = MAX_CHANGES): Promise<CallResult<ChangesPage>> {
@@ -45,10 +42,7 @@ export class Work extends WorkerEntrypoint<Env> {
     return call(this.env, (ctx) => redactRecord(ctx, { organization, kind, id, by }));
   }
 
-  /**
-   * Erases an organization permanently. `cursor` must be that of its last change. While `more` is true, make the same
-   * call again.
-   */
+  /** Erases an organization permanently. `cursor` is its last change. Repeat the call while `more` is true. */
   eraseOrganization(
     organization: string,
     cursor: string | null,

@@ -16,10 +16,7 @@ export const CALL_ERRORS = [
   'superseded',
 ] as const satisfies readonly ServiceErrorCode[];
 
-/**
- * Why a call did nothing. For `invalid`, `errors` names the arguments by JSON Pointer, such as
- * `/records/3/type`.
- */
+/** For `invalid`, `errors` names the arguments by JSON Pointer, such as `/records/3/type`. */
 export interface CallError extends CallErrorFields {
   code: (typeof CALL_ERRORS)[number];
   detail: string;

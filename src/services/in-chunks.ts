@@ -12,10 +12,7 @@ export interface RunLimits {
 /** The limits of each job of the daily run, which all together may make 1,000 queries. */
 export const DAILY_LIMITS: RunLimits = { rows: 1_000, chunks: 200 };
 
-/**
- * Runs a statement that changes at most `limit` rows until it finds fewer, or until the limits are
- * reached: the next run continues. Returns whether nothing is left.
- */
+/** Changes at most `rows` rows at a time until none is left or the limits are reached. Returns which. */
 export async function runInChunks(
   ctx: ServiceContext,
   { rows, chunks }: RunLimits,

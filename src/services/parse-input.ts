@@ -2,20 +2,14 @@ import type * as z from 'zod';
 import { invalidInput } from '../domain/errors.ts';
 import { fieldErrors } from '../domain/fields.ts';
 
-/**
- * Parses an input with its schema.
- * @throws ServiceError `invalid` naming the fields
- */
+/** @throws ServiceError `invalid` naming the fields */
 export function parseInput<Schema extends z.ZodType>(shape: Schema, input: unknown): z.output<Schema> {
   const result = shape.safeParse(input);
   if (!result.success) throw invalidInput(fieldErrors(result.error));
   return result.data;
 }
 
-/**
- * Requires that an input from outside has the shape of a verb's request.
- * @throws ServiceError `invalid` naming the fields
- */
+/** @throws ServiceError `invalid` naming the fields */
 export function requireInput<Schema extends z.ZodType>(
   shape: Schema,
   input: unknown,

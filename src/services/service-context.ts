@@ -9,10 +9,7 @@ export type { D1Counter } from '../db/run-d1.ts';
 
 /** What optional modules do for the verbs of the core. */
 export interface Ports {
-  /**
-   * Called after a commit that added to an organization's changes, or that erased it. It must not
-   * throw.
-   */
+  /** Called after a commit that added to an organization's changes, or erased it. It must not throw. */
   changed?: ((organizationId: string) => void) | undefined;
   /** Without it, the core refuses what needs an archive. */
   elsewhere?: Elsewhere | undefined;
@@ -99,10 +96,14 @@ export type SystemActor = 'psa' | 'operator';
 const PAGE_DEADLINE_MS = 10_000;
 const CHUNK_DEADLINE_MS = 30_000;
 
-/**
- * The context for the next page of an export. Each page has its own deadline, because an export
- * takes as long as its reader.
- */
+/** One page of an export, which is read page by page. */
+export interface ExportPage<Item> {
+  items: readonly Item[];
+  /** Where the export continues after this page; undefined at its end. */
+  next: string | undefined;
+}
+
+/** The context for the next page of an export, with its own deadline: an export takes as long as its reader. */
 export function forNextPage<Context extends ServiceContext>(ctx: Context): Context {
   return { ...ctx, deadlineAt: Date.now() + PAGE_DEADLINE_MS };
 }

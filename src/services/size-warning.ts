@@ -1,4 +1,4 @@
-import { latestSize } from '../db/size.ts';
+import { latestSize } from '../db/statement.ts';
 import { type Fullness, fullnessAt, isFuller } from '../domain/database-limit.ts';
 import { log } from '../lib/log.ts';
 import type { ServiceContext } from './service-context.ts';
@@ -18,10 +18,7 @@ interface DatabaseSize {
   share: number;
 }
 
-/**
- * The size of the database as its latest result in this isolate reported it, without a call.
- * Undefined before the first result, or if the context has no limit.
- */
+/** The size in the latest result of this isolate; undefined before the first one or without a limit. */
 export function latestDatabaseSize({
   db,
   databaseLimit,
@@ -31,9 +28,8 @@ export function latestDatabaseSize({
 }
 
 /**
- * Logs the size if the database has become nearly or almost full since this isolate last looked.
- * Called after each call to D1: one key at its limit of requests fills a database within hours, so
- * the daily line can be too late.
+ * Logs the size if the database has become nearly or almost full since this isolate last looked. Called after each call
+ * to D1: one key at its limit of requests fills a database within hours, so the daily line can be too late.
  */
 export function warnOfSize(
   ctx: Pick<ServiceContext, 'db' | 'databaseLimit'> & Partial<Pick<ServiceContext, 'requestId'>>,

@@ -9,7 +9,7 @@ import { beginErasure } from '../../src/services/directory/erase-organization.ts
 import {
   decideKeys,
   finishAccessReview,
-  readReviewOverview,
+  readAccessReviewOverview,
   startAccessReview,
 } from '../../src/services/keys/access-review.ts';
 import { changeKeyRules } from '../../src/services/keys/change-key-rules.ts';
@@ -156,12 +156,12 @@ async function fillDatabase(): Promise<{ common: Values; own: Record<string, Val
   await decide(entry);
 
   await startAccessReview(admin);
-  const first = (await readReviewOverview(admin)).open?.id ?? 'no review';
+  const first = (await readAccessReviewOverview(admin)).open?.id ?? 'no review';
   const kept = [keyId, full.id, successor.id].map((id) => ({ keyId: id, decision: 'keep' as const, reason: 'In use' }));
   await decideKeys(admin, first, kept);
   await finishAccessReview(admin, first, []);
   await startAccessReview(admin);
-  const open = (await readReviewOverview(admin)).open?.id ?? 'no review';
+  const open = (await readAccessReviewOverview(admin)).open?.id ?? 'no review';
   await decideKeys(admin, open, kept.slice(1));
   await rotate(organization, successor.id, { expires: '2031-01-01', grace: '24h' });
 

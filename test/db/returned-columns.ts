@@ -95,7 +95,6 @@ export const RETURNED_COLUMNS = {
     findLaterSuccessors: { id: 'string', name: 'string', limitQuota: 'number', limitWindowMs: 'number', dayLimitRecords: 'number', dayLimitMinutes: 'number', allowedNetworks: 'string', description: 'string', owner: 'string', hint: 'string', scopes: 'string', revision: 'number', createdAt: 'number', expiresAt: 'number', revokedAt: 'null', revokedById: 'null', revokedBy: 'null', createdById: 'string', createdBy: 'string', creatorActive: 'number', creatorAdmin: 'number', successorId: 'null', successorHint: 'null', predecessorId: 'string', predecessorHint: 'string', lastWriteAt: 'null', lastWriteFrom: 'null' },
     findOpenReview: { id: 'string', startedAt: 'number', startedBy: 'string', keys: 'number', finishedAt: 'null', finishedBy: 'null' },
     findReview: { id: 'string', startedAt: 'number', startedBy: 'string', keys: 'number', finishedAt: 'number', finishedBy: 'string' },
-    findReviewStatus: { timeZone: 'string', lastFinishedAt: 'number' },
   } satisfies ReturnedColumns<typeof import('../../src/db/keys/access-review-statements.ts')>,
   'db/keys/change-key-statements.ts': {
     explainChange: { administrator: 'number', live: 'string', named: 'string' },
@@ -158,26 +157,22 @@ export const RETURNED_COLUMNS = {
     findChainDay: { records: 'number', minutes: 'number', bytes: 'number' },
     findKeyDays: { keyId: 'string', day: 'string', minutes: 'number', note: 'number', time_entry: 'number' },
     findRecentAddresses: { address: 'string' },
+    findStoredText: { organizationId: 'string', records: 'number', bytes: 'number', bytesSince: 'number', firstDay: 'string | null' },
   } satisfies ReturnedColumns<typeof import('../../src/db/work/key-days.ts')>,
   'db/work/note-statements.ts': {
     explainNote: { organizationId: 'string', keyId: 'string', keyHash: 'string', chainId: 'string', keyName: 'string', scopes: 'string', limitQuota: 'null', limitWindowMs: 'null', dayLimitRecords: 'null', dayLimitMinutes: 'null', allowedNetworks: 'string', expiresAt: 'null', revokedAt: 'null', organizationActive: 'number', hasPsa: 'number', timeZone: 'string', chainRecords: 'number', chainMinutes: 'number', chainBytes: 'number', organizationRecords: 'number', organizationBytes: 'number', id: 'string | null', ticketId: 'string | null', createdAt: 'number | null', requestId: 'string', requestDigest: 'string', ticketFound: 'number', userFound: 'number' },
     insertNote: { id: 'string', ticketId: 'string', createdAt: 'number', requestId: 'string', requestDigest: 'string', chainRecords: 'number' },
   } satisfies ReturnedColumns<typeof import('../../src/db/work/note-statements.ts')>,
-  'db/work/redact.ts': {
+  'db/work/releases.ts': {
+    findReleases: { organizationId: 'string', newestSeq: 'number', releasedSeq: 'number', archivedSeq: 'number', releasedAt: 'number | null', releasedTo: 'number | null', unreleasedSince: 'number', archivedTo: 'number | null' },
+  } satisfies ReturnedColumns<typeof import('../../src/db/work/releases.ts')>,
+  'db/work/text-statements.ts': {
     findRecord: {
       note: { id: 'string' },
       time_entry: { id: 'string' },
     },
-  } satisfies ReturnedColumns<typeof import('../../src/db/work/redact.ts')>,
-  'db/work/releases.ts': {
-    findReleases: { organizationId: 'string', newestSeq: 'number', releasedSeq: 'number', archivedSeq: 'number', releasedAt: 'number | null', releasedTo: 'number | null', unreleasedSince: 'number', archivedTo: 'number | null' },
-  } satisfies ReturnedColumns<typeof import('../../src/db/work/releases.ts')>,
-  'db/work/stored-text.ts': {
-    findStoredText: { organizationId: 'string', records: 'number', bytes: 'number', bytesSince: 'number', firstDay: 'string | null' },
-  } satisfies ReturnedColumns<typeof import('../../src/db/work/stored-text.ts')>,
-  'db/work/texts.ts': {
     findTexts: { id: 'string', text: 'string' },
-  } satisfies ReturnedColumns<typeof import('../../src/db/work/texts.ts')>,
+  } satisfies ReturnedColumns<typeof import('../../src/db/work/text-statements.ts')>,
   'db/work/time-entry-statements.ts': {
     explainServiceTimeEntry: { organizationId: 'string', keyId: 'string', keyHash: 'string', chainId: 'string', keyName: 'string', scopes: 'string', limitQuota: 'null', limitWindowMs: 'null', dayLimitRecords: 'null', dayLimitMinutes: 'null', allowedNetworks: 'string', expiresAt: 'null', revokedAt: 'null', organizationActive: 'number', hasPsa: 'number', timeZone: 'string', chainRecords: 'number', chainMinutes: 'number', chainBytes: 'number', organizationRecords: 'number', organizationBytes: 'number', id: 'string | null', ticketId: 'string | null', createdAt: 'number | null', requestId: 'string', requestDigest: 'string', userId: 'string | null', minutes: 'number | null', billable: 'number | null', workDate: 'string | null', hourlyRateMinor: 'number | null', agreementSource: 'string', status: 'string', ticketFound: 'number', userFound: 'number' },
     explainTechnicianTimeEntry: { organizationId: 'string', keyId: 'string', keyHash: 'string', chainId: 'string', keyName: 'string', scopes: 'string', limitQuota: 'null', limitWindowMs: 'null', dayLimitRecords: 'null', dayLimitMinutes: 'null', allowedNetworks: 'string', expiresAt: 'null', revokedAt: 'null', organizationActive: 'number', hasPsa: 'number', timeZone: 'string', chainRecords: 'number', chainMinutes: 'number', chainBytes: 'number', organizationRecords: 'number', organizationBytes: 'number', id: 'string | null', ticketId: 'string | null', createdAt: 'number | null', requestId: 'string', requestDigest: 'string', userId: 'string | null', minutes: 'number | null', billable: 'number | null', workDate: 'string | null', hourlyRateMinor: 'number | null', agreementSource: 'string', status: 'string', ticketFound: 'number', userFound: 'number' },

@@ -940,9 +940,8 @@ insert into key_review_decisions (organization_id, review_id, key_id, decision, 
     :now,
     :userId,
     k.name,
-    (select max(w.last_at) from (
-  select last_at from key_days where organization_id = k.organization_id and chain_id = k.chain_id and key_id = k.id
-  order by day desc limit 3) w)
+    (select max(w.last_at) from (select d.last_at from key_days d
+  where d.organization_id = k.organization_id and d.chain_id = k.chain_id and d.key_id = k.id order by d.day desc limit 3) w)
 from key_reviews r join api_keys k on k.organization_id = r.organization_id and k.id = :keyId
 where r.organization_id = :organizationId and r.id = :reviewId and r.finished_at is null and exists (select 1 from users u where u.organization_id = :organizationId and u.id = :userId and u.is_admin = 1 and u.active = 1)
   and exists (select 1 from json_each(r.key_ids) i where i.value = k.id)
@@ -1023,10 +1022,8 @@ left join key_days d on d.organization_id = k.organization_id and d.chain_id = k
   and d.day = (select w.day from (
     select day, last_seq from key_days where organization_id = k.organization_id and chain_id = k.chain_id
       and key_id = k.id order by day desc limit 3) w order by w.last_seq desc limit 1)
-where k.organization_id = :organizationId and k.id in (
-  select i.value from key_reviews r,
-      json_each(r.key_ids) i where r.organization_id = :organizationId and r.id = :reviewId)
-order by k.name, k.id desc;
+where k.organization_id = :organizationId and k.id in (select i.value from key_reviews r, json_each(r.key_ids) i
+  where r.organization_id = :organizationId and r.id = :reviewId) order by k.name, k.id desc;
 
 -- src/db/keys/access-review-statements.ts: findLaterSuccessors
 select k.id as id,
@@ -1096,11 +1093,6 @@ select r.id as id,
     finisher.name as finishedBy from key_reviews r
 join users starter on starter.organization_id = r.organization_id and starter.id = r.started_by
 left join users finisher on finisher.organization_id = r.organization_id and finisher.id = r.finished_by where r.organization_id = :organizationId and r.id = :reviewId;
-
--- src/db/keys/access-review-statements.ts: findReviewStatus
-select o.time_zone as timeZone, (select r.finished_at from key_reviews r
-  where r.organization_id = o.id and r.finished_at is not null order by r.id desc limit 1) as lastFinishedAt
-from organizations o where o.id = :organizationId;
 
 -- src/db/keys/access-review-statements.ts: finishReview
 update key_reviews set finished_at = :now, finished_by = :userId
@@ -1850,6 +1842,11 @@ where organization_id = :organizationId and day >= :since and last_address is no
   and chain_id = (select chain_id from api_keys where organization_id = :organizationId and id = :keyId)
 group by last_address order by max(last_at) desc limit :limit;
 
+-- src/db/work/key-days.ts: findStoredText
+select o.id as organizationId, coalesce(sum(notes + time_entries), 0) as records, coalesce(sum(d.bytes), 0) as bytes,
+  coalesce(sum(d.bytes) filter (where d.day >= :since), 0) as bytesSince, min(d.day) as firstDay
+from organizations o left join key_days d on d.organization_id = o.id group by o.id order by bytes desc, o.id;
+
 -- src/db/work/key-days.ts: forgetDays
 delete from key_days where (organization_id, chain_id, day, key_id) in (
   select d.organization_id, d.chain_id, d.day, d.key_id
@@ -1965,20 +1962,6 @@ returning
   (select coalesce(sum(notes + time_entries), 0) from key_days
     where organization_id = :organizationId and chain_id = :chainId and day = :day) as chainRecords;
 
--- src/db/work/redact.ts: findRecord.note
-select id from notes where organization_id = :organizationId and id = :id;
-
--- src/db/work/redact.ts: findRecord.time_entry
-select id from time_entries where organization_id = :organizationId and id = :id;
-
--- src/db/work/redact.ts: markRedacted.note
-update notes set message = '[redacted]', request_digest = ''
-where organization_id = :organizationId and id = :id and message <> '[redacted]';
-
--- src/db/work/redact.ts: markRedacted.time_entry
-update time_entries set description = '[redacted]', request_digest = ''
-where organization_id = :organizationId and id = :id and description <> '[redacted]';
-
 -- src/db/work/releases.ts: findReleases
 select o.id as organizationId,
     coalesce((select max(seq) from audit_log where organization_id = o.id), 0) as newestSeq,
@@ -2002,16 +1985,25 @@ where a.organization_id = :organizationId and a.seq = :seq and a.request_id = :r
   and not exists (select 1 from erasures where erasures.organization_id = :organizationId and erasures.open = 1)
 on conflict (organization_id) do update set seq = excluded.seq, released_at = excluded.released_at;
 
--- src/db/work/stored-text.ts: findStoredText
-select o.id as organizationId, coalesce(sum(notes + time_entries), 0) as records, coalesce(sum(d.bytes), 0) as bytes,
-  coalesce(sum(d.bytes) filter (where d.day >= :since), 0) as bytesSince, min(d.day) as firstDay
-from organizations o left join key_days d on d.organization_id = o.id group by o.id order by bytes desc, o.id;
+-- src/db/work/text-statements.ts: findRecord.note
+select id from notes where organization_id = :organizationId and id = :id;
 
--- src/db/work/texts.ts: findTexts
+-- src/db/work/text-statements.ts: findRecord.time_entry
+select id from time_entries where organization_id = :organizationId and id = :id;
+
+-- src/db/work/text-statements.ts: findTexts
 select r.id, substr(r.message, 1, :length) as text from json_each(:ids) i
 cross join notes r on r.organization_id = :organizationId and r.id = i.value union all select r.id,
     substr(r.description, 1, :length) as text from json_each(:ids) i
 cross join time_entries r on r.organization_id = :organizationId and r.id = i.value;
+
+-- src/db/work/text-statements.ts: markRedacted.note
+update notes set message = '[redacted]', request_digest = ''
+where organization_id = :organizationId and id = :id and message <> '[redacted]';
+
+-- src/db/work/text-statements.ts: markRedacted.time_entry
+update time_entries set description = '[redacted]', request_digest = ''
+where organization_id = :organizationId and id = :id and description <> '[redacted]';
 
 -- src/db/work/time-entry-statements.ts: explainServiceTimeEntry
 select

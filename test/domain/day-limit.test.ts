@@ -3,7 +3,6 @@ import {
   type DayLimits,
   type DayUse,
   exceededDayLimit,
-  fullestDayLimit,
   parseDayLimit,
   untilMidnight,
 } from '../../src/domain/day-limit.ts';
@@ -62,19 +61,6 @@ describe('a new record', () => {
     const huge = use({ records: 1e9, minutes: 1e9, bytes: 1e12 }, { records: 1e9, bytes: 1e12 });
     expect(exceededDayLimit({ key: null, organization: null }, none, huge, added)).toBeUndefined();
   });
-});
-
-test('the fullest daily limit is the one of which the largest share is used', () => {
-  const limits: DayLimits = { key: { records: 10, bytes: 1_000 }, organization: { records: 20, bytes: 2_000 } };
-  const use = { key: { records: 5, minutes: 59, bytes: 700 }, organization: { records: 20, bytes: 100 } };
-  const own = { records: 6, minutes: 60 };
-  expect(fullestDayLimit('key-day', limits, own, use)).toMatchObject({ what: 'minutes', used: 59, limit: 60 });
-  expect(fullestDayLimit('key-day', limits, { ...own, minutes: null }, use)).toMatchObject({
-    what: 'records',
-    limit: 6,
-  });
-  expect(fullestDayLimit('organization-day', limits, own, use)).toMatchObject({ what: 'records', used: 20, limit: 20 });
-  expect(fullestDayLimit('organization-day', { ...limits, organization: null }, own, use)).toBeUndefined();
 });
 
 test.each([

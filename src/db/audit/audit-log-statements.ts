@@ -5,10 +5,7 @@ import { AUDIT_COLUMNS, type AuditColumns } from './audit-columns.ts';
 
 // Reads of the audit log, each of a bounded number of rows.
 
-/**
- * A row of the audit log with what it is about. The key is the actor, or what an administrator did
- * something to.
- */
+/** A row of the audit log with its key: the actor, or what an administrator changed. */
 export interface AuditLogRow extends AuditColumns {
   sourceAddress: string | null;
   userAgent: string | null;
@@ -191,10 +188,7 @@ export const findAuditAdministrators = statement<{ organizationId: string; limit
   select ${columns<AuditAdministratorRow>({ id: 'u.id', name: 'u.name', isPresent: 'u.active and u.is_admin' })}
   from actors cross join users u on u.organization_id = :organizationId and u.id = actors.id`);
 
-/**
- * The first `seq` not earlier than `at` (UTC milliseconds), or the next free one. Binary search in
- * what is not archived.
- */
+/** The first `seq` not earlier than `at` (UTC milliseconds), or the next free one: a binary search in the database. */
 export const findFirstSeqSince = statement<{ organizationId: string; at: number }, { seq: number }>(`
   with recursive search(low, high) as (
     select ${ARCHIVED_TO} + 1, (select coalesce(max(seq), 0) + 1 from audit_log where organization_id = :organizationId)
@@ -205,10 +199,7 @@ export const findFirstSeqSince = statement<{ organizationId: string; at: number 
   )
   select low as seq from search where low = high`);
 
-/**
- * The audit rows of the records with this id, or with the id that each kind derives from an
- * Idempotency-Key (a parameter named like the kind).
- */
+/** The audit rows of the records with this id, or with the id that a kind derives from an Idempotency-Key. */
 const RECORDS = RECORD_KIND_NAMES.map(
   (kind) =>
     `select audit_seq from ${RECORD_TABLES[kind].table} where organization_id = :organizationId and id in (:id, :${kind})`,

@@ -3,9 +3,8 @@ import { forEachKind, type RecordKind } from '../../domain/record-kinds.ts';
 import { statement } from '../statement.ts';
 import { RECORD_TABLES } from '../work/record-tables.ts';
 
-// An audit row is written only by the statement that follows a write in the same batch, and only if
-// that write changed a row. There is no `on conflict`: on a conflict this statement fails, and the
-// write with it.
+// An audit row is written only by the statement that follows a write in the same batch, and only if that write changed
+// a row. There is no `on conflict`: on a conflict this statement fails, and the write with it.
 
 export interface AuditValues {
   organizationId: string;
@@ -21,10 +20,7 @@ export interface AuditValues {
   sourceAddress: string | null;
   userAgent: string | null;
   detail: string | null;
-  /**
-   * The day of a new record or of a limited change, `YYYY-MM-DD` in the organization's time zone; null
-   * for any other change.
-   */
+  /** The day of a new record or limited change, in the organization's time zone; null for any other change. */
   day: string | null;
   records: number;
   bytes: number;
@@ -42,11 +38,10 @@ const ACTORS: Record<ActorType, { table: string; where: string; name: string }> 
 const CHANGES = `iif(:day > coalesce(p.day, ''), 0, coalesce(p.day_changes, 0)) + iif(:maxChanges is null, 0, 1)`;
 
 /**
- * The statement that inserts the audit row after the latest one, `p`. `ticketId` is the SQL expression
- * for its ticket. The totals of the day continue those of `p`, or begin with a later day. A record of
- * an earlier day (a write that took long at midnight, or after a change of the time zone) changes no
- * total. Above the limit of changes, `day_changes` is null, which its column refuses: the statement
- * and its change fail.
+ * The statement that inserts the audit row after the latest one, `p`. `ticketId` is the SQL expression for its ticket.
+ * The totals of the day continue those of `p`, or begin with a later day. A record of an earlier day (a write that took
+ * long at midnight, or after a change of the time zone) changes no total. Above the limit of changes, `day_changes` is
+ * null, which its column refuses: the statement and its change fail.
  */
 function auditRow(actorType: ActorType, ticketId: string) {
   const { table, where, name } = ACTORS[actorType];

@@ -31,9 +31,7 @@ interface AdministratorSearch {
   limit: number;
 }
 
-/**
- * The first `limit` active organizations, by name, that the person is an active administrator of.
- */
+/** The first `limit` active organizations, by name, that the person is an active administrator of. */
 export const findAdministrator = statement<AdministratorSearch, AdministratorRow>(`
   select ${columns<AdministratorRow>({
     userId: 'u.id',

@@ -12,10 +12,7 @@ const LAST = "messages ->> '$[#-1]'";
 /** Adds the id to those of the same time, unless it is the last of them. */
 const WITH_MESSAGE = `iif(${LAST} is :message, messages, json_insert(messages, '$[#]', :message))`;
 
-/**
- * Records that a signed message is applied. Fails with `OLDER_MESSAGE` if one with a later time was
- * applied before, or at the same time this one and then another.
- */
+/** Records that a message is applied. Fails with `OLDER_MESSAGE` after one with a later time or place. */
 export const applyMessage = statement<{ organizationId: string; at: number; message: string }>(`
   insert into directory_clock (organization_id, at, messages) values (:organizationId, :at, json_array(:message))
   on conflict (organization_id) do update set
@@ -32,19 +29,13 @@ const UNSIGNED_CONFLICT = `on conflict (organization_id) do update set
     at = max(directory_clock.at, excluded.at),
     messages = iif(excluded.at > directory_clock.at, excluded.messages, ${WITH_MESSAGE.replaceAll(':message', UNSIGNED)})`;
 
-/**
- * Records a change over a service binding or by a command, which is never refused. Its time is that
- * of the database: the clock of an operator's machine may be wrong.
- */
+/** Records an unsigned change, which is never refused, at the database's time: an operator's clock may be wrong. */
 export const applyUnsigned = statement<{ organizationId: string }>(`
   insert into directory_clock (organization_id, at, messages)
   values (:organizationId, unixepoch() * 1000, json_array(${UNSIGNED}))
   ${UNSIGNED_CONFLICT}`);
 
-/**
- * Records an erasure, so that a message from before it does not bring the organization back.
- * `isOpen` is the condition that the erasure is open.
- */
+/** Records an erasure, so that a message from before it does not bring the organization back. */
 export const applyErasure = (isOpen: string) => `
   insert into directory_clock (organization_id, at, messages)
   select organization_id, unixepoch() * 1000, json_array(${UNSIGNED}) from erasures

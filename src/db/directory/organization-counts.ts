@@ -15,10 +15,7 @@ const MAX_REFUSED = 100;
 const UNREVOKED = `from api_keys k indexed by api_keys_unrevoked
   where k.organization_id = i.value and k.revoked_at is null and k.expires_at`;
 
-/**
- * The counts of these organizations, a JSON array of ids. The number of live keys of each is
- * limited, so it reads a limited number of rows for each.
- */
+/** The counts of these organizations (a JSON array of ids), from a limited number of rows for each. */
 export const countOrganizations = statement<
   { organizationIds: string; now: number; soon: number; since: number; reasons: string },
   OrganizationCounts

@@ -78,10 +78,7 @@ export const UPSERT_RECORDS = forEachType((type) => {
     on conflict (${key.columns}) do update set (${own.join(', ')}) = (${excluded}) where (${present}) is not (${excluded})`);
 });
 
-/**
- * The records that an upsert would create (`found` is null) or change (`found` is a JSON object of
- * the current values by field).
- */
+/** The records that an upsert would create (`found` is null) or change (`found`: the current values as JSON). */
 export const FIND_DIFFERING_RECORDS = forEachType((type) => {
   const { name, columns } = TABLES[type];
   const pairs = Object.entries(columns);
@@ -93,11 +90,7 @@ export const FIND_DIFFERING_RECORDS = forEachType((type) => {
     where present.id is null or (${present}) is not (${wanted})`);
 });
 
-/**
- * Releases unique values before they are set: two users may swap their addresses, and without this
- * the upsert would fail at the first one. Touches only users whose address or service flag is about
- * to change.
- */
+/** Vacates unique values before they are set, or an upsert in which two users swap addresses would fail. */
 export const VACATE_EMAILS = write(`
   update users set email = 'released-' || lower(hex(users.id)) || '@directory.invalid', is_service = 0
   from (select value ->> 'id' as id, value ->> 'email' as email, value ->> 'service' as service from json_each(:json)) as incoming
@@ -149,10 +142,7 @@ export const FIND_HELD_COMPANIES = find(`
     and agreements.id <> value ->> 'id'
   where value ->> 'active' = 1`);
 
-/**
- * Deactivates the records with these ids and returns those that were active. Skips service
- * accounts, which are always active.
- */
+/** Deactivates records and returns those that were active. Skips service accounts, which are always active. */
 export const DEACTIVATE_RECORDS = forEachType((type) =>
   statement<DirectoryValues, { id: string }>(`update ${TABLES[type].name} set active = 0
     where ${inOrganization(type, TABLES[type].name)} and id in (select value from json_each(:json)) and active = 1

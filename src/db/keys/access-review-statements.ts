@@ -5,6 +5,7 @@ import {
   IS_ACTIVE_ADMINISTRATOR,
 } from '../directory/administrator-statements.ts';
 import { columns, insertInto, statement } from '../statement.ts';
+import { LAST_WRITE } from '../work/key-days.ts';
 import { THE_KEY } from './key-conditions.ts';
 import { KEY_DETAILS, type KeyDetailsRow, LIVE_KEY_IDS } from './read-keys-statements.ts';
 
@@ -39,12 +40,10 @@ const FROM_REVIEWS = `from key_reviews r
   join users starter on starter.organization_id = r.organization_id and starter.id = r.started_by
   left join users finisher on finisher.organization_id = r.organization_id and finisher.id = r.finished_by`;
 
-/** The open review of the organization, if there is one. */
 export const findOpenReview = statement<{ organizationId: string }, AccessReviewRow>(
   `select ${REVIEW} ${FROM_REVIEWS} where r.organization_id = :organizationId and r.finished_at is null`,
 );
 
-/** One review. */
 export const findReview = statement<ReviewValues, AccessReviewRow>(
   `select ${REVIEW} ${FROM_REVIEWS} where r.organization_id = :organizationId and r.id = :reviewId`,
 );
@@ -67,19 +66,6 @@ export const findFinishedReviews = statement<
   where r.organization_id = :organizationId and r.id < :before and r.finished_at is not null
   order by r.id desc limit :limit`);
 
-/** What decides when the next review is due. */
-export interface ReviewStatusRow {
-  timeZone: string;
-  /** When the latest finished review was finished (UTC milliseconds). */
-  lastFinishedAt: number | null;
-}
-
-/** When the latest review was finished, and the time zone: one row. At most one later review is open. */
-export const findReviewStatus = statement<{ organizationId: string }, ReviewStatusRow>(`
-  select o.time_zone as timeZone, (select r.finished_at from key_reviews r
-    where r.organization_id = o.id and r.finished_at is not null order by r.id desc limit 1) as lastFinishedAt
-  from organizations o where o.id = :organizationId`);
-
 /** Begins a review of the keys that are live at `now`, unless one is open. */
 export const startReview = statement<AdministratorValues & { reviewId: string; now: number }>(`
   ${insertInto('key_reviews', {
@@ -95,10 +81,13 @@ export const startReview = statement<AdministratorValues & { reviewId: string; n
     and not exists (select 1 from key_reviews r where r.organization_id = :organizationId and r.finished_at is null)
     and not exists (select 1 from key_reviews r where r.organization_id = :organizationId and r.id = :reviewId)`);
 
+const REVIEWED = `select i.value from key_reviews r, json_each(r.key_ids) i
+    where r.organization_id = :organizationId and r.id = :reviewId`;
+
 /** The keys of a review, by name. */
-export const findKeysOfReview = statement<ReviewValues, KeyDetailsRow>(`${KEY_DETAILS} and k.id in (
-    select i.value from key_reviews r, json_each(r.key_ids) i where r.organization_id = :organizationId and r.id = :reviewId)
-  order by k.name, k.id desc`);
+export const findKeysOfReview = statement<ReviewValues, KeyDetailsRow>(
+  `${KEY_DETAILS} and k.id in (${REVIEWED}) order by k.name, k.id desc`,
+);
 
 /** The successors of keys by rotations since the review began; `first` selects the ids of the keys. */
 const withSuccessors = (first: string) => `with recursive reached(id) as (
@@ -109,10 +98,8 @@ const withSuccessors = (first: string) => `with recursive reached(id) as (
     join key_reviews r on r.organization_id = :organizationId and r.id = :reviewId
     where not exists (select 1 from json_each(r.key_ids) i where i.value = k.successor_id)
   )`;
-const REVIEWED = `select i.value from key_reviews r, json_each(r.key_ids) i
-    where r.organization_id = :organizationId and r.id = :reviewId`;
 const IS_LIVE = 'k.revoked_at is null and (k.expires_at is null or k.expires_at > :now)';
-/** The ids among `reached` of keys that work. */
+/** A row for each of the keys `reached` that works. */
 const LIVE_REACHED = `select 1 from reached cross join api_keys k on k.organization_id = :organizationId and k.id = reached.id
       where ${IS_LIVE}`;
 const UNDECIDED = `${REVIEWED} and not exists (select 1 from key_review_decisions d
@@ -153,13 +140,9 @@ export const findDecisions = statement<ReviewValues, DecisionRow>(`
   from key_review_decisions d join users u on u.organization_id = d.organization_id and u.id = d.decided_by
   where d.organization_id = :organizationId and d.review_id = :reviewId`);
 
-const LAST_WRITE = `(select max(w.last_at) from (
-    select last_at from key_days where organization_id = k.organization_id and chain_id = k.chain_id and key_id = k.id
-    order by day desc limit 3) w)`;
-
 /**
- * Decides on a key of an open review that works, or that a later successor continues. A decision
- * replaces only the one of the time `shownAt`; null for none.
+ * Decides on a key of an open review that works, or that a later successor continues. Replaces only the decision of the
+ * time `shownAt`; null for none.
  */
 export const decideKey = statement<
   AdministratorValues & {
@@ -192,8 +175,8 @@ export const decideKey = statement<
   where key_review_decisions.decided_at is :shownAt`);
 
 /**
- * Finishes an open review if each of its keys has a decision that works or that a later successor
- * continues, and if `revoke` (a JSON array of ids) has every key that is to be revoked.
+ * Finishes an open review if every key has a decision that works or that a later successor continues, and if `revoke`
+ * (a JSON array of ids) has every key that is to be revoked.
  */
 export const finishReview = statement<AdministratorValues & { reviewId: string; now: number; revoke: string }>(`
   update key_reviews set finished_at = :now, finished_by = :userId

@@ -44,10 +44,7 @@ export const NEW_KEY = {
 
 const count = (expiry: string) =>
   `(select count(*) from api_keys indexed by api_keys_unrevoked where organization_id = :organizationId and ${IS_CURRENT} and expires_at ${expiry})`;
-/**
- * How many keys are live and not replaced. Two counts: one with `or` would also read expired keys.
- * Names the index: for `is null` SQLite would read all keys of the organization instead.
- */
+/** Keys that are live and not replaced. Two counts on a named index: otherwise SQLite would read ended keys. */
 const LIVE_KEYS = `${count('is null')} + ${count('> :now')}`;
 
 interface NewKeyValues extends KeyValues, KeySettings {
@@ -60,10 +57,7 @@ interface NewKeyValues extends KeyValues, KeySettings {
 const IS_NEW =
   'not exists (select 1 from api_keys where organization_id = :organizationId and (id = :id or form_token = :formToken))';
 
-/**
- * Inserts a key. Inserts nothing if there are too many, if the key rules do not admit it, if the name
- * or form token is in use, or if the user is not an administrator.
- */
+/** Inserts a key unless there are too many, the key rules refuse it, or its name or form token is in use. */
 export const insertKey = statement<NewKeyValues>(`
   ${insertInto('api_keys', NEW_KEY)}
   from users u where ${IS_ACTIVE_ADMINISTRATOR} and ${IS_NEW} and ${LIVE_KEYS} < ${MAX_LIVE_KEYS} and ${ADMITTED_BY_RULES}

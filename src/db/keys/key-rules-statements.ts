@@ -30,10 +30,7 @@ export const findRulesAndTimeZone = statement<AdministratorValues, KeyRulesRow &
   select ${KEY_RULES}, o.time_zone as timeZone from users u join organizations o on o.id = u.organization_id
   left join key_policies p on p.organization_id = o.id where ${IS_ACTIVE_ADMINISTRATOR}`);
 
-/**
- * Condition of an insert: the key rules admit a new key with a lifetime of `:lifetimeDays` (null for a
- * key that never expires).
- */
+/** Condition: the key rules admit a new key with a lifetime of `:lifetimeDays` (null for one that never expires). */
 export const ADMITTED_BY_RULES = `not exists (select 1 from key_policies p where p.organization_id = :organizationId
     and (p.max_lifetime_days < :lifetimeDays or (p.expiry_required = 1 and :lifetimeDays is null)))`;
 
@@ -53,10 +50,7 @@ interface ChangeValues extends AdministratorValues {
   oldRevision: number;
 }
 
-/**
- * Changes the key rules if they still have the old revision. Reviews are due from the change that
- * introduces them; another interval does not restart the count.
- */
+/** Changes the key rules if they still have the old revision. Another review interval does not restart the count. */
 export const changeRules = statement<ChangeValues>(`
   ${insertInto('key_policies', {
     organization_id: ':organizationId',

@@ -4,9 +4,8 @@ import { fromKeys } from '../../lib/objects.ts';
 import { columns, statement } from '../statement.ts';
 import { RECENT_USES } from './refused-use-statements.ts';
 
-// What administrators and operators see of keys. The last write of a key comes from the daily
-// ledger: after a change of the time zone, the latest of its days need not be the one of its last
-// write, so three days are compared.
+// What administrators and operators see of keys. The last write of a key comes from the daily ledger: after a change of
+// the time zone, the latest of its days need not be the one of its last write, so three days are compared.
 
 /** The other key of a rotation; all null if there is none. */
 interface LinkedKeys {
@@ -79,10 +78,7 @@ export const findKeyDetails = statement<{ organizationId: string; keyId: string 
   `${KEY_DETAILS} and k.id = :keyId`,
 );
 
-/**
- * The ids of an organization's keys that are neither revoked nor expired, from two ranges of the
- * index. Names the index: for `is null` SQLite would read all keys of the organization instead.
- */
+/** The ids of live keys. Two ranges of a named index: otherwise SQLite would read all keys of the organization. */
 export function liveKeyIds(organizationId: string): string {
   const unrevoked = (expiry: string) =>
     `select id from api_keys indexed by api_keys_unrevoked where organization_id = ${organizationId} and revoked_at is null and expires_at ${expiry}`;
@@ -91,11 +87,7 @@ export function liveKeyIds(organizationId: string): string {
 
 export const LIVE_KEY_IDS = liveKeyIds(':organizationId');
 
-/**
- * The keys that are neither revoked nor expired, by name. There are at most `MAX_LIVE_KEYS` of them
- * and `MAX_KEYS_IN_GRACE` in their grace period. Two index ranges, so that expired keys are not
- * read.
- */
+/** The live keys, by name: at most `MAX_LIVE_KEYS`, and `MAX_KEYS_IN_GRACE` in their grace period. */
 export const findLiveKeys = statement<{ organizationId: string; now: number }, KeyDetailsRow>(
   `${KEY_DETAILS} and k.id in (${LIVE_KEY_IDS})
   order by k.name, k.id desc`,
@@ -110,10 +102,7 @@ export const findKeyPage = statement<{ organizationId: string; before: string; l
   `${KEY_DETAILS} and k.id < :before order by k.id desc limit :limit`,
 );
 
-/**
- * The keys with a refused use for one reason since an instant, among the organization's latest
- * `examine` refused uses.
- */
+/** The keys refused for a reason since an instant, among the organization's latest `examine` refused uses. */
 export const findRefusedKeys = statement<
   { organizationId: string; reason: RefusedUseReason; since: number; examine: number },
   KeyDetailsRow
@@ -163,10 +152,7 @@ const OPERATOR_KEY = `
 
 export const findAnyKeyByHash = statement<{ hash: string }, OperatorKeyRow>(`${OPERATOR_KEY} where k.hash = :hash`);
 
-/**
- * The keys with this hint, in any organization. Hints are indexed by organization: the cross join
- * makes SQLite search the index once per organization instead of reading all keys.
- */
+/** The keys with this hint, anywhere. The cross join makes SQLite search the index once per organization. */
 export const findAnyKeysByHint = statement<{ hint: string }, OperatorKeyRow>(`${OPERATOR_KEY}
   where (k.organization_id, k.id) in (
     select h.organization_id, h.id from organizations each_organization cross join api_keys h

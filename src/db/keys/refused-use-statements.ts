@@ -11,10 +11,7 @@ interface RefusedUseValues {
   sourceAddress: string | null;
 }
 
-/**
- * Adds to the count of a key and reason. Does nothing while the organization is being erased: its keys
- * may be in use until the end, and a new row would stop the removal of its key.
- */
+/** Adds to the count of a key and reason. Not during an erasure: a new row would stop the removal of its key. */
 export const addRefusedUses = statement<RefusedUseValues>(`
   ${insertInto('refused_uses', {
     organization_id: 'k.organization_id',
@@ -67,10 +64,7 @@ export const findRefusedUses = statement<{ organizationId: string; limit: number
   `${REFUSED_USES} order by r.last_at desc limit :limit`,
 );
 
-/**
- * Refused uses in the order of the primary key, newest keys first: uses that are recorded during an
- * export do not move.
- */
+/** Refused uses, newest keys first: this order does not change while an export reads it. */
 export const findRefusedUsesPage = statement<
   { organizationId: string; beforeKeyId: string; beforeReason: string; limit: number },
   RefusedUseRow

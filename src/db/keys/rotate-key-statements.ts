@@ -5,9 +5,8 @@ import { type KeyValues, NEW_KEY, settingColumns } from './create-key-statements
 import { IS_CURRENT, IS_UNEXPIRED, keyIdWhere, THE_KEY } from './key-conditions.ts';
 import { ADMITTED_BY_RULES, EXPIRY_RULES, type ExpiryRulesRow } from './key-rules-statements.ts';
 
-// A rotation makes up to three changes in one transaction, each with its audit row: it marks the
-// old key, inserts the successor and revokes the old key. The second and third run only if the
-// previous one changed a row.
+// A rotation makes up to three changes in one transaction, each with its audit row: it marks the old key, inserts the
+// successor and revokes the old key. The second and third run only if the previous one changed a row.
 
 const CREATED_BY_FORM = keyIdWhere('api_keys.form_token = :formToken');
 
@@ -15,10 +14,9 @@ const KEYS_IN_GRACE = `(select count(*) from api_keys replaced where replaced.or
     and replaced.revoked_at is null and replaced.expires_at > :now and replaced.successor_id is not null)`;
 
 /**
- * Names the successor of a live key that has none. The key then ends at `endsAt` or at its own
- * expiry, whichever is earlier. A key that ends at once (`endsAt` is now) can always be replaced;
- * another one only while there is room for one more in its grace period. The key rules have to admit
- * the successor with its lifetime of `lifetimeDays`.
+ * Names the successor of a live key that has none. The key then ends at `endsAt` or at its own expiry, whichever is
+ * earlier. A key that ends at once (`endsAt` is now) can always be replaced; another one only while there is room for
+ * one more in its grace period. The key rules have to admit the successor with its lifetime of `lifetimeDays`.
  */
 export const markSucceeded = statement<
   AdministratorValues & {

@@ -17,10 +17,7 @@ export interface ApprovalRow {
   decidedBy: string | null;
 }
 
-/**
- * The review of an entry, to explain why nothing was changed; no row if it does not exist. Of an
- * archived entry, only the status is known.
- */
+/** The approval of an entry; no row if there is no such entry. Of an archived one, only the status is known. */
 export const findApproval = statement<{ organizationId: string; id: string }, ApprovalRow>(`
   select e.status, a.at as decidedAt, a.actor_id as decidedBy
   from time_entries e left join audit_log a on a.organization_id = e.organization_id and a.seq = e.review_seq

@@ -6,8 +6,7 @@ import { columns, jsonObject, statement } from '../statement.ts';
 import { idBytes } from './record-table.ts';
 import { RECORD_TABLES } from './record-tables.ts';
 
-// The change feed: the audit log, with each record in its current state. A page reads at most three
-// rows per change.
+// The change feed: the audit log, with each record in its current state. A page reads at most three rows per change.
 
 /** What a cursor points to. Null fields: there is no such organization or row. */
 export interface CursorPosition {
@@ -51,10 +50,7 @@ const joins = RECORD_KIND_NAMES.map(
 );
 const keyIds = [...RECORD_KIND_NAMES.map((kind) => `${kind}.key_id`), `iif(${isAbout('api_key')}, a.target_id, null)`];
 
-/**
- * A record as JSON: of a row that stays in the database after its record was archived, it is what is
- * left of that record. Its text is gone: only a redaction comes after the archive.
- */
+/** A record as JSON; of one that was archived before its redaction, what is left of it, without the text. */
 const recordJson = (kind: RecordKind) => {
   const { fields, textColumn, archived } = RECORD_TABLES[kind];
   const left = { id: 'a.target_id', ticketId: 's.ticket_id', createdAt: 's.created_at', ...archived.fields };

@@ -19,10 +19,7 @@ const ofOrganization = (total: 'day_records' | 'day_bytes', counted: string) => 
 const ORGANIZATION_RECORDS = ofOrganization('day_records', ALL_RECORDS);
 const ORGANIZATION_BYTES = ofOrganization('day_bytes', 'bytes');
 
-/**
- * The condition that the record fits into the daily limits. All of them are compared in the
- * transaction that writes, so simultaneous writes admit exactly the limit.
- */
+/** The record fits into the daily limits. Compared in the write's transaction, so the limits are exact. */
 export const WITHIN_DAY_LIMITS = `(
       select (:keyDayRecords is null or coalesce(sum(${ALL_RECORDS}), 0) + 1 <= :keyDayRecords)
         and (k.day_limit_records is null or coalesce(sum(${ALL_RECORDS}), 0) + 1 <= k.day_limit_records)

@@ -10,6 +10,10 @@ export const ALL_RECORDS = RECORD_KIND_NAMES.map((kind) => COUNTS[kind]).join(' 
 
 export const sum = (expression: string) => `coalesce(sum(${expression}), 0)`;
 
+/** The latest write of the key `k`. After a change of the time zone it need not be on its latest day. */
+export const LAST_WRITE = `(select max(w.last_at) from (select d.last_at from key_days d
+    where d.organization_id = k.organization_id and d.chain_id = k.chain_id and d.key_id = k.id order by d.day desc limit 3) w)`;
+
 export interface ChainDay {
   records: number;
   minutes: number;
@@ -27,10 +31,7 @@ export const findChainDay = statement<{ organizationId: string; keyId: string; d
 /** What one key wrote on one day: records by kind, and minutes. */
 export type KeyDayRow = Record<RecordKind, number> & { keyId: string; day: string; minutes: number };
 
-/**
- * What each of these keys wrote on each day since `since`. Reads one range of the ledger for each
- * key: the days of its chain. `keyIds` is a JSON array.
- */
+/** What each of these keys (a JSON array) wrote on each day since `since`: one range of the ledger for each key. */
 export const findKeyDays = statement<{ organizationId: string; keyIds: string; since: string }, KeyDayRow>(`
   select ${columns<KeyDayRow>({
     keyId: 'd.key_id',
@@ -65,10 +66,7 @@ export interface CountedRecord {
   sourceAddress: string | null;
 }
 
-/**
- * Counts a new record of a kind: the statement after its audit row, which does nothing if that one
- * did nothing.
- */
+/** Counts a new record: the statement after its audit row, which does nothing if that one did nothing. */
 export const countRecord = forEachKind((kind) =>
   statement<CountedRecord>(`
     insert into key_days (
@@ -85,10 +83,9 @@ export const countRecord = forEachKind((kind) =>
 );
 
 /**
- * Deletes at most `limit` rows of days before `before`, of all organizations, whose audit rows are all
- * archived: they say where a key's entries are in the audit log. The latest row of each key stays,
- * which has its last write. It also reads the keys: the days of a chain are one range of the primary
- * key.
+ * Deletes at most `limit` rows of days before `before`, of all organizations, whose audit rows are all archived: they
+ * say where a key's entries are in the audit log. The latest row of each key stays, which has its last write. It also
+ * reads the keys: the days of a chain are one range of the primary key.
  */
 export const forgetDays = statement<{ before: string; limit: number }>(`
   delete from key_days where (organization_id, chain_id, day, key_id) in (
@@ -102,3 +99,19 @@ export const forgetDays = statement<{ before: string; limit: number }>(`
       and exists (select 1 from key_days l where l.organization_id = d.organization_id
         and l.chain_id = d.chain_id and l.key_id = d.key_id and l.day > d.day)
     limit :limit)`);
+
+export interface StoredTextRow {
+  organizationId: string;
+  records: number;
+  bytes: number;
+  /** Those of the days from `since` on. */
+  bytesSince: number;
+  /** The first day in the ledger, or null if there is none. */
+  firstDay: string | null;
+}
+
+/** What each organization wrote, the largest first. Reads the whole ledger. */
+export const findStoredText = statement<{ since: string }, StoredTextRow>(`
+  select o.id as organizationId, coalesce(sum(${ALL_RECORDS}), 0) as records, coalesce(sum(d.bytes), 0) as bytes,
+    coalesce(sum(d.bytes) filter (where d.day >= :since), 0) as bytesSince, min(d.day) as firstDay
+  from organizations o left join key_days d on d.organization_id = o.id group by o.id order by bytes desc, o.id`);

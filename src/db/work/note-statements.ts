@@ -40,10 +40,7 @@ export const insertNote = statement<InsertValues & { message: string }, StoredNo
     (select coalesce(sum(${ALL_RECORDS}), 0) from key_days
       where organization_id = :organizationId and chain_id = :chainId and day = :day) as chainRecords`);
 
-/**
- * Why a note was not inserted: one row, or none if the key is gone. `r` is the record with the id, `s`
- * what is left of it if it is archived.
- */
+/** Why a note was not inserted; no row if the key is gone. `r`: the record with the id, `s`: its archived rest. */
 export const explainNote = statement<ExplainValues, Explanation<StoredNote>>(`
   select
     ${KEY_COLUMNS},

@@ -3,12 +3,11 @@ import type { KeyRow } from '../keys/find-key-statements.ts';
 import type { Fields } from '../statement.ts';
 import type { WrittenOfDay } from './day-limits.ts';
 
-// What the record tables have in common, and the parameters and rows of a write. Its statements are in
-// the file of each kind. They find single rows by unique keys that begin with the organization, and
-// the ledger's row of each key of the chain that wrote on that day, so the cost of a write does not grow
-// with the data. Flags are compared with literals (`is_service = 1`): SQLite uses a partial index only
-// if the query contains its condition, not a bound parameter. The plus sign of `+k.hash` keeps SQLite
-// from using the index of hashes, which would read one row more.
+// What the record tables have in common, and the parameters and rows of a write. Its statements are in the file of each
+// kind. They find single rows by unique keys that begin with the organization, and the ledger's row of each key of the
+// chain that wrote on that day, so the cost of a write does not grow with the data. Flags are compared with literals
+// (`is_service = 1`): SQLite uses a partial index only if the query contains its condition, not a bound parameter. The
+// plus sign of `+k.hash` keeps SQLite from using the index of hashes, which would read one row more.
 
 /** Where a kind of record is stored. `Row` is a record as the PSA reads it, including its text. */
 export interface RecordTable<Row> {
@@ -30,10 +29,7 @@ interface ArchivedTable {
   actions: readonly AuditAction[];
 }
 
-/**
- * What every write returns. `requestId` identifies the row of this request, `requestDigest` detects
- * a replay of a different request.
- */
+/** What every write returns. `requestId` identifies the request's own row, `requestDigest` a different request. */
 export interface StoredRecord {
   id: string;
   ticketId: string;
@@ -52,10 +48,7 @@ export interface InsertValues {
   ticketId: string;
   requestId: string;
   requestDigest: string;
-  /**
-   * The time zone in which the day of the write was found. Nothing is inserted if the organization
-   * has another one now.
-   */
+  /** The time zone of `day`. Nothing is inserted if the organization has another one now. */
   timeZone: string;
   /** Calendar date of the write in that zone, `YYYY-MM-DD`. */
   day: string;
@@ -70,10 +63,7 @@ export interface InsertValues {
   organizationDayBytes: number | null;
 }
 
-/**
- * What an insert returns in addition to the record: how many records the chain of the key had
- * written on that day before.
- */
+/** What an insert also returns: how many records the key's chain had written on that day before. */
 export interface Inserted {
   chainRecords: number;
 }
@@ -89,10 +79,9 @@ export interface ExplainValues {
 }
 
 /**
- * Why nothing was inserted: the key, what it and its organization have written on that day, whether
- * ticket and credited user were found (0 or 1; 1 if the kind needs no user), and the existing record
- * with the id, if any. `requestDigest` of an archived record is the beginning of the digest, or empty
- * if the record was redacted.
+ * Why nothing was inserted: the key, what it and its organization have written on that day, whether ticket and credited
+ * user were found (0 or 1; 1 if the kind needs no user), and the existing record with the id, if any. `requestDigest`
+ * of an archived record is the beginning of the digest, or empty if the record was redacted.
  */
 export type Explanation<Row> = KeyRow &
   WrittenOfDay & { ticketFound: number; userFound: number } & (Row | { id: null });

@@ -99,10 +99,7 @@ const insertTimeEntry = (creditedUser: string) => `
     (select coalesce(sum(${ALL_RECORDS}), 0) from key_days
       where organization_id = :organizationId and chain_id = :chainId and day = :day) as chainRecords`;
 
-/**
- * Inserts the entry, credited to the service account, if everything allows it and the id is new.
- * Returns the entry or nothing.
- */
+/** Inserts the entry, credited to the service account, if everything allows it and the id is new. */
 export const insertServiceTimeEntry = statement<TimeEntryValues, StoredTimeEntry & Inserted>(
   insertTimeEntry(CREDITED_USER.serviceAccount),
 );

@@ -14,10 +14,7 @@ export function bearerValue(header: string): string | undefined {
   return BEARER.exec(trimOws(header))?.[1];
 }
 
-/**
- * Admits a live key with the scope, if one is required, and sets the principal. See `KeyCheck` for what may rely on the
- * cache.
- */
+/** Admits a live key with the scope, if one is required. See `KeyCheck` for what may rely on the cache. */
 export function authenticate(scope?: RequiredScope): MiddlewareHandler<ApiEnv> {
   return async function authenticate(c, next) {
     const header = c.req.header('Authorization');

@@ -22,10 +22,7 @@ export const jsonText = () =>
     requireUtf8(),
   ] as const;
 
-/**
- * Checks media type, size, encoding, JSON and shape, in this order, and reports all errors of the shape at once.
- * Provides the body as `c.req.valid('json')`.
- */
+/** Checks media type, size, encoding, JSON and shape, in this order. The body is `c.req.valid('json')`. */
 export const jsonBody = <Schema extends z.ZodType>(schema: Schema) =>
   [
     ...jsonText(),

@@ -5,10 +5,7 @@ import type { ApiEnv, AppEnv, AppliedLimit, ContextOf } from '../hono-env.ts';
 import { Problem } from '../problems.ts';
 import { rateLimited, takeFromLimit } from '../take-from-limit.ts';
 
-/**
- * Applies the key's own limit where it is the lower one, else the deployment's. All keys of a rotation chain share one
- * limit: rotating a key does not multiply it.
- */
+/** The stricter of the key's and the deployment's limit, shared by all keys of a rotation chain. */
 export function keyLimit(): MiddlewareHandler<ApiEnv> {
   return async function keyLimit(c, next) {
     const principal = c.get('principal');

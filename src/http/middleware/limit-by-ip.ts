@@ -9,16 +9,10 @@ type Refuse = (c: Context<AppEnv>, applied: AppliedLimit) => Response | Promise<
 // Not thrown: capturing a stack would be a large part of the cost of a flood.
 const refuseWithProblem: Refuse = (c, applied) => problem(c, ...rateLimited(applied));
 
-/**
- * The parts of the service whose requests are counted separately, so that a flood of one of them blocks no other: an
- * administrator behind the same address can still revoke a key.
- */
+/** Counted separately: a flood of one area blocks no other, so an administrator can still revoke a key. */
 export type LimitedArea = 'api' | 'mcp' | 'psa' | 'settings' | 'site';
 
-/**
- * Applies the limits of the caller's address in an area, before anything else of the request is examined. `refuse`
- * makes the 429; the default is that of the API.
- */
+/** Applies the limits of the caller's address before anything else of the request is examined. */
 export function ipLimit(area: LimitedArea, refuse: Refuse = refuseWithProblem): MiddlewareHandler<AppEnv> {
   return async function ipLimit(c, next) {
     const { ipLimit, ipLimitOverrides } = c.get('config');

@@ -50,10 +50,7 @@ export function requestContext(config: Config, parts: readonly Part[], now: () =
   };
 }
 
-/**
- * The source of the request. Users paste keys into the User-Agent: remove them before truncating, which could leave a
- * part of one.
- */
+/** Users paste keys into the User-Agent. They are removed before it is cut, which could leave a part of one. */
 function sourceOf(req: HonoRequest, keyPrefixes: readonly string[]): Source {
   const userAgent = req.header('User-Agent');
   return {

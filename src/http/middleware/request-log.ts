@@ -4,10 +4,7 @@ import { Unauthorized } from '../../domain/errors.ts';
 import { log } from '../../lib/log.ts';
 import type { AppEnv } from '../hono-env.ts';
 
-/**
- * Writes one log line per request, after its response was created. The only input of the caller in it are the method
- * and the User-Agent.
- */
+/** Writes one line per request. Of the caller's input it has only the method and the User-Agent. */
 export function requestLog(): MiddlewareHandler<AppEnv> {
   return async function requestLog(c, next) {
     const started = Date.now();

@@ -3,10 +3,7 @@ import { isLoopback } from '../../lib/loopback.ts';
 import type { AppEnv } from '../hono-env.ts';
 import { Problem, problem } from '../problems.ts';
 
-/**
- * Refuses plain HTTP, before anything is counted or looked up. A redirect would hide the mistake: clients follow it,
- * and send the key unencrypted each time.
- */
+/** Refuses plain HTTP. A redirect would hide the mistake, and clients would send the key unencrypted each time. */
 export function requireHttps(): MiddlewareHandler<AppEnv> {
   return async function requireHttps(c, next) {
     if (isPlainHttp(c.req.url) && !c.get('config').allowPlainHttp) {

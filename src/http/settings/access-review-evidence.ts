@@ -1,13 +1,13 @@
 import type { ReviewDecision } from '../../domain/access-review.ts';
-import type { Decision, ReviewWithKeys } from '../../services/keys/access-review.ts';
+import type { AccessReview, DecisionRow } from '../../services/keys/access-review.ts';
 import type { KeyDetails } from '../../services/keys/read-keys.ts';
 import type { Column } from './download.ts';
 import { scopeList } from './pages/components.tsx';
 
 interface Line {
-  review: ReviewWithKeys['review'];
+  review: AccessReview['review'];
   key: KeyDetails;
-  decision: Decision | null;
+  decision: DecisionRow | null;
   /** The key of the review that this one succeeds. */
   reviewed?: KeyDetails;
 }
@@ -38,7 +38,7 @@ export const EVIDENCE_COLUMNS: readonly Column<Line>[] = [
  * A finished review: one line for each key that was live when it began, followed by its successors. Later
  * events do not change it, except for the names of the administrators in the directory.
  */
-export async function* evidenceLines({ review, keys }: ReviewWithKeys) {
+export async function* evidenceLines({ review, keys }: AccessReview) {
   const items = keys.flatMap(({ key, decision, successors }): Line[] => [
     { review, key, decision },
     ...successors.map((successor) => ({ review, key: successor, decision, reviewed: key })),

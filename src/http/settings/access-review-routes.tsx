@@ -1,16 +1,14 @@
 import { type Context, Hono } from 'hono';
 import { MAX_REASON_LENGTH, REVIEW_DECISIONS } from '../../domain/access-review.ts';
 import { dateIn } from '../../domain/calendar.ts';
-import { hasCode, invalidInput } from '../../domain/errors.ts';
-import type { FieldError } from '../../domain/fields.ts';
+import { hasCode } from '../../domain/errors.ts';
 import {
+  accessReviewFinished,
   decideKeys,
   finishAccessReview,
-  listFinishedReviews,
   MAX_REVIEWED_KEYS,
-  readReview,
-  readReviewOverview,
-  reviewFinished,
+  readAccessReview,
+  readAccessReviewOverview,
   startAccessReview,
 } from '../../services/keys/access-review.ts';
 import { readUsage } from '../../services/keys/key-usage.ts';
@@ -35,15 +33,12 @@ accessReview.get('/access-review', (c) => renderReview(c, EMPTY_FORM, 200));
 
 async function renderReview(c: Context<AdminEnv>, form: AccessReviewForm, status: 200 | 400) {
   const ctx = adminContext(c);
-  const [overview, finished] = await Promise.all([
-    readReviewOverview(ctx),
-    listFinishedReviews(ctx, c.req.query('before')),
-  ]);
-  const open = overview.open && (await readReview(ctx, overview.open.id));
+  const overview = await readAccessReviewOverview(ctx, c.req.query('before'));
+  const open = overview.open && (await readAccessReview(ctx, overview.open.id));
   const undecided = (open?.keys ?? []).flatMap(({ key, status }) => (status === 'undecided' ? [key.id] : []));
   const usages = await readUsage(ctx, undecided, todayOf(c));
   const banners = { done: c.req.query('done'), saved: c.req.query('saved'), notSaved: c.req.query('not_saved') };
-  const page = { ...overview, ...finished, ...banners, open, form, usages };
+  const page = { ...overview, ...banners, open, form, usages };
   return render(c, 'Access review', <AccessReviewPage {...page} />, {
     status,
     lead: <AccessReviewLead />,
@@ -63,17 +58,22 @@ accessReview.post('/access-review/:review/decisions', async (c) => {
   const reviewId = c.req.param('review');
   const form = readReviewForm(await readForm(c));
   const decided = Array.from(form.entered).flatMap(([keyId, { decision, reason, shownAt }]) =>
-    decision ? [{ keyId, decision, reason: reason || (decision === 'keep' ? form.common : ''), shownAt }] : [],
+    decision || reason
+      ? [{ keyId, decision, reason: reason || (decision === 'keep' ? form.common : ''), shownAt }]
+      : [],
   );
+  if (decided.length === 0) throw new PageProblem(400, 'Nothing was decided', 'Choose “Keep” or “Revoke” for a key.');
   try {
-    requireDecisions(form);
-    if (decided.length === 0) throw new PageProblem(400, 'Nothing was decided', 'Choose “Keep” or “Revoke” for a key.');
     const { saved, notSaved } = await decideKeys(ctx, reviewId, decided);
     return c.redirect(`${reviewPath(c)}?saved=${saved}&not_saved=${notSaved}`, 303);
   } catch (err) {
     if (!hasCode(err, 'invalid')) throw err;
-    if ((await readReview(ctx, reviewId)).review.finishedAt !== null) throw reviewFinished();
-    return renderReview(c, { ...form, messages: messagesOf(err.errors, decided) }, 400);
+    if ((await readAccessReview(ctx, reviewId)).review.finishedAt !== null) throw accessReviewFinished();
+    const messages = err.errors.map(({ pointer, code }): [string, string] => {
+      const [, index] = pointer.split('/');
+      return [decided[Number(index)]?.keyId ?? '', MESSAGES[code] ?? FORBIDDEN];
+    });
+    return renderReview(c, { ...form, messages: new Map(messages) }, 400);
   }
 });
 
@@ -94,26 +94,6 @@ function readReviewForm(form: URLSearchParams): Omit<AccessReviewForm, 'messages
   return { entered, common: form.get('reason')?.trim() ?? '' };
 }
 
-/** Requires a decision for every reason. The pointer of an error is the id of the key. */
-function requireDecisions({ entered }: Omit<AccessReviewForm, 'messages'>): void {
-  const missing = Array.from(entered).flatMap(([keyId, { decision, reason }]) =>
-    decision === undefined && reason !== ''
-      ? [{ pointer: `/${keyId}`, code: 'required', detail: `the decision on ${keyId} is missing` }]
-      : [],
-  );
-  if (missing.length > 0) throw invalidInput(missing);
-}
-
-/** The message for each key. A pointer names a key, or the position of a decision. */
-function messagesOf(errors: readonly FieldError[], decided: readonly { keyId: string }[]): Map<string, string> {
-  return new Map(
-    errors.map(({ pointer, code }) => {
-      const [, first = ''] = pointer.split('/');
-      return [decided[Number(first)]?.keyId ?? first, MESSAGES[code] ?? FORBIDDEN];
-    }),
-  );
-}
-
 const MESSAGES: Record<string, string> = {
   required: 'Choose “Keep” or “Revoke”, or leave the reason empty.',
   too_short: 'Enter a reason.',
@@ -131,7 +111,7 @@ accessReview.post('/access-review/:review/finish', async (c) => {
 });
 
 accessReview.get('/access-review/:review/evidence.csv', async (c) => {
-  const found = await readReview(adminContext(c), c.req.param('review'));
+  const found = await readAccessReview(adminContext(c), c.req.param('review'));
   const { finishedAt } = found.review;
   if (finishedAt === null)
     throw new PageProblem(409, 'The review is not finished', 'Its evidence can be downloaded when it is finished.');

@@ -12,9 +12,8 @@ import {
   readAuditLog,
   searchAuditLog,
 } from '../../services/audit/read-audit-log.ts';
-import type { ExportPage } from '../../services/export-page.ts';
 import { findOwnKey, listKeysToChoose } from '../../services/keys/read-keys.ts';
-import type { ActorContext, AdminActor } from '../../services/service-context.ts';
+import type { ActorContext, AdminActor, ExportPage } from '../../services/service-context.ts';
 import { type AdminEnv, adminContext } from '../hono-env.ts';
 import { type Column, csvDownload, fileName } from './download.ts';
 import { PageProblem } from './page-problem.ts';

@@ -1,5 +1,5 @@
 import { BYTE_ORDER_MARK, type CsvSeparator, csvLine } from '../../lib/csv.ts';
-import type { ExportPage } from '../../services/export-page.ts';
+import type { ExportPage } from '../../services/service-context.ts';
 import type { AdminEnv, ContextOf } from '../hono-env.ts';
 import { retryAfter, takeFromLimit } from '../take-from-limit.ts';
 import { todayOf } from './page-context.ts';

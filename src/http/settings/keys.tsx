@@ -9,9 +9,8 @@ import { listAdministratorNames } from '../../services/directory/administrators.
 import { changeApiKey, listKeyChanges } from '../../services/keys/change-key.ts';
 import { getKeyRules } from '../../services/keys/change-key-rules.ts';
 import { createApiKey } from '../../services/keys/create-key.ts';
-import { readUsage } from '../../services/keys/key-usage.ts';
+import { readRecentAddresses, readUsage } from '../../services/keys/key-usage.ts';
 import { getKeyAndDay, getOwnKey, identifyKey, type KeyDetails } from '../../services/keys/read-keys.ts';
-import { readRecentAddresses } from '../../services/keys/recent-addresses.ts';
 import { listRefusedUses } from '../../services/keys/refused-uses.ts';
 import { revokeAsAdministrator } from '../../services/keys/revoke-key.ts';
 import { keyAlreadyRotated, keyNotLive, rotateApiKey } from '../../services/keys/rotate-key.ts';

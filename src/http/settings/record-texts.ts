@@ -1,6 +1,5 @@
 import { withoutKeys } from '../../domain/pasted-keys.ts';
-import type { AuditEntry } from '../../services/audit/read-audit-log.ts';
-import { readTexts } from '../../services/audit/read-texts.ts';
+import { type AuditEntry, readTexts } from '../../services/audit/read-audit-log.ts';
 import { type AdminEnv, adminContext, type ContextOf } from '../hono-env.ts';
 
 /** The texts of records by their id. */

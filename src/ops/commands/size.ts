@@ -8,8 +8,7 @@ import {
   MIN_GROWTH_DAYS,
 } from '../../domain/database-growth.ts';
 import { parseDatabaseLimit } from '../../domain/database-limit.ts';
-import { databaseSize } from '../../services/database-size.ts';
-import { listStoredText } from '../../services/stored-text.ts';
+import { databaseSize, listStoredText } from '../../services/database-size.ts';
 import { LEDGER_RETENTION_DAYS } from '../../services/work/forget-old-days.ts';
 import { listReleases, type ReleaseRow } from '../../services/work/release-changes.ts';
 import { databaseCommand, UsageError } from '../command.ts';

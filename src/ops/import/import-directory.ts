@@ -3,7 +3,7 @@ import {
   type DirectoryDifference,
   findConflicts,
   findDifferences,
-  writeDifferences,
+  writeRecords,
 } from '../../services/directory/differences.ts';
 import { readLines } from '../lines.ts';
 
@@ -69,7 +69,7 @@ export async function importDirectory(
       else result.created += 1;
       onChange?.(organization, change);
     }
-    if (!dryRun) result.rowsWritten += await writeDifferences({ db }, organization, entries, changes);
+    if (!dryRun) result.rowsWritten += await writeRecords({ db }, organization, entries);
     onProgress?.({ step: 'imported', done: index + 1, total: outdated.length });
   }
   return result;

@@ -9,12 +9,13 @@ import {
   findAuditRowsAbout,
   findFirstSeqSince,
 } from '../../db/audit/audit-log-statements.ts';
+import { findTexts } from '../../db/work/text-statements.ts';
 import { parseIdempotencyKey } from '../../domain/idempotency-key.ts';
 import { derivedId, timeOfId } from '../../domain/record-id.ts';
 import { forEachKind, RECORD_KIND_NAMES, type RecordKind } from '../../domain/record-kinds.ts';
+import { naturalOrder } from '../../lib/natural-order.ts';
 import { readAll, readBatch, readOne } from '../call-d1.ts';
-import type { ExportPage } from '../export-page.ts';
-import { type ActorContext, type AdminActor, forNextPage } from '../service-context.ts';
+import { type ActorContext, type AdminActor, type ExportPage, forNextPage } from '../service-context.ts';
 
 /** An entry of the audit log. Times are UTC milliseconds. */
 export interface AuditEntry extends AuditColumns {
@@ -51,21 +52,14 @@ const EXAMINED_FOR_LATEST = 200;
 const EXPORT_PAGE_SIZE = 2_500;
 /** How many actors are examined to list the administrators among them. */
 const MAX_LISTED_ACTORS = 500;
-const byName = new Intl.Collator('en', { numeric: true });
 /** Maximum clock skew between two machines: times may deviate from the order of `seq` by this. */
 export const CLOCK_SKEW_MS = 30_000;
-/**
- * A request id is created when the request arrives. Its body may take 20 s, and its write commits
- * within the 10 s of the request.
- */
+/** A request id is created at arrival; the body may take 20 s, and the write 10 s. */
 export const LONGEST_REQUEST_MS = 30_000;
 /** A search by request id examines at most 10,000 entries around the time in the id. */
 const MAX_SEARCH_PAGES = 10;
 
-/**
- * One page of the audit log, before the cursor. Reads a bounded number of rows, however long the
- * log is.
- */
+/** One page of the audit log before the cursor, from a bounded number of rows. */
 export async function readAuditLog(
   ctx: ActorContext<AdminActor>,
   filter: AuditFilter,
@@ -84,10 +78,7 @@ export async function readAuditLog(
   });
 }
 
-/**
- * The latest entries about one key, at most `limit`. Fewer if other keys wrote most of the latest
- * rows among which the key's are.
- */
+/** The latest entries about one key: at most `limit`, fewer if other keys wrote most of the latest rows. */
 export async function readLatestOfKey(
   ctx: ActorContext<AdminActor>,
   keyId: string,
@@ -112,7 +103,7 @@ export async function listAuditAdministrators(ctx: ActorContext<AdminActor>): Pr
   const results = await readAll(ctx, findAuditAdministrators.bind({ organizationId, limit: MAX_LISTED_ACTORS }));
   return results
     .map(({ id, name, isPresent }) => ({ id, name, isFormer: isPresent === 0 }))
-    .sort((a, b) => Number(a.isFormer) - Number(b.isFormer) || byName.compare(a.name, b.name));
+    .sort((a, b) => Number(a.isFormer) - Number(b.isFormer) || naturalOrder.compare(a.name, b.name));
 }
 
 /** The whole filtered log before the cursor, newest first, a page with two queries at a time. */
@@ -151,10 +142,7 @@ export async function searchAuditLog(ctx: ActorContext<AdminActor>, text: string
   return [];
 }
 
-/**
- * The id that a text is, and the ids that each kind of record derives from it as an Idempotency-Key.
- * Undefined if it can be neither.
- */
+/** A text as an id, and the ids that each kind derives from it as an Idempotency-Key; undefined if neither. */
 export async function searchedIds(
   organizationId: string,
   text: string,
@@ -213,9 +201,7 @@ async function readPage(ctx: ActorContext<AdminActor>, filter: AuditFilter, part
   return { entries: rows.map(toEntry), next, searchedTo };
 }
 
-/**
- * The next page begins after the last row of a full page, otherwise after the last one examined.
- */
+/** The next page begins after the last row of a full page, otherwise after the last one examined. */
 function nextCursor(
   last: number | undefined,
   full: boolean,
@@ -253,4 +239,16 @@ function toEntry({ keyId, keyName, keyHint, keyRevokedAt, minutes, technician, .
       keyId === null ? null : { id: keyId, name: keyName ?? '', hint: keyHint ?? '', revoked: keyRevokedAt !== null },
     time: minutes === null ? null : { minutes, technician: technician ?? '' },
   };
+}
+
+/** The first `length` characters of the records that entries are about, by their id, or "[redacted]". */
+export async function readTexts(
+  ctx: ActorContext<AdminActor>,
+  entries: readonly AuditEntry[],
+  length: number,
+): Promise<Map<string, string>> {
+  const ids = entries.filter(({ ticketId }) => ticketId !== null).map(({ targetId }) => targetId);
+  if (ids.length === 0) return new Map();
+  const values = { organizationId: ctx.actor.organizationId, ids: JSON.stringify([...new Set(ids)]), length };
+  return new Map((await readAll(ctx, findTexts.bind(values))).map(({ id, text }) => [id, text]));
 }

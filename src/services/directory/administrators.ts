@@ -5,6 +5,7 @@ import {
 } from '../../db/directory/administrator-statements.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { type PushTrouble, troubleOf } from '../../domain/push-trouble.ts';
+import { naturalOrder } from '../../lib/natural-order.ts';
 import { readAll, readOne } from '../call-d1.ts';
 import type { ActorContext, AdminActor, ServiceContext } from '../service-context.ts';
 
@@ -19,12 +20,7 @@ export interface Administration {
 
 export const MAX_LISTED_ORGANIZATIONS = 100;
 
-const byName = new Intl.Collator('en', { numeric: true });
-
-/**
- * The organizations that the person with this e-mail address (lower case) administers, in natural
- * order of their names. Beyond the first 100, only `organizationId` is among them.
- */
+/** The organizations that a person administers, by name. Beyond the first 100, only `organizationId`. */
 export async function administrationsOf(
   ctx: ServiceContext,
   email: string,
@@ -47,7 +43,7 @@ export async function administrationsOf(
       },
       pushTrouble: troubleOf(row, ctx.now()),
     }))
-    .sort((a, b) => byName.compare(a.organization.name, b.organization.name));
+    .sort((a, b) => naturalOrder.compare(a.organization.name, b.organization.name));
 }
 
 /** The names of the organization's active administrators. */
@@ -61,10 +57,7 @@ export function notAdministrator(): ServiceError {
   return new ServiceError('not_administrator', 'You are not an active administrator of this organization.');
 }
 
-/**
- * The time zone of the administrator's organization.
- * @throws ServiceError `not_administrator`
- */
+/** @throws ServiceError `not_administrator` */
 export async function administratorsTimeZone(ctx: ActorContext<AdminActor>): Promise<string> {
   const found = await readOne(ctx, findTimeZone.bind(ctx.actor));
   if (!found) throw notAdministrator();

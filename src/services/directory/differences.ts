@@ -81,20 +81,12 @@ export async function findDifferences(
   const present = organizations[0]?.found ?? null;
   const presentStays = present !== null && !users.some(({ id }) => id === present);
   if (named && presentStays) {
-    differences.push({
-      type: 'user',
-      id: present,
-      before: { service: 1, active: 1 },
-      after: { service: false, active: false },
-    });
+    const [before, after] = [{ service: 1, active: 1 }, { service: false, active: false }];
+    differences.push({ type: 'user', id: present, before, after });
   }
   if (!named && !presentStays) {
-    differences.push({
-      type: 'user',
-      id: BUILT_IN_SERVICE_ACCOUNT,
-      before: null,
-      after: { service: true, active: true },
-    });
+    const after = { service: true, active: true };
+    differences.push({ type: 'user', id: BUILT_IN_SERVICE_ACCOUNT, before: null, after });
   }
   return differences;
 }
@@ -155,12 +147,10 @@ function conflictsWith(
 ): DirectoryError[] {
   // Records of this upsert take the values that they name. Only records outside it keep theirs.
   const here = idsOf(entries);
-  const emailHolders = new Map(
-    emails.filter(({ found }) => !here.has(`user ${found}`)).map(({ id, found }) => [id, found]),
-  );
-  const activeAgreements = new Map(
-    agreements.filter(({ found }) => !here.has(`agreement ${found}`)).map(({ id, found }) => [id, found]),
-  );
+  const holders = (rows: readonly FoundRow[], type: DirectoryType) =>
+    new Map(rows.filter(({ found }) => !here.has(`${type} ${found}`)).map(({ id, found }) => [id, found]));
+  const emailHolders = holders(emails, 'user');
+  const activeAgreements = holders(agreements, 'agreement');
   return entries.flatMap((entry) => {
     const { record } = entry;
     const errors: DirectoryError[] = [];
@@ -196,21 +186,6 @@ export function withoutRefused(
 export function advanceClock(organizationId: string, message: SignedMessage | undefined): BoundStatement<never> {
   if (message) return applyMessage.bind({ organizationId, at: message.at, message: message.id });
   return applyUnsigned.bind({ organizationId });
-}
-
-/**
- * Writes the differences in one transaction: all of the organization's records or none. Returns the
- * number of rows written.
- */
-export function writeDifferences(
-  ctx: DirectoryDatabase,
-  organizationId: string,
-  entries: readonly DirectoryEntry[],
-  differences: readonly DirectoryDifference[],
-): Promise<number> {
-  const differing = new Set(differences.map(({ type, id }) => `${type} ${id}`));
-  const changed = entries.filter(({ type, id }) => differing.has(`${type} ${id}`));
-  return writeRecords(ctx, organizationId, changed);
 }
 
 /**
@@ -253,10 +228,8 @@ async function query(ctx: DirectoryDatabase, organizationId: string, queries: re
   const parts = queries.flatMap(({ statement, items }, index) =>
     chunks(items).map((chunk) => ({ statement, chunk, index })),
   );
-  const results = await call(
-    ctx,
-    parts.map(({ statement, chunk }) => statement.bind({ organizationId, json: JSON.stringify(chunk) })),
-  );
+  const bound = parts.map(({ statement, chunk }) => statement.bind({ organizationId, json: JSON.stringify(chunk) }));
+  const results = await call(ctx, bound);
   const found: FoundRow[][] = queries.map(() => []);
   for (const [part, { results: rows }] of results.entries()) {
     const { index } = parts[part] ?? {};
@@ -278,9 +251,6 @@ const ofType = (records: readonly DirectoryRecord[], type: DirectoryType) =>
   records.filter((record) => record.type === type);
 
 function chunks<T>(list: readonly T[]): T[][] {
-  const starts = Array.from(
-    { length: Math.ceil(list.length / RECORDS_PER_STATEMENT) },
-    (_, i) => i * RECORDS_PER_STATEMENT,
-  );
-  return starts.map((start) => list.slice(start, start + RECORDS_PER_STATEMENT));
+  const length = Math.ceil(list.length / RECORDS_PER_STATEMENT);
+  return Array.from({ length }, (_, i) => list.slice(i * RECORDS_PER_STATEMENT, (i + 1) * RECORDS_PER_STATEMENT));
 }

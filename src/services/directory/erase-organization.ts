@@ -32,10 +32,7 @@ export const eraseRequest = strictObject({
 });
 const organizationRequest = strictObject({ organization: directoryId('an organization') });
 
-/**
- * The erasure of an organization that was begun and not finished, if there is one.
- * @throws ServiceError `invalid`
- */
+/** The erasure that was begun and not finished, if there is one. @throws ServiceError `invalid` */
 export async function findErasure(
   ctx: ServiceContext,
   request: { organization: string },
@@ -89,10 +86,7 @@ export interface ErasedChunk {
   rows: number;
 }
 
-/**
- * One kind of thing that an erasure removes. `remove` removes at most `limit`, with one call that is
- * safe to repeat, and returns how many. It is called until it removes less than that.
- */
+/** Removes at most `limit` things with one call that is safe to repeat, and returns how many it removed. */
 interface ErasureStep {
   table: string;
   remove: (ctx: ServiceContext, erasure: OpenErasure, limit: number) => Promise<number>;
@@ -127,10 +121,9 @@ async function requireErasable(ctx: ServiceContext, organizationId: string): Pro
 const STEPS = ROWS.flatMap((step) => (step.table === 'archives' ? [OBJECTS, step] : [step]));
 
 /**
- * Goes on with an erasure to its end, one transaction at a time, and yields what each has removed.
- * If the caller stops or dies, call this again. One row of the erasure remains: the id of the
- * organization, the time, the number of audit rows, and who asked for it. Two callers at a time do no
- * harm.
+ * Goes on with an erasure to its end, one transaction at a time, and yields what each has removed. If the caller stops
+ * or dies, call this again. One row of the erasure remains: the id of the organization, the time, the number of audit
+ * rows, and who asked for it. Two callers at a time do no harm.
  * @throws ServiceError `unavailable`: some of the rows are removed, call this again
  */
 export async function* eraseRows(
@@ -171,10 +164,7 @@ export async function eraseOrganization(
   return { auditRows, more: false };
 }
 
-/**
- * How many rows of each table an erasure of the organization would remove.
- * @throws ServiceError `invalid`, `organization_not_found`
- */
+/** How many rows of each table an erasure would remove. @throws ServiceError `invalid`, `organization_not_found` */
 export async function countErasable(
   ctx: ServiceContext,
   request: { organization: string },

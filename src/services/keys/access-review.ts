@@ -10,40 +10,31 @@ import {
   findLaterSuccessors,
   findOpenReview,
   findReview,
-  findReviewStatus,
   finishReview,
-  type ReviewStatusRow,
   revokeDecided,
   startReview,
 } from '../../db/keys/access-review-statements.ts';
-import { findKeyRules } from '../../db/keys/key-rules-statements.ts';
+import { findRulesAndTimeZone } from '../../db/keys/key-rules-statements.ts';
 import { accessReviewDueDate, keyDecision, type ReviewDecision } from '../../domain/access-review.ts';
 import { isLive } from '../../domain/api-key.ts';
 import { dateIn, daysBetween } from '../../domain/calendar.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { MAX_KEYS_IN_GRACE, MAX_LIVE_KEYS } from '../../domain/key-input.ts';
-import { type KeyRules, lifetimeDays } from '../../domain/key-rules.ts';
-import { timeOrderedId } from '../../domain/record-id.ts';
+import { AFTER_ALL_IDS, timeOrderedId } from '../../domain/record-id.ts';
 import { byAdministrator, hasChanged, writeWithAudit } from '../audit/write-with-audit.ts';
-import { readAll, readBatch } from '../call-d1.ts';
+import { readBatch } from '../call-d1.ts';
 import { administratorsTimeZone } from '../directory/administrators.ts';
 import { parseInput } from '../parse-input.ts';
 import type { ActorContext, AdminActor } from '../service-context.ts';
-import { requireKeyRules, type StoredKeyRules } from './change-key-rules.ts';
+import { type StoredKeyRules, toRulesAndTimeZone } from './change-key-rules.ts';
 import { type KeyDetails, toKeyDetails } from './read-keys.ts';
-import { isUnused } from './select-keys.ts';
 
-/** An access review. `finishedAt` is null while it is open. Times are UTC milliseconds. */
-export type AccessReview = AccessReviewRow;
-/** A finished review with the number of its decisions. */
-export type FinishedReview = FinishedReviewRow;
-/** A decision on a key, with the name and the last write of the key at that time. */
-export type Decision = DecisionRow;
+export type { AccessReviewRow, DecisionRow, FinishedReviewRow } from '../../db/keys/access-review-statements.ts';
 
 /** A key of a review. */
-export interface ReviewedKey {
+export interface AccessReviewKey {
   key: KeyDetails;
-  decision: Decision | null;
+  decision: DecisionRow | null;
   /** What the review still needs for this key, or what has become of it. */
   status: 'undecided' | ReviewDecision | 'ended';
   /** Its successors by rotations since the review began. The decision applies to them too. */
@@ -52,74 +43,54 @@ export interface ReviewedKey {
   works: boolean;
 }
 
-/** A review with its keys, by name. */
-export interface ReviewWithKeys {
-  review: AccessReview;
-  keys: readonly ReviewedKey[];
-}
-
-/** Until when the next review has to be finished. */
-export interface ReviewDue {
-  /** Calendar date in the organization's time zone. */
-  date: string;
-  /** Negative if the date has passed. */
-  daysLeft: number;
+export interface AccessReview {
+  review: AccessReviewRow;
+  /** By name. */
+  keys: readonly AccessReviewKey[];
 }
 
 /** The most keys of a review, and the most decisions at a time. */
 export const MAX_REVIEWED_KEYS = MAX_LIVE_KEYS + MAX_KEYS_IN_GRACE;
 /** How many finished reviews are listed at a time. */
 const LISTED_REVIEWS = 8;
-/** Sorts after every id: ids are lower-case hex. */
-const END = 'g';
 
-// --- read ----------------------------------------------------------------------------------------
-
-/** When the next review is due, from the results of its statements; null if none is required. */
-export function toReviewDue(rules: StoredKeyRules, status: ReviewStatusRow | undefined, now: number): ReviewDue | null {
-  if (!status) throw new Error('the organization does not exist');
-  const date = accessReviewDueDate(rules, status.lastFinishedAt, status.timeZone);
-  return date === null ? null : { date, daysLeft: daysBetween(dateIn(status.timeZone, now), date) };
-}
-
-/** The open review, the key rules, and when the next review is due. */
-export interface ReviewOverview {
-  open: AccessReview | null;
+export interface AccessReviewOverview {
+  open: AccessReviewRow | null;
   rules: StoredKeyRules;
-  due: ReviewDue | null;
-}
-
-export async function readReviewOverview(ctx: ActorContext<AdminActor>): Promise<ReviewOverview> {
-  const { organizationId } = ctx.actor;
-  const [[open], [rulesRow], [status]] = await readBatch(ctx, [
-    findOpenReview.bind({ organizationId }),
-    findKeyRules.bind({ organizationId }),
-    findReviewStatus.bind({ organizationId }),
-  ]);
-  const rules = requireKeyRules(rulesRow);
-  return { open: open ?? null, rules, due: toReviewDue(rules, status, ctx.now()) };
-}
-
-/** Finished reviews, latest first. */
-export interface FinishedReviews {
-  finished: readonly FinishedReview[];
+  /** Until when the next review has to be finished: a date in the organization's time zone, and the days until then. */
+  due: { date: string; daysLeft: number } | null;
+  /** Latest first. */
+  finished: readonly FinishedReviewRow[];
   /** The last listed review, if there are older ones. */
   older: string | undefined;
 }
 
-/** The latest finished reviews, or those that began before the one with the id `before`. */
-export async function listFinishedReviews(ctx: ActorContext<AdminActor>, before = END): Promise<FinishedReviews> {
-  const values = { organizationId: ctx.actor.organizationId, before, limit: LISTED_REVIEWS + 1 };
-  const results = await readAll(ctx, findFinishedReviews.bind(values));
-  const finished = results.slice(0, LISTED_REVIEWS);
-  return { finished, older: results.length > LISTED_REVIEWS ? finished.at(-1)?.id : undefined };
+/** The open review and the finished ones, of which it lists those that began before the review `before`. */
+export async function readAccessReviewOverview(
+  ctx: ActorContext<AdminActor>,
+  before = AFTER_ALL_IDS,
+): Promise<AccessReviewOverview> {
+  const { organizationId } = ctx.actor;
+  const [[open], [latest], reviews, [row]] = await readBatch(ctx, [
+    findOpenReview.bind({ organizationId }),
+    findFinishedReviews.bind({ organizationId, before: AFTER_ALL_IDS, limit: 1 }),
+    findFinishedReviews.bind({ organizationId, before, limit: LISTED_REVIEWS + 1 }),
+    findRulesAndTimeZone.bind(ctx.actor),
+  ]);
+  const { rules, timeZone } = toRulesAndTimeZone(row);
+  const date = accessReviewDueDate(rules, latest?.finishedAt ?? null, timeZone);
+  const finished = reviews.slice(0, LISTED_REVIEWS);
+  return {
+    open: open ?? null,
+    rules,
+    due: date === null ? null : { date, daysLeft: daysBetween(dateIn(timeZone, ctx.now()), date) },
+    finished,
+    older: reviews.length > LISTED_REVIEWS ? finished.at(-1)?.id : undefined,
+  };
 }
 
-/**
- * A review with its keys, and their successors since it began.
- * @throws ServiceError `access_review_not_found`
- */
-export async function readReview(ctx: ActorContext<AdminActor>, reviewId: string): Promise<ReviewWithKeys> {
+/** @throws ServiceError `access_review_not_found` */
+export async function readAccessReview(ctx: ActorContext<AdminActor>, reviewId: string): Promise<AccessReview> {
   const values = { organizationId: ctx.actor.organizationId, reviewId };
   const [[review], keys, later, decisions] = await readBatch(ctx, [
     findReview.bind(values),
@@ -148,43 +119,15 @@ export async function readReview(ctx: ActorContext<AdminActor>, reviewId: string
   };
 }
 
-/** A key that finishing the review revokes, with the decision that says so. */
-export interface KeyToRevoke {
-  key: KeyDetails;
-  decision: Decision | null;
-}
-
-/** The keys that finishing the review revokes: the decided ones and their successors. */
-export const keysToRevoke = (keys: readonly ReviewedKey[]): KeyToRevoke[] =>
+/** The keys that finishing the review revokes: the decided ones and their successors, each with its decision. */
+export const keysToRevoke = (keys: readonly AccessReviewKey[]) =>
   keys.flatMap(({ key, decision, status, successors }) =>
     status === 'revoke'
       ? [key, ...successors].filter(({ revokedAt }) => revokedAt === null).map((one) => ({ key: one, decision }))
       : [],
   );
 
-/** What an administrator should check about a key. It never decides. */
-export type ReviewCheck = 'unused' | 'former_creator' | 'never_expires' | 'long_lifetime';
-
-/** What to check about a live key: without I/O. */
-export function reviewChecks(key: KeyDetails, rules: KeyRules, timeZone: string, now: number): ReviewCheck[] {
-  const { createdAt, expiresAt, creatorActive } = key;
-  const longest = rules.maxLifetimeDays ?? Number.POSITIVE_INFINITY;
-  const found: Record<ReviewCheck, boolean> = {
-    unused: isUnused(key, rules.unusedDays, now),
-    former_creator: !creatorActive,
-    never_expires: rules.expiryRequired && expiresAt === null,
-    long_lifetime: expiresAt !== null && lifetimeDays(expiresAt, timeZone, createdAt) > longest,
-  };
-  const checks: readonly ReviewCheck[] = ['unused', 'former_creator', 'never_expires', 'long_lifetime'];
-  return checks.filter((check) => found[check]);
-}
-
-// --- start, decide, finish -----------------------------------------------------------------------
-
-/**
- * Begins a review of the keys that are live now, unless one is open.
- * @throws ServiceError `not_administrator`
- */
+/** Begins a review of the keys that are live now, unless one is open. @throws ServiceError `not_administrator` */
 export async function startAccessReview(ctx: ActorContext<AdminActor>): Promise<'started' | 'already_open'> {
   const reviewId = timeOrderedId(ctx.now());
   const [started] = await writeWithAudit(ctx, byAdministrator(ctx), 'may_have_written', (now) => [
@@ -192,30 +135,23 @@ export async function startAccessReview(ctx: ActorContext<AdminActor>): Promise<
   ]);
   if (hasChanged(started)) return 'started';
   await administratorsTimeZone(ctx);
-  const { open } = await readReviewOverview(ctx);
+  const { open } = await readAccessReviewOverview(ctx);
   return open?.id === reviewId ? 'started' : 'already_open';
 }
 
 const keyDecisions = z.array(keyDecision).min(1).max(MAX_REVIEWED_KEYS);
 
-/** How many decisions were saved, and how many were not. */
-export interface DecisionCounts {
-  saved: number;
-  notSaved: number;
-}
-
 /**
- * Records decisions in an open review, each with its audit row. Nothing is revoked before the review
- * is finished. A decision replaces only the one of its time `shownAt` (null: none). Decisions on keys
- * that another administrator has decided on since, or that have ended, are not saved.
- * @throws ServiceError `invalid`, `access_review_not_found`, `access_review_finished`,
- *   `not_administrator`
+ * Records decisions in an open review, each with its audit row. Nothing is revoked before the review is finished. A
+ * decision replaces only the one of its time `shownAt` (null: none). Decisions on keys that another administrator has
+ * decided on since, or that have ended, are not saved.
+ * @throws ServiceError `invalid`, `access_review_not_found`, `access_review_finished`, `not_administrator`
  */
 export async function decideKeys(
   ctx: ActorContext<AdminActor>,
   reviewId: string,
-  input: readonly z.input<typeof keyDecision>[],
-): Promise<DecisionCounts> {
+  input: readonly (Omit<z.input<typeof keyDecision>, 'decision'> & { decision: ReviewDecision | undefined })[],
+): Promise<{ saved: number; notSaved: number }> {
   const decisions = parseInput(keyDecisions, input);
   const results = await writeWithAudit(ctx, byAdministrator(ctx), 'may_have_written', (now) =>
     decisions.map((decision) => ({
@@ -228,8 +164,8 @@ export async function decideKeys(
   const rest = decisions.filter((_, index) => !hasChanged(results[index]));
   if (rest.length === 0) return { saved: decisions.length, notSaved: 0 };
   await administratorsTimeZone(ctx);
-  const { review, keys } = await readReview(ctx, reviewId);
-  if (review.finishedAt !== null) throw reviewFinished();
+  const { review, keys } = await readAccessReview(ctx, reviewId);
+  if (review.finishedAt !== null) throw accessReviewFinished();
   // Equal: the decision was committed but the acknowledgement was lost.
   const stored = new Map(keys.map(({ key, decision }) => [key.id, decision]));
   const notSaved = rest.filter(({ keyId, decision, reason }) => {
@@ -240,20 +176,19 @@ export async function decideKeys(
 }
 
 /**
- * Finishes a review and revokes the keys on which it decided so, with their successors, in one
- * transaction. `revoke` has the ids of the keys that the administrator has confirmed: if another one
- * is to be revoked, or a key that works or whose successor works has no decision, nothing happens. Returns how many keys were
- * revoked.
- * @throws ServiceError `access_review_not_found`, `access_review_finished`,
- *   `access_review_changed_meanwhile`, `not_administrator`
+ * Finishes a review and revokes the keys on which it decided so, with their successors, in one transaction. `revoke`
+ * has the ids of the keys that the administrator has confirmed: if another one is to be revoked, or a key that works or
+ * whose successor works has no decision, nothing happens. Returns how many keys were revoked.
+ * @throws ServiceError `access_review_not_found`, `access_review_finished`, `access_review_changed_meanwhile`,
+ *   `not_administrator`
  */
 export async function finishAccessReview(
   ctx: ActorContext<AdminActor>,
   reviewId: string,
   revoke: readonly string[],
 ): Promise<number> {
-  const { review, keys } = await readReview(ctx, reviewId);
-  if (review.finishedAt !== null) throw reviewFinished();
+  const { review, keys } = await readAccessReview(ctx, reviewId);
+  if (review.finishedAt !== null) throw accessReviewFinished();
   const confirmed = keysToRevoke(keys).flatMap(({ key }) => (revoke.includes(key.id) ? [key.id] : []));
   const [finished, ...revocations] = await writeWithAudit(ctx, byAdministrator(ctx), 'may_have_written', (now) => {
     const values = { ...ctx.actor, reviewId, now };
@@ -276,12 +211,12 @@ export async function finishAccessReview(
   if (hasChanged(finished)) return revocations.filter(hasChanged).length;
 
   await administratorsTimeZone(ctx);
-  const { review: after } = await readReview(ctx, reviewId);
-  if (after.finishedAt !== null) throw reviewFinished();
+  const { review: after } = await readAccessReview(ctx, reviewId);
+  if (after.finishedAt !== null) throw accessReviewFinished();
   const detail = 'A key has no decision, or a decision has changed; the review is still open, and nothing was revoked.';
   throw new ServiceError('access_review_changed_meanwhile', detail);
 }
 
-export function reviewFinished(): ServiceError {
+export function accessReviewFinished(): ServiceError {
   return new ServiceError('access_review_finished', 'The review is finished; its decisions cannot be changed.');
 }

@@ -75,23 +75,21 @@ export async function readKeyRulesOverview(ctx: ActorContext<AdminActor>): Promi
   };
 }
 
-/**
- * The key rules and the time zone of the administrator's organization.
- * @throws ServiceError `not_administrator`
- */
+/** @throws ServiceError `not_administrator` */
 export async function readRulesAndTimeZone(
   ctx: ActorContext<AdminActor>,
 ): Promise<{ rules: StoredKeyRules; timeZone: string }> {
-  const found = await readOne(ctx, findRulesAndTimeZone.bind(ctx.actor));
+  return toRulesAndTimeZone(await readOne(ctx, findRulesAndTimeZone.bind(ctx.actor)));
+}
+
+/** @throws ServiceError `not_administrator` */
+export function toRulesAndTimeZone(found: (KeyRulesRow & { timeZone: string }) | null | undefined) {
   if (!found) throw notAdministrator();
   const { timeZone, ...row } = found;
   return { rules: toKeyRules(row), timeZone };
 }
 
-/**
- * Requires that the key rules admit a new key, by what an insert found in its transaction.
- * @throws ServiceError `invalid`
- */
+/** @throws ServiceError `invalid` if the key rules, as an insert found them, do not admit a new key */
 export function requireAdmittedByRow({ maxLifetimeDays, expiryRequired }: ExpiryRulesRow, key: NewKeyLifetime) {
   const error = brokenRule({ maxLifetimeDays, expiryRequired: expiryRequired === 1 }, key);
   if (error) throw invalidInput([error]);
@@ -115,9 +113,8 @@ function describeChange(from: KeyRules, to: KeyRules): string[] {
 }
 
 /**
- * Changes the key rules of the organization. Existing keys are not affected. `oldRevision` is that of
- * the key rules that the administrator saw: a change that another administrator has made since then is
- * not overwritten.
+ * Changes the key rules of the organization. Existing keys are not affected. `oldRevision` is that of the key rules
+ * that the administrator saw: a change that another administrator has made since then is not overwritten.
  * @throws ServiceError `invalid`, `key_rules_changed_meanwhile`, `not_administrator`
  */
 export async function changeKeyRules(

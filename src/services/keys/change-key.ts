@@ -25,9 +25,8 @@ const ACTIONS = JSON.stringify(['api_key.changed', 'api_key.rotated', 'api_key.r
 const MAX_LISTED = 10;
 
 /**
- * Replaces the settings of a live key (own limits that are left out: the deployment's apply).
- * `revision` is that of the key as the administrator saw it: a change that another administrator has
- * made since then is not overwritten.
+ * Replaces the settings of a live key (own limits that are left out: the deployment's apply). `revision` is that of the
+ * key as the administrator saw it: a change that another administrator has made since then is not overwritten.
  * @throws ServiceError `invalid`, `key_not_live`, `key_changed_meanwhile`, `not_administrator`
  */
 export async function changeApiKey(

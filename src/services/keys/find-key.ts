@@ -5,10 +5,7 @@ import { parseScopes } from '../../domain/scopes.ts';
 import { callD1, readOne } from '../call-d1.ts';
 import type { ServiceContext } from '../service-context.ts';
 
-/**
- * Finds a key by the hash of its value. Does not check whether it may be used: see
- * `whyUnauthorized`.
- */
+/** Finds a key by the hash of its value. Does not check whether it may be used: see `whyUnauthorized`. */
 export async function findKey(ctx: ServiceContext, hash: string): Promise<FoundKey | undefined> {
   return keyIn(await readOne(ctx, findKeyByHash.bind({ hash })));
 }

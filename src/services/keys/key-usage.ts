@@ -1,8 +1,9 @@
-import { findKeyDays, type KeyDayRow } from '../../db/work/key-days.ts';
+import { findKeyDays, findRecentAddresses, type KeyDayRow } from '../../db/work/key-days.ts';
 import { addDays } from '../../domain/calendar.ts';
 import { forEachKind, RECORD_KIND_NAMES, type RecordKind } from '../../domain/record-kinds.ts';
 import { readAll } from '../call-d1.ts';
 import type { ActorContext, AdminActor } from '../service-context.ts';
+import { listRefusedUses } from './refused-uses.ts';
 
 /** How many days of use the pages show, today included. */
 export const USAGE_DAYS = 30;
@@ -37,3 +38,30 @@ export const recordsOfDay = ({ records }: DayUsage): number =>
   RECORD_KIND_NAMES.reduce((sum, kind) => sum + records[kind], 0);
 
 export const recordsOf = (usage: Usage): number => usage.reduce((sum, day) => sum + recordsOfDay(day), 0);
+
+const MAX_ADDRESSES = 10;
+
+/** Where a key was used lately, latest first. */
+export interface RecentAddresses {
+  /** The last address of each of its latest days with a write, and of its rotation chain. */
+  wrote: string[];
+  /** The last address of each reason for which it was refused. */
+  refused: string[];
+}
+
+/** The addresses of the last `USAGE_DAYS` days: what the key's networks should include, or may exclude. */
+export async function readRecentAddresses(
+  ctx: ActorContext<AdminActor>,
+  keyId: string,
+  today: string,
+): Promise<RecentAddresses> {
+  const values = { organizationId: ctx.actor.organizationId, keyId, since: addDays(today, 1 - USAGE_DAYS) };
+  const statement = findRecentAddresses.bind({ ...values, limit: MAX_ADDRESSES });
+  const [wrote, refused] = await Promise.all([readAll(ctx, statement), listRefusedUses(ctx, keyId)]);
+  const written = wrote.map(({ address }) => address);
+  const others = refused.flatMap(({ sourceAddress }) => sourceAddress ?? []);
+  return {
+    wrote: written,
+    refused: [...new Set(others)].filter((address) => !written.includes(address)).slice(0, MAX_ADDRESSES),
+  };
+}

@@ -1,6 +1,7 @@
 import { findLatestDay, type OrganizationDay } from '../../db/audit/audit-log-statements.ts';
 import { findKeyPage, findLiveKeys, findRefusedKeys, type KeyDetailsRow } from '../../db/keys/read-keys-statements.ts';
 import { type Fact, REFUSED_ATTENTION_MS } from '../../domain/facts.ts';
+import { AFTER_ALL_IDS } from '../../domain/record-id.ts';
 import { bindPageFacts, type FactOptions, toFact } from '../bind-facts.ts';
 import { readAll, readBatch } from '../call-d1.ts';
 import type { ActorContext, AdminActor } from '../service-context.ts';
@@ -12,8 +13,6 @@ export type { OrganizationDay } from '../../db/audit/audit-log-statements.ts';
 
 /** How many keys a list of ended keys examines, newest first. */
 export const EXAMINED_KEYS = 200;
-/** Sorts after every id: ids are lower-case hex. */
-const END = 'g';
 
 export interface ListedKey extends KeyDetails {
   usage: Usage;
@@ -32,10 +31,9 @@ export interface KeyList {
 }
 
 /**
- * The organization's keys. The live ones are all listed: their number is limited. Of the others, a
- * list examines the newest `EXAMINED_KEYS` and says where to continue. What it reads does not depend
- * on how much the keys have written. `today` is in the organization's time zone. With `factOptions`
- * it also reads what needs attention.
+ * The organization's keys. The live ones are all listed: their number is limited. Of the others, a list examines the
+ * newest `EXAMINED_KEYS` and says where to continue. What it reads does not depend on how much the keys have written.
+ * `today` is in the organization's time zone. With `factOptions` it also reads what needs attention.
  */
 export async function listKeys(
   ctx: ActorContext<AdminActor>,
@@ -94,7 +92,7 @@ const recentUses = (now: number) => ({ since: now - REFUSED_ATTENTION_MS, examin
 /** The keys from which a query chooses, unless the live ones are enough. */
 async function readOtherKeys(
   ctx: ActorContext<AdminActor>,
-  { refused, state, before = END }: KeyQuery,
+  { refused, state, before = AFTER_ALL_IDS }: KeyQuery,
   now: number,
 ): Promise<{ keys: KeyDetails[]; older: string | undefined } | undefined> {
   const { organizationId } = ctx.actor;

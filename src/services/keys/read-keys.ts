@@ -18,15 +18,15 @@ import { directoryId } from '../../domain/directory.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { strictObject } from '../../domain/fields.ts';
 import { KEY_SETTING_NAMES, type KeySettings } from '../../domain/key-settings.ts';
-import { recordId } from '../../domain/record-id.ts';
+import { AFTER_ALL_IDS, recordId } from '../../domain/record-id.ts';
 import { parseScopes, type Scope } from '../../domain/scopes.ts';
 import { pick } from '../../lib/objects.ts';
 import { readAll, readBatch, readOne } from '../call-d1.ts';
-import type { ExportPage } from '../export-page.ts';
 import { parseInput } from '../parse-input.ts';
 import {
   type ActorContext,
   type AdminActor,
+  type ExportPage,
   forNextPage,
   type ServiceContext,
   type SystemActor,
@@ -62,18 +62,14 @@ export interface KeyLink {
 
 const CHOICE_SIZE = 100;
 const EXPORT_PAGE_SIZE = 500;
-/** Sorts after every id: ids are lower-case hex. */
-const END = 'g';
 
-/**
- * The keys to choose from in a filter: the live ones by name, then the newest of the ended ones.
- */
+/** The keys to choose from in a filter: the live ones by name, then the newest of the ended ones. */
 export async function listKeysToChoose(ctx: ActorContext<AdminActor>): Promise<KeyDetails[]> {
   const { organizationId } = ctx.actor;
   const now = ctx.now();
   const [live, newest] = await readBatch(ctx, [
     findLiveKeys.bind({ organizationId, now }),
-    findKeyPage.bind({ organizationId, before: END, limit: CHOICE_SIZE }),
+    findKeyPage.bind({ organizationId, before: AFTER_ALL_IDS, limit: CHOICE_SIZE }),
   ]);
   const ended = newest.map((row) => toKeyDetails(row, now)).filter(({ state }) => !isLive(state));
   return [...live.map((row) => toKeyDetails(row, now)), ...ended];
@@ -89,7 +85,7 @@ export async function countLiveKeys(ctx: ActorContext<AdminActor>): Promise<numb
 /** All keys of the organization created before a key, newest first, a page at a time. */
 export async function* everyKey(
   ctx: ActorContext<AdminActor>,
-  beforeKeyId = END,
+  beforeKeyId = AFTER_ALL_IDS,
 ): AsyncGenerator<ExportPage<KeyDetails>> {
   const { organizationId } = ctx.actor;
   for (let before: string | undefined = beforeKeyId; before !== undefined; ) {
@@ -106,21 +102,14 @@ export async function findOwnKey(ctx: ActorContext<AdminActor>, keyId: string): 
   return row ? toKeyDetails(row, ctx.now()) : undefined;
 }
 
-/**
- * One key of the organization.
- * @throws ServiceError `key_not_found`
- */
+/** @throws ServiceError `key_not_found` */
 export async function getOwnKey(ctx: ActorContext<AdminActor>, keyId: string): Promise<KeyDetails> {
   const key = await findOwnKey(ctx, keyId);
   if (!key) throw keyNotFound(ctx.actor.organizationId, keyId);
   return key;
 }
 
-/**
- * One key of the organization, and what its chain has written on `day` (a calendar date in the
- * organization's time zone).
- * @throws ServiceError `key_not_found`
- */
+/** A key, and what its chain has written on `day`. @throws ServiceError `key_not_found` */
 export async function getKeyAndDay(
   ctx: ActorContext<AdminActor>,
   keyId: string,
@@ -148,11 +137,7 @@ function notAKey(): ServiceError {
   );
 }
 
-/**
- * The organization's keys that a pasted text names: a whole value or a hint, see
- * `parseKeyReference`. A value is hashed at once, and neither stored nor logged.
- * @throws ServiceError `not_a_key`
- */
+/** The keys that a pasted value or hint names. A value is never stored or logged. @throws ServiceError `not_a_key` */
 export async function identifyKey(
   ctx: ActorContext<AdminActor>,
   keyPrefix: string,
@@ -207,11 +192,7 @@ export interface OperatorKey {
   liveRelatives: (KeyLink & { how: 'replaces it' | 'it replaces' })[];
 }
 
-/**
- * The keys of all organizations that a pasted text names: at most one for a value, rarely more for
- * a hint.
- * @throws ServiceError `not_a_key`
- */
+/** The keys of all organizations that a pasted value or hint names. @throws ServiceError `not_a_key` */
 export async function findKeysAnywhere(ctx: ServiceContext, pasted: string): Promise<OperatorKey[]> {
   const reference = parseKeyReference(pasted);
   if (!reference) throw notAKey();
@@ -224,10 +205,7 @@ export async function findKeysAnywhere(ctx: ServiceContext, pasted: string): Pro
 
 const keyRequest = strictObject({ organization: directoryId('an organization'), key: recordId('the key') });
 
-/**
- * The key with this id in this organization.
- * @throws ServiceError `invalid`, `key_not_found`
- */
+/** @throws ServiceError `invalid`, `key_not_found` */
 export async function getKeyAnywhere(
   ctx: ActorContext<SystemActor>,
   request: { organization: string; key: string },

@@ -7,20 +7,22 @@ import {
   type RefusedUseRow,
 } from '../../db/keys/refused-use-statements.ts';
 import type { KeyReference } from '../../domain/errors.ts';
+import { AFTER_ALL_IDS } from '../../domain/record-id.ts';
 import { ADDRESS_RETENTION_MS, type RefusedUseReason } from '../../domain/refused-use.ts';
 import { readAll, write } from '../call-d1.ts';
-import type { ExportPage } from '../export-page.ts';
 import { DAILY_LIMITS, runInChunks } from '../in-chunks.ts';
-import { type ActorContext, type AdminActor, forNextPage, type ServiceContext } from '../service-context.ts';
+import {
+  type ActorContext,
+  type AdminActor,
+  type ExportPage,
+  forNextPage,
+  type ServiceContext,
+} from '../service-context.ts';
 
 const PAGE_SIZE = 100;
 const EXPORT_PAGE_SIZE = 500;
-/** Sorts after every id: ids are lower-case hex. */
-const END = 'g';
 
-/**
- * Refused uses of one key for one reason. Times are UTC milliseconds; the count is a lower bound.
- */
+/** Times are UTC milliseconds; the count is a lower bound. */
 export interface RefusedUse {
   key: { id: string; name: string; hint: string };
   reason: RefusedUseReason;
@@ -58,7 +60,7 @@ export async function listRefusedUses(ctx: ActorContext<AdminActor>, keyId?: str
 /** The refused uses of the organization after a cursor (key and reason), newest keys first, a page at a time. */
 export async function* everyRefusedUse(
   ctx: ActorContext<AdminActor>,
-  cursor = `${END}.`,
+  cursor = `${AFTER_ALL_IDS}.`,
 ): AsyncGenerator<ExportPage<RefusedUse>> {
   const { organizationId } = ctx.actor;
   for (let before: string | undefined = cursor; before !== undefined; ) {
@@ -75,10 +77,7 @@ function toRefusedUse({ keyId, keyName, keyHint, ...use }: RefusedUseRow): Refus
   return { key: { id: keyId, name: keyName, hint: keyHint }, ...use };
 }
 
-/**
- * Removes the source addresses of refused uses after their retention time. Run once a day. Returns
- * whether none is left to remove; the next run continues.
- */
+/** Removes addresses after their retention time, once a day. Returns whether none is left to remove. */
 export function forgetOldAddresses(ctx: ServiceContext, limits = DAILY_LIMITS): Promise<boolean> {
   const before = ctx.now() - ADDRESS_RETENTION_MS;
   return runInChunks(ctx, limits, (limit) => forgetAddresses.bind({ before, limit }));

@@ -14,8 +14,7 @@ import { parseInput } from '../parse-input.ts';
 import type { ActorContext, AdminActor, ServiceContext, SystemActor } from '../service-context.ts';
 import { keyNotFound } from './read-keys.ts';
 
-// After a revocation has returned, no write with the key is committed. Revoking again changes
-// nothing.
+// After a revocation has returned, no write with the key is committed. Revoking again changes nothing.
 
 const revocationBy = ({ actor }: ActorContext<AdminActor>, keyId: string, now: number) => ({
   statement: markRevokedByAdministrator.bind({ ...actor, keyId, now }),
@@ -24,10 +23,7 @@ const revocationBy = ({ actor }: ActorContext<AdminActor>, keyId: string, now: n
   unlimited: true,
 });
 
-/**
- * Revokes a key of the administrator's organization.
- * @throws ServiceError `key_not_found`, `not_administrator`
- */
+/** @throws ServiceError `key_not_found`, `not_administrator` */
 export async function revokeAsAdministrator(
   ctx: ActorContext<AdminActor>,
   keyId: string,
@@ -68,10 +64,7 @@ const revokeRequest = strictObject({
   by: freeText(100),
 });
 
-/**
- * Revokes a key for an operator. `by` names who asked for it. `revokedAt` is in UTC milliseconds.
- * @throws ServiceError `invalid`, `key_not_found`
- */
+/** `by` names who asked for it. `revokedAt` is in UTC milliseconds. @throws ServiceError `invalid`, `key_not_found` */
 export async function revokeAsOperator(
   ctx: ActorContext<SystemActor>,
   request: { organization: string; key: string; by: string },
@@ -93,10 +86,7 @@ export async function revokeAsOperator(
   return { status: 'already_revoked', revokedAt };
 }
 
-/**
- * When the key was revoked (UTC milliseconds), or null if it was not.
- * @throws ServiceError `key_not_found`
- */
+/** UTC milliseconds, or null if it was not revoked. @throws ServiceError `key_not_found` */
 async function revocationOf(ctx: ServiceContext, organizationId: string, keyId: string): Promise<number | null> {
   const found = await readOne(ctx, findRevocation.bind({ organizationId, keyId }), 'safe_to_repeat');
   if (!found) throw keyNotFound(organizationId, keyId);

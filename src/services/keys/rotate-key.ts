@@ -16,12 +16,11 @@ import { type CreatedKey, formAlreadyUsed, makeKey, readLifetime } from './creat
 import { type KeyDetails, keyNotFound } from './read-keys.ts';
 
 /**
- * Replaces a live key with a successor that has the same name, scopes and limits and its own expiry,
- * which the key rules have to admit.
- * The old key works for the grace period, but never past its own expiry, or is revoked in the same
+ * Replaces a live key with a successor that has the same name, scopes and limits and its own expiry, which the key
+ * rules have to admit. The old key works for the grace period, but never past its own expiry, or is revoked in the same
  * transaction.
- * @throws ServiceError `invalid`, `form_already_used`, `key_not_found`, `key_not_live`,
- *   `key_already_rotated`, `not_administrator`
+ * @throws ServiceError `invalid`, `form_already_used`, `key_not_found`, `key_not_live`, `key_already_rotated`,
+ *   `not_administrator`
  */
 export async function rotateApiKey(
   ctx: ActorContext<AdminActor>,

@@ -1,6 +1,7 @@
 import { isLive, type KeyState } from '../../domain/api-key.ts';
 import { DAY_MS } from '../../domain/calendar.ts';
 import type { RefusedUseReason } from '../../domain/refused-use.ts';
+import { naturalOrder } from '../../lib/natural-order.ts';
 import type { KeyDetails } from './read-keys.ts';
 
 // Which keys a list shows, and in which order: without I/O.
@@ -64,12 +65,9 @@ function hasState(key: KeyDetails, state: ListedState): boolean {
   return isLive(key.state) === (state === 'live');
 }
 
-const byText = new Intl.Collator('en', { numeric: true });
-
 /**
- * The keys in the order of the query: names in natural order, or the latest write first. Without an
- * order, keys that expire are listed by their expiry, and unused ones by their latest write, oldest
- * first.
+ * The keys in the order of the query: names in natural order, or the latest write first. Without an order, keys that
+ * expire are listed by their expiry, and unused ones by their latest write, oldest first.
  */
 export function sortedKeys(keys: readonly KeyDetails[], query: KeyQuery): KeyDetails[] {
   const lastWrite = (key: KeyDetails) => key.lastWrite?.at ?? Number.NEGATIVE_INFINITY;
@@ -84,7 +82,7 @@ export function sortedKeys(keys: readonly KeyDetails[], query: KeyQuery): KeyDet
           : query.state === 'expiring' || query.expires !== undefined
             ? expiry
             : () => 0;
-  return keys.toSorted((a, b) => compare(rank(a), rank(b)) || byText.compare(a.name, b.name));
+  return keys.toSorted((a, b) => compare(rank(a), rank(b)) || naturalOrder.compare(a.name, b.name));
 }
 
 /** Compares numbers, of which both may be infinite. */

@@ -3,10 +3,7 @@ import type { NoteRequest } from '../../domain/note.ts';
 import type { WriteContext } from '../service-context.ts';
 import { type WriteOutcome, type WriteTarget, writeOnce } from './write-once.ts';
 
-/**
- * Adds an internal note to a ticket. Nothing is ever sent to a customer.
- * @throws as `writeOnce`
- */
+/** Adds an internal note to a ticket. Nothing is ever sent to a customer. @throws as `writeOnce` */
 export function createNote(
   ctx: WriteContext,
   target: WriteTarget,

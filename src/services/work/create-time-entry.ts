@@ -10,9 +10,8 @@ import type { WriteContext } from '../service-context.ts';
 import { type WriteOutcome, type WriteTarget, writeOnce } from './write-once.ts';
 
 /**
- * Logs time on a ticket: SUBMITTED, dated today in the organization's time zone, at the rate of the
- * company's active agreement or the organization's default, credited to the named technician or the
- * service account.
+ * Logs time on a ticket: SUBMITTED, dated today in the organization's time zone, at the rate of the company's active
+ * agreement or the organization's default, credited to the named technician or the service account.
  * @throws as `writeOnce`
  */
 export function createTimeEntry(

@@ -16,10 +16,7 @@ import { toChange } from './to-change.ts';
 /** The most changes on one page: well under 32 MiB, the limit of one RPC, even with long texts. */
 export const MAX_CHANGES = 100;
 
-/**
- * A page that is sent over HTTP ends before this size, as JSON; a single change is smaller than this
- * even with the longest text.
- */
+/** A page over HTTP ends before this size, as JSON; a change is smaller even with the longest text. */
 export const MAX_PAGE_BYTES = 512 * 1024;
 
 export type { ChangesPage } from '../../domain/psa-shapes.ts';
@@ -51,14 +48,12 @@ export const changesRequest = strictObject({
 });
 
 /**
- * The next changes of an organization after a cursor, oldest first: every committed row of the
- * audit log, none skipped. A change may be read more than once, so the reader must be idempotent.
- * With `maxBytes`, the page ends before its changes, as JSON in UTF-8, are larger. If the next change
- * is archived, the page names the objects instead, from the one that has it on; a cursor within an
- * archive gets the whole of it.
- * @throws ServiceError `invalid`, `organization_not_found`, `being_erased`, `cursor_reset` (the
- *   position is not in this database: a backup was restored or the organization erased, so start
- *   again with null)
+ * The next changes of an organization after a cursor, oldest first: every committed row of the audit log, none skipped.
+ * A change may be read more than once, so the reader must be idempotent. With `maxBytes`, the page ends before its
+ * changes, as JSON in UTF-8, are larger. If the next change is archived, the page names the objects instead, from the
+ * one that has it on; a cursor within an archive gets the whole of it.
+ * @throws ServiceError `invalid`, `organization_not_found`, `being_erased`, `cursor_reset` (the position is not in this
+ *   database: a backup was restored or the organization erased, so start again with null)
  */
 export async function listChanges(
   ctx: ServiceContext,
@@ -137,10 +132,7 @@ export function organizationNotFound(organization: string): ServiceError {
   return new ServiceError('organization_not_found', `There is no organization ${organization}.`);
 }
 
-/**
- * Whether the row of the cursor is the one at its position. Within an archive, that is not known, and
- * not needed: the reader gets the archive from its beginning.
- */
+/** Whether the cursor's row is at its position. Unknown within an archive, which is read from its beginning. */
 function isAt({ requestId, archivedTo, archivedRequestId }: CursorPosition, cursor: ChangeCursor): boolean {
   if (archivedTo === null) return cursor.requestId === requestId;
   return cursor.seq < archivedTo || cursor.requestId === archivedRequestId;

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { findArchivedRecord } from '../../db/work/archived-records.ts';
-import { findRecord, markRedacted } from '../../db/work/redact.ts';
+import { findRecord, markRedacted } from '../../db/work/text-statements.ts';
 import { directoryId } from '../../domain/directory.ts';
 import { noArchive, ServiceError } from '../../domain/errors.ts';
 import { freeText, ruleError, strictObject } from '../../domain/fields.ts';
@@ -45,10 +45,7 @@ export async function redactRecord(
   return { status };
 }
 
-/**
- * Redacts an archived record; undefined if there is none.
- * @throws ServiceError `unavailable`, also if this deployment has no archive
- */
+/** Undefined if there is no such archived record. @throws ServiceError `unavailable`, also without an archive */
 async function redactElsewhere(
   ctx: ActorContext<SystemActor>,
   record: { organization: string; kind: RecordKind; id: string; by: string },

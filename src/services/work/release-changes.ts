@@ -37,10 +37,7 @@ export async function releaseChanges(
   return { status: 'unchanged', seq: released?.releasedSeq ?? 0 };
 }
 
-/**
- * What is released and archived of every organization, or of one, in the order of their ids.
- * @throws ServiceError `organization_not_found`
- */
+/** By organization, in the order of ids; all, or only one. @throws ServiceError `organization_not_found` */
 export async function listReleases(ctx: ServiceContext, only?: string): Promise<ReleaseRow[]> {
   const rows: ReleaseRow[] = [];
   for (;;) {

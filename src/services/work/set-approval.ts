@@ -23,11 +23,10 @@ export const approvalRequest = strictObject({
 });
 
 /**
- * Approves or rejects a time entry, once, with an audit row in the reviewer's name. The same decision
- * of the same reviewer again changes nothing.
- * @throws ServiceError `invalid`, `record_not_found`, `reviewer_not_eligible` (not an active
- *   administrator of the organization), `already_reviewed` (with the stored decision, its
- *   reviewer and time)
+ * Approves or rejects a time entry, once, with an audit row in the reviewer's name. The same decision of the same
+ * reviewer again changes nothing.
+ * @throws ServiceError `invalid`, `record_not_found`, `reviewer_not_eligible` (not an active administrator of the
+ *   organization), `already_reviewed` (with the stored decision, its reviewer and time)
  */
 export async function setApproval(
   ctx: ActorContext<SystemActor>,

@@ -5,10 +5,7 @@ import { fromMinorUnits } from '../../domain/money.ts';
 import { parseStored } from '../../domain/stored-json.ts';
 import { STORED_RECORDS, type StoredRecords } from '../../domain/stored-record.ts';
 
-/**
- * A row of the feed as the PSA reads it.
- * @throws DamagedData if its record is not one
- */
+/** A row of the feed as the PSA reads it. @throws DamagedData if its record is not one */
 export function toChange(row: ChangeRow, epoch: string): Change {
   const { seq, action, targetId, ticketId, requestId, idempotencyKey, detail, note, time_entry } = row;
   const what = (noun: string) => `the ${noun} of change ${seq}`;

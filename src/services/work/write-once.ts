@@ -53,11 +53,10 @@ export interface WriteOutcome<Row> {
 }
 
 /**
- * Writes a record and its audit row in one transaction, or finds the record that this
- * Idempotency-Key already created.
+ * Writes a record and its audit row in one transaction, or finds the record that this Idempotency-Key already created.
  *
- * The insert checks key, plan, ticket and technician again, and the primary key makes it happen at
- * most once, so the database decides the response. The reason is read only if nothing was inserted.
+ * The insert checks key, plan, ticket and technician again, and the primary key makes it happen at most once, so the
+ * database decides the response. The reason is read only if nothing was inserted.
  * @throws Unauthorized; ServiceError `psa_not_included`, `daily_limit_reached`, `ticket_not_found`,
  *   `technician_not_eligible`, `outcome_unknown`
  */
@@ -146,8 +145,7 @@ export async function writeOnce<Row extends StoredRecord>(
     // One reading of the clock: Retry-After must not be earlier than the end of the day.
     const resetMs = untilMidnight(day, timeZone, ctx.now());
     if (isSameZone) report(found.chainRecords, key.dayLimit, resetMs);
-    // A redacted record has no digest, so a mismatch can no longer be detected. An archived one has
-    // its beginning.
+    // A redacted record has no digest, so a mismatch can no longer be detected. An archived one has its beginning.
     if (row) return { row, replayed: true, mismatch: !values.requestDigest.startsWith(row.requestDigest) };
     if (isSameZone) {
       const exceeded = exceededDayLimit(dayLimits, key.dayLimit, useOf(found), values);
@@ -162,10 +160,7 @@ export async function writeOnce<Row extends StoredRecord>(
   throw new Error(`nothing prevents ${audit.action}, but nothing was inserted`);
 }
 
-/**
- * The key of a write that inserted nothing, if it may still write.
- * @throws Unauthorized; ServiceError `psa_not_included`
- */
+/** The key, if it may still write. @throws Unauthorized; ServiceError `psa_not_included` */
 function requireKey(
   { now, source: { address } }: WriteContext,
   found: Explanation<StoredRecord>,

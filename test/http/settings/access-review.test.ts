@@ -343,7 +343,7 @@ describe('a page of reviews reads', () => {
   };
 
   test.each([
-    ['/access-review', 4, 11_000],
+    ['/access-review', 3, 11_000],
     ['/key-rules', 1, 200],
   ])('a limited number of rows, however many reviews there were: %s', async (path, calls, rows) => {
     const cost = await costOf(await crowded(), path);

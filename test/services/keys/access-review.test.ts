@@ -5,8 +5,8 @@ import {
   decideKeys,
   finishAccessReview,
   keysToRevoke,
-  readReview,
-  readReviewOverview,
+  readAccessReview,
+  readAccessReviewOverview,
   startAccessReview,
 } from '../../../src/services/keys/access-review.ts';
 import { changeKeyRules } from '../../../src/services/keys/change-key-rules.ts';
@@ -27,7 +27,7 @@ import {
 /** Starts a review, and returns its id. */
 async function start(ctx: ActorContext<AdminActor>): Promise<string> {
   expect(await startAccessReview(ctx)).toBe('started');
-  return (await readReviewOverview(ctx)).open?.id ?? 'no review';
+  return (await readAccessReviewOverview(ctx)).open?.id ?? 'no review';
 }
 
 /** An organization with so many keys and an open review of them. */
@@ -40,7 +40,8 @@ async function makeReview(count = 2) {
   const ids = keys.map(({ id }) => id);
   const decide = (index: number, decision: 'keep' | 'revoke', reason = 'Checked', shownAt: number | null = null) =>
     decideKeys(admin, reviewId, [{ keyId: ids[index] ?? '', decision, reason, shownAt }]);
-  const statuses = async () => (await readReview(admin, reviewId)).keys.map(({ key, status }) => [key.name, status]);
+  const statuses = async () =>
+    (await readAccessReview(admin, reviewId)).keys.map(({ key, status }) => [key.name, status]);
   return { organization, admin, reviewId, keys, ids, decide, statuses };
 }
 
@@ -66,7 +67,7 @@ describe('a review', () => {
     const admin = asAdmin(organization);
     const reviewId = await start(admin);
     await makeKey(organization);
-    const { review, keys } = await readReview(admin, reviewId);
+    const { review, keys } = await readAccessReview(admin, reviewId);
     expect(keys.map(({ key }) => key.id).sort()).toEqual([live.id, replaced.id, successor.id].sort());
     expect(review).toMatchObject({ keys: 3, startedBy: 'Ada', finishedAt: null });
   });
@@ -109,7 +110,7 @@ describe('a review', () => {
     const other = asAdmin(await makeOrganization());
     const decision = { keyId: ids[0] ?? '', decision: 'keep' as const, reason: 'Ours' };
     const notFound = { code: 'access_review_not_found' };
-    await expect(readReview(other, reviewId)).rejects.toMatchObject(notFound);
+    await expect(readAccessReview(other, reviewId)).rejects.toMatchObject(notFound);
     await expect(decideKeys(other, reviewId, [decision])).rejects.toMatchObject(notFound);
     await expect(finishAccessReview(other, reviewId, [])).rejects.toMatchObject(notFound);
     const own = await start(other);
@@ -213,7 +214,7 @@ describe('a decision', () => {
     const [seen] = await rowsOf('key_days', organization);
     await env.DB.prepare("update api_keys set name = 'Renamed' where organization_id = ?").bind(organization).run();
     await env.DB.prepare('update key_days set last_at = 1 where organization_id = ?').bind(organization).run();
-    expect((await readReview(admin, reviewId)).keys[0]?.decision).toMatchObject({
+    expect((await readAccessReview(admin, reviewId)).keys[0]?.decision).toMatchObject({
       keyName: 'n8n: triage',
       lastWriteAt: seen?.['last_at'],
     });
@@ -230,7 +231,7 @@ describe('finishing a review', () => {
     expect(await rowsOf('key_reviews', organization)).toMatchObject([{ finished_at: null }]);
     await revoke(organization, ids[1] ?? '');
     expect(await finishAccessReview(admin, reviewId, [])).toBe(0);
-    expect((await readReview(admin, reviewId)).keys.map(({ status }) => status)).toEqual(['keep', 'ended']);
+    expect((await readAccessReview(admin, reviewId)).keys.map(({ status }) => status)).toEqual(['keep', 'ended']);
   });
 
   test('takes a key that has expired since as done', async () => {
@@ -307,7 +308,7 @@ describe('finishing a review', () => {
     ]) {
       await expect(env.DB.prepare(sql).bind(organization).run()).rejects.toThrow('key_review');
     }
-    expect(keysToRevoke((await readReview(admin, reviewId)).keys)).toEqual([]);
+    expect(keysToRevoke((await readAccessReview(admin, reviewId)).keys)).toEqual([]);
   });
 });
 
@@ -324,7 +325,7 @@ describe('a rotation while a review is open', () => {
     const third = await rotate(organization, second.id, { grace: 'now' });
     if (!isDecidedFirst) await decide(0, 'revoke', 'Pilot ended');
     await decide(1, 'keep');
-    const { keys } = await readReview(admin, reviewId);
+    const { keys } = await readAccessReview(admin, reviewId);
     expect(keys.map(({ successors }) => successors.map(({ id }) => id))).toEqual([[second.id, third.id], []]);
     const toRevoke = keysToRevoke(keys).map(({ key }) => key.id);
     expect(toRevoke).toEqual([ids[0], third.id]);
@@ -376,7 +377,7 @@ describe('a rotation while a review is open', () => {
     await expect(finishAccessReview({ ...admin, db }, reviewId, ids)).rejects.toMatchObject({
       code: 'access_review_changed_meanwhile',
     });
-    const { keys } = await readReview(admin, reviewId);
+    const { keys } = await readAccessReview(admin, reviewId);
     expect(keysToRevoke(keys)).toMatchObject([{ key: { state: 'active' } }]);
   });
 
@@ -400,7 +401,7 @@ describe('a rotation while a review is open', () => {
 describe('the due date', () => {
   const timeZone = 'America/New_York';
   const dueAt = async (organization: string, at: string) =>
-    (await readReviewOverview(asAdmin(organization, () => Date.parse(at)))).due;
+    (await readAccessReviewOverview(asAdmin(organization, () => Date.parse(at)))).due;
 
   test('is so many months after reviews were required, then after the last one', async () => {
     const organization = await makeOrganization({ timeZone });

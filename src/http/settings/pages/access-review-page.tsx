@@ -1,12 +1,10 @@
 import { MAX_REASON_LENGTH } from '../../../domain/access-review.ts';
 import {
-  type FinishedReview,
-  type FinishedReviews,
+  type AccessReview,
+  type AccessReviewKey,
+  type AccessReviewOverview,
+  type FinishedReviewRow,
   keysToRevoke,
-  type ReviewDue,
-  type ReviewedKey,
-  type ReviewOverview,
-  type ReviewWithKeys,
 } from '../../../services/keys/access-review.ts';
 import type { Usage } from '../../../services/keys/key-usage.ts';
 import { Icon } from '../../page/icon.tsx';
@@ -15,8 +13,8 @@ import { type AccessReviewForm, AccessReviewRow } from './access-review-row.tsx'
 import { Banner, counted, Hint, Table } from './components.tsx';
 import { Ago, Time } from './time.tsx';
 
-interface Props extends Omit<ReviewOverview, 'open'>, FinishedReviews {
-  open: ReviewWithKeys | null;
+interface Props extends Omit<AccessReviewOverview, 'open'> {
+  open: AccessReview | null;
   form: AccessReviewForm;
   /** What the undecided keys wrote lately. */
   usages: ReadonlyMap<string, Usage>;
@@ -26,7 +24,7 @@ interface Props extends Omit<ReviewOverview, 'open'>, FinishedReviews {
   notSaved: string | undefined;
 }
 
-const countOf = (keys: readonly ReviewedKey[], status: ReviewedKey['status']) =>
+const countOf = (keys: readonly AccessReviewKey[], status: AccessReviewKey['status']) =>
   keys.filter((key) => key.status === status).length;
 
 /** What a review is, below the title. */
@@ -63,11 +61,11 @@ export function AccessReviewPage(props: Props) {
   );
 }
 
-const DONE = new Map([
+const STARTED = new Map([
   ['started', 'The review has begun. It has every key that works now; keys created later are in the next one.'],
   ['already_open', 'A review was already open. This is it.'],
 ]);
-const DONE_FINISHED = new Map([
+const ENDED = new Map([
   ['finished', 'The review is finished. Its evidence can be downloaded below.'],
   ['already_finished', 'The review was already finished.'],
 ]);
@@ -76,13 +74,11 @@ function Banners({ open, finished, done = '', saved, notSaved, form }: Props) {
   if (form.messages.size > 0) {
     return <Banner tone="warning">Nothing was saved. Correct the keys marked below.</Banner>;
   }
+  const text = (open && STARTED.get(done)) ?? (finished.length > 0 ? ENDED.get(done) : undefined);
   const [savedCount, notSavedCount] = [count(saved), count(notSaved)];
-  const ended = finished.length > 0 && DONE_FINISHED.get(done);
-  const begun = open && DONE.get(done);
   return (
     <>
-      {ended && <Banner>{ended}</Banner>}
-      {begun && <Banner tone="neutral">{begun}</Banner>}
+      {text && <Banner>{text}</Banner>}
       {savedCount > 0 && <Banner>{counted(savedCount, 'decision')} saved.</Banner>}
       {notSavedCount > 0 && (
         <Banner tone="warning">
@@ -96,7 +92,7 @@ function Banners({ open, finished, done = '', saved, notSaved, form }: Props) {
 /** A small number in the address; 0 for anything else. */
 const count = (text = '') => (/^\d{1,3}$/.test(text) ? Number(text) : 0);
 
-function OpenReview({ open: { review, keys }, rules, due, form, usages }: Props & { open: ReviewWithKeys }) {
+function OpenReview({ open: { review, keys }, rules, due, form, usages }: Props & { open: AccessReview }) {
   const { base } = usePage();
   const undecided = countOf(keys, 'undecided');
   const text = `${keys.length - undecided} of ${counted(keys.length, 'key')} done`;
@@ -152,7 +148,7 @@ function OpenReview({ open: { review, keys }, rules, due, form, usages }: Props 
 }
 
 /** Asks for confirmation before the review is finished, with the names of the keys that it revokes. */
-function Finish({ review, keys }: ReviewWithKeys) {
+function Finish({ review, keys }: AccessReview) {
   const { base } = usePage();
   const toRevoke = keysToRevoke(keys);
   return (
@@ -206,7 +202,7 @@ function Finish({ review, keys }: ReviewWithKeys) {
 }
 
 /** Until when the next review has to be finished. */
-function Due({ due }: { due: ReviewDue | null }) {
+function Due({ due }: Pick<Props, 'due'>) {
   const { base } = usePage();
   if (due === null) {
     return (
@@ -229,7 +225,7 @@ function Due({ due }: { due: ReviewDue | null }) {
   );
 }
 
-function Finished({ of: reviews }: { of: readonly FinishedReview[] }) {
+function Finished({ of: reviews }: { of: readonly FinishedReviewRow[] }) {
   const { base } = usePage();
   return (
     <Table caption="Finished reviews" headings={['Finished', 'By', 'Started', 'Keys', 'Decisions', 'Evidence']}>

@@ -1,12 +1,9 @@
 import { MAX_REASON_LENGTH, REVIEW_DECISIONS, type ReviewDecision } from '../../../domain/access-review.ts';
-import {
-  type Decision,
-  type ReviewCheck,
-  type ReviewedKey,
-  reviewChecks,
-} from '../../../services/keys/access-review.ts';
+import { lifetimeDays } from '../../../domain/key-rules.ts';
+import type { AccessReviewKey, DecisionRow } from '../../../services/keys/access-review.ts';
 import type { StoredKeyRules } from '../../../services/keys/change-key-rules.ts';
 import { recordsOf, type Usage } from '../../../services/keys/key-usage.ts';
+import { isUnused } from '../../../services/keys/select-keys.ts';
 import { Icon } from '../../page/icon.tsx';
 import { usePage } from '../page-context.ts';
 import { counted, Hint, Scopes, stateLabel } from './components.tsx';
@@ -30,7 +27,7 @@ export interface AccessReviewForm {
 }
 
 interface Props {
-  of: ReviewedKey;
+  of: AccessReviewKey;
   entered: EnteredDecision | undefined;
   message: string | undefined;
   usage: Usage;
@@ -109,27 +106,28 @@ export function AccessReviewRow({ of, entered, message, usage, rules }: Props) {
   );
 }
 
-const CHECKS: Record<ReviewCheck, (rules: StoredKeyRules) => string> = {
-  unused: ({ unusedDays }) => `unused for ${counted(unusedDays, 'day')}`,
-  former_creator: () => 'its creator is no longer an administrator',
-  never_expires: () => 'it never expires, which the key rules allow no new key',
-  long_lifetime: () => 'it lives longer than the key rules allow a new key',
-};
-
-/** Reasons to check a key. No decision is preselected. */
+/** What an administrator should check about a live key. No decision is preselected. */
 function Checks({ of: { key }, rules }: Pick<Props, 'of' | 'rules'>) {
   const { now, timeZone } = usePage();
-  const checks = reviewChecks(key, rules, timeZone, now);
+  const { createdAt, expiresAt, creatorActive } = key;
+  const longest = rules.maxLifetimeDays ?? Number.POSITIVE_INFINITY;
+  const isLongLived = expiresAt !== null && lifetimeDays(expiresAt, timeZone, createdAt) > longest;
+  const checks = [
+    ...(isUnused(key, rules.unusedDays, now) ? [`unused for ${counted(rules.unusedDays, 'day')}`] : []),
+    ...(creatorActive ? [] : ['its creator is no longer an administrator']),
+    ...(rules.expiryRequired && expiresAt === null ? ['it never expires, which the key rules allow no new key'] : []),
+    ...(isLongLived ? ['it lives longer than the key rules allow a new key'] : []),
+  ];
   if (checks.length === 0) return null;
   return (
     <p class="checks">
       <Icon name="alert" />
-      <span>Check: {checks.map((check) => CHECKS[check](rules)).join('; ')}.</span>
+      <span>Check: {checks.join('; ')}.</span>
     </p>
   );
 }
 
-function Decided({ of: { decision, reason, by, at } }: { of: Decision }) {
+function Decided({ of: { decision, reason, by, at } }: { of: DecisionRow }) {
   return (
     <>
       <strong class="state">
