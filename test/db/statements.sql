@@ -978,12 +978,13 @@ select r.id as id,
     json_array_length(r.key_ids) as keys,
     r.finished_at as finishedAt,
     finisher.name as finishedBy,
-    (select count(*) from key_review_decisions d where d.organization_id = r.organization_id and d.review_id = r.id and d.decision = 'keep') as kept,
-    (select count(*) from key_review_decisions d where d.organization_id = r.organization_id and d.review_id = r.id and d.decision = 'revoke') as revoked from key_reviews r
+    count(*) filter (where d.decision = 'keep') as kept,
+    count(*) filter (where d.decision = 'revoke') as revoked
+from key_reviews r
 join users starter on starter.organization_id = r.organization_id and starter.id = r.started_by
-left join users finisher on finisher.organization_id = r.organization_id and finisher.id = r.finished_by
+left join users finisher on finisher.organization_id = r.organization_id and finisher.id = r.finished_by left join key_review_decisions d on d.organization_id = r.organization_id and d.review_id = r.id
 where r.organization_id = :organizationId and r.id < :before and r.finished_at is not null
-order by r.id desc limit :limit;
+group by r.organization_id, r.id order by r.organization_id desc, r.id desc limit :limit;
 
 -- src/db/keys/access-review-statements.ts: findKeysOfReview
 select k.id as id,
@@ -2443,7 +2444,7 @@ from releases r cross join database_epoch d where r.organization_id = :organizat
 
 -- src/modules/archive/step-statements.ts: findDueArchives
 select r.organization_id as organizationId
-from releases r join audit_log a on a.organization_id = r.organization_id and a.seq = coalesce((select max(to_seq) from archives where organization_id = r.organization_id), 0) + 1
+from releases r cross join audit_log a on a.organization_id = r.organization_id and a.seq = coalesce((select max(to_seq) from archives where organization_id = r.organization_id), 0) + 1
 where a.at < :before and a.seq <= min(r.seq, (select max(seq) from audit_log where organization_id = r.organization_id) - 1, iif(:isPushed = 1, coalesce((select confirmed_seq from pushes where organization_id = r.organization_id), 0), r.seq)) and (a.at < :waiting or exists (select 1 from audit_log f
   where f.organization_id = r.organization_id and f.seq = a.seq + :full - 1 and f.seq <= min(r.seq, (select max(seq) from audit_log where organization_id = r.organization_id) - 1, iif(:isPushed = 1, coalesce((select confirmed_seq from pushes where organization_id = r.organization_id), 0), r.seq)) and f.at < :before))
 order by random() limit :limit;

@@ -48,23 +48,20 @@ export const findReview = statement<ReviewValues, AccessReviewRow>(
   `select ${REVIEW} ${FROM_REVIEWS} where r.organization_id = :organizationId and r.id = :reviewId`,
 );
 
-/** A finished review, with the number of decisions. */
 export interface FinishedReviewRow extends AccessReviewRow {
   kept: number;
   revoked: number;
 }
-
-const decisions = (decision: ReviewDecision) =>
-  `(select count(*) from key_review_decisions d where d.organization_id = r.organization_id and d.review_id = r.id and d.decision = '${decision}')`;
 
 /** The finished reviews that began before the one with the id `before`, latest first. */
 export const findFinishedReviews = statement<
   { organizationId: string; before: string; limit: number },
   FinishedReviewRow
 >(`
-  select ${REVIEW}, ${decisions('keep')} as kept, ${decisions('revoke')} as revoked ${FROM_REVIEWS}
+  select ${REVIEW}, count(*) filter (where d.decision = 'keep') as kept, count(*) filter (where d.decision = 'revoke') as revoked
+  ${FROM_REVIEWS} left join key_review_decisions d on d.organization_id = r.organization_id and d.review_id = r.id
   where r.organization_id = :organizationId and r.id < :before and r.finished_at is not null
-  order by r.id desc limit :limit`);
+  group by r.organization_id, r.id order by r.organization_id desc, r.id desc limit :limit`);
 
 /** Begins a review of the keys that are live at `now`, unless one is open. */
 export const startReview = statement<AdministratorValues & { reviewId: string; now: number }>(`

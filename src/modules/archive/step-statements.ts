@@ -35,14 +35,14 @@ export const findArchivable = statement<{ organizationId: string } & PushValue, 
 /**
  * Organizations with a change from before the time `waiting`, or at least `full` changes from before
  * the later time `before`, that may be archived. Which ones are found is random if there are more than
- * `limit`, so that none is left out every time.
+ * `limit`, so that none is left out every time. The cross join keeps SQLite from reading every audit log.
  */
 export const findDueArchives = statement<
   { before: number; waiting: number; full: number; limit: number } & PushValue,
   { organizationId: string }
 >(`
   select r.organization_id as organizationId
-  from releases r join audit_log a on a.organization_id = r.organization_id and a.seq = ${ARCHIVED} + 1
+  from releases r cross join audit_log a on a.organization_id = r.organization_id and a.seq = ${ARCHIVED} + 1
   where a.at < :before and a.seq <= ${LAST} and (a.at < :waiting or exists (select 1 from audit_log f
     where f.organization_id = r.organization_id and f.seq = a.seq + :full - 1 and f.seq <= ${LAST} and f.at < :before))
   order by random() limit :limit`);
