@@ -25,6 +25,9 @@ export const RETURNED_COLUMNS = {
     findAdministratorNames: { name: 'string' },
     findTimeZone: { timeZone: 'string' },
   } satisfies ReturnedColumns<typeof import('../../src/db/directory/administrator-statements.ts')>,
+  'db/directory/clock.ts': {
+    findClock: { at: 'number' },
+  } satisfies ReturnedColumns<typeof import('../../src/db/directory/clock.ts')>,
   'db/directory/erasure.ts': {
     countErasableRows: { notes: 'number', archived_notes: 'number', time_entries: 'number', archived_time_entries: 'number', releases: 'number', key_days: 'number', refused_uses: 'number', pushes: 'number', alerts: 'number', key_review_decisions: 'number', key_reviews: 'number', key_policies: 'number', api_keys: 'number', agreements: 'number', tickets: 'number', companies: 'number', users: 'number', audit_log: 'number', archives: 'number', organizations: 'number' },
     findOpenErasure: { organizationId: 'string', requestId: 'string', erasedAt: 'number', erasedBy: 'string', lastSeq: 'number' },

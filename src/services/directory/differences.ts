@@ -81,7 +81,10 @@ export async function findDifferences(
   const present = organizations[0]?.found ?? null;
   const presentStays = present !== null && !users.some(({ id }) => id === present);
   if (named && presentStays) {
-    const [before, after] = [{ service: 1, active: 1 }, { service: false, active: false }];
+    const [before, after] = [
+      { service: 1, active: 1 },
+      { service: false, active: false },
+    ];
     differences.push({ type: 'user', id: present, before, after });
   }
   if (!named && !presentStays) {
