@@ -65,7 +65,7 @@ export interface D1Counter {
   d1Calls: number;
 }
 
-interface D1Caller {
+export interface D1Caller {
   /** UTC milliseconds of the machine's own clock until which a response is awaited. */
   readonly deadlineAt: number;
   readonly stats?: D1Counter | undefined;
