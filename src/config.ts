@@ -206,7 +206,12 @@ function parseSignIn({
     throw new Error(
       `ADMIN_JWKS_URL: "${address}" is not a URL; write the https:// URL at which the issuer publishes its keys`,
     );
-  if (!isSecureUrl(new URL(address)))
+  const url = new URL(address);
+  if (url.username !== '' || url.password !== '')
+    throw new Error(
+      'ADMIN_JWKS_URL: its value has a user name or password; remove it, because no request can have one',
+    );
+  if (!isSecureUrl(url))
     throw new Error(
       `ADMIN_JWKS_URL: "${address}" is not an https:// URL; plain http:// is accepted for this machine only`,
     );
@@ -214,5 +219,5 @@ function parseSignIn({
   // A token as in RFC 9110 §5.6.2.
   if (!/^[\w!#$%&'*+.^`|~-]+$/.test(header)) throw new Error(`ADMIN_TOKEN_HEADER: "${header}" is not a header name`);
   const signOutPath = header === ACCESS_HEADER ? '/cdn-cgi/access/logout' : undefined;
-  return { issuer, audience, header, keys: remoteKeySet(new URL(address)), signOutPath };
+  return { issuer, audience, header, keys: remoteKeySet(url), signOutPath };
 }

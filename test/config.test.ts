@@ -84,6 +84,10 @@ describe('the configuration', () => {
     [{ ...SIGN_IN, ADMIN_JWKS_URL: 'file:///etc/passwd' }, /^ADMIN_JWKS_URL: /],
     [{ ...SIGN_IN, ADMIN_JWKS_URL: 'data:application/json,{"keys":[]}' }, /^ADMIN_JWKS_URL: /],
     [{ ...SIGN_IN, ADMIN_ISSUER: 'http://idp.example' }, /^ADMIN_JWKS_URL: /],
+    [
+      { ...SIGN_IN, ADMIN_JWKS_URL: 'https://ada:secret@idp.example/keys' },
+      /^ADMIN_JWKS_URL: its value has a user name/,
+    ],
     [{ DATABASE_LIMIT: '10GiB' }, /^DATABASE_LIMIT: "10GiB" .*500MB/],
     [{ DATABASE_LIMIT: '0MB' }, /^DATABASE_LIMIT: "0MB"/],
     [{ DATABASE_LIMIT: '10001MB' }, /^DATABASE_LIMIT: "10001MB"/],
