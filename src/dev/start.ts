@@ -18,10 +18,13 @@ import { AGENTS_CONFIG, readWranglerConfig, wranglerConfig } from '../ops/wrangl
 import { createApiKey } from '../services/keys/create-key.ts';
 import { revokeAsAdministrator } from '../services/keys/revoke-key.ts';
 import type { ActorContext, AdminActor } from '../services/service-context.ts';
+import { dueCrons } from './due-crons.ts';
 
 const DEMO_KEY_NAME = 'Local demo';
 const READY_TIMEOUT_MS = 60_000;
 const DEV_VARS = '.dev.vars';
+/** How often the local run looks for cron triggers to fire. */
+const CRON_INTERVAL_MS = 30_000;
 
 // Offline, the lookup of Request.cf only produces a warning.
 process.env['CLOUDFLARE_CF_FETCH_ENABLED'] = 'false';
@@ -173,7 +176,7 @@ async function prepareDemo(db: D1Database): Promise<string> {
 }
 
 async function serve(): Promise<void> {
-  // --test-scheduled keeps wrangler from printing a hint about the daily job.
+  // --test-scheduled makes the address that fires a cron trigger.
   // The local runtime has no jurisdictions.
   const flags = ['--test-scheduled', '--show-interactive-dev-session=false', '--var', 'JURISDICTION:'];
   const server = spawnWrangler(['dev', 'src/dev/index.tsx', ...flags, ...args], {
@@ -190,13 +193,40 @@ async function serve(): Promise<void> {
     return 'ended' as const;
   });
   const outcome = await Promise.race([ended, answers()]);
-  if (outcome === 'ready') console.log(welcome());
+  if (outcome === 'ready') {
+    console.log(welcome());
+    fireCronsUntil(ended);
+  }
   if (outcome === 'silent') {
     console.error(`${baseUrl} did not answer within ${READY_TIMEOUT_MS / 1000} s`);
     process.exitCode = 1;
     server.kill();
   }
   await ended;
+}
+
+/** Fires the cron triggers, which `wrangler dev` does not do, one after the other. */
+function fireCronsUntil(ended: Promise<unknown>): void {
+  let isRunning = true;
+  let before: number | undefined;
+  const fire = async () => {
+    const now = Date.now();
+    const due = dueCrons(before, now);
+    before = now;
+    for (const cron of due) {
+      const address = `${baseUrl}/cdn-cgi/handler/scheduled?cron=${encodeURIComponent(cron)}`;
+      const response = await fetch(address).catch(() => undefined);
+      if (isRunning && !response?.ok) console.error(`The jobs of the cron trigger ${cron} failed.`);
+    }
+  };
+  let firing = fire();
+  const timer = setInterval(() => {
+    firing = firing.then(fire);
+  }, CRON_INTERVAL_MS);
+  void ended.then(() => {
+    isRunning = false;
+    clearInterval(timer);
+  });
 }
 
 /**

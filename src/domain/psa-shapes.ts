@@ -110,6 +110,49 @@ export const deactivated = z
   })
   .meta({ id: 'Deactivated', description: 'One status for each record, in their order.' });
 
+const owned = { organization: z.string(), id: z.string() };
+const rate = () => z.number().meta({ description: 'In major units, at most two decimals.' });
+const listedRecord = z
+  .union([
+    z.object({
+      type: z.literal('organization'),
+      id: z.string(),
+      name: z.string(),
+      psa: z.boolean(),
+      timeZone: z.string(),
+      defaultHourlyRate: rate(),
+      active: z.boolean(),
+    }),
+    z.object({ type: z.literal('company'), ...owned, name: z.string(), active: z.boolean() }),
+    z.object({
+      type: z.literal('user'),
+      ...owned,
+      email: z.string(),
+      name: z.string(),
+      admin: z.boolean(),
+      technician: z.boolean(),
+      service: z.boolean(),
+      active: z.boolean(),
+    }),
+    z.object({
+      type: z.literal('agreement'),
+      ...owned,
+      company: z.string(),
+      hourlyRate: rate(),
+      active: z.boolean(),
+    }),
+    z.object({ type: z.literal('ticket'), ...owned, company: z.string(), active: z.boolean() }),
+  ])
+  .meta({ id: 'ListedRecord', description: 'As `directory.upsert` accepts it.' });
+
+export const listed = z
+  .object({
+    records: z.array(listedRecord),
+    cursor: nullable(z.string()).meta({ description: 'The id of the last record: pass it to continue after it.' }),
+    more: z.boolean(),
+  })
+  .meta({ id: 'Listed' });
+
 export const released = z
   .object({ status: z.enum(['released', 'unchanged']), seq: z.int() })
   .meta({ id: 'Released', description: 'Everything up to `seq` is released.' });
@@ -147,6 +190,11 @@ export type ChangesPage = z.output<typeof changesPage>;
 
 /** The result for one record, at its index. `not_written`: with `allOrNothing`, another record was refused. */
 export type Upserted = z.output<typeof upserted>;
+
+/** A page of records. What each field is depends on the `type` of the record. */
+export type ListedRecords = Omit<z.output<typeof listed>, 'records'> & {
+  records: Record<string, string | number | boolean>[];
+};
 
 /** The result for one record. `service_account`: it stays active until another user replaces it. */
 export type DeactivatedRecord = z.output<typeof deactivated>['records'][number];

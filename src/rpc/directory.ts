@@ -1,8 +1,14 @@
 import { WorkerEntrypoint } from 'cloudflare:workers';
-import type { DirectoryRecordInput } from '../domain/directory.ts';
-import type { DeactivatedRecord, Upserted } from '../domain/psa-shapes.ts';
+import type { DirectoryRecordInput, DirectoryType } from '../domain/directory.ts';
+import type { DeactivatedRecord, ListedRecords, Upserted } from '../domain/psa-shapes.ts';
 import type { CallResult } from '../services/call-result.ts';
-import { deactivateRecords, type RecordReference, upsertRecords } from '../services/directory/change-records.ts';
+import {
+  deactivateRecords,
+  MAX_RECORDS,
+  type RecordReference,
+  upsertRecords,
+} from '../services/directory/change-records.ts';
+import { listRecords } from '../services/directory/list-records.ts';
 import { call } from './call.ts';
 
 /**
@@ -17,6 +23,19 @@ export class Directory extends WorkerEntrypoint<Env> {
    */
   upsert(organization: string, records: DirectoryRecordInput[], allOrNothing?: boolean): Promise<CallResult<Upserted>> {
     return call(this.env, (ctx) => upsertRecords(ctx, { organization, records, allOrNothing }));
+  }
+
+  /**
+   * The records of one type that an organization has, in the order of their ids, at most 1,000 after the
+   * id `cursor` (null: from the start).
+   */
+  list(
+    organization: string,
+    type: DirectoryType,
+    cursor: string | null,
+    limit: number = MAX_RECORDS,
+  ): Promise<CallResult<ListedRecords>> {
+    return call(this.env, (ctx) => listRecords(ctx, { organization, type, cursor, limit }));
   }
 
   /** Deactivates up to 1,000 records of one organization. */

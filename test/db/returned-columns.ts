@@ -62,6 +62,13 @@ export const RETURNED_COLUMNS = {
       ticket: { id: 'string', active: 'number' },
       user: { id: 'string', active: 'number' },
     },
+    LIST_RECORDS: {
+      agreement: { id: 'string', record: 'string' },
+      company: { id: 'string', record: 'string' },
+      organization: { id: 'string', record: 'string' },
+      ticket: { id: 'string', record: 'string' },
+      user: { id: 'string', record: 'string' },
+    },
   } satisfies ReturnedColumns<typeof import('../../src/db/directory/records.ts')>,
   'db/fact-statements.ts': {
     FACT_STATEMENTS: {

@@ -65,11 +65,7 @@ describe('npm start', () => {
     expect(response.headers.get('RateLimit-Policy')).toBe('"key";q=190;w=10');
   });
 
-  test('runs the daily job on request', async () => {
-    const cron = encodeURIComponent(CRON_TRIGGERS.daily);
-    const response = await fetch(`http://localhost:${port}/cdn-cgi/handler/scheduled?cron=${cron}`);
-    expect(await response.text()).toBe('ok');
-    expect(response.status).toBe(200);
+  test('runs the daily jobs after the start', async () => {
     const line = /^\{"event":"database_size","bytes":\d+,"share":0\.?\d*\}$/m;
     await vi.waitFor(() => expect(printedBy(running.server)).toMatch(line), { timeout: 10_000 });
   });
@@ -93,7 +89,12 @@ describe('npm start', () => {
       });
       await cron();
       await cron();
-      const about = texts.filter((body) => body.includes(key.hint));
+      // The local run fires the same trigger, and may be the one that sends it.
+      const about = await vi.waitFor(() => {
+        const found = texts.filter((body) => body.includes(key.hint));
+        expect(found).not.toEqual([]);
+        return found;
+      });
       expect(about.map((body) => JSON.parse(body))).toEqual([
         {
           text: expect.stringContaining(`northwind: API key ${key.hint} lacks a scope`),

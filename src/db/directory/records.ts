@@ -155,3 +155,19 @@ export const FIND_RECORDS = forEachType((type) =>
     `select id, active from ${TABLES[type].name} where ${inOrganization(type, TABLES[type].name)} and id in (select value from json_each(:json))`,
   ),
 );
+
+/** Flags are true or false, and rates are in major units, as a PSA writes them. */
+const asSent = (column: string) => {
+  if (column.endsWith('_minor')) return `${column} / 100.0`;
+  return /^(active$|is_|has_)/.test(column) ? `json(iif(${column} = 1, 'true', 'false'))` : column;
+};
+
+/** The records of an organization after an id, in the order of their ids, each as JSON. */
+export const LIST_RECORDS = forEachType((type) => {
+  const { name, columns } = TABLES[type];
+  const owner = type === 'organization' ? '' : "'organization', organization_id, ";
+  const pairs = Object.entries(columns).map(([column, field]) => `'${field}', ${asSent(column)}`);
+  return statement<{ organizationId: string; after: string; limit: number }, { id: string; record: string }>(`
+    select id, json_object('type', '${type}', ${owner}'id', id, ${pairs.join(', ')}) as record from ${name}
+    where ${inOrganization(type, name)} and id > :after order by id limit :limit`);
+});

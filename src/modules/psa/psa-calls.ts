@@ -5,6 +5,7 @@ import {
   upsertRecords,
   upsertRequest,
 } from '../../services/directory/change-records.ts';
+import { listRecords, listRequest } from '../../services/directory/list-records.ts';
 import { requireInput } from '../../services/parse-input.ts';
 import type { ActorContext, DirectoryContext, SystemActor } from '../../services/service-context.ts';
 import { changesRequest, listChanges, MAX_PAGE_BYTES } from '../../services/work/list-changes.ts';
@@ -62,6 +63,18 @@ export const PSA_CALLS = {
     example: {
       data: { organization: 'northwind', records: [{ type: 'user', id: 'tess' }] },
       value: { records: [{ status: 'deactivated' }] },
+    },
+  }),
+  'directory.list': psaCall(listRequest, listRecords, {
+    summary:
+      'Returns the records of one type that the service has, active or not, in the order of their ids: up to 1,000. Compare them with your own and deactivate what is gone. While `more` is true, continue with `cursor`. A user named `service-account` is the one that the service creates for an organization whose directory has no service account.',
+    example: {
+      data: { organization: 'northwind', type: 'ticket', cursor: null },
+      value: {
+        records: [{ type: 'ticket', organization: 'northwind', id: '1001', company: 'acme', active: true }],
+        cursor: '1001',
+        more: false,
+      },
     },
   }),
   'work.changes': psaCall(changesRequest, (ctx, data) => listChanges(ctx, data, MAX_PAGE_BYTES), {

@@ -6,6 +6,7 @@ import {
   change,
   changesPage,
   deactivated,
+  listed,
   released,
   time,
   upserted,
@@ -19,6 +20,7 @@ import { PSA_CALL_TYPES, PSA_CALLS, type PsaCallType } from './psa-calls.ts';
 const VALUES: Record<PsaCallType, z.ZodType> = {
   'directory.upsert': upserted,
   'directory.deactivate': deactivated,
+  'directory.list': listed,
   'work.changes': changesPage,
   'work.release': released,
   'work.review': z.object({ status: z.enum(DECISIONS) }).meta({ id: 'Reviewed' }),

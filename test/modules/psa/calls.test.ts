@@ -1,9 +1,10 @@
 import { env } from 'cloudflare:workers';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import type { DirectoryRecordInput } from '../../../src/domain/directory.ts';
-import { upserted } from '../../../src/domain/psa-shapes.ts';
+import { DIRECTORY_TYPES, type DirectoryRecordInput } from '../../../src/domain/directory.ts';
+import { type ListedRecords, upserted } from '../../../src/domain/psa-shapes.ts';
 import { PSA_CALL_TYPES, PSA_CALLS } from '../../../src/modules/psa/psa-calls.ts';
+import type { CallResult } from '../../../src/services/call-result.ts';
 import type { ChangesPage } from '../../../src/services/work/list-changes.ts';
 import { archive, bucket, objectsIn } from '../../support/archive.ts';
 import { makePsa } from '../../support/psa.ts';
@@ -66,6 +67,57 @@ describe('a call over HTTP has the result of the same call over a service bindin
       { ok: true, value: { records: [{ status: 'deactivated' }, { status: 'not_found' }] } },
     ]);
     expect(await problemOf(makeApi().postNote(key))).toBe('404 ticket_not_found');
+  });
+
+  test('directory.list, page by page, of what directory.upsert accepts', async () => {
+    const { organization, call } = await makePsaWorld();
+    const tickets = Array.from({ length: 5 }, (_, n) => ({
+      type: 'ticket',
+      organization,
+      id: `t${n}`,
+      company: 'acme',
+    }));
+    const agreement = {
+      type: 'agreement',
+      organization,
+      id: 'rate',
+      company: 'acme',
+      hourlyRate: 119.99,
+      active: false,
+    };
+    const sent = [...tickets, agreement];
+    expect(await call('directory.upsert', { organization, records: sent })).toMatchObject([
+      200,
+      { value: { written: true } },
+    ]);
+    await call('directory.deactivate', { organization, records: [{ type: 'ticket', id: 't3' }] });
+    const all: unknown[] = [];
+    for (const type of DIRECTORY_TYPES) {
+      let cursor: string | null = null;
+      for (let more = true; more; ) {
+        const answered: CallResult<ListedRecords> = (
+          await call<ListedRecords>('directory.list', { organization, type, cursor, limit: 2 })
+        )[1];
+        expect(answered).toEqual(await directory.list(organization, type, cursor, 2));
+        const page: ListedRecords = resultOf(answered);
+        all.push(...page.records);
+        ({ cursor, more } = page);
+      }
+    }
+    expect(all).toEqual(
+      expect.arrayContaining([
+        ...tickets.map((ticket) => ({ ...ticket, active: ticket.id !== 't3' })),
+        agreement,
+        expect.objectContaining({ type: 'organization', id: organization, psa: true, active: true }),
+      ]),
+    );
+    const [, again] = await call('directory.upsert', { organization, records: all });
+    expect(again).toMatchObject({ value: { records: all.map(() => ({ status: 'unchanged' })) } });
+    const other = await makeOrganization();
+    expect(resultOf(await directory.list(other, 'ticket', null)).records).not.toContainEqual(
+      expect.objectContaining({ organization }),
+    );
+    expect((await call('directory.list', { organization: 'unheard-of', type: 'user' }))[0]).toBe(404);
   });
 
   test('work.changes, page by page', async () => {

@@ -66,6 +66,10 @@ const DATA: Record<PsaCallType, fc.Arbitrary<unknown>> = {
     { requiredKeys: ['organization', 'records'] },
   ),
   'directory.deactivate': fc.record({ organization: organizationId, records: fc.array(reference, { maxLength: 4 }) }),
+  'directory.list': fc.record(
+    { organization: organizationId, type: fc.constantFrom('user', 'ticket', 'invoice'), cursor: fc.option(id) },
+    { requiredKeys: ['organization', 'type'] },
+  ),
   'work.changes': fc.record({
     organization: organizationId,
     cursor: fc.oneof(fc.constant(null), anyText),

@@ -1,5 +1,6 @@
 import { env } from 'cloudflare:workers';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { DIRECTORY_TYPES } from '../../../src/domain/directory.ts';
 import { aroundD1 } from '../../support/d1.ts';
 import { type MessageOptions, makePsa } from '../../support/psa.ts';
 import { psaContract, readStatic } from '../../support/static-files.ts';
@@ -44,6 +45,7 @@ test('every call answers as documented', async () => {
   await agrees(200, post('directory.upsert', { organization, records: [ticket] }));
   await agrees(200, post('directory.upsert', { organization, records: [ticket, { ...ticket, company: 7 }] }));
   await agrees(200, post('directory.deactivate', { organization, records: [{ type: 'ticket', id: '4001' }] }));
+  for (const type of DIRECTORY_TYPES) await agrees(200, post('directory.list', { organization, type }));
   await agrees(200, post('work.changes', { organization, cursor: null }));
   const review = { organization, entry, decision: 'APPROVED', reviewer: 'ada' };
   await agrees(200, post('work.review', review));

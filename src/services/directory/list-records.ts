@@ -1,0 +1,55 @@
+import * as z from 'zod';
+import { FIND_BEING_ERASED, FIND_ORGANIZATIONS, LIST_RECORDS } from '../../db/directory/records.ts';
+import { DIRECTORY_TYPES, directoryId } from '../../domain/directory.ts';
+import { beingErased } from '../../domain/errors.ts';
+import { ruleError, strictObject } from '../../domain/fields.ts';
+import type { ListedRecords } from '../../domain/psa-shapes.ts';
+import { parseStored } from '../../domain/stored-json.ts';
+import { readBatch } from '../call-d1.ts';
+import { parseInput } from '../parse-input.ts';
+import type { ServiceContext } from '../service-context.ts';
+import { organizationNotFound } from '../work/list-changes.ts';
+import { MAX_RECORDS } from './change-records.ts';
+
+const limitRule = `a whole number from 1 to ${MAX_RECORDS}`;
+/** The input of `listRecords`. */
+export const listRequest = strictObject({
+  organization: directoryId('an organization'),
+  type: z.enum(DIRECTORY_TYPES, { error: ruleError(`one of ${DIRECTORY_TYPES.join(', ')}`) }),
+  cursor: directoryId('the last record of the previous page, or null to start from the beginning')
+    .nullable()
+    .default(null),
+  limit: z
+    .int({ error: ruleError(limitRule) })
+    .min(1, { error: ruleError(limitRule) })
+    .max(MAX_RECORDS, { error: ruleError(limitRule) })
+    .default(MAX_RECORDS),
+});
+
+const recordShape = z.record(z.string(), z.union([z.string(), z.number(), z.boolean()]));
+
+/**
+ * The records of one type that an organization has, active or not, in the order of their ids, as
+ * `upsertRecords` accepts them.
+ * @throws ServiceError `invalid`, `organization_not_found`, `being_erased`
+ */
+export async function listRecords(ctx: ServiceContext, request: z.input<typeof listRequest>): Promise<ListedRecords> {
+  const { organization: organizationId, type, cursor, limit } = parseInput(listRequest, request);
+  const json = JSON.stringify([organizationId]);
+  const [erased, organizations, rows] = await readBatch(
+    ctx,
+    [
+      FIND_BEING_ERASED.bind({ organizationId, json }),
+      FIND_ORGANIZATIONS.bind({ organizationId, json }),
+      LIST_RECORDS[type].bind({ organizationId, after: cursor ?? '', limit }),
+    ],
+    'safe_to_repeat',
+  );
+  if (erased.length > 0) throw beingErased();
+  if (organizations.length === 0) throw organizationNotFound(organizationId);
+  return {
+    records: rows.map(({ id, record }) => parseStored(recordShape, record, `the stored ${type} ${id}`)),
+    cursor: rows.at(-1)?.id ?? cursor,
+    more: rows.length === limit,
+  };
+}
