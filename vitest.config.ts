@@ -6,7 +6,10 @@ import { defineConfig } from 'vitest/config';
  * The tests that run on Node: rules without I/O, real servers and browsers, and checks of the
  * repository.
  */
-const ON_NODE = ['test/{bench,dev,domain,e2e,lib,ops/commands,reliability,repository}/**/*.test.ts', 'test/config.test.ts'];
+const ON_NODE = [
+  'test/{bench,dev,domain,e2e,lib,ops/commands,reliability,repository}/**/*.test.ts',
+  'test/config.test.ts',
+];
 
 /** Tests that only `npm run test:long` runs. */
 const LONG = 'test/**/*.long.test.ts';

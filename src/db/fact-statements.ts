@@ -6,6 +6,7 @@ import {
   EXPIRY_LEVELS,
   type Fact,
   type FactType,
+  PSA_REFUSAL_DAYS,
   REASONS_FOR_ATTENTION,
   REFUSED_ATTENTION_MS,
   REVIEW_DUE_DAYS,
@@ -95,6 +96,22 @@ export const FACT_STATEMENTS: Readonly<Record<string, FactStatement>> = {
         and (s.failing_since is not null or s.stopped_at is not null)
         and (s.stopped_at is not null or s.failing_since <= :now - ${FAILING_MS})
       limit :limit`),
+  },
+  refusedByPsa: {
+    types: ['refused_by_psa'],
+    statement: statement(`
+      select ${fact({
+        type: "'refused_by_psa'",
+        organizationId: 'o.id',
+        subject: 'f.kind',
+        since: 'min(f.refused_at)',
+        level: 'length(count(*))',
+        count: 'count(*)',
+        lastAt: 'max(f.refused_at)',
+      })}
+      from psa_refusals f cross join organizations o on o.id = f.organization_id
+      where f.organization_id between :from and :to and f.refused_at >= :now - ${PSA_REFUSAL_DAYS * DAY_MS} and o.active = 1
+      group by o.id, f.kind order by lastAt desc limit :limit`),
   },
   refusedUses: {
     // A revoked key counts only if it is still in use, or if a replay lost a write.

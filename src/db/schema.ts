@@ -467,6 +467,25 @@ export const erasures = sqliteTable(
   (t) => [primaryKey({ columns: [t.organizationId, t.requestId] }), check('erasures_flags', flags('open'))],
 );
 
+/** The records that the PSA could not take. A row is deleted when the PSA says that it has taken the record. */
+export const psaRefusals = sqliteTable(
+  'psa_refusals',
+  {
+    organizationId: organizationId().references(() => organizations.id),
+    /** The id of a note or time entry, archived or not: there is no foreign key. */
+    recordId: text('record_id').notNull(),
+    kind: text('kind').notNull(),
+    /** Why, in the words of the PSA. */
+    reason: text('reason').notNull(),
+    refusedAt: integer('refused_at').notNull(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.organizationId, t.recordId] }),
+    check('psa_refusals_kind', words('kind')),
+    check('psa_refusals_reason', freeText('reason')),
+  ],
+);
+
 /** A copy of what the object of each push keeps, and the operator's order that it has not yet executed. */
 export const pushes = sqliteTable(
   'pushes',

@@ -1,6 +1,7 @@
 import { keysOf } from '../lib/objects.ts';
 import { accessReviewDueDate } from './access-review.ts';
 import { DAY_MS, dateIn, daysBetween } from './calendar.ts';
+import { RECORD_KIND_NAMES, RECORD_KINDS } from './record-kinds.ts';
 import type { RefusedUseReason } from './refused-use.ts';
 
 // The facts that need attention: what, since when, which key, and what to do. The settings area shows the facts of an
@@ -9,6 +10,8 @@ import type { RefusedUseReason } from './refused-use.ts';
 
 /** How long a refused use needs attention after the last time. */
 export const REFUSED_ATTENTION_MS = 7 * DAY_MS;
+/** How long a record that the PSA refused needs attention, unless the PSA takes it. */
+export const PSA_REFUSAL_DAYS = 30;
 /** How many days before its expiry a key needs attention. It becomes more urgent after 3 and 1. */
 export const EXPIRING_DAYS = 14;
 export const EXPIRY_LEVELS = [3, 1] as const;
@@ -30,6 +33,7 @@ type ReasonForAttention = (typeof REASONS_FOR_ATTENTION)[number];
 
 export type FactType =
   | 'push_failing'
+  | 'refused_by_psa'
   | `refused_${ReasonForAttention}`
   | 'key_expiring'
   | 'key_unused'
@@ -106,6 +110,10 @@ function refused(
   };
 }
 
+/** The kind of record that a fact counts. */
+const nounOf = (subject: string) =>
+  RECORD_KIND_NAMES.filter((kind) => kind === subject).map((kind) => RECORD_KINDS[kind].noun)[0] ?? 'record';
+
 const keys = (one: string, many: string) => (facts: readonly Fact[]) => plural(facts.length, one, many);
 const requests = (facts: readonly Fact[]) => facts.reduce((sum, { count }) => sum + count, 0);
 
@@ -122,6 +130,20 @@ export const FACTS: Readonly<Record<FactType, FactKind>> = {
       tone: 'warning',
       title: ([first]) => (first?.level === 1 ? 'Writes do not reach your PSA' : 'Writes are not sent to your PSA'),
       path: ({ since }, dateOf) => `/audit?from=${dateOf(since)}`,
+    },
+  },
+  refused_by_psa: {
+    isUrgent: true,
+    meaning: `The PSA could not take a note or a time entry in the last ${PSA_REFUSAL_DAYS} days, and has not taken it since. It becomes more urgent at 10, 100 and 1,000 records.`,
+    sentence: ({ count, subject, lastAt }) =>
+      `The PSA has refused ${plural(count, nounOf(subject))}. Last at ${time(lastAt)}.`,
+    advice:
+      'The audit log has the reason for each. Enter these records in the PSA, or repair the cause there and have it take them.',
+    tile: {
+      icon: 'ban',
+      tone: 'danger',
+      title: (facts) => `${plural(requests(facts), 'record')} refused by your PSA`,
+      path: ({ subject }) => `/audit?action=${subject}.refused`,
     },
   },
   refused_expired: refused('expired', {

@@ -157,6 +157,15 @@ export const released = z
   .object({ status: z.enum(['released', 'unchanged']), seq: z.int() })
   .meta({ id: 'Released', description: 'Everything up to `seq` is released.' });
 
+export const psaStatus = z
+  .object({
+    refused: z.int().meta({ description: 'How many records your system refused and has not taken since.' }),
+    refusedSince: nullable(time()).meta({ description: 'When it refused the first of them.' }),
+  })
+  .meta({ id: 'PsaStatus' });
+
+export type PsaStatus = z.output<typeof psaStatus>;
+
 /** What an error has for the program of the caller, besides its code. */
 export const callErrorFields = z.object({
   decision: z.enum(DECISIONS).optional().meta({ description: 'For `already_reviewed`: the stored decision.' }),

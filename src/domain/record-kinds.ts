@@ -12,7 +12,8 @@ interface RecordKindEntry {
   changeField: string;
   noun: string;
   /** What can happen to it, with the labels of the audit log. */
-  auditActions: { readonly created: string; readonly redacted: string } & Readonly<Record<string, string>>;
+  auditActions: Readonly<Record<'created' | 'redacted' | 'refused' | 'taken', string>> &
+    Readonly<Record<string, string>>;
   /** An example for a curl line: its purpose in words, and its body. */
   example: { readonly purpose: string; readonly body: Readonly<Record<string, string | number | boolean>> };
 }
@@ -30,7 +31,12 @@ export const RECORD_KINDS = {
     path: 'notes',
     changeField: 'note',
     noun: 'internal note',
-    auditActions: { created: 'Internal note added', redacted: 'Internal note redacted' },
+    auditActions: {
+      created: 'Internal note added',
+      redacted: 'Internal note redacted',
+      refused: 'Internal note refused by your PSA',
+      taken: 'Internal note taken by your PSA',
+    },
     example: { purpose: 'Add an internal note', body: { message: 'Disk cleaned up, 40 GB free' } },
   },
   time_entry: {
@@ -45,6 +51,8 @@ export const RECORD_KINDS = {
       approved: 'Time approved',
       rejected: 'Time rejected',
       redacted: 'Time entry redacted',
+      refused: 'Time entry refused by your PSA',
+      taken: 'Time entry taken by your PSA',
     },
     example: { purpose: 'Log 15 minutes', body: { minutes: 15, description: 'Disk cleaned up', billable: true } },
   },

@@ -1,5 +1,5 @@
 import { WorkerEntrypoint } from 'cloudflare:workers';
-import type { Released } from '../domain/psa-shapes.ts';
+import type { PsaStatus, Released } from '../domain/psa-shapes.ts';
 import type { RecordKind } from '../domain/record-kinds.ts';
 import type { Decision } from '../domain/time-entry.ts';
 import type { CallResult } from '../services/call-result.ts';
@@ -7,6 +7,7 @@ import { eraseOrganization } from '../services/directory/erase-organization.ts';
 import { type ChangesPage, listChanges, MAX_CHANGES } from '../services/work/list-changes.ts';
 import { redactRecord } from '../services/work/redact-record.ts';
 import { releaseChanges } from '../services/work/release-changes.ts';
+import { readPsaStatus, reportRecord } from '../services/work/report-record.ts';
 import { setApproval } from '../services/work/set-approval.ts';
 import { call } from './call.ts';
 
@@ -30,6 +31,25 @@ export class Work extends WorkerEntrypoint<Env> {
     reviewer: string,
   ): Promise<CallResult<{ status: Decision }>> {
     return call(this.env, (ctx) => setApproval(ctx, { organization, entry, decision, reviewer }));
+  }
+
+  /**
+   * Says that the PSA could not take a record (`reason` says why), or that it has taken a record that it
+   * refused before.
+   */
+  report(
+    organization: string,
+    kind: RecordKind,
+    id: string,
+    result: 'refused' | 'taken',
+    reason?: string,
+  ): Promise<CallResult<{ status: 'recorded' | 'unchanged' }>> {
+    return call(this.env, (ctx) => reportRecord(ctx, { organization, kind, id, result, reason }));
+  }
+
+  /** How many records the PSA refused and has not taken since. */
+  status(organization?: string): Promise<CallResult<PsaStatus>> {
+    return call(this.env, (ctx) => readPsaStatus(ctx, { organization }));
   }
 
   /** Replaces the text of a record with "[redacted]". */

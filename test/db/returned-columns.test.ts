@@ -15,6 +15,7 @@ import {
 import { changeKeyRules } from '../../src/services/keys/change-key-rules.ts';
 import { recordRefusedUses } from '../../src/services/keys/refused-uses.ts';
 import { redactRecord } from '../../src/services/work/redact-record.ts';
+import { reportRecord } from '../../src/services/work/report-record.ts';
 import { setApproval } from '../../src/services/work/set-approval.ts';
 import { archive, releaseAll } from '../support/archive.ts';
 import { importOrganizations, insertKeys } from '../support/many-keys.ts';
@@ -144,6 +145,7 @@ async function fillDatabase(): Promise<{ common: Values; own: Record<string, Val
   await decide(archivedEntry);
   await redactRecord(operator, { organization, kind: 'note', id: archivedNote, by: 'Ada' });
   await api.postNote(key);
+  await reportRecord(operator, { organization, kind: 'note', id: archivedNote, result: 'refused', reason: 'Closed' });
   await releaseAll(organization);
   await archive(organization);
 
@@ -256,6 +258,9 @@ async function fillDatabase(): Promise<{ common: Values; own: Record<string, Val
       'findArchivedRecord.note': [{ id: archivedNote }],
       'findArchivedRecord.time_entry': [{ id: archivedEntry }],
       findArchivesAbout: [{ id: archivedNote, note: archivedNote, time_entry: archivedEntry }],
+      'findReported.note': [{ id: note }],
+      'findReported.time_entry': [{ id: entry }],
+      countRefusals: [{ from: organization, to: organization }],
       findTexts: [{ ids: JSON.stringify([note, entry]) }],
       explainNote: explained,
       explainServiceTimeEntry: explained,
@@ -284,6 +289,7 @@ async function makeFacts(now: number): Promise<Record<string, Values[]>> {
   const run = (sql: string) => env.DB.prepare(sql).bind(id, now).run();
   await run('insert into key_policies values (?1, null, 0, 60, 1, ?2, 1)');
   await run("insert into pushes values (?1, 0, null, ?2, 1, 'HTTP 500', null, null, null, 0, null, null)");
+  await run("insert into psa_refusals values (?1, 'r', 'note', 'Closed', ?2)");
   await run("insert into alerts values (?1, 'key_unused', 'k', 'push', 1, 'alert_1', ?2, '{}', 0, 0, null, null)");
   const limits = { keyRecords: 1, keyBytes: 1, organizationRecords: 1, organizationBytes: 1 };
   const values = {

@@ -6,17 +6,17 @@ export const RETURNED_COLUMNS = {
     findAuditAdministrators: { id: 'string', name: 'string', isPresent: 'number' },
     findAuditPage: {
       examined: { examined: 'number', lowest: 'number', lowestAt: 'number', archivedTo: 'number' },
-      rows: { seq: 'number', at: 'number', actorType: 'string', actorId: 'string', actorName: 'string', action: 'string', targetId: 'string', ticketId: 'string | null', requestId: 'string', idempotencyKey: 'string | null', detail: 'string | null', sourceAddress: 'string | null', userAgent: 'string | null', keyId: 'string | null', keyName: 'string | null', keyHint: 'string | null', keyRevokedAt: 'null', minutes: 'number | null', technician: 'string | null' },
+      rows: { seq: 'number', at: 'number', actorType: 'string', actorId: 'string', actorName: 'string', action: 'string', targetId: 'string', ticketId: 'string | null', requestId: 'string', idempotencyKey: 'string | null', detail: 'string | null', sourceAddress: 'string | null', userAgent: 'string | null', keyId: 'string | null', keyName: 'string | null', keyHint: 'string | null', keyRevokedAt: 'null', minutes: 'number | null', technician: 'string | null', refusal: 'null' },
     },
     findAuditPageOfAdministrator: {
       examined: { examined: 'number', lowest: 'number', lowestAt: 'number', archivedTo: 'number' },
-      rows: { seq: 'number', at: 'number', actorType: 'string', actorId: 'string', actorName: 'string', action: 'string', targetId: 'string', ticketId: 'null', requestId: 'string', idempotencyKey: 'null', detail: 'string', sourceAddress: 'string', userAgent: 'string', keyId: 'string', keyName: 'string', keyHint: 'string', keyRevokedAt: 'null', minutes: 'null', technician: 'null' },
+      rows: { seq: 'number', at: 'number', actorType: 'string', actorId: 'string', actorName: 'string', action: 'string', targetId: 'string', ticketId: 'null', requestId: 'string', idempotencyKey: 'null', detail: 'string', sourceAddress: 'string', userAgent: 'string', keyId: 'string', keyName: 'string', keyHint: 'string', keyRevokedAt: 'null', minutes: 'null', technician: 'null', refusal: 'null' },
     },
     findAuditPageOfKey: {
       examined: { examined: 'number', lowest: 'number', lowestAt: 'number', archivedTo: 'number' },
-      rows: { seq: 'number', at: 'number', actorType: 'string', actorId: 'string', actorName: 'string', action: 'string', targetId: 'string', ticketId: 'string | null', requestId: 'string', idempotencyKey: 'string | null', detail: 'string | null', sourceAddress: 'string', userAgent: 'string | null', keyId: 'string', keyName: 'string', keyHint: 'string', keyRevokedAt: 'null', minutes: 'number | null', technician: 'string | null' },
+      rows: { seq: 'number', at: 'number', actorType: 'string', actorId: 'string', actorName: 'string', action: 'string', targetId: 'string', ticketId: 'string | null', requestId: 'string', idempotencyKey: 'string | null', detail: 'string | null', sourceAddress: 'string', userAgent: 'string | null', keyId: 'string', keyName: 'string', keyHint: 'string', keyRevokedAt: 'null', minutes: 'number | null', technician: 'string | null', refusal: 'null' },
     },
-    findAuditRowsAbout: { seq: 'number', at: 'number', actorType: 'string', actorId: 'string', actorName: 'string', action: 'string', targetId: 'string', ticketId: 'string', requestId: 'string', idempotencyKey: 'string | null', detail: 'null', sourceAddress: 'string', userAgent: 'null', keyId: 'string', keyName: 'string', keyHint: 'string', keyRevokedAt: 'null', minutes: 'number | null', technician: 'string | null' },
+    findAuditRowsAbout: { seq: 'number', at: 'number', actorType: 'string', actorId: 'string', actorName: 'string', action: 'string', targetId: 'string', ticketId: 'string', requestId: 'string', idempotencyKey: 'string | null', detail: 'null', sourceAddress: 'string', userAgent: 'null', keyId: 'string', keyName: 'string', keyHint: 'string', keyRevokedAt: 'null', minutes: 'number | null', technician: 'string | null', refusal: 'null' },
     findFirstSeqSince: { seq: 'number' },
     findLatestDay: { day: 'string', records: 'number', bytes: 'number', changes: 'number' },
   } satisfies ReturnedColumns<typeof import('../../src/db/audit/audit-log-statements.ts')>,
@@ -29,7 +29,7 @@ export const RETURNED_COLUMNS = {
     findClock: { at: 'number' },
   } satisfies ReturnedColumns<typeof import('../../src/db/directory/clock.ts')>,
   'db/directory/erasure.ts': {
-    countErasableRows: { notes: 'number', archived_notes: 'number', time_entries: 'number', archived_time_entries: 'number', releases: 'number', key_days: 'number', refused_uses: 'number', pushes: 'number', alerts: 'number', key_review_decisions: 'number', key_reviews: 'number', key_policies: 'number', api_keys: 'number', agreements: 'number', tickets: 'number', companies: 'number', users: 'number', audit_log: 'number', archives: 'number', organizations: 'number' },
+    countErasableRows: { notes: 'number', archived_notes: 'number', time_entries: 'number', archived_time_entries: 'number', psa_refusals: 'number', releases: 'number', key_days: 'number', refused_uses: 'number', pushes: 'number', alerts: 'number', key_review_decisions: 'number', key_reviews: 'number', key_policies: 'number', api_keys: 'number', agreements: 'number', tickets: 'number', companies: 'number', users: 'number', audit_log: 'number', archives: 'number', organizations: 'number' },
     findOpenErasure: { organizationId: 'string', requestId: 'string', erasedAt: 'number', erasedBy: 'string', lastSeq: 'number' },
   } satisfies ReturnedColumns<typeof import('../../src/db/directory/erasure.ts')>,
   'db/directory/organization-counts.ts': {
@@ -89,6 +89,9 @@ export const RETURNED_COLUMNS = {
       },
       pushFailing: {
         statement: { subject: 'string', keyId: 'null', keyName: 'null', keyHint: 'null', keyExpiresAt: 'null', level: 'number', count: 'number', lastAt: 'null', detail: 'string', type: 'string', organizationId: 'string', since: 'number' },
+      },
+      refusedByPsa: {
+        statement: { subject: 'string', keyId: 'null', keyName: 'null', keyHint: 'null', keyExpiresAt: 'null', level: 'number', count: 'number', lastAt: 'number', detail: 'null', type: 'string', organizationId: 'string', since: 'number' },
       },
       refusedUses: {
         statement: { subject: 'string', keyId: 'string', keyName: 'string', keyHint: 'string', keyExpiresAt: 'number | null', level: 'number', count: 'number', lastAt: 'number', detail: 'string', type: 'string', organizationId: 'string', since: 'number' },
@@ -173,6 +176,13 @@ export const RETURNED_COLUMNS = {
     explainNote: { organizationId: 'string', keyId: 'string', keyHash: 'string', chainId: 'string', keyName: 'string', scopes: 'string', limitQuota: 'null', limitWindowMs: 'null', dayLimitRecords: 'null', dayLimitMinutes: 'null', allowedNetworks: 'string', expiresAt: 'null', revokedAt: 'null', organizationActive: 'number', hasPsa: 'number', timeZone: 'string', chainRecords: 'number', chainMinutes: 'number', chainBytes: 'number', organizationRecords: 'number', organizationBytes: 'number', id: 'string | null', ticketId: 'string | null', createdAt: 'number | null', requestId: 'string', requestDigest: 'string', ticketFound: 'number', userFound: 'number' },
     insertNote: { id: 'string', ticketId: 'string', createdAt: 'number', requestId: 'string', requestDigest: 'string', chainRecords: 'number' },
   } satisfies ReturnedColumns<typeof import('../../src/db/work/note-statements.ts')>,
+  'db/work/refusal-statements.ts': {
+    countRefusals: { refused: 'number', since: 'number' },
+    findReported: {
+      note: { id: 'string' },
+      time_entry: { id: 'string' },
+    },
+  } satisfies ReturnedColumns<typeof import('../../src/db/work/refusal-statements.ts')>,
   'db/work/releases.ts': {
     findReleases: { organizationId: 'string', newestSeq: 'number', releasedSeq: 'number', archivedSeq: 'number', releasedAt: 'number | null', releasedTo: 'number | null', unreleasedSince: 'number', archivedTo: 'number | null' },
   } satisfies ReturnedColumns<typeof import('../../src/db/work/releases.ts')>,

@@ -35,11 +35,13 @@ select a.seq as seq,
     k.hint as keyHint,
     k.revoked_at as keyRevokedAt,
     e.minutes as minutes,
-    u.name as technician
+    u.name as technician,
+    f.reason as refusal
 from audit_log a
 left join api_keys k on k.organization_id = a.organization_id and k.id = iif(a.actor_type = 'api_key', a.actor_id, a.target_id)
 left join time_entries e on e.organization_id = a.organization_id and e.id = a.target_id
 left join users u on u.organization_id = e.organization_id and u.id = e.user_id
+left join psa_refusals f on f.organization_id = a.organization_id and f.record_id = a.target_id and a.action = f.kind || '.created'
 where a.organization_id = :organizationId and a.seq in (select seq from (select * from audit_log  where organization_id = :organizationId and seq < :before and seq >= :from  order by seq desc limit :examine)
   where (:action is null or action = :action) and (:ticketId is null or ticket_id = :ticketId)
     and (:requestId is null or request_id = :requestId) and (:since is null or at >= :since) and (:until is null or at < :until)
@@ -71,11 +73,13 @@ select a.seq as seq,
     k.hint as keyHint,
     k.revoked_at as keyRevokedAt,
     e.minutes as minutes,
-    u.name as technician
+    u.name as technician,
+    f.reason as refusal
 from audit_log a
 left join api_keys k on k.organization_id = a.organization_id and k.id = iif(a.actor_type = 'api_key', a.actor_id, a.target_id)
 left join time_entries e on e.organization_id = a.organization_id and e.id = a.target_id
 left join users u on u.organization_id = e.organization_id and u.id = e.user_id
+left join psa_refusals f on f.organization_id = a.organization_id and f.record_id = a.target_id and a.action = f.kind || '.created'
 where a.organization_id = :organizationId and a.seq in (select seq from (select * from audit_log indexed by audit_log_actor where organization_id = :organizationId and seq < :before and seq >= :from and actor_type <> 'api_key' and actor_id = :administratorId order by seq desc limit :examine)
   where (:action is null or action = :action) and (:ticketId is null or ticket_id = :ticketId)
     and (:requestId is null or request_id = :requestId) and (:since is null or at >= :since) and (:until is null or at < :until)
@@ -133,11 +137,13 @@ select a.seq as seq,
     k.hint as keyHint,
     k.revoked_at as keyRevokedAt,
     e.minutes as minutes,
-    u.name as technician
+    u.name as technician,
+    f.reason as refusal
 from audit_log a
 left join api_keys k on k.organization_id = a.organization_id and k.id = iif(a.actor_type = 'api_key', a.actor_id, a.target_id)
 left join time_entries e on e.organization_id = a.organization_id and e.id = a.target_id
 left join users u on u.organization_id = e.organization_id and u.id = e.user_id
+left join psa_refusals f on f.organization_id = a.organization_id and f.record_id = a.target_id and a.action = f.kind || '.created'
 where a.organization_id = :organizationId and a.seq in (select seq from (select * from (
   select * from (with recursive walk(seq, low, day) as (
   select min(last_seq, :before - 1), max(first_seq, :from), day from key_days d
@@ -189,11 +195,13 @@ select a.seq as seq,
     k.hint as keyHint,
     k.revoked_at as keyRevokedAt,
     e.minutes as minutes,
-    u.name as technician
+    u.name as technician,
+    f.reason as refusal
 from audit_log a
 left join api_keys k on k.organization_id = a.organization_id and k.id = iif(a.actor_type = 'api_key', a.actor_id, a.target_id)
 left join time_entries e on e.organization_id = a.organization_id and e.id = a.target_id
 left join users u on u.organization_id = e.organization_id and u.id = e.user_id
+left join psa_refusals f on f.organization_id = a.organization_id and f.record_id = a.target_id and a.action = f.kind || '.created'
 where a.organization_id = :organizationId and a.seq in (select * from (
   select audit_seq from notes where organization_id = :organizationId and id in (:id, :note) union all select audit_seq from time_entries where organization_id = :organizationId and id in (:id, :time_entry)
   union all
@@ -497,30 +505,33 @@ delete from notes where exists (select 1 from erasures where organization_id = :
 delete from archived_notes where exists (select 1 from erasures where organization_id = :organizationId and request_id = :requestId and open = 1) and (organization_id, id) in (select organization_id, id from archived_notes where organization_id = :organizationId order by organization_id, id limit :limit);
 
 -- src/db/directory/erasure.ts: REMOVE_ROWS.10.statement
-delete from key_reviews where exists (select 1 from erasures where organization_id = :organizationId and request_id = :requestId and open = 1) and (organization_id, id) in (select organization_id, id from key_reviews where organization_id = :organizationId order by organization_id, id limit :limit);
+delete from key_review_decisions where exists (select 1 from erasures where organization_id = :organizationId and request_id = :requestId and open = 1) and (organization_id, review_id, key_id) in (select organization_id, review_id, key_id from key_review_decisions where organization_id = :organizationId order by organization_id, review_id, key_id limit :limit);
 
 -- src/db/directory/erasure.ts: REMOVE_ROWS.11.statement
-delete from key_policies where exists (select 1 from erasures where organization_id = :organizationId and request_id = :requestId and open = 1) and (organization_id) in (select organization_id from key_policies where organization_id = :organizationId order by organization_id limit :limit);
+delete from key_reviews where exists (select 1 from erasures where organization_id = :organizationId and request_id = :requestId and open = 1) and (organization_id, id) in (select organization_id, id from key_reviews where organization_id = :organizationId order by organization_id, id limit :limit);
 
 -- src/db/directory/erasure.ts: REMOVE_ROWS.12.statement
-delete from api_keys where exists (select 1 from erasures where organization_id = :organizationId and request_id = :requestId and open = 1) and (organization_id, id) in (select organization_id, id from api_keys where organization_id = :organizationId order by organization_id, id limit :limit);
+delete from key_policies where exists (select 1 from erasures where organization_id = :organizationId and request_id = :requestId and open = 1) and (organization_id) in (select organization_id from key_policies where organization_id = :organizationId order by organization_id limit :limit);
 
 -- src/db/directory/erasure.ts: REMOVE_ROWS.13.statement
-delete from agreements where exists (select 1 from erasures where organization_id = :organizationId and request_id = :requestId and open = 1) and (organization_id, id) in (select organization_id, id from agreements where organization_id = :organizationId order by organization_id, id limit :limit);
+delete from api_keys where exists (select 1 from erasures where organization_id = :organizationId and request_id = :requestId and open = 1) and (organization_id, id) in (select organization_id, id from api_keys where organization_id = :organizationId order by organization_id, id limit :limit);
 
 -- src/db/directory/erasure.ts: REMOVE_ROWS.14.statement
-delete from tickets where exists (select 1 from erasures where organization_id = :organizationId and request_id = :requestId and open = 1) and (organization_id, id) in (select organization_id, id from tickets where organization_id = :organizationId order by organization_id, id limit :limit);
+delete from agreements where exists (select 1 from erasures where organization_id = :organizationId and request_id = :requestId and open = 1) and (organization_id, id) in (select organization_id, id from agreements where organization_id = :organizationId order by organization_id, id limit :limit);
 
 -- src/db/directory/erasure.ts: REMOVE_ROWS.15.statement
-delete from companies where exists (select 1 from erasures where organization_id = :organizationId and request_id = :requestId and open = 1) and (organization_id, id) in (select organization_id, id from companies where organization_id = :organizationId order by organization_id, id limit :limit);
+delete from tickets where exists (select 1 from erasures where organization_id = :organizationId and request_id = :requestId and open = 1) and (organization_id, id) in (select organization_id, id from tickets where organization_id = :organizationId order by organization_id, id limit :limit);
 
 -- src/db/directory/erasure.ts: REMOVE_ROWS.16.statement
-delete from users where exists (select 1 from erasures where organization_id = :organizationId and request_id = :requestId and open = 1) and (organization_id, id) in (select organization_id, id from users where organization_id = :organizationId order by organization_id, id limit :limit);
+delete from companies where exists (select 1 from erasures where organization_id = :organizationId and request_id = :requestId and open = 1) and (organization_id, id) in (select organization_id, id from companies where organization_id = :organizationId order by organization_id, id limit :limit);
 
 -- src/db/directory/erasure.ts: REMOVE_ROWS.17.statement
-delete from audit_log where exists (select 1 from erasures where organization_id = :organizationId and request_id = :requestId and open = 1) and (organization_id, seq) in (select organization_id, seq from audit_log where organization_id = :organizationId order by organization_id, seq limit :limit);
+delete from users where exists (select 1 from erasures where organization_id = :organizationId and request_id = :requestId and open = 1) and (organization_id, id) in (select organization_id, id from users where organization_id = :organizationId order by organization_id, id limit :limit);
 
 -- src/db/directory/erasure.ts: REMOVE_ROWS.18.statement
+delete from audit_log where exists (select 1 from erasures where organization_id = :organizationId and request_id = :requestId and open = 1) and (organization_id, seq) in (select organization_id, seq from audit_log where organization_id = :organizationId order by organization_id, seq limit :limit);
+
+-- src/db/directory/erasure.ts: REMOVE_ROWS.19.statement
 delete from archives where exists (select 1 from erasures where organization_id = :organizationId and request_id = :requestId and open = 1) and (organization_id, to_seq) in (select organization_id, to_seq from archives where organization_id = :organizationId order by organization_id, to_seq limit :limit);
 
 -- src/db/directory/erasure.ts: REMOVE_ROWS.2.statement
@@ -530,28 +541,29 @@ delete from time_entries where exists (select 1 from erasures where organization
 delete from archived_time_entries where exists (select 1 from erasures where organization_id = :organizationId and request_id = :requestId and open = 1) and (organization_id, id) in (select organization_id, id from archived_time_entries where organization_id = :organizationId order by organization_id, id limit :limit);
 
 -- src/db/directory/erasure.ts: REMOVE_ROWS.4.statement
-delete from releases where exists (select 1 from erasures where organization_id = :organizationId and request_id = :requestId and open = 1) and (organization_id) in (select organization_id from releases where organization_id = :organizationId order by organization_id limit :limit);
+delete from psa_refusals where exists (select 1 from erasures where organization_id = :organizationId and request_id = :requestId and open = 1) and (organization_id, record_id) in (select organization_id, record_id from psa_refusals where organization_id = :organizationId order by organization_id, record_id limit :limit);
 
 -- src/db/directory/erasure.ts: REMOVE_ROWS.5.statement
-delete from key_days where exists (select 1 from erasures where organization_id = :organizationId and request_id = :requestId and open = 1) and (organization_id, chain_id, day, key_id) in (select organization_id, chain_id, day, key_id from key_days where organization_id = :organizationId order by organization_id, chain_id, day, key_id limit :limit);
+delete from releases where exists (select 1 from erasures where organization_id = :organizationId and request_id = :requestId and open = 1) and (organization_id) in (select organization_id from releases where organization_id = :organizationId order by organization_id limit :limit);
 
 -- src/db/directory/erasure.ts: REMOVE_ROWS.6.statement
-delete from refused_uses where exists (select 1 from erasures where organization_id = :organizationId and request_id = :requestId and open = 1) and (organization_id, key_id, reason) in (select organization_id, key_id, reason from refused_uses where organization_id = :organizationId order by organization_id, key_id, reason limit :limit);
+delete from key_days where exists (select 1 from erasures where organization_id = :organizationId and request_id = :requestId and open = 1) and (organization_id, chain_id, day, key_id) in (select organization_id, chain_id, day, key_id from key_days where organization_id = :organizationId order by organization_id, chain_id, day, key_id limit :limit);
 
 -- src/db/directory/erasure.ts: REMOVE_ROWS.7.statement
-delete from pushes where exists (select 1 from erasures where organization_id = :organizationId and request_id = :requestId and open = 1) and (organization_id) in (select organization_id from pushes where organization_id = :organizationId order by organization_id limit :limit);
+delete from refused_uses where exists (select 1 from erasures where organization_id = :organizationId and request_id = :requestId and open = 1) and (organization_id, key_id, reason) in (select organization_id, key_id, reason from refused_uses where organization_id = :organizationId order by organization_id, key_id, reason limit :limit);
 
 -- src/db/directory/erasure.ts: REMOVE_ROWS.8.statement
-delete from alerts where exists (select 1 from erasures where organization_id = :organizationId and request_id = :requestId and open = 1) and (organization_id, type, subject, channel) in (select organization_id, type, subject, channel from alerts where organization_id = :organizationId order by organization_id, type, subject, channel limit :limit);
+delete from pushes where exists (select 1 from erasures where organization_id = :organizationId and request_id = :requestId and open = 1) and (organization_id) in (select organization_id from pushes where organization_id = :organizationId order by organization_id limit :limit);
 
 -- src/db/directory/erasure.ts: REMOVE_ROWS.9.statement
-delete from key_review_decisions where exists (select 1 from erasures where organization_id = :organizationId and request_id = :requestId and open = 1) and (organization_id, review_id, key_id) in (select organization_id, review_id, key_id from key_review_decisions where organization_id = :organizationId order by organization_id, review_id, key_id limit :limit);
+delete from alerts where exists (select 1 from erasures where organization_id = :organizationId and request_id = :requestId and open = 1) and (organization_id, type, subject, channel) in (select organization_id, type, subject, channel from alerts where organization_id = :organizationId order by organization_id, type, subject, channel limit :limit);
 
 -- src/db/directory/erasure.ts: countErasableRows
 select (select count(*) from notes where organization_id = :organizationId) as notes,
     (select count(*) from archived_notes where organization_id = :organizationId) as archived_notes,
     (select count(*) from time_entries where organization_id = :organizationId) as time_entries,
     (select count(*) from archived_time_entries where organization_id = :organizationId) as archived_time_entries,
+    (select count(*) from psa_refusals where organization_id = :organizationId) as psa_refusals,
     (select count(*) from releases where organization_id = :organizationId) as releases,
     (select count(*) from key_days where organization_id = :organizationId) as key_days,
     (select count(*) from refused_uses where organization_id = :organizationId) as refused_uses,
@@ -709,6 +721,31 @@ select id,
 -- src/db/directory/records.ts: FIND_RECORDS.user
 select id,
     active from users where users.organization_id = :organizationId and id in (select value from json_each(:json));
+
+-- src/db/directory/records.ts: LIST_RECORDS.agreement
+select id,
+    json_object('type', 'agreement', 'organization', organization_id, 'id', id, 'company', company_id, 'hourlyRate', hourly_rate_minor / 100.0, 'active', json(iif(active = 1, 'true', 'false'))) as record from agreements
+where agreements.organization_id = :organizationId and id > :after order by id limit :limit;
+
+-- src/db/directory/records.ts: LIST_RECORDS.company
+select id,
+    json_object('type', 'company', 'organization', organization_id, 'id', id, 'name', name, 'active', json(iif(active = 1, 'true', 'false'))) as record from companies
+where companies.organization_id = :organizationId and id > :after order by id limit :limit;
+
+-- src/db/directory/records.ts: LIST_RECORDS.organization
+select id,
+    json_object('type', 'organization', 'id', id, 'name', name, 'psa', json(iif(has_psa = 1, 'true', 'false')), 'timeZone', time_zone, 'defaultHourlyRate', default_hourly_rate_minor / 100.0, 'active', json(iif(active = 1, 'true', 'false'))) as record from organizations
+where organizations.id = :organizationId and id > :after order by id limit :limit;
+
+-- src/db/directory/records.ts: LIST_RECORDS.ticket
+select id,
+    json_object('type', 'ticket', 'organization', organization_id, 'id', id, 'company', company_id, 'active', json(iif(active = 1, 'true', 'false'))) as record from tickets
+where tickets.organization_id = :organizationId and id > :after order by id limit :limit;
+
+-- src/db/directory/records.ts: LIST_RECORDS.user
+select id,
+    json_object('type', 'user', 'organization', organization_id, 'id', id, 'email', email, 'name', name, 'admin', json(iif(is_admin = 1, 'true', 'false')), 'technician', json(iif(is_technician = 1, 'true', 'false')), 'service', json(iif(is_service = 1, 'true', 'false')), 'active', json(iif(active = 1, 'true', 'false'))) as record from users
+where users.organization_id = :organizationId and id > :after order by id limit :limit;
 
 -- src/db/directory/records.ts: RETIRE_SERVICE_ACCOUNT
 update users set is_service = 0, active = 0
@@ -889,6 +926,23 @@ where :isPushed = 1 and s.organization_id between :from and :to and o.active = 1
   and (s.failing_since is not null or s.stopped_at is not null)
   and (s.stopped_at is not null or s.failing_since <= :now - 300000)
 limit :limit;
+
+-- src/db/fact-statements.ts: FACT_STATEMENTS.refusedByPsa.statement
+select f.kind as subject,
+    null as keyId,
+    null as keyName,
+    null as keyHint,
+    null as keyExpiresAt,
+    length(count(*)) as level,
+    count(*) as count,
+    max(f.refused_at) as lastAt,
+    null as detail,
+    'refused_by_psa' as type,
+    o.id as organizationId,
+    min(f.refused_at) as since
+from psa_refusals f cross join organizations o on o.id = f.organization_id
+where f.organization_id between :from and :to and f.refused_at >= :now - 2592000000 and o.active = 1
+group by o.id, f.kind order by lastAt desc limit :limit;
 
 -- src/db/fact-statements.ts: FACT_STATEMENTS.refusedUses.statement
 select k.id as subject,
@@ -1962,6 +2016,38 @@ returning
   id, ticket_id as ticketId, created_at as createdAt, request_id as requestId, request_digest as requestDigest,
   (select coalesce(sum(notes + time_entries), 0) from key_days
     where organization_id = :organizationId and chain_id = :chainId and day = :day) as chainRecords;
+
+-- src/db/work/refusal-statements.ts: countRefusals
+select count(*) as refused, min(refused_at) as since from psa_refusals where organization_id between :from and :to;
+
+-- src/db/work/refusal-statements.ts: findReported.note
+select :id as id where (exists (select 1 from notes r where r.organization_id = :organizationId and r.id = :id) or exists (select 1 from archived_notes r where r.organization_id = :organizationId and r.id = unhex(replace(:id, '-', ''))));
+
+-- src/db/work/refusal-statements.ts: findReported.time_entry
+select :id as id where (exists (select 1 from time_entries r where r.organization_id = :organizationId and r.id = :id) or exists (select 1 from archived_time_entries r where r.organization_id = :organizationId and r.id = unhex(replace(:id, '-', ''))));
+
+-- src/db/work/refusal-statements.ts: recordRefusal.note
+insert into psa_refusals (organization_id, record_id, kind, reason, refused_at)
+select :organizationId,
+    :id,
+    'note',
+    :reason,
+    :now where (exists (select 1 from notes r where r.organization_id = :organizationId and r.id = :id) or exists (select 1 from archived_notes r where r.organization_id = :organizationId and r.id = unhex(replace(:id, '-', ''))))
+on conflict (organization_id, record_id) do update set reason = excluded.reason, refused_at = excluded.refused_at
+where psa_refusals.reason <> excluded.reason;
+
+-- src/db/work/refusal-statements.ts: recordRefusal.time_entry
+insert into psa_refusals (organization_id, record_id, kind, reason, refused_at)
+select :organizationId,
+    :id,
+    'time_entry',
+    :reason,
+    :now where (exists (select 1 from time_entries r where r.organization_id = :organizationId and r.id = :id) or exists (select 1 from archived_time_entries r where r.organization_id = :organizationId and r.id = unhex(replace(:id, '-', ''))))
+on conflict (organization_id, record_id) do update set reason = excluded.reason, refused_at = excluded.refused_at
+where psa_refusals.reason <> excluded.reason;
+
+-- src/db/work/refusal-statements.ts: withdrawRefusal
+delete from psa_refusals where organization_id = :organizationId and record_id = :id and kind = :kind;
 
 -- src/db/work/releases.ts: findReleases
 select o.id as organizationId,

@@ -142,9 +142,12 @@ describe('the documentation', () => {
     const ends = [
       ['defaultHourlyRate', 'not_written'],
       ['records[].id', 'service_account'],
+      ['limit', 'records[]'],
       ['cursor', 'changes[].seq'],
       ['cursor', 'released'],
       ['reviewer', 'APPROVED'],
+      ['reason', 'recorded'],
+      ['organization', 'refusedSince'],
       ['by', 'redacted'],
     ];
     const links = (await elementsOf(page, '.side ul ul a')).map(({ attributes }) => attributes['href']);

@@ -6,7 +6,8 @@ import { diagnosePsa } from '../../src/modules/psa/diagnose-psa.ts';
 import { diagnoseReceiver } from '../../src/modules/push/diagnose-receiver.ts';
 import type { Finding } from '../../src/ops/probe.ts';
 import { makePsa, PSA_SECRET } from '../support/psa.ts';
-import { makeApi } from '../support/world.ts';
+import { resultOf, work } from '../support/rpc.ts';
+import { makeApi, makeWorld } from '../support/world.ts';
 
 const SECRETS = parseWebhookSecrets(PSA_SECRET);
 const OTHERS = parseWebhookSecrets(`whsec_${btoa('the secret of someone else......')}`);
@@ -28,6 +29,18 @@ describe('the interface for the PSA', () => {
 
   test('has no fault if the deployment has the secret', async () => {
     expect(await failures(diagnosePsa('https://api.example', SECRETS, at(makePsa().api)))).toEqual([]);
+  });
+
+  test('says how many records the PSA refused', async () => {
+    const { organization, key, api } = await makeWorld();
+    const { note } = await (await api.postNote(key)).json<{ note: { id: string } }>();
+    resultOf(await work.report(organization, 'note', note.id, 'refused', 'The ticket is closed.'));
+    const says: string[] = [];
+    for await (const { check, says: text } of diagnosePsa('https://api.example', SECRETS, at(makePsa().api)))
+      if (check === '/psa with your secret') says.push(text);
+    expect(says).toEqual([
+      expect.stringMatching(/accepted; your PSA has refused \d+ records?, the first at \d{4}-.*Z$/),
+    ]);
   });
 
   test('is not found without a secret in the deployment', async () => {

@@ -21,6 +21,7 @@ const RELEASED: Record<string, string> = {
   '0011_key_revision.sql': '4c9c55ace27a3c9612855217ab81dd161a1ad7d9b0de57642930193e1a9d13b9',
   '0012_alerts_of_facts.sql': 'aa8909941613a4fa2fcbe886e4eb9eec357e15978b7ce2d272d1cbe2906436d5',
   '0013_key_identity.sql': 'dd5237f6e141b293817e607617191758d9e811bfea897175264ce4441adfe552',
+  '0014_psa_refusals.sql': '24a63dd6b2ac30679eba22752672ec4cc5f5939774316d03cb5917f2f9c08973',
 };
 /** The first migration, which has no previous release. */
 const FOUNDATION = '0000_foundation.sql';

@@ -278,7 +278,8 @@ export async function rowsOf(
     | 'key_policies'
     | 'key_reviews'
     | 'alerts'
-    | 'key_review_decisions',
+    | 'key_review_decisions'
+    | 'psa_refusals',
   organizationId: string,
 ): Promise<Record<string, unknown>[]> {
   const { results } = await env.DB.prepare(`select * from ${table} where organization_id = ?`)

@@ -15,6 +15,8 @@ export interface AuditLogRow extends AuditColumns {
   keyRevokedAt: number | null;
   minutes: number | null;
   technician: string | null;
+  /** Why the PSA could not take the record that the row created, if that is so. */
+  refusal: string | null;
 }
 
 export interface OrganizationDay {
@@ -43,11 +45,13 @@ const rowsOf = (seqs: string) => `
     keyRevokedAt: 'k.revoked_at',
     minutes: 'e.minutes',
     technician: 'u.name',
+    refusal: 'f.reason',
   })}
   from audit_log a
   left join api_keys k on k.organization_id = a.organization_id and k.id = iif(a.actor_type = 'api_key', a.actor_id, a.target_id)
   left join time_entries e on e.organization_id = a.organization_id and e.id = a.target_id
   left join users u on u.organization_id = e.organization_id and u.id = e.user_id
+  left join psa_refusals f on f.organization_id = a.organization_id and f.record_id = a.target_id and a.action = f.kind || '.created'
   where a.organization_id = :organizationId and a.seq in (${seqs})
   order by a.seq desc`;
 

@@ -63,6 +63,7 @@ const TABLES: readonly (readonly [table: string, ...key: string[]])[] = [
     [RECORD_TABLES[kind].table, 'id'] as const,
     [RECORD_TABLES[kind].archived.table, 'id'] as const,
   ]),
+  ['psa_refusals', 'record_id'],
   ['releases'],
   ['key_days', 'chain_id', 'day', 'key_id'],
   ['refused_uses', 'key_id', 'reason'],

@@ -1,12 +1,11 @@
 import * as z from 'zod';
+import { psaStatus } from '../../domain/psa-shapes.ts';
 import type { WebhookSecret } from '../../domain/webhook.ts';
+import { count } from '../../ops/output.ts';
 import { check, Failure, type Finding, jsonOf, sendProbe } from '../../ops/probe.ts';
 import { diagnoseClock, OLD_MS, postSigned } from '../../ops/probe-signed.ts';
 
-/** An organization that no directory has. */
-const UNKNOWN_ORGANIZATION = 'unknown.doctor';
-
-const failureShape = z.object({ ok: z.literal(false), error: z.object({ code: z.string() }) });
+const statusShape = z.object({ ok: z.literal(true), value: psaStatus });
 
 /** Checks that /psa answers messages with these secrets, and no others. Writes nothing. */
 export async function* diagnosePsa(
@@ -16,7 +15,7 @@ export async function* diagnosePsa(
 ): AsyncGenerator<Finding> {
   const url = `${origin}/psa`;
   const message = (from: readonly WebhookSecret[], at = Date.now()) => {
-    const body = JSON.stringify({ type: 'work.changes', data: { organization: UNKNOWN_ORGANIZATION, cursor: null } });
+    const body = JSON.stringify({ type: 'work.status', data: {} });
     return postSigned(send, url, { secrets: from, at, body });
   };
   const reachable = await check('/psa without a signature', async () => {
@@ -33,9 +32,12 @@ export async function* diagnosePsa(
   yield* diagnoseClock(url, () => message(secrets));
   yield await check('/psa with your secret', async () => {
     const given = await message(secrets);
-    const found = failureShape.safeParse(jsonOf(given.body));
-    // The organization does not exist, so this is the answer of a call that was run.
-    if (given.status === 404 && found.data?.error.code === 'organization_not_found') return 'the signature is accepted';
+    const { data } = statusShape.safeParse(jsonOf(given.body));
+    if (data) {
+      const { refused, refusedSince } = data.value;
+      const records = refused === 0 ? 'no record' : `${count(refused, 'record')}, the first at ${refusedSince}`;
+      return `the signature is accepted; your PSA has refused ${records}`;
+    }
     if (given.status === 401)
       throw new Failure(
         '401: PSA_SECRET here is not one of the deployment, or a proxy changes the body or its headers.',

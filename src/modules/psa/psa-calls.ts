@@ -11,6 +11,7 @@ import type { ActorContext, DirectoryContext, SystemActor } from '../../services
 import { changesRequest, listChanges, MAX_PAGE_BYTES } from '../../services/work/list-changes.ts';
 import { redactRecord, redactRequest } from '../../services/work/redact-record.ts';
 import { releaseChanges, releaseRequest } from '../../services/work/release-changes.ts';
+import { readPsaStatus, reportRecord, reportRequest, statusRequest } from '../../services/work/report-record.ts';
 import { approvalRequest, setApproval } from '../../services/work/set-approval.ts';
 
 /** The context of a call of the PSA over HTTP. */
@@ -140,6 +141,27 @@ export const PSA_CALLS = {
     example: {
       data: { organization: 'northwind', entry: ENTRY, decision: 'APPROVED', reviewer: 'ada' },
       value: { status: 'APPROVED' },
+    },
+  }),
+  'work.report': psaCall(reportRequest, reportRecord, {
+    summary:
+      'Says that your system could not take a record (`refused`), or that it has now taken a record that it refused before (`taken`). Administrators see the refusal and its `reason` on the record and under "Needs attention" until then. Do not report the records that your system takes at once.',
+    example: {
+      data: {
+        organization: 'northwind',
+        kind: 'time_entry',
+        id: ENTRY,
+        result: 'refused',
+        reason: 'Ticket 1001 is closed for time entries.',
+      },
+      value: { status: 'recorded' },
+    },
+  }),
+  'work.status': psaCall(statusRequest, readPsaStatus, {
+    summary: 'Returns how many records your system refused and has not taken since.',
+    example: {
+      data: { organization: 'northwind' },
+      value: { refused: 1, refusedSince: '2026-11-21T09:31:00.000Z' },
     },
   }),
   'work.redact': psaCall(redactRequest, redactRecord, {

@@ -7,6 +7,7 @@ import {
   changesPage,
   deactivated,
   listed,
+  psaStatus,
   released,
   time,
   upserted,
@@ -24,6 +25,8 @@ const VALUES: Record<PsaCallType, z.ZodType> = {
   'work.changes': changesPage,
   'work.release': released,
   'work.review': z.object({ status: z.enum(DECISIONS) }).meta({ id: 'Reviewed' }),
+  'work.report': z.object({ status: z.enum(['recorded', 'unchanged']) }).meta({ id: 'Reported' }),
+  'work.status': psaStatus,
   'work.redact': z.object({ status: z.enum(['redacted', 'unchanged']) }).meta({ id: 'Redacted' }),
 };
 

@@ -24,6 +24,8 @@ export interface AuditEntry extends AuditColumns {
   /** The key that acted, or that an administrator did something to, as it is now. */
   key: { id: string; name: string; hint: string; revoked: boolean } | null;
   time: { minutes: number; technician: string } | null;
+  /** Why the PSA could not take the record that the entry is about. */
+  refusal: string | null;
 }
 
 /** Which entries to show. `since` and `until` (excluded) are UTC milliseconds. */

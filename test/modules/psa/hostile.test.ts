@@ -85,6 +85,17 @@ const DATA: Record<PsaCallType, fc.Arbitrary<unknown>> = {
     decision: fc.constantFrom('APPROVED', 'REJECTED', 'approved'),
     reviewer: id,
   }),
+  'work.report': fc.record(
+    {
+      organization: organizationId,
+      kind: fc.constantFrom('note', 'time_entry'),
+      id: fc.constant('entry'),
+      result: fc.constantFrom('refused', 'taken'),
+      reason: anyText,
+    },
+    { requiredKeys: ['organization', 'kind', 'id', 'result'] },
+  ),
+  'work.status': fc.record({ organization: fc.oneof(organizationId, anyText) }, { requiredKeys: [] }),
   'work.redact': fc.record({
     organization: organizationId,
     kind: fc.constantFrom('note', 'time_entry'),

@@ -51,6 +51,9 @@ test('every call answers as documented', async () => {
   await agrees(200, post('work.review', review));
   await agrees(200, post('work.review', review));
   await agrees(409, post('work.review', { ...review, decision: 'REJECTED' }));
+  const report = { organization, kind: 'time_entry', id: entry, result: 'refused', reason: 'The ticket is closed.' };
+  await agrees(200, post('work.report', report));
+  await agrees(200, post('work.status', { organization }));
   await agrees(200, post('work.redact', { organization, kind: 'time_entry', id: entry, by: 'Ada' }));
   await agrees(200, post('work.changes', { organization, cursor: null }));
 });

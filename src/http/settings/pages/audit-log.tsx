@@ -239,7 +239,7 @@ function Actor({ entry: { actorType, actorId, actorName, key } }: { entry: Audit
 /** The beginning of what was written, which opens to the whole text and the ids. */
 function Details({ entry, text }: { entry: AuditEntry; text: string | undefined }) {
   const { base } = usePage();
-  const { actorType, key, time, detail } = entry;
+  const { actorType, key, time, detail, refusal } = entry;
   return (
     <div>
       {actorType !== 'api_key' && key && (
@@ -251,6 +251,11 @@ function Details({ entry, text }: { entry: AuditEntry; text: string | undefined 
         <span class="minor">
           <bdi>{detail}</bdi>
         </span>
+      )}
+      {refusal !== null && (
+        <p class="minor">
+          <strong class="mark">Refused by your PSA:</strong> <bdi>{refusal}</bdi>
+        </p>
       )}
       <details class="entry">
         <summary>
