@@ -190,8 +190,8 @@ export async function pushCrash(faults: readonly Fault[], { database, bundle }: 
 }
 
 /**
- * Messages with another id whose range overlaps with that of the one before: a range that changed. Only the first half
- * of a page that timed out may do so.
+ * Messages whose range overlaps with the previous message's range under another id: the range changed. Only the first
+ * half of a page that timed out may do so.
  */
 function overlaps(receiver: Receiver): string[] {
   const before = new Map<string, { id: string; first: number; last: number }>();

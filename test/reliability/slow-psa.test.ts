@@ -4,7 +4,7 @@ import { SAMPLE_RECEIVERS } from '../support/sample-receivers.ts';
 import { copyDatabase, productionBundle } from '../support/shared.ts';
 import { makeSlowPsas, type Receiver, torture } from './slow-psa.ts';
 
-// The sample receivers between the service and a PSA that has nothing but a slow REST API.
+// The sample receivers between the service and a PSA whose only interface is a slow REST API.
 
 /** In `npm run test:long`, each call takes half a second, and a run ten minutes. */
 const { writes, kills, delayMs } = inLongRuns(
@@ -28,7 +28,7 @@ afterAll(async () => {
 const inPsa = ({ psa }: Receiver) => psa.records.map(({ externalId: id, text }) => ({ id, text }));
 
 describe('a slow PSA', () => {
-  test(`has each of ${writes} records once, in order, after its receiver was killed ${kills} times`, {
+  test(`contains each of ${writes} records once, in order, after its receiver was killed ${kills} times`, {
     timeout: 900_000,
   }, async () => {
     const runs = await Promise.all(
@@ -49,7 +49,7 @@ describe('a slow PSA', () => {
     }
   });
 
-  test('has each record once after the database is restored to before six records that it has', {
+  test('contains each record once after a restore of the database to before six of its records', {
     timeout: 300_000,
   }, async () => {
     const before = world.receivers.map(inPsa);
@@ -81,7 +81,7 @@ describe('a slow PSA', () => {
       const [sixLost = [], [a, b, c, ...added] = []] = [lost[index], after[index]];
       expect([a, b, c]).toEqual([sixLost[5], sixLost[1], sixLost[3]]);
       expect(inPsa(receiver), receiver.language).toEqual([...(before[index] ?? []), ...sixLost, ...added]);
-      // The numbers of the lost changes came again, with other records.
+      // Other records have used the numbers of lost changes.
       expect([...receiver.arrived.values()].filter(({ size }) => size === 2).length).toBeGreaterThanOrEqual(4);
     }
   });

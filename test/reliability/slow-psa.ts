@@ -16,7 +16,7 @@ import { freePort } from '../support/server.ts';
 import { startSlowPsa } from '../support/slow-psa.ts';
 import { type LocalParts, restartable, UNLIMITED_VARS } from './restartable.ts';
 
-/** When a receiver is killed: while the PSA works on a create, before its answer, or before the service has the 2xx. */
+/** When a receiver is killed: during a create in the PSA, before the PSA answers, or before the service gets the 2xx. */
 const MOMENTS = ['begun', 'stored', 'confirmed'] as const;
 type Moment = (typeof MOMENTS)[number];
 
@@ -40,7 +40,7 @@ interface Acknowledged {
 export async function makeSlowPsas(samples: readonly SampleReceiver[], delayMs: number, parts: LocalParts) {
   const { persistTo } = parts.database;
   const routes = new Map<string, (request: IncomingMessage, body: Buffer) => Promise<number>>();
-  /** Passes a message on to the receiver of its organization. */
+  /** Passes each message on to its organization's receiver. */
   const relay = createServer((request: IncomingMessage, response: ServerResponse) => {
     const pass = async () => {
       const body = await buffer(request);
@@ -66,7 +66,7 @@ export async function makeSlowPsas(samples: readonly SampleReceiver[], delayMs: 
     let receiver = await start();
     const key = await withLocalD1(persistTo, (db) => makeOrganization(db, organization));
     let events = 0;
-    /** What arrived: the id of the record of each `seq`, as often as it was sent. */
+    /** The target ids that arrived under each `seq`. */
     const arrived = new Map<number, Set<string>>();
     let next: { moment: Moment; done: PromiseWithResolvers<void> } | undefined;
     const crashAt = (moment: Moment) => {
@@ -125,7 +125,7 @@ export async function makeSlowPsas(samples: readonly SampleReceiver[], delayMs: 
         const answer = await response.json<{ note?: { id: string }; entry?: { id: string } }>();
         return { id: answer.note?.id ?? answer.entry?.id ?? '', text };
       },
-      /** Waits until the PSA has so many records and the queue is empty: what is written twice is written by then. */
+      /** Waits until the PSA has `count` records and the queue is empty: every duplicate is written by then. */
       settled: async (count: number) => {
         await waitUntil(`${sample.language}: ${count} records`, () => psa.records.length >= count);
         const queued = async () => (await readdir(join(directory, 'queue'))).some((name) => name.endsWith('.json'));
@@ -169,8 +169,8 @@ export async function makeSlowPsas(samples: readonly SampleReceiver[], delayMs: 
 export type Receiver = Awaited<ReturnType<typeof makeSlowPsas>>['receivers'][number];
 
 /**
- * Writes to a receiver that is killed at every moment in turn, as often as `kills` says, and while its queue is full.
- * Resolves with what was acknowledged, when the PSA has it.
+ * Makes `writes` writes while the receiver is killed `kills` times, at each moment in turn, with changes in its queue.
+ * Resolves with the acknowledged records when the PSA has as many.
  */
 export async function torture(receiver: Receiver, { writes, kills }: { writes: number; kills: number }) {
   const acknowledged: Acknowledged[] = [];
@@ -186,7 +186,7 @@ export async function torture(receiver: Receiver, { writes, kills }: { writes: n
   return acknowledged;
 }
 
-/** An organization with a ticket and a key. Resolves with the value of the key. */
+/** Creates an organization with a ticket and a key. Resolves with the key's value. */
 async function makeOrganization(db: D1Database, organization: string): Promise<string> {
   const records = [
     { type: 'organization', id: organization, name: organization, psa: true, timeZone: 'UTC', defaultHourlyRate: 100 },

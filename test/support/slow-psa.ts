@@ -20,7 +20,7 @@ interface Fields {
 export type PsaRecord = Fields & { id: number; path: string };
 
 /**
- * A PSA that has nothing but a REST API, and takes `delayMs` for each call. A write is stored at the end of that time,
+ * A PSA whose only interface is a REST API, and that takes `delayMs` for each call. A write is stored at the end of that time,
  * even if the client no longer exists. A look-up returns what was stored when the call began.
  */
 export async function startSlowPsa(delayMs: number) {

@@ -19,8 +19,8 @@ export interface PushPosition {
 export type PushPage = ChangesPage & { last: Change | undefined };
 
 /**
- * The page to send next, of at most `largest` changes. One that was sent before has the same range
- * again, whatever was written since, so that the receiver gets it under the same id.
+ * The page to send next, of at most `largest` changes. A page that was sent before keeps its range,
+ * whatever was written since, so that the receiver gets it under the same id.
  * @throws ServiceError as `listChanges`
  */
 export async function nextPage(

@@ -1,6 +1,7 @@
 # Writes into Redmine what the service pushes: notes as private notes, time entries as time entries of
-# the technician. It stores nothing: it looks for the id of a record in Redmine before it writes the
-# record, so a page may come several times. One thread, because two at once would both find nothing:
+# the technician. It stores each change in a queue and answers. Then it writes the queue into Redmine. It
+# looks for a record's id before it writes the record, so a page may be sent several times. One thread
+# receives and one writes, because two writers would both find nothing:
 #
 #   puma -e production -t 1:1 -b tcp://127.0.0.1:9292 receive.ru
 require 'fileutils'
@@ -9,6 +10,9 @@ require_relative 'redmine'
 # The account that writes must not be an administrator: its rights would not be those of its roles.
 REDMINE = Redmine.new(ENV.fetch('REDMINE_KEY'))
 MAX_COMMENT = 1024
+QUEUE = ENV.fetch('QUEUE')
+# Seconds, longer than any call to Redmine takes: a call that was cut off may still be running there.
+PAUSE = Float(ENV.fetch('PAUSE', '30'))
 # Without set_notes_private, Redmine makes a private note public and reports no error. Without the
 # rights to see time entries and notes, one that is there is not found.
 RIGHTS = %w[view_issues add_issue_notes set_notes_private edit_own_issue_notes
@@ -124,11 +128,40 @@ def receive(env)
   return 204 unless message['type'] == 'work.changes'
   return 410 unless message['data']['organization'] == ORGANIZATION['id'] # Another Redmine has it.
 
-  message['data']['changes'].each { |change| apply(change) }
+  store(message['data']['changes'])
   204
 rescue StandardError => e
   warn "#{e.class}: #{e.message}"
-  503 # The page comes again.
+  503 # The page is sent again.
 end
+
+# Puts each change of a record into the queue, as a file that names seq and record.
+def store(changes)
+  changes.each do |change|
+    record = change['note'] || change['timeEntry'] or next
+    file = File.join(QUEUE, format('%012d-%s-%s', change['seq'], change['action'], record['id']))
+    File.write("#{file}.new", JSON.generate(change))
+    File.rename("#{file}.new", "#{file}.json") # So that a file is always complete.
+  end
+end
+
+# Writes the queue into Redmine, one change after the other. After an error it starts with the same one.
+def work
+  queued = -> { Dir[File.join(QUEUE, '*.json')].sort }
+  sleep(PAUSE) if queued.call.any?
+  loop do
+    queued.call.each do |file|
+      apply(JSON.parse(File.read(file)))
+      File.delete(file)
+    rescue StandardError => e
+      warn "#{File.basename(file)}: #{e.class}: #{e.message}"
+      break sleep(PAUSE)
+    end
+    sleep(0.2)
+  end
+end
+
+FileUtils.mkdir_p(QUEUE)
+Thread.new { work }
 
 run ->(env) { [receive(env), {}, []] }

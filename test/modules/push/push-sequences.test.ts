@@ -17,7 +17,7 @@ import {
 import { asOperator } from '../../support/world.ts';
 
 // Random sequences of changes, wakes, answers of the receiver, evictions and orders. Whatever
-// happens, the receiver has the feed in the end, and a page changes only to its first half after a timeout.
+// happens, the receiver ends up with the feed, and a page changes only to its first half after a timeout.
 
 let push: ReturnType<typeof startPush>;
 /** The alarms that run. One whose object was evicted never ends. */

@@ -308,7 +308,7 @@ describe('a page that is not confirmed', () => {
   });
 });
 
-/** The changes of each request for an organization: the `seq` of the first and last one, and the id of the message. */
+/** For each request for an organization: the first and last `seq`, and the message's id. */
 const sentTo = (organization: string) =>
   push.requests.flatMap(({ init }) => {
     const { data }: PushedPage = JSON.parse(String(init.body));
@@ -367,7 +367,7 @@ describe('a page that is too large for the receiver', () => {
     },
   );
 
-  test('fails for another reason meanwhile: the smaller page is sent again under the same id', async () => {
+  test('then fails for another reason: the smaller page is sent again under the same id', async () => {
     const { organization, key, quiet } = await makePushed();
     await addChanges(organization, 7);
     push.answers.set(organization, upTo(4, 413));
@@ -393,7 +393,7 @@ describe('a page that is too large for the receiver', () => {
   test('stays small while a page takes half of the time limit or more, and grows when it takes less', async () => {
     const { organization } = await makePushed();
     await addChanges(organization, 99);
-    // Later alarms are due in the future of the runtime's own clock, so they run only when they are told to.
+    // By the runtime's clock, later alarms are due in the future, so only runAlarm runs them.
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() });
     const pushAll = async () => {
       await objectOf(organization).wake(organization);
@@ -441,7 +441,7 @@ describe('WEBHOOK_LIMIT', () => {
     Object.assign(env, { WEBHOOK_LIMIT: '100' });
   });
 
-  test('is the size of the largest page, however quick the receiver is', async () => {
+  test('limits every page, however quick the receiver is', async () => {
     Object.assign(env, { WEBHOOK_LIMIT: '3' });
     const { organization } = await makePushed();
     await addChanges(organization, 6);
@@ -454,7 +454,7 @@ describe('WEBHOOK_LIMIT', () => {
     await expectDelivered(push.receiver, organization);
   });
 
-  test('also makes a page smaller that was sent before, and a larger one leaves it as it was', async () => {
+  test('shrinks even a page that was sent before, and does not grow it again', async () => {
     const { organization } = await makeFailed(answering(500));
     Object.assign(env, { WEBHOOK_LIMIT: '1' });
     push.answers.set(organization, answering(500));

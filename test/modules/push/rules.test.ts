@@ -49,7 +49,7 @@ describe('the pause after a failure', () => {
   });
 });
 
-describe('the size of a page', () => {
+describe('the page size', () => {
   test('WEBHOOK_LIMIT is a whole number from 1 to 100, or empty for 100', () => {
     expect(['', ' ', '1', '20', ' 100 '].map(parsePageLimit)).toEqual([100, 100, 1, 20, 100]);
     for (const text of ['0', '101', '1.5', '-1', '1e2', 'ten', '0x10', '1000'])

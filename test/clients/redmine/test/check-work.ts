@@ -19,11 +19,16 @@ export async function checkWork(world: World, check: Check): Promise<void> {
   const { addNote, logTime } = automation;
   const { ask, change, notesOf, note, timeEntries, timeEntry, fieldOf, setRole } = people;
 
-  /** The confirmation of a page with this text, after so many other requests. */
-  const confirmation = (content: string, after: number) =>
-    waitFor('a confirmed page', async () =>
-      toReceiver.passed.slice(after).find(({ body, status }) => status === 204 && body.includes(content)),
-    );
+  /** Waits until pages with this text were confirmed `times` times, and the queue is written into Redmine. */
+  const written = async (content: string, times: number) => {
+    await waitFor('a confirmed page', async () => {
+      const pages = toReceiver.passed.filter(({ body, status }) => status === 204 && body.includes(content));
+      return pages.length >= times ? true : undefined;
+    });
+    await world.emptyQueue();
+  };
+  const receiverSays = (pattern: RegExp) =>
+    waitFor(`${pattern}`, async () => (pattern.test(world.receiverErrors()) ? true : undefined));
 
   await check('a note is private plain text, and the customer does not see it', async () => {
     for (const text of ['Disk *full*, see #2 & <b>x</b>', 'Grüße 🖨️\r\n  {{toc}}\n', `${'long '.repeat(6_000)}end`]) {
@@ -71,9 +76,8 @@ export async function checkWork(world: World, check: Check): Promise<void> {
     const before = toRedmine.passed.length;
     const id = await addNote('4', 'The password was reset');
     const { id: entry } = await logTime('4', 20, TESS);
-    await waitFor('a refusal', async () => toReceiver.passed.find(({ status }) => status === 503));
+    await receiverSays(/automation lacks set_notes_private in project 2/);
     assert.deepEqual(toRedmine.passed.slice(before).filter(isWrite), []);
-    assert.match(world.receiverErrors(), /automation lacks set_notes_private in project 2/);
     for (const who of ['customer', 'admin'] as const) assert.deepEqual(await notesOf('4', who), []);
     // Anyone can write the mark of a note, and does not keep it away.
     const forged = `Thanks!\n[twb:${id}]`;
@@ -97,6 +101,8 @@ export async function checkWork(world: World, check: Check): Promise<void> {
     await check(
       `${name} is killed right after a note and a time entry were stored, and they are there once`,
       async () => {
+        // Only the Worker did not get the first confirmation, and delivers the page again.
+        const deliveries = relay === toReceiver ? 2 : 1;
         const isStored = {
           note: relay === toReceiver ? isWrite : isNote,
           time: relay === toReceiver ? isWrite : isTimeEntry,
@@ -104,11 +110,11 @@ export async function checkWork(world: World, check: Check): Promise<void> {
         const noteStored = relay.interrupt(isStored.note, restart);
         const noteId = await addNote('3', `A note when ${name} is killed`);
         await noteStored;
-        await confirmation(noteId, toReceiver.passed.length);
+        await written(noteId, deliveries);
         const timeStored = relay.interrupt(isStored.time, restart);
         const time = await logTime('3', 15, TESS);
         await timeStored;
-        await confirmation(time.id, toReceiver.passed.length);
+        await written(time.id, deliveries);
         assert.equal((await notesOf('3')).filter(({ notes }) => notes.includes(noteId)).length, 1);
         const entries = (await timeEntries()).filter((entry) => fieldOf(entry, 'writeBackId') === time.id);
         assert.equal(entries.length, 1);
@@ -124,13 +130,8 @@ export async function checkWork(world: World, check: Check): Promise<void> {
     await note('1', noteId, '[redacted]');
     // Without this right, the time entry is not found.
     await setRole('acme', 'service', 'blind');
-    const delivered = toReceiver.passed.length;
     assert.equal(await world.call('work.redact', { kind: 'time_entry', id: entry, by: 'Ada, by phone' }), 200);
-    const { status } = await waitFor('an answer', async () =>
-      toReceiver.passed.slice(delivered).find(({ body }) => body.includes('time_entry.redacted')),
-    );
-    assert.equal(status, 503);
-    assert.match(world.receiverErrors(), /automation lacks view_time_entries in project 1/);
+    await receiverSays(/automation lacks view_time_entries in project 1/);
     await setRole('acme', 'service', 'write_back');
     assert.equal((await note('1', noteId, '[redacted]')).notes, plain('[redacted]', noteId));
     await note('2', entry, '[redacted]');
@@ -165,6 +166,7 @@ export async function checkWork(world: World, check: Check): Promise<void> {
     const pages = toReceiver.passed.filter(({ status }) => status === 204).map(({ body }) => body);
     for (let time = 1; time <= 3; time++)
       for (const page of new Set(pages)) assert.equal(await world.redeliver(page), 204);
+    await world.emptyQueue();
     assert.deepEqual([await allNotes(), await timeEntries()], before);
     const ours = (await allNotes()).filter(({ user }) => user.id === Number(seed.users.service));
     const ids = [

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -11,6 +11,7 @@ import { makeAutomation } from './automation.ts';
 import { kill, makeRedmine, startPuma } from './instance.ts';
 import { peopleOf } from './people.ts';
 import { startRelay } from './relay.ts';
+import { waitFor } from './wait-for.ts';
 
 const ADAPTER = resolve(import.meta.dirname, '..');
 const PSA_SECRET = `whsec_${btoa('what the PSA signs with, in a test')}`;
@@ -55,7 +56,9 @@ export async function makeWorld() {
       PSA_SECRET,
       WEBHOOK_SECRET,
       SENT: join(directory, 'sent.json'),
+      QUEUE: join(directory, 'queue'),
       REFUSED: join(directory, 'refused'),
+      PAUSE: '5',
     },
   };
   let receiver: ChildProcess | undefined;
@@ -90,6 +93,9 @@ export async function makeWorld() {
     /** Where the receiver keeps the changes that Redmine refused. */
     refused: options.env.REFUSED,
     receiverErrors: () => receiverErrors,
+    /** Waits until the receiver has written its queue into Redmine. */
+    emptyQueue: () =>
+      waitFor('an empty queue', async () => ((await readdir(options.env.QUEUE)).length === 0 ? true : undefined)),
     restartRedmine: () => redmine.kill().then(redmine.start),
     restartReceiver: () => killReceiver().then(startReceiver),
     restartService: () => service.kill().then(service.start),
