@@ -1,6 +1,7 @@
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { parseWebhookSecrets, signWebhook } from '../../src/domain/webhook.ts';
 import { SAMPLE_RECEIVERS, startReceiver } from '../support/sample-receivers.ts';
@@ -164,8 +165,8 @@ describe.each(SAMPLE_RECEIVERS.filter(({ writes }) => writes))('the receiver in 
   afterAll(() => world.close());
 
   const records = (): readonly PsaRecord[] => world.psa.records;
-  const waitForEmptyQueue = () =>
-    vi.waitFor(async () => expect(await world.queued()).toEqual([]), { interval: 20, timeout: 20_000 });
+  const waitForEmptyQueue = ({ queued } = world) =>
+    vi.waitFor(async () => expect(await queued()).toEqual([]), { interval: 20, timeout: 20_000 });
 
   test('writes each record once with the id of the record, exactly and in order', async () => {
     const body = page(note(1, 'Grüße 🖨️\n"x"'), timeEntry(2, '<b>'));
@@ -216,6 +217,26 @@ describe.each(SAMPLE_RECEIVERS.filter(({ writes }) => writes))('the receiver in 
     await waitForEmptyQueue();
     expect(records().map(({ text }) => text)).toEqual(expect.arrayContaining(['next']));
     expect(await world.queued('.refused')).toMatchObject([{ content: { seq: 10 } }]);
+  });
+
+  test('does not repeat a create that a kill has cut off while the PSA still works on it', async () => {
+    const cut = await makeWorld(sample, 1);
+    let isCut = false;
+    cut.psa.onCreate = async (moment) => {
+      if (moment === 'stored' || isCut) return;
+      isCut = true;
+      const { calls } = cut.psa;
+      await cut.restart();
+      // The record is stored only after a look-up that comes too early.
+      for (const until = Date.now() + 500; cut.psa.calls === calls && Date.now() < until; ) await setTimeout(5);
+    };
+    try {
+      expect(await cut.post(page(note(1, 'once'), note(2, 'next')))).toBe(204);
+      await waitForEmptyQueue(cut);
+      expect(cut.psa.records.map(({ text }) => text)).toEqual(['once', 'next']);
+    } finally {
+      await cut.close();
+    }
   });
 
   test('confirms while the PSA is down, and writes everything in order when it is back', async () => {

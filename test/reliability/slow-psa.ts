@@ -82,7 +82,7 @@ export async function makeSlowPsas(samples: readonly SampleReceiver[], delayMs: 
         }, done.reject);
       return true;
     };
-    psa.onCreate = (moment) => void crashAt(moment);
+    psa.onCreate = async (moment) => void crashAt(moment);
     routes.set(organization, async ({ headers }, body) => {
       const { data }: { data: { changes: Change[] } } = JSON.parse(body.toString());
       for (const { seq, targetId } of data.changes) arrived.set(seq, (arrived.get(seq) ?? new Set()).add(targetId));
@@ -181,6 +181,10 @@ export async function torture(receiver: Receiver, { writes, kills }: { writes: n
     const crashed = receiver.crash(MOMENTS[kill % MOMENTS.length] ?? 'begun');
     while (acknowledged.length < (kill + 1) * round) acknowledged.push(await receiver.write());
     await crashed;
+    // A create that was cut off must not count as the next moment.
+    const { length } = receiver.psa.records;
+    const expected = Math.min(length + 2, acknowledged.length);
+    await waitUntil('a write after the kill', () => receiver.psa.records.length >= expected);
   }
   await receiver.settled(writes);
   return acknowledged;

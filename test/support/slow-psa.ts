@@ -33,8 +33,8 @@ export async function startSlowPsa(delayMs: number) {
     refused: new Set<string>(),
     /** Whether every call gets a 503. */
     isDown: false,
-    /** Called when a create has begun, and when its record is stored and the answer not yet sent. */
-    onCreate: (_: 'begun' | 'stored'): void => undefined,
+    /** Called when a create has begun, which waits for it, and when its record is stored and the answer not yet sent. */
+    onCreate: async (_: 'begun' | 'stored'): Promise<void> => undefined,
     close: async () => {
       server.close();
       server.closeAllConnections();
@@ -48,7 +48,7 @@ export async function startSlowPsa(delayMs: number) {
     const found = psa.records.filter((one) => one.path === path && one.externalId === searchParams.get('externalId'));
     const body = await text(request);
     psa.calls += 1;
-    if (method === 'POST') psa.onCreate('begun');
+    if (method === 'POST') await psa.onCreate('begun');
     await setTimeout(delayMs);
     if (psa.isDown) return [503, null];
     if (method === 'GET') return [200, found];
@@ -57,7 +57,7 @@ export async function startSlowPsa(delayMs: number) {
     if (method === 'PUT') return [200, Object.assign(psa.records[Number(id) - 1] ?? {}, fields)];
     const record = { ...fields, path, id: psa.records.length + 1 };
     psa.records.push(record);
-    psa.onCreate('stored');
+    await psa.onCreate('stored');
     return [201, record];
   }
   const server = createServer((request, response) => {
