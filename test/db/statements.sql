@@ -2536,14 +2536,14 @@ where a.at < :before and a.seq <= min(r.seq, (select max(seq) from audit_log whe
 order by random() limit :limit;
 
 -- src/modules/push/push-statements.ts: findDuePushes
-select organizationId, isOrdered from (
-  select o.id as organizationId, p.order_id is not null as isOrdered
+select organizationId, isOrdered, isErased from (
+  select o.id as organizationId, p.order_id is not null as isOrdered, 0 as isErased
   from organizations o left join pushes p on p.organization_id = o.id
   where p.order_id is not null
     or (p.stopped_at is null and coalesce(p.next_attempt_at, 0) <= :now
       and coalesce(p.confirmed_seq, 0) < (select max(seq) from audit_log where organization_id = o.id))
   union all
-  select e.organization_id, 0 from erasures e where e.open = 0 and e.erased_at > :erasedSince
+  select e.organization_id, 0, 1 from erasures e where e.open = 0 and e.erased_at > :erasedSince
     and not exists (select 1 from organizations where id = e.organization_id))
 order by random() limit :limit;
 

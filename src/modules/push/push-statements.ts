@@ -67,6 +67,8 @@ export interface DuePush {
   organizationId: string;
   /** Whether an operator has ordered something: 1 or 0. */
   isOrdered: number;
+  /** Whether it was erased: 1 or 0. */
+  isErased: number;
 }
 
 /**
@@ -76,14 +78,14 @@ export interface DuePush {
  * that none is left out every time.
  */
 export const findDuePushes = statement<{ now: number; erasedSince: number; limit: number }, DuePush>(`
-  select organizationId, isOrdered from (
-    select o.id as organizationId, p.order_id is not null as isOrdered
+  select organizationId, isOrdered, isErased from (
+    select o.id as organizationId, p.order_id is not null as isOrdered, 0 as isErased
     from organizations o left join pushes p on p.organization_id = o.id
     where p.order_id is not null
       or (p.stopped_at is null and coalesce(p.next_attempt_at, 0) <= :now
         and coalesce(p.confirmed_seq, 0) < (select max(seq) from audit_log where organization_id = o.id))
     union all
-    select e.organization_id, 0 from erasures e where e.open = 0 and e.erased_at > :erasedSince
+    select e.organization_id, 0, 1 from erasures e where e.open = 0 and e.erased_at > :erasedSince
       and not exists (select 1 from organizations where id = e.organization_id))
   order by random() limit :limit`);
 

@@ -56,6 +56,12 @@ export class Pusher extends DurableObject<Env> {
     if ((await this.ctx.storage.getAlarm()) === null) await this.ctx.storage.setAlarm(Date.now());
   }
 
+  /** Deletes what is stored if the organization was erased, even if the push is stopped. */
+  async forgetErased(): Promise<void> {
+    const state = this.load();
+    if (state) await this.read(state, this.orders);
+  }
+
   override async alarm(): Promise<void> {
     const target = parseReceiver(this.env);
     if (!target) return;

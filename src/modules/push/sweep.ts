@@ -1,7 +1,7 @@
 import { timeOrderedId } from '../../domain/record-id.ts';
 import { log } from '../../lib/log.ts';
 import { listDuePushes } from './push-state.ts';
-import { type Pushers, wakePusher } from './wake.ts';
+import { emptyPusher, type Pushers, wakePusher } from './wake.ts';
 
 const DEADLINE_MS = 30_000;
 /** At most so many objects are woken by one run: half of the subrequests that it may make. */
@@ -10,7 +10,8 @@ const WOKEN_AT_ONCE = 6;
 
 /**
  * Wakes the objects of organizations with changes that are not delivered, or with an operator's
- * order. It makes a lost wake cost minutes, and never a change.
+ * order. It makes a lost wake cost minutes, and never a change. Empties the objects of erased
+ * organizations.
  */
 export async function sweep(db: D1Database, pushers: Pushers, now: () => number = Date.now): Promise<void> {
   const ctx = { db, now, deadlineAt: Date.now() + DEADLINE_MS, requestId: timeOrderedId(now()) };
@@ -18,7 +19,10 @@ export async function sweep(db: D1Database, pushers: Pushers, now: () => number 
   if (due.length === MAX_WOKEN) log('warn', 'push_sweep_full', { woken: MAX_WOKEN });
   const remaining = due.values();
   const wakeOneAfterAnother = async () => {
-    for (const { organizationId, isOrdered } of remaining) await wakePusher(pushers, organizationId, isOrdered === 1);
+    for (const { organizationId, isOrdered, isErased } of remaining) {
+      if (isErased) await emptyPusher(pushers, organizationId);
+      else await wakePusher(pushers, organizationId, isOrdered === 1);
+    }
   };
   await Promise.all(Array.from({ length: WOKEN_AT_ONCE }, wakeOneAfterAnother));
 }

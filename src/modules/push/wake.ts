@@ -4,7 +4,10 @@ import { log } from '../../lib/log.ts';
 
 /** The namespace of the objects that push, one for each organization, by its id. */
 export interface Pushers {
-  getByName(organizationId: string): { wake(organizationId: string, isOrdered?: boolean): Promise<void> };
+  getByName(organizationId: string): {
+    wake(organizationId: string, isOrdered?: boolean): Promise<void>;
+    forgetErased(): Promise<void>;
+  };
 }
 
 const WAKE_DEADLINE_MS = 5_000;
@@ -17,9 +20,16 @@ const REMEMBERED = 10_000;
  * Wakes the object of an organization. A failure is only logged, because the sweep repeats a wake
  * that was lost.
  */
-export async function wakePusher(pushers: Pushers, organizationId: string, isOrdered = false): Promise<void> {
+export const wakePusher = (pushers: Pushers, organizationId: string, isOrdered = false): Promise<void> =>
+  callPusher(organizationId, () => pushers.getByName(organizationId).wake(organizationId, isOrdered));
+
+/** Has the object of an erased organization delete what it has stored. A failure is only logged. */
+export const emptyPusher = (pushers: Pushers, organizationId: string): Promise<void> =>
+  callPusher(organizationId, () => pushers.getByName(organizationId).forgetErased());
+
+async function callPusher(organizationId: string, call: () => Promise<void>): Promise<void> {
   try {
-    await withDeadline(pushers.getByName(organizationId).wake(organizationId, isOrdered), WAKE_DEADLINE_MS);
+    await withDeadline(call(), WAKE_DEADLINE_MS);
   } catch (err) {
     log('warn', 'push_wake_failed', { organization: organizationId, cause: err });
   }

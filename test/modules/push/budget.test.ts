@@ -67,6 +67,7 @@ const pushers: Pushers = {
       wakes += 1;
       return env.PUSHER.getByName(organization).wake(...args);
     },
+    forgetErased: () => env.PUSHER.getByName(organization).forgetErased(),
   }),
 };
 

@@ -3,6 +3,7 @@ import { env } from 'cloudflare:workers';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { seqOf } from '../../../src/modules/push/next-page.ts';
 import { resumePush, skipPush } from '../../../src/modules/push/order-push.ts';
+import { sweep } from '../../../src/modules/push/sweep.ts';
 import { beginErasure } from '../../../src/services/directory/erase-organization.ts';
 import { archive, releaseAll } from '../../support/archive.ts';
 import { aroundD1, withoutWrites } from '../../support/d1.ts';
@@ -697,6 +698,29 @@ describe('the feed', () => {
     await waitFor(async () => expect(await storedBy(organization)).toEqual({ state: undefined, alarm: null }));
     expect(await pushRow(organization)).toBeNull();
   });
+
+  test.each([200, 410])(
+    'of an erased organization whose last answer was %i: the next sweep leaves nothing in the storage',
+    async (status) => {
+      const { organization, key, quiet } = await makePushed();
+      push.answers.set(organization, answering(status));
+      await quiet.postNote(key);
+      await objectOf(organization).wake(organization);
+      const told = { confirmed_seq: status === 200 ? 2 : 0 };
+      await waitFor(async () => expect(await pushRow(organization)).toMatchObject(told));
+      const storage = () =>
+        runInDurableObject(objectOf(organization), async (_, { storage }) => ({
+          values: [...storage.kv.list()],
+          tables: [...storage.sql.exec("select name from sqlite_master where name not like '\\_cf\\_%' escape '\\'")],
+          alarm: await storage.getAlarm(),
+        }));
+      expect((await storage()).values).toHaveLength(1);
+      resultOf(await work.eraseOrganization(organization, await lastCursor(organization), 'Ada'));
+      await sweep(env.DB, env.PUSHER);
+      expect(await storage()).toEqual({ values: [], tables: [], alarm: null });
+      expect(await pushRow(organization)).toBeNull();
+    },
+  );
 
   test('of an organization that is being erased: the object forgets everything and sends nothing more', async () => {
     const { organization, key, quiet } = await makePushed();

@@ -20,6 +20,9 @@ function makePushers(wake: () => Promise<void> = async () => {}) {
         woken.push({ organization, isOrdered, at: Date.now() });
         return wake();
       },
+      forgetErased: async () => {
+        woken.push({ organization: name, isOrdered: false, at: Date.now() });
+      },
     }),
   };
   return { pushers, woken };
