@@ -4,6 +4,14 @@
 for (const one of document.querySelectorAll('[data-origin]')) one.textContent = location.origin;
 for (const one of document.querySelectorAll('[data-host]')) one.textContent = location.hostname;
 
+// Examples of events have an id of their own in each view of the page; a token is created on request.
+const random = (bytes) =>
+  Array.from(crypto.getRandomValues(new Uint8Array(bytes)), (byte) => byte.toString(16).padStart(2, '0')).join('');
+const fill = (name, text) => {
+  for (const one of document.querySelectorAll(`[data-random="${name}"]`)) one.textContent = text;
+};
+fill('view', random(4));
+
 // The result after the button, or else the only one beside it.
 const resultBeside = (button) =>
   button.nextElementSibling?.matches('output')
@@ -26,6 +34,25 @@ for (const button of document.querySelectorAll('[data-copy]')) {
     }
   });
 }
+
+const newToken = document.getElementById('new-token');
+if (newToken) {
+  newToken.hidden = false;
+  newToken.addEventListener('click', () => {
+    fill('button', random(32));
+    resultBeside(newToken).textContent = 'Created, and filled into this page. Keep it: the page forgets it.';
+  });
+}
+
+// The workflow gets the address of this service when it is downloaded.
+const workflow = document.querySelector('a[download="n8n.json"]');
+workflow?.addEventListener('click', async (event) => {
+  if (workflow.href.startsWith('blob:')) return;
+  event.preventDefault();
+  const text = await (await fetch(workflow.href)).text();
+  workflow.href = URL.createObjectURL(new Blob([text.replaceAll('https://tickets.example', location.origin)]));
+  workflow.click();
+});
 
 const ping = (key) =>
   fetch('/api/v1/ping', { headers: { Authorization: `Bearer ${key}` }, credentials: 'omit', cache: 'no-store' });

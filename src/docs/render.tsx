@@ -13,6 +13,7 @@ import { Home } from './home-page.tsx';
 import { type Includes, withIncludes } from './includes.ts';
 import { keyPattern } from './key-format.ts';
 import { type Inserts, MarkdownPage } from './markdown.tsx';
+import { NewToken } from './new-token.tsx';
 import agents from './pages/agents.md?raw';
 import concepts from './pages/concepts.md?raw';
 import errors from './pages/errors.md?raw';
@@ -75,7 +76,7 @@ export async function renderDocs(config: Config): Promise<Map<string, string>> {
       page('/docs/concepts', concepts),
       page('/docs/errors', errors, {}, true),
       page('/docs/recipes', recipes, { tools: <ToolTiles hasLead /> }),
-      ...RECIPES.map(({ slug, markdown }) => page(`/docs/recipes/${slug}`, markdown)),
+      ...RECIPES.map(({ slug, markdown }) => page(`/docs/recipes/${slug}`, markdown, { token: <NewToken /> })),
       page('/docs/agents', agents),
       page('/docs/psa', psa),
       page('/docs/psa/calls', psaCalls, { calls: <Calls messages={messages} /> }, true),
@@ -92,15 +93,19 @@ export async function renderDocs(config: Config): Promise<Map<string, string>> {
   return files;
 }
 
+/** Placeholders that the script of the page replaces by random characters, and when. */
+const RANDOM: Readonly<Record<string, string>> = { 'REPLACE-ME': 'view', 'WEBHOOK-TOKEN': 'button' };
+
 /**
- * Puts the origin of the service, and its host, into elements that the script of the page fills with
- * its own. Until then readers see `origin`.
- * @throws Error if an attribute has the origin
+ * Puts the origin of the service, its host, and placeholders for random values into elements that the
+ * script of the page fills. Until then readers see `origin` and the placeholders.
+ * @throws Error if an attribute contains the origin
  */
 function withOrigin(page: string, origin: string): string {
-  if (/<[^>]*service\.invalid/.test(page)) throw new Error('an attribute of a page has the origin of the service');
+  if (/<[^>]*service\.invalid/.test(page)) throw new Error('an attribute of a page contains the origin of the service');
   const host = origin.replaceAll(/^https?:\/\/|:\d+$/g, '');
   return page
     .replaceAll(ORIGIN, `<span data-origin="">${origin}</span>`)
-    .replaceAll(HOST, `<span data-host="">${host}</span>`);
+    .replaceAll(HOST, `<span data-host="">${host}</span>`)
+    .replaceAll(/REPLACE-ME|WEBHOOK-TOKEN/g, (text) => `<span data-random="${RANDOM[text]}">${text}</span>`);
 }

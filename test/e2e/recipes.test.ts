@@ -1,5 +1,5 @@
 import { execFile, spawn } from 'node:child_process';
-import { copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { copyFile, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -9,7 +9,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import * as z from 'zod';
 import { isInstalled } from '../support/command.ts';
 import { n8nWorkflow, type SentRequest } from '../support/n8n.ts';
-import { bashCommandsOf, bashUpTo, codesOf, snippetOf } from '../support/recipes.ts';
+import { bashUpTo, codesOf, RANDOM, snippetOf } from '../support/recipes.ts';
 import { startServer } from '../support/server.ts';
 
 // What the recipes give to copy, run as it is, against a server whose limit it runs into.
@@ -55,8 +55,8 @@ async function send({ method, url, headers, body }: SentRequest) {
 }
 
 /** The status of one more request with this Idempotency-Key: 200 if the record exists. */
-async function repeat(idempotencyKey: string, minutes = 30) {
-  const body = { minutes, description: 'Cleared the print queue', billable: true };
+async function repeat(idempotencyKey: string, minutes = 30, description = 'Cleared the print queue') {
+  const body = { minutes, description, billable: true };
   const url = `${server.url}/api/v1/tickets/1001/time-entries`;
   return send({ method: 'POST', url, headers: { 'Idempotency-Key': idempotencyKey }, body });
 }
@@ -81,47 +81,62 @@ async function inShell(command: string, args: string[]) {
 }
 const inBash = (script: string) => inShell('bash', ['-c', script]);
 
-test('curl: the commands, copied one after the other, wait for the limit and write once', async () => {
-  const script = bashUpTo('curl', server.url, 'Log time');
+/** The commands of a recipe for the ticket of the demo, with this event instead of a random one. */
+const withEvent = (script: string, eventId: string) => script.replace(/^EVENT_ID=.*$/m, `EVENT_ID='${eventId}'`);
+
+test('curl: the first note is written once, and its repetition is a replay', async () => {
+  const script = withEvent(bashUpTo('curl', server.url, 'First note'), 'evt-curl-first');
+  const [, last = ''] = script.split(/(?=\ncurl )/);
+  const { stdout, code } = await inBash(script + last);
+  expect(code).toBe(0);
+  expect(stdout).toMatch(/\{"note":\{"id":"[0-9a-f-]{36}".*\n201\n.*"idempotentReplay":true.*\n200\n/s);
+});
+
+test.each([
+  ['Add a note', 'note', ['First note', 'Event of the script']],
+  ['Log time', 'entry', ['First note', 'Event of the script', 'Add a note']],
+])('curl: %s waits for the limit and writes once', async (label, field, without) => {
+  const script = withEvent(bashUpTo('curl', server.url, label, without), `evt-curl-${field}`);
   const beforeWrite = script.lastIndexOf('\ncurl ');
-  // The ping is not retried, so the limit is used up after it.
   const flood = `for i in 1 2 3 4 5 6 7 8 9 10; do
     curl -s -o /dev/null "$TICKETS_URL/api/v1/ping" -H "Authorization: Bearer $TICKETS_API_KEY" &
   done; wait`;
   const { stdout, code } = await inBash(`${script.slice(0, beforeWrite)}\n${flood}${script.slice(beforeWrite)}`);
-  expect(code).toBe(0);
-  expect(stdout).toContain('"keyName":"Local demo"');
-  expect(stdout).toMatch(/201\n\{"entry":\{"id":"[0-9a-f-]{36}"/);
-  expect((await repeat('triage:evt-curl-1')).body).toMatchObject({ idempotentReplay: true });
+  expect([code, stdout]).toEqual([0, expect.stringMatching(new RegExp(`201\\n\\{"${field}":\\{"id":"[0-9a-f-]{36}"`))]);
+  // The same event id for a different text.
+  const other = script.replace(/Disk was full|Cleared the/, 'Another');
+  const mismatch = await inBash(other);
+  expect([mismatch.code, mismatch.stdout]).toEqual([1, expect.stringContaining('"idempotencyMismatch":true')]);
 });
 
 test('curl: an event without an id is refused, and nothing is written', async () => {
-  const script = bashUpTo('curl', server.url, 'Log time').replace("EVENT_ID='evt-curl-1'", "EVENT_ID=''");
-  const { stdout, code } = await inBash(script.replace('set -e', ''));
-  expect(code).toBe(0);
+  const script = withEvent(bashUpTo('curl', server.url, 'Add a note', ['First note', 'Event of the script']), '');
+  const { stdout } = await inBash(script.replace('set -e', ''));
   expect(stdout).toMatch(/400\n.*"code":"invalid_idempotency_key".*the event id in it came out empty/);
 });
 
 describe.runIf(isInstalled('python3'))('Python', () => {
-  const python = async (eventId: string) => {
-    await writeFile(join(cwd, 'log_time.py'), snippetOf('python', server.url, 'log_time.py'));
-    const script = bashUpTo('python', server.url, 'Run the script');
-    // The ping of the recipe is not retried.
-    return inBash(script.replace(/^curl .*$/m, '').replace('evt-python-1', eventId));
+  const python = async (eventId: string, kind = 'time') => {
+    await writeFile(join(cwd, 'write_back.py'), snippetOf('python', server.url, 'write_back.py'));
+    const script = bashUpTo('python', server.url, 'First note').replace('" note', `" ${kind}`);
+    return inBash(withEvent(script, eventId));
   };
 
   test('the script waits for the limit and writes once', async () => {
     await burst();
     const { stdout, stderr, code } = await python('evt-python');
     expect([code, stderr]).toEqual([0, '']);
-    expect(stdout).toMatch(/^201 [0-9a-f-]{36}\n$/);
-    expect((await repeat('triage:evt-python')).body).toMatchObject({ idempotentReplay: true });
-    expect((await python('evt-python')).stdout).toMatch(/^200 /);
+    expect(stdout).toMatch(/201 [0-9a-f-]{36}\n$/);
+    expect((await repeat('triage:evt-python', 30, 'Disk was full, old logs removed.')).body).toMatchObject({
+      idempotentReplay: true,
+    });
+    expect((await python('evt-python')).stdout).toMatch(/200 [0-9a-f-]{36}\n$/);
+    expect((await python('evt-python-note', 'note')).stdout).toMatch(/201 [0-9a-f-]{36}\n$/);
   });
 
   test('the script ends with the problem if the event has no id, or another event had it', async () => {
-    const empty = await python("''");
-    expect([empty.code, empty.stdout]).toEqual([1, '']);
+    const empty = await python('');
+    expect([empty.code, empty.stdout.trim()]).toEqual([1, '']);
     expect(empty.stderr).toMatch(/^400 .*"code":"invalid_idempotency_key"/);
     await repeat('triage:evt-other', 5);
     expect((await python('evt-other')).stderr).toMatch(/^Another event used triage:evt-other before/);
@@ -134,117 +149,161 @@ test.each(['pwsh'].filter(isInstalled))(
     const commands = codesOf('powershell', server.url).flatMap(({ versions }) => versions);
     const script = commands.filter(({ language }) => language === 'powershell').map(({ text }) => text);
     await writeFile(join(cwd, 'recipe.ps1'), script.join('\n'));
-    const { stdout, code } = await inShell(shell, ['-NoProfile', '-File', 'recipe.ps1']);
+    const { stdout, code } = await inShell(shell, ['-NoProfile', '-File', 'recipe.ps1', 'evt-powershell']);
     expect([code, stdout]).toEqual([0, expect.stringMatching(/\n201 [0-9a-f-]{36}\s*$/)]);
-    expect((await repeat('triage:evt-powershell-1')).body).toMatchObject({ idempotentReplay: true });
+    expect((await repeat('triage:evt-powershell')).body).toMatchObject({ idempotentReplay: true });
   },
 );
 
-test('n8n: the workflow, downloaded with the command, pings and writes an entry and a note', async () => {
-  const { code } = await inBash(bashUpTo('n8n', server.url, 'Download the workflow'));
-  expect(code).toBe(0);
-  const file = await readFile(join(cwd, 'n8n.json'), 'utf8');
-  expect(file).not.toContain('tickets.example');
+test('n8n: the command to import writes the first note', async () => {
+  const command = snippetOf('n8n', server.url, 'Command to import').replace(
+    /$/,
+    ` -H 'Authorization: Bearer ${server.key}'`,
+  );
+  const { stdout } = await run('bash', ['-c', command]);
+  expect(JSON.parse(stdout)).toMatchObject({ note: { id: expect.any(String) } });
+});
+
+test('n8n: the workflow pings and writes an entry and a note', async () => {
+  const file = (await (await fetch(`${server.url}/docs/recipes/n8n.json`)).text()).replaceAll(
+    'https://tickets.example',
+    server.url,
+  );
   const workflow = n8nWorkflow(file);
   const pinged = await workflow.ping(send);
   expect(pinged.outputs.get('Ping')).toMatchObject({ ok: true, keyName: 'Local demo' });
 
-  const event: unknown = JSON.parse(eventOf('n8n', 'Send the event'));
+  const event: unknown = JSON.parse(snippetOf('n8n', server.url, 'Event'));
   const created = { entry: { id: expect.any(String) }, note: { id: expect.any(String) } };
   expect((await workflow.deliver(event, send)).answers).toMatchObject([{ status: 201, body: created }]);
   expect((await workflow.deliver(event, send)).answers).toMatchObject([{ status: 200, body: created }]);
 });
 
-describe('Zapier', () => {
-  /** Runs the code of the Code step. Zapier passes every value as a text. */
-  const codeStep = async (inputData: Record<string, string>) => {
-    const code = snippetOf('zapier', server.url, 'Code');
-    const output: unknown = await runInNewContext(`(async () => {${code}})()`, { inputData });
-    return z.object({ url: z.string(), idempotencyKey: z.string(), body: z.string() }).parse(output);
-  };
-  const INPUT = {
-    eventId: 'evt-zapier',
-    ticketId: '1001',
-    minutes: '30',
-    description: 'He said "done",\nand left 🖨️',
-    billable: 'true',
-  };
+/** What a recipe without a terminal writes for each kind of record. */
+const KINDS = [
+  ['note', 'Disk was full, old logs removed.'],
+  ['time entry', 'Cleared the print queue'],
+] as const;
+type Kind = (typeof KINDS)[number][0];
 
-  test('the code makes a request that the service accepts, whatever the text has in it', async () => {
-    const { url, idempotencyKey, body } = await codeStep(INPUT);
-    const headers = { 'Idempotency-Key': idempotencyKey };
-    const sent = { method: 'POST' as const, url, headers, body: JSON.parse(body) };
-    expect(sent.body).toEqual({ minutes: 30, description: INPUT.description, billable: true });
-    expect(await send(sent)).toMatchObject({ status: 201, body: { entry: { minutes: 30, billable: true } } });
-    expect(await send(sent)).toMatchObject({ status: 200, body: { idempotentReplay: true } });
-  });
-
-  test('the code refuses an event without an id or a ticket, and names its input', async () => {
-    for (const missing of ['eventId', 'ticketId']) {
-      await expect(codeStep({ ...INPUT, [missing]: '' })).rejects.toThrow(`${missing} is empty`);
-      const { [missing]: _, ...rest }: Record<string, string> = INPUT;
-      await expect(codeStep(rest)).rejects.toThrow(`${missing} is empty`);
-    }
-    const names = snippetOf('zapier', server.url, 'Names of the input data').split('\n');
-    expect(names).toEqual(Object.keys(INPUT));
-  });
-});
-
-test('Make: the address, the header and the sample of the body make a request that the service accepts', async () => {
-  const event: Record<string, unknown> = JSON.parse(eventOf('make', 'Send the event'));
-  const mapped = (value: string) => value.replace(/\{\{1\.(\w+)\}\}/g, (_, name: string) => String(event[name]));
-  const sent = {
-    method: 'POST' as const,
-    url: mapped(snippetOf('make', server.url, 'URL')),
-    headers: { 'Idempotency-Key': `${mapped(snippetOf('make', server.url, 'Value of Idempotency-Key'))}-make` },
-    body: JSON.parse(snippetOf('make', server.url, 'Sample of the body')),
-  };
-  expect(sent.headers).toEqual({ 'Idempotency-Key': 'triage:evt-make-1-make' });
-  expect((await send(sent)).status).toBe(201);
-});
-
-test('Power Automate: the expressions make a request that the service accepts, with the types of the event', async () => {
-  const event: Record<string, unknown> = JSON.parse(snippetOf('power-automate', server.url, 'Sample payload'));
-  const payload = { ...event, eventId: 'evt-flow', description: 'He said "done",\nand left' };
-  /** The functions of the workflow definition language that the recipe uses. */
-  const functions = {
-    triggerBody: () => payload,
-    json: (value: string) => JSON.parse(value),
-    setProperty: (object: object, name: string, value: unknown) => ({ ...object, [name]: value }),
-  };
-  const evaluate = (expression: string): unknown => runInNewContext(expression.replaceAll('?[', '?.['), functions);
-  const filled = (label: string) =>
-    snippetOf('power-automate', server.url, label).replace(/@\{(.+?)\}/g, (_, inner: string) =>
-      String(evaluate(inner)),
-    );
-  const sent = {
-    method: 'POST' as const,
-    url: filled('URI'),
-    headers: { 'Idempotency-Key': filled('Value of Idempotency-Key') },
-    body: evaluate(snippetOf('power-automate', server.url, 'Expression for Body')),
-  };
-  expect(sent).toMatchObject({
-    headers: { 'Idempotency-Key': 'triage:evt-flow' },
-    body: { minutes: 30, description: payload.description, billable: true },
-  });
-  expect((await send(sent)).status).toBe(201);
-});
-
-/** The event in a command of a recipe that sends it. */
-function eventOf(slug: string, label: string): string {
-  const [, event] = /-d '(\{[^']+\})'/.exec(bashCommandsOf(slug, server.url).get(label) ?? '') ?? [];
-  if (event === undefined) throw new Error(`no event in ${label} of ${slug}`);
-  return event;
+/** Expects that a request writes a record, and that its repetition is a replay. */
+async function writesOnce(kind: Kind, { url, headers, body }: Omit<SentRequest, 'method'>) {
+  const sent = { method: 'POST' as const, url, headers, body };
+  const record = { [kind === 'note' ? 'note' : 'entry']: { id: expect.any(String) } };
+  expect(await send(sent)).toMatchObject({ status: 201, body: record });
+  expect(await send(sent)).toMatchObject({ status: 200, body: { idempotentReplay: true } });
 }
+
+test.each([
+  ['make', 'URL of the first note', 'Sample of a note'],
+  ['zapier', 'URL of the first note', 'Body of the first note'],
+  ['power-automate', 'URI of the first note', 'Body of the first note'],
+])('%s: the first note is written once', async (slug, url, body) => {
+  const idempotencyKey = snippetOf(slug, server.url, 'First Idempotency-Key');
+  expect(idempotencyKey).toBe(`triage:first-${RANDOM}`);
+  const sent = { url: snippetOf(slug, server.url, url), body: JSON.parse(snippetOf(slug, server.url, body)) };
+  await writesOnce('note', { ...sent, headers: { 'Idempotency-Key': `${idempotencyKey}-${slug}` } });
+});
+
+describe('Zapier', () => {
+  const event = (kind: Kind) =>
+    z.record(z.string(), z.unknown()).parse(JSON.parse(snippetOf('zapier', server.url, `Event for a ${kind}`)));
+
+  /** Runs the code of a Code step. Zapier passes every value as a text. */
+  const codeStep = (label: string, inputData: Record<string, string>): unknown =>
+    runInNewContext(`(async () => {${snippetOf('zapier', server.url, label)}})()`, { inputData });
+  const inputOf = (kind: Kind, change: Record<string, string> = {}) => {
+    const names = snippetOf('zapier', server.url, `Input data of a ${kind}`).split('\n');
+    const values: Record<string, unknown> = { ...event(kind), eventId: `evt-zapier-${kind.length}`, ...change };
+    return Object.fromEntries(names.map((name) => [name, String(values[name])]));
+  };
+  const output = z.object({ url: z.string(), idempotencyKey: z.string(), body: z.string() });
+
+  test.each(KINDS)('the code makes a request for a %s that the service accepts', async (kind, text) => {
+    expect(Object.values(event(kind))).toContain(text);
+    const hostile = 'He said "done",\nand left 🖨️';
+    const input = inputOf(kind, { [kind === 'note' ? 'message' : 'description']: hostile });
+    const { url, idempotencyKey, body } = output.parse(await codeStep(`Code for a ${kind}`, input));
+    const sent = JSON.parse(body);
+    expect(sent).toEqual(
+      kind === 'note' ? { message: hostile } : { minutes: 30, description: hostile, billable: true },
+    );
+    await writesOnce(kind, { url, headers: { 'Idempotency-Key': idempotencyKey }, body: sent });
+  });
+
+  test.each(KINDS)('the code for a %s refuses an event without an id or a ticket', async (kind) => {
+    for (const missing of ['eventId', 'ticketId'])
+      await expect(codeStep(`Code for a ${kind}`, inputOf(kind, { [missing]: '' }))).rejects.toThrow(
+        `${missing} is empty`,
+      );
+  });
+
+  test('the last code fails the run if the event id was used before, and only then', async () => {
+    for (const mismatch of ['true', 'True'])
+      await expect(codeStep('Code that fails the run', { mismatch })).rejects.toThrow('Another event');
+    for (const input of [{}, { mismatch: '' }, { mismatch: 'false' }])
+      expect(await codeStep('Code that fails the run', input)).toEqual({ written: true });
+  });
+});
+
+test.each(KINDS)('Make: addresses, header and sample of a %s make a request that the service accepts', async (kind) => {
+  const event: Record<string, unknown> = JSON.parse(snippetOf('make', server.url, `Event for a ${kind}`));
+  const mapped = (value: string) => value.replace(/\{\{1\.(\w+)\}\}/g, (_, name: string) => String(event[name]));
+  const body = JSON.parse(snippetOf('make', server.url, `Sample of a ${kind}`));
+  const idempotencyKey = mapped(snippetOf('make', server.url, 'Value of Idempotency-Key'));
+  expect(idempotencyKey).toBe(`triage:evt-${RANDOM}`);
+  const url = mapped(snippetOf('make', server.url, `URL of a ${kind}`));
+  await writesOnce(kind, { url, headers: { 'Idempotency-Key': `${idempotencyKey}-make-${kind.length}` }, body });
+});
+
+test('Make: the address that fails the run fails', async () => {
+  const url = snippetOf('make', server.url, 'Address that fails');
+  expect((await send({ method: 'GET', url, headers: {}, body: undefined })).status).toBe(404);
+});
+
+test.each(KINDS)(
+  'Power Automate: the expressions make a request for a %s, with the types of the event',
+  async (kind, text) => {
+    const event: Record<string, unknown> = JSON.parse(snippetOf('power-automate', server.url, `Event for a ${kind}`));
+    const hostile = `${text}, "done",\nand left`;
+    const payload = {
+      ...event,
+      eventId: `evt-flow-${kind.length}`,
+      [kind === 'note' ? 'message' : 'description']: hostile,
+    };
+    /** The functions of the workflow definition language that the recipe uses. */
+    const functions = {
+      triggerBody: () => payload,
+      json: (value: string) => JSON.parse(value),
+      setProperty: (object: object, name: string, value: unknown) => ({ ...object, [name]: value }),
+      body: () => ({ idempotencyMismatch: true }),
+    };
+    const evaluate = (expression: string): unknown => runInNewContext(expression.replaceAll('?[', '?.['), functions);
+    const snippet = (label: string) => snippetOf('power-automate', server.url, label);
+    const filled = (label: string) =>
+      snippet(label).replace(/@\{(.+?)\}/g, (_, inner: string) => String(evaluate(inner)));
+    const body = evaluate(snippet(`Expression for the body of a ${kind}`));
+    expect(body).toEqual(
+      kind === 'note' ? { message: hostile } : { minutes: 30, description: hostile, billable: true },
+    );
+    const headers = { 'Idempotency-Key': filled('Value of Idempotency-Key') };
+    expect(headers).toEqual({ 'Idempotency-Key': `triage:evt-flow-${kind.length}` });
+    await writesOnce(kind, { url: filled(`URI of a ${kind}`), headers, body });
+    expect(evaluate(snippet('Expression of the condition'))).toBe(true);
+  },
+);
 
 describe('TypeScript', () => {
   test('the program compiles strictly with the client and types made from the document, and writes once', async () => {
     await compiled;
-    const env = { ...process.env, TICKETS_URL: server.url, TICKETS_API_KEY: server.key };
-    const main = async () => (await run('node', [join(directory, 'main.ts'), 'evt-typescript'], { env })).stdout;
-    expect(await main()).toMatch(/^201 [0-9a-f-]{36}\n$/);
-    expect(await main()).toMatch(/^200 [0-9a-f-]{36}\n$/);
-    await expect(run('node', [join(directory, 'main.ts')], { env })).rejects.toThrow('Name the event');
+    const env = { ...process.env, TICKETS_URL: server.url, TICKETS_API_KEY: server.key, TICKET_ID: '1001' };
+    const main = async (...args: string[]) =>
+      (await run('node', [join(directory, 'main.ts'), ...args], { env })).stdout;
+    for (const kind of ['note', 'time']) {
+      expect(await main(`evt-typescript-${kind}`, kind)).toMatch(/^201 [0-9a-f-]{36}\n$/);
+      expect(await main(`evt-typescript-${kind}`, kind)).toMatch(/^200 [0-9a-f-]{36}\n$/);
+    }
+    await expect(main()).rejects.toThrow('Name the event');
   });
 
   test('the client writes 30 entries at once', async () => {

@@ -109,6 +109,17 @@ test('an event becomes one request, and its caller gets the response', () => {
   ]);
 });
 
+test('an event with a message becomes a note', () => {
+  const { sent } = deliver({ eventId: 'evt-2', ticketId: '1001', message: 'Disk replaced' });
+  expect(sent).toMatchObject([
+    {
+      url: 'https://tickets.example/api/v1/tickets/1001/notes',
+      headers: { 'Idempotency-Key': 'triage:evt-2' },
+      payload: { message: 'Disk replaced' },
+    },
+  ]);
+});
+
 test('an id that is a number names the event too', () => {
   expect(deliver({ ...EVENT, eventId: 20418 }).sent[0]?.headers['Idempotency-Key']).toBe('triage:20418');
 });

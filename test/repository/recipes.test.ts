@@ -1,7 +1,7 @@
 import { access, readFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
 import { type Block, blocksOf, codesIn, type Part, partsOf } from '../../src/docs/blocks.ts';
-import { ORIGIN, RECIPES } from '../../src/docs/recipes.ts';
+import { RECIPES } from '../../src/docs/recipes.ts';
 import { MAX_TEXT_LENGTH } from '../../src/domain/fields.ts';
 
 const SLUGS = ['n8n', 'make', 'zapier', 'power-automate', 'powershell', 'curl', 'node-red', 'typescript', 'python'];
@@ -14,57 +14,56 @@ test('there is a recipe for each tool', () => {
 const partOf = (markdown: string, title: string): readonly Block[] =>
   partsOf(blocksOf(markdown), 2).find((part) => part.title === title)?.blocks ?? [];
 
+/** Tools whose readers never open a terminal. */
+const WITHOUT_TERMINAL = ['n8n', 'make', 'zapier', 'power-automate'];
+
 describe.each(RECIPES)('the recipe for $tool', ({ slug, markdown }) => {
-  const steps = partsOf(partOf(markdown, 'Steps'), 3);
-  const [needs, failures, checked] = ['You need', 'When it fails', 'How this was checked'].map((title) =>
-    partOf(markdown, title),
-  );
-  const textOf = (step: Part | undefined) => JSON.stringify(step);
+  const [first, later] = ['First note', 'From your real event'].map((title) => partsOf(partOf(markdown, title), 3));
   const codes = codesIn(blocksOf(markdown));
-  const itemsOf = (blocks: readonly Block[] = []) =>
-    blocks.flatMap((block) => (block.type === 'list' ? block.items.map(({ text }) => text.replaceAll('\n', ' ')) : []));
+  const codesOf = (part: readonly Part[] = []) => JSON.stringify(part.flatMap(({ blocks }) => codesIn(blocks)));
 
-  test('begins with the address, has the ping before the first write, and ends with what success looks like', () => {
-    const [first, ...others] = steps;
-    expect(first?.title).toBe('Copy the address of this service');
-    expect(JSON.stringify(codes[0])).toContain(ORIGIN);
-    expect(first?.blocks).toContainEqual(codes[0]);
-    const ping = others.findIndex(({ title }) => title === 'Ping');
-    const write = others.findIndex((step) => textOf(step).includes('/time-entries') || step.title === 'Send one event');
-    expect(ping).toBeGreaterThanOrEqual(0);
-    if (write !== -1) expect(ping).toBeLessThan(write);
-    expect(textOf(steps.at(-1))).toMatch(/See that it worked.*`201`.*\\"id\\".*Audit log/s);
+  test('writes a note in at most six steps, the second time as a replay', () => {
+    expect(first?.length).toBeGreaterThan(2);
+    expect(first?.length).toBeLessThanOrEqual(6);
+    expect(first?.some(({ title }) => /key/.test(title))).toBe(true);
+    expect(codesOf(first)).toMatch(/\/notes|write_back|\bmain\.ts|work-done/);
+    expect(JSON.stringify(first?.at(-1))).toMatch(/201.*idempotentReplay/s);
   });
 
-  test('says that the event id is never empty, and what happens if it is', () => {
-    expect(steps.some((step) => /every event has.*invalid_idempotency_key/.test(textOf(step)))).toBe(true);
-    const rows = (failures ?? []).flatMap((block) => (block.type === 'table' ? block.rows : []));
-    expect(rows.some(([see]) => see?.text.includes('invalid_idempotency_key'))).toBe(true);
+  test('writes notes and time entries from the event, and explains the event id', () => {
+    const tabs = blocksOf(markdown).flatMap((block) => (block.type === 'tabs' ? [block.tabs] : []));
+    for (const group of tabs) expect(group.map(({ title }) => title)).toEqual(['Note', 'Time entry']);
+    expect(tabs.length > 0).toBe(slug !== 'n8n');
+    expect(JSON.stringify(later)).toMatch(/every event has.*invalid_idempotency_key/);
+    expect(JSON.stringify(partOf(markdown, 'When it fails'))).toContain('invalid_idempotency_key');
   });
 
-  test('names a key and a ticket as needed, and says what was run and what was not', () => {
-    expect(itemsOf(needs).some((need) => need.startsWith('A key with the scope'))).toBe(true);
-    expect(itemsOf(needs).some((need) => need.startsWith('The id of a ticket'))).toBe(true);
-    expect(itemsOf(checked).filter((sentence) => sentence.startsWith('Run: '))).toHaveLength(1);
-    expect(itemsOf(checked).filter((sentence) => sentence.startsWith('Not run: '))).toHaveLength(1);
+  test('fails the run when an event id was used before', () => {
+    expect(markdown).toMatch(
+      /idempotencyMismatch.*Terminate|event-id-was-used-before|mismatch\)|\{ throw|event used (triage|the event id) ?.*before/s,
+    );
   });
 
-  test('has no key in a command, and sends events to a webhook only with a token', () => {
-    for (const { label, versions } of codes) {
-      for (const { language, text } of versions) {
-        if (!['bash', 'powershell'].includes(language)) continue;
-        expect(text).not.toMatch(/Bearer (?!\$|"?\$)/);
-        if (/^Send (the|another) event$/.test(label)) expect(text).toMatch(/\bTOKEN\b|\$TOKEN|\$token/);
-      }
+  test('contains no key, no constant event id and no id of a ticket in a command', () => {
+    for (const { text } of codes.flatMap(({ versions }) => versions)) {
+      expect(text).not.toMatch(/Bearer (?!\$|"?\$|\{)/);
+      expect(text).not.toMatch(/(triage:|evt-)[a-z]*-?\d/);
+      if (/bash|curl /.test(text) && !WITHOUT_TERMINAL.includes(slug)) expect(text).not.toMatch(/tickets\/1001/);
     }
   });
 
-  test('has a unique label for each code, and each command in both shells', () => {
+  test('names a key and a ticket as needed, with a message to an administrator', () => {
+    const needs = JSON.stringify(partOf(markdown, 'You need'));
+    expect(needs).toMatch(/A key with the scopes.*The id of a ticket.*Message to your administrator/s);
+  });
+
+  test('has a unique label for each code, and each command in both shells, and only if the tool has a terminal', () => {
     const labels = codes.map(({ label }) => label);
     expect(labels).toEqual([...new Set(labels)]);
     for (const { versions } of codes) {
       const languages = versions.map(({ language }) => language);
       if (slug !== 'powershell' && /bash|powershell/.test(languages.join())) {
+        expect(WITHOUT_TERMINAL).not.toContain(slug);
         expect(languages).toEqual(['bash', 'powershell']);
       } else expect(languages).toHaveLength(1);
     }
@@ -76,10 +75,9 @@ describe.each(RECIPES)('the recipe for $tool', ({ slug, markdown }) => {
     expect(files.length > 0).toBe(['n8n', 'node-red', 'typescript'].includes(slug));
   });
 
-  test('has a source and a date, if its tool was not run', () => {
-    const [notRun = ''] = itemsOf(checked).filter((sentence) => sentence.startsWith('Not run: '));
-    if (/account|n8n itself/.test(notRun))
-      expect(itemsOf(checked).join('\n')).toMatch(/read on \d+ \w+ 20\d\d in a stored copy/);
+  test('names the version of the tool', () => {
+    expect(markdown).toMatch(/### Version\n\n.*\d/);
+    expect(markdown).not.toMatch(/Not run|stored copy/);
   });
 });
 

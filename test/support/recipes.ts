@@ -1,9 +1,16 @@
 import { blocksOf, type CodeBlock, codesIn } from '../../src/docs/blocks.ts';
 import { ORIGIN, RECIPES } from '../../src/docs/recipes.ts';
 
+/** The random characters of this view of the pages. */
+export const RANDOM = 'b7d3f09a';
+
 /** Everything that a page gives to copy, in its order, as the page for this origin shows it. */
 export const codesOfPage = (markdown: string, origin: string): CodeBlock[] =>
-  codesIn(blocksOf(markdown.replaceAll(ORIGIN, origin)));
+  codesIn(
+    blocksOf(
+      markdown.replaceAll(ORIGIN, origin).replaceAll('REPLACE-ME', RANDOM).replaceAll('WEBHOOK-TOKEN', 'the-token'),
+    ),
+  );
 
 export function codesOf(slug: string, origin: string): CodeBlock[] {
   const recipe = RECIPES.find((one) => one.slug === slug);
@@ -26,10 +33,11 @@ export function bashCommandsOf(slug: string, origin: string): Map<string, string
   return new Map(commands);
 }
 
-/** The commands for bash up to this label, as a reader copies them one after the other. */
-export function bashUpTo(slug: string, origin: string, label: string): string {
+/** The commands for bash up to this label, as a reader copies them one after the other, except for those labels. */
+export function bashUpTo(slug: string, origin: string, label: string, without: readonly string[] = []): string {
   const commands = bashCommandsOf(slug, origin);
-  const last = [...commands.keys()].indexOf(label);
-  if (last === -1) throw new Error(`no command ${label} in ${slug}`);
-  return ['set -e', ...[...commands.values()].slice(0, last + 1)].join('\n');
+  const labels = [...commands.keys()];
+  if (!labels.includes(label)) throw new Error(`no command ${label} in ${slug}`);
+  const copied = labels.slice(0, labels.indexOf(label) + 1).filter((one) => !without.includes(one));
+  return ['set -e', ...copied.map((one) => commands.get(one))].join('\n');
 }

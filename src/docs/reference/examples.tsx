@@ -54,18 +54,18 @@ export function Examples({ operation }: { operation: Operation }) {
   );
 }
 
-/** The example of a request, with the first example of each part. */
+/** The example of a request, with the first example of its body. The ids of ticket and event are variables. */
 function requestExample({ method, url, security, parameters, requestBody }: Operation): RequestExample {
-  const examplesIn = (place: string) =>
-    parameters
-      .filter((parameter) => parameter.in === place)
-      .map(({ name, schema }) => [name, String(schema.example)] as const);
   const [type] = Object.keys(requestBody?.content ?? {});
+  const headers = parameters.filter((parameter) => parameter.in === 'header');
   return {
     method,
-    url: examplesIn('path').reduce((text, [name, value]) => text.replace(`{${name}}`, value), url),
+    url,
     needsKey: security === undefined,
-    headers: [...(type === undefined ? [] : [['Content-Type', type] as const]), ...examplesIn('header')],
+    headers: [
+      ...(type === undefined ? [] : [['Content-Type', type] as const]),
+      ...headers.map(({ name, schema }) => [name, String(schema.example).replace(/:.*/, ':{eventId}')] as const),
+    ],
     body: firstExample(requestBody),
   };
 }

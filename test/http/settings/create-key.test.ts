@@ -33,8 +33,9 @@ describe('creating a key', () => {
       expect.stringContaining(
         'curl https://api.example/api/v1/ping -H &quot;Authorization: Bearer $TICKETS_API_KEY&quot;',
       ),
-      expect.stringContaining('/api/v1/tickets/TICKET/notes '),
-      expect.stringContaining('/api/v1/tickets/TICKET/time-entries '),
+      expect.stringContaining('EVENT_ID='),
+      expect.stringContaining('/api/v1/tickets/$TICKET_ID/notes '),
+      expect.stringContaining('/api/v1/tickets/$TICKET_ID/time-entries '),
     ]);
     const recipes = (await elementsOf(text, '.pick a')).map(({ attributes }) => attributes['href']);
     expect(recipes).toEqual(

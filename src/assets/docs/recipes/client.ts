@@ -6,6 +6,7 @@
 import createClient from 'openapi-fetch';
 import type { components, paths } from './api.d.ts';
 
+export type Note = components['schemas']['NoteRequest'];
 export type TimeEntry = components['schemas']['TimeEntryRequest'];
 
 const MAX_ATTEMPTS = 10;
@@ -21,6 +22,20 @@ export function limitText(text: string): string {
 /** Creates a client for one key. It retries GET requests and requests with an Idempotency-Key. */
 export function ticketClient(baseUrl: string, key: string) {
   return createClient<paths>({ baseUrl, headers: { Authorization: `Bearer ${key}` }, fetch: fetchWithRetries });
+}
+
+/** Adds an internal note. Throws if a different request used the Idempotency-Key before: then this note was not written. */
+export async function addNote(
+  client: ReturnType<typeof ticketClient>,
+  ticketId: string,
+  idempotencyKey: string,
+  { message }: Note,
+) {
+  const { data, error } = await client.POST('/tickets/{ticketId}/notes', {
+    params: { path: { ticketId }, header: { 'Idempotency-Key': idempotencyKey } },
+    body: { message: limitText(message) },
+  });
+  return written(data, error);
 }
 
 /**
@@ -46,10 +61,18 @@ export async function logTime(
   if (userEmail !== undefined && (isNotEligible || data?.idempotencyMismatch)) {
     ({ data, error } = await send(rest));
   }
-  if (data?.idempotencyMismatch) throw new Error('The Idempotency-Key was used for a different request before.');
+  return written(data, error);
+}
+
+/** The record of a response. Throws if nothing was written now. */
+function written<Data extends object>(data: Data | undefined, error: object | undefined): Data {
+  if (data && 'idempotencyMismatch' in data && data.idempotencyMismatch)
+    throw new Error('The Idempotency-Key was used for a different request before.');
   if (data) return data;
   throw new Error(
-    error && 'detail' in error ? error.detail : 'The key is not valid for this request. See /docs/errors#unauthorized.',
+    error && 'detail' in error
+      ? String(error.detail)
+      : 'The key is not valid for this request. See /docs/errors#unauthorized.',
   );
 }
 

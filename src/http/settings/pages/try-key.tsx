@@ -65,7 +65,7 @@ const TOOLS: readonly Tool[] = [
     recipe: 'power-automate',
     setUp: [
       'Action HTTP (premium), method GET. Turn on “Secure inputs” in its settings.',
-      'Add the header Authorization with the value “Bearer”, a space, and the key.',
+      'For this test only, add the header Authorization with the value “Bearer”, a space, and the key. Delete it afterwards: the recipe stores the key in an environment variable.',
     ],
     check: 'Test the flow. You should see the status 200.',
     request: 'In a second action with the same header Authorization',
@@ -74,7 +74,7 @@ const TOOLS: readonly Tool[] = [
     name: 'Node-RED',
     recipe: 'node-red',
     setUp: [
-      `Set the environment variables TICKETS_URL (the address of this service) and ${VARIABLE} (the key) for Node-RED.`,
+      `Set three environment variables for Node-RED: TICKETS_URL (the address of this service), ${VARIABLE} (the key), and WEBHOOK_TOKEN (a long random value that protects the webhook of the flow).`,
       'Import the flow of the recipe, and select the button of “Test the key”.',
     ],
   },
@@ -123,16 +123,19 @@ interface Request {
 const bash = {
   enter: `read -rs ${VARIABLE} && export ${VARIABLE}`,
   ping: (address: string) => `curl ${address} -H "Authorization: Bearer $${VARIABLE}"`,
-  write: ({ path, address, body }: Request) => `curl ${address} -H "Authorization: Bearer $${VARIABLE}" \\
-  -H 'Content-Type: application/json' -H 'Idempotency-Key: my-workflow:${path}-1' \\
+  variables: `TICKET_ID='1001'\nEVENT_ID="evt-$(date +%s)-$RANDOM"`,
+  write: ({ path, body }: Request, origin: string) => `curl ${origin}/api/v1/tickets/$TICKET_ID/${path} \\
+  -H "Authorization: Bearer $${VARIABLE}" \\
+  -H 'Content-Type: application/json' -H "Idempotency-Key: my-workflow:$EVENT_ID" \\
   -d '${body}'`,
 };
 
 const powerShell: typeof bash = {
   enter: `$env:${VARIABLE} = Read-Host 'Key'`,
   ping: (address) => `Invoke-RestMethod ${address} -Headers @{ Authorization = "Bearer $env:${VARIABLE}" }`,
-  write: ({ path, address, body }) => `Invoke-RestMethod -Method Post ${address} \`
-  -Headers @{ Authorization = "Bearer $env:${VARIABLE}"; 'Idempotency-Key' = 'my-workflow:${path}-1' } \`
+  variables: `$ticketId = '1001'\n$eventId = 'evt-' + [guid]::NewGuid()`,
+  write: ({ path, body }, origin) => `Invoke-RestMethod -Method Post "${origin}/api/v1/tickets/$ticketId/${path}" \`
+  -Headers @{ Authorization = "Bearer $env:${VARIABLE}"; 'Idempotency-Key' = "my-workflow:$eventId" } \`
   -ContentType 'application/json' -Body '${body}'`,
 };
 
@@ -158,17 +161,21 @@ function Shell({ commands, ...props }: Props & { commands: typeof bash }) {
       <Code label={`${props.name}: ping`} title={props.name}>
         {commands.ping(pingAddress(props.origin))}
       </Code>
+      <p>3. Set a ticket ID, and an ID for the event: a new one for each event, the same one for a retry:</p>
+      <Code label={`${props.name}: ticket and event`} title={props.name}>
+        {commands.variables}
+      </Code>
       {firstRequests(props).map((request, index) => (
         <>
           <p>
-            {index + 3}. {request.purpose}. Replace TICKET with a ticket ID:
+            {index + 4}. {request.purpose}:
           </p>
           <Code label={`${props.name}: ${request.purpose}`} title={props.name}>
-            {commands.write(request)}
+            {commands.write(request, props.origin)}
           </Code>
         </>
       ))}
-      <p class="minor">You should see 201. Sent again, the command gets 200 and writes nothing.</p>
+      <p class="minor">You should see 201. Send the same command again: it gets 200 and writes nothing.</p>
     </>
   );
 }
@@ -193,7 +200,10 @@ function ToolSteps({ tool: { name, setUp, check, request }, ...props }: Props & 
       {request && first && (
         <li>
           {first.purpose}. {request}, set the method to POST, the header Idempotency-Key to{' '}
-          <code>my-workflow:{first.path}-1</code>, and the body to JSON. Replace TICKET with a ticket ID:
+          <code>
+            my-workflow:first-<span data-random="view">REPLACE-ME</span>
+          </code>
+          , and the body to JSON. Replace TICKET with a ticket ID:
           <Code label={`${name}: address of the first write`} title="Address">
             {first.address}
           </Code>
