@@ -210,6 +210,57 @@ try {
 }
 if (storage) keepDrafts(storage);
 
+// Search the headings of the documentation.
+const search = document.getElementById('search');
+if (search) {
+  const [field, count, list] = ['input', 'output', 'ul'].map((name) => search.querySelector(name));
+  let index;
+  const load = () => {
+    index ??= fetch('/docs/search.json').then((response) => response.json());
+    return index;
+  };
+  const show = async () => {
+    const words = field.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const found = (await load()).filter(([address, text]) => {
+      const place = `${address} ${text}`.toLowerCase();
+      return words.length > 0 && words.every((word) => place.includes(word));
+    });
+    const items = found.slice(0, 8).map(([address, text]) => {
+      const [item, link, page] = ['li', 'a', 'span'].map((name) => document.createElement(name));
+      [link.href, link.textContent, page.textContent] = [address, text, address.split('#')[0]];
+      link.append(page);
+      item.append(link);
+      return item;
+    });
+    list.replaceChildren(...items);
+    count.textContent = words.length > 0 ? `${items.length} results` : '';
+  };
+  search.hidden = false;
+  field.addEventListener('focus', load, { once: true });
+  field.addEventListener('input', show);
+  list.addEventListener('click', () => list.replaceChildren());
+  search.addEventListener('keydown', (event) => {
+    const stops = [field, ...list.querySelectorAll('a')];
+    const at = stops.indexOf(document.activeElement);
+    const move = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (move) {
+      event.preventDefault();
+      stops[Math.min(Math.max(at + move, 0), stops.length - 1)].focus();
+    } else if (event.key === 'Enter' && at === 0) {
+      stops[1]?.click();
+    } else if (event.key === 'Escape') {
+      field.value = '';
+      field.focus();
+      list.replaceChildren();
+    }
+  });
+  addEventListener('keydown', (event) => {
+    if (event.key !== '/' || event.target.matches('input, textarea, select')) return;
+    event.preventDefault();
+    field.focus();
+  });
+}
+
 // Ignore a second submit for 10 seconds: it would discard the response to the first one, and the
 // new key with it. After that, the first request has probably failed.
 for (const form of document.querySelectorAll('form[data-once]')) {

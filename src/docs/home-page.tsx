@@ -1,10 +1,5 @@
-import { RECORD_KINDS } from '../domain/record-kinds.ts';
-import { Code } from '../http/page/code.tsx';
 import { Icon, type IconName } from '../http/page/icon.tsx';
-import { Tabs } from '../http/page/tabs.tsx';
-import { Page } from './layout.tsx';
-import { bash, powerShell, type RequestExample, VARIABLE } from './request-examples.ts';
-import { Tile, ToolTiles } from './tiles.tsx';
+import { Tile } from './tiles.tsx';
 
 const READERS: readonly { href: string; icon: IconName; title: string; text: string }[] = [
   { href: '/docs/recipes', icon: 'bolt', title: 'I build workflows', text: 'A recipe for each tool, step by step.' },
@@ -21,86 +16,39 @@ const READERS: readonly { href: string; icon: IconName; title: string; text: str
     title: 'I run AI agents',
     text: 'The tools for agents, and settings of clients.',
   },
-  { href: '/docs/psa', icon: 'rotate', title: 'I connect a PSA', text: 'The interface for the ticketing system.' },
+  { href: '/docs/psa', icon: 'rotate', title: 'I connect a PSA', text: 'From the secret to the go-live checklist.' },
   {
     href: '/docs/errors',
     icon: 'alert',
     title: 'Something went wrong',
-    text: 'What each error means and what to do.',
+    text: 'What each error means, and who can fix it.',
   },
 ];
 
-/** The first page: three steps to the first note, and where each reader goes from there. */
-export function Home({ origin }: { origin: string }) {
-  const ping = { method: 'GET', url: `${origin}/api/v1/ping`, needsKey: true, headers: [], body: undefined };
-  const note = {
-    method: 'POST',
-    url: `${origin}/api/v1/tickets/TICKET/${RECORD_KINDS.note.path}`,
-    needsKey: true,
-    headers: [['Content-Type', 'application/json'] as const, ['Idempotency-Key', 'triage:first-note'] as const],
-    body: RECORD_KINDS.note.example.body,
-  };
+/** Where each reader goes from the first page. */
+export function Readers() {
   return (
-    <Page title="Documentation" path="/docs" hero={<Hero />}>
-      <h2 id="steps">Three steps</h2>
-      <ol class="steps">
-        <li>
-          <h3>Get a key</h3>
-          <p>
-            An administrator creates it in the <a href="/settings">settings</a>, one for each workflow. Keep it in the
-            credential store of your tool. In a shell, paste it at this prompt:
-          </p>
-          <Shells
-            group="key"
-            what="Store the key"
-            bash={`read -rs ${VARIABLE} && export ${VARIABLE}`}
-            powerShell={`$env:${VARIABLE} = Read-Host 'Key'`}
-          />
-        </li>
-        <li>
-          <h3>Ping</h3>
-          <p>Shows that the key works, and whose key it is. It changes nothing.</p>
-          <Request group="ping" what="Ping" request={ping} />
-        </li>
-        <li>
-          <h3>Write the first note</h3>
-          <p>
-            Replace <code>TICKET</code> with the id of a ticket.
-          </p>
-          <Request group="note" what="First note" request={note} />
-          <p>
-            You should see <code>note</code> with its <code>id</code>. Send it again: you get the same note, marked as a
-            replay, and nothing is written twice. That is what the Idempotency-Key is for.
-          </p>
-        </li>
-      </ol>
-      <h2 id="readers">Where to go from here</h2>
-      <ul class="tiles wide">
-        {READERS.map(({ href, icon, title, text }) => (
-          <Tile href={href} glyph={<Icon name={icon} />} title={title} text={text} />
-        ))}
-      </ul>
-      <h2 id="tools">Your tool</h2>
-      <ToolTiles />
-    </Page>
+    <ul class="tiles wide">
+      {READERS.map(({ href, icon, title, text }) => (
+        <Tile href={href} glyph={<Icon name={icon} />} title={title} text={text} />
+      ))}
+    </ul>
   );
 }
 
-function Hero() {
+/** The top of the first page. */
+export function Hero({ lead }: { lead: string }) {
   return (
     <div class="hero">
       <div>
         <h1>Your automation did the work. Write it into the ticket.</h1>
-        <p class="lead">
-          With one key, a workflow, a script or an AI agent adds internal notes and logs time in your PSA. It can do
-          nothing else.
-        </p>
+        <p class="lead">{lead}</p>
         <p class="row">
-          <a class="button" href="/settings">
-            Get a key
+          <a class="button" href="#steps">
+            Write a first note
           </a>
-          <a class="button quiet" href="#steps">
-            Start in three steps
+          <a class="button quiet" href="/docs/concepts">
+            Concepts
           </a>
         </p>
       </div>
@@ -124,32 +72,5 @@ function Hero() {
         </p>
       </div>
     </div>
-  );
-}
-
-function Request({ group, what, request }: { group: string; what: string; request: RequestExample }) {
-  return <Shells group={group} what={what} bash={bash(request)} powerShell={powerShell(request)} />;
-}
-
-interface ShellsProps {
-  group: string;
-  what: string;
-  bash: string;
-  powerShell: string;
-}
-
-/** The same command for both shells. */
-function Shells({ group, what, bash, powerShell }: ShellsProps) {
-  const tab = (label: string, command: string) => ({
-    id: label.toLowerCase(),
-    label,
-    content: (
-      <Code label={`${what} with ${label}`} title={label}>
-        {command}
-      </Code>
-    ),
-  });
-  return (
-    <Tabs group={group} legend={what} choice="language" tabs={[tab('bash', bash), tab('PowerShell', powerShell)]} />
   );
 }

@@ -39,10 +39,18 @@ export function Page({ title, path = '', parts = [], hero, isWide = false, child
     <Frame title={`${title} · ${PRODUCT}`} home="/docs" bar={bar} tabs={tabs}>
       {hero}
       <div class="docs">
-        <Navigation path={path} parts={parts} />
+        <div>
+          <Search />
+          <Navigation path={path} parts={parts} />
+        </div>
         <article class={isWide ? undefined : 'prose'}>
           {hero === undefined && <h1>{title}</h1>}
           {children}
+          {path !== '' && (
+            <p class="minor">
+              <a href={`${path}.md`}>This page as Markdown</a>, for your assistant. <a href="/llms.txt">All pages</a>
+            </p>
+          )}
         </article>
       </div>
     </Frame>
@@ -53,4 +61,18 @@ export function Page({ title, path = '', parts = [], hero, isWide = false, child
 function currentTab(href: string, path: string): 'page' | 'true' | undefined {
   if (path === href) return 'page';
   return href !== '/docs' && path.startsWith(`${href}/`) ? 'true' : undefined;
+}
+
+/** Searches the headings of all pages, with script only. */
+function Search() {
+  return (
+    <search class="search" id="search" hidden>
+      <label class="visually-hidden" for="search-field">
+        Search the documentation
+      </label>
+      <input id="search-field" type="search" placeholder="Search ( / )" autocomplete="off" spellcheck={false} />
+      <output class="visually-hidden"></output>
+      <ul></ul>
+    </search>
+  );
 }

@@ -9,16 +9,25 @@ import { Text } from './text.tsx';
 /** The components of a page by the name at which its Markdown inserts them. */
 export type Inserts = Readonly<Record<string, Child>>;
 
+/** The Markdown of a page as a file for readers and their assistants: without the comments and ids of the source. */
+export const readable = (markdown: string): string =>
+  markdown
+    .replaceAll(/^<!-- tab: (.+) -->$/gm, '**$1**')
+    .replaceAll(/^<!-- (?:end|insert: .+) -->\n\n?/gm, '')
+    .replaceAll(/^(#+ .+) \{#[\w.-]+\}$/gm, '$1');
+
 interface PageProps {
   path: string;
   /** Begins with the title as a heading. */
   markdown: string;
   inserts?: Inserts;
   isWide?: boolean;
+  /** Above the navigation, instead of title and lead. */
+  hero?: ((lead: string) => Child) | undefined;
 }
 
 /** A page from Markdown, with its headings of level 2 in the navigation. */
-export function MarkdownPage({ path, markdown, inserts = {}, isWide = false }: PageProps) {
+export function MarkdownPage({ path, markdown, inserts = {}, isWide = false, hero }: PageProps) {
   const [page] = partsOf(blocksOf(markdown), 1);
   if (!page) throw new Error(`The page ${path} has no title`);
   const parts = partsOf(page.blocks, 2);
@@ -26,10 +35,12 @@ export function MarkdownPage({ path, markdown, inserts = {}, isWide = false }: P
   if (lead?.type !== 'paragraph') throw new Error(`The page ${path} does not begin with a paragraph`);
   const links = parts.map(({ id, title }) => ({ href: `#${id}`, text: title }));
   return (
-    <Page title={page.title} path={path} parts={links} isWide={isWide}>
-      <p class="lead">
-        <Text>{lead.text}</Text>
-      </p>
+    <Page title={page.title} path={path} parts={links} isWide={isWide} hero={hero?.(lead.text)}>
+      {!hero && (
+        <p class="lead">
+          <Text>{lead.text}</Text>
+        </p>
+      )}
       <Markdown blocks={untilHeading(others)} inserts={inserts} />
       {parts.map((part) => (
         <Section part={part} inserts={inserts} />
@@ -70,7 +81,7 @@ function Section({ part: { id, title, blocks }, inserts }: { part: Part; inserts
   );
 }
 
-export function Steps({ steps, inserts = {} }: { steps: readonly Part[]; inserts?: Inserts }) {
+function Steps({ steps, inserts = {} }: { steps: readonly Part[]; inserts?: Inserts }) {
   return (
     <ol class="steps">
       {steps.map(({ title, id, blocks }) => (
@@ -105,7 +116,6 @@ export function Markdown({ blocks, inserts = {} }: { blocks: readonly Block[]; i
                 tabs={block.tabs.map(({ title, blocks }) => ({
                   id: idOf(title),
                   label: title,
-                  name: title,
                   content: <Markdown blocks={blocks} inserts={inserts} />,
                 }))}
               />

@@ -9,14 +9,16 @@ import noteCreated from '../assets/docs/psa/samples/note-created.json';
 import type { Config } from '../config.ts';
 import { describeApi } from './api-openapi.ts';
 import { ERROR_INCLUDES } from './errors.ts';
-import { Home } from './home-page.tsx';
+import { callsMarkdown, operationsMarkdown, toolsMarkdown } from './generated-markdown.ts';
+import { Hero, Readers } from './home-page.tsx';
 import { type Includes, withIncludes } from './includes.ts';
 import { keyPattern } from './key-format.ts';
-import { type Inserts, MarkdownPage } from './markdown.tsx';
+import { type Inserts, MarkdownPage, readable } from './markdown.tsx';
 import { NewToken } from './new-token.tsx';
 import agents from './pages/agents.md?raw';
 import concepts from './pages/concepts.md?raw';
 import errors from './pages/errors.md?raw';
+import home from './pages/home.md?raw';
 import keys from './pages/keys.md?raw';
 import psa from './pages/psa.md?raw';
 import psaCalls from './pages/psa-calls.md?raw';
@@ -46,14 +48,24 @@ const FILES: Includes = {
   'Receiver.cs': receiverCs.trim(),
 };
 
+/** A page as HTML, and as Markdown for assistants. */
+interface Rendered {
+  path: string;
+  html: Child;
+  markdown: string;
+}
+
+/** A component of a page, and the same as Markdown. */
+type Insert = readonly [html: Child, markdown: string];
+
 /**
- * Renders the documentation pages, the page for a wrong address and both OpenAPI documents.
+ * Renders the documentation pages, as HTML and as Markdown, the page for a wrong address, the index of the search,
+ * `llms.txt` and both OpenAPI documents.
  * @param config as deployed: limits, key prefix and SERVICE_URL
  * @returns the contents by file name. `docs/keys.html` is served at `/docs/keys`.
  */
 export async function renderDocs(config: Config): Promise<Map<string, string>> {
   const { serviceUrl = '' } = config;
-  const home = <Home origin={ORIGIN} />;
   const operations = operationsOf(describeApi(config, ORIGIN));
   const messages = messagesOf(describePsa(ORIGIN));
   const includes: Includes = {
@@ -63,34 +75,88 @@ export async function renderDocs(config: Config): Promise<Map<string, string>> {
     'psa-errors': psaErrorRows,
     'alert-types': alertRows,
   };
-  const page = (path: string, markdown: string, inserts: Inserts = {}, isWide = false) =>
-    [
-      path.slice(1),
-      <MarkdownPage path={path} markdown={withIncludes(markdown, includes)} inserts={inserts} isWide={isWide} />,
-    ] as const;
-  const pages: Record<string, Child> = {
-    index: home,
-    docs: home,
-    'docs/reference': <Reference origin={ORIGIN} operations={operations} limits={config} />,
-    ...Object.fromEntries([
-      page('/docs/concepts', concepts),
-      page('/docs/errors', errors, {}, true),
-      page('/docs/recipes', recipes, { tools: <ToolTiles hasLead /> }),
-      ...RECIPES.map(({ slug, markdown }) => page(`/docs/recipes/${slug}`, markdown, { token: <NewToken /> })),
-      page('/docs/agents', agents),
-      page('/docs/psa', psa),
-      page('/docs/psa/calls', psaCalls, { calls: <Calls messages={messages} /> }, true),
-      page('/docs/keys', keys),
-    ]),
-    '404': <WrongAddress />,
-  };
+  function page(path: string, source: string, inserts: Record<string, Insert> = {}, isWide = false): Rendered {
+    const markdown = withIncludes(source, includes);
+    const components: Inserts = Object.fromEntries(Object.entries(inserts).map(([name, [html]]) => [name, html]));
+    const hero = path === '/docs' ? (lead: string) => <Hero lead={lead} /> : undefined;
+    const withInserts = markdown.replaceAll(/<!-- insert: (.+) -->/g, (_, name: string) => inserts[name]?.[1] ?? '');
+    return {
+      path,
+      html: <MarkdownPage path={path} markdown={markdown} inserts={components} isWide={isWide} hero={hero} />,
+      markdown: readable(withInserts),
+    };
+  }
+  const pages: readonly Rendered[] = [
+    page('/docs', home, { readers: [<Readers />, ''], tools: [<ToolTiles />, toolsMarkdown] }),
+    page('/docs/concepts', concepts),
+    page('/docs/recipes', recipes, { tools: [<ToolTiles hasLead />, toolsMarkdown] }),
+    ...RECIPES.map(({ slug, markdown }) => page(`/docs/recipes/${slug}`, markdown, { token: [<NewToken />, ''] })),
+    {
+      path: '/docs/reference',
+      html: <Reference origin={ORIGIN} operations={operations} limits={config} />,
+      markdown: `# Reference\n\nEvery request and response of the API.\n\n${operationsMarkdown(operations)}\n`,
+    },
+    page('/docs/errors', errors, {}, true),
+    page('/docs/agents', agents),
+    page('/docs/psa', psa),
+    page('/docs/psa/calls', psaCalls, { calls: [<Calls messages={messages} />, callsMarkdown(messages)] }, true),
+    page('/docs/keys', keys),
+  ];
+  const origin = serviceUrl || UNKNOWN_ORIGIN;
   const files = new Map([
     ['api/v1/openapi.json', JSON.stringify(describeApi(config, serviceUrl))],
     ['psa/openapi.json', JSON.stringify(describePsa(serviceUrl))],
+    ['llms.txt', llmsText(pages, serviceUrl)],
+    ['404.html', withOrigin(String(await (<WrongAddress />)), origin)],
   ]);
-  for (const [name, page] of Object.entries(pages))
-    files.set(`${name}.html`, withOrigin(String(await page), serviceUrl || UNKNOWN_ORIGIN));
+  const index: SearchEntry[] = [];
+  for (const { path, html, markdown } of pages) {
+    const text = withOrigin(String(await html), origin);
+    files.set(`${path.slice(1)}.html`, text);
+    files.set(`${path.slice(1)}.md`, markdown.replaceAll(ORIGIN, origin));
+    index.push(...searchEntries(path, text));
+  }
+  files.set('index.html', files.get('docs.html') ?? '');
+  files.set('docs/search.json', JSON.stringify(index));
   return files;
+}
+
+/** The list of all pages for assistants (https://llmstxt.org). */
+function llmsText(pages: readonly Rendered[], serviceUrl: string): string {
+  const lines = pages.map(({ path, markdown }) => {
+    const [, title, lead] = /^# (.+)\n\n(.+)/.exec(markdown) ?? [];
+    return `- [${title}](${serviceUrl}${path}.md): ${lead?.replaceAll(ORIGIN, serviceUrl)}`;
+  });
+  return `# Ticket Write-Back API
+
+> Automations and AI agents write the result of their work back into a ticketing system: internal notes and time entries, once for each event.
+
+## Documentation
+
+${lines.join('\n')}
+
+## Contracts
+
+- [OpenAPI 3.1 of the API](${serviceUrl}/api/v1/openapi.json)
+- [OpenAPI 3.1 of the interface for the PSA](${serviceUrl}/psa/openapi.json)
+`;
+}
+
+/** A place that the search finds: the address, and the words of the heading. */
+type SearchEntry = readonly [address: string, words: string];
+
+/** The title, headings and error codes of a page. Of a recipe only the title: its headings are the same everywhere. */
+function searchEntries(path: string, html: string): SearchEntry[] {
+  const words = (text: string) =>
+    text
+      .replaceAll(/<[^>]+>/g, ' ')
+      .replaceAll(/\s+/g, ' ')
+      .trim();
+  const [, title = ''] = /<title>(.+?) · /.exec(html) ?? [];
+  const found = path.startsWith('/docs/recipes/')
+    ? []
+    : html.matchAll(/<(?:h[23]|tr) id="([^"]+)">(?:<th scope="row">)?(.+?)<\/(?:h[23]|th)>/g);
+  return [[path, title], ...Array.from(found, ([, id, text = '']) => [`${path}#${id}`, words(text)] as const)];
 }
 
 /** Placeholders that the script of the page replaces by random characters, and when. */

@@ -124,7 +124,9 @@ describe('the documentation', () => {
       (await elementsOf(files.get(name) ?? '', selector)).map(({ text }) => text).join(' ');
     const reference = await textOf('docs/reference.html', 'article');
     expect(reference).toContain('Limits as deployed: 7 requests in any 3 seconds per key');
-    expect(reference).toContain('https://tickets.example:8443/api/v1/tickets/1001/notes');
+    expect(reference).toContain('https://tickets.example:8443/api/v1/tickets/$TICKET_ID/notes');
+    expect(files.get('docs/reference.md')).toContain('`POST /api/v1/tickets/{ticketId}/notes`');
+    expect(files.get('llms.txt')).toContain('(https://tickets.example:8443/docs/recipes/make.md)');
     expect(await textOf('docs/recipes/zapier.html', '[data-host]')).toBe('tickets.example');
     expect(await textOf('docs/keys.html', 'article')).toContain('stage_[0-9A-Za-z]');
     expect(JSON.parse(files.get('api/v1/openapi.json') ?? '')).toMatchObject({
@@ -157,5 +159,31 @@ describe('the documentation', () => {
       const [data = '', value = ''] = calls[index]?.text.split('Fields of value') ?? [];
       expect([data, value]).toEqual([expect.stringContaining(field), expect.stringContaining(result ?? '')]);
     }
+  });
+
+  test('has each page as Markdown, without comments of the source, and lists it in llms.txt', async () => {
+    const files = await renderDocs(config());
+    const list = files.get('llms.txt') ?? '';
+    const pages = [...files.keys()].filter((name) => name.endsWith('.html') && !/^(404|index)\.html$/.test(name));
+    expect(pages.length).toBeGreaterThan(15);
+    for (const name of pages) {
+      const path = name.replace(/\.html$/, '.md');
+      expect([path, files.get(path)]).toEqual([path, expect.stringMatching(/^# .+\n\n\S/)]);
+      expect([path, files.get(path)]).not.toEqual([path, expect.stringMatching(/<!--|\{#|service\.invalid/)]);
+      expect(list).toContain(`(/${path})`);
+      const links = await elementsOf(files.get(name) ?? '', 'article a');
+      expect(links.map(({ attributes }) => attributes['href'])).toContain(`/${path}`);
+    }
+  });
+
+  test('has a search index of at most 10 KB that finds pages, headings, calls and error codes', async () => {
+    const text = (await renderDocs(config())).get('docs/search.json') ?? '';
+    expect(new TextEncoder().encode(text).length).toBeLessThanOrEqual(10_000);
+    const index = new Map<string, string>(JSON.parse(text));
+    expect(index.get('/docs/recipes/make')).toBe('Write back from Make');
+    expect(index.get('/docs/errors#rate_limited')).toMatch(/^rate_limited 429/);
+    expect(index.get('/docs/psa/calls#directory.upsert')).toBe('directory.upsert');
+    expect(index.get('/docs/reference#createNote')).toBe('Add an internal note to a ticket');
+    expect(index.get('/docs/concepts#retries')).toBe('Why retries are safe');
   });
 });

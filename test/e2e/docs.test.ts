@@ -113,6 +113,45 @@ test('the parts of the navigation are at the side, and on a phone a fold, withou
   expect(new URL(page.url()).pathname).not.toMatch(/^\/docs/);
 });
 
+test('the search finds headings and error codes with the keyboard, on a phone too', async () => {
+  const { page, complaints } = await open('/docs', { viewport: { width: 390, height: 800 } });
+  await page.keyboard.press('/');
+  await page.keyboard.type('rate limited');
+  const result = page.getByRole('link', { name: /^rate_limited 429/ });
+  await result.waitFor();
+  expect(await accessibilityViolations(page)).toEqual([]);
+  expect(await overflowOf(page)).toBe(0);
+  await page.keyboard.press('ArrowDown');
+  await page.keyboard.press('ArrowUp');
+  await page.keyboard.press('Enter');
+  await page.waitForURL(`${server.url}/docs/errors#rate_limited`);
+  await page.keyboard.press('/');
+  await page.keyboard.type('make');
+  await page.getByRole('link', { name: /^Write back from Make/ }).waitFor();
+  await page.keyboard.press('Escape');
+  expect(await page.locator('#search li').count()).toBe(0);
+  expect(complaints).toEqual([]);
+});
+
+test('a recipe has an event of its own in each view, a token from its button, and the workflow its address', async () => {
+  const { page, complaints } = await open('/docs/recipes/n8n');
+  const event = page.getByLabel('Event', { exact: true }).locator('pre');
+  const [first] = await event.allTextContents();
+  expect(first).toMatch(/"eventId": "evt-[0-9a-f]{8}"/);
+  await page.getByRole('button', { name: 'Create a random token' }).click();
+  expect(await page.getByLabel('Token of the webhook').locator('pre').textContent()).toMatch(/^[0-9a-f]{64}$/);
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('link', { name: 'Download n8n.json' }).click(),
+  ]);
+  const workflow = await readFile(await download.path(), 'utf8');
+  expect(workflow).toContain(`"${server.url}/api/v1/ping"`);
+  expect(workflow).not.toContain('tickets.example');
+  await page.reload();
+  expect(await event.allTextContents()).not.toEqual([first]);
+  expect(complaints).toEqual([]);
+});
+
 test('addresses show the origin of the service, and without script a placeholder', async () => {
   const { host } = new URL(server.url);
   const texts = async (path: string, options?: BrowserContextOptions) =>
