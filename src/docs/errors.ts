@@ -1,11 +1,14 @@
-import { FIXED_BY, PROBLEMS, UNAUTHORIZED_STEPS } from '../http/problems.ts';
-import type { Includes } from './includes.ts';
+import { PROBLEMS, type ProblemCode } from '../http/problems.ts';
+import { ERROR_TEXTS, FIXED_BY } from './error-texts.ts';
 
-const row = ([code, { status, title, meaning, remedy, fixedBy }]: [string, (typeof PROBLEMS)[keyof typeof PROBLEMS]]) =>
-  `| \`${code}\` ${status} ${title} | ${meaning} | ${remedy} | ${FIXED_BY[fixedBy]} |`;
+const isCode = (text: string): text is ProblemCode => Object.hasOwn(PROBLEMS, text);
 
-/** The generated parts of the page of errors. */
-export const ERROR_INCLUDES: Includes = {
-  errors: Object.entries(PROBLEMS).map(row).join('\n'),
-  'unauthorized-steps': UNAUTHORIZED_STEPS.map((step, index) => `${index + 1}. ${step}`).join('\n'),
-};
+/** The rows of the table of errors, as Markdown. */
+export const errorRows = Object.keys(PROBLEMS)
+  .filter(isCode)
+  .map((code) => {
+    const { meaning, remedy, fixedBy } = ERROR_TEXTS[code];
+    const { status, title } = PROBLEMS[code];
+    return `| \`${code}\` ${status} ${title} | ${meaning} | ${remedy} | ${FIXED_BY[fixedBy]} |`;
+  })
+  .join('\n');

@@ -130,7 +130,7 @@ const createNote = writeOperation({
   operationId: 'createNote',
   schemaName: 'Note',
   summary: 'Add an internal note to a ticket',
-  description: `Requires the scope \`${RECORD_KINDS.note.scope}\`. The note is for the team only: the customer never sees it and no email is sent.`,
+  description: `Requires the scope \`${RECORD_KINDS.note.scope}\`. This service sends no email. Your PSA stores the note as an internal note; whether it notifies the team is its setting.`,
   request: noteRequest,
   requestExamples: { note: { summary: 'A note', value: { message: 'Print queue cleared by the overnight check.' } } },
   result: noteResult,

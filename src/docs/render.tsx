@@ -8,7 +8,7 @@ import firstUpsert from '../assets/docs/psa/samples/first-upsert.json';
 import noteCreated from '../assets/docs/psa/samples/note-created.json';
 import type { Config } from '../config.ts';
 import { describeApi } from './api-openapi.ts';
-import { ERROR_INCLUDES } from './errors.ts';
+import { errorRows } from './errors.ts';
 import { callsMarkdown, operationsMarkdown, toolsMarkdown } from './generated-markdown.ts';
 import { Hero, Readers } from './home-page.tsx';
 import { type Includes, withIncludes } from './includes.ts';
@@ -70,7 +70,7 @@ export async function renderDocs(config: Config): Promise<Map<string, string>> {
   const messages = messagesOf(describePsa(ORIGIN));
   const includes: Includes = {
     ...FILES,
-    ...ERROR_INCLUDES,
+    errors: errorRows,
     'key-pattern': keyPattern(config.keyPrefixes),
     'psa-errors': psaErrorRows,
     'alert-types': alertRows,
@@ -113,7 +113,7 @@ export async function renderDocs(config: Config): Promise<Map<string, string>> {
   for (const { path, html, markdown } of pages) {
     const text = withOrigin(String(await html), origin);
     files.set(`${path.slice(1)}.html`, text);
-    files.set(`${path.slice(1)}.md`, markdown.replaceAll(ORIGIN, origin));
+    files.set(`${path.slice(1)}.md`, markdown.replaceAll(ORIGIN, origin).replaceAll(HOST, hostOf(origin)));
     index.push(...searchEntries(path, text));
   }
   files.set('index.html', files.get('docs.html') ?? '');
@@ -159,6 +159,8 @@ function searchEntries(path: string, html: string): SearchEntry[] {
   return [[path, title], ...Array.from(found, ([, id, text = '']) => [`${path}#${id}`, words(text)] as const)];
 }
 
+const hostOf = (origin: string) => origin.replaceAll(/^https?:\/\/|:\d+$/g, '');
+
 /** Placeholders that the script of the page replaces by random characters, and when. */
 const RANDOM: Readonly<Record<string, string>> = { 'REPLACE-ME': 'view', 'WEBHOOK-TOKEN': 'button' };
 
@@ -169,9 +171,8 @@ const RANDOM: Readonly<Record<string, string>> = { 'REPLACE-ME': 'view', 'WEBHOO
  */
 function withOrigin(page: string, origin: string): string {
   if (/<[^>]*service\.invalid/.test(page)) throw new Error('an attribute of a page contains the origin of the service');
-  const host = origin.replaceAll(/^https?:\/\/|:\d+$/g, '');
   return page
     .replaceAll(ORIGIN, `<span data-origin="">${origin}</span>`)
-    .replaceAll(HOST, `<span data-host="">${host}</span>`)
+    .replaceAll(HOST, `<span data-host="">${hostOf(origin)}</span>`)
     .replaceAll(/REPLACE-ME|WEBHOOK-TOKEN/g, (text) => `<span data-random="${RANDOM[text]}">${text}</span>`);
 }

@@ -25,6 +25,7 @@ import {
   ticketNotFound,
   unknownOutcome,
 } from '../services/work/write-once.ts';
+import { ERROR_TEXTS } from './error-texts.ts';
 
 /** The origin in the examples of problems. */
 const EXAMPLE_ORIGIN = 'https://tickets.example';
@@ -202,7 +203,7 @@ function problemResponse(status: number, codes: ProblemCode[]): ZodOpenApiRespon
   const [first, ...others] = codes;
   if (!first) throw new Error(`no problem has the status ${status}`);
   return {
-    description: codes.map((code) => `\`${code}\`: ${PROBLEMS[code].meaning}`).join(' '),
+    description: codes.map((code) => `\`${code}\`: ${ERROR_TEXTS[code].meaning}`).join(' '),
     headers: z.object({ ...(status === 503 ? withoutLimits(keyed) : keyed), ...extraHeaders[status] }),
     content: {
       'application/problem+json': {
@@ -228,7 +229,8 @@ function shapeOf(code: ProblemCode) {
 }
 
 function makeShape(code: ProblemCode) {
-  const { status, meaning, remedy } = PROBLEMS[code];
+  const { status } = PROBLEMS[code];
+  const { meaning, remedy } = ERROR_TEXTS[code];
   return z
     .object({
       type: problemTypeShape(code),

@@ -10,7 +10,7 @@ export const noteRequest = strictObject({
 
 export type NoteRequest = z.output<typeof noteRequest>;
 
-/** Response for a note, new or already created. Notes are internal: the team sees them, the customer never does. */
+/** Response for a note, new or already created. Notes are internal: the PSA shows them to the team. */
 export const noteResult = z.object({
   note: z.object({
     id: z.uuid().meta({ description: 'Identifier of the note.' }),

@@ -27,7 +27,7 @@ export const RECORD_KINDS = {
   note: {
     scope: 'tickets:note:write',
     scopeLabel: 'Internal notes',
-    scopeHelp: 'Adds notes to tickets. Only the team sees them; customers never do.',
+    scopeHelp: 'Adds internal notes to tickets. Your PSA shows them to the team.',
     path: 'notes',
     changeField: 'note',
     noun: 'internal note',

@@ -55,7 +55,7 @@ export const timeEntryResult = z.object({
       .meta({ description: "The day the entry was logged, in the organization's time zone, written as midnight UTC." }),
     status: z
       .enum(TIME_ENTRY_STATUSES)
-      .meta({ description: 'A new entry is SUBMITTED: an administrator reviews it before it becomes billable.' }),
+      .meta({ description: 'A new entry is SUBMITTED. It is approved or rejected in the PSA.' }),
     billable: z.boolean().meta({ description: 'As sent.' }),
     hourlyRate: z.number().min(0).meta({
       description:

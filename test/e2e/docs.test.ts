@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
@@ -144,7 +145,7 @@ test('a recipe has an event of its own in each view, a token from its button, an
     page.waitForEvent('download'),
     page.getByRole('link', { name: 'Download n8n.json' }).click(),
   ]);
-  const workflow = await readFile(await download.path(), 'utf8');
+  const workflow = await text(await download.createReadStream());
   expect(workflow).toContain(`"${server.url}/api/v1/ping"`);
   expect(workflow).not.toContain('tickets.example');
   await page.reload();

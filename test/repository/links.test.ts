@@ -7,7 +7,7 @@ import { expect, test } from 'vitest';
  * Folders that hold no pages of this repository. The links of the pages and recipes are those of the
  * documentation, which test/e2e/docs.test.ts follows.
  */
-const OTHERS = ['pages', 'recipes', 'node_modules', '.git', '.wrangler', 'dist', 'test-results'];
+const OTHERS = ['build', 'pages', 'recipes', 'node_modules', '.git', '.wrangler', 'dist', 'test-results'];
 /**
  * A relative path of letters, digits and the like; an address such as `/docs` begins with a slash.
  */

@@ -1,5 +1,5 @@
 import { Code } from '../../http/page/code.tsx';
-import { PROBLEMS } from '../../http/problems.ts';
+import { ERROR_TEXTS } from '../error-texts.ts';
 import { Text } from '../text.tsx';
 import { firstContent, isSuccess, type Operation, type Response, responsesOf } from './contract.ts';
 import { Fields } from './fields.tsx';
@@ -52,19 +52,19 @@ function Problems({ operation, status, response, headers }: ProblemsProps) {
   return (
     <>
       {Object.entries(firstContent(response)?.examples ?? {}).map(([code, { value }]) => {
-        const kind = Object.entries(PROBLEMS).find(([name]) => name === code)?.[1];
+        const text = Object.entries(ERROR_TEXTS).find(([name]) => name === code)?.[1];
         return (
           <li>
             <details>
               <summary>
-                <strong>{status}</strong> {kind ? <code>{code}</code> : 'Unauthorized'}{' '}
+                <strong>{status}</strong> {text ? <code>{code}</code> : 'Unauthorized'}{' '}
                 <span>
-                  <Text>{kind?.meaning ?? withoutLinks(response.description)}</Text>
+                  <Text>{text?.meaning ?? withoutLinks(response.description)}</Text>
                 </span>
               </summary>
               <p>
-                {kind && <Text>{kind.remedy}</Text>}{' '}
-                <a href={`/docs/errors#${code}`}>{kind ? `More about ${code}` : 'Find the cause of a 401'}</a>
+                {text && <Text>{text.remedy}</Text>}{' '}
+                <a href={`/docs/errors#${code}`}>{text ? `More about ${code}` : 'Find the cause of a 401'}</a>
               </p>
               {headers.length > 0 && (
                 <p>

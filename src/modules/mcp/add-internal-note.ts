@@ -9,7 +9,7 @@ export const addInternalNote = makeTool({
   name: 'add_internal_note',
   title: 'Add an internal note',
   description:
-    'Adds an internal note to a ticket. The team sees it; the customer never does, and no email is sent. It cannot be changed or removed afterwards.',
+    'Adds an internal note to a ticket. The PSA shows it to the team. It cannot be changed or removed afterwards.',
   input: strictObject({
     ticketId,
     message: noteRequest.shape.message.meta({ description: 'The text of the note.' }),
