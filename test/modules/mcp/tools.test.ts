@@ -193,7 +193,7 @@ describe.each(['add_internal_note', 'log_time'] as const)('%s', (name) => {
     const api = makeMcpApi();
     const result = await resultOf(api, key, name, args);
     expect(result).toMatchObject({ isError: true, structuredContent: { code: 'psa_not_included' } });
-    expect(sentence(result)).toMatch(/ask an administrator to add it/);
+    expect(sentence(result)).toMatch(/Ask the provider of your ticketing system/);
     await api.settled();
     expect(await rowsOf('refused_uses', organization)).toMatchObject([{ reason: 'psa_not_included' }]);
   });
