@@ -1,12 +1,11 @@
 import { expect, test } from 'vitest';
 import type { Config } from '../../src/config.ts';
 import { PROBLEMS } from '../../src/http/problems.ts';
-import { PSA_SECRET } from '../support/psa.ts';
 import { readStatic } from '../support/static-files.ts';
 import { makeApi } from '../support/world.ts';
 
 const ORIGIN = 'https://tickets.northwind.example';
-const at = (config: Partial<Config> = {}, vars = {}) => makeApi({ origin: ORIGIN, config, vars });
+const at = (config: Partial<Config> = {}) => makeApi({ origin: ORIGIN, config });
 
 test('security.txt has the configured contact, and does not exist without one', async () => {
   const securityContact = {
@@ -26,7 +25,7 @@ Preferred-Languages: en
   expect((await at().send('/.well-known/security.txt')).status).toBe(404);
 });
 
-test('the API catalog links each API that is on to its contract and its guide, and every link of it works', async () => {
+test('the API catalog links the API to its contract and its guide, and every link of it works', async () => {
   const minimal = await at().send('/.well-known/api-catalog');
   expect(minimal.headers.get('Content-Type')).toBe(
     'application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"',
@@ -41,17 +40,8 @@ test('the API catalog links each API that is on to its contract and its guide, a
     linkset: [{ anchor: `${ORIGIN}/.well-known/api-catalog`, item: [{ href: api.anchor }] }, api],
   });
 
-  const full = at({}, { PSA_SECRET });
-  const text = await (await full.send('/.well-known/api-catalog')).text();
-  const links = [...text.matchAll(/"href":"([^"]+)","type":"([^"]+)"/g)];
-  expect(new Set(links.map(([, href]) => href?.slice(ORIGIN.length)))).toEqual(
-    new Set(['/api/v1/openapi.json', '/docs', '/docs/psa', '/psa/openapi.json', '/healthz']),
-  );
-  for (const [, href = '', type = ''] of links) {
-    const path = href.slice(ORIGIN.length);
-    const { status, headers } = await (path === '/healthz' ? full.send(path) : readStatic(path));
-    expect([href, status, headers.get('Content-Type')?.split(';')[0]]).toEqual([href, 200, type]);
-  }
+  for (const { href, type } of [...api['service-desc'], ...api['service-doc']])
+    expect((await readStatic(href.slice(ORIGIN.length))).headers.get('Content-Type')).toContain(type);
 });
 
 test('HEAD of the API catalog has its link, without a body', async () => {

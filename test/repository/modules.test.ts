@@ -103,7 +103,17 @@ test.each(MODULES)('without %s, both Workers and the commands compile', async (m
 });
 
 /** Tests of the core that use no module. */
-const CORE_TESTS = ['test/http/api/writes.test.ts', 'test/rpc/changes.test.ts'];
+const CORE_TESTS = [
+  'test/http/api/writes.test.ts',
+  'test/http/cached-keys.test.ts',
+  'test/http/settings/access-review.test.ts',
+  'test/http/well-known.test.ts',
+  'test/http/write-responses.test.ts',
+  'test/jobs.test.ts',
+  'test/rpc',
+  'test/services/keys',
+  'test/services/work/budget.test.ts',
+];
 
 test('without any module, both Workers and the commands compile, and tests of the core pass', async () => {
   const copy = await copyWithout(MODULES);
