@@ -41,10 +41,7 @@ await startBundle(join(outdir, 'index.js'), parsed.vars).catch((err: unknown) =>
 });
 console.log(`The bundle starts: ${verdict}.`);
 
-/**
- * The size of all modules. Wrangler adds a README, and source maps that are uploaded but never
- * loaded.
- */
+/** The size of all modules, without the README and source maps that wrangler adds and never loads. */
 async function gzippedSize(directory: string): Promise<number> {
   const modules = (await readdir(directory)).filter((name) => name !== 'README.md' && !name.endsWith('.map'));
   const sizes = await Promise.all(modules.map(async (name) => gzipSync(await readFile(join(directory, name))).length));

@@ -27,10 +27,7 @@ const READY = '/dev/ready';
 const SIGN_IN = '/dev/sign-in';
 const SIGN_OUT = '/dev/sign-out';
 
-/**
- * Generated on first use, because a Worker has no random numbers while it starts. Lost when it
- * stops.
- */
+/** Generated on first use, because a Worker has no random numbers while it starts. */
 let keyPair: ReturnType<typeof generateKeyPair> | undefined;
 const localKeys = () => {
   keyPair ??= generateKeyPair('ES256');

@@ -5,9 +5,7 @@ import { agentsConfigOf } from '../ops/wrangler-config.ts';
 export type Run = (program: 'build' | 'build:agents' | 'wrangler', args: readonly string[]) => Promise<void>;
 
 export interface ReleaseOptions {
-  /** Whether to apply the migrations first. */
   migrate: boolean;
-  /** Whether to deploy the Workers for AI agents too. */
   agents: boolean;
 }
 

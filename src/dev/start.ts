@@ -72,10 +72,7 @@ function fail(message: string): never {
   process.exit(1);
 }
 
-/**
- * The variables as `wrangler dev` reads them: `--var NAME:value` overrides .dev.vars, which
- * overrides wrangler.toml.
- */
+/** As `wrangler dev`: `--var NAME:value` overrides .dev.vars, which overrides wrangler.toml. */
 function readVariables(): Map<string, { value: string; source: string }> {
   const given = [options.var].flat().filter((pair) => typeof pair === 'string');
   const sources = {
@@ -121,10 +118,7 @@ function isInUse(): Promise<boolean> {
   });
 }
 
-/**
- * Migrations that the database has and the repository does not: the repository's own would fail on
- * such a database.
- */
+/** Migrations of the database that the repository lacks: its own would fail on such a database. */
 async function otherMigrations(db: D1Database): Promise<string[]> {
   const table = await db.prepare("select name from sqlite_master where name = 'd1_migrations'").first();
   if (table === null) return [];
@@ -146,10 +140,7 @@ async function migrate(): Promise<void> {
   if (code !== 0) fail(`${output}\nThe local database could not be migrated.`);
 }
 
-/**
- * Imports the demo directory, revokes the demo keys of earlier starts and returns the value of a
- * new one.
- */
+/** Imports the demo directory, revokes earlier demo keys and returns the value of a new one. */
 async function prepareDemo(db: D1Database): Promise<string> {
   const directory = await importDirectory(
     db,
@@ -229,10 +220,7 @@ function fireCronsUntil(ended: Promise<unknown>): void {
   });
 }
 
-/**
- * Wrangler's own request lines, ready message and the command of the custom build: the Worker logs
- * each request itself, and no option omits only these lines.
- */
+/** Wrangler's request lines, ready message and build command, which no option omits. */
 function isWranglerInfo(line: string): boolean {
   return /^\[(wrangler:info|custom build\] Running)/.test(stripVTControlCharacters(line));
 }

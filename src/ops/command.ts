@@ -8,7 +8,6 @@ import type { ActorContext, Ports, SystemActor } from '../services/service-conte
 import { printable } from './printable.ts';
 import { archiveBucketName, databaseId, MAIN_CONFIG, readWranglerConfig } from './wrangler-config.ts';
 
-/** How long an operator waits for one call to the database. */
 const DEADLINE_MS = 60_000;
 
 /** Thrown for a wrong call: the message is followed by the usage, and the exit code is 2. */
@@ -16,10 +15,7 @@ export class UsageError extends Error {
   override name = 'UsageError';
 }
 
-/**
- * Thrown for a failure that is expected: the message is all that the operator sees, and the exit
- * code is 1.
- */
+/** An expected failure: the operator sees only the message, and the exit code is 1. */
 export class CommandFailure extends Error {
   override name = 'CommandFailure';
 }
@@ -35,7 +31,6 @@ interface CommandHelp {
   usage: string;
   /** One call, complete from the name on. */
   example: string;
-  /** What exit code 1 means. */
   failure: string;
 }
 
@@ -57,10 +52,7 @@ export function operatorCommand({ name, summary, purpose, usage, example, failur
     .configureOutput({ outputError: () => {} });
 }
 
-/**
- * The name of an argument or an option's value as the help shows it: commander's definitions have
- * `<NAME>`.
- */
+/** As the help shows a name: commander's definitions have `<NAME>`. */
 export const withoutBrackets = (text: string) => text.replaceAll(/[<>]/g, '');
 
 // The options that choose the database: the deployed one, or a local one other than npm start's
@@ -81,7 +73,6 @@ export const configOption = new Option(
 /** How the options that choose the database appear in a usage. */
 export const DATABASE_USAGE = '[--remote [--config FILE] | --persist-to DIRECTORY]';
 
-/** Who asked for a change. */
 export const byOption = new Option('--by <NAME>', 'Who asked for this. It is kept in the database.');
 
 /** @throws UsageError if `--by` is missing */
@@ -107,7 +98,6 @@ export interface Database {
 /** Opens the database that the options choose, for as long as `use` runs. */
 export interface WithDatabase {
   <T>(use: (database: Database) => Promise<T>): Promise<T>;
-  /** The variables in the wrangler.toml of that database. */
   vars(): Record<string, string>;
 }
 
@@ -180,7 +170,6 @@ function required(name: string): string {
   return value;
 }
 
-/** The context of a verb that an operator calls. */
 export function operatorContext(db: D1Database, ports: Ports = {}): ActorContext<SystemActor> {
   const source = { address: null, userAgent: 'operator' };
   return {

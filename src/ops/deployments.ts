@@ -9,21 +9,16 @@ export interface Deployment {
   /** The path of its wrangler.toml, by which findings name it. */
   file: string;
   config: WranglerConfig;
-  /** The file of its Worker for AI agents, if there is one. */
   agents: { file: string; config: WranglerConfig } | undefined;
   live?: LiveDeployment | undefined;
 }
 
-/** What a deployment is on Cloudflare. */
 export interface LiveDeployment {
-  /** The names of the migrations that its database has. */
   migrations: readonly string[];
-  /** The ids of its active organizations. */
   organizations: readonly string[];
   /** The names of the secrets of its Worker, and of that for AI agents. */
   secrets: readonly string[];
   agentsSecrets: readonly string[];
-  /** JURISDICTION as it is deployed. */
   jurisdiction: string;
 }
 
@@ -138,10 +133,7 @@ const settingsShape = z.object({
   }),
 });
 
-/**
- * The bindings of a deployed Worker: GET /accounts/{account}/workers/scripts/{name}/settings.
- * Undefined if there is no such Worker.
- */
+/** Undefined if there is no such Worker. GET /accounts/{account}/workers/scripts/{name}/settings */
 export async function deployedBindings(
   { baseUrl, accountId, apiToken, pace }: Omit<RemoteTarget, 'databaseId'>,
   name: string,

@@ -8,9 +8,7 @@ const databaseShape = z.object({
   result: z.object({ read_replication: z.object({ mode: z.string() }).nullish() }),
 });
 
-/**
- * Whether a deployed database has read replicas: GET /accounts/{account}/d1/database/{database}.
- */
+/** Whether a deployed database has read replicas: GET /accounts/{account}/d1/database/{database}. */
 async function hasReplicas({ baseUrl, accountId, databaseId, apiToken, pace }: RemoteTarget): Promise<boolean> {
   await pace.wait();
   const response = await fetch(`${baseUrl}/accounts/${accountId}/d1/database/${databaseId}`, {

@@ -2,10 +2,7 @@ import { unknownVariables } from '../config.ts';
 import { OPS_MODULES } from './modules.ts';
 import { check, Failure, type Finding } from './probe.ts';
 
-/**
- * Looks for misspelled names among the variables in a wrangler.toml. A name that is like no other is
- * the operator's own.
- */
+/** Looks for misspelled names. A name that is like no other is the operator's own. */
 export async function* diagnoseVariables(vars: Readonly<Record<string, string>>): AsyncGenerator<Finding> {
   yield await check('the variables in wrangler.toml', async () => {
     const ofModules = OPS_MODULES.flatMap(({ variables }) => variables ?? []);

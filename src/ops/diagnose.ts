@@ -209,14 +209,12 @@ function validContact(body: string): string {
 const health = z.object({ status: z.enum(['ok', 'paused']), limits: z.string() });
 const contract = z.object({ openapi: z.string().startsWith('3.1.'), info: z.object({ description: z.string() }) });
 
-/** Reads the response of /healthz. @throws Failure */
 function readHealth(given: ProbeResponse): z.infer<typeof health> {
   const found = health.safeParse(given.status === 200 ? jsonOf(given.body) : undefined);
   if (!found.success) throw new Failure(whoAnswered(given));
   return found.data;
 }
 
-/** @throws Failure */
 function exactly401(given: ProbeResponse): string {
   const fault = wrongWith401(given);
   if (fault !== undefined) throw new Failure(fault);
@@ -244,10 +242,7 @@ export function wrongWith401(given: ProbeResponse): string | undefined {
     : 'X-Request-Id is missing or is not from the service. A proxy changes headers.';
 }
 
-/**
- * The names of the headers, except those of the transport and the edge's cache, which vary between
- * responses.
- */
+/** Without the headers of the transport and the edge's cache, which vary between responses. */
 export function namesOf({ headers }: ProbeResponse): string {
   const varying =
     /^(date|connection|keep-alive|transfer-encoding|content-length|content-encoding|vary|age|cf-.*|alt-svc|nel|report-to|server-timing)$/;
@@ -311,10 +306,7 @@ const titleOf = (html: string) => {
   return title === undefined ? '' : ` ("${title}")`;
 };
 
-/**
- * @throws Failure unless the start page of the settings area, and a page requested with a forged
- * token, are refused.
- */
+/** @throws Failure unless the start page, and a page requested with a forged token, are refused */
 export function guarded(start: ProbeResponse, page: ProbeResponse): string {
   const location = start.headers.get('location') ?? '';
   const redirects = start.status >= 300 && start.status < 400;

@@ -37,10 +37,7 @@ export async function exportChanges(
   }
 }
 
-/**
- * Opens a file for as long as `use` runs, to write to its end: a new one, or what `existing` makes
- * of one that is there already. A new one that is still empty when `use` fails is removed again.
- */
+/** Opens a file to write to its end. A new one that is still empty when `use` fails is removed again. */
 export async function withFile<T>(
   path: string,
   existing: () => Promise<FileHandle>,

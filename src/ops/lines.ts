@@ -3,10 +3,7 @@ export type Line = { line: number; text: string } | { line: number; fault: 'too_
 
 const LINE_FEED = 0x0a;
 
-/**
- * Splits a stream of bytes into lines of UTF-8. A line longer than `maxBytes` is a fault, and at
- * most `maxBytes` of it are in memory. A byte order mark is dropped.
- */
+/** Splits bytes into lines of UTF-8, of which at most `maxBytes` are in memory. Drops a byte order mark. */
 export async function* readLines(chunks: AsyncIterable<Uint8Array>, maxBytes: number): AsyncGenerator<Line> {
   let line = 0;
   let pieces: Uint8Array[] = [];

@@ -2,10 +2,7 @@ import { convertV4MiniflareOptions, Miniflare } from 'miniflare';
 import { type ObjectStore, objectStore } from '../lib/object-store.ts';
 import { archiveBucketName, wranglerConfig } from './wrangler-config.ts';
 
-/**
- * Opens the D1 database that `wrangler dev` uses, and the bucket of the archive, for as long as `use`
- * runs. `persistTo` is wrangler's own option.
- */
+/** Opens the database and the bucket that `wrangler dev` uses. `persistTo` is wrangler's own option. */
 export async function withLocalD1<T>(
   persistTo: string | undefined,
   use: (db: D1Database, archive: ObjectStore | undefined) => Promise<T>,

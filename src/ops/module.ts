@@ -3,14 +3,10 @@ import type { ObjectStore } from '../lib/object-store.ts';
 import type { Ports } from '../services/service-context.ts';
 import type { Finding } from './probe.ts';
 
-/** What an optional module adds to the tools of the operator. */
 export interface OpsModule {
   /** The variables and secrets that it reads when the Worker starts. */
   variables?: readonly string[];
-  /**
-   * Parses them as the Worker does, for `npm start`.
-   * @throws Error naming the variable and the rule
-   */
+  /** For `npm start`. @throws Error naming the variable and the rule */
   parse?: (vars: Readonly<Record<string, unknown>>) => unknown;
   commands?: readonly CommandUnknownOpts[];
   checks?: readonly DoctorCheck[];
@@ -25,9 +21,6 @@ export interface DoctorCheck {
   description: string;
   /** What to know if the option is not given. */
   unchecked?: string;
-  /**
-   * Reads the value of the option and the environment, before anything is sent.
-   * @throws UsageError
-   */
+  /** Reads option and environment before anything is sent. @throws UsageError */
   prepare: (value: string) => (origin: string) => AsyncIterable<Finding>;
 }

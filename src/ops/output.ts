@@ -30,10 +30,7 @@ const isClosed = (err: Error) => 'code' in err && (err.code === 'EPIPE' || err.c
 /** After how many units of work there is a line where lines cannot be replaced. */
 const UNITS_PER_LINE = 100_000;
 
-/**
- * One line on a terminal that shows how far long work has come. Elsewhere, such as in a log, a line
- * each time that `done` has grown by 100,000.
- */
+/** Shows progress: one line on a terminal, elsewhere a line each time that `done` has grown by 100,000. */
 export class ProgressLine {
   private readonly stream: { isTTY?: boolean; write(text: string): unknown };
   private shown = false;
@@ -42,7 +39,6 @@ export class ProgressLine {
     this.stream = stream;
   }
 
-  /** Shows the text. `done` is the number of units that are done, if they are counted. */
   show(text: string, done = 0): void {
     if (this.stream.isTTY) {
       this.stream.write(`\r\x1b[2K${text}`);

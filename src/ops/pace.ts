@@ -6,10 +6,7 @@ interface PaceLimits {
   perSecond: number;
 }
 
-/**
- * Cloudflare's API admits 1,200 calls of a user in five minutes and then refuses all of them for five
- * minutes. This many stay below: 300 + 5 * 60 * 2.5 = 1,050.
- */
+/** Below Cloudflare's limit of 1,200 calls in five minutes: 300 + 5 * 60 * 2.5 = 1,050. */
 export const API_PACE: PaceLimits = { burst: 300, perSecond: 2.5 };
 
 /** Spaces calls: a bucket of `burst` calls that fills again with `perSecond` of them. */

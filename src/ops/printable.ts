@@ -16,10 +16,7 @@ function escaped(character: string): string {
   return hex.length > 4 ? `\\u{${hex}}` : `\\u${hex.padStart(4, '0')}`;
 }
 
-/**
- * Lines of JSON with the same characters escaped as JSON escapes them, so that the values stay the
- * same and no text of a ticket controls the terminal.
- */
+/** The same in lines of JSON, escaped as JSON escapes them: the values stay the same. */
 export function printableJson(lines: string): string {
   return lines.replace(/[[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]--[\n\u200c\u200d]]/gv, (character) =>
     Array.from({ length: character.length }, (_, unit) => escaped(character.charAt(unit))).join(''),

@@ -7,12 +7,10 @@ const MAX_SKEW_SECONDS = 60;
 export const OLD_MS = 2 * TOLERANCE_SECONDS * 1000;
 interface Message {
   secrets: readonly WebhookSecret[];
-  /** UTC milliseconds. */
   at: number;
   body: string;
 }
 
-/** Posts a signed message. */
 export async function postSigned(
   send: typeof fetch,
   url: string,

@@ -1,12 +1,8 @@
 // What the checks of the doctor are made of: a request, and its result in words.
 
-/**
- * The result of one check. `says` is one or two sentences; for a failure, what it means and what to
- * do.
- */
+/** `says` is one or two sentences; for a failure, what it means and what to do. */
 export interface Finding {
   ok: boolean;
-  /** Whether there was any response. */
   answered: boolean;
   check: string;
   says: string;
@@ -14,14 +10,12 @@ export interface Finding {
   requestId?: string | undefined;
 }
 
-/** The deadline of one response. */
 const TIMEOUT_MS = 10_000;
 
 export interface ProbeResponse {
   status: number;
   headers: Headers;
   body: string;
-  /** How long the response took, in milliseconds. */
   ms: number;
 }
 
@@ -61,7 +55,6 @@ export async function check(name: string, run: (notes: Notes) => Promise<string>
   }
 }
 
-/** Sends a request. @throws NoResponse */
 export async function sendProbe(send: typeof fetch, url: string, init: RequestInit): Promise<ProbeResponse> {
   const sentAt = performance.now();
   try {
@@ -95,7 +88,6 @@ function codeOf(err: unknown): string {
   return String(err);
 }
 
-/** A body as JSON; undefined if it is not. */
 export function jsonOf(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -40,10 +40,7 @@ export const program = new Command('ops')
   .addCommand(organizationErase);
 for (const command of OPS_MODULES.flatMap(({ commands }) => commands ?? [])) program.addCommand(command);
 
-/**
- * Runs the command that the arguments name. A failure is one message on standard error and exit
- * code 1, or 2 for a wrong call.
- */
+/** Runs a command. A failure is one message on standard error and exit code 1, or 2 for a wrong call. */
 export async function runProgram(args: readonly string[]): Promise<void> {
   try {
     refuseKeysInArguments(args);

@@ -2,10 +2,7 @@ import * as z from 'zod';
 import { LoggableError } from '../lib/loggable-error.ts';
 import type { Pace } from './pace.ts';
 
-/**
- * Where a deployed database is reached: Cloudflare's API, with the same variables that wrangler
- * reads.
- */
+/** Cloudflare's API, with the same variables that wrangler reads. */
 export interface RemoteTarget {
   /** `https://api.cloudflare.com/client/v4`, or wherever CLOUDFLARE_API_BASE_URL says. */
   baseUrl: string;

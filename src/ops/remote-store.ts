@@ -25,10 +25,7 @@ const AT_ONCE = 6;
 /** How many are deleted until a deadline: each is a call, and the pace spreads them over 20 seconds. */
 const MAX_DELETED = 50;
 
-/**
- * The bucket over /accounts/{account}/r2/buckets/{bucket}/objects, as `wrangler r2 object` uses it.
- * The token needs the permission to edit Workers R2 Storage.
- */
+/** The bucket over Cloudflare's API. The token needs the permission to edit Workers R2 Storage. */
 export function remoteArchive({ baseUrl, accountId, apiToken, bucket, pace }: RemoteBucket): ObjectStore {
   const objects = `${baseUrl}/accounts/${accountId}/r2/buckets/${bucket}/objects`;
   const call = async (url: string, init: RequestInit = {}): Promise<Response | undefined> => {

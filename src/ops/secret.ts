@@ -6,10 +6,7 @@ import { prompt } from './prompt.ts';
 /** A key value of any deployment, also one without its last characters. */
 const LOOKS_LIKE_A_KEY = /[a-z0-9]_[0-9A-Za-z]{40,}/;
 
-/**
- * Refuses a call with a key value among its arguments, before anything repeats them in an error.
- * @throws UsageError
- */
+/** Refuses key values among the arguments, before an error repeats them. @throws UsageError */
 export function refuseKeysInArguments(args: readonly string[]): void {
   if (!args.some((argument) => LOOKS_LIKE_A_KEY.test(argument))) return;
   throw new UsageError(

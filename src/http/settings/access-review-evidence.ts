@@ -34,10 +34,7 @@ export const EVIDENCE_COLUMNS: readonly Column<Line>[] = [
   ['Revoked at', (line) => utc(revokedAt(line))],
 ];
 
-/**
- * A finished review: one line for each key that was live when it began, followed by its successors. Later
- * events do not change it, except for the names of the administrators in the directory.
- */
+/** A line for each key of a finished review, followed by its successors. Later events do not change it. */
 export async function* evidenceLines({ review, keys }: AccessReview) {
   const items = keys.flatMap(({ key, decision, successors }): Line[] => [
     { review, key, decision },

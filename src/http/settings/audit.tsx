@@ -21,7 +21,6 @@ import { AuditLogPage, type AuditQuery } from './pages/audit-log.tsx';
 import { recordTexts } from './record-texts.ts';
 import { render } from './render-page.tsx';
 
-/** Characters. */
 const SHOWN_TEXT = 2_000;
 
 export const audit = new Hono<AdminEnv>();

@@ -67,15 +67,11 @@ function requireSameOrigin(): MiddlewareHandler<AppEnv> {
   };
 }
 
-/** Reads the fields of a submitted form. */
 export async function readForm(c: { req: { arrayBuffer(): Promise<ArrayBuffer> } }): Promise<URLSearchParams> {
   return new URLSearchParams(new TextDecoder().decode(await c.req.arrayBuffer()));
 }
 
-/**
- * The one-time token of a form.
- * @throws PageProblem if it does not have the format of our tokens
- */
+/** @throws PageProblem if the one-time token does not have the format of ours */
 export function formToken(form: URLSearchParams): string {
   const token = form.get('token') ?? '';
   if (!/^[0-9a-f-]{36}$/.test(token)) throw incomplete();
@@ -89,17 +85,13 @@ const incomplete = () =>
     'Part of the form is missing. Open the page again and submit the form there.',
   );
 
-/**
- * A number from 0 on that a form showed and sends back, such as a revision.
- * @throws PageProblem if it is missing
- */
+/** A number from 0 on that a form sends back, such as a revision. @throws PageProblem if it is missing */
 export function shownCount(form: URLSearchParams, field: string): number {
   const text = form.get(field) ?? '';
   if (!/^\d{1,15}$/.test(text)) throw incomplete();
   return Number(text);
 }
 
-/** The values of a form, to show again with its errors. */
 export function readFormValues(form: URLSearchParams): FormValues {
   const text = (name: string) => form.get(name) ?? undefined;
   const settings: FormValues = {};
@@ -113,11 +105,9 @@ export function readFormValues(form: URLSearchParams): FormValues {
   };
 }
 
-/** The settings that a form was sent with. */
 export const chosenSettings = (form: URLSearchParams, context: SettingContext) =>
   readSettings((field) => form.get(field) ?? '', context);
 
-/** The settings of a key as the fields of a form show them. */
 export function valuesOf(key: KeySettings): FormValues {
   const values: FormValues = {};
   for (const { name } of KEY_FORM_FIELDS) values[name] = shownValue(name, key[name]);
@@ -127,10 +117,7 @@ export function valuesOf(key: KeySettings): FormValues {
 /** An invalid date for contradictory choices, so that all field errors are reported together. */
 const NO_DATE = '';
 
-/**
- * The last day on which the key works, from the form's choice; none for no expiration. `today` is
- * in the organization's time zone.
- */
+/** The last day on which the key works, in the organization's time zone; none for no expiration. */
 export function chosenExpiry({ expiration = '', date = '' }: FormValues, today: string): { expires?: string } {
   if (expiration === 'date') return { expires: date };
   // Without script, a date can be entered with another choice selected. Do not guess what is meant.
@@ -162,7 +149,6 @@ const MESSAGES: Record<string, string> = {
 
 const FIELDS: Record<string, keyof Messages> = { scopes: 'scopes', expires: 'expiration', grace: 'grace' };
 
-/** The first error of each field, worded for the administrator. */
 export function messagesOf(errors: readonly FieldError[], defaults: DefaultLimits): Messages {
   const messages: Messages = {};
   for (const { pointer, code, detail } of errors) {

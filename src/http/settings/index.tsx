@@ -20,10 +20,7 @@ import { render } from './render-page.tsx';
 import { revokeAll } from './revoke-all.tsx';
 import { signIn } from './sign-in.ts';
 
-/**
- * The settings area: /settings leads to the administrator's organizations, /settings/{organization}
- * has the pages of one.
- */
+/** /settings leads to the administrator's organizations, /settings/{organization} has the pages of one. */
 export function createSettings(parts: readonly Part[]) {
   const pages = new Hono<AdminEnv>()
     .use(signIn())

@@ -47,7 +47,6 @@ export function keyListParameters(query: Partial<KeyQuery>): (readonly [name: st
   );
 }
 
-/** The address of a list of keys. */
 export function keyListPath(base: string, query: Partial<KeyQuery>): string {
   const given = keyListParameters(query);
   return `${base}/keys${given.length > 0 ? '?' : ''}${new URLSearchParams(given.map(([name, value]) => [name, value]))}`;

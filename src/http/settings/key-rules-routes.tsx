@@ -17,7 +17,6 @@ import {
 } from './pages/key-rules-page.tsx';
 import { render } from './render-page.tsx';
 
-/** The page of the organization's key rules. */
 export const keyRules = new Hono<AdminEnv>();
 
 keyRules.get('/key-rules', async (c) => {

@@ -42,18 +42,14 @@ import { WhichKeyPage } from './pages/which-key.tsx';
 import { recordTexts } from './record-texts.ts';
 import { render, trail } from './render-page.tsx';
 
-/** The number of audit entries on a key's page. */
 const LATEST_ENTRIES = 10;
-/** How many characters of a text it shows. */
 const SHOWN_TEXT = 280;
 
-/** The deployment's limits for a key. */
 function defaultLimits(c: Context<AdminEnv>): DefaultLimits {
   const { keyLimit, dayLimits } = c.get('config');
   return { requests: keyLimit, day: dayLimits.key };
 }
 
-/** The pages to create, change, rotate and revoke keys. */
 export const keys = new Hono<AdminEnv>();
 
 // --- create --------------------------------------------------------------------------------------
@@ -85,7 +81,6 @@ async function renderNewKey(
   });
 }
 
-/** The page that shows a new key. */
 function renderKeyOnce(c: Context<AdminEnv>, key: Omit<Parameters<typeof NewKeyPage>[0], 'origin'>): Promise<Response> {
   const page = { ...key, origin: new URL(c.req.url).origin };
   return render(c, 'Your new key', <NewKeyPage {...page} />, { trail: trail(c), isOnce: true });
@@ -152,7 +147,6 @@ keys.get('/keys/:key/change', async (c) => {
   return renderChange(c, key, { values: valuesOf(key), messages: {} }, 200);
 });
 
-/** The form that changes a key. */
 async function renderChange(
   c: Context<AdminEnv>,
   key: KeyDetails,

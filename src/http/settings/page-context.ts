@@ -18,14 +18,12 @@ export interface PageContext {
 const Page = createContext<PageContext | undefined>(undefined);
 export const PageProvider = Page.Provider;
 
-/** The page context, in a component. */
 export function usePage(): PageContext {
   const page = useContext(Page);
   if (!page) throw new Error('This component needs an organization.');
   return page;
 }
 
-/** The page context of a request by an administrator. */
 export function pageContext(c: ContextOf<AdminEnv>): PageContext;
 export function pageContext(c: ContextOf<AppEnv>): PageContext | undefined;
 export function pageContext(c: ContextOf<AppEnv>): PageContext | undefined {

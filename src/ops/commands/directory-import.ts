@@ -77,10 +77,7 @@ class DifferenceCounts {
   }
 }
 
-/**
- * One line about a record that is created or changed, such as `northwind ticket 1002: company
- * globex → acme`.
- */
+/** Such as `northwind ticket 1002: company globex → acme`. */
 function describe(organization: string, { type, id, before, after }: DirectoryDifference): string {
   const subject = type === 'organization' ? `organization ${id}` : `${organization} ${type} ${id}`;
   if (before === null) return `${subject}: new`;
@@ -88,7 +85,6 @@ function describe(organization: string, { type, id, before, after }: DirectoryDi
   return `${subject}: ${fields.map(([field, value]) => `${field} ${shown(field, value)} → ${shown(field, after[field])}`).join(', ')}`;
 }
 
-/** A value as SQLite holds it. */
 function comparable(value: unknown): unknown {
   return typeof value === 'boolean' ? Number(value) : value;
 }

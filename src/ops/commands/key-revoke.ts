@@ -74,10 +74,7 @@ async function revoke(context: Database['context'], key: OperatorKey, by: string
   );
 }
 
-/**
- * Revokes the keys that are not revoked, and prints a line for each and a total; `by` is null for a
- * dry run.
- */
+/** Prints a line for each key that is not revoked yet, and a total; `by` is null for a dry run. */
 async function revokeAll(
   context: Database['context'],
   organization: string,
@@ -120,10 +117,7 @@ async function findKey(
   }
 }
 
-/**
- * The one key that a pasted text names, in one organization or in all.
- * @throws ServiceError if there is none, or more than one
- */
+/** @throws ServiceError unless the pasted text names one key */
 async function identify(
   context: Database['context'],
   pasted: string,

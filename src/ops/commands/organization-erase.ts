@@ -78,10 +78,7 @@ async function requireConfirmation(organization: string, given: string | undefin
   );
 }
 
-/**
- * Exports until the erasure finds no change after the last exported one, and begins it. If keys have
- * written meanwhile, the organization is made inactive before the rest is exported.
- */
+/** Exports until nothing is left to export. If keys have written meanwhile, the organization is made inactive. */
 async function exportAndBegin(
   context: Database['context'],
   organization: string,
@@ -122,7 +119,6 @@ async function exportAndBegin(
   });
 }
 
-/** Removes the rows and prints how many of each table. */
 async function removeRows(context: Database['context'], erasure: OpenErasure): Promise<void> {
   const { organizationId } = erasure;
   const advice = `Organization ${organizationId} is inactive and partly removed. Call the command again to go on; it needs no export.`;

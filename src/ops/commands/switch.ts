@@ -52,7 +52,6 @@ async function run(
 
 const nameOf = (config: string) => readWranglerConfig(config).name;
 
-/** @throws CommandFailure */
 async function put(config: string, name: string, value: string): Promise<void> {
   const { code, output } = await wrangler(['secret', 'put', name, '-c', config], value);
   if (code !== 0) throw new CommandFailure(`${name} was not set on ${nameOf(config)}:\n${output}`);

@@ -13,7 +13,6 @@ export const MAX_LINE_BYTES = 64 * 1024;
 export const MAX_ORGANIZATION_RECORDS = 100_000;
 
 export interface ImportOptions {
-  /** Finds out what would change, and writes nothing. */
   dryRun?: boolean;
   /** Called for each record that is about to be created or changed. */
   onChange?: (organization: string, change: DirectoryDifference) => void;
@@ -75,10 +74,7 @@ export async function importDirectory(
   return result;
 }
 
-/**
- * Reads every line and checks it without the others. The entries are grouped by organization, in
- * the order of the file.
- */
+/** Checks every line without the others. Groups the entries by organization, in the order of the file. */
 async function readEntries(
   chunks: AsyncIterable<Uint8Array>,
 ): Promise<{ records: number; entriesOf: Map<string, DirectoryEntry[]>; errors: DirectoryError[] }> {

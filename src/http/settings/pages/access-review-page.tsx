@@ -16,7 +16,6 @@ import { Ago, Time } from './time.tsx';
 interface Props extends Omit<AccessReviewOverview, 'open'> {
   open: AccessReview | null;
   form: AccessReviewForm;
-  /** What the undecided keys wrote lately. */
   usages: ReadonlyMap<string, Usage>;
   done: string | undefined;
   /** How many decisions were saved, and how many were not, from the address. */
@@ -27,12 +26,10 @@ interface Props extends Omit<AccessReviewOverview, 'open'> {
 const countOf = (keys: readonly AccessReviewKey[], status: AccessReviewKey['status']) =>
   keys.filter((key) => key.status === status).length;
 
-/** What a review is, below the title. */
 export function AccessReviewLead() {
   return <p class="minor">For each key that works: is it still needed, and who decided so, when and why?</p>;
 }
 
-/** The open review: its progress, the form with which keys are decided on, and its end; and the finished reviews. */
 export function AccessReviewPage(props: Props) {
   const { base } = usePage();
   const { open, due, finished, older } = props;
@@ -201,7 +198,6 @@ function Finish({ review, keys }: AccessReview) {
   );
 }
 
-/** Until when the next review has to be finished. */
 function Due({ due }: Pick<Props, 'due'>) {
   const { base } = usePage();
   if (due === null) {

@@ -11,14 +11,12 @@ import { describedBy, FieldMessage } from './input-field.tsx';
 import { Creator, OtherKey } from './key-facts.tsx';
 import { Ago, Expiry, Time } from './time.tsx';
 
-/** What was entered for one key. */
 export interface EnteredDecision {
   decision: ReviewDecision | undefined;
   reason: string;
   shownAt: number | null;
 }
 
-/** The values of the form, and its error messages by key. */
 export interface AccessReviewForm {
   entered: ReadonlyMap<string, EnteredDecision>;
   /** The reason for the kept keys. */
@@ -36,7 +34,6 @@ interface Props {
 
 const LABELS: Record<ReviewDecision, string> = { keep: 'Keep', revoke: 'Revoke' };
 
-/** A key of a review: what it is, the decision, and the fields for it. */
 export function AccessReviewRow({ of, entered, message, usage, rules }: Props) {
   const { base } = usePage();
   const { key, decision, status, successors, works } = of;
@@ -142,7 +139,6 @@ function Decided({ of: { decision, reason, by, at } }: { of: DecisionRow }) {
   );
 }
 
-/** The choice between keep and revoke, and the reason for it. */
 function DecisionFields({ of: { key, decision }, entered, message }: Pick<Props, 'of' | 'entered' | 'message'>) {
   const { id, name, hint } = key;
   const reasonId = `reason-${id}`;

@@ -6,7 +6,6 @@ import type { RecordTexts } from '../record-texts.ts';
 import { Address, Banner, CsvLinks, Hint, Table, Ticket } from './components.tsx';
 import { Time } from './time.tsx';
 
-/** The filters of the audit log, from the URL's query string. */
 export interface AuditQuery {
   by?: string | undefined;
   key?: string | undefined;
@@ -28,15 +27,12 @@ interface Props {
   next: number | undefined;
   /** When the last entry examined was written, if the page is not full but there is more. */
   searchedTo: number | undefined;
-  /** Whether the page begins with the newest entry. */
   isFirst: boolean;
   /** The dates of the filters that are not in the calendar: nothing was read. */
   wrongDates: readonly string[];
-  /** What modules show below the log. */
   sections: Child[];
 }
 
-/** The audit log, newest entries first. */
 export function AuditLogPage(props: Props) {
   const { base } = usePage();
   const { selection, entries, texts, next, searchedTo, isFirst, wrongDates, sections } = props;
@@ -212,10 +208,7 @@ function AuditTable({ entries, texts }: TableProps) {
   );
 }
 
-/**
- * The actor's name at the time of the action, with a link to the key or to everything that the
- * administrator did. A key also shows its hint and if it is revoked now.
- */
+/** The actor's name at that time, with a link to the key or to what the administrator did. */
 function Actor({ entry: { actorType, actorId, actorName, key } }: { entry: AuditEntry }) {
   const { base } = usePage();
   if (actorType === 'user')

@@ -8,9 +8,7 @@ interface Props {
   /** Those that match the text. */
   organizations: readonly { id: string; name: string; counts: OrganizationCounts | undefined }[];
   text: string;
-  /** How many there are without a filter. */
   total: number;
-  /** Whether these are all organizations of the administrator. */
   isComplete: boolean;
   signOutPath: string | undefined;
   settingsLinks: readonly SettingsLink[];
@@ -21,10 +19,7 @@ const HEADINGS = ['Organization', 'Keys in use', `Expire within ${EXPIRING_DAYS}
 /** In place of a zero. A narrow screen leaves it out. */
 const Dash = () => <span class="dash">–</span>;
 
-/**
- * Lists the organizations of an administrator who has several. The ids are shown too, because a
- * tenant chooses its own name and may choose that of another one.
- */
+/** Shows the ids too, because a tenant may choose the name of another one. */
 export function ChooseOrganizationPage({ organizations, text, total, isComplete, signOutPath, settingsLinks }: Props) {
   return (
     <>

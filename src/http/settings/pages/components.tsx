@@ -26,12 +26,10 @@ export function State({ state }: { state: StateInList }) {
   );
 }
 
-/** The label of a state. */
 export const stateLabel = (state: StateInList) => STATES[state].label;
 
 export const SCOPE_ICONS: Record<RecordKind, IconName> = { note: 'note', time_entry: 'clock' };
 
-/** The scopes of a key, as chips. */
 export function Scopes({ scopes }: { scopes: readonly Scope[] }) {
   return (
     <span class="chips">
@@ -45,7 +43,6 @@ export function Scopes({ scopes }: { scopes: readonly Scope[] }) {
   );
 }
 
-/** Scopes by their labels, separated by commas. */
 export const scopeList = (scopes: readonly Scope[]) => scopeLabels(scopes).join(', ');
 
 /** A number with separators, such as `20,000`. */
@@ -85,10 +82,7 @@ const TONES = {
   danger: 'stop',
 } as const satisfies Record<string, IconName>;
 
-/**
- * A result or a warning at the top of a page. Screen readers announce it when the page opens. `good`
- * only for what was done, `danger` for work that is being lost.
- */
+/** Screen readers announce it. `good` only for what was done, `danger` for work that is being lost. */
 export function Banner({ tone = 'good', children }: PropsWithChildren<{ tone?: keyof typeof TONES }>) {
   const isUrgent = tone === 'warning' || tone === 'danger';
   return (
@@ -99,7 +93,6 @@ export function Banner({ tone = 'good', children }: PropsWithChildren<{ tone?: k
   );
 }
 
-/** A button that opens another page. */
 export function LinkButton({ to, children, kind }: PropsWithChildren<{ to: string; kind?: 'danger' | 'quiet' }>) {
   return (
     <form method="get" action={to}>

@@ -4,7 +4,6 @@ import { Hint } from './components.tsx';
 import { describedBy, FieldMessage } from './input-field.tsx';
 import { LastWrite } from './key-facts.tsx';
 
-/** Asks for confirmation before a key is revoked. */
 export function ConfirmRevokePage({ subject: key }: { subject: KeyDetails }) {
   const { base } = usePage();
   return (
@@ -31,7 +30,6 @@ export function ConfirmRevokePage({ subject: key }: { subject: KeyDetails }) {
 interface RevokeAllProps {
   live: number;
   organization: string;
-  /** What was typed instead of the name. */
   typed: string | undefined;
 }
 

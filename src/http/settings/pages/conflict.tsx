@@ -18,7 +18,6 @@ export function Conflict({ what, changes }: Props & { what: string }) {
   );
 }
 
-/** Who changed what, and when. */
 export function Changes({ of: changes }: { of: Props['changes'] }) {
   return (
     <dl class="changes">

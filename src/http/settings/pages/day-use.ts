@@ -45,7 +45,6 @@ export function limitsText({ records, minutes, bytes }: Limits): string {
   ].join(', ');
 }
 
-/** The limits of an organization. */
 export const organizationLimits = (limit: DayLimit | null): Limits => ({
   records: limit?.records ?? null,
   minutes: null,

@@ -33,7 +33,6 @@ export function Bar({ administrator, settingsLinks, signOutPath }: Props) {
   );
 }
 
-/** Who is signed in, and what does not belong to an organization. */
 function UserMenu({
   administrator: { userName, email },
   signOutPath,

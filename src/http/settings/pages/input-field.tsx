@@ -16,17 +16,14 @@ interface FieldProps {
   suggestions?: readonly string[] | undefined;
 }
 
-/** A field for one line of text. */
 export const TextField = ({ max, ...field }: FieldProps) => (
   <InputField {...field} input={{ type: 'text', maxlength: max, autocomplete: 'off' }} />
 );
 
-/** A field for a whole number from 1 on. */
 export const NumberField = ({ max, ...field }: FieldProps) => (
   <InputField {...field} input={{ type: 'number', min: 1, max, step: 1 }} />
 );
 
-/** Several lines of text. */
 export const LinesField = ({ id, value, placeholder, ...field }: FieldProps) => (
   <Field {...field} id={id}>
     <textarea
@@ -43,7 +40,6 @@ export const LinesField = ({ id, value, placeholder, ...field }: FieldProps) => 
 );
 
 interface InputProps extends Omit<FieldProps, 'max'> {
-  /** Further attributes of the input. */
   input: Record<string, string | number>;
 }
 
@@ -69,7 +65,6 @@ function InputField({ id, value, required = false, placeholder, suggestions, inp
   );
 }
 
-/** A control with its label, its error message and its help text. */
 export function Field({
   id,
   label,
@@ -116,7 +111,6 @@ export function ErrorSummary({
 }: {
   /** What was not done, such as `Nothing was saved.` */
   nothing: string;
-  /** An error of the form as a whole. */
   form?: string | undefined;
   fields: readonly { id: string; label: string }[];
 }) {

@@ -3,7 +3,6 @@ import { usePage } from '../page-context.ts';
 import { Address, Hint } from './components.tsx';
 import { Time } from './time.tsx';
 
-/** When a key last wrote something, and from where. */
 export function LastWrite({ of: { lastWrite } }: { of: KeyDetails }) {
   if (!lastWrite) return <>Never</>;
   return (
@@ -29,9 +28,7 @@ export function Creator({ of: { createdBy, creatorActive } }: { of: KeyDetails }
   );
 }
 
-/**
- * A link to the other key of a rotation. It shows the hint because both keys have the same name.
- */
+/** A link to the other key of a rotation. It shows the hint because both keys have the same name. */
 export function OtherKey({ link }: { link: KeyLink }) {
   const { base } = usePage();
   return (

@@ -52,7 +52,6 @@ const BASIC = KEY_FORM_FIELDS.filter(isBasic);
 const ADVANCED = KEY_FORM_FIELDS.filter((field) => !isBasic(field));
 
 interface FrameProps extends Pick<FormProps, 'messages' | 'isEntered'> {
-  /** The address that the form is sent to. */
   action: string;
   /** What an error prevented. */
   nothing: string;
@@ -60,7 +59,6 @@ interface FrameProps extends Pick<FormProps, 'messages' | 'isEntered'> {
   hidden: Record<string, string | number>;
   submit: string;
   cancel: string;
-  /** Above the form. */
   notice?: Child;
   aside?: Child;
 }
@@ -104,7 +102,6 @@ interface SettingProps extends Pick<FormProps, 'values' | 'messages'> {
   limits: SettingContext;
   /** The administrators, who may be owners. */
   owners: readonly string[];
-  /** Where the key was used lately. */
   seen?: RecentAddresses;
 }
 
@@ -153,7 +150,6 @@ function SeenAddresses({ text, of: addresses }: { text: string; of: readonly str
   );
 }
 
-/** The form for a new key. */
 export function NewKeyForm(props: FormProps & Pick<SettingProps, 'limits' | 'owners'>) {
   const { base } = usePage();
   const { token, values, messages } = props;
@@ -231,7 +227,6 @@ const GRACES = [
   ['now', 'No grace period: revoke it now'],
 ] as const;
 
-/** The form to rotate a key. */
 export function RotateForm(props: FormProps & { subject: KeyDetails }) {
   const { base } = usePage();
   const { token, values, messages, subject: key } = props;

@@ -14,13 +14,11 @@ interface Props {
   list: KeyList;
   query: KeyQuery;
   hasPsa: boolean;
-  /** Whether the administrator just revoked all keys. */
   allRevoked: boolean;
   /** Whether a key was entered as the text to search for. */
   searchedKey: boolean;
 }
 
-/** The organization's keys, live ones by default. */
 export function KeyListPage(props: Props) {
   const { base } = usePage();
   const { list, query, hasPsa, allRevoked, searchedKey } = props;
@@ -62,11 +60,8 @@ export function KeyListLead({
   dayChanges,
 }: {
   list: KeyList;
-  /** Today's date in the organization's time zone. */
   today: string;
-  /** The daily limit of the organization. */
   dayLimit: DayLimit | null;
-  /** How many changes its administrators may make in a day. */
   dayChanges: number | null;
 }) {
   if (latestDay === null) return null;

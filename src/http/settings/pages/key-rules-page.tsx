@@ -15,7 +15,6 @@ export interface KeyRulesValues {
   review: string;
 }
 
-/** Error messages by field. */
 export type KeyRulesMessages = Partial<Record<'maxLifetime' | 'unused' | 'review', string>>;
 
 interface Props extends KeyRulesOverview {
@@ -32,14 +31,12 @@ const FIELDS: readonly { name: keyof KeyRulesMessages; id: string; label: string
   { name: 'review', id: 'review', label: 'Reviews' },
 ];
 
-/** What the key rules apply to, below the title. */
 export function KeyRulesLead() {
   return (
     <p class="minor">Rules for every key that is created or rotated. Existing keys keep the expiration they have.</p>
   );
 }
 
-/** The organization's key rules, and who changed them. */
 export function KeyRulesPage({ rules, values, messages, changes, endlessKeys, done, conflict }: Props) {
   const { base, userId } = usePage();
   const wrong = FIELDS.filter(({ name }) => messages[name] !== undefined);

@@ -27,10 +27,7 @@ const LIVE_BANNERS = new Map([
   ['unchanged', 'No changes to save.'],
 ]);
 
-/**
- * The banner for `?done=…`; undefined if the key's state contradicts it, since the URL can be
- * reopened later.
- */
+/** For `?done=…`; undefined if the key's state contradicts it: the address can be opened again later. */
 export function bannerFor({ state }: KeyDetails, done = ''): string | undefined {
   return state === 'revoked' ? REVOKED_BANNERS.get(done) : LIVE_BANNERS.get(done);
 }
@@ -53,7 +50,6 @@ const OPTIONAL_LINES = KEY_FORM_FIELDS.filter(({ control, required }) => control
 
 const limitText = ({ quota, windowMs }: RequestLimit) => `${quota} requests per ${windowMs / 1000} seconds`;
 
-/** The state and the hint of a key, below its name. */
 export function KeyLead({ subject: key }: Pick<Props, 'subject'>) {
   return (
     <p class="row">
@@ -62,7 +58,6 @@ export function KeyLead({ subject: key }: Pick<Props, 'subject'>) {
   );
 }
 
-/** The buttons beside the name of a key. */
 export function KeyActions({ subject: key }: Pick<Props, 'subject'>) {
   const { base } = usePage();
   if (key.state === 'revoked') return null;
@@ -81,7 +76,6 @@ export function KeyActions({ subject: key }: Pick<Props, 'subject'>) {
   );
 }
 
-/** One key with its details, use, latest activity, refused uses and settings. */
 export function KeyPage({ subject: key, defaults, written, usage, entries, texts, refused, done }: Props) {
   const { base } = usePage();
   const path = `${base}/keys/${key.id}`;
@@ -179,7 +173,6 @@ function Fact({ name, children }: PropsWithChildren<{ name: string }>) {
   );
 }
 
-/** The daily limits that apply to a key. */
 const dayLimits = ({ dayLimitRecords, dayLimitMinutes }: KeyDetails, day: DayLimit | null) => ({
   records: lower(day?.records, dayLimitRecords),
   minutes: dayLimitMinutes,

@@ -80,7 +80,6 @@ export function NewKeyPage({ created, scopes, allowedNetworks, origin, replaced 
   );
 }
 
-/** What is to be done after a rotation. */
 function Replaced({ old }: { old: KeyDetails }) {
   return (
     <p>

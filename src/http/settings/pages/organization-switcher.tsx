@@ -9,7 +9,6 @@ export const isFilterNeeded = (organizations: number) => organizations >= MIN_FI
 
 interface Props {
   administrator: Administrator;
-  /** The settings areas of the other deployments. */
   settingsLinks: readonly SettingsLink[];
 }
 
@@ -52,7 +51,6 @@ export function OrganizationSwitcher({ administrator, settingsLinks }: Props) {
   );
 }
 
-/** Links to the settings areas of the other deployments. */
 export function OtherDeployments({ settingsLinks }: Pick<Props, 'settingsLinks'>) {
   return settingsLinks.length === 0 ? null : (
     <nav aria-label="Other deployments">

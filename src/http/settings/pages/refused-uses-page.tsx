@@ -3,7 +3,6 @@ import { usePage } from '../page-context.ts';
 import { Address, CsvLinks, Hint, Table } from './components.tsx';
 import { Time } from './time.tsx';
 
-/** The reason of a refused use in words. */
 export const REFUSAL_REASONS: Record<RefusedUse['reason'], string> = {
   revoked: 'The key is revoked',
   expired: 'The key has expired',
@@ -17,7 +16,6 @@ export const REFUSAL_REASONS: Record<RefusedUse['reason'], string> = {
 
 interface Props {
   uses: readonly RefusedUse[];
-  /** Leaves out the column with the key. */
   forOneKey?: boolean;
 }
 
@@ -61,7 +59,6 @@ export function RefusedUsesTable({ uses, forOneKey = false }: Props) {
   );
 }
 
-/** The refused uses of all keys. */
 export function RefusedUsesPage({ uses }: { uses: readonly RefusedUse[] }) {
   const { base } = usePage();
   return (

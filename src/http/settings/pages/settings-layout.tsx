@@ -9,13 +9,9 @@ import { AreaTabs, Bar } from './header.tsx';
 export interface PageHead {
   /** The pages between the list of keys and this one. */
   trail?: readonly { href: string; text: string }[];
-  /** Below the title. */
   lead?: Child;
-  /** Beside the title. */
   actions?: Child;
-  /** Whether the page shows a form with errors. */
   hasErrors?: boolean;
-  /** Whether the page cannot be opened again. */
   isOnce?: boolean;
 }
 
@@ -25,9 +21,7 @@ interface Props extends PageHead {
   administrator: Administrator | undefined;
   path: string;
   signOutPath: string | undefined;
-  /** The settings areas of the other deployments. */
   settingsLinks: readonly SettingsLink[];
-  /** From modules. */
   banners: Child[] | undefined;
 }
 

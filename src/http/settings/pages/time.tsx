@@ -18,7 +18,6 @@ export function Time({ at, text }: { at: number; text?: string }) {
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
-/** How long ago a time is. */
 export function Ago({ at }: { at: number }) {
   const { now } = usePage();
   return <Time at={at} text={ago(now - at)} />;

@@ -14,9 +14,7 @@ interface Props {
 
 interface Tool {
   name: string;
-  /** Its recipe in the documentation. */
   recipe: string;
-  /** How the key is entered. */
   setUp: readonly string[];
   /** How to see that it works. Without it, the flow of the recipe has its own test. */
   check?: string;
@@ -80,10 +78,7 @@ const TOOLS: readonly Tool[] = [
   },
 ];
 
-/**
- * How to try a new key in each tool, and to write a first record: tabs, which work without script. The tab of the tool
- * that the name of the key contains is open.
- */
+/** How to try a key in each tool. The tab of the tool that the name of the key contains is open. */
 export function TryKey(props: Props) {
   const tabs: [name: string, recipe: string, content: Child][] = [
     ['bash', 'curl', <Shell {...props} commands={bash} name="bash" />],
