@@ -17,7 +17,6 @@ import { parseContactAddresses, parseExpires, type SecurityContact } from './dom
 import { parseTicketUrl } from './domain/ticket-url.ts';
 import { parseWebhookSecrets, parseWebhookUrl, type WebhookSecret } from './domain/webhook.ts';
 import { isSecureUrl } from './lib/loopback.ts';
-import { nearestName } from './lib/nearest-name.ts';
 import { remoteKeySet } from './lib/remote-key-set.ts';
 
 /** The configuration of a deployment, parsed once from wrangler.toml and the operator's secrets. */
@@ -101,18 +100,6 @@ type Variables = Partial<Record<(typeof VARIABLES)[number], string>>;
 
 /** What a module reads when it starts: a deployment may lack any binding. */
 export type Bindings = { readonly [Name in keyof Env]?: Env[Name] | undefined } & Readonly<Record<string, unknown>>;
-
-/**
- * The names that are no variables, each with the variable that it probably misspells, if there is one. `ofModules`: the
- * variables of the optional modules.
- */
-export function unknownVariables(
-  names: readonly string[],
-  ofModules: readonly string[],
-): { name: string; nearest: string | undefined }[] {
-  const known = [...VARIABLES, ...ofModules];
-  return names.filter((name) => !known.includes(name)).map((name) => ({ name, nearest: nearestName(name, known) }));
-}
 
 export function parseConfig(vars: Variables): Config {
   const { KEY_PREFIX: keyPrefix = '' } = vars;

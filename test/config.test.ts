@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { parseConfig, unknownVariables } from '../src/config.ts';
+import { parseConfig } from '../src/config.ts';
 import { generateKey, keyHint } from '../src/domain/api-key.ts';
+import { unknownVariables } from '../src/ops/unknown-variables.ts';
 
 const vars = {
   KEY_PREFIX: 'twb',

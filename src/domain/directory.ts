@@ -12,7 +12,7 @@ export const directoryId = (what: string) => {
 };
 const flag = () => z.boolean({ error: ruleError('true or false') });
 const active = flag().default(true);
-const MAX_NAME_LENGTH = 200;
+export const MAX_NAME_LENGTH = 200;
 const name = freeText(MAX_NAME_LENGTH);
 const organization = directoryId('an organization');
 
@@ -85,20 +85,6 @@ export type DirectoryRecord = { [Type in DirectoryType]: z.output<(typeof shapes
 
 /** A record as a PSA writes it: fields with a default may be omitted. */
 export type DirectoryRecordInput = { [Type in DirectoryType]: z.input<(typeof shapes)[Type]> }[DirectoryType];
-
-/** JSON Schema (draft 2020-12) of a record. Rules that it cannot express are in the descriptions. */
-export function directoryJsonSchema(): Record<string, unknown> {
-  return {
-    title: 'One line of a directory file',
-    ...z.toJSONSchema(describedRecord(), {
-      io: 'input',
-      // `freeText` counts code points itself, as JSON Schema does.
-      override: ({ path, jsonSchema }) => {
-        if (path.at(-1) === 'name') Object.assign(jsonSchema, { minLength: 1, maxLength: MAX_NAME_LENGTH });
-      },
-    }),
-  };
-}
 
 export function describedRecord() {
   return z.union(DIRECTORY_TYPES.map((type) => shapes[type].meta({ title: type, description: DESCRIPTIONS[type] })));

@@ -1,6 +1,6 @@
-import { unknownVariables } from '../config.ts';
 import { OPS_MODULES } from './modules.ts';
 import { check, Failure, type Finding } from './probe.ts';
+import { unknownVariables } from './unknown-variables.ts';
 
 /** Looks for misspelled names. A name that is like no other is the operator's own. */
 export async function* diagnoseVariables(vars: Readonly<Record<string, string>>): AsyncGenerator<Finding> {

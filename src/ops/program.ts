@@ -1,5 +1,4 @@
 import { Command, CommanderError } from '@commander-js/extra-typings';
-import { nearestName } from '../lib/nearest-name.ts';
 import { explain, UsageError, withoutBrackets } from './command.ts';
 import { changesExport } from './commands/changes-export.ts';
 import { deploymentsCheck } from './commands/deployments-check.ts';
@@ -14,6 +13,7 @@ import { switchCommand } from './commands/switch.ts';
 import { verifyCommand } from './commands/verify.ts';
 import { workRelease } from './commands/work-release.ts';
 import { OPS_MODULES } from './modules.ts';
+import { nearestName } from './nearest-name.ts';
 import { OutputClosed, progress } from './output.ts';
 import { printable, printableLines } from './printable.ts';
 import { refuseKeysInArguments } from './secret.ts';

@@ -49,7 +49,7 @@ const ALLOWED: Record<string, { parts: readonly string[]; packages?: readonly st
   // The files that pages show.
   assets: { parts: [] },
   docs: {
-    parts: ['http', 'http/page', 'modules', 'services', 'domain', 'config.ts', 'assets'],
+    parts: ['http', 'http/page', 'modules', 'services', 'domain', 'lib', 'config.ts', 'assets'],
     packages: ['hono', 'marked', 'node', 'zod', 'zod-openapi'],
   },
   dev: {

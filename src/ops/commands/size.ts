@@ -1,17 +1,10 @@
 import { dateIn } from '../../domain/calendar.ts';
-import {
-  coveredDays,
-  type FullDate,
-  fullDate,
-  GROWTH_DAYS,
-  growthSince,
-  MIN_GROWTH_DAYS,
-} from '../../domain/database-growth.ts';
 import { parseDatabaseLimit } from '../../domain/database-limit.ts';
 import { databaseSize, listStoredText } from '../../services/database-size.ts';
 import { LEDGER_RETENTION_DAYS } from '../../services/work/forget-old-days.ts';
 import { listReleases, type ReleaseRow } from '../../services/work/release-changes.ts';
 import { databaseCommand, UsageError } from '../command.ts';
+import { coveredDays, type FullDate, fullDate, GROWTH_DAYS, growthSince, MIN_GROWTH_DAYS } from '../database-growth.ts';
 import { formatBytes, print } from '../output.ts';
 import { printable } from '../printable.ts';
 

@@ -1,4 +1,4 @@
-import { addDays, DAY_MS, dateIn } from './calendar.ts';
+import { addDays, DAY_MS, dateIn } from '../domain/calendar.ts';
 
 /** Over how many days, today included, the growth of the text is measured. */
 export const GROWTH_DAYS = 30;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { coveredDays, fullDate, growthSince } from '../../src/domain/database-growth.ts';
+import { coveredDays, fullDate, growthSince } from '../../../src/ops/database-growth.ts';
 
 const NOON = Date.parse('2026-11-30T12:00:00Z');
 const GB = 1_000_000_000;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { directoryJsonSchema } from '../../src/domain/directory.ts';
+import { directoryJsonSchema } from '../../../src/ops/commands/directory-schema.ts';
 
 test('the JSON Schema has every type of record with its fields', () => {
   const schema = directoryJsonSchema();
