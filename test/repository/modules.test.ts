@@ -112,7 +112,6 @@ const CORE_TESTS = [
   'test/jobs.test.ts',
   'test/rpc',
   'test/services/keys',
-  'test/services/work/budget.test.ts',
 ];
 
 test('without any module, both Workers and the commands compile, and tests of the core pass', async () => {

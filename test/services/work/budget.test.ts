@@ -2,8 +2,19 @@ import { env } from 'cloudflare:workers';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { generateKey } from '../../../src/domain/api-key.ts';
 import published from '../../bench/README.md?raw';
+import { archive, releaseAll } from '../../support/archive.ts';
 import { withReplica } from '../../support/d1.ts';
-import { importRecords, makeCountedApi, makeKey, makeWorld, newAddress, TIME } from '../../support/world.ts';
+import { resultOf, work } from '../../support/rpc.ts';
+import {
+  importRecords,
+  makeCountedApi,
+  makeKey,
+  makeWorld,
+  NOTE,
+  newAddress,
+  rowsOf,
+  TIME,
+} from '../../support/world.ts';
 
 // What a request costs: calls of Durable Objects and D1, statements, rows read and written. The
 // counts are exact, and the same in a small and in a large organization.
@@ -176,6 +187,45 @@ test('a replay: no row written, and as many rows read in a large organization', 
     read.push(readsOf(d1));
   }
   expect(read[0]).toBe(read[1]);
+});
+
+test('after an archive, a write reads as many rows, and a replay of an archived record writes none', async () => {
+  const { organization, key } = await makeWorld();
+  const [note, entry] = [{ 'Idempotency-Key': 'archived-note' }, { 'Idempotency-Key': 'archived-entry' }];
+  const { api, d1 } = makeCountedApi();
+  await api.postNote(key, NOTE, note);
+  await api.postTime(key, TIME, entry);
+  const [{ id } = { id: '' }] = await rowsOf('time_entries', organization);
+  resultOf(await work.reviewTimeEntry(organization, String(id), 'APPROVED', 'ada'));
+  await api.postNote(key);
+  await releaseAll(organization);
+  expect(await archive(organization)).toMatchObject({ status: 'archived' });
+  /** What a request costs, also in an organization without an archive. */
+  const bill = async (post: (value: string) => Promise<Response>) => {
+    const rows: { read: number; written: number[] }[] = [];
+    for (const value of [small.key, key]) {
+      await api.postNote(value);
+      d1.length = 0;
+      await post(value);
+      rows.push({ read: readsOf(d1), written: d1.map(({ rowsWritten }) => rowsWritten) });
+    }
+    return rows;
+  };
+  const [newNote, archivedOrganization] = await bill((value) => api.postNote(value));
+  // What is left of the archived records adds nothing to the rows that a write reads.
+  expect(archivedOrganization).toEqual(newNote);
+  const [newEntry, sameEntry] = await bill((value) => api.postTime(value));
+  expect(sameEntry).toEqual(newEntry);
+
+  for (const replay of [() => api.postNote(key, NOTE, note), () => api.postTime(key, TIME, entry)]) {
+    d1.length = 0;
+    expect((await replay()).status).toBe(200);
+    expect(d1.map(({ statements, rowsWritten }) => [statements, rowsWritten])).toEqual([
+      [3, 0],
+      [1, 0],
+    ]);
+    expect(readsOf(d1)).toBeLessThanOrEqual(30);
+  }
 });
 
 test('a refused ticket or technician: no row written, and as many rows read in a large organization', async () => {
