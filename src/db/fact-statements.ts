@@ -233,6 +233,21 @@ export const FACT_STATEMENTS: Readonly<Record<string, FactStatement>> = {
       where ${SHARE} >= ${DAY_LIMIT_PERCENT}
       order by u.day desc, u.organization, u.id limit :limit`),
   },
+  archiveDamaged: {
+    types: ['archive_damaged'],
+    statement: statement(`
+      select ${fact({
+        type: "'archive_damaged'",
+        organizationId: 'o.id',
+        since: 'min(s.damaged_at)',
+        level: 'count(*)',
+        count: 'count(*)',
+        detail: 'min(s.object)',
+      })}
+      from archives s indexed by archives_damaged cross join organizations o on o.id = s.organization_id
+      where s.damaged_at is not null and s.organization_id between :from and :to and o.active = 1
+      group by o.id limit :limit`),
+  },
   databaseSize: {
     types: ['database_size'],
     statement: statement(`

@@ -463,6 +463,8 @@ export const erasures = sqliteTable(
     /** How many audit rows there were: the last `seq`. */
     lastSeq: integer('last_seq').notNull(),
     open: flag('open'),
+    /** JSON array: the objects of the archive that could not be exported before the erasure. */
+    notExported: text('not_exported').notNull().default('[]'),
   },
   (t) => [primaryKey({ columns: [t.organizationId, t.requestId] }), check('erasures_flags', flags('open'))],
 );
@@ -585,12 +587,17 @@ export const archives = sqliteTable(
     digest: text('digest').notNull(),
     bytes: integer('bytes').notNull(),
     archivedAt: integer('archived_at').notNull(),
-    /** The object that a redaction replaced, until it is deleted. */
-    replacedObject: text('replaced_object'),
+    /** Counts the replacements of the object: a call that read an earlier one replaces nothing. */
+    revision: integer('revision').notNull().default(0),
+    /** When the SHA-256 of the object was last compared, or the object stored. */
+    checkedAt: integer('checked_at').notNull().default(0),
+    /** Since when the object is known to be missing or damaged; null if it is not. */
+    damagedAt: integer('damaged_at'),
   },
   (t) => [
     primaryKey({ columns: [t.organizationId, t.toSeq] }),
-    index('archives_replaced').on(t.organizationId, t.toSeq).where(sql`replaced_object is not null`),
+    index('archives_checked').on(t.checkedAt),
+    index('archives_damaged').on(t.organizationId, t.toSeq).where(sql`damaged_at is not null`),
     check('archives_range', sql`"from_seq" between 1 and "to_seq"`),
     check('archives_digest', sql`length("digest") = 64 and "digest" not glob '*[^0-9a-f]*'`),
   ],
@@ -605,8 +612,10 @@ const archivedColumns = {
   createdAt: integer('created_at').notNull(),
   /** The first 16 bytes of the request's digest; null if the record was redacted. */
   requestDigest: blob('request_digest').$type<Uint8Array>(),
-  /** The audit row with which it was archived: of a note its write, of an entry its review. */
+  /** The audit row with which it was archived: its write. */
   archivedSeq: integer('archived_seq').notNull(),
+  /** Whether it was redacted: its text is removed from whatever is read of the archive. */
+  redacted: flag('redacted').default(false),
 };
 const archivedChecks = (table: string) => [
   check(`${table}_id`, sql`length("id") = 16`),
@@ -630,8 +639,10 @@ export const archivedTimeEntries = sqliteTable(
     hourlyRateMinor: integer('hourly_rate_minor').notNull(),
     /** Whether the rate is that of an agreement; if not, it is the organization's default. */
     byAgreement: flag('by_agreement'),
-    /** Whether the entry was approved; if not, it was rejected. */
+    /** Whether the entry was approved; if not, it was rejected, or is SUBMITTED. */
     approved: flag('approved'),
+    /** The audit row of the review, null while SUBMITTED: the same as in `time_entries`. */
+    reviewSeq: integer('review_seq'),
   },
   (t) => [
     primaryKey({ columns: [t.organizationId, t.id] }),

@@ -40,6 +40,7 @@ export type FactType =
   | 'key_of_former'
   | 'review_due'
   | 'daily_limit'
+  | 'archive_damaged'
   | 'database_size';
 
 export interface Fact {
@@ -269,6 +270,13 @@ export const FACTS: Readonly<Record<FactType, FactKind>> = {
     sentence: (fact) =>
       `${fact.keyHint === null ? 'The organization' : theKey(fact)} has used ${fact.level === 1 ? DAY_LIMIT_PERCENT : 100}% of the daily limit of ${fact.detail}.`,
     advice: 'Check what the automations write. If that is intended, raise the limit.',
+  },
+  archive_damaged: {
+    isUrgent: true,
+    meaning: 'Objects of the archive of the organization are missing or damaged.',
+    sentence: ({ count, since }) =>
+      `${plural(count, 'object')} of the archive ${count === 1 ? 'is' : 'are'} missing or damaged, found at ${time(since)}.`,
+    advice: 'The operator has to look at it: see the runbook. Exports and erasures need a decision until then.',
   },
   database_size: {
     isUrgent: true,

@@ -12,6 +12,8 @@ export interface ObjectStore {
 
 export interface StoredObject {
   name: string;
+  /** In bytes. */
+  size: number;
   storedAt: number;
 }
 
@@ -27,7 +29,7 @@ export interface R2Objects {
   list(options: {
     prefix: string;
     startAfter?: string;
-  }): Promise<{ objects: { key: string; uploaded: Date }[]; truncated: boolean }>;
+  }): Promise<{ objects: { key: string; size: number; uploaded: Date }[]; truncated: boolean }>;
 }
 
 export function objectStore(bucket: R2Objects): ObjectStore {
@@ -47,7 +49,7 @@ export function objectStore(bucket: R2Objects): ObjectStore {
         ...(after === undefined ? {} : { startAfter: after }),
       });
       return {
-        objects: objects.map(({ key, uploaded }) => ({ name: key, storedAt: uploaded.getTime() })),
+        objects: objects.map(({ key, size, uploaded }) => ({ name: key, size, storedAt: uploaded.getTime() })),
         more: truncated,
       };
     },

@@ -1,32 +1,51 @@
 import { type FileHandle, open, rm } from 'node:fs/promises';
+import { Option } from '@commander-js/extra-typings';
 import { noArchive } from '../domain/errors.ts';
 import { listChanges, MAX_CHANGES } from '../services/work/list-changes.ts';
-import type { Database } from './command.ts';
+import { CommandFailure, type Database } from './command.ts';
 
 /** The mode of a new file: only its owner can read the changes. */
 export const PRIVATE = 0o600;
 
+/** The objects that an export may leave out. It can be given several times. */
+export const withoutOption = new Option(
+  '--without <OBJECT>',
+  'Leave out an object of the archive that is missing or damaged. The file then names it.',
+).argParser((object: string, before: string[] | undefined) => [...(before ?? []), object]);
+
 /**
  * Writes all changes of an organization after a cursor as lines of JSON, and returns the cursor
- * after the last of them. Those that are archived come from their objects, each as a whole.
+ * after the last of them. Those that are archived come from their objects, each as a whole. In the
+ * place of an object that is missing or damaged, and that is in `without`, is a line that names it.
  * `onProgress` gets the number of changes written so far.
+ * @throws CommandFailure if another object is missing or damaged
  */
 export async function exportChanges(
   context: Database['context'],
   organization: string,
   from: string | null,
   write: (lines: string) => Promise<unknown>,
-  onProgress: (changes: number) => void = () => {},
+  { without = [], onProgress = () => {} }: { without?: string[] | undefined; onProgress?: (changes: number) => void },
 ): Promise<{ cursor: string | null; count: number }> {
   let cursor = from;
   let count = 0;
   for (;;) {
     const page = await listChanges(context(), { organization, cursor, limit: MAX_CHANGES });
-    for (const object of page.archives) {
+    for (const archived of page.archives) {
       const ctx = context();
       if (!ctx.elsewhere) throw noArchive();
-      await write(await ctx.elsewhere.read(ctx, object));
-      count += object.toSeq - object.fromSeq + 1;
+      const read = await ctx.elsewhere.read(ctx, organization, archived);
+      if ('lines' in read) {
+        await write(read.lines);
+        count += archived.toSeq - archived.fromSeq + 1;
+      } else {
+        const { object, fromSeq, toSeq } = archived;
+        if (!without.includes(object))
+          throw new CommandFailure(
+            `The object ${object} of the archive, with the changes ${fromSeq} to ${toSeq}, is ${read.damage}. See the runbook. If it cannot be repaired, add --without ${object}.`,
+          );
+        await write(`${JSON.stringify({ notExported: { object, fromSeq, toSeq, ...read } })}\n`);
+      }
       onProgress(count);
     }
     if (page.changes.length > 0) await write(page.changes.map((change) => `${JSON.stringify(change)}\n`).join(''));

@@ -1,6 +1,7 @@
 import { Command, CommanderError } from '@commander-js/extra-typings';
 import { explain, UsageError, withoutBrackets } from './command.ts';
 import { changesExport } from './commands/changes-export.ts';
+import { changesUndone } from './commands/changes-undone.ts';
 import { deploymentsCheck } from './commands/deployments-check.ts';
 import { directoryImport } from './commands/directory-import.ts';
 import { directorySchema } from './commands/directory-schema.ts';
@@ -34,6 +35,7 @@ export const program = new Command('ops')
   .addCommand(directoryImport)
   .addCommand(directorySchema)
   .addCommand(changesExport)
+  .addCommand(changesUndone)
   .addCommand(workRelease)
   .addCommand(recordRedact)
   .addCommand(keyRevoke)

@@ -14,7 +14,7 @@ interface RemoteBucket {
 }
 
 const listing = z.object({
-  result: z.array(z.object({ key: z.string(), last_modified: z.string() })).nullish(),
+  result: z.array(z.object({ key: z.string(), size: z.int(), last_modified: z.string() })).nullish(),
   result_info: z.looseObject({ is_truncated: z.boolean().optional(), cursor: z.string().optional() }).optional(),
 });
 
@@ -66,7 +66,10 @@ export function remoteArchive({ baseUrl, accountId, apiToken, bucket, pace }: Re
       });
       const response = await required(`${objects}?${query}`);
       const { result, result_info: info } = listing.parse(await response.json());
-      const found = (result ?? []).map((one) => ({ name: one.key, storedAt: Date.parse(one.last_modified) }));
+      const found = (result ?? []).map(({ key, size, last_modified: storedAt }) => ({
+        ...{ name: key, size },
+        storedAt: Date.parse(storedAt),
+      }));
       return { objects: found, more: (info?.is_truncated ?? Boolean(info?.cursor)) && found.length > 0 };
     },
   };

@@ -3,7 +3,9 @@ import * as z from 'zod';
 import { generateKey } from '../domain/api-key.ts';
 import type { RequestLimit } from '../domain/request-limit.ts';
 import { isLoopback } from '../lib/loopback.ts';
+import type { ObjectStore } from '../lib/object-store.ts';
 import { guarded, isOurs, namesOf, onlyHttps, whoAnswered, wrongWith401 } from './diagnose.ts';
+import { count } from './output.ts';
 import { check, Failure, type Finding, jsonOf, type ProbeResponse, sendProbe } from './probe.ts';
 
 /** The wrangler.toml of the deployment, as far as it can be compared with the service. */
@@ -15,6 +17,8 @@ export interface Expected {
 /** The database of the deployment, and what it should be like. */
 export interface ExpectedDatabase {
   db: D1Database;
+  /** The bucket of the archive, if the configuration has one. */
+  archive?: ObjectStore | undefined;
   /** The size in bytes at which it is full. */
   limit: number;
   /** The migrations of this release, by file name. */
@@ -62,7 +66,7 @@ const toolShape = z.object({
 
 /**
  * Verifies a deployment from outside with a key, and yields the result of each promise. Writes one
- * note. With `database`, also reads its schema, its size and the state of the push.
+ * note. With `database`, also reads its schema, its size, and the state of the push and of the archive.
  */
 export async function* verify({
   url,
@@ -135,6 +139,7 @@ export async function* verify({
     throw new Failure(whoAnswered(given));
   });
   if (database) yield* verifyDatabase(database);
+  else yield await check('archive', async () => 'not visible from outside; archive:check --read checks it');
   if (limits) yield await check('429', async () => refusedAtLimit(await pingUntilRefused(ping)));
 
   /** The note, its replay through both Workers, and requests that must not write. */
@@ -186,7 +191,7 @@ export async function* verify({
   }
 
   /** What only the database shows. */
-  async function* verifyDatabase({ db, limit, migrations }: ExpectedDatabase): AsyncGenerator<Finding> {
+  async function* verifyDatabase({ db, archive, limit, migrations }: ExpectedDatabase): AsyncGenerator<Finding> {
     yield await check('schema', async () => {
       const { results } = await db.prepare('select name from d1_migrations').all<{ name: string }>();
       const applied = new Set(results.map(({ name }) => name));
@@ -205,7 +210,9 @@ export async function* verify({
       );
     });
     const found = pingShape.safeParse(jsonOf(pinged?.body ?? ''));
-    if (found.success) yield await check('push', () => pushed(db, found.data.organizationId));
+    if (!found.success) return;
+    yield await check('push', () => pushed(db, found.data.organizationId));
+    yield await check('archive', () => archived(db, archive, found.data.organizationId));
   }
 }
 
@@ -326,6 +333,27 @@ async function pushed(db: D1Database, organization: string): Promise<string> {
     if (Date.now() > until)
       throw new Failure(`${row.newest - row.confirmed} changes wait for ${PUSH_MS / 1000} s. See push:status.`);
   }
+}
+
+/** @throws Failure if an object of the archive is known to be damaged, or the organization's newest is not there */
+async function archived(db: D1Database, archive: ObjectStore | undefined, organization: string): Promise<string> {
+  const damaged = await db
+    .prepare('select count(*) as n from archives where damaged_at is not null')
+    .first<number>('n');
+  if (damaged) throw new Failure(`${count(damaged, 'object')} missing or damaged. See the runbook, and archive:check.`);
+  const newest = await db
+    .prepare('select object, bytes from archives where organization_id = ? order by to_seq desc limit 1')
+    .bind(organization)
+    .first<{ object: string; bytes: number }>();
+  if (!newest) return 'nothing of this organization is archived';
+  if (!archive)
+    throw new Failure('something is archived, and the configuration has no bucket with the binding ARCHIVE.');
+  const { objects } = await archive.list(newest.object);
+  if (objects.some(({ name, size }) => name === newest.object && size === newest.bytes))
+    return 'the newest object is in the bucket; archive:check --read checks them all';
+  throw new Failure(
+    `the bucket lacks the newest object, ${newest.object}: it may be the wrong bucket. See archive:check.`,
+  );
 }
 
 /** Sends pings until one gets another status than 200; at most as many as the highest limit admits. */

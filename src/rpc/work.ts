@@ -4,6 +4,7 @@ import type { RecordKind } from '../domain/record-kinds.ts';
 import type { Decision } from '../domain/time-entry.ts';
 import type { CallResult } from '../services/call-result.ts';
 import { eraseOrganization } from '../services/directory/erase-organization.ts';
+import type { Redaction } from '../services/service-context.ts';
 import { type ChangesPage, listChanges, MAX_CHANGES } from '../services/work/list-changes.ts';
 import { redactRecord } from '../services/work/redact-record.ts';
 import { releaseChanges } from '../services/work/release-changes.ts';
@@ -53,21 +54,17 @@ export class Work extends WorkerEntrypoint<Env> {
   }
 
   /** Replaces the text of a record with "[redacted]". */
-  redactRecord(
-    organization: string,
-    kind: RecordKind,
-    id: string,
-    by: string,
-  ): Promise<CallResult<{ status: 'redacted' | 'unchanged' }>> {
+  redactRecord(organization: string, kind: RecordKind, id: string, by: string): Promise<CallResult<Redaction>> {
     return call(this.env, (ctx) => redactRecord(ctx, { organization, kind, id, by }));
   }
 
-  /** Erases an organization permanently. `cursor` is its last change. Repeat the call while `more` is true. */
+  /** Erases an organization permanently. `cursor` is its last change, `without` lost objects. Repeat the call while `more` is true. */
   eraseOrganization(
     organization: string,
     cursor: string | null,
     by: string,
+    without: string[] = [],
   ): Promise<CallResult<{ auditRows: number; more: boolean }>> {
-    return call(this.env, (ctx) => eraseOrganization(ctx, { organization, cursor, by }));
+    return call(this.env, (ctx) => eraseOrganization(ctx, { organization, cursor, by, without }));
   }
 }

@@ -15,17 +15,33 @@ export interface Ports {
   elsewhere?: Elsewhere | undefined;
 }
 
+/** What is wrong with an object of the archive. `damaged`: it is not the one that was stored. */
+export type Damage = 'missing' | 'damaged';
+
+/** The result of a redaction. `archive`: the object of the record is not readable, and was not changed. */
+export interface Redaction {
+  status: 'redacted' | 'unchanged';
+  archive?: Damage;
+}
+
 /** The records and changes that have left the database. Each function throws `unavailable`. */
 export interface Elsewhere {
-  /** The lines of an archive as one text, after its digest was compared. */
-  read(ctx: ServiceContext, archive: Pick<ArchivedChanges, 'object' | 'digest'>): Promise<string>;
-  /** Removes the text of an archived record. Undefined if there is no such record. */
+  /** The lines of an archive as one text, without redacted texts, or what is wrong with its object. */
+  read(
+    ctx: ServiceContext,
+    organizationId: string,
+    archive: Pick<ArchivedChanges, 'object' | 'digest'>,
+  ): Promise<{ lines: string } | { damage: Damage }>;
+  /** Redacts an archived record. Undefined if there is no such record. */
   redact(
     ctx: ActorContext<SystemActor>,
     record: { organization: string; kind: RecordKind; id: string; by: string },
-  ): Promise<'redacted' | 'unchanged' | undefined>;
-  /** Makes sure that the archive of an organization can be reached before the organization is erased. */
-  requireErasable(ctx: ServiceContext, organizationId: string): Promise<void>;
+  ): Promise<Redaction | undefined>;
+  /**
+   * Makes sure that the bucket is the right one before an organization is erased. `without`: the objects
+   * that need not be there.
+   */
+  requireErasable(ctx: ServiceContext, organizationId: string, without: readonly string[]): Promise<void>;
   /** Deletes at most `limit` objects of an organization, and returns how many. */
   erase(ctx: ServiceContext, organizationId: string, limit: number): Promise<number>;
 }

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
-import { build } from 'esbuild';
 import { convertV4MiniflareOptions, Miniflare } from 'miniflare';
 import { unstable_readConfig } from 'wrangler';
 import { importDirectory } from '../../src/ops/import/import-directory.ts';
+import { bundleWorker } from '../support/bundle-worker.ts';
 import { directoryOf, type GrowthPlan, type MonthEnd, monthEnd } from './growth.ts';
 import { type GrowthRun, growthCheck } from './growth-report.ts';
 import { applyMigrations } from './seed.ts';
@@ -45,22 +45,13 @@ export async function runGrowth(
 }
 
 async function startWorker(directory: string): Promise<Miniflare> {
-  const { outputFiles } = await build({
-    entryPoints: [join(import.meta.dirname, 'growth-worker.ts')],
-    bundle: true,
-    write: false,
-    format: 'esm',
-    target: 'es2024',
-    conditions: ['workerd', 'worker', 'browser'],
-    external: ['cloudflare:*', 'node:*'],
-    logLevel: 'error',
-  });
+  const contents = await bundleWorker(join(import.meta.dirname, 'growth-worker.ts'));
   const { compatibility_date, compatibility_flags } = unstable_readConfig({ config: 'wrangler.toml' });
   const miniflare = new Miniflare(
     convertV4MiniflareOptions({
       resourcePersistencePath: directory,
       cf: false,
-      modules: [{ type: 'ESModule', path: 'index.js', contents: outputFiles[0]?.text ?? '' }],
+      modules: [{ type: 'ESModule', path: 'index.js', contents }],
       compatibilityDate: compatibility_date ?? '',
       compatibilityFlags: compatibility_flags,
       d1Databases: ['DB'],

@@ -2,9 +2,9 @@ import * as z from 'zod';
 import { DAY_MS } from '../../src/domain/calendar.ts';
 import type { Change } from '../../src/domain/change.ts';
 import { objectStore } from '../../src/lib/object-store.ts';
-import { parseArchive, readArchive } from '../../src/modules/archive/archive-file.ts';
 import { archiveStep } from '../../src/modules/archive/archive-step.ts';
 import type { ArchiveContext } from '../../src/modules/archive/bucket.ts';
+import { readLines } from '../../src/modules/archive/part.ts';
 import type { ServiceContext } from '../../src/services/service-context.ts';
 import { listChanges } from '../../src/services/work/list-changes.ts';
 import { releaseChanges } from '../../src/services/work/release-changes.ts';
@@ -81,7 +81,13 @@ async function check({ acknowledged, now }: Growth, env: GrowthEnv) {
       const page = await listChanges(ctx(), { organization, cursor });
       collect(page.changes, 'rows');
       for (const archive of page.archives) {
-        collect(parseArchive(await readArchive(ctx(), archive)), archive.object);
+        const read = await readLines(ctx(), organization, archive);
+        if ('damage' in read) throw new Error(`${archive.object} is ${read.damage}`);
+        const lines = read.lines.split('\n').slice(0, -1);
+        collect(
+          lines.map((line): Change => JSON.parse(line)),
+          archive.object,
+        );
         archiveBytes += archive.bytes;
         objects += 1;
       }

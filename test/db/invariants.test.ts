@@ -60,7 +60,8 @@ describe('an audit log cannot be rewritten', () => {
     ...['agreements', 'tickets', 'companies', 'users'],
   ];
   const deleteAuditLog = 'delete from audit_log where organization_id = $org';
-  const openErasure = (lastSeq: string) => `insert into erasures values ($org, 'erasure', 0, 'Eve', ${lastSeq}, 1)`;
+  const openErasure = (lastSeq: string) =>
+    `insert into erasures values ($org, 'erasure', 0, 'Eve', ${lastSeq}, 1, '[]')`;
   const TRUE_LAST_SEQ = '(select max(seq) from audit_log where organization_id = $org)';
 
   async function withOneNote() {
@@ -124,7 +125,7 @@ describe('an organization whose erasure is open', () => {
     const tables = ERASED_TABLES.filter((table) => table !== 'organizations' && table !== 'audit_log');
     await env.DB.batch([
       prepare(
-        "insert into erasures select $org, 'erasure', 0, 'Eve', max(seq), 1 from audit_log where organization_id = $org",
+        "insert into erasures select $org, 'erasure', 0, 'Eve', max(seq), 1, '[]' from audit_log where organization_id = $org",
       ),
       ...tables.map((table) => prepare(`delete from ${table} where organization_id = $org`)),
     ]);
@@ -156,7 +157,7 @@ describe('the record of an erasure', () => {
     'delete from erasures where organization_id = ?1',
     'update erasures set open = 1 where organization_id = ?1',
     "update erasures set erased_by = 'nobody' where organization_id = ?1",
-    'insert or replace into erasures select organization_id, request_id, 0, erased_by, last_seq, 1 from erasures where organization_id = ?1',
+    "insert or replace into erasures select organization_id, request_id, 0, erased_by, last_seq, 1, '[]' from erasures where organization_id = ?1",
   ])('is kept: %s', async (sql) => {
     const { organization: erased } = await makeWorld();
     await work.eraseOrganization(erased, await lastCursor(erased), 'Ada');
@@ -440,7 +441,10 @@ describe('the archive', () => {
     await refuses('delete from archives where organization_id = $org', /kept/);
     for (const change of ['to_seq = 4', 'from_seq = 2', "last_request_id = 'r'", 'first_at = 1', 'archived_at = 1'])
       await refuses(`update archives set ${change} where organization_id = $org`, /kept/);
-    await run("update archives set object = 'p', bytes = 2 where organization_id = $org");
+    await refuses("update archives set object = 'p' where organization_id = $org", /kept/);
+    await run("update archives set object = 'p', bytes = 2, revision = revision + 1 where organization_id = $org");
+    await refuses('update archives set revision = revision - 1 where organization_id = $org', /kept/);
+    await run('update archives set checked_at = 1, damaged_at = 1 where organization_id = $org');
   });
 
   test('takes a release only forward, and not beyond the audit log', async () => {
@@ -456,20 +460,38 @@ describe('the archive', () => {
     await run('update releases set seq = 5 where organization_id = $org');
   });
 
+  test('lets what is left of a time entry be reviewed and redacted, once, and nothing else', async () => {
+    const { run, refuses } = await released();
+    await run(part(1, 3));
+    await run(
+      "insert into archived_time_entries values ($org, x'00112233445566778899aabbccddeeff', '1001', 0, x'00112233445566778899aabbccddeeff', 2, 'tess', 30, 1, 20000, 0, 0, 0, 0, null)",
+    );
+    const set = (changes: string) => `update archived_time_entries set ${changes} where organization_id = $org`;
+    for (const change of ['minutes = 31', 'approved = 1', 'minutes = 31, review_seq = 3', 'request_digest = null'])
+      await refuses(set(change), /kept/);
+    await run(set('approved = 1, review_seq = 3'));
+    for (const change of ['approved = 0, review_seq = 4', 'approved = 0', 'review_seq = null'])
+      await refuses(set(change), /kept/);
+    await run(set('redacted = 1, request_digest = null'));
+    await refuses(set('redacted = 0'), /kept/);
+  });
+
   test('keeps what is left of a record, and refuses the record itself', async () => {
     const { run, refuses } = await released();
     const stub = (seq: number) =>
-      `insert into archived_notes select organization_id, unhex(replace(id, '-', '')), ticket_id, created_at, unhex(substr(request_digest, 1, 32)), ${seq} from notes where organization_id = $org and audit_seq = 2`;
+      `insert into archived_notes select organization_id, unhex(replace(id, '-', '')), ticket_id, created_at, unhex(substr(request_digest, 1, 32)), ${seq}, 0 from notes where organization_id = $org and audit_seq = 2`;
     await refuses(stub(2), /only what is in an archive/);
     await run(part(1, 3));
     await refuses(stub(4), /only what is in an archive/);
     await run(stub(2));
     await refuses(stub(2).replace('insert', 'insert or replace'), /once/);
     await refuses('delete from archived_notes where organization_id = $org', /kept/);
-    const other = "request_digest = x'00112233445566778899aabbccddeeff'";
-    for (const change of ["ticket_id = 'x', request_digest = null", 'archived_seq = 1, request_digest = null', other])
+    const redacted = 'redacted = 1, request_digest = null';
+    const other = "redacted = 1, request_digest = x'00112233445566778899aabbccddeeff'";
+    for (const change of [`ticket_id = 'x', ${redacted}`, `archived_seq = 1, ${redacted}`, other, 'redacted = 1'])
       await refuses(`update archived_notes set ${change} where organization_id = $org`, /kept/);
-    await run('update archived_notes set request_digest = null where organization_id = $org');
+    await run(`update archived_notes set ${redacted} where organization_id = $org`);
+    await refuses('update archived_notes set redacted = 0 where organization_id = $org', /kept/);
 
     const columns =
       'organization_id, id, ticket_id, created_at, key_id, request_id, request_digest, audit_seq, message';

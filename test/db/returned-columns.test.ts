@@ -144,6 +144,7 @@ async function fillDatabase(): Promise<{ common: Values; own: Record<string, Val
     setApproval(operator, { organization, entry, decision: 'APPROVED', reviewer: 'ada' });
   await decide(archivedEntry);
   await redactRecord(operator, { organization, kind: 'note', id: archivedNote, by: 'Ada' });
+  await redactRecord(operator, { organization, kind: 'time_entry', id: archivedEntry, by: 'Ada' });
   await api.postNote(key);
   await reportRecord(operator, { organization, kind: 'note', id: archivedNote, result: 'refused', reason: 'Closed' });
   await releaseAll(organization);
@@ -195,9 +196,7 @@ async function fillDatabase(): Promise<{ common: Values; own: Record<string, Val
       .all<{ to_seq: number; object: string }>()
   ).results;
   if (!archived) throw new Error('nothing was archived');
-  await env.DB.prepare("update archives set replaced_object = 'replaced' where organization_id = ?")
-    .bind(organization)
-    .run();
+  await env.DB.prepare('update archives set damaged_at = 1 where organization_id = ?').bind(organization).run();
 
   const newRecord = () => [
     { id: crypto.randomUUID(), ticketId: '1001', requestId: crypto.randomUUID(), requestDigest: '0'.repeat(64) },
@@ -239,6 +238,9 @@ async function fillDatabase(): Promise<{ common: Values; own: Record<string, Val
       // Every organization of the tests has an administrator with this address; ours is the first.
       findAdministrator: [{ limit: 1 }],
       ...facts,
+      'FACT_STATEMENTS.archiveDamaged.statement': [{ ...ALL_ORGANIZATIONS }],
+      findNewestArchive: [{ without: '[]' }],
+      findErased: [{ organizationId: erased.organization }],
       findSettingsChanges: [
         { targetId: organization, actions: '["key_policy.changed"]' },
         { targetId: full.id, actions: '["key_review.kept", "api_key.rotated"]' },
@@ -255,6 +257,8 @@ async function fillDatabase(): Promise<{ common: Values; own: Record<string, Val
       findOpenErasure: [{ organizationId: erased.organization }],
       FIND_BEING_ERASED: [{ organizationId: erased.organization }],
       'findRecord.time_entry': [{ id: entry }],
+      'findRedacted.note': [{ ids: JSON.stringify([archivedNote]) }],
+      'findRedacted.time_entry': [{ ids: JSON.stringify([archivedEntry]) }],
       'findArchivedRecord.note': [{ id: archivedNote }],
       'findArchivedRecord.time_entry': [{ id: archivedEntry }],
       findArchivesAbout: [{ id: archivedNote, note: archivedNote, time_entry: archivedEntry }],

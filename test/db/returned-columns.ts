@@ -72,6 +72,9 @@ export const RETURNED_COLUMNS = {
   } satisfies ReturnedColumns<typeof import('../../src/db/directory/records.ts')>,
   'db/fact-statements.ts': {
     FACT_STATEMENTS: {
+      archiveDamaged: {
+        statement: { subject: 'string', keyId: 'null', keyName: 'null', keyHint: 'null', keyExpiresAt: 'null', level: 'number', count: 'number', lastAt: 'null', detail: 'string', type: 'string', organizationId: 'string', since: 'number' },
+      },
       dailyLimit: {
         statement: { subject: 'string', keyId: 'string | null', keyName: 'string | null', keyHint: 'string | null', keyExpiresAt: 'number | null', level: 'number', count: 'number', lastAt: 'null', detail: 'string', type: 'string', organizationId: 'string', since: 'number' },
       },
@@ -155,12 +158,16 @@ export const RETURNED_COLUMNS = {
   } satisfies ReturnedColumns<typeof import('../../src/db/work/approval-statements.ts')>,
   'db/work/archived-records.ts': {
     findArchivedRecord: {
-      note: { ticketId: 'string', isRedacted: 'number', fromSeq: 'number', toSeq: 'number', object: 'string', digest: 'string', replacedObject: 'string' },
-      time_entry: { ticketId: 'string', isRedacted: 'number', fromSeq: 'number', toSeq: 'number', object: 'string', digest: 'string', replacedObject: 'string' },
+      note: { isRedacted: 'number', fromSeq: 'number', toSeq: 'number', firstAt: 'number', lastAt: 'number', lastRequestId: 'string', object: 'string', digest: 'string', bytes: 'number', revision: 'number', damagedAt: 'number' },
+      time_entry: { isRedacted: 'number', fromSeq: 'number', toSeq: 'number', firstAt: 'number', lastAt: 'number', lastRequestId: 'string', object: 'string', digest: 'string', bytes: 'number', revision: 'number', damagedAt: 'number' },
+    },
+    findRedacted: {
+      note: { id: 'string' },
+      time_entry: { id: 'string' },
     },
   } satisfies ReturnedColumns<typeof import('../../src/db/work/archived-records.ts')>,
   'db/work/archives.ts': {
-    findArchivesAfter: { fromSeq: 'number', toSeq: 'number', firstAt: 'number', lastAt: 'number', lastRequestId: 'string', object: 'string', digest: 'string', bytes: 'number' },
+    findArchivesAfter: { fromSeq: 'number', toSeq: 'number', firstAt: 'number', lastAt: 'number', lastRequestId: 'string', object: 'string', digest: 'string', bytes: 'number', revision: 'number', damagedAt: 'number' },
   } satisfies ReturnedColumns<typeof import('../../src/db/work/archives.ts')>,
   'db/work/changes.ts': {
     findChanges: { seq: 'number', at: 'number', actorType: 'string', actorId: 'string', actorName: 'string', action: 'string', targetId: 'string', ticketId: 'string | null', requestId: 'string', idempotencyKey: 'string | null', detail: 'string | null', keyId: 'string | null', keyName: 'string | null', keyHint: 'string | null', keyExpiresAt: 'number | null', keyRevokedAt: 'null', keySuccessorId: 'string | null', note: 'string | null', time_entry: 'string | null' },
@@ -205,11 +212,15 @@ export const RETURNED_COLUMNS = {
     findWaitingAlerts: { organizationId: 'string', type: 'string', subject: 'string', channel: 'string', id: 'string', foundAt: 'number', attempts: 'number', nextAttemptAt: 'number', failure: 'null' },
   } satisfies ReturnedColumns<typeof import('../../src/modules/alerts/alert-statements.ts')>,
   'modules/archive/archive-statements.ts': {
-    findArchive: { fromSeq: 'number', toSeq: 'number', firstAt: 'number', lastAt: 'number', lastRequestId: 'string', object: 'string', digest: 'string', bytes: 'number' },
-    findArchiveOfObject: { fromSeq: 'number', toSeq: 'number', firstAt: 'number', lastAt: 'number', lastRequestId: 'string', object: 'string', digest: 'string', bytes: 'number' },
-    findArchivesAbout: { fromSeq: 'number', toSeq: 'number', firstAt: 'number', lastAt: 'number', lastRequestId: 'string', object: 'string', digest: 'string', bytes: 'number' },
-    findArchivesOfPeriod: { fromSeq: 'number', toSeq: 'number', firstAt: 'number', lastAt: 'number', lastRequestId: 'string', object: 'string', digest: 'string', bytes: 'number' },
-    findReplaced: { organizationId: 'string', toSeq: 'number', replacedObject: 'string' },
+    findArchive: { fromSeq: 'number', toSeq: 'number', firstAt: 'number', lastAt: 'number', lastRequestId: 'string', object: 'string', digest: 'string', bytes: 'number', revision: 'number', damagedAt: 'number' },
+    findArchiveOfObject: { fromSeq: 'number', toSeq: 'number', firstAt: 'number', lastAt: 'number', lastRequestId: 'string', object: 'string', digest: 'string', bytes: 'number', revision: 'number', damagedAt: 'number' },
+    findArchivesAbout: { fromSeq: 'number', toSeq: 'number', firstAt: 'number', lastAt: 'number', lastRequestId: 'string', object: 'string', digest: 'string', bytes: 'number', revision: 'number', damagedAt: 'number' },
+    findArchivesOfPeriod: { fromSeq: 'number', toSeq: 'number', firstAt: 'number', lastAt: 'number', lastRequestId: 'string', object: 'string', digest: 'string', bytes: 'number', revision: 'number', damagedAt: 'number' },
+    findEntries: { id: 'string', entry: 'string' },
+    findErased: { organizationId: 'string' },
+    findLeastChecked: { organizationId: 'string', fromSeq: 'number', toSeq: 'number', firstAt: 'number', lastAt: 'number', lastRequestId: 'string', object: 'string', digest: 'string', bytes: 'number', revision: 'number', damagedAt: 'number' },
+    findNewestArchive: { fromSeq: 'number', toSeq: 'number', firstAt: 'number', lastAt: 'number', lastRequestId: 'string', object: 'string', digest: 'string', bytes: 'number', revision: 'number', damagedAt: 'number' },
+    findReleased: { seq: 'number' },
   } satisfies ReturnedColumns<typeof import('../../src/modules/archive/archive-statements.ts')>,
   'modules/archive/step-statements.ts': {
     findArchivable: { epoch: 'string', newestSeq: 'number', archivedSeq: 'number', lastSeq: 'number' },

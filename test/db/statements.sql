@@ -259,9 +259,8 @@ select
   :organizationId, coalesce(p.seq, 0) + 1, :now, 'api_key', :actorId, a.name,
   :action,
       :targetId,
-      (select r.ticket_id from notes r where r.organization_id = :organizationId and r.id = :targetId),
-      :requestId,
-      :idempotencyKey,
+      coalesce((select r.ticket_id from notes r where r.organization_id = :organizationId and r.id = :targetId),
+    (select s.ticket_id from archived_notes s where s.organization_id = :organizationId and s.id = unhex(replace(:targetId, '-', '')))), :requestId, :idempotencyKey,
   :sourceAddress, :userAgent, :detail,
   max(coalesce(p.day, ''), coalesce(:day, '')),
   iif(:day > coalesce(p.day, ''), 0, coalesce(p.day_records, 0)) + iif(:day >= coalesce(p.day, ''), :records, 0),
@@ -285,9 +284,8 @@ select
   :organizationId, coalesce(p.seq, 0) + 1, :now, 'api_key', :actorId, a.name,
   :action,
       :targetId,
-      (select r.ticket_id from time_entries r where r.organization_id = :organizationId and r.id = :targetId),
-      :requestId,
-      :idempotencyKey,
+      coalesce((select r.ticket_id from time_entries r where r.organization_id = :organizationId and r.id = :targetId),
+    (select s.ticket_id from archived_time_entries s where s.organization_id = :organizationId and s.id = unhex(replace(:targetId, '-', '')))), :requestId, :idempotencyKey,
   :sourceAddress, :userAgent, :detail,
   max(coalesce(p.day, ''), coalesce(:day, '')),
   iif(:day > coalesce(p.day, ''), 0, coalesce(p.day_records, 0)) + iif(:day >= coalesce(p.day, ''), :records, 0),
@@ -333,9 +331,8 @@ select
   :organizationId, coalesce(p.seq, 0) + 1, :now, 'system', :actorId, :actorName,
   :action,
       :targetId,
-      (select r.ticket_id from notes r where r.organization_id = :organizationId and r.id = :targetId),
-      :requestId,
-      :idempotencyKey,
+      coalesce((select r.ticket_id from notes r where r.organization_id = :organizationId and r.id = :targetId),
+    (select s.ticket_id from archived_notes s where s.organization_id = :organizationId and s.id = unhex(replace(:targetId, '-', '')))), :requestId, :idempotencyKey,
   :sourceAddress, :userAgent, :detail,
   max(coalesce(p.day, ''), coalesce(:day, '')),
   iif(:day > coalesce(p.day, ''), 0, coalesce(p.day_records, 0)) + iif(:day >= coalesce(p.day, ''), :records, 0),
@@ -359,9 +356,8 @@ select
   :organizationId, coalesce(p.seq, 0) + 1, :now, 'system', :actorId, :actorName,
   :action,
       :targetId,
-      (select r.ticket_id from time_entries r where r.organization_id = :organizationId and r.id = :targetId),
-      :requestId,
-      :idempotencyKey,
+      coalesce((select r.ticket_id from time_entries r where r.organization_id = :organizationId and r.id = :targetId),
+    (select s.ticket_id from archived_time_entries s where s.organization_id = :organizationId and s.id = unhex(replace(:targetId, '-', '')))), :requestId, :idempotencyKey,
   :sourceAddress, :userAgent, :detail,
   max(coalesce(p.day, ''), coalesce(:day, '')),
   iif(:day > coalesce(p.day, ''), 0, coalesce(p.day_records, 0)) + iif(:day >= coalesce(p.day, ''), :records, 0),
@@ -407,9 +403,8 @@ select
   :organizationId, coalesce(p.seq, 0) + 1, :now, 'user', :actorId, a.name,
   :action,
       :targetId,
-      (select r.ticket_id from notes r where r.organization_id = :organizationId and r.id = :targetId),
-      :requestId,
-      :idempotencyKey,
+      coalesce((select r.ticket_id from notes r where r.organization_id = :organizationId and r.id = :targetId),
+    (select s.ticket_id from archived_notes s where s.organization_id = :organizationId and s.id = unhex(replace(:targetId, '-', '')))), :requestId, :idempotencyKey,
   :sourceAddress, :userAgent, :detail,
   max(coalesce(p.day, ''), coalesce(:day, '')),
   iif(:day > coalesce(p.day, ''), 0, coalesce(p.day_records, 0)) + iif(:day >= coalesce(p.day, ''), :records, 0),
@@ -433,9 +428,8 @@ select
   :organizationId, coalesce(p.seq, 0) + 1, :now, 'user', :actorId, a.name,
   :action,
       :targetId,
-      (select r.ticket_id from time_entries r where r.organization_id = :organizationId and r.id = :targetId),
-      :requestId,
-      :idempotencyKey,
+      coalesce((select r.ticket_id from time_entries r where r.organization_id = :organizationId and r.id = :targetId),
+    (select s.ticket_id from archived_time_entries s where s.organization_id = :organizationId and s.id = unhex(replace(:targetId, '-', '')))), :requestId, :idempotencyKey,
   :sourceAddress, :userAgent, :detail,
   max(coalesce(p.day, ''), coalesce(:day, '')),
   iif(:day > coalesce(p.day, ''), 0, coalesce(p.day_records, 0)) + iif(:day >= coalesce(p.day, ''), :records, 0),
@@ -592,8 +586,10 @@ select organization_id as organizationId,
     last_seq as lastSeq from erasures where organization_id = :organizationId and open = 1;
 
 -- src/db/directory/erasure.ts: openErasure
-insert into erasures (organization_id, request_id, erased_at, erased_by, last_seq, open)
-select :organizationId, :requestId, :now, :by, :seq, 1 from organizations where id = :organizationId
+insert into erasures (organization_id, request_id, erased_at, erased_by, last_seq, open, not_exported)
+select :organizationId, :requestId, :now, :by, :seq, 1, (select json_group_array(object) from archives
+  where organization_id = :organizationId and object in (select value from json_each(:without)))
+from organizations where id = :organizationId
   and (select coalesce(max(seq), 0) from audit_log where organization_id = :organizationId) = :seq
   and (select request_id from audit_log where organization_id = :organizationId and seq = :seq) is :cursorRequestId
   and not exists (select 1 from erasures where erasures.organization_id = :organizationId and erasures.open = 1);
@@ -798,6 +794,23 @@ update users set email = 'released-' || lower(hex(users.id)) || '@directory.inva
 from (select value ->> 'id' as id, value ->> 'email' as email, value ->> 'service' as service from json_each(:json)) as incoming
 where users.organization_id = :organizationId and users.id = incoming.id
   and (users.email, users.is_service) is not (incoming.email, incoming.service);
+
+-- src/db/fact-statements.ts: FACT_STATEMENTS.archiveDamaged.statement
+select '' as subject,
+    null as keyId,
+    null as keyName,
+    null as keyHint,
+    null as keyExpiresAt,
+    count(*) as level,
+    count(*) as count,
+    null as lastAt,
+    min(s.object) as detail,
+    'archive_damaged' as type,
+    o.id as organizationId,
+    min(s.damaged_at) as since
+from archives s indexed by archives_damaged cross join organizations o on o.id = s.organization_id
+where s.damaged_at is not null and s.organization_id between :from and :to and o.active = 1
+group by o.id limit :limit;
 
 -- src/db/fact-statements.ts: FACT_STATEMENTS.dailyLimit.statement
 select coalesce(u.id, '') || ' ' || u.day as subject,
@@ -1769,7 +1782,8 @@ select e.status, a.at as decidedAt, a.actor_id as decidedBy
 from time_entries e left join audit_log a on a.organization_id = e.organization_id and a.seq = e.review_seq
 where e.organization_id = :organizationId and e.id = :id
 union all
-select iif(s.approved = 1, 'APPROVED', 'REJECTED'), null, null from archived_time_entries s
+select iif(s.review_seq is null, 'SUBMITTED', iif(s.approved = 1, 'APPROVED', 'REJECTED')), a.at, a.actor_id
+from archived_time_entries s left join audit_log a on a.organization_id = s.organization_id and a.seq = s.review_seq
 where s.organization_id = :organizationId and s.id = unhex(replace(:id, '-', ''));
 
 -- src/db/work/approval-statements.ts: recordApproval
@@ -1777,29 +1791,62 @@ update time_entries set status = :status,
     review_seq = (select coalesce(max(seq), 0) + 1 from audit_log where organization_id = :organizationId)
 where organization_id = :organizationId and id = :id and status = 'SUBMITTED' and exists (select 1 from users u where u.organization_id = :organizationId and u.id = :userId and u.is_admin = 1 and u.active = 1);
 
+-- src/db/work/approval-statements.ts: recordArchivedApproval
+update archived_time_entries set approved = :status = 'APPROVED',
+    review_seq = (select coalesce(max(seq), 0) + 1 from audit_log where organization_id = :organizationId)
+where organization_id = :organizationId and id = unhex(replace(:id, '-', '')) and review_seq is null and exists (select 1 from users u where u.organization_id = :organizationId and u.id = :userId and u.is_admin = 1 and u.active = 1);
+
 -- src/db/work/archived-records.ts: findArchivedRecord.note
-select s.ticket_id as ticketId, s.request_digest is null as isRedacted, a.from_seq as fromSeq, a.to_seq as toSeq,
-  a.object, a.digest, a.replaced_object as replacedObject
+select s.redacted as isRedacted,
+    a.from_seq as fromSeq,
+    a.to_seq as toSeq,
+    a.first_at as firstAt,
+    a.last_at as lastAt,
+    a.last_request_id as lastRequestId,
+    a.object as object,
+    a.digest as digest,
+    a.bytes as bytes,
+    a.revision as revision,
+    a.damaged_at as damagedAt
 from archived_notes s join archives a on a.organization_id = s.organization_id
   and a.to_seq = (select min(to_seq) from archives where organization_id = s.organization_id and to_seq >= s.archived_seq)
 where s.organization_id = :organizationId and s.id = unhex(replace(:id, '-', ''));
 
 -- src/db/work/archived-records.ts: findArchivedRecord.time_entry
-select s.ticket_id as ticketId, s.request_digest is null as isRedacted, a.from_seq as fromSeq, a.to_seq as toSeq,
-  a.object, a.digest, a.replaced_object as replacedObject
+select s.redacted as isRedacted,
+    a.from_seq as fromSeq,
+    a.to_seq as toSeq,
+    a.first_at as firstAt,
+    a.last_at as lastAt,
+    a.last_request_id as lastRequestId,
+    a.object as object,
+    a.digest as digest,
+    a.bytes as bytes,
+    a.revision as revision,
+    a.damaged_at as damagedAt
 from archived_time_entries s join archives a on a.organization_id = s.organization_id
   and a.to_seq = (select min(to_seq) from archives where organization_id = s.organization_id and to_seq >= s.archived_seq)
 where s.organization_id = :organizationId and s.id = unhex(replace(:id, '-', ''));
 
+-- src/db/work/archived-records.ts: findRedacted.note
+select i.value as id from json_each(:ids) i cross join archived_notes s
+  on s.organization_id = :organizationId and s.id = unhex(replace(i.value, '-', ''))
+where s.redacted = 1;
+
+-- src/db/work/archived-records.ts: findRedacted.time_entry
+select i.value as id from json_each(:ids) i cross join archived_time_entries s
+  on s.organization_id = :organizationId and s.id = unhex(replace(i.value, '-', ''))
+where s.redacted = 1;
+
 -- src/db/work/archived-records.ts: markArchivedRedacted.note
-update archived_notes set request_digest = null
-where organization_id = :organizationId and id = unhex(replace(:id, '-', '')) and request_digest is not null
-  and exists (select 1 from archives where organization_id = :organizationId and to_seq = :toSeq and object = :from);
+update archived_notes set redacted = 1, request_digest = null
+where organization_id = :organizationId and id = unhex(replace(:id, '-', '')) and redacted = 0
+  and exists (select 1 from archives where organization_id = :organizationId and to_seq = :toSeq and revision = :revision);
 
 -- src/db/work/archived-records.ts: markArchivedRedacted.time_entry
-update archived_time_entries set request_digest = null
-where organization_id = :organizationId and id = unhex(replace(:id, '-', '')) and request_digest is not null
-  and exists (select 1 from archives where organization_id = :organizationId and to_seq = :toSeq and object = :from);
+update archived_time_entries set redacted = 1, request_digest = null
+where organization_id = :organizationId and id = unhex(replace(:id, '-', '')) and redacted = 0
+  and exists (select 1 from archives where organization_id = :organizationId and to_seq = :toSeq and revision = :revision);
 
 -- src/db/work/archives.ts: findArchivesAfter
 select from_seq as fromSeq,
@@ -1809,7 +1856,9 @@ select from_seq as fromSeq,
     last_request_id as lastRequestId,
     object as object,
     digest as digest,
-    bytes as bytes from archives where organization_id = :organizationId and to_seq > :seq order by to_seq limit :limit;
+    bytes as bytes,
+    revision as revision,
+    damaged_at as damagedAt from archives where organization_id = :organizationId and to_seq > :seq order by to_seq limit :limit;
 
 -- src/db/work/changes.ts: findChanges
 select a.seq as seq,
@@ -1832,7 +1881,7 @@ select a.seq as seq,
   coalesce(iif(note.organization_id is null, null, json_object('id', note.id, 'ticketId', note.ticket_id, 'createdAt', note.created_at, 'message', note.message)), (select json_object('id', a.target_id, 'ticketId', s.ticket_id, 'createdAt', s.created_at, 'message', '[redacted]') from archived_notes s
     where s.organization_id = a.organization_id and s.id = iif(a.action = 'note.redacted', unhex(replace(a.target_id, '-', '')), null))) as note, coalesce(iif(time_entry.organization_id is null,
         null,
-        json_object('id', time_entry.id, 'ticketId', time_entry.ticket_id, 'createdAt', time_entry.created_at, 'description', time_entry.description, 'userId', time_entry.user_id, 'minutes', time_entry.minutes, 'billable', time_entry.billable, 'workDate', time_entry.work_date, 'hourlyRateMinor', time_entry.hourly_rate_minor, 'agreementSource', time_entry.agreement_source, 'status', time_entry.status)), (select json_object('id', a.target_id, 'ticketId', s.ticket_id, 'createdAt', s.created_at, 'userId', s.user_id, 'minutes', s.minutes, 'billable', s.billable, 'workDate', date(s.work_day * 86400, 'unixepoch'), 'hourlyRateMinor', s.hourly_rate_minor, 'agreementSource', iif(s.by_agreement = 1, 'company_default', 'organization_default'), 'status', iif(s.approved = 1, 'APPROVED', 'REJECTED'), 'description', '[redacted]') from archived_time_entries s
+        json_object('id', time_entry.id, 'ticketId', time_entry.ticket_id, 'createdAt', time_entry.created_at, 'description', time_entry.description, 'userId', time_entry.user_id, 'minutes', time_entry.minutes, 'billable', time_entry.billable, 'workDate', time_entry.work_date, 'hourlyRateMinor', time_entry.hourly_rate_minor, 'agreementSource', time_entry.agreement_source, 'status', time_entry.status)), (select json_object('id', a.target_id, 'ticketId', s.ticket_id, 'createdAt', s.created_at, 'userId', s.user_id, 'minutes', s.minutes, 'billable', s.billable, 'workDate', date(s.work_day * 86400, 'unixepoch'), 'hourlyRateMinor', s.hourly_rate_minor, 'agreementSource', iif(s.by_agreement = 1, 'company_default', 'organization_default'), 'status', iif(s.review_seq is null, 'SUBMITTED', iif(s.approved = 1, 'APPROVED', 'REJECTED')), 'description', '[redacted]') from archived_time_entries s
     where s.organization_id = a.organization_id and s.id = iif(a.action = 'time_entry.redacted', unhex(replace(a.target_id, '-', '')), null))) as time_entry
 from audit_log a
 left join notes note on note.organization_id = a.organization_id and note.id = a.target_id and a.action glob 'note.*'
@@ -2138,7 +2187,7 @@ select
   coalesce(r.work_date, date(s.work_day * 86400, 'unixepoch')) as workDate,
   coalesce(r.hourly_rate_minor, s.hourly_rate_minor) as hourlyRateMinor,
   coalesce(r.agreement_source, iif(s.by_agreement = 1, 'company_default', 'organization_default')) as agreementSource,
-  coalesce(r.status, iif(s.approved = 1, 'APPROVED', 'REJECTED')) as status,
+  coalesce(r.status, iif(s.review_seq is null, 'SUBMITTED', iif(s.approved = 1, 'APPROVED', 'REJECTED'))) as status,
   c.id is not null as ticketFound,
   u.id is not null as userFound
 from api_keys k
@@ -2203,7 +2252,7 @@ select
   coalesce(r.work_date, date(s.work_day * 86400, 'unixepoch')) as workDate,
   coalesce(r.hourly_rate_minor, s.hourly_rate_minor) as hourlyRateMinor,
   coalesce(r.agreement_source, iif(s.by_agreement = 1, 'company_default', 'organization_default')) as agreementSource,
-  coalesce(r.status, iif(s.approved = 1, 'APPROVED', 'REJECTED')) as status,
+  coalesce(r.status, iif(s.review_seq is null, 'SUBMITTED', iif(s.approved = 1, 'APPROVED', 'REJECTED'))) as status,
   c.id is not null as ticketFound,
   u.id is not null as userFound
 from api_keys k
@@ -2409,6 +2458,9 @@ where excluded.level > alerts.level;
 delete from alerts where (organization_id, type, subject, channel) in (
   select value ->> 'organizationId', value ->> 'type', value ->> 'subject', value ->> 'channel' from json_each(:alerts));
 
+-- src/modules/archive/archive-statements.ts: claimPart
+update archives set revision = revision + 1 where organization_id = :organizationId and to_seq = :toSeq and revision = :revision;
+
 -- src/modules/archive/archive-statements.ts: findArchive
 select from_seq as fromSeq,
     to_seq as toSeq,
@@ -2417,7 +2469,9 @@ select from_seq as fromSeq,
     last_request_id as lastRequestId,
     object as object,
     digest as digest,
-    bytes as bytes from archives where organization_id = :organizationId and to_seq = :toSeq;
+    bytes as bytes,
+    revision as revision,
+    damaged_at as damagedAt from archives where organization_id = :organizationId and to_seq = :toSeq;
 
 -- src/modules/archive/archive-statements.ts: findArchiveOfObject
 select from_seq as fromSeq,
@@ -2427,7 +2481,9 @@ select from_seq as fromSeq,
     last_request_id as lastRequestId,
     object as object,
     digest as digest,
-    bytes as bytes from archives where organization_id = :organizationId and object = :object;
+    bytes as bytes,
+    revision as revision,
+    damaged_at as damagedAt from archives where organization_id = :organizationId and object = :object;
 
 -- src/modules/archive/archive-statements.ts: findArchivesAbout
 select from_seq as fromSeq,
@@ -2437,7 +2493,9 @@ select from_seq as fromSeq,
     last_request_id as lastRequestId,
     object as object,
     digest as digest,
-    bytes as bytes from archives where organization_id = :organizationId and to_seq in (
+    bytes as bytes,
+    revision as revision,
+    damaged_at as damagedAt from archives where organization_id = :organizationId and to_seq in (
 select (select min(to_seq) from archives where organization_id = :organizationId and to_seq >= seq)
 from (select archived_seq as seq from archived_notes where organization_id = :organizationId and id in (unhex(replace(:id, '-', '')), unhex(replace(:note, '-', ''))) union all select audit_seq from notes where organization_id = :organizationId and id in (:id, :note) union all select archived_seq as seq from archived_time_entries where organization_id = :organizationId and id in (unhex(replace(:id, '-', '')), unhex(replace(:time_entry, '-', ''))) union all select audit_seq from time_entries where organization_id = :organizationId and id in (:id, :time_entry))) order by to_seq;
 
@@ -2449,26 +2507,67 @@ select from_seq as fromSeq,
     last_request_id as lastRequestId,
     object as object,
     digest as digest,
-    bytes as bytes from archives where organization_id = :organizationId and (:since is null or last_at >= :since) and (:until is null or first_at < :until) order by to_seq desc limit :limit;
+    bytes as bytes,
+    revision as revision,
+    damaged_at as damagedAt from archives where organization_id = :organizationId and (:since is null or last_at >= :since) and (:until is null or first_at < :until) order by to_seq desc limit :limit;
 
--- src/modules/archive/archive-statements.ts: findReplaced
-select organization_id as organizationId, to_seq as toSeq, replaced_object as replacedObject
-from archives where replaced_object is not null limit :limit;
+-- src/modules/archive/archive-statements.ts: findEntries
+select e.id,
+    iif(e.organization_id is null, null, json_object('id', e.id, 'ticketId', e.ticket_id, 'createdAt', e.created_at, 'description', e.description, 'userId', e.user_id, 'minutes', e.minutes, 'billable', e.billable, 'workDate', e.work_date, 'hourlyRateMinor', e.hourly_rate_minor, 'agreementSource', e.agreement_source, 'status', e.status)) as entry
+from json_each(:ids) i cross join time_entries e on e.organization_id = :organizationId and e.id = i.value;
 
--- src/modules/archive/archive-statements.ts: forgetReplaced
-update archives set replaced_object = null
-where organization_id = :organizationId and to_seq = :toSeq and replaced_object = :replacedObject;
+-- src/modules/archive/archive-statements.ts: findErased
+select organization_id as organizationId from erasures where organization_id = :organizationId
+  and not exists (select 1 from releases where organization_id = :organizationId) limit 1;
+
+-- src/modules/archive/archive-statements.ts: findLeastChecked
+select organization_id as organizationId,
+    from_seq as fromSeq,
+    to_seq as toSeq,
+    first_at as firstAt,
+    last_at as lastAt,
+    last_request_id as lastRequestId,
+    object as object,
+    digest as digest,
+    bytes as bytes,
+    revision as revision,
+    damaged_at as damagedAt from archives order by checked_at limit :limit;
+
+-- src/modules/archive/archive-statements.ts: findNewestArchive
+select from_seq as fromSeq,
+    to_seq as toSeq,
+    first_at as firstAt,
+    last_at as lastAt,
+    last_request_id as lastRequestId,
+    object as object,
+    digest as digest,
+    bytes as bytes,
+    revision as revision,
+    damaged_at as damagedAt from archives where organization_id = :organizationId and object not in (select value from json_each(:without)) order by to_seq desc limit 1;
+
+-- src/modules/archive/archive-statements.ts: findReleased
+select seq from releases where organization_id = :organizationId;
+
+-- src/modules/archive/archive-statements.ts: markChecked
+update archives set checked_at = :now, damaged_at = iif(:isDamaged = 1, coalesce(damaged_at, :now), null)
+where organization_id = :organizationId and to_seq = :toSeq and object = :object;
 
 -- src/modules/archive/archive-statements.ts: replaceObject
-update archives set object = :object, digest = :digest, bytes = :bytes, replaced_object = nullif(:from, :object)
-where organization_id = :organizationId and to_seq = :toSeq and object = :from;
+update archives set object = :object,
+    digest = :digest,
+    bytes = :bytes,
+    revision = revision + 1,
+    damaged_at = null where organization_id = :organizationId and to_seq = :toSeq and revision = :revision;
 
--- src/modules/archive/archive-statements.ts: switchObject
-update archives set object = :object, digest = :digest, bytes = :bytes, replaced_object = nullif(:from, :object)
-where organization_id = :organizationId and to_seq = :toSeq and object = :from and changes() = 1;
+-- src/modules/archive/archive-statements.ts: replaceRedacted
+update archives set object = :object,
+    digest = :digest,
+    bytes = :bytes,
+    revision = revision + 1,
+    damaged_at = null where organization_id = :organizationId and to_seq = :toSeq and revision = :revision and changes() = 1;
 
 -- src/modules/archive/step-statements.ts: ARCHIVE.record
-insert into archives (organization_id, to_seq, from_seq, first_at, last_at, last_request_id, object, digest, bytes, archived_at) select a.organization_id,
+insert into archives (organization_id, to_seq, from_seq, first_at, last_at, last_request_id, object, digest, bytes, archived_at, checked_at) select a.organization_id,
     a.seq,
     :fromSeq,
     :firstAt,
@@ -2477,6 +2576,7 @@ insert into archives (organization_id, to_seq, from_seq, first_at, last_at, last
     :object,
     :digest,
     :bytes,
+    :now,
     :now
 from audit_log a join releases r on r.organization_id = a.organization_id and r.seq >= a.seq
 where a.organization_id = :organizationId and a.seq = :toSeq and a.seq < (select max(seq) from audit_log where organization_id = r.organization_id) and :fromSeq = coalesce((select max(to_seq) from archives where organization_id = r.organization_id), 0) + 1
@@ -2484,39 +2584,42 @@ where a.organization_id = :organizationId and a.seq = :toSeq and a.seq < (select
     and n.action glob '*.redacted');
 
 -- src/modules/archive/step-statements.ts: ARCHIVE.remove.0
-insert into archived_notes (organization_id, id, ticket_id, created_at, request_digest, archived_seq) select r.organization_id,
-    unhex(replace(r.id, '-', '')),
-    r.ticket_id,
-    r.created_at,
-    iif(r.request_digest = '', null, unhex(substr(r.request_digest, 1, 32))),
-    a.seq
-from (select seq, target_id from audit_log where organization_id = :organizationId and seq between :fromSeq and :toSeq and (action = 'note.created')) a
-cross join notes r on r.organization_id = :organizationId and r.id = a.target_id
-where exists (select 1 from archives where organization_id = :organizationId and to_seq = :toSeq and object = :object);
-
--- src/modules/archive/step-statements.ts: ARCHIVE.remove.1
-delete from notes where organization_id = :organizationId and id in (select target_id from audit_log where organization_id = :organizationId and seq between :fromSeq and :toSeq and (action = 'note.created')) and exists (select 1 from archives where organization_id = :organizationId and to_seq = :toSeq and object = :object);
-
--- src/modules/archive/step-statements.ts: ARCHIVE.remove.2
-insert into archived_time_entries (organization_id, id, ticket_id, created_at, request_digest, archived_seq, user_id, minutes, billable, work_day, hourly_rate_minor, by_agreement, approved) select r.organization_id,
+insert into archived_notes (organization_id, id, ticket_id, created_at, request_digest, archived_seq, redacted) select r.organization_id,
     unhex(replace(r.id, '-', '')),
     r.ticket_id,
     r.created_at,
     iif(r.request_digest = '', null, unhex(substr(r.request_digest, 1, 32))),
     a.seq,
+    r.request_digest = ''
+from (select target_id, min(seq) as seq from audit_log where organization_id = :organizationId and seq between :fromSeq and :toSeq and action glob 'note.*' group by target_id) a
+cross join notes r on r.organization_id = :organizationId and r.id = a.target_id
+where exists (select 1 from archives where organization_id = :organizationId and to_seq = :toSeq and object = :object);
+
+-- src/modules/archive/step-statements.ts: ARCHIVE.remove.1
+delete from notes where organization_id = :organizationId and id in (select target_id from (select target_id, min(seq) as seq from audit_log where organization_id = :organizationId and seq between :fromSeq and :toSeq and action glob 'note.*' group by target_id)) and exists (select 1 from archives where organization_id = :organizationId and to_seq = :toSeq and object = :object);
+
+-- src/modules/archive/step-statements.ts: ARCHIVE.remove.2
+insert into archived_time_entries (organization_id, id, ticket_id, created_at, request_digest, archived_seq, redacted, user_id, minutes, billable, work_day, hourly_rate_minor, by_agreement, approved, review_seq) select r.organization_id,
+    unhex(replace(r.id, '-', '')),
+    r.ticket_id,
+    r.created_at,
+    iif(r.request_digest = '', null, unhex(substr(r.request_digest, 1, 32))),
+    a.seq,
+    r.request_digest = '',
     r.user_id,
     r.minutes,
     r.billable,
     unixepoch(r.work_date) / 86400,
     r.hourly_rate_minor,
     r.agreement_source = 'company_default',
-    r.status = 'APPROVED'
-from (select seq, target_id from audit_log where organization_id = :organizationId and seq between :fromSeq and :toSeq and (action = 'time_entry.approved' or action = 'time_entry.rejected')) a
+    r.status = 'APPROVED',
+    r.review_seq
+from (select target_id, min(seq) as seq from audit_log where organization_id = :organizationId and seq between :fromSeq and :toSeq and action glob 'time_entry.*' group by target_id) a
 cross join time_entries r on r.organization_id = :organizationId and r.id = a.target_id
 where exists (select 1 from archives where organization_id = :organizationId and to_seq = :toSeq and object = :object);
 
 -- src/modules/archive/step-statements.ts: ARCHIVE.remove.3
-delete from time_entries where organization_id = :organizationId and id in (select target_id from audit_log where organization_id = :organizationId and seq between :fromSeq and :toSeq and (action = 'time_entry.approved' or action = 'time_entry.rejected')) and exists (select 1 from archives where organization_id = :organizationId and to_seq = :toSeq and object = :object);
+delete from time_entries where organization_id = :organizationId and id in (select target_id from (select target_id, min(seq) as seq from audit_log where organization_id = :organizationId and seq between :fromSeq and :toSeq and action glob 'time_entry.*' group by target_id)) and exists (select 1 from archives where organization_id = :organizationId and to_seq = :toSeq and object = :object);
 
 -- src/modules/archive/step-statements.ts: ARCHIVE.remove.4
 delete from audit_log where organization_id = :organizationId and seq between :fromSeq and :toSeq and exists (select 1 from archives where organization_id = :organizationId and to_seq = :toSeq and object = :object);

@@ -57,6 +57,8 @@ describe('a server that is killed at random moments while clients write', () => 
     expect(run.problems).toEqual([]);
     expect(run.cutOff).toBeGreaterThanOrEqual(KILLS);
     expect(run.acknowledged).toBeGreaterThan(0);
+    for (const operation of ['release: released', 'archive: archived', 'redact: redacted', 'erase'])
+      expect([operation, run.operations[operation]]).toEqual([operation, expect.any(Number)]);
     console.log(summary(run));
   });
 

@@ -1,7 +1,11 @@
 import { setTimeout } from 'node:timers/promises';
 import { withLocalD1 } from '../../src/ops/local.ts';
 import { compareWithAcknowledged, inconsistencies } from '../support/ledger.ts';
+import { Archivist, findArchiveProblems, leftOf, operationsWorker } from './archivist.ts';
 import { type LocalParts, ORGANIZATIONS, restartable, seed, UNLIMITED_VARS } from './restartable.ts';
+
+/** Its changes are archived, redacted, reviewed and at the end erased while the server is killed. */
+const ARCHIVED = 'fabrikam';
 
 /** For each of the organizations. */
 const KEYS_EACH = 2;
@@ -10,6 +14,9 @@ const CLIENTS_OF_KEY = 3;
 const ONCE_IN = 5;
 /** The longest time between the moment when all clients have written again and the next kill. */
 const LONGEST_CALM_MS = 800;
+/** How often the server is killed during the erasure, and how long it runs at most before that. */
+const ERASURE_KILLS = 3;
+const LONGEST_ERASURE_MS = 300;
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 1_000;
 /** A run takes a few seconds for each kill. One that hangs is aborted. */
@@ -47,6 +54,8 @@ export interface CrashRun {
    * database.
    */
   unanswered: { sent: number; found: number };
+  /** What was done beside the writes, and how often it was acknowledged. */
+  operations: Readonly<Record<string, number>>;
   /** What is lost, duplicated or out of order, in words. */
   problems: string[];
   /** Opens the database again, with a function that searches for problems again. */
@@ -57,11 +66,13 @@ export interface CrashRun {
 /**
  * Lets clients write to the production bundle in workerd, with its data on disk. Kills the server
  * with SIGKILL at random moments while requests are being processed, and starts it again on the
- * same data. At the end every client has finished its last write.
+ * same data. Meanwhile the changes of one organization are released, archived, redacted and reviewed.
+ * At the end every client has finished its last write, and that organization is erased.
  */
 export async function crash(kills: number, { database, bundle }: LocalParts): Promise<CrashRun> {
   const { persistTo, remove } = database;
-  const server = await restartable({ bundle, persistTo, vars: UNLIMITED_VARS });
+  const beside = await operationsWorker(persistTo);
+  const server = await restartable({ bundle, persistTo, vars: UNLIMITED_VARS, beside });
   const clients = await withLocalD1(persistTo, makeClients);
   const seen = new Map<string, Seen>(
     ORGANIZATIONS.map((id) => [id, { acknowledged: new Map(), unanswered: new Set(), wrongReplays: [] }] as const),
@@ -154,8 +165,12 @@ export async function crash(kills: number, { database, bundle }: LocalParts): Pr
     while (served.size < clients.length) await sleep(5);
     stopping = true;
   };
+  const archivist = new Archivist(ARCHIVED, server.besideUrl, sleep);
+  const archiveMeanwhile = async () => {
+    while (!stopping) await archivist.doNext([...(seen.get(ARCHIVED)?.acknowledged.keys() ?? [])]);
+  };
   await server.start();
-  const all = [killRepeatedly(), ...clients.map(work)];
+  const all = [killRepeatedly(), archiveMeanwhile(), ...clients.map(work)];
   try {
     await Promise.all(all);
   } finally {
@@ -164,15 +179,39 @@ export async function crash(kills: number, { database, bundle }: LocalParts): Pr
     await server.stop();
   }
 
-  const { problems, found } = await withLocalD1(persistTo, (db) => findProblems(db, seen));
+  const ofArchived = seen.get(ARCHIVED);
+  if (!ofArchived) throw new Error(`unknown organization ${ARCHIVED}`);
+  const { acknowledged, unanswered } = ofArchived;
+  const ofArchive = await withLocalD1(persistTo, (db, archive) =>
+    findArchiveProblems(db, archive, ARCHIVED, { acknowledged, unanswered, redacted: archivist.redacted }),
+  );
+  const eraser = new Archivist(ARCHIVED, server.besideUrl, (ms) => setTimeout(ms));
+  await server.start();
+  try {
+    const erased = eraser.erase();
+    for (let kill = 0; kill < Math.min(kills, ERASURE_KILLS); kill++) {
+      await setTimeout(Math.random() * LONGEST_ERASURE_MS);
+      await server.kill();
+      await server.start();
+    }
+    await erased;
+  } finally {
+    await server.stop();
+  }
+  seen.delete(ARCHIVED);
+  const left = await withLocalD1(persistTo, (db, archive) => leftOf(db, archive, ARCHIVED));
+  const ofOthers = await withLocalD1(persistTo, (db) => findProblems(db, seen));
+  const problems = [...ofArchive.problems, ...left, ...ofOthers.problems];
+  const found = ofArchive.found + ofOthers.found;
   const sum = (count: (ofOrganization: Seen) => number) =>
     [...seen.values()].reduce((total, ofOrganization) => total + count(ofOrganization), 0);
   return {
     kills,
     cutOff,
-    acknowledged: sum(({ acknowledged }) => acknowledged.size),
+    acknowledged: sum(({ acknowledged }) => acknowledged.size) + acknowledged.size,
     replays,
-    unanswered: { sent: sum(({ unanswered }) => unanswered.size), found },
+    unanswered: { sent: sum(({ unanswered }) => unanswered.size) + unanswered.size, found },
+    operations: { ...archivist.done, ...eraser.done },
     problems,
     use: (run) => withLocalD1(persistTo, (db) => run(db, async () => (await findProblems(db, seen)).problems)),
     remove,
@@ -210,6 +249,6 @@ async function findProblems(
 }
 
 /** The result of a run in one sentence. */
-export function summary({ kills, cutOff, acknowledged, replays, unanswered }: CrashRun): string {
-  return `${kills} crashes survived with ${cutOff} requests cut off: ${acknowledged} acknowledged writes are there once (${replays} of them answered by a replay); of ${unanswered.sent} without Idempotency-Key and without a response ${unanswered.found} are there, once each`;
+export function summary({ kills, cutOff, acknowledged, replays, unanswered, operations }: CrashRun): string {
+  return `${kills} crashes survived with ${cutOff} requests cut off: ${acknowledged} acknowledged writes are there once (${replays} of them answered by a replay); of ${unanswered.sent} without Idempotency-Key and without a response ${unanswered.found} are there, once each; meanwhile ${JSON.stringify(operations)}`;
 }

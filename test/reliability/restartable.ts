@@ -46,6 +46,8 @@ export async function makeLocalParts(): Promise<LocalParts> {
  */
 export interface RestartableServer {
   readonly url: URL;
+  /** Where the Worker beside it is. */
+  readonly besideUrl: URL;
   /** The id of the process group that workerd is in. */
   groupId(): number;
   /** Starts the server; resolves when it answers. */
@@ -58,17 +60,20 @@ export interface RestartableServer {
 
 /**
  * Prepares a server. `vars` override the variables in wrangler.toml; `persistTo` is a migrated
- * database.
+ * database; `beside` is the script of another Worker.
  */
-export async function restartable(
-  worker: Omit<ProductionWorker, 'port'> & { persistTo: string },
-): Promise<RestartableServer> {
+export async function restartable({
+  beside,
+  ...worker
+}: Omit<ProductionWorker, 'port' | 'beside'> & { persistTo: string; beside?: string }): Promise<RestartableServer> {
   const options: ProductionWorker = { ...worker, port: await freePort() };
+  if (beside !== undefined) options.beside = { script: beside, port: await freePort() };
 
   let child: ChildProcess | undefined;
   let ended: Promise<unknown> = Promise.resolve();
   return {
     url: new URL(`http://127.0.0.1:${options.port}`),
+    besideUrl: new URL(`http://127.0.0.1:${options.beside?.port ?? options.port}`),
     groupId: () => child?.pid ?? 0,
     start: async () => {
       const script = join(import.meta.dirname, 'restartable-server.ts');

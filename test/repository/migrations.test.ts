@@ -22,6 +22,7 @@ const RELEASED: Record<string, string> = {
   '0012_alerts_of_facts.sql': 'aa8909941613a4fa2fcbe886e4eb9eec357e15978b7ce2d272d1cbe2906436d5',
   '0013_key_identity.sql': 'dd5237f6e141b293817e607617191758d9e811bfea897175264ce4441adfe552',
   '0014_psa_refusals.sql': '24a63dd6b2ac30679eba22752672ec4cc5f5939774316d03cb5917f2f9c08973',
+  '0015_complete_archive.sql': '6eafb9b31880121ceab6f6a4091bf941e86c9ed9c23a15e9fceccc6d7a22e42b',
 };
 /** The first migration, which has no previous release. */
 const FOUNDATION = '0000_foundation.sql';

@@ -2,10 +2,10 @@ import { env } from 'cloudflare:workers';
 import type { Change } from '../../src/domain/change.ts';
 import { timeOrderedId } from '../../src/domain/record-id.ts';
 import { type ObjectStore, objectStore } from '../../src/lib/object-store.ts';
-import { parseArchive, readArchive } from '../../src/modules/archive/archive-file.ts';
 import { type ArchiveStep, archiveStep } from '../../src/modules/archive/archive-step.ts';
 import type { ArchiveContext } from '../../src/modules/archive/bucket.ts';
 import { elsewhereIn } from '../../src/modules/archive/elsewhere.ts';
+import { readLines } from '../../src/modules/archive/part.ts';
 import type { ActorContext, SystemActor } from '../../src/services/service-context.ts';
 import type { ChangesPage } from '../../src/services/work/list-changes.ts';
 import { aroundD1 } from './d1.ts';
@@ -40,18 +40,41 @@ export async function releaseAll(organization: string): Promise<number> {
   return resultOf(await work.release(organization, cursor ?? '')).seq;
 }
 
-/** Every change of an organization: those in the archive, after their digests were compared, and the others. */
-export async function everyChange(organization: string): Promise<{ archived: Change[]; rows: Change[] }> {
+/**
+ * Every change of an organization: those in the archive, after their digests were compared, and the
+ * others. `damaged`: the numbers of those in a damaged object, which is an error unless it is expected.
+ */
+export async function everyChange(
+  organization: string,
+  expected?: 'except damaged',
+): Promise<{ archived: Change[]; rows: Change[]; damaged: number[] }> {
   const archived: Change[] = [];
   const rows: Change[] = [];
+  const damaged: number[] = [];
   let cursor: string | null = null;
   for (;;) {
     const page: ChangesPage = resultOf(await work.changes(organization, cursor));
-    for (const object of page.archives) archived.push(...parseArchive(await readArchive(archiveContext(), object)));
+    for (const object of page.archives) {
+      const changes = await changesOf(organization, object);
+      if (changes) archived.push(...changes);
+      else if (expected) for (let { fromSeq } = object; fromSeq <= object.toSeq; fromSeq++) damaged.push(fromSeq);
+      else throw new Error(`${object.object} is damaged`);
+    }
     rows.push(...page.changes);
     ({ cursor } = page);
-    if (!page.more) return { archived, rows };
+    if (!page.more) return { archived, rows, damaged };
   }
+}
+
+/** The changes in an object of the archive; undefined if it is missing or damaged. */
+export async function changesOf(
+  organization: string,
+  object: { object: string; digest: string },
+): Promise<Change[] | undefined> {
+  const read = await readLines(archiveContext(), organization, object);
+  if ('damage' in read) return undefined;
+  const lines = read.lines.split('\n').slice(0, -1);
+  return lines.map((line): Change => JSON.parse(line));
 }
 
 /** The names of all objects of an organization. */

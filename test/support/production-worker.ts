@@ -55,31 +55,42 @@ export interface ProductionWorker {
    * memory.
    */
   persistTo?: string;
+  /** Another Worker in the same workerd, with the same database and bucket: the file of its script. */
+  beside?: { script: string; port: number };
 }
 
 /**
  * Serves the bundle on a direct socket of workerd, without the proxies of wrangler and Miniflare.
  */
-export async function serveProduction({ bundle, vars, port, persistTo }: ProductionWorker): Promise<Miniflare> {
+export async function serveProduction({ bundle, vars, port, persistTo, beside }: ProductionWorker): Promise<Miniflare> {
   const { script, texts } = await readBundle(bundle);
   const config = unstable_readConfig({ config: 'wrangler.toml' });
+  const worker = (name: string, contents: string, at: number) => ({
+    name,
+    modules: [{ type: 'ESModule' as const, path: 'index.js', contents }, ...texts],
+    compatibilityDate: config.compatibility_date ?? '',
+    compatibilityFlags: config.compatibility_flags,
+    d1Databases: { DB: config.d1_databases[0]?.database_id ?? '' },
+    r2Buckets: { ARCHIVE: config.r2_buckets[0]?.bucket_name ?? '' },
+    unsafeDirectSockets: [{ host: '127.0.0.1', port: at }],
+  });
   const miniflare = new Miniflare(
     convertV4MiniflareOptions({
       ...(persistTo === undefined
         ? { unsafeEphemeralDurableObjects: true }
         : { resourcePersistencePath: `${persistTo}/v3` }),
       cf: false,
-      name: 'api',
-      modules: [{ type: 'ESModule', path: 'index.js', contents: script }, ...texts],
-      compatibilityDate: config.compatibility_date ?? '',
-      compatibilityFlags: config.compatibility_flags,
-      bindings: { ...config.vars, ...vars },
-      d1Databases: { DB: config.d1_databases[0]?.database_id ?? '' },
-      durableObjects: {
-        RATE_LIMITER: { className: 'RateLimiter', useSQLite: true },
-        PUSHER: { className: 'Pusher', useSQLite: true },
-      },
-      unsafeDirectSockets: [{ host: '127.0.0.1', port }],
+      workers: [
+        {
+          ...worker('api', script, port),
+          bindings: { ...config.vars, ...vars },
+          durableObjects: {
+            RATE_LIMITER: { className: 'RateLimiter', useSQLite: true },
+            PUSHER: { className: 'Pusher', useSQLite: true },
+          },
+        },
+        ...(beside ? [worker('beside', await readFile(beside.script, 'utf8'), beside.port)] : []),
+      ],
       // Only problems are shown: the Worker logs a line for each request.
       handleStructuredLogs: ({ level, message }) => {
         if (level === 'warn' || level === 'error') console.error(message);

@@ -27,7 +27,7 @@ export async function serveRemoteD1(
       );
       const result = objects
         .slice(0, 1)
-        .map(({ name, storedAt }) => ({ key: name, last_modified: new Date(storedAt).toISOString() }));
+        .map(({ name, size, storedAt }) => ({ key: name, size, last_modified: new Date(storedAt).toISOString() }));
       return [200, { success: true, result, result_info: { is_truncated: objects.length > 1 } }];
     }
     const name = decodeURIComponent(pathname.slice(OBJECTS.length + 1));

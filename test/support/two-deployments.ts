@@ -156,7 +156,7 @@ const staticFile = () =>
   });
 
 /** Applies migrations as wrangler does. */
-async function migrate(db: D1Database, migrations: Migrations): Promise<void> {
+export async function migrate(db: D1Database, migrations: Migrations): Promise<void> {
   await db.exec('create table d1_migrations (id integer primary key autoincrement, name text unique)');
   for (const { name, queries } of migrations) {
     const insert = db.prepare('insert into d1_migrations (name) values (?)').bind(name);

@@ -16,13 +16,16 @@ interface ErasureValues {
 /**
  * Opens the erasure if the organization exists and the caller has read to the end of its audit log,
  * unless one is open. `seq` and `cursorRequestId` are the number and request id of the last audit
- * row that the caller read; 0 and null for none.
+ * row that the caller read; 0 and null for none. `without` is a JSON array: of the objects in it, the
+ * erasure keeps the names.
  */
 export const openErasure = statement<
-  ErasureValues & { now: number; by: string; seq: number; cursorRequestId: string | null }
+  ErasureValues & { now: number; by: string; seq: number; cursorRequestId: string | null; without: string }
 >(`
-  insert into erasures (organization_id, request_id, erased_at, erased_by, last_seq, open)
-  select :organizationId, :requestId, :now, :by, :seq, 1 from organizations where id = :organizationId
+  insert into erasures (organization_id, request_id, erased_at, erased_by, last_seq, open, not_exported)
+  select :organizationId, :requestId, :now, :by, :seq, 1, (select json_group_array(object) from archives
+    where organization_id = :organizationId and object in (select value from json_each(:without)))
+  from organizations where id = :organizationId
     and (select coalesce(max(seq), 0) from audit_log where organization_id = :organizationId) = :seq
     and (select request_id from audit_log where organization_id = :organizationId and seq = :seq) is :cursorRequestId
     and not ${IS_BEING_ERASED}`);

@@ -13,9 +13,13 @@ export interface ArchiveRow {
   object: string;
   digest: string;
   bytes: number;
+  /** How often the object was replaced. */
+  revision: number;
+  /** Since when its object is known to be missing or damaged; null if it is not. */
+  damagedAt: number | null;
 }
 
-const FIELDS: Fields<ArchiveRow> = {
+export const ARCHIVE_FIELDS: Fields<ArchiveRow> = {
   fromSeq: 'from_seq',
   toSeq: 'to_seq',
   firstAt: 'first_at',
@@ -24,11 +28,13 @@ const FIELDS: Fields<ArchiveRow> = {
   object: 'object',
   digest: 'digest',
   bytes: 'bytes',
+  revision: 'revision',
+  damagedAt: 'damaged_at',
 };
 
 /** Reads the archives of an organization for which a condition holds. */
 export const archivesWhere = (condition: string) =>
-  `select ${columns(FIELDS)} from archives where organization_id = :organizationId and ${condition}`;
+  `select ${columns(ARCHIVE_FIELDS)} from archives where organization_id = :organizationId and ${condition}`;
 
 /** The archives that have changes after `seq`, the oldest first. */
 export const findArchivesAfter = statement<{ organizationId: string; seq: number; limit: number }, ArchiveRow>(

@@ -12,7 +12,7 @@ export const NOTES: RecordTable<StoredRecords['note']> = {
   table: 'notes',
   textColumn: 'message',
   fields: { id: 'id', ticketId: 'ticket_id', createdAt: 'created_at', message: 'message' },
-  archived: { table: 'archived_notes', columns: {}, fields: {}, actions: ['note.created'] },
+  archived: { table: 'archived_notes', columns: {}, fields: {} },
 };
 
 /** Inserts the note if key, plan and ticket allow it and the id is new; returns it or nothing. */

@@ -1,4 +1,3 @@
-import type { AuditAction } from '../../domain/audit-actions.ts';
 import type { KeyRow } from '../keys/find-key-statements.ts';
 import type { Fields } from '../statement.ts';
 import type { WrittenOfDay } from './day-limits.ts';
@@ -25,8 +24,6 @@ interface ArchivedTable {
   columns: Readonly<Record<string, string>>;
   /** The fields that a row `s` of it has in addition to those of every kind: SQL expressions. */
   fields: Readonly<Record<string, string>>;
-  /** The actions whose audit row takes the record into the archive. */
-  actions: readonly AuditAction[];
 }
 
 /** What every write returns. `requestId` identifies the request's own row, `requestDigest` a different request. */

@@ -10,6 +10,8 @@ type TimeEntryFields = Omit<StoredRecords['time_entry'], 'id' | 'ticketId' | 'cr
 
 export type StoredTimeEntry = StoredRecord & TimeEntryFields;
 
+const ARCHIVED_STATUS = "iif(s.review_seq is null, 'SUBMITTED', iif(s.approved = 1, 'APPROVED', 'REJECTED'))";
+
 export const TIME_ENTRIES: RecordTable<StoredRecords['time_entry']> = {
   table: 'time_entries',
   textColumn: 'description',
@@ -36,6 +38,7 @@ export const TIME_ENTRIES: RecordTable<StoredRecords['time_entry']> = {
       hourly_rate_minor: 'r.hourly_rate_minor',
       by_agreement: "r.agreement_source = 'company_default'",
       approved: "r.status = 'APPROVED'",
+      review_seq: 'r.review_seq',
     },
     fields: {
       userId: 's.user_id',
@@ -44,10 +47,8 @@ export const TIME_ENTRIES: RecordTable<StoredRecords['time_entry']> = {
       workDate: "date(s.work_day * 86400, 'unixepoch')",
       hourlyRateMinor: 's.hourly_rate_minor',
       agreementSource: "iif(s.by_agreement = 1, 'company_default', 'organization_default')",
-      status: "iif(s.approved = 1, 'APPROVED', 'REJECTED')",
+      status: ARCHIVED_STATUS,
     } satisfies Fields<TimeEntryFields>,
-    // One that is SUBMITTED stays until it is reviewed.
-    actions: ['time_entry.approved', 'time_entry.rejected'],
   },
 };
 
@@ -125,7 +126,7 @@ const explainTimeEntry = (creditedUser: string) => `
     coalesce(r.work_date, date(s.work_day * 86400, 'unixepoch')) as workDate,
     coalesce(r.hourly_rate_minor, s.hourly_rate_minor) as hourlyRateMinor,
     coalesce(r.agreement_source, iif(s.by_agreement = 1, 'company_default', 'organization_default')) as agreementSource,
-    coalesce(r.status, iif(s.approved = 1, 'APPROVED', 'REJECTED')) as status,
+    coalesce(r.status, ${ARCHIVED_STATUS}) as status,
     c.id is not null as ticketFound,
     u.id is not null as userFound
   from api_keys k

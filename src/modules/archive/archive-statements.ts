@@ -1,7 +1,8 @@
-import { columns, statement } from '../../db/statement.ts';
-import { type ArchiveRow, archivesWhere } from '../../db/work/archives.ts';
+import { columns, jsonObject, statement } from '../../db/statement.ts';
+import { ARCHIVE_FIELDS, type ArchiveRow, archivesWhere } from '../../db/work/archives.ts';
 import { idBytes } from '../../db/work/record-table.ts';
 import { RECORD_TABLES } from '../../db/work/record-tables.ts';
+import { TIME_ENTRIES } from '../../db/work/time-entry-statements.ts';
 import { RECORD_KIND_NAMES, type RecordKind } from '../../domain/record-kinds.ts';
 
 /** The archives that have changes of a period, the newest first. Null: no bound. */
@@ -46,38 +47,61 @@ export const findArchiveOfObject = statement<{ organizationId: string; object: s
   archivesWhere('object = :object'),
 );
 
-/** An object, and the one whose place it takes. */
-interface Replacement {
+/** The newest archive whose object is not one of a JSON array. */
+export const findNewestArchive = statement<{ organizationId: string; without: string }, ArchiveRow>(
+  archivesWhere('object not in (select value from json_each(:without)) order by to_seq desc limit 1'),
+);
+
+/** The archives of all organizations whose objects were not read for the longest time. */
+export const findLeastChecked = statement<{ limit: number }, ArchiveRow & { organizationId: string }>(`
+  select organization_id as organizationId, ${columns(ARCHIVE_FIELDS)} from archives order by checked_at limit :limit`);
+
+/** A row, if the organization has released something. An erasure removes it before the objects. */
+export const findReleased = statement<{ organizationId: string }, { seq: number }>(
+  'select seq from releases where organization_id = :organizationId',
+);
+
+/** A row, if the organization was erased and has released nothing since. */
+export const findErased = statement<{ organizationId: string }, { organizationId: string }>(`
+  select organization_id as organizationId from erasures where organization_id = :organizationId
+    and not exists (select 1 from releases where organization_id = :organizationId) limit 1`);
+
+/** Time entries of a JSON array of ids, each as JSON. */
+export const findEntries = statement<{ organizationId: string; ids: string }, { id: string; entry: string }>(`
+  select e.id, ${jsonObject(TIME_ENTRIES.fields, 'e')} as entry
+  from json_each(:ids) i cross join ${TIME_ENTRIES.table} e on e.organization_id = :organizationId and e.id = i.value`);
+
+/** A part as it was read, and its new object. */
+export interface Replacement {
   organizationId: string;
   toSeq: number;
-  from: string;
+  revision: number;
   object: string;
   digest: string;
   bytes: number;
 }
 
-const REPLACE = `update archives set object = :object, digest = :digest, bytes = :bytes, replaced_object = nullif(:from, :object)
-  where organization_id = :organizationId and to_seq = :toSeq and object = :from`;
+const OF_REVISION = 'where organization_id = :organizationId and to_seq = :toSeq and revision = :revision';
+const REPLACE = `update archives set object = :object, digest = :digest, bytes = :bytes, revision = revision + 1, damaged_at = null ${OF_REVISION}`;
 
-/** Puts another object in the place of one. The other is still to be deleted, if it exists. */
+/** Names another object of a part. */
 export const replaceObject = statement<Replacement>(REPLACE);
 
 /** The same in the transaction of a redaction: after an audit row that was written. */
-export const switchObject = statement<Replacement>(`${REPLACE} and changes() = 1`);
+export const replaceRedacted = statement<Replacement>(`${REPLACE} and changes() = 1`);
 
-/** An object that was replaced and is to be deleted. */
-export interface ReplacedRow {
+/** Lets the calls fail that are about to replace the object of a part. */
+export const claimPart = statement<Pick<Replacement, 'organizationId' | 'toSeq' | 'revision'>>(
+  `update archives set revision = revision + 1 ${OF_REVISION}`,
+);
+
+/** Records whether the object of a part is missing or damaged (1) or as it was stored (0). */
+export const markChecked = statement<{
   organizationId: string;
   toSeq: number;
-  replacedObject: string;
-}
-
-/** Objects that were replaced and are to be deleted. */
-export const findReplaced = statement<{ limit: number }, ReplacedRow>(`
-  select ${columns<ReplacedRow>({ organizationId: 'organization_id', toSeq: 'to_seq', replacedObject: 'replaced_object' })}
-  from archives where replaced_object is not null limit :limit`);
-
-/** Forgets an object that was replaced, after it was deleted. */
-export const forgetReplaced = statement<ReplacedRow>(`
-  update archives set replaced_object = null
-  where organization_id = :organizationId and to_seq = :toSeq and replaced_object = :replacedObject`);
+  object: string;
+  isDamaged: number;
+  now: number;
+}>(`
+  update archives set checked_at = :now, damaged_at = iif(:isDamaged = 1, coalesce(damaged_at, :now), null)
+  where organization_id = :organizationId and to_seq = :toSeq and object = :object`);

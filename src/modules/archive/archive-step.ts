@@ -1,16 +1,12 @@
 import { batch } from '../../db/statement.ts';
-import { type ArchiveRow, findArchivesAfter } from '../../db/work/archives.ts';
 import { type ChangeRow, findChanges } from '../../db/work/changes.ts';
-import { RECORD_TABLES } from '../../db/work/record-tables.ts';
 import { DAY_MS } from '../../domain/calendar.ts';
 import type { Change, ChangedRecords } from '../../domain/change.ts';
-import { RECORD_KIND_NAMES } from '../../domain/record-kinds.ts';
 import { utf8Length } from '../../lib/bytes.ts';
 import { callD1, readAll, readOne } from '../../services/call-d1.ts';
 import { toChange } from '../../services/work/to-change.ts';
-import { archiveFile, storeFile } from './archive-file.ts';
-import { type ArchiveContext, deleteObjects, listObjects } from './bucket.ts';
-import { objectsFrom } from './object-names.ts';
+import type { ArchiveContext } from './bucket.ts';
+import { partFrom, storePart } from './part.ts';
 import { ARCHIVE, type ArchivableRow, type ArchivedPart, findArchivable, findDueArchives } from './step-statements.ts';
 
 /** How many changes one step archives at most. */
@@ -55,7 +51,7 @@ export type ArchiveStep =
 /**
  * Moves the oldest changes of an organization that may be archived into one object. The object is
  * stored first, then one transaction records it and removes the rows. A step that ends between the
- * two leaves an object that nothing names, which the next step of this part replaces or deletes.
+ * two leaves an object that nothing names, which the next step of this part deletes.
  * @throws ServiceError `unavailable`: the same step can be repeated
  */
 export async function archiveStep(ctx: ArchiveContext, organization: string, rule: ArchiveRule): Promise<ArchiveStep> {
@@ -67,30 +63,17 @@ export async function archiveStep(ctx: ArchiveContext, organization: string, rul
   if (!first || !last) return { status: 'nothing' };
 
   const range = { fromSeq: first.seq, toSeq: last.seq };
-  const file = await archiveFile(organization, range, toChanges(rows, archivable.epoch));
-  // Before the object is stored: once this step is recorded, nothing can name these.
-  const leftovers = await listObjects(ctx, objectsFrom(organization, first.seq));
-  await storeFile(ctx, file);
-
-  const { name: object, digest, bytes } = file;
-  const part: ArchivedPart = { organizationId: organization, ...range, object };
-  const record = { ...part, firstAt: first.at, digest, bytes: bytes.length, newestSeq: archivable.newestSeq };
-  await callD1(ctx, 'safe_to_repeat', (db) =>
-    batch(db, [
-      ARCHIVE.record.bind({ ...record, now: ctx.now() }),
-      ...ARCHIVE.remove.map((statement) => statement.bind(part)),
-    ]),
-  );
-  const recorded = await archiveFrom(ctx, organization, first.seq);
-  if (recorded?.object === object) {
-    await deleteObjects(ctx, leftovers, object);
-    return { status: 'archived', object, ...range };
-  }
-  // Another step was faster, or the organization was erased. Otherwise the next step decides: one that
-  // runs now may have stored the same object.
-  const isErased = (await readOne(ctx, findArchivable.bind(values))) === null;
-  if (recorded || isErased) await deleteObjects(ctx, [file]);
-  return { status: 'refused' };
+  let object = '';
+  const isArchived = await storePart(ctx, organization, range, toChanges(rows, archivable.epoch), async (file) => {
+    object = file.object;
+    const part: ArchivedPart = { organizationId: organization, ...range, object };
+    const record = { ...part, ...file, firstAt: first.at, newestSeq: archivable.newestSeq, now: ctx.now() };
+    await callD1(ctx, 'safe_to_repeat', (db) =>
+      batch(db, [ARCHIVE.record.bind(record), ...ARCHIVE.remove.map((statement) => statement.bind(part))]),
+    );
+    return (await partFrom(ctx, organization, first.seq))?.object === object;
+  });
+  return isArchived ? { status: 'archived', object, ...range } : { status: 'refused' };
 }
 
 /** The rows of the next part. */
@@ -115,22 +98,18 @@ async function readRows(
   return rows;
 }
 
-const LEAVING_ACTIONS = new Set<string>(RECORD_KIND_NAMES.flatMap((kind) => RECORD_TABLES[kind].archived.actions));
 const NO_RECORD: ChangedRecords = { note: null, timeEntry: null };
 
 /**
- * The lines of the object. A record is in them only if it leaves the database with this part, so that
- * its text is in one place: here, or there.
+ * The lines of the object. A record is in the first line about it, which is that of its creation, if
+ * its row leaves the database with this part: a row has its key, and what is left of a record does not.
  */
 function toChanges(rows: readonly ChangeRow[], epoch: string): Change[] {
-  const leaving = new Set(rows.filter(({ action }) => LEAVING_ACTIONS.has(action)).map(({ targetId }) => targetId));
-  return rows
-    .map((row) => toChange(row, epoch))
-    .map((change) => (leaving.has(change.targetId) ? change : { ...change, ...NO_RECORD }));
-}
-
-/** The archive that begins with this `seq`. */
-async function archiveFrom(ctx: ArchiveContext, organizationId: string, fromSeq: number): Promise<ArchiveRow | null> {
-  const values = { organizationId, seq: fromSeq - 1, limit: 1 };
-  return readOne(ctx, findArchivesAfter.bind(values), 'safe_to_repeat');
+  const seen = new Set<string>();
+  return rows.map((row) => {
+    const change = toChange(row, epoch);
+    const isFirst = row.keyId !== null && !seen.has(row.targetId);
+    seen.add(row.targetId);
+    return isFirst ? change : { ...change, ...NO_RECORD };
+  });
 }

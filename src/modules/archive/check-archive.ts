@@ -1,111 +1,155 @@
 import { type ArchiveRow, findArchivesAfter } from '../../db/work/archives.ts';
-import { ServiceError } from '../../domain/errors.ts';
 import { sha256, toHex } from '../../lib/bytes.ts';
 import { gunzip } from '../../lib/gzip.ts';
+import { log } from '../../lib/log.ts';
 import type { StoredObject } from '../../lib/object-store.ts';
 import { readAll, readOne, write } from '../../services/call-d1.ts';
+import type { Damage } from '../../services/service-context.ts';
 import { listReleases } from '../../services/work/release-changes.ts';
-import { parseArchive, readArchive } from './archive-file.ts';
-import { findArchiveOfObject, replaceObject } from './archive-statements.ts';
+import { findErased, findLeastChecked, markChecked } from './archive-statements.ts';
 import { type ArchiveContext, callBucket, deleteObjects, listObjects } from './bucket.ts';
-import { objectName, objectsFrom, objectsOf, parseObjectName } from './object-names.ts';
+import { objectName, objectsOf, parseObjectName } from './object-names.ts';
+import { corrected, deleteOthers, parseArchive, readObject, replacePart } from './part.ts';
 
-// What an operator does with the archive. After a restore of the database, it and the bucket may
-// disagree: the bucket is not restored with it.
-
-/**
- * The lines of the archive that has this object, as one text.
- * @throws ServiceError `record_not_found` if none has it
- */
-export async function readNamedArchive(ctx: ArchiveContext, object: string): Promise<string> {
-  const organizationId = parseObjectName(object)?.organization ?? '';
-  const found = await readOne(ctx, findArchiveOfObject.bind({ organizationId, object }));
-  if (found) return readArchive(ctx, found);
-  throw new ServiceError(
-    'record_not_found',
-    'No archive has an object of this name. A redaction stores the object again, under another name.',
-  );
-}
+// Compares the archives with the objects in the bucket: every day, by size; every hour a few by
+// digest; and when an operator asks, for example after a restore of one of the two.
 
 /** What is wrong with an object, or was. `not named`: no archive has it. */
-interface Finding {
+export interface Finding {
   object: string;
-  finding: 'missing' | 'replaced' | 'not named' | 'deleted';
+  finding: Damage | 'replaced' | 'not named' | 'deleted';
+}
+
+export interface CheckOptions {
+  /** Whether every object is read. Otherwise only those with another size, and those that were damaged. */
+  read: boolean;
+  /** Whether objects that no archive names are deleted. */
+  remove: boolean;
+  /** Whether what is missing or damaged is repaired. The database and the bucket are not changed later. */
+  repair: boolean;
 }
 
 /** How many archives one call to D1 reads. */
 const PAGE = 500;
+/** No call that stored an object earlier than this can still be about to name it in the database. */
+export const LONGEST_CALL_MS = 15 * 60_000;
+
+/** The organizations with archives, and those with objects, the ones that were erased included. */
+export async function archivedOrganizations(context: () => ArchiveContext): Promise<string[]> {
+  const releases = await listReleases(context());
+  const found = new Set(releases.filter(({ archivedSeq }) => archivedSeq > 0).map((release) => release.organizationId));
+  for (let after: string | undefined; ; ) {
+    const { objects, more } = await callBucket(context(), (bucket) => bucket.list('', after));
+    const ids = objects.flatMap(({ name }) => parseObjectName(name)?.organization ?? []);
+    for (const id of ids) found.add(id);
+    if (!more) return [...found];
+    const last = objects.at(-1)?.name ?? '';
+    // The rest of an organization's objects is skipped: 0 is the character after the slash.
+    after = ids.includes(last.split('/')[0] ?? '') ? `${last.split('/')[0]}0` : last;
+  }
+}
 
 /**
- * Compares the archives with the objects in the bucket. With `repair`, a missing object is replaced by
- * the one that was stored last for the same entries, and objects that no archive has are deleted,
- * unless they are so young that a call may be about to name them. `context` makes one for each call.
- * @throws ServiceError `organization_not_found`
+ * Checks the archives of an organization, and notes in the database which objects are damaged.
+ * `context` makes a context for each call.
  */
-export async function checkArchive(
+export async function checkArchives(
   context: () => ArchiveContext,
-  { organization, repair }: { organization: string | undefined; repair: boolean },
+  organizationId: string,
+  { read, remove, repair }: CheckOptions,
 ): Promise<{ checked: number; findings: Finding[] }> {
-  const releases = await listReleases(context(), organization);
-  const objects = await listObjects(context(), organization === undefined ? '' : objectsOf(organization));
-  const ours = objects.filter(({ name }) => parseObjectName(name));
-  const unnamed = new Map(ours.map((object) => [object.name, object]));
+  const listed = await listObjects(context(), objectsOf(organizationId));
+  const parts = await partsOf(context, organizationId);
+  const objects = Map.groupBy(listed, ({ name }) => parseObjectName(name)?.fromSeq);
+  // Files that are not ours.
+  objects.delete(undefined);
   const findings: Finding[] = [];
-  let checked = 0;
-  for (const { organizationId } of releases) {
-    for await (const archive of archivesOf(context, organizationId)) {
-      checked += 1;
-      // One that is not in the list may have been stored after it was read.
-      if (unnamed.delete(archive.object) || (await exists(context(), archive.object))) continue;
-      const replacement = repair ? await replace(context(), organizationId, archive, [...unnamed.values()]) : undefined;
-      if (replacement !== undefined) unnamed.delete(replacement);
-      findings.push({ object: archive.object, finding: replacement === undefined ? 'missing' : 'replaced' });
+  const found = (name: string, finding: Finding['finding']) => findings.push({ object: name, finding });
+  for (const part of parts) {
+    const { object, fromSeq, bytes, damagedAt } = part;
+    const all = objects.get(fromSeq) ?? [];
+    objects.delete(fromSeq);
+    const others = all.filter(({ name }) => name !== object);
+    const isRead = read || damagedAt !== null || all.find(({ name }) => name === object)?.size !== bytes;
+    const damage = isRead ? await checkPart(context(), organizationId, part) : undefined;
+    if (damage && repair && (await repairPart(context(), organizationId, part, others))) found(object, 'replaced');
+    else {
+      if (damage) found(object, damage);
+      // One of the others may be the only copy of what is damaged.
+      const isLeft = damage || !remove || others.length === 0;
+      const deleted = isLeft ? [] : await deleteOthers(context(), organizationId, part);
+      for (const { name } of others) found(name, deleted.includes(name) ? 'deleted' : 'not named');
     }
   }
+  // No archive begins where these do. Those after the last archive are left to the next step of that part,
+  // and those of an organization that was never here to the operator: it may be another database's bucket.
   const youngest = context().now() - LONGEST_CALL_MS;
-  const deletable = [...unnamed.values()].filter(({ storedAt }) => repair && storedAt < youngest);
-  await deleteObjects(context(), deletable);
-  for (const object of unnamed.values())
-    findings.push({ object: object.name, finding: deletable.includes(object) ? 'deleted' : 'not named' });
-  return { checked, findings };
+  const isOver = repair || (await readOne(context(), findErased.bind({ organizationId }))) !== null;
+  const end = isOver ? Number.MAX_SAFE_INTEGER : (parts.at(-1)?.toSeq ?? 0);
+  for (const [fromSeq = 0, all] of objects) {
+    const deleted = all.filter(({ storedAt }) => remove && storedAt < youngest && fromSeq <= end);
+    await deleteObjects(context(), deleted);
+    for (const object of all) found(object.name, deleted.includes(object) ? 'deleted' : 'not named');
+  }
+  return { checked: parts.length, findings };
 }
 
-async function* archivesOf(context: () => ArchiveContext, organizationId: string): AsyncGenerator<ArchiveRow> {
-  for (let seq = 0; ; ) {
-    const results = await readAll(context(), findArchivesAfter.bind({ organizationId, seq, limit: PAGE }));
-    yield* results;
-    const last = results.at(-1);
-    if (!last || results.length < PAGE) return;
-    seq = last.toSeq;
+async function partsOf(context: () => ArchiveContext, organizationId: string): Promise<ArchiveRow[]> {
+  const parts: ArchiveRow[] = [];
+  for (;;) {
+    const seq = parts.at(-1)?.toSeq ?? 0;
+    const page = await readAll(context(), findArchivesAfter.bind({ organizationId, seq, limit: PAGE }));
+    parts.push(...page);
+    if (page.length < PAGE) return parts;
   }
 }
 
-/** No call that stored an object earlier than this can still be about to name it in the database. */
-const LONGEST_CALL_MS = 15 * 60_000;
+/** Reads the object of a part, and notes whether it is the one that was stored. */
+async function checkPart(ctx: ArchiveContext, organizationId: string, part: ArchiveRow): Promise<Damage | undefined> {
+  const { toSeq, object } = part;
+  const read = await readObject(ctx, part);
+  if ('bytes' in read && part.damagedAt !== null) {
+    // It is back, with the texts of what was redacted meanwhile.
+    const changes = await corrected(ctx, organizationId, parseArchive(await gunzip(read.bytes), object));
+    await replacePart(ctx, organizationId, part, changes);
+    return undefined;
+  }
+  const damage = 'damage' in read ? read.damage : undefined;
+  const values = { organizationId, toSeq, object, isDamaged: damage ? 1 : 0, now: ctx.now() };
+  // Not if another object was named meanwhile: the one that was read is deleted then.
+  if ((await write(ctx, 'safe_to_repeat', markChecked.bind(values))) === 0 || !damage) return undefined;
+  logDamage(organizationId, object, damage);
+  return damage;
+}
 
-const exists = async (ctx: ArchiveContext, name: string) =>
-  (await callBucket(ctx, (bucket) => bucket.get(name))) !== undefined;
+export const logDamage = (organization: string, object: string, damage: Damage) =>
+  log('error', 'archive_damaged', { organization, object, damage });
 
-/** Names another object of the same entries in the database; returns its name, if there is one. */
-async function replace(
+/** Reads the objects that were not read for the longest time, of all organizations. */
+export async function checkSome(context: () => ArchiveContext, limit: number): Promise<void> {
+  for (const { organizationId, ...part } of await readAll(context(), findLeastChecked.bind({ limit })))
+    await checkPart(context(), organizationId, part);
+}
+
+/**
+ * The only way to repair a part: the newest of the other objects that has its changes is stored again,
+ * without what is redacted. So it does not matter whether the database or the bucket is older. Returns
+ * false if there is none.
+ */
+async function repairPart(
   ctx: ArchiveContext,
   organizationId: string,
-  archive: ArchiveRow,
-  objects: readonly StoredObject[],
-): Promise<string | undefined> {
-  const { fromSeq, toSeq } = archive;
-  const latest = objects
-    .filter(({ name }) => name.startsWith(objectsFrom(organizationId, fromSeq)))
-    .sort((a, b) => b.storedAt - a.storedAt);
-  for (const { name } of latest) {
+  part: ArchiveRow,
+  others: readonly StoredObject[],
+): Promise<boolean> {
+  for (const { name } of others.toSorted((a, b) => b.storedAt - a.storedAt)) {
     const bytes = await callBucket(ctx, (bucket) => bucket.get(name));
     if (!bytes) continue;
     const digest = toHex(await sha256(bytes));
-    if (name !== objectName(organizationId, fromSeq, toSeq, digest)) continue;
-    if (parseArchive(await gunzip(bytes)).at(-1)?.requestId !== archive.lastRequestId) continue;
-    const values = { organizationId, toSeq, from: archive.object, object: name, digest, bytes: bytes.length };
-    await write(ctx, 'safe_to_repeat', replaceObject.bind(values));
-    return name;
+    if (name !== objectName(organizationId, part.fromSeq, part.toSeq, digest)) continue;
+    const changes = parseArchive(await gunzip(bytes), name);
+    if (changes.at(-1)?.requestId !== part.lastRequestId) continue;
+    return replacePart(ctx, organizationId, part, await corrected(ctx, organizationId, changes));
   }
-  return undefined;
+  return false;
 }

@@ -16,9 +16,15 @@ export const downloads = (archive: ObjectStore | undefined) =>
       throw new PageProblem(503, 'The archive does not respond', 'Open the file again in a moment.', err);
     });
     if (!found) throw new PageProblem(404, 'Not found', 'Your organization has no such archived file.');
+    if ('damage' in found)
+      throw new PageProblem(
+        500,
+        'The archived file is damaged',
+        'It cannot be opened. Tell the operator of the service the name of the file, which is on the audit log page.',
+      );
     const { id } = c.get('administrator').organization;
     const name = `${id}-audit-${found.fromSeq}-${toSeq}.ndjson`;
-    return c.body(linesWithoutKeys(found.text, c.get('config').keyPrefixes), 200, {
+    return c.body(linesWithoutKeys(found.lines, c.get('config').keyPrefixes), 200, {
       'Content-Type': 'application/x-ndjson',
       'Content-Disposition': `attachment; filename="${name}"`,
     });

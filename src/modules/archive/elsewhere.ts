@@ -1,13 +1,47 @@
+import { ServiceError } from '../../domain/errors.ts';
 import type { ObjectStore } from '../../lib/object-store.ts';
+import { readOne } from '../../services/call-d1.ts';
 import type { Elsewhere } from '../../services/service-context.ts';
-import { readArchive } from './archive-file.ts';
-import { eraseObjects, requireErasableArchive } from './erase-archive.ts';
+import { findNewestArchive } from './archive-statements.ts';
+import { type ArchiveContext, callBucket, deleteObjects, listObjects } from './bucket.ts';
+import { objectsOf } from './object-names.ts';
+import { readLines } from './part.ts';
 import { redactArchived } from './redact-archived.ts';
 
 /** The port of the archive in a bucket. Without one, it refuses what is archived. */
 export const elsewhereIn = (archive: ObjectStore | undefined): Elsewhere => ({
-  read: (ctx, object) => readArchive({ ...ctx, archive }, object),
+  read: (ctx, organizationId, object) => readLines({ ...ctx, archive }, organizationId, object),
   redact: (ctx, record) => redactArchived({ ...ctx, archive }, record),
-  requireErasable: (ctx, organizationId) => requireErasableArchive({ ...ctx, archive }, organizationId),
+  requireErasable: (ctx, organizationId, without) => requireErasable({ ...ctx, archive }, organizationId, without),
   erase: (ctx, organizationId, limit) => eraseObjects({ ...ctx, archive }, organizationId, limit),
 });
+
+/**
+ * Makes sure that the bucket has the newest object of an organization, so that an erasure does not end
+ * with another bucket. A bucket is called even if nothing is archived: the erasure also removes
+ * objects that nothing names.
+ */
+async function requireErasable(ctx: ArchiveContext, organizationId: string, without: readonly string[]): Promise<void> {
+  const newest = await readOne(ctx, findNewestArchive.bind({ organizationId, without: JSON.stringify(without) }));
+  if (!newest && !ctx.archive) return;
+  const { objects } = await callBucket(ctx, (bucket) => bucket.list(newest?.object ?? objectsOf(organizationId)));
+  if (!newest || objects.some(({ name }) => name === newest.object)) return;
+  throw new ServiceError(
+    'not_exported',
+    `The bucket of this deployment does not have the object ${newest.object} of the archive. If it is lost, erase without it.`,
+  );
+}
+
+/**
+ * Deletes at most `limit` objects of an organization's archive, those that nothing names included.
+ * Returns how many. The rows that name them are still in the database: they say that there are objects.
+ */
+async function eraseObjects(ctx: ArchiveContext, organizationId: string, limit: number): Promise<number> {
+  if (!ctx.archive) {
+    await requireErasable(ctx, organizationId, []);
+    return 0;
+  }
+  const objects = (await listObjects(ctx, objectsOf(organizationId))).slice(0, limit);
+  await deleteObjects(ctx, objects);
+  return objects.length;
+}

@@ -1,10 +1,11 @@
 import { reader } from '../../config.ts';
-import type { Module } from '../../module.ts';
+import type { ObjectStore } from '../../lib/object-store.ts';
+import type { Job, Module } from '../../module.ts';
 import { archiveOf } from './bucket.ts';
 import { downloads } from './downloads.ts';
 import { elsewhereIn } from './elsewhere.ts';
 import { parseKeepDays } from './object-names.ts';
-import { archiveDue } from './run.ts';
+import { archiveDue, checkDigests, checkSizes } from './run.ts';
 import { archiveSection } from './section.tsx';
 
 /** Moves changes that the PSA has released to R2, when they are older than KEEP_DAYS. */
@@ -22,17 +23,17 @@ export const archive: Module = {
       settings: downloads(bucket),
       auditSection: archiveSection(keepDays !== undefined),
       // Not while paused: the operator may be about to undo a restore of the database.
-      ...(keepDays !== undefined &&
-        bucket &&
-        mode === 'open' && {
-          jobs: [
-            {
-              name: 'archive',
-              cron: 'hourly',
-              run: ({ db, now }) => archiveDue({ db, bucket }, { keepDays, isPushed }, now),
-            },
-          ],
-        }),
+      jobs: bucket && mode === 'open' ? jobs(bucket, keepDays, isPushed) : [],
     };
   },
 };
+
+function jobs(bucket: ObjectStore, keepDays: number | undefined, isPushed: boolean): Job[] {
+  const checks: Job[] = [
+    { name: 'archive_digests', cron: 'hourly', run: ({ db, now }) => checkDigests({ db, bucket }, now) },
+    { name: 'archive_sizes', cron: 'daily', run: ({ db, now }) => checkSizes({ db, bucket }, now) },
+  ];
+  if (keepDays === undefined) return checks;
+  const run: Job['run'] = ({ db, now }) => archiveDue({ db, bucket }, { keepDays, isPushed }, now);
+  return [{ name: 'archive', cron: 'hourly', run }, ...checks];
+}

@@ -1,4 +1,5 @@
 import type { ArchiveRow } from '../../db/work/archives.ts';
+import { ServiceError } from '../../domain/errors.ts';
 import { timeOfId } from '../../domain/record-id.ts';
 import {
   type AuditFilter,
@@ -7,12 +8,13 @@ import {
   searchedIds,
 } from '../../services/audit/read-audit-log.ts';
 import { readAll, readOne } from '../../services/call-d1.ts';
-import type { ActorContext, AdminActor } from '../../services/service-context.ts';
-import { readArchive } from './archive-file.ts';
-import { findArchive, findArchivesAbout, findArchivesOfPeriod } from './archive-statements.ts';
+import type { ActorContext, AdminActor, Damage } from '../../services/service-context.ts';
+import { findArchive, findArchiveOfObject, findArchivesAbout, findArchivesOfPeriod } from './archive-statements.ts';
 import type { ArchiveContext } from './bucket.ts';
+import { parseObjectName } from './object-names.ts';
+import { readLines } from './part.ts';
 
-// The archived part of the audit log, as administrators see it.
+// The archived part of the audit log, as administrators and operators see it.
 
 export type { ArchiveRow } from '../../db/work/archives.ts';
 
@@ -47,12 +49,34 @@ export async function searchArchives(ctx: ActorContext<AdminActor>, text: string
   return listArchives(ctx, { since: receivedAt, until: receivedAt + LONGEST_REQUEST_MS });
 }
 
-/** The lines of the archive that ends with this `seq`, as one text; undefined if there is none. */
+/** An archive as lines of JSON, or what is wrong with its object. */
+export type ReadArchive = { fromSeq: number } & ({ lines: string } | { damage: Damage });
+
+/** The archive that ends with this `seq`; undefined if there is none. */
 export async function readOwnArchive(
   ctx: ActorContext<AdminActor> & ArchiveContext,
   toSeq: number,
-): Promise<{ fromSeq: number; text: string } | undefined> {
+): Promise<ReadArchive | undefined> {
   const values = { organizationId: ctx.actor.organizationId, toSeq };
   const found = await readOne(ctx, findArchive.bind(values));
-  return found ? { fromSeq: found.fromSeq, text: await readArchive(ctx, found) } : undefined;
+  return found ? read(ctx, ctx.actor.organizationId, found) : undefined;
 }
+
+/**
+ * The lines of the archive that has this object.
+ * @throws ServiceError `record_not_found` if none has it
+ */
+export async function readNamedArchive(ctx: ArchiveContext, object: string): Promise<ReadArchive> {
+  const organizationId = parseObjectName(object)?.organization ?? '';
+  const found = await readOne(ctx, findArchiveOfObject.bind({ organizationId, object }));
+  if (found) return read(ctx, organizationId, found);
+  throw new ServiceError(
+    'record_not_found',
+    'No archive has an object of this name. A redaction stores the object again, under another name.',
+  );
+}
+
+const read = async (ctx: ArchiveContext, organizationId: string, part: ArchiveRow): Promise<ReadArchive> => ({
+  fromSeq: part.fromSeq,
+  ...(await readLines(ctx, organizationId, part)),
+});

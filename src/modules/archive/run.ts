@@ -3,35 +3,37 @@ import { timeOrderedId } from '../../domain/record-id.ts';
 import { log } from '../../lib/log.ts';
 import type { ObjectStore } from '../../lib/object-store.ts';
 import { type ArchiveRule, archiveStep, listDueArchives } from './archive-step.ts';
-import { deleteReplaced, listReplaced } from './delete-replaced.ts';
+import { archivedOrganizations, checkArchives, checkSome } from './check-archive.ts';
+
+interface Stores {
+  db: D1Database;
+  bucket: ObjectStore;
+}
 
 /** The deadline of one step. */
 const DEADLINE_MS = 60_000;
 /** One run makes at most so many steps. Each calls D1 and the bucket about 20 times: 1,000 are allowed. */
 export const MAX_STEPS = 40;
+/** How many objects an hour are read and compared with their digest. */
+const READ_AN_HOUR = 5;
+/** One run checks at most so many organizations, chosen at random: each needs a few calls. */
+const MAX_CHECKED = 150;
 /** After so many organizations failed, the bucket or the database does. */
 const MAX_FAILED = 5;
 
 /**
  * Archives what is older than `keepDays`, one step of each organization after the other, until nothing
- * is due or the run has made its steps; the next run continues. Before that, deletes objects that a
- * redaction replaced and could not delete. An organization whose step fails does not stop the others,
- * unless five do. The first error is thrown at the end, so that the platform shows it.
+ * is due or the run has made its steps; the next run continues. An organization whose step fails does
+ * not stop the others, unless five do. The first error is thrown at the end, so that the platform
+ * shows it.
  */
 export async function archiveDue(
-  { db, bucket }: { db: D1Database; bucket: ObjectStore },
+  stores: Stores,
   { keepDays, isPushed }: { keepDays: number; isPushed: boolean },
   now: () => number = Date.now,
 ): Promise<void> {
-  const context = () => ({
-    db,
-    archive: bucket,
-    now,
-    deadlineAt: Date.now() + DEADLINE_MS,
-    requestId: timeOrderedId(now()),
-  });
+  const context = contextOf(stores, now);
   const rule: ArchiveRule = { before: now() - keepDays * DAY_MS, isPushed };
-  for (const replaced of await listReplaced(context(), MAX_STEPS)) await deleteReplaced(context(), replaced);
   const failures = new Map<string, unknown>();
   let [steps, changes] = [0, 0];
   while (steps < MAX_STEPS && failures.size < MAX_FAILED) {
@@ -52,4 +54,31 @@ export async function archiveDue(
   }
   if (steps > 0) log('log', 'archived', { changes, steps, failed: failures.size });
   for (const failure of failures.values()) throw failure;
+}
+
+/** Makes a context for each step. */
+const contextOf =
+  ({ db, bucket }: Stores, now: () => number) =>
+  () => ({ db, archive: bucket, now, deadlineAt: Date.now() + DEADLINE_MS, requestId: timeOrderedId(now()) });
+
+/** Compares a few objects with their digests: those that were not read for the longest time. */
+export const checkDigests = (stores: Stores, now: () => number): Promise<void> =>
+  checkSome(contextOf(stores, now), READ_AN_HOUR);
+
+/**
+ * Compares all objects with their sizes, and deletes those that no archive names. An organization whose
+ * check fails does not stop the others. The first error is thrown at the end.
+ */
+export async function checkSizes(stores: Stores, now: () => number): Promise<void> {
+  const context = contextOf(stores, now);
+  const failures: unknown[] = [];
+  const organizations = (await archivedOrganizations(context)).sort(() => Math.random() - 0.5);
+  for (const organization of organizations.slice(0, MAX_CHECKED)) {
+    await checkArchives(context, organization, { read: false, remove: true, repair: false }).catch((err: unknown) => {
+      failures.push(err);
+      log('error', 'archive_failed', { organization, cause: err });
+    });
+    if (failures.length === MAX_FAILED) break;
+  }
+  for (const failure of failures) throw failure;
 }

@@ -51,7 +51,7 @@ function Archives({ release, archives, isSearch }: Props) {
         <details open={isSearch}>
           <summary>Archived files</summary>
           <Table caption="Archived entries, newest first" headings={['Entries', 'From', 'To', 'File']}>
-            {archives.map(({ fromSeq, toSeq, firstAt, lastAt, object }) => (
+            {archives.map(({ fromSeq, toSeq, firstAt, lastAt, object, damagedAt }) => (
               <tr>
                 <th scope="row" data-label="Entries">
                   {formatNumber(fromSeq)} to {formatNumber(toSeq)}
@@ -63,7 +63,12 @@ function Archives({ release, archives, isSearch }: Props) {
                   <Time at={lastAt} />
                 </td>
                 <td data-label="File">
-                  <a href={`${base}/audit/archive/${toSeq}`}>Download</a> <span class="minor">{object}</span>
+                  {damagedAt === null ? (
+                    <a href={`${base}/audit/archive/${toSeq}`}>Download</a>
+                  ) : (
+                    'Damaged: ask the operator of the service.'
+                  )}{' '}
+                  <span class="minor">{object}</span>
                 </td>
               </tr>
             ))}

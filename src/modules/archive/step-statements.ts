@@ -73,6 +73,7 @@ const insertArchive = statement<
     digest: ':digest',
     bytes: ':bytes',
     archived_at: ':now',
+    checked_at: ':now',
   })}
   from audit_log a join releases r on r.organization_id = a.organization_id and r.seq >= a.seq
   where a.organization_id = :organizationId and a.seq = :toSeq and a.seq < ${NEWEST} and :fromSeq = ${ARCHIVED} + 1
@@ -82,10 +83,9 @@ const insertArchive = statement<
 const IS_ARCHIVED =
   'exists (select 1 from archives where organization_id = :organizationId and to_seq = :toSeq and object = :object)';
 const ROWS = 'organization_id = :organizationId and seq between :fromSeq and :toSeq';
-const recordIds = (kind: RecordKind) => {
-  const actions = RECORD_TABLES[kind].archived.actions.map((action) => `action = '${action}'`);
-  return `select target_id from audit_log where ${ROWS} and (${actions.join(' or ')})`;
-};
+/** The records of which rows leave, with the first of those rows: that of their creation. */
+const firstRows = (kind: RecordKind) =>
+  `select target_id, min(seq) as seq from audit_log where ${ROWS} and action glob '${kind}.*' group by target_id`;
 
 /** What is left of the records. The first half of the digest is enough to compare requests. */
 const leaveRecords = (kind: RecordKind) => {
@@ -97,15 +97,16 @@ const leaveRecords = (kind: RecordKind) => {
     created_at: 'r.created_at',
     request_digest: "iif(r.request_digest = '', null, unhex(substr(r.request_digest, 1, 32)))",
     archived_seq: 'a.seq',
+    redacted: "r.request_digest = ''",
     ...archived.columns,
   })}
-  from (select seq, target_id from audit_log where ${ROWS} and (${archived.actions.map((action) => `action = '${action}'`).join(' or ')})) a
+  from (${firstRows(kind)}) a
   cross join ${table} r on r.organization_id = :organizationId and r.id = a.target_id
   where ${IS_ARCHIVED}`;
 };
 
 const deleteRecords = (kind: RecordKind) =>
-  `delete from ${RECORD_TABLES[kind].table} where organization_id = :organizationId and id in (${recordIds(kind)}) and ${IS_ARCHIVED}`;
+  `delete from ${RECORD_TABLES[kind].table} where organization_id = :organizationId and id in (select target_id from (${firstRows(kind)})) and ${IS_ARCHIVED}`;
 
 /** Records the archive, then removes its rows. */
 export const ARCHIVE = {

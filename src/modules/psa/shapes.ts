@@ -27,7 +27,15 @@ const VALUES: Record<PsaCallType, z.ZodType> = {
   'work.review': z.object({ status: z.enum(DECISIONS) }).meta({ id: 'Reviewed' }),
   'work.report': z.object({ status: z.enum(['recorded', 'unchanged']) }).meta({ id: 'Reported' }),
   'work.status': psaStatus,
-  'work.redact': z.object({ status: z.enum(['redacted', 'unchanged']) }).meta({ id: 'Redacted' }),
+  'work.redact': z
+    .object({
+      status: z.enum(['redacted', 'unchanged']),
+      archive: z.enum(['missing', 'damaged']).optional().meta({
+        description:
+          'The archived object of the record cannot be read. The text is removed whenever the object is read; the operator has to look at it.',
+      }),
+    })
+    .meta({ id: 'Redacted' }),
 };
 
 /** `directory.upsert` accepts its records one by one, so its own shape does not say what they are. */

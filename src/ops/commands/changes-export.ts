@@ -1,7 +1,7 @@
 import { open } from 'node:fs/promises';
 import { hasCode } from '../../domain/errors.ts';
 import { CommandFailure, databaseCommand, requireCursor } from '../command.ts';
-import { exportChanges, intoFile, PRIVATE, withFile } from '../export-changes.ts';
+import { exportChanges, intoFile, PRIVATE, withFile, withoutOption } from '../export-changes.ts';
 import { count, print, progress } from '../output.ts';
 import { printableJson } from '../printable.ts';
 
@@ -11,7 +11,7 @@ export const changesExport = databaseCommand(
     summary: 'write the changes of an organization as lines of JSON',
     purpose:
       'Writes all changes of an organization, oldest first, as lines of JSON, those in the archive included. The last line on standard error has the cursor with which a later export continues.',
-    usage: 'ORGANIZATION [--cursor CURSOR] [--output FILE]',
+    usage: 'ORGANIZATION [--cursor CURSOR] [--output FILE] [--without OBJECT]',
     example: 'changes:export northwind --output northwind.ndjson',
     failure: 'failure: the lines written so far are right, and the last cursor among them continues',
   },
@@ -19,15 +19,17 @@ export const changesExport = databaseCommand(
     command
       .argument('<ORGANIZATION>', 'The id of the organization.')
       .option('--cursor <CURSOR>', 'Start after the change with this cursor.')
-      .option('--output <FILE>', 'Append to this file instead of writing to standard output.'),
+      .option('--output <FILE>', 'Append to this file instead of writing to standard output.')
+      .addOption(withoutOption),
   async (withDatabase, organization, options) => {
     const advice = 'Take one from a line of an earlier export, or leave the option out to start from the beginning.';
     const from = options.cursor === undefined ? null : requireCursor('--cursor', options.cursor, advice);
     const exportTo = async (write: (lines: string) => Promise<unknown>) => {
       const { cursor, count: exported } = await withDatabase(({ context }) =>
-        exportChanges(context, organization, from, write, (changes) =>
-          progress.show(`${count(changes, 'change')} exported`, changes),
-        ),
+        exportChanges(context, organization, from, write, {
+          without: options.without,
+          onProgress: (changes) => progress.show(`${count(changes, 'change')} exported`, changes),
+        }),
       ).catch((err: unknown) => {
         if (!hasCode(err, 'cursor_reset')) throw err;
         throw new CommandFailure(

@@ -3,9 +3,9 @@ import { findKeysAnywhere, getKeyAnywhere, type OperatorKey } from '../../servic
 import { revokeAsOperator } from '../../services/keys/revoke-key.ts';
 import { listChanges } from '../../services/work/list-changes.ts';
 import { byOption, type Database, databaseCommand, requireBy, UsageError } from '../command.ts';
+import { type RevokedKey, readRevokedKeys } from '../exported-changes.ts';
 import { count } from '../output.ts';
 import { printable } from '../printable.ts';
-import { type RevokedKey, readRevokedKeys } from '../revoked-keys.ts';
 import { readSecret } from '../secret.ts';
 
 export const keyRevoke = databaseCommand(

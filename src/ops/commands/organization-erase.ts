@@ -18,7 +18,7 @@ import {
   requireBy,
   UsageError,
 } from '../command.ts';
-import { exportChanges, intoFile, withFile } from '../export-changes.ts';
+import { exportChanges, intoFile, withFile, withoutOption } from '../export-changes.ts';
 import { count, progress } from '../output.ts';
 import { printable } from '../printable.ts';
 import { prompt } from '../prompt.ts';
@@ -32,7 +32,7 @@ export const organizationErase = databaseCommand(
     summary: 'export an organization, then remove it permanently',
     purpose:
       'Exports all changes of an organization into a new file, makes it inactive, then removes it and everything that it has, at most 1,000 rows at a time, and the objects of its archive. This cannot be undone. One row stays that says who asked for it. If the command is interrupted, call it again: it goes on, without another export.',
-    usage: 'ORGANIZATION (--dry-run | --export FILE --by NAME --confirm ORGANIZATION)',
+    usage: 'ORGANIZATION (--dry-run | --export FILE --by NAME --confirm ORGANIZATION [--without OBJECT])',
     example: 'organization:erase northwind --export northwind.ndjson --by "Ada, by letter" --confirm northwind',
     failure:
       'failure: nothing was removed, unless the message says so; the export may be incomplete, and the organization inactive',
@@ -43,6 +43,7 @@ export const organizationErase = databaseCommand(
       .option('--export <FILE>', 'The new file for the changes.')
       .addOption(byOption)
       .option('--confirm <ORGANIZATION>', 'The id again. At a terminal, the command asks for it if it is missing.')
+      .addOption(withoutOption)
       .option('--dry-run', 'Remove nothing; print how many rows of each table would be removed.'),
   async (withDatabase, organization, options) => {
     if (options.dryRun) {
@@ -82,13 +83,17 @@ async function requireConfirmation(organization: string, given: string | undefin
 async function exportAndBegin(
   context: Database['context'],
   organization: string,
-  { export: path, by: given }: { export?: string | undefined; by?: string | undefined },
+  {
+    export: path,
+    by: given,
+    without,
+  }: { export?: string | undefined; by?: string | undefined; without?: string[] | undefined },
 ): Promise<OpenErasure> {
   if (path === undefined)
     throw new UsageError('Add --export FILE: the new file for the changes, before they are removed.');
   const by = requireBy(given);
   // What would be refused after the export is refused before it.
-  parseInput(eraseRequest, { organization, cursor: null, by });
+  parseInput(eraseRequest, { organization, cursor: null, by, without });
 
   const taken = () => {
     throw new UsageError(`The file ${path} exists already. Name a new one with --export, or remove that one.`);
@@ -98,14 +103,15 @@ async function exportAndBegin(
     let exported = 0;
     for (let round = 1; ; round++) {
       const before = exported;
-      const done = await exportChanges(context, organization, cursor, intoFile(file), (changes) =>
-        progress.show(`${count(before + changes, 'change')} exported`, before + changes),
-      );
+      const done = await exportChanges(context, organization, cursor, intoFile(file), {
+        without,
+        onProgress: (changes) => progress.show(`${count(before + changes, 'change')} exported`, before + changes),
+      });
       await file.sync();
       cursor = done.cursor;
       exported += done.count;
       try {
-        const erasure = await beginErasure(context(), { organization, cursor, by });
+        const erasure = await beginErasure(context(), { organization, cursor, by, without });
         progress.clear();
         console.log(`Exported ${count(exported, 'change')} to ${path}. Organization ${organization} is inactive now.`);
         return erasure;

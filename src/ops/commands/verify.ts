@@ -1,6 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { parseDatabaseLimit } from '../../domain/database-limit.ts';
 import { parseRequestLimit } from '../../domain/request-limit.ts';
+import type { ObjectStore } from '../../lib/object-store.ts';
 import { configOption, operatorCommand, persistToOption, remoteOption, withDatabase } from '../command.ts';
 import { FindingsPrinter } from '../findings.ts';
 import { parseKeyValue, readKeyValue } from '../secret.ts';
@@ -12,7 +13,7 @@ export const verifyCommand = operatorCommand({
   name: 'verify',
   summary: 'check with a key that a deployment keeps its promises',
   purpose:
-    'Checks a deployment from outside with a key, and prints a line for each promise: ping, a note and its replay, a mismatch, the 401, a 422, security headers, and the interfaces that are on. Writes one note on the ticket. With --config, also compares the limits of that file; with --remote or --persist-to, also reads schema, size and push from the database.',
+    'Checks a deployment from outside with a key, and prints a line for each promise: ping, a note and its replay, a mismatch, the 401, a 422, security headers, and the interfaces that are on. Writes one note on the ticket. With --config, also compares the limits of that file; with --remote or --persist-to, also reads schema, size, push and archive from the database.',
   usage:
     'https://HOST --ticket ID [--key-file FILE] [--limits] [--json] [--config FILE] [--remote | --persist-to DIRECTORY]',
   example: 'verify https://tickets.example --ticket 1001 --config wrangler.toml --remote',
@@ -48,16 +49,16 @@ async function run(address: string, options: Options): Promise<void> {
       ? undefined
       : { keyPrefix: vars['KEY_PREFIX'] ?? '', keyLimit: parseRequestLimit(vars['KEY_LIMIT'] ?? '') };
   const printer = new FindingsPrinter(json);
-  const show = (db?: D1Database, migrations: readonly string[] = []) =>
+  const show = (db?: D1Database, archive?: ObjectStore, migrations: readonly string[] = []) =>
     printer.show(
       verify({
         ...{ url, key, ticket, limits, expected },
-        database: db && { db, limit: parseDatabaseLimit(vars['DATABASE_LIMIT']), migrations },
+        database: db && { db, archive, limit: parseDatabaseLimit(vars['DATABASE_LIMIT']), migrations },
       }),
     );
   if (options.remote || options.persistTo !== undefined) {
     const migrations = (await readdir('migrations')).filter((name) => name.endsWith('.sql'));
-    await withDatabase(options, (db) => show(db, migrations));
+    await withDatabase(options, (db, archive) => show(db, archive, migrations));
   } else await show();
   await printer.end();
 }

@@ -1,3 +1,4 @@
+import * as z from 'zod';
 import {
   CLOSE_ERASURE,
   countErasableRows,
@@ -25,10 +26,14 @@ const CHUNK_ROWS = 1_000;
 /** How many chunks one call over a service binding removes: half of the queries that it may make. */
 const CHUNKS_PER_CALL = 500;
 
+const MAX_OBJECT_NAME = 200;
+const MAX_WITHOUT = 1_000;
+
 export const eraseRequest = strictObject({
   organization: directoryId('an organization'),
   cursor: cursorText,
   by: freeText(100),
+  without: z.array(z.string().max(MAX_OBJECT_NAME)).max(MAX_WITHOUT).default([]),
 });
 const organizationRequest = strictObject({ organization: directoryId('an organization') });
 
@@ -45,27 +50,26 @@ export async function findErasure(
 /**
  * Begins the erasure of an organization, or finds the one that was begun. The organization is
  * inactive from then on: its keys get 401, and nothing of it can be read or changed. All changes must
- * have been read: `cursor` must be that of the last one. `by` is kept permanently.
+ * have been read: `cursor` must be that of the last one. `by` is kept permanently, and so are the
+ * names in `without`: objects of the archive that are missing or damaged, so that nobody can read them.
  * @throws ServiceError `invalid`, `organization_not_found`, `cursor_reset`, `not_exported` (there
- *   are changes after the cursor)
+ *   are changes after the cursor, or the newest object is not in the bucket)
  */
-export async function beginErasure(
-  ctx: ServiceContext,
-  request: { organization: string; cursor: string | null; by: string },
-): Promise<OpenErasure> {
-  const { organization: organizationId, cursor, by } = parseInput(eraseRequest, request);
+export async function beginErasure(ctx: ServiceContext, request: z.input<typeof eraseRequest>): Promise<OpenErasure> {
+  const { organization: organizationId, cursor, by, without } = parseInput(eraseRequest, request);
   const begun = await findErasure(ctx, { organization: organizationId });
   if (begun) return begun;
   const seq = cursor?.seq ?? 0;
   const position = await readOne(ctx, findCursorPosition.bind({ organizationId, seq }), 'safe_to_repeat');
   requireValidCursor(position ?? undefined, organizationId, cursor);
-  await requireErasable(ctx, organizationId);
+  await requireErasable(ctx, organizationId, without);
 
   const { requestId } = ctx;
   const cursorRequestId = cursor?.requestId ?? null;
+  const values = { organizationId, requestId };
   const [, , found] = await callD1(ctx, 'safe_to_repeat', (db) =>
     batch(db, [
-      openErasure.bind({ organizationId, requestId, now: ctx.now(), by, seq, cursorRequestId }),
+      openErasure.bind({ ...values, now: ctx.now(), by, seq, cursorRequestId, without: JSON.stringify(without) }),
       deactivateErased.bind({ organizationId }),
       findOpenErasure.bind({ organizationId }),
     ]),
@@ -104,13 +108,14 @@ const OBJECTS: ErasureStep = {
   table: 'objects',
   remove: async (ctx, { organizationId }, limit) => {
     if (ctx.elsewhere) return ctx.elsewhere.erase(ctx, organizationId, limit);
-    await requireErasable(ctx, organizationId);
+    await requireErasable(ctx, organizationId, []);
     return 0;
   },
 };
 
-async function requireErasable(ctx: ServiceContext, organizationId: string): Promise<void> {
-  if (ctx.elsewhere) return ctx.elsewhere.requireErasable(ctx, organizationId);
+/** @throws ServiceError `unavailable` if objects of the organization cannot be deleted, `not_exported` */
+async function requireErasable(ctx: ServiceContext, organizationId: string, without: readonly string[]): Promise<void> {
+  if (ctx.elsewhere) return ctx.elsewhere.requireErasable(ctx, organizationId, without);
   if (await readOne(ctx, findArchivesAfter.bind({ organizationId, seq: 0, limit: 1 }))) throw noArchive();
 }
 
@@ -151,7 +156,7 @@ export async function* eraseRows(
  */
 export async function eraseOrganization(
   ctx: ServiceContext,
-  request: { organization: string; cursor: string | null; by: string },
+  request: z.input<typeof eraseRequest>,
   { chunks = CHUNKS_PER_CALL, limit = CHUNK_ROWS } = {},
 ): Promise<{ auditRows: number; more: boolean }> {
   const erasure = await beginErasure(ctx, request);

@@ -9,7 +9,7 @@ import { RECORD_KIND_NAMES, RECORD_KINDS, type RecordKind } from '../../domain/r
 import { bySystem, hasChanged, writeWithAudit } from '../audit/write-with-audit.ts';
 import { readOne } from '../call-d1.ts';
 import { parseInput } from '../parse-input.ts';
-import type { ActorContext, SystemActor } from '../service-context.ts';
+import type { ActorContext, Redaction, SystemActor } from '../service-context.ts';
 
 export const redactRequest = strictObject({
   organization: directoryId('an organization'),
@@ -21,13 +21,14 @@ export const redactRequest = strictObject({
 /**
  * Removes the text of a record, for example because it contains a password. The text is then
  * "[redacted]", also in changes that were read before. The audit log records who asked for it
- * (`by`). Redacting again changes nothing. The text of an archived record is removed from its object.
+ * (`by`). Redacting again changes nothing. The text of an archived record is removed from its object; if
+ * that is missing or damaged (`archive`), from whatever is read of it later.
  * @throws ServiceError `invalid`, `record_not_found`
  */
 export async function redactRecord(
   ctx: ActorContext<SystemActor>,
   request: { organization: string; kind: RecordKind; id: string; by: string },
-): Promise<{ status: 'redacted' | 'unchanged' }> {
+): Promise<Redaction> {
   const { organization: organizationId, kind, id, by } = parseInput(redactRequest, request);
   const [redacted] = await writeWithAudit(ctx, bySystem(ctx, organizationId, by), 'safe_to_repeat', () => [
     {
@@ -40,16 +41,16 @@ export async function redactRecord(
   if (hasChanged(redacted)) return { status: 'redacted' };
   const found = await readOne(ctx, findRecord[kind].bind({ organizationId, id }), 'safe_to_repeat');
   if (found) return { status: 'unchanged' };
-  const status = await redactElsewhere(ctx, { organization: organizationId, kind, id, by });
-  if (!status) throw recordNotFound(organizationId, kind, id);
-  return { status };
+  const redaction = await redactElsewhere(ctx, { organization: organizationId, kind, id, by });
+  if (!redaction) throw recordNotFound(organizationId, kind, id);
+  return redaction;
 }
 
 /** Undefined if there is no such archived record. @throws ServiceError `unavailable`, also without an archive */
 async function redactElsewhere(
   ctx: ActorContext<SystemActor>,
   record: { organization: string; kind: RecordKind; id: string; by: string },
-): Promise<'redacted' | 'unchanged' | undefined> {
+): Promise<Redaction | undefined> {
   if (ctx.elsewhere) return ctx.elsewhere.redact(ctx, record);
   const { organization: organizationId, kind, id } = record;
   if (await readOne(ctx, findArchivedRecord[kind].bind({ organizationId, id }))) throw noArchive();

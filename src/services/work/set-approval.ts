@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { findApproval, recordApproval } from '../../db/work/approval-statements.ts';
+import { findApproval, recordApproval, recordArchivedApproval } from '../../db/work/approval-statements.ts';
 import { optionalInstant } from '../../domain/change.ts';
 import { directoryId } from '../../domain/directory.ts';
 import { ServiceError } from '../../domain/errors.ts';
@@ -39,15 +39,15 @@ export async function setApproval(
     reviewer: userId,
   } = parseInput(approvalRequest, request);
   const target = { organizationId, actor: { type: 'user' as const, id: userId }, source: ctx.source };
-  const [reviewed] = await writeWithAudit(ctx, target, 'safe_to_repeat', () => [
-    {
-      statement: recordApproval.bind({ organizationId, id, userId, status }),
+  const results = await writeWithAudit(ctx, target, 'safe_to_repeat', () =>
+    [recordApproval, recordArchivedApproval].map((statement) => ({
+      statement: statement.bind({ organizationId, id, userId, status }),
       action: ACTIONS[status],
       targetId: id,
       ticket: { of: 'time_entry' },
-    },
-  ]);
-  if (hasChanged(reviewed)) return { status };
+    })),
+  );
+  if (results.some(hasChanged)) return { status };
 
   const found = await readOne(ctx, findApproval.bind({ organizationId, id }), 'safe_to_repeat');
   if (!found) throw recordNotFound(organizationId, 'time_entry', id);

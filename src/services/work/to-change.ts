@@ -31,7 +31,8 @@ function toNote({ id, ticketId, createdAt, message }: StoredRecords['note']): Ch
   return { id, ticketId, createdAt: instant(createdAt), message: plain(message) };
 }
 
-function toTimeEntry(row: StoredRecords['time_entry']): ChangedRecords['timeEntry'] {
+/** A time entry as the PSA reads it. */
+export function toTimeEntry(row: StoredRecords['time_entry']): ChangedRecords['timeEntry'] {
   return {
     id: row.id,
     ticketId: row.ticketId,

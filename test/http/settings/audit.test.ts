@@ -97,13 +97,36 @@ describe('the archived part of the audit log', () => {
   });
 
   test('is a page with 503 if the archive does not respond, and nothing is said of it where it is not used', async () => {
-    const { organization, get } = await archived('Restarted');
-    for (const object of await objectsIn(organization)) await env.ARCHIVE.delete(object);
+    const { get } = await archived('Restarted');
+    const away = vi.spyOn(env.ARCHIVE, 'get').mockRejectedValue(new Error('R2 is away'));
     const { status, text } = await get('/audit/archive/3');
+    away.mockRestore();
     expect([status, textOf(text).includes('The archive does not respond')]).toEqual([503, true]);
     const { get: other } = await makeSettings();
     expect((await other('/audit')).text).not.toContain('Archive');
   });
+});
+
+test('a damaged file of the archive is a page that names the operator, and so does the list', async () => {
+  const { organization, get, api } = await makeSettings();
+  const { value: key } = await makeKey(organization);
+  await api.postNote(key);
+  await releaseAll(organization);
+  await archive(organization);
+  const [object = ''] = await objectsIn(organization);
+  await env.ARCHIVE.put(object, 'something else');
+  const file = await get('/audit/archive/1');
+  expect([file.status, file.text.replaceAll(/<[^>]+>/g, ' ')]).toEqual([
+    500,
+    expect.stringContaining('Tell the operator'),
+  ]);
+  expect(await countElements((await get('/audit')).text, 'a[href$="/audit/archive/1"]')).toBe(1);
+  await env.DB.prepare('update archives set damaged_at = 1 where organization_id = ?').bind(organization).run();
+  const { text } = await get('/audit');
+  expect([await countElements(text, 'a[href$="/audit/archive/1"]'), text]).toEqual([
+    0,
+    expect.stringContaining('Damaged: ask the operator'),
+  ]);
 });
 
 describe('the audit log', () => {

@@ -6,12 +6,22 @@ import { savePushState } from '../../../src/modules/push/push-state.ts';
 import { eraseOrganization } from '../../../src/services/directory/erase-organization.ts';
 import { recordRefusedUses } from '../../../src/services/keys/refused-uses.ts';
 import { revokeAsAdministrator } from '../../../src/services/keys/revoke-key.ts';
+import { archive, releaseAll } from '../../support/archive.ts';
 import { aroundD1, reportingSize } from '../../support/d1.ts';
 import { lastCursor } from '../../support/rpc.ts';
 import { loggedLines } from '../../support/searched-logs.ts';
 import { makeSettings } from '../../support/settings.ts';
 import { psaContract } from '../../support/static-files.ts';
-import { asAdmin, asOperator, importRecords, makeApi, makeKey, makeOrganization, rotate } from '../../support/world.ts';
+import {
+  asAdmin,
+  asOperator,
+  importRecords,
+  makeApi,
+  makeKey,
+  makeOrganization,
+  makeWorld,
+  rotate,
+} from '../../support/world.ts';
 import { type AlertMessage, forgetAlerts, runAlerts, runDailyAlerts, startAddresses } from './support.ts';
 
 const MINUTE_MS = 60_000;
@@ -387,6 +397,32 @@ describe('a failing push', () => {
     await pass(HOUR_MS, { receiver: undefined });
     expect(addresses.attempts).toEqual({ push: 0, chat: 0 });
   });
+});
+
+test('a damaged archive gives an alert, another one for each further object, and none once it is repaired', async () => {
+  const { organization, key, api } = await makeWorld();
+  for (let part = 0; part < 2; part++) {
+    await api.postNote(key);
+    await releaseAll(organization);
+    await archive(organization);
+  }
+  const damage = (toSeq: number) =>
+    env.DB.prepare('update archives set damaged_at = ? where organization_id = ? and to_seq <= ?')
+      .bind(now, organization, toSeq)
+      .run();
+  await pass(RUN_MS);
+  expect(typesSent(organization)).toEqual([]);
+  for (const toSeq of [1, 2]) {
+    await damage(toSeq);
+    await pass(HOUR_MS);
+  }
+  expect(typesSent(organization)).toEqual(['archive_damaged', 'archive_damaged']);
+  expect(lines().at(-1)).toMatch(/2 objects of the archive are missing or damaged/);
+  await env.DB.prepare('update archives set damaged_at = null where organization_id = ?').bind(organization).run();
+  await pass(RUN_MS);
+  await damage(1);
+  await pass(RUN_MS);
+  expect(typesSent(organization)).toHaveLength(3);
 });
 
 describe('an alert', () => {

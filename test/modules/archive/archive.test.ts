@@ -1,8 +1,10 @@
 import { env } from 'cloudflare:workers';
 import { describe, expect, test } from 'vitest';
+import { gunzip } from '../../../src/lib/gzip.ts';
 import type { ObjectStore } from '../../../src/lib/object-store.ts';
-import { readNamedArchive } from '../../../src/modules/archive/check-archive.ts';
+import { readNamedArchive } from '../../../src/modules/archive/read-archives.ts';
 import { redactRecord } from '../../../src/services/work/redact-record.ts';
+import { setApproval } from '../../../src/services/work/set-approval.ts';
 import {
   archive,
   archiveContext,
@@ -15,6 +17,7 @@ import {
 } from '../../support/archive.ts';
 import { aroundD1, countD1 } from '../../support/d1.ts';
 import { failureOf, lastCursor, resultOf, work } from '../../support/rpc.ts';
+import { loggedLines } from '../../support/searched-logs.ts';
 import { asOperator, makeWorld, NOTE, rowsOf, TIME } from '../../support/world.ts';
 
 /** The SHA-256 of nothing. */
@@ -96,7 +99,7 @@ describe('a replay', () => {
   });
 });
 
-test('rows written: 3 to archive a note or an entry, one for the row of its review, one for the step', async () => {
+test('rows written: 3 to archive a note or an entry, one for the row of its review, two for the step', async () => {
   const written = async (write: (world: World) => Promise<unknown>, times: number) => {
     const world = await makeWorld();
     for (let i = 0; i < times; i++) await write(world);
@@ -109,11 +112,11 @@ test('rows written: 3 to archive a note or an entry, one for the row of its revi
   };
   const note = ({ api, key }: World) => api.postNote(key);
   const entry = ({ api, key }: World) => api.postTime(key);
-  // The archive, and the audit row of the key.
-  expect(await written(note, 0)).toBe(1 + 1);
+  // The archive with its index, and the audit row of the key.
+  expect(await written(note, 0)).toBe(2 + 1);
   // A note was 4 rows when it was written, so it is 7 in all; an entry 3, so 6.
-  expect(await written(note, 10)).toBe(1 + 1 + 10 * 3);
-  expect(await written(entry, 10)).toBe(1 + 1 + 10 * (3 + 1));
+  expect(await written(note, 10)).toBe(2 + 1 + 10 * 3);
+  expect(await written(entry, 10)).toBe(2 + 1 + 10 * (3 + 1));
 });
 
 describe('the feed', () => {
@@ -133,12 +136,11 @@ describe('the feed', () => {
         idempotencyKey: 'n',
         note: { id: noteId, message: { text: 'the password is hunter2' } },
       },
-      { action: 'time_entry.created', timeEntry: { id: entryId, status: 'APPROVED' } },
       {
-        action: 'time_entry.approved',
-        actor: { name: { text: 'Ada' } },
-        timeEntry: { description: { text: 'it was hunter3' } },
+        action: 'time_entry.created',
+        timeEntry: { id: entryId, status: 'APPROVED', description: { text: 'it was hunter3' } },
       },
+      { action: 'time_entry.approved', actor: { name: { text: 'Ada' } }, targetId: entryId, timeEntry: null },
     ]);
     // Neither addresses nor User-Agents are archived.
     expect(JSON.stringify(archived)).not.toMatch(/2001:db8|address|agent"/i);
@@ -166,25 +168,61 @@ describe('the feed', () => {
     expect((await everyChange(organization)).archived.map((change) => change.seq)).toEqual([1, 2, 3, 4, 5]);
   });
 
-  test('an entry that is not reviewed stays, with its text, until it is', async () => {
+  test('an entry that is not reviewed leaves with its creation, and can be reviewed later, once', async () => {
     const { organization, key, api } = await makeWorld();
     await api.postTime(key, TIME, keyed('e'));
     await api.postNote(key);
     await releaseAll(organization);
     await archive(organization);
-    expect((await everyChange(organization)).archived).toMatchObject([{ seq: 1 }, { seq: 2, timeEntry: null }]);
-    expect(await rowsOf('time_entries', organization)).toMatchObject([{ description: TIME.description }]);
+    const submitted = { status: 'SUBMITTED', minutes: TIME.minutes, description: { text: TIME.description } };
+    const [, created] = (await everyChange(organization)).archived;
+    expect(created).toMatchObject({ seq: 2, timeEntry: submitted });
+    expect(await rowsOf('time_entries', organization)).toEqual([]);
     expect((await seen(api.postTime(key, TIME, keyed('e')))).body).toMatchObject({ entry: { status: 'SUBMITTED' } });
 
-    await reviewAll(organization, 'REJECTED');
-    expect((await everyChange(organization)).rows.at(-1)).toMatchObject({ timeEntry: { status: 'REJECTED' } });
+    const id = created?.targetId ?? '';
+    expect(failureOf(await work.reviewTimeEntry(organization, id, 'APPROVED', 'tess'))).toEqual([
+      'reviewer_not_eligible',
+    ]);
+    const decisions = await Promise.all(
+      (['REJECTED', 'APPROVED'] as const).map((decision) => work.reviewTimeEntry(organization, id, decision, 'ada')),
+    );
+    expect(decisions.filter(({ ok }) => ok)).toHaveLength(1);
+    const status = decisions[0]?.ok ? 'REJECTED' : 'APPROVED';
+    const review = { action: `time_entry.${status.toLowerCase()}`, targetId: id, ticketId: '1001', timeEntry: null };
+    expect((await everyChange(organization)).rows.slice(1)).toMatchObject([{ ...review, actor: { id: 'ada' } }]);
+    const other = status === 'APPROVED' ? 'REJECTED' : 'APPROVED';
+    const again = await work.reviewTimeEntry(organization, id, other, 'ada');
+    expect(again).toMatchObject({
+      error: { code: 'already_reviewed', detail: expect.stringMatching(`${status} by ada`) },
+    });
+    expect((await seen(api.postTime(key, TIME, keyed('e')))).body).toMatchObject({ entry: { status } });
+
     await api.postNote(key);
     await releaseAll(organization);
     await archive(organization);
     const { archived } = await everyChange(organization);
-    expect(archived.filter(({ timeEntry }) => timeEntry).map(({ seq }) => seq)).toEqual([4]);
-    expect(await rowsOf('time_entries', organization)).toEqual([]);
-    expect((await seen(api.postTime(key, TIME, keyed('e')))).body).toMatchObject({ entry: { status: 'REJECTED' } });
+    expect(archived.filter(({ timeEntry }) => timeEntry).map(({ seq }) => seq)).toEqual([2]);
+    expect(failureOf(await work.reviewTimeEntry(organization, id, other, 'ada'))).toEqual(['already_reviewed']);
+  });
+
+  test('a review of an archived entry whose acknowledgement was lost succeeds when it is sent again', async () => {
+    const { organization, key, api } = await makeWorld();
+    await api.postTime(key);
+    await api.postNote(key);
+    await releaseAll(organization);
+    await archive(organization);
+    const entry = (await everyChange(organization)).archived.at(-1)?.targetId ?? '';
+    let calls = 0;
+    const db = aroundD1(env.DB, async (run) => {
+      const results = await run();
+      if (++calls === 1) throw new Error('Network connection lost.');
+      return results;
+    });
+    const request = { organization, entry, decision: 'APPROVED', reviewer: 'ada' } as const;
+    expect(await setApproval(archiveContext({ db }), request)).toEqual({ status: 'APPROVED' });
+    const audited = (await everyChange(organization)).rows.filter(({ action }) => action === 'time_entry.approved');
+    expect(audited).toHaveLength(1);
   });
 
   test('a review of an archived entry says that it was reviewed', async () => {
@@ -287,7 +325,7 @@ describe('a step that ends early', () => {
     expect(await archive(organization)).toMatchObject({ status: 'archived' });
     const [object = '', ...others] = await objectsIn(organization);
     expect(others).toEqual([]);
-    expect(await readNamedArchive(archiveContext(), object)).not.toContain('hunter2');
+    expect(JSON.stringify(await readNamedArchive(archiveContext(), object))).not.toContain('hunter2');
     // The redaction came after the archive: its row has what is left of the note.
     const { rows } = await everyChange(organization);
     expect(rows.at(-1)).toMatchObject({
@@ -330,7 +368,7 @@ describe('the redaction of an archived record', () => {
     expect(objects).not.toContain(object);
     const { archived, rows } = await everyChange(organization);
     expect(JSON.stringify(archived)).not.toMatch(/hunter[23]/);
-    expect(archived.filter(({ timeEntry }) => timeEntry?.description.text === '[redacted]')).toHaveLength(2);
+    expect(archived.filter(({ timeEntry }) => timeEntry?.description.text === '[redacted]')).toHaveLength(1);
     expect(rows.slice(1)).toMatchObject([
       { action: 'note.redacted', ticketId: '1001', note: { id: noteId, message: { text: '[redacted]' } } },
       {
@@ -384,13 +422,30 @@ describe('the redaction of an archived record', () => {
     expect(redactions).toHaveLength(1);
   });
 
-  test('of an object that was changed or is missing is refused', async () => {
-    const { organization, noteId, object } = await archivedWorld();
+  test('of an object that was changed or is missing marks the record, and says so', async () => {
+    const { organization, noteId, entryId, object } = await archivedWorld();
+    const original = (await bucket.get(object)) ?? new Uint8Array();
     await env.ARCHIVE.put(object, 'something else');
-    await expect(redact(organization, 'note', noteId)).rejects.toThrow('not the one that was archived');
-    await expect(readNamedArchive(archiveContext(), object)).rejects.toThrow('SHA-256');
+    expect(await redact(organization, 'note', noteId)).toEqual({ status: 'redacted', archive: 'damaged' });
+    expect(await readNamedArchive(archiveContext(), object)).toMatchObject({ damage: 'damaged' });
     await env.ARCHIVE.delete(object);
-    await expect(redact(organization, 'note', noteId)).rejects.toThrow('is missing');
+    expect(await redact(organization, 'note', noteId)).toEqual({ status: 'unchanged', archive: 'missing' });
+    expect(loggedLines('archive_damaged')).toMatchObject([{ organization, object, damage: 'damaged' }]);
+    const redactions = (await rowsOf('audit_log', organization)).filter(({ action }) => action === 'note.redacted');
+    expect(redactions).toMatchObject([{ target_id: noteId, ticket_id: '1001' }]);
+    // The object comes back as it was: the text is not read from it, and the next redaction removes it.
+    await env.ARCHIVE.put(object, original);
+    expect(JSON.stringify((await everyChange(organization)).archived)).not.toContain('hunter2');
+    expect(await redact(organization, 'time_entry', entryId)).toEqual({ status: 'redacted' });
+    for (const name of await objectsIn(organization))
+      expect(await gunzip((await bucket.get(name)) ?? new Uint8Array())).not.toMatch(/hunter[23]/);
+  });
+
+  test('while the bucket cannot be reached is refused, and marks nothing', async () => {
+    const { organization, noteId } = await archivedWorld();
+    const away = { archive: failing(() => 'before') };
+    await expect(redact(organization, 'note', noteId, away)).rejects.toMatchObject({ code: 'unavailable' });
+    expect(JSON.stringify((await everyChange(organization)).archived)).toContain('hunter2');
   });
 
   function failingRedaction(when: 'before' | 'after') {

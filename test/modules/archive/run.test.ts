@@ -6,7 +6,8 @@ import { CRON_TRIGGERS, runJobs } from '../../../src/jobs.ts';
 import { startModules } from '../../../src/module.ts';
 import { archiveStep, STEP_CHANGES } from '../../../src/modules/archive/archive-step.ts';
 import { archive as archiveModule } from '../../../src/modules/archive/module.tsx';
-import { archiveDue } from '../../../src/modules/archive/run.ts';
+import { archiveDue, checkDigests, checkSizes } from '../../../src/modules/archive/run.ts';
+import { eraseOrganization } from '../../../src/services/directory/erase-organization.ts';
 import { redactRecord } from '../../../src/services/work/redact-record.ts';
 import {
   AT_ONCE,
@@ -19,6 +20,7 @@ import {
   releaseAll,
 } from '../../support/archive.ts';
 import { aroundD1 } from '../../support/d1.ts';
+import { lastCursor } from '../../support/rpc.ts';
 import { loggedLines } from '../../support/searched-logs.ts';
 import { config, makeWorld, rowsOf } from '../../support/world.ts';
 
@@ -128,7 +130,7 @@ test('a step reads no more rows in a long log than in a short one, and in few ca
   expect(short.calls).toBe(4);
 });
 
-test('the job deletes what a redaction has replaced and could not delete', async () => {
+test('the daily job deletes what a redaction has replaced and could not delete', async () => {
   const organization = await released(1);
   await archive(organization);
   const id = (await everyChange(organization)).archived.find(({ note }) => note)?.targetId ?? '';
@@ -136,9 +138,73 @@ test('the job deletes what a redaction has replaced and could not delete', async
   const redaction = redactRecord(archiveContext({ archive: cut }), { organization, kind: 'note', id, by: 'Ada' });
   await expect(redaction).rejects.toMatchObject({ code: 'unavailable' });
   expect(await objectsIn(organization)).toHaveLength(2);
-  await archiveDue({ db: env.DB, bucket }, RULE);
+  await checkSizes({ db: env.DB, bucket }, Date.now);
   expect(await objectsIn(organization)).toHaveLength(1);
   expect((await everyChange(organization)).archived).toHaveLength(2);
+});
+
+/** An archived organization, its object, and how the database sees it. */
+async function damageable() {
+  const organization = await released(1);
+  const step = await archive(organization);
+  if (step.status !== 'archived') throw new Error(step.status);
+  const { object } = step;
+  const bytes = (await bucket.get(object)) ?? new Uint8Array();
+  const isDamaged = async () =>
+    (await env.DB.prepare('select damaged_at as at from archives where organization_id = ?')
+      .bind(organization)
+      .first('at')) !== null;
+  const found = () => loggedLines('archive_damaged').filter((line) => line['organization'] === organization);
+  return { organization, object, bytes, isDamaged, found };
+}
+
+test('the daily job finds an object that is missing or has another size, and sees that it is back', async () => {
+  const { organization, object, bytes, isDamaged, found } = await damageable();
+  const check = () => checkSizes({ db: env.DB, bucket }, Date.now);
+  await check();
+  expect([await isDamaged(), found()]).toEqual([false, []]);
+  for (const [damage, hit] of [
+    ['missing', () => env.ARCHIVE.delete(object)],
+    ['damaged', () => env.ARCHIVE.put(object, bytes.slice(0, 20))],
+  ] as const) {
+    await hit();
+    await check();
+    expect([await isDamaged(), found().at(-1)]).toMatchObject([true, { organization, object, damage }]);
+    await env.ARCHIVE.put(object, bytes);
+    await check();
+    expect(await isDamaged()).toBe(false);
+  }
+});
+
+test('the hourly job reads the objects that were not read for the longest time', async () => {
+  const { object, bytes, isDamaged, found } = await damageable();
+  await env.ARCHIVE.put(
+    object,
+    bytes.map((byte, at) => (at === 40 ? byte ^ 1 : byte)),
+  );
+  await checkSizes({ db: env.DB, bucket }, Date.now);
+  expect(await isDamaged()).toBe(false);
+  const lines: ReturnType<typeof found> = [];
+  for (let hour = 1; hour <= 20 && lines.length === 0; hour++) {
+    await checkDigests({ db: env.DB, bucket }, () => Date.now() + hour * 3_600_000);
+    lines.push(...found());
+  }
+  expect([await isDamaged(), lines]).toMatchObject([true, [{ object, damage: 'damaged' }]]);
+});
+
+test('the daily job deletes objects of an organization that was erased, after 15 minutes, and no others', async () => {
+  const { organization: gone } = await makeWorld();
+  await eraseOrganization(archiveContext(), { organization: gone, cursor: await lastCursor(gone), by: 'Ada' });
+  const part = '000000000001-000000000009-0123456789abcdef.ndjson.gz';
+  const name = `${gone}/${part}`;
+  const other = `${gone}/notes.txt`;
+  const unknown = `of-another-database/${part}`;
+  for (const object of [name, other, unknown]) await env.ARCHIVE.put(object, 'x');
+  await checkSizes({ db: env.DB, bucket }, Date.now);
+  expect(await objectsIn(gone)).toEqual([name, other]);
+  await checkSizes({ db: env.DB, bucket }, () => Date.now() + 16 * 60_000);
+  expect([await objectsIn(gone), await objectsIn('of-another-database')]).toEqual([[other], [unknown]]);
+  await env.ARCHIVE.delete([other, unknown]);
 });
 
 test('what the push has not delivered stays, if the push is on', async () => {

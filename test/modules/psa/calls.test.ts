@@ -1,12 +1,12 @@
 import { env } from 'cloudflare:workers';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import * as z from 'zod';
 import { DIRECTORY_TYPES, type DirectoryRecordInput } from '../../../src/domain/directory.ts';
 import { type ListedRecords, upserted } from '../../../src/domain/psa-shapes.ts';
 import { PSA_CALL_TYPES, PSA_CALLS } from '../../../src/modules/psa/psa-calls.ts';
 import type { CallResult } from '../../../src/services/call-result.ts';
 import type { ChangesPage } from '../../../src/services/work/list-changes.ts';
-import { archive, bucket, objectsIn } from '../../support/archive.ts';
+import { archive, objectsIn } from '../../support/archive.ts';
 import { makePsa } from '../../support/psa.ts';
 import { allChanges, directory, resultOf, work } from '../../support/rpc.ts';
 import { psaContract } from '../../support/static-files.ts';
@@ -159,12 +159,16 @@ describe('a call over HTTP has the result of the same call over a service bindin
     expect(await contract.undocumented('POST /psa', await post({ type: 'work.changes', data }))).toEqual([]);
 
     const note = { organization, kind: 'note', id: all[1]?.targetId, by: 'Ada' };
-    const [object = ''] = await objectsIn(organization);
-    const bytes = await bucket.get(object);
-    await env.ARCHIVE.delete(object);
+    const away = vi.spyOn(env.ARCHIVE, 'get').mockRejectedValue(new Error('R2 is away'));
     expect(await call('work.redact', note)).toMatchObject([503, { ok: false, error: { code: 'unavailable' } }]);
-    await env.ARCHIVE.put(object, bytes ?? null);
+    away.mockRestore();
     expect(await call('work.redact', note)).toEqual([200, { ok: true, value: { status: 'redacted' } }]);
+
+    for (const object of await objectsIn(organization)) await env.ARCHIVE.delete(object);
+    const entry = { organization, kind: 'time_entry', id: all[2]?.targetId, by: 'Ada' };
+    const lost = await post({ type: 'work.redact', data: entry });
+    expect(await contract.undocumented('POST /psa', lost.clone())).toEqual([]);
+    expect(await lost.json()).toEqual({ ok: true, value: { status: 'redacted', archive: 'missing' } });
   });
 
   test('work.review, which can be repeated, and gets the status 409 for another decision', async () => {

@@ -2,11 +2,10 @@ import { cp, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
-import { DAY_MS } from '../../../src/domain/calendar.ts';
 import type { ObjectStore } from '../../../src/lib/object-store.ts';
 import { archiveStep } from '../../../src/modules/archive/archive-step.ts';
 import { deleteObjects, listObjects } from '../../../src/modules/archive/bucket.ts';
-import { checkArchive } from '../../../src/modules/archive/check-archive.ts';
+import { checkArchives } from '../../../src/modules/archive/check-archive.ts';
 import { operatorContext } from '../../../src/ops/command.ts';
 import { withLocalD1 } from '../../../src/ops/local.ts';
 import { portsOf } from '../../../src/ops/modules.ts';
@@ -17,29 +16,12 @@ import { redactRecord } from '../../../src/services/work/redact-record.ts';
 import { releaseChanges } from '../../../src/services/work/release-changes.ts';
 import { runCli } from '../../support/run-cli.ts';
 import { demoDatabase, remoteDatabase, withRemote, writeNotes } from './database.ts';
+import { age, commandsOf, organization } from './old-records.ts';
 
-const organization = 'fabrikam';
 const OBJECT = /^fabrikam\/000000000001-000000000003-[0-9a-f]{16}\.ndjson\.gz\n$/;
 const linesOf = (text: string) => text.split('\n').filter((line) => line !== '');
 /** The words in front of the objects that `archive:check` printed. */
 const findingsIn = (stdout: string) => Array.from(stdout.matchAll(/^([a-z ]+): fabrikam\/.*gz$/gm), ([, word]) => word);
-
-/** Makes everything in the database older: the trigger that keeps audit rows is put back afterwards. */
-async function age(db: D1Database, days: number): Promise<void> {
-  const name = 'audit_log_no_update';
-  const trigger = await db.prepare('select sql from sqlite_master where name = ?').bind(name).first<string>('sql');
-  await db.batch([
-    db.prepare(`drop trigger ${name}`),
-    db.prepare('update audit_log set at = at - ?').bind(days * DAY_MS),
-    db.prepare(trigger ?? ''),
-  ]);
-}
-
-/** Runs commands on a database. */
-const commandsOf =
-  ({ env }: { env: Record<string, string> }) =>
-  (command: string, ...args: string[]) =>
-    runCli(command, [...args, '--remote'], { env });
 
 /** Three notes of 40 days ago. Returns the id of the first, and the changes as the feed has them. */
 async function oldNotes(db: D1Database) {
@@ -187,10 +169,10 @@ describe('after a restore of the database, which does not restore the bucket,', 
       expect([found.code, findingsIn(found.stdout)]).toEqual([1, ['not named']]);
       // The command deletes nothing that is younger than 15 minutes.
       const later = () => ({ ...operatorContext(db), archive, now: () => Date.now() + 3_600_000 });
-      const { findings } = await checkArchive(later, { organization: undefined, repair: true });
-      expect(findings).toMatchObject([{ finding: 'deleted' }]);
+      const check = (repair: boolean) => checkArchives(later, organization, { read: false, remove: repair, repair });
+      expect((await check(true)).findings).toMatchObject([{ finding: 'deleted' }]);
       await run(db, archive, '');
-      expect((await checkArchive(later, { organization: undefined, repair: false })).findings).toEqual([]);
+      expect((await check(false)).findings).toEqual([]);
       expect(linesOf((await ops('changes:export', organization)).stdout)).toHaveLength(4);
     });
   });

@@ -31,7 +31,7 @@ describe('help', () => {
     expect(lines.map((line) => line.trim().split(/ {2,}/))).toEqual(
       COMMANDS.map(({ name, summary }) => [name, summary]),
     );
-    expect(COMMANDS.length).toBe(19);
+    expect(COMMANDS.length).toBe(20);
   });
 
   test.each(COMMANDS)(
@@ -171,7 +171,13 @@ describe('key:revoke --from', () => {
     const { code, stderr } = await runCli('key:revoke', args);
     return { code, stderr: stderr.replace(file, 'FILE') };
   };
-  const change = { cursor: '0123456789abcdef.1.r', action: 'note.created', key: null };
+  const change = {
+    cursor: '0123456789abcdef.1.r',
+    action: 'note.created',
+    targetId: 'n',
+    actor: { id: 'key' },
+    key: null,
+  };
 
   test.each([
     [

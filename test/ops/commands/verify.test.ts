@@ -2,6 +2,7 @@ import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import type { ObjectStore } from '../../../src/lib/object-store.ts';
 import type { Finding } from '../../../src/ops/probe.ts';
 import { type Verification, verify } from '../../../src/ops/verify.ts';
 import type { Intercept } from '../../support/proxy.ts';
@@ -47,7 +48,7 @@ test('two deployments in one runtime keep every promise', async () => {
     expect(found.filter(({ ok }) => !ok)).toEqual([]);
     expect(found.map(({ check }) => check)).toEqual([
       ...['ping', 'ping again', 'limits', 'note', 'replay', 'mismatch', '422', '/mcp', '401', '/docs', '/settings'],
-      ...['/psa', 'schema', 'size', 'push'],
+      ...['/psa', 'schema', 'size', 'push', 'archive'],
     ]);
     expect(found.find(({ check }) => check === '/mcp')?.says).toMatch(/^on; /);
     const { results } = await deployment.db.prepare('select organization_id, ticket_id from notes').all();
@@ -172,6 +173,36 @@ describe('the command', () => {
     // The request is found in the log by its id.
     expect(wrong.stdout).toMatch(/^FAIL {2}ping: .* \[[\w-]{36}\]$/m);
   });
+});
+
+const refuses = () => Promise.reject(new Error('not expected'));
+const NO_STORE: ObjectStore = { get: refuses, put: refuses, delete: refuses, list: refuses, maxDeleted: 1 };
+
+test('an archive whose newest object is not in the bucket is named, and so is one that is known to be damaged', async () => {
+  const deployment = two.deployments[1];
+  const { url, db, organization } = deployment;
+  const run = (sql: string) => db.prepare(sql).bind(organization).run();
+  await run('insert into releases values (?1, 1, 0)');
+  await run(
+    `insert into archives (organization_id, from_seq, to_seq, first_at, last_at, last_request_id, object, digest, bytes, archived_at)
+     select organization_id, 1, 1, at, at, request_id, 'us-msp/1', '${'0'.repeat(64)}', 9, 0 from audit_log where organization_id = ?1 and seq = 1`,
+  );
+  const failedChecks = async (database: Verification['database']) => {
+    const found = await findings({ ...all(deployment, url), database });
+    return found.filter(({ ok }) => !ok).map(({ check, says }) => [check, says]);
+  };
+  const verified = async (size: number) => {
+    const objects = [{ name: 'us-msp/1', size, storedAt: 0 }];
+    const archive = { ...NO_STORE, list: async () => ({ objects, more: false }) };
+    return failedChecks({ db, archive, limit: 10_000_000, migrations });
+  };
+  expect(await verified(9)).toEqual([]);
+  expect(await verified(8)).toEqual([failed('archive', /lacks the newest object, us-msp\/1/)]);
+  expect(await failedChecks({ db, limit: 10_000_000, migrations })).toEqual([
+    failed('archive', /no bucket with the binding ARCHIVE/),
+  ]);
+  await run('update archives set damaged_at = 1 where organization_id = ?1');
+  expect(await verified(9)).toEqual([failed('archive', /1 object missing or damaged/)]);
 });
 
 // The last test, because it uses up the limit of the key.

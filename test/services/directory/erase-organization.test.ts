@@ -2,8 +2,6 @@ import { env } from 'cloudflare:workers';
 import { expect, test, vi } from 'vitest';
 import { ERASED_TABLES } from '../../../src/db/directory/erasure.ts';
 import type { ObjectStore } from '../../../src/lib/object-store.ts';
-import { parseArchive } from '../../../src/modules/archive/archive-file.ts';
-import { readNamedArchive } from '../../../src/modules/archive/check-archive.ts';
 import { elsewhereIn } from '../../../src/modules/archive/elsewhere.ts';
 import { resumePush, skipPush } from '../../../src/modules/push/order-push.ts';
 import { savePushState } from '../../../src/modules/push/push-state.ts';
@@ -19,7 +17,7 @@ import { listChanges } from '../../../src/services/work/list-changes.ts';
 import { redactRecord } from '../../../src/services/work/redact-record.ts';
 import { releaseChanges } from '../../../src/services/work/release-changes.ts';
 import { setApproval } from '../../../src/services/work/set-approval.ts';
-import { archive, bucket, failing, objectsIn, releaseAll } from '../../support/archive.ts';
+import { archive, bucket, everyChange, failing, objectsIn, releaseAll } from '../../support/archive.ts';
 import { aroundD1 } from '../../support/d1.ts';
 import { inLongRuns } from '../../support/property.ts';
 import { makePsa } from '../../support/psa.ts';
@@ -313,7 +311,7 @@ test.each(['at its last chunk', 'complete'] as const)(
   'a redaction that meets an erasure, %s, leaves no object',
   async (until) => {
     const { organization, cursor } = await makeFull();
-    const archived = parseArchive(await readNamedArchive(asOperator(), (await objectsIn(organization))[0] ?? ''));
+    const { archived } = await everyChange(organization);
     const id = archived.find(({ note }) => note)?.targetId ?? '';
     const put: ObjectStore['put'] = async (...object) => {
       const erasure = await beginErasure(asOperator(), { organization, cursor, by: 'Ada' });

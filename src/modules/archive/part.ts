@@ -1,0 +1,201 @@
+import * as z from 'zod';
+import { findRedacted } from '../../db/work/archived-records.ts';
+import { type ArchiveRow, findArchivesAfter } from '../../db/work/archives.ts';
+import { plain, REDACTED } from '../../domain/change.ts';
+import { parseStored } from '../../domain/stored-json.ts';
+import { STORED_RECORDS } from '../../domain/stored-record.ts';
+import { sha256, toHex } from '../../lib/bytes.ts';
+import { gunzip, gzip } from '../../lib/gzip.ts';
+import { readAll, readBatch, readOne, write } from '../../services/call-d1.ts';
+import type { Damage } from '../../services/service-context.ts';
+import { toTimeEntry } from '../../services/work/to-change.ts';
+import { claimPart, findEntries, findReleased, type Replacement, replaceObject } from './archive-statements.ts';
+import { type ArchiveContext, callBucket, deleteObjects, listObjects } from './bucket.ts';
+import { objectName, objectsFrom } from './object-names.ts';
+
+// A part of an organization's changes that is an object in the bucket. Each object is gzip of lines of
+// JSON, its name ends with its digest, and the row of the part in `archives` names it.
+
+const anything = z.unknown().optional();
+/** A line: a `Change`. It has all fields, so that they stay in their order, but only checks what is used. */
+const archivedChange = z.looseObject({
+  cursor: anything,
+  seq: z.int(),
+  at: anything,
+  action: z.string(),
+  actor: anything,
+  targetId: z.string(),
+  ticketId: anything,
+  requestId: z.string(),
+  idempotencyKey: anything,
+  detail: anything,
+  note: z.looseObject({ id: z.string() }).nullable(),
+  timeEntry: z.looseObject({ id: z.string() }).nullable(),
+});
+type ArchivedChange = z.output<typeof archivedChange>;
+
+/** The changes in the text of an object. @throws DamagedData */
+export function parseArchive(text: string, object: string): ArchivedChange[] {
+  const lines = text.split('\n').filter((line) => line !== '');
+  return lines.map((line, index) => parseStored(archivedChange, line, `line ${index + 1} of ${object}`));
+}
+
+/** Changes as the text of an object. */
+export const toLines = (changes: readonly object[]) => changes.map((change) => `${JSON.stringify(change)}\n`).join('');
+
+/** The bytes of an object, if they are the ones that were stored. @throws ServiceError `unavailable` */
+export async function readObject(
+  ctx: ArchiveContext,
+  { object, digest }: Pick<ArchiveRow, 'object' | 'digest'>,
+): Promise<{ bytes: Uint8Array<ArrayBuffer> } | { damage: Damage }> {
+  const bytes = await callBucket(ctx, (bucket) => bucket.get(object));
+  if (!bytes) return { damage: 'missing' };
+  return toHex(await sha256(bytes)) === digest ? { bytes } : { damage: 'damaged' };
+}
+
+/**
+ * The changes of a part. Whatever its object has, they are without the texts of redacted records.
+ * @throws ServiceError `unavailable`
+ */
+export async function readPart(
+  ctx: ArchiveContext,
+  organizationId: string,
+  part: Pick<ArchiveRow, 'object' | 'digest'>,
+): Promise<{ changes: ArchivedChange[] } | { damage: Damage }> {
+  const read = await readObject(ctx, part);
+  if ('damage' in read) return read;
+  return { changes: await corrected(ctx, organizationId, parseArchive(await gunzip(read.bytes), part.object)) };
+}
+
+/**
+ * The changes of a part as lines of JSON, for a reader. An earlier release left a time entry in the
+ * database until it was reviewed, and null in the line of its creation: that line gets the entry.
+ * @throws ServiceError `unavailable`
+ */
+export async function readLines(
+  ctx: ArchiveContext,
+  organizationId: string,
+  part: Pick<ArchiveRow, 'object' | 'digest'>,
+): Promise<{ lines: string } | { damage: Damage }> {
+  const read = await readPart(ctx, organizationId, part);
+  if ('damage' in read) return read;
+  const { changes } = read;
+  const lacksEntry = ({ action, timeEntry }: ArchivedChange) => action === 'time_entry.created' && timeEntry === null;
+  const ids = changes.filter(lacksEntry).map(({ targetId }) => targetId);
+  if (ids.length === 0) return { lines: toLines(changes) };
+  const rows = await readAll(ctx, findEntries.bind({ organizationId, ids: JSON.stringify(ids) }));
+  const entries = new Map(
+    rows.map(({ id, entry }) => [id, parseStored(STORED_RECORDS.time_entry, entry, `entry ${id}`)]),
+  );
+  const complete = changes.map((change) => {
+    const entry = lacksEntry(change) ? entries.get(change.targetId) : undefined;
+    return entry ? { ...change, timeEntry: toTimeEntry(entry) } : change;
+  });
+  return { lines: toLines(complete) };
+}
+
+/** Changes without the texts of redacted records. */
+export async function corrected(
+  ctx: ArchiveContext,
+  organizationId: string,
+  changes: readonly ArchivedChange[],
+): Promise<ArchivedChange[]> {
+  const idsOf = (field: 'note' | 'timeEntry') => JSON.stringify(changes.flatMap((change) => change[field]?.id ?? []));
+  const redacted = await readBatch(
+    ctx,
+    [
+      findRedacted.note.bind({ organizationId, ids: idsOf('note') }),
+      findRedacted.time_entry.bind({ organizationId, ids: idsOf('timeEntry') }),
+    ],
+    'safe_to_repeat',
+  );
+  return withoutTexts(
+    changes,
+    redacted.flat().map(({ id }) => id),
+  );
+}
+
+/** Changes without the texts of the records with these ids. */
+export function withoutTexts(changes: readonly ArchivedChange[], redacted: readonly string[]): ArchivedChange[] {
+  const ids = new Set(redacted);
+  return changes.map((change) => {
+    const { note, timeEntry } = change;
+    return {
+      ...change,
+      note: note && ids.has(note.id) ? { ...note, message: plain(REDACTED) } : note,
+      timeEntry: timeEntry && ids.has(timeEntry.id) ? { ...timeEntry, description: plain(REDACTED) } : timeEntry,
+    };
+  });
+}
+
+/** An object that is stored and not named yet. */
+export type StoredFile = Pick<ArchiveRow, 'object' | 'digest' | 'bytes'>;
+
+/**
+ * The only way to store a part: its changes become an object, `name` names that in one transaction,
+ * which compares what was named before, and the other objects of the part are deleted. Returns what
+ * `name` does: whether the object is named now. If not, the daily job deletes it.
+ * @throws ServiceError `unavailable`: the same call can be repeated
+ */
+export async function storePart(
+  ctx: ArchiveContext,
+  organizationId: string,
+  { fromSeq, toSeq }: Pick<ArchiveRow, 'fromSeq' | 'toSeq'>,
+  changes: readonly object[],
+  name: (file: StoredFile) => Promise<boolean>,
+): Promise<boolean> {
+  const bytes = await gzip(toLines(changes));
+  const digest = toHex(await sha256(bytes));
+  const object = objectName(organizationId, fromSeq, toSeq, digest);
+  // Before ours is named: what is stored later may be what a later call names.
+  const others = await listObjects(ctx, objectsFrom(organizationId, fromSeq));
+  await callBucket(ctx, (bucket) => bucket.put(object, bytes, digest));
+  if (await name({ object, digest, bytes: bytes.length })) {
+    await deleteObjects(ctx, others, object);
+    return true;
+  }
+  // An erasure that has removed this row may have listed the objects before ours was there.
+  if (!(await readOne(ctx, findReleased.bind({ organizationId })))) await deleteObjects(ctx, [{ name: object }]);
+  return false;
+}
+
+/** What `replaceObject` compares, and what it sets. */
+export const replacement = (
+  organizationId: string,
+  { toSeq, revision }: ArchiveRow,
+  { object, digest, bytes }: StoredFile,
+): Replacement => ({ organizationId, toSeq, revision, object, digest, bytes });
+
+/** Stores a part again. Returns false if another call has replaced its object meanwhile. */
+export function replacePart(
+  ctx: ArchiveContext,
+  organizationId: string,
+  part: ArchiveRow,
+  changes: readonly object[],
+): Promise<boolean> {
+  const { fromSeq, revision } = part;
+  return storePart(ctx, organizationId, part, changes, async (file) => {
+    await write(ctx, 'safe_to_repeat', replaceObject.bind(replacement(organizationId, part, file)));
+    const named = await partFrom(ctx, organizationId, fromSeq);
+    return named?.object === file.object && named.revision === revision + 1;
+  });
+}
+
+/** The part that begins with this `seq`, or the next one. */
+export const partFrom = (ctx: ArchiveContext, organizationId: string, fromSeq: number) =>
+  readOne(ctx, findArchivesAfter.bind({ organizationId, seq: fromSeq - 1, limit: 1 }), 'safe_to_repeat');
+
+/**
+ * Deletes the objects of a part that its row does not name, and returns their names. Does nothing if
+ * the named object is not there: one of the others may then be its only copy.
+ */
+export async function deleteOthers(ctx: ArchiveContext, organizationId: string, part: ArchiveRow): Promise<string[]> {
+  const { fromSeq, toSeq, revision, object, bytes } = part;
+  const listed = await listObjects(ctx, objectsFrom(organizationId, fromSeq));
+  const others = listed.filter(({ name }) => name !== object);
+  if (others.length === 0 || !listed.some(({ name, size }) => name === object && size === bytes)) return [];
+  // A call that has stored one of them, and is about to name it, finds another revision.
+  if ((await write(ctx, 'safe_to_repeat', claimPart.bind({ organizationId, toSeq, revision }))) === 0) return [];
+  await deleteObjects(ctx, others);
+  return others.map(({ name }) => name);
+}

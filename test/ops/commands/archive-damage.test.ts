@@ -1,0 +1,173 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { sha256, toHex } from '../../../src/lib/bytes.ts';
+import type { ObjectStore } from '../../../src/lib/object-store.ts';
+import { remoteDatabase } from './database.ts';
+import { archiveAll, commandsOf, oldRecords, organization } from './old-records.ts';
+
+// An object of the archive that is missing, damaged or older than the database.
+
+const linesOf = (text: string) => text.split('\n').filter((line) => line !== '');
+
+let remote: Awaited<ReturnType<typeof remoteDatabase>>;
+let ops: ReturnType<typeof commandsOf>;
+let files: string;
+/** An archive with one object. */
+let made: Awaited<ReturnType<typeof oldRecords>>;
+let object: string;
+let bucket: ObjectStore;
+let bytes: Uint8Array<ArrayBuffer>;
+beforeEach(async () => {
+  remote = await remoteDatabase();
+  ops = commandsOf(remote);
+  files = await mkdtemp(join(tmpdir(), 'twb-damage-'));
+  made = await oldRecords(remote.db);
+  if (!remote.archive) throw new Error('wrangler.toml has no bucket');
+  bucket = remote.archive;
+  object = await archiveAll(remote.db, bucket);
+  bytes = (await bucket.get(object)) ?? new Uint8Array();
+});
+afterEach(async () => {
+  await remote.close();
+  await rm(files, { recursive: true });
+});
+
+const store = async (name: string, content: Uint8Array<ArrayBuffer>) =>
+  bucket.put(name, content, toHex(await sha256(content)));
+const changed = (change: (copy: Uint8Array<ArrayBuffer>) => void) => {
+  const copy = bytes.slice();
+  change(copy);
+  return copy;
+};
+const objects = async () => (await bucket.list(`${organization}/`)).objects.map(({ name }) => name);
+const textsInBucket = async () => {
+  const texts = (await objects()).map(async (name) => gunzipSync((await bucket.get(name)) ?? '').toString());
+  return (await Promise.all(texts)).join('');
+};
+const DAMAGE: Record<string, () => Promise<void>> = {
+  missing: () => bucket.delete([object]),
+  truncated: () => store(object, bytes.slice(0, bytes.length / 2)),
+  'one byte': () =>
+    store(
+      object,
+      changed((copy) => copy.set([(copy[40] ?? 0) ^ 1], 40)),
+    ),
+};
+const damage = async (kind: string) => DAMAGE[kind]?.();
+
+test('an export has every record, the ones that were never reviewed included', async () => {
+  const exported = linesOf((await ops('changes:export', organization)).stdout);
+  expect(exported).toEqual(made.lines);
+  expect(JSON.parse(exported[3] ?? '')).toMatchObject({
+    action: 'time_entry.created',
+    timeEntry: { id: made.entry, minutes: 47, description: { text: 'Replaced the disk' }, status: 'SUBMITTED' },
+  });
+  const left = await remote.db.prepare('select count(*) as n from time_entries').first('n');
+  expect(left).toBe(0);
+});
+
+describe.each(Object.keys(DAMAGE))('an object that is damaged (%s)', (kind) => {
+  const word = kind === 'missing' ? 'missing' : 'damaged';
+
+  test('is found by archive:check, and named until it is right again', async () => {
+    expect(await ops('archive:check', '--read')).toMatchObject({ code: 0, stdout: '' });
+    await damage(kind);
+    const found = await ops('archive:check', '--read');
+    expect(found).toMatchObject({ code: 1, stdout: `${word}: ${object}\n` });
+    expect(found.stderr).toContain('1 object to look at');
+    // Sizes are compared without --read too. What was found damaged is read again.
+    expect(await ops('archive:check')).toMatchObject({ code: 1, stdout: `${word}: ${object}\n` });
+    await store(object, bytes);
+    expect(await ops('archive:check')).toMatchObject({ code: 0, stdout: '' });
+  });
+
+  test('does not stop an export and an erasure that go on without it, and both keep its name', async () => {
+    await damage(kind);
+    const refused = await ops('changes:export', organization);
+    expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining(`--without ${object}`) });
+    const exported = await ops('changes:export', organization, '--without', object);
+    expect([exported.code, linesOf(exported.stdout).map((line) => JSON.parse(line))]).toMatchObject([
+      0,
+      [{ notExported: { object, fromSeq: 1, toSeq: 4, damage: word } }, { seq: 5 }],
+    ]);
+
+    const file = join(files, 'fabrikam.ndjson');
+    const erase = (...args: string[]) =>
+      ops('organization:erase', organization, '--export', file, '--by', 'Ada', '--confirm', organization, ...args);
+    expect(await erase()).toMatchObject({ code: 1, stderr: expect.stringContaining(`--without ${object}`) });
+    expect(await remote.db.prepare('select count(*) as n from erasures').first('n')).toBe(0);
+    const erased = await erase('--without', object);
+    expect([erased.code, erased.stderr]).toEqual([0, '']);
+    expect(linesOf(await readFile(file, 'utf8'))[0]).toContain(object);
+    expect(await remote.db.prepare('select not_exported from erasures').first('not_exported')).toBe(
+      JSON.stringify([object]),
+    );
+    expect(await objects()).toEqual([]);
+    // A file with such a line can be read by the commands that repeat what a restore has undone.
+    const repeated = await ops('record:redact', organization, '--from', file, '--by', 'Ada');
+    expect(repeated.stderr).toContain('no organization');
+  });
+
+  test('does not stop the redaction of a record in it', async () => {
+    await damage(kind);
+    const redact = () => ops('record:redact', organization, 'note', made.note, '--by', 'Ada');
+    expect(await redact()).toMatchObject({ code: 0, stdout: expect.stringContaining(`object is ${word}`) });
+    expect((await redact()).stdout).toContain('already removed');
+    // Whatever brings the object back: the text is gone.
+    await store(object, bytes);
+    const exported = (await ops('changes:export', organization)).stdout;
+    expect(exported).not.toContain('hunter2');
+    expect(exported).toContain('hunter3');
+    expect((await ops('archive:read', object)).stdout).not.toContain('hunter2');
+    // A check finds that it is back, and stores it without the text.
+    expect(await ops('archive:check')).toMatchObject({ code: 0, stdout: '' });
+    expect(await textsInBucket()).toMatch(/^(?!.*hunter2).*hunter3/s);
+  });
+});
+
+test('an object that can be read is exported, even with --without', async () => {
+  const exported = await ops('changes:export', organization, '--without', object);
+  expect(linesOf(exported.stdout)).toEqual(made.lines);
+});
+
+test('an older bucket does not bring back a redacted text: it is in no export and, after the repair, in no object', async () => {
+  await ops('record:redact', organization, 'note', made.note, '--by', 'Ada');
+  const [newer = ''] = await objects();
+  expect(newer).not.toBe(object);
+  await bucket.delete([newer]);
+  await store(object, bytes);
+  expect(await ops('archive:check')).toMatchObject({ code: 1, stdout: expect.stringContaining(`missing: ${newer}`) });
+  const repaired = await ops('archive:check', '--repair');
+  expect(repaired).toMatchObject({ code: 0, stdout: `replaced: ${newer}\n` });
+  expect(await textsInBucket()).not.toContain('hunter2');
+  const exported = (await ops('changes:export', organization)).stdout;
+  expect(exported).not.toContain('hunter2');
+  expect(exported).toContain('hunter3');
+  expect((await ops('record:redact', organization, 'note', made.note, '--by', 'Ada')).stdout).toContain('already');
+  expect(await ops('archive:check', '--read')).toMatchObject({ code: 0, stdout: '' });
+});
+
+test('a repair says when to run it again for the objects that it left', async () => {
+  await store(`${organization}/000000000009-000000000009-0123456789abcdef.ndjson.gz`, bytes);
+  const repaired = await ops('archive:check', '--repair');
+  expect(repaired).toMatchObject({ code: 1, stdout: expect.stringContaining('not named') });
+  expect(repaired.stderr).toMatch(/younger than 15 minutes.* again/);
+});
+
+test('every redaction of an export is repeated with one command', async () => {
+  const redact = (...args: string[]) => ops('record:redact', organization, ...args, '--by', 'Ada');
+  const from = join(files, 'before.ndjson');
+  await redact('note', made.note);
+  await redact('time_entry', made.entry);
+  const exported = (await ops('changes:export', organization)).stdout;
+  const unknown = crypto.randomUUID();
+  await writeFile(from, exported.replaceAll(made.entry, unknown));
+  const repeated = await redact('--from', from);
+  expect([repeated.code, repeated.stdout.split('\n').at(-2)]).toEqual([
+    0,
+    '2 redactions in the file: 0 redacted now, 1 already redacted, 1 not found.',
+  ]);
+});

@@ -1,0 +1,78 @@
+import * as z from 'zod';
+import { ServiceError } from '../../src/domain/errors.ts';
+import { timeOrderedId } from '../../src/domain/record-id.ts';
+import { RECORD_KIND_NAMES } from '../../src/domain/record-kinds.ts';
+import { objectStore } from '../../src/lib/object-store.ts';
+import { archiveStep } from '../../src/modules/archive/archive-step.ts';
+import { elsewhereIn } from '../../src/modules/archive/elsewhere.ts';
+import { eraseOrganization } from '../../src/services/directory/erase-organization.ts';
+import type { ActorContext, SystemActor } from '../../src/services/service-context.ts';
+import { listChanges } from '../../src/services/work/list-changes.ts';
+import { redactRecord } from '../../src/services/work/redact-record.ts';
+import { releaseChanges } from '../../src/services/work/release-changes.ts';
+import { setApproval } from '../../src/services/work/set-approval.ts';
+
+// A Worker beside the production bundle, in the same workerd and with the same database and bucket. It
+// does what a PSA and the jobs do, and archives what was written just now.
+
+const operation = z.object({
+  organization: z.string(),
+  do: z.enum(['release', 'archive', 'redact', 'review', 'erase']),
+  kind: z.enum(RECORD_KIND_NAMES).default('note'),
+  id: z.string().default(''),
+});
+export type Operation = z.input<typeof operation>;
+
+/** Few rows in each transaction of an erasure, so that a kill hits the middle of one. */
+const ERASED_ROWS = 20;
+
+/** Failures that a repetition does not change, such as a record that does not exist. */
+const isFinal = (err: unknown): err is ServiceError =>
+  err instanceof ServiceError && err.code !== 'unavailable' && err.code !== 'not_exported';
+
+export default {
+  async fetch(request: Request, env: { DB: D1Database; ARCHIVE: R2Bucket }): Promise<Response> {
+    try {
+      return Response.json(await run(operation.parse(await request.json()), env));
+    } catch (err) {
+      if (!isFinal(err)) throw err;
+      return Response.json({ status: err.code }, { status: 422 });
+    }
+  },
+};
+
+async function run(
+  { organization, do: what, kind, id }: z.output<typeof operation>,
+  { DB: db, ARCHIVE }: { DB: D1Database; ARCHIVE: R2Bucket },
+): Promise<object> {
+  const archive = objectStore(ARCHIVE);
+  const ctx = (): ActorContext<SystemActor> => ({
+    db,
+    elsewhere: elsewhereIn(archive),
+    now: Date.now,
+    deadlineAt: Date.now() + 20_000,
+    requestId: timeOrderedId(Date.now()),
+    actor: 'psa',
+    source: { address: null, userAgent: null },
+  });
+  const lastCursor = async () => {
+    let cursor: string | null = null;
+    for (let more = true; more; ) ({ cursor, more } = await listChanges(ctx(), { organization, cursor }));
+    return cursor;
+  };
+  switch (what) {
+    case 'release':
+      return releaseChanges(ctx(), { organization, cursor: (await lastCursor()) ?? '' });
+    case 'archive':
+      return archiveStep({ ...ctx(), archive }, organization, { before: Number.MAX_SAFE_INTEGER, isPushed: false });
+    case 'redact':
+      return redactRecord(ctx(), { organization, kind, id, by: 'Ada' });
+    case 'review':
+      return setApproval(ctx(), { organization, entry: id, decision: 'APPROVED', reviewer: 'fay' });
+    case 'erase': {
+      // An erasure that was begun needs no cursor.
+      const cursor = await lastCursor().catch(() => null);
+      return eraseOrganization(ctx(), { organization, cursor, by: 'Ada' }, { limit: ERASED_ROWS });
+    }
+  }
+}
