@@ -88,34 +88,22 @@ export interface ExceededDayLimit {
   added: number;
 }
 
-/** What a key and its organization may write in a day and have written, limit by limit. */
-function limitsWithUse({ key, organization }: DayLimits, own: OwnDayLimit, use: DayUse) {
-  return [
-    { name: 'key-day', what: 'records', limit: lower(key?.records, own.records), used: use.key.records },
-    { name: 'key-day', what: 'minutes', limit: own.minutes, used: use.key.minutes },
-    { name: 'key-day', what: 'bytes', limit: key?.bytes ?? null, used: use.key.bytes },
-    {
-      name: 'organization-day',
-      what: 'records',
-      limit: organization?.records ?? null,
-      used: use.organization.records,
-    },
-    { name: 'organization-day', what: 'bytes', limit: organization?.bytes ?? null, used: use.organization.bytes },
-  ] as const;
-}
-
 /** The first daily limit that a new record would exceed, if there is one: used + new > limit. */
 export function exceededDayLimit(
-  limits: DayLimits,
+  { key, organization }: DayLimits,
   own: OwnDayLimit,
-  use: DayUse,
-  added: { minutes: number; bytes: number },
+  { key: used, organization: usedByAll }: DayUse,
+  { minutes, bytes }: { minutes: number; bytes: number },
 ): ExceededDayLimit | undefined {
-  const more = { records: 1, ...added };
-  for (const { name, what, limit, used } of limitsWithUse(limits, own, use)) {
-    const plus = more[what];
-    if (limit !== null && plus > 0 && used + plus > limit) return { name, what, limit, used, added: plus };
-  }
+  const limits = [
+    { name: 'key-day', what: 'records', limit: lower(key?.records, own.records), used: used.records, added: 1 },
+    { name: 'key-day', what: 'minutes', limit: own.minutes, used: used.minutes, added: minutes },
+    { name: 'key-day', what: 'bytes', limit: key?.bytes, used: used.bytes, added: bytes },
+    { name: 'organization-day', what: 'records', limit: organization?.records, used: usedByAll.records, added: 1 },
+    { name: 'organization-day', what: 'bytes', limit: organization?.bytes, used: usedByAll.bytes, added: bytes },
+  ] as const;
+  for (const { limit, ...one } of limits)
+    if (typeof limit === 'number' && one.added > 0 && one.used + one.added > limit) return { ...one, limit };
   return undefined;
 }
 

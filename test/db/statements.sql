@@ -1369,14 +1369,10 @@ select k.organization_id as organizationId,
     s.id as successorId,
     s.hint as successorHint,
     p.id as predecessorId,
-    p.hint as predecessorHint,
-    s.expires_at as successorExpiresAt,
-    s.revoked_at as successorRevokedAt,
-    p.expires_at as predecessorExpiresAt,
-    p.revoked_at as predecessorRevokedAt
+    p.hint as predecessorHint
 from organizations o join api_keys k on k.organization_id = o.id
-left join api_keys s on s.organization_id = k.organization_id and s.id = k.successor_id
-left join api_keys p on p.organization_id = k.organization_id and p.successor_id = k.id where k.hash = :hash;
+left join api_keys s on s.organization_id = k.organization_id and s.id = k.successor_id and s.revoked_at is null and (s.expires_at is null or s.expires_at > :now)
+left join api_keys p on p.organization_id = k.organization_id and p.successor_id = k.id and p.revoked_at is null and (p.expires_at is null or p.expires_at > :now) where k.hash = :hash;
 
 -- src/db/keys/read-keys-statements.ts: findAnyKeyById
 select k.organization_id as organizationId,
@@ -1389,14 +1385,10 @@ select k.organization_id as organizationId,
     s.id as successorId,
     s.hint as successorHint,
     p.id as predecessorId,
-    p.hint as predecessorHint,
-    s.expires_at as successorExpiresAt,
-    s.revoked_at as successorRevokedAt,
-    p.expires_at as predecessorExpiresAt,
-    p.revoked_at as predecessorRevokedAt
+    p.hint as predecessorHint
 from organizations o join api_keys k on k.organization_id = o.id
-left join api_keys s on s.organization_id = k.organization_id and s.id = k.successor_id
-left join api_keys p on p.organization_id = k.organization_id and p.successor_id = k.id where k.organization_id = :organizationId and k.id = :keyId;
+left join api_keys s on s.organization_id = k.organization_id and s.id = k.successor_id and s.revoked_at is null and (s.expires_at is null or s.expires_at > :now)
+left join api_keys p on p.organization_id = k.organization_id and p.successor_id = k.id and p.revoked_at is null and (p.expires_at is null or p.expires_at > :now) where k.organization_id = :organizationId and k.id = :keyId;
 
 -- src/db/keys/read-keys-statements.ts: findAnyKeysByHint
 select k.organization_id as organizationId,
@@ -1409,14 +1401,10 @@ select k.organization_id as organizationId,
     s.id as successorId,
     s.hint as successorHint,
     p.id as predecessorId,
-    p.hint as predecessorHint,
-    s.expires_at as successorExpiresAt,
-    s.revoked_at as successorRevokedAt,
-    p.expires_at as predecessorExpiresAt,
-    p.revoked_at as predecessorRevokedAt
+    p.hint as predecessorHint
 from organizations o join api_keys k on k.organization_id = o.id
-left join api_keys s on s.organization_id = k.organization_id and s.id = k.successor_id
-left join api_keys p on p.organization_id = k.organization_id and p.successor_id = k.id
+left join api_keys s on s.organization_id = k.organization_id and s.id = k.successor_id and s.revoked_at is null and (s.expires_at is null or s.expires_at > :now)
+left join api_keys p on p.organization_id = k.organization_id and p.successor_id = k.id and p.revoked_at is null and (p.expires_at is null or p.expires_at > :now)
 where (k.organization_id, k.id) in (
   select h.organization_id, h.id from organizations each_organization cross join api_keys h
   where h.organization_id = each_organization.id and h.hint = :hint)

@@ -41,14 +41,8 @@ export const EXPIRY_RULES = `
 
 export type ExpiryRulesRow = Pick<KeyRulesRow, 'maxLifetimeDays' | 'expiryRequired'>;
 
-interface ChangeValues extends AdministratorValues {
-  now: number;
-  maxLifetimeDays: number | null;
-  expiryRequired: number;
-  unusedDays: number;
-  accessReviewMonths: number | null;
-  oldRevision: number;
-}
+type ChangeValues = AdministratorValues &
+  Omit<KeyRulesRow, 'accessReviewsSince' | 'revision'> & { now: number; oldRevision: number };
 
 /** Changes the key rules if they still have the old revision. Another review interval does not restart the count. */
 export const changeRules = statement<ChangeValues>(`

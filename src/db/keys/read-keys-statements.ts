@@ -41,8 +41,11 @@ const LINKS = {
   predecessorId: 'p.id',
   predecessorHint: 'p.hint',
 };
-const JOIN_LINKS = `left join api_keys s on s.organization_id = k.organization_id and s.id = k.successor_id
-  left join api_keys p on p.organization_id = k.organization_id and p.successor_id = k.id`;
+const joinLinks = (condition: (alias: 's' | 'p') => string = () => '') =>
+  `left join api_keys s on s.organization_id = k.organization_id and s.id = k.successor_id${condition('s')}
+  left join api_keys p on p.organization_id = k.organization_id and p.successor_id = k.id${condition('p')}`;
+const isLiveLink = (alias: string) =>
+  ` and ${alias}.revoked_at is null and (${alias}.expires_at is null or ${alias}.expires_at > :now)`;
 
 export const KEY_DETAILS = `
   select ${columns<KeyDetailsRow>({
@@ -67,7 +70,7 @@ export const KEY_DETAILS = `
   from api_keys k
   join users creator on creator.organization_id = k.organization_id and creator.id = k.created_by
   left join users revoker on revoker.organization_id = k.organization_id and revoker.id = k.revoked_by
-  ${JOIN_LINKS}
+  ${joinLinks()}
   left join key_days d on d.organization_id = k.organization_id and d.chain_id = k.chain_id and d.key_id = k.id
     and d.day = (select w.day from (
       select day, last_seq from key_days where organization_id = k.organization_id and chain_id = k.chain_id
@@ -117,7 +120,7 @@ export const findOwnKeysByHint = statement<{ organizationId: string; hint: strin
   `${KEY_DETAILS} and k.hint = :hint order by k.id desc limit 10`,
 );
 
-/** A key of any organization as an operator sees it, with the other keys of its rotation. */
+/** A key of any organization as an operator sees it, with the other keys of its rotation that are live. */
 export interface OperatorKeyRow extends LinkedKeys {
   organizationId: string;
   organization: string;
@@ -126,10 +129,6 @@ export interface OperatorKeyRow extends LinkedKeys {
   hint: string;
   expiresAt: number | null;
   revokedAt: number | null;
-  successorExpiresAt: number | null;
-  successorRevokedAt: number | null;
-  predecessorExpiresAt: number | null;
-  predecessorRevokedAt: number | null;
 }
 
 const OPERATOR_KEY = `
@@ -142,23 +141,21 @@ const OPERATOR_KEY = `
     expiresAt: 'k.expires_at',
     revokedAt: 'k.revoked_at',
     ...LINKS,
-    successorExpiresAt: 's.expires_at',
-    successorRevokedAt: 's.revoked_at',
-    predecessorExpiresAt: 'p.expires_at',
-    predecessorRevokedAt: 'p.revoked_at',
   })}
   from organizations o join api_keys k on k.organization_id = o.id
-  ${JOIN_LINKS}`;
+  ${joinLinks(isLiveLink)}`;
 
-export const findAnyKeyByHash = statement<{ hash: string }, OperatorKeyRow>(`${OPERATOR_KEY} where k.hash = :hash`);
+export const findAnyKeyByHash = statement<{ hash: string; now: number }, OperatorKeyRow>(
+  `${OPERATOR_KEY} where k.hash = :hash`,
+);
 
 /** The keys with this hint, anywhere. The cross join makes SQLite search the index once per organization. */
-export const findAnyKeysByHint = statement<{ hint: string }, OperatorKeyRow>(`${OPERATOR_KEY}
+export const findAnyKeysByHint = statement<{ hint: string; now: number }, OperatorKeyRow>(`${OPERATOR_KEY}
   where (k.organization_id, k.id) in (
     select h.organization_id, h.id from organizations each_organization cross join api_keys h
     where h.organization_id = each_organization.id and h.hint = :hint)
   order by k.id limit 100`);
 
-export const findAnyKeyById = statement<{ organizationId: string; keyId: string }, OperatorKeyRow>(
+export const findAnyKeyById = statement<{ organizationId: string; keyId: string; now: number }, OperatorKeyRow>(
   `${OPERATOR_KEY} where k.organization_id = :organizationId and k.id = :keyId`,
 );

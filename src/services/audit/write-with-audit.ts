@@ -1,7 +1,7 @@
 import { AUDIT_ROWS } from '../../db/audit/audit-row.ts';
 import { D1Failure, TOO_MANY_CHANGES } from '../../db/run-d1.ts';
 import { type BoundStatement, batch } from '../../db/statement.ts';
-import { countRecord } from '../../db/work/key-days.ts';
+import { type CountedRecord, countRecord } from '../../db/work/key-days.ts';
 import type { AuditAction } from '../../domain/audit-actions.ts';
 import { dateIn } from '../../domain/calendar.ts';
 import { ServiceError } from '../../domain/errors.ts';
@@ -26,20 +26,11 @@ export interface AuditedChange<Row> {
   /** What was changed, in words, if the action alone does not say it. */
   detail?: string | undefined;
   /** For a new record: what the daily ledger counts. The actor is its key. */
-  counted?: NewRecord;
+  counted?: Pick<CountedRecord, 'chainId' | 'day' | 'minutes' | 'bytes'> & { kind: RecordKind };
   /** Whether it is possible above the daily limit of changes, and not counted: it revokes keys. */
   unlimited?: boolean;
   /** A statement after the audit row, for `changes() = 1` if that was written. */
   completion?: BoundStatement<never>;
-}
-
-export interface NewRecord {
-  kind: RecordKind;
-  chainId: string;
-  /** Calendar date in the organization's time zone, `YYYY-MM-DD`. */
-  day: string;
-  minutes: number;
-  bytes: number;
 }
 
 interface Target {

@@ -198,8 +198,8 @@ export async function findKeysAnywhere(ctx: ServiceContext, pasted: string): Pro
   if (!reference) throw notAKey();
   const statement =
     'value' in reference
-      ? findAnyKeyByHash.bind({ hash: await hashKey(reference.value) })
-      : findAnyKeysByHint.bind({ hint: reference.hint });
+      ? findAnyKeyByHash.bind({ hash: await hashKey(reference.value), now: ctx.now() })
+      : findAnyKeysByHint.bind({ hint: reference.hint, now: ctx.now() });
   return readOperatorKeys(ctx, statement);
 }
 
@@ -211,7 +211,7 @@ export async function getKeyAnywhere(
   request: { organization: string; key: string },
 ): Promise<OperatorKey> {
   const { organization: organizationId, key: keyId } = parseInput(keyRequest, request);
-  const [found] = await readOperatorKeys(ctx, findAnyKeyById.bind({ organizationId, keyId }));
+  const [found] = await readOperatorKeys(ctx, findAnyKeyById.bind({ organizationId, keyId, now: ctx.now() }));
   if (!found) throw keyNotFound(organizationId, keyId);
   return found;
 }
@@ -220,32 +220,16 @@ async function readOperatorKeys(
   ctx: ServiceContext,
   statement: BoundStatement<OperatorKeyRow>,
 ): Promise<OperatorKey[]> {
-  const results = await readAll(ctx, statement, 'safe_to_repeat');
-  return results.map((row) => toOperatorKey(row, ctx.now()));
-}
-
-function toOperatorKey(row: OperatorKeyRow, now: number): OperatorKey {
-  const relatives = [
-    {
-      link: toLink(row.successorId, row.successorHint),
-      dates: { expiresAt: row.successorExpiresAt, revokedAt: row.successorRevokedAt },
-      how: 'replaces it' as const,
-    },
-    {
-      link: toLink(row.predecessorId, row.predecessorHint),
-      dates: { expiresAt: row.predecessorExpiresAt, revokedAt: row.predecessorRevokedAt },
-      how: 'it replaces' as const,
-    },
-  ];
-  return {
-    organizationId: row.organizationId,
-    organization: row.organization,
-    id: row.id,
-    name: row.name,
-    hint: row.hint,
-    state: keyState(row, now),
-    liveRelatives: relatives.flatMap(({ link, dates, how }) =>
-      link && isLive(keyState(dates, now)) ? [{ ...link, how }] : [],
-    ),
-  };
+  const rows = await readAll(ctx, statement, 'safe_to_repeat');
+  return rows.map(({ organizationId, organization, id, name, hint, ...row }) => {
+    const successor = toLink(row.successorId, row.successorHint);
+    const predecessor = toLink(row.predecessorId, row.predecessorHint);
+    return {
+      ...{ organizationId, organization, id, name, hint, state: keyState(row, ctx.now()) },
+      liveRelatives: [
+        ...(successor ? [{ ...successor, how: 'replaces it' as const }] : []),
+        ...(predecessor ? [{ ...predecessor, how: 'it replaces' as const }] : []),
+      ],
+    };
+  });
 }

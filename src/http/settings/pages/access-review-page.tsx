@@ -10,7 +10,8 @@ import type { Usage } from '../../../services/keys/key-usage.ts';
 import { Icon } from '../../page/icon.tsx';
 import { usePage } from '../page-context.ts';
 import { type AccessReviewForm, AccessReviewRow } from './access-review-row.tsx';
-import { Banner, counted, Hint, Table } from './components.tsx';
+import { Banner, counted, Table } from './components.tsx';
+import { KeyName } from './key-facts.tsx';
 import { Ago, Time } from './time.tsx';
 
 interface Props extends Omit<AccessReviewOverview, 'open'> {
@@ -165,10 +166,7 @@ function Finish({ review, keys }: AccessReview) {
             {toRevoke.map(({ key, decision }) => (
               <tr>
                 <th scope="row">
-                  <a class="name" href={`${base}/keys/${key.id}`}>
-                    <bdi>{key.name}</bdi>
-                  </a>{' '}
-                  <Hint hint={key.hint} />
+                  <KeyName of={key} />
                 </th>
                 <td data-label="Last write">{key.lastWrite ? <Ago at={key.lastWrite.at} /> : 'Never'}</td>
                 <td data-label="Reason">

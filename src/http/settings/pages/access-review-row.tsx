@@ -6,9 +6,9 @@ import { recordsOf, type Usage } from '../../../services/keys/key-usage.ts';
 import { isUnused } from '../../../services/keys/select-keys.ts';
 import { Icon } from '../../page/icon.tsx';
 import { usePage } from '../page-context.ts';
-import { counted, Hint, Scopes, stateLabel } from './components.tsx';
+import { counted, Scopes, stateLabel } from './components.tsx';
 import { describedBy, FieldMessage } from './input-field.tsx';
-import { Creator, OtherKey } from './key-facts.tsx';
+import { Creator, KeyName, OtherKey } from './key-facts.tsx';
 import { Ago, Expiry, Time } from './time.tsx';
 
 export interface EnteredDecision {
@@ -35,16 +35,12 @@ interface Props {
 const LABELS: Record<ReviewDecision, string> = { keep: 'Keep', revoke: 'Revoke' };
 
 export function AccessReviewRow({ of, entered, message, usage, rules }: Props) {
-  const { base } = usePage();
   const { key, decision, status, successors, works } = of;
   const isUndecided = status === 'undecided';
   return (
     <li>
       <div>
-        <a class="name" href={`${base}/keys/${key.id}`}>
-          <bdi>{key.name}</bdi>
-        </a>{' '}
-        <Hint hint={key.hint} /> <Scopes scopes={key.scopes} />
+        <KeyName of={key} /> <Scopes scopes={key.scopes} />
         {successors.map((successor) => (
           <span class="minor">
             {' '}

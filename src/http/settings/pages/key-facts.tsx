@@ -18,6 +18,19 @@ export function LastWrite({ of: { lastWrite } }: { of: KeyDetails }) {
   );
 }
 
+/** The name of a key with a link to its page, and its hint. */
+export function KeyName({ of: { id, name, hint } }: { of: Pick<KeyDetails, 'id' | 'name' | 'hint'> }) {
+  const { base } = usePage();
+  return (
+    <>
+      <a class="name" href={`${base}/keys/${id}`}>
+        <bdi>{name}</bdi>
+      </a>{' '}
+      <Hint hint={hint} />
+    </>
+  );
+}
+
 /** Who created a key, with a mark if that user is no longer an active administrator. */
 export function Creator({ of: { createdBy, creatorActive } }: { of: KeyDetails }) {
   return (

@@ -4,7 +4,8 @@ import { Icon } from '../../page/icon.tsx';
 import { keyListPath } from '../key-query.ts';
 import { usePage } from '../page-context.ts';
 import { Bars } from './bars.tsx';
-import { Hint, Scopes, State } from './components.tsx';
+import { Scopes, State } from './components.tsx';
+import { KeyName } from './key-facts.tsx';
 import { Ago, ShortExpiry } from './time.tsx';
 
 interface Props {
@@ -57,14 +58,10 @@ function SortableHeading({ by, label, query }: Omit<Props, 'keys'> & { by: KeySo
 }
 
 function KeyRow({ of: key }: { of: ListedKey }) {
-  const { base } = usePage();
   return (
     <tr>
       <th scope="row">
-        <a class="name" href={`${base}/keys/${key.id}`}>
-          <bdi>{key.name}</bdi>
-        </a>{' '}
-        <Hint hint={key.hint} />
+        <KeyName of={key} />
       </th>
       <td class="scopes">
         <Scopes scopes={key.scopes} />
