@@ -10,7 +10,7 @@ import { timeEntries } from './http/api/time-entries.ts';
 import { respondWithError } from './http/error-response.ts';
 import type { AppEnv } from './http/hono-env.ts';
 import { firstChecks, guardUnknown } from './http/middleware/guard.ts';
-import { ipLimit } from './http/middleware/limit-by-ip.ts';
+import { limitByIp } from './http/middleware/limit-by-ip.ts';
 import { requestContext } from './http/middleware/request-context.ts';
 import { requestLog } from './http/middleware/request-log.ts';
 import { notFound } from './http/not-found.ts';
@@ -24,7 +24,7 @@ const RECORD_ROUTES: Readonly<Record<RecordKind, Hono<AppEnv>>> = { note: notes,
 /** The limit of an address for pages without a limit of their own, and for paths that do not exist. */
 function limitTheRest(parts: readonly Part[]): MiddlewareHandler<AppEnv> {
   const limited = ['/api', '/settings', ...parts.flatMap(({ routes }) => routes?.path ?? [])];
-  const limit = ipLimit('site');
+  const limit = limitByIp('site');
   return async function limitTheRest(c, next) {
     return limited.some((path) => `${c.req.path}/`.startsWith(`${path}/`)) ? next() : limit(c, next);
   };

@@ -2,7 +2,7 @@ import { Hono } from 'hono';
 import type { Config } from '../config.ts';
 import { respondWithError } from '../http/error-response.ts';
 import type { AppEnv } from '../http/hono-env.ts';
-import { ipLimit } from '../http/middleware/limit-by-ip.ts';
+import { limitByIp } from '../http/middleware/limit-by-ip.ts';
 import { requestContext } from '../http/middleware/request-context.ts';
 import { requestLog } from '../http/middleware/request-log.ts';
 import { isOAuthPath, noOAuth } from '../http/no-oauth.ts';
@@ -14,7 +14,7 @@ export function createAgents(config: Config, parts: readonly Part[], now: () => 
   const app = new Hono<AppEnv>().use(requestContext(config, parts, now), requestLog());
   for (const { routes } of parts) if (routes) app.route(routes.path, routes.app);
   return app
-    .use(ipLimit('site'))
+    .use(limitByIp('site'))
     .notFound((c) => (isOAuthPath(c.req.path) ? noOAuth(c) : problem(c, ...endpointNotFound())))
     .onError(respondWithError);
 }

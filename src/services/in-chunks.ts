@@ -12,7 +12,7 @@ export interface RunLimits {
 /** The limits of each job of the daily run, which all together may make 1,000 queries. */
 export const DAILY_LIMITS: RunLimits = { rows: 1_000, chunks: 200 };
 
-/** Changes at most `rows` rows at a time until none is left or the limits are reached. Returns which. */
+/** Changes at most `rows` rows at a time, up to the limits. Returns whether nothing is left. */
 export async function runInChunks(
   ctx: ServiceContext,
   { rows, chunks }: RunLimits,

@@ -5,9 +5,9 @@ import type { ApiEnv } from '../hono-env.ts';
 import { authenticate } from './authenticate.ts';
 import { keyExpiry } from './key-expiry.ts';
 import { keyLimit } from './key-limit.ts';
-import { ipLimit } from './limit-by-ip.ts';
+import { limitByIp } from './limit-by-ip.ts';
 import { pause } from './pause.ts';
-import { refusedUses } from './record-refusals.ts';
+import { recordRefusals } from './record-refusals.ts';
 import { requireHttps } from './require-https.ts';
 
 // The order of the checks. A later check never responds before the earlier ones have passed: a 429 per key or a 403
@@ -15,7 +15,7 @@ import { requireHttps } from './require-https.ts';
 
 /** HTTPS, pause and IP limit, for every address that takes a key. */
 export const firstChecks = (area: 'api' | 'mcp') =>
-  [requireHttps(), pause(), keyExpiry(), refusedUses(), ipLimit(area)] as const;
+  [requireHttps(), pause(), keyExpiry(), recordRefusals(), limitByIp(area)] as const;
 
 /** Key, scope, key limit and plan, for every endpoint. Without a scope, any live key is admitted. */
 export const guard = (scope?: Scope) => [authenticate(scope), keyLimit(), requirePlan()] as const;

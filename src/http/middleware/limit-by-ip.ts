@@ -13,8 +13,8 @@ const refuseWithProblem: Refuse = (c, applied) => problem(c, ...rateLimited(appl
 export type LimitedArea = 'api' | 'mcp' | 'psa' | 'settings' | 'site';
 
 /** Applies the limits of the caller's address before anything else of the request is examined. */
-export function ipLimit(area: LimitedArea, refuse: Refuse = refuseWithProblem): MiddlewareHandler<AppEnv> {
-  return async function ipLimit(c, next) {
+export function limitByIp(area: LimitedArea, refuse: Refuse = refuseWithProblem): MiddlewareHandler<AppEnv> {
+  return async function limitByIp(c, next) {
     const { ipLimit, ipLimitOverrides } = c.get('config');
     const limit = ipLimitOf(c.get('source').address, ipLimit, ipLimitOverrides);
     const subject = area === 'api' ? limit.subject : `${area}:${limit.subject}`;

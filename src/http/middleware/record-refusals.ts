@@ -13,9 +13,9 @@ const RECORD_DEADLINE_MS = 5_000;
  * Recorded after the response is sent, and at most once per key, reason and minute, so that neither time nor cost
  * reveals anything to a prober.
  */
-export function refusedUses(): MiddlewareHandler<AppEnv> {
+export function recordRefusals(): MiddlewareHandler<AppEnv> {
   const meter = new RefusedUseMeter();
-  return async function refusedUses(c, next) {
+  return async function recordRefusals(c, next) {
     await next();
     const refused = refusedUse(c);
     if (!refused) return;

@@ -3,7 +3,7 @@ import { ServiceError, type ServiceErrorCode } from '../../domain/errors.ts';
 import { log } from '../../lib/log.ts';
 import type { Part } from '../../module.ts';
 import type { AdminEnv, AppEnv, AppliedLimit } from '../hono-env.ts';
-import { ipLimit } from '../middleware/limit-by-ip.ts';
+import { limitByIp } from '../middleware/limit-by-ip.ts';
 import { securePages } from '../middleware/secure-pages.ts';
 import { FORM_CSP } from '../page/csp.ts';
 import { limitInWords, retryAfter } from '../take-from-limit.ts';
@@ -35,7 +35,7 @@ export function createSettings(parts: readonly Part[]) {
   for (const { settings } of parts) if (settings) pages.route('/', settings);
 
   return new Hono<AppEnv>()
-    .use(securePages(FORM_CSP, 'same-origin'), ipLimit('settings', refuseWithPage), ...guardForms())
+    .use(securePages(FORM_CSP, 'same-origin'), limitByIp('settings', refuseWithPage), ...guardForms())
     .get('/', chooseOrganization)
     .route('/:organization', pages)
     .all('*', () => {

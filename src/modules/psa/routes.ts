@@ -6,7 +6,7 @@ import { fieldErrors, ruleError, strictObject } from '../../domain/fields.ts';
 import type { WebhookSecret } from '../../domain/webhook.ts';
 import { type AppEnv, serviceContext } from '../../http/hono-env.ts';
 import { readJson, requireJson, requireUtf8 } from '../../http/middleware/json-body.ts';
-import { ipLimit } from '../../http/middleware/limit-by-ip.ts';
+import { limitByIp } from '../../http/middleware/limit-by-ip.ts';
 import { requireHttps } from '../../http/middleware/require-https.ts';
 import { problem, retryAfter503 } from '../../http/problems.ts';
 import { type CallResult, toCallResult } from '../../services/call-result.ts';
@@ -31,7 +31,7 @@ const addressed = z.object({ organization: directoryId('an organization') });
  */
 export function createPsa(secrets: readonly WebhookSecret[]) {
   const psa = new Hono<PsaEnv>()
-    .use(requireHttps(), ipLimit('psa'))
+    .use(requireHttps(), limitByIp('psa'))
     .post('/', ...requireSignature(secrets), requireJson(), requireUtf8(), async (c) => respond(c, await run(c)))
     .all('/', (c) =>
       problem(c, 'method_not_allowed', `${c.req.method} is not supported at this path; use POST.`, {

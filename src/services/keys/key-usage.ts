@@ -49,7 +49,7 @@ export interface RecentAddresses {
   refused: string[];
 }
 
-/** The addresses of the last `USAGE_DAYS` days: what the key's networks should include, or may exclude. */
+/** The addresses of the last `USAGE_DAYS` days, to decide which networks the key should be limited to. */
 export async function readRecentAddresses(
   ctx: ActorContext<AdminActor>,
   keyId: string,
