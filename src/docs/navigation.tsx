@@ -20,7 +20,7 @@ const GROUPS: readonly { title: string; links: readonly Link[] }[] = [
   {
     title: 'Start',
     links: [
-      { href: '/docs', text: 'First note' },
+      { href: '/docs', text: 'Start here' },
       { href: '/docs/concepts', text: 'Concepts and glossary' },
     ],
   },

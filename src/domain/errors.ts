@@ -100,7 +100,7 @@ export function psaNotIncluded(): ServiceError {
 export function beingErased(): ServiceError {
   return new ServiceError(
     'being_erased',
-    'The organization is being erased: nothing of it can be read or changed. What creates it again can be sent when the erasure is finished.',
+    'The organization is being erased and cannot be read or changed. Wait until the erasure finishes before you send it again.',
   );
 }
 

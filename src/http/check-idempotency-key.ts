@@ -2,7 +2,7 @@ import { echo } from '../domain/fields.ts';
 import { hasEmptyEventId, parseIdempotencyKey } from '../domain/idempotency-key.ts';
 import { containsKey } from '../domain/pasted-keys.ts';
 
-/** How to correct a key that is none, unless the rule has a remedy of its own. */
+/** The remedy for an invalid Idempotency-Key, unless the rule has its own remedy. */
 export const IDEMPOTENCY_KEY_REMEDY = 'send one value of 1 to 255 visible ASCII characters';
 
 type CheckedKey = { ok: true; key: string | undefined } | { ok: false; rule: string; remedy: string };

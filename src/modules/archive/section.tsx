@@ -45,7 +45,7 @@ function Archives({ release, archives, isSearch }: Props) {
         </p>
       )}
       {isSearch && archives.length > 0 && (
-        <Banner tone="neutral">What you search for is in an archived file, or would be in one of these.</Banner>
+        <Banner tone="neutral">Your search may match archived entries. Download these files to check.</Banner>
       )}
       {archives.length > 0 && (
         <details open={isSearch}>

@@ -31,7 +31,7 @@ export const PSA_ERRORS = {
   being_erased: {
     status: 409,
     meaning:
-      'The operator is erasing the organization: nothing of it can be read or changed. What creates it again can be sent when the erasure is finished.',
+      'The operator is erasing the organization, so it cannot be read or changed. Wait until the erasure finishes before you send it again.',
   },
   // No call over HTTP erases an organization.
   not_exported: { status: 409, meaning: 'The organization has changes after the cursor.' },

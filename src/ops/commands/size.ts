@@ -100,11 +100,16 @@ function table(rows: readonly (readonly string[])[]): string {
 }
 
 function percent(share: number): string {
-  return `${(share * 100).toFixed(1)} %`;
+  return `${(share * 100).toFixed(1)}%`;
 }
+
+/** Beyond this, a database contains hardly any text, and its growth predicts nothing. */
+const MAX_FACTOR = 100;
 
 function factorSentence(factor: number): string {
   const times = Number(factor.toPrecision(2)).toLocaleString('en');
+  if (factor > MAX_FACTOR)
+    return `Not enough text yet for a forecast: the database is ${times} times as large as its texts.`;
   return `The database is ${times} times as large as this text, so it is assumed to grow ${times} times as fast as the text. The ledger goes back ${LEDGER_RETENTION_DAYS} days: in an older database the date is too early.`;
 }
 

@@ -67,7 +67,7 @@ export function KeyRulesPage({ rules, values, messages, changes, endlessKeys, do
               <input type="checkbox" name="expiry_required" checked={values.expiryRequired} /> New keys must expire
             </label>
             <p class="help">
-              A longest lifetime includes this rule.{' '}
+              Setting a maximum lifetime also turns this on.{' '}
               {endlessKeys > 0 && (
                 <>
                   {counted(endlessKeys, 'existing key')} never {endlessKeys === 1 ? 'expires' : 'expire'}, which does
