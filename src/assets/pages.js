@@ -77,9 +77,9 @@ for (const button of document.querySelectorAll('[data-test]')) {
   });
 }
 
-// Try ping with a key that is typed. It stays in the field, which is emptied when the page is left.
+// Try ping with a typed key. It stays in the field, and the field is emptied when the page is left.
 const tryPing = document.getElementById('try-ping');
-// Not over plain HTTP, which would show the key to others on the network.
+// Not over plain HTTP: others on the network could read the key.
 if (tryPing && isSecureContext) {
   const [key, button, result] = ['input', 'button', 'output'].map((name) => tryPing.querySelector(name));
   const send = async () => {
@@ -148,7 +148,7 @@ if (newKey) {
   });
 }
 
-// What is entered in a form stays in this tab until the form is accepted: a draft of one administrator
+// The input of a form stays in this tab until the form is accepted: a draft of one administrator
 // and one address. A token and a key are never kept.
 function keepDrafts(drafts) {
   const forget = () => {

@@ -14,8 +14,8 @@ const writes = Object.fromEntries(
 
 /**
  * The contract of a deployment as an OpenAPI 3.1 document, from the same schemas that validate
- * requests and type responses. `origin` is that of the deployment. If it is empty, the addresses are
- * relative to that of the document (OpenAPI 3.1.0 §4.8.5).
+ * requests and type responses. `origin` is the deployment's. If it is empty, the addresses are
+ * relative to the document's (OpenAPI 3.1.0 §4.8.5).
  */
 export function describeApi({ keyPrefix, ...limits }: Pick<Config, 'keyPrefix'> & Limits, origin: string) {
   return createDocument(
@@ -24,7 +24,7 @@ export function describeApi({ keyPrefix, ...limits }: Pick<Config, 'keyPrefix'> 
       info: {
         title: 'Ticket Write-Back API',
         version: CONTRACT_VERSION,
-        contact: { name: 'Reference, problems and recipes', ...(origin !== '' && { url: `${origin}/docs` }) },
+        contact: { name: 'Reference, errors and recipes', ...(origin !== '' && { url: `${origin}/docs` }) },
         license: { name: 'Proprietary', identifier: 'LicenseRef-Proprietary' },
         description: [
           'Automations write the result of their work back to the ticketing system: internal notes and time entries, and nothing else.',

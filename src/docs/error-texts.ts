@@ -50,7 +50,7 @@ export const ERROR_TEXTS: Readonly<Record<ProblemCode, ErrorText>> = {
     fixedBy: 'you',
   },
   ticket_not_found: {
-    meaning: 'The organization of this key has no ticket with this id.',
+    meaning: 'There is no ticket with this id in the organization of the key.',
     remedy: "Check the id; a ticket of another organization needs that organization's key.",
     fixedBy: 'you',
   },
@@ -89,7 +89,7 @@ export const ERROR_TEXTS: Readonly<Record<ProblemCode, ErrorText>> = {
   },
   daily_limit_reached: {
     meaning:
-      'The key, or its organization, has used up what it may write in a day; `violated-policies` shows which, and nothing was written.',
+      'The key, or its organization, has reached its limit for a day; `violated-policies` shows which, and nothing was written.',
     remedy:
       "Wait the number of seconds in `Retry-After`, until midnight in the organization's time zone, then send the same request with the same Idempotency-Key; replays still get their record.",
     fixedBy: 'administrator',

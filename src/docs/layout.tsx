@@ -5,13 +5,13 @@ import { type Link, Navigation, TABS } from './navigation.tsx';
 
 interface PageProps {
   title: string;
-  /** The path of this page, which the navigation marks; none for an error. */
+  /** The path of this page, to mark it in the navigation; none for an error. */
   path?: string;
   /** The parts of this page, for the navigation. */
   parts?: readonly Link[];
   /** Above the navigation, instead of the title as a heading. */
   hero?: Child;
-  /** Whether the page takes the whole width, and not only that of a text. */
+  /** Whether the page takes the whole width. */
   isWide?: boolean;
 }
 
@@ -57,7 +57,7 @@ export function Page({ title, path = '', parts = [], hero, isWide = false, child
   );
 }
 
-/** A page below that of a tab keeps the tab marked. */
+/** A page below a tab's page keeps the tab marked. */
 function currentTab(href: string, path: string): 'page' | 'true' | undefined {
   if (path === href) return 'page';
   return href !== '/docs' && path.startsWith(`${href}/`) ? 'true' : undefined;

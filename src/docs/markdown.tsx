@@ -184,10 +184,10 @@ function CodeToCopy({ label, versions }: CodeBlock) {
   );
 }
 
-/** The text of a cell that is an address on the page: a code, such as that of an error. */
+/** A cell that is an address on the page: a code, such as the code of an error. */
 const CODE_CELL = /^`(\w+)`/;
 
-/** A table. On a narrow screen each row is a card. A row of codes has its code as its address. */
+/** A table. On a narrow screen each row is a card. In a table of codes, the code is the address of its row. */
 function Table({ head, rows }: { head: readonly string[]; rows: readonly (readonly string[])[] }) {
   const hasCodes = head[0] === 'Code';
   return (

@@ -49,7 +49,7 @@ const writeParameters = {
 
 /** The parts of the OpenAPI document that differ between writes. */
 interface WriteDescription {
-  /** Its name, and that of its schemas: `<Name>Request`, `<Name>Result`. */
+  /** Its name, and the name of its schemas: `<Name>Request`, `<Name>Result`. */
   operationId: string;
   schemaName: string;
   summary: string;

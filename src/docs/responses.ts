@@ -62,7 +62,7 @@ const keyed = {
   RateLimit: header(
     z.string().optional(),
     'RateLimit',
-    'What is left of each limit (`r`), and the seconds until the oldest counted request leaves the window, or until midnight in the time zone of the organization (`t`).',
+    'The rest of each limit (`r`), and the seconds until the oldest counted request leaves the window, or until midnight in the time zone of the organization (`t`).',
     '"key";r=199;t=10, "key-day";r=19999;t=27000',
   ),
   'Api-Key-Expires-At': header(
@@ -88,7 +88,7 @@ export const replayHeaders = z.object({
   'Idempotency-Mismatch': header(
     z.literal('true').optional(),
     'IdempotencyMismatch',
-    'This request differs from the one that created the record: the key was reused for something else.',
+    'This request differs from the one that created the record: the Idempotency-Key was already used for a different request.',
     'true',
   ),
 });
@@ -237,7 +237,7 @@ function makeShape(code: ProblemCode) {
       title: z.string(),
       status: z.literal(status),
       code: z.literal(code),
-      detail: z.string().meta({ description: 'What is wrong and what to do. For people: compare `code` instead.' }),
+      detail: z.string().meta({ description: 'The cause and the remedy. For people: compare `code` instead.' }),
       requestId: z.uuid().meta({ description: 'The same as X-Request-Id.' }),
       ...members[code],
     })
@@ -247,7 +247,7 @@ function makeShape(code: ProblemCode) {
     });
 }
 
-/** The `type` of a problem, whose origin is that of the request. */
+/** The `type` of a problem, on the origin of the request. */
 function problemTypeShape(code: ProblemCode) {
   const example = problemType(code, EXAMPLE_ORIGIN);
   if (PROBLEMS[code].status === 429) return z.literal(example);

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 
-// What the reference shows of an OpenAPI 3.1 document.
+// The parts of an OpenAPI 3.1 document that the reference shows.
 
 const value = z.json();
 
@@ -107,10 +107,10 @@ export function operationsOf(openapi: object): Operation[] {
   );
 }
 
-/** What a request or a response contains, in its first media type. */
+/** The content of a request or a response in its first media type. */
 export const firstContent = (part: Pick<Response, 'content'> | undefined) => Object.values(part?.content ?? {})[0];
 
-/** The first example of what a request or a response contains. */
+/** The first example of a request or a response. */
 export const firstExample = (part: Pick<Response, 'content'> | undefined): unknown =>
   Object.values(firstContent(part)?.examples ?? {})[0]?.value;
 
@@ -128,7 +128,7 @@ export interface MessageShapes {
   value: Schema;
 }
 
-/** The shapes of the messages by their type. The document has the results in the order of the messages. */
+/** The shapes of the messages by their type. The document lists the results in the order of the messages. */
 export function messagesOf(openapi: object): Map<string, MessageShapes> {
   const { post } = psaDocument.parse(resolveReferences(openapi)).paths['/psa'];
   const results = variantsOf(firstContent(post.responses['200'])?.schema.properties?.['value']);
@@ -141,11 +141,11 @@ export function messagesOf(openapi: object): Map<string, MessageShapes> {
   );
 }
 
-/** The schemas of which a value has one; itself if there is only one. */
+/** The alternatives of a schema; itself if there is only one. */
 export const variantsOf = (schema: Schema | undefined): Schema[] =>
   schema === undefined ? [] : (schema.oneOf ?? schema.anyOf ?? [schema]);
 
-/** Copies a document with every `$ref` replaced by what it refers to. No shape contains itself. */
+/** Copies a document with every `$ref` replaced by its target. No shape contains itself. */
 function resolveReferences(openapi: object): unknown {
   const resolve = (node: unknown): unknown => {
     if (Array.isArray(node)) return node.map(resolve);
@@ -156,7 +156,7 @@ function resolveReferences(openapi: object): unknown {
   return resolve(openapi);
 }
 
-/** What a reference such as `#/components/schemas/Ping` refers to. */
+/** The target of a reference such as `#/components/schemas/Ping`. */
 function find(openapi: object, reference: string): unknown {
   return reference
     .slice('#/'.length)

@@ -6,7 +6,7 @@ import { Fields } from './fields.tsx';
 import { Responses } from './responses.tsx';
 import { fieldsOf } from './rules.ts';
 
-/** One operation: what it does, its request, examples beside it, and its responses. */
+/** One operation: its effect, its request, examples beside it, and its responses. */
 export function OperationSection({ operation, children }: PropsWithChildren<{ operation: Operation }>) {
   const { operationId, summary, description, method, path, parameters, requestBody } = operation;
   const body = firstContent(requestBody)?.schema;

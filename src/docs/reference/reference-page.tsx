@@ -46,8 +46,8 @@ export function Reference({ origin, operations, limits }: Props) {
       ))}
       <h2 id="problem">Fields of a problem</h2>
       <p>
-        Every error is <code>application/problem+json</code>. A 401 has only <code>type</code>, <code>title</code> and{' '}
-        <code>status</code>. <a href="/docs/errors">Errors</a> explains each code.
+        Every error is <code>application/problem+json</code>. A 401 contains only <code>type</code>, <code>title</code>{' '}
+        and <code>status</code>. <a href="/docs/errors">Errors</a> explains each code.
       </p>
       <Fields fields={problemFields(responses)} isResponse />
       <h2 id="headers">Headers of responses</h2>

@@ -39,7 +39,7 @@ export function Responses({ operation }: { operation: Operation }) {
 }
 
 interface ProblemsProps {
-  /** What the operation is called. */
+  /** The name of the operation. */
   operation: string;
   status: string;
   response: Response;

@@ -32,7 +32,7 @@ function valueRules(schema: Schema): string[] {
   ];
 }
 
-/** The regular expression of a text, and the one that it must not match; none if a format says it. */
+/** The regular expression of a text, and a forbidden expression; none if a format implies it. */
 export function patternsOf({ format, pattern, not }: Schema): string[] {
   return [format === undefined ? pattern : undefined, not?.pattern].filter((one) => one !== undefined);
 }
@@ -78,7 +78,7 @@ function kindOf(schema: Schema) {
 
 const isObject = (schema: Schema) => variantsOf(schema).some(({ properties }) => properties !== undefined);
 
-/** What a value is unless it is null. */
+/** The schema of a value that is not null. */
 function withoutNull(schema: Schema): { schema: Schema; isNullable: boolean } {
   const { type, anyOf } = schema;
   if (Array.isArray(type) && type.includes('null'))

@@ -54,9 +54,9 @@ const DECISIONS: Record<ReviewDecision, string> = { keep: 'Keep', revoke: 'Revok
 
 function outcome(line: Line): [text: string, by: string | null, at: number | null] {
   const { key, decision, reviewed } = line;
-  const suffix = reviewed ? `, decided on ${reviewed.hint}, which it replaces` : '';
+  const suffix = reviewed ? `, decided on its predecessor ${reviewed.hint}` : '';
   if (decision) return [`${DECISIONS[decision.decision]}${suffix}`, decision.by, decision.at];
-  if (reviewed) return [`None: replaces ${reviewed.hint}, which ended before a decision`, null, null];
+  if (reviewed) return [`None: its predecessor ${reviewed.hint} ended before a decision`, null, null];
   const at = revokedAt(line);
   return at === null
     ? ['None: expired before a decision', null, key.expiresAt]

@@ -1,7 +1,7 @@
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import { LoggableError } from '../../lib/loggable-error.ts';
 
-/** Thrown in the settings area to respond with an error page. `detail` says what to do. */
+/** Thrown in the settings area to respond with an error page. `detail` is the remedy. */
 export class PageProblem extends LoggableError {
   override name = 'PageProblem';
   readonly status: ContentfulStatusCode;

@@ -66,7 +66,7 @@ describe('the page of reviews', () => {
     expect(await countElements((await get('/access-review')).text, '.checks')).toBe(1);
     await post('/key-rules', { shown_revision: '0', max_lifetime: '90', unused: '30', review: '' });
     expect((await elementsOf((await get('/access-review')).text, '.checks span')).map(({ text }) => text)).toEqual([
-      'Check: unused for 30 days; it never expires, which the key rules allow no new key.',
+      'Check: unused for 30 days; it never expires (no longer allowed for new keys).',
       'Check: it lives longer than the key rules allow a new key.',
     ]);
   });
@@ -229,7 +229,7 @@ describe('the evidence of a review', () => {
     const lines = csvRows((await get(`${path}/evidence.csv`)).text);
     expect(lines).toHaveLength(3);
     expect(lines[1]).toContain(`"${successor.id}"`);
-    expect(lines[1]).toMatch(/"Revoke, decided on twb_[^"]+, which it replaces","Pilot ended",.*Z"$/);
+    expect(lines[1]).toMatch(/"Revoke, decided on its predecessor twb_[^"]+","Pilot ended",.*Z"$/);
   });
 
   test('has the separator that is asked for, and the date of the organization in its file name', async () => {

@@ -39,8 +39,8 @@ export async function addNote(
 }
 
 /**
- * Logs time. If the technician cannot be credited, sends the request again without userEmail, which
- * credits the service account. The Idempotency-Key can be reused because nothing was written.
+ * Logs time. If the technician cannot be credited, sends the request again without userEmail: then the
+ * service account is credited. The Idempotency-Key can be reused because nothing was written.
  * Throws if a different request used the Idempotency-Key before: then this entry was not written.
  */
 export async function logTime(

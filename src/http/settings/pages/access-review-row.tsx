@@ -75,11 +75,7 @@ export function AccessReviewRow({ of, entered, message, usage, rules }: Props) {
       {isUndecided && <DecisionFields of={of} entered={entered} message={message} />}
       {!isUndecided && (
         <div class="decided">
-          {decision ? (
-            <Decided of={decision} />
-          ) : (
-            `${stateLabel(key.state)} before a decision, which is no longer needed`
-          )}
+          {decision ? <Decided of={decision} /> : `${stateLabel(key.state)} before a decision: no decision is needed`}
           {decision && works && (
             <details open={entered?.decision !== undefined || message !== undefined}>
               <summary>
@@ -108,7 +104,7 @@ function Checks({ of: { key }, rules }: Pick<Props, 'of' | 'rules'>) {
   const checks = [
     ...(isUnused(key, rules.unusedDays, now) ? [`unused for ${counted(rules.unusedDays, 'day')}`] : []),
     ...(creatorActive ? [] : ['its creator is no longer an administrator']),
-    ...(rules.expiryRequired && expiresAt === null ? ['it never expires, which the key rules allow no new key'] : []),
+    ...(rules.expiryRequired && expiresAt === null ? ['it never expires (no longer allowed for new keys)'] : []),
     ...(isLongLived ? ['it lives longer than the key rules allow a new key'] : []),
   ];
   if (checks.length === 0) return null;

@@ -69,7 +69,7 @@ function Summary({ type, facts }: Props & { type: FactType }) {
       );
     case 'key_unused': {
       const never = facts.filter(({ lastAt }) => lastAt === null).length;
-      return <>{never > 0 ? `${never} of them never wrote anything.` : 'Revoke those that no workflow needs.'}</>;
+      return <>{never > 0 ? `${never} of them never wrote anything.` : 'Revoke keys that no workflow needs.'}</>;
     }
     case 'key_of_former':
       return (
