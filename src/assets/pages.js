@@ -1,4 +1,4 @@
-// Every page also works without this script. It inserts text only, never markup.
+// Every page also works without this script. It inserts text and parts of our own pages, never other markup.
 
 // The documentation is rendered before the address of the service is known.
 for (const one of document.querySelectorAll('[data-origin]')) one.textContent = location.origin;
@@ -274,6 +274,48 @@ for (const form of document.querySelectorAll('form[data-once]')) {
 addEventListener('pageshow', (event) => {
   if (event.persisted) location.reload();
 });
+
+// Continue a search of the audit log, page by page, until enough is found or the button is used.
+async function continueSearch(log) {
+  const progress = document.createElement('div');
+  const [text, stop] = [document.createElement('span'), document.createElement('button')];
+  progress.className = 'banner neutral search-progress';
+  text.setAttribute('role', 'status');
+  stop.className = 'quiet';
+  stop.textContent = 'Stop';
+  progress.append(text, stop);
+  let isStopped = false;
+  stop.addEventListener('click', () => {
+    isStopped = true;
+  });
+  const nextOf = (part) => part.querySelector('[data-continue]')?.closest('.banner');
+  for (let banner = nextOf(log); banner && !isStopped; banner = nextOf(log)) {
+    const found = log.querySelectorAll('.log li').length;
+    if (found >= 50) return progress.remove();
+    text.textContent = `Searching. ${banner.querySelector('[data-continue]').textContent.trim()} ${found} found.`;
+    if (!progress.isConnected) log.after(progress);
+    banner.hidden = true;
+    let page;
+    try {
+      const response = await fetch(banner.querySelector('a').href);
+      page = new DOMParser().parseFromString(await response.text(), 'text/html').getElementById('log');
+    } catch {
+      page = undefined;
+    }
+    if (!page || isStopped) {
+      banner.hidden = false;
+      break;
+    }
+    banner.remove();
+    // An empty last page says that nothing was found, which is wrong after others.
+    const isEmpty = page.querySelectorAll('.log li').length === 0 && !nextOf(page);
+    if (isEmpty && found > 0) break;
+    log.append(...page.children);
+  }
+  progress.remove();
+}
+const auditLog = document.getElementById('log');
+if (auditLog) continueSearch(auditLog).catch(() => undefined);
 
 // Close open menus with Escape, and with a click anywhere else.
 const closeMenus = (except) => {

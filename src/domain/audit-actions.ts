@@ -37,7 +37,16 @@ function labelled(subject: string, actions: Readonly<Record<string, string>>) {
   return Object.entries(actions).map(([action, label]) => [`${subject}.${action}`, label] as const);
 }
 
-export const AUDIT_ACTION_LABELS: readonly (readonly [action: string, label: string])[] = Object.entries(labels);
+/** The actions with their labels in groups, for a select list. */
+export const AUDIT_ACTION_GROUPS: readonly { name: string; actions: readonly (readonly [string, string])[] }[] = [
+  { name: 'Writes', actions: RECORD_KIND_NAMES.flatMap((kind) => labelled(kind, RECORD_KINDS[kind].auditActions)) },
+  { name: 'Keys', actions: labelled('api_key', OTHER_ACTIONS.api_key) },
+  { name: 'Reviews', actions: labelled('key_review', OTHER_ACTIONS.key_review) },
+  {
+    name: 'Key rules and push',
+    actions: (['key_policy', 'push'] as const).flatMap((subject) => labelled(subject, OTHER_ACTIONS[subject])),
+  },
+];
 
 /** The label of an action. Actions that other systems add are shown as stored. */
 export function auditActionLabel(action: string): string {

@@ -223,7 +223,7 @@ async function fillDatabase(): Promise<{ common: Values; own: Record<string, Val
       ...{
         limit: 1_000,
         examine: 1_000,
-        length: 10,
+        textLength: 10,
         before: LARGE,
         from: 0,
         after: '',
@@ -265,7 +265,7 @@ async function fillDatabase(): Promise<{ common: Values; own: Record<string, Val
       'findReported.note': [{ id: note }],
       'findReported.time_entry': [{ id: entry }],
       countRefusals: [{ from: organization, to: organization }],
-      findTexts: [{ ids: JSON.stringify([note, entry]) }],
+      findTicket: [{ id: '1001' }],
       explainNote: explained,
       explainServiceTimeEntry: explained,
       explainTechnicianTimeEntry: explained,

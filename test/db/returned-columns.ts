@@ -6,19 +6,20 @@ export const RETURNED_COLUMNS = {
     findAuditAdministrators: { id: 'string', name: 'string', isPresent: 'number' },
     findAuditPage: {
       examined: { examined: 'number', lowest: 'number', lowestAt: 'number', archivedTo: 'number' },
-      rows: { seq: 'number', at: 'number', actorType: 'string', actorId: 'string', actorName: 'string', action: 'string', targetId: 'string', ticketId: 'string | null', requestId: 'string', idempotencyKey: 'string | null', detail: 'string | null', sourceAddress: 'string | null', userAgent: 'string | null', keyId: 'string | null', keyName: 'string | null', keyHint: 'string | null', keyRevokedAt: 'null', minutes: 'number | null', technician: 'string | null', refusal: 'null' },
+      rows: { seq: 'number', at: 'number', actorType: 'string', actorId: 'string', actorName: 'string', action: 'string', targetId: 'string', ticketId: 'string | null', requestId: 'string', idempotencyKey: 'string | null', detail: 'string | null', sourceAddress: 'string | null', userAgent: 'string | null', keyId: 'string | null', keyName: 'string | null', keyHint: 'string | null', keyRevokedAt: 'null', minutes: 'number | null', technician: 'string | null', refusal: 'null', text: 'string | null' },
     },
     findAuditPageOfAdministrator: {
       examined: { examined: 'number', lowest: 'number', lowestAt: 'number', archivedTo: 'number' },
-      rows: { seq: 'number', at: 'number', actorType: 'string', actorId: 'string', actorName: 'string', action: 'string', targetId: 'string', ticketId: 'null', requestId: 'string', idempotencyKey: 'null', detail: 'string', sourceAddress: 'string', userAgent: 'string', keyId: 'string', keyName: 'string', keyHint: 'string', keyRevokedAt: 'null', minutes: 'null', technician: 'null', refusal: 'null' },
+      rows: { seq: 'number', at: 'number', actorType: 'string', actorId: 'string', actorName: 'string', action: 'string', targetId: 'string', ticketId: 'null', requestId: 'string', idempotencyKey: 'null', detail: 'string', sourceAddress: 'string', userAgent: 'string', keyId: 'string', keyName: 'string', keyHint: 'string', keyRevokedAt: 'null', minutes: 'null', technician: 'null', refusal: 'null', text: 'null' },
     },
     findAuditPageOfKey: {
       examined: { examined: 'number', lowest: 'number', lowestAt: 'number', archivedTo: 'number' },
-      rows: { seq: 'number', at: 'number', actorType: 'string', actorId: 'string', actorName: 'string', action: 'string', targetId: 'string', ticketId: 'string | null', requestId: 'string', idempotencyKey: 'string | null', detail: 'string | null', sourceAddress: 'string', userAgent: 'string | null', keyId: 'string', keyName: 'string', keyHint: 'string', keyRevokedAt: 'null', minutes: 'number | null', technician: 'string | null', refusal: 'null' },
+      rows: { seq: 'number', at: 'number', actorType: 'string', actorId: 'string', actorName: 'string', action: 'string', targetId: 'string', ticketId: 'string | null', requestId: 'string', idempotencyKey: 'string | null', detail: 'string | null', sourceAddress: 'string', userAgent: 'string | null', keyId: 'string', keyName: 'string', keyHint: 'string', keyRevokedAt: 'null', minutes: 'number | null', technician: 'string | null', refusal: 'null', text: 'string | null' },
     },
-    findAuditRowsAbout: { seq: 'number', at: 'number', actorType: 'string', actorId: 'string', actorName: 'string', action: 'string', targetId: 'string', ticketId: 'string', requestId: 'string', idempotencyKey: 'string | null', detail: 'null', sourceAddress: 'string', userAgent: 'null', keyId: 'string', keyName: 'string', keyHint: 'string', keyRevokedAt: 'null', minutes: 'number | null', technician: 'string | null', refusal: 'null' },
+    findAuditRowsAbout: { seq: 'number', at: 'number', actorType: 'string', actorId: 'string', actorName: 'string', action: 'string', targetId: 'string', ticketId: 'string', requestId: 'string', idempotencyKey: 'string | null', detail: 'null', sourceAddress: 'string', userAgent: 'null', keyId: 'string', keyName: 'string', keyHint: 'string', keyRevokedAt: 'null', minutes: 'number | null', technician: 'string | null', refusal: 'null', text: 'string' },
     findFirstSeqSince: { seq: 'number' },
     findLatestDay: { day: 'string', records: 'number', bytes: 'number', changes: 'number' },
+    findTicket: { id: 'string' },
   } satisfies ReturnedColumns<typeof import('../../src/db/audit/audit-log-statements.ts')>,
   'db/directory/administrator-statements.ts': {
     findAdministrator: { userId: 'string', userName: 'string', organizationId: 'string', organizationName: 'string', timeZone: 'string', hasPsa: 'number', failingSince: 'number', failure: 'string', stoppedAt: 'null' },
@@ -198,7 +199,6 @@ export const RETURNED_COLUMNS = {
       note: { id: 'string' },
       time_entry: { id: 'string' },
     },
-    findTexts: { id: 'string', text: 'string' },
   } satisfies ReturnedColumns<typeof import('../../src/db/work/text-statements.ts')>,
   'db/work/time-entry-statements.ts': {
     explainServiceTimeEntry: { organizationId: 'string', keyId: 'string', keyHash: 'string', chainId: 'string', keyName: 'string', scopes: 'string', limitQuota: 'null', limitWindowMs: 'null', dayLimitRecords: 'null', dayLimitMinutes: 'null', allowedNetworks: 'string', expiresAt: 'null', revokedAt: 'null', organizationActive: 'number', hasPsa: 'number', timeZone: 'string', chainRecords: 'number', chainMinutes: 'number', chainBytes: 'number', organizationRecords: 'number', organizationBytes: 'number', id: 'string | null', ticketId: 'string | null', createdAt: 'number | null', requestId: 'string', requestDigest: 'string', userId: 'string | null', minutes: 'number | null', billable: 'number | null', workDate: 'string | null', hourlyRateMinor: 'number | null', agreementSource: 'string', status: 'string', ticketFound: 'number', userFound: 'number' },

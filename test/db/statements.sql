@@ -11,10 +11,11 @@ select u.id as id, u.name as name, u.active and u.is_admin as isPresent
 from actors cross join users u on u.organization_id = :organizationId and u.id = actors.id;
 
 -- src/db/audit/audit-log-statements.ts: findAuditPage.examined
-select count(*) as examined,
-    min(seq) as lowest,
-    at as lowestAt,
-    (select coalesce(max(to_seq), 0) from archives where organization_id = :organizationId) as archivedTo from (select * from audit_log  where organization_id = :organizationId and seq < :before and seq >= :from  order by seq desc limit :examine);
+select min(:before, (select coalesce(max(seq), 0) + 1 from audit_log where organization_id = :organizationId)) - p.lowest as examined,
+    p.lowest as lowest,
+  (select at from audit_log where organization_id = :organizationId and seq = p.lowest) as lowestAt,
+      p.archivedTo as archivedTo
+from (select max(:from, (select coalesce(max(to_seq), 0) from archives where organization_id = :organizationId) + 1, min(:before, (select coalesce(max(seq), 0) + 1 from audit_log where organization_id = :organizationId)) - :examine) as lowest, (select coalesce(max(to_seq), 0) from archives where organization_id = :organizationId) as archivedTo) p;
 
 -- src/db/audit/audit-log-statements.ts: findAuditPage.rows
 select a.seq as seq,
@@ -36,16 +37,19 @@ select a.seq as seq,
     k.revoked_at as keyRevokedAt,
     e.minutes as minutes,
     u.name as technician,
-    f.reason as refusal
+    f.reason as refusal,
+    substr(coalesce(n.message, e.description), 1, :textLength) as text
 from audit_log a
 left join api_keys k on k.organization_id = a.organization_id and k.id = iif(a.actor_type = 'api_key', a.actor_id, a.target_id)
+left join notes n on n.organization_id = a.organization_id and n.id = a.target_id
 left join time_entries e on e.organization_id = a.organization_id and e.id = a.target_id
 left join users u on u.organization_id = e.organization_id and u.id = e.user_id
 left join psa_refusals f on f.organization_id = a.organization_id and f.record_id = a.target_id and a.action = f.kind || '.created'
-where a.organization_id = :organizationId and a.seq in (select seq from (select * from audit_log  where organization_id = :organizationId and seq < :before and seq >= :from  order by seq desc limit :examine)
+where a.organization_id = :organizationId and a.seq in (select seq from audit_log
   where (:action is null or action = :action) and (:ticketId is null or ticket_id = :ticketId)
     and (:requestId is null or request_id = :requestId) and (:since is null or at >= :since) and (:until is null or at < :until)
-  limit :limit)
+    and organization_id = :organizationId and seq < :before and seq >= max(:from, (select coalesce(max(to_seq), 0) from archives where organization_id = :organizationId) + 1, min(:before, (select coalesce(max(seq), 0) + 1 from audit_log where organization_id = :organizationId)) - :examine)
+  order by seq desc limit :limit)
 order by a.seq desc;
 
 -- src/db/audit/audit-log-statements.ts: findAuditPageOfAdministrator.examined
@@ -74,9 +78,11 @@ select a.seq as seq,
     k.revoked_at as keyRevokedAt,
     e.minutes as minutes,
     u.name as technician,
-    f.reason as refusal
+    f.reason as refusal,
+    substr(coalesce(n.message, e.description), 1, :textLength) as text
 from audit_log a
 left join api_keys k on k.organization_id = a.organization_id and k.id = iif(a.actor_type = 'api_key', a.actor_id, a.target_id)
+left join notes n on n.organization_id = a.organization_id and n.id = a.target_id
 left join time_entries e on e.organization_id = a.organization_id and e.id = a.target_id
 left join users u on u.organization_id = e.organization_id and u.id = e.user_id
 left join psa_refusals f on f.organization_id = a.organization_id and f.record_id = a.target_id and a.action = f.kind || '.created'
@@ -84,7 +90,7 @@ where a.organization_id = :organizationId and a.seq in (select seq from (select 
   where (:action is null or action = :action) and (:ticketId is null or ticket_id = :ticketId)
     and (:requestId is null or request_id = :requestId) and (:since is null or at >= :since) and (:until is null or at < :until)
     and (:keyId is null or target_id = :keyId)
-  limit :limit)
+  order by seq desc limit :limit)
 order by a.seq desc;
 
 -- src/db/audit/audit-log-statements.ts: findAuditPageOfKey.examined
@@ -138,9 +144,11 @@ select a.seq as seq,
     k.revoked_at as keyRevokedAt,
     e.minutes as minutes,
     u.name as technician,
-    f.reason as refusal
+    f.reason as refusal,
+    substr(coalesce(n.message, e.description), 1, :textLength) as text
 from audit_log a
 left join api_keys k on k.organization_id = a.organization_id and k.id = iif(a.actor_type = 'api_key', a.actor_id, a.target_id)
+left join notes n on n.organization_id = a.organization_id and n.id = a.target_id
 left join time_entries e on e.organization_id = a.organization_id and e.id = a.target_id
 left join users u on u.organization_id = e.organization_id and u.id = e.user_id
 left join psa_refusals f on f.organization_id = a.organization_id and f.record_id = a.target_id and a.action = f.kind || '.created'
@@ -173,7 +181,7 @@ where a.organization_id = :organizationId and a.seq in (select seq from (select 
   where (:action is null or action = :action) and (:ticketId is null or ticket_id = :ticketId)
     and (:requestId is null or request_id = :requestId) and (:since is null or at >= :since) and (:until is null or at < :until)
     and (actor_id = :keyId or target_id = :keyId)
-  limit :limit)
+  order by seq desc limit :limit)
 order by a.seq desc;
 
 -- src/db/audit/audit-log-statements.ts: findAuditRowsAbout
@@ -196,9 +204,11 @@ select a.seq as seq,
     k.revoked_at as keyRevokedAt,
     e.minutes as minutes,
     u.name as technician,
-    f.reason as refusal
+    f.reason as refusal,
+    substr(coalesce(n.message, e.description), 1, :textLength) as text
 from audit_log a
 left join api_keys k on k.organization_id = a.organization_id and k.id = iif(a.actor_type = 'api_key', a.actor_id, a.target_id)
+left join notes n on n.organization_id = a.organization_id and n.id = a.target_id
 left join time_entries e on e.organization_id = a.organization_id and e.id = a.target_id
 left join users u on u.organization_id = e.organization_id and u.id = e.user_id
 left join psa_refusals f on f.organization_id = a.organization_id and f.record_id = a.target_id and a.action = f.kind || '.created'
@@ -223,6 +233,9 @@ select low as seq from search where low = high;
 -- src/db/audit/audit-log-statements.ts: findLatestDay
 select a.day as day, a.day_records as records, a.day_bytes as bytes, a.day_changes as changes
 from audit_log a where a.organization_id = :organizationId order by a.seq desc limit 1;
+
+-- src/db/audit/audit-log-statements.ts: findTicket
+select t.id as id from tickets t where t.organization_id = :organizationId and t.id = :id;
 
 -- src/db/audit/audit-row.ts: AUDIT_ROWS.api_key.given
 insert into audit_log (
@@ -2114,12 +2127,6 @@ select id from notes where organization_id = :organizationId and id = :id;
 
 -- src/db/work/text-statements.ts: findRecord.time_entry
 select id from time_entries where organization_id = :organizationId and id = :id;
-
--- src/db/work/text-statements.ts: findTexts
-select r.id, substr(r.message, 1, :length) as text from json_each(:ids) i
-cross join notes r on r.organization_id = :organizationId and r.id = i.value union all select r.id,
-    substr(r.description, 1, :length) as text from json_each(:ids) i
-cross join time_entries r on r.organization_id = :organizationId and r.id = i.value;
 
 -- src/db/work/text-statements.ts: markRedacted.note
 update notes set message = '[redacted]', request_digest = ''

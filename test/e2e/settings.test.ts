@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { importDirectory } from '../../src/ops/import/import-directory.ts';
 import { withLocalD1 } from '../../src/ops/local.ts';
 import { accessibilityViolations, follow, watch } from '../support/browser.ts';
+import { importOrganizations, insertActivity, insertKeys, RARE_TICKET } from '../support/many-keys.ts';
 import { inLongRuns } from '../support/property.ts';
 import { connectBrowser, sharedServer } from '../support/shared.ts';
 
@@ -135,8 +136,8 @@ async function liveThrough(page: Page, hands: Hands, name: string, scripted: boo
   await hands.press(stored(page));
   await heading(page, name).waitFor();
   await hands.press(navigation(page, 'audit'));
-  const entry = page.getByRole('row').filter({ hasText: name }).filter({ hasText: '1001' });
-  await entry.waitFor();
+  const entry = page.locator('.log li').filter({ hasText: name }).filter({ hasText: '1001' });
+  await hands.press(entry.locator('summary'));
   expect(await page.content()).not.toContain(first);
 
   await hands.press(entry.getByRole('link', { name }));
@@ -278,6 +279,50 @@ test('a new key stays in view until it is copied, and what is typed until it is 
   await page.locator('header').getByRole('link', { name: 'Sign out' }).click();
   await signInForm(page).waitFor();
   expect(await page.evaluate('JSON.stringify(sessionStorage)')).toBe('{}');
+});
+
+test('a log of months: a rare ticket is found at once, pages are short, and paper has no controls', async () => {
+  const now = Date.now();
+  await withLocalD1(server.persistTo, async (db) => {
+    await importOrganizations(db, [{ id: 'large', name: 'Large' }], 'max@large.example');
+    await insertKeys(db, 'large', 62, now);
+    await insertActivity(db, 'large', 21_000, now);
+  });
+  const { page, complaints } = await signIn({}, mouse, 'Max Manykeys');
+  const size = () =>
+    page.evaluate<[number, number]>(
+      '[document.documentElement.scrollHeight, document.documentElement.scrollWidth - document.documentElement.clientWidth]',
+    );
+  await page.goto(`${server.url}/settings/large/audit`);
+  expect(await page.locator('.log li').count()).toBe(50);
+  for (const [width, height] of [
+    [1280, 2_400],
+    [390, 7_000],
+    [320, 8_000],
+  ] as const) {
+    await page.setViewportSize({ width, height: 800 });
+    const [shown, overflow] = await size();
+    expect(overflow).toBe(0);
+    expect(shown).toBeLessThanOrEqual(height);
+  }
+  expect(await accessibilityViolations(page)).toEqual([]);
+
+  // The second half is searched by a second request.
+  await page.setViewportSize({ width: 1280, height: 800 });
+  await page.getByLabel('Ticket, record').fill(RARE_TICKET);
+  await page.getByRole('button', { name: 'Search' }).click();
+  await page.locator('.log li').nth(1).waitFor();
+  await page.locator('.search-progress').waitFor({ state: 'detached' });
+  expect([await page.locator('.log li').count(), await page.locator('[data-continue]').count()]).toEqual([2, 0]);
+  expect(await page.locator('.log .ticket-id').allTextContents()).toEqual([RARE_TICKET, RARE_TICKET]);
+  await page.locator('.log summary').first().focus();
+  await page.keyboard.press('Enter');
+  await page.getByRole('link', { name: `All entries of ticket ${RARE_TICKET}` }).waitFor();
+
+  await page.emulateMedia({ media: 'print', colorScheme: 'dark' });
+  expect(await page.locator('.on-paper').innerText()).toContain(`Large: “${RARE_TICKET}”`);
+  expect(await page.locator('header .bar, .toolbar, .state-chips').filter({ visible: true }).count()).toBe(0);
+  expect(complaints).toEqual([]);
 });
 
 test('fields, buttons and links have the names that people and their tools know', async () => {

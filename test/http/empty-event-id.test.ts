@@ -57,9 +57,8 @@ test('the search of the audit log finds records by their Idempotency-Key, with w
   const response = await api.postNote(key, undefined, { 'Idempotency-Key': 'triage:evt-1' });
   const { note } = await response.json<{ note: { id: string } }>();
   for (const text of ['triage:evt-1', '"triage:evt-1"', ' triage:evt-1 ', note.id]) {
-    expect([text, (await searchAuditLog(asAdmin(organization), text)).map(({ targetId }) => targetId)]).toEqual([
-      text,
-      [note.id],
-    ]);
+    expect([text, ((await searchAuditLog(asAdmin(organization), text)) ?? []).map(({ targetId }) => targetId)]).toEqual(
+      [text, [note.id]],
+    );
   }
 });

@@ -1,7 +1,7 @@
 import { RECORD_KIND_NAMES, type RecordKind } from '../../domain/record-kinds.ts';
 import { columns, statement } from '../statement.ts';
 import { RECORD_TABLES } from '../work/record-tables.ts';
-import { AUDIT_COLUMNS, type AuditColumns } from './audit-columns.ts';
+import { AUDIT_COLUMNS, type AuditColumns, NEXT_SEQ } from './audit-columns.ts';
 
 // Reads of the audit log, each of a bounded number of rows.
 
@@ -17,6 +17,8 @@ export interface AuditLogRow extends AuditColumns {
   technician: string | null;
   /** Why the PSA could not take the record that the row created, if that is so. */
   refusal: string | null;
+  /** The beginning of the record's text as it is now; null if it has none, or has left the database. */
+  text: string | null;
 }
 
 export interface OrganizationDay {
@@ -46,9 +48,11 @@ const rowsOf = (seqs: string) => `
     minutes: 'e.minutes',
     technician: 'u.name',
     refusal: 'f.reason',
+    text: 'substr(coalesce(n.message, e.description), 1, :textLength)',
   })}
   from audit_log a
   left join api_keys k on k.organization_id = a.organization_id and k.id = iif(a.actor_type = 'api_key', a.actor_id, a.target_id)
+  left join notes n on n.organization_id = a.organization_id and n.id = a.target_id
   left join time_entries e on e.organization_id = a.organization_id and e.id = a.target_id
   left join users u on u.organization_id = e.organization_id and u.id = e.user_id
   left join psa_refusals f on f.organization_id = a.organization_id and f.record_id = a.target_id and a.action = f.kind || '.created'
@@ -71,13 +75,13 @@ interface FilterValues {
   since: number | null;
   until: number | null;
   limit: number;
+  /** How many characters of each text. */
+  textLength: number;
 }
 
 const RANGE = 'organization_id = :organizationId and seq < :before and seq >= :from';
 const newest = (condition: string, index = '') =>
   `select * from audit_log ${index} where ${RANGE} ${condition} order by seq desc limit :examine`;
-
-const PART = newest('');
 
 const OF_THE_KEY = `d.organization_id = :organizationId and d.key_id = :keyId
     and d.chain_id = (select chain_id from api_keys where organization_id = :organizationId and id = :keyId)`;
@@ -127,11 +131,11 @@ const PART_OF_ADMINISTRATOR = newest(
 );
 
 const matching = (part: string, condition = '') =>
-  rowsOf(`select seq from (${part})
+  rowsOf(`select seq from ${part}
     where (:action is null or action = :action) and (:ticketId is null or ticket_id = :ticketId)
       and (:requestId is null or request_id = :requestId) and (:since is null or at >= :since) and (:until is null or at < :until)
       ${condition}
-    limit :limit`);
+    order by seq desc limit :limit`);
 
 /** How many rows a page examined, the lowest `seq` of them, and when that row was written. */
 export interface ExaminedPart {
@@ -148,15 +152,27 @@ const ARCHIVED_TO = '(select coalesce(max(to_seq), 0) from archives where organi
 const examined = (part: string) =>
   `select count(*) as examined, min(seq) as lowest, at as lowestAt, ${ARCHIVED_TO} as archivedTo from (${part})`;
 
+/** The first row of the range that a page of the whole log examines: its numbers have no gaps. */
+const LOWEST = `max(:from, ${ARCHIVED_TO} + 1, min(:before, ${NEXT_SEQ}) - :examine)`;
+
+/**
+ * The matching rows of a range, and what was examined to find them: the next page begins there. The rows are read in
+ * one range of the primary key, and no further than to the last row of a full page.
+ */
 export const findAuditPage = {
-  rows: statement<PartValues & FilterValues, AuditLogRow>(matching(PART)),
-  examined: statement<PartValues, ExaminedPart>(examined(PART)),
+  rows: statement<PartValues & FilterValues, AuditLogRow>(
+    matching('audit_log', `and organization_id = :organizationId and seq < :before and seq >= ${LOWEST}`),
+  ),
+  examined: statement<PartValues, ExaminedPart>(`
+    select min(:before, ${NEXT_SEQ}) - p.lowest as examined, p.lowest as lowest,
+      (select at from audit_log where organization_id = :organizationId and seq = p.lowest) as lowestAt, p.archivedTo as archivedTo
+    from (select ${LOWEST} as lowest, ${ARCHIVED_TO} as archivedTo) p`),
 };
 
 /** The same for one key. */
 export const findAuditPageOfKey = {
   rows: statement<PartValues & FilterValues & { keyId: string }, AuditLogRow>(
-    matching(PART_OF_KEY, 'and (actor_id = :keyId or target_id = :keyId)'),
+    matching(`(${PART_OF_KEY})`, 'and (actor_id = :keyId or target_id = :keyId)'),
   ),
   examined: statement<PartValues & { keyId: string }, ExaminedPart>(examined(PART_OF_KEY)),
 };
@@ -164,7 +180,7 @@ export const findAuditPageOfKey = {
 /** The same for one administrator, and for one key that was changed if it is not null. */
 export const findAuditPageOfAdministrator = {
   rows: statement<PartValues & FilterValues & { administratorId: string; keyId: string | null }, AuditLogRow>(
-    matching(PART_OF_ADMINISTRATOR, 'and (:keyId is null or target_id = :keyId)'),
+    matching(`(${PART_OF_ADMINISTRATOR})`, 'and (:keyId is null or target_id = :keyId)'),
   ),
   examined: statement<PartValues & { administratorId: string }, ExaminedPart>(examined(PART_OF_ADMINISTRATOR)),
 };
@@ -210,7 +226,7 @@ const RECORDS = RECORD_KIND_NAMES.map(
 );
 
 export const findAuditRowsAbout = statement<
-  { organizationId: string; id: string } & Record<RecordKind, string>,
+  { organizationId: string; id: string; textLength: number } & Record<RecordKind, string>,
   AuditLogRow
 >(
   rowsOf(`select * from (
@@ -218,4 +234,9 @@ export const findAuditRowsAbout = statement<
     union all
     select * from (select seq from audit_log indexed by audit_log_user_target
       where organization_id = :organizationId and actor_type <> 'api_key' and target_id = :id order by seq desc limit 50))`),
+);
+
+/** The ticket with this id: no row if the directory does not have it. */
+export const findTicket = statement<{ organizationId: string; id: string }, { id: string }>(
+  'select t.id as id from tickets t where t.organization_id = :organizationId and t.id = :id',
 );

@@ -1,5 +1,5 @@
 import { REDACTED } from '../../domain/change.ts';
-import { forEachKind, RECORD_KIND_NAMES } from '../../domain/record-kinds.ts';
+import { forEachKind } from '../../domain/record-kinds.ts';
 import { statement } from '../statement.ts';
 import { RECORD_TABLES } from './record-tables.ts';
 
@@ -20,15 +20,3 @@ export const findRecord = forEachKind((kind) =>
     `select id from ${RECORD_TABLES[kind].table} where organization_id = :organizationId and id = :id`,
   ),
 );
-
-const TEXTS = RECORD_KIND_NAMES.map((kind) => {
-  const { table, textColumn } = RECORD_TABLES[kind];
-  return `select r.id, substr(r.${textColumn}, 1, :length) as text from json_each(:ids) i
-    cross join ${table} r on r.organization_id = :organizationId and r.id = i.value`;
-});
-
-/** The first `length` characters of the texts of these records. `ids` is a JSON array. */
-export const findTexts = statement<
-  { organizationId: string; ids: string; length: number },
-  { id: string; text: string }
->(TEXTS.join(' union all '));

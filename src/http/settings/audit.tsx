@@ -11,27 +11,26 @@ import {
   listAuditAdministrators,
   readAuditLog,
   searchAuditLog,
+  TEXT_LENGTH,
 } from '../../services/audit/read-audit-log.ts';
 import { findOwnKey, listKeysToChoose } from '../../services/keys/read-keys.ts';
-import type { ActorContext, AdminActor, ExportPage } from '../../services/service-context.ts';
+import type { ExportPage } from '../../services/service-context.ts';
 import { type AdminEnv, adminContext } from '../hono-env.ts';
 import { type Column, csvDownload, fileName } from './download.ts';
 import { PageProblem } from './page-problem.ts';
-import { AuditLogPage, type AuditQuery } from './pages/audit-log.tsx';
-import { recordTexts } from './record-texts.ts';
+import { AuditLogActions, AuditLogPage, type AuditQuery } from './pages/audit-log.tsx';
 import { render } from './render-page.tsx';
-
-const SHOWN_TEXT = 2_000;
+import { shownEntries } from './shown-entries.ts';
 
 export const audit = new Hono<AdminEnv>();
 
 audit.get('/audit', async (c) => {
   const ctx = adminContext(c);
-  const { query, selection } = readQuery(new URL(c.req.url).searchParams);
+  const asked = readQuery(new URL(c.req.url).searchParams);
   const cursor = readCursor(c.req.query('before'));
-  const wrongDates = query.q === undefined ? findWrongDates(query) : [];
-  const found =
-    wrongDates.length > 0 ? NOTHING : readPage(ctx, query, c.get('administrator').organization.timeZone, cursor);
+  const wrongDates = findWrongDates(asked);
+  const { query, filter, entries } = await resolveSearch(c, asked, wrongDates.length > 0);
+  const found = entries ? { ...NOTHING, entries } : filter ? readAuditLog(ctx, filter, cursor) : NOTHING;
   const [page, keys, administrators, sections] = await Promise.all([
     found,
     listKeysToChoose(ctx),
@@ -42,23 +41,35 @@ audit.get('/audit', async (c) => {
   const older =
     query.key === undefined || keys.some(({ id }) => id === query.key) ? undefined : await findOwnKey(ctx, query.key);
   if (older) keys.push(older);
-  return render(
-    c,
-    'Audit log',
-    <AuditLogPage
-      {...page}
-      query={query}
-      selection={selection}
-      isFirst={query.q !== undefined || cursor === undefined}
-      keys={keys}
-      administrators={administrators}
-      texts={await recordTexts(c, page.entries, SHOWN_TEXT)}
-      wrongDates={wrongDates}
-      sections={sections}
-    />,
-    { status: wrongDates.length > 0 ? 400 : 200 },
-  );
+  const shown = {
+    ...page,
+    entries: shownEntries(c, page.entries, TEXT_LENGTH.page),
+    isFirst: entries !== undefined || cursor === undefined,
+  };
+  return render(c, 'Audit log', <AuditLogPage {...{ ...shown, query, keys, administrators, wrongDates, sections }} />, {
+    status: wrongDates.length > 0 ? 400 : 200,
+    lead: <p class="minor">What the keys wrote, and what was done to them. Entries cannot be changed.</p>,
+    actions: (page.entries.length > 0 || page.next !== undefined) && <AuditLogActions query={query} />,
+  });
 });
+
+interface Search {
+  query: AuditQuery;
+  /** The entries that the search found, which no other filter applies to. */
+  entries?: readonly AuditEntry[];
+  /** The filter of the log, if there is none. */
+  filter?: AuditFilter;
+}
+
+/** A search finds entries by an id, or else filters the log by a ticket. */
+async function resolveSearch(c: Context<AdminEnv>, query: AuditQuery, isWrong: boolean): Promise<Search> {
+  const { timeZone } = c.get('administrator').organization;
+  if (query.q !== undefined) {
+    const entries = await searchAuditLog(adminContext(c), query.q);
+    if (entries) return { query: { q: query.q }, entries };
+  }
+  return isWrong ? { query } : { query, filter: toFilter(query, timeZone) };
+}
 
 function moduleSections(c: Context<AdminEnv>, query: AuditQuery): Promise<Child[]> {
   const { since, until } = toFilter(query, c.get('administrator').organization.timeZone);
@@ -67,16 +78,6 @@ function moduleSections(c: Context<AdminEnv>, query: AuditQuery): Promise<Child[
 }
 
 const NOTHING: AuditPage = { entries: [], next: undefined, searchedTo: undefined };
-
-async function readPage(
-  ctx: ActorContext<AdminActor>,
-  query: AuditQuery,
-  timeZone: string,
-  cursor: number | undefined,
-): Promise<AuditPage> {
-  if (query.q === undefined) return readAuditLog(ctx, toFilter(query, timeZone), cursor);
-  return { ...NOTHING, entries: await searchAuditLog(ctx, query.q) };
-}
 
 const COLUMNS: readonly Column<AuditEntry>[] = [
   { time: 'Time', timeOf: ({ at }) => at },
@@ -93,45 +94,54 @@ const COLUMNS: readonly Column<AuditEntry>[] = [
   ['Idempotency-Key', ({ idempotencyKey }) => idempotencyKey],
   ['From', ({ sourceAddress }) => sourceAddress],
   ['User-Agent', ({ userAgent }) => userAgent],
+  ['Text', ({ text, ticketId }) => text ?? (ticketId === null ? null : 'archived')],
 ];
 
 const KINDS = { api_key: 'API key', user: 'User', system: 'System' };
 
-audit.get('/audit.csv', (c) => {
-  const { query } = readQuery(new URL(c.req.url).searchParams);
+audit.get('/audit.csv', async (c) => {
   const ctx = adminContext(c);
-  const filter = toFilter(query, c.get('administrator').organization.timeZone);
+  const asked = readQuery(new URL(c.req.url).searchParams);
   const cursor = readCursor(c.req.query('before'));
-  const pages = query.q === undefined ? exportAuditLog(ctx, filter, cursor) : searchPages(ctx, query.q);
-  return csvDownload(c, { name: fileName(c, 'audit'), columns: COLUMNS, pages });
+  const { filter, entries = [] } = await resolveSearch(c, asked, false);
+  const key = filter?.keyId === undefined ? undefined : await findOwnKey(ctx, filter.keyId);
+  const name = fileName(c, key ? `audit-${slug(key.name)}` : 'audit');
+  const pages = filter ? exportAuditLog(ctx, filter, cursor) : onePage(entries);
+  return csvDownload(c, { name, columns: COLUMNS, pages: shownPages(c, pages) });
 });
 
-async function* searchPages(ctx: ActorContext<AdminActor>, text: string): AsyncGenerator<ExportPage<AuditEntry>> {
-  yield { items: await searchAuditLog(ctx, text), next: undefined };
+async function* onePage(items: readonly AuditEntry[]): AsyncGenerator<ExportPage<AuditEntry>> {
+  yield { items, next: undefined };
 }
 
-const FILTERS = ['by', 'key', 'action', 'ticket', 'from', 'to', 'q'] as const;
+async function* shownPages(c: Context<AdminEnv>, pages: AsyncIterable<ExportPage<AuditEntry>>) {
+  for await (const { items, next } of pages) yield { items: shownEntries(c, items, TEXT_LENGTH.file), next };
+}
 
-/** Reads the filters from the URL, and a query string to link to them. `q` excludes the others. */
-function readQuery(parameters: URLSearchParams): { query: AuditQuery; selection: string } {
+/** A name in the letters and digits of a file name; the id stands for a name without any. */
+const slug = (name: string) =>
+  name
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '-')
+    .replaceAll(/^-|-$/g, '')
+    .slice(0, 60);
+
+const FILTERS = ['q', 'ticket', 'by', 'key', 'action', 'from', 'to'] as const;
+
+/** Reads the filters from the URL. */
+function readQuery(parameters: URLSearchParams): AuditQuery {
   const query: AuditQuery = {};
-  const selection = new URLSearchParams();
-  for (const name of parameters.get('q')?.trim() ? (['q'] as const) : FILTERS) {
-    const value = parameters.get(name)?.trim();
-    if (!value) continue;
-    query[name] = value;
-    selection.set(name, value);
-  }
-  return { query, selection: selection.toString() };
+  for (const name of FILTERS) query[name] = parameters.get(name)?.trim() || undefined;
+  return query;
 }
 
-function toFilter({ by, key, action, ticket, from, to }: AuditQuery, timeZone: string): AuditFilter {
+function toFilter({ q, ticket, by, key, action, from, to }: AuditQuery, timeZone: string): AuditFilter {
   const start = (date: string) => startOfDate(date, timeZone);
   return {
     administratorId: by,
     keyId: key,
     action,
-    ticketId: ticket,
+    ticketId: q ?? ticket,
     since: from === undefined ? undefined : start(requireDate(from)),
     until: to === undefined ? undefined : start(addDays(requireDate(to), 1)),
   };

@@ -39,8 +39,8 @@ import {
 } from './pages/key-form.tsx';
 import { AlreadyCreatedPage, NewKeyPage } from './pages/new-key.tsx';
 import { WhichKeyPage } from './pages/which-key.tsx';
-import { recordTexts } from './record-texts.ts';
 import { render, trail } from './render-page.tsx';
+import { shownEntries } from './shown-entries.ts';
 
 const LATEST_ENTRIES = 10;
 const SHOWN_TEXT = 280;
@@ -129,8 +129,7 @@ keys.get('/keys/:key', async (c) => {
     defaults: defaultLimits(c),
     written,
     usage: usages.get(key.id) ?? [],
-    entries,
-    texts: await recordTexts(c, entries, SHOWN_TEXT),
+    entries: shownEntries(c, entries, SHOWN_TEXT),
     refused,
     done: bannerFor(key, c.req.query('done')),
   };

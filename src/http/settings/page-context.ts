@@ -3,8 +3,9 @@ import { dateIn } from '../../domain/calendar.ts';
 import { ticketUrl } from '../../domain/ticket-url.ts';
 import type { AdminEnv, AppEnv, ContextOf } from '../hono-env.ts';
 
-/** The organization's pages: the path of all its links, its time zone, and the current time. */
+/** The organization's pages: its name, the path of all its links, its time zone, and the current time. */
 export interface PageContext {
+  organization: string;
   base: string;
   timeZone: string;
   now: number;
@@ -30,11 +31,11 @@ export function pageContext(c: ContextOf<AppEnv>): PageContext | undefined {
   const administrator = c.get('administrator');
   if (!administrator) return undefined;
   const { userId, organization } = administrator;
-  const { id, timeZone } = organization;
+  const { id, name, timeZone } = organization;
   const { ticketUrl: template } = c.get('config');
   const linkTo = template === undefined ? undefined : (ticketId: string) => ticketUrl(template, id, ticketId);
   const { address } = c.get('source');
-  return { base: `/settings/${id}`, timeZone, now: c.get('now')(), userId, address, linkTo };
+  return { organization: name, base: `/settings/${id}`, timeZone, now: c.get('now')(), userId, address, linkTo };
 }
 
 /** Today's date in the organization's time zone. */

@@ -8,8 +8,8 @@ import {
   findAuditPageOfKey,
   findAuditRowsAbout,
   findFirstSeqSince,
+  findTicket,
 } from '../../db/audit/audit-log-statements.ts';
-import { findTexts } from '../../db/work/text-statements.ts';
 import { parseIdempotencyKey } from '../../domain/idempotency-key.ts';
 import { derivedId, timeOfId } from '../../domain/record-id.ts';
 import { forEachKind, RECORD_KIND_NAMES, type RecordKind } from '../../domain/record-kinds.ts';
@@ -26,6 +26,8 @@ export interface AuditEntry extends AuditColumns {
   time: { minutes: number; technician: string } | null;
   /** Why the PSA could not take the record that the entry is about. */
   refusal: string | null;
+  /** The beginning of the record's text, or "[redacted]"; null if it has none, or has left the database. */
+  text: string | null;
 }
 
 /** Which entries to show. `since` and `until` (excluded) are UTC milliseconds. */
@@ -48,7 +50,9 @@ export interface AuditPage {
 
 const PAGE_SIZE = 50;
 /** How many entries a filtered page examines before it asks whether to continue. */
-const EXAMINED_PER_PAGE = 1_000;
+const EXAMINED_PER_PAGE = 20_000;
+/** The same for the entries of a key, of which each takes several reads of the ledger. */
+const EXAMINED_OF_KEY = 1_000;
 /** How many entries the page of a key examines. */
 const EXAMINED_FOR_LATEST = 200;
 const EXPORT_PAGE_SIZE = 2_500;
@@ -58,8 +62,10 @@ const MAX_LISTED_ACTORS = 500;
 export const CLOCK_SKEW_MS = 30_000;
 /** A request id is created at arrival; the body may take 20 s, and the write 10 s. */
 export const LONGEST_REQUEST_MS = 30_000;
-/** A search by request id examines at most 10,000 entries around the time in the id. */
-const MAX_SEARCH_PAGES = 10;
+/** How many entries around the time in it a search by request id examines. */
+const EXAMINED_FOR_REQUEST = 10_000;
+/** How many characters of a text the audit log shows, and its file has. One more is read, to know if there are more. */
+export const TEXT_LENGTH = { page: 2_000, file: 4_000 } as const;
 
 /** One page of the audit log before the cursor, from a bounded number of rows. */
 export async function readAuditLog(
@@ -76,7 +82,8 @@ export async function readAuditLog(
     ...range,
     before: Math.min(range.before, cursor ?? range.before),
     limit: PAGE_SIZE,
-    examine: filtered ? EXAMINED_PER_PAGE : PAGE_SIZE + 1,
+    textLength: TEXT_LENGTH.page + 1,
+    examine: keyId !== undefined ? EXAMINED_OF_KEY : filtered ? EXAMINED_PER_PAGE : PAGE_SIZE + 1,
   });
 }
 
@@ -87,7 +94,13 @@ export async function readLatestOfKey(
   limit: number,
 ): Promise<AuditEntry[]> {
   const any = { action: null, ticketId: null, requestId: null, since: null, until: null };
-  const range = { before: Number.MAX_SAFE_INTEGER, from: 0, examine: EXAMINED_FOR_LATEST, limit };
+  const range = {
+    before: Number.MAX_SAFE_INTEGER,
+    from: 0,
+    examine: EXAMINED_FOR_LATEST,
+    limit,
+    textLength: TEXT_LENGTH.page + 1,
+  };
   const statement = findAuditPageOfKey.rows.bind({ organizationId: ctx.actor.organizationId, keyId, ...any, ...range });
   const results = await readAll(ctx, statement);
   return results.map(toEntry);
@@ -115,7 +128,12 @@ export async function* exportAuditLog(
   cursor?: number,
 ): AsyncGenerator<ExportPage<AuditEntry>> {
   const range = await seqRange(forNextPage(ctx), filter);
-  const part = { from: range.from, limit: EXPORT_PAGE_SIZE, examine: EXPORT_PAGE_SIZE };
+  const part = {
+    from: range.from,
+    limit: EXPORT_PAGE_SIZE,
+    examine: EXPORT_PAGE_SIZE,
+    textLength: TEXT_LENGTH.file + 1,
+  };
   for (let before: number | undefined = Math.min(range.before, cursor ?? range.before); before !== undefined; ) {
     const { entries, next }: AuditPage = await readPage(forNextPage(ctx), filter, { ...part, before });
     yield { items: entries, next: next?.toString() };
@@ -123,25 +141,28 @@ export async function* exportAuditLog(
   }
 }
 
-/** The entries about one thing: a record id, a key id, an Idempotency-Key or a request id. */
-export async function searchAuditLog(ctx: ActorContext<AdminActor>, text: string): Promise<AuditEntry[]> {
-  const values = await searchedIds(ctx.actor.organizationId, text);
+/**
+ * The entries about one thing: a record id, a key id, an Idempotency-Key or a request id. Undefined if the text is none
+ * of them but the id of a ticket, which is a filter.
+ */
+export async function searchAuditLog(ctx: ActorContext<AdminActor>, text: string): Promise<AuditEntry[] | undefined> {
+  const { organizationId } = ctx.actor;
+  const values = await searchedIds(organizationId, text);
   if (!values) return [];
   const { id } = values;
-  const results = await readAll(ctx, findAuditRowsAbout.bind(values));
+  const [results, tickets] = await readBatch(ctx, [
+    findAuditRowsAbout.bind({ ...values, textLength: TEXT_LENGTH.file + 1 }),
+    findTicket.bind({ organizationId, id: text }),
+  ]);
+  if (results.length > 0) return results.map(toEntry);
+  if (tickets.length > 0) return undefined;
   const receivedAt = timeOfId(id);
-  if (results.length > 0 || receivedAt === undefined) return results.map(toEntry);
+  if (receivedAt === undefined) return [];
 
   // Clocks differ and a write may be slow: search a narrow range of the log for the entry.
   const range = await seqRange(ctx, { since: receivedAt, until: receivedAt + LONGEST_REQUEST_MS });
-  const part = { from: range.from, limit: PAGE_SIZE, examine: EXAMINED_PER_PAGE, requestId: id };
-  let before: number | undefined = range.before;
-  for (let pages = 0; pages < MAX_SEARCH_PAGES && before !== undefined; pages++) {
-    const page: AuditPage = await readPage(ctx, {}, { ...part, before });
-    if (page.entries.length > 0) return page.entries;
-    before = page.next;
-  }
-  return [];
+  const limits = { limit: PAGE_SIZE, examine: EXAMINED_FOR_REQUEST, textLength: TEXT_LENGTH.file + 1 };
+  return (await readPage(ctx, {}, { ...range, ...limits, requestId: id })).entries;
 }
 
 /** A text as an id, and the ids that each kind derives from it as an Idempotency-Key; undefined if neither. */
@@ -166,18 +187,20 @@ interface Part {
   from: number;
   limit: number;
   examine: number;
+  textLength: number;
   requestId?: string;
 }
 
 async function readPage(ctx: ActorContext<AdminActor>, filter: AuditFilter, part: Part): Promise<AuditPage> {
   const { administratorId, keyId, action = null, ticketId = null, since = null, until = null } = filter;
-  const { before, from, limit, examine, requestId = null } = part;
+  const { before, from, limit, examine, textLength, requestId = null } = part;
   const values = {
     organizationId: ctx.actor.organizationId,
     before,
     from,
     examine,
     limit,
+    textLength,
     action,
     ticketId,
     requestId,
@@ -241,16 +264,4 @@ function toEntry({ keyId, keyName, keyHint, keyRevokedAt, minutes, technician, .
       keyId === null ? null : { id: keyId, name: keyName ?? '', hint: keyHint ?? '', revoked: keyRevokedAt !== null },
     time: minutes === null ? null : { minutes, technician: technician ?? '' },
   };
-}
-
-/** The first `length` characters of the records that entries are about, by their id, or "[redacted]". */
-export async function readTexts(
-  ctx: ActorContext<AdminActor>,
-  entries: readonly AuditEntry[],
-  length: number,
-): Promise<Map<string, string>> {
-  const ids = entries.filter(({ ticketId }) => ticketId !== null).map(({ targetId }) => targetId);
-  if (ids.length === 0) return new Map();
-  const values = { organizationId: ctx.actor.organizationId, ids: JSON.stringify([...new Set(ids)]), length };
-  return new Map((await readAll(ctx, findTexts.bind(values))).map(({ id, text }) => [id, text]));
 }

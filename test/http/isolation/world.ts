@@ -338,7 +338,7 @@ export class World {
     this.checks.equal('pageStatus', status, this.administers(event) ? 200 : 404);
     if (status === 200) {
       const matching = own.audit_log.filter(matches).length;
-      const shown = csv ? csvRows(text).length : await countElements(text, 'tbody tr');
+      const shown = csv ? csvRows(text).length : await countElements(text, '.log li');
       this.checks.equal('logRows', shown, csv ? matching : Math.min(50, matching));
     }
     return { outcome: `${filter} ${status}`, asked: path, response: text };

@@ -1,6 +1,7 @@
 import { env } from 'cloudflare:workers';
 import { describe, expect, test, vi } from 'vitest';
 import { generateKey } from '../../../src/domain/api-key.ts';
+import { DAY_MS } from '../../../src/domain/calendar.ts';
 import { archive, objectsIn, releaseAll } from '../../support/archive.ts';
 import { aroundD1, countD1 } from '../../support/d1.ts';
 import { countElements, csvRows, elementsOf } from '../../support/page.ts';
@@ -44,7 +45,7 @@ describe('the archived part of the audit log', () => {
     expect(textOf(text)).toMatch(
       /Your PSA has confirmed that it stored the entries up to number 4 \(.*Entries up to number 3 \(.* are archived/,
     );
-    expect(await countElements(text, 'table:first-of-type tbody tr')).toBe(2);
+    expect(await countElements(text, '.log li')).toBe(1);
     expect(await filesOn(text)).toEqual([`${base}/audit/archive/3`]);
     expect(await wordsOf(text, 'a[href*="before="]')).toEqual([]);
     const file = await get('/audit/archive/3');
@@ -144,12 +145,12 @@ describe('the audit log', () => {
     expect(await wordsOf(text, '.banner')).toEqual([
       '2027-02-30 is not a date. Enter a calendar date, such as 2027-03-31. The other filters are kept.',
     ]);
-    const [ticket] = await elementsOf(text, 'input[name=ticket]');
+    const [ticket] = await elementsOf(text, 'input[name=q]');
     expect(ticket?.attributes['value']).toBe('1001');
     expect((await elementsOf(text, 'option[selected]')).map(({ attributes }) => attributes['value'])).toEqual([
       'note.created',
     ]);
-    expect(await countElements(text, 'tbody tr')).toBe(0);
+    expect(await countElements(text, '.log li')).toBe(0);
   });
 
   test('links tickets to the PSA if the deployment knows its address', async () => {
@@ -161,7 +162,7 @@ describe('the audit log', () => {
       const key = await makeKey(organization);
       await api.postNote(key.value);
       for (const path of ['/audit', `/keys/${key.id}`]) {
-        const found = await elementsOf((await get(path)).text, 'td[data-label=Ticket] a');
+        const found = await elementsOf((await get(path)).text, '.entry a[rel=noreferrer]');
         expect(found.map(({ attributes }) => attributes['href'])).toEqual(
           links.map((link) => link.replace('%s', organization)),
         );
@@ -174,11 +175,11 @@ describe('the audit log', () => {
     const key = await makeKey(organization);
     expect((await api.postNote(key.value)).status).toBe(201);
     const { text: all } = await get('/audit');
-    expect(await countElements(all, 'tbody tr')).toBe(2);
-    const [link] = await elementsOf(all, 'tbody th a[href*="by="]');
+    expect(await countElements(all, '.log li')).toBe(2);
+    const [link] = await elementsOf(all, '.entry a[href*="by="]');
     expect(link?.attributes['href']).toBe(`${base}/audit?by=ada`);
     const { text } = await get('/audit?by=ada');
-    expect(await countElements(text, 'tbody tr')).toBe(1);
+    expect(await countElements(text, '.log li')).toBe(1);
     expect(await download(text)).toEqual(links(base, 'by=ada'));
   });
 
@@ -204,7 +205,7 @@ describe('the audit log', () => {
     expect(await options('/audit')).toEqual([all, ['ada', 'Ada (former)', false]]);
     // Such as the PSA, or one of too many.
     expect(await options('/audit?by=psa')).toEqual([all, ['ada', 'Ada (former)', false], ['psa', 'psa', true]]);
-    const entries = async (path: string) => countElements((await get(path)).text, 'tbody tr');
+    const entries = async (path: string) => countElements((await get(path)).text, '.log li');
     expect(await entries('/audit?by=ada&action=api_key.created')).toBe(1);
     expect(await entries('/audit?by=ada&action=note.created')).toBe(0);
   });
@@ -222,10 +223,10 @@ describe('the audit log', () => {
       `insert into audit_log select ?, value, 1, 'system', 'psa', 'PSA', 'note.created', 'r', iif(value = 2, '77', '1001'),
          'q', null, null, null, null, '', 0, 0, 0 from json_each(?)`,
     )
-      .bind(organization, JSON.stringify(Array.from({ length: 1_200 }, (_, i) => i + 2)))
+      .bind(organization, JSON.stringify(Array.from({ length: 20_200 }, (_, i) => i + 2)))
       .run();
     const { text } = await get('/audit?ticket=77');
-    expect(await countElements(text, 'tbody tr')).toBe(0);
+    expect(await countElements(text, '.log li')).toBe(0);
     expect(await download(text)).toEqual(links(base, 'ticket=77'));
     expect(csvRows((await get('/audit.csv?ticket=77')).text)).toHaveLength(1);
   });
@@ -236,35 +237,35 @@ describe('the audit log', () => {
     // One entry a minute; two have the ticket.
     await env.DB.prepare(
       `insert into audit_log select ?1, value, ?3 + value * 60000, 'system', 'psa', 'PSA', 'note.created', 'r',
-         iif(value in (20, 1600), '77', '1001'), 'q', null, null, null, null, '', 0, 0, 0 from json_each(?2)`,
+         iif(value in (20, 31600), '77', '1001'), 'q', null, null, null, null, '', 0, 0, 0 from json_each(?2)`,
     )
-      .bind(organization, JSON.stringify(Array.from({ length: 2_499 }, (_, i) => i + 2)), Date.parse('2026-03-01'))
+      .bind(organization, JSON.stringify(Array.from({ length: 49_999 }, (_, i) => i + 2)), Date.parse('2026-03-01'))
       .run();
     const read = async (query: string) => {
       const page = (await get(`/audit${query}`)).text;
       const links = await elementsOf(page, 'main a[href*="before="]');
       return {
-        entries: await countElements(page, 'tbody tr'),
+        entries: await countElements(page, '.log li'),
         banners: await wordsOf(page, '[role=status]'),
-        links: links.map(({ attributes, text }) => [text, attributes['href']]),
-        newest: await countElements(page, `main .actions a[href="${base}/audit?ticket=77"]`),
+        links: links.map(({ attributes, text }) => [text.trim(), attributes['href']]),
+        newest: await countElements(page, `main > .actions a[href="${base}/audit?ticket=77"]`),
       };
     };
     const further = (before: number) => [['Look further', `${base}/audit?ticket=77&amp;before=${before}`]];
     expect(await read('?ticket=77')).toEqual({
       entries: 1,
-      banners: ['Searched back to 2 Mar 2026, 01:01. Look further'],
-      links: further(1_501),
+      banners: ['Searched back to 21 Mar 2026, 20:01. Look further'],
+      links: further(30_001),
       newest: 0,
     });
-    expect(await read('?ticket=77&before=1501')).toEqual({
+    expect(await read('?ticket=77&before=30001')).toEqual({
       entries: 0,
-      banners: ['No entries found so far. Searched back to 1 Mar 2026, 08:21. Look further'],
-      links: further(501),
+      banners: ['No entries found so far. Searched back to 7 Mar 2026, 22:41. Look further'],
+      links: further(10_001),
       newest: 1,
     });
     // To the first entry, also if the page ends exactly there.
-    for (const before of [501, 1_001])
+    for (const before of [10_001, 20_001])
       expect(await read(`?ticket=77&before=${before}`)).toEqual({ entries: 1, banners: [], links: [], newest: 1 });
     expect((await read('?ticket=77&before=20')).banners).toEqual([
       'No older entries match these filters. Clear the filters',
@@ -274,7 +275,7 @@ describe('the audit log', () => {
     expect(await read('')).toMatchObject({
       entries: 50,
       banners: [],
-      links: [['Older entries', `${base}/audit?before=2451`]],
+      links: [['Older entries', `${base}/audit?before=49951`]],
     });
   });
 
@@ -282,11 +283,11 @@ describe('the audit log', () => {
     const { organization, base, get } = await makeSettings();
     const empty = (await get('/audit')).text;
     expect(await wordsOf(empty, '.empty h2')).toEqual(['No entries yet']);
-    expect(await countElements(empty, '[role=status], main .actions a')).toBe(0);
+    expect(await countElements(empty, '[role=status], main .actions a, .head-actions a')).toBe(0);
     await makeKey(organization);
     for (const [query, words] of [
       ['ticket=77', 'No entries match these filters. Clear the filters'],
-      ['q=nothing', 'No entries have this record ID, request ID or Idempotency-Key. Clear the search'],
+      ['q=nothing', 'No entries have this ticket, record ID, request ID or Idempotency-Key. Clear the search'],
     ]) {
       const { text } = await get(`/audit?${query}`);
       expect(await wordsOf(text, '[role=status]')).toEqual([words]);
@@ -316,13 +317,9 @@ describe('an entry of the audit log', () => {
     await api.postNote(key.value, { message: `Disk cleaned up\n${'x'.repeat(3_000)}` });
     await api.postTime(key.value, { ...TIME, description: 'On site' });
     const { text } = await get('/audit');
-    const summaries = (await elementsOf(text, 'td summary')).map((one) => one.text);
-    expect(summaries).toEqual([
-      '30 min, Automation: On site',
-      `Disk cleaned up\n${'x'.repeat(104)}`,
-      'Technical details',
-    ]);
-    const texts = async (page: string) => (await elementsOf(page, 'td details .text')).map((one) => one.text);
+    const summaries = (await elementsOf(text, '.log .line')).map((one) => one.text);
+    expect(summaries).toEqual(['30 min, Automation: On site', `Disk cleaned up\n${'x'.repeat(104)}`, 'n8n: triage']);
+    const texts = async (page: string) => (await elementsOf(page, '.log .entry .text')).map((one) => one.text);
     expect(await texts(text)).toEqual(['On site', `Disk cleaned up\n${'x'.repeat(2_000 - 16)}…`]);
     await env.DB.prepare("update notes set message = '[redacted]' where organization_id = ?").bind(organization).run();
     expect(await texts((await get('/audit')).text)).toEqual(['On site', '[redacted]']);
@@ -435,11 +432,63 @@ describe('the separator of a file', () => {
 });
 
 describe('a search of the audit log', () => {
+  test('takes a ticket, with the period and the other filters, besides an id of a record', async () => {
+    const now = Date.parse('2026-11-22T12:00:00Z');
+    let today = now - 20 * DAY_MS;
+    const { organization, api, base, get } = await makeSettings({ now: () => today });
+    const [key, other] = [await makeKey(organization), await makeKey(organization)];
+    await api.postNote(key.value, undefined, { 'Idempotency-Key': '1002' });
+    today = now;
+    await api.postNote(other.value);
+    const found = async (query: string) => countElements((await get(`/audit?${query}`)).text, '.log li');
+    // An Idempotency-Key that looks like a ticket finds its record.
+    for (const [query, entries] of [
+      ['q=1001', 2],
+      ['q=1001&from=2026-11-16', 1],
+      [`q=1001&key=${key.id}`, 1],
+      ['q=1003', 0],
+      ['q=1002', 1],
+      ['q=7777', 0],
+    ] as const)
+      expect([query, await found(query)]).toEqual([query, entries]);
+    const { text } = await get('/audit?q=1001&from=2026-11-16');
+    const chips = (await elementsOf(text, '.state-chips a')).map(({ attributes, text: label }) => [
+      label,
+      attributes['href'],
+      attributes['aria-current'],
+    ]);
+    expect(chips).toEqual([
+      ['Today', `${base}/audit?q=1001&amp;from=2026-11-22`, undefined],
+      ['7 days', `${base}/audit?q=1001&amp;from=2026-11-16`, 'true'],
+      ['30 days', `${base}/audit?q=1001&amp;from=2026-10-24`, undefined],
+      ['All', `${base}/audit?q=1001`, undefined],
+      ['Show all', `${base}/audit`, undefined],
+    ]);
+    expect((await elementsOf(text, '.log h2')).map((day) => day.text)).toEqual(['Sunday 22 November 2026']);
+  });
+
+  test('has the texts in its file, without formulas and pasted keys, and the name of the key in the name of the file', async () => {
+    const { organization, api, get } = await makeSettings();
+    const key = await makeKey(organization, { name: 'HaloPSA: mirror (prod)' });
+    const note = await api.postNote(key.value, { message: '=HYPERLINK("http://evil.example")' });
+    await api.postNote(key.value, { message: `My key is ${key.value}` });
+    const { id } = (await note.json<{ note: { id: string } }>()).note;
+    const { text, headers } = await get(`/audit.csv?key=${key.id}`);
+    expect(headers.get('Content-Disposition')).toContain(`filename="${organization}-audit-halopsa-mirror-prod-`);
+    const texts = csvRows(text).map((row) => row.split(',').at(-1));
+    expect(texts).toEqual(['"My key is twb_[removed]"', `"'=HYPERLINK(""http://evil.example"")"`, '']);
+    await env.DB.prepare('delete from notes where organization_id = ? and id = ?').bind(organization, id).run();
+    expect(csvRows((await get(`/audit.csv?q=${key.id}&key=${key.id}`)).text)).toHaveLength(1);
+    expect(csvRows((await get(`/audit.csv?key=${key.id}`)).text).map((row) => row.split(',').at(-1))).toContain(
+      '"archived"',
+    );
+  });
+
   test('ignores all filters and shows none as selected', async () => {
     const { organization, base, get } = await makeSettings();
     const [key, other] = [await makeKey(organization), await makeKey(organization)];
     const { text } = await get(`/audit?q=${key.id}&key=${other.id}&action=note.created&from=2001-01-01`);
-    expect(await countElements(text, `td a[href="${base}/keys/${key.id}"]`)).toBe(1);
+    expect(await countElements(text, `.entry a[href="${base}/keys/${key.id}"]`)).toBe(1);
     const selected = (await elementsOf(text, 'option[selected]')).map(({ attributes }) => attributes['value']);
     expect(selected.filter((value) => value !== '')).toEqual([]);
     expect(text).not.toContain('2001-01-01');

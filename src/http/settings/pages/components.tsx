@@ -113,6 +113,13 @@ export function CsvLinks({ to }: { to: string }) {
   );
 }
 
+/** The menu with both links to a CSV file. */
+export const CsvMenu = ({ to }: { to: string }) => (
+  <Menu summary="Download" group="page" kind="overflow">
+    <CsvLinks to={to} />
+  </Menu>
+);
+
 /** A menu that opens without script. Of the menus of one group only one is open at a time. */
 export function Menu({
   summary,

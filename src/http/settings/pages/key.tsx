@@ -9,8 +9,7 @@ import type { ChainDay, KeyDetails } from '../../../services/keys/read-keys.ts';
 import type { RefusedUse } from '../../../services/keys/refused-uses.ts';
 import { stateInList } from '../../../services/keys/select-keys.ts';
 import { usePage } from '../page-context.ts';
-import type { RecordTexts } from '../record-texts.ts';
-import { Activity } from './activity.tsx';
+import { AuditEntries } from './audit-entries.tsx';
 import { Address, Banner, Hint, LinkButton, Scopes, State } from './components.tsx';
 import { limitsText, useText } from './day-use.ts';
 import { Creator, LastWrite, OtherKey } from './key-facts.tsx';
@@ -40,7 +39,6 @@ interface Props {
   /** What the key itself has written on the latest days. */
   usage: Usage;
   entries: readonly AuditEntry[];
-  texts: RecordTexts;
   refused: readonly RefusedUse[];
   done: string | undefined;
 }
@@ -76,7 +74,8 @@ export function KeyActions({ subject: key }: Pick<Props, 'subject'>) {
   );
 }
 
-export function KeyPage({ subject: key, defaults, written, usage, entries, texts, refused, done }: Props) {
+/** One key with its details, use, latest activity, refused uses and settings. */
+export function KeyPage({ subject: key, defaults, written, usage, entries, refused, done }: Props) {
   const { base } = usePage();
   const path = `${base}/keys/${key.id}`;
   const limits = dayLimits(key, defaults.day);
@@ -129,7 +128,7 @@ export function KeyPage({ subject: key, defaults, written, usage, entries, texts
       </dl>
       <UsageChart usage={usage} limits={limits} />
       <h2>Activity</h2>
-      <Activity entries={entries} texts={texts} />
+      {entries.length === 0 ? <p>No audit entries.</p> : <AuditEntries entries={entries} keyId={key.id} />}
       <p>
         <a href={`${base}/audit?key=${key.id}`}>All audit entries for this key</a>
       </p>

@@ -2,18 +2,24 @@ import type { KeyState } from '../../../domain/api-key.ts';
 import { DAY_MS, dateIn, endOfDate } from '../../../domain/calendar.ts';
 import { usePage } from '../page-context.ts';
 
+/** A time as `2026-11-22 21:54:12 UTC`. */
+export const utcText = (at: number) => `${new Date(at).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
+
 /** A time in the organization's time zone or in other words, with UTC on hover. */
 export function Time({ at, text }: { at: number; text?: string }) {
   const { timeZone } = usePage();
-  const iso = new Date(at).toISOString();
-  const inUtc = `${iso.slice(0, 19).replace('T', ' ')} UTC`;
+  const inUtc = utcText(at);
   const local = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short', timeZone }).format(at);
   return (
-    <time datetime={iso} title={text === undefined ? inUtc : `${local} (${inUtc})`}>
+    <time datetime={new Date(at).toISOString()} title={text === undefined ? inUtc : `${local} (${inUtc})`}>
       {text ?? local}
     </time>
   );
 }
+
+/** The time of day with seconds: `16:54:12`. */
+export const clockTime = (at: number, timeZone: string) =>
+  new Intl.DateTimeFormat('en-GB', { timeStyle: 'medium', timeZone }).format(at);
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;

@@ -1,0 +1,172 @@
+import { auditActionLabel } from '../../../domain/audit-actions.ts';
+import { dateIn } from '../../../domain/calendar.ts';
+import { RECORD_KIND_NAMES } from '../../../domain/record-kinds.ts';
+import type { AuditEntry } from '../../../services/audit/read-audit-log.ts';
+import { Icon, type IconName } from '../../page/icon.tsx';
+import { usePage } from '../page-context.ts';
+import { Address, Hint, SCOPE_ICONS } from './components.tsx';
+import { clockTime, utcText } from './time.tsx';
+
+interface Props {
+  entries: readonly AuditEntry[];
+  /** Leaves out who acted if it is this key. */
+  keyId?: string;
+}
+
+/** Audit entries by day, newest first. The whole line of an entry opens its details, without script too. */
+export function AuditEntries({ entries, keyId }: Props) {
+  const { timeZone } = usePage();
+  return (
+    <div class="sheet log">
+      {Array.from(
+        Map.groupBy(entries, ({ at }) => dateIn(timeZone, at)),
+        ([day, ofDay]) => (
+          <section>
+            <h2>{dayText(day)}</h2>
+            <ol>
+              {ofDay.map((entry) => (
+                <li>
+                  <details>
+                    <Line entry={entry} isOwn={entry.actorId === keyId} />
+                    <Details entry={entry} />
+                  </details>
+                </li>
+              ))}
+            </ol>
+          </section>
+        ),
+      )}
+    </div>
+  );
+}
+
+/** A calendar date as a heading: `Saturday 21 November 2026`. */
+const dayText = (day: string) =>
+  new Intl.DateTimeFormat('en-GB', { dateStyle: 'full', timeZone: 'UTC' }).format(Date.parse(day)).replace(',', '');
+
+/** What happened to something, by the last part of the action. */
+const ICONS: Record<string, IconName> = {
+  created: 'key',
+  changed: 'pen',
+  redacted: 'pen',
+  rotated: 'rotate',
+  revoked: 'ban',
+  rejected: 'ban',
+};
+
+/** How much of a text is on the line of its entry; the style cuts it at the width of the column. */
+const SUMMARY_LENGTH = 120;
+
+function Line({ entry, isOwn }: { entry: AuditEntry; isOwn: boolean }) {
+  const { timeZone } = usePage();
+  const { action, actorType, actorName, at, ticketId, key, time, text, detail, refusal } = entry;
+  const [subject, what = ''] = action.split('.');
+  const kind = RECORD_KIND_NAMES.find((one) => one === subject);
+  const about = actorType !== 'api_key' && key ? key.name : undefined;
+  return (
+    <summary>
+      <time title={utcText(at)}>{clockTime(at, timeZone)}</time>
+      <span class="chip">
+        <Icon name={kind && what === 'created' ? SCOPE_ICONS[kind] : (ICONS[what] ?? 'check')} kind={kind ?? ''} />
+        {auditActionLabel(action)}
+      </span>
+      <span class="ticket-id">{ticketId}</span>
+      <span class="who">
+        {!isOwn && <bdi>{actorName}</bdi>}
+        {actorType === 'api_key' && key?.revoked && !isOwn && <span class="mark"> revoked</span>}
+      </span>
+      <span class="line">
+        {about !== undefined && <bdi>{about}</bdi>}
+        {time && (
+          <>
+            {time.minutes} min, <bdi>{time.technician}</bdi>
+            {text !== null && ': '}
+          </>
+        )}
+        {refusal !== null && <strong class="mark">Refused by your PSA </strong>}
+        {text !== null && <bdi>{text.slice(0, SUMMARY_LENGTH)}</bdi>}
+        {detail && detail !== about && (
+          <>
+            {about !== undefined && ': '}
+            <bdi>{detail}</bdi>
+          </>
+        )}
+      </span>
+    </summary>
+  );
+}
+
+/** The whole text, who did it from where, and the ids. */
+function Details({ entry }: { entry: AuditEntry }) {
+  const { base, linkTo } = usePage();
+  const { actorType, actorId, actorName, key, ticketId, text, targetId } = entry;
+  const { sourceAddress, requestId, idempotencyKey, userAgent, detail, refusal } = entry;
+  const facts = [
+    ['Record', targetId],
+    ['Request', requestId],
+    ['Idempotency-Key', idempotencyKey],
+    ['User-Agent', userAgent],
+  ] as const;
+  return (
+    <div class="entry">
+      <div>
+        {text !== null && <p class="text">{text}</p>}
+        {detail && (
+          <p>
+            <bdi>{detail}</bdi>
+          </p>
+        )}
+        {refusal !== null && (
+          <p>
+            <strong class="mark">Refused by your PSA:</strong> <bdi>{refusal}</bdi>
+          </p>
+        )}
+        <div class="actions">
+          {ticketId !== null && linkTo && (
+            <a href={linkTo(ticketId)} rel="noreferrer">
+              Open in PSA
+            </a>
+          )}
+          {ticketId !== null && (
+            <a href={`${base}/audit?ticket=${encodeURIComponent(ticketId)}`}>All entries of ticket {ticketId}</a>
+          )}
+          {actorType === 'user' && (
+            <a href={`${base}/audit?by=${encodeURIComponent(actorId)}`}>
+              All entries by <bdi>{actorName}</bdi>
+            </a>
+          )}
+        </div>
+      </div>
+      <dl>
+        {key && (
+          <>
+            <dt>Key</dt>
+            <dd>
+              <a href={`${base}/keys/${key.id}`}>
+                <bdi>{key.name}</bdi>
+              </a>{' '}
+              <Hint hint={key.hint} />
+            </dd>
+          </>
+        )}
+        {sourceAddress !== null && (
+          <>
+            <dt>From</dt>
+            <dd>
+              <Address address={sourceAddress} />
+            </dd>
+          </>
+        )}
+        {facts.map(
+          ([name, value]) =>
+            value !== null && (
+              <>
+                <dt>{name}</dt>
+                <dd>{value}</dd>
+              </>
+            ),
+        )}
+      </dl>
+    </div>
+  );
+}

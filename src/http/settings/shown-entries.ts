@@ -1,0 +1,12 @@
+import { withoutKeys } from '../../domain/pasted-keys.ts';
+import type { AuditEntry } from '../../services/audit/read-audit-log.ts';
+import type { AdminEnv, ContextOf } from '../hono-env.ts';
+
+/** The entries with texts of at most `length` characters, without pasted keys. */
+export function shownEntries(c: ContextOf<AdminEnv>, entries: readonly AuditEntry[], length: number): AuditEntry[] {
+  const { keyPrefixes } = c.get('config');
+  return entries.map((entry) => {
+    const text = entry.text === null ? null : withoutKeys(entry.text, keyPrefixes);
+    return { ...entry, text: text !== null && text.length > length ? `${text.slice(0, length).trimEnd()}…` : text };
+  });
+}
