@@ -79,7 +79,7 @@ if (option === '--lower') {
   }
   writeFileSync(BUDGETS, `${JSON.stringify(budgets, null, 2)}\n`);
 }
-const exceeded = places.filter(({ count, budget }) => count > budget);
+const exceeded = option === undefined ? places.filter(({ count, budget }) => count > budget) : [];
 for (const { name, kind, count, budget } of exceeded)
   console.error(
     `"${name}" occurs ${count} times in ${kind}, and the budget is ${budget}. Write instead: ${CONSTRUCTIONS[name]?.[1]}. ` +
