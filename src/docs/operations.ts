@@ -2,11 +2,11 @@ import * as z from 'zod';
 import type { ZodOpenApiOperationObject } from 'zod-openapi';
 import { DIRECTORY_ID } from '../domain/directory-id.ts';
 import { idempotencyKeyHeader } from '../domain/idempotency-key.ts';
-import { noteRequest, noteResult } from '../domain/note.ts';
-import { pingResponse } from '../domain/principal.ts';
+import { noteRequest } from '../domain/note.ts';
 import { RECORD_KINDS, type RecordKind } from '../domain/record-kinds.ts';
+import { noteResult, pingResponse, timeEntryResult } from '../domain/response-shapes.ts';
 import { SCOPE_IDS } from '../domain/scopes.ts';
-import { timeEntryRequest, timeEntryResult } from '../domain/time-entry.ts';
+import { timeEntryRequest } from '../domain/time-entry.ts';
 import type { ProblemCode } from '../http/problems.ts';
 import { problemResponses, replayHeaders, successHeaders, unauthorizedResponse } from './responses.ts';
 

@@ -1,7 +1,8 @@
 import * as z from 'zod';
 import type { ZodOpenApiResponseObject, ZodOpenApiResponsesObject } from 'zod-openapi';
 import { psaNotIncluded } from '../domain/errors.ts';
-import { type FieldError, fieldErrorShape, fieldErrors } from '../domain/fields.ts';
+import { type FieldError, fieldErrors } from '../domain/fields.ts';
+import { fieldErrorShape } from '../domain/response-shapes.ts';
 import { timeEntryRequest } from '../domain/time-entry.ts';
 import { invalidIdempotencyKey } from '../http/api/write-target.ts';
 import { dayLimitExtras, internalError, malformedJson } from '../http/error-response.ts';

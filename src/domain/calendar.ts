@@ -15,8 +15,22 @@ export function isTimeZone(name: string): boolean {
   }
 }
 
+const MINUTE_MS = 60_000;
+
+/** The date in each time zone in the minute of the latest call: offsets are whole minutes. One entry for a zone. */
+const latestDates = new Map<string, { minute: number; date: string }>();
+
 /** The date, `YYYY-MM-DD`, in a time zone at `now` (UTC milliseconds). @throws RangeError for an unknown zone */
 export function dateIn(timeZone: string, now: number): string {
+  const minute = Math.floor(now / MINUTE_MS);
+  const latest = latestDates.get(timeZone);
+  if (latest?.minute === minute) return latest.date;
+  const date = computeDateIn(timeZone, now);
+  latestDates.set(timeZone, { minute, date });
+  return date;
+}
+
+function computeDateIn(timeZone: string, now: number): string {
   const local = new TZDate(now, timeZone);
   if (Number.isNaN(local.getFullYear())) throw new RangeError(`unknown time zone ${timeZone}`);
   const pad = (part: number, digits: number) => String(part).padStart(digits, '0');
@@ -25,6 +39,17 @@ export function dateIn(timeZone: string, now: number): string {
 
 /** The instant (UTC milliseconds) at which a calendar date ends in a time zone: the start of the next day. */
 export function endOfDate(date: string, timeZone: string): number {
+  const latest = latestEnds.get(timeZone);
+  if (latest?.date === date) return latest.end;
+  const end = computeEndOfDate(date, timeZone);
+  latestEnds.set(timeZone, { date, end });
+  return end;
+}
+
+/** The end of the latest date in each time zone. One entry for a zone. */
+const latestEnds = new Map<string, { date: string; end: number }>();
+
+function computeEndOfDate(date: string, timeZone: string): number {
   const [year = Number.NaN, month = Number.NaN, day = Number.NaN] = date.split('-').map(Number);
   return new TZDate(year, month - 1, day + 1, timeZone).getTime();
 }

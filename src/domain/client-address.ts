@@ -5,9 +5,16 @@ export const IPV6_GROUP_BITS = 64;
 /** The largest network that providers usually give to one site (RFC 6177). */
 export const IPV6_SITE_BITS = 48;
 
+const IPV4_PART = '(?:25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)';
+const IPV4 = new RegExp(`^${IPV4_PART}(?:\\.${IPV4_PART}){3}$`);
+
+/** Whether this is an IPv4 address as Cloudflare writes it, which needs no parser. */
+export const isIPv4 = (address: string): boolean => IPV4.test(address);
+
 /** The address in a header; null for any other value, which is not kept. */
 export function clientAddress(header: string | undefined): string | null {
-  return header !== undefined && ipaddr.isValid(header) && !header.includes('%') ? header : null;
+  if (header === undefined || isIPv4(header)) return header ?? null;
+  return ipaddr.isValid(header) && !header.includes('%') ? header : null;
 }
 
 /**
@@ -17,6 +24,7 @@ export function clientAddress(header: string | undefined): string | null {
  */
 export function addressGroup(address: string | null): string {
   if (address === null) return 'none';
+  if (isIPv4(address)) return address;
   const parsed = ipaddr.process(address);
   if (parsed instanceof ipaddr.IPv4) return parsed.toString();
   return ipv6Network(parsed, IPV6_GROUP_BITS);

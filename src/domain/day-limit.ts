@@ -1,3 +1,4 @@
+import { inThousands } from '../lib/in-thousands.ts';
 import { endOfDate } from './calendar.ts';
 
 /** At most so many new records, and bytes of their texts in UTF-8, in one calendar day. */
@@ -59,7 +60,7 @@ export function parseDayChanges(text: string): number | null {
 }
 
 function dayLimitInWords({ records, bytes }: DayLimit): string {
-  return `${records.toLocaleString('en')} new records and ${bytes / MEGABYTE} MB of text a day`;
+  return `${inThousands(records)} new records and ${bytes / MEGABYTE} MB of text a day`;
 }
 
 /** Both daily limits as a sentence; empty if there is none. */

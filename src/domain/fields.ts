@@ -1,4 +1,7 @@
 import * as z from 'zod';
+import type { FieldError } from './response-shapes.ts';
+
+export type { FieldError } from './response-shapes.ts';
 
 /** Maximum length of a message or description in Unicode code points, not counting leading and trailing white space. */
 export const MAX_TEXT_LENGTH = 32_000;
@@ -18,17 +21,6 @@ const TEXT_PATTERN = '^\\s*[^\\s\\x00][^\\x00]*$';
 const MISSING = 'is missing';
 
 export const MAX_FIELD_ERRORS = 20;
-
-/** One error of a body: where (a JSON Pointer, RFC 6901), which rule, and in words what was sent and what to send. */
-export const fieldErrorShape = z.object({
-  pointer: z.string().meta({ description: 'The field, as a JSON Pointer (RFC 6901); empty for the body itself.' }),
-  code: z.string().meta({
-    description: 'The rule that was broken, such as `required`, `invalid_type`, `out_of_range` or `unknown_field`.',
-  }),
-  detail: z.string().meta({ description: 'What was sent and what to send instead.' }),
-});
-
-export type FieldError = z.output<typeof fieldErrorShape>;
 
 export function echo(text: string, max = MAX_ECHO_LENGTH): string {
   const points = Array.from(text.slice(0, 4 * max));

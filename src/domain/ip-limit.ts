@@ -1,5 +1,5 @@
 import ipaddr from 'ipaddr.js';
-import { addressGroup, IPV6_GROUP_BITS, IPV6_SITE_BITS, ipv6Network } from './client-address.ts';
+import { addressGroup, IPV6_GROUP_BITS, IPV6_SITE_BITS, ipv6Network, isIPv4 } from './client-address.ts';
 import { findOverride, type IpLimitOverride } from './ip-limit-overrides.ts';
 import { NETWORK_QUOTA_FACTOR, type SubnetLimit } from './network-log.ts';
 import type { RequestLimit } from './request-limit.ts';
@@ -30,7 +30,7 @@ export function ipLimitOf(
   if (override?.isTotal) return { subject: networkOf(override), requestLimit: override.requestLimit, isNetwork: true };
 
   const requestLimit = override?.requestLimit ?? ipLimit;
-  const parsed = address === null ? undefined : ipaddr.process(address);
+  const parsed = address === null || isIPv4(address) ? undefined : ipaddr.process(address);
   if (!(parsed instanceof ipaddr.IPv6) || override?.bits === IPV6_GROUP_BITS) {
     return { subject: addressGroup(address), requestLimit, isNetwork: false };
   }

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { inThousands } from '../lib/in-thousands.ts';
 import { fromKeys, keysOf, pluck } from '../lib/objects.ts';
 import { MAX_NETWORKS, parseNetworks } from './allowed-networks.ts';
 import { type DayLimit, MAX_DAY_MINUTES, MAX_DAY_RECORDS, type OwnDayLimit } from './day-limit.ts';
@@ -129,9 +130,8 @@ export function wholeNumber(text: string, max: number, min = 1): number {
   return number >= min && number <= max ? number : Number.NaN;
 }
 
-const inWords = new Intl.NumberFormat('en-US');
 const wholeNumberUpTo = (max: number) =>
-  `Enter a whole number from 1 to ${inWords.format(max)}, or leave the field empty.`;
+  `Enter a whole number from 1 to ${inThousands(max)}, or leave the field empty.`;
 
 function readRecords(text: string, { defaults: { day }, own }: SettingContext): number | null {
   const ownRecords = own?.dayLimitRecords ?? null;
@@ -199,7 +199,7 @@ export const KEY_SETTINGS = {
       label: 'New records per day',
       help: ({ day }) =>
         day
-          ? `Notes and time entries together. If you leave this empty, the limit for all keys applies: ${inWords.format(day.records)} new records per day.`
+          ? `Notes and time entries together. If you leave this empty, the limit for all keys applies: ${inThousands(day.records)} new records per day.`
           : 'Notes and time entries together. If you leave this empty, the number of records is not limited.',
       message: (_, { day }) => wholeNumberUpTo(day?.records ?? MAX_DAY_RECORDS),
     },

@@ -19,6 +19,7 @@ const REMOVED = '[removed]';
  * texts first.
  */
 export function withoutKeys(text: string, prefixes: readonly string[]): string {
+  if (text.length < MIN_OWN_PART) return text;
   const withoutBasic = text.replace(BASIC_CREDENTIAL, (whole: string, scheme: string, credential: string) => {
     const decoded = fromBase64(credential);
     return withoutPlainKeys(decoded, prefixes) === decoded ? whole : scheme + REMOVED;

@@ -1,8 +1,7 @@
-import * as z from 'zod';
 import type { KeyValidity } from './api-key.ts';
 import type { OwnDayLimit } from './day-limit.ts';
 import type { RequestLimit } from './request-limit.ts';
-import { SCOPE_IDS, type Scope } from './scopes.ts';
+import type { Scope } from './scopes.ts';
 
 /** The authenticated caller: a key, and the organization it belongs to. */
 export interface Principal {
@@ -27,12 +26,3 @@ export interface Principal {
 
 /** A key as read from the database, not yet checked. */
 export interface FoundKey extends Principal, KeyValidity {}
-
-export const pingResponse = z.object({
-  ok: z.literal(true),
-  organizationId: z.string().meta({ description: 'The organization that the key belongs to.' }),
-  keyName: z.string().meta({ description: "The key's name in the settings." }),
-  scopes: z.array(z.enum(SCOPE_IDS)).meta({ description: 'What the key may write.' }),
-});
-
-export type PingResponse = z.output<typeof pingResponse>;

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { ACTOR_TYPES } from './audit-actions.ts';
-import { fieldErrorShape } from './fields.ts';
+import { fieldErrorShape } from './response-shapes.ts';
 import { AGREEMENT_SOURCES, DECISIONS, TIME_ENTRY_STATUSES } from './time-entry.ts';
 
 // What the PSA receives. The shapes are for the documents: the Worker imports only their types, so the shapes are not

@@ -1,3 +1,4 @@
+import { inThousands } from '../lib/in-thousands.ts';
 import { NumberRing } from '../lib/number-ring.ts';
 
 /** At most `quota` requests in any `windowMs` milliseconds. */
@@ -43,7 +44,7 @@ export function formatRequestLimit({ quota, windowMs }: RequestLimit): string {
 }
 
 export function requestLimitInWords({ quota, windowMs }: RequestLimit): string {
-  return `${quota.toLocaleString('en')} requests in any ${windowMs / 1000} seconds`;
+  return `${inThousands(quota)} requests in any ${windowMs / 1000} seconds`;
 }
 
 /** Of a key's own limit, if it has one, and the deployment's: the one that admits fewer requests over time. */

@@ -1,6 +1,6 @@
 import * as z from 'zod';
+import { inThousands } from '../lib/in-thousands.ts';
 import { emailAddress, freeText, MAX_TEXT_LENGTH, ruleError, strictObject, unquoted } from './fields.ts';
-import { replayFields } from './replay.ts';
 
 /** The minutes of a day: the most that one entry may have. */
 export const MAX_MINUTES = 1440;
@@ -17,7 +17,7 @@ export const timeEntryRequest = strictObject({
     .max(MAX_MINUTES, minutesError)
     .meta({ description: `Minutes worked: ${minutesRule}.` }),
   description: freeText().meta({
-    description: `The work done: 1 to ${MAX_TEXT_LENGTH.toLocaleString('en')} Unicode code points, not counting leading and trailing white space. Stored exactly as sent. NUL and lone surrogates are refused.`,
+    description: `The work done: 1 to ${inThousands(MAX_TEXT_LENGTH)} Unicode code points, not counting leading and trailing white space. Stored exactly as sent. NUL and lone surrogates are refused.`,
   }),
   billable: z
     .boolean({
@@ -44,30 +44,3 @@ export type Decision = (typeof DECISIONS)[number];
 
 /** Whether the hourly rate is that of the company's active agreement, or the organization's default. */
 export const AGREEMENT_SOURCES = ['company_default', 'organization_default'] as const;
-
-/** Response for a time entry, new or already created. The status of an earlier one may have changed. */
-export const timeEntryResult = z.object({
-  entry: z.object({
-    id: z.uuid().meta({ description: 'Identifier of the entry.' }),
-    minutes: z.int().min(1).max(MAX_MINUTES).meta({ description: 'As sent.' }),
-    workDate: z.iso
-      .datetime()
-      .meta({ description: "The day the entry was logged, in the organization's time zone, written as midnight UTC." }),
-    status: z
-      .enum(TIME_ENTRY_STATUSES)
-      .meta({ description: 'A new entry is SUBMITTED. It is approved or rejected in the PSA.' }),
-    billable: z.boolean().meta({ description: 'As sent.' }),
-    hourlyRate: z.number().min(0).meta({
-      description:
-        "From the company's agreement or the organization's default; the caller cannot set it. At most two decimals.",
-    }),
-    userId: z.string().meta({ description: 'The technician credited, or the automation service account.' }),
-  }),
-  agreementSource: z.enum(AGREEMENT_SOURCES).meta({
-    description:
-      "Where the rate came from: the active agreement of the ticket's company, or the organization's default rate.",
-  }),
-  ...replayFields,
-});
-
-export type TimeEntryResult = z.output<typeof timeEntryResult>;

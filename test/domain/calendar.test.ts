@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
   addDays,
@@ -8,6 +9,7 @@ import {
   monthsLater,
   startOfDate,
 } from '../../src/domain/calendar.ts';
+import { runs } from '../support/property.ts';
 
 describe('the date', () => {
   test.each([
@@ -27,6 +29,23 @@ describe('the date', () => {
   ])('in %s at %s is %s', (timeZone, instant, date) => {
     expect(dateIn(timeZone, Date.parse(instant))).toBe(date);
   });
+});
+
+test('the date at any instants, in any order, is that of Intl', () => {
+  const zones = ['UTC', 'America/New_York', 'Asia/Kathmandu', 'America/Havana', 'Pacific/Apia', 'Australia/Lord_Howe'];
+  const instant = fc.date({ min: new Date('2026-01-01'), max: new Date('2028-01-01'), noInvalidDate: true });
+  // Instants close to each other, because the latest date is kept.
+  const step = fc.record({ zone: fc.constantFrom(...zones), ms: fc.integer({ min: -90_000, max: 90_000 }) });
+  fc.assert(
+    fc.property(instant, fc.array(step, { maxLength: 20 }), (start, steps) => {
+      let now = start.getTime();
+      for (const { zone, ms } of steps) {
+        now += ms;
+        expect(dateIn(zone, now)).toBe(new Intl.DateTimeFormat('en-CA', { timeZone: zone }).format(now));
+      }
+    }),
+    { numRuns: runs('dates in time zones', 200) },
+  );
 });
 
 test('the date in an unknown time zone is a RangeError', () => {

@@ -1,6 +1,7 @@
 import { Hono } from 'hono';
-import { type NoteResult, noteRequest } from '../../domain/note.ts';
+import { noteRequest } from '../../domain/note.ts';
 import { RECORD_KINDS } from '../../domain/record-kinds.ts';
+import type { NoteResult } from '../../domain/response-shapes.ts';
 import { createNote } from '../../services/work/create-note.ts';
 import { type AppEnv, writeContext } from '../hono-env.ts';
 import { guard } from '../middleware/guard.ts';

@@ -1,5 +1,5 @@
 import { Hono } from 'hono';
-import type { PingResponse } from '../../domain/principal.ts';
+import type { PingResponse } from '../../domain/response-shapes.ts';
 import type { AppEnv } from '../hono-env.ts';
 import { guard } from '../middleware/guard.ts';
 

@@ -1,7 +1,8 @@
 import { Hono } from 'hono';
 import { fromMinorUnits } from '../../domain/money.ts';
 import { RECORD_KINDS } from '../../domain/record-kinds.ts';
-import { type TimeEntryResult, timeEntryRequest } from '../../domain/time-entry.ts';
+import type { TimeEntryResult } from '../../domain/response-shapes.ts';
+import { timeEntryRequest } from '../../domain/time-entry.ts';
 import { createTimeEntry } from '../../services/work/create-time-entry.ts';
 import { type AppEnv, writeContext } from '../hono-env.ts';
 import { guard } from '../middleware/guard.ts';

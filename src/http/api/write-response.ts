@@ -1,5 +1,5 @@
 import type { Context } from 'hono';
-import type { ReplayFields } from '../../domain/replay.ts';
+import type { ReplayFields } from '../../domain/response-shapes.ts';
 import type { WriteOutcome } from '../../services/work/write-once.ts';
 import type { ApiEnv } from '../hono-env.ts';
 

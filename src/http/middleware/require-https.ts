@@ -17,7 +17,8 @@ export function requireHttps(): MiddlewareHandler<AppEnv> {
 function isPlainHttp(url: string): boolean {
   if (!url.startsWith('http://')) return false;
   // With two Host headers, the URL cannot be parsed, and the host is not known to be loopback.
-  return !URL.canParse(url) || !isLoopback(new URL(url).hostname);
+  const parsed = URL.parse(url);
+  return parsed === null || !isLoopback(parsed.hostname);
 }
 
 export function httpsRequired(): Problem {

@@ -3,11 +3,11 @@ import { hasCode, ServiceError } from '../../domain/errors.ts';
 import type { FieldError } from '../../domain/fields.ts';
 import { MAX_RULE_DAYS } from '../../domain/key-rules.ts';
 import { wholeNumber } from '../../domain/key-settings.ts';
+import { inThousands } from '../../lib/in-thousands.ts';
 import { changeKeyRules, readKeyRulesOverview, type StoredKeyRules } from '../../services/keys/change-key-rules.ts';
 import { type AdminEnv, adminContext } from '../hono-env.ts';
 import { readForm, shownCount } from './forms.ts';
 import { pageContext } from './page-context.ts';
-import { formatNumber } from './pages/components.tsx';
 import {
   KeyRulesLead,
   type KeyRulesMessages,
@@ -89,7 +89,7 @@ function chosenMonths(chosen: string): number | null {
   return REVIEW_INTERVALS.some(([months]) => months === chosen) ? Number(chosen) : Number.NaN;
 }
 
-const days = `a whole number of days from 1 to ${formatNumber(MAX_RULE_DAYS)}`;
+const days = `a whole number of days from 1 to ${inThousands(MAX_RULE_DAYS)}`;
 
 const MESSAGES: Record<string, { field: keyof KeyRulesMessages; message: string }> = {
   '/maxLifetimeDays': { field: 'maxLifetime', message: `Enter ${days}, or leave the field empty for any lifetime.` },

@@ -1,6 +1,5 @@
 import * as z from 'zod';
 import { describedRecord } from '../../domain/directory.ts';
-import { fieldErrorShape } from '../../domain/fields.ts';
 import {
   callErrorFields,
   change,
@@ -12,6 +11,7 @@ import {
   time,
   upserted,
 } from '../../domain/psa-shapes.ts';
+import { fieldErrorShape } from '../../domain/response-shapes.ts';
 import { DECISIONS } from '../../domain/time-entry.ts';
 import { CALL_ERRORS, type CallError } from '../../services/call-result.ts';
 import { PSA_CALL_TYPES, PSA_CALLS, type PsaCallType } from './psa-calls.ts';

@@ -13,7 +13,7 @@ import {
 import { parseIdempotencyKey } from '../../domain/idempotency-key.ts';
 import { derivedId, timeOfId } from '../../domain/record-id.ts';
 import { forEachKind, RECORD_KIND_NAMES, type RecordKind } from '../../domain/record-kinds.ts';
-import { naturalOrder } from '../../lib/natural-order.ts';
+import { compareNaturally } from '../../lib/natural-order.ts';
 import { readAll, readBatch, readOne } from '../call-d1.ts';
 import { type ActorContext, type AdminActor, type ExportPage, forNextPage } from '../service-context.ts';
 
@@ -118,7 +118,7 @@ export async function listAuditAdministrators(ctx: ActorContext<AdminActor>): Pr
   const results = await readAll(ctx, findAuditAdministrators.bind({ organizationId, limit: MAX_LISTED_ACTORS }));
   return results
     .map(({ id, name, isPresent }) => ({ id, name, isFormer: isPresent === 0 }))
-    .sort((a, b) => Number(a.isFormer) - Number(b.isFormer) || naturalOrder.compare(a.name, b.name));
+    .sort((a, b) => Number(a.isFormer) - Number(b.isFormer) || compareNaturally(a.name, b.name));
 }
 
 /** The whole filtered log before the cursor, newest first, a page with two queries at a time. */

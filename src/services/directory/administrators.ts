@@ -5,7 +5,7 @@ import {
 } from '../../db/directory/administrator-statements.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { type PushTrouble, troubleOf } from '../../domain/push-trouble.ts';
-import { naturalOrder } from '../../lib/natural-order.ts';
+import { compareNaturally } from '../../lib/natural-order.ts';
 import { readAll, readOne } from '../call-d1.ts';
 import type { ActorContext, AdminActor, ServiceContext } from '../service-context.ts';
 
@@ -43,7 +43,7 @@ export async function administrationsOf(
       },
       pushTrouble: troubleOf(row, ctx.now()),
     }))
-    .sort((a, b) => naturalOrder.compare(a.organization.name, b.organization.name));
+    .sort((a, b) => compareNaturally(a.organization.name, b.organization.name));
 }
 
 /** The names of the organization's active administrators. */

@@ -1,7 +1,7 @@
 import { isLive, type KeyState } from '../../domain/api-key.ts';
 import { DAY_MS } from '../../domain/calendar.ts';
 import type { RefusedUseReason } from '../../domain/refused-use.ts';
-import { naturalOrder } from '../../lib/natural-order.ts';
+import { compareNaturally } from '../../lib/natural-order.ts';
 import type { KeyDetails } from './read-keys.ts';
 
 // Which keys a list shows, and in which order: without I/O.
@@ -82,7 +82,7 @@ export function sortedKeys(keys: readonly KeyDetails[], query: KeyQuery): KeyDet
           : query.state === 'expiring' || query.expires !== undefined
             ? expiry
             : () => 0;
-  return keys.toSorted((a, b) => compare(rank(a), rank(b)) || naturalOrder.compare(a.name, b.name));
+  return keys.toSorted((a, b) => compare(rank(a), rank(b)) || compareNaturally(a.name, b.name));
 }
 
 /** Compares numbers, of which both may be infinite. */
