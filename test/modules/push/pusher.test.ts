@@ -1,9 +1,11 @@
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { startModules } from '../../../src/module.ts';
 import { seqOf } from '../../../src/modules/push/next-page.ts';
 import { resumePush, skipPush } from '../../../src/modules/push/order-push.ts';
 import { sweep } from '../../../src/modules/push/sweep.ts';
+import { MODULES } from '../../../src/modules.ts';
 import { beginErasure } from '../../../src/services/directory/erase-organization.ts';
 import { archive, releaseAll } from '../../support/archive.ts';
 import { aroundD1, withoutWrites } from '../../support/d1.ts';
@@ -23,7 +25,7 @@ import {
 import type { PushedPage } from '../../support/receiver.ts';
 import { lastCursor, resultOf, work } from '../../support/rpc.ts';
 import { loggedLines } from '../../support/searched-logs.ts';
-import { asOperator } from '../../support/world.ts';
+import { asOperator, config } from '../../support/world.ts';
 
 let push: ReturnType<typeof startPush>;
 beforeAll(() => {
@@ -440,6 +442,11 @@ describe('a page that is too large for the receiver', () => {
 describe('WEBHOOK_LIMIT', () => {
   afterEach(() => {
     Object.assign(env, { WEBHOOK_LIMIT: '100' });
+  });
+
+  test('stops the Worker if it is wrong, and the message names it', () => {
+    for (const wrong of ['0', '101', 'all'])
+      expect(() => startModules(MODULES, { ...env, WEBHOOK_LIMIT: wrong }, config())).toThrow(/^WEBHOOK_LIMIT: /);
   });
 
   test('limits every page, however quick the receiver is', async () => {
