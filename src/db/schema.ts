@@ -488,7 +488,7 @@ export const psaRefusals = sqliteTable(
   ],
 );
 
-/** A copy of what the object of each push keeps, and the operator's order that it has not yet executed. */
+/** A copy of what the object of each push keeps. */
 export const pushes = sqliteTable(
   'pushes',
   {
@@ -505,20 +505,10 @@ export const pushes = sqliteTable(
     failure: text('failure'),
     nextAttemptAt: integer('next_attempt_at'),
     stoppedAt: integer('stopped_at'),
-    /** The operator's order; null if there is none. */
-    orderId: text('order_id'),
-    resume: flag('resume').default(false),
-    skipToSeq: integer('skip_to_seq'),
-    skipToCursor: text('skip_to_cursor'),
   },
   (t) => [
     index('pushes_in_trouble').on(t.organizationId).where(sql`failing_since is not null or stopped_at is not null`),
     check('pushes_counts', sql`"confirmed_seq" >= 0 and "attempts" >= 0`),
-    check('pushes_flags', flags('resume')),
-    check(
-      'pushes_order',
-      sql`("skip_to_seq" is null) = ("skip_to_cursor" is null) and ("order_id" is not null) = ("resume" = 1 or "skip_to_seq" is not null)`,
-    ),
   ],
 );
 

@@ -273,7 +273,7 @@ export function describePsa(origin: string) {
             requestBody: { required: true, content: { 'application/json': { schema: pushedPage } } },
             responses: {
               204: { description: 'The changes are stored.' },
-              410: { description: 'Stop sending the changes of this organization, until the operator resumes.' },
+              410: { description: 'Stop sending the changes of this organization, until they are resumed.' },
               503: { description: 'Try again, after `Retry-After` if it is set.' },
             },
           },

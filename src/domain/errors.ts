@@ -35,6 +35,7 @@ export type ServiceErrorCode =
   | 'reviewer_not_eligible'
   | 'cursor_reset'
   | 'not_exported'
+  | 'not_pushed'
   | 'being_erased'
   | 'superseded';
 

@@ -5,6 +5,7 @@ import type { Decision } from '../domain/time-entry.ts';
 import type { CallResult } from '../services/call-result.ts';
 import { eraseOrganization } from '../services/directory/erase-organization.ts';
 import type { Redaction } from '../services/service-context.ts';
+import { resumePush, skipPush } from '../services/work/control-push.ts';
 import { type ChangesPage, listChanges, MAX_CHANGES } from '../services/work/list-changes.ts';
 import { redactRecord } from '../services/work/redact-record.ts';
 import { releaseChanges } from '../services/work/release-changes.ts';
@@ -51,6 +52,16 @@ export class Work extends WorkerEntrypoint<Env> {
   /** How many records the PSA refused and has not taken since. */
   status(organization?: string): Promise<CallResult<PsaStatus>> {
     return call(this.env, (ctx) => readPsaStatus(ctx, { organization }));
+  }
+
+  /** Has the push of an organization try again at once, whether it is stopped or waits after a failure. */
+  resumePush(organization: string, by: string): Promise<CallResult<{ status: 'resumed' | 'unchanged' }>> {
+    return call(this.env, (ctx) => resumePush(ctx, { organization, by }));
+  }
+
+  /** Has the push of an organization leave out the changes up to a cursor. */
+  skipPush(organization: string, cursor: string, by: string): Promise<CallResult<{ status: 'skipped' | 'unchanged' }>> {
+    return call(this.env, (ctx) => skipPush(ctx, { organization, to: cursor, by }));
   }
 
   /** Replaces the text of a record with "[redacted]". */

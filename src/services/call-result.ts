@@ -12,6 +12,7 @@ export const CALL_ERRORS = [
   'already_reviewed',
   'reviewer_not_eligible',
   'not_exported',
+  'not_pushed',
   'being_erased',
   'superseded',
 ] as const satisfies readonly ServiceErrorCode[];

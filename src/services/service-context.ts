@@ -1,9 +1,12 @@
 import type { D1Counter } from '../db/run-d1.ts';
+import type { ChangeCursor } from '../domain/change-cursor.ts';
 import type { DayLimits } from '../domain/day-limit.ts';
 import type { Principal } from '../domain/principal.ts';
 import type { ArchivedChanges } from '../domain/psa-shapes.ts';
 import type { RecordKind } from '../domain/record-kinds.ts';
 import type { SignedMessage } from '../domain/webhook.ts';
+
+import type { AuditTarget } from './audit/write-with-audit.ts';
 
 export type { D1Counter } from '../db/run-d1.ts';
 
@@ -11,6 +14,8 @@ export type { D1Counter } from '../db/run-d1.ts';
 export interface Ports {
   /** Called after a commit that added to an organization's changes, or erased it. It must not throw. */
   changed?: ((organizationId: string) => void) | undefined;
+  /** Acts on the push of an organization at once. Without it, nothing is pushed. */
+  control?: PushControl | undefined;
   /** Without it, the core refuses what needs an archive. */
   elsewhere?: Elsewhere | undefined;
 }
@@ -22,6 +27,14 @@ export type Damage = 'missing' | 'damaged';
 export interface Redaction {
   status: 'redacted' | 'unchanged';
   archive?: Damage;
+}
+
+/** What can be asked of the push of an organization, each with an audit row. Throws `unavailable`. */
+export interface PushControl {
+  /** Ends a stop, or the pause after a failure. `unchanged`: it was neither stopped nor waiting. */
+  resume(ctx: ServiceContext, target: AuditTarget): Promise<{ status: 'resumed' | 'unchanged' }>;
+  /** Leaves out the changes up to a cursor. `unchanged`: they were delivered or left out before. */
+  skip(ctx: ServiceContext, target: AuditTarget, to: ChangeCursor): Promise<{ status: 'skipped' | 'unchanged' }>;
 }
 
 /** The records and changes that have left the database. Each function throws `unavailable`. */

@@ -3,7 +3,6 @@ import { expect, test } from 'vitest';
 import { ALL_ORGANIZATIONS, FACT_STATEMENTS } from '../../src/db/fact-statements.ts';
 import { hashKey } from '../../src/domain/api-key.ts';
 import { DAY_MS } from '../../src/domain/calendar.ts';
-import { resumePush } from '../../src/modules/push/order-push.ts';
 import { savePushState } from '../../src/modules/push/push-state.ts';
 import { beginErasure } from '../../src/services/directory/erase-organization.ts';
 import {
@@ -177,8 +176,7 @@ async function fillDatabase(): Promise<{ common: Values; own: Record<string, Val
     nextAttemptAt: now,
     stoppedAt: null,
   };
-  await savePushState(operator, organization, state, null);
-  await resumePush(operator, { organization, by: 'Ada' });
+  await savePushState(operator, organization, state);
 
   const facts = await makeFacts(now);
   const erased = await makeWorld();
@@ -292,7 +290,7 @@ async function makeFacts(now: number): Promise<Record<string, Values[]>> {
   await insertKeys(env.DB, id, 60, now);
   const run = (sql: string) => env.DB.prepare(sql).bind(id, now).run();
   await run('insert into key_policies values (?1, null, 0, 60, 1, ?2, 1)');
-  await run("insert into pushes values (?1, 0, null, ?2, 1, 'HTTP 500', null, null, null, 0, null, null)");
+  await run("insert into pushes values (?1, 0, null, ?2, 1, 'HTTP 500', null, null)");
   await run("insert into psa_refusals values (?1, 'r', 'note', 'Closed', ?2)");
   await run("insert into alerts values (?1, 'key_unused', 'k', 'push', 1, 'alert_1', ?2, '{}', 0, 0, null, null)");
   const limits = { keyRecords: 1, keyBytes: 1, organizationRecords: 1, organizationBytes: 1 };

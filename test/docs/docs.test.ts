@@ -151,6 +151,8 @@ describe('the documentation', () => {
       ['reason', 'recorded'],
       ['organization', 'refusedSince'],
       ['by', 'redacted'],
+      ['by', 'resumed'],
+      ['by', 'skipped'],
     ];
     const links = (await elementsOf(page, '.side ul ul a')).map(({ attributes }) => attributes['href']);
     for (const { attributes } of await elementsOf(page, 'article > h2'))

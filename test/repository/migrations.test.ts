@@ -23,6 +23,7 @@ const RELEASED: Record<string, string> = {
   '0013_key_identity.sql': 'dd5237f6e141b293817e607617191758d9e811bfea897175264ce4441adfe552',
   '0014_psa_refusals.sql': '24a63dd6b2ac30679eba22752672ec4cc5f5939774316d03cb5917f2f9c08973',
   '0015_complete_archive.sql': '6eafb9b31880121ceab6f6a4091bf941e86c9ed9c23a15e9fceccc6d7a22e42b',
+  '0016_push_without_orders.sql': 'f80175d8966dc5aef2345c13c700d736c10f9dd04ffdc99a16055d0c59c05c22',
 };
 /** The first migration, which has no previous release. */
 const FOUNDATION = '0000_foundation.sql';

@@ -6,14 +6,18 @@ import { parts } from '../../src/deployment.ts';
 import type { Change } from '../../src/domain/change.ts';
 import { parseWebhookSecrets } from '../../src/domain/webhook.ts';
 import { startModules } from '../../src/module.ts';
+import { controlOf } from '../../src/modules/push/control.ts';
 import { MODULES } from '../../src/modules.ts';
 import { Receiver, WEBHOOK_SECRET } from './receiver.ts';
 import { resultOf, work } from './rpc.ts';
-import { config, makeApi, makeKey, makeOrganization } from './world.ts';
+import { asOperator, config, makeApi, makeKey, makeOrganization } from './world.ts';
 
 export const WEBHOOK_URL = 'https://psa.example/push';
 /** The configuration of an app that pushes. */
 export const PUSH: NonNullable<Config['receiver']> = { url: WEBHOOK_URL, secrets: parseWebhookSecrets(WEBHOOK_SECRET) };
+
+/** The context of an operator of a deployment that pushes. */
+export const asPushOperator = (db = env.DB) => ({ ...asOperator(db), control: controlOf(env.PUSHER) });
 
 /** How the receiver answers a message: `receive` stores it. */
 export type Answer = (receive: () => void, init: RequestInit) => Promise<Response> | Response;

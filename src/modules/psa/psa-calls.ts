@@ -8,6 +8,7 @@ import {
 import { listRecords, listRequest } from '../../services/directory/list-records.ts';
 import { requireInput } from '../../services/parse-input.ts';
 import type { ActorContext, DirectoryContext, SystemActor } from '../../services/service-context.ts';
+import { resumePush, resumeRequest, skipPush, skipRequest } from '../../services/work/control-push.ts';
 import { changesRequest, listChanges, MAX_PAGE_BYTES } from '../../services/work/list-changes.ts';
 import { redactRecord, redactRequest } from '../../services/work/redact-record.ts';
 import { releaseChanges, releaseRequest } from '../../services/work/release-changes.ts';
@@ -170,6 +171,22 @@ export const PSA_CALLS = {
     example: {
       data: { organization: 'northwind', kind: 'time_entry', id: ENTRY, by: 'Ada, ticket 77' },
       value: { status: 'redacted' },
+    },
+  }),
+  'push.resume': psaCall(resumeRequest, resumePush, {
+    summary:
+      'Has the push try again at once, whether a 410 stopped it or it waits after a failure. `by` says who asked for it.',
+    example: {
+      data: { organization: 'northwind', by: 'Ada, the receiver is repaired' },
+      value: { status: 'resumed' },
+    },
+  }),
+  'push.skip': psaCall(skipRequest, skipPush, {
+    summary:
+      'Has the push leave out the changes up to a cursor. They stay in `work.changes`. A push that is stopped stays stopped until `push.resume`.',
+    example: {
+      data: { organization: 'northwind', to: CURSOR, by: 'Ada, ticket 77' },
+      value: { status: 'skipped' },
     },
   }),
 } as const satisfies Record<string, PsaCall>;

@@ -28,6 +28,7 @@ export const PSA_ERRORS = {
     meaning:
       'The database did not respond: send the same message again after `Retry-After`; sign it again only if it is older than five minutes and still applies.',
   },
+  not_pushed: { status: 409, meaning: 'The deployment pushes no changes: the operator has not set `WEBHOOK_URL`.' },
   being_erased: {
     status: 409,
     meaning:

@@ -27,6 +27,8 @@ const VALUES: Record<PsaCallType, z.ZodType> = {
   'work.review': z.object({ status: z.enum(DECISIONS) }).meta({ id: 'Reviewed' }),
   'work.report': z.object({ status: z.enum(['recorded', 'unchanged']) }).meta({ id: 'Reported' }),
   'work.status': psaStatus,
+  'push.resume': z.object({ status: z.enum(['resumed', 'unchanged']) }).meta({ id: 'Resumed' }),
+  'push.skip': z.object({ status: z.enum(['skipped', 'unchanged']) }).meta({ id: 'Skipped' }),
   'work.redact': z
     .object({
       status: z.enum(['redacted', 'unchanged']),

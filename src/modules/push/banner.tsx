@@ -1,4 +1,5 @@
 import type { PushTrouble } from '../../domain/push-trouble.ts';
+import { usePage } from '../../http/settings/page-context.ts';
 import { Banner } from '../../http/settings/pages/components.tsx';
 import { Time } from '../../http/settings/pages/time.tsx';
 
@@ -20,10 +21,16 @@ export function PushBanner({ trouble }: { trouble: PushTrouble }) {
           <strong>
             Notes and time entries have not been sent to your PSA since <Time at={stoppedAt} />.
           </strong>{' '}
-          It answered that it accepts no more ({failure}). They are sent when the operator of this service resumes it.
+          It answered that it accepts no more ({failure}). They are sent when it is resumed.
         </p>
       )}
-      <p>Nothing is lost: automations can keep writing. Tell the operator of this service.</p>
+      <p>
+        Nothing is lost: automations can keep writing. Tell the operator of this service. When your PSA works again, you
+        do not have to wait for the next attempt:
+      </p>
+      <form method="post" action={`${usePage().base}/push/resume`}>
+        <button type="submit">{stoppedAt === null ? 'Send now' : 'Resume'}</button>
+      </form>
     </Banner>
   );
 }

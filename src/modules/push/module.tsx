@@ -2,6 +2,8 @@ import { reader } from '../../config.ts';
 import { placedIn } from '../../domain/deployments.ts';
 import type { Module } from '../../module.ts';
 import { PushBanner } from './banner.tsx';
+import { controlOf } from './control.ts';
+import { resumeForm } from './resume-form.ts';
 import { parsePageLimit } from './rules.ts';
 import { sweep } from './sweep.ts';
 import { isolateWakes } from './wake.ts';
@@ -18,7 +20,11 @@ export const push: Module = {
     return {
       banner: ({ pushTrouble: trouble }) => trouble && <PushBanner trouble={trouble} />,
       jobs: [{ name: 'push', cron: 'sweep', run: ({ db, now }) => sweep(db, pushers, now) }],
-      ports: (waitUntil) => ({ changed: (organization) => isolateWakes.afterWrite(pushers, organization, waitUntil) }),
+      settings: resumeForm,
+      ports: (waitUntil) => ({
+        changed: (organization) => isolateWakes.afterWrite(pushers, organization, waitUntil),
+        control: controlOf(pushers),
+      }),
     };
   },
 };

@@ -1,24 +1,24 @@
-import { byOption, CommandFailure, databaseCommand, requireBy } from '../../ops/command.ts';
-import { resumePush } from './order-push.ts';
+import { callPsa } from '../../ops/call-psa.ts';
+import { byOption, operatorCommand, requireBy } from '../../ops/command.ts';
 
-export const pushResume = databaseCommand(
-  {
-    name: 'push:resume',
-    summary: 'go on with a push that is stopped or waits',
-    purpose:
-      'Orders the next attempt for an organization, whether its push was stopped by a 410 or waits after a failure. The Worker carries the order out within 5 minutes. The audit log says who asked for it.',
-    usage: 'ORGANIZATION --by NAME',
-    example: 'push:resume northwind --by "Ada, the receiver is repaired"',
-    failure: 'failure: there is no such organization, it was never pushed, or the database failed',
-  },
-  (command) => command.argument('<ORGANIZATION>', 'The id of the organization.').addOption(byOption),
-  async (withDatabase, organization, options) => {
+export const pushResume = operatorCommand({
+  name: 'push:resume',
+  summary: 'try again now, if the push is stopped or waits',
+  purpose:
+    'Has the push of an organization try again at once, whether it was stopped by a 410 or waits after a failure. The command signs a message to /psa with PSA_SECRET in the environment. The audit log says who asked for it.',
+  usage: 'https://HOST ORGANIZATION --by NAME',
+  example: 'push:resume https://tickets.example northwind --by "Ada, the receiver is repaired"',
+  failure: 'failure: there is no such organization, the deployment pushes nothing, or it did not respond',
+})
+  .argument('<https://HOST>', 'The address of the deployment.')
+  .argument('<ORGANIZATION>', 'The id of the organization.')
+  .addOption(byOption)
+  .action(async (address, organization, options) => {
     const by = requireBy(options.by);
-    const { status } = await withDatabase(({ context }) => resumePush(context(), { organization, by }));
-    if (status === 'never_pushed')
-      throw new CommandFailure(`Organization ${organization} was never pushed, so there is nothing to resume.`);
+    const status = await callPsa('push:resume', address, 'push.resume', { organization, by });
     console.log(
-      `The push of organization ${organization} goes on within 5 minutes. See push:status --organization ${organization}`,
+      status === 'resumed'
+        ? `The push of organization ${organization} tries again now.`
+        : `The push of organization ${organization} was neither stopped nor waiting.`,
     );
-  },
-);
+  });

@@ -1,34 +1,29 @@
-import { byOption, CommandFailure, databaseCommand, requireBy, requireCursor, UsageError } from '../../ops/command.ts';
-import { skipPush } from './order-push.ts';
+import { callPsa } from '../../ops/call-psa.ts';
+import { byOption, operatorCommand, requireBy, requireCursor, UsageError } from '../../ops/command.ts';
 
-export const pushSkip = databaseCommand(
-  {
-    name: 'push:skip',
-    summary: 'leave out changes that the receiver refuses',
-    purpose:
-      'Orders that the changes of an organization up to a cursor are not pushed, and that the push goes on after them. They stay in the feed, where the PSA can read them. The Worker carries the order out within 5 minutes. The audit log says which changes were left out, and who asked for it. A push that was stopped stays stopped until push:resume.',
-    usage: 'ORGANIZATION --to CURSOR --by NAME',
-    example: 'push:skip northwind --to 9f86d081884c7d65.150.0198c0de-0000-7000-8000-000000000000 --by "Ada, ticket 77"',
-    failure:
-      'failure: the cursor is not after the last confirmed change, is of another organization or database, or the database failed',
-  },
-  (command) =>
-    command
-      .argument('<ORGANIZATION>', 'The id of the organization.')
-      .option('--to <CURSOR>', 'The cursor of the last change to leave out, as changes:export prints it.')
-      .addOption(byOption),
-  async (withDatabase, organization, options) => {
+export const pushSkip = operatorCommand({
+  name: 'push:skip',
+  summary: 'leave out changes that the receiver refuses',
+  purpose:
+    'Has the push of an organization leave out its changes up to a cursor, and try again after them. They stay in the feed, where the PSA can read them. The command signs a message to /psa with PSA_SECRET in the environment. The audit log says which changes were left out, and who asked for it. A push that was stopped stays stopped until push:resume.',
+  usage: 'https://HOST ORGANIZATION --to CURSOR --by NAME',
+  example:
+    'push:skip https://tickets.example northwind --to 9f86d081884c7d65.150.0198c0de-0000-7000-8000-000000000000 --by "Ada, ticket 77"',
+  failure: 'failure: the cursor is of another organization or database, or the deployment did not respond',
+})
+  .argument('<https://HOST>', 'The address of the deployment.')
+  .argument('<ORGANIZATION>', 'The id of the organization.')
+  .option('--to <CURSOR>', 'The cursor of the last change to leave out, as changes:export prints it.')
+  .addOption(byOption)
+  .action(async (address, organization, options) => {
     const { to } = options;
     if (to === undefined) throw new UsageError('Add --to CURSOR: the cursor of the last change to leave out.');
     requireCursor('--to', to, 'Take one from a line of changes:export.');
     const by = requireBy(options.by);
-    const skipped = await withDatabase(({ context }) => skipPush(context(), { organization, to, by }));
-    if (skipped.status === 'moved')
-      throw new CommandFailure(
-        'The push has advanced meanwhile. Nothing was ordered; look at push:status and call again.',
-      );
+    const status = await callPsa('push:skip', address, 'push.skip', { organization, to, by });
     console.log(
-      `Changes ${skipped.from} to ${skipped.to} of organization ${organization} are left out; the push goes on after them within 5 minutes. See push:status --organization ${organization}`,
+      status === 'skipped'
+        ? `The changes of organization ${organization} up to the cursor are left out.`
+        : `The changes of organization ${organization} up to the cursor were delivered or left out before.`,
     );
-  },
-);
+  });

@@ -1,7 +1,7 @@
 import { databaseCommand } from '../../ops/command.ts';
 import { count, print } from '../../ops/output.ts';
 import { printable } from '../../ops/printable.ts';
-import { listPushStatus, type PushStatusRow } from './order-push.ts';
+import { listPushStatus, type PushStatusRow } from './push-state.ts';
 
 export const pushStatus = databaseCommand(
   {
@@ -45,14 +45,13 @@ function toJson(push: PushStatusRow) {
     failure: push.failure,
     nextAttemptAt: optionalTime(push.nextAttemptAt),
     stoppedAt: optionalTime(push.stoppedAt),
-    isOrdered: push.isOrdered === 1,
   };
 }
 
 /** The organization in one line, and a line for each thing that is wrong. */
 function describe(push: PushStatusRow): string {
   const { organizationId, confirmedSeq, newestSeq, waitingSince, failingSince, attempts, failure } = push;
-  const { nextAttemptAt, stoppedAt, isOrdered } = push;
+  const { nextAttemptAt, stoppedAt } = push;
   const waiting = waitingOf(push);
   const progress = confirmedSeq === null ? 'never pushed' : `confirmed ${confirmedSeq} of ${newestSeq}`;
   const oldest = waitingSince === null ? '' : `, the oldest from ${time(waitingSince)}`;
@@ -64,6 +63,5 @@ function describe(push: PushStatusRow): string {
   if (stoppedAt !== null)
     lines.push(`  STOPPED at ${time(stoppedAt)}, because the receiver answered 410; push:resume goes on`);
   else if (nextAttemptAt !== null) lines.push(`  next attempt at ${time(nextAttemptAt)}`);
-  if (isOrdered === 1) lines.push('  an order waits for the next sweep, within 5 minutes');
   return `${lines.join('\n')}\n`;
 }

@@ -8,7 +8,7 @@ import { log } from '../../lib/log.ts';
 import { deliver } from '../../services/post.ts';
 import type { ServiceContext } from '../../services/service-context.ts';
 import { nextPage, type PushPage, type PushPosition, seqOf } from './next-page.ts';
-import { type PushOrder, type PushRow, readPushOrder, savePushState } from './push-state.ts';
+import { type PushRow, savePushState } from './push-state.ts';
 import { afterFailure, grownLimit, type PushFailure, parsePageLimit, pushMessage, smallerLimit } from './rules.ts';
 
 /** The deadline of one call to D1. */
@@ -24,8 +24,6 @@ interface State extends PushPosition {
   failure: PushFailure | null;
   /** When the receiver refused all further messages, in UTC milliseconds. */
   stoppedAt: number | null;
-  /** The last order of an operator that was carried out. */
-  orderId: string | null;
 }
 
 /**
@@ -44,12 +42,11 @@ export class Pusher extends DurableObject<Env> {
   private savedSeq: number | undefined;
 
   /**
-   * Has the object look for changes, soon, unless it waits after a failure or is stopped. With
-   * `isOrdered` it first carries out what an operator has ordered. Does nothing without a receiver.
+   * Has the object look for changes, soon, unless it waits after a failure or is stopped. Does nothing
+   * without a receiver.
    */
-  async wake(organization: string, isOrdered = false): Promise<void> {
+  async wake(organization: string): Promise<void> {
     if (!parseReceiver(this.env)) return;
-    if (isOrdered) await this.carryOutOrder(organization);
     const state = this.load() ?? this.store(newState(organization));
     if (state.stoppedAt !== null) return;
     // During a backoff, an alarm is due at its end.
@@ -60,6 +57,27 @@ export class Pusher extends DurableObject<Env> {
   async forgetErased(): Promise<void> {
     const state = this.load();
     if (state) await this.read(state, this.orders);
+  }
+
+  /** Ends a stop and the pause after a failure: the next attempt is made at once, and later pauses are short again. */
+  async resume(organization: string): Promise<void> {
+    await this.change(organization, (state) => ({ ...state, stoppedAt: null }));
+  }
+
+  /** Leaves out the changes up to a cursor, and tries again at once. A stop stays. */
+  async skip(organization: string, cursor: string): Promise<void> {
+    await this.change(organization, (state) =>
+      seqOf(cursor) > seqOf(state.cursor) ? { ...state, cursor, pageEnd: null } : state,
+    );
+  }
+
+  private async change(organization: string, change: (state: State) => State): Promise<void> {
+    const before = this.load() ?? newState(organization);
+    const failure = before.failure && { ...before.failure, attempts: 0, nextAttemptAt: null };
+    const state = this.store(change({ ...before, failure }));
+    this.orders += 1;
+    if (state.stoppedAt === null) await this.ctx.storage.setAlarm(Date.now());
+    await this.save(state);
   }
 
   override async alarm(): Promise<void> {
@@ -85,7 +103,7 @@ export class Pusher extends DurableObject<Env> {
     if (this.orders !== orders) return true;
     const archived = page.archives.at(-1);
     if (archived) {
-      this.skip(state, archived);
+      this.skipArchived(state, archived);
       return true;
     }
     const { last } = page;
@@ -134,7 +152,7 @@ export class Pusher extends DurableObject<Env> {
    * Goes on after archived changes. The PSA has released them: it has stored them in another way, while
    * they were not pushed.
    */
-  private skip(state: State, { cursor, toSeq }: ArchivedChanges): void {
+  private skipArchived(state: State, { cursor, toSeq }: ArchivedChanges): void {
     log('warn', 'push_skipped_archive', {
       organization: state.organization,
       fromSeq: seqOf(state.cursor) + 1,
@@ -191,26 +209,6 @@ export class Pusher extends DurableObject<Env> {
     await this.save(stopped);
   }
 
-  /**
-   * Carries out what an operator has ordered and says so in the database. If that fails, the next
-   * sweep comes with the same order; it is carried out once.
-   */
-  private async carryOutOrder(organization: string): Promise<void> {
-    try {
-      const order = await readPushOrder(context(this.env.DB), organization);
-      if (!order) return;
-      const state = this.load() ?? newState(organization);
-      const obeyed = state.orderId === order.orderId ? state : this.store(afterOrder(state, order));
-      if (obeyed !== state) {
-        this.orders += 1;
-        if (obeyed.stoppedAt === null) await this.ctx.storage.setAlarm(Date.now());
-      }
-      await this.save(obeyed, order.orderId);
-    } catch (err) {
-      log('warn', 'push_order_not_read', { organization, cause: err });
-    }
-  }
-
   private load(): State | undefined {
     return this.ctx.storage.kv.get<State>(STATE);
   }
@@ -228,11 +226,11 @@ export class Pusher extends DurableObject<Env> {
    * Copies the state to the database. A failure is only logged: the copy is older until the next
    * time, and the sweep wakes the object once more.
    */
-  private async save(state: State, doneOrderId: string | null = null): Promise<void> {
+  private async save(state: State): Promise<void> {
     const row = rowOf(state);
     this.savedSeq = undefined;
     try {
-      await savePushState(context(this.env.DB), state.organization, row, doneOrderId);
+      await savePushState(context(this.env.DB), state.organization, row);
       this.savedSeq = row.confirmedSeq;
     } catch (err) {
       log('warn', 'push_state_not_saved', { organization: state.organization, cause: err });
@@ -253,7 +251,6 @@ function newState(organization: string): State {
     confirmedAt: null,
     failure: null,
     stoppedAt: null,
-    orderId: null,
   };
 }
 
@@ -262,18 +259,6 @@ function withSmallerPage(state: State, { isTooLarge }: { isTooLarge: boolean }, 
   if (!isTooLarge || count === 1) return state;
   const failure = state.failure && { ...state.failure, attempts: 0 };
   return { ...state, pageEnd: null, limit: smallerLimit(count), failure };
-}
-
-/** The state after an operator's order: the next attempt is due, and the pauses are short again. */
-function afterOrder(state: State, { orderId, resume, skipToSeq, skipToCursor }: PushOrder): State {
-  const isAhead = skipToSeq !== null && skipToSeq > seqOf(state.cursor);
-  return {
-    ...state,
-    ...(isAhead ? { cursor: skipToCursor, pageEnd: null } : {}),
-    failure: state.failure && { ...state.failure, attempts: 0, nextAttemptAt: null },
-    stoppedAt: resume === 1 ? null : state.stoppedAt,
-    orderId,
-  };
 }
 
 function rowOf({ cursor, confirmedAt, failure, stoppedAt }: State): PushRow {

@@ -9,9 +9,8 @@ export const MAX_WOKEN = 500;
 const WOKEN_AT_ONCE = 6;
 
 /**
- * Wakes the objects of organizations with changes that are not delivered, or with an operator's
- * order. It makes a lost wake cost minutes, and never a change. Empties the objects of erased
- * organizations.
+ * Wakes the objects of organizations with changes that are not delivered. It makes a lost wake cost
+ * minutes, and never a change. Empties the objects of erased organizations.
  */
 export async function sweep(db: D1Database, pushers: Pushers, now: () => number = Date.now): Promise<void> {
   const ctx = { db, now, deadlineAt: Date.now() + DEADLINE_MS, requestId: timeOrderedId(now()) };
@@ -19,10 +18,8 @@ export async function sweep(db: D1Database, pushers: Pushers, now: () => number 
   if (due.length === MAX_WOKEN) log('warn', 'push_sweep_full', { woken: MAX_WOKEN });
   const remaining = due.values();
   const wakeOneAfterAnother = async () => {
-    for (const { organizationId, isOrdered, isErased } of remaining) {
-      if (isErased) await emptyPusher(pushers, organizationId);
-      else await wakePusher(pushers, organizationId, isOrdered === 1);
-    }
+    for (const { organizationId, isErased } of remaining)
+      await (isErased ? emptyPusher : wakePusher)(pushers, organizationId);
   };
   await Promise.all(Array.from({ length: WOKEN_AT_ONCE }, wakeOneAfterAnother));
 }

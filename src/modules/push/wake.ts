@@ -5,7 +5,7 @@ import { log } from '../../lib/log.ts';
 /** The namespace of the objects that push, one for each organization, by its id. */
 export interface Pushers {
   getByName(organizationId: string): {
-    wake(organizationId: string, isOrdered?: boolean): Promise<void>;
+    wake(organizationId: string): Promise<void>;
     forgetErased(): Promise<void>;
   };
 }
@@ -20,8 +20,8 @@ const REMEMBERED = 10_000;
  * Wakes the object of an organization. A failure is only logged, because the sweep repeats a wake
  * that was lost.
  */
-export const wakePusher = (pushers: Pushers, organizationId: string, isOrdered = false): Promise<void> =>
-  callPusher(organizationId, () => pushers.getByName(organizationId).wake(organizationId, isOrdered));
+export const wakePusher = (pushers: Pushers, organizationId: string): Promise<void> =>
+  callPusher(organizationId, () => pushers.getByName(organizationId).wake(organizationId));
 
 /** Has the object of an erased organization delete what it has stored. A failure is only logged. */
 export const emptyPusher = (pushers: Pushers, organizationId: string): Promise<void> =>

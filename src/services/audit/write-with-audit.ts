@@ -33,7 +33,7 @@ export interface AuditedChange<Row> {
   completion?: BoundStatement<never>;
 }
 
-interface Target {
+export interface AuditTarget {
   organizationId: string;
   actor: AuditActor;
   source: Source;
@@ -51,7 +51,7 @@ interface Target {
  */
 export async function writeWithAudit<Row>(
   ctx: ServiceContext,
-  { organizationId, actor, source, dayChanges }: Target,
+  { organizationId, actor, source, dayChanges }: AuditTarget,
   lost: LostCall,
   changes: (now: number) => readonly AuditedChange<Row>[],
 ): Promise<D1Result<Row>[]> {
@@ -106,12 +106,16 @@ export function hasChanged(result: D1Result<unknown> | undefined): boolean {
   return result?.meta.changes === 1;
 }
 
-export function byAdministrator({ actor, source }: ActorContext<AdminActor>): Target {
+export function byAdministrator({ actor, source }: ActorContext<AdminActor>): AuditTarget {
   const { organizationId, userId, dayChanges } = actor;
   return { organizationId, actor: { type: 'user', id: userId }, source, dayChanges };
 }
 
 /** The target of a change by the PSA's software or an operator. `by` names who asked for it. */
-export function bySystem({ actor, source }: ActorContext<SystemActor>, organizationId: string, by: string): Target {
+export function bySystem(
+  { actor, source }: ActorContext<SystemActor>,
+  organizationId: string,
+  by: string,
+): AuditTarget {
   return { organizationId, actor: { type: 'system', id: actor, name: by }, source };
 }

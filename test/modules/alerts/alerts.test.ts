@@ -87,20 +87,15 @@ async function makeRefused() {
   return { organization, key };
 }
 const setPush = (organization: string, failingSince: number | null, stoppedAt: number | null = null) =>
-  savePushState(
-    asOperator(),
-    organization,
-    {
-      confirmedSeq: 0,
-      confirmedAt: null,
-      failingSince,
-      attempts: 1,
-      failure: failingSince === null ? null : 'HTTP 500',
-      nextAttemptAt: null,
-      stoppedAt,
-    },
-    null,
-  );
+  savePushState(asOperator(), organization, {
+    confirmedSeq: 0,
+    confirmedAt: null,
+    failingSince,
+    attempts: 1,
+    failure: failingSince === null ? null : 'HTTP 500',
+    nextAttemptAt: null,
+    stoppedAt,
+  });
 /** The database whose calls fail, before or after they ran, if their SQL has these words. */
 function failingAt(words: string, when: 'before' | 'after' = 'before', message = 'D1 DB is overloaded.') {
   let failures = 0;

@@ -96,6 +96,8 @@ const DATA: Record<PsaCallType, fc.Arbitrary<unknown>> = {
     { requiredKeys: ['organization', 'kind', 'id', 'result'] },
   ),
   'work.status': fc.record({ organization: fc.oneof(organizationId, anyText) }, { requiredKeys: [] }),
+  'push.resume': fc.record({ organization: organizationId, by: anyText }),
+  'push.skip': fc.record({ organization: organizationId, to: anyText, by: anyText }),
   'work.redact': fc.record({
     organization: organizationId,
     kind: fc.constantFrom('note', 'time_entry'),

@@ -2,19 +2,19 @@ import { evictDurableObject, runDurableObjectAlarm } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { resumePush } from '../../../src/modules/push/order-push.ts';
 import { Pusher } from '../../../src/modules/push/pusher.ts';
+import { resumePush } from '../../../src/services/work/control-push.ts';
 import { runs } from '../../support/property.ts';
 import {
   type Answer,
   addChanges,
   answering,
+  asPushOperator,
   expectDelivered,
   makePushed,
   startPush,
   storedBy,
 } from '../../support/push.ts';
-import { asOperator } from '../../support/world.ts';
 
 // Random sequences of changes, wakes, answers of the receiver, evictions and orders. Whatever
 // happens, the receiver ends up with the feed, and a page changes only to its first half after a timeout.
@@ -98,8 +98,7 @@ async function run(sequence: Step[]): Promise<void> {
     }
   };
   const resume = async () => {
-    await resumePush(asOperator(), { organization, by: 'Ada' });
-    await object().wake(organization, true);
+    await resumePush(asPushOperator(), { organization, by: 'Ada' });
   };
   for (const step of sequence) {
     if (step.do === 'change') await addChanges(organization, step.count);

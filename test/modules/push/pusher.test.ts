@@ -2,21 +2,26 @@ import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'c
 import { env } from 'cloudflare:workers';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { startModules } from '../../../src/module.ts';
+import { controlOf } from '../../../src/modules/push/control.ts';
 import { seqOf } from '../../../src/modules/push/next-page.ts';
-import { resumePush, skipPush } from '../../../src/modules/push/order-push.ts';
 import { sweep } from '../../../src/modules/push/sweep.ts';
 import { MODULES } from '../../../src/modules.ts';
 import { beginErasure } from '../../../src/services/directory/erase-organization.ts';
+import { resumePush, skipPush } from '../../../src/services/work/control-push.ts';
 import { archive, releaseAll } from '../../support/archive.ts';
 import { aroundD1, withoutWrites } from '../../support/d1.ts';
+import { elementsOf } from '../../support/page.ts';
+import { makePsa } from '../../support/psa.ts';
 import {
   type Answer,
   addChanges,
   answering,
+  asPushOperator,
   expectDelivered,
   feedOf,
   makeGate,
   makePushed,
+  PUSH,
   pushRow,
   startPush,
   storedBy,
@@ -25,7 +30,8 @@ import {
 import type { PushedPage } from '../../support/receiver.ts';
 import { lastCursor, resultOf, work } from '../../support/rpc.ts';
 import { loggedLines } from '../../support/searched-logs.ts';
-import { asOperator, config } from '../../support/world.ts';
+import { openSettings, signIn } from '../../support/settings.ts';
+import { asOperator, config, importRecords, makeApi } from '../../support/world.ts';
 
 let push: ReturnType<typeof startPush>;
 beforeAll(() => {
@@ -480,9 +486,6 @@ describe('WEBHOOK_LIMIT', () => {
   });
 });
 
-/** The sweep's wake for an organization with an order. */
-const order = (organization: string) => objectOf(organization).wake(organization, true);
-
 describe('a 410', () => {
   test('stops the organization until an operator resumes it', async () => {
     const { organization, key, quiet, row, stored } = await makeFailed(answering(410));
@@ -491,19 +494,53 @@ describe('a 410', () => {
     expect(loggedLines('push_stopped', 'error')).toMatchObject([{ organization }]);
     await quiet.postNote(key);
     await objectOf(organization).wake(organization);
-    await order(organization);
     await evictDurableObject(objectOf(organization));
     await objectOf(organization).wake(organization);
     expect((await storedBy(organization)).alarm).toBeNull();
 
-    expect(await resumePush(asOperator(), { organization, by: 'Ada' })).toEqual({ status: 'ordered' });
-    await order(organization);
+    expect(await resumePush(asPushOperator(), { organization, by: 'Ada' })).toEqual({ status: 'resumed' });
     await expectDelivered(push.receiver, organization);
     expect(push.receiver.changesOf(organization).at(-1)).toMatchObject({
       action: 'push.resumed',
       actor: { type: 'system', name: { text: 'Ada' } },
     });
-    expect(await pushRow(organization)).toMatchObject({ stopped_at: null, order_id: null, resume: 0, failure: null });
+    expect(await pushRow(organization)).toMatchObject({ stopped_at: null, failure: null });
+  });
+});
+
+test.each<[string, (organization: string) => Promise<unknown>, unknown]>([
+  [
+    'a signed message',
+    (organization) => makePsa({ config: { receiver: PUSH } }).call('push.resume', { organization, by: 'Ada' }),
+    [200, { ok: true, value: { status: 'resumed' } }],
+  ],
+  [
+    'a call over a service binding',
+    (organization) => work.resumePush(organization, 'Ada'),
+    { ok: true, value: { status: 'resumed' } },
+  ],
+  [
+    'the button on the banner',
+    async (organization) => {
+      const email = `ada@${organization}.example`;
+      await importRecords({ type: 'user', organization, id: 'ada', email, name: 'Ada', admin: true });
+      const api = makeApi({ config: { signIn: signIn.config, receiver: PUSH } });
+      const { get, post } = await openSettings(api, organization, email);
+      const forms = await elementsOf((await get('/keys')).text, '.banner form');
+      const [action = ''] = forms.map(({ attributes }) => attributes['action']);
+      expect(action).toBe(`/settings/${organization}/push/resume`);
+      return (await post('/push/resume', '')).status;
+    },
+    303,
+  ],
+])('%s resumes a push that is stopped, at once', async (_, resume, result) => {
+  const { organization } = await makeFailed(answering(410));
+  push.answers.delete(organization);
+  expect(await resume(organization)).toEqual(result);
+  await expectDelivered(push.receiver, organization);
+  expect((await feedOf(organization)).at(-1)).toMatchObject({
+    action: 'push.resumed',
+    actor: { name: { text: 'Ada' } },
   });
 });
 
@@ -527,44 +564,38 @@ describe('an order of an operator', () => {
   test('to resume ends a pause, and the next pause is short again', async () => {
     const { organization } = await makeFailed(answering(503, { 'Retry-After': '3600' }));
     push.answers.set(organization, answering(500));
-    await resumePush(asOperator(), { organization, by: 'Ada' });
-    await order(organization);
+    await resumePush(asPushOperator(), { organization, by: 'Ada' });
     await waitFor(async () => expect(await pushRow(organization)).toMatchObject({ failure: 'HTTP 500', attempts: 1 }));
     expect(Number((await storedBy(organization)).alarm) - Date.now()).toBeLessThanOrEqual(10_000);
   });
 
-  test('is carried out once, although its acknowledgement was lost', async () => {
+  test('can be repeated if the object did not respond, and is audited once', async () => {
     const { organization } = await makeFailed(answering(410));
-    push.answers.set(organization, answering(410));
-    await resumePush(asOperator(), { organization, by: 'Ada' });
-    await withDatabase(withoutWrites(env.DB, 'D1_ERROR: SQLITE_READONLY'), () => order(organization));
-    await waitFor(async () => expect(await pushRow(organization)).toMatchObject({ order_id: expect.any(String) }));
-    await waitFor(async () => expect((await storedBy(organization)).state).toMatchObject({ failure: { attempts: 1 } }));
     push.answers.delete(organization);
-    await order(organization);
-    expect(await pushRow(organization)).toMatchObject({ order_id: null, stopped_at: expect.any(Number) });
-    expect((await storedBy(organization)).alarm).toBeNull();
+    const broken = () => Promise.reject(new Error('overloaded'));
+    const control = controlOf({ getByName: () => ({ resume: broken, skip: broken }) });
+    const request = { organization, by: 'Ada' };
+    await expect(resumePush({ ...asPushOperator(), control }, request)).rejects.toMatchObject({ code: 'unavailable' });
+    expect(await resumePush(asPushOperator(), request)).toEqual({ status: 'unchanged' });
+    await expectDelivered(push.receiver, organization);
+    const actions = (await feedOf(organization)).map(({ action }) => action);
+    expect(actions.filter((action) => action === 'push.resumed')).toHaveLength(1);
   });
 
   test('to skip leaves out what the receiver refuses, and the audit log says which changes', async () => {
     const { organization, key, quiet } = await makeFailed(answering(422));
     const to = await lastCursor(organization);
     await quiet.postTime(key);
-    expect(await skipPush(asOperator(), { organization, to: to ?? '', by: 'Ada' })).toEqual({
-      status: 'ordered',
-      from: 1,
-      to: 2,
+    expect(await skipPush(asPushOperator(), { organization, to: to ?? '', by: 'Ada' })).toEqual({
+      status: 'skipped',
     });
-    await order(organization);
     await waitFor(() => expect(deliveriesOf(organization)).toMatchObject([{ range: [3, 4] }]));
     const skipped = (await feedOf(organization)).at(-1);
     expect(skipped).toMatchObject({
       action: 'push.skipped',
       detail: { text: 'changes 1 to 2 are not delivered, unless they were before' },
     });
-    await waitFor(async () =>
-      expect(await pushRow(organization)).toMatchObject({ confirmed_seq: 4, skip_to_seq: null, skip_to_cursor: null }),
-    );
+    await waitFor(async () => expect(await pushRow(organization)).toMatchObject({ confirmed_seq: 4 }));
   });
 
   test('that arrives during an attempt is not undone by its end', async () => {
@@ -580,8 +611,7 @@ describe('an order of an operator', () => {
       await waitFor(() => expect(gate.waiting()).toBe(1));
       await api.postNote(key);
       const to = (await lastCursor(organization)) ?? '';
-      await skipPush(asOperator(), { organization, to, by: 'Ada' });
-      await order(organization);
+      await skipPush(asPushOperator(), { organization, to, by: 'Ada' });
       gate.open();
       await waitFor(() => expect(deliveriesOf(organization)).toMatchObject([{ range: [4, 4] }]));
       expect((await storedBy(organization)).state).toMatchObject({ failure: null });
@@ -601,8 +631,7 @@ describe('an order of an operator', () => {
     await withDatabase(broken, async () => {
       const alarm = runAlarm(organization);
       await waitFor(() => expect(gate.waiting()).toBe(1));
-      await skipPush(asOperator(database), { organization, to: cursor ?? '', by: 'Ada' });
-      await order(organization);
+      await skipPush(asPushOperator(database), { organization, to: cursor ?? '', by: 'Ada' });
       gate.open();
       await alarm;
       const failure = { failure: 'the database did not respond' };
@@ -618,8 +647,7 @@ describe('an order of an operator', () => {
     await waitFor(async () => expect(await pushRow(organization)).toMatchObject({ confirmed_seq: 2 }));
     // The copy of the state may be older.
     await env.DB.prepare('update pushes set confirmed_seq = 0 where organization_id = ?').bind(organization).run();
-    expect(await skipPush(asOperator(), { organization, to: early, by: 'Ada' })).toMatchObject({ status: 'ordered' });
-    await order(organization);
+    expect(await skipPush(asPushOperator(), { organization, to: early, by: 'Ada' })).toEqual({ status: 'skipped' });
     await expectDelivered(push.receiver, organization);
     expect(deliveriesOf(organization).map(({ range }) => range)).toEqual([
       [1, 2],
@@ -627,22 +655,23 @@ describe('an order of an operator', () => {
     ]);
   });
 
-  test('to skip needs a cursor of this organization after the last confirmed change', async () => {
+  test('to skip needs a cursor of this organization, and changes nothing before the last confirmed change', async () => {
     const [own, other] = [await makePushed(), await makePushed()];
     const { organization } = own;
     await drain(organization);
     const [cursor, foreign] = [await lastCursor(organization), await lastCursor(other.organization)];
-    const skip = (to: string | null) => skipPush(asOperator(), { organization, to: to ?? '', by: 'Ada' });
-    await expect(skip(cursor)).rejects.toMatchObject({ code: 'invalid', detail: expect.stringContaining('change 1') });
+    const skip = (to: string | null) => skipPush(asPushOperator(), { organization, to: to ?? '', by: 'Ada' });
+    expect(await skip(cursor)).toEqual({ status: 'unchanged' });
     await expect(skip(foreign)).rejects.toMatchObject({ code: 'cursor_reset' });
     await expect(skip('nonsense')).rejects.toMatchObject({ code: 'invalid' });
-    await expect(resumePush(asOperator(), { organization: 'nobody', by: 'Ada' })).rejects.toMatchObject({
+    await expect(resumePush(asPushOperator(), { organization: 'nobody', by: 'Ada' })).rejects.toMatchObject({
       code: 'organization_not_found',
     });
-    expect(await resumePush(asOperator(), { organization: other.organization, by: 'Ada' })).toEqual({
-      status: 'never_pushed',
+    expect(await resumePush(asPushOperator(), { organization: other.organization, by: 'Ada' })).toEqual({
+      status: 'unchanged',
     });
     expect(await feedOf(organization)).toHaveLength(1);
+    await expect(resumePush(asOperator(), { organization, by: 'Ada' })).rejects.toMatchObject({ code: 'not_pushed' });
   });
 });
 

@@ -12,16 +12,16 @@ import { asOperator, importRecords, makeApi, makeOrganization, makeWorld } from 
 
 /** Objects that only note when they are woken. */
 function makePushers(wake: () => Promise<void> = async () => {}) {
-  const woken: { organization: string; isOrdered: boolean; at: number }[] = [];
+  const woken: { organization: string; at: number }[] = [];
   const pushers: Pushers = {
     getByName: (name) => ({
-      wake: (organization, isOrdered = false) => {
+      wake: (organization) => {
         expect(name).toBe(organization);
-        woken.push({ organization, isOrdered, at: Date.now() });
+        woken.push({ organization, at: Date.now() });
         return wake();
       },
       forgetErased: async () => {
-        woken.push({ organization: name, isOrdered: false, at: Date.now() });
+        woken.push({ organization: name, at: Date.now() });
       },
     }),
   };
@@ -109,7 +109,7 @@ describe('a request', () => {
     await api.send('/api/v1/ping', { key });
     expect(woken).toEqual([]);
     await api.postNote(key);
-    expect(woken).toMatchObject([{ organization, isOrdered: false }]);
+    expect(woken).toMatchObject([{ organization }]);
   });
 
   test('does not wait for the object', async () => {
@@ -155,12 +155,11 @@ describe('with real objects', () => {
 });
 
 describe('the sweep', () => {
-  /** Sweeps, and returns which of these organizations were woken, each with `+` if it was ordered. */
+  /** Sweeps, and returns which of these organizations were woken. */
   async function swept(organizations: string[], now = Date.now()): Promise<string[]> {
     const { pushers, woken } = makePushers();
     await sweep(env.DB, pushers, () => now);
-    const names = woken.map(({ organization, isOrdered }) => `${organization}${isOrdered ? '+' : ''}`);
-    return organizations.flatMap((id) => names.filter((name) => name.replace('+', '') === id));
+    return organizations.flatMap((id) => woken.flatMap(({ organization }) => (organization === id ? id : [])));
   }
   const setRow = (organization: string, columns: string) =>
     env.DB.prepare(`insert or replace into pushes (organization_id, confirmed_seq, attempts, ${columns}`)
@@ -200,11 +199,6 @@ describe('the sweep', () => {
     expect(await isSwept()).toBe(organization);
     await setRow(organization, `stopped_at) values (?1, 0, 1, ${now})`);
     expect(await isSwept()).toBe('');
-    const ordered = "order_id, resume) values (?1, 1, 1, %, 'order', 1)";
-    await setRow(organization, `stopped_at, ${ordered.replace('%', '1')}`);
-    expect(await isSwept()).toBe(`${organization}+`);
-    await setRow(organization, `next_attempt_at, ${ordered.replace('%', String(now + 1))}`);
-    expect(await isSwept()).toBe(`${organization}+`);
   });
 
   test('wakes at most 500, and over time all of them', async () => {

@@ -1,9 +1,15 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type PushRow, savePushState } from '../../../src/modules/push/push-state.ts';
 import { listChanges } from '../../../src/services/work/list-changes.ts';
 import { runCli } from '../../support/run-cli.ts';
+import { freePort } from '../../support/server.ts';
 import { remoteDatabase, setUpContext, writeNotes } from './database.ts';
 
+const SECRET = `whsec_${btoa('the secret of the PSA in tests.')}`;
 const BY = ['--by', 'Ada, ticket 77'];
 const SINCE = Date.parse('2026-11-22T08:00:00Z');
 const FAILING = {
@@ -28,19 +34,14 @@ describe('the commands of the push and the alerts', () => {
   afterAll(() => remote.close());
 
   const run = (command: string, ...args: string[]) => runCli(command, [...args, '--remote'], { env: remote.env });
-  const save = (state: Partial<PushRow>, doneOrderId: string | null = null) =>
-    savePushState(setUpContext(remote.db), 'fabrikam', { ...FAILING, ...state }, doneOrderId);
-  const row = () => remote.db.prepare("select * from pushes where organization_id = 'fabrikam'").first();
+  const save = (state: Partial<PushRow>) =>
+    savePushState(setUpContext(remote.db), 'fabrikam', { ...FAILING, ...state });
 
   test('push:status says that nothing was ever pushed, then how far each organization is', async () => {
-    const [before, resumed] = await Promise.all([run('push:status'), run('push:resume', 'fabrikam', ...BY)]);
+    const before = await run('push:status');
     expect([before.code, before.stderr]).toEqual([0, '']);
     expect(before.stdout).toMatch(/^fabrikam: never pushed; 4 changes waiting, the oldest from 20\S+Z$/m);
     expect(before.stdout).toContain('The push has never run here. Set WEBHOOK_URL');
-    expect(resumed).toMatchObject({
-      code: 1,
-      stderr: 'Organization fabrikam was never pushed, so there is nothing to resume.\n',
-    });
 
     await save({});
     const [{ stdout }, json, unknown] = await Promise.all([
@@ -71,52 +72,68 @@ describe('the commands of the push and the alerts', () => {
       failure: 'HTTP 500',
       nextAttemptAt: '2026-11-22T08:10:00.000Z',
       stoppedAt: null,
-      isOrdered: false,
     });
     expect(unknown).toMatchObject({ code: 1, stdout: '' });
   });
 
-  test('push:resume leaves an order for the object, with an audit row', async () => {
+  test('push:status says that the receiver has stopped a push', async () => {
     await save({ stoppedAt: SINCE, nextAttemptAt: 0 });
     const status = await run('push:status', '--organization', 'fabrikam');
     expect(status.stdout).toContain('  STOPPED at 2026-11-22T08:00:00.000Z, because the receiver answered 410');
-    const { code, stdout, stderr } = await run('push:resume', 'fabrikam', ...BY);
-    expect([code, stderr]).toEqual([0, '']);
-    expect(stdout).toContain('within 5 minutes');
-    const ordered = await row();
-    expect(ordered).toMatchObject({ order_id: expect.any(String), resume: 1, skip_to_seq: null });
-    expect((await run('push:status', '--organization', 'fabrikam')).stdout).toContain('an order waits');
-    const audited = await remote.db
-      .prepare("select actor_type, actor_name, target_id from audit_log where action = 'push.resumed'")
-      .all();
-    expect(audited.results).toEqual([{ actor_type: 'system', actor_name: 'Ada, ticket 77', target_id: 'fabrikam' }]);
-    // Only the object that has carried it out removes it.
-    await save({});
-    await save({}, 'another-order');
-    expect(await row()).toMatchObject({ order_id: ordered?.['order_id'], resume: 1 });
-    await save({}, String(ordered?.['order_id']));
-    expect(await row()).toMatchObject({ order_id: null, resume: 0 });
   });
 
-  test('push:skip leaves an order with the cursor, and the audit row says what is not delivered', async () => {
-    const skip = (to: string | undefined) => run('push:skip', 'fabrikam', ...(to ? ['--to', to] : []), ...BY);
-    const refused = await Promise.all([skip(cursors[0]), skip('nonsense'), skip(cursors[2]?.replace('.3.', '.2.'))]);
-    const misused = await Promise.all([skip(undefined), run('push:skip', 'fabrikam', '--to', cursors[2] ?? '')]);
-    expect(misused.map(({ code }) => code)).toEqual([2, 2]);
-    expect(refused.map(({ code, stdout }) => [code, stdout])).toEqual([
-      [1, ''],
-      [2, ''],
-      [1, ''],
-    ]);
-    expect(refused[0]?.stderr).toContain('change 1 is confirmed; send a later one');
-    expect(refused[2]?.stderr).toContain('not that of a change of organization fabrikam');
-
-    const { code, stdout, stderr } = await skip(cursors[2]);
-    expect([code, stderr]).toEqual([0, '']);
-    expect(stdout).toMatch(/^Changes 2 to 3 of organization fabrikam are left out; .* within 5 minutes\./);
-    expect(await row()).toMatchObject({ skip_to_seq: 3, skip_to_cursor: cursors[2], resume: 0, confirmed_seq: 1 });
-    const audited = await remote.db.prepare("select detail from audit_log where action = 'push.skipped'").all();
-    expect(audited.results).toEqual([{ detail: 'changes 2 to 3 are not delivered, unless they were before' }]);
+  test('push:resume and push:skip send a signed message to /psa, and print what became of it', async () => {
+    const received: unknown[] = [];
+    let given: [status: number, body: object] = [200, { ok: true, value: { status: 'resumed' } }];
+    const server = createServer(async (request, response) => {
+      const { headers } = request;
+      const signed = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]));
+      received.push([request.url, new Webhook(SECRET).verify(await text(request), signed)]);
+      response.writeHead(given[0], { 'Content-Type': 'application/json' }).end(JSON.stringify(given[1]));
+    });
+    const port = await freePort();
+    await once(server.listen(port, '127.0.0.1'), 'listening');
+    const send = (command: string, ...args: string[]) =>
+      runCli(command, [`http://127.0.0.1:${port}`, 'fabrikam', ...args], { env: { PSA_SECRET: SECRET } });
+    try {
+      expect(await send('push:resume', ...BY)).toEqual({
+        code: 0,
+        stdout: 'The push of organization fabrikam tries again now.\n',
+        stderr: '',
+      });
+      given = [200, { ok: true, value: { status: 'skipped' } }];
+      expect(await send('push:skip', '--to', cursors[2] ?? '', ...BY)).toMatchObject({ code: 0, stderr: '' });
+      const by = 'Ada, ticket 77';
+      expect(received).toEqual([
+        ['/psa', { type: 'push.resume', data: { organization: 'fabrikam', by } }],
+        ['/psa', { type: 'push.skip', data: { organization: 'fabrikam', to: cursors[2], by } }],
+      ]);
+      given = [
+        409,
+        { ok: false, error: { code: 'not_pushed', detail: 'This deployment pushes no changes.', errors: [] } },
+      ];
+      expect(await send('push:resume', ...BY)).toEqual({
+        code: 1,
+        stdout: '',
+        stderr: 'This deployment pushes no changes.\n',
+      });
+      given = [401, { status: 401 }];
+      expect((await send('push:resume', ...BY)).stderr).toMatch(/^401: PSA_SECRET is not one of the deployment/);
+      given = [404, { status: 404 }];
+      expect((await send('push:resume', ...BY)).stderr).toContain('wrangler secret put PSA_SECRET');
+      const sent = received.length;
+      const misused = [
+        await send('push:resume'),
+        await send('push:skip', ...BY),
+        await send('push:skip', '--to', 'nonsense', ...BY),
+        await runCli('push:resume', [`http://127.0.0.1:${port}`, 'fabrikam', ...BY], { env: { PSA_SECRET: '' } }),
+      ];
+      expect(misused.map(({ code }) => code)).toEqual([2, 2, 2, 2]);
+      expect(received).toHaveLength(sent);
+    } finally {
+      server.close();
+    }
+    expect((await send('push:resume', ...BY)).stderr).toMatch(/^No response: /);
   });
 
   test('alerts:status lists what waits, and why; it does not show what was sent', async () => {

@@ -3,7 +3,6 @@ import { expect, test, vi } from 'vitest';
 import { ERASED_TABLES } from '../../../src/db/directory/erasure.ts';
 import type { ObjectStore } from '../../../src/lib/object-store.ts';
 import { elsewhereIn } from '../../../src/modules/archive/elsewhere.ts';
-import { resumePush, skipPush } from '../../../src/modules/push/order-push.ts';
 import { savePushState } from '../../../src/modules/push/push-state.ts';
 import {
   beginErasure,
@@ -13,6 +12,7 @@ import {
 } from '../../../src/services/directory/erase-organization.ts';
 import { recordRefusedUses } from '../../../src/services/keys/refused-uses.ts';
 import { revokeAsAdministrator, revokeAsOperator } from '../../../src/services/keys/revoke-key.ts';
+import { resumePush, skipPush } from '../../../src/services/work/control-push.ts';
 import { listChanges } from '../../../src/services/work/list-changes.ts';
 import { redactRecord } from '../../../src/services/work/redact-record.ts';
 import { releaseChanges } from '../../../src/services/work/release-changes.ts';
@@ -21,6 +21,7 @@ import { archive, bucket, everyChange, failing, objectsIn, releaseAll } from '..
 import { aroundD1 } from '../../support/d1.ts';
 import { inLongRuns } from '../../support/property.ts';
 import { makePsa } from '../../support/psa.ts';
+import { asPushOperator } from '../../support/push.ts';
 import { lastCursor } from '../../support/rpc.ts';
 import * as support from '../../support/world.ts';
 import { asAdmin, importRecords, makeApi, makeKey, makeWorld, rowsOf } from '../../support/world.ts';
@@ -58,7 +59,7 @@ async function makeFull() {
     await api.postNote(key);
     await api.postTime(key);
   }
-  await savePushState(asOperator(), organization, PUSH, null);
+  await savePushState(asOperator(), organization, PUSH);
   await env.DB.batch(
     [
       "insert into refused_uses values (?1, ?2, 'revoked', 1, 0, 0, null), (?1, ?2, 'expired', 1, 0, 0, null)",
@@ -143,7 +144,7 @@ test('an erasure that stops after each chunk goes on, and every call in between 
       count: 1,
       sourceAddress: null,
     });
-    await savePushState(asOperator(), organization, PUSH, null);
+    await savePushState(asOperator(), organization, PUSH);
     expect(await countErasable(asOperator(), { organization })).toEqual(left);
 
     // The PSA: nothing is read, changed or created.
@@ -178,8 +179,10 @@ test('an erasure that stops after each chunk goes on, and every call in between 
     expect(await outcome(revokeAsAdministrator(asAdmin(organization), keyId))).toBe(
       revoked === 'being_erased' && left['users'] === 0 ? 'not_administrator' : revoked,
     );
-    expect(await outcome(resumePush(asOperator(), { organization, by: 'Eve' }))).toBe('being_erased');
-    expect(await outcome(skipPush(asOperator(), { organization, to: cursor ?? '', by: 'Eve' }))).toBe('being_erased');
+    expect(await outcome(resumePush(asPushOperator(), { organization, by: 'Eve' }))).toBe('being_erased');
+    expect(await outcome(skipPush(asPushOperator(), { organization, to: cursor ?? '', by: 'Eve' }))).toBe(
+      'being_erased',
+    );
 
     // The audit log: only the erasure removes rows, and nothing is added or changed.
     const isProtected = ['users', 'api_keys', 'tickets'].some((table) => (left[table] ?? 0) > 0);

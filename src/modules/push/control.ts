@@ -1,0 +1,56 @@
+import { formatCursor } from '../../domain/change-cursor.ts';
+import { ServiceError } from '../../domain/errors.ts';
+import { withDeadline } from '../../lib/deadline.ts';
+import { hasChanged, writeWithAudit } from '../../services/audit/write-with-audit.ts';
+import { readOne } from '../../services/call-d1.ts';
+import type { PushControl } from '../../services/service-context.ts';
+import { findConfirmedSeq, markResumed, markSkipped } from './push-statements.ts';
+
+/** The namespace of the objects that push, as their control needs it. */
+export interface ControlledPushers {
+  getByName(organizationId: string): {
+    resume(organizationId: string): Promise<void>;
+    skip(organizationId: string, cursor: string): Promise<void>;
+  };
+}
+
+const OBJECT_DEADLINE_MS = 10_000;
+
+/**
+ * The control of the pushes. Each function first writes the copy of the state in the database, with its
+ * audit row, and then has the object act. If the object does not respond, the call can be repeated:
+ * then it writes nothing, and only has the object act.
+ */
+export const controlOf = (pushers: ControlledPushers): PushControl => ({
+  async resume(ctx, target) {
+    const { organizationId } = target;
+    const [resumed] = await writeWithAudit(ctx, target, 'safe_to_repeat', () => [
+      { statement: markResumed.bind({ organizationId }), action: 'push.resumed', targetId: organizationId },
+    ]);
+    await acted(pushers.getByName(organizationId).resume(organizationId));
+    return { status: hasChanged(resumed) ? 'resumed' : 'unchanged' };
+  },
+  async skip(ctx, target, to) {
+    const { organizationId } = target;
+    const before = await readOne(ctx, findConfirmedSeq.bind({ organizationId }));
+    const [skipped] = await writeWithAudit(ctx, target, 'safe_to_repeat', () => [
+      {
+        statement: markSkipped.bind({ organizationId, seq: to.seq }),
+        action: 'push.skipped',
+        targetId: organizationId,
+        detail: `changes ${(before?.confirmedSeq ?? 0) + 1} to ${to.seq} are not delivered, unless they were before`,
+      },
+    ]);
+    await acted(pushers.getByName(organizationId).skip(organizationId, formatCursor(to)));
+    return { status: hasChanged(skipped) ? 'skipped' : 'unchanged' };
+  },
+});
+
+async function acted(object: Promise<void>): Promise<void> {
+  try {
+    await withDeadline(object, OBJECT_DEADLINE_MS);
+  } catch (cause) {
+    const detail = 'The push did not respond. Make the same call again; it is safe to repeat.';
+    throw new ServiceError('unavailable', detail, { database: 'unknown', cause });
+  }
+}

@@ -1,0 +1,11 @@
+import { Hono } from 'hono';
+import { type AdminEnv, adminContext } from '../../http/hono-env.ts';
+import { pageContext } from '../../http/settings/page-context.ts';
+import { byAdministrator } from '../../services/audit/write-with-audit.ts';
+
+/** The form on the banner of a push that is stopped or waits. */
+export const resumeForm = new Hono<AdminEnv>().post('/push/resume', async (c) => {
+  const ctx = adminContext(c);
+  await ctx.control?.resume(ctx, byAdministrator(ctx));
+  return c.redirect(`${pageContext(c).base}/keys`, 303);
+});

@@ -1,0 +1,55 @@
+import type * as z from 'zod';
+import { findCursorPosition } from '../../db/work/changes.ts';
+import { directoryId } from '../../domain/directory.ts';
+import { ServiceError } from '../../domain/errors.ts';
+import { freeText, strictObject } from '../../domain/fields.ts';
+import { bySystem } from '../audit/write-with-audit.ts';
+import { readOne } from '../call-d1.ts';
+import { parseInput } from '../parse-input.ts';
+import type { ActorContext, PushControl, ServiceContext, SystemActor } from '../service-context.ts';
+import { cursorText, requireValidCursor } from './list-changes.ts';
+
+/** The input of `resumePush`. `by` names who asked for it, for the audit log. */
+export const resumeRequest = strictObject({ organization: directoryId('an organization'), by: freeText(100) });
+
+/** The input of `skipPush`. */
+export const skipRequest = strictObject({
+  organization: directoryId('an organization'),
+  to: cursorText.unwrap().meta({ description: 'The cursor of the last change to leave out.' }),
+  by: freeText(100),
+});
+
+/**
+ * Has the push of an organization try again at once, whether it is stopped or waits after a failure.
+ * @throws ServiceError `invalid`, `not_pushed`, `organization_not_found`, `being_erased`
+ */
+export async function resumePush(ctx: ActorContext<SystemActor>, request: z.input<typeof resumeRequest>) {
+  const { organization, by } = parseInput(resumeRequest, request);
+  await requireOrganization(ctx, organization, null);
+  return controlOf(ctx).resume(ctx, bySystem(ctx, organization, by));
+}
+
+/**
+ * Has the push of an organization leave out the changes up to a cursor. They stay in the feed.
+ * @throws ServiceError `invalid`, `not_pushed`, `cursor_reset`, `organization_not_found`, `being_erased`
+ */
+export async function skipPush(ctx: ActorContext<SystemActor>, request: z.input<typeof skipRequest>) {
+  const { organization, to, by } = parseInput(skipRequest, request);
+  await requireOrganization(ctx, organization, to);
+  return controlOf(ctx).skip(ctx, bySystem(ctx, organization, by), to);
+}
+
+function controlOf({ control }: ServiceContext): PushControl {
+  if (control) return control;
+  throw new ServiceError('not_pushed', 'This deployment pushes no changes: the operator has not set WEBHOOK_URL.');
+}
+
+/** Requires that there is the organization, and that the cursor, if one is given, is one of its changes. */
+async function requireOrganization(
+  ctx: ServiceContext,
+  organizationId: string,
+  cursor: Parameters<typeof requireValidCursor>[2],
+): Promise<void> {
+  const position = await readOne(ctx, findCursorPosition.bind({ organizationId, seq: cursor?.seq ?? 0 }));
+  requireValidCursor(position ?? undefined, organizationId, cursor);
+}
