@@ -9,15 +9,23 @@ interface Message {
   secrets: readonly WebhookSecret[];
   at: number;
   body: string;
+  /** The `webhook-id`. Default: a new one. */
+  id?: string;
+  timeoutMs?: number;
 }
 
 export async function postSigned(
   send: typeof fetch,
   url: string,
-  { secrets, at, body }: Message,
+  { secrets, at, body, id = `msg_doctor_${crypto.randomUUID()}`, timeoutMs }: Message,
 ): Promise<ProbeResponse> {
-  const signature = await signWebhook(secrets, { id: `msg_doctor_${crypto.randomUUID()}`, at, body });
-  return sendProbe(send, url, { method: 'POST', headers: { 'Content-Type': 'application/json', ...signature }, body });
+  const signature = await signWebhook(secrets, { id, at, body });
+  return sendProbe(
+    send,
+    url,
+    { method: 'POST', headers: { 'Content-Type': 'application/json', ...signature }, body },
+    timeoutMs,
+  );
 }
 
 /** Compares the clock of this machine with that of the response, if it has a date. */

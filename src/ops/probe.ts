@@ -55,21 +55,26 @@ export async function check(name: string, run: (notes: Notes) => Promise<string>
   }
 }
 
-export async function sendProbe(send: typeof fetch, url: string, init: RequestInit): Promise<ProbeResponse> {
+export async function sendProbe(
+  send: typeof fetch,
+  url: string,
+  init: RequestInit,
+  timeoutMs = TIMEOUT_MS,
+): Promise<ProbeResponse> {
   const sentAt = performance.now();
   try {
-    const response = await send(url, { ...init, redirect: 'manual', signal: AbortSignal.timeout(TIMEOUT_MS) });
+    const response = await send(url, { ...init, redirect: 'manual', signal: AbortSignal.timeout(timeoutMs) });
     const body = await response.text();
     return { status: response.status, headers: response.headers, body, ms: Math.round(performance.now() - sentAt) };
   } catch (err) {
-    throw new NoResponse(whyNoResponse(err, new URL(url)));
+    throw new NoResponse(whyNoResponse(err, new URL(url), timeoutMs));
   }
 }
 
 /** Why a request failed. Node gives the reason in the code of an error's cause. */
-function whyNoResponse(err: unknown, { host }: URL): string {
+function whyNoResponse(err: unknown, { host }: URL, timeoutMs: number): string {
   if (err instanceof Error && err.name === 'TimeoutError')
-    return `${host} did not respond within ${TIMEOUT_MS / 1000} s.`;
+    return `${host} did not respond within ${timeoutMs / 1000} s.`;
   const code = codeOf(err);
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN')
     return `${host} has no address (${code}). Check the name, and the route or custom domain.`;

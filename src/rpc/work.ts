@@ -54,7 +54,7 @@ export class Work extends WorkerEntrypoint<Env> {
     return call(this.env, (ctx) => readPsaStatus(ctx, { organization }));
   }
 
-  /** Has the push of an organization try again at once, whether it is stopped or waits after a failure. */
+  /** Has the push of an organization try again immediately, whether it is stopped or waits after a failure. */
   resumePush(organization: string, by: string): Promise<CallResult<{ status: 'resumed' | 'unchanged' }>> {
     return call(this.env, (ctx) => resumePush(ctx, { organization, by }));
   }

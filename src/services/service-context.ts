@@ -14,7 +14,7 @@ export type { D1Counter } from '../db/run-d1.ts';
 export interface Ports {
   /** Called after a commit that added to an organization's changes, or erased it. It must not throw. */
   changed?: ((organizationId: string) => void) | undefined;
-  /** Acts on the push of an organization at once. Without it, nothing is pushed. */
+  /** Acts on the push of an organization immediately. Without it, nothing is pushed. */
   control?: PushControl | undefined;
   /** Without it, the core refuses what needs an archive. */
   elsewhere?: Elsewhere | undefined;

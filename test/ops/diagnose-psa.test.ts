@@ -4,9 +4,11 @@ import { parseWebhookSecrets } from '../../src/domain/webhook.ts';
 import { diagnoseAlerts } from '../../src/modules/alerts/diagnose-alerts.ts';
 import { diagnosePsa } from '../../src/modules/psa/diagnose-psa.ts';
 import { diagnoseReceiver } from '../../src/modules/push/diagnose-receiver.ts';
+import { diagnoseSamples } from '../../src/modules/push/diagnose-samples.ts';
 import type { Finding } from '../../src/ops/probe.ts';
 import { makePsa, PSA_SECRET } from '../support/psa.ts';
 import { resultOf, work } from '../support/rpc.ts';
+import { psaContract } from '../support/static-files.ts';
 import { makeApi, makeWorld } from '../support/world.ts';
 
 const SECRETS = parseWebhookSecrets(PSA_SECRET);
@@ -95,6 +97,51 @@ describe('a receiver', () => {
   ])('that behaves as %j is reported', async (behaviour, says) => {
     const found = await failures(diagnoseReceiver(url, SECRETS, receiver(behaviour)));
     expect(found).toEqual(says.map((one) => expect.stringMatching(one)));
+  });
+
+  test('gets a sample of every kind of message, as the contract describes them', async () => {
+    const contract = await psaContract();
+    const sent: {
+      id: string;
+      body: { type: string; data: { organization: string; changes?: { ticketId: string }[] } };
+    }[] = [];
+    const storing: typeof fetch = (address, init) => {
+      const id = new Headers(init?.headers).get('webhook-id') ?? '';
+      sent.push({ id, body: JSON.parse(String(init?.body)) });
+      return receiver()(address, init);
+    };
+    const names = { organization: 'test', ticket: '7', user: 'bob' };
+    const says: string[] = [];
+    for await (const { ok, says: text } of diagnoseSamples(url, SECRETS, names, storing)) says.push(`${ok} ${text}`);
+    expect(says.filter((line) => line.startsWith('false'))).toEqual([]);
+    for (const { body } of sent)
+      expect(contract.undocumentedMessage(body.type, JSON.parse(JSON.stringify(body)))).toEqual([]);
+    expect(sent.map(({ body: { type, data } }) => `${type} ${data.organization} ${data.changes?.length}`)).toEqual([
+      ...Array(4).fill('work.changes test 1'),
+      'alert.key_expiring test undefined',
+      ...Array(4).fill('work.changes test 100'),
+    ]);
+    expect(new Set(sent.flatMap(({ body }) => body.data.changes?.map(({ ticketId }) => ticketId) ?? []))).toEqual(
+      new Set(['7']),
+    );
+    const [one, ...repeated] = sent.slice(-4);
+    for (const again of repeated) expect(again).toEqual(one);
+    const [, note, entry] = /note (\S+), .* time entry (\S+),/.exec(says.at(-1) ?? '') ?? [];
+    expect(JSON.stringify(sent[0]?.body)).toContain(`"note":{"id":"${note}"`);
+    expect(JSON.stringify(sent[1]?.body)).toContain(`"timeEntry":{"id":"${entry}"`);
+  });
+
+  test.each<[string, typeof fetch, RegExp]>([
+    ['refuses a record', receiver({ status: 422 }), /with a note: 422: .*even to .* a record that your system refuses/],
+    [
+      'is too slow',
+      () => Promise.reject(new DOMException('too slow', 'TimeoutError')),
+      /with 100 changes: .* within 15 s\. Store the message, respond, and write/,
+    ],
+  ])('that %s is told what to do', async (_, send, says) => {
+    const found = await failures(diagnoseSamples(url, SECRETS, {}, send));
+    expect(found).toHaveLength(8);
+    expect(found).toContainEqual(expect.stringMatching(says));
   });
 
   test('with another secret is reported once', async () => {

@@ -146,7 +146,7 @@ export const PSA_CALLS = {
   }),
   'work.report': psaCall(reportRequest, reportRecord, {
     summary:
-      'Says that your system could not take a record (`refused`), or that it has now taken a record that it refused before (`taken`). Administrators see the refusal and its `reason` on the record and under "Needs attention" until then. Do not report the records that your system takes at once.',
+      'Says that your system could not take a record (`refused`), or that it has now taken a record that it refused before (`taken`). Administrators see the refusal and its `reason` on the record and under "Needs attention" until then. Do not report a record that your system takes without a refusal.',
     example: {
       data: {
         organization: 'northwind',
@@ -175,7 +175,7 @@ export const PSA_CALLS = {
   }),
   'push.resume': psaCall(resumeRequest, resumePush, {
     summary:
-      'Has the push try again at once, whether a 410 stopped it or it waits after a failure. `by` says who asked for it.',
+      'Has the push try again immediately, whether a 410 stopped it or it waits after a failure. `by` says who asked for it.',
     example: {
       data: { organization: 'northwind', by: 'Ada, the receiver is repaired' },
       value: { status: 'resumed' },

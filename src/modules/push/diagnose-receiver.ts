@@ -12,20 +12,10 @@ export async function* diagnoseReceiver(
     const body = JSON.stringify({ type: 'test', timestamp: new Date(at).toISOString(), data: {} });
     return postSigned(send, url, { secrets: from, at, body });
   };
-  const isSuccess = ({ status }: ProbeResponse) => status >= 200 && status < 300;
   const accepted = await check('the receiver, with a signed test event', async () => {
     const given = await event(secrets);
     if (isSuccess(given)) return `accepted with ${given.status}`;
-    if (given.status >= 300 && given.status < 400)
-      throw new Failure(
-        `${given.status}: a redirect, which the push does not follow. Write its target into WEBHOOK_URL.`,
-      );
-    if (given.status === 401 || given.status === 403)
-      throw new Failure(
-        `${given.status}: the receiver does not accept the signature. Its secret differs from WEBHOOK_SECRET, its clock is wrong, or it signs a body that a proxy has changed.`,
-      );
-    if (given.status === 410) throw new Failure('410: the receiver asks the push to stop.');
-    throw new Failure(`${given.status}: the receiver must answer 2xx to a type that it does not know, such as "test".`);
+    throw new Failure(refusal(given.status));
   });
   yield accepted;
   if (!accepted.answered) return;
@@ -45,4 +35,16 @@ export async function* diagnoseReceiver(
       `accepted with ${given.status}: a captured event can be sent again at any time. Refuse a webhook-timestamp more than ${TOLERANCE_SECONDS} s from your clock.`,
     );
   });
+}
+
+export const isSuccess = ({ status }: ProbeResponse) => status >= 200 && status < 300;
+
+/** What a status other than 2xx means for the push. */
+export function refusal(status: number): string {
+  if (status >= 300 && status < 400)
+    return `${status}: a redirect, which the push does not follow. Write its target into WEBHOOK_URL.`;
+  if (status === 401 || status === 403)
+    return `${status}: the receiver does not accept the signature. Its secret differs from WEBHOOK_SECRET, its clock is wrong, or it signs a body that a proxy has changed.`;
+  if (status === 410) return '410: the receiver asks the push to stop.';
+  return `${status}: the receiver must answer 2xx, even to a type that it does not know and to a record that your system refuses.`;
 }

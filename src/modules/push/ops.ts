@@ -1,26 +1,44 @@
 import { reader } from '../../config.ts';
 import { parseWebhookUrl } from '../../domain/webhook.ts';
+import { UsageError } from '../../ops/command.ts';
 import { readAddress, secretsIn } from '../../ops/environment.ts';
 import type { OpsModule } from '../../ops/module.ts';
 import { diagnoseReceiver } from './diagnose-receiver.ts';
+import { diagnoseSamples } from './diagnose-samples.ts';
 import { pushResume } from './push-resume.ts';
 import { pushSkip } from './push-skip.ts';
 import { pushStatus } from './push-status.ts';
+import { pushTest } from './push-test.ts';
 import { parsePageLimit } from './rules.ts';
 
 export const pushOps: OpsModule = {
   variables: ['WEBHOOK_LIMIT'],
   parse: (vars) => reader(vars)('WEBHOOK_LIMIT', parsePageLimit),
-  commands: [pushStatus, pushResume, pushSkip],
+  commands: [pushStatus, pushResume, pushSkip, pushTest],
   checks: [
     {
       flags: '--receiver <URL>',
       description: 'Also send signed test events to the receiver of the push. Needs WEBHOOK_SECRET in the environment.',
       prepare: (text) => {
-        const url = readAddress('--receiver', text, parseWebhookUrl, 'write the address of WEBHOOK_URL');
-        const secrets = secretsIn('WEBHOOK_SECRET', '--receiver');
+        const { url, secrets } = receiverIn(text);
         return () => diagnoseReceiver(url, secrets);
+      },
+    },
+    {
+      flags: '--sample',
+      description:
+        'With --receiver: also send a sample of every kind of message, which the receiver writes into its system.',
+      prepare: (_, { receiver }) => {
+        if (typeof receiver !== 'string') throw new UsageError('--sample needs --receiver URL.');
+        const { url, secrets } = receiverIn(receiver);
+        return () => diagnoseSamples(url, secrets);
       },
     },
   ],
 };
+
+/** The receiver in the option, and its secrets in the environment. @throws UsageError */
+function receiverIn(text: string) {
+  const url = readAddress('--receiver', text, parseWebhookUrl, 'write the address of WEBHOOK_URL');
+  return { url, secrets: secretsIn('WEBHOOK_SECRET', '--receiver') };
+}

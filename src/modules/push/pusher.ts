@@ -59,12 +59,12 @@ export class Pusher extends DurableObject<Env> {
     if (state) await this.read(state, this.orders);
   }
 
-  /** Ends a stop and the pause after a failure: the next attempt is made at once, and later pauses are short again. */
+  /** Ends a stop and the pause after a failure: the next attempt is made immediately, and later pauses are short again. */
   async resume(organization: string): Promise<void> {
     await this.change(organization, (state) => ({ ...state, stoppedAt: null }));
   }
 
-  /** Leaves out the changes up to a cursor, and tries again at once. A stop stays. */
+  /** Leaves out the changes up to a cursor, and tries again immediately. A stop stays. */
   async skip(organization: string, cursor: string): Promise<void> {
     await this.change(organization, (state) =>
       seqOf(cursor) > seqOf(state.cursor) ? { ...state, cursor, pageEnd: null } : state,

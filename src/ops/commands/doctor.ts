@@ -47,7 +47,7 @@ async function run(
   const url = parseServiceAddress(address);
   const probes = CHECKS.flatMap(({ option, prepare }) => {
     const value = options[option.attributeName()];
-    return value === undefined ? [] : [prepare(typeof value === 'string' ? value : '')];
+    return value === undefined ? [] : [prepare(typeof value === 'string' ? value : '', options)];
   });
   const key = options.keyStdin ? await readKeyValue() : undefined;
 

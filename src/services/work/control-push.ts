@@ -20,7 +20,7 @@ export const skipRequest = strictObject({
 });
 
 /**
- * Has the push of an organization try again at once, whether it is stopped or waits after a failure.
+ * Has the push of an organization try again immediately, whether it is stopped or waits after a failure.
  * @throws ServiceError `invalid`, `not_pushed`, `organization_not_found`, `being_erased`
  */
 export async function resumePush(ctx: ActorContext<SystemActor>, request: z.input<typeof resumeRequest>) {

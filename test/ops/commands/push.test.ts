@@ -136,6 +136,35 @@ describe('the commands of the push and the alerts', () => {
     expect((await send('push:resume', ...BY)).stderr).toMatch(/^No response: /);
   });
 
+  test('push:test sends samples to a receiver, and doctor does so with --sample', async () => {
+    const server = createServer(async (request, response) => {
+      const signed = Object.fromEntries(Object.entries(request.headers).map(([name, value]) => [name, String(value)]));
+      try {
+        new Webhook(SECRET).verify(await text(request), signed);
+        response.writeHead(204).end();
+      } catch {
+        response.writeHead(401).end();
+      }
+    });
+    const port = await freePort();
+    await once(server.listen(port, '127.0.0.1'), 'listening');
+    const url = `http://127.0.0.1:${port}/`;
+    const env = { WEBHOOK_SECRET: SECRET };
+    try {
+      const tested = await runCli('push:test', [url, '--ticket', '7'], { env });
+      expect([tested.code, tested.stderr]).toEqual([0, '']);
+      expect(tested.stdout).toContain('a forged event: refused with 401');
+      expect(tested.stdout).toMatch(/with the same 100 changes twice at once: accepted after \d+ ms/);
+      const doctor = await runCli('doctor', [`http://127.0.0.1:${port}`, '--receiver', url, '--sample'], { env });
+      expect(doctor.stdout).toMatch(/with 100 changes: accepted after \d+ ms/);
+    } finally {
+      server.close();
+      server.closeAllConnections();
+    }
+    expect((await runCli('push:test', [url], { env })).code).toBe(1);
+    expect((await runCli('doctor', [url, '--sample'], { env })).code).toBe(2);
+  });
+
   test('alerts:status lists what waits, and why; it does not show what was sent', async () => {
     expect((await run('alerts:status')).stdout).toBe('No alert waits to be sent.\n');
     expect(await run('alerts:status', '--organization', 'nowhere')).toMatchObject({

@@ -1,0 +1,99 @@
+import alert from '../../assets/docs/psa/samples/alert-key-expiring.json' with { type: 'json' };
+import noteCreated from '../../assets/docs/psa/samples/note-created.json' with { type: 'json' };
+import noteRedacted from '../../assets/docs/psa/samples/note-redacted.json' with { type: 'json' };
+import entryApproved from '../../assets/docs/psa/samples/time-entry-approved.json' with { type: 'json' };
+import entryCreated from '../../assets/docs/psa/samples/time-entry-created.json' with { type: 'json' };
+import { ATTEMPT_TIMEOUT_MS } from '../../domain/post-outcome.ts';
+import { timeOrderedId } from '../../domain/record-id.ts';
+import type { WebhookSecret } from '../../domain/webhook.ts';
+import { check, Failure, type Finding } from '../../ops/probe.ts';
+import { postSigned } from '../../ops/probe-signed.ts';
+import { isSuccess, refusal } from './diagnose-receiver.ts';
+
+/** Where the samples are written: ids of the PSA under test, or those of the samples. */
+export interface SampleNames {
+  organization?: string | undefined;
+  ticket?: string | undefined;
+  user?: string | undefined;
+}
+
+const MANY = 100;
+const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
+
+/** Sends a sample of every kind of message, as the push and the alerts send them. */
+export async function* diagnoseSamples(
+  url: string,
+  secrets: readonly WebhookSecret[],
+  names: SampleNames = {},
+  send: typeof fetch = fetch,
+): AsyncGenerator<Finding> {
+  const renamed = renamer(names);
+  const post = (body: string, id?: string) =>
+    postSigned(send, url, { secrets, at: Date.now(), body, timeoutMs: ATTEMPT_TIMEOUT_MS, ...(id && { id }) });
+  const accepts = (what: string, attempt: () => ReturnType<typeof post>[]) =>
+    check(`the receiver, with ${what}`, async () => {
+      const given = await Promise.all(attempt());
+      const refused = given.find((one) => !isSuccess(one));
+      if (refused) throw new Failure(refusal(refused.status));
+      return `accepted after ${Math.max(...given.map(({ ms }) => ms))} ms`;
+    });
+
+  const many = renamed(manyNotes());
+  const id = `page_${timeOrderedId(Date.now()).replaceAll('-', '')}`;
+  const samples: [what: string, body: string][] = [
+    ['a note', renamed(noteCreated)],
+    ['a time entry', renamed(entryCreated)],
+    ['an approval', renamed(entryApproved)],
+    ['a redaction', renamed(noteRedacted)],
+    ['an alert', renamed(alert)],
+  ];
+  for (const [what, body] of samples) yield await accepts(what, () => [post(body)]);
+  const first = await accepts(`${MANY} changes`, () => [post(many, id)]);
+  yield first.answered
+    ? first
+    : { ...first, says: `${first.says} Store the message, respond, and write into your system from a queue.` };
+  yield await accepts(`the same ${MANY} changes again`, () => [post(many, id)]);
+  yield await accepts(`the same ${MANY} changes twice at once`, () => [post(many, id), post(many, id)]);
+  const [note = '', entry = ''] = [noteCreated, entryCreated].map((sample) =>
+    renamed(sample.data.changes[0]?.targetId ?? '').replaceAll('"', ''),
+  );
+  yield await check(
+    'what your system has now',
+    async () =>
+      `look for note ${note}, whose text is "[redacted]", for time entry ${entry}, and for ${MANY} notes "Sample 1 of ${MANY}" and so on: each must be there once, and every note must be internal`,
+  );
+}
+
+/** Writes a sample as JSON, with the names of the PSA under test, and with ids of its own in each run. */
+function renamer({ organization, ticket, user }: SampleNames): (sample: unknown) => string {
+  const ids = new Map<string, string>();
+  const names: Record<string, string | undefined> = { organization, ticketId: ticket, userId: user };
+  const idOf = (id: string) => {
+    const own = ids.get(id) ?? crypto.randomUUID();
+    ids.set(id, own);
+    return own;
+  };
+  return (sample) =>
+    JSON.stringify(sample, (name, value) =>
+      typeof value === 'string' ? (names[name] ?? value.replaceAll(UUID, idOf)) : value,
+    );
+}
+
+/** A page of changes, each with a note. */
+function manyNotes() {
+  const { changes, ...data } = noteCreated.data;
+  const notes = Array.from({ length: MANY }, (_, index) => {
+    const [id, requestId, seq] = [crypto.randomUUID(), crypto.randomUUID(), 100 + index];
+    const message = { mediaType: 'text/plain', text: `Sample ${index + 1} of ${MANY}` };
+    return changes.map((change) => ({
+      ...change,
+      cursor: `9f86d081884c7d65.${seq}.${requestId}`,
+      seq,
+      requestId,
+      targetId: id,
+      idempotencyKey: null,
+      note: { ...change.note, id, message },
+    }));
+  }).flat();
+  return { ...noteCreated, data: { ...data, changes: notes, cursor: notes.at(-1)?.cursor } };
+}

@@ -1,0 +1,28 @@
+import { parseWebhookUrl } from '../../domain/webhook.ts';
+import { operatorCommand } from '../../ops/command.ts';
+import { readAddress, secretsIn } from '../../ops/environment.ts';
+import { FindingsPrinter } from '../../ops/findings.ts';
+import { diagnoseReceiver } from './diagnose-receiver.ts';
+import { diagnoseSamples } from './diagnose-samples.ts';
+
+export const pushTest = operatorCommand({
+  name: 'push:test',
+  summary: 'send samples of every message to a receiver',
+  purpose:
+    'Sends signed samples to a receiver of the push, and prints what it does right and wrong: a note, a time entry, an approval, a redaction, an alert, 100 changes, the same again, and messages that it must refuse. The receiver writes them into its system, so use one for tests. Needs WEBHOOK_SECRET in the environment.',
+  usage: 'URL [--organization ID] [--ticket ID] [--user ID]',
+  example: 'push:test http://127.0.0.1:8971/ --organization northwind --ticket 1001 --user tess',
+  failure: 'at least one check failed',
+})
+  .argument('<URL>', 'The address of the receiver, as in WEBHOOK_URL.')
+  .option('--organization <ID>', 'The organization of the samples. Default: northwind.')
+  .option('--ticket <ID>', 'The ticket of the samples. Default: 1001.')
+  .option('--user <ID>', 'The technician of the samples. Default: tess.')
+  .action(async (address, names) => {
+    const url = readAddress('URL', address, parseWebhookUrl, 'write the address of WEBHOOK_URL');
+    const secrets = secretsIn('WEBHOOK_SECRET', 'push:test');
+    const printer = new FindingsPrinter();
+    await printer.show(diagnoseReceiver(url, secrets));
+    await printer.show(diagnoseSamples(url, secrets, names));
+    await printer.end();
+  });
