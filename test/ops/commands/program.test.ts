@@ -89,9 +89,9 @@ test.each<[string[], string, string]>([
     'npm run ops -- changes:export ORGANIZATION',
   ],
   [
-    ['push:skip', 'northwind', '--to', 'hello', '--by', 'Ada'],
+    ['push:skip', 'https://tickets.example', 'northwind', '--to', 'hello', '--by', 'Ada'],
     '--to hello is not a cursor. Take one from a line of changes:export.',
-    'npm run ops -- push:skip ORGANIZATION',
+    'npm run ops -- push:skip https://HOST ORGANIZATION',
   ],
 ])('a wrong call gets one sentence, the usage and exit code 2: %j', async (args, sentence, usage) => {
   const [command = '', ...rest] = args;
