@@ -3,6 +3,8 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { DIRECTORY_TYPES } from '../../../src/domain/directory.ts';
 import { aroundD1 } from '../../support/d1.ts';
 import { type MessageOptions, makePsa } from '../../support/psa.ts';
+import { PUSH } from '../../support/push.ts';
+import { lastCursor } from '../../support/rpc.ts';
 import { psaContract, readStatic } from '../../support/static-files.ts';
 import { makeWorld } from '../../support/world.ts';
 
@@ -47,6 +49,11 @@ test('every call answers as documented', async () => {
   await agrees(200, post('directory.deactivate', { organization, records: [{ type: 'ticket', id: '4001' }] }));
   for (const type of DIRECTORY_TYPES) await agrees(200, post('directory.list', { organization, type }));
   await agrees(200, post('work.changes', { organization, cursor: null }));
+  const pushing = makePsa({ config: { receiver: PUSH } });
+  await agrees(200, pushing.post({ type: 'push.resume', data: { organization, by: 'Ada' } }));
+  const to = await lastCursor(organization);
+  await agrees(200, pushing.post({ type: 'push.skip', data: { organization, to, by: 'Ada' } }));
+  await agrees(409, post('push.resume', { organization, by: 'Ada' }));
   const review = { organization, entry, decision: 'APPROVED', reviewer: 'ada' };
   await agrees(200, post('work.review', review));
   await agrees(200, post('work.review', review));
