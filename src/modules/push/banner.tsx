@@ -24,10 +24,7 @@ export function PushBanner({ trouble }: { trouble: PushTrouble }) {
           It answered that it accepts no more ({failure}). They are sent when it is resumed.
         </p>
       )}
-      <p>
-        Nothing is lost: automations can keep writing. Tell the operator of this service. When your PSA works again, you
-        do not have to wait for the next attempt:
-      </p>
+      <p>Nothing is lost: automations can keep writing. Tell the operator of this service.</p>
       <form method="post" action={`${usePage().base}/push/resume`}>
         <button type="submit">{stoppedAt === null ? 'Send now' : 'Resume'}</button>
       </form>

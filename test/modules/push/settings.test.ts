@@ -39,7 +39,7 @@ describe('the banner about the push', () => {
     for (const path of PATHS) {
       const text = await warningsOn((await get(path)).text);
       expect(text, path).toBe(
-        'Notes and time entries have not reached your PSA since 22 Nov 2026, 08:55. The last attempt failed: HTTP 500. They are sent again until your PSA accepts them.Nothing is lost: automations can keep writing. Tell the operator of this service.',
+        'Notes and time entries have not reached your PSA since 22 Nov 2026, 08:55. The last attempt failed: HTTP 500. They are sent again until your PSA accepts them.Nothing is lost: automations can keep writing. Tell the operator of this service.Send now',
       );
     }
     calls.length = 0;
