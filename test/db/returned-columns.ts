@@ -227,6 +227,7 @@ export const RETURNED_COLUMNS = {
     findDueArchives: { organizationId: 'string' },
   } satisfies ReturnedColumns<typeof import('../../src/modules/archive/step-statements.ts')>,
   'modules/push/push-statements.ts': {
+    findConfirmedSeq: { confirmedSeq: 'number' },
     findDuePushes: { organizationId: 'string', isErased: 'number' },
     findPushStatus: { organizationId: 'string', confirmedSeq: 'number | null', confirmedAt: 'number | null', failingSince: 'number | null', attempts: 'number | null', failure: 'string | null', nextAttemptAt: 'number | null', stoppedAt: 'null', newestSeq: 'number', waitingSince: 'number' },
   } satisfies ReturnedColumns<typeof import('../../src/modules/push/push-statements.ts')>,

@@ -2633,21 +2633,19 @@ where a.at < :before and a.seq <= min(r.seq, (select max(seq) from audit_log whe
   where f.organization_id = r.organization_id and f.seq = a.seq + :full - 1 and f.seq <= min(r.seq, (select max(seq) from audit_log where organization_id = r.organization_id) - 1, iif(:isPushed = 1, coalesce((select confirmed_seq from pushes where organization_id = r.organization_id), 0), r.seq)) and f.at < :before))
 order by random() limit :limit;
 
+-- src/modules/push/push-statements.ts: findConfirmedSeq
+select confirmed_seq as confirmedSeq from pushes where organization_id = :organizationId;
+
 -- src/modules/push/push-statements.ts: findDuePushes
-select organizationId, isOrdered, isErased from (
-  select o.id as organizationId, p.order_id is not null as isOrdered, 0 as isErased
+select organizationId, isErased from (
+  select o.id as organizationId, 0 as isErased
   from organizations o left join pushes p on p.organization_id = o.id
-  where p.order_id is not null
-    or (p.stopped_at is null and coalesce(p.next_attempt_at, 0) <= :now
-      and coalesce(p.confirmed_seq, 0) < (select max(seq) from audit_log where organization_id = o.id))
+  where p.stopped_at is null and coalesce(p.next_attempt_at, 0) <= :now
+    and coalesce(p.confirmed_seq, 0) < (select max(seq) from audit_log where organization_id = o.id)
   union all
-  select e.organization_id, 0, 1 from erasures e where e.open = 0 and e.erased_at > :erasedSince
+  select e.organization_id, 1 from erasures e where e.open = 0 and e.erased_at > :erasedSince
     and not exists (select 1 from organizations where id = e.organization_id))
 order by random() limit :limit;
-
--- src/modules/push/push-statements.ts: findPushOrder
-select order_id as orderId, resume as resume, skip_to_seq as skipToSeq, skip_to_cursor as skipToCursor
-from pushes where organization_id = :organizationId and order_id is not null;
 
 -- src/modules/push/push-statements.ts: findPushStatus
 select o.id as organizationId,
@@ -2658,22 +2656,20 @@ select o.id as organizationId,
     p.failure as failure,
     p.next_attempt_at as nextAttemptAt,
     p.stopped_at as stoppedAt,
-    p.order_id is not null as isOrdered,
   coalesce((select max(seq) from audit_log where organization_id = o.id), 0) as newestSeq,
   (select at from audit_log where organization_id = o.id and seq > coalesce(p.confirmed_seq, 0) order by seq limit 1) as waitingSince
 from organizations o left join pushes p on p.organization_id = o.id
 where o.id = coalesce(:only, o.id) and o.id > :after order by o.id limit :limit;
 
--- src/modules/push/push-statements.ts: orderResume
-update pushes set order_id = :orderId, resume = 1
-where organization_id = :organizationId and order_id is not :orderId;
+-- src/modules/push/push-statements.ts: markResumed
+update pushes set stopped_at = null, next_attempt_at = null
+where organization_id = :organizationId and (stopped_at is not null or next_attempt_at is not null);
 
--- src/modules/push/push-statements.ts: orderSkip
-insert into pushes (organization_id, confirmed_seq, attempts, order_id, skip_to_seq, skip_to_cursor)
-select id, 0, 0, :orderId, :skipToSeq, :skipToCursor from organizations where id = :organizationId
-on conflict (organization_id) do update
-set order_id = excluded.order_id, skip_to_seq = excluded.skip_to_seq, skip_to_cursor = excluded.skip_to_cursor
-where pushes.confirmed_seq = :confirmedSeq and pushes.order_id is not :orderId;
+-- src/modules/push/push-statements.ts: markSkipped
+insert into pushes (organization_id, confirmed_seq, attempts)
+select id, :seq, 0 from organizations where id = :organizationId
+on conflict (organization_id) do update set confirmed_seq = excluded.confirmed_seq
+where pushes.confirmed_seq < excluded.confirmed_seq;
 
 -- src/modules/push/push-statements.ts: savePush
 insert into pushes (organization_id, confirmed_seq, confirmed_at, failing_since, attempts, failure, next_attempt_at, stopped_at)
@@ -2682,8 +2678,4 @@ from organizations where id = :organizationId and not exists (select 1 from eras
 on conflict (organization_id) do update set
   confirmed_seq = excluded.confirmed_seq, confirmed_at = excluded.confirmed_at, failing_since = excluded.failing_since,
   attempts = excluded.attempts, failure = excluded.failure, next_attempt_at = excluded.next_attempt_at,
-  stopped_at = excluded.stopped_at,
-  resume = iif(pushes.order_id is :doneOrderId, 0, pushes.resume),
-      skip_to_seq = iif(pushes.order_id is :doneOrderId, null, pushes.skip_to_seq),
-  skip_to_cursor = iif(pushes.order_id is :doneOrderId, null, pushes.skip_to_cursor),
-      order_id = iif(pushes.order_id is :doneOrderId, null, pushes.order_id);
+  stopped_at = excluded.stopped_at;

@@ -28,7 +28,8 @@ const ALLOWED: Record<string, { parts: readonly string[]; packages?: readonly st
   'module.ts': { parts: ['http', 'http/settings', 'services', 'config.ts'], packages: ['hono'] },
   // An optional module imports the core, never another module.
   modules: {
-    parts: [...HTTP, 'http/page', 'http/settings', 'db', 'ops'],
+    // Of the assets, the sample messages that push:test sends.
+    parts: [...HTTP, 'http/page', 'http/settings', 'db', 'ops', 'assets'],
     packages: ['hono', 'zod', 'cloudflare:workers', '@modelcontextprotocol/server'],
   },
   // The lists of the modules: nothing else imports one, except for the Durable Object of the push.

@@ -26,6 +26,16 @@ test('a call works where an older wrangler.toml does not name the size limit of 
 
 test('the entrypoints have no methods other than the documented ones', () => {
   const methods = (entrypoint: { prototype: object }) => Object.getOwnPropertyNames(entrypoint.prototype).slice(1);
-  expect(methods(Directory)).toEqual(['upsert', 'deactivate']);
-  expect(methods(Work)).toEqual(['changes', 'release', 'reviewTimeEntry', 'redactRecord', 'eraseOrganization']);
+  expect(methods(Directory)).toEqual(['upsert', 'list', 'deactivate']);
+  expect(methods(Work)).toEqual([
+    'changes',
+    'release',
+    'reviewTimeEntry',
+    'report',
+    'status',
+    'resumePush',
+    'skipPush',
+    'redactRecord',
+    'eraseOrganization',
+  ]);
 });

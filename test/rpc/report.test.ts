@@ -3,7 +3,6 @@ import { FACT_STATEMENTS } from '../../src/db/fact-statements.ts';
 import { DAY_MS } from '../../src/domain/calendar.ts';
 import { FACTS } from '../../src/domain/facts.ts';
 import { bindFacts } from '../../src/services/bind-facts.ts';
-import { archive, releaseAll } from '../support/archive.ts';
 import { allChanges, failureOf, lastCursor, resultOf, untyped, work } from '../support/rpc.ts';
 import { makeSettings } from '../support/settings.ts';
 import { asOperator, makeKey, makeOrganization, makeWorld, rowsOf } from '../support/world.ts';
@@ -83,10 +82,8 @@ test('the settings area shows a refusal on the entry of the record, and as a til
   expect((await get('/keys')).text).not.toContain('refused by your PSA');
 });
 
-test('an archived record can be reported, and what was reported is erased with its organization', async () => {
+test('the refusals of an organization are erased with it', async () => {
   const { organization, note } = await makeRecords();
-  await releaseAll(organization);
-  expect(await archive(organization)).toMatchObject({ status: 'archived' });
   expect(await work.report(organization, 'note', note, 'refused', 'The ticket is closed.')).toEqual(RECORDED);
   resultOf(await work.eraseOrganization(organization, await lastCursor(organization), 'Ada'));
   expect(await rowsOf('psa_refusals', organization)).toEqual([]);

@@ -657,6 +657,8 @@ test('every message has its documented shape, and every type has occurred', asyn
       count: 1,
       sourceAddress: '192.0.2.1',
     });
+  const refusal = env.DB.prepare("insert into psa_refusals values (?1, 'record', 'note', 'Closed', ?2)");
+  await refusal.bind(organization, now).run();
   await runAlerts(now);
   const contract = await psaContract();
   allMessages.push(...addresses.messages);

@@ -470,3 +470,13 @@ test('an erasure removes the objects and what is left of the records', async () 
   expect((await api.postNote(key)).status).toBe(401);
   expect(await objectsIn(other.organization)).toHaveLength(1);
 });
+
+test('an archived record can be reported as refused, and then as taken', async () => {
+  const { organization, key, api } = await makeWorld();
+  const { note } = await (await api.postNote(key, NOTE)).json<{ note: { id: string } }>();
+  await releaseAll(organization);
+  expect(await archive(organization)).toMatchObject({ status: 'archived' });
+  const report = (result: 'refused' | 'taken') => work.report(organization, 'note', note.id, result, 'Closed.');
+  expect(resultOf(await report('refused'))).toEqual({ status: 'recorded' });
+  expect(resultOf(await report('taken'))).toEqual({ status: 'recorded' });
+});
