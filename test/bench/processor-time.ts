@@ -15,6 +15,17 @@ interface Process {
  * started have taken so far.
  */
 export async function workerdMs(): Promise<number> {
+  const ours = await ownProcesses();
+  if (ours.length === 0) throw new Error('workerd is not running');
+  return ours.reduce((sum, [, { ms }]) => sum + ms, 0);
+}
+
+/** The ids of the workerd processes that this process started, and of those that they started. */
+export async function workerdProcesses(): Promise<number[]> {
+  return (await ownProcesses()).map(([pid]) => pid);
+}
+
+async function ownProcesses(): Promise<[pid: number, process: Process][]> {
   const processes = new Map<number, Process>();
   for (const pid of (await readdir('/proc')).filter((name) => /^\d+$/.test(name))) {
     const found = await readProcess(pid);
@@ -28,9 +39,7 @@ export async function workerdMs(): Promise<number> {
     const parent = processes.get(pid)?.parent;
     return parent !== undefined && isOurs(parent);
   };
-  const ours = [...processes.values()].filter(belongs);
-  if (ours.length === 0) throw new Error('workerd is not running');
-  return ours.reduce((sum, { ms }) => sum + ms, 0);
+  return [...processes].filter(([, process]) => belongs(process));
 }
 
 /** Undefined for a process that has ended meanwhile. */

@@ -33,6 +33,7 @@ function sampleRun(): Run {
     series,
     verdicts: judge(series, LOADED),
     timings: [{ cause: 'unknown', samples: 4_000, median: 1.6314, cliffsDelta: 0 }],
+    firstRequests: [{ name: 'this Worker', cpu: { median: 100, min: 90, max: 120 } }],
   };
 }
 
@@ -54,13 +55,18 @@ test('a report has the facts of the run, a table for each number of connections,
   expect(report).toContain(
     '| time entry, cached key | 2,000 (1,800–2,200) | 2.00 (2.00–2.00) | 1.50 (1.50–1.50) | 0.50 (0.50–0.50) |',
   );
-  expect(report).toContain('| time entry, cached key : floor chain, requests/s ≥ 1.25 | 2.00 (2.00–2.00) | met |');
+  expect(report).toContain('| time entry, cached key : floor chain, requests/s ≥ 1.4 | 2.00 (2.00–2.00) | met |');
   expect(report).toContain('| unknown | 4,000 | 1.631 | 0.000 |');
+  expect(report).toContain('| this Worker | 100.0 (90.0–120.0) |');
 });
 
 test('RESULTS.md has the form that the benchmark writes', async () => {
   const results = await readFile('test/bench/RESULTS.md', 'utf8');
-  const { note, ...withoutNote } = sampleRun();
-  const run = results.includes('\n- Note: ') ? { ...withoutNote, note } : withoutNote;
+  const { note, firstRequests = [], ...always } = sampleRun();
+  const run = {
+    ...always,
+    ...(results.includes('\n- Note: ') ? { note } : {}),
+    ...(results.includes('\n## First request') ? { firstRequests } : {}),
+  };
   expect(skeleton(results)).toEqual(skeleton(renderResults(run)));
 });

@@ -42,8 +42,8 @@ test('ratios are taken within a round, and a target whose rounds lie on both sid
     judge([series('floor chain', [100, 200, 400]), series('time entry, cached key', warm)], 16).filter(
       ({ measure }) => measure === 'perSecond',
     );
-  expect(verdicts([130, 260, 560])).toMatchObject([{ reached: { median: 1.3, min: 1.3, max: 1.4 }, verdict: 'met' }]);
-  expect(verdicts([130, 260, 400])).toMatchObject([{ verdict: 'met, within the spread' }]);
-  expect(verdicts([120, 260, 400])).toMatchObject([{ verdict: 'missed, within the spread' }]);
+  expect(verdicts([150, 300, 640])).toMatchObject([{ reached: { median: 1.5, min: 1.5, max: 1.6 }, verdict: 'met' }]);
+  expect(verdicts([150, 300, 400])).toMatchObject([{ verdict: 'met, within the spread' }]);
+  expect(verdicts([120, 260, 640])).toMatchObject([{ verdict: 'missed, within the spread' }]);
   expect(verdicts([100, 200, 400])).toMatchObject([{ verdict: 'missed' }]);
 });

@@ -19,17 +19,17 @@ const warm = 'time entry, cached key';
 const cold = 'time entry, uncached key';
 
 const TARGETS: Target[] = [
-  { of: warm, to: FLOOR, measure: 'perSecond', atLeast: 1.25 },
-  { of: warm, to: FLOOR, measure: 'cpu', atMost: 0.8 },
-  { of: cold, to: FLOOR, measure: 'perSecond', atLeast: 0.9 },
-  { of: cold, to: FLOOR, measure: 'cpu', atMost: 1.15 },
-  { of: '401, unknown key', to: FLOOR, measure: 'perSecond', atLeast: 2.2 },
+  { of: warm, to: FLOOR, measure: 'perSecond', atLeast: 1.4 },
+  { of: warm, to: FLOOR, measure: 'cpu', atMost: 0.75 },
+  { of: cold, to: FLOOR, measure: 'perSecond', atLeast: 1 },
+  { of: cold, to: FLOOR, measure: 'cpu', atMost: 1 },
+  { of: '401, unknown key', to: FLOOR, measure: 'perSecond', atLeast: 2.3 },
   { of: '429 by address, from the limiter', to: FLOOR, measure: 'perSecond', atLeast: 8 },
   { of: '429 by address, cached refusal', to: 'Hono, "hello"', measure: 'perSecond', atLeast: 0.7 },
-  { of: `${warm}, 1M entries`, to: warm, measure: 'cpu', atMost: 1.25 },
-  { of: `${warm}, 1M entries`, to: warm, measure: 'p50', atMost: 1.25 },
-  { of: `${cold}, 1M entries`, to: cold, measure: 'cpu', atMost: 1.25 },
-  { of: `${cold}, 1M entries`, to: cold, measure: 'p50', atMost: 1.25 },
+  { of: `${warm}, 1M entries`, to: warm, measure: 'cpu', atMost: 1.15 },
+  { of: `${warm}, 1M entries`, to: warm, measure: 'p50', atMost: 1.15 },
+  { of: `${cold}, 1M entries`, to: cold, measure: 'cpu', atMost: 1.15 },
+  { of: `${cold}, 1M entries`, to: cold, measure: 'p50', atMost: 1.15 },
 ];
 
 export interface Verdict extends Target {

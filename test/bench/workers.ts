@@ -16,8 +16,13 @@ const HIGHEST_DAY_LIMIT = '10000000/10000MB';
 /** The databases: one of a new deployment, and one with 1,000,000 time entries and 10,000 keys. */
 export type Database = 'small' | 'large';
 
-interface WorkerPlan {
+/** The script of a Worker, and the texts that it imports. */
+export interface Bundle {
   script: string;
+  texts: { type: 'Text'; path: string; contents: string }[];
+}
+
+interface WorkerPlan extends Bundle {
   database: Database;
   ipLimit: string;
 }
@@ -25,6 +30,8 @@ interface WorkerPlan {
 export type WorkerName = 'ok' | 'hono' | 'floor' | 'api' | 'api-limited' | 'api-large';
 
 export interface Workers {
+  /** The bundles whose first request is measured, by their names in the report. */
+  starting: ReadonlyMap<string, Bundle>;
   origin: (name: WorkerName) => Promise<URL>;
   database: (name: Database) => Promise<D1Database>;
   dispose: () => Promise<void>;
@@ -37,11 +44,16 @@ export interface Workers {
  */
 export async function startWorkers(directory: string): Promise<Workers> {
   await bundleProduction(join(directory, 'api'));
-  const { script: api, texts } = await readBundle(join(directory, 'api'));
-  const [ok, hono, floor] = await Promise.all(['ok', 'hono', 'floor'].map(bundleContender));
+  const api = await readBundle(join(directory, 'api'));
+  const [ok, hono, honoD1, floor] = await Promise.all([
+    bundleContender('ok'),
+    bundleContender('hono'),
+    bundleContender('hono-d1'),
+    bundleContender('floor'),
+  ]);
 
-  const plan = (script = '', database: Database = 'small', ipLimit = UNLIMITED): WorkerPlan => ({
-    script,
+  const plan = (bundle: Bundle, database: Database = 'small', ipLimit = UNLIMITED): WorkerPlan => ({
+    ...bundle,
     database,
     ipLimit,
   });
@@ -62,39 +74,58 @@ export async function startWorkers(directory: string): Promise<Workers> {
       handleStructuredLogs: ({ level, message }) => {
         if (level === 'error' || level === 'warn') console.error(message);
       },
-      workers: [...plans].map(([name, { script, database, ipLimit }]) => ({
-        name,
-        modules: [{ type: 'ESModule' as const, path: 'index.js', contents: script }, ...(script === api ? texts : [])],
-        compatibilityDate: config.compatibility_date ?? '',
-        compatibilityFlags: config.compatibility_flags,
-        bindings: {
-          ...config.vars,
-          KEY_PREFIX,
-          IP_LIMIT: ipLimit,
-          KEY_LIMIT: UNLIMITED,
-          KEY_DAY_LIMIT: HIGHEST_DAY_LIMIT,
-          ORGANIZATION_DAY_LIMIT: HIGHEST_DAY_LIMIT,
-        },
-        d1Databases: { DB: database },
-        ...(script.includes('RateLimiter')
-          ? { durableObjects: { RATE_LIMITER: { className: 'RateLimiter', useSQLite: true } } }
-          : {}),
-        // The limiters store nothing; on a disk, the file of each new one would cost several fsync
-        // before the first answer.
-        unsafeEphemeralDurableObjects: true,
-        unsafeDirectSockets: [{ host: '127.0.0.1', port: 0 }],
-      })),
+      workers: [...plans].map(([name, plan]) => workerOptions(name, plan)),
     }),
   );
   await miniflare.ready;
   return {
+    starting: new Map([
+      ['workerd, "ok"', ok],
+      ['Hono + D1', honoD1],
+      ['this Worker', api],
+    ]),
     origin: (name) => miniflare.unsafeGetDirectURL(name),
     database: (name) => miniflare.getD1Database('DB', name === 'large' ? 'api-large' : 'api'),
     dispose: () => miniflare.dispose(),
   };
 }
 
-async function bundleContender(name: string): Promise<string> {
+function workerOptions(name: string, { script, texts, database, ipLimit }: WorkerPlan) {
+  return {
+    name,
+    modules: [{ type: 'ESModule' as const, path: 'index.js', contents: script }, ...texts],
+    compatibilityDate: config.compatibility_date ?? '',
+    compatibilityFlags: config.compatibility_flags,
+    bindings: {
+      ...config.vars,
+      KEY_PREFIX,
+      IP_LIMIT: ipLimit,
+      KEY_LIMIT: UNLIMITED,
+      KEY_DAY_LIMIT: HIGHEST_DAY_LIMIT,
+      ORGANIZATION_DAY_LIMIT: HIGHEST_DAY_LIMIT,
+    },
+    d1Databases: { DB: database },
+    ...(script.includes('RateLimiter')
+      ? { durableObjects: { RATE_LIMITER: { className: 'RateLimiter', useSQLite: true } } }
+      : {}),
+    // The limiters store nothing; on a disk, the file of each new one would cost several fsync
+    // before the first answer.
+    unsafeEphemeralDurableObjects: true,
+    unsafeDirectSockets: [{ host: '127.0.0.1', port: 0 }],
+  };
+}
+
+/** The options of a Miniflare with one Worker and a database, whose data are in a directory. */
+export function instanceOptions(directory: string, bundle: Bundle) {
+  return convertV4MiniflareOptions({
+    resourcePersistencePath: directory,
+    cf: false,
+    handleStructuredLogs: () => undefined,
+    workers: [workerOptions('api', { ...bundle, database: 'small', ipLimit: UNLIMITED })],
+  });
+}
+
+async function bundleContender(name: string): Promise<Bundle> {
   const { outputFiles } = await build({
     entryPoints: [join(import.meta.dirname, 'contenders', `${name}.ts`)],
     bundle: true,
@@ -105,5 +136,5 @@ async function bundleContender(name: string): Promise<string> {
     external: ['cloudflare:*', 'node:*'],
     logLevel: 'error',
   });
-  return outputFiles[0]?.text ?? '';
+  return { script: outputFiles[0]?.text ?? '', texts: [] };
 }
