@@ -1,4 +1,5 @@
-import { PSA_CALL_TYPES, PSA_CALLS } from '../modules/psa/psa-calls.ts';
+import { PSA_CALL_TEXTS } from '../modules/psa/psa-call-texts.ts';
+import { PSA_CALL_TYPES } from '../modules/psa/psa-calls.ts';
 import { RECIPES } from './recipes.ts';
 import {
   firstContent,
@@ -49,7 +50,7 @@ export function operationsMarkdown(operations: readonly Operation[]): string {
 /** The calls of the PSA. */
 export const callsMarkdown = (messages: ReadonlyMap<string, MessageShapes>): string =>
   PSA_CALL_TYPES.map((type) => {
-    const { summary, example } = PSA_CALLS[type];
+    const { summary, example } = PSA_CALL_TEXTS[type];
     const shapes = messages.get(type);
     const fields = shapes ? [fieldLines(fieldsOf(shapes.data))] : [];
     return [`### ${type}`, summary, ...fields, json({ type, data: example.data }), json(example.value)].join('\n\n');

@@ -1,7 +1,8 @@
 import { FACT_TYPES, FACTS } from '../domain/facts.ts';
 import { Code } from '../http/page/code.tsx';
 import { messageType } from '../modules/alerts/alert.ts';
-import { PSA_CALL_TYPES, PSA_CALLS, type PsaCallType } from '../modules/psa/psa-calls.ts';
+import { PSA_CALL_TEXTS, PSA_ERROR_MEANINGS } from '../modules/psa/psa-call-texts.ts';
+import { PSA_CALL_TYPES, type PsaCallType } from '../modules/psa/psa-calls.ts';
 import { PSA_ERRORS } from '../modules/psa/psa-errors.ts';
 import type { MessageShapes } from './reference/contract.ts';
 import { Fields } from './reference/fields.tsx';
@@ -11,9 +12,8 @@ import { Text } from './text.tsx';
 const json = (value: unknown) => JSON.stringify(value, null, 2);
 
 /** The rows of the errors of a call, as Markdown. */
-export const psaErrorRows = Object.entries(PSA_ERRORS)
-  .filter(([code]) => code !== 'not_exported')
-  .map(([code, { status, meaning }]) => `| \`${code}\` | ${status} | ${meaning} |`)
+export const psaErrorRows = Object.entries(PSA_ERROR_MEANINGS)
+  .map(([code, meaning]) => `| \`${code}\` | ${new Map(Object.entries(PSA_ERRORS)).get(code)} | ${meaning} |`)
   .join('\n');
 
 /** The rows of the types of alerts, as Markdown. */
@@ -31,7 +31,7 @@ export function Calls({ messages }: { messages: ReadonlyMap<string, MessageShape
 }
 
 function Call({ type, shapes }: { type: PsaCallType; shapes: MessageShapes | undefined }) {
-  const { summary, example } = PSA_CALLS[type];
+  const { summary, example } = PSA_CALL_TEXTS[type];
   return (
     <section class="operation" aria-labelledby={type}>
       <div>

@@ -5,7 +5,8 @@ import { nullable, plainText, time } from '../domain/psa-shapes.ts';
 import { TOLERANCE_SECONDS } from '../domain/webhook.ts';
 import { PROBLEMS, type ProblemCode, RETRY_AFTER_503, UNAUTHORIZED_PROBLEM } from '../http/problems.ts';
 import { type AlertData, messageType } from '../modules/alerts/alert.ts';
-import { PSA_CALL_TYPES, PSA_CALLS } from '../modules/psa/psa-calls.ts';
+import { PSA_CALL_TEXTS, PSA_ERROR_MEANINGS } from '../modules/psa/psa-call-texts.ts';
+import { PSA_CALL_TYPES } from '../modules/psa/psa-calls.ts';
 import { PSA_ERRORS } from '../modules/psa/psa-errors.ts';
 import { CHALLENGE } from '../modules/psa/require-signature.ts';
 import { failure, messages, pushedPage, success } from '../modules/psa/shapes.ts';
@@ -78,14 +79,14 @@ const signature = z.object({
 
 /** The answers to calls that failed, by status. */
 function callErrors(): ZodOpenApiResponsesObject {
-  const codes = Object.entries(PSA_ERRORS).filter(([code]) => code !== 'not_exported');
-  const byStatus = Map.groupBy(codes, ([, { status }]) => status);
+  const statuses = new Map<string, number>(Object.entries(PSA_ERRORS));
+  const byStatus = Map.groupBy(Object.entries(PSA_ERROR_MEANINGS), ([code]) => statuses.get(code));
   return Object.fromEntries(
     [...byStatus].map(([status, found]) => [
       String(status),
       {
-        description: found.map(([code, { meaning }]) => `\`${code}\`: ${meaning}`).join(' '),
-        headers: z.object({ ...always, ...extraHeaders[status] }),
+        description: found.map(([code, meaning]) => `\`${code}\`: ${meaning}`).join(' '),
+        headers: z.object({ ...always, ...extraHeaders[status ?? 0] }),
         content: { 'application/json': { schema: failure } },
       },
     ]),
@@ -210,7 +211,7 @@ export function describePsa(origin: string) {
                 'application/json': {
                   schema: z.union(messages),
                   examples: Object.fromEntries(
-                    PSA_CALL_TYPES.map((type) => [type, { value: { type, data: PSA_CALLS[type].example.data } }]),
+                    PSA_CALL_TYPES.map((type) => [type, { value: { type, data: PSA_CALL_TEXTS[type].example.data } }]),
                   ),
                 },
               },
@@ -225,7 +226,7 @@ export function describePsa(origin: string) {
                     examples: Object.fromEntries(
                       PSA_CALL_TYPES.map((type) => [
                         type,
-                        { value: { ok: true, value: PSA_CALLS[type].example.value } },
+                        { value: { ok: true, value: PSA_CALL_TEXTS[type].example.value } },
                       ]),
                     ),
                   },

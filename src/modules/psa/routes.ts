@@ -63,7 +63,7 @@ function respond(c: Context<PsaEnv>, result: CallResult<unknown>): Response {
   if (result.ok) return c.json(result);
   const { code, retryAfter } = result.error;
   c.get('requestStats').problem = code;
-  return c.json(result, PSA_ERRORS[code].status, {
+  return c.json(result, PSA_ERRORS[code], {
     ...(code === 'unavailable' && retryAfter503()),
     ...(retryAfter !== undefined && { 'Retry-After': String(retryAfter) }),
   });

@@ -14,6 +14,7 @@ import {
 import { fieldErrorShape } from '../../domain/response-shapes.ts';
 import { DECISIONS } from '../../domain/time-entry.ts';
 import { CALL_ERRORS, type CallError } from '../../services/call-result.ts';
+import { PSA_CALL_TEXTS } from './psa-call-texts.ts';
 import { PSA_CALL_TYPES, PSA_CALLS, type PsaCallType } from './psa-calls.ts';
 
 // The shapes of messages and answers, for the document.
@@ -60,7 +61,7 @@ export const messages = PSA_CALL_TYPES.map((type) =>
       data: REQUESTS[type] ?? PSA_CALLS[type].request,
       timestamp: z.string().optional().meta({ description: 'Ignored: the time is that of the header.' }),
     })
-    .meta({ id: `${pascalCase(type)}Message`, description: PSA_CALLS[type].summary }),
+    .meta({ id: `${pascalCase(type)}Message`, description: PSA_CALL_TEXTS[type].summary }),
 );
 
 /** The answer to a call that succeeded. Its values are in the order of the messages. */
