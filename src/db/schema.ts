@@ -469,7 +469,7 @@ export const erasures = sqliteTable(
   (t) => [primaryKey({ columns: [t.organizationId, t.requestId] }), check('erasures_flags', flags('open'))],
 );
 
-/** The records that the PSA could not take. A row is deleted when the PSA says that it has taken the record. */
+/** The records that the PSA could not take. A row is deleted when the PSA has taken the record. */
 export const psaRefusals = sqliteTable(
   'psa_refusals',
   {
@@ -477,7 +477,7 @@ export const psaRefusals = sqliteTable(
     /** The id of a note or time entry, archived or not: there is no foreign key. */
     recordId: text('record_id').notNull(),
     kind: text('kind').notNull(),
-    /** Why, in the words of the PSA. */
+    /** The PSA's reason. */
     reason: text('reason').notNull(),
     refusedAt: integer('refused_at').notNull(),
   },
@@ -488,7 +488,7 @@ export const psaRefusals = sqliteTable(
   ],
 );
 
-/** A copy of what the object of each push keeps. */
+/** A copy of each push object's state. */
 export const pushes = sqliteTable(
   'pushes',
   {

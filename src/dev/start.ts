@@ -168,7 +168,7 @@ async function prepareDemo(db: D1Database): Promise<string> {
 }
 
 async function serve(): Promise<void> {
-  // --test-scheduled makes the address that fires a cron trigger.
+  // --test-scheduled adds the address that fires a cron trigger.
   // The local runtime has no jurisdictions.
   const flags = ['--test-scheduled', '--show-interactive-dev-session=false', '--var', 'JURISDICTION:'];
   const server = spawnWrangler(['dev', 'src/dev/index.tsx', ...flags, ...args], {
@@ -197,7 +197,7 @@ async function serve(): Promise<void> {
   await ended;
 }
 
-/** Fires the cron triggers, which `wrangler dev` does not do, one after the other. */
+/** Fires the cron triggers one after the other: `wrangler dev` does not. */
 function fireCronsUntil(ended: Promise<unknown>): void {
   let isRunning = true;
   let before: number | undefined;

@@ -139,7 +139,7 @@ export const FACTS: Readonly<Record<FactType, FactKind>> = {
     sentence: ({ count, subject, lastAt }) =>
       `The PSA has refused ${plural(count, nounOf(subject))}. Last at ${time(lastAt)}.`,
     advice:
-      'The audit log has the reason for each. Enter these records in the PSA, or repair the cause there and have it take them.',
+      'The audit log shows each reason. Enter these records in the PSA, or repair the cause there and have it take them.',
     tile: {
       icon: 'ban',
       tone: 'danger',

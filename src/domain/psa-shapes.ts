@@ -93,7 +93,7 @@ export const changesPage = z
 export const upserted = z
   .object({
     written: z.boolean().meta({
-      description: 'Whether the directory has all of the records as sent. If not, at least one is `refused`.',
+      description: 'Whether all records are stored as sent. If not, at least one is `refused`.',
     }),
     records: z.array(
       z.union([
@@ -166,19 +166,17 @@ export const psaStatus = z
 
 export type PsaStatus = z.output<typeof psaStatus>;
 
-/** What an error has for the program of the caller, besides its code. */
+/** The fields of an error in addition to its code. */
 export const callErrorFields = z.object({
   decision: z.enum(DECISIONS).optional().meta({ description: 'For `already_reviewed`: the stored decision.' }),
   reviewer: nullable(z.string())
     .optional()
-    .meta({ description: 'For `already_reviewed`: the id of the administrator; null if the entry is archived.' }),
+    .meta({ description: "For `already_reviewed`: the administrator's id; null if the entry is archived." }),
   reviewedAt: nullable(time())
     .optional()
     .meta({ description: 'For `already_reviewed`: when it was reviewed; null if the entry is archived.' }),
-  newestAt: time()
-    .optional()
-    .meta({ description: 'For `superseded`: the time of the newest change that was applied.' }),
-  serverTime: time().optional().meta({ description: 'For `superseded`: the clock of the service.' }),
+  newestAt: time().optional().meta({ description: 'For `superseded`: when the newest change was applied.' }),
+  serverTime: time().optional().meta({ description: 'For `superseded`: the service clock.' }),
   retryAfter: z
     .int()
     .optional()

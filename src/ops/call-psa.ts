@@ -8,7 +8,7 @@ import { parseServiceAddress } from './service-address.ts';
 const failureShape = z.object({ error: z.object({ code: z.string(), detail: z.string() }) });
 
 /**
- * Sends a signed message to /psa of a deployment, and returns the status of its result. Needs PSA_SECRET
+ * Sends a signed message to /psa of a deployment, and returns the resulting status. Needs PSA_SECRET
  * in the environment.
  * @throws UsageError, CommandFailure saying what is wrong
  */

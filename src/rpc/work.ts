@@ -36,7 +36,7 @@ export class Work extends WorkerEntrypoint<Env> {
   }
 
   /**
-   * Says that the PSA could not take a record (`reason` says why), or that it has taken a record that it
+   * Reports that the PSA could not take a record (`reason` explains why), or has taken a record that it
    * refused before.
    */
   report(
@@ -54,12 +54,12 @@ export class Work extends WorkerEntrypoint<Env> {
     return call(this.env, (ctx) => readPsaStatus(ctx, { organization }));
   }
 
-  /** Has the push of an organization try again immediately, whether it is stopped or waits after a failure. */
+  /** Resumes an organization's push immediately, whether it is stopped or waits after a failure. */
   resumePush(organization: string, by: string): Promise<CallResult<{ status: 'resumed' | 'unchanged' }>> {
     return call(this.env, (ctx) => resumePush(ctx, { organization, by }));
   }
 
-  /** Has the push of an organization leave out the changes up to a cursor. */
+  /** Leaves out an organization's changes up to a cursor. */
   skipPush(organization: string, cursor: string, by: string): Promise<CallResult<{ status: 'skipped' | 'unchanged' }>> {
     return call(this.env, (ctx) => skipPush(ctx, { organization, to: cursor, by }));
   }

@@ -14,7 +14,7 @@ export type { D1Counter } from '../db/run-d1.ts';
 export interface Ports {
   /** Called after a commit that added to an organization's changes, or erased it. It must not throw. */
   changed?: ((organizationId: string) => void) | undefined;
-  /** Acts on the push of an organization immediately. Without it, nothing is pushed. */
+  /** Acts on an organization's push immediately. Without it, nothing is pushed. */
   control?: PushControl | undefined;
   /** Without it, the core refuses what needs an archive. */
   elsewhere?: Elsewhere | undefined;
@@ -29,7 +29,7 @@ export interface Redaction {
   archive?: Damage;
 }
 
-/** What can be asked of the push of an organization, each with an audit row. Throws `unavailable`. */
+/** Controls an organization's push, with an audit row for each call. Throws `unavailable`. */
 export interface PushControl {
   /** Ends a stop, or the pause after a failure. `unchanged`: it was neither stopped nor waiting. */
   resume(ctx: ServiceContext, target: AuditTarget): Promise<{ status: 'resumed' | 'unchanged' }>;

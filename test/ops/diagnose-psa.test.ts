@@ -33,14 +33,14 @@ describe('the interface for the PSA', () => {
     expect(await failures(diagnosePsa('https://api.example', SECRETS, at(makePsa().api)))).toEqual([]);
   });
 
-  test('says how many records the PSA refused', async () => {
+  test('shows how many records the PSA refused', async () => {
     const { organization, key, api } = await makeWorld();
     const { note } = await (await api.postNote(key)).json<{ note: { id: string } }>();
     resultOf(await work.report(organization, 'note', note.id, 'refused', 'The ticket is closed.'));
-    const says: string[] = [];
+    const texts: string[] = [];
     for await (const { check, says: text } of diagnosePsa('https://api.example', SECRETS, at(makePsa().api)))
-      if (check === '/psa with your secret') says.push(text);
-    expect(says).toEqual([
+      if (check === '/psa with your secret') texts.push(text);
+    expect(texts).toEqual([
       expect.stringMatching(/accepted; your PSA has refused \d+ records?, the first at \d{4}-.*Z$/),
     ]);
   });
@@ -111,9 +111,9 @@ describe('a receiver', () => {
       return receiver()(address, init);
     };
     const names = { organization: 'test', ticket: '7', user: 'bob' };
-    const says: string[] = [];
-    for await (const { ok, says: text } of diagnoseSamples(url, SECRETS, names, storing)) says.push(`${ok} ${text}`);
-    expect(says.filter((line) => line.startsWith('false'))).toEqual([]);
+    const lines: string[] = [];
+    for await (const { ok, says: text } of diagnoseSamples(url, SECRETS, names, storing)) lines.push(`${ok} ${text}`);
+    expect(lines.filter((line) => line.startsWith('false'))).toEqual([]);
     for (const { body } of sent)
       expect(contract.undocumentedMessage(body.type, JSON.parse(JSON.stringify(body)))).toEqual([]);
     expect(sent.map(({ body: { type, data } }) => `${type} ${data.organization} ${data.changes?.length}`)).toEqual([
@@ -126,7 +126,7 @@ describe('a receiver', () => {
     );
     const [one, ...repeated] = sent.slice(-4);
     for (const again of repeated) expect(again).toEqual(one);
-    const [, note, entry] = /note (\S+), .* time entry (\S+),/.exec(says.at(-1) ?? '') ?? [];
+    const [, note, entry] = /note (\S+), .* time entry (\S+),/.exec(lines.at(-1) ?? '') ?? [];
     expect(JSON.stringify(sent[0]?.body)).toContain(`"note":{"id":"${note}"`);
     expect(JSON.stringify(sent[1]?.body)).toContain(`"timeEntry":{"id":"${entry}"`);
   });
@@ -138,10 +138,10 @@ describe('a receiver', () => {
       () => Promise.reject(new DOMException('too slow', 'TimeoutError')),
       /with 100 changes: .* within 15 s\. Store the message, respond, and write/,
     ],
-  ])('that %s is told what to do', async (_, send, says) => {
+  ])('that %s is told what to do', async (_, send, text) => {
     const found = await failures(diagnoseSamples(url, SECRETS, {}, send));
     expect(found).toHaveLength(8);
-    expect(found).toContainEqual(expect.stringMatching(says));
+    expect(found).toContainEqual(expect.stringMatching(text));
   });
 
   test('with another secret is reported once', async () => {

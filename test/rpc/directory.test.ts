@@ -28,7 +28,7 @@ describe('upsert', () => {
     untyped(null),
   ];
 
-  test('writes the records that break no rule, and reports the errors of the others', async () => {
+  test('writes the records that break no rule, and reports the errors in the others', async () => {
     const organization = await makeOrganization();
     const { written, records } = resultOf(await directory.upsert(organization, partlyWrong(organization)));
     expect(written).toBe(false);
@@ -55,7 +55,7 @@ describe('upsert', () => {
         { type: 'ticket', organization, id: '1', company: 'broken' },
         untyped({ type: 'company', organization, id: 'acme', name: 7 }),
         { type: 'ticket', organization, id: '2', company: 'acme' },
-        // Each takes the address of the next one, and the last one keeps its own.
+        // Each takes the next user's address, and the last one keeps its own.
         user('one', '2@x.example'),
         user('two', '3@x.example'),
         untyped(user('three', '4@x.example', { admin: 'yes' })),
@@ -99,7 +99,7 @@ describe('upsert', () => {
       { status: 'refused', errors: [{ pointer: '/active', code: 'invalid_type' }] },
       { status: 'refused', errors: [{ pointer: '/company', code: 'unknown_reference' }] },
       { status: 'refused', errors: [{ pointer: '/organization', code: 'other_organization' }] },
-      // The detail names the other record.
+      // The detail shows the other record.
       {
         status: 'refused',
         errors: [{ pointer: '/id', code: 'conflict', detail: expect.stringContaining('records[2]') }],

@@ -67,7 +67,7 @@ test('a refusal needs attention for 30 days, and is worded without a text of the
   expect(await factsOf(organization, Date.now() + 31 * DAY_MS)).toEqual([]);
 });
 
-test('the settings area shows a refusal on the entry of the record, and as a tile', async () => {
+test('the settings area shows a refusal on the record entry, and as a tile', async () => {
   const { organization, api, get } = await makeSettings();
   const { value: key } = await makeKey(organization);
   const { note } = await (await api.postNote(key)).json<{ note: { id: string } }>();
@@ -82,7 +82,7 @@ test('the settings area shows a refusal on the entry of the record, and as a til
   expect((await get('/keys')).text).not.toContain('refused by your PSA');
 });
 
-test('the refusals of an organization are erased with it', async () => {
+test('refusals are erased with their organization', async () => {
   const { organization, note } = await makeRecords();
   expect(await work.report(organization, 'note', note, 'refused', 'The ticket is closed.')).toEqual(RECORDED);
   resultOf(await work.eraseOrganization(organization, await lastCursor(organization), 'Ada'));

@@ -12,7 +12,7 @@ interface RecordValues {
 
 const exists = (table: string, id: string) =>
   `exists (select 1 from ${table} r where r.organization_id = :organizationId and r.id = ${id})`;
-/** Condition: the organization has the record, archived or not. */
+/** Condition: the record exists, archived or not. */
 const HAS_RECORD = forEachKind((kind) => {
   const { table, archived } = RECORD_TABLES[kind];
   return `(${exists(table, ':id')} or ${exists(archived.table, idBytes(':id'))})`;

@@ -53,7 +53,7 @@ export async function* diagnoseSamples(
     ? first
     : { ...first, says: `${first.says} Store the message, respond, and write into your system from a queue.` };
   yield await accepts(`the same ${MANY} changes again`, () => [post(many, id)]);
-  yield await accepts(`the same ${MANY} changes twice at once`, () => [post(many, id), post(many, id)]);
+  yield await accepts(`the same ${MANY} changes twice simultaneously`, () => [post(many, id), post(many, id)]);
   const [note = '', entry = ''] = [noteCreated, entryCreated].map((sample) =>
     renamed(sample.data.changes[0]?.targetId ?? '').replaceAll('"', ''),
   );
@@ -64,7 +64,7 @@ export async function* diagnoseSamples(
   );
 }
 
-/** Writes a sample as JSON, with the names of the PSA under test, and with ids of its own in each run. */
+/** Writes a sample as JSON, with the tested PSA's names, and with new ids in each run. */
 function renamer({ organization, ticket, user }: SampleNames): (sample: unknown) => string {
   const ids = new Map<string, string>();
   const names: Record<string, string | undefined> = { organization, ticketId: ticket, userId: user };

@@ -27,7 +27,7 @@ export const pushOps: OpsModule = {
     {
       flags: '--sample',
       description:
-        'With --receiver: also send a sample of every kind of message, which the receiver writes into its system.',
+        'With --receiver: also send a sample of every kind of message. The receiver writes them into its system.',
       prepare: (_, { receiver }) => {
         if (typeof receiver !== 'string') throw new UsageError('--sample needs --receiver URL.');
         const { url, secrets } = receiverIn(receiver);

@@ -5,7 +5,7 @@ export const pushResume = operatorCommand({
   name: 'push:resume',
   summary: 'try again now, if the push is stopped or waits',
   purpose:
-    'Has the push of an organization try again immediately, whether it was stopped by a 410 or waits after a failure. The command signs a message to /psa with PSA_SECRET in the environment. The audit log says who asked for it.',
+    'Resumes a push immediately, whether it was stopped by a 410 or waits after a failure. The command signs a message to /psa with PSA_SECRET in the environment. The audit log shows who asked for it.',
   usage: 'https://HOST ORGANIZATION --by NAME',
   example: 'push:resume https://tickets.example northwind --by "Ada, the receiver is repaired"',
   failure: 'failure: there is no such organization, the deployment pushes nothing, or it did not respond',

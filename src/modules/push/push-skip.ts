@@ -5,7 +5,7 @@ export const pushSkip = operatorCommand({
   name: 'push:skip',
   summary: 'leave out changes that the receiver refuses',
   purpose:
-    'Has the push of an organization leave out its changes up to a cursor, and try again after them. They stay in the feed, where the PSA can read them. The command signs a message to /psa with PSA_SECRET in the environment. The audit log says which changes were left out, and who asked for it. A push that was stopped stays stopped until push:resume.',
+    'Leaves out changes of an organization up to a cursor, and tries again after them. They stay in the feed, where the PSA can read them. The command signs a message to /psa with PSA_SECRET in the environment. The audit log shows which changes were left out, and who asked for it. A push that was stopped stays stopped until push:resume.',
   usage: 'https://HOST ORGANIZATION --to CURSOR --by NAME',
   example:
     'push:skip https://tickets.example northwind --to 9f86d081884c7d65.150.0198c0de-0000-7000-8000-000000000000 --by "Ada, ticket 77"',
@@ -17,7 +17,7 @@ export const pushSkip = operatorCommand({
   .addOption(byOption)
   .action(async (address, organization, options) => {
     const { to } = options;
-    if (to === undefined) throw new UsageError('Add --to CURSOR: the cursor of the last change to leave out.');
+    if (to === undefined) throw new UsageError('Add --to CURSOR: the cursor up to which changes are left out.');
     requireCursor('--to', to, 'Take one from a line of changes:export.');
     const by = requireBy(options.by);
     const status = await callPsa('push:skip', address, 'push.skip', { organization, to, by });

@@ -135,7 +135,7 @@ export async function findConflicts(
   }
 }
 
-/** What of the database decides about the records of an upsert. */
+/** The stored values that decide whether records can be written. */
 interface StoredRecords {
   organization: string;
   missingCompanies: ReadonlySet<string>;

@@ -20,7 +20,7 @@ export const skipRequest = strictObject({
 });
 
 /**
- * Has the push of an organization try again immediately, whether it is stopped or waits after a failure.
+ * Resumes an organization's push immediately, whether it is stopped or waits after a failure.
  * @throws ServiceError `invalid`, `not_pushed`, `organization_not_found`, `being_erased`
  */
 export async function resumePush(ctx: ActorContext<SystemActor>, request: z.input<typeof resumeRequest>) {
@@ -30,7 +30,7 @@ export async function resumePush(ctx: ActorContext<SystemActor>, request: z.inpu
 }
 
 /**
- * Has the push of an organization leave out the changes up to a cursor. They stay in the feed.
+ * Leaves out an organization's changes up to a cursor. They stay in the feed.
  * @throws ServiceError `invalid`, `not_pushed`, `cursor_reset`, `organization_not_found`, `being_erased`
  */
 export async function skipPush(ctx: ActorContext<SystemActor>, request: z.input<typeof skipRequest>) {

@@ -23,7 +23,7 @@ export const reportRequest = strictObject({
   result: z.enum(['refused', 'taken'], { error: ruleError('refused or taken') }),
   reason: freeText(MAX_REASON_LENGTH)
     .optional()
-    .meta({ description: 'Why, for administrators; required for `refused`. Do not repeat the text of the record.' }),
+    .meta({ description: 'Why, for administrators; required for `refused`. Do not repeat its text.' }),
 }).refine(({ result, reason }) => result === 'taken' || reason !== undefined, {
   path: ['reason'],
   error: 'is missing; send why your system refuses the record',

@@ -172,7 +172,7 @@ describe('a call over HTTP has the result of the same call over a service bindin
     expect(await lost.json()).toEqual({ ok: true, value: { status: 'redacted', archive: 'missing' } });
   });
 
-  test('work.review, which can be repeated, and gets the status 409 for another decision', async () => {
+  test('work.review again, and with another decision that gets the status 409', async () => {
     const { organization, entry, call } = await makePsaWorld();
     const data = { organization, entry, decision: 'REJECTED', reviewer: 'ada' };
     const reviewed = [200, { ok: true, value: { status: 'REJECTED' } }];

@@ -68,7 +68,7 @@ test('a message that reactivates a technician and is sent again does not undo th
   expect(await isActive()).toBe(false);
 });
 
-test('a refused message is told the time of the newer one, the time of the service, and when to try again', async () => {
+test('a refused message is told when the newer one was applied, the service time, and when to try again', async () => {
   const { organization, deactivate } = await makeTechnician();
   expect(await deactivate(290)()).toBe(200);
   const { post } = makePsa();

@@ -533,7 +533,7 @@ test.each<[string, (organization: string) => Promise<unknown>, unknown]>([
     },
     303,
   ],
-])('%s resumes a push that is stopped, at once', async (_, resume, result) => {
+])('%s resumes a push that is stopped, immediately', async (_, resume, result) => {
   const { organization } = await makeFailed(answering(410));
   push.answers.delete(organization);
   expect(await resume(organization)).toEqual(result);

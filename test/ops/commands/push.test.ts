@@ -76,7 +76,7 @@ describe('the commands of the push and the alerts', () => {
     expect(unknown).toMatchObject({ code: 1, stdout: '' });
   });
 
-  test('push:status says that the receiver has stopped a push', async () => {
+  test('push:status shows that the receiver has stopped a push', async () => {
     await save({ stoppedAt: SINCE, nextAttemptAt: 0 });
     const status = await run('push:status', '--organization', 'fabrikam');
     expect(status.stdout).toContain('  STOPPED at 2026-11-22T08:00:00.000Z, because the receiver answered 410');
@@ -154,7 +154,7 @@ describe('the commands of the push and the alerts', () => {
       const tested = await runCli('push:test', [url, '--ticket', '7'], { env });
       expect([tested.code, tested.stderr]).toEqual([0, '']);
       expect(tested.stdout).toContain('a forged event: refused with 401');
-      expect(tested.stdout).toMatch(/with the same 100 changes twice at once: accepted after \d+ ms/);
+      expect(tested.stdout).toMatch(/with the same 100 changes twice simultaneously: accepted after \d+ ms/);
       const doctor = await runCli('doctor', [`http://127.0.0.1:${port}`, '--receiver', url, '--sample'], { env });
       expect(doctor.stdout).toMatch(/with 100 changes: accepted after \d+ ms/);
     } finally {
