@@ -119,16 +119,18 @@ keys.get('/keys/:key', async (c) => {
   const ctx = adminContext(c);
   const today = todayOf(c);
   const { key, written } = await getKeyAndDay(ctx, c.req.param('key'), today);
+  const other = key.successor ?? key.predecessor;
   const [entries, refused, usages] = await Promise.all([
     readLatestOfKey(ctx, key.id, LATEST_ENTRIES),
     listRefusedUses(ctx, key.id),
-    readUsage(ctx, [key.id], today),
+    readUsage(ctx, [key.id, ...(other ? [other.id] : [])], today),
   ]);
   const page = {
     subject: key,
     defaults: defaultLimits(c),
     written,
     usage: usages.get(key.id) ?? [],
+    otherUsage: other ? usages.get(other.id) : undefined,
     entries: shownEntries(c, entries, SHOWN_TEXT),
     refused,
     done: bannerFor(key, c.req.query('done')),
@@ -143,7 +145,9 @@ keys.get('/keys/:key', async (c) => {
 keys.get('/keys/:key/change', async (c) => {
   const key = await getOwnKey(adminContext(c), c.req.param('key'));
   requireLive(key);
-  return renderChange(c, key, { values: valuesOf(key), messages: {} }, 200);
+  const values = valuesOf(key);
+  const allowedNetworks = [values.allowedNetworks, c.req.query('allow')].filter(Boolean).join('\n');
+  return renderChange(c, key, { values: { ...values, allowedNetworks }, messages: {} }, 200);
 });
 
 async function renderChange(

@@ -52,12 +52,21 @@ describe('allowed networks', () => {
   });
 
   test('need attention when the key is used from elsewhere', async () => {
-    const { organization, api, get } = await makeSettings();
+    const { organization, api, base, get } = await makeSettings();
     const key = await makeKey(organization, { networks: '203.0.113.0/24' });
     await api.postNote(key.value, undefined, { 'CF-Connecting-IP': '198.51.100.9' });
     await api.settled();
     const { text } = await get('/keys');
     expect(text).toContain('1 key was used from elsewhere');
     expect((await get('/keys?refused=address_not_allowed&state=all')).text).toContain('n8n: triage');
+    // The page of the key says so first, with what to do.
+    const path = `/keys/${key.id}/change?allow=198.51.100.9`;
+    const page = (await get(`/keys/${key.id}`)).text;
+    expect((await elementsOf(page, '.banner.danger a')).map(({ attributes }) => attributes['href'])).toEqual([
+      `${base}${path}#networks`,
+    ]);
+    expect(await elementsOf((await get(path)).text, '#networks')).toMatchObject([
+      { text: '203.0.113.0/24\n198.51.100.9' },
+    ]);
   });
 });

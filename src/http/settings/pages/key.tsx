@@ -1,19 +1,22 @@
 import type { PropsWithChildren } from 'hono/jsx';
 import { isLive } from '../../../domain/api-key.ts';
+import { DAY_MS, dateIn } from '../../../domain/calendar.ts';
 import { type DayLimit, lower } from '../../../domain/day-limit.ts';
+import { FACT_TYPES, FACTS, REASONS_FOR_ATTENTION } from '../../../domain/facts.ts';
 import { type DefaultLimits, KEY_FORM_FIELDS, ownRequestLimit } from '../../../domain/key-settings.ts';
+import { timeOfId } from '../../../domain/record-id.ts';
 import type { RequestLimit } from '../../../domain/request-limit.ts';
 import type { AuditEntry } from '../../../services/audit/read-audit-log.ts';
-import type { Usage } from '../../../services/keys/key-usage.ts';
+import { recordsOf, type Usage } from '../../../services/keys/key-usage.ts';
 import type { ChainDay, KeyDetails } from '../../../services/keys/read-keys.ts';
 import type { RefusedUse } from '../../../services/keys/refused-uses.ts';
 import { stateInList } from '../../../services/keys/select-keys.ts';
 import { usePage } from '../page-context.ts';
 import { AuditEntries } from './audit-entries.tsx';
-import { Address, Banner, Hint, LinkButton, Scopes, State } from './components.tsx';
+import { Address, Banner, counted, Hint, LinkButton, Scopes, State } from './components.tsx';
 import { limitsText, useText } from './day-use.ts';
 import { Creator, LastWrite, OtherKey } from './key-facts.tsx';
-import { RefusedUsesTable } from './refused-uses-page.tsx';
+import { REFUSAL_REASONS, RefusedUsesTable } from './refused-uses-page.tsx';
 import { Expiry, Time } from './time.tsx';
 import { UsageChart } from './usage-chart.tsx';
 
@@ -38,6 +41,8 @@ interface Props {
   written: ChainDay;
   /** What the key itself has written on the latest days. */
   usage: Usage;
+  /** What the other key of its rotation wrote. */
+  otherUsage: Usage | undefined;
   entries: readonly AuditEntry[];
   refused: readonly RefusedUse[];
   done: string | undefined;
@@ -75,15 +80,21 @@ export function KeyActions({ subject: key }: Pick<Props, 'subject'>) {
 }
 
 /** One key with its details, use, latest activity, refused uses and settings. */
-export function KeyPage({ subject: key, defaults, written, usage, entries, refused, done }: Props) {
-  const { base } = usePage();
+export function KeyPage({ subject: key, defaults, written, usage, entries, refused, done, otherUsage }: Props) {
+  const { base, timeZone } = usePage();
   const path = `${base}/keys/${key.id}`;
   const limits = dayLimits(key, defaults.day);
   const limit = ownRequestLimit(key);
   const hasOwnDayLimit = key.dayLimitRecords !== null || key.dayLimitMinutes !== null;
   return (
     <>
-      {done && <Banner>{done}</Banner>}
+      {done && (
+        <Banner>
+          {done}
+          {key.state === 'revoked' && <WrittenLately subject={key} usage={usage} />}
+        </Banner>
+      )}
+      <RefusedNow subject={key} refused={refused} />
       <dl class="facts card">
         <Fact name="Scopes">
           <Scopes scopes={key.scopes} />
@@ -115,6 +126,7 @@ export function KeyPage({ subject: key, defaults, written, usage, entries, refus
               </Fact>
             ),
         )}
+        {otherUsage && <Fact name="Writes since the rotation">{rotationText(key, usage, otherUsage, timeZone)}</Fact>}
         {key.predecessor && (
           <Fact name="Predecessor">
             <OtherKey link={key.predecessor} />
@@ -160,6 +172,57 @@ export function KeyPage({ subject: key, defaults, written, usage, entries, refus
         </LinkButton>
       )}
     </>
+  );
+}
+
+/** What both keys of a rotation wrote since its day: whether the automation has the new one. */
+function rotationText({ id, successor }: KeyDetails, own: Usage, other: Usage, timeZone: string): string {
+  const day = dateIn(timeZone, timeOfId(successor?.id ?? id) ?? 0);
+  const since = (usage: Usage) => recordsOf(usage.filter((one) => one.day >= day));
+  const [old, current] = successor ? [own, other] : [other, own];
+  return `Old key ${since(old)}, new key ${since(current)}`;
+}
+
+/** What a revoked key wrote, for a leak. */
+function WrittenLately({ subject: { id }, usage }: { subject: KeyDetails; usage: Usage }) {
+  const { base } = usePage();
+  const latest = usage.slice(-2);
+  const query = `key=${id}&from=${latest[0]?.day ?? ''}`;
+  return (
+    <p>
+      {counted(recordsOf(latest), 'write')} since yesterday. <a href={`${base}/audit?${query}`}>See them</a> ·{' '}
+      <a href={`${base}/audit.csv?${query}`}>Download with texts</a>
+    </p>
+  );
+}
+
+/** That the key is being refused: since when, from where, why, and what to do. */
+function RefusedNow({ subject: key, refused }: Pick<Props, 'subject' | 'refused'>) {
+  const { base, now } = usePage();
+  const isNow = ({ lastAt }: RefusedUse) => lastAt > Math.min(now - DAY_MS, key.lastWrite?.at ?? now);
+  const use = refused.find((one) => isNow(one) && REASONS_FOR_ATTENTION.some((reason) => reason === one.reason));
+  const type = FACT_TYPES.find((one) => one === `refused_${use?.reason}`);
+  if (!use || !type) return null;
+  const { reason, firstAt, count, sourceAddress } = use;
+  return (
+    <Banner tone="danger">
+      <strong>
+        Refused since <Time at={firstAt} />
+      </strong>
+      : at least {counted(count, 'request')}
+      {sourceAddress !== null && (
+        <>
+          {' '}
+          from <Address address={sourceAddress} />
+        </>
+      )}
+      . {REFUSAL_REASONS[reason]}. {FACTS[type].advice}{' '}
+      {reason === 'address_not_allowed' && sourceAddress !== null && isLive(key.state) && (
+        <a href={`${base}/keys/${key.id}/change?allow=${encodeURIComponent(sourceAddress)}#networks`}>
+          Allow {sourceAddress}
+        </a>
+      )}
+    </Banner>
   );
 }
 

@@ -1,6 +1,8 @@
 import type { KeyDetails } from '../../../services/keys/read-keys.ts';
 import { usePage } from '../page-context.ts';
-import { Banner, Hint, State, scopeList } from './components.tsx';
+import { Banner, Hint, Scopes, State } from './components.tsx';
+import { KeyActions } from './key.tsx';
+import { LastWrite } from './key-facts.tsx';
 
 /**
  * The form to identify a key by its value or hint, with the result. The page never shows the
@@ -22,14 +24,21 @@ export function WhichKeyPage({ found }: { found: readonly KeyDetails[] | 'not_a_
       {found !== undefined &&
         found !== 'not_a_key' &&
         found.map((key) => (
-          <Banner>
-            This is{' '}
-            <a href={`${base}/keys/${key.id}`}>
-              <bdi>{key.name}</bdi>
-            </a>{' '}
-            (<Hint hint={key.hint} />
-            ). Scopes: {scopeList(key.scopes)}. State: <State state={key.state} />
-          </Banner>
+          <section class="card" role="status">
+            <p>
+              This is{' '}
+              <a href={`${base}/keys/${key.id}`}>
+                <bdi>{key.name}</bdi>
+              </a>{' '}
+              (<Hint hint={key.hint} />) <State state={key.state} /> <Scopes scopes={key.scopes} />
+            </p>
+            <p>
+              Last write: <LastWrite of={key} />
+            </p>
+            <div class="actions">
+              <KeyActions subject={key} />
+            </div>
+          </section>
         ))}
       <form method="post" action={`${base}/which-key`} class="form">
         <div class="field">
