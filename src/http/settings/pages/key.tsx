@@ -207,7 +207,7 @@ function RefusedNow({ subject: key, refused }: Pick<Props, 'subject' | 'refused'
   return (
     <Banner tone="danger">
       <strong>
-        Refused since <Time at={firstAt} />
+        {reason === 'idempotency_mismatch' ? 'Writes lost' : 'Refused'} since <Time at={firstAt} />
       </strong>
       : at least {counted(count, 'request')}
       {sourceAddress !== null && (
