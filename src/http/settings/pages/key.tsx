@@ -41,7 +41,7 @@ interface Props {
   written: ChainDay;
   /** What the key itself has written on the latest days. */
   usage: Usage;
-  /** What the other key of its rotation wrote. */
+  /** Writes of the other key of its rotation. */
   otherUsage: Usage | undefined;
   entries: readonly AuditEntry[];
   refused: readonly RefusedUse[];
@@ -175,7 +175,7 @@ export function KeyPage({ subject: key, defaults, written, usage, entries, refus
   );
 }
 
-/** What both keys of a rotation wrote since its day: whether the automation has the new one. */
+/** Writes of both keys of a rotation since its day show whether the automation uses the new one. */
 function rotationText({ id, successor }: KeyDetails, own: Usage, other: Usage, timeZone: string): string {
   const day = dateIn(timeZone, timeOfId(successor?.id ?? id) ?? 0);
   const since = (usage: Usage) => recordsOf(usage.filter((one) => one.day >= day));
@@ -183,7 +183,7 @@ function rotationText({ id, successor }: KeyDetails, own: Usage, other: Usage, t
   return `Old key ${since(old)}, new key ${since(current)}`;
 }
 
-/** What a revoked key wrote, for a leak. */
+/** The latest writes of a revoked key, for a leak. */
 function WrittenLately({ subject: { id }, usage }: { subject: KeyDetails; usage: Usage }) {
   const { base } = usePage();
   const latest = usage.slice(-2);
@@ -196,7 +196,7 @@ function WrittenLately({ subject: { id }, usage }: { subject: KeyDetails; usage:
   );
 }
 
-/** That the key is being refused: since when, from where, why, and what to do. */
+/** Says since when the key is refused, from where and why, with the remedy. */
 function RefusedNow({ subject: key, refused }: Pick<Props, 'subject' | 'refused'>) {
   const { base, now } = usePage();
   const isNow = ({ lastAt }: RefusedUse) => lastAt > Math.min(now - DAY_MS, key.lastWrite?.at ?? now);
