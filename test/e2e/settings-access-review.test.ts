@@ -38,6 +38,9 @@ async function createKey(page: Page, name: string): Promise<void> {
   await page.getByLabel('Internal notes').check();
   await page.getByRole('button', { name: 'Create key' }).click();
   await page.locator('#key').waitFor();
+  // Without it, the browser asks before the page is left.
+  await page.getByRole('button', { name: 'I have stored the key' }).click();
+  await page.waitForLoadState();
 }
 
 /** What is wrong with a page on a phone and on a desktop, in dark and light. */
@@ -81,10 +84,14 @@ test('key rules are set and keys are reviewed until the evidence can be download
   await page.getByRole('status').waitFor();
   faults.push(...(await faultsOf(page)));
   await page.goto(`${server.url}/settings/${ORGANIZATION}/new-key`);
-  expect(await page.getByLabel('Expiration', { exact: true }).locator('option').allTextContents()).toEqual([
-    ...['30 days', '60 days', '90 days'],
-    'On a date',
+  const expiration = page.getByRole('group', { name: 'Expiration' });
+  expect(await expiration.getByRole('radio').evaluateAll((all) => all.map(({ value }) => value))).toEqual([
+    '30',
+    '90',
+    'date',
+    'none',
   ]);
+  expect(await expiration.getByRole('radio', { name: 'Never' }).isDisabled()).toBe(true);
 
   await follow(page.getByRole('link', { name: 'API keys', exact: true }));
   await page.locator('.overflow > summary').click();

@@ -29,6 +29,7 @@ const ROWS = {
   releases: 0,
   key_days: 1,
   refused_uses: 0,
+  psa_refusals: 0,
   pushes: 0,
   alerts: 0,
   key_policies: 0,
