@@ -248,7 +248,7 @@ describe('Zapier', () => {
 
 test.each(KINDS)('Make: addresses, header and sample of a %s make a request that the service accepts', async (kind) => {
   const event: Record<string, unknown> = JSON.parse(snippetOf('make', server.url, `Event for a ${kind}`));
-  const mapped = (value: string) => value.replace(/\{\{1\.(\w+)\}\}/g, (_, name: string) => String(event[name]));
+  const mapped = (value: string) => value.replace(/\{\{2\.(\w+)\}\}/g, (_, name: string) => String(event[name]));
   const body = JSON.parse(snippetOf('make', server.url, `Sample of a ${kind}`));
   const idempotencyKey = mapped(snippetOf('make', server.url, 'Value of Idempotency-Key'));
   expect(idempotencyKey).toBe(`triage:evt-${RANDOM}`);
