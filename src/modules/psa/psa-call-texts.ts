@@ -115,7 +115,7 @@ export const PSA_CALL_TEXTS: Readonly<Record<PsaCallType, CallText>> = {
   },
   'work.report': {
     summary:
-      'Says that your system could not take a record (`refused`), or that it has now taken a record that it refused before (`taken`). Administrators see the refusal and its `reason` on the record and under "Needs attention" until then. Do not report a record that your system takes without a refusal.',
+      'Reports that your system could not take a record (`refused`), or that it has now taken a record that it refused before (`taken`). Administrators see the refusal and its `reason` on the record and under "Needs attention" until then. Do not report a record that your system takes without a refusal.',
     example: {
       data: {
         organization: 'northwind',
@@ -136,7 +136,7 @@ export const PSA_CALL_TEXTS: Readonly<Record<PsaCallType, CallText>> = {
   },
   'work.redact': {
     summary:
-      'Replaces the text of a `note` or `time_entry` with `[redacted]`, permanently. `by` says who asked for it.',
+      'Replaces the text of a `note` or `time_entry` with `[redacted]`, permanently. `by` records who asked for it.',
     example: {
       data: { organization: 'northwind', kind: 'time_entry', id: ENTRY, by: 'Ada, ticket 77' },
       value: { status: 'redacted' },
@@ -144,7 +144,7 @@ export const PSA_CALL_TEXTS: Readonly<Record<PsaCallType, CallText>> = {
   },
   'push.resume': {
     summary:
-      'Has the push try again immediately, whether a 410 stopped it or it waits after a failure. `by` says who asked for it.',
+      'Retries the push immediately, even if a 410 stopped it or it waits after a failure. `by` records who asked for it.',
     example: {
       data: { organization: 'northwind', by: 'Ada, the receiver is repaired' },
       value: { status: 'resumed' },
@@ -152,7 +152,7 @@ export const PSA_CALL_TEXTS: Readonly<Record<PsaCallType, CallText>> = {
   },
   'push.skip': {
     summary:
-      'Has the push leave out the changes up to a cursor. They stay in `work.changes`. A push that is stopped stays stopped until `push.resume`.',
+      'Skips the changes up to a cursor in the push. They stay in `work.changes`. A push that is stopped stays stopped until `push.resume`.',
     example: {
       data: { organization: 'northwind', to: CURSOR, by: 'Ada, ticket 77' },
       value: { status: 'skipped' },
