@@ -264,7 +264,7 @@ class World {
     return what;
   }
 
-  /** No object has the text of one of these records, whether an archive names it or not. */
+  /** No object contains the text of one of these records, whether an archive names it or not. */
   private async expectNoTextOf(records: readonly Record[]): Promise<void> {
     for (const name of await objectsIn(this.organization)) {
       const bytes = (await bucket.get(name)) ?? new Uint8Array();
