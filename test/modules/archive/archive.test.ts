@@ -379,7 +379,7 @@ describe('the redaction of an archived record', () => {
     // Without the digest, no replay is a mismatch.
     const replay = await api.postNote(key, { message: 'a guess' }, keyed('n'));
     expect([replay.status, replay.headers.get('Idempotency-Mismatch')]).toEqual([200, null]);
-    // What is archived later has nothing to redact.
+    // Records archived later need no redaction.
     await api.postNote(key);
     await releaseAll(organization);
     await archive(organization);
