@@ -69,6 +69,7 @@ async function makeWorld(sample: (typeof SAMPLE_RECEIVERS)[number], pause: numbe
     psa,
     queue,
     url: receiver.url,
+    printed: () => receiver.printed(),
     post: async (body: string, { id = 'msg_1', secret = SECRET, at = Date.now(), sent = body } = {}) => {
       const headers = { ...(await signWebhook(parseWebhookSecrets(secret), { id, at, body })) };
       return (await fetch(receiver.url, { method: 'POST', headers, body: sent })).status;
@@ -135,7 +136,7 @@ describe.each(SAMPLE_RECEIVERS)('the receiver in $language', (sample) => {
       (await queued()).map(({ content }) => content),
     ];
     if (sample.writes) {
-      expect(contents).toEqual([first, second, note(4, 'third')]);
+      expect(contents).toEqual([first, second, note(4, 'third')].map((one) => ({ ...one, organization: 'northwind' })));
       expect(names).toEqual([
         `000000000001-note.created-${idOf(1)}.json`,
         `000000000002-time_entry.created-${idOf(2)}.json`,
@@ -211,12 +212,38 @@ describe.each(SAMPLE_RECEIVERS.filter(({ writes }) => writes))('the receiver in 
     expect(records().map(({ externalId }) => externalId)).toEqual([idOf(1), idOf(2), idOf(7)]);
   });
 
-  test('keeps what the PSA refuses as a file, and goes on', async () => {
+  test('reports what the PSA refuses, keeps it as a file, and goes on', async () => {
     world.psa.refused.add('gone');
     expect(await world.post(page(note(10, 'no ticket', { ticketId: 'gone' }), note(11, 'next')))).toBe(204);
     await waitForEmptyQueue();
     expect(records().map(({ text }) => text)).toEqual(expect.arrayContaining(['next']));
     expect(await world.queued('.refused')).toMatchObject([{ content: { seq: 10 } }]);
+    const data = { organization: 'northwind', kind: 'note', id: idOf(10), result: 'refused', reason: 'HTTP 422' };
+    const [reported = ''] = /\{.*"work\.report".*\}/.exec(world.printed()) ?? [];
+    expect(JSON.parse(reported)).toEqual({ type: 'work.report', data });
+  });
+
+  test('does not write the record of a report that is returned', async () => {
+    const before = records().length;
+    const returned = [
+      note(12, 'refused', { action: 'note.refused' }),
+      timeEntry(13, 'taken', { action: 'time_entry.taken' }),
+    ];
+    expect(await world.post(page(...returned, note(14, 'after it')))).toBe(204);
+    await vi.waitFor(() => expect(records()).toHaveLength(before + 1), { interval: 20, timeout: 20_000 });
+    expect(records().at(-1)).toMatchObject({ text: 'after it' });
+  });
+
+  test('keeps a change while the code that writes it fails in any way, and writes it afterwards', async () => {
+    world.psa.isConfused = true;
+    const rejected = timeEntry(15, '<b>', { action: 'time_entry.rejected', number: 2, status: 'REJECTED' });
+    const { calls } = world.psa;
+    expect(await world.post(page(rejected))).toBe(204);
+    await vi.waitFor(() => expect(world.psa.calls).toBeGreaterThan(calls + 1), { interval: 20, timeout: 10_000 });
+    expect(await world.queued()).toMatchObject([{ content: { seq: 15 } }]);
+    world.psa.isConfused = false;
+    await waitForEmptyQueue();
+    expect(records()[1]).toMatchObject({ id: 2, status: 'REJECTED' });
   });
 
   test('does not repeat a create that a kill has cut off while the PSA still works on it', async () => {

@@ -63,8 +63,13 @@ export async function startReceiver(
 ) {
   const env = { ...process.env, ...variables, PSA_TOKEN: 'token', QUEUE: join(directory, 'queue') };
   const children: ChildProcess[] = commands(port, directory).map(([program, ...args]) =>
-    spawn(program, args, { env, stdio: 'ignore' }),
+    spawn(program, args, { env, stdio: ['ignore', 'ignore', 'pipe'] }),
   );
+  let printed = '';
+  for (const { stderr } of children)
+    stderr?.setEncoding('utf8').on('data', (text: string) => {
+      printed += text;
+    });
   const url = `http://127.0.0.1:${port}/`;
   const refusesUnsigned = () =>
     fetch(url, { method: 'POST' }).then(
@@ -74,6 +79,8 @@ export async function startReceiver(
   while (!(await refusesUnsigned())) await setTimeout(20);
   return {
     url,
+    /** What its processes printed as errors. */
+    printed: () => printed,
     /** Kills all of its processes with SIGKILL. */
     kill: () =>
       Promise.all(

@@ -33,7 +33,9 @@ export async function startSlowPsa(delayMs: number) {
     refused: new Set<string>(),
     /** Whether every call gets a 503. */
     isDown: false,
-    /** Called when a create has begun, which waits for it, and when its record is stored and the answer not yet sent. */
+    /** Whether a look-up returns 42, which no adapter expects. */
+    isConfused: false,
+    /** Called when a create begins, which waits for it, and when its record is stored and the answer not yet sent. */
     onCreate: async (_: 'begun' | 'stored'): Promise<void> => undefined,
     close: async () => {
       server.close();
@@ -51,7 +53,7 @@ export async function startSlowPsa(delayMs: number) {
     if (method === 'POST') await psa.onCreate('begun');
     await setTimeout(delayMs);
     if (psa.isDown) return [503, null];
-    if (method === 'GET') return [200, found];
+    if (method === 'GET') return [200, psa.isConfused ? 42 : found];
     const fields: Fields = JSON.parse(body);
     if (psa.refused.has(fields.ticket)) return [422, null];
     if (method === 'PUT') return [200, Object.assign(psa.records[Number(id) - 1] ?? {}, fields)];

@@ -3,9 +3,11 @@
 // WEBHOOK_SECRET=whsec_… dotnet run Receiver.cs 8080        (.NET 10; Mono: mcs Receiver.cs)
 //
 // A program of yours takes the files in the order of their names, parses them with System.Text.Json,
-// writes each change of data.changes that has a note or timeEntry into your PSA, and deletes the file.
-// It puts the id of the note or timeEntry on what it writes, and looks for that id first. It waits
-// after an error and starts with the same file again.
+// writes data.changes into the tenant of data.organization, and deletes the file. It writes only changes
+// that have a note or timeEntry and an action that ends with .created, .approved, .rejected or
+// .redacted: a refusal that you report also comes back. It puts the id of the note or timeEntry on what
+// it writes, and looks for that id first. It reports what the PSA refuses, with work.report, and goes on.
+// After any other error, whatever it is, it waits and starts with the same file again.
 using System;
 using System.IO;
 using System.Linq;

@@ -2,7 +2,7 @@
 //
 // WEBHOOK_SECRET=whsec_… PSA_URL=https://psa.example/api PSA_TOKEN=… node receiver.mjs 8080
 //
-// Fit psa and write to your PSA. The rest can stay.
+// Fit psa, write and report to your PSA. The rest can stay.
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -14,6 +14,8 @@ const { WEBHOOK_SECRET, PSA_URL, PSA_TOKEN, QUEUE = 'queue', PAUSE = '30' } = pr
 const SECRETS = WEBHOOK_SECRET.split(' ').map((secret) => Buffer.from(secret.replace('whsec_', ''), 'base64'));
 // Longer than any call to your PSA takes: a call that was cut off may still be running there.
 const PAUSE_MS = Number(PAUSE) * 1000;
+// The changes to write. Others are not: a refusal that you report also comes back, with its record.
+const WRITTEN = /\.(created|approved|rejected|redacted)$/;
 
 /** Whether the message was signed with one of our secrets, in the last five minutes. */
 function isGenuine(headers, body) {
@@ -26,14 +28,14 @@ function isGenuine(headers, body) {
   return signatures.split(' ').some((given) => SECRETS.some((secret) => isOurs(given, secret)));
 }
 
-/** Puts each change of a note or time entry into the queue, as a file that names seq and record. */
-function store(changes) {
+/** Puts each change to write into the queue with its organization, as a file that names seq and record. */
+function store({ organization, changes }) {
   mkdirSync(QUEUE, { recursive: true });
   for (const change of changes) {
     const record = change.note ?? change.timeEntry;
-    if (!record) continue;
+    if (!record || !WRITTEN.test(change.action)) continue;
     const file = `${QUEUE}/${String(change.seq).padStart(12, '0')}-${change.action}-${record.id}`;
-    writeFileSync(`${file}.new`, JSON.stringify(change));
+    writeFileSync(`${file}.new`, JSON.stringify({ ...change, organization }));
     renameSync(`${file}.new`, `${file}.json`); // So that a file is always complete.
   }
 }
@@ -44,7 +46,7 @@ async function receive(request) {
   const message = JSON.parse(body);
   // Alerts and other types are confirmed too, and not needed here. Nothing is awaited in store, so
   // pages are stored one after the other.
-  if (message.type === 'work.changes') store(message.data.changes);
+  if (message.type === 'work.changes') store(message.data);
   return 204;
 }
 
@@ -60,7 +62,10 @@ async function psa(method, path, body) {
   throw new (isRefused ? Refused : Error)(`HTTP ${response.status}`);
 }
 
-/** Writes the record as it is now. The look-up by its id comes first: it may be in the PSA already. */
+/**
+ * Writes the record as it is now. The look-up by its id comes first: it may be in the PSA already.
+ * With several tenants, change.organization says into which one.
+ */
 async function write({ action, note, timeEntry }) {
   const { id, ticketId: ticket } = note ?? timeEntry;
   const path = note ? '/notes' : '/time-entries';
@@ -75,6 +80,12 @@ function fieldsOf({ description, userId, workDate, minutes, billable, hourlyRate
   return { text: description.text, user: userId, date: workDate.slice(0, 10), minutes, billable, hourlyRate, status };
 }
 
+/** Reports the refusal. Send this to the service, with the function of /docs/psa that sends a call. */
+async function report({ organization, note, targetId }, reason) {
+  const data = { organization, kind: note ? 'note' : 'time_entry', id: targetId, result: 'refused', reason };
+  console.error(JSON.stringify({ type: 'work.report', data }));
+}
+
 /** The names of the files in the queue, oldest change first. */
 function waiting() {
   mkdirSync(QUEUE, { recursive: true });
@@ -83,21 +94,29 @@ function waiting() {
     .sort();
 }
 
-/** Writes the queue into the PSA, one change after the other. What the PSA refuses is kept as a file. */
+/** Writes a change of the queue into the PSA. What the PSA refuses is kept as a file. */
+async function take(file) {
+  const change = JSON.parse(readFileSync(file, 'utf8'));
+  try {
+    await write(change);
+    rmSync(file);
+  } catch (error) {
+    if (!(error instanceof Refused)) throw error;
+    await report(change, error.message);
+    renameSync(file, file.replace(/json$/, 'refused'));
+  }
+}
+
+/** Takes one change after the other. After any error it waits, and takes the same change again. */
 async function work() {
-  for (let isCutOff = waiting().length > 0; ; await setTimeout(200)) {
-    if (isCutOff) await setTimeout(PAUSE_MS);
-    isCutOff = false;
-    for (const name of waiting()) {
-      try {
-        await write(JSON.parse(readFileSync(`${QUEUE}/${name}`, 'utf8')));
-        rmSync(`${QUEUE}/${name}`);
-      } catch (error) {
-        console.error(`${name}: ${error.message}`);
-        isCutOff = !(error instanceof Refused);
-        if (isCutOff) break;
-        renameSync(`${QUEUE}/${name}`, `${QUEUE}/${name.replace('.json', '.refused')}`);
-      }
+  for (let pause = waiting().length > 0 ? PAUSE_MS : 200; ; ) {
+    await setTimeout(pause);
+    pause = 200;
+    try {
+      for (const name of waiting()) await take(`${QUEUE}/${name}`);
+    } catch (error) {
+      console.error('The queue is tried again:', error);
+      pause = PAUSE_MS;
     }
   }
 }

@@ -4,11 +4,13 @@
 // WEBHOOK_SECRET=whsec_… php -S 127.0.0.1:8080 receiver.php                    (receives)
 // PSA_URL=https://psa.example/api PSA_TOKEN=… php receiver.php                 (writes into the PSA)
 //
-// Fit psa and write to your PSA. The rest can stay.
+// Fit psa, write and report to your PSA. The rest can stay.
 set_error_handler(fn ($level, $text) => throw new ErrorException($text));
 define('QUEUE', getenv('QUEUE') ?: 'queue');
 // Seconds, longer than any call to your PSA takes: a call that was cut off may still be running there.
 define('PAUSE', (float) (getenv('PAUSE') ?: 30));
+// The changes to write. Others are not: a refusal that you report also comes back, with its record.
+const WRITTEN = '/\.(created|approved|rejected|redacted)$/';
 
 /** Whether the message was signed with one of our secrets, in the last five minutes. */
 function isGenuine(string $body): bool
@@ -40,13 +42,14 @@ function lock(string $name)
     return $file;
 }
 
-/** Puts each change of a note or time entry into the queue, as a file that names seq and record. */
-function store(array $changes): void
+/** Puts each change to write into the queue with its organization, as a file that names seq and record. */
+function store(string $organization, array $changes): void
 {
     foreach ($changes as $change) {
-        if ($record = $change['note'] ?? $change['timeEntry']) {
+        $record = $change['note'] ?? $change['timeEntry'];
+        if ($record && preg_match(WRITTEN, $change['action'])) {
             $file = sprintf('%s/%012d-%s-%s', QUEUE, $change['seq'], $change['action'], $record['id']);
-            file_put_contents("$file.new", json_encode($change, JSON_THROW_ON_ERROR));
+            file_put_contents("$file.new", json_encode($change + ['organization' => $organization], JSON_THROW_ON_ERROR));
             rename("$file.new", "$file.json"); // So that a file is always complete.
         }
     }
@@ -64,7 +67,7 @@ function receive(): void
     // Alerts and other types are confirmed too, and not needed here.
     if ($message['type'] === 'work.changes') {
         $lock = lock('receive.lock');
-        store($message['data']['changes']);
+        store($message['data']['organization'], $message['data']['changes']);
     }
     http_response_code(204);
 }
@@ -91,7 +94,10 @@ function psa(string $method, string $path, ?array $body = null): array
     return $status < 300 ? json_decode($text, true, 512, JSON_THROW_ON_ERROR) : throw new Exception("HTTP $status");
 }
 
-/** Writes the record as it is now. The look-up by its id comes first: it may be in the PSA already. */
+/**
+ * Writes the record as it is now. The look-up by its id comes first: it may be in the PSA already.
+ * With several tenants, $change['organization'] says into which one.
+ */
 function write(array $change): void
 {
     if ($record = $change['note']) {
@@ -113,25 +119,41 @@ function write(array $change): void
     }
 }
 
-/** Writes the queue into the PSA, one change after the other. What the PSA refuses is kept as a file. */
+/** Reports the refusal. Send this to the service, with the function of /docs/psa that sends a call. */
+function report(array $change, string $reason): void
+{
+    $data = ['organization' => $change['organization'], 'kind' => $change['note'] ? 'note' : 'time_entry'];
+    $data += ['id' => $change['targetId'], 'result' => 'refused', 'reason' => $reason];
+    error_log(json_encode(['type' => 'work.report', 'data' => $data], JSON_THROW_ON_ERROR));
+}
+
+/** Writes a change of the queue into the PSA. What the PSA refuses is kept as a file. */
+function take(string $file): void
+{
+    $change = json_decode(file_get_contents($file), true, 512, JSON_THROW_ON_ERROR);
+    try {
+        write($change);
+        unlink($file);
+    } catch (Refused $refused) {
+        report($change, $refused->getMessage());
+        rename($file, substr($file, 0, -5) . '.refused');
+    }
+}
+
+/** Takes one change after the other. After any error it waits, and takes the same change again. */
 function work(): void
 {
     $lock = lock('work.lock');
-    for ($isCutOff = glob(QUEUE . '/*.json') !== []; ; usleep(200_000)) {
-        usleep($isCutOff ? (int) (PAUSE * 1e6) : 0);
-        $isCutOff = false;
-        foreach (glob(QUEUE . '/*.json') as $file) {
-            try {
-                write(json_decode(file_get_contents($file), true, 512, JSON_THROW_ON_ERROR));
-                unlink($file);
-            } catch (Refused $refused) {
-                error_log(basename($file) . ' was refused: ' . $refused->getMessage());
-                rename($file, substr($file, 0, -5) . '.refused');
-            } catch (Exception $error) {
-                error_log(basename($file) . ' is tried again: ' . $error->getMessage());
-                $isCutOff = true;
-                break;
+    for ($pause = glob(QUEUE . '/*.json') ? PAUSE : 0.2; ; ) {
+        usleep((int) ($pause * 1e6));
+        $pause = 0.2;
+        try {
+            foreach (glob(QUEUE . '/*.json') as $file) {
+                take($file);
             }
+        } catch (Throwable $error) { // A mistake in write, such as a TypeError, is not an Exception.
+            error_log("The queue is tried again: $error");
+            $pause = PAUSE;
         }
     }
 }

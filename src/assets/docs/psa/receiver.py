@@ -2,7 +2,7 @@
 
 WEBHOOK_SECRET=whsec_… PSA_URL=https://psa.example/api PSA_TOKEN=… python3 receiver.py 8080
 
-Fit psa and write to your PSA. The rest can stay.
+Fit psa, write and report to your PSA. The rest can stay.
 """
 import base64, hashlib, hmac, json, os, sys, threading, time
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -15,6 +15,8 @@ SECRETS = [base64.b64decode(secret.removeprefix("whsec_")) for secret in os.envi
 QUEUE = Path(os.environ.get("QUEUE", "queue"))
 # Seconds, longer than any call to your PSA takes: a call that was cut off may still be running there.
 PAUSE = float(os.environ.get("PAUSE", "30"))
+# The changes to write. Others are not: a refusal that you report also comes back, with its record.
+WRITTEN = (".created", ".approved", ".rejected", ".redacted")
 
 
 def is_genuine(headers, body):
@@ -28,13 +30,14 @@ def is_genuine(headers, body):
     return any(hmac.compare_digest(one.encode(), other.encode()) for one in ours for other in given)
 
 
-def store(changes):
-    """Puts each change of a note or time entry into the queue, as a file that names seq and record."""
+def store(organization, changes):
+    """Puts each change to write into the queue with its organization, as a file that names seq and record."""
     QUEUE.mkdir(parents=True, exist_ok=True)
     for change in changes:
-        if record := change["note"] or change["timeEntry"]:
+        record = change["note"] or change["timeEntry"]
+        if record and change["action"].endswith(WRITTEN):
             file = QUEUE / f"{change['seq']:012}-{change['action']}-{record['id']}.json"
-            file.with_suffix(".new").write_text(json.dumps(change), encoding="utf-8")
+            file.with_suffix(".new").write_text(json.dumps({**change, "organization": organization}))
             file.with_suffix(".new").replace(file)  # So that a file is always complete.
 
 
@@ -46,7 +49,8 @@ class Receiver(BaseHTTPRequestHandler):
         genuine = is_genuine(self.headers, body)
         # Alerts and other types are confirmed too, and not needed here.
         if genuine and (message := json.loads(body))["type"] == "work.changes":
-            store(message["data"]["changes"])  # If it fails, there is no response, and the page is sent again.
+            # If it fails, there is no response, and the page is sent again.
+            store(message["data"]["organization"], message["data"]["changes"])
         self.send_response(204 if genuine else 401)
         self.end_headers()
 
@@ -66,7 +70,10 @@ def psa(method, path, body=None):
 
 
 def write(change):
-    """Writes the record as it is now. The look-up by its id comes first: it may be in the PSA already."""
+    """Writes the record as it is now. The look-up by its id comes first: it may be in the PSA already.
+
+    With several tenants, change["organization"] says into which one.
+    """
     if note := change["note"]:
         path, record = "/notes", note
         fields = {"internal": True, "text": note["message"]["text"]}
@@ -82,25 +89,36 @@ def write(change):
         psa("PUT", f"{path}/{found[0]['id']}", fields)
 
 
+def report(change, reason):
+    """Reports the refusal. Send this to the service, with the function of /docs/psa that sends a call."""
+    data = {"organization": change["organization"], "kind": "note" if change["note"] else "time_entry"}
+    data |= {"id": change["targetId"], "result": "refused", "reason": reason}
+    print(json.dumps({"type": "work.report", "data": data}), file=sys.stderr)
+
+
+def take(file):
+    """Writes a change of the queue into the PSA. What the PSA refuses is kept as a file."""
+    change = json.loads(file.read_text(encoding="utf-8"))
+    try:
+        write(change)
+        file.unlink()
+    except Refused as refused:
+        report(change, str(refused))
+        file.replace(file.with_suffix(".refused"))
+
+
 def work():
-    """Writes the queue into the PSA, one change after the other. What the PSA refuses is kept as a file."""
-    is_cut_off = any(QUEUE.glob("*.json"))
+    """Takes one change after the other. After any error it waits, and takes the same change again."""
+    pause = PAUSE if any(QUEUE.glob("*.json")) else 0.2
     while True:
-        if is_cut_off:
-            time.sleep(PAUSE)
-        is_cut_off = False
-        for file in sorted(QUEUE.glob("*.json")):
-            try:
-                write(json.loads(file.read_text(encoding="utf-8")))
-                file.unlink()
-            except Refused as refused:
-                print(f"{file.name} was refused: {refused}", file=sys.stderr)
-                file.replace(file.with_suffix(".refused"))
-            except Exception as error:
-                print(f"{file.name} is tried again: {error}", file=sys.stderr)
-                is_cut_off = True
-                break
-        time.sleep(0.2)
+        time.sleep(pause)
+        pause = 0.2
+        try:
+            for file in sorted(QUEUE.glob("*.json")):
+                take(file)
+        except Exception as error:
+            print(f"The queue is tried again: {error!r}", file=sys.stderr)
+            pause = PAUSE
 
 
 server = HTTPServer(("127.0.0.1", int(sys.argv[1])), Receiver)
