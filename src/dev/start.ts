@@ -249,6 +249,7 @@ Log 30 minutes on ticket 1001. Send it twice: the second response is the same en
   API            ${baseUrl}/api/v1
   Documentation  ${baseUrl}/docs
   AI agents      ${baseUrl}/mcp   (settings of clients: ${baseUrl}/docs/agents)
+  Your PSA       ${baseUrl}/psa   (${vars.get('PSA_SECRET')?.value ? 'PSA_SECRET is set' : '404 without PSA_SECRET'}; see ${baseUrl}/docs/psa)
   Settings       ${baseUrl}/settings   (sign in by choosing an administrator)
 
 Stop with Ctrl-C.

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { ACTOR_TYPES } from './audit-actions.ts';
+import { ACTOR_TYPES, AUDIT_ACTION_GROUPS } from './audit-actions.ts';
 import { fieldErrorShape } from './response-shapes.ts';
 import { AGREEMENT_SOURCES, DECISIONS, TIME_ENTRY_STATUSES } from './time-entry.ts';
 
@@ -47,12 +47,14 @@ export const key = z
   })
   .meta({ id: 'Key', description: 'The key that wrote the record, or that the change is about, as it is now.' });
 
+const ACTIONS = AUDIT_ACTION_GROUPS.flatMap(({ actions }) => actions.map(([action]) => `\`${action}\``)).join(', ');
+
 export const change = z
   .object({
     cursor: z.string().meta({ description: 'Pass it to `work.changes` to continue after this change.' }),
     seq: z.int().meta({ description: 'Counts from 1 without gaps within the organization.' }),
     at: time(),
-    action: z.string().meta({ description: 'Such as `note.created`. Ignore actions that you do not know.' }),
+    action: z.string().meta({ description: `One of ${ACTIONS}. Ignore actions that you do not know.` }),
     actor: z.object({ type: z.enum(ACTOR_TYPES), id: z.string(), name: plainText }),
     targetId: z.string(),
     ticketId: nullable(z.string()),
@@ -160,7 +162,7 @@ export const released = z
 export const psaStatus = z
   .object({
     refused: z.int().meta({ description: 'How many records your system refused and has not taken since.' }),
-    refusedSince: nullable(time()).meta({ description: 'When it refused the first of them.' }),
+    refusedSince: nullable(time()).meta({ description: 'The earliest time at which one of them was last reported.' }),
   })
   .meta({ id: 'PsaStatus' });
 

@@ -121,13 +121,14 @@ describe('npm start', () => {
   test('prints the key, the curl line and the addresses together, after everything else', () => {
     const lines = running.output.trimEnd().split('\n').filter(Boolean);
     const url = `http://localhost:${port}`;
-    expect(lines.slice(-8)).toEqual([
+    expect(lines.slice(-9)).toEqual([
       `  ${keyIn(running.output)}`,
       expect.stringContaining('ticket 1001'),
       expect.stringMatching(`^  curl -i ${url}/api/v1/tickets/1001/time-entries `),
       expect.stringMatching(` ${url}/api/v1$`),
       expect.stringMatching(` ${url}/docs$`),
       expect.stringMatching(` ${url}/mcp .* ${url}/docs/agents`),
+      expect.stringMatching(` ${url}/psa .*404 without PSA_SECRET.* ${url}/docs/psa`),
       expect.stringMatching(` ${url}/settings `),
       expect.stringContaining('Ctrl-C'),
     ]);

@@ -71,7 +71,8 @@ export const success = z
 
 const callError: z.ZodType<CallError> = z
   .object({
-    code: z.enum(CALL_ERRORS),
+    // No call over HTTP erases an organization.
+    code: z.enum(CALL_ERRORS).exclude(['not_exported']),
     detail: z.string().meta({ description: 'What is wrong and what to do. For people: compare `code` instead.' }),
     errors: z.array(fieldErrorShape).meta({ description: 'For `invalid`: each wrong field.' }),
     ...callErrorFields.shape,

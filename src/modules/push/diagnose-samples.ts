@@ -30,13 +30,17 @@ export async function* diagnoseSamples(
   const renamed = renamer(names);
   const post = (body: string, id?: string) =>
     postSigned(send, url, { secrets, at: Date.now(), body, timeoutMs: ATTEMPT_TIMEOUT_MS, ...(id && { id }) });
-  const accepts = (what: string, attempt: () => ReturnType<typeof post>[]) =>
-    check(`the receiver, with ${what}`, async () => {
+  let isAccepted = true;
+  const accepts = async (what: string, attempt: () => ReturnType<typeof post>[]) => {
+    const finding = await check(`the receiver, with ${what}`, async () => {
       const given = await Promise.all(attempt());
       const refused = given.find((one) => !isSuccess(one));
       if (refused) throw new Failure(refusal(refused.status));
       return `accepted after ${Math.max(...given.map(({ ms }) => ms))} ms`;
     });
+    isAccepted &&= finding.ok;
+    return finding;
+  };
 
   const many = renamed(manyNotes());
   const id = `page_${timeOrderedId(Date.now()).replaceAll('-', '')}`;
@@ -54,6 +58,7 @@ export async function* diagnoseSamples(
     : { ...first, says: `${first.says} Store the message, respond, and write into your system from a queue.` };
   yield await accepts(`the same ${MANY} changes again`, () => [post(many, id)]);
   yield await accepts(`the same ${MANY} changes twice simultaneously`, () => [post(many, id), post(many, id)]);
+  if (!isAccepted) return;
   const [note = '', entry = ''] = [noteCreated, entryCreated].map((sample) =>
     renamed(sample.data.changes[0]?.targetId ?? '').replaceAll('"', ''),
   );
