@@ -85,6 +85,7 @@ export async function startReceiver(
     kill: () =>
       Promise.all(
         children.map(async (child) => {
+          if (child.exitCode !== null) return; // An error has ended it.
           const closed = once(child, 'close');
           child.kill('SIGKILL');
           await closed;
