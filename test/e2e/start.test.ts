@@ -145,7 +145,7 @@ describe('npm start', () => {
     await new Promise((resolve) => setTimeout(resolve, 500));
     const lines = printedBy(running.server).slice(before).split('\n').filter(Boolean);
     const events: { event: string }[] = lines.map((line) => JSON.parse(line));
-    // The cron jobs log events of their own.
+    // The cron jobs log other events.
     expect(events.filter(({ event }) => event === 'request')).toEqual([
       expect.objectContaining({ route: '/api/v1/ping' }),
     ]);
