@@ -51,7 +51,7 @@ export async function findErasure(
  * Begins the erasure of an organization, or finds the one that was begun. The organization is
  * inactive from then on: its keys get 401, and nothing of it can be read or changed. All changes must
  * have been read: `cursor` must be that of the last one. `by` is kept permanently, and so are the
- * names in `without`: objects of the archive that are missing or damaged, so that nobody can read them.
+ * names in `without`: missing or damaged objects of the archive, which cannot be read.
  * @throws ServiceError `invalid`, `organization_not_found`, `cursor_reset`, `not_exported` (there
  *   are changes after the cursor, or the newest object is not in the bucket)
  */
