@@ -5,7 +5,7 @@
 // PSA_URL=https://psa.example/api PSA_TOKEN=… php receiver.php                 (writes into the PSA)
 //
 // Fit psa, write and report to your PSA. The rest can stay.
-set_error_handler(fn ($level, $text) => throw new ErrorException($text));
+set_error_handler(fn ($level, $text) => error_reporting() & $level ? throw new ErrorException($text) : true);
 define('QUEUE', getenv('QUEUE') ?: 'queue');
 // Seconds, longer than any call to your PSA takes: a call that was cut off may still be running there.
 define('PAUSE', (float) (getenv('PAUSE') ?: 30));
@@ -36,7 +36,7 @@ function isGenuine(string $body): bool
 /** Opens a file of the queue's folder and locks it: only one process at a time has the lock. */
 function lock(string $name)
 {
-    is_dir(QUEUE) || mkdir(QUEUE, 0700, true);
+    @mkdir(QUEUE, 0700, true); // It may exist: the other process makes it too.
     $file = fopen(QUEUE . "/$name", 'c');
     flock($file, LOCK_EX);
     return $file;
