@@ -1,14 +1,26 @@
-import { PROBLEMS, type ProblemCode } from '../http/problems.ts';
-import { ERROR_TEXTS, FIXED_BY } from './error-texts.ts';
+import { PROBLEMS, type ProblemCode, RETRY_AFTER_503 } from '../http/problems.ts';
+import { withIncludes } from './includes.ts';
+import page from './pages/errors.md?raw';
 
-const isCode = (text: string): text is ProblemCode => Object.hasOwn(PROBLEMS, text);
+/** The page of errors, as Markdown. */
+export const errorsPage = withIncludes(page, { 'retry-after-503': RETRY_AFTER_503 });
 
-/** The rows of the table of errors, as Markdown. */
-export const errorRows = Object.keys(PROBLEMS)
-  .filter(isCode)
-  .map((code) => {
-    const { meaning, remedy, fixedBy } = ERROR_TEXTS[code];
-    const { status, title } = PROBLEMS[code];
-    return `| \`${code}\` ${status} ${title} | ${meaning} | ${remedy} | ${FIXED_BY[fixedBy]} |`;
-  })
-  .join('\n');
+interface ErrorText {
+  meaning: string;
+  remedy: string;
+}
+
+const ROW = /^\| `(\w+)` (.+) \| (.+) \| (.+) \| .+ \|$/gm;
+
+/** The explanation of each error by its code: the rows of the table on the page of errors. */
+export const ERROR_TEXTS: ReadonlyMap<string, ErrorText> = new Map(
+  Array.from(errorsPage.matchAll(ROW), ([, code = '', , meaning = '', remedy = '']) => [code, { meaning, remedy }]),
+);
+
+/** @throws Error if the page does not explain the error */
+export function errorText(code: ProblemCode): ErrorText {
+  const text = ERROR_TEXTS.get(code);
+  const { status, title } = PROBLEMS[code];
+  if (text && errorsPage.includes(`\n| \`${code}\` ${status} ${title} | `)) return text;
+  throw new Error(`The page of errors has no row \`${code}\` ${status} ${title}`);
+}

@@ -1,5 +1,5 @@
-import { PSA_CALL_TEXTS } from '../modules/psa/psa-call-texts.ts';
 import { PSA_CALL_TYPES } from '../modules/psa/psa-calls.ts';
+import { callText } from './call-texts.ts';
 import { RECIPES } from './recipes.ts';
 import {
   firstContent,
@@ -50,10 +50,10 @@ export function operationsMarkdown(operations: readonly Operation[]): string {
 /** The calls of the PSA. */
 export const callsMarkdown = (messages: ReadonlyMap<string, MessageShapes>): string =>
   PSA_CALL_TYPES.map((type) => {
-    const { summary, example } = PSA_CALL_TEXTS[type];
+    const { summary, data, value } = callText(type);
     const shapes = messages.get(type);
     const fields = shapes ? [fieldLines(fieldsOf(shapes.data))] : [];
-    return [`### ${type}`, summary, ...fields, json({ type, data: example.data }), json(example.value)].join('\n\n');
+    return [`### ${type}`, summary, ...fields, json({ type, data }), json(value)].join('\n\n');
   }).join('\n\n');
 
 export const toolsMarkdown = RECIPES.map(({ slug, tool, lead }) => `- [${tool}](/docs/recipes/${slug}): ${lead}`).join(

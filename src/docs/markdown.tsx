@@ -159,8 +159,10 @@ const LANGUAGES: Readonly<Record<string, string>> = {
   php: 'PHP',
   csharp: 'C#',
   python: 'Python',
+  typescript: 'TypeScript',
   js: 'Node.js',
 };
+export const languageName = (language: string) => LANGUAGES[language] ?? language;
 
 /** Something to copy, in a tab for each language if there are several. */
 function CodeToCopy({ label, versions }: CodeBlock) {
@@ -173,9 +175,9 @@ function CodeToCopy({ label, versions }: CodeBlock) {
       choice="language"
       tabs={versions.map(({ language, text }) => ({
         id: language,
-        label: LANGUAGES[language] ?? language,
+        label: languageName(language),
         content: (
-          <Code label={`${label}, ${LANGUAGES[language] ?? language}`} title={label}>
+          <Code label={`${label}, ${languageName(language)}`} title={label}>
             {text}
           </Code>
         ),

@@ -47,11 +47,12 @@ const writeParameters = {
   }),
 };
 
-/** The parts of the OpenAPI document that differ between writes. */
 interface WriteDescription {
-  /** Its name, and the name of its schemas: `<Name>Request`, `<Name>Result`. */
   operationId: string;
+  /** The beginning of the names of its schemas. */
   schemaName: string;
+  /** The record in a sentence. */
+  noun: string;
   summary: string;
   description: string;
   request: z.ZodType;
@@ -59,15 +60,14 @@ interface WriteDescription {
   /** The response body, of a new record and of a replay. */
   result: z.ZodType;
   example: Record<string, unknown>;
-  meaning: { created: string; replayed: string };
   /** The problems of this write only. */
   problems?: readonly ProblemCode[];
 }
 
-/** The OpenAPI operation of a write. */
 function writeOperation(write: WriteDescription): ZodOpenApiOperationObject {
-  const { operationId, schemaName, summary, description, meaning, example } = write;
+  const { operationId, schemaName, noun, summary, description, example, problems = [] } = write;
   const result = write.result.meta({ id: `${schemaName}Result` });
+  const request = write.request.meta({ id: `${schemaName}Request` });
   return {
     operationId,
     tags: ['Write'],
@@ -76,31 +76,21 @@ function writeOperation(write: WriteDescription): ZodOpenApiOperationObject {
     requestParams: writeParameters,
     requestBody: {
       required: true,
-      content: {
-        'application/json': {
-          schema: write.request.meta({ id: `${schemaName}Request` }),
-          examples: write.requestExamples,
-        },
-      },
+      content: { 'application/json': { schema: request, examples: write.requestExamples } },
     },
     responses: {
       200: {
-        description: meaning.replayed,
+        description: `A replay: this Idempotency-Key already created the ${noun}.`,
         headers: replayHeaders,
-        content: {
-          'application/json': {
-            schema: result,
-            example: { ...example, idempotentReplay: true },
-          },
-        },
+        content: { 'application/json': { schema: result, example: { ...example, idempotentReplay: true } } },
       },
       201: {
-        description: meaning.created,
+        description: `The ${noun} was created.`,
         headers: successHeaders,
         content: { 'application/json': { schema: result, example } },
       },
       401: unauthorizedResponse,
-      ...problemResponses([...WRITE_PROBLEMS, ...(write.problems ?? [])]),
+      ...problemResponses([...WRITE_PROBLEMS, ...problems]),
     },
   };
 }
@@ -126,55 +116,45 @@ export const pingOperation: ZodOpenApiOperationObject = {
   },
 };
 
-const createNote = writeOperation({
-  operationId: 'createNote',
-  schemaName: 'Note',
-  summary: 'Add an internal note to a ticket',
-  description: `Requires the scope \`${RECORD_KINDS.note.scope}\`. This service sends no email. Your PSA stores the note as an internal note; whether it notifies the team is its setting.`,
-  request: noteRequest,
-  requestExamples: { note: { summary: 'A note', value: { message: 'Print queue cleared by the overnight check.' } } },
-  result: noteResult,
-  example: { note: { id: '01a3b2c4-5d6e-7f80-9a1b-2c3d4e5f6072', createdAt: '2026-11-21T09:30:00.000Z' } },
-  meaning: {
-    created: 'The note was created.',
-    replayed: 'A replay: this Idempotency-Key already created the note.',
-  },
-});
-
 const work = { minutes: 30, description: 'Cleared the print queue', billable: true };
-
-const createTimeEntry = writeOperation({
-  operationId: 'createTimeEntry',
-  schemaName: 'TimeEntry',
-  summary: 'Log time on a ticket',
-  description: `Requires the scope \`${RECORD_KINDS.time_entry.scope}\`. The entry is dated today in the organization's time zone (after midnight, a retry gets the next date), is SUBMITTED for approval, and takes its rate from the company's agreement or the organization's default.`,
-  request: timeEntryRequest,
-  requestExamples: {
-    serviceAccount: { summary: 'Credited to the automation service account', value: work },
-    technician: { summary: 'Credited to a technician', value: { ...work, userEmail: 'tess@northwind.example' } },
-  },
-  result: timeEntryResult,
-  example: {
-    entry: {
-      id: '01a3b2c4-5d6e-7f80-9a1b-2c3d4e5f6073',
-      minutes: 30,
-      workDate: '2026-11-21T00:00:00.000Z',
-      status: 'SUBMITTED',
-      billable: true,
-      hourlyRate: 150,
-      userId: 'automation',
-    },
-    agreementSource: 'company_default',
-  },
-  meaning: {
-    created: 'The entry was created.',
-    replayed: 'A replay: this Idempotency-Key already created the entry.',
-  },
-  problems: ['technician_not_eligible'],
-});
 
 /** The operation that writes each kind of record. */
 export const WRITE_OPERATIONS: Readonly<Record<RecordKind, ZodOpenApiOperationObject>> = {
-  note: createNote,
-  time_entry: createTimeEntry,
+  note: writeOperation({
+    operationId: 'createNote',
+    schemaName: 'Note',
+    noun: 'note',
+    summary: 'Add an internal note to a ticket',
+    description: `Requires the scope \`${RECORD_KINDS.note.scope}\`. This service sends no email. Your PSA stores the note as an internal note; whether it notifies the team is its setting.`,
+    request: noteRequest,
+    requestExamples: { note: { summary: 'A note', value: { message: 'Print queue cleared by the overnight check.' } } },
+    result: noteResult,
+    example: { note: { id: '01a3b2c4-5d6e-7f80-9a1b-2c3d4e5f6072', createdAt: '2026-11-21T09:30:00.000Z' } },
+  }),
+  time_entry: writeOperation({
+    operationId: 'createTimeEntry',
+    schemaName: 'TimeEntry',
+    noun: 'entry',
+    summary: 'Log time on a ticket',
+    description: `Requires the scope \`${RECORD_KINDS.time_entry.scope}\`. The entry is dated today in the organization's time zone (after midnight, a retry gets the next date), is SUBMITTED for approval, and takes its rate from the company's agreement or the organization's default.`,
+    request: timeEntryRequest,
+    requestExamples: {
+      serviceAccount: { summary: 'Credited to the automation service account', value: work },
+      technician: { summary: 'Credited to a technician', value: { ...work, userEmail: 'tess@northwind.example' } },
+    },
+    result: timeEntryResult,
+    example: {
+      entry: {
+        id: '01a3b2c4-5d6e-7f80-9a1b-2c3d4e5f6073',
+        minutes: 30,
+        workDate: '2026-11-21T00:00:00.000Z',
+        status: 'SUBMITTED',
+        billable: true,
+        hourlyRate: 150,
+        userId: 'automation',
+      },
+      agreementSource: 'company_default',
+    },
+    problems: ['technician_not_eligible'],
+  }),
 };

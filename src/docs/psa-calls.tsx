@@ -1,20 +1,14 @@
 import { FACT_TYPES, FACTS } from '../domain/facts.ts';
 import { Code } from '../http/page/code.tsx';
 import { messageType } from '../modules/alerts/alert.ts';
-import { PSA_CALL_TEXTS, PSA_ERROR_MEANINGS } from '../modules/psa/psa-call-texts.ts';
 import { PSA_CALL_TYPES, type PsaCallType } from '../modules/psa/psa-calls.ts';
-import { PSA_ERRORS } from '../modules/psa/psa-errors.ts';
+import { callText } from './call-texts.ts';
 import type { MessageShapes } from './reference/contract.ts';
 import { Fields } from './reference/fields.tsx';
 import { fieldsOf } from './reference/rules.ts';
 import { Text } from './text.tsx';
 
 const json = (value: unknown) => JSON.stringify(value, null, 2);
-
-/** The rows of the errors of a call, as Markdown. */
-export const psaErrorRows = Object.entries(PSA_ERROR_MEANINGS)
-  .map(([code, meaning]) => `| \`${code}\` | ${new Map(Object.entries(PSA_ERRORS)).get(code)} | ${meaning} |`)
-  .join('\n');
 
 /** The rows of the types of alerts, as Markdown. */
 export const alertRows = FACT_TYPES.map((type) => `| \`${messageType(type)}\` | ${FACTS[type].meaning} |`).join('\n');
@@ -31,7 +25,7 @@ export function Calls({ messages }: { messages: ReadonlyMap<string, MessageShape
 }
 
 function Call({ type, shapes }: { type: PsaCallType; shapes: MessageShapes | undefined }) {
-  const { summary, example } = PSA_CALL_TEXTS[type];
+  const { summary, data, value } = callText(type);
   return (
     <section class="operation" aria-labelledby={type}>
       <div>
@@ -61,10 +55,10 @@ function Call({ type, shapes }: { type: PsaCallType; shapes: MessageShapes | und
       <div class="examples">
         <div>
           <Code label={`Message ${type}`} title="Message">
-            {json({ type, data: example.data })}
+            {json({ type, data })}
           </Code>
           <Code label={`Value of ${type}`} title="Value">
-            {json(example.value)}
+            {json(value)}
           </Code>
         </div>
       </div>

@@ -1,19 +1,15 @@
 import * as z from 'zod';
-import { createDocument, type ZodOpenApiPathsObject, type ZodOpenApiResponsesObject } from 'zod-openapi';
+import type { ZodOpenApiPathItemObject, ZodOpenApiResponsesObject } from 'zod-openapi';
 import { FACT_TYPES, FACTS, type FactType } from '../domain/facts.ts';
 import { nullable, plainText, time } from '../domain/psa-shapes.ts';
 import { TOLERANCE_SECONDS } from '../domain/webhook.ts';
-import { PROBLEMS, type ProblemCode, RETRY_AFTER_503, UNAUTHORIZED_PROBLEM } from '../http/problems.ts';
+import { PROBLEMS, type ProblemCode, RETRY_AFTER_503 } from '../http/problems.ts';
 import { type AlertData, messageType } from '../modules/alerts/alert.ts';
-import { PSA_CALL_TEXTS, PSA_ERROR_MEANINGS } from '../modules/psa/psa-call-texts.ts';
-import { PSA_CALL_TYPES } from '../modules/psa/psa-calls.ts';
-import { PSA_ERRORS } from '../modules/psa/psa-errors.ts';
+import { PSA_CALL_TYPES, type PsaCallType } from '../modules/psa/psa-calls.ts';
 import { CHALLENGE } from '../modules/psa/require-signature.ts';
-import { failure, messages, pushedPage, success } from '../modules/psa/shapes.ts';
-
-/** The version of the contract, not of the code. */
-const CONTRACT_VERSION = '1.0.0';
-const REQUEST_ID = '01a3b2c4-5d6e-7f80-9a1b-2c3d4e5f6071';
+import { CALL_ERROR_TEXTS, callText } from './call-texts.ts';
+import { failure, messages, pushedPage, success } from './message-shapes.ts';
+import { header, openapi, requestIdOf, seconds, unauthorizedProblem } from './openapi.ts';
 
 /** The problems that refuse a message before its call. */
 const MESSAGE_PROBLEMS = [
@@ -26,17 +22,7 @@ const MESSAGE_PROBLEMS = [
   'internal_error',
 ] as const satisfies ProblemCode[];
 
-const header = <Shape extends z.ZodType>(shape: Shape, id: string, description: string, example: string) =>
-  shape.meta({ description, example, header: { id } });
-const always = {
-  'X-Request-Id': header(
-    z.uuid(),
-    'RequestId',
-    'Generated for each message. Include it when you ask for help.',
-    REQUEST_ID,
-  ),
-};
-const seconds = z.string().regex(/^[1-9]\d*$/);
+const always = requestIdOf('message');
 const extraHeaders: Partial<Record<number, z.ZodRawShape>> = {
   409: {
     'Retry-After': header(
@@ -79,14 +65,13 @@ const signature = z.object({
 
 /** The answers to calls that failed, by status. */
 function callErrors(): ZodOpenApiResponsesObject {
-  const statuses = new Map<string, number>(Object.entries(PSA_ERRORS));
-  const byStatus = Map.groupBy(Object.entries(PSA_ERROR_MEANINGS), ([code]) => statuses.get(code));
+  const byStatus = Map.groupBy(CALL_ERROR_TEXTS, ({ status }) => status);
   return Object.fromEntries(
-    [...byStatus].map(([status, found]) => [
+    Array.from(byStatus, ([status, errors]) => [
       String(status),
       {
-        description: found.map(([code, meaning]) => `\`${code}\`: ${meaning}`).join(' '),
-        headers: z.object({ ...always, ...extraHeaders[status ?? 0] }),
+        description: errors.map(({ code, meaning }) => `\`${code}\`: ${meaning}`).join(' '),
+        headers: z.object({ ...always, ...extraHeaders[status] }),
         content: { 'application/json': { schema: failure } },
       },
     ]),
@@ -97,7 +82,7 @@ function callErrors(): ZodOpenApiResponsesObject {
 function problems(): ZodOpenApiResponsesObject {
   const byStatus = Map.groupBy(MESSAGE_PROBLEMS, (code) => PROBLEMS[code].status);
   return Object.fromEntries(
-    [...byStatus].map(([status, codes]) => [
+    Array.from(byStatus, ([status, codes]) => [
       String(status),
       {
         description: codes.map((code) => `\`${code}\`: ${PROBLEMS[code].title}.`).join(' '),
@@ -108,8 +93,8 @@ function problems(): ZodOpenApiResponsesObject {
   );
 }
 
-function problemShape(codes: readonly ProblemCode[]) {
-  return z.object({
+const problemShape = (codes: readonly ProblemCode[]) =>
+  z.object({
     type: z.url().meta({ description: 'The address of its explanation, on the origin of the request.' }),
     title: z.string(),
     status: z.int(),
@@ -118,7 +103,6 @@ function problemShape(codes: readonly ProblemCode[]) {
     requestId: z.uuid(),
     'violated-policies': z.array(z.string()).optional(),
   });
-}
 
 const alertData: z.ZodObject & z.ZodType<AlertData> = z.object({
   organization: nullable(z.string()).meta({ description: 'Null for an alert about the whole deployment.' }),
@@ -138,7 +122,6 @@ const settingsUrl = nullable(z.url()).meta({
   description: 'The page of the settings area to look at; null if the operator has not set the address of the service.',
 });
 
-/** The message with an alert of one type. */
 const alertMessage = (type: FactType) =>
   z
     .object({
@@ -148,145 +131,130 @@ const alertMessage = (type: FactType) =>
     })
     .meta({ id: `Alert_${type}`, description: FACTS[type].meaning });
 
-/** The messages with alerts, each type as a webhook. */
-function alerts(): ZodOpenApiPathsObject {
-  return Object.fromEntries(
-    FACT_TYPES.map((type) => [
-      messageType(type),
-      {
-        post: {
-          operationId: `receive_${type}`,
-          tags: ['Alerts'],
-          summary: `Receive ${messageType(type)}`,
-          description: FACTS[type].meaning,
-          security: [],
-          requestParams: { header: signature },
-          requestBody: { required: true, content: { 'application/json': { schema: alertMessage(type) } } },
-          responses: {
-            204: { description: 'The alert is stored, or of no interest.' },
-            410: { description: 'Do not send this alert again. The changes are not affected.' },
-            503: { description: 'Try again, after `Retry-After` if it is set.' },
-          },
-        },
+/** A message that the PSA receives. `stored` and `gone` say what a 204 and a 410 mean. */
+function webhook(
+  operation: { operationId: string; tags: string[]; summary: string; description: string },
+  schema: z.ZodType,
+  { stored, gone }: { stored: string; gone: string },
+): ZodOpenApiPathItemObject {
+  return {
+    post: {
+      ...operation,
+      security: [],
+      requestParams: { header: signature },
+      requestBody: { required: true, content: { 'application/json': { schema } } },
+      responses: {
+        204: { description: stored },
+        410: { description: gone },
+        503: { description: 'Try again, after `Retry-After` if it is set.' },
       },
-    ]),
-  );
+    },
+  };
 }
 
-/**
- * The PSA's interface as an OpenAPI 3.1 document: the calls, and the push as a webhook. `origin` is
- * as for `describeApi`.
- */
-export function describePsa(origin: string) {
-  return createDocument(
+const changesWebhook = webhook(
+  {
+    operationId: 'receiveChanges',
+    tags: ['Push'],
+    summary: 'Receive changes',
+    description:
+      'The service posts the changes of an organization in order, at most 100 changes and 512 KiB at a time, signed in the same way. It continues only after a 2xx. Until then it sends the same page with the same `webhook-id`, or the first half of a page that timed out: put the id of the note or time entry on what you write, and look for it first.',
+  },
+  pushedPage,
+  {
+    stored: 'The changes are stored.',
+    gone: 'Stop sending the changes of this organization, until they are resumed.',
+  },
+);
+
+const alertWebhook = (type: FactType) =>
+  webhook(
     {
-      openapi: '3.1.0',
-      info: {
-        title: 'Ticket Write-Back API: interface for the PSA',
-        version: CONTRACT_VERSION,
-        contact: { name: 'Guide', ...(origin !== '' && { url: `${origin}/docs/psa` }) },
-        license: { name: 'Proprietary', identifier: 'LicenseRef-Proprietary' },
-        description:
-          'A PSA keeps its directory up to date, reads what automations wrote, and reviews or redacts it. Messages are signed as in [Standard Webhooks](https://www.standardwebhooks.com) 1.0 with a secret of the operator. Responses may gain fields: ignore unknown fields.',
-      },
-      servers: [{ url: origin || '/' }],
-      tags: [
-        { name: 'Calls', description: 'What the PSA sends.' },
-        { name: 'Push', description: 'What the PSA receives.' },
-        { name: 'Alerts', description: 'Optional. Answer 2xx to ignore.' },
-      ],
-      paths: {
-        '/psa': {
-          post: {
-            operationId: 'call',
-            tags: ['Calls'],
-            summary: 'Send a message',
-            description:
-              'Runs the call that `type` names. Every call is safe to repeat. A directory message with an older time than the last one applied to its organization gets `superseded`.',
-            security: [],
-            requestParams: { header: signature },
-            requestBody: {
-              required: true,
-              content: {
-                'application/json': {
-                  schema: z.union(messages),
-                  examples: Object.fromEntries(
-                    PSA_CALL_TYPES.map((type) => [type, { value: { type, data: PSA_CALL_TEXTS[type].example.data } }]),
-                  ),
-                },
-              },
-            },
-            responses: {
-              200: {
-                description: 'The result of the call.',
-                headers: z.object(always),
-                content: {
-                  'application/json': {
-                    schema: success,
-                    examples: Object.fromEntries(
-                      PSA_CALL_TYPES.map((type) => [
-                        type,
-                        { value: { ok: true, value: PSA_CALL_TEXTS[type].example.value } },
-                      ]),
-                    ),
-                  },
-                },
-              },
-              401: {
-                description:
-                  'The signature, the id or the time is missing or wrong. The response is always the same; the log of the service says why.',
-                headers: z.object({
-                  ...always,
-                  'WWW-Authenticate': header(z.string(), 'WWWAuthenticate', 'Sign the message.', CHALLENGE),
-                  Date: header(
-                    z.string(),
-                    'Date',
-                    'The clock of the service. Compare it with the clock that signs.',
-                    'Sun, 22 Nov 2026 09:30:00 GMT',
-                  ),
-                }),
-                content: {
-                  'application/problem+json': {
-                    schema: z.object({
-                      type: z.literal(UNAUTHORIZED_PROBLEM.type),
-                      title: z.literal(UNAUTHORIZED_PROBLEM.title),
-                      status: z.literal(UNAUTHORIZED_PROBLEM.status),
-                    }),
-                  },
-                },
-              },
-              ...problems(),
-              ...callErrors(),
-            },
-          },
-        },
-      },
-      webhooks: {
-        'work.changes': {
-          post: {
-            operationId: 'receiveChanges',
-            tags: ['Push'],
-            summary: 'Receive changes',
-            description:
-              'The service posts the changes of an organization in order, at most 100 changes and 512 KiB at a time, signed in the same way. It continues only after a 2xx. Until then it sends the same page with the same `webhook-id`, or the first half of a page that timed out: put the id of the note or time entry on what you write, and look for it first.',
-            security: [],
-            requestParams: { header: signature },
-            requestBody: { required: true, content: { 'application/json': { schema: pushedPage } } },
-            responses: {
-              204: { description: 'The changes are stored.' },
-              410: { description: 'Stop sending the changes of this organization, until they are resumed.' },
-              503: { description: 'Try again, after `Retry-After` if it is set.' },
-            },
-          },
-        },
-        ...alerts(),
-      },
+      operationId: `receive_${type}`,
+      tags: ['Alerts'],
+      summary: `Receive ${messageType(type)}`,
+      description: FACTS[type].meaning,
     },
+    alertMessage(type),
     {
-      // Responses may gain fields, so the document must not rule out additional ones.
-      override: ({ jsonSchema, io }) => {
-        if (io === 'output' && jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties;
-      },
+      stored: 'The alert is stored, or of no interest.',
+      gone: 'Do not send this alert again. The changes are not affected.',
     },
   );
+
+/** An example of each call, by its type. */
+const examples = (exampleOf: (type: PsaCallType) => unknown) =>
+  Object.fromEntries(PSA_CALL_TYPES.map((type) => [type, { value: exampleOf(type) }]));
+
+/** The PSA's interface: the calls, and the push as a webhook. `origin` is as for `describeApi`. */
+export function describePsa(origin: string) {
+  return openapi({
+    info: {
+      title: 'Ticket Write-Back API: interface for the PSA',
+      contact: { name: 'Guide', ...(origin !== '' && { url: `${origin}/docs/psa` }) },
+      description:
+        'A PSA keeps its directory up to date, reads what automations wrote, and reviews or redacts it. Messages are signed as in [Standard Webhooks](https://www.standardwebhooks.com) 1.0 with a secret of the operator. Responses may gain fields: ignore unknown fields.',
+    },
+    servers: [{ url: origin || '/' }],
+    tags: [
+      { name: 'Calls', description: 'What the PSA sends.' },
+      { name: 'Push', description: 'What the PSA receives.' },
+      { name: 'Alerts', description: 'Optional. Answer 2xx to ignore.' },
+    ],
+    paths: {
+      '/psa': {
+        post: {
+          operationId: 'call',
+          tags: ['Calls'],
+          summary: 'Send a message',
+          description:
+            'Runs the call that `type` names. Every call is safe to repeat. A directory message with an older time than the last one applied to its organization gets `superseded`.',
+          security: [],
+          requestParams: { header: signature },
+          requestBody: {
+            required: true,
+            content: {
+              'application/json': {
+                schema: z.union(messages),
+                examples: examples((type) => ({ type, data: callText(type).data })),
+              },
+            },
+          },
+          responses: {
+            200: {
+              description: 'The result of the call.',
+              headers: z.object(always),
+              content: {
+                'application/json': {
+                  schema: success,
+                  examples: examples((type) => ({ ok: true, value: callText(type).value })),
+                },
+              },
+            },
+            401: {
+              description:
+                'The signature, the id or the time is missing or wrong. The response is always the same; the log of the service says why.',
+              headers: z.object({
+                ...always,
+                'WWW-Authenticate': header(z.string(), 'WWWAuthenticate', 'Sign the message.', CHALLENGE),
+                Date: header(
+                  z.string(),
+                  'Date',
+                  'The clock of the service. Compare it with the clock that signs.',
+                  'Sun, 22 Nov 2026 09:30:00 GMT',
+                ),
+              }),
+              content: { 'application/problem+json': { schema: unauthorizedProblem } },
+            },
+            ...problems(),
+            ...callErrors(),
+          },
+        },
+      },
+    },
+    webhooks: {
+      'work.changes': changesWebhook,
+      ...Object.fromEntries(FACT_TYPES.map((type) => [messageType(type), alertWebhook(type)])),
+    },
+  });
 }

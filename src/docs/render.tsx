@@ -8,7 +8,7 @@ import firstUpsert from '../assets/docs/psa/samples/first-upsert.json';
 import noteCreated from '../assets/docs/psa/samples/note-created.json';
 import type { Config } from '../config.ts';
 import { describeApi } from './api-openapi.ts';
-import { errorRows } from './errors.ts';
+import { errorsPage } from './errors.ts';
 import { callsMarkdown, operationsMarkdown, toolsMarkdown } from './generated-markdown.ts';
 import { Hero, Readers } from './home-page.tsx';
 import { type Includes, withIncludes } from './includes.ts';
@@ -17,13 +17,12 @@ import { type Inserts, MarkdownPage, readable } from './markdown.tsx';
 import { NewToken } from './new-token.tsx';
 import agents from './pages/agents.md?raw';
 import concepts from './pages/concepts.md?raw';
-import errors from './pages/errors.md?raw';
 import home from './pages/home.md?raw';
 import keys from './pages/keys.md?raw';
 import psa from './pages/psa.md?raw';
 import psaCalls from './pages/psa-calls.md?raw';
 import recipes from './pages/recipes.md?raw';
-import { alertRows, Calls, psaErrorRows } from './psa-calls.tsx';
+import { alertRows, Calls } from './psa-calls.tsx';
 import { describePsa } from './psa-openapi.ts';
 import { ORIGIN, RECIPES } from './recipes.ts';
 import { messagesOf, operationsOf } from './reference/contract.ts';
@@ -70,9 +69,7 @@ export async function renderDocs(config: Config): Promise<Map<string, string>> {
   const messages = messagesOf(describePsa(ORIGIN));
   const includes: Includes = {
     ...FILES,
-    errors: errorRows,
     'key-pattern': keyPattern(config.keyPrefixes),
-    'psa-errors': psaErrorRows,
     'alert-types': alertRows,
   };
   function page(path: string, source: string, inserts: Record<string, Insert> = {}, isWide = false): Rendered {
@@ -96,7 +93,7 @@ export async function renderDocs(config: Config): Promise<Map<string, string>> {
       html: <Reference origin={ORIGIN} operations={operations} limits={config} />,
       markdown: `# Reference\n\nEvery request and response of the API.\n\n${operationsMarkdown(operations)}\n`,
     },
-    page('/docs/errors', errors, {}, true),
+    page('/docs/errors', errorsPage, {}, true),
     page('/docs/agents', agents),
     page('/docs/psa', psa),
     page('/docs/psa/calls', psaCalls, { calls: [<Calls messages={messages} />, callsMarkdown(messages)] }, true),

@@ -26,28 +26,14 @@ import {
   ticketNotFound,
   unknownOutcome,
 } from '../services/work/write-once.ts';
-import { ERROR_TEXTS } from './error-texts.ts';
+import { errorText } from './errors.ts';
+import { header, REQUEST_ID, requestIdOf, seconds, unauthorizedProblem } from './openapi.ts';
 
 /** The origin in the examples of problems. */
 const EXAMPLE_ORIGIN = 'https://tickets.example';
-/** The request id in all examples. */
-const REQUEST_ID = '01a3b2c4-5d6e-7f80-9a1b-2c3d4e5f6071';
-
-/** Describes a header as a component of the document. */
-const header = <Shape extends z.ZodType>(shape: Shape, id: string, description: string, example: string) =>
-  shape.meta({ description, example, header: { id } });
-
-const requestId = header(
-  z.uuid(),
-  'RequestId',
-  'Generated for each request. Include it when you ask for help.',
-  REQUEST_ID,
-);
-const WHOLE_SECONDS = /^[1-9]\d*$/;
-const retryAfter = z.string().regex(WHOLE_SECONDS);
 const RETRY_AFTER = 'The number of seconds to wait before sending the same request again.';
 
-const always = { 'X-Request-Id': requestId };
+const always = requestIdOf('request');
 /**
  * On every response to a request with a key, except a 401. RateLimit headers are missing if the limiter
  * could not be reached.
@@ -74,10 +60,8 @@ const keyed = {
   ),
 };
 
-/** The headers of a success. */
 export const successHeaders = z.object(keyed);
 
-/** The headers of a replay. */
 export const replayHeaders = z.object({
   ...keyed,
   'Idempotency-Replayed': header(
@@ -94,13 +78,13 @@ export const replayHeaders = z.object({
   ),
 });
 
-/** Additional headers of the problems with a status. */
+/** Additional headers by status. */
 const extraHeaders: Partial<Record<number, z.ZodRawShape>> = {
   405: { Allow: header(z.string(), 'Allow', 'The methods that this path supports.', 'POST') },
-  429: { 'Retry-After': header(retryAfter, 'RetryAfter', RETRY_AFTER, '2') },
+  429: { 'Retry-After': header(seconds, 'RetryAfter', RETRY_AFTER, '2') },
   503: {
     'Retry-After': header(
-      retryAfter.optional(),
+      seconds.optional(),
       'RetryAfterIfSafe',
       `${RETRY_AFTER} It is ${RETRY_AFTER_503}, or 60 while the service is paused. Absent if a retry is not safe.`,
       '5',
@@ -108,7 +92,7 @@ const extraHeaders: Partial<Record<number, z.ZodRawShape>> = {
   },
 };
 
-/** Additional members of the problems with a code. */
+/** Additional members by code. */
 const members: Partial<Record<ProblemCode, z.ZodRawShape>> = {
   validation_failed: {
     errors: z.array(fieldErrorShape).min(1).meta({ description: 'All errors of the body, at most 20.' }),
@@ -188,13 +172,7 @@ export const unauthorizedResponse: ZodOpenApiResponseObject = {
   }),
   content: {
     'application/problem+json': {
-      schema: z
-        .object({
-          type: z.literal(UNAUTHORIZED_PROBLEM.type),
-          title: z.literal(UNAUTHORIZED_PROBLEM.title),
-          status: z.literal(UNAUTHORIZED_PROBLEM.status),
-        })
-        .meta({ id: 'UnauthorizedProblem' }),
+      schema: unauthorizedProblem.meta({ id: 'UnauthorizedProblem' }),
       examples: { unauthorized: { value: UNAUTHORIZED_PROBLEM } },
     },
   },
@@ -204,7 +182,7 @@ function problemResponse(status: number, codes: ProblemCode[]): ZodOpenApiRespon
   const [first, ...others] = codes;
   if (!first) throw new Error(`no problem has the status ${status}`);
   return {
-    description: codes.map((code) => `\`${code}\`: ${ERROR_TEXTS[code].meaning}`).join(' '),
+    description: codes.map((code) => `\`${code}\`: ${errorText(code).meaning}`).join(' '),
     headers: z.object({ ...(status === 503 ? withoutLimits(keyed) : keyed), ...extraHeaders[status] }),
     content: {
       'application/problem+json': {
@@ -231,7 +209,7 @@ function shapeOf(code: ProblemCode) {
 
 function makeShape(code: ProblemCode) {
   const { status } = PROBLEMS[code];
-  const { meaning, remedy } = ERROR_TEXTS[code];
+  const { meaning, remedy } = errorText(code);
   return z
     .object({
       type: problemTypeShape(code),

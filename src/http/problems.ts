@@ -17,7 +17,7 @@ interface ProblemKind {
   title: string;
 }
 
-/** Every problem that has a code, by status; src/docs/error-texts.ts explains them. The 401 has none: see `unauthorized`. */
+/** Every problem that has a code, by status; src/docs/pages/errors.md explains them. The 401 has none: see `unauthorized`. */
 export const PROBLEMS = {
   malformed_json: { status: 400, title: 'Malformed JSON' },
   invalid_encoding: { status: 400, title: 'The body is not UTF-8' },

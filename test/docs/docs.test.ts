@@ -1,6 +1,10 @@
 import { describe, expect, test } from 'vitest';
+import { CALL_ERROR_TEXTS } from '../../src/docs/call-texts.ts';
+import { ERROR_TEXTS } from '../../src/docs/errors.ts';
 import { renderDocs } from '../../src/docs/render.tsx';
+import { PROBLEMS } from '../../src/http/problems.ts';
 import { PSA_CALL_TYPES } from '../../src/modules/psa/psa-calls.ts';
+import { PSA_ERRORS } from '../../src/modules/psa/psa-errors.ts';
 import { elementsOf } from '../support/page.ts';
 import { readStatic } from '../support/static-files.ts';
 import { config, makeApi } from '../support/world.ts';
@@ -161,6 +165,13 @@ describe('the documentation', () => {
       const [data = '', value = ''] = calls[index]?.text.split('Fields of value') ?? [];
       expect([data, value]).toEqual([expect.stringContaining(field), expect.stringContaining(result ?? '')]);
     }
+  });
+
+  test('explains every error of the API, and every error of a call over HTTP with its status', () => {
+    expect([...ERROR_TEXTS.keys()]).toEqual(Object.keys(PROBLEMS));
+    // No call over HTTP erases an organization.
+    const { not_exported: _, ...errors } = PSA_ERRORS;
+    expect(Object.fromEntries(CALL_ERROR_TEXTS.map(({ code, status }) => [code, status]))).toEqual(errors);
   });
 
   test('has each page as Markdown, without comments of the source, and lists it in llms.txt', async () => {

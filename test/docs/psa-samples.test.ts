@@ -7,8 +7,8 @@ import noteCreated from '../../src/assets/docs/psa/samples/note-created.json';
 import noteRedacted from '../../src/assets/docs/psa/samples/note-redacted.json';
 import approved from '../../src/assets/docs/psa/samples/time-entry-approved.json';
 import entryCreated from '../../src/assets/docs/psa/samples/time-entry-created.json';
+import { pushedPage } from '../../src/docs/message-shapes.ts';
 import { alertData, messageType } from '../../src/modules/alerts/alert.ts';
-import { pushedPage } from '../../src/modules/psa/shapes.ts';
 import { makePsa } from '../support/psa.ts';
 
 // The sample messages that /docs/psa offers.

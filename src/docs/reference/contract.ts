@@ -37,7 +37,6 @@ const schema = z.object({
     return schema.optional();
   },
 });
-/** A JSON Schema. */
 export type Schema = z.infer<typeof schema>;
 
 const content = z.record(
@@ -76,8 +75,6 @@ const operation = z.object({
   operationId: z.string(),
   summary: z.string(),
   description: z.string(),
-  /** Empty: without a key. */
-  security: z.array(z.unknown()).optional(),
   parameters: z.array(parameter).default([]),
   requestBody: z.object({ content }).optional(),
   responses: z.record(z.string(), response),
@@ -90,19 +87,17 @@ const document = z.object({
 
 const psaDocument = z.object({ paths: z.object({ '/psa': z.object({ post: operation }) }) });
 
-/** An operation with its method and address. */
-export type Operation = z.infer<typeof operation> & { method: string; path: string; url: string };
+export type Operation = z.infer<typeof operation> & { method: string; path: string };
 
 /** The operations of an OpenAPI document, in its order. */
 export function operationsOf(openapi: object): Operation[] {
   const { servers, paths } = document.parse(resolveReferences(openapi));
-  const base = servers[0].url;
+  const base = new URL(servers[0].url).pathname.replace(/\/$/, '');
   return Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({
       ...operation,
       method: method.toUpperCase(),
-      path: new URL(base).pathname.replace(/\/$/, '') + path,
-      url: base + path,
+      path: base + path,
     })),
   );
 }

@@ -1,14 +1,20 @@
 import { Code } from '../../http/page/code.tsx';
 import { Tabs } from '../../http/page/tabs.tsx';
-import { LANGUAGES, type RequestExample } from '../request-examples.ts';
+import { blocksOf, codesIn, partsOf } from '../blocks.ts';
+import { languageName } from '../markdown.tsx';
 import { firstContent, firstExample, isSuccess, type Operation, responsesOf } from './contract.ts';
+import texts from './examples.md?raw';
+
+/** The same request in several languages, by operation. */
+const REQUESTS = new Map(partsOf(blocksOf(texts), 2).map(({ title, blocks }) => [title, codesIn(blocks)[0]?.versions]));
 
 const json = (value: unknown) => JSON.stringify(value, null, 2);
 
 /** The request in each language, other bodies, and the responses to it. */
 export function Examples({ operation }: { operation: Operation }) {
   const { operationId, summary, requestBody } = operation;
-  const request = requestExample(operation);
+  const requests = REQUESTS.get(operationId);
+  if (!requests) throw new Error(`examples.md has no request of ${operationId}`);
   const otherBodies = Object.values(firstContent(requestBody)?.examples ?? {}).slice(1);
   const successes = responsesOf(operation).filter(([status]) => isSuccess(status));
   return (
@@ -18,12 +24,12 @@ export function Examples({ operation }: { operation: Operation }) {
           group={`${operationId}-request`}
           legend="Request"
           choice="language"
-          tabs={LANGUAGES.map(({ id, label, write }) => ({
-            id,
-            label,
+          tabs={requests.map(({ language, text }) => ({
+            id: language,
+            label: languageName(language),
             content: (
-              <Code label={`Request with ${label}: ${summary}`} title="Request">
-                {write(request)}
+              <Code label={`Request with ${languageName(language)}: ${summary}`} title="Request">
+                {text}
               </Code>
             ),
           }))}
@@ -52,20 +58,4 @@ export function Examples({ operation }: { operation: Operation }) {
       </div>
     </div>
   );
-}
-
-/** The example of a request, with the first example of its body. The ids of ticket and event are variables. */
-function requestExample({ method, url, security, parameters, requestBody }: Operation): RequestExample {
-  const [type] = Object.keys(requestBody?.content ?? {});
-  const headers = parameters.filter((parameter) => parameter.in === 'header');
-  return {
-    method,
-    url,
-    needsKey: security === undefined,
-    headers: [
-      ...(type === undefined ? [] : [['Content-Type', type] as const]),
-      ...headers.map(({ name, schema }) => [name, String(schema.example).replace(/:.*/, ':{eventId}')] as const),
-    ],
-    body: firstExample(requestBody),
-  };
 }

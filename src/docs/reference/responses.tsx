@@ -1,5 +1,5 @@
 import { Code } from '../../http/page/code.tsx';
-import { ERROR_TEXTS } from '../error-texts.ts';
+import { ERROR_TEXTS } from '../errors.ts';
 import { Text } from '../text.tsx';
 import { firstContent, isSuccess, type Operation, type Response, responsesOf } from './contract.ts';
 import { Fields } from './fields.tsx';
@@ -52,7 +52,7 @@ function Problems({ operation, status, response, headers }: ProblemsProps) {
   return (
     <>
       {Object.entries(firstContent(response)?.examples ?? {}).map(([code, { value }]) => {
-        const text = Object.entries(ERROR_TEXTS).find(([name]) => name === code)?.[1];
+        const text = ERROR_TEXTS.get(code);
         return (
           <li>
             <details>

@@ -2,7 +2,7 @@ import type { MiddlewareHandler } from 'hono';
 import { echo } from '../../domain/fields.ts';
 import { withoutKeys } from '../../domain/pasted-keys.ts';
 import type { AppEnv } from '../../http/hono-env.ts';
-import { invalidRequest } from './invalid-request.ts';
+import { invalidRequest } from './message.ts';
 
 /** Only this much of an Origin is searched for keys; the response repeats less. */
 const MAX_SEARCHED_LENGTH = 1_000;

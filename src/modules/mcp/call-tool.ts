@@ -8,9 +8,6 @@ import type { Problem } from '../../http/problems.ts';
 import { errorReply, type ToolReply } from './tool-reply.ts';
 import { TOOLS } from './tools.ts';
 
-/** What the audit log says of a write by a tool. */
-export const AUDIT_DETAIL = 'through MCP';
-
 /**
  * Calls a tool for a key that has its scope. Every refusal is a reply, except that of the key.
  * @throws Unauthorized
@@ -21,7 +18,7 @@ export async function callTool(c: Context<ApiEnv>, kind: RecordKind, args: unkno
   requestStats.call = tool.name;
   try {
     if (!c.get('principal').hasPsa) throw psaNotIncluded();
-    const reply = await tool.call({ ...writeContext(c), auditDetail: AUDIT_DETAIL }, config.keyPrefixes, args);
+    const reply = await tool.call({ ...writeContext(c), auditDetail: 'through MCP' }, config.keyPrefixes, args);
     if (reply.code !== undefined) requestStats.problem = reply.code;
     return reply;
   } catch (err) {

@@ -1,6 +1,5 @@
 import { reader } from '../../config.ts';
 
-/** The options of the endpoint. */
 export interface McpOptions {
   /** The values of `Origin` that it accepts. Programs send none; browsers send that of their page. */
   origins: readonly string[];

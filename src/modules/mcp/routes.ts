@@ -8,18 +8,14 @@ import { methodNotAllowedProblem, problem } from '../../http/problems.ts';
 import { log } from '../../lib/log.ts';
 import { allowOrigin } from './allow-origin.ts';
 import { callTool, refuseCall } from './call-tool.ts';
-import { invalidRequest } from './invalid-request.ts';
-import { limitMessages } from './limit-messages.ts';
+import { invalidRequest, limitMessages, messageOf, readMessage, requireToolScope } from './message.ts';
 import type { McpOptions } from './options.ts';
-import { messageOf, readMessage } from './read-message.ts';
-import { requireToolScope } from './require-tool-scope.ts';
 import { serve } from './serve.ts';
 import type { ToolReply } from './tool-reply.ts';
 import { TOOLS } from './tools.ts';
 
 /**
- * The endpoint for AI agents: POST /mcp, Model Context Protocol over Streamable HTTP, without
- * sessions.
+ * The endpoint for AI agents: Model Context Protocol over Streamable HTTP, without sessions.
  *
  * The order is that of the API, except that the scope is named by the body: key, body, scope, limit
  * of the key, plan, call. Until the limit of the key, the responses are those of the API.

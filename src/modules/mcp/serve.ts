@@ -16,10 +16,8 @@ const SERVER = { name: 'ticket-write-back', title: 'Ticket Write-Back', version:
 const INSTRUCTIONS =
   'Writes the result of work back to a ticketing system. The tools only write; none of them reads. Every call needs an idempotencyKey: keep it the same whenever you repeat a call.';
 
-/** One MCP request, and what its key may do. */
 interface Exchange {
   request: Request;
-  /** The parsed body of the request. */
   json: unknown;
   tools: readonly Tool[];
   /** The tool that the message calls, if the key may call it. */
@@ -44,7 +42,11 @@ export async function serve({ request, json, tools, call, onFailure }: Exchange)
     const server = new Server(SERVER, { capabilities: { tools: {} }, instructions: INSTRUCTIONS });
     server.setRequestHandler('tools/list', () => ({ tools: tools.map(listed) }));
     server.setRequestHandler('tools/call', async ({ params }) => {
-      if (params.name !== call?.name) throw unknownTool();
+      if (params.name !== call?.name)
+        throw new ProtocolError(
+          ProtocolErrorCode.InvalidParams,
+          'There is no such tool; tools/list has the tools of this key.',
+        );
       try {
         return { ...(await call.run()) };
       } catch (error) {
@@ -84,11 +86,4 @@ function listed({ name, title, description, inputSchema }: Tool) {
     inputSchema: inputSchema(),
     annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   };
-}
-
-function unknownTool(): ProtocolError {
-  return new ProtocolError(
-    ProtocolErrorCode.InvalidParams,
-    'There is no such tool; tools/list has the tools of this key.',
-  );
 }

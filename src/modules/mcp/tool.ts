@@ -10,7 +10,6 @@ import { type ToolReply, writtenReply } from './tool-reply.ts';
 
 const ticketRule = 'the id of a ticket: a string of 1 to 64 letters, digits and ._~-';
 
-/** The arguments of every tool. */
 export const targetFields = {
   ticketId: z
     .string({ error: ruleError(ticketRule) })
@@ -47,18 +46,16 @@ interface ToolDescription<Input extends z.ZodType> {
   ) => Promise<Written<{ id: string; ticketId: string }>>;
 }
 
-/** A tool: its entry in `tools/list`, and its call. */
+/** An entry in `tools/list`, and its call. */
 export interface Tool {
   name: string;
   title: string;
   description: string;
-  /** The JSON Schema of its arguments. */
   inputSchema: () => { type: 'object' };
   /** @throws Problem `validation_failed`, `invalid_idempotency_key`; what the verb throws */
   call: (ctx: WriteContext, keyPrefixes: readonly string[], args: unknown) => Promise<ToolReply>;
 }
 
-/** Makes a tool that writes one record. */
 export function makeTool<Input extends z.ZodType<Record<Target, string>>>(tool: ToolDescription<Input>): Tool {
   const { name, title, description, input, write } = tool;
   return {

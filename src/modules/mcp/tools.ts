@@ -1,10 +1,66 @@
+import { strictObject } from '../../domain/fields.ts';
+import { noteRequest } from '../../domain/note.ts';
 import { RECORD_KIND_NAMES, type RecordKind } from '../../domain/record-kinds.ts';
-import { addInternalNote } from './add-internal-note.ts';
-import { logTime } from './log-time.ts';
-import type { Tool } from './tool.ts';
+import { timeEntryRequest } from '../../domain/time-entry.ts';
+import { createNote } from '../../services/work/create-note.ts';
+import { createTimeEntry } from '../../services/work/create-time-entry.ts';
+import { makeTool, type Tool, targetFields } from './tool.ts';
+
+const { ticketId, idempotencyKey } = targetFields;
+const fields = timeEntryRequest.shape;
 
 /** The tool that writes each kind of record. There is no tool that reads. */
-export const TOOLS: Readonly<Record<RecordKind, Tool>> = { note: addInternalNote, time_entry: logTime };
+export const TOOLS: Readonly<Record<RecordKind, Tool>> = {
+  note: makeTool({
+    name: 'add_internal_note',
+    title: 'Add an internal note',
+    description:
+      'Adds an internal note to a ticket. The PSA shows it to the team. It cannot be changed or removed afterwards.',
+    input: strictObject({
+      ticketId,
+      message: noteRequest.shape.message.meta({ description: 'The text of the note.' }),
+      idempotencyKey,
+    }),
+    write: async (ctx, target, body) => {
+      const outcome = await createNote(ctx, target, body);
+      const { id, createdAt } = outcome.row;
+      return {
+        outcome,
+        sentence: `Added the internal note ${id} to ticket ${target.ticketId}. Only the team sees it`,
+        facts: { internal: true, createdAt: new Date(createdAt).toISOString() },
+      };
+    },
+  }),
+  time_entry: makeTool({
+    name: 'log_time',
+    title: 'Log time',
+    description:
+      'Logs time worked on a ticket, dated today. The entry is SUBMITTED: an administrator approves or rejects it before it becomes billable. The rate comes from the ticketing system.',
+    input: strictObject({
+      ticketId,
+      minutes: fields.minutes,
+      description: fields.description.meta({ description: 'The work that was done.' }),
+      billable: fields.billable.meta({
+        description: 'Whether the customer pays for the time. If you were not told, ask.',
+      }),
+      // Some clients send null for what is optional.
+      userEmail: fields.userEmail.nullable().meta({
+        description:
+          'The email address of the technician who did the work. Leave it out unless you were told who it was.',
+      }),
+      idempotencyKey,
+    }),
+    write: async (ctx, target, { userEmail, ...body }) => {
+      const outcome = await createTimeEntry(ctx, target, userEmail ? { ...body, userEmail } : body);
+      const { id, minutes, billable, workDate, status, userId } = outcome.row;
+      return {
+        outcome,
+        sentence: `Logged ${minutes} minutes on ticket ${target.ticketId}: time entry ${id}, dated ${workDate}, ${status} for approval`,
+        facts: { status, minutes, billable: billable === 1, workDate, userId },
+      };
+    },
+  }),
+};
 
 /** The kind of record that the tool with this name writes; undefined if there is no such tool. */
 export function kindOfTool(name: string): RecordKind | undefined {

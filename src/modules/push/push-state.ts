@@ -1,44 +1,47 @@
-import { DAY_MS } from '../../domain/calendar.ts';
-import { readAll, write } from '../../services/call-d1.ts';
+import type { Change } from '../../domain/change.ts';
+import { parseCursor } from '../../domain/change-cursor.ts';
+import { write } from '../../services/call-d1.ts';
 import type { ServiceContext } from '../../services/service-context.ts';
-import { organizationNotFound } from '../../services/work/list-changes.ts';
-import {
-  type DuePush,
-  findDuePushes,
-  findPushStatus,
-  type PushRow,
-  type PushStatusRow,
-  savePush,
-} from './push-statements.ts';
+import { type ChangesPage, listChanges } from '../../services/work/list-changes.ts';
+import { type PushRow, savePush } from './push-statements.ts';
+import { NEW_PAGE_BYTES, REPEATED_PAGE_BYTES } from './rules.ts';
 
-export type { DuePush, PushRow, PushStatusRow } from './push-statements.ts';
+/** Where a push is. */
+export interface PushPosition {
+  organization: string;
+  /** The cursor of the last change that was confirmed or skipped; null for none. */
+  cursor: string | null;
+  /** The last `seq` of the page that was sent before and not confirmed; null if there is none. */
+  pageEnd: number | null;
+  /** How many changes a page may have, since one was too large for the receiver. Missing: as configured. */
+  limit?: number;
+}
+
+/** A page of the feed that is not empty ends with this change. */
+export type PushPage = ChangesPage & { last: Change | undefined };
+
+/**
+ * The page to send next, of at most `largest` changes. A page that was sent before keeps its range,
+ * whatever was written since, so that the receiver gets it under the same id.
+ * @throws ServiceError as `listChanges`
+ */
+export async function nextPage(
+  ctx: ServiceContext,
+  { organization, cursor, pageEnd, limit }: PushPosition,
+  largest: number,
+): Promise<PushPage> {
+  const wanted = pageEnd === null ? (limit ?? largest) : pageEnd - seqOf(cursor);
+  const maxBytes = pageEnd === null ? NEW_PAGE_BYTES : REPEATED_PAGE_BYTES;
+  const page = await listChanges(ctx, { organization, cursor, limit: Math.min(wanted, largest) }, maxBytes);
+  return { ...page, last: page.changes.at(-1) };
+}
+
+/** The `seq` of a cursor; 0 for null. */
+export function seqOf(cursor: string | null): number {
+  return cursor === null ? 0 : (parseCursor(cursor)?.seq ?? 0);
+}
 
 /** Copies the state of an organization's push to the database. */
 export async function savePushState(ctx: ServiceContext, organizationId: string, state: PushRow): Promise<void> {
   await write(ctx, 'safe_to_repeat', savePush.bind({ organizationId, ...state }));
-}
-
-/** At most `limit` organizations whose object has something to do and may not know it. */
-export async function listDuePushes(ctx: ServiceContext, limit: number): Promise<DuePush[]> {
-  const now = ctx.now();
-  return readAll(ctx, findDuePushes.bind({ now, erasedSince: now - DAY_MS, limit }));
-}
-
-/** How many organizations one call to D1 reads. */
-const STATUS_PAGE = 500;
-
-/**
- * The push of every organization, or of one, in the order of their ids.
- * @throws ServiceError `organization_not_found`
- */
-export async function listPushStatus(ctx: ServiceContext, only?: string): Promise<PushStatusRow[]> {
-  const rows: PushStatusRow[] = [];
-  for (;;) {
-    const after = rows.at(-1)?.organizationId ?? '';
-    const values = { only: only ?? null, after, limit: STATUS_PAGE };
-    const results = await readAll(ctx, findPushStatus.bind(values));
-    rows.push(...results);
-    if (only !== undefined && rows.length === 0) throw organizationNotFound(only);
-    if (results.length < STATUS_PAGE) return rows;
-  }
 }

@@ -1,7 +1,13 @@
 import { databaseCommand } from '../../ops/command.ts';
 import { count, print } from '../../ops/output.ts';
 import { printable } from '../../ops/printable.ts';
-import { listPushStatus, type PushStatusRow } from './push-state.ts';
+import { readAll } from '../../services/call-d1.ts';
+import type { ServiceContext } from '../../services/service-context.ts';
+import { organizationNotFound } from '../../services/work/list-changes.ts';
+import { findPushStatus, type PushStatusRow } from './push-statements.ts';
+
+/** How many organizations one call to D1 reads. */
+const STATUS_PAGE = 500;
 
 export const pushStatus = databaseCommand(
   {
@@ -27,6 +33,21 @@ export const pushStatus = databaseCommand(
     await print(`${pushes.map(describe).join('')}${note}`);
   },
 );
+
+/**
+ * The push of every organization, or of one, in the order of their ids.
+ * @throws ServiceError `organization_not_found`
+ */
+async function listPushStatus(ctx: ServiceContext, only?: string): Promise<PushStatusRow[]> {
+  const rows: PushStatusRow[] = [];
+  for (;;) {
+    const after = rows.at(-1)?.organizationId ?? '';
+    const results = await readAll(ctx, findPushStatus.bind({ only: only ?? null, after, limit: STATUS_PAGE }));
+    rows.push(...results);
+    if (only !== undefined && rows.length === 0) throw organizationNotFound(only);
+    if (results.length < STATUS_PAGE) return rows;
+  }
+}
 
 const time = (at: number) => new Date(at).toISOString();
 const optionalTime = (at: number | null) => (at === null ? null : time(at));

@@ -2,8 +2,7 @@ import { parseWebhookUrl } from '../../domain/webhook.ts';
 import { operatorCommand } from '../../ops/command.ts';
 import { readAddress, secretsIn } from '../../ops/environment.ts';
 import { FindingsPrinter } from '../../ops/findings.ts';
-import { diagnoseReceiver } from './diagnose-receiver.ts';
-import { diagnoseSamples } from './diagnose-samples.ts';
+import { diagnoseReceiver, diagnoseSamples } from './diagnose-receiver.ts';
 
 export const pushTest = operatorCommand({
   name: 'push:test',

@@ -7,15 +7,14 @@ import { timeOrderedId } from '../../domain/record-id.ts';
 import { log } from '../../lib/log.ts';
 import { deliver } from '../../services/post.ts';
 import type { ServiceContext } from '../../services/service-context.ts';
-import { nextPage, type PushPage, type PushPosition, seqOf } from './next-page.ts';
-import { type PushRow, savePushState } from './push-state.ts';
+import { nextPage, type PushPage, type PushPosition, savePushState, seqOf } from './push-state.ts';
+import type { PushRow } from './push-statements.ts';
 import { afterFailure, grownLimit, type PushFailure, parsePageLimit, pushMessage, smallerLimit } from './rules.ts';
 
 /** The deadline of one call to D1. */
 const D1_DEADLINE_MS = 10_000;
 /** After so many pages the alarm ends, and another one goes on. */
 const PAGES_PER_ALARM = 20;
-/** The key of the state in the object's storage. */
 const STATE = 'state';
 
 /** What the object stores. */
@@ -108,7 +107,7 @@ export class Pusher extends DurableObject<Env> {
     }
     const { last } = page;
     if (!last) {
-      await this.saveIfChanged(state);
+      if (this.savedSeq !== seqOf(state.cursor)) await this.save(state);
       return false;
     }
     if (state.pageEnd !== last.seq) this.store({ ...state, pageEnd: last.seq });
@@ -153,11 +152,8 @@ export class Pusher extends DurableObject<Env> {
    * they were not pushed.
    */
   private skipArchived(state: State, { cursor, toSeq }: ArchivedChanges): void {
-    log('warn', 'push_skipped_archive', {
-      organization: state.organization,
-      fromSeq: seqOf(state.cursor) + 1,
-      toSeq,
-    });
+    const fromSeq = seqOf(state.cursor) + 1;
+    log('warn', 'push_skipped_archive', { organization: state.organization, fromSeq, toSeq });
     this.store({ ...state, cursor, pageEnd: null });
   }
 
@@ -218,10 +214,6 @@ export class Pusher extends DurableObject<Env> {
     return state;
   }
 
-  private async saveIfChanged(state: State): Promise<void> {
-    if (this.savedSeq !== seqOf(state.cursor)) await this.save(state);
-  }
-
   /**
    * Copies the state to the database. A failure is only logged: the copy is older until the next
    * time, and the sweep wakes the object once more.
@@ -244,14 +236,7 @@ function context(db: D1Database): ServiceContext {
 }
 
 function newState(organization: string): State {
-  return {
-    organization,
-    cursor: null,
-    pageEnd: null,
-    confirmedAt: null,
-    failure: null,
-    stoppedAt: null,
-  };
+  return { organization, cursor: null, pageEnd: null, confirmedAt: null, failure: null, stoppedAt: null };
 }
 
 /** The state after a page of `count` changes failed. If it was too large, its first half is the next page. */

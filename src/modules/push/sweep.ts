@@ -1,6 +1,8 @@
+import { DAY_MS } from '../../domain/calendar.ts';
 import { timeOrderedId } from '../../domain/record-id.ts';
 import { log } from '../../lib/log.ts';
-import { listDuePushes } from './push-state.ts';
+import { readAll } from '../../services/call-d1.ts';
+import { findDuePushes } from './push-statements.ts';
 import { emptyPusher, type Pushers, wakePusher } from './wake.ts';
 
 const DEADLINE_MS = 30_000;
@@ -13,8 +15,9 @@ const WOKEN_AT_ONCE = 6;
  * minutes, and never a change. Empties the objects of erased organizations.
  */
 export async function sweep(db: D1Database, pushers: Pushers, now: () => number = Date.now): Promise<void> {
-  const ctx = { db, now, deadlineAt: Date.now() + DEADLINE_MS, requestId: timeOrderedId(now()) };
-  const due = await listDuePushes(ctx, MAX_WOKEN);
+  const at = now();
+  const ctx = { db, now, deadlineAt: Date.now() + DEADLINE_MS, requestId: timeOrderedId(at) };
+  const due = await readAll(ctx, findDuePushes.bind({ now: at, erasedSince: at - DAY_MS, limit: MAX_WOKEN }));
   if (due.length === MAX_WOKEN) log('warn', 'push_sweep_full', { woken: MAX_WOKEN });
   const remaining = due.values();
   const wakeOneAfterAnother = async () => {

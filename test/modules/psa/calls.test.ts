@@ -1,9 +1,9 @@
 import { env } from 'cloudflare:workers';
 import { describe, expect, test, vi } from 'vitest';
 import * as z from 'zod';
+import { callText } from '../../../src/docs/call-texts.ts';
 import { DIRECTORY_TYPES, type DirectoryRecordInput } from '../../../src/domain/directory.ts';
 import { type ListedRecords, upserted } from '../../../src/domain/psa-shapes.ts';
-import { PSA_CALL_TEXTS } from '../../../src/modules/psa/psa-call-texts.ts';
 import { PSA_CALL_TYPES, PSA_CALLS } from '../../../src/modules/psa/psa-calls.ts';
 import type { CallResult } from '../../../src/services/call-result.ts';
 import type { ChangesPage } from '../../../src/services/work/list-changes.ts';
@@ -279,12 +279,11 @@ test('a page of changes over HTTP is at most 512 KiB, and its cursor leads to th
 
 test.each(PSA_CALL_TYPES)('the example of %s is a valid request', async (type) => {
   const { request } = PSA_CALLS[type];
-  const { example } = PSA_CALL_TEXTS[type];
-  expect(request.safeParse(example.data).error).toBeUndefined();
+  expect(request.safeParse(callText(type).data).error).toBeUndefined();
 });
 
 test('the example of directory.upsert has the example result', async () => {
-  const { data, value } = PSA_CALL_TEXTS['directory.upsert'].example;
+  const { data, value } = callText('directory.upsert');
   await importRecords(
     { type: 'organization', id: 'northwind', name: 'Northwind', psa: true, timeZone: 'UTC', defaultHourlyRate: 120 },
     { type: 'company', organization: 'northwind', id: 'acme', name: 'Acme' },

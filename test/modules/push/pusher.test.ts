@@ -3,7 +3,7 @@ import { env } from 'cloudflare:workers';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { startModules } from '../../../src/module.ts';
 import { controlOf } from '../../../src/modules/push/control.ts';
-import { seqOf } from '../../../src/modules/push/next-page.ts';
+import { seqOf } from '../../../src/modules/push/push-state.ts';
 import { sweep } from '../../../src/modules/push/sweep.ts';
 import { MODULES } from '../../../src/modules.ts';
 import { beginErasure } from '../../../src/services/directory/erase-organization.ts';

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { describedRecord } from '../../domain/directory.ts';
+import { describedRecord } from '../domain/directory.ts';
 import {
   callErrorFields,
   change,
@@ -10,14 +10,14 @@ import {
   released,
   time,
   upserted,
-} from '../../domain/psa-shapes.ts';
-import { fieldErrorShape } from '../../domain/response-shapes.ts';
-import { DECISIONS } from '../../domain/time-entry.ts';
-import { CALL_ERRORS, type CallError } from '../../services/call-result.ts';
-import { PSA_CALL_TEXTS } from './psa-call-texts.ts';
-import { PSA_CALL_TYPES, PSA_CALLS, type PsaCallType } from './psa-calls.ts';
+} from '../domain/psa-shapes.ts';
+import { fieldErrorShape } from '../domain/response-shapes.ts';
+import { DECISIONS } from '../domain/time-entry.ts';
+import { PSA_CALL_TYPES, PSA_CALLS, type PsaCallType } from '../modules/psa/psa-calls.ts';
+import { CALL_ERRORS, type CallError } from '../services/call-result.ts';
+import { callText } from './call-texts.ts';
 
-// The shapes of messages and answers, for the document.
+// The shapes of the PSA's messages and answers.
 
 const VALUES: Record<PsaCallType, z.ZodType> = {
   'directory.upsert': upserted,
@@ -53,7 +53,6 @@ const REQUESTS: Partial<Record<PsaCallType, z.ZodType>> = {
   }),
 };
 
-/** A message of each type. */
 export const messages = PSA_CALL_TYPES.map((type) =>
   z
     .strictObject({
@@ -61,7 +60,7 @@ export const messages = PSA_CALL_TYPES.map((type) =>
       data: REQUESTS[type] ?? PSA_CALLS[type].request,
       timestamp: z.string().optional().meta({ description: 'Ignored: the time is that of the header.' }),
     })
-    .meta({ id: `${pascalCase(type)}Message`, description: PSA_CALL_TEXTS[type].summary }),
+    .meta({ id: `${pascalCase(type)}Message`, description: callText(type).summary }),
 );
 
 /** The answer to a call that succeeded. Its values are in the order of the messages. */

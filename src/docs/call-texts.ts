@@ -1,0 +1,21 @@
+import type { PsaCallType } from '../modules/psa/psa-calls.ts';
+import { blocksOf, codesIn, partsOf } from './blocks.ts';
+import page from './pages/psa-calls.md?raw';
+import calls from './psa-calls.md?raw';
+
+const parts = new Map(partsOf(blocksOf(calls), 2).map(({ title, blocks }) => [title, blocks]));
+
+/** What a call does, and an example: its part of psa-calls.md. @throws Error if there is none */
+export function callText(type: PsaCallType): { summary: string; data: unknown; value: unknown } {
+  const [summary, ...examples] = parts.get(type) ?? [];
+  const [data, value] = codesIn(examples).map(({ versions: [code] }) => code?.text);
+  if (summary?.type !== 'paragraph' || data === undefined || value === undefined)
+    throw new Error(`psa-calls.md has no summary, data and value of ${type}`);
+  return { summary: summary.text, data: JSON.parse(data), value: JSON.parse(value) };
+}
+
+/** The errors of a call: the rows of the table on the page of calls. */
+export const CALL_ERROR_TEXTS = Array.from(
+  page.matchAll(/^\| `(\w+)` \| (\d{3}) \| (.+) \|$/gm),
+  ([, code = '', status, meaning = '']) => ({ code, status: Number(status), meaning }),
+);
