@@ -5,12 +5,12 @@ import calls from './psa-calls.md?raw';
 
 const parts = new Map(partsOf(blocksOf(calls), 2).map(({ title, blocks }) => [title, blocks]));
 
-/** What a call does, and an example: its part of psa-calls.md. @throws Error if there is none */
+/** The summary of a call, and an example: its part of psa-calls.md. @throws Error if there is none */
 export function callText(type: PsaCallType): { summary: string; data: unknown; value: unknown } {
   const [summary, ...examples] = parts.get(type) ?? [];
   const [data, value] = codesIn(examples).map(({ versions: [code] }) => code?.text);
   if (summary?.type !== 'paragraph' || data === undefined || value === undefined)
-    throw new Error(`psa-calls.md has no summary, data and value of ${type}`);
+    throw new Error(`psa-calls.md lacks summary, data or value of ${type}`);
   return { summary: summary.text, data: JSON.parse(data), value: JSON.parse(value) };
 }
 

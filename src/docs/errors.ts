@@ -22,5 +22,5 @@ export function errorText(code: ProblemCode): ErrorText {
   const text = ERROR_TEXTS.get(code);
   const { status, title } = PROBLEMS[code];
   if (text && errorsPage.includes(`\n| \`${code}\` ${status} ${title} | `)) return text;
-  throw new Error(`The page of errors has no row \`${code}\` ${status} ${title}`);
+  throw new Error(`The page of errors lacks the row \`${code}\` ${status} ${title}`);
 }

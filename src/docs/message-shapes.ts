@@ -41,7 +41,7 @@ const VALUES: Record<PsaCallType, z.ZodType> = {
     .meta({ id: 'Redacted' }),
 };
 
-/** `directory.upsert` accepts its records one by one, so its own shape does not say what they are. */
+/** `directory.upsert` accepts its records one by one, so its own shape does not describe them. */
 const REQUESTS: Partial<Record<PsaCallType, z.ZodType>> = {
   'directory.upsert': z.strictObject({
     organization: z.string().meta({ description: 'The organization of all records.' }),
@@ -58,7 +58,7 @@ export const messages = PSA_CALL_TYPES.map((type) =>
     .strictObject({
       type: z.literal(type),
       data: REQUESTS[type] ?? PSA_CALLS[type].request,
-      timestamp: z.string().optional().meta({ description: 'Ignored: the time is that of the header.' }),
+      timestamp: z.string().optional().meta({ description: 'Ignored: the time in the header counts.' }),
     })
     .meta({ id: `${pascalCase(type)}Message`, description: callText(type).summary }),
 );
@@ -72,7 +72,7 @@ const callError: z.ZodType<CallError> = z
   .object({
     // No call over HTTP erases an organization.
     code: z.enum(CALL_ERRORS).exclude(['not_exported']),
-    detail: z.string().meta({ description: 'What is wrong and what to do. For people: compare `code` instead.' }),
+    detail: z.string().meta({ description: 'The cause and the remedy. For people: compare `code` instead.' }),
     errors: z.array(fieldErrorShape).meta({ description: 'For `invalid`: each wrong field.' }),
     ...callErrorFields.shape,
   })
@@ -81,7 +81,6 @@ const callError: z.ZodType<CallError> = z
 /** The answer to a call that did nothing. */
 export const failure = z.object({ ok: z.literal(false), error: callError }).meta({ id: 'Failure' });
 
-/** What is pushed: a page of changes. */
 export const pushedPage = z
   .object({
     type: z.literal('work.changes'),

@@ -36,12 +36,12 @@ export function openapi({
 export const header = <Shape extends z.ZodType>(shape: Shape, id: string, description: string, example: string) =>
   shape.meta({ description, example, header: { id } });
 
-/** `what` has the id: a request, or a message. */
-export const requestIdOf = (what: string) => ({
+/** `subject`: a request, or a message. */
+export const requestIdOf = (subject: string) => ({
   'X-Request-Id': header(
     z.uuid(),
     'RequestId',
-    `Generated for each ${what}. Include it when you ask for help.`,
+    `Generated for each ${subject}. Include it when you ask for help.`,
     REQUEST_ID,
   ),
 });

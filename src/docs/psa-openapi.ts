@@ -131,7 +131,7 @@ const alertMessage = (type: FactType) =>
     })
     .meta({ id: `Alert_${type}`, description: FACTS[type].meaning });
 
-/** A message that the PSA receives. `stored` and `gone` say what a 204 and a 410 mean. */
+/** A message to the PSA, with the meaning of a 204 and a 410. */
 function webhook(
   operation: { operationId: string; tags: string[]; summary: string; description: string },
   schema: z.ZodType,

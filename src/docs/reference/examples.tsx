@@ -14,7 +14,7 @@ const json = (value: unknown) => JSON.stringify(value, null, 2);
 export function Examples({ operation }: { operation: Operation }) {
   const { operationId, summary, requestBody } = operation;
   const requests = REQUESTS.get(operationId);
-  if (!requests) throw new Error(`examples.md has no request of ${operationId}`);
+  if (!requests) throw new Error(`examples.md lacks the request of ${operationId}`);
   const otherBodies = Object.values(firstContent(requestBody)?.examples ?? {}).slice(1);
   const successes = responsesOf(operation).filter(([status]) => isSuccess(status));
   return (
