@@ -4,7 +4,7 @@ import { makeApi, makeCountedApi, makeKey, makeOrganization, makeWorld, problemO
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[78][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
 describe('every response', () => {
-  test('forbids storing and sniffing, and has a request id that the caller cannot choose', async () => {
+  test('every response forbids storing and sniffing, and its request id cannot be chosen by the caller', async () => {
     const { key, api } = await makeWorld();
     const responses = [
       await api.send('/'),
@@ -22,7 +22,7 @@ describe('every response', () => {
     expect(new Set(responses.map(({ headers }) => headers.get('X-Request-Id'))).size).toBe(responses.length);
   });
 
-  test('to a request with a good key has the state of its limit', async () => {
+  test('every response to a good key shows its limit', async () => {
     const { organization, api } = await makeWorld();
     const { value: key } = await makeKey(organization, { limit: { quota: 3, windowMs: 10_000 } });
     const fields = ({ headers }: Response) => [headers.get('RateLimit-Policy'), headers.get('RateLimit')];
@@ -34,7 +34,7 @@ describe('every response', () => {
 });
 
 describe('an unknown address', () => {
-  test('is 404 for a good key of any scope and plan, and 401 for any other', async () => {
+  test('an unknown address returns 404 to a good key of any scope and plan, and 401 to any other key', async () => {
     const organization = await makeOrganization({ psa: false });
     const { value: key } = await makeKey(organization, { scopes: ['tickets:note:write'] });
     const api = makeApi();
@@ -52,7 +52,7 @@ describe('an unknown address', () => {
     }
   });
 
-  test('is 405 with Allow if its path has another method', async () => {
+  test('an address with another method returns 405 with Allow', async () => {
     const { key, api } = await makeWorld();
     const cases = [
       ['POST', '/api/v1/ping', 'GET, HEAD'],
@@ -68,7 +68,7 @@ describe('an unknown address', () => {
     }
   });
 
-  test('outside the API is 404 without a key', async () => {
+  test('an unknown address outside the API returns 404 without a key', async () => {
     expect(await problemOf(makeApi().send('/nowhere'))).toBe('404 not_found');
   });
 });
@@ -77,7 +77,7 @@ describe('healthz', () => {
   test.each([
     ['open', 'ok'],
     ['paused', 'paused'],
-  ] as const)('of a service that is %s responds with "%s", without calls to D1 or limiters', async (mode, status) => {
+  ] as const)('an %s service responds with "%s", without calls to D1 or limiters', async (mode, status) => {
     const { api, d1, limiters } = makeCountedApi({ config: { mode } });
     const response = await api.send('/healthz');
     expect(response.status).toBe(200);

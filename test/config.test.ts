@@ -22,7 +22,7 @@ const SIGN_IN = { ADMIN_ISSUER: 'https://idp.example', ADMIN_AUDIENCE: 'a' };
 const SECRET = `whsec_${btoa('x'.repeat(32))}`;
 
 describe('the configuration', () => {
-  test('of a push has its address and all of its secrets', () => {
+  test('a push receiver consists of an address and all of its secrets', () => {
     const other = `whsec_${btoa('y'.repeat(24))}`;
     const push = { WEBHOOK_URL: 'http://127.0.0.1:8080/hook', WEBHOOK_SECRET: ` ${SECRET}  ${other}\n` };
     expect(parseConfig({ ...vars, ...push }).receiver).toEqual({
@@ -31,13 +31,13 @@ describe('the configuration', () => {
     });
   });
 
-  test('has the origin of the service', () => {
+  test('SERVICE_URL becomes the service address, reduced to its origin', () => {
     expect(parseConfig({ ...vars, SERVICE_URL: 'https://tickets.example/' }).serviceUrl).toBe(
       'https://tickets.example',
     );
   });
 
-  test('has limits of space also where an older wrangler.toml does not name them', () => {
+  test('an older wrangler.toml without the space limits gets the defaults', () => {
     const older = { KEY_PREFIX: 'twb', IP_LIMIT: '1200/10s', KEY_LIMIT: '200/10s' };
     expect(parseConfig(older)).toMatchObject({
       dayLimits: { key: { records: 20_000 }, organization: { records: 100_000 } },
@@ -46,7 +46,7 @@ describe('the configuration', () => {
     });
   });
 
-  test('is read from the variables, without sign-in if there is no issuer and audience', () => {
+  test('the configuration is read from the variables, without sign-in if issuer and audience are missing', () => {
     expect(parseConfig(vars)).toEqual({
       keyPrefix: 'twb',
       keyPrefixes: ['twb'],
@@ -119,7 +119,7 @@ describe('the configuration', () => {
       { ADMIN_ISSUER: 'https://team.example', ADMIN_AUDIENCE: 'aud', ADMIN_TOKEN_HEADER: 'a b' },
       /^ADMIN_TOKEN_HEADER: "a b"/,
     ],
-  ])('is refused with %j, and the message names the variable', (wrong, message) => {
+  ])('the variables %j are refused, and the message references the variable', (wrong, message) => {
     expect(() => parseConfig({ ...vars, ...wrong })).toThrow(message);
   });
 });
@@ -136,7 +136,7 @@ test.each([
   ['DB', undefined],
   ['RATE_LIMITER', undefined],
   ['GREETING', undefined],
-])('%s is an unknown variable, and probably means %s', (name, nearest) => {
+])('%s is an unknown variable, and the message proposes %s', (name, nearest) => {
   expect(unknownVariables(['KEY_LIMIT', name, 'MODE', 'KEEP_DAYS'], ['KEEP_DAYS'])).toEqual([{ name, nearest }]);
 });
 
@@ -165,7 +165,7 @@ describe('the list of blocked keys', () => {
   const id = '01a3b2c4-5d6e-7f80-9a1b-2c3d4e5f6071';
   const parse = (BLOCKED_KEYS: string) => [...parseConfig({ ...vars, BLOCKED_KEYS }).blockedKeys];
 
-  test('has ids and hints, separated by commas or white space, with three dots or an ellipsis', () => {
+  test('ids and hints can be separated by commas or white space, and shortened with three dots or an ellipsis', () => {
     expect(parse(` ${id.toUpperCase()},twb_Ab12…x9Yz\n\ttwb_0000...zzzz , `)).toEqual([
       id,
       'twb_Ab12…x9Yz',

@@ -33,12 +33,12 @@ test.each([
   expect(loggedLines('database_size', level)).toEqual([{ event: 'database_size', bytes, share }]);
 });
 
-test('the share is that of the limit of the deployment', async () => {
+test("the share is computed from the deployment's limit", async () => {
   await daily(sized(450_000_000), 500_000_000);
   expect(loggedLines('database_size', 'error')).toEqual([{ event: 'database_size', bytes: 450_000_000, share: 0.9 }]);
 });
 
-test('a run makes fewer than 1,000 queries, and logs that it left something', async () => {
+test('a run makes fewer than 1,000 queries, and logs the remaining work', async () => {
   let queries = 0;
   // Every chunk is full.
   const db = aroundD1(env.DB, async (run, statements) => {
@@ -52,7 +52,7 @@ test('a run makes fewer than 1,000 queries, and logs that it left something', as
   expect(unfinished).toEqual(expect.arrayContaining(['addresses', 'days']));
 });
 
-test('the size of a full database is logged too, and the daily task fails', async () => {
+test('even the size of a full database is logged, and the daily task fails', async () => {
   const message = 'D1_ERROR: Exceeded maximum DB size';
   await expect(daily(withoutWrites(sized(9_999_998_976), message), LIMIT)).rejects.toMatchObject({
     code: 'unavailable',

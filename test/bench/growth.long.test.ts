@@ -41,7 +41,7 @@ function runOf(bytesOfLastYear: number): GrowthRun {
   return { ...found, keepDays: null, emptyBytes: 0, months, seconds: 0 };
 }
 
-test('the months until the database is full count what is kept and what stays of the rest', () => {
+test('the months until the database is full include archived records and the rows that remain of them', () => {
   const perWrite = bytesPerWrite(runOf(12_000_000), runOf(1_200_000));
   expect(perWrite).toEqual({ kept: 1_000, archived: 100 });
   expect(monthsUntilFull(perWrite, 1_000_000, null)).toBe(10);
@@ -51,7 +51,7 @@ test('the months until the database is full count what is kept and what stays of
   expect(lifetimeTable(perWrite)).toContain('| 1,000,000 | 10.0 months | 10.0 months | 6.1 years | 7.6 years |');
 });
 
-test("the operator's table is the one of the last run", async () => {
+test('the published table contains the numbers of the last run', async () => {
   const [readme, results] = await Promise.all([
     readFile('src/ops/run.md', 'utf8'),
     readFile('test/bench/GROWTH.md', 'utf8'),

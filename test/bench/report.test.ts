@@ -48,7 +48,7 @@ function skeleton(markdown: string): string[] {
     .map((line) => (line.startsWith('- ') ? line.replace(/[:\d].*/, '') : line.replace(/\d{4}-\d\d-\d\d/, 'DATE')));
 }
 
-test('a report has the facts of the run, a table for each number of connections, the targets and the timing of the 401', () => {
+test('a report contains the facts of the run, a table for each number of connections, the targets and the timing of the 401', () => {
   const report = renderResults(sampleRun());
   expect(report).toContain('- Large database: 1,000,000 time entries, 10,000 keys, 488 MB\n');
   expect(report.indexOf('## 16 connections')).toBeLessThan(report.indexOf('## 1 connection\n'));

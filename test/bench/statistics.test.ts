@@ -4,13 +4,13 @@ import type { Series } from './rounds.ts';
 import { cliffsDelta, median, spread } from './statistics.ts';
 import { judge } from './targets.ts';
 
-test('the median lies in the middle, between the two middle ones of an even number', () => {
+test('the median is in the middle, or halfway between the two middle values', () => {
   expect(median([3, 1, 2])).toBe(2);
   expect(median([4, 1, 3, 2])).toBe(2.5);
   expect(spread([2, 9, 4])).toEqual({ median: 4, min: 2, max: 9 });
 });
 
-test("Cliff's delta is what comparing every pair gives", () => {
+test("Cliff's delta agrees with a comparison of every pair", () => {
   const compared = (a: number[], b: number[]) =>
     a.flatMap((x) => b.map((y) => Math.sign(x - y))).reduce((sum, sign) => sum + sign, 0) / (a.length * b.length);
   for (const [a, b] of [
@@ -32,7 +32,7 @@ test("Cliff's delta is what comparing every pair gives", () => {
   }
 });
 
-test('ratios are taken within a round, and a target whose rounds lie on both sides of its bound says so', () => {
+test('ratios are computed within a round, and the report marks a target whose rounds lie on both sides of its bound', () => {
   const series = (name: string, perSecond: number[]): Series => ({
     name,
     connections: 16,

@@ -53,7 +53,7 @@ describe('the audit log', () => {
   });
 });
 
-describe('an audit log cannot be rewritten', () => {
+describe('the audit log', () => {
   /** Everything of an organization except its audit log, referring tables first. */
   const OTHER_TABLES = [
     ...['notes', 'time_entries', 'refused_uses', 'api_keys'],
@@ -83,7 +83,7 @@ describe('an audit log cannot be rewritten', () => {
     };
   }
 
-  test('by an erasure that does not name its last seq', async () => {
+  test('an erasure with a wrong last seq does not open the audit log', async () => {
     const { run, expectUntouched } = await withOneNote();
     for (const lastSeq of ['0', `${TRUE_LAST_SEQ} - 1`, `${TRUE_LAST_SEQ} + 1`]) {
       await expect(run(openErasure(lastSeq))).rejects.toThrow('erasures are kept');
@@ -92,14 +92,14 @@ describe('an audit log cannot be rewritten', () => {
     await expectUntouched();
   });
 
-  test('by an erasure that names its last seq and deletes nothing else', async () => {
+  test('an erasure that deletes nothing else does not open the audit log', async () => {
     const { run, expectUntouched } = await withOneNote();
     await run(openErasure(TRUE_LAST_SEQ));
     await expect(run(deleteAuditLog)).rejects.toThrow('append-only');
     await expectUntouched();
   });
 
-  test('without an erasure, even if nothing else of the organization is left', async () => {
+  test('the audit log cannot be deleted without an erasure, even if nothing else is left', async () => {
     const { transaction, expectUntouched } = await withOneNote();
     const deletions = OTHER_TABLES.map((table) => `delete from ${table} where organization_id = $org`);
     await expect(transaction(...deletions, deleteAuditLog)).rejects.toThrow('a key is not deleted');
@@ -108,13 +108,18 @@ describe('an audit log cannot be rewritten', () => {
     await expectUntouched();
   });
 
-  test.each(['users', 'api_keys', 'tickets'])('by an erasure that leaves the %s', async (kept) => {
-    const { transaction, expectUntouched } = await withOneNote();
-    const others = OTHER_TABLES.filter((table) => table !== kept);
-    const deletions = others.map((table) => `delete from ${table} where organization_id = $org`);
-    await expect(transaction(openErasure(TRUE_LAST_SEQ), ...deletions, deleteAuditLog)).rejects.toThrow('append-only');
-    await expectUntouched();
-  });
+  test.each(['users', 'api_keys', 'tickets'])(
+    'an erasure that leaves the %s does not open the audit log',
+    async (kept) => {
+      const { transaction, expectUntouched } = await withOneNote();
+      const others = OTHER_TABLES.filter((table) => table !== kept);
+      const deletions = others.map((table) => `delete from ${table} where organization_id = $org`);
+      await expect(transaction(openErasure(TRUE_LAST_SEQ), ...deletions, deleteAuditLog)).rejects.toThrow(
+        'append-only',
+      );
+      await expectUntouched();
+    },
+  );
 });
 
 describe('an organization whose erasure is open', () => {
@@ -135,7 +140,7 @@ describe('an organization whose erasure is open', () => {
     `insert into audit_log (organization_id, seq, at, actor_type, actor_id, actor_name, action, target_id, request_id)
      values ($org, ${seq}, 0, 'user', 'eve', 'Eve', 'note.created', 'x', 'r')`;
 
-  test('gets no new audit rows, neither after the old ones nor in their place', async () => {
+  test('an organization gets no audit rows during its erasure, neither after the old rows nor in their place', async () => {
     const run = await emptied();
     await expect(run(forged('2'))).rejects.toThrow('being erased');
     await run('delete from audit_log where organization_id = $org');
@@ -144,7 +149,7 @@ describe('an organization whose erasure is open', () => {
     expect((await run('select * from audit_log where organization_id = $org')).results).toEqual([]);
   });
 
-  test('gets no directory', async () => {
+  test('an organization gets no directory during its erasure', async () => {
     const run = await emptied();
     const clock =
       'insert into directory_clock values ($org, 9000000000000, \'["m"]\') on conflict do update set at = excluded.at';
@@ -158,7 +163,7 @@ describe('the record of an erasure', () => {
     'update erasures set open = 1 where organization_id = ?1',
     "update erasures set erased_by = 'nobody' where organization_id = ?1",
     "insert or replace into erasures select organization_id, request_id, 0, erased_by, last_seq, 1, '[]' from erasures where organization_id = ?1",
-  ])('is kept: %s', async (sql) => {
+  ])('the record of an erasure is kept: %s', async (sql) => {
     const { organization: erased } = await makeWorld();
     await work.eraseOrganization(erased, await lastCursor(erased), 'Ada');
     await expect(env.DB.prepare(sql).bind(erased).run()).rejects.toThrow('erasures are kept');
@@ -184,7 +189,7 @@ describe('the directory', () => {
     );
   });
 
-  test('refuses a duplicate e-mail address, and one with capitals', async () => {
+  test('refuses a duplicate email address, and an address with capitals', async () => {
     await refuses(
       "update users set email = 'tess@northwind.example' where organization_id = $org and id = 'ada'",
       /UNIQUE constraint failed/,
@@ -195,13 +200,13 @@ describe('the directory', () => {
     );
   });
 
-  test('refuses a second active agreement of a company, and a negative rate', async () => {
+  test('refuses a second active agreement for a company, and a negative rate', async () => {
     await refuses("insert into agreements values ($org, 'second', 'acme', 100, 1)", /UNIQUE constraint failed/);
     await refuses("insert into agreements values ($org, 'third', 'globex', -1, 1)", /agreements_rate/);
     expect((await run("insert into agreements values ($org, 'fourth', 'acme', 100, 0)")).meta.changes).toBe(1);
   });
 
-  test('refuses a ticket of an unknown company, and ids that do not fit into a URL', async () => {
+  test('refuses a ticket for an unknown company, and ids that do not fit into a URL', async () => {
     await refuses("insert into tickets values ($org, '5000', 'elsewhere', 1)", /FOREIGN KEY/);
     for (const id of ['', '.', '..', 'a/b', 'a b', 'ä', 'x'.repeat(65)])
       await refuses(`insert into tickets values ($org, '${id}', 'acme', 1)`, /tickets_id/);
@@ -235,7 +240,7 @@ describe('the table of keys', () => {
     expect((await run(limit(10_000, 10_000))).meta.changes).toBe(1);
   });
 
-  test('refuses two live keys with one name, two keys of one form, and a second successor', async () => {
+  test('refuses two live keys with one name, two keys from one form, and a second successor', async () => {
     const columns = 'hint, scopes, null, null, created_at, created_by, null, null, null';
     const copy = (id: string, rest: string) =>
       `insert into api_keys select organization_id, '${id}', '${id}', ${rest}, null, null, '', '', '', 0 from api_keys where id = '${keyId}'`;
@@ -270,7 +275,7 @@ describe('the table of keys', () => {
     ['id', { hash: 'lower(hex(randomblob(32)))' }],
     ['hash', { id: "'another'" }],
     ['form token', { id: "'another'", hash: 'lower(hex(randomblob(32)))' }],
-  ])('refuses to undo a revocation by replacing the key with one that has the same %s', async (_, changes) => {
+  ])('refuses to undo a revocation by replacing the key with another of the same %s', async (_, changes) => {
     const { id } = await makeKey(organization);
     await run(`update api_keys set form_token = 'token-${id}' where id = '${id}'`);
     await revoke(organization, id);
@@ -285,7 +290,7 @@ describe('the table of keys', () => {
     await refuses(`delete from api_keys where id = '${id}'`, /a key is not deleted/);
   });
 
-  test('refuses to undo a revocation by a row that takes the place or the hash of the key', async () => {
+  test("refuses to undo a revocation by a row that takes the key's place or hash", async () => {
     const revoked = await makeKey(organization);
     const live = await makeKey(organization);
     await run(`update api_keys set form_token = 'token-${revoked.id}' where id = '${revoked.id}'`);
@@ -403,7 +408,7 @@ describe('the archive', () => {
     return { run, key, api, refuses: (sql: string, because: RegExp) => expect(run(sql)).rejects.toThrow(because) };
   }
 
-  test('is deleted from the audit log only where it was recorded', async () => {
+  test('rows leave the audit log only after their archive is recorded', async () => {
     const { run, refuses } = await released();
     await refuses(deleteUpTo(1), /append-only/);
     await run(part(1, 2));
@@ -425,7 +430,7 @@ describe('the archive', () => {
     await refuses(sql, /archives/);
   });
 
-  test('never has the newest row, also if it is released, and continues where it ended', async () => {
+  test('an archive never contains the newest row, even if it is released, and the next one continues after it', async () => {
     const { run, refuses } = await released();
     await run('update releases set seq = 5 where organization_id = $org');
     await refuses(part(1, 5), /without the newest/);
@@ -435,7 +440,7 @@ describe('the archive', () => {
     await run(part(4, 4));
   });
 
-  test('stays as it is, except for its object', async () => {
+  test('an archive cannot be changed, except for its object', async () => {
     const { run, refuses } = await released();
     await run(part(1, 3));
     await refuses('delete from archives where organization_id = $org', /kept/);
@@ -447,7 +452,7 @@ describe('the archive', () => {
     await run('update archives set checked_at = 1, damaged_at = 1 where organization_id = $org');
   });
 
-  test('takes a release only forward, and not beyond the audit log', async () => {
+  test('a release moves only forward, and not beyond the audit log', async () => {
     const { run, refuses } = await released();
     for (const sql of [
       release(3).replace('insert', 'insert or replace'),
@@ -460,7 +465,7 @@ describe('the archive', () => {
     await run('update releases set seq = 5 where organization_id = $org');
   });
 
-  test('lets what is left of a time entry be reviewed and redacted, once, and nothing else', async () => {
+  test("a time entry's stub can be reviewed and redacted once, and nothing else changes", async () => {
     const { run, refuses } = await released();
     await run(part(1, 3));
     await run(
@@ -476,7 +481,7 @@ describe('the archive', () => {
     await refuses(set('redacted = 0'), /kept/);
   });
 
-  test('keeps what is left of a record, and refuses the record itself', async () => {
+  test("a note's stub is kept, and the note itself cannot be stored again", async () => {
     const { run, refuses } = await released();
     const stub = (seq: number) =>
       `insert into archived_notes select organization_id, unhex(replace(id, '-', '')), ticket_id, created_at, unhex(substr(request_digest, 1, 32)), ${seq}, 0 from notes where organization_id = $org and audit_seq = 2`;

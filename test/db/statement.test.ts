@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { batch, columns, insertInto, jsonObject, numberParameters, statement } from '../../src/db/statement.ts';
 
 describe('a statement', () => {
-  test('numbers its named parameters by their first use, and a name used twice is one parameter', async () => {
+  test('numbers its named parameters by their first use, and a repeated name is one parameter', async () => {
     const repeated = statement<{ b: string; a: string }, { result: string }>(
       "select :b || :a || :b as result where :a <> ''",
     );
@@ -31,7 +31,7 @@ describe('a statement', () => {
     });
   });
 
-  test('throws when a value is missing, and takes null, zero and the empty text as values', async () => {
+  test('throws when a value is missing, and accepts null, zero and the empty text', async () => {
     const two = statement<{ a: string | number | null; b: string }, object>('select :a as a, :b as b');
     // As a caller without types would call it.
     const incomplete: { a: string; b: string } = JSON.parse('{"a": "x"}');
@@ -40,7 +40,7 @@ describe('a statement', () => {
     expect(await two.bind({ a: 0, b: 'x' }).first(env.DB)).toEqual({ a: 0, b: 'x' });
   });
 
-  test('binds only the values that it names', async () => {
+  test('binds only the values of its own parameters', async () => {
     const values = { extra: 1, a: 2 };
     expect(await statement<{ a: number }, object>('select :a as a').bind(values).first(env.DB)).toEqual({ a: 2 });
   });
@@ -63,7 +63,7 @@ describe('a batch', () => {
     expect([one.results, two.results, three.results]).toEqual([[{ a: 1 }], [{ b: 'two' }], [{ a: 3 }]]);
   });
 
-  test('is one transaction: a statement that fails undoes those before it', async () => {
+  test('forms one transaction: a failed statement undoes the earlier ones', async () => {
     await env.DB.prepare('create table batches (a integer primary key) strict').run();
     const insert = statement<{ a: number }>('insert into batches (a) values (:a)');
     await expect(batch(env.DB, [insert.bind({ a: 1 }), insert.bind({ a: 1 })])).rejects.toThrow('UNIQUE');
@@ -73,7 +73,7 @@ describe('a batch', () => {
 });
 
 describe('the parts of a statement', () => {
-  test('columns names each expression by its field, with the alias of its table if there is one', () => {
+  test("columns aliases each expression with its field, and adds the table's alias if there is one", () => {
     const fields = { id: 'id', createdAt: 'created_at' };
     expect(columns<{ id: string; createdAt: number }>(fields)).toBe('id as id, created_at as createdAt');
     expect(columns<{ id: string; createdAt: number }>(fields, 'r')).toBe('r.id as id, r.created_at as createdAt');
@@ -85,7 +85,7 @@ describe('the parts of a statement', () => {
     );
   });
 
-  test('jsonObject is the row as JSON, or null if the outer join found no row', async () => {
+  test('jsonObject returns the row as JSON, or null if the outer join found no row', async () => {
     const object = jsonObject({ id: 'id', createdAt: 'created_at' }, 'r');
     const { results } = await env.DB.prepare(
       `with numbers (id) as (values (1), (2)), rows (organization_id, id, created_at) as (values ('o', 1, 5))

@@ -21,7 +21,7 @@ test('Every file exports its statements', () => {
   expect(everyStatement.length).toBeGreaterThan(60);
 });
 
-test('The SQL of every statement is the one in statements.sql', async () => {
+test('statements.sql contains every statement', async () => {
   const list = titled.map(({ title, text }) => `-- ${title}\n${layOut(text)};\n`);
   await expect(list.sort().join('\n')).toMatchFileSnapshot('./statements.sql');
 });

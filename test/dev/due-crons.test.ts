@@ -5,7 +5,7 @@ import { CRON_TRIGGERS } from '../../src/jobs.ts';
 const { sweep, hourly, daily } = CRON_TRIGGERS;
 const at = (time: string) => Date.parse(`2026-11-22T${time}Z`);
 
-test('a local run fires every trigger after its start, and later each when it is due', () => {
+test('a local run fires every trigger after its start, and later each trigger when it is due', () => {
   expect(dueCrons(undefined, at('10:00:00'))).toEqual([sweep, hourly, daily]);
   expect(dueCrons(at('10:00:00'), at('10:00:30'))).toEqual([sweep]);
   expect(dueCrons(at('10:46:45'), at('10:47:15'))).toEqual([sweep, hourly]);
@@ -13,7 +13,7 @@ test('a local run fires every trigger after its start, and later each when it is
   expect(dueCrons(at('03:16:59'), at('03:17:29'))).toEqual([sweep, daily]);
 });
 
-test('a trigger that was due while the machine slept is fired once', () => {
+test('a trigger that was due during sleep of the machine is fired once', () => {
   expect(dueCrons(at('02:50:00'), at('10:00:00'))).toEqual([sweep, hourly, daily]);
   expect(dueCrons(at('10:00:00'), at('10:00:30'))).toEqual([sweep]);
   expect(dueCrons(at('23:59:50'), at('23:59:59') + 20_000)).toEqual([sweep]);

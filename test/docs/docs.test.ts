@@ -17,7 +17,7 @@ describe('an address with nothing', () => {
     api.send(path, { method, headers: accept === undefined ? {} : { Accept: accept } });
 
   test.each(['/nothing', '/docs/nothing', '/docs/recipes/nothing', '/.env', '/api', '/mcp', '/psa', '/settings.css'])(
-    '%s is a page in the frame for a browser',
+    '%s returns a page in the frame to a browser',
     async (path) => {
       const response = await at(path, BROWSER);
       const page = await response.text();
@@ -31,12 +31,12 @@ describe('an address with nothing', () => {
     },
   );
 
-  test('has a page without a body for HEAD', async () => {
+  test('HEAD returns the same status without a body', async () => {
     const response = await at('/nothing', BROWSER, 'HEAD');
     expect([response.status, await response.text()]).toEqual([404, '']);
   });
 
-  test('is the problem for a browser too if the page was not deployed', async () => {
+  test('a browser gets the problem document if the page was not deployed', async () => {
     const ASSETS = { fetch: async () => new Response('', { status: 404 }), connect: () => expect.unreachable() };
     const response = await makeApi({ bindings: { ASSETS } }).send('/nothing', { headers: { Accept: BROWSER } });
     expect([response.status, response.headers.get('Content-Type')]).toEqual([404, 'application/problem+json']);
@@ -53,7 +53,7 @@ describe('an address with nothing', () => {
     'text/html;q=0, */*',
     'text/plain',
     'nonsense',
-  ])('is the same problem as ever for Accept: %s', async (accept) => {
+  ])('the address returns the same problem document for Accept: %s', async (accept) => {
     const response = await at('/nothing', accept);
     expect([response.status, response.headers.get('Content-Type')]).toEqual([404, 'application/problem+json']);
     expect(response.headers.get('Content-Security-Policy')).toBeNull();
@@ -65,7 +65,7 @@ describe('an address with nothing', () => {
     );
   });
 
-  test.each(['/api/v1/nothing', '/api/v2/ping', '/api/v1/ping'])('%s is JSON for a browser too', async (path) => {
+  test.each(['/api/v1/nothing', '/api/v2/ping', '/api/v1/ping'])('%s returns JSON even to a browser', async (path) => {
     for (const method of ['GET', 'POST'])
       expect((await at(path, BROWSER, method)).headers.get('Content-Type')).toBe('application/problem+json');
   });
@@ -90,11 +90,11 @@ test('static files have the security headers of the settings area', async () => 
 describe('the documentation', () => {
   const read = async (path: string) => (await readStatic(path)).text();
 
-  test('is the same at / and /docs', async () => {
+  test('the documentation is the same at / and /docs', async () => {
     expect(await read('/')).toBe(await read('/docs'));
   });
 
-  test('has the reference with what the contract says of this deployment', async () => {
+  test('the reference shows every operation, address and status of the contract', async () => {
     const page = await read('/docs/reference');
     const contract = await (await readStatic('/api/v1/openapi.json')).json<{
       paths: Record<string, Record<string, { operationId: string; responses: Record<string, unknown> }>>;
@@ -115,7 +115,7 @@ describe('the documentation', () => {
     for (const { text } of await elementsOf(page, '.examples pre')) expect(text).not.toContain('undefined');
   });
 
-  test('states limits, key prefix and SERVICE_URL as deployed', async () => {
+  test('the pages state limits, key prefix and SERVICE_URL as deployed', async () => {
     const files = await renderDocs(
       config({
         serviceUrl: 'https://tickets.example:8443',
@@ -141,7 +141,7 @@ describe('the documentation', () => {
       expect([name, text]).not.toEqual([name, expect.stringContaining('service.invalid')]);
   });
 
-  test('has the fields of each call of the PSA, and of its own result', async () => {
+  test('the page of the PSA calls lists the fields of each call and its own result', async () => {
     const page = await read('/docs/psa/calls');
     const calls = await elementsOf(page, '.operation');
     expect(calls.map(({ attributes }) => attributes['aria-labelledby'])).toEqual([...PSA_CALL_TYPES]);
@@ -174,7 +174,7 @@ describe('the documentation', () => {
     expect(Object.fromEntries(CALL_ERROR_TEXTS.map(({ code, status }) => [code, status]))).toEqual(errors);
   });
 
-  test('has each page as Markdown, without comments of the source, and lists it in llms.txt', async () => {
+  test('each page exists as Markdown, without comments of the source, and llms.txt lists it', async () => {
     const files = await renderDocs(config());
     const list = files.get('llms.txt') ?? '';
     const pages = [...files.keys()].filter((name) => name.endsWith('.html') && !/^(404|index)\.html$/.test(name));
@@ -189,7 +189,7 @@ describe('the documentation', () => {
     }
   });
 
-  test('has a search index of at most 10 KB that finds pages, headings, calls and error codes', async () => {
+  test('the search index has at most 10 KB, and finds pages, headings, calls and error codes', async () => {
     const text = (await renderDocs(config())).get('docs/search.json') ?? '';
     expect(new TextEncoder().encode(text).length).toBeLessThanOrEqual(10_000);
     const index = new Map<string, string>(JSON.parse(text));

@@ -28,14 +28,14 @@ test.each([
   ['time-entry-approved', approved, 'time_entry.approved'],
   ['note-redacted', noteRedacted, 'note.redacted'],
   ['api-key-revoked', revoked, 'api_key.revoked'],
-])('%s.json is a page of changes as the contract describes it', (_, sample, action) => {
+])('%s.json is a page of changes that agrees with the contract', (_, sample, action) => {
   expect(strictly(pushedPage).safeParse(sample)).toMatchObject({ success: true });
   expect(strictly(pushedPage).safeParse({ ...sample, other: 1 }).success).toBe(false);
   expect(sample.data.changes.map((change) => change.action)).toEqual([action]);
   expect(sample.data.cursor).toBe(sample.data.changes[0]?.cursor);
 });
 
-test('alert-key-expiring.json is the alert that the service sends', () => {
+test('alert-key-expiring.json agrees with the alert that the service sends', () => {
   const keyExpiresAt = Date.parse('2026-12-06T05:00:00Z');
   const id = '01a3b2c4-5d6e-7f80-9a1b-2c3d4e5f6073';
   const fact = { organizationId: 'northwind', subject: id, level: 1, count: 0, lastAt: null, detail: null };

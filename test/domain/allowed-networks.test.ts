@@ -10,7 +10,7 @@ describe('a list of networks', () => {
     ['203.0.113.0/24, 198.51.100.7;2001:DB8:0::/48\n203.0.113.0/24', '203.0.113.0/24 198.51.100.7/32 2001:db8::/48'],
     ['2001:db8::1', '2001:db8::1/128'],
     ['10.0.0.0/8', '10.0.0.0/8'],
-  ])('%j is stored as %j', (text, stored) => {
+  ])('the list %j is stored as %j', (text, stored) => {
     expect(parseNetworks(text)).toBe(stored);
     expect(parseNetworks(stored)).toBe(stored);
   });
@@ -32,11 +32,11 @@ describe('a list of networks', () => {
       Array.from({ length: MAX_NETWORKS + 1 }, (_, index) => `10.0.${index}.0/24`).join(' '),
       /has 21 networks; write at most 20/,
     ],
-  ])('%s is refused with its reason', (text, reason) => {
+  ])('the list %s is refused with its reason', (text, reason) => {
     expect(() => parseNetworks(text)).toThrow(reason);
   });
 
-  test('may have as many entries as allowed', () => {
+  test('a list may contain the maximum number of networks', () => {
     const text = Array.from({ length: MAX_NETWORKS }, (_, index) => `10.0.${index}.0/24`).join('\n');
     expect(parseNetworks(text).split(' ')).toHaveLength(MAX_NETWORKS);
   });

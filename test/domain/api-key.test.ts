@@ -16,14 +16,14 @@ import { formatScopes, parseScopes } from '../../src/domain/scopes.ts';
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
 describe('the key value', () => {
-  test('is the prefix, 40 random characters, and the CRC-32 of these in 6 base62 digits', () => {
+  test('a key value consists of the prefix, 40 random characters, and their CRC-32 in 6 base62 digits', () => {
     const key = generateKey('twb');
     expect(key).toMatch(/^twb_[0-9A-Za-z]{46}$/);
     const digits = [...key.slice(-6)].reduce((sum, digit) => sum * 62 + BASE62.indexOf(digit), 0);
     expect(digits).toBe(crc32(key.slice(0, -6)));
   });
 
-  test('contains every character equally often', () => {
+  test('a key value contains every character equally often', () => {
     const counts = new Map<string, number>();
     const keys = 4_000;
     for (let i = 0; i < keys; i++) {
@@ -39,7 +39,7 @@ describe('the key value', () => {
     expect(chiSquare).toBeLessThan(120);
   });
 
-  test('is well formed only with the right prefix, length, alphabet and checksum', () => {
+  test('a key value is well formed only with the right prefix, length, alphabet and checksum', () => {
     const key = generateKey('twb');
     expect(isWellFormedKey(key, 'twb')).toBe(true);
     expect(isWellFormedKey(key, 'stg')).toBe(false);
@@ -50,7 +50,7 @@ describe('the key value', () => {
     expect(isWellFormedKey('', 'twb')).toBe(false);
   });
 
-  test('has another checksum if any character differs', () => {
+  test('a change of any character changes the checksum', () => {
     const key = generateKey('twb');
     for (let i = 4; i < key.length; i++) {
       const wrong = BASE62.charAt((BASE62.indexOf(key.charAt(i)) + 1) % 62);
@@ -58,7 +58,7 @@ describe('the key value', () => {
     }
   });
 
-  test('is stored as its SHA-256 and a hint of prefix, first four and last four', async () => {
+  test('a key value is stored as its SHA-256 and a hint of prefix, first four and last four characters', async () => {
     expect(await hashKey('abc')).toBe('ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad');
     const key = generateKey('twb');
     expect(keyHint(key)).toBe(`twb_${key.slice(4, 8)}…${key.slice(40, 44)}`);
@@ -85,13 +85,13 @@ describe('a pasted text', () => {
     ['with a semicolon after it', (key) => `Bearer ${key};`],
   ];
 
-  test.each(ways)('is recognized as a key or a hint %s', (_, paste) => {
+  test.each(ways)('a key or a hint %s is recognized', (_, paste) => {
     expect(parseKeyReference(paste(value))).toEqual({ value });
     expect(parseKeyReference(paste(hint))).toEqual({ hint });
     expect(parseKeyReference(paste(hint.replace('…', '...')))).toEqual({ hint });
   });
 
-  test('is not recognized if it is anything else', () => {
+  test('any other text is not recognized', () => {
     const others = [
       '',
       '""',
@@ -104,7 +104,7 @@ describe('a pasted text', () => {
     expect(others.map(parseKeyReference)).toEqual(others.map(() => undefined));
   });
 
-  test.each(ways)('is not recognized if the key is truncated %s', (_, paste) => {
+  test.each(ways)('a truncated key %s is not recognized', (_, paste) => {
     expect(parseKeyReference(paste(value.slice(0, -1)))).toBeUndefined();
     expect(parseKeyReference(paste(value.slice(1)))).toBeUndefined();
   });
@@ -116,7 +116,7 @@ test('scopes are stored in one order', () => {
   expect(parseScopes('tickets:time:write')).toEqual(['tickets:time:write']);
 });
 
-describe('a key is refused', () => {
+describe('the validity of a key', () => {
   const key: KeyValidity = {
     revokedAt: null,
     expiresAt: 1_000,
@@ -126,22 +126,22 @@ describe('a key is refused', () => {
   };
   const address = '192.0.2.1';
 
-  test('from the millisecond on at which it expires', () => {
+  test('a key is refused from its expiry on, to the millisecond', () => {
     expect(whyUnauthorized(key, { now: 999, address })).toBeUndefined();
     expect(whyUnauthorized(key, { now: 1_000, address })).toBe('expired');
   });
 
-  test('if it is revoked, even by a clock that is ahead', () => {
+  test('a revoked key is refused, even by a clock that is ahead', () => {
     expect(whyUnauthorized({ ...key, revokedAt: 5_000 }, { now: 0, address })).toBe('revoked');
   });
 
-  test('if it lacks the scope, or its organization is inactive', () => {
+  test('a key without the scope or of an inactive organization is refused', () => {
     expect(whyUnauthorized(key, { now: 0, address, scope: 'tickets:note:write' })).toBeUndefined();
     expect(whyUnauthorized(key, { now: 0, address, scope: 'tickets:time:write' })).toBe('scope_missing');
     expect(whyUnauthorized({ ...key, organizationActive: false }, { now: 0, address })).toBe('organization_inactive');
   });
 
-  test('if it comes from outside its networks, or from an unknown address', () => {
+  test('a key is refused from outside its networks, and from an unknown address', () => {
     const limited = { ...key, allowedNetworks: '192.0.2.0/24' };
     expect(whyUnauthorized(limited, { now: 0, address })).toBeUndefined();
     expect(whyUnauthorized(limited, { now: 0, address: '198.51.100.1' })).toBe('address_not_allowed');
@@ -150,7 +150,7 @@ describe('a key is refused', () => {
   });
 });
 
-test('a key is expiring in its last 30 days, expired from its expiry on, and revoked in any case once it was revoked', () => {
+test('a key is expiring for 30 days before its expiry, then expired, and after a revocation always revoked', () => {
   const now = 1_000_000_000_000;
   const state = (expiresAt: number | null, revokedAt: number | null = null) => keyState({ expiresAt, revokedAt }, now);
   expect([state(null), state(now + EXPIRING_MS + 1)]).toEqual(['active', 'active']);

@@ -26,12 +26,12 @@ describe('the date', () => {
     ['America/New_York', '2026-11-01T03:59:59.999Z', '2026-10-31'],
     ['America/New_York', '2026-11-02T04:59:59.999Z', '2026-11-01'],
     ['America/New_York', '2026-11-02T05:00:00.000Z', '2026-11-02'],
-  ])('in %s at %s is %s', (timeZone, instant, date) => {
+  ])('in %s at %s the date is %s', (timeZone, instant, date) => {
     expect(dateIn(timeZone, Date.parse(instant))).toBe(date);
   });
 });
 
-test('the date at any instants, in any order, is that of Intl', () => {
+test('the date at any instants, in any order, agrees with Intl', () => {
   const zones = ['UTC', 'America/New_York', 'Asia/Kathmandu', 'America/Havana', 'Pacific/Apia', 'Australia/Lord_Howe'];
   const instant = fc.date({ min: new Date('2026-01-01'), max: new Date('2028-01-01'), noInvalidDate: true });
   // Instants close to each other, because the latest date is kept.
@@ -48,7 +48,7 @@ test('the date at any instants, in any order, is that of Intl', () => {
   );
 });
 
-test('the date in an unknown time zone is a RangeError', () => {
+test('an unknown time zone throws a RangeError', () => {
   for (const zone of ['Mars/Olympus', '']) expect(() => dateIn(zone, Date.now())).toThrow(RangeError);
 });
 
@@ -77,7 +77,7 @@ test('days are added across the ends of months and years', () => {
   ]);
 });
 
-test('a time zone has an IANA name', () => {
+test('only an IANA name is a time zone', () => {
   expect(isTimeZone('Europe/Berlin')).toBe(true);
   expect(isTimeZone('Mars/Olympus')).toBe(false);
   expect(isTimeZone('-00:30')).toBe(false);
@@ -91,7 +91,7 @@ test.each([
   ['2026-12-31', 1, '2027-01-31'],
   ['2027-01-31', 1, '2027-02-28'],
   ['2028-02-29', 12, '2029-02-28'],
-])('%s and %i months later is %s', (date, months, later) => {
+])('%s plus %i months is %s', (date, months, later) => {
   expect(monthsLater(date, months)).toBe(later);
 });
 

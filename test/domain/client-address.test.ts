@@ -16,7 +16,7 @@ describe('an address group', () => {
     [`fe80::1%${'x'.repeat(1_000)}`, 'none'],
     ['', 'none'],
     [undefined, 'none'],
-  ])('of the header %j is %j', (header, group) => {
+  ])('the header %j gives the address group %j', (header, group) => {
     expect(addressGroup(clientAddress(header))).toBe(group);
   });
 });

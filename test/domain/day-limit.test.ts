@@ -14,12 +14,12 @@ describe('a daily limit', () => {
     [' 10000000/10000MB ', { records: 10_000_000, bytes: 10_000_000_000 }],
     ['', null],
     [' ', null],
-  ])('is read from "%s"', (text, limit) => {
+  ])('the text "%s" is a daily limit', (text, limit) => {
     expect(parseDayLimit(text)).toEqual(limit);
   });
 
   test.each(['0/1MB', '1/0MB', '1', '1/1', '1/1GB', '1/1mb', '-1/1MB', '1.5/1MB', '10000001/1MB', '1/10001MB', 'none'])(
-    'is not "%s"',
+    'the text "%s" is not a daily limit',
     (text) => {
       expect(() => parseDayLimit(text)).toThrow(`"${text}" is not a daily limit`);
     },
@@ -35,7 +35,7 @@ describe('a new record', () => {
   });
   const added = { minutes: 30, bytes: 100 };
 
-  test('fits while used + new is at most the limit', () => {
+  test('a new record fits while used + new is at most the limit', () => {
     const full = use({ records: 9, minutes: 30, bytes: 900 }, { records: 19, bytes: 1_900 });
     expect(exceededDayLimit(limits, { records: 10, minutes: 60 }, full, added)).toBeUndefined();
   });
@@ -47,17 +47,17 @@ describe('a new record', () => {
     ['key-day minutes', { records: null, minutes: 60 }, use({ minutes: 31 })],
     ['organization-day records', none, use({}, { records: 20 })],
     ['organization-day bytes', none, use({}, { bytes: 1_901 })],
-  ])('that exceeds %s is refused', (expected, own, used) => {
+  ])('a new record that exceeds %s is refused', (expected, own, used) => {
     const { name, what } = exceededDayLimit(limits, own, used, added) ?? {};
     expect(`${name} ${what}`).toBe(expected);
   });
 
-  test('without minutes fits although the minutes are used up', () => {
+  test('a record without minutes fits even after the minutes are used up', () => {
     const own = { records: null, minutes: 60 };
     expect(exceededDayLimit(limits, own, use({ minutes: 90 }), { minutes: 0, bytes: 1 })).toBeUndefined();
   });
 
-  test('always fits where there is no limit', () => {
+  test('a new record always fits without a limit', () => {
     const huge = use({ records: 1e9, minutes: 1e9, bytes: 1e12 }, { records: 1e9, bytes: 1e12 });
     expect(exceededDayLimit({ key: null, organization: null }, none, huge, added)).toBeUndefined();
   });
@@ -72,7 +72,7 @@ test.each([
   ['America/Santiago', '2026-09-05', '2026-09-05T04:00:00Z', 24],
   ['America/Santiago', '2027-04-03', '2027-04-03T03:00:00Z', 25],
   ['America/Havana', '2027-03-13', '2027-03-13T05:00:00Z', 24],
-])('midnight in %s on %s is %s hours after it began', (timeZone, day, start, hours) => {
+])('midnight in %s on %s is %s hours after the day began', (timeZone, day, start, hours) => {
   expect(untilMidnight(day, timeZone, Date.parse(start))).toBe(hours * 3_600_000);
   expect(untilMidnight(day, timeZone, Date.parse(start) + 30 * 3_600_000)).toBe(0);
 });

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { hasEmptyEventId, parseIdempotencyKey } from '../../src/domain/idempotency-key.ts';
 import { inLongRuns, runs } from '../support/property.ts';
 
-describe('an Idempotency-Key whose event id came out empty', () => {
+describe('an Idempotency-Key with an empty event id', () => {
   test.each([
     [
       'nothing after the workflow',
@@ -20,7 +20,7 @@ describe('an Idempotency-Key whose event id came out empty', () => {
       'any of these in quotes',
       ['"triage:"', '"undefined"', '"a:null"', '"a/NaN"', '"a:[object Object]"', '"{{id}}"', '"/"'],
     ],
-  ])('is detected: %s', (_, values) => {
+  ])('the key is detected: %s', (_, values) => {
     expect(values.filter((value) => !hasEmptyEventId(value))).toEqual([]);
   });
 
@@ -36,11 +36,11 @@ describe('an Idempotency-Key whose event id came out empty', () => {
       ['triage:evt-20418', 'triage:evt-20418:2', 'triage/20418', '0', 'a', '-', '.', '"triage:0"'],
     ],
     ['a quote at its end alone', ['triage:"', 'undefined"', '/"']],
-  ])('is not detected: %s', (_, values) => {
+  ])('the key is not detected: %s', (_, values) => {
     expect(values.filter(hasEmptyEventId)).toEqual([]);
   });
 
-  test('is detected in linear time', () => {
+  test('the detection takes linear time', () => {
     const evil = [':', '[object', '":', ':[object', '{', '$', '}', 'undefined', '"/[object"', ' ', '"'].map((piece) =>
       piece.repeat(65_536),
     );
@@ -50,7 +50,7 @@ describe('an Idempotency-Key whose event id came out empty', () => {
     expect(performance.now() - started).toBeLessThan(1_000);
   });
 
-  test('is still parsed, so that a search finds older records with it', () => {
+  test('the key can still be parsed, so that a search finds older records', () => {
     expect(parseIdempotencyKey('triage:')).toEqual({ ok: true, key: 'triage:' });
     expect(parseIdempotencyKey('"triage:undefined"')).toEqual({ ok: true, key: 'triage:undefined' });
   });

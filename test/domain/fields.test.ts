@@ -7,17 +7,17 @@ describe('the error for an unknown field', () => {
     return error && fieldErrors(error)[0];
   };
 
-  test('has the whole name in its pointer, and the beginning of it in its detail', () => {
+  test('the pointer contains the whole name, and the detail its beginning', () => {
     const error = errorFor(`~/${'n'.repeat(198)}`);
     expect(error).toMatchObject({ pointer: `/~0~1${'n'.repeat(198)}`, code: 'unknown_field' });
     expect(error?.detail).toMatch(/^~\/n{38}… /);
   });
 
-  test('names the empty name too', () => {
+  test('the error references even an empty name', () => {
     expect(errorFor('')).toMatchObject({ pointer: '/', code: 'unknown_field', detail: expect.stringMatching(/^"" /) });
   });
 
-  test('stays small, however long the name is', () => {
+  test('the error stays small, however long the name is', () => {
     expect(errorFor('n'.repeat(100_000))?.pointer).toBe(`/${'n'.repeat(200)}…`);
   });
 });

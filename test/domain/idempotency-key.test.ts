@@ -10,7 +10,7 @@ describe('an Idempotency-Key', () => {
     ['flow:42,7', 'flow:42,7'],
     ['x'.repeat(255), 'x'.repeat(255)],
     [`"${'x'.repeat(255)}"`, 'x'.repeat(255)],
-  ])('%j is read as %j', (header, key) => {
+  ])('the header %j is read as %j', (header, key) => {
     expect(parseIdempotencyKey(header)).toEqual({ ok: true, key });
   });
 
@@ -28,11 +28,11 @@ describe('an Idempotency-Key', () => {
     'ä',
     '\x01',
     '\x7f',
-  ])('%j is refused', (header) => {
+  ])('the header %j is refused', (header) => {
     expect(parseIdempotencyKey(header).ok).toBe(false);
   });
 
-  test('is absent without a header', () => {
+  test('a request without the header has no key', () => {
     expect(parseIdempotencyKey(undefined)).toEqual({ ok: true, key: undefined });
   });
 });

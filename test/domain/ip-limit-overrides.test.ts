@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { findOverride, parseIpLimitOverrides } from '../../src/domain/ip-limit-overrides.ts';
 
 describe('the limits of networks', () => {
-  test('are tried from the most specific network on', () => {
+  test('a request gets the limit of its most specific network', () => {
     const overrides = parseIpLimitOverrides(
       '0.0.0.0/0=1/1s, 203.0.113.0/24 = 5000/10s,203.0.113.7/32=9/9s, 2001:db8::/32=100/1s,2001:DB8:1::/64=7/7s',
     );
@@ -33,7 +33,7 @@ describe('the limits of networks', () => {
     ['2001:db8::/32=1/1s, 2001:DB8:0::/32=2/1s', /2001:db8::\/32 .*twice/],
     ['203.0.113.0/24=0/1s', /"0\/1s" is not a rate limit/],
     ['203.0.113.0/24=10/11s', /"10\/11s" is not a rate limit/],
-  ])('are refused if they are %j, and the message names the entry and the rule', (overrides, rule) => {
+  ])('the overrides %j are refused, and the message references the entry and the rule', (overrides, rule) => {
     const parse = () => parseIpLimitOverrides(overrides);
     expect(parse).toThrow(rule);
     expect(parse).toThrow(`"${overrides.split(', ').at(-1)}": `);

@@ -31,11 +31,11 @@ describe('the limits of an address', () => {
     ['2001:DB8:1:FFFF::', ['2001:db8:1::/48', '4800/10s', true, 'ffff', '1200/10s']],
     ['2001:db8:1::', ['2001:db8:1::/48', '4800/10s', true, '0', '1200/10s']],
     ['::1', ['::/48', '4800/10s', true, '0', '1200/10s']],
-  ])('%s are %j', (address, limit) => {
+  ])('the address %s gets the limits %j', (address, limit) => {
     expect(limitOf(address)).toEqual(limit);
   });
 
-  test('with an override for each address group are that of the group, and in a /48 four times as much', () => {
+  test('an override for each address group limits the group, and a /48 gets four times as much', () => {
     const overrides = '203.0.113.0/24=9/9s, 2001:db8::/32=7/7s, 2001:db8:1::/48=6/6s, 2001:db8:1:100::/56=5/5s';
     expect(limitOf('203.0.113.7', overrides)).toEqual(['203.0.113.7', '9/9s', false]);
     expect(limitOf('2001:db8:2:3::1', overrides)).toEqual(['2001:db8:2::/48', '28/7s', true, '3', '7/7s']);
@@ -44,11 +44,11 @@ describe('the limits of an address', () => {
     expect(limitOf('2001:db8:1:200::1', overrides)).toEqual(['2001:db8:1::/48', '24/6s', true, '200', '6/6s']);
   });
 
-  test('with an override for a /64 are one limit', () => {
+  test('an override for a /64 is its only limit', () => {
     expect(limitOf('2001:db8:1:2::9', '2001:db8:1:2::/64=5/5s')).toEqual(['2001:db8:1:2::/64', '5/5s', false]);
   });
 
-  test('with an override for a network as a whole are the one limit of the network', () => {
+  test('an override for a whole network is the only limit of its addresses', () => {
     const overrides =
       '203.0.113.0/24=500/10s/total, 203.0.113.128/25=9/9s, 2001:db8::/32=100/1s/total, ::/0=1/1s/total';
     expect(limitOf('203.0.113.7', overrides)).toEqual(['203.0.113.0/24', '500/10s', true]);
@@ -59,7 +59,7 @@ describe('the limits of an address', () => {
     expect(limitOf('192.0.2.7', overrides)).toEqual(['192.0.2.7', '1200/10s', false]);
   });
 
-  test('never exceed what the log of a network holds', () => {
+  test("the limits never exceed the capacity of a network's log", () => {
     const [largest] = parseIpLimitOverrides('2001:db8::/32=10000/10s');
     const { requestLimit } = ipLimitOf('2001:db8::1', DEPLOYMENT, largest ? [largest] : []);
     expect(requestLimit.quota).toBe(MAX_NETWORK_QUOTA);
@@ -67,7 +67,7 @@ describe('the limits of an address', () => {
 });
 
 describe('a limit for a network as a whole', () => {
-  test('is written with /total after it', () => {
+  test('the limit is written with /total at its end', () => {
     expect(parseIpLimitOverrides('203.0.113.0/24 = 500/10s/total')).toMatchObject([
       { bits: 24, requestLimit: { quota: 500, windowMs: 10_000 }, isTotal: true },
     ]);
@@ -85,7 +85,7 @@ describe('a limit for a network as a whole', () => {
     ['203.0.113.1/24=500/10s/total', '203.0.113.1/24 has bits set'],
     ['2001:db8::/65=500/10s/total', 'IPv6 addresses are limited per /64'],
     ['203.0.113.0/24=500/10s, 203.0.113.0/24=1/1s/total', '203.0.113.0/24 appears twice'],
-  ])('%j is refused, and the message names entry and rule', (text, rule) => {
+  ])('the limit %j is refused, and the message references entry and rule', (text, rule) => {
     expect(() => parseIpLimitOverrides(text)).toThrow(rule);
     expect(() => parseIpLimitOverrides(text)).toThrow(`"${text.split(', ').at(-1)}": `);
   });

@@ -53,7 +53,7 @@ describe('the name of a key', () => {
     ['\ufeffNote É 😀', 'Note É 😀'],
     ['workflow b', 'workflow b'],
     ['می\u200cشود 👩\u200d💻', 'می\u200cشود 👩\u200d💻'],
-  ])('%j is kept as %j', (typed, name) => {
+  ])('the name %j is kept as %j', (typed, name) => {
     expect(newApiKey.parse({ name: typed, scopes: ['tickets:note:write'] }).name).toBe(name);
     expect(keyChanges.parse({ name: typed }).name).toBe(name);
   });
@@ -65,7 +65,7 @@ describe('the name of a key', () => {
     ['\u001b[31mworkflow', 'U+001B'],
     ['workflow B\u0085', 'U+0085'],
     ['workflow \u{e0041}', 'U+E0041'],
-  ])('%j is refused because of %s', (name, codePoint) => {
+  ])('the name %j is refused because of %s', (name, codePoint) => {
     expect(errorsOf({ name, scopes: ['tickets:note:write'] })).toEqual(['/name forbidden_character']);
     const { error } = keyChanges.safeParse({ name });
     expect(error && fieldErrors(error)).toMatchObject([
@@ -74,7 +74,7 @@ describe('the name of a key', () => {
   });
 });
 
-test('an expiry is an instant, or a date at whose end the key expires', () => {
+test("an expiry is an instant, or a date's end", () => {
   expect(expiryInstant('2026-12-31', 'UTC')).toBe(Date.parse('2027-01-01T00:00:00Z'));
   expect(expiryInstant('2026-12-31T12:00:00+01:00', 'UTC')).toBe(Date.parse('2026-12-31T11:00:00Z'));
 });
@@ -89,7 +89,7 @@ test.each([
   expect(lastExpiry(timeZone, Date.parse(now))).toBe(Date.parse(last));
 });
 
-test.each(['description', 'owner'])('the %s takes no invisible or reversing character', (field) => {
+test.each(['description', 'owner'])('the %s accepts no invisible or reversing character', (field) => {
   for (const text of ['x\u202ey', '\u3164', 'a\u200bb', 'a\u00adb', '\u001b[31m'])
     for (const parsed of [
       newApiKey.safeParse({ name: 'n8n', scopes: ['tickets:note:write'], [field]: text }),

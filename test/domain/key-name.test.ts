@@ -13,7 +13,7 @@ const errorOf = (name: string) => {
   return error && fieldErrors(error);
 };
 
-describe('a key name is kept in NFC', () => {
+describe('the NFC form of a key name', () => {
   test.each([
     ['cafe\u0301', 'caf\u00e9'],
     ['\u1112\u1161\u11ab', '\ud55c'],
@@ -21,11 +21,11 @@ describe('a key name is kept in NFC', () => {
     ['\u2003a\u0301 \u2002 b', '\u00e1 b'],
     // Compatibility characters look different, so they stay.
     ['\ufb01x \u2460', '\ufb01x \u2460'],
-  ])('%j as %j', (typed, name) => {
+  ])('the name %j is kept as %j', (typed, name) => {
     expect(keptAs(typed)).toBe(name);
   });
 
-  test('and its length is counted in that form', () => {
+  test("a name's length is counted in NFC", () => {
     expect(keptAs('e\u0301'.repeat(100))).toBe('\u00e9'.repeat(100));
     expect(errorOf('e\u0301'.repeat(101))).toMatchObject([{ code: 'too_long' }]);
     // A composition exclusion: NFC makes two characters of it.
@@ -49,7 +49,7 @@ test.each([
   ['a family', '👨\u200d👩\u200d👧\u200d👦 and 👩🏽\u200d💻'],
   ['emoji with a variation selector', '⚙\ufe0f sync ❤\ufe0f\u200d🔥 🏳\ufe0f\u200d🌈'],
   ['a keycap and flags', '1\ufe0f\u20e3 🇩🇪 🏴\u{e0067}\u{e0062}\u{e0065}\u{e006e}\u{e0067}\u{e007f}'],
-])('%s is a name', (_, name) => {
+])('a name in %s is accepted', (_, name) => {
   expect(keptAs(name)).toBe(name.normalize('NFC'));
 });
 
@@ -88,7 +88,7 @@ test.each([
   ['a\u2065', 'U+2065'],
   // Blank, although it is a symbol.
   ['\u2800', 'U+2800'],
-])('%j is no name, and the error names %s', (name, which) => {
+])('the name %j is refused, and the error references %s', (name, which) => {
   expect(errorOf(name)).toEqual([
     {
       pointer: '/name',

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { fromMinorUnits, hourlyRate } from '../../src/domain/money.ts';
 
 describe('an hourly rate', () => {
-  test('has at most two decimals, and becomes minor units', () => {
+  test('an hourly rate has at most two decimals, and becomes minor units', () => {
     expect(hourlyRate().parse(95.5)).toBe(9_550);
     expect(hourlyRate().parse(1.15)).toBe(115);
     expect(hourlyRate().parse(0)).toBe(0);
@@ -10,7 +10,7 @@ describe('an hourly rate', () => {
       expect(hourlyRate().safeParse(wrong).success).toBe(false);
   });
 
-  test('is the same number after it was stored, for every amount of minor units', () => {
+  test('an hourly rate is unchanged after storage, for every amount of minor units', () => {
     const rate = hourlyRate();
     const wrong = Array.from({ length: 100_000 }, (_, minor) => minor).filter(
       (minor) =>

@@ -20,7 +20,7 @@ function makeNetwork() {
 }
 
 describe('the limits of a network and its subnets', () => {
-  test('each subnet has its quota, and all together have four times as much', () => {
+  test('each subnet gets its quota, and all together get four times as much', () => {
     const { take } = makeNetwork();
     for (let id = 0; id < 4; id++) {
       expect(take(id, 0)).toMatchObject({ admitted: true, remaining: 1 });
@@ -35,7 +35,7 @@ describe('the limits of a network and its subnets', () => {
     });
   });
 
-  test('a refusal is that of the limit which refuses, and of two the longer one', () => {
+  test('the limit that refuses gives the time to wait, and of two limits the longer time counts', () => {
     const { take } = makeNetwork();
     const five = requestLimit(5, 1_000);
     for (const now of [0, 500, 0]) take(7, now, five);
@@ -59,7 +59,7 @@ describe('the limits of a network and its subnets', () => {
     expect(take(5, 10_000).admitted).toBe(false);
   });
 
-  test('holds still when its clock steps back', () => {
+  test('the clock of subnet and network stays still when the time steps back', () => {
     const { take } = makeNetwork();
     take(1, 5_000);
     take(1, 1_000);
@@ -72,7 +72,7 @@ describe('the limits of a network and its subnets', () => {
     expect(take(6, 14_000)).toMatchObject({ admitted: false, ofSubnet: false, retryAfterMs: 10_000 });
   });
 
-  test('each hold their own clock still: a subnet with older entries is not held with the network', () => {
+  test("each subnet keeps its own clock, apart from the network's clock", () => {
     const { take } = makeNetwork();
     take(1, 50_000);
     for (let i = 0; i < 2; i++) expect(take(2, 20_000).admitted).toBe(true);
@@ -80,7 +80,7 @@ describe('the limits of a network and its subnets', () => {
     expect(take(2, 30_000).admitted).toBe(true);
   });
 
-  test('agree with a plain list of admissions, whatever the times, subnets and policies', () => {
+  test('the limits agree with a plain list of admissions, for any times, subnets and policies', () => {
     const call = fc.record({
       pause: fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 4_000 })),
       id: fc.integer({ min: 0, max: 5 }),
@@ -124,7 +124,7 @@ describe('the memory of a network', () => {
   const SUBNETS = 65_536;
   const largest = requestLimit(MAX_QUOTA, 1_000);
 
-  test('holds the largest quota exactly', () => {
+  test("a network's log stores exactly the largest quota", () => {
     const { take } = makeNetwork();
     const tenSeconds = requestLimit(MAX_QUOTA, 10_000);
     for (let i = 0; i < MAX_NETWORK_QUOTA; i++) expect(take(i, Math.floor(i / 4), tenSeconds).admitted).toBe(true);
@@ -132,7 +132,7 @@ describe('the memory of a network', () => {
     expect(take(1, 10_000, tenSeconds).admitted).toBe(true);
   });
 
-  test('is bounded while all its subnets flood it with the largest limit, and refusals create no log', () => {
+  test('the memory stays bounded under the largest floods from all subnets, and refusals create no log', () => {
     const { log, take } = makeNetwork();
     let most = { logs: 0, bytes: 0 };
     let admitted = 0;
@@ -149,7 +149,7 @@ describe('the memory of a network', () => {
     expect(most.bytes).toBe(2 * 8 * 65_536 + MAX_NETWORK_QUOTA * 4 * 8);
   });
 
-  test('is freed when the entries have left the window', () => {
+  test('the memory is freed when the entries have left the window', () => {
     const { log, take } = makeNetwork();
     for (let id = 0; id < 10_000; id++) take(id, 0, largest);
     expect(heldEntries(log)).toBe(10_000);
@@ -160,7 +160,7 @@ describe('the memory of a network', () => {
     expect(heldBytes(log)).toBeLessThan(1_000);
   });
 
-  test('is not kept by subnets that had many entries and go on with a few', () => {
+  test('the memory shrinks for subnets whose traffic falls from many entries to a few', () => {
     const { log, take } = makeNetwork();
     const limit = requestLimit(1_000, 10_000);
     for (let round = 0; round < 40; round++) {
@@ -173,7 +173,7 @@ describe('the memory of a network', () => {
     expect(heldBytes(log)).toBeLessThan(150_000);
   });
 
-  test('loses nothing that counts when a longer window follows a flood', () => {
+  test('after a flood, a longer window still refuses a subnet whose entry was dropped, because the network is full', () => {
     const { take } = makeNetwork();
     take(1, 0, largest);
     for (let i = 0; i < MAX_NETWORK_QUOTA; i++) take(2 + i, 1 + Math.floor(i / 40), largest);

@@ -36,7 +36,7 @@ describe('a key value', () => {
     ['after a path', (key) => `https://api.example/v1?key=${key}&x=1`],
   ];
 
-  describe.each(ways)('%s', (_, encode, key) => {
+  describe.each(ways)('the key %s', (_, encode, key) => {
     test.each(places)('%s is refused in an Idempotency-Key and removed from other texts', (_, place) => {
       const text = place(encode(key));
       expect([text, containsKey(text, ['twb'])]).toEqual([text, true]);
@@ -49,7 +49,7 @@ describe('a key value', () => {
     });
   });
 
-  test('is removed from a text, and the rest of it stays', () => {
+  test('a key value is removed from a text, and the other text stays', () => {
     expect(withoutKeys(`flow ${other}; caf%C3%A9 (x)`, ['twb'])).toBe('flow staging2_[removed]; caf%C3%A9 (x)');
     expect(withoutKeys(`flow ${other.slice(0, -6)} without checksum`, ['twb'])).toBe(
       'flow staging2_[removed] without checksum',
@@ -63,7 +63,7 @@ describe('a key value', () => {
   });
 
   test.each([1, 11, 12, 30, 46, 60])(
-    'that was cut off is removed from 12 characters of its secret on: %i',
+    'a key value that is cut off is removed if at least 12 characters of its secret remain: %i',
     (length) => {
       const value = `${own}${'x'.repeat(20)}`.slice(0, 'twb_'.length + length);
       const removed = length >= 12;
@@ -75,7 +75,7 @@ describe('a key value', () => {
     },
   );
 
-  test('without its prefix is detected only if its checksum fits the prefix of this deployment', () => {
+  test('a key value without its prefix is detected only if its checksum fits the prefix of this deployment', () => {
     const otherBare = secretOf(other);
     expect(containsKey(otherBare, ['twb'])).toBe(false);
     expect(withoutKeys(otherBare, ['twb'])).toBe(otherBare);
@@ -103,7 +103,7 @@ describe('a Basic credential', () => {
       'Basic [removed]',
     ],
     ['a key among others', `a Basic ${btoa(`x:${own}`)}; b`, 'a Basic [removed]; b'],
-  ])('with %s is removed', (_, text, cleaned) => {
+  ])('a Basic credential with %s is removed', (_, text, cleaned) => {
     expect(withoutKeys(text, ['twb'])).toBe(cleaned);
   });
 
@@ -112,7 +112,7 @@ describe('a Basic credential', () => {
     'Visual Basic 6.0',
     'Basic',
     'Basic aaaaaaaaaaaaaaaaa',
-  ])('without a key stays: %s', (text) => {
+  ])('a Basic credential without a key stays: %s', (text) => {
     expect(withoutKeys(text, ['twb'])).toBe(text);
   });
 });
@@ -148,7 +148,7 @@ test('after the prefix of this deployment, a UUID or a shorter id is allowed and
   }
 });
 
-test('a text without a key stays unchanged, also one with a hint', () => {
+test('a text without a key stays unchanged, even with a hint in it', () => {
   const texts = [
     'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 Safari/537.36',
     'n8n/2.1',
@@ -160,14 +160,14 @@ test('a text without a key stays unchanged, also one with a hint', () => {
   expect(texts.map((text) => withoutKeys(text, ['twb']))).toEqual(texts);
 });
 
-test('a key that begins like the second digit of an encoded character is removed', () => {
+test('a key is removed even if it begins like the second digit of an encoded character', () => {
   let key = '';
   while (!/^[0-9A-F]/.test(key)) key = secretOf(generateKey('twb'));
   expect(withoutKeys(`%4${key}`, ['twb'])).toBe('%4[removed]');
   expect(containsKey(`%4${key}`, ['twb'])).toBe(true);
 });
 
-test('a key is found wherever it begins in a text', () => {
+test('a key is found at any place in a text', () => {
   fc.assert(
     fc.property(
       fc.constantFrom(own, other, ownBare),

@@ -2,13 +2,13 @@ import { describe, expect, test } from 'vitest';
 import { derivedId, timeOfId, timeOrderedId } from '../../src/domain/record-id.ts';
 
 describe('a record id', () => {
-  test('sorts by time', () => {
+  test('record ids sort by time', () => {
     const id = timeOrderedId(Date.parse('2026-11-21T00:00:00Z'));
     expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
     expect(Number.parseInt(id.replaceAll('-', '').slice(0, 12), 16)).toBe(Date.parse('2026-11-21T00:00:00Z'));
   });
 
-  test('can be derived from organization, kind and Idempotency-Key', async () => {
+  test('a record id can be derived from organization, kind and Idempotency-Key', async () => {
     const id = await derivedId('northwind', 'note', 'k');
     expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
     expect(await derivedId('northwind', 'note', 'k')).toBe(id);
@@ -21,7 +21,7 @@ describe('a record id', () => {
   });
 });
 
-test('a version 7 id contains its time, and no other text does', () => {
+test('only a version 7 id contains its time', () => {
   const id = timeOrderedId(1_795_000_000_123);
   expect(timeOfId(id)).toBe(1_795_000_000_123);
   for (const other of ['', 'triage:1', '0e7b8f5e-1b4d-4c3a-9f63-2a6d3a8c9b10']) expect(timeOfId(other)).toBeUndefined();

@@ -12,7 +12,7 @@ import { runs } from '../support/property.ts';
 const requestLimit = (quota: number, windowMs: number): RequestLimit => ({ quota, windowMs });
 
 describe('a requestLimit', () => {
-  test('is written quota/window', () => {
+  test('a request limit is written quota/window', () => {
     expect(parseRequestLimit('200/10s')).toEqual(requestLimit(200, 10_000));
     expect(parseRequestLimit('1/1s')).toEqual(requestLimit(1, 1_000));
     expect(parseRequestLimit('10000/10s')).toEqual(requestLimit(10_000, 10_000));
@@ -30,13 +30,13 @@ describe('a requestLimit', () => {
     '-1/10s',
     '1.5/10s',
     ' 200/10s',
-  ])('is refused as %j', (text) => {
+  ])('the request limit %j is refused', (text) => {
     expect(() => parseRequestLimit(text)).toThrow(`"${text}" is not a rate limit`);
   });
 });
 
 describe('the sliding window', () => {
-  test('admits the quota at once, and the next request when the oldest one has left the window', () => {
+  test('admits the quota immediately, and the next request when the oldest one has left the window', () => {
     const log = new SlidingWindowLog();
     const three = requestLimit(3, 10_000);
     expect(log.take(three, 0)).toEqual({ admitted: true, remaining: 2, resetMs: 10_000, retryAfterMs: 0 });
@@ -48,14 +48,14 @@ describe('the sliding window', () => {
     expect(log.take(three, 14_000).admitted).toBe(true);
   });
 
-  test('does not count what it refused', () => {
+  test('does not count refused requests', () => {
     const log = new SlidingWindowLog();
     log.take(requestLimit(1, 1_000), 0);
     for (let time = 0; time < 1_000; time += 10) expect(log.take(requestLimit(1, 1_000), time).admitted).toBe(false);
     expect(log.take(requestLimit(1, 1_000), 1_000).admitted).toBe(true);
   });
 
-  test('applies a changed requestLimit at once to the past admissions', () => {
+  test('applies a changed request limit immediately to the past admissions', () => {
     const log = new SlidingWindowLog();
     for (let i = 0; i < 10; i++) log.take(requestLimit(10, 1_000), 0);
     expect(log.take(requestLimit(11, 1_000), 0).admitted).toBe(true);

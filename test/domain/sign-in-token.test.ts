@@ -11,12 +11,12 @@ const good = { exp: SECONDS + 60, email: 'ada@northwind.example', email_verified
 const email = (changes: Parameters<typeof provenEmail>[0], issuer = OTHER) =>
   provenEmail({ ...good, ...changes }, issuer, NOW);
 
-test('a verified address counts, in lower case', () => {
+test('a verified address is accepted in lower case', () => {
   expect(email({ email: 'Ada@Northwind.Example' })).toBe('ada@northwind.example');
 });
 
 describe('without email_verified', () => {
-  test('an address of Cloudflare Access counts', () => {
+  test('an address from Cloudflare Access is accepted', () => {
     expect(email({ email_verified: undefined }, ACCESS)).toBe('ada@northwind.example');
   });
 
@@ -35,12 +35,12 @@ describe('without email_verified', () => {
     'https://user@northwind.cloudflareaccess.com',
     `${ACCESS}\nhttps://idp.example`,
     `https://idp.example\n${ACCESS}`,
-  ])('one of the issuer %j does not', (issuer) => {
+  ])('an address from the issuer %j is refused', (issuer) => {
     expect(email({ email_verified: undefined }, issuer)).toBeUndefined();
   });
 });
 
-test.each([false, 'true', 1, null])('email_verified: %j counts nowhere', (verified) => {
+test.each([false, 'true', 1, null])('a token with email_verified: %j is refused from every issuer', (verified) => {
   for (const issuer of [ACCESS, OTHER]) expect(email({ email_verified: verified }, issuer)).toBeUndefined();
 });
 
@@ -64,19 +64,19 @@ test.each([
   '\u0430da@northwind.example',
   'ada@northwind.example\u200b',
   `${'a'.repeat(243)}@northwind.example`,
-])('%j is no address', (address) => {
+])('the value %j is no address', (address) => {
   expect(email({ email: address })).toBeUndefined();
 });
 
 describe('the lifetime of a token', () => {
   const lives = (claims: { exp?: number; iat?: number }) => email(claims) !== undefined;
 
-  test('is at most 31 days, from its issue', () => {
+  test('the lifetime is at most 31 days from the time of issue', () => {
     expect(lives({ iat: SECONDS - 5 * DAY, exp: SECONDS + 26 * DAY })).toBe(true);
     expect(lives({ iat: SECONDS - 5 * DAY, exp: SECONDS + 26 * DAY + 1 })).toBe(false);
   });
 
-  test('counts from now if the token does not say when it was issued, or says a time in the future', () => {
+  test('the lifetime counts from now if the token contains no time of issue, or a time in the future', () => {
     for (const iat of [{}, { iat: SECONDS + 10 * DAY }]) {
       expect(lives({ ...iat, exp: SECONDS + 31 * DAY })).toBe(true);
       expect(lives({ ...iat, exp: SECONDS + 31 * DAY + 1 })).toBe(false);

@@ -6,7 +6,7 @@ import { STORED_RECORDS } from '../../src/domain/stored-record.ts';
 const note = { id: 'n', ticketId: '1001', createdAt: 1, message: 'Restarted the print spooler' };
 const parseNote = (json: string) => parseStored(STORED_RECORDS.note, json, 'the note of change 12');
 
-test('Stored JSON is returned as its shape says', () => {
+test('stored JSON is returned in its declared shape', () => {
   expect(parseNote(JSON.stringify(note))).toEqual(note);
   expect(parseStored(z.array(z.int()), '[1, 2]', 'the list')).toEqual([1, 2]);
 });
@@ -19,12 +19,12 @@ test.each([
     '/id (invalid_type), /createdAt (invalid_type)',
   ],
   ['another value', [note], '/ (invalid_type)'],
-])('%s is an error that names the field', (_, stored, fields) => {
+])('%s throws an error that references the field', (_, stored, fields) => {
   const parse = () => parseNote(JSON.stringify(stored));
   expect(parse).toThrow(DamagedData);
   expect(parse).toThrow(`the note of change 12 is damaged: ${fields}`);
 });
 
-test('A text that is not JSON is an error that does not repeat it', () => {
+test('a text that is not JSON throws an error that does not repeat it', () => {
   expect(() => parseNote('{"message": secret}')).toThrow(/^the note of change 12 is damaged: it is not JSON$/);
 });

@@ -33,7 +33,7 @@ const published = (secret: string, { id = 'msg_1', at = new Date(), body = BODY 
 });
 
 describe('a signed message', () => {
-  test('is accepted by the published library with each of its secrets, and with no other', async () => {
+  test('the published library accepts a message with each of its secrets, and with no other', async () => {
     const headers = {
       ...(await signWebhook(parseWebhookSecrets(SECRETS.join(' ')), { id: 'msg_1', at: Date.now(), body: BODY })),
     };
@@ -43,7 +43,7 @@ describe('a signed message', () => {
     );
   });
 
-  test('of the published library is accepted with its secret, and with no other', async () => {
+  test('a message from the published library is accepted with its secret, and with no other', async () => {
     const headers = published(SECRETS[0]);
     expect(await isAccepted(first, headers)).toBe(true);
     expect(await isAccepted(parseWebhookSecrets(`${SECRETS[1]} ${SECRETS[0]}`), headers)).toBe(true);
@@ -51,7 +51,7 @@ describe('a signed message', () => {
     expect(await isAccepted([], headers)).toBe(false);
   });
 
-  test('is accepted if any of its signatures is right', async () => {
+  test('a message is accepted if any of its signatures is right', async () => {
     const headers = published(SECRETS[0]);
     const others = `v1a,${btoa('an asymmetric signature')} v1,${btoa('of another secret')} v1,=== `;
     expect(await isAccepted(first, { ...headers, 'webhook-signature': others + headers['webhook-signature'] })).toBe(
@@ -59,7 +59,7 @@ describe('a signed message', () => {
     );
   });
 
-  test('is refused if its id, time or body was changed', async () => {
+  test('a message is refused if its id, time or body was changed', async () => {
     const headers = published(SECRETS[0]);
     expect(await isAccepted(first, { ...headers, 'webhook-id': 'msg_2' })).toBe(false);
     expect(
@@ -78,12 +78,12 @@ describe('the headers of a message', () => {
     'webhook-signature': `v1,${btoa('x'.repeat(32))}`,
   };
 
-  test.each([-300, -299, 0, 299, 300])('are read %i s from the clock', (seconds) => {
+  test.each([-300, -299, 0, 299, 300])('headers from %i s before or after the clock are accepted', (seconds) => {
     const at = now + seconds * 1000;
     expect(readMessage({ ...headers, 'webhook-timestamp': String(at / 1000) }, now)).toEqual({ id: 'msg_1', at });
   });
 
-  test.each([-301, 301, 1e6])('are not read %i s from it', (seconds) => {
+  test.each([-301, 301, 1e6])('headers from %i s before or after the clock are refused', (seconds) => {
     expect(readMessage({ ...headers, 'webhook-timestamp': String(now / 1000 + seconds) }, now)).toBe('timestamp');
   });
 
@@ -99,7 +99,7 @@ describe('the headers of a message', () => {
     { 'webhook-timestamp': '-1' },
     { 'webhook-timestamp': '1e9' },
     { 'webhook-signature': undefined },
-  ])('are refused with %j', (wrong) => {
+  ])('the headers %j are refused', (wrong) => {
     expect(readMessage({ ...headers, ...wrong }, now)).toBe('headers');
   });
 });
@@ -112,12 +112,12 @@ test.each([
   [`${SECRETS[0]} whsec_!!!!`, /^secret 2 of 2/],
   [`${SECRETS[0]}=`, /^secret 1 of 1/],
   [`whsec_${btoa('x'.repeat(32))}=====`, /^secret 1 of 1/],
-])('%s is not accepted as a secret, and is not repeated in the message', (text, message) => {
+])('the secret %s is refused, and the message does not repeat it', (text, message) => {
   expect(() => parseWebhookSecrets(text)).toThrow(message);
   expect(() => parseWebhookSecrets(text)).not.toThrow(text);
 });
 
-test('A message costs one HMAC per secret, however many signatures it has', async () => {
+test('a message costs one HMAC per secret, however many signatures it contains', async () => {
   const headers = published(SECRETS[0]);
   const wrong = Array(8)
     .fill(`v1,${btoa('x'.repeat(32))}`)
@@ -131,7 +131,7 @@ test('A message costs one HMAC per secret, however many signatures it has', asyn
 });
 
 test.each(['v1,', 'v1,AAAA', `v1,${btoa('x'.repeat(33))}`, 'v1a,AAAA', ''])(
-  'A message without a signature of 32 bytes is refused before its body is read: %j',
+  'a message without a signature of 32 bytes is refused before its body is read: %j',
   (signature) => {
     expect(readMessage({ ...published(SECRETS[0]), 'webhook-signature': signature }, Date.now())).toBe('signature');
   },

@@ -11,7 +11,7 @@ afterEach(() => {
 });
 
 describe('the limiter object of a network', () => {
-  test('admits exactly the quota of each subnet and of the network, of a burst from many subnets', async () => {
+  test('a burst from many subnets is admitted exactly up to the quotas of subnets and network', async () => {
     const stub = limiter();
     const decisions = await Promise.all(
       Array.from({ length: 200 }, async (_, index) => {
@@ -29,7 +29,7 @@ describe('the limiter object of a network', () => {
     }
   });
 
-  test('says which limit refused, and takes from both or from neither', async () => {
+  test('a refusal reports its limit, and a request takes from both limits or from neither', async () => {
     vi.useFakeTimers({ toFake: ['Date'] });
     const stub = limiter();
     for (let i = 0; i < 5; i++) await stub.take(requestLimit, subnet(1));
@@ -47,14 +47,14 @@ describe('the limiter object of a network', () => {
     });
   });
 
-  test('keeps nothing in storage', async () => {
+  test('the object keeps nothing in storage', async () => {
     const stub = limiter();
     await stub.take(requestLimit, subnet(1));
     expect(await runInDurableObject(stub, async (_, state) => (await state.storage.list()).size)).toBe(0);
     expect(await runInDurableObject(stub, (_, state) => state.storage.getAlarm())).toBeNull();
   });
 
-  test('that was evicted has forgotten nothing that still counted: its window had passed', async () => {
+  test('an eviction loses no entry that still counts, because the window has passed by then', async () => {
     vi.useFakeTimers({ toFake: ['Date'] });
     const stub = limiter();
     for (let i = 0; i < 5; i++) await stub.take(requestLimit, subnet(1));

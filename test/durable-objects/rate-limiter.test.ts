@@ -58,7 +58,7 @@ describe('a limiter object', () => {
     expect(await stub.take(requestLimit)).toEqual({ admitted: true, remaining: 19, resetMs: 10_000, retryAfterMs: 0 });
   });
 
-  test('applies the requestLimit of each call', async () => {
+  test('applies the request limit of each call', async () => {
     const stub = limiter();
     for (let i = 0; i < 5; i++) await stub.take(requestLimit);
     expect((await stub.take({ quota: 5, windowMs: 10_000 })).admitted).toBe(false);
@@ -66,7 +66,7 @@ describe('a limiter object', () => {
   });
 });
 
-test('each key and each group of addresses has an object', async () => {
+test('each key and each group of addresses has a separate object', async () => {
   const { key, api } = await makeWorld();
   const from = { 'CF-Connecting-IP': newAddress() };
   const before = (await listDurableObjectIds(env.RATE_LIMITER)).length;
@@ -81,7 +81,7 @@ describe('a limiter', () => {
     return api.send('/api/v1/ping', { key });
   }
 
-  test('that fails twice admits the request, and the response has no RateLimit header', async () => {
+  test('a limiter that fails twice admits the request, and the response has no RateLimit header', async () => {
     const warned = vi.spyOn(console, 'warn').mockImplementation(() => undefined);
     let tries = 0;
     const response = await ping(() => {
@@ -100,7 +100,7 @@ describe('a limiter', () => {
     warned.mockRestore();
   });
 
-  test('that is overloaded refuses the request with 429, and is called again for the next', async () => {
+  test('an overloaded limiter refuses the request with 429, and is called again for the next', async () => {
     const { key } = await makeWorld();
     let calls = 0;
     const overloaded = brokenLimiters(env.RATE_LIMITER, () => {
@@ -116,7 +116,7 @@ describe('a limiter', () => {
     }
   });
 
-  test('that hangs admits the request after one second', async () => {
+  test('a limiter that hangs admits the request after one second', async () => {
     const warned = vi.spyOn(console, 'warn').mockImplementation(() => undefined);
     expect((await ping(() => new Promise(() => undefined))).status).toBe(200);
     expect(warned).toHaveBeenCalledTimes(2);

@@ -66,7 +66,7 @@ async function serveBoth(persistTo: string): Promise<string> {
   }
 }
 
-test('the two Workers, as they are deployed, work together', async () => {
+test('the two deployed Workers work together', async () => {
   const { persistTo, remove } = await copyDatabase();
   onTestFinished(remove);
   const [seeded] = await withLocalD1(persistTo, (db) => seed(db, 1));

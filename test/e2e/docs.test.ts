@@ -98,7 +98,7 @@ test('the examples of the reference never cover the responses below them', async
   expect(Math.max(...covered)).toBeLessThanOrEqual(0);
 });
 
-test('the parts of the navigation are at the side, and on a phone a fold, without script too', async () => {
+test('the navigation is at the side, and on a phone a fold, even without script', async () => {
   const { page } = await open('/docs/errors', { javaScriptEnabled: false });
   const navigation = page.getByRole('navigation', { name: 'All pages' });
   const recipe = navigation.getByRole('link', { name: 'n8n' });
@@ -114,7 +114,7 @@ test('the parts of the navigation are at the side, and on a phone a fold, withou
   expect(new URL(page.url()).pathname).not.toMatch(/^\/docs/);
 });
 
-test('the search finds headings and error codes with the keyboard, on a phone too', async () => {
+test('the search finds headings and error codes with the keyboard, even on a phone', async () => {
   const { page, complaints } = await open('/docs', { viewport: { width: 390, height: 800 } });
   await page.keyboard.press('/');
   await page.keyboard.type('rate limited');
@@ -134,7 +134,7 @@ test('the search finds headings and error codes with the keyboard, on a phone to
   expect(complaints).toEqual([]);
 });
 
-test('a recipe has an event of its own in each view, a token from its button, and the workflow its address', async () => {
+test('a recipe shows a new event in each view, creates a token by its button, and puts the address into the workflow', async () => {
   const { page, complaints } = await open('/docs/recipes/n8n');
   const event = page.getByLabel('Event', { exact: true }).locator('pre');
   const [first] = await event.allTextContents();
@@ -165,7 +165,7 @@ test('addresses show the origin of the service, and without script a placeholder
   expect(await texts('/docs/recipes/zapier')).toContain('Domain filterlocalhost');
 });
 
-test('every link of the documentation leads to a page, and to a place on it', async () => {
+test('every link of the documentation leads to an existing page and place', async () => {
   const { page } = await open('/docs');
   const links = new Map<string, string>();
   const ids = new Map<string, string[]>();
@@ -296,7 +296,7 @@ describe('the reference', () => {
   ];
 
   test.each(COMMANDS.filter(([, program]) => isInstalled(program)))(
-    'has requests in %s that run as they are copied',
+    'requests in %s run as copied',
     async (language, program, ...options) => {
       const { page } = await open('/docs/reference');
       const results: string[] = [];

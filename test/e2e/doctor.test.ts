@@ -85,7 +85,7 @@ describe('the doctor', () => {
     ['2000-01-01', false],
     [new Date(Date.now() + 20 * 86_400_000).toISOString().slice(0, 10), false],
     [new Date(Date.now() + 40 * 86_400_000).toISOString().slice(0, 10), true],
-  ])('warns of a contact for vulnerabilities that is valid until %s: %s', async (day, ok) => {
+  ])('a contact for vulnerabilities that is valid until %s passes: %s', async (day, ok) => {
     const body = `Contact: mailto:security@example.com\nExpires: ${day}T23:59:59Z\n`;
     const found = await findings(({ path }, pass) =>
       path === '/.well-known/security.txt' ? new Response(body, { headers: ours }) : pass(),
@@ -96,7 +96,7 @@ describe('the doctor', () => {
     });
   });
 
-  test('recognizes documentation whose limits are not those of the service', async () => {
+  test('recognizes documentation with limits that differ from the service', async () => {
     const limits = '5 requests in any 10 seconds per key';
     const found = await findings(({ path }, pass) =>
       path === '/healthz' ? Response.json({ status: 'ok', limits }, { headers: ours }) : pass(),
@@ -105,7 +105,7 @@ describe('the doctor', () => {
     expect(document).toMatchObject({ ok: false, says: expect.stringContaining(limits) });
   });
 
-  test('names the organization and scopes of a key, and never prints the key', async () => {
+  test('shows the organization and scopes of a key, and never prints the key', async () => {
     const { code, stdout, stderr } = await runCli('doctor', [service.url, '--key-stdin'], {
       input: [`${service.key}\n`],
     });
@@ -172,7 +172,7 @@ describe('the doctor', () => {
     expect(await failures(believing)).toEqual([failed(/headers/, /X-Forwarded-For/)]);
   });
 
-  describe('checks that the settings area is guarded:', () => {
+  describe('the settings area, as checked', () => {
     const pageHeaders = {
       'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
       'X-Frame-Options': 'DENY',
@@ -191,7 +191,7 @@ describe('the doctor', () => {
       ['not against a forged token', false, /forged/, byToken],
       ['but may be framed', false, /x-frame-options.*DENY/, () => page(401, { 'X-Frame-Options': 'SAMEORIGIN' })],
       ['but unreachable', false, /502/, () => html(502, 'Bad gateway')],
-    ])('%s', async (_, ok, says, intercept) => {
+    ])('finds how the settings area is guarded: %s', async (_, ok, says, intercept) => {
       const found = await findings((incoming, pass) =>
         incoming.path.startsWith('/settings') ? intercept(incoming, pass) : pass(),
       );
@@ -200,7 +200,7 @@ describe('the doctor', () => {
     });
   });
 
-  test('reports of a paused service only that it is paused', async () => {
+  test('reports nothing but the pause while a service is paused', async () => {
     const paused: Intercept = ({ path }, pass) => {
       if (path === '/healthz') return Response.json({ status: 'paused', limits: '' }, { headers: ours });
       if (path === '/mcp') return pausedAnswer();
@@ -213,23 +213,23 @@ describe('the doctor', () => {
     expect(await failures((_, pass) => pass(), generateKey('twb'))).toEqual([failed(/ping/, /401/)]);
   });
 
-  describe('compares the Worker for AI agents with the main one:', () => {
+  describe('the check of the Worker for AI agents', () => {
     const atMcp =
       (answer: () => Response): Intercept =>
       ({ path }, pass) =>
         path === '/mcp' ? answer() : pass();
     const notFound = () => Response.json({ code: 'not_found', detail: 'x' }, { status: 404, headers: ours });
 
-    test('it need not be deployed', async () => {
+    test('the Worker may be missing', async () => {
       const found = await findings(atMcp(notFound), service.key);
       expect(found.filter(({ check }) => check.startsWith('/mcp'))).toMatchObject([{ ok: true, check: '/mcp' }]);
     });
 
-    test('it is paused, and the API is open', async () => {
+    test('a paused Worker is reported while the API is open', async () => {
       expect(await failures(atMcp(pausedAnswer))).toEqual([failed(/mcp/, /MODE.*switch MODE open/)]);
     });
 
-    test('it is open, and the API is paused', async () => {
+    test('an open Worker is reported while the API is paused', async () => {
       const paused: Intercept = ({ path }, pass) => {
         if (path === '/healthz') return Response.json({ status: 'paused', limits: '' }, { headers: ours });
         return isApi(path) && path !== '/api/v1/openapi.json' ? pausedAnswer() : pass();
@@ -237,7 +237,7 @@ describe('the doctor', () => {
       expect(await failures(paused)).toEqual([failed(/healthz/, /paused/), failed(/mcp/, /MODE.*switch MODE paused/)]);
     });
 
-    test('it does not block a key that the API blocks', async () => {
+    test('a Worker that accepts a key that the API blocks is reported', async () => {
       const blocked: Intercept = ({ path, headers }, pass) =>
         path === '/api/v1/ping' && headers.has('Authorization') ? new Response('', { status: 401 }) : pass();
       expect(await failures(blocked, service.key)).toEqual([
@@ -246,12 +246,12 @@ describe('the doctor', () => {
       ]);
     });
 
-    test('it accepts a key that the API accepts', async () => {
+    test('a Worker that accepts the same key as the API passes', async () => {
       const found = await findings((_, pass) => pass(), service.key);
       expect(found).toContainEqual(expect.objectContaining({ ok: true, check: '/mcp with the key' }));
     });
 
-    test('something else answers at its address', async () => {
+    test('another service at its address is reported', async () => {
       expect(await failures(atMcp(() => html(403, 'Attention Required!')))).toEqual([failed(/mcp/, /Attention/)]);
     });
   });
@@ -277,7 +277,7 @@ describe('the doctor', () => {
     expect(others.filter((finding) => !finding.ok)).toEqual([]);
   });
 
-  describe('explains why there is no response:', () => {
+  describe('the explanation of a missing response', () => {
     const failing = (code: string) =>
       new TypeError('fetch failed', { cause: Object.assign(new Error(code), { code }) });
     test.each<[string, Error, RegExp]>([
@@ -285,7 +285,7 @@ describe('the doctor', () => {
       ['an expired certificate', failing('CERT_HAS_EXPIRED'), /tickets\.example.*CERT_HAS_EXPIRED/],
       ['a certificate for another name', failing('ERR_TLS_CERT_ALTNAME_INVALID'), /name/],
       ['a timeout', new DOMException('', 'TimeoutError'), /tickets\.example.*10 s/],
-    ])('%s', async (_, failure, says) => {
+    ])('explains %s', async (_, failure, says) => {
       const send = () => Promise.reject(failure);
       // No response to plain http is as it should be.
       expect(await all(diagnose(new URL('https://tickets.example'), undefined, send))).toMatchObject([
@@ -294,7 +294,7 @@ describe('the doctor', () => {
       ]);
     });
 
-    test('a closed port, as the command prints it', async () => {
+    test('explains a closed port', async () => {
       const host = `localhost:${await freePort()}`;
       const { code, stdout, stderr } = await runCli('doctor', [`http://${host}`]);
       expect([code, stderr]).toEqual([1, '']);
@@ -302,7 +302,7 @@ describe('the doctor', () => {
     });
   });
 
-  test('prints its usage when it is called wrongly', async () => {
+  test('prints its usage after a wrong call', async () => {
     const calls = [
       [],
       ['tickets.example'],

@@ -182,7 +182,7 @@ describe.each(LANGUAGES.filter(({ program }) => isInstalled(program)))(
   },
 );
 
-test('the code was run in at least one language, and exists in C# too', () => {
+test('the code was run in at least one language, and exists for C#', () => {
   expect(LANGUAGES.some(({ program }) => isInstalled(program))).toBe(true);
   for (const label of ['Sign and verify', 'Send a call', 'Receiver']) expect(codeOf(label, 'csharp', '')).not.toBe('');
 });

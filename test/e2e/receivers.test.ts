@@ -102,7 +102,7 @@ describe.each(SAMPLE_RECEIVERS)('the receiver in $language', (sample) => {
   });
   afterAll(() => world.close());
 
-  test('refuses what is not signed with its secret, changed on the way, or old', async () => {
+  test('refuses messages that are unsigned, signed with another secret, changed on the way, or old', async () => {
     const { post, queued, url } = world;
     const body = page(note(1, 'forged'));
     const wrong = `whsec_${btoa('a secret that it does not have..')}`;
@@ -145,7 +145,7 @@ describe.each(SAMPLE_RECEIVERS)('the receiver in $language', (sample) => {
     } else expect(contents).toEqual(pages.map((text) => JSON.parse(text)));
   });
 
-  test('accepts a message of a type that it does not know, such as an alert, and takes no change from it', async () => {
+  test('accepts a message of an unknown type, such as an alert, and takes no change from it', async () => {
     const { post, queued } = world;
     const before = (await queued()).length;
     const alert = {
@@ -169,7 +169,7 @@ describe.each(SAMPLE_RECEIVERS.filter(({ writes }) => writes))('the receiver in 
   const waitForEmptyQueue = ({ queued } = world) =>
     vi.waitFor(async () => expect(await queued()).toEqual([]), { interval: 20, timeout: 20_000 });
 
-  test('writes each record once with the id of the record, exactly and in order', async () => {
+  test('writes each record once with its id, exactly and in order', async () => {
     const body = page(note(1, 'Grüße 🖨️\n"x"'), timeEntry(2, '<b>'));
     for (let time = 0; time < 2; time++) {
       expect(await world.post(body)).toBe(204);
@@ -193,7 +193,7 @@ describe.each(SAMPLE_RECEIVERS.filter(({ writes }) => writes))('the receiver in 
     ]);
   });
 
-  test('writes a decision and a redaction into what is there', async () => {
+  test('writes a decision and a redaction into the existing records', async () => {
     const approved = timeEntry(3, '<b>', { action: 'time_entry.approved', number: 2, status: 'APPROVED' });
     const redacted = note(4, '[redacted]', { action: 'note.redacted', number: 1 });
     expect(await world.post(page(approved, redacted))).toBe(204);
@@ -205,14 +205,14 @@ describe.each(SAMPLE_RECEIVERS.filter(({ writes }) => writes))('the receiver in 
     expect(records()).toHaveLength(2);
   });
 
-  test('takes the same record under another seq, as after a restore, for the same', async () => {
+  test('recognizes the same record under another seq, such as after a restore', async () => {
     const again = note(1, 'under the seq of an other', { number: 7 });
     expect(await world.post(page(again, timeEntry(9, '<b>', { number: 2 })))).toBe(204);
     await waitForEmptyQueue();
     expect(records().map(({ externalId }) => externalId)).toEqual([idOf(1), idOf(2), idOf(7)]);
   });
 
-  test('reports what the PSA refuses, keeps it as a file, and goes on', async () => {
+  test('reports a record that the PSA refuses, keeps it as a file, and continues', async () => {
     world.psa.refused.add('gone');
     expect(await world.post(page(note(10, 'no ticket', { ticketId: 'gone' }), note(11, 'next')))).toBe(204);
     await waitForEmptyQueue();
@@ -223,7 +223,7 @@ describe.each(SAMPLE_RECEIVERS.filter(({ writes }) => writes))('the receiver in 
     expect(JSON.parse(reported)).toEqual({ type: 'work.report', data });
   });
 
-  test('does not write the record of a report that is returned', async () => {
+  test('writes no record for a returned report', async () => {
     const before = records().length;
     const returned = [
       note(12, 'refused', { action: 'note.refused' }),
@@ -246,7 +246,7 @@ describe.each(SAMPLE_RECEIVERS.filter(({ writes }) => writes))('the receiver in 
     expect(records()[1]).toMatchObject({ id: 2, status: 'REJECTED' });
   });
 
-  test('does not repeat a create that a kill has cut off while the PSA still works on it', async () => {
+  test('does not repeat a create that a kill interrupted while the PSA still works on it', async () => {
     const cut = await makeWorld(sample, 1);
     let isCut = false;
     cut.psa.onCreate = async (moment) => {
@@ -266,7 +266,7 @@ describe.each(SAMPLE_RECEIVERS.filter(({ writes }) => writes))('the receiver in 
     }
   });
 
-  test('confirms while the PSA is down, and writes everything in order when it is back', async () => {
+  test('confirms while the PSA is down, and later writes everything in order', async () => {
     world.psa.isDown = true;
     for (const seq of [20, 21, 22])
       expect(await world.post(page(note(seq, `note ${seq}`)), { id: `msg_${seq}` })).toBe(204);

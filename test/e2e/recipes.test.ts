@@ -134,7 +134,7 @@ describe.runIf(isInstalled('python3'))('Python', () => {
     expect((await python('evt-python-note', 'note')).stdout).toMatch(/201 [0-9a-f-]{36}\n$/);
   });
 
-  test('the script ends with the problem if the event has no id, or another event had it', async () => {
+  test('the script ends with the problem if the event has no id, or an id that was used before', async () => {
     const empty = await python('');
     expect([empty.code, empty.stdout.trim()]).toEqual([1, '']);
     expect(empty.stderr).toMatch(/^400 .*"code":"invalid_idempotency_key"/);
@@ -294,7 +294,7 @@ test.each(KINDS)(
 );
 
 describe('TypeScript', () => {
-  test('the program compiles strictly with the client and types made from the document, and writes once', async () => {
+  test('the program compiles strictly with the client and types from the document, and writes once', async () => {
     await compiled;
     const env = { ...process.env, TICKETS_URL: server.url, TICKETS_API_KEY: server.key, TICKET_ID: '1001' };
     const main = async (...args: string[]) =>
@@ -306,7 +306,7 @@ describe('TypeScript', () => {
     await expect(main()).rejects.toThrow('Name the event');
   });
 
-  test('the client writes 30 entries at once', async () => {
+  test('the client writes 30 entries simultaneously', async () => {
     await compiled;
     const env = { ...process.env, TICKETS_URL: `${server.url}/api/v1`, TICKETS_API_KEY: server.key };
     const { stdout } = await run('node', [join(directory, 'many.ts')], { env });

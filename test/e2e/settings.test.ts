@@ -203,7 +203,7 @@ async function fillNewKey(page: Page, organization: string, name: string): Promi
   await field(page, 'scope', 'tickets:note:write').check();
 }
 
-test('a double click makes one key, and sending the form again after that is refused', async () => {
+test('a double click creates one key, and sending the form again after that is refused', async () => {
   const { page } = await signIn();
   await fillNewKey(page, 'northwind', 'Clicked twice');
   await submit(page).dblclick();
@@ -216,7 +216,7 @@ test('a double click makes one key, and sending the form again after that is ref
   expect(await made.count()).toBe(1);
 });
 
-test('a new key stays in view until it is copied, and what is typed until it is accepted', async () => {
+test("a new key stays in view until it is copied, and a form's draft until it is accepted", async () => {
   const { page } = await signIn({ permissions: ['clipboard-read', 'clipboard-write'] });
   const context = page.context();
   const dialogs: string[] = [];
@@ -281,7 +281,7 @@ test('a new key stays in view until it is copied, and what is typed until it is 
   expect(await page.evaluate('JSON.stringify(sessionStorage)')).toBe('{}');
 });
 
-test('a log of months: a rare ticket is found at once, pages are short, and paper has no controls', async () => {
+test('a log of months: a rare ticket is found immediately, pages are short, and paper shows no controls', async () => {
   const now = Date.now();
   await withLocalD1(server.persistTo, async (db) => {
     await importOrganizations(db, [{ id: 'large', name: 'Large' }], 'max@large.example');
@@ -325,7 +325,7 @@ test('a log of months: a rare ticket is found at once, pages are short, and pape
   expect(complaints).toEqual([]);
 });
 
-test('fields, buttons and links have the names that people and their tools know', async () => {
+test('fields, buttons and links carry their common names for people and tools', async () => {
   const { page } = await signIn({ permissions: ['clipboard-read', 'clipboard-write'] });
   const button = (name: string) => page.getByRole('button', { name, exact: true });
   for (const name of ['API keys', 'Audit log']) await page.getByRole('link', { name, exact: true }).waitFor();

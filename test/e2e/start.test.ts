@@ -106,7 +106,7 @@ describe('npm start', () => {
     }
   });
 
-  test('prints a curl line that logs time on ticket 1001 once, however often it is run', async () => {
+  test('prints a curl line that logs time on ticket 1001 once, however often it runs', async () => {
     const first = await run('sh', ['-c', curlIn(running.output)]);
     expect(first.stdout).toContain('HTTP/1.1 201 Created');
     expect(JSON.parse(first.stdout.split('\r\n\r\n').at(-1) ?? '')).toMatchObject({
@@ -118,7 +118,7 @@ describe('npm start', () => {
     expect(second.stdout).toContain('"idempotentReplay":true');
   });
 
-  test('prints the key, the curl line and the addresses together, after everything else', () => {
+  test('prints the key, the curl line and the addresses together, after all other output', () => {
     const lines = running.output.trimEnd().split('\n').filter(Boolean);
     const url = `http://localhost:${port}`;
     expect(lines.slice(-9)).toEqual([
@@ -190,7 +190,7 @@ describe('npm start', () => {
     expect((await fetch(`http://localhost:${port}/healthz`)).status).toBe(200);
   });
 
-  test('keeps the data when it is started again, replaces the demo key, and passes its arguments to wrangler', async () => {
+  test('keeps the data across starts, replaces the demo key, and passes its arguments to wrangler', async () => {
     const before = keyIn(running.output);
     await stop(running.server);
     running = await startIn(
@@ -204,14 +204,14 @@ describe('npm start', () => {
   });
 });
 
-test('an invalid variable stops the start with one line that names it', async () => {
+test('an invalid variable stops the start with one line about it', async () => {
   expect(await failedStart('--port', String(await freePort()), '--var', 'KEY_LIMIT:200/60s')).toEqual({
     code: 1,
     output: expect.stringMatching(/^KEY_LIMIT: .*"200\/60s".*\n$/),
   });
 });
 
-test('a database with unknown migrations stops the start with one line that names them and the directory', async () => {
+test('a database with unknown migrations stops the start with one line about the migrations and the directory', async () => {
   const { persistTo, remove } = await copyDatabase();
   try {
     await withLocalD1(persistTo, (db) =>

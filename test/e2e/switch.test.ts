@@ -47,7 +47,7 @@ function runSwitch(...args: string[]) {
 const secret = (worker: string, name: string, value: string) =>
   `${worker} ${JSON.stringify({ name, text: value, type: 'secret_text' })}`;
 
-test('sets a switch on both Workers, the main one first', async () => {
+test('a switch changes both Workers, the main one first', async () => {
   expect(await runSwitch('MODE', 'paused')).toEqual({
     code: 0,
     stdout: `MODE is set on ${MAIN}.\nMODE is set on ${AGENTS}.\n`,
@@ -56,7 +56,7 @@ test('sets a switch on both Workers, the main one first', async () => {
   expect(secrets).toEqual([secret(MAIN, 'MODE', 'paused'), secret(AGENTS, 'MODE', 'paused')]);
 });
 
-test('does not create the Worker for AI agents if it is not deployed', async () => {
+test('a switch does not create a Worker for AI agents that is not deployed', async () => {
   deployed.delete(AGENTS);
   const keys = ['twb_Ab12…x9Yz', 'twb_Cd34...w8Xy'];
   const { code, stdout } = await runSwitch('BLOCKED_KEYS', ...keys);
@@ -64,14 +64,14 @@ test('does not create the Worker for AI agents if it is not deployed', async () 
   expect(secrets).toEqual([secret(MAIN, 'BLOCKED_KEYS', keys.join(' '))]);
 });
 
-test('names the Worker that it could not change', async () => {
+test('an error shows the Worker that could not be changed', async () => {
   refused.add(AGENTS);
   const { code, stdout, stderr } = await runSwitch('MODE', 'open');
   expect([code, stdout]).toEqual([1, `MODE is set on ${MAIN}.\n`]);
   expect(stderr).toMatch(new RegExp(`^MODE was not set on ${AGENTS}:`));
 });
 
-test('refuses a wrong value, which would stop both Workers', async () => {
+test('a wrong value is refused, because it would stop both Workers', async () => {
   for (const [args, says] of [
     [['MODE', 'off'], 'MODE: its value is not a mode; write open or paused.'],
     [['BLOCKED_KEYS', 'twb_Ab12'], 'BLOCKED_KEYS: entry 1 of 1 is neither a key id nor a hint'],

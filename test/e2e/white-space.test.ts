@@ -82,11 +82,11 @@ describe.each([
 ])('white space around a header is ignored: %s', (name, before, after) => {
   const around = (value: string) => before + value + after;
 
-  test('around Authorization', async () => {
+  test('Authorization with the white space is accepted', async () => {
     expect(await postNote(`Authorization:${around(`Bearer ${server.key}`)}`)).toMatchObject({ status: '201' });
   });
 
-  test('around Idempotency-Key, plain and in quotes', async () => {
+  test('an Idempotency-Key with the white space, plain or in quotes, stays the same key', async () => {
     const key = `white-space-${name.replaceAll(' ', '-')}`;
     const post = (value: string) => postNote(`Authorization: Bearer ${server.key}`, `Idempotency-Key:${value}`);
     expect(await post(key)).toMatchObject({ status: '201' });
@@ -96,14 +96,14 @@ describe.each([
     }
   });
 
-  test("around an administrator's token", async () => {
+  test("an administrator's token with the white space signs in", async () => {
     const authorization = `Authorization:${around(`Bearer ${server.token}`)}`;
     const { status, headers } = await send('GET /settings HTTP/1.1', 'Host: localhost', authorization, '\r\n');
     expect([status, /^location: (.*)$/im.exec(headers)?.[1]]).toEqual(['303', '/settings/northwind/keys']);
   });
 });
 
-test('only spaces and tabs are ignored, and only around the value: anything else gets the same 401', async () => {
+test('only spaces and tabs around the value are ignored: anything else gets the same 401', async () => {
   const { key } = server;
   const seen = new Set<string>();
   const values = [
@@ -135,7 +135,7 @@ test.each(['a\t\tb', 'a b', '" a"', '"a "', 'a\xa0', ' , a', ' \t '])(
   },
 );
 
-test('a repeated Idempotency-Key is refused, also if the last one is empty', async () => {
+test('a repeated Idempotency-Key is refused, even if the last one is empty', async () => {
   for (const second of ['b', 'a', '', ' ']) {
     const { status, body } = await postNote(
       `Authorization: Bearer ${server.key}`,

@@ -61,7 +61,7 @@ describe('a key with allowed networks', () => {
     expect(await rowsOf('notes', organization)).toHaveLength(2);
   });
 
-  test('is refused before its limit is touched', async () => {
+  test("a request from elsewhere is refused before the key's limit is touched", async () => {
     const { key } = await makeLimitedKey();
     const limiters = countLimiters(env.RATE_LIMITER);
     const api = makeApi({ bindings: { RATE_LIMITER: limiters.namespace } });
@@ -69,7 +69,7 @@ describe('a key with allowed networks', () => {
     expect(limiters.names).toEqual([expect.stringMatching(/^ip:/)]);
   });
 
-  test('is listed under refused uses with the address', async () => {
+  test('a request from elsewhere appears under refused uses with its address', async () => {
     const { organization, key } = await makeLimitedKey();
     const api = makeIsolate();
     await api.postNote(key.value, undefined, from(OUTSIDE));
@@ -79,7 +79,7 @@ describe('a key with allowed networks', () => {
     ]);
   });
 
-  test('has a successor with the same networks', async () => {
+  test('a successor gets the same networks', async () => {
     const { organization, key } = await makeLimitedKey();
     const successor = await rotate(organization, key.id, { grace: '1h' });
     const api = makeIsolate();
@@ -88,7 +88,7 @@ describe('a key with allowed networks', () => {
   });
 });
 
-describe('a change of the networks acts at once in every isolate that has cached the key:', () => {
+describe('a change of the networks acts immediately in every isolate that has cached the key:', () => {
   /** Isolates that have cached the key. */
   async function makeWarm(networks?: string) {
     const world = await makeLimitedKey(networks);
@@ -107,7 +107,7 @@ describe('a change of the networks acts at once in every isolate that has cached
     expect(await rowsOf('notes', organization)).toHaveLength(2);
   });
 
-  test('a replay and an unknown ticket get the constant 401 too', async () => {
+  test('a replay and an unknown ticket get the constant 401', async () => {
     const { key, change, isolates } = await makeWarm();
     const headers = from(INSIDE, { 'Idempotency-Key': 'triage:evt-1' });
     expect((await isolates[0]?.postNote(key.value, undefined, headers))?.status).toBe(201);
@@ -142,7 +142,7 @@ describe('a change of the networks acts at once in every isolate that has cached
   });
 });
 
-test('a change is audited in words, and is not lost to another one', async () => {
+test('a change is audited in words, and is not lost to a later one', async () => {
   const { organization, key, change } = await makeLimitedKey();
   const admin = asAdmin(organization);
   const shown = await getOwnKey(admin, key.id);

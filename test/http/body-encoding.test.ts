@@ -37,7 +37,7 @@ describe.each([
     ['with one', `\uFEFF${BODY}`],
     ['that begins with a line break', `\r\n${BODY}`],
     ['as short as can be', '{}'],
-  ])('%s is named in the answer', async (_, text) => {
+  ])("the response mentions the body's encoding: %s", async (_, text) => {
     expect(await post(encode(text, unit, littleEndian))).toEqual({
       status: 400,
       code: 'invalid_encoding',

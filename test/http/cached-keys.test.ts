@@ -22,14 +22,14 @@ async function warm(options: Parameters<typeof makeApi>[0] = {}) {
 const statements = (calls: { statements: number }[]) => calls.map((call) => call.statements);
 
 describe('a cached key', () => {
-  test('writes with one call to D1', async () => {
+  test('a cached key writes with one call to D1', async () => {
     const { key, api, calls } = await warm();
     expect((await api.postTime(key.value)).status).toBe(201);
     expect((await api.postNote(key.value)).status).toBe(201);
     expect(statements(calls)).toEqual([3, 3]);
   });
 
-  test('is read again after a minute, and for every ping', async () => {
+  test('a cached key is read again after a minute, and for every ping', async () => {
     let now = Date.now();
     const { key, api, calls } = await warm({ now: () => now });
     now += minute - 1;
@@ -42,7 +42,7 @@ describe('a cached key', () => {
     expect(statements(calls)).toEqual([3, 1, 3, 1]);
   });
 
-  test('that was revoked gets the constant 401, whatever is wrong with the request', async () => {
+  test('a cached key that was revoked gets the constant 401, whatever is wrong with the request', async () => {
     const expect401 = async (send: (world: Awaited<ReturnType<typeof warm>>) => Promise<Response>) => {
       const world = await warm();
       await revoke(world.organization, world.key.id);
@@ -66,7 +66,7 @@ describe('a cached key', () => {
     await expect401(({ api, key }) => api.postTime(key.value, TIME, {}, 'nowhere'));
   });
 
-  test('that was revoked at its limit gets the constant 401, not the 429', async () => {
+  test('a cached key that was revoked at its limit gets the constant 401, not the 429', async () => {
     const { organization, key, api } = await warm();
     for (let i = 0; i < 4; i++) expect((await api.postNote(key.value)).status).toBe(201);
     await revoke(organization, key.id);
@@ -75,7 +75,7 @@ describe('a cached key', () => {
     expect(await response.text()).toBe('{"type":"about:blank","title":"Unauthorized","status":401}');
   });
 
-  test('is read before its 429 is sent, so that a changed limit applies', async () => {
+  test('a cached key is read before its 429 is sent, so that a changed limit applies', async () => {
     const { organization, key, api, calls } = await warm();
     for (let i = 0; i < 4; i++) await api.postNote(key.value);
     calls.length = 0;
@@ -88,7 +88,7 @@ describe('a cached key', () => {
     expect((await api.postNote(key.value)).status).toBe(429);
   });
 
-  test('whose organization lost its plan gets 403, also for an invalid body', async () => {
+  test('a cached key of an organization without its plan gets 403, even for an invalid body', async () => {
     const { organization, key, api } = await warm();
     await importRecords({
       type: 'organization',
@@ -101,7 +101,7 @@ describe('a cached key', () => {
     expect((await api.postNote(key.value, 'not json')).status).toBe(403);
   });
 
-  test('is removed from the cache when it is refused, and is not cached while its plan lacks PSA', async () => {
+  test('a refused key leaves the cache, and is not cached while its plan lacks PSA', async () => {
     const { organization, key, api, calls } = await warm();
     const plan = (psa: boolean) =>
       importRecords({ type: 'organization', id: organization, name: 'N', psa, timeZone: 'UTC', defaultHourlyRate: 1 });
@@ -118,7 +118,7 @@ describe('a cached key', () => {
   });
 });
 
-test('in any sequence of events over several isolates an ended key gets 401 and writes nothing, and a live key what it asked for', async () => {
+test('in any sequence of events over several isolates an ended key gets 401 and writes nothing, and a live key writes exactly its requests', async () => {
   const isolates = 3;
   const isolate = fc.nat(isolates - 1);
   const event = fc.oneof(

@@ -44,7 +44,7 @@ async function notes(api: ReturnType<typeof makeApi>, key: string, count: number
 }
 
 describe('the daily limit of a key', () => {
-  test('admits exactly its records until midnight in the zone of the organization', async () => {
+  test("the limit admits exactly its records until midnight in the organization's zone", async () => {
     const organization = await makeOrganization({ timeZone: 'America/New_York' });
     const { value: key, id } = await makeKey(organization);
     const api = apiWith({ key: { records: 3, bytes: 1_000_000 } });
@@ -71,7 +71,7 @@ describe('the daily limit of a key', () => {
     expect((await api.postTime(key, TIME, { 'Idempotency-Key': 'triage:evt-1' })).status).toBe(201);
   });
 
-  test('is told on every response to a write', async () => {
+  test('every response to a write shows the limit', async () => {
     const { value: key } = await makeKey(await makeOrganization());
     const api = apiWith({ key: { records: 5, bytes: 1_000_000 } });
     const left = async (answer: Promise<Response>) =>
@@ -85,7 +85,7 @@ describe('the daily limit of a key', () => {
     expect(await left(api.send('/api/v1/ping', { key }))).toBeUndefined();
   });
 
-  test('is exact if several isolates reach it at the same time', async () => {
+  test('the limit is exact if several isolates reach it simultaneously', async () => {
     const organization = await makeOrganization();
     const { value: key } = await makeKey(organization);
     const limits = { key: { records: 17, bytes: 1_000_000 } };
@@ -99,7 +99,7 @@ describe('the daily limit of a key', () => {
     expect(await inconsistencies(env.DB, organization)).toEqual([]);
   });
 
-  test('counts bytes of UTF-8, and admits a shorter text that still fits', async () => {
+  test('the limit counts bytes of UTF-8, and admits a shorter text that still fits', async () => {
     const { value: key } = await makeKey(await makeOrganization());
     const api = apiWith({ key: { records: 100, bytes: 1_000 } });
     expect((await api.postNote(key, { message: '😀'.repeat(200) })).status).toBe(201);
@@ -108,7 +108,7 @@ describe('the daily limit of a key', () => {
     expect(await problemOf(api.postNote(key, { message: 'x' }))).toBe('429 daily_limit_reached');
   });
 
-  test('is shared by the keys of a rotation chain', async () => {
+  test('the keys of a rotation chain share the limit', async () => {
     const organization = await makeOrganization();
     const first = await makeKey(organization);
     const api = apiWith({ key: { records: 3, bytes: 1_000_000 } });
@@ -121,7 +121,7 @@ describe('the daily limit of a key', () => {
     expect(await inconsistencies(env.DB, organization)).toEqual([]);
   });
 
-  test('never refuses a replay', async () => {
+  test('the limit never refuses a replay', async () => {
     const { value: key } = await makeKey(await makeOrganization());
     const api = apiWith({ key: { records: 1, bytes: 1_000_000 } });
     expect((await api.postTime(key, TIME, { 'Idempotency-Key': 'k' })).status).toBe(201);
@@ -129,7 +129,7 @@ describe('the daily limit of a key', () => {
     expect((await api.postTime(key, { ...TIME, minutes: 5 }, { 'Idempotency-Key': 'k' })).status).toBe(200);
   });
 
-  test('is judged before the ticket, and after the key and the body', async () => {
+  test('the limit is checked before the ticket, and after the key and the body', async () => {
     const organization = await makeOrganization();
     const { value: key } = await makeKey(organization);
     const { value: timeOnly } = await makeKey(organization, { scopes: ['tickets:time:write'] });
@@ -141,18 +141,18 @@ describe('the daily limit of a key', () => {
     expect([unauthorized.status, unauthorized.headers.get('RateLimit')]).toEqual([401, null]);
   });
 
-  test('that the configuration lowers applies to the next write', async () => {
+  test('a lower limit in the configuration applies to the next write', async () => {
     const { value: key } = await makeKey(await makeOrganization());
     expect(await notes(apiWith({ key: { records: 5, bytes: 1_000_000 } }), key, 3)).toEqual([201, 201, 201]);
     expect(await notes(apiWith({ key: { records: 2, bytes: 1_000_000 } }), key, 1)).toEqual([429]);
   });
 });
 
-describe('a limit of the key itself', () => {
+describe('a limit on one key', () => {
   const setLimit = (id: string, column: 'day_limit_records' | 'day_limit_minutes', limit: number) =>
     env.DB.prepare(`update api_keys set ${column} = ?1 where id = ?2`).bind(limit, id).run();
 
-  test('of records acts on the next write of an isolate that knows the key', async () => {
+  test('a limit of records acts on the next write of an isolate that knows the key', async () => {
     const key = await makeKey(await makeOrganization());
     const api = apiWith({ key: { records: 100, bytes: 1_000_000 } });
     expect(await notes(api, key.value, 2)).toEqual([201, 201]);
@@ -162,7 +162,7 @@ describe('a limit of the key itself', () => {
     expect(await notes(api, key.value, 2)).toEqual([201, 429]);
   });
 
-  test('that is changed in the settings area acts on the next write of every isolate', async () => {
+  test('a change in the settings area acts on the next write of every isolate', async () => {
     const settings = await makeSettings();
     const key = await makeKey(settings.organization);
     const isolates = [apiWith({}), apiWith({})];
@@ -178,7 +178,7 @@ describe('a limit of the key itself', () => {
     expect(await notes(isolates[1] ?? settings.api, key.value, 1)).toEqual([429]);
   });
 
-  test('of minutes refuses only what adds minutes', async () => {
+  test('a limit of minutes refuses only writes with minutes', async () => {
     const key = await makeKey(await makeOrganization());
     await setLimit(key.id, 'day_limit_minutes', 60);
     const api = apiWith({});
@@ -194,7 +194,7 @@ describe('a limit of the key itself', () => {
 });
 
 describe('the daily limit of an organization', () => {
-  test('is shared by all its keys, and no other organization is affected', async () => {
+  test('all keys of the organization share the limit, and no other organization is affected', async () => {
     const organization = await makeOrganization();
     const keys = [await makeKey(organization), await makeKey(organization)];
     const limits = { organization: { records: 4, bytes: 1_000_000 } };
@@ -210,7 +210,7 @@ describe('the daily limit of an organization', () => {
     expect(await inconsistencies(env.DB, organization)).toEqual([]);
   });
 
-  test('is exact if several keys reach it at the same time', async () => {
+  test('the limit is exact if several keys reach it simultaneously', async () => {
     const organization = await makeOrganization();
     const keys = await Promise.all([makeKey(organization), makeKey(organization, { name: 'second' })]);
     const apis = [0, 1, 2].map(() => apiWith({ organization: { records: 17, bytes: 1_000_000 } }));
@@ -221,7 +221,7 @@ describe('the daily limit of an organization', () => {
     expect(await inconsistencies(env.DB, organization)).toEqual([]);
   });
 
-  test('counts the bytes of all texts', async () => {
+  test('the limit counts the bytes of all texts', async () => {
     const { value: key } = await makeKey(await makeOrganization());
     const api = apiWith({ organization: { records: 100, bytes: 1_000 } });
     expect((await api.postNote(key, { message: 'x'.repeat(990) })).status).toBe(201);
@@ -262,7 +262,7 @@ describe('after a change of the time zone to an earlier local day', () => {
       defaultHourlyRate: 120,
     });
 
-  test('the limits are those of that day, and back again those of the later one', async () => {
+  test('the limits follow the earlier day, and after a change back the later day', async () => {
     const organization = await makeOrganization({ timeZone: 'Pacific/Kiritimati' });
     const { value: key } = await makeKey(organization);
     const api = apiWith(LIMITS);
@@ -311,7 +311,7 @@ test('a write that commits after one of the next day is judged on its own day', 
   expect(await inconsistencies(env.DB, organization)).toEqual([]);
 });
 
-test('after a change of the time zone, the limits are those of the new local day', async () => {
+test('after a change of the time zone, the limits follow the new local day', async () => {
   const organization = await makeOrganization({ timeZone: 'UTC' });
   const { value: key } = await makeKey(organization);
   const api = apiWith({ key: { records: 2, bytes: 1_000_000 }, organization: { records: 2, bytes: 1_000_000 } });

@@ -8,7 +8,7 @@ async function world() {
   return { organization, key, api: makeApi() };
 }
 
-describe('an Idempotency-Key whose event id came out empty', () => {
+describe('an Idempotency-Key with an empty event id', () => {
   test.each([
     'triage:',
     'triage:undefined',
@@ -19,7 +19,7 @@ describe('an Idempotency-Key whose event id came out empty', () => {
     'triage:{{eventId}}',
     'triage:{{ eventId }}',
     `triage:\${eventId}`,
-  ])('is refused: %s', async (value) => {
+  ])('the key is refused: %s', async (value) => {
     const { organization, key, api } = await world();
     for (const response of [
       await api.postNote(key, undefined, { 'Idempotency-Key': value }),
@@ -35,7 +35,7 @@ describe('an Idempotency-Key whose event id came out empty', () => {
     expect(await rowsOf('time_entries', organization)).toEqual([]);
   });
 
-  test('loses no work: the second event of such a workflow is refused as the first was, instead of replaying it', async () => {
+  test('the refusal loses no work: the second event of such a workflow is refused as the first was, instead of replaying it', async () => {
     const { organization, key, api } = await world();
     const headers = { 'Idempotency-Key': 'triage:' };
     const first = await api.postNote(key, { message: 'Disk replaced' }, headers, '1001');
@@ -44,7 +44,7 @@ describe('an Idempotency-Key whose event id came out empty', () => {
     expect(await rowsOf('notes', organization)).toEqual([]);
   });
 
-  test('is truncated in the error', async () => {
+  test('the error contains the key in truncated form', async () => {
     const { key, api } = await world();
     const response = await api.postNote(key, undefined, { 'Idempotency-Key': `${'x'.repeat(65_536)}:` });
     expect(response.status).toBe(400);

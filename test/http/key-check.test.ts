@@ -75,7 +75,7 @@ async function refusalOf(checked: Promise<unknown>): Promise<Unauthorized> {
 }
 
 describe('a key value', () => {
-  test('that is malformed or has another prefix is refused without a lookup', async () => {
+  test('a malformed key value or another prefix is refused without a lookup', async () => {
     const { start, find } = makeSource();
     for (const wrong of ['', 'twb_1', value.slice(0, -1), generateKey('stg')]) {
       expect((await refusalOf(start(NOTE, wrong))).reason).toBe('malformed');
@@ -83,7 +83,7 @@ describe('a key value', () => {
     expect(find).not.toHaveBeenCalled();
   });
 
-  test('that no key has is refused as unknown', async () => {
+  test('a well-formed value without a key is refused as unknown', async () => {
     const { start, find } = makeSource();
     expect(await refusalOf(start(NOTE, generateKey('twb')))).toMatchObject({ reason: 'unknown', key: undefined });
     expect(find).toHaveBeenCalledTimes(1);
@@ -93,7 +93,7 @@ describe('a key value', () => {
 describe('a key blocked by its hint', () => {
   const blockedKeys = new Set([keyHint(value)]);
 
-  test('is looked up once and refused, also when it is cached', async () => {
+  test('a key is looked up once and refused, even when it is cached', async () => {
     const { source, start, find, onFailure } = makeSource({ blockedKeys });
     expect(await refusalOf(start(NOTE))).toMatchObject({ reason: 'blocked', key: good });
     expect(find).toHaveBeenCalledTimes(1);
@@ -103,14 +103,14 @@ describe('a key blocked by its hint', () => {
     expect(onFailure).not.toHaveBeenCalled();
   });
 
-  test('is refused when the lookup fails, and the failure is reported', async () => {
+  test('a key is refused when the lookup fails, and the failure is reported', async () => {
     const lost = new Error('lost');
     const { start, onFailure } = makeSource({ blockedKeys, find: () => Promise.reject(lost) });
     expect(await refusalOf(start(NOTE))).toMatchObject({ reason: 'blocked', key: undefined });
     expect(onFailure.mock.calls).toEqual([[lost]]);
   });
 
-  test('is refused when no such key exists', async () => {
+  test('a value without such a key is refused', async () => {
     const { world, start } = makeSource({ blockedKeys });
     world.stored = undefined;
     expect(await refusalOf(start(NOTE))).toMatchObject({ reason: 'blocked', key: undefined });
@@ -118,7 +118,7 @@ describe('a key blocked by its hint', () => {
 });
 
 describe('a key blocked by its id', () => {
-  test('is refused, is not cached, and is not taken from the cache', async () => {
+  test('a key is refused, is not cached, and is not taken from the cache', async () => {
     const { source, start, find, cached } = makeSource({ blockedKeys: new Set([good.keyId]) });
     expect(await refusalOf(start(NOTE))).toMatchObject({ reason: 'blocked', key: good });
     expect(cached()).toBeUndefined();
@@ -130,7 +130,7 @@ describe('a key blocked by its id', () => {
 });
 
 describe('a cached key', () => {
-  test('is used for a request with a scope, for one minute', async () => {
+  test('a cached key is used for a request with a scope, for one minute', async () => {
     const { world, start, find } = makeSource();
     expect((await start(NOTE)).check.lookup).toBe('cold');
     world.now += CACHE_MS - 1;
@@ -142,14 +142,14 @@ describe('a cached key', () => {
     expect(find).toHaveBeenCalledTimes(2);
   });
 
-  test('is read again for a request without a scope', async () => {
+  test('a cached key is read again for a request without a scope', async () => {
     const { start, find } = makeSource();
     await start(NOTE);
     expect((await start()).check.lookup).toBe('cold');
     expect(find).toHaveBeenCalledTimes(2);
   });
 
-  test('is read again when it has expired or lacks the scope', async () => {
+  test('a cached key is read again if it is expired or lacks the scope', async () => {
     const { world, start, find, cached } = makeSource();
     world.stored = { ...good, expiresAt: world.now + 1_000 };
     await start(NOTE);
@@ -166,7 +166,7 @@ describe('a cached key', () => {
     expect(find).toHaveBeenCalledTimes(4);
   });
 
-  test('is removed by forget', async () => {
+  test('forget removes a key from the cache', async () => {
     const { start, cached } = makeSource();
     const { check } = await start(NOTE);
     expect(cached()).toEqual(good);
@@ -175,8 +175,8 @@ describe('a cached key', () => {
   });
 });
 
-describe('a key that is read', () => {
-  test('is never cached without PSA, and an earlier copy is removed', async () => {
+describe('a key from the database', () => {
+  test('a key is never cached without PSA, and an earlier copy is removed', async () => {
     const { world, start, find, cached } = makeSource();
     await start(NOTE);
     world.stored = { ...good, hasPsa: false };
@@ -194,7 +194,7 @@ describe('a key that is read', () => {
     ['organization_inactive', { organizationActive: false }],
     ['scope_missing', { scopes: [TIME] }],
     ['address_not_allowed', { allowedNetworks: '198.51.100.0/24' }],
-  ])('is refused as %s with the key, and removed from the cache', async (reason, change) => {
+  ])('a key is refused as %s, and removed from the cache', async (reason, change) => {
     const { world, source, start, cached } = makeSource();
     world.stored = { ...good, ...change };
     // Cached by a request that needs another scope, so that this one reads it.
@@ -205,7 +205,7 @@ describe('a key that is read', () => {
 });
 
 describe('a check', () => {
-  test('with a scope is stale until it is refreshed, whether its key was cached or not', async () => {
+  test('a check with a scope is stale until it is refreshed, whether its key was cached or not', async () => {
     const { start, find } = makeSource();
     for (const lookup of ['cold', 'warm']) {
       const { check } = await start(NOTE);
@@ -216,12 +216,12 @@ describe('a check', () => {
     expect(find).toHaveBeenCalledTimes(3);
   });
 
-  test('without a scope is never stale', async () => {
+  test('a check without a scope is never stale', async () => {
     const { start } = makeSource();
     expect((await start()).check.isStale).toBe(false);
   });
 
-  test('returns the key as it is now when it is refreshed, and caches that', async () => {
+  test("a refresh returns the key's present state and caches it", async () => {
     const { world, start, cached } = makeSource();
     const { check } = await start(NOTE);
     world.stored = { ...good, keyName: 'Renamed' };
@@ -229,7 +229,7 @@ describe('a check', () => {
     expect(cached()?.keyName).toBe('Renamed');
   });
 
-  test('refuses a key that was revoked in the meantime when it is refreshed, and removes it from the cache', async () => {
+  test('a refresh refuses a key that was revoked since, and removes it from the cache', async () => {
     const { world, start, cached } = makeSource();
     const { check } = await start(NOTE);
     world.stored = { ...good, revokedAt: 1 };
@@ -238,7 +238,7 @@ describe('a check', () => {
     expect(check.isStale).toBe(true);
   });
 
-  test('passes on a failed lookup and keeps what is cached', async () => {
+  test('a refresh passes on a failed lookup and keeps the cached key', async () => {
     const lost = new Error('lost');
     const { source, start, find, cached } = makeSource();
     const { check } = await start(NOTE);

@@ -84,7 +84,7 @@ async function burst(
 }
 
 describe('a flood', () => {
-  test('from addresses and networks and with keys, at any times and over several isolates, is admitted up to each limit exactly', async () => {
+  test('a flood from addresses and networks and with keys, at any times and over several isolates, is admitted exactly up to each limit', async () => {
     const ipLimit = { quota: 12, windowMs: 3_000 };
     const keyLimit = { quota: 15, windowMs: 5_000 };
     const apis = isolates({ ipLimit, keyLimit });
@@ -134,7 +134,7 @@ describe('a flood', () => {
   test.each<[string, () => string]>([
     ['one address', () => '192.0.2.200'],
     ['random addresses of one /64', () => within('2001:db8:bad:1')],
-  ])('from %s is admitted up to its limit, and all requests of others pass', async (_, attacker) => {
+  ])('a flood from %s is admitted up to its limit, and all requests of others pass', async (_, attacker) => {
     const ipLimit = { quota: 120, windowMs: 10_000 };
     const apis = isolates({ ipLimit });
     const admissions = new Admissions();
@@ -152,7 +152,7 @@ describe('a flood', () => {
     expect(admissions.of('attacker')).toHaveLength(120 + 2 * 30);
   });
 
-  test('with one key from many addresses uses up the limit of that key, and no other limit', async () => {
+  test("a flood with one key from many addresses uses up the key's limit, and no other limit", async () => {
     const keyLimit = { quota: 50, windowMs: 10_000 };
     const apis = isolates({ keyLimit });
     const organization = await makeOrganization();
@@ -165,7 +165,7 @@ describe('a flood', () => {
 });
 
 describe('under a flood', () => {
-  test('the caches of an isolate stay within their bounds', async () => {
+  test('under a flood, the caches of an isolate stay within their bounds', async () => {
     const requestLimit = { quota: 1, windowMs: 10_000 };
     const set = vi.spyOn(ExpiringMap.prototype, 'set');
     // The limiters are in this isolate, because this many objects would take minutes.
@@ -192,7 +192,7 @@ describe('under a flood', () => {
     expect(seen instanceof Map && seen.size).toBe(1_000);
   });
 
-  test('neither the limiters nor the database store anything about requests, admitted or refused', async () => {
+  test('under a flood, neither the limiters nor the database store anything about requests', async () => {
     const organization = await makeOrganization();
     const { value: key } = await makeKey(organization);
     const apis = isolates({ ipLimit: { quota: 40, windowMs: 10_000 } });
@@ -215,7 +215,7 @@ describe('under a flood', () => {
     }
   });
 
-  test('with a revoked key is recorded in one row, which each isolate writes at most once a minute', async () => {
+  test('a flood with a revoked key is recorded in one row, which each isolate writes at most once a minute', async () => {
     const organization = await makeOrganization();
     const key = await makeKey(organization);
     await revoke(organization, key.id);

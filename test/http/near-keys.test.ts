@@ -69,7 +69,7 @@ const callLogTime = (api: ReturnType<typeof makeMcpApi>, key: string) => callToo
 const CONSTANT_401 = '{"type":"about:blank","title":"Unauthorized","status":401}';
 
 describe('a replica that is up to date', () => {
-  test('saves a write its first call to the primary, by REST and by MCP, and the key is then cached', async () => {
+  test('an up-to-date replica saves a write its first call to the primary, by REST and by MCP, and the key is then cached', async () => {
     const near = await world();
     const [rest, mcp] = [near.isolate(), near.isolate()];
     expect((await rest.postTime(near.key.value)).status).toBe(201);
@@ -80,7 +80,7 @@ describe('a replica that is up to date', () => {
     expect(placesOf(near)).toEqual(['near', 3]);
   });
 
-  test('is read by writes only', async () => {
+  test('only writes read the replica', async () => {
     const near = await world();
     const { key, isolate, organization } = near;
     const { config: signIn, token } = await makeSignIn();
@@ -94,7 +94,7 @@ describe('a replica that is up to date', () => {
     expect(placesOf(near)).not.toContain('near');
   });
 
-  test('answers nothing that the database does not decide: that is confirmed at the primary', async () => {
+  test('the primary confirms a key before any refusal that is not about the key', async () => {
     const near = await world({ limit: { quota: 1, windowMs: 10_000 } });
     expect(await problemOf(near.isolate().postTime(near.key.value, { minutes: 0 }))).toBe('422 validation_failed');
     expect(placesOf(near)).toEqual(['near', 1]);
@@ -104,7 +104,7 @@ describe('a replica that is up to date', () => {
 });
 
 describe('a replica that is behind, when the key', () => {
-  test('was created a second ago: it writes at once', async () => {
+  test('a key that was created a second ago can write immediately', async () => {
     const near = await world();
     const { value } = await makeKey(near.organization);
     expect((await near.isolate().postTime(value)).status).toBe(201);
@@ -116,7 +116,7 @@ describe('a replica that is behind, when the key', () => {
   });
 
   test.each(Object.entries(WRITES))(
-    'was revoked: %s gets the constant 401, and nothing is written',
+    'a key that was revoked gets the constant 401 on %s, and nothing is written',
     async (_, send) => {
       const near = await world();
       await revoke(near.organization, near.key.id);
@@ -144,7 +144,7 @@ describe('a replica that is behind, when the key', () => {
       ({ organization }) => env.DB.prepare('update organizations set active = 0 where id = ?').bind(organization).run(),
     ],
     ['has another value', (near) => setKey(near, 'hash', 'e'.repeat(64))],
-  ])('%s: good and bad writes get the constant 401', async (why, change) => {
+  ])('a key that %s gets the constant 401 on good and bad writes', async (why, change) => {
     const near = await world();
     await change(near);
     for (const [name, send] of Object.entries(WRITES)) {
@@ -168,7 +168,7 @@ describe('a replica that is behind, when the key', () => {
       (near) => setKey(near, 'scopes', 'tickets:note:write tickets:time:write'),
     ],
     ['may be used from everywhere now', { networks: '203.0.113.0/24' }, (near) => setKey(near, 'allowed_networks', '')],
-  ])('%s: it writes at once', async (_, options, change) => {
+  ])('a key that %s can write immediately', async (_, options, change) => {
     const near = await world(options);
     await change(near);
     const now = () => Date.now() + 2 * hour;
@@ -176,21 +176,21 @@ describe('a replica that is behind, when the key', () => {
     expect(placesOf(near)).toEqual(['near', 1, 3]);
   });
 
-  test('has lower daily limits: they apply at once', async () => {
+  test('lower daily limits apply immediately', async () => {
     const near = await world();
     await setKey(near, 'day_limit_records', 1);
     expect((await near.isolate().postTime(near.key.value)).status).toBe(201);
     expect(await problemOf(near.isolate().postTime(near.key.value))).toBe('429 daily_limit_reached');
   });
 
-  test('has a higher request limit: it applies before a 429', async () => {
+  test('a higher request limit applies before a 429', async () => {
     const near = await world({ limit: { quota: 1, windowMs: 10_000 } });
     expect((await near.isolate().postNote(near.key.value)).status).toBe(201);
     await setKey(near, 'limit_quota', 3);
     for (const status of [201, 201, 429]) expect((await near.isolate().postNote(near.key.value)).status).toBe(status);
   });
 
-  test('has a lower request limit: it applies when the replica has it, or the key is read for another reason', async () => {
+  test('a lower request limit applies when the replica has it, or when the key is read for another reason', async () => {
     const near = await world();
     await setKey(near, 'limit_window_ms = 10000, limit_quota', 1);
     for (let i = 0; i < 2; i++) expect((await near.isolate().postNote(near.key.value)).status).toBe(201);
@@ -198,7 +198,7 @@ describe('a replica that is behind, when the key', () => {
     expect((await near.isolate().postNote(near.key.value)).status).toBe(429);
   });
 
-  test('is of an organization with another time zone: the work date is that of the new one', async () => {
+  test("the work date follows the organization's new time zone", async () => {
     const near = await world();
     const now = () => Date.UTC(2026, 5, 1, 12);
     await changePlan(near.organization, true, 'Pacific/Kiritimati');
@@ -206,7 +206,7 @@ describe('a replica that is behind, when the key', () => {
     expect(await response.json()).toMatchObject({ entry: { workDate: '2026-06-02T00:00:00.000Z' } });
   });
 
-  test('is of an organization whose plan ended: 403 for good and bad bodies, also by MCP', async () => {
+  test('an organization whose plan ended gets 403 for good and bad bodies, by REST and by MCP', async () => {
     const near = await world();
     await changePlan(near.organization, false);
     expect(await problemOf(near.isolate().postTime(near.key.value))).toBe('403 psa_not_included');
@@ -218,7 +218,7 @@ describe('a replica that is behind, when the key', () => {
     expect(await rowsOf('notes', near.organization)).toEqual([]);
   });
 
-  test('is of an organization whose plan began: it writes at once', async () => {
+  test('an organization whose plan began can write immediately', async () => {
     const near = await world();
     await changePlan(near.organization, false);
     await near.replica.catchUp(near.organization);
@@ -229,7 +229,7 @@ describe('a replica that is behind, when the key', () => {
 });
 
 describe('a key that the replica refuses', () => {
-  test('costs the same calls whatever is wrong with it, also if it is blocked', async () => {
+  test('a key that the replica refuses costs the same calls whatever is wrong with it, even if it is blocked', async () => {
     const near = await world();
     const [expired, unscoped, revoked, byHint, byId] = [
       await makeKey(near.organization, { expires: new Date(Date.now() + hour).toISOString() }),
@@ -258,7 +258,7 @@ describe('a key that the replica refuses', () => {
 
 describe('a replica', () => {
   test.each(['D1_ERROR: no such column: k.hash', 'D1 DB is overloaded. Requests queued for too long.'])(
-    'that fails with %j is replaced by the primary',
+    'a replica that fails with %j is replaced by the primary',
     async (message) => {
       const near = await world();
       near.replica.error = new Error(message);
@@ -270,7 +270,7 @@ describe('a replica', () => {
     },
   );
 
-  test('that does not say where it answered counts as the primary', async () => {
+  test('a replica whose region is unknown counts as the primary', async () => {
     const near = await world();
     near.replica.isSilent = true;
     expect((await near.isolate().postTime(near.key.value)).status).toBe(201);
@@ -280,7 +280,7 @@ describe('a replica', () => {
   });
 });
 
-test('the log has the region of the replica, and whether the primary was read again', async () => {
+test("the log shows the replica's region, and whether the primary was read again", async () => {
   const near = await world();
   const lookupOf = async (request: Promise<Response>) => {
     loggedLines('request');

@@ -44,7 +44,7 @@ function makeIsolates(settings: Partial<Config>, count = 1) {
 const ipLimit = { quota: 3, windowMs: 10_000 };
 
 describe('an IPv6 /48', () => {
-  test('has four times the limit of a /64, however many of its /64s send; the next /48 has its own', async () => {
+  test('a /48 has four times the limit of a /64, however many of its /64s send; the next /48 is limited separately', async () => {
     const { passed } = makeIsolates({ ipLimit }, 3);
     const network = newNetwork();
     let admitted = 0;
@@ -55,7 +55,7 @@ describe('an IPv6 /48', () => {
     expect(await passed(`${network}:99::1`, 5)).toBe(3);
   });
 
-  test('is one object, which each request calls once', async () => {
+  test('a /48 is one object, and each request calls it once', async () => {
     const { ping, names } = makeIsolates({ ipLimit });
     const network = newNetwork();
     for (const subnet of ['', ':1', ':ffff']) await ping(`${network}${subnet}::1`);
@@ -65,7 +65,7 @@ describe('an IPv6 /48', () => {
   test.each([
     ['its own limit', { subnets: 4, refused: ':9::1' }, 'The network of this address', 12],
     ['the limit of a /64', { subnets: 1, refused: ':0::2' }, 'This address', 3],
-  ])('over %s answers 429 with that limit and how long to wait', async (_, { subnets, refused }, who, quota) => {
+  ])('a request over %s gets 429 with that limit and the time to wait', async (_, { subnets, refused }, who, quota) => {
     const { ping, passed } = makeIsolates({ ipLimit });
     const network = newNetwork();
     for (let subnet = 0; subnet < subnets; subnet++) {
@@ -90,7 +90,7 @@ describe('an IPv6 /48', () => {
 });
 
 describe('a refusal that an isolate remembers', () => {
-  test('of a /64 does not refuse another /64 of the same /48', async () => {
+  test('the refusal of a /64 does not refuse another /64 of the same /48', async () => {
     const { ping, passed, names } = makeIsolates({ ipLimit });
     const network = newNetwork();
     expect(await passed(`${network}:1::1`, 4)).toBe(3);
@@ -101,7 +101,7 @@ describe('a refusal that an isolate remembers', () => {
     expect(names).toHaveLength(1);
   });
 
-  test('of a /48 refuses all its /64s, and no other network', async () => {
+  test('the refusal of a /48 refuses all its /64s, and no other network', async () => {
     const { ping, passed, names } = makeIsolates({ ipLimit });
     const network = newNetwork();
     for (const subnet of [1, 2, 3, 4]) expect(await passed(`${network}:${subnet}::1`, 3)).toBe(3);
@@ -114,7 +114,7 @@ describe('a refusal that an isolate remembers', () => {
     expect((await ping(`${newNetwork()}:1::1`)).status).toBe(401);
   });
 
-  test('of one /48 takes at most five places, however many of its /64s flood', async () => {
+  test('the refusals of one /48 take at most five places, however many of its /64s flood', async () => {
     const set = vi.spyOn(ExpiringMap.prototype, 'set');
     const { passed } = makeIsolates({ ipLimit });
     const network = newNetwork();
@@ -123,7 +123,7 @@ describe('a refusal that an isolate remembers', () => {
     set.mockRestore();
   });
 
-  test('by both limits names the longer wait', async () => {
+  test('a refusal by both limits contains the longer wait', async () => {
     const { ping, passed } = makeIsolates({ ipLimit });
     const network = newNetwork();
     for (const subnet of [1, 2, 3]) expect(await passed(`${network}:${subnet}::1`, 3)).toBe(3);
@@ -136,7 +136,7 @@ describe('a refusal that an isolate remembers', () => {
     expect((await ping(`${network}:4::1`)).headers.get('Retry-After')).toBe('4');
   });
 
-  test('never refuses what the objects would admit, and they never admit too much', async () => {
+  test('a remembered refusal never refuses a request that the objects would admit, and they never admit too many', async () => {
     const windowMs = 3_000;
     const { passed } = makeIsolates({ ipLimit: { quota: 4, windowMs } }, 3);
     const step = fc.record({
@@ -162,7 +162,7 @@ describe('a refusal that an isolate remembers', () => {
   });
 });
 
-test('an IPv4-mapped IPv6 address counts as the IPv4 address, not with the other mapped ones', async () => {
+test('an IPv4-mapped IPv6 address counts as its IPv4 address, not with the other mapped ones', async () => {
   const { passed, names } = makeIsolates({ ipLimit });
   expect(await passed('::ffff:198.51.100.77', 2)).toBe(2);
   expect(await passed('198.51.100.77', 2)).toBe(1);
@@ -171,7 +171,7 @@ test('an IPv4-mapped IPv6 address counts as the IPv4 address, not with the other
 });
 
 describe('a limit for a network', () => {
-  test('smaller than a /48 takes it out of its /48: neither uses up the limit of the other', async () => {
+  test('a limit for a part of a /48 takes it out of the /48: neither uses up the limit of the other', async () => {
     const network = newNetwork();
     const ipLimitOverrides = parseIpLimitOverrides(`${network}:100::/56=10/10s, ${network}:200::/64=5/10s`);
     const { passed, names } = makeIsolates({ ipLimit, ipLimitOverrides });
@@ -183,7 +183,7 @@ describe('a limit for a network', () => {
     expect([...new Set(names)]).toEqual([`ip:${network}:100::/56`, `ip:${network}:200::/64`, `ip:${network}::/48`]);
   });
 
-  test('as a whole is shared by all its addresses, which call one object, once each', async () => {
+  test('all addresses of a network share its limit, and each request calls its one object once', async () => {
     const ipLimitOverrides = parseIpLimitOverrides('203.0.113.0/24=5/10s/total, 2001:db8:6000::/36=4/5s/total');
     const { passed, ping, names } = makeIsolates({ ipLimit, ipLimitOverrides }, 2);
     let admitted = 0;
@@ -205,7 +205,7 @@ describe('a limit for a network', () => {
     expect(names.filter((name) => name === 'ip:203.0.113.0/24')).toHaveLength(7);
   });
 
-  test('as a whole does not count what a more specific network does', async () => {
+  test('the limit for a whole network does not count requests of a more specific network', async () => {
     const ipLimitOverrides = parseIpLimitOverrides('192.0.2.0/24=2/10s/total, 192.0.2.128/25=4/10s');
     const { passed } = makeIsolates({ ipLimit, ipLimitOverrides });
     expect(await passed('192.0.2.129', 5)).toBe(4);

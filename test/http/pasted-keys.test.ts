@@ -24,7 +24,7 @@ const MISUSES: [string, (keys: { key: string; other: string }) => string][] = [
 ];
 
 describe('a key pasted where it does not belong', () => {
-  test.each(MISUSES)('into Idempotency-Key is refused: one %s', async (_, misuse) => {
+  test.each(MISUSES)('a key %s is refused in the Idempotency-Key', async (_, misuse) => {
     const { organization, key, other, api } = await world();
     const headers = { 'Idempotency-Key': misuse({ key, other }) };
     for (const response of [await api.postNote(key, undefined, headers), await api.postTime(key, TIME, headers)]) {
@@ -44,7 +44,7 @@ describe('a key pasted where it does not belong', () => {
     ['in a Basic credential', ({ key }) => `Basic ${btoa(`n8n:${key}`)}`],
     ['of another deployment in a Basic credential', ({ other }) => `Basic ${btoa(other)}`],
   ];
-  test.each(inUserAgent)('into User-Agent reaches neither log nor audit row: one %s', async (_, misuse) => {
+  test.each(inUserAgent)('a key %s in the User-Agent reaches neither log nor audit row', async (_, misuse) => {
     const { organization, key, other, api } = await world();
     for (const userAgent of [`flow ${misuse({ key, other })}`, `${'x'.repeat(60)} ${misuse({ key, other })}`]) {
       loggedLines('request');
@@ -59,7 +59,7 @@ describe('a key pasted where it does not belong', () => {
     }
   });
 
-  test('into the address or the body is not repeated in the answer, whichever deployment it is of', async () => {
+  test('a key in the address or the body is not repeated in the response, whichever deployment it is of', async () => {
     const { key, other, api } = await world();
     // An error repeats up to 200 characters of a field's name.
     for (const name of [other, key.slice(4), other.replace('_', '%5F'), `Basic ${btoa(other)}`]) {
@@ -77,12 +77,12 @@ test.each([
   `sha256_${'0f'.repeat(32)}`,
   'x'.repeat(46),
   `twb_${crypto.randomUUID()}`,
-])('an id of another service makes a note: %s', async (id) => {
+])('an id of another service creates a note: %s', async (id) => {
   const { key, api } = await world();
   expect((await api.postNote(key, undefined, { 'Idempotency-Key': `triage:${id}` })).status).toBe(201);
 });
 
-test('a User-Agent of 64 KiB is stored without its keys as a short one is', async () => {
+test('a User-Agent of 64 KiB is stored without its keys, like a short one', async () => {
   const { organization, key, other, api } = await world();
   await api.postNote(key, undefined, { 'User-Agent': `${other} ${'y'.repeat(65_536)}` });
   expect((await rowsOf('audit_log', organization)).at(-1)).toMatchObject({
@@ -90,7 +90,7 @@ test('a User-Agent of 64 KiB is stored without its keys as a short one is', asyn
   });
 });
 
-test('of a key of a known deployment, even a part reaches neither log nor Idempotency-Key', async () => {
+test('even a part of a key from a known deployment reaches neither log nor Idempotency-Key', async () => {
   const { key, other } = await world();
   const api = makeApi({ config: { keyPrefixes: ['twb', 'stg'] } });
   loggedLines('request');

@@ -7,7 +7,7 @@ import { loggedLines } from '../support/searched-logs.ts';
 import { makeApi, makeKey, makeOrganization, TIME } from '../support/world.ts';
 
 describe('a limit for a network', () => {
-  test('applies to each address group in it, the most specific limit first, and the 429 names it', async () => {
+  test('a limit for a network applies to each address group in it, the most specific limit first, and the 429 shows it', async () => {
     const ipLimitOverrides = parseIpLimitOverrides('198.18.7.0/24=3/10s, 198.18.7.128/25=2/10s, 2001:db8:77::/48=1/5s');
     const api = makeApi({ config: { ipLimit: { quota: 4, windowMs: 10_000 }, ipLimitOverrides } });
     /** How many requests of an address are admitted, and the policy that the refusal names. */
@@ -30,7 +30,7 @@ describe('a limit for a network', () => {
 });
 
 describe('a request that a limiter refused', () => {
-  test('is refused again without asking the limiter, until the time that the limiter named', async () => {
+  test("a refused request is refused again without calling the limiter, until the limiter's deadline", async () => {
     const limiters = countLimiters(env.RATE_LIMITER);
     const api = makeApi({
       config: { ipLimit: { quota: 2, windowMs: 1_000 } },
@@ -51,7 +51,7 @@ describe('a request that a limiter refused', () => {
     expect((await api.send('/api/v1/ping', from)).status).toBe(401);
   });
 
-  test('does not affect another address, or an isolate whose limit is wider', async () => {
+  test('a refusal does not affect another address, or an isolate whose limit is wider', async () => {
     const limiters = countLimiters(env.RATE_LIMITER);
     const bindings = { RATE_LIMITER: limiters.namespace };
     const api = makeApi({ config: { ipLimit: { quota: 1, windowMs: 10_000 } }, bindings });
@@ -72,7 +72,7 @@ describe('the RateLimit headers and Retry-After', () => {
     windows: [...(headers.get('RateLimit') ?? '').matchAll(/;t=(\d+)/g)].map(([, t]) => Number(t)),
   });
 
-  test('agree: a 429 asks to wait at least until the end of the window that it violated', async () => {
+  test('the headers agree: a 429 asks to wait at least until the violated window ends', async () => {
     const { value: key } = await makeKey(await makeOrganization());
     const api = makeApi({ config: { keyLimit: { quota: 2, windowMs: 7_000 } } });
     for (let i = 0; i < 2; i++) await api.send('/api/v1/ping', { key });
@@ -90,7 +90,7 @@ describe('the RateLimit headers and Retry-After', () => {
     expect(waits(full).retry).toBeGreaterThanOrEqual(Math.max(...waits(full).windows));
   });
 
-  test('never contradict each other: a 503 has only Retry-After', async () => {
+  test('the headers never contradict each other: a 503 contains only Retry-After', async () => {
     const { value: key } = await makeKey(await makeOrganization());
     const api = makeApi({ bindings: { DB: withoutWrites(env.DB, 'D1 DB is overloaded.') } });
     const failed = await api.postNote(key);
@@ -100,7 +100,7 @@ describe('the RateLimit headers and Retry-After', () => {
     expect(failed.headers.get('RateLimit-Policy')).toBeNull();
   });
 
-  test('are lists of strings with non-negative integers, one policy for each state', async () => {
+  test('the headers are lists of strings with non-negative integers, one policy for each state', async () => {
     const { value: key } = await makeKey(await makeOrganization());
     const { headers } = await makeApi().postNote(key);
     const policies = [...(headers.get('RateLimit-Policy') ?? '').matchAll(/"([a-z-]+)";q=\d+;w=[1-9]\d*(?:, |$)/g)];

@@ -171,7 +171,7 @@ describe.each<[string, Route]>(Object.entries(routes))('%s', (name, route) => {
   const { scope } = route;
   const call = (api: Api, headers: Record<string, string>) => send(api, route, headers);
 
-  test('gives the same constant 401 to every bad key, and does not count it against the key’s limit', async () => {
+  test('every bad key gets the same constant 401, which does not count against the key’s limit', async () => {
     const { good, unreadable, dead } = await makeCauses(scope);
     const limiters = countLimiters(env.RATE_LIMITER);
     const api = makeApi({ bindings: { RATE_LIMITER: limiters.namespace } });
@@ -192,7 +192,7 @@ describe.each<[string, Route]>(Object.entries(routes))('%s', (name, route) => {
     }
   });
 
-  test('makes the same calls for every well-formed key that is not cached, none for others, and writes nothing before the response', async () => {
+  test('every well-formed key that is not cached costs the same calls, others cost none, and nothing is written before the response', async () => {
     const { unreadable, dead } = await makeCauses(scope);
     const d1 = countD1(env.DB);
     const limiters = countLimiters(env.RATE_LIMITER);
@@ -220,7 +220,7 @@ describe.each<[string, Route]>(Object.entries(routes))('%s', (name, route) => {
   });
 
   test.each(['revoked', 'expired', ...(scope ? ['of another scope'] : [])])(
-    'gives 401, not 429, to a key %s whose limit is used up',
+    'a key %s whose limit is used up gets 401, not 429',
     async (how) => {
       const organization = await makeOrganization();
       const other: Scope = scope === 'tickets:note:write' ? 'tickets:time:write' : 'tickets:note:write';
@@ -239,7 +239,7 @@ describe.each<[string, Route]>(Object.entries(routes))('%s', (name, route) => {
     },
   );
 
-  test('names the exceeded limit of the key and the time to wait, with 429 unless it is a call of a tool', async () => {
+  test("a request over the key's limit gets the limit and the time to wait, with 429 unless it is a call of a tool", async () => {
     const organization = await makeOrganization({ psa: false });
     const key = await makeKey(organization, { limit: { quota: 2, windowMs: 7_000 } });
     const api = makeApi();
@@ -271,7 +271,7 @@ describe.each<[string, Route]>(Object.entries(routes))('%s', (name, route) => {
     });
   });
 
-  test('gives 429 above the limit of the address without looking up the key', async () => {
+  test('a request above the address limit gets 429 without a lookup of the key', async () => {
     const d1 = countD1(env.DB);
     const api = makeApi({ config: { ipLimit: { quota: 2, windowMs: 10_000 } }, bindings: { DB: d1.db } });
     const from = { 'CF-Connecting-IP': newAddress(), ...bearer(generateKey('twb')) };
@@ -294,7 +294,7 @@ describe.each<[string, Route]>([
 ])('%s', (_, route) => {
   const call = (api: Api, headers: Record<string, string>) => send(api, route, headers);
 
-  test('gives 403 to a good key whose plan lacks PSA, before it looks at the body', async () => {
+  test('a good key whose plan lacks PSA gets 403 before its body is read', async () => {
     const organization = await makeOrganization({ psa: false });
     const key = await makeKey(organization);
     const response = await call(makeApi(), { ...bearer(key.value), 'Content-Type': 'text/plain' });
@@ -307,7 +307,7 @@ describe.each<[string, Route]>([
   });
 });
 
-test('a malformed key makes no call to D1, an unknown one makes one lookup', async () => {
+test('a malformed key causes no call to D1, an unknown one causes one lookup', async () => {
   const d1 = countD1(env.DB);
   const api = makeApi({ bindings: { DB: d1.db } });
   await api.send('/api/v1/ping', { key: 'twb_wrong' });

@@ -50,7 +50,7 @@ describe('over plain HTTP', () => {
     expect(await rowsOf('notes', organization)).toEqual([]);
   });
 
-  test('a paused service refuses too', async () => {
+  test('a paused service also refuses plain HTTP', async () => {
     const api = makeApi({ config: { mode: 'paused' }, origin: 'http://tickets.example' });
     expect((await api.send('/api/v1/ping')).status).toBe(403);
   });
@@ -62,7 +62,7 @@ describe('over plain HTTP', () => {
     'http://127.0.0.1:8787',
     'http://127.8.9.10',
     'http://[::1]:8787',
-  ])('%s is served, since it does not leave the machine', async (origin) => {
+  ])('%s is served, because it does not leave the machine', async (origin) => {
     const { value: key } = await makeKey(await makeOrganization());
     expect((await makeApi({ origin }).send('/api/v1/ping', { key })).status).toBe(200);
   });
@@ -75,7 +75,7 @@ describe('over plain HTTP', () => {
     'http://10.0.0.1',
     'http://[::2]',
     'http://[::ffff:127.0.0.1]',
-  ])('%s is not', async (origin) => {
+  ])('%s is refused', async (origin) => {
     const { value: key } = await makeKey(await makeOrganization());
     expect((await makeApi({ origin }).send('/api/v1/ping', { key })).status).toBe(403);
   });

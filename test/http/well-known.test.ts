@@ -7,7 +7,7 @@ import { makeApi } from '../support/world.ts';
 const ORIGIN = 'https://tickets.northwind.example';
 const at = (config: Partial<Config> = {}) => makeApi({ origin: ORIGIN, config });
 
-test('security.txt has the configured contact, and does not exist without one', async () => {
+test('security.txt contains the configured contact, and does not exist without one', async () => {
   const securityContact = {
     addresses: ['mailto:security@northwind.example', 'https://northwind.example/report'],
     expires: '2027-06-30',
@@ -44,7 +44,7 @@ test('the API catalog links the API to its contract and its guide, and every lin
     expect((await readStatic(href.slice(ORIGIN.length))).headers.get('Content-Type')).toContain(type);
 });
 
-test('HEAD of the API catalog has its link, without a body', async () => {
+test('HEAD of the API catalog returns its link, without a body', async () => {
   const response = await at().send('/.well-known/api-catalog', { method: 'HEAD' });
   expect([response.status, response.headers.get('Link'), await response.text()]).toEqual([
     200,
@@ -53,7 +53,7 @@ test('HEAD of the API catalog has its link, without a body', async () => {
   ]);
 });
 
-test('the type of every problem can be opened: it is the place that explains this code', async () => {
+test("every problem's type can be opened: it leads to the explanation of its code", async () => {
   const response = await at().send('/nowhere');
   expect(await response.json()).toMatchObject({ type: `${ORIGIN}/docs/errors#not_found`, code: 'not_found' });
   const page = await (await readStatic('/docs/errors')).text();

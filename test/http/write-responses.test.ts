@@ -8,7 +8,7 @@ test.each([
   ['notes', { message: 'Done' }, { message: 'Done again' }, ['note']],
   ['time-entries', TIME, { ...TIME, minutes: 31 }, ['entry', 'agreementSource']],
 ])(
-  'of %s only a replay has the replay fields, and only a mismatch has all of them',
+  'for %s only a replay contains the replay fields, and only a mismatch contains all of them',
   async (path, body, other, fields) => {
     const { value: key } = await makeKey(await makeOrganization());
     const api = makeApi();
@@ -31,7 +31,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-test('the Retry-After of a 503 is each whole number from 4 to 8, equally often', () => {
+test('the Retry-After of a 503 takes each whole number from 4 to 8, equally often', () => {
   const values = Array.from({ length: 100 }, (_, index) => retryAfter503(() => index / 100)['Retry-After']);
   const counts = Map.groupBy(values, (value) => value);
   expect(Array.from(counts, ([value, { length }]) => [value, length])).toEqual(

@@ -20,7 +20,7 @@ test('an invisible character before harmless text changes nothing', () => {
 });
 
 describe('a line of CSV', () => {
-  test('has texts in quotes, numbers without them, and empty cells for null', () => {
+  test('contains texts in quotes, numbers without them, and empty cells for null', () => {
     expect(csvLine(['a "b"', 'c,d\ne', -5, null])).toBe('"a ""b""","c,d\ne",-5,\r\n');
   });
 
@@ -29,7 +29,7 @@ describe('a line of CSV', () => {
   });
 
   test.each(['=1+1', '+1', '-1', '@SUM(A1)', '\t=1', ' =1', '\r=1', '＝1', '\u200b=1'])(
-    'has an apostrophe before the formula %j',
+    'adds an apostrophe before the formula %j',
     (text) => {
       expect(csvLine([text])).toBe(`"'${text}"\r\n`);
     },

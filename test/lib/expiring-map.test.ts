@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { ExpiringMap } from '../../src/lib/expiring-map.ts';
 
 describe('a map whose entries expire', () => {
-  test('removes the entry that was set longest ago when it is full', () => {
+  test('removes the oldest entry when it is full', () => {
     const map = new ExpiringMap<number>(3);
     for (let i = 0; i < 10; i++) map.set(String(i), i, 100);
     expect(map.size).toBe(3);
@@ -12,7 +12,7 @@ describe('a map whose entries expire', () => {
     expect([map.get('7', 0), map.get('8', 0)]).toEqual([70, undefined]);
   });
 
-  test('loses an entry at its time', () => {
+  test('removes an entry at its time', () => {
     const map = new ExpiringMap<number>(3);
     map.set('a', 1, 100);
     expect(map.get('a', 99)).toBe(1);

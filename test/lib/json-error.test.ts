@@ -11,7 +11,7 @@ const placeInJson = fc
     return { text, place: 1 + Math.floor(share * (text.length - 2)) };
   });
 
-test('a text that is cut off anywhere ends too early', () => {
+test('a text that is cut off anywhere is reported as ending too early', () => {
   fc.assert(
     fc.property(placeInJson, ({ text, place }) => {
       expect(describeJsonError(text.slice(0, place))).toContain('it ends too early');
@@ -34,7 +34,7 @@ test('an invalid character is reported with its line and column', () => {
   );
 });
 
-test('the text of a missing value is reported', () => {
+test('the text in place of a value is reported', () => {
   for (const text of ['[object Object]', ' undefined\n', 'NaN', 'None'])
     expect(describeJsonError(text)).toContain(`not JSON but the text "${text.trim()}"`);
 });

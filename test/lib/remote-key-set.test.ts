@@ -53,7 +53,7 @@ const FAILURES: [string, () => Promise<Response>][] = [
 ];
 
 describe('while the keys cannot be read', () => {
-  test.each(FAILURES)('%s is remembered for five seconds, then the issuer is asked again', async (_, fail) => {
+  test.each(FAILURES)('%s is remembered for five seconds, then the keys are read again', async (_, fail) => {
     const { issuer, verify } = await makeKeySet();
     const { answer } = issuer;
     issuer.answer = fail;
@@ -68,7 +68,7 @@ describe('while the keys cannot be read', () => {
     expect(issuer.fetches).toBe(2);
   });
 
-  test('requests at the same time share one fetch, and its failure', async () => {
+  test('simultaneous requests share one fetch, and its failure', async () => {
     const { issuer, verify } = await makeKeySet();
     issuer.answer = () => new Promise((_, reject) => setTimeout(() => reject(new TypeError('fetch failed')), 50));
     const jwt = await token();
@@ -118,7 +118,7 @@ describe('while the keys cannot be read', () => {
 });
 
 describe('once the keys are read', () => {
-  test('they are used for ten minutes, and requests at the same time share the first read', async () => {
+  test('the keys are used for ten minutes, and simultaneous requests share the first read', async () => {
     const { issuer, verify } = await makeKeySet();
     const jwt = await token();
     const verifyAll = async () => new Set(await Promise.all(Array.from({ length: 20 }, () => verify(jwt))));
@@ -143,7 +143,7 @@ describe('once the keys are read', () => {
     expect(issuer.fetches).toBe(2);
   });
 
-  test('a key that the issuer has added is found', async () => {
+  test('a key that the issuer adds later is found', async () => {
     const { issuer, verify } = await makeKeySet();
     expect(await verify(token())).toBe('ok');
     const both = await jwks(['one', published], ['two', added]);

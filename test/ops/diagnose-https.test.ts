@@ -14,7 +14,7 @@ async function findHttps(answer: () => Response | Promise<Response>) {
 
 const refusal = () => makeApi({ origin: 'http://tickets.example' }).send('/api/v1/ping');
 
-test('the doctor accepts that the service refuses plain HTTP', async () => {
+test('the doctor accepts the refusal of plain HTTP by the service', async () => {
   expect(await findHttps(refusal)).toMatchObject({
     check: 'https',
     ok: true,

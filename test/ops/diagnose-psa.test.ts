@@ -28,11 +28,11 @@ describe('the interface for the PSA', () => {
       return api.send(new URL(String(url)).pathname, { method: 'POST', body: init.body ?? null, headers });
     };
 
-  test('has no fault if the deployment has the secret', async () => {
+  test('the interface has no fault if the deployment has the secret', async () => {
     expect(await failures(diagnosePsa('https://api.example', SECRETS, at(makePsa().api)))).toEqual([]);
   });
 
-  test('shows how many records the PSA refused', async () => {
+  test('the number of records that the PSA refused is shown', async () => {
     const { organization, key, api } = await makeWorld();
     const { note } = await (await api.postNote(key)).json<{ note: { id: string } }>();
     resultOf(await work.report(organization, 'note', note.id, 'refused', 'The ticket is closed.'));
@@ -44,17 +44,17 @@ describe('the interface for the PSA', () => {
     ]);
   });
 
-  test('is not found without a secret in the deployment', async () => {
+  test('the interface is missing without a secret in the deployment', async () => {
     const found = await failures(diagnosePsa('https://api.example', SECRETS, at(makeApi())));
     expect(found).toEqual([expect.stringContaining('wrangler secret put PSA_SECRET')]);
   });
 
-  test('does not accept another secret', async () => {
+  test('another secret is refused', async () => {
     const found = await failures(diagnosePsa('https://api.example', OTHERS, at(makePsa().api)));
     expect(found).toEqual([expect.stringMatching(/^\/psa with your secret: 401: PSA_SECRET here is not one/)]);
   });
 
-  test('is not ours if something else answers', async () => {
+  test('a response from another service is recognized', async () => {
     const found = await failures(diagnosePsa('https://api.example', SECRETS, async () => new Response('ok')));
     expect(found).toEqual([expect.stringMatching(/^\/psa without a signature: 200 instead of 401/)]);
   });
@@ -80,7 +80,7 @@ describe('a receiver', () => {
       return new Response(null, { status, headers: { ...date, Location: 'https://psa.example/other' } });
     };
 
-  test('that verifies has no fault', async () => {
+  test('a receiver that verifies messages has no fault', async () => {
     expect(await failures(diagnoseReceiver(url, SECRETS, receiver()))).toEqual([]);
     expect(await failures(diagnoseReceiver(url, SECRETS, receiver({ status: 200, skew: 59 })))).toEqual([]);
   });
@@ -93,12 +93,12 @@ describe('a receiver', () => {
     [{ status: 500 }, [/500: the receiver must answer 2xx/]],
     [{ skew: 120 }, [/clocks: that of psa\.example is 1(19|20|21) s ahead of this machine's/]],
     [{ skew: -3_600 }, [/clocks: that of psa\.example is 3(599|600|601) s behind/]],
-  ])('that behaves as %j is reported', async (behaviour, says) => {
+  ])('a receiver that behaves as %j is reported', async (behaviour, says) => {
     const found = await failures(diagnoseReceiver(url, SECRETS, receiver(behaviour)));
     expect(found).toEqual(says.map((one) => expect.stringMatching(one)));
   });
 
-  test('gets a sample of every kind of message, as the contract describes them', async () => {
+  test('the receiver gets a sample of every kind of message, which agrees with the contract', async () => {
     const contract = await psaContract();
     const sent: {
       id: string;
@@ -137,7 +137,7 @@ describe('a receiver', () => {
       () => Promise.reject(new DOMException('too slow', 'TimeoutError')),
       /with 100 changes: .* within 15 s\. Store the message, respond, and write/,
     ],
-  ])('that %s is told what to do', async (_, send, text) => {
+  ])('the advice fits a receiver that %s', async (_, send, text) => {
     const found: string[] = [];
     for await (const { ok, check, says } of diagnoseSamples(url, SECRETS, {}, send))
       found.push(`${ok} ${check}: ${says}`);
@@ -146,12 +146,12 @@ describe('a receiver', () => {
     expect(found).toContainEqual(expect.stringMatching(text));
   });
 
-  test('with another secret is reported once', async () => {
+  test('a receiver with another secret is reported once', async () => {
     const found = await failures(diagnoseReceiver(url, OTHERS, receiver()));
     expect(found).toEqual([expect.stringMatching(/401: the receiver does not accept the signature/)]);
   });
 
-  test('that does not answer is reported once', async () => {
+  test('a receiver that does not respond is reported once', async () => {
     const gone = () => Promise.reject(new TypeError('fetch failed', { cause: new Error('reset') }));
     expect(await failures(diagnoseReceiver(url, SECRETS, gone))).toHaveLength(1);
   });
@@ -161,7 +161,7 @@ describe('the address of the alerts', () => {
   const at = (status: number) =>
     failures(diagnoseAlerts('https://chat.example/token', async () => new Response(null, { status })));
 
-  test('gets a text, and must answer 2xx', async () => {
+  test('the address gets a text, and must return 2xx', async () => {
     const sent: string[] = [];
     const takes: typeof fetch = async (url, init) => {
       sent.push(String(url), String(init?.method), String(init?.body));
@@ -180,11 +180,11 @@ describe('the address of the alerts', () => {
     [400, /400: the address does not take \{"text": …\}/],
     [404, /404: the address is not, or no longer, valid/],
     [500, /500: the address must answer 2xx/],
-  ])('that answers %i is reported', async (status, says) => {
+  ])('an address that returns %i is reported', async (status, says) => {
     expect(await at(status)).toEqual([expect.stringMatching(says)]);
   });
 
-  test('is not shown if it does not answer: its path is a credential', async () => {
+  test('an address that does not respond is not printed, because its path is a credential', async () => {
     const gone = () => Promise.reject(new TypeError('fetch failed', { cause: new Error('reset') }));
     const [found] = await failures(diagnoseAlerts('https://chat.example/token', gone));
     expect(found).toContain('chat.example');

@@ -17,7 +17,7 @@ test.each([
 });
 
 test.each(['Zoë 漢字 → "x" \\u0041', 'می\u200cشود', '👩\u200d💻 ⚙\ufe0f', '\ud800'])(
-  '%j is printed as it is',
+  '%j is printed unchanged',
   (text) => {
     expect(printable(text)).toBe(text);
   },

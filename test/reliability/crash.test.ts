@@ -53,7 +53,7 @@ describe('a server that is killed at random moments while clients write', () => 
   }, RUN_TIMEOUT_MS);
   afterAll(() => run.remove());
 
-  test('loses, duplicates and misnumbers nothing, and every client finishes', () => {
+  test('the server loses, duplicates and misnumbers nothing, and every client finishes', () => {
     expect(run.problems).toEqual([]);
     expect(run.cutOff).toBeGreaterThanOrEqual(KILLS);
     expect(run.acknowledged).toBeGreaterThan(0);
@@ -63,7 +63,7 @@ describe('a server that is killed at random moments while clients write', () => 
   });
 
   // If the checks found nothing in a damaged database, the test above would prove nothing.
-  test('would not go unnoticed if it lost, duplicated or misnumbered something', async () => {
+  test('the check notices lost, duplicated and misnumbered records', async () => {
     await run.use(async (db, problems) => {
       const triggers = await db
         .prepare("select name from sqlite_master where type = 'trigger'")

@@ -6,14 +6,14 @@ const settings = codesOfPage(agents, 'https://tickets.example').map(
   ({ label, versions }) => [label, versions[0]?.text ?? ''] as const,
 );
 
-test('there are settings of each client', () => {
+test('the settings of each client exist', () => {
   expect(settings).toHaveLength(6);
 });
 
 /** The JSON in the settings of a client: from a brace at the start of a line to the last such brace. */
 const jsonOf = (settings: string) => /^\{$[\s\S]*^\}$/m.exec(settings)?.[0];
 
-test.each(settings)('%s: the address is there, and the JSON is valid', (label, text) => {
+test.each(settings)('the settings of %s contain the address, and their JSON is valid', (label, text) => {
   expect(text).toContain('https://tickets.example/mcp');
   if (!label.includes('Zapier')) expect(JSON.parse(jsonOf(text) ?? '')).toBeTypeOf('object');
 });

@@ -26,12 +26,12 @@ const read = async (path: string) => shape.parse(parse(await readFile(path, 'utf
 const main = await read('wrangler.toml');
 const agents = await read('src/agents/wrangler.toml');
 
-test('the Worker for AI agents has the settings of the main Worker', () => {
+test('the Worker for AI agents shares the settings of the main Worker', () => {
   const settings = ({ name, vars, d1_databases, durable_objects, ...others }: z.output<typeof shape>) => others;
   expect(settings(agents)).toEqual(settings(main));
 });
 
-test('the variables of the Worker for AI agents, except MCP_ORIGINS, have the values of the main Worker', () => {
+test('the variables of the Worker for AI agents, except MCP_ORIGINS, agree with the main Worker', () => {
   const { MCP_ORIGINS, ...repeated } = agents.vars;
   expect(MCP_ORIGINS).toBeTypeOf('string');
   expect(main.vars).toMatchObject(repeated);

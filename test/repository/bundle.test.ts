@@ -20,13 +20,13 @@ const OF_MCP = /@modelcontextprotocol|@cfworker|modules\/mcp\//;
 /** The files and packages that only the documentation needs. */
 const OF_DOCS = /zod-openapi|src\/docs\/|shapes\.ts$/;
 
-test('the bundle of the main Worker starts, stays under 172 KB gzipped, and has neither MCP nor documentation', async () => {
+test('the bundle of the main Worker starts, stays under 172 KB gzipped, and contains neither MCP nor documentation', async () => {
   const { directory, code, output } = await productionBuild();
   expect([code, output]).toEqual([0, expect.stringMatching(/The bundle starts: \d+\.\d KB gzipped, at most 172 KB/)]);
   expect((await sourcesOf(directory)).filter((source) => OF_MCP.test(source) || OF_DOCS.test(source))).toEqual([]);
 });
 
-test('the bundle of the Worker for AI agents starts, stays under 132 KB gzipped, and has no pages, no PSA and no jobs', async () => {
+test('the bundle of the Worker for AI agents starts, stays under 132 KB gzipped, and contains no pages, no PSA and no jobs', async () => {
   const { outdir, code, output } = await buildProduction('build:agents');
   expect([code, output]).toEqual([0, expect.stringMatching(/The bundle starts: \d+\.\d KB gzipped, at most 132 KB/)]);
   const sources = await sourcesOf(outdir);
@@ -38,7 +38,7 @@ test('the stylesheet of all pages stays under 40 KB', async () => {
   expect((await stat('src/assets/pages.css')).size).toBeLessThan(40_000);
 });
 
-test('the bundle loads no locale when it starts, which would add a fifth to the time', async () => {
+test('the bundle loads no locale when it starts, because that would add a fifth to the time', async () => {
   const { directory } = await productionBuild();
   const vars = readWranglerConfig('wrangler.toml').vars;
   const program = `import { startBundle } from './src/dev/start-bundle.ts';

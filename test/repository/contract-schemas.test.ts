@@ -61,11 +61,11 @@ describe('a text', () => {
     ['a\nb\n', true],
     ['\u0001\x7f', true],
     ['😀', true],
-  ])('is allowed by the document if the service accepts it: %j', (message, allowed) => {
+  ])('the document allows the same texts as the service: %j', (message, allowed) => {
     expect([accepts(message), allows(message)]).toEqual([allowed, allowed]);
   });
 
-  test('is allowed by the document if the service accepts it, whatever it is', () => {
+  test('the document allows the same texts as the service, for any text', () => {
     const piece = fc.constantFrom(
       '\0',
       ' ',
@@ -93,7 +93,7 @@ describe('a text', () => {
     );
   });
 
-  test('of 32,000 characters is checked in linear time, whatever its end is', () => {
+  test('a text of 32,000 characters is checked in linear time, whatever its end is', () => {
     const started = performance.now();
     for (const unit of [' ', 'a', 'a ', ' a']) {
       for (const end of ['', '\0', ' ', '\0x']) allows(unit.repeat(32_000 / unit.length - 1) + end);

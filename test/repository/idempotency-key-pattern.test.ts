@@ -27,7 +27,7 @@ const allows = (header: string) =>
 const accepts = (header: string) => parseIdempotencyKey(header).ok && !hasEmptyEventId(header);
 
 describe('the Idempotency-Key in the document', () => {
-  test('is described for both writes, by patterns that Go and Rust can also compile', () => {
+  test('the header is described for both writes, by patterns that Go and Rust can compile', () => {
     expect(schemas).toHaveLength(2);
     const patterns = [...JSON.stringify(schemas).matchAll(/"pattern":"((?:[^"\\]|\\.)*)"/g)].map(
       ([, text = '']) => text,
@@ -60,11 +60,11 @@ describe('the Idempotency-Key in the document', () => {
     ['[object', false],
     ['triage:{{id}}', false],
     [`\${id}`, false],
-  ])('allows what the service accepts: %s', (header, allowed) => {
+  ])('the pattern allows the keys that the service accepts: %s', (header, allowed) => {
     expect([accepts(header), allows(header)]).toEqual([allowed, allowed]);
   });
 
-  test('never allows what the service refuses, and allows all that it accepts except long quoted keys', () => {
+  test('the pattern never allows a key that the service refuses, and allows all accepted keys except long quoted ones', () => {
     const piece = fc.constantFrom(
       '"',
       '\\',

@@ -123,7 +123,7 @@ function forbidden(path: string, source: string): string[] {
   });
 }
 
-test('every file imports only what its part may import', async () => {
+test('every file imports only files that its part may import', async () => {
   const found: string[] = [];
   for await (const path of glob('**/*.{ts,tsx}', { cwd: 'src', exclude: (name) => name === 'assets' })) {
     if (path.endsWith('.d.ts')) continue;

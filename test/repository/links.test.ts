@@ -56,7 +56,7 @@ function missingPaths(page: string, markdown: string): string[] {
   );
 }
 
-test.each([...pages])('%s links and refers only to what exists', (page, markdown) => {
+test.each([...pages])('%s links and refers only to existing files and places', (page, markdown) => {
   expect([...brokenLinks(page, markdown), ...missingPaths(page, markdown)]).toEqual([]);
 });
 

@@ -60,7 +60,7 @@ test('released migrations are unchanged', () => {
   expect(Object.fromEntries(found)).toEqual(RELEASED);
 });
 
-test('no migration removes or refuses something that the previous release uses', () => {
+test('no migration removes or refuses anything that the previous release uses', () => {
   const found = migrations.filter(({ name }) => name !== FOUNDATION).map(({ name, sql }) => [name, breaking(sql)]);
   expect(found.filter(([, statements]) => statements?.length !== 0)).toEqual([]);
 });

@@ -38,7 +38,7 @@ test('an event becomes an entry and a note, and its caller gets both', async () 
   expect(failure).toBeUndefined();
 });
 
-test('ids that are numbers name the event and the ticket too', async () => {
+test('ids that are numbers identify the event and the ticket', async () => {
   const { sent } = await deliver({ ...EVENT, eventId: 20418, ticketId: 7 }, written);
   expect(sent[0]).toMatchObject({
     url: 'https://tickets.example/api/v1/tickets/7/time-entries',
@@ -46,7 +46,7 @@ test('ids that are numbers name the event and the ticket too', async () => {
   });
 });
 
-describe('an event that is not complete sends nothing, is answered 400 and fails the execution:', () => {
+describe('an incomplete event sends nothing, gets a 400 and fails the execution:', () => {
   const without = (field: string) => Object.fromEntries(Object.entries(EVENT).filter(([name]) => name !== field));
   test.each([
     ['no eventId', without('eventId')],
@@ -79,20 +79,20 @@ describe('an event that is not complete sends nothing, is answered 400 and fails
   });
 });
 
-describe('a mismatch is a failure: the caller gets a 409, and the execution fails', () => {
+describe('a mismatch', () => {
   const mismatch = (body: Item) => ({
     status: 200,
     body: { ...body, idempotentReplay: true, idempotencyMismatch: true, ticketId: '1002' },
   });
 
-  test('of the entry, and the note is not sent', async () => {
+  test('a mismatch of the entry returns a 409, fails the execution, and the note is not sent', async () => {
     const { sent, answers, failure } = await deliver(EVENT, () => mismatch(ENTRY));
     expect(sent).toHaveLength(1);
     expect(answers).toMatchObject([{ status: 409, body: { found: { ticketId: '1002', entry: ENTRY.entry } } }]);
     expect(failure).toBe('ticket 1002: Another event with this eventId was written before. Nothing was written now.');
   });
 
-  test('of the note', async () => {
+  test('a mismatch of the note returns a 409 and fails the execution', async () => {
     const { answers, failure } = await deliver(EVENT, (request) =>
       isNote(request.url) ? mismatch(NOTE) : written(request),
     );
@@ -123,7 +123,7 @@ test('a text is cut between characters', async () => {
   expect(sent[0]?.body).toMatchObject({ description: '😀'.repeat(32_000) });
 });
 
-test('the test of the key sends one ping, and nothing else', async () => {
+test('the key test sends one ping, and nothing else', async () => {
   const { sent, failure } = await ping(() => ({ status: 200, body: { ok: true } }));
   expect(sent).toEqual([{ method: 'GET', url: 'https://tickets.example/api/v1/ping', headers: {}, body: undefined }]);
   expect(failure).toBeUndefined();

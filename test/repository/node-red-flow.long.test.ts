@@ -120,12 +120,12 @@ test('an event with a message becomes a note', () => {
   ]);
 });
 
-test('an id that is a number names the event too', () => {
+test('an id that is a number identifies the event', () => {
   expect(deliver({ ...EVENT, eventId: 20418 }).sent[0]?.headers['Idempotency-Key']).toBe('triage:20418');
 });
 
 test.each([{}, { 'x-webhook-token': '' }, { 'x-webhook-token': 'another' }])(
-  'a sender with the headers %j is answered 401, and nothing is sent',
+  'a sender with the headers %j gets a 401, and nothing is sent',
   (headers) => {
     const { sent, answers } = deliver(EVENT, [CREATED], ENVIRONMENT, { headers });
     expect(sent).toEqual([]);
@@ -135,7 +135,7 @@ test.each([{}, { 'x-webhook-token': '' }, { 'x-webhook-token': 'another' }])(
   },
 );
 
-test('the test of the key sends one ping and shows its result', () => {
+test('the key test sends one ping and shows its result', () => {
   const outcome = { statusCode: 200, payload: { ok: true, keyName: 'n8n: triage' } };
   const { sent, shown } = deliver(undefined, [outcome], ENVIRONMENT, { trigger: 'inject' });
   expect(sent).toMatchObject([
@@ -144,7 +144,7 @@ test('the test of the key sends one ping and shows its result', () => {
   expect(shown).toEqual([outcome.payload]);
 });
 
-describe('an event without a usable id is answered 400, and nothing is sent:', () => {
+describe('an event without a usable id gets a 400, and nothing is sent:', () => {
   const { eventId: _, ...without } = EVENT;
   test.each([
     ['no id', without],
@@ -174,12 +174,12 @@ describe('an event without a usable id is answered 400, and nothing is sent:', (
   });
 });
 
-describe('every caller is answered:', () => {
+describe('the response to every caller', () => {
   test.each([
     ['no description', { ...EVENT, description: undefined }, {}],
     ['null for a description', { ...EVENT, description: null }, { description: null }],
     ['a number for a description', { ...EVENT, description: 5 }, { description: 5 }],
-  ])('%s is sent as it is, and the service says what is wrong', (_, event, expected) => {
+  ])('an event with %s is sent unchanged, and the service reports the error', (_, event, expected) => {
     const refused: Outcome = { statusCode: 422, payload: { code: 'validation_failed', detail: 'description is …' } };
     const { sent, delays, answers } = deliver(event, [refused]);
     expect(sent.map(({ payload }) => JSON.parse(JSON.stringify(payload)))).toEqual([
@@ -189,7 +189,7 @@ describe('every caller is answered:', () => {
     expect(answers).toMatchObject([{ statusCode: 422, payload: { detail: 'description is …' } }]);
   });
 
-  test('a ticket id that cannot be encoded is answered 500 by the flow itself', () => {
+  test('a ticket id that cannot be encoded gets a 500 from the flow', () => {
     const { sent, answers } = deliver({ ...EVENT, ticketId: '\ud800' });
     expect(sent).toEqual([]);
     expect(answers).toMatchObject([{ statusCode: 500, payload: { error: expect.stringContaining('URI') } }]);
@@ -202,30 +202,33 @@ describe('every caller is answered:', () => {
     ['no token', { TICKETS_URL: 'https://tickets.example', TICKETS_API_KEY: 'twb_key' }],
     ['an empty token', { ...ENVIRONMENT, WEBHOOK_TOKEN: '' }],
     ['a key of white space', { ...ENVIRONMENT, TICKETS_API_KEY: ' \n' }],
-  ])('%s in the environment is answered 500', (_, environment) => {
+  ])('the flow returns a 500 with %s in the environment', (_, environment) => {
     const { sent, answers } = deliver(EVENT, [CREATED], environment);
     expect(sent).toEqual([]);
     expect(answers).toMatchObject([{ statusCode: 500, payload: { error: expect.stringContaining('TICKETS_URL') } }]);
   });
 
-  test('a line break after the key in the environment is left out', () => {
+  test('a line break after the key in the environment is omitted', () => {
     const { sent } = deliver(EVENT, [CREATED], { ...ENVIRONMENT, TICKETS_API_KEY: 'twb_key\n' });
     expect(sent[0]?.headers['Authorization']).toBe('Bearer twb_key');
   });
 });
 
-describe('what is sent again', () => {
-  test.each([400, 401, 403, 404, 405, 409, 413, 415, 422])('not a %i: its caller gets it at once', (statusCode) => {
-    const { sent, delays, answers } = deliver(EVENT, [{ statusCode, payload: { code: 'some_code' } }]);
-    expect([sent.length, delays.length]).toEqual([1, 0]);
-    expect(answers).toMatchObject([{ statusCode, payload: { code: 'some_code' } }]);
-  });
+describe('repetitions', () => {
+  test.each([400, 401, 403, 404, 405, 409, 413, 415, 422])(
+    'a %i is not sent again: its caller gets it immediately',
+    (statusCode) => {
+      const { sent, delays, answers } = deliver(EVENT, [{ statusCode, payload: { code: 'some_code' } }]);
+      expect([sent.length, delays.length]).toEqual([1, 0]);
+      expect(answers).toMatchObject([{ statusCode, payload: { code: 'some_code' } }]);
+    },
+  );
 
   test.each<[string, Outcome]>([
     ['a 429', { statusCode: 429, headers: { 'retry-after': '7' } }],
     ['a 503', { statusCode: 503, headers: { 'retry-after': '7' } }],
     ['a 500', { statusCode: 500, headers: { 'retry-after': '7' } }],
-  ])('%s, unchanged and not before Retry-After', (_, outcome) => {
+  ])('%s is sent again, unchanged and not before Retry-After', (_, outcome) => {
     const { sent, delays, answers } = deliver(EVENT, [outcome, outcome, CREATED]);
     expect(sent).toHaveLength(3);
     expect(new Set(sent.map((each) => JSON.stringify(each))).size).toBe(1);
@@ -233,13 +236,13 @@ describe('what is sent again', () => {
     expect(answers).toMatchObject([{ statusCode: 201 }]);
   });
 
-  test('a lost connection, at most 20 times; then the caller gets a 503', () => {
+  test('a lost connection is repeated at most 20 times; then the caller gets a 503', () => {
     const { sent, delays, answers } = deliver(EVENT, [{ statusCode: 'ECONNREFUSED' }]);
     expect([sent.length, delays.length]).toEqual([20, 19]);
     expect(answers).toMatchObject([{ statusCode: 503 }]);
   });
 
-  test('the same without userEmail, if the technician is not eligible', () => {
+  test('the same event is sent without userEmail if the technician is not eligible', () => {
     const refused: Outcome = { statusCode: 422, payload: { code: 'technician_not_eligible' } };
     const { sent, delays, answers } = deliver({ ...EVENT, userEmail: 'ivan@northwind.example' }, [refused, CREATED]);
     expect(sent.map(({ payload }) => message.parse(payload)['userEmail'])).toEqual([
@@ -261,7 +264,7 @@ describe('a mismatch', () => {
   };
   const REPLAY: Outcome = { statusCode: 200, headers: { 'idempotency-replayed': 'true' }, payload: replayed };
 
-  test('is a failure: the caller gets a 409 and what was found', () => {
+  test('a mismatch is a failure: the caller gets a 409 with the stored record', () => {
     const { sent, answers } = deliver(EVENT, [MISMATCH]);
     expect(sent).toHaveLength(1);
     expect(answers).toMatchObject([
@@ -272,13 +275,13 @@ describe('a mismatch', () => {
     ]);
   });
 
-  test('is not reported if the first delivery credited the entry to the service account', () => {
+  test('a mismatch is not reported if the first delivery credited the entry to the service account', () => {
     const event = { ...EVENT, userEmail: 'ivan@northwind.example' };
     expect(deliver(event, [MISMATCH, REPLAY]).answers).toMatchObject([{ statusCode: 200 }]);
     expect(deliver(event, [MISMATCH]).answers).toMatchObject([{ statusCode: 409 }]);
   });
 
-  test('is not reported for a replay', () => {
+  test('a mismatch is not reported for a replay', () => {
     expect(deliver(EVENT, [REPLAY]).answers).toMatchObject([{ statusCode: 200, payload: replayed }]);
   });
 });

@@ -6,7 +6,7 @@ import { MAX_TEXT_LENGTH } from '../../src/domain/fields.ts';
 
 const SLUGS = ['n8n', 'make', 'zapier', 'power-automate', 'powershell', 'curl', 'node-red', 'typescript', 'python'];
 
-test('there is a recipe for each tool', () => {
+test('each tool has a recipe', () => {
   expect(RECIPES.map(({ slug }) => slug)).toEqual(SLUGS);
 });
 
@@ -44,7 +44,7 @@ describe.each(RECIPES)('the recipe for $tool', ({ slug, markdown }) => {
     );
   });
 
-  test('contains no key, no constant event id and no id of a ticket in a command', () => {
+  test('contains no key, no constant event id and no ticket id in a command', () => {
     for (const { text } of codes.flatMap(({ versions }) => versions)) {
       expect(text).not.toMatch(/Bearer (?!\$|"?\$|\{)/);
       expect(text).not.toMatch(/(triage:|evt-)[a-z]*-?\d/);
@@ -52,12 +52,12 @@ describe.each(RECIPES)('the recipe for $tool', ({ slug, markdown }) => {
     }
   });
 
-  test('names a key and a ticket as needed, with a message to an administrator', () => {
+  test('shows that a key and a ticket are needed, with a message to an administrator', () => {
     const needs = JSON.stringify(partOf(markdown, 'You need'));
     expect(needs).toMatch(/A key with the scopes.*The id of a ticket.*Message to your administrator/s);
   });
 
-  test('has a unique label for each code, and each command in both shells, and only if the tool has a terminal', () => {
+  test('labels each code uniquely, shows each command in both shells, and only if the tool has a terminal', () => {
     const labels = codes.map(({ label }) => label);
     expect(labels).toEqual([...new Set(labels)]);
     for (const { versions } of codes) {
@@ -75,7 +75,7 @@ describe.each(RECIPES)('the recipe for $tool', ({ slug, markdown }) => {
     expect(files.length > 0).toBe(['n8n', 'node-red', 'typescript'].includes(slug));
   });
 
-  test('names the version of the tool', () => {
+  test('shows the version of the tool', () => {
     expect(markdown).toMatch(/### Version\n\n.*\d/);
     expect(markdown).not.toMatch(/Not run|stored copy/);
   });

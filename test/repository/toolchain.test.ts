@@ -36,7 +36,7 @@ function find(path: string, name: string): string | undefined {
   return path === '' ? undefined : find(path.slice(0, Math.max(0, path.lastIndexOf('/'))), name);
 }
 
-test('the lock file has every package that another one names, for every platform, with its digest', () => {
+test('the lock file contains every required package, for every platform, with its digest', () => {
   const missing: string[] = [];
   for (const [path, { dependencies, devDependencies, optionalDependencies }] of Object.entries(packages)) {
     // The development dependencies of a package from the registry are not installed.
@@ -59,14 +59,14 @@ test('npm finds the lock file complete', async () => {
   await expect(run('npm', ['ci', '--dry-run', '--offline', '--ignore-scripts'])).resolves.toBeDefined();
 });
 
-test('the lock file names no registry', () => {
+test('the lock file contains no registry', () => {
   const resolved = Object.values(packages).flatMap(({ resolved, link }) =>
     resolved === undefined || link ? [] : [resolved],
   );
   expect(resolved).toEqual([]);
 });
 
-test('the Node that runs the scripts is one version, locked for every platform that workerd has', async () => {
+test('one version of Node runs the scripts, locked for every platform that workerd supports', async () => {
   const binaries = Object.entries(manifest.optionalDependencies ?? {});
   expect(new Set(binaries.map(([, version]) => version)).size).toBe(1);
   const platforms = (names: string[]) =>
@@ -85,7 +85,7 @@ test('no package runs a script when it is installed', () => {
   expect(manifest.allowScripts).toEqual(Object.fromEntries([...names].map((name) => [name, false])));
 });
 
-test('the compatibility date is known to every workerd that is installed', async () => {
+test('every installed workerd knows the compatibility date', async () => {
   const { compatibility_date: date } = parse(await readFile('wrangler.toml', 'utf8'));
   const versions = Object.entries(packages).flatMap(([path, { version = '' }]) =>
     path.endsWith('node_modules/workerd') ? [version] : [],

@@ -18,7 +18,7 @@ test.each(['GET', 'POST'])('no HTTP request (%s) reaches an entrypoint, not even
   }
 });
 
-test('a call works where an older wrangler.toml does not name the size limit of the database', async () => {
+test('a call works with an older wrangler.toml without the size limit of the database', async () => {
   const older: Env = { ...env };
   Reflect.deleteProperty(older, 'DATABASE_LIMIT');
   expect(await call(older, async () => 'value')).toEqual({ ok: true, value: 'value' });

@@ -16,7 +16,7 @@ async function submitEntry() {
 }
 
 test.each(['APPROVED', 'REJECTED'] as const)(
-  'an entry is %s once, and the audit log names the reviewer',
+  'an entry is %s once, and the audit log shows the reviewer',
   async (decision) => {
     const { organization, post, id } = await submitEntry();
     expect(await work.reviewTimeEntry(organization, id, decision, 'ada')).toEqual({
@@ -81,7 +81,7 @@ test('an entry of another organization is not found', async () => {
   expect(await rowsOf('time_entries', organization)).toMatchObject([{ status: 'SUBMITTED' }]);
 });
 
-test('of simultaneous reviews one decision succeeds, with one audit row', async () => {
+test('one decision of simultaneous reviews succeeds, with one audit row', async () => {
   const { organization, id } = await submitEntry();
   const answers = await Promise.all(
     Array.from({ length: 8 }, (_, i) => work.reviewTimeEntry(organization, id, i % 2 ? 'APPROVED' : 'REJECTED', 'ada')),
@@ -92,7 +92,7 @@ test('of simultaneous reviews one decision succeeds, with one audit row', async 
   expect(await rowsOf('audit_log', organization)).toHaveLength(3);
 });
 
-test('a review whose acknowledgement was lost succeeds when it is sent again', async () => {
+test('a review whose acknowledgement was lost succeeds when it is repeated', async () => {
   const { organization, id } = await submitEntry();
   let calls = 0;
   const db = aroundD1(env.DB, async (run) => {
@@ -115,7 +115,7 @@ test('a review whose acknowledgement was lost succeeds when it is sent again', a
   expect(await rowsOf('audit_log', organization)).toHaveLength(3);
 });
 
-test('invalid arguments are refused by name', async () => {
+test('invalid arguments are refused, and the errors list them', async () => {
   expect(failureOf(await work.reviewTimeEntry('o', 'x', untyped('MAYBE'), ''))).toEqual([
     'invalid',
     '/entry invalid_format',

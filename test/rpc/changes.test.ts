@@ -63,7 +63,7 @@ test('a change contains its record, its key, and texts as plain text', async () 
   });
 });
 
-test('the changes of a rotation name the other key', async () => {
+test("a rotation's changes contain the other key", async () => {
   const organization = await makeOrganization();
   const old = await makeKey(organization);
   await rotate(organization, old.id, { grace: '1h' });
@@ -80,7 +80,7 @@ test('the changes of a rotation name the other key', async () => {
   expect((await allChanges(organization)).at(-1)).toMatchObject({ action: 'note.created', detail: null });
 });
 
-test('the changes of a review name the key and the reason; those of the key rules name no key', async () => {
+test("a review's changes contain the key and the reason, and key rules' changes contain no key", async () => {
   const organization = await makeOrganization();
   const { id: keyId } = await makeKey(organization);
   const admin = asAdmin(organization);
@@ -151,7 +151,7 @@ test.each([
   ['/limit out_of_range', ['o', null, 0]],
   ['/limit out_of_range', ['o', null, 101]],
   ['/limit invalid_type', ['o', null, '5']],
-])('%s is refused in %j', async (error, [organization, cursor, limit]) => {
+])('the page is refused with %s in %j', async (error, [organization, cursor, limit]) => {
   const answer = await work.changes(untyped(organization), untyped(cursor), untyped(limit));
   expect(failureOf(answer)).toEqual(['invalid', error]);
 });
@@ -163,7 +163,7 @@ test('an unknown organization and the cursor of another organization are errors'
   expect(failureOf(await work.changes(other.organization, cursor))).toEqual(['cursor_reset']);
 });
 
-test('a cursor whose position is missing or has another row, as after a restore, is an error', async () => {
+test('a cursor whose position is missing or belongs to another row, such as after a restore, is an error', async () => {
   const { organization, key, api } = await makeWorld();
   await api.postNote(key);
   const cursor = (await lastCursor(organization)) ?? '';

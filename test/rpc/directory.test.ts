@@ -6,7 +6,7 @@ import { makeOrganization, makeWorld, problemOf, TIME } from '../support/world.t
 const USER = { type: 'user', name: 'Someone' } as const;
 
 describe('upsert', () => {
-  test('creates, changes or keeps each record, and reports which', async () => {
+  test('creates, changes or keeps each record, and reports the outcome', async () => {
     const organization = `rpc-${crypto.randomUUID().slice(0, 8)}`;
     const records: DirectoryRecordInput[] = [
       { type: 'organization', id: organization, name: 'Rpc', psa: true, timeZone: 'UTC', defaultHourlyRate: 80 },
@@ -28,7 +28,7 @@ describe('upsert', () => {
     untyped(null),
   ];
 
-  test('writes the records that break no rule, and reports the errors in the others', async () => {
+  test('writes the valid records, and reports the errors of the others', async () => {
     const organization = await makeOrganization();
     const { written, records } = resultOf(await directory.upsert(organization, partlyWrong(organization)));
     expect(written).toBe(false);
@@ -38,7 +38,7 @@ describe('upsert', () => {
     });
   });
 
-  test('refuses the records that need a refused one, and no others', async () => {
+  test('refuses the records that need a refused record, and no others', async () => {
     const organization = await makeOrganization();
     const user = (id: string, email: string, more: object = {}) => ({ ...USER, organization, id, email, ...more });
     const agreement = { type: 'agreement' as const, organization, company: 'hooli', hourlyRate: 90 };
@@ -78,7 +78,7 @@ describe('upsert', () => {
     ]);
   });
 
-  test('refuses all records of an organization that is itself refused and not in the directory', async () => {
+  test('refuses all records of an organization that is refused and not in the directory', async () => {
     const organization = `rpc-${crypto.randomUUID().slice(0, 8)}`;
     const { written, records } = resultOf(
       await directory.upsert(organization, [
@@ -145,7 +145,7 @@ describe('upsert', () => {
 });
 
 describe('deactivate', () => {
-  test('reports what became of each record, and keeps the service account', async () => {
+  test('reports the outcome for each record, and keeps the service account', async () => {
     const organization = await makeOrganization();
     const { records } = resultOf(
       await directory.deactivate(organization, [
@@ -195,7 +195,7 @@ describe('a change of the directory takes effect at the next request:', () => {
     return { ...world, upsert, setPsa, writeTime };
   }
 
-  test('an organization without PSA gets 403, and can write again once it has it', async () => {
+  test('an organization without PSA gets 403, and can write again with PSA', async () => {
     const { key, api, setPsa } = await makeDirectory();
     expect((await api.postNote(key)).status).toBe(201);
     await setPsa(false);
@@ -204,7 +204,7 @@ describe('a change of the directory takes effect at the next request:', () => {
     expect((await api.postNote(key)).status).toBe(201);
   });
 
-  test('an inactive organization gets 401 for all its keys, and can write again once it is active', async () => {
+  test('an inactive organization gets 401 for all its keys, and can write again when it is active', async () => {
     const { organization, key, api, setPsa } = await makeDirectory();
     await directory.deactivate(organization, [{ type: 'organization', id: organization }]);
     expect((await api.postNote(key)).status).toBe(401);
@@ -231,7 +231,7 @@ describe('a change of the directory takes effect at the next request:', () => {
     expect(await writeTime()).toMatchObject({ entry: { hourlyRate: 120 }, agreementSource: 'organization_default' });
   });
 
-  test('a ticket of another company has the rate of that company', async () => {
+  test("a ticket that moves to another company gets that company's rate", async () => {
     const { organization, upsert, writeTime } = await makeDirectory();
     await upsert({ type: 'ticket', organization, id: '1001', company: 'globex' });
     expect(await writeTime()).toMatchObject({ entry: { hourlyRate: 120 }, agreementSource: 'organization_default' });

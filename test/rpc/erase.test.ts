@@ -25,12 +25,12 @@ async function makeBusyOrganization() {
   return { organization, key };
 }
 
-test('an erasure deletes from every table with rows of organizations, except for the record of the erasure and the time of the directory', async () => {
+test("an erasure deletes from every table of organizations, except for the erasure's record and the directory's time", async () => {
   const { erasures: _, directory_clock: __, ...tables } = await rowsByTable('nobody');
   expect(ERASED_TABLES.toSorted()).toEqual([...Object.keys(tables), 'organizations'].toSorted());
 });
 
-test('with the cursor of its last change an organization is erased, and a record of the erasure remains', async () => {
+test('the cursor of its last change erases an organization, and a record of the erasure remains', async () => {
   const { organization, key } = await makeBusyOrganization();
   const cursor = await lastCursor(organization);
   expect(await work.eraseOrganization(organization, cursor, 'Ada, by letter')).toEqual({
@@ -48,7 +48,7 @@ test('with the cursor of its last change an organization is erased, and a record
   expect(failureOf(await work.changes(organization, cursor))).toEqual(['organization_not_found']);
 });
 
-test('without the cursor of its last change an organization is not erased', async () => {
+test('an organization is not erased without the cursor of its last change', async () => {
   const { organization } = await makeBusyOrganization();
   const before = await rowsByTable(organization);
   const [first] = await allChanges(organization);

@@ -41,7 +41,7 @@ test('a record of another organization is not found', async () => {
   expect(failureOf(await work.redactRecord(other, 'note', note?.targetId ?? '', 'Ada'))).toEqual(['record_not_found']);
 });
 
-test('invalid arguments are refused by name', async () => {
+test('invalid arguments are refused, and the errors list them', async () => {
   expect(failureOf(await work.redactRecord('o', untyped('ticket'), 'x', ''))).toEqual([
     'invalid',
     '/kind invalid_value',

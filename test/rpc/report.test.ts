@@ -58,7 +58,7 @@ test('a refused record is recorded and audited once, until the PSA has taken it'
   expect((await allChanges(organization)).at(-1)).toMatchObject({ ticketId: '1001', note: { id: note } });
 });
 
-test('a refusal needs attention for 30 days, and is worded without a text of the PSA', async () => {
+test('a refusal needs attention for 30 days, and its words contain no text of the PSA', async () => {
   const { organization, note } = await makeRecords();
   await work.report(organization, 'note', note, 'refused', 'ACME is closed.');
   const [fact] = await factsOf(organization, Date.now() + 29 * DAY_MS);
@@ -67,7 +67,7 @@ test('a refusal needs attention for 30 days, and is worded without a text of the
   expect(await factsOf(organization, Date.now() + 31 * DAY_MS)).toEqual([]);
 });
 
-test('the settings area shows a refusal on the record entry, and as a tile', async () => {
+test("the settings area shows a refusal on the record's entry, and as a tile", async () => {
   const { organization, api, get } = await makeSettings();
   const { value: key } = await makeKey(organization);
   const { note } = await (await api.postNote(key)).json<{ note: { id: string } }>();
@@ -100,7 +100,7 @@ test('a record of another organization or kind is not found', async () => {
   expect(await rowsOf('psa_refusals', other)).toEqual([]);
 });
 
-test('invalid arguments are refused by name', async () => {
+test('invalid arguments are refused, and the errors list them', async () => {
   const id = crypto.randomUUID();
   expect(failureOf(await work.report('o', 'note', id, 'refused'))).toEqual(['invalid', '/reason required']);
   expect(failureOf(await work.report('o', untyped('ticket'), 'x', untyped('no'), ''))).toEqual([

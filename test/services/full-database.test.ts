@@ -30,7 +30,7 @@ describe.each(Object.entries(NO_WRITES))('a database that is %s', (_, message) =
   const bindings = { DB: withoutWrites(env.DB, message) };
   const settings = { signIn: signIn.config };
 
-  test('makes writes fail with 503 and Retry-After, with a cached key or not, with an Idempotency-Key or not', async () => {
+  test('writes fail with 503 and Retry-After, with a cached key or not, with an Idempotency-Key or not', async () => {
     const { organization, key } = await makeRevocable();
     const api = makeApi({ bindings });
     loggedLines('unavailable');
@@ -49,7 +49,7 @@ describe.each(Object.entries(NO_WRITES))('a database that is %s', (_, message) =
     expect((await makeApi().postTime(key.value, TIME, once)).status).toBe(201);
   });
 
-  test('does not affect pings, replays and refusals', async () => {
+  test('pings, replays and refusals work', async () => {
     const { organization, key } = await makeRevocable();
     const made = await (await makeApi().postNote(key.value, NOTE, once)).json<object>();
     const api = makeApi({ bindings });
@@ -63,7 +63,7 @@ describe.each(Object.entries(NO_WRITES))('a database that is %s', (_, message) =
     expect((await api.postNote(key.value, NOTE, once)).status).toBe(401);
   });
 
-  test('makes a revocation fail, with a page that names BLOCKED_KEYS, which works', async () => {
+  test('a revocation fails, with a page about BLOCKED_KEYS, and that variable works', async () => {
     const { key, revokeThrough } = await makeRevocable();
     expect(await revokeThrough(makeApi({ bindings, config: settings }))).toMatchObject({
       status: 503,
@@ -95,7 +95,7 @@ test('a write whose first acknowledgement was lost, and whose retry finds a full
 describe('a database that is unreachable', () => {
   const bindings = { DB: aroundD1(env.DB, () => Promise.reject(new Error('D1_ERROR: Network connection lost.'))) };
 
-  test('leads to 503, except for a key that is blocked by its hint', async () => {
+  test('requests get 503, except for a key that is blocked by its hint', async () => {
     const { key, revokeThrough } = await makeRevocable();
     const api = makeApi({ bindings, config: { signIn: signIn.config } });
     expect(await problemOf(api.send('/api/v1/ping', { key: key.value }))).toBe('503 unavailable');

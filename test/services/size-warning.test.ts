@@ -35,8 +35,8 @@ function makeSizedApi(bytes: number, databaseLimit = 10 * GB) {
   return { api, see };
 }
 
-describe('a database whose size crosses 70 % or 90 % of its limit', () => {
-  test('is logged at the call that sees it, with the id of the request', async () => {
+describe('a database whose size crosses 70% or 90% of its limit', () => {
+  test('the size is logged at the call that reads it, with the request id', async () => {
     const { api } = makeSizedApi(7.2 * GB);
     const response = await api.postNote(world.key);
     expect(response.status).toBe(201);
@@ -45,7 +45,7 @@ describe('a database whose size crosses 70 % or 90 % of its limit', () => {
     ]);
   });
 
-  test('is logged once for each threshold, and again only after it fell below it', async () => {
+  test('the size is logged once for each threshold, and again only after it fell below it', async () => {
     const { see } = makeSizedApi(0);
     expect(await see(6.99 * GB, 'warn')).toEqual([]);
     expect(await see(7 * GB, 'warn')).toEqual([0.7]);
@@ -58,7 +58,7 @@ describe('a database whose size crosses 70 % or 90 % of its limit', () => {
     expect(await see(7.5 * GB, 'warn')).toEqual([0.75]);
   });
 
-  test('is logged once as an error if both are crossed at once', async () => {
+  test('the size is logged once as an error if it crosses both thresholds together', async () => {
     const { api } = makeSizedApi(9.5 * GB);
     await Promise.all(Array.from({ length: 5 }, () => api.postTime(world.key)));
     expect(loggedLines('database_size').map(({ share }) => share)).toEqual([0.95]);
@@ -66,12 +66,12 @@ describe('a database whose size crosses 70 % or 90 % of its limit', () => {
     expect(await see(9.5 * GB, 'error')).toEqual([0.95]);
   });
 
-  test('is measured against the limit of the deployment', async () => {
+  test("the size is measured against the deployment's limit", async () => {
     const { see } = makeSizedApi(0, 500_000_000);
     expect(await see(0.4 * GB, 'warn')).toEqual([0.8]);
   });
 
-  test('is logged when a write sees it that comes from the cache of keys', async () => {
+  test('the size is logged by a write with a cached key', async () => {
     const { size, DB } = makeSized(1 * GB);
     const api = makeApi({ bindings: { DB } });
     await api.postNote(world.key);
@@ -81,7 +81,7 @@ describe('a database whose size crosses 70 % or 90 % of its limit', () => {
     expect(loggedLines('database_size', 'warn')).toMatchObject([{ share: 0.8 }]);
   });
 
-  test('is logged when a call over a service binding sees it', async () => {
+  test('the size is logged by a call over a service binding', async () => {
     const { DB } = makeSized(9 * GB);
     const request = { organization: world.organization, cursor: null, limit: 1 };
     const answered = await call({ ...env, DB }, (ctx) => listChanges(ctx, request));

@@ -56,7 +56,7 @@ beforeAll(async () => {
 /** A key that allows one request. */
 const makeLimitedKey = async () => (await makeKey(organization, { limit: { quota: 1, windowMs: 10_000 } })).value;
 
-test('the document has every operation of the app and no other', () => {
+test("the document contains exactly the app's operations", () => {
   const routes = createApp(config(), [])
     .routes.filter(({ method, path }) => method !== 'ALL' && path.startsWith('/api/'))
     .map(({ method, path }) => `${method} ${path.replace('/api/v1', '').replaceAll(/:(\w+)/g, '{$1}')}`);
@@ -69,8 +69,8 @@ test('the addresses in the document are relative to its own', async () => {
   expect(await response.json()).toMatchObject({ openapi: '3.1.0', servers: [{ url: '/api/v1' }] });
 });
 
-describe('every response is as documented', () => {
-  test('to a ping', async () => {
+describe('the response agrees with the document', () => {
+  test('a ping gets a documented response', async () => {
     const ping = (bearer?: string, through = api) =>
       through.send('/api/v1/ping', bearer === undefined ? {} : { key: bearer });
     await agrees(PING, 200, ping(key));
@@ -89,7 +89,7 @@ describe('every response is as documented', () => {
     { operation: NOTE, path: 'notes', body: { message: 'Done' }, other: { message: 'Done again' } },
     { operation: ENTRY, path: 'time-entries', body: TIME, other: { ...TIME, minutes: 31 } },
   ];
-  test.each(writes)('to $operation', async ({ operation, path, body, other }) => {
+  test.each(writes)('each response to $operation is documented', async ({ operation, path, body, other }) => {
     const address = `/api/v1/tickets/1001/${path}`;
     const post = (sent: unknown, headers: Record<string, string> = {}, at = address, bearer = key, through = api) =>
       through.post(at, bearer, sent, headers);
@@ -131,13 +131,13 @@ describe('every response is as documented', () => {
     await agrees(operation, 503, post(body, {}, address, key, makeApi({ bindings: losesResponses() })));
   });
 
-  test('to time entries with a technician, or with a text in place of a number', async () => {
+  test('time entries for a technician, or with text for a number, get documented responses', async () => {
     await agrees(ENTRY, 201, api.postTime(key, { ...TIME, userEmail: 'Tess@northwind.example' }));
     await agrees(ENTRY, 422, api.postTime(key, { ...TIME, userEmail: 'ivan@northwind.example' }));
     await agrees(ENTRY, 422, api.postTime(key, { ...TIME, minutes: '30' }));
   });
 
-  test('to a revoked key, and to a key without the scope', async () => {
+  test('a revoked key and a key without the scope get documented responses', async () => {
     const revoked = await makeKey(organization);
     await revoke(organization, revoked.id);
     await agrees(NOTE, 401, api.postNote(revoked.value));
@@ -145,7 +145,7 @@ describe('every response is as documented', () => {
     await agrees(NOTE, 401, api.postNote(other.value));
   });
 
-  test('to a write over a daily limit', async () => {
+  test('a write over a daily limit gets a documented response', async () => {
     const { value } = await makeKey(organization, { name: 'over the daily limit' });
     const full = makeApi({ config: { dayLimits: { key: { records: 1, bytes: 1_000_000 }, organization: null } } });
     expect((await full.postNote(value)).status).toBe(201);
@@ -154,11 +154,11 @@ describe('every response is as documented', () => {
   });
 });
 
-test('every documented status, code and header was seen in the tests above', () => {
+test('the tests above received every documented status, code and header', () => {
   expect(contract.unseen()).toEqual([]);
 });
 
-describe('the document and the service agree which bodies are valid', () => {
+describe('the document and the service', () => {
   const text = (description: string) => ({ ...TIME, description });
   test.each([
     ['the shortest', { ...TIME, minutes: 1, description: 'x' }, true],
@@ -182,7 +182,7 @@ describe('the document and the service agree which bodies are valid', () => {
     ['without billable', { minutes: 30, description: 'x' }, false],
     ['a field of the response', { ...TIME, hourlyRate: 150 }, false],
     ['a list', [TIME], false],
-  ])('%s', async (_, body, allowed) => {
+  ])('agree about the validity of %s', async (_, body, allowed) => {
     expect(contract.allows(ENTRY, body)).toBe(allowed);
     expect((await api.postTime(key, body)).status).toBe(allowed ? 201 : 422);
   });

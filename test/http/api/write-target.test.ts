@@ -9,7 +9,7 @@ describe('an Idempotency-Key', () => {
     ['two words', 'a b'],
     ['quoted on one side', '"abc'],
     ['not ASCII', 'ä'],
-  ])('that is %s is refused', async (_, value) => {
+  ])('an Idempotency-Key is refused if it is %s', async (_, value) => {
     const { organization, key, api } = await makeWorld();
     const headers = { 'Idempotency-Key': value };
     for (const response of [api.postNote(key, undefined, headers), api.postTime(key, TIME, headers)])
@@ -25,7 +25,7 @@ describe('an Idempotency-Key', () => {
     ['without its last character', (key: string) => key.slice(0, -1)],
     ['without its checksum', (key: string) => `flow:${key.slice(0, SECRET)}`],
     ['without its checksum and seven characters', (key: string) => key.slice(0, SECRET - 7)],
-  ])('that is an API key %s is refused and stored nowhere', async (_, misuse) => {
+  ])('an API key %s is refused as an Idempotency-Key and stored nowhere', async (_, misuse) => {
     const { organization, key, api } = await makeWorld();
     const response = await api.postNote(key, undefined, { 'Idempotency-Key': misuse(key) });
     expect(await problemOf(response)).toBe('400 invalid_idempotency_key');
@@ -33,7 +33,7 @@ describe('an Idempotency-Key', () => {
     expect(JSON.stringify(await rowsOf('audit_log', organization))).not.toContain(key.slice(0, SECRET - 7));
   });
 
-  test('may look like an API key', async () => {
+  test('an Idempotency-Key may look like an API key', async () => {
     const { key, api } = await makeWorld();
     for (const value of [
       `other_${'x'.repeat(46)}`,
@@ -44,7 +44,7 @@ describe('an Idempotency-Key', () => {
     }
   });
 
-  test('that is sent twice is refused', async () => {
+  test('an Idempotency-Key that is sent twice is refused', async () => {
     const { key } = await makeWorld();
     const headers = new Headers({ Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' });
     headers.append('Idempotency-Key', 'a');

@@ -36,7 +36,7 @@ describe('ping', () => {
 });
 
 describe('a note', () => {
-  test('is created with 201, stored exactly as sent, and audited with its key', async () => {
+  test('a note is created with 201, stored exactly as sent, and audited with its key', async () => {
     const { organization, key, keyId, api } = await makeWorld();
     const message = '  Zeile 1\r\n𝕬ⓔ\u0301 عربي 👩‍👩‍👧\t';
     const response = await api.postNote(
@@ -83,7 +83,7 @@ describe('a note', () => {
 });
 
 describe('a time entry', () => {
-  test('is created as SUBMITTED, with the rate of the active agreement, for the service account', async () => {
+  test('a time entry is created as SUBMITTED, with the rate of the active agreement, for the service account', async () => {
     const { organization, key, keyId, api } = await makeWorld();
     const response = await api.postTime(key);
     expect(response.status).toBe(201);
@@ -112,7 +112,7 @@ describe('a time entry', () => {
     ['1002', 120, 'organization_default'],
     ['1003', 120, 'organization_default'],
   ])(
-    'on ticket %s, whose company has no active agreement, gets the default rate',
+    'a time entry on ticket %s, whose company has no active agreement, gets the default rate',
     async (ticket, hourlyRate, agreementSource) => {
       const { key, api } = await makeWorld();
       const response = await api.postTime(key, TIME, {}, ticket);
@@ -120,7 +120,7 @@ describe('a time entry', () => {
     },
   );
 
-  test('is credited to the technician in userEmail, which ignores case', async () => {
+  test('a time entry is credited to the technician in userEmail, ignoring case', async () => {
     const { key, api } = await makeWorld();
     const response = await api.postTime(key, { ...TIME, userEmail: 'TESS@Northwind.Example' });
     expect(response.status).toBe(201);
@@ -133,7 +133,7 @@ describe('a time entry', () => {
     ['that of an inactive technician', 'ivan@northwind.example'],
     ['that of the service account', 'automation@northwind.example'],
     ['that of a user who is not a technician', 'ada@northwind.example'],
-  ])('is refused if userEmail is %s', async (_, userEmail) => {
+  ])('a time entry is refused if userEmail is %s', async (_, userEmail) => {
     const { organization, key, api } = await makeWorld();
     const fay = { type: 'user', id: 'fay', email: 'fay@fabrikam.example', name: 'Fay', technician: true };
     await importRecords({ ...fay, organization: await makeOrganization() });
@@ -150,7 +150,7 @@ describe('a time entry', () => {
     ['UTC', '2026-11-21T23:59:59.999Z', '2026-11-21'],
     ['America/New_York', '2026-03-09T03:59:59.999Z', '2026-03-08'],
     ['America/New_York', '2026-03-09T04:00:00.000Z', '2026-03-09'],
-  ])('in %s at %s is dated %s', async (timeZone, instant, date) => {
+  ])('a time entry in %s at %s is dated %s', async (timeZone, instant, date) => {
     const organization = await makeOrganization({ timeZone });
     const now = () => Date.parse(instant);
     const { value: key } = await makeKey(organization, {}, now);
@@ -160,7 +160,7 @@ describe('a time entry', () => {
 });
 
 describe('a ticket', () => {
-  test("is answered with the same 404 if it is unknown, inactive, of an inactive company, malformed or another organization's", async () => {
+  test('a ticket gets the same 404 if it is unknown, inactive, of an inactive company, malformed or in another organization', async () => {
     const { organization, key, api } = await makeWorld();
     const other = await makeOrganization();
     await importRecords(
@@ -190,7 +190,7 @@ describe('a ticket', () => {
     expect(await rowsOf('time_entries', organization)).toEqual([]);
   });
 
-  test('with an id that another organization uses too is its own', async () => {
+  test('an organization finds its own ticket under an id that another organization also uses', async () => {
     const one = await makeWorld();
     const two = await makeWorld();
     await one.api.postNote(one.key, { message: 'for one' });

@@ -20,7 +20,7 @@ describe('headers', async () => {
     ['100,000 spaces and no key', `Bearer ${' '.repeat(100_000)}x`],
     ['a value of 64 KiB', `Bearer twb_${'a'.repeat(65_536)}`],
     ['nothing', ''],
-  ])('Authorization with %s is 401', async (_, Authorization) => {
+  ])('Authorization with %s returns 401', async (_, Authorization) => {
     expect((await note({ Authorization })).status).toBe(401);
   });
 
@@ -40,7 +40,7 @@ describe('headers', async () => {
   });
 
   test.each(['x'.repeat(255), `"${'y'.repeat(255)}"`, 'a,b', '__proto__', '%00', "';--", '../..', '{}'])(
-    'an Idempotency-Key %s makes one note and one replay',
+    'an Idempotency-Key %s creates one note and one replay',
     async (value) => {
       const answers = [await note({ 'Idempotency-Key': value }), await note({ 'Idempotency-Key': value })];
       expect(answers.map(({ status }) => status)).toEqual([201, 200]);
@@ -66,7 +66,7 @@ describe('headers', async () => {
     ['multipart/form-data; boundary=x', 415],
     ['*/*', 415],
     ['', 415],
-  ])('Content-Type %s: %i', async (type, status) => {
+  ])('Content-Type %s returns %i', async (type, status) => {
     expect((await note({ 'Content-Type': type })).status).toBe(status);
   });
 

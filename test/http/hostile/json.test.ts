@@ -158,7 +158,7 @@ describe('the body', async () => {
     expect(`${response.status} ${made.join()}${fields || (code ?? '')}`).toBe(answer);
   });
 
-  test('with 30,000 unknown fields is refused with the first 20 of them', async () => {
+  test('a body with 30,000 unknown fields is refused with the first 20 of them', async () => {
     const names = Array.from({ length: 30_000 }, (_, index) => `"field${index}":1`);
     const response = await api.postNote(key, `{"message":"a",${names}}`);
     expect(response.status).toBe(422);

@@ -131,7 +131,7 @@ function parse(body: string | Uint8Array): Json {
 
 const codePoints = (text: unknown) => Array.from(String(text), (point) => point.codePointAt(0));
 
-test('no request with a good key gets a 5xx or writes anything without a 201, and texts are stored and passed on as they were sent', async () => {
+test('no request with a good key gets a 5xx or writes anything without a 201, and texts are stored and passed on unchanged', async () => {
   const { organization, key } = await makeWorld();
   const { api, d1 } = makeCountedApi({ config: UNLIMITED });
   const contract = await apiContract();

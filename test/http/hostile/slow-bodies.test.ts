@@ -27,7 +27,7 @@ describe('a body', async () => {
     vi.useRealTimers();
   });
 
-  test('that breaks off is answered with 400, writes nothing, and is not logged as an error', async () => {
+  test('a body that breaks off gets 400, writes nothing, and is not logged as an error', async () => {
     const logged = vi.spyOn(console, 'error');
     const response = await post(begun((controller) => controller.error(new Error('Network connection lost.'))));
     expect(await problemOf(response)).toBe('400 malformed_json');
@@ -36,7 +36,7 @@ describe('a body', async () => {
     logged.mockRestore();
   });
 
-  test('that does not end is refused after 20 s', async () => {
+  test('a body that does not end is refused after 20 s', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const waiting = Promise.withResolvers<void>();
     const endless = begun(() => {
@@ -52,7 +52,7 @@ describe('a body', async () => {
     expect(await rowsOf('notes', organization)).toEqual([]);
   });
 
-  test('may take longer than the deadline of a request', async () => {
+  test("a body may take longer than a request's deadline", async () => {
     vi.useFakeTimers({ toFake: ['Date'] });
     const slow = begun((controller) => {
       vi.setSystemTime(Date.now() + 15_000);
@@ -63,7 +63,7 @@ describe('a body', async () => {
     expect(await rowsOf('notes', organization)).toMatchObject([{ message: 'slow' }]);
   });
 
-  test('that is slow and then breaks off is answered with 400, also if a cached key has to be confirmed', async () => {
+  test('a slow body that breaks off gets 400, even if a cached key has to be confirmed', async () => {
     vi.useFakeTimers({ toFake: ['Date'] });
     const broken = begun((controller) => {
       vi.setSystemTime(Date.now() + 15_000);
@@ -73,7 +73,7 @@ describe('a body', async () => {
   });
 
   test.each(['read from D1', 'cached'])(
-    'that arrives after its key, which was %s, was revoked is answered with 401 in any case',
+    'a body that arrives after the revocation gets 401 if its key was %s',
     async (how) => {
       for (const rest of ['"a"}', '""}', 'a']) {
         const doomed = await makeKey(organization);

@@ -18,7 +18,7 @@ const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
 // Directly: neither a `Headers` object nor this version of workerd keeps the white space.
 describe('the value of Authorization', () => {
-  test.each(['Bearer abc', ' Bearer abc', 'Bearer abc \t', '\tbearer  abc '])('is read from %j', (header) => {
+  test.each(['Bearer abc', ' Bearer abc', 'Bearer abc \t', '\tbearer  abc '])('the key is read from %j', (header) => {
     expect(bearerValue(header)).toBe('abc');
   });
 
@@ -32,7 +32,7 @@ describe('the value of Authorization', () => {
     'Bearer abc x',
     'Bearer abc\u00a0',
     'Bearer abc\v',
-  ])('is not read from %j', (header) => {
+  ])('no key is read from %j', (header) => {
     expect(bearerValue(header)).toBeUndefined();
   });
 });
@@ -45,7 +45,7 @@ describe('a blocked key', () => {
   const blockedBy = { id: ({ id }: { id: string }) => id, hint: ({ hint }: { hint: string }) => hint };
 
   test.each(Object.entries(blockedBy))(
-    'by its %s gets the response of an unknown key, at the same cost, and writes nothing',
+    'a key blocked by its %s gets the response of an unknown key, at the same cost, and writes nothing',
     async (_, by) => {
       const { organization, key } = await world();
       const before = await rowsOf('audit_log', organization);
@@ -78,7 +78,7 @@ describe('a blocked key', () => {
     },
   );
 
-  test.each(Object.entries(blockedBy))('by its %s and revoked leaves no refused use', async (_, by) => {
+  test.each(Object.entries(blockedBy))('a revoked key blocked by its %s leaves no refused use', async (_, by) => {
     const { organization, key } = await world();
     await revoke(organization, key.id);
     const api = makeApi({ config: { blockedKeys: new Set([by(key)]) } });
@@ -87,17 +87,20 @@ describe('a blocked key', () => {
     expect(await rowsOf('refused_uses', organization)).toEqual([]);
   });
 
-  test.each(Object.entries(blockedBy))('by its %s is refused by an isolate that has cached it', async (_, by) => {
-    const { organization, key } = await world();
-    const blockedKeys = new Set<string>();
-    const api = makeApi({ config: { blockedKeys } });
-    expect((await api.postNote(key.value)).status).toBe(201);
-    blockedKeys.add(by(key));
-    expect((await api.postNote(key.value)).status).toBe(401);
-    expect(await rowsOf('notes', organization)).toHaveLength(1);
-  });
+  test.each(Object.entries(blockedBy))(
+    'a key blocked by its %s is refused by an isolate that has cached it',
+    async (_, by) => {
+      const { organization, key } = await world();
+      const blockedKeys = new Set<string>();
+      const api = makeApi({ config: { blockedKeys } });
+      expect((await api.postNote(key.value)).status).toBe(201);
+      blockedKeys.add(by(key));
+      expect((await api.postNote(key.value)).status).toBe(401);
+      expect(await rowsOf('notes', organization)).toHaveLength(1);
+    },
+  );
 
-  test('by a hint blocks every key with that hint, and no other', async () => {
+  test('a hint blocks every key with that hint, and no other', async () => {
     const { organization, key } = await world();
     const twin = withHintOf(key.value);
     await env.DB.prepare('update api_keys set hash = ? where organization_id = ? and id = ?')
@@ -114,7 +117,7 @@ describe('a blocked key', () => {
     expect(await ping([key.hint, key.id], other.value)).toBe(200);
   });
 
-  test('by its hint is refused also if D1 fails', async () => {
+  test('a key blocked by its hint is refused even if D1 fails', async () => {
     const { key } = await world();
     const DB = aroundD1(env.DB, () => Promise.reject(new Error('D1_ERROR: Network connection lost.')));
     const api = makeApi({ config: { blockedKeys: new Set([key.hint]) }, bindings: { DB } });

@@ -19,7 +19,7 @@ describe('an invalid note', () => {
     ['a list for the body', [], ' invalid_type'],
     ['a text for the body', '"message"', ' invalid_type'],
     ['null for the body', 'null', ' invalid_type'],
-  ])('with %s is refused with its fields and rules', async (_, body, errors) => {
+  ])('a note with %s is refused with its fields and rules', async (_, body, errors) => {
     const { organization, key, api } = await makeWorld();
     const response = await api.postNote(key, body);
     expect(await problemOf(response.clone())).toBe('422 validation_failed');
@@ -30,7 +30,7 @@ describe('an invalid note', () => {
   test.each([
     ['NUL', { message: 'a𝕬\0b' }],
     ['a lone surrogate', '{"message":"a𝕬\\ud800b"}'],
-  ])('with %s says at which character', async (_, body) => {
+  ])('the error for a note with %s shows where the character is', async (_, body) => {
     const { key, api } = await makeWorld();
     expect((await (await api.postNote(key, body)).json<{ detail: string }>()).detail).toMatch(/\b3\b/);
   });
@@ -56,7 +56,7 @@ describe('an invalid time entry', () => {
     ['a field of the response', { hourlyRate: 500 }, '/hourlyRate unknown_field'],
     ['another field of the response', { status: 'APPROVED' }, '/status unknown_field'],
     ['a user id', { userId: 'tess' }, '/userId unknown_field'],
-  ])('with %s is refused with its field and rule', async (_, change, error) => {
+  ])('a time entry with %s is refused with its field and rule', async (_, change, error) => {
     const { organization, key, api } = await makeWorld();
     const response = await api.postTime(key, { ...TIME, ...change });
     expect(await problemOf(response.clone())).toBe('422 validation_failed');
@@ -64,7 +64,7 @@ describe('an invalid time entry', () => {
     expect(await rowsOf('time_entries', organization)).toEqual([]);
   });
 
-  test.each(['1e999', '123456789012345678901234567890'])('with %s minutes is refused', async (minutes) => {
+  test.each(['1e999', '123456789012345678901234567890'])('a time entry with %s minutes is refused', async (minutes) => {
     const { key, api } = await makeWorld();
     const response = api.postTime(key, `{"minutes":${minutes},"description":"x","billable":true}`);
     expect(await problemOf(response)).toBe('422 validation_failed');
@@ -74,7 +74,7 @@ describe('an invalid time entry', () => {
     [{ minutes: '30' }, '30'],
     [{ minutes: '030' }, '30'],
     [{ billable: 'true' }, 'true'],
-  ])('with %j proposes the value without quotes', async (change, proposed) => {
+  ])('the error for %j proposes the value without quotes', async (change, proposed) => {
     const { key, api } = await makeWorld();
     const { detail } = await (await api.postTime(key, { ...TIME, ...change })).json<{ detail: string }>();
     expect(detail).toMatch(new RegExp(`\\b${proposed} without quotes`));
@@ -82,7 +82,7 @@ describe('an invalid time entry', () => {
 });
 
 describe('the errors of a body', () => {
-  test('are all listed, and the first is in the detail', async () => {
+  test('all errors are listed, and the first one is the detail', async () => {
     const { key, api } = await makeWorld();
     const problem = await (await api.postTime(key, { minutes: 'x', hourlyRate: 1 })).json<{
       detail: string;
@@ -94,7 +94,7 @@ describe('the errors of a body', () => {
     expect(problem.detail).toMatch(/\b3\b/);
   });
 
-  test('are at most 20, with pointers that are escaped', async () => {
+  test('at most 20 errors are listed, with escaped pointers', async () => {
     const { key, api } = await makeWorld();
     const many = Object.fromEntries(Array.from({ length: 5_000 }, (_, i) => [`field/${i}~`, i]));
     const errors = await fieldErrorsOf(api.postNote(key, many));
@@ -104,20 +104,20 @@ describe('the errors of a body', () => {
 });
 
 describe('a valid body', () => {
-  test('may repeat a field, whose last value counts, and may begin with a byte order mark', async () => {
+  test('a body may repeat a field, whose last value counts, and may begin with a byte order mark', async () => {
     const { organization, key, api } = await makeWorld();
     expect((await api.postNote(key, '\ufeff{"message":"first","message":"second"}')).status).toBe(201);
     expect(await rowsOf('notes', organization)).toMatchObject([{ message: 'second' }]);
   });
 
-  test('holds up to 32,000 characters of any script, without the white space around them', async () => {
+  test('a text holds up to 32,000 characters of any script, without the white space around them', async () => {
     const { organization, key, api } = await makeWorld();
     const message = `\n ${'𝕬'.repeat(32_000)} \n`;
     expect((await api.postNote(key, { message })).status).toBe(201);
     expect((await rowsOf('notes', organization))[0]?.['message']).toBe(message);
   });
 
-  test('has at most 512 KiB, whether its length is declared or not', async () => {
+  test('a body has at most 512 KiB, whether its length is declared or not', async () => {
     const { key, api } = await makeWorld();
     const body = JSON.stringify({ message: 'x'.repeat(600 * 1024) });
     const declared = api.postNote(key, body, { 'Content-Length': String(body.length) });
@@ -144,14 +144,14 @@ describe('a body that is not JSON', () => {
     ['', /empty/],
     ['[object Object]', /"\[object Object\]"/],
     ['undefined', /"undefined"/],
-  ])('is refused with the place of the error: %j', async (body, place) => {
+  ])('the body is refused, and the error shows the place: %j', async (body, place) => {
     const { key, api } = await makeWorld();
     const response = await api.postNote(key, body);
     expect(await problemOf(response.clone())).toBe('400 malformed_json');
     expect(await response.json()).toMatchObject({ detail: expect.stringMatching(place) });
   });
 
-  test('is refused if it is not UTF-8, and never stored with replacement characters', async () => {
+  test('a body that is not UTF-8 is refused, and never stored with replacement characters', async () => {
     const { organization, key, api } = await makeWorld();
     const encode = (text: string) => new TextEncoder().encode(text);
     const latin1 = new Uint8Array([...encode('{"message":"Stra'), 0xdf, ...encode('e"}')]);
@@ -167,7 +167,7 @@ describe('the media type', () => {
     ['application/vnd.api+json', 'application/vnd.api+json'],
     ['application/json; charset=iso-8859-1', 'iso-8859-1'],
     ['', 'Content-Type'],
-  ])('%j is refused by its name', async (type, named) => {
+  ])('the media type %j is refused, and the error contains it', async (type, named) => {
     const { key, api } = await makeWorld();
     const response = await api.postNote(key, { message: 'x' }, { 'Content-Type': type });
     expect(await problemOf(response.clone())).toBe('415 unsupported_media_type');
@@ -175,14 +175,14 @@ describe('the media type', () => {
   });
 
   test.each(['application/json; charset=utf-8', 'Application/JSON;charset="UTF-8"', 'application/json ; profile=x'])(
-    '%j is accepted',
+    'the media type %j is accepted',
     async (type) => {
       const { key, api } = await makeWorld();
       expect((await api.postNote(key, { message: 'x' }, { 'Content-Type': type })).status).toBe(201);
     },
   );
 
-  test('with a Content-Encoding is refused', async () => {
+  test('a Content-Encoding is refused', async () => {
     const { key, api } = await makeWorld();
     const response = await api.postNote(key, { message: 'x' }, { 'Content-Encoding': 'gzip' });
     expect(await problemOf(response.clone())).toBe('415 unsupported_media_type');

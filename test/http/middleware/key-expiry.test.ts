@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { DAY_MS } from '../../../src/domain/calendar.ts';
 import { makeApi, makeKey, makeOrganization } from '../../support/world.ts';
 
-test('Api-Key-Expires-At is in every authenticated response of a key that expires, and in no 401', async () => {
+test('every authenticated response of an expiring key contains Api-Key-Expires-At, and no 401 does', async () => {
   const organization = await makeOrganization();
   const api = makeApi();
   const expires = new Date(Date.now() + DAY_MS).toISOString();

@@ -30,7 +30,7 @@ async function lineOf(request: Promise<Response>) {
 }
 
 describe('the line of a request', () => {
-  test('names the caller, the route, the status and the cost', async () => {
+  test('the line shows the caller, the route, the status and the cost', async () => {
     const { organization, key, keyId, api } = await world();
     const headers = { 'User-Agent': 'n8n/2.1', 'CF-Connecting-IP': '2001:db8:1:2:3::4' };
     const line = await lineOf(api.postTime(key, TIME, headers));
@@ -51,7 +51,7 @@ describe('the line of a request', () => {
     });
   });
 
-  test('has the code of a problem, and the reason of a 401, which the response does not have', async () => {
+  test("the line contains a problem's code, and a 401's reason, but the response omits the reason", async () => {
     const { organization, key, keyId, api } = await world();
     expect(await lineOf(api.postNote(key, {}))).toMatchObject({
       status: 422,
@@ -108,7 +108,7 @@ describe('the line of a request', () => {
     ]);
   });
 
-  test('counts the calls to D1 and to limiters', async () => {
+  test('the line counts the calls to D1 and to limiters', async () => {
     const { organization } = await world();
     const { db, calls } = countD1(env.DB);
     const { namespace, names } = countLimiters(env.RATE_LIMITER);
@@ -137,7 +137,7 @@ describe('the line of a request', () => {
     expect(await cost(() => limited.send('/api/v1/ping'))).toEqual([429, undefined, 0, 0]);
   });
 
-  test('counts failed attempts too', async () => {
+  test('the line counts failed attempts', async () => {
     const { key } = await world();
     const DB = aroundD1(env.DB, () => Promise.reject(new Error('D1_ERROR: Network connection lost.')));
     const RATE_LIMITER = brokenLimiters(env.RATE_LIMITER, () => Promise.reject(new Error('Network connection lost.')));
@@ -148,7 +148,7 @@ describe('the line of a request', () => {
     });
   });
 
-  test('has the pattern of the route, never the path itself', async () => {
+  test("the line contains the route's pattern, never the path", async () => {
     const { organization, key, api } = await world();
     const typed = generateKey('twb');
     const route = async (path: string, init: Parameters<typeof api.send>[1] = { key }) =>
@@ -166,7 +166,7 @@ describe('the line of a request', () => {
     expect(await route(`/settings/${organization}/${typed}`)).toMatch(/^\/settings\/[:\w/*]+$/);
   });
 
-  test('of a settings page has the administrator', async () => {
+  test('a settings page logs its administrator', async () => {
     const { organization } = await world();
     const { config: signIn, token } = await makeSignIn();
     const email = `ada@${organization}.example`;
@@ -186,7 +186,7 @@ describe('the line of a request', () => {
     expect(await lineOf(api.send(`/settings/${organization}/keys`))).not.toHaveProperty('administrator');
   });
 
-  test('is an error from 500 on, with a second line that has the cause, and nothing of the message of D1', async () => {
+  test('a status from 500 on is an error with a second line for its cause, without the message of D1', async () => {
     const { key } = await world();
     const said =
       'D1_ERROR: near "x": syntax error in insert into "notes" values (\'a secret text\') at offset 3: SQLITE_ERROR';
@@ -203,7 +203,7 @@ describe('the line of a request', () => {
     ]);
   });
 
-  test('of an unexpected error has its type and place, but not its message, which may quote the request', async () => {
+  test('an unexpected error is logged with its type and place, but not its message, because that may quote the request', async () => {
     const { key } = await world();
     let calls = 0;
     const now = () => (++calls > 1 ? JSON.parse('hunter2') : Date.now());
@@ -220,7 +220,7 @@ describe('the line of a request', () => {
 });
 
 describe('a key in the wrong place of a request', () => {
-  test('such as the User-Agent is neither in the log nor in the audit row, whole or truncated', async () => {
+  test('a key such as in the User-Agent appears neither in the log nor in the audit row, whole or truncated', async () => {
     const { organization, key, api } = await world();
     const line = await lineOf(api.postNote(key, undefined, { 'User-Agent': `flow ${key}!` }));
     expect(line['userAgent']).toBe('flow twb_[removed]!');
@@ -230,7 +230,7 @@ describe('a key in the wrong place of a request', () => {
     expect(rows.map(({ user_agent }) => user_agent)).toEqual([line['userAgent'], late['userAgent']]);
   });
 
-  test('such as the path or the body is not repeated in the response', async () => {
+  test('a key such as in the path or the body is not repeated in the response', async () => {
     const { key, api } = await world();
     const answers = [
       await api.postNote(key, undefined, {}, key),

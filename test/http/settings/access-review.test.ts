@@ -29,7 +29,7 @@ const progressOf = async (page: string) =>
   (await elementsOf(page, 'progress')).map(({ attributes }) => [attributes['value'], attributes['max']]);
 const namesOf = async (page: string) => (await elementsOf(page, '.review .name bdi')).map(({ text }) => text);
 describe('the page of reviews', () => {
-  test('starts a review, and leads to the one that is open', async () => {
+  test('the page starts a review, and leads to the open review', async () => {
     const { organization, base, get, post } = await makeSettings();
     await makeKey(organization);
     const before = (await get('/access-review')).text;
@@ -42,7 +42,7 @@ describe('the page of reviews', () => {
     expect(await auditedActions(organization)).toEqual(['api_key.created', 'key_review.started']);
   });
 
-  test('shows progress and every key, those without a decision first and with nothing preselected', async () => {
+  test('the page shows progress and every key, undecided keys first and with nothing preselected', async () => {
     const { get, decide, fields, ids, organization } = await makeReview();
     await revoke(organization, ids[2] ?? '');
     await decide(fields(0, 'keep', 'Main flow'));
@@ -58,7 +58,7 @@ describe('the page of reviews', () => {
     expect(await countElements(text, '.review > li > .decision')).toBe(1);
   });
 
-  test('says what to check about a key', async () => {
+  test('the page explains the checks for each key', async () => {
     const { organization, get, post } = await makeSettings();
     await makeKey(organization, { name: 'Old' }, () => Date.parse('2026-01-01'));
     await makeKey(organization, { name: 'Young', expires: new Date(Date.now() + 9e9).toISOString() });
@@ -73,7 +73,7 @@ describe('the page of reviews', () => {
 });
 
 describe('the form of a review', () => {
-  test('saves decisions with their reasons, and one reason for all other kept keys', async () => {
+  test('the form saves decisions with their reasons, and one reason for all other kept keys', async () => {
     const { organization, base, decide, fields } = await makeReview();
     const saved = await decide(fields(0, 'keep', 'Own'), fields(1, 'keep'), fields(2, 'revoke', 'Pilot ended'), {
       reason: 'Still needed, asked Jana',
@@ -87,7 +87,7 @@ describe('the form of a review', () => {
     ]);
   });
 
-  test('marks every key without a reason or without a decision, saves nothing, and keeps what was typed', async () => {
+  test('the form marks every key without a reason or a decision, saves nothing, and keeps the input', async () => {
     const { organization, ids, decide, fields } = await makeReview();
     const typed = { [`reason-${ids[2]}`]: 'Typed "reason"', reason: '' };
     const missing = await decide(fields(0, 'keep', 'Good'), typed);
@@ -108,7 +108,7 @@ describe('the form of a review', () => {
     expect(await rowsOf('key_review_decisions', organization)).toEqual([]);
   });
 
-  test('says which decisions were not saved, because another administrator was first', async () => {
+  test('the page shows the decisions that were not saved because another administrator was faster', async () => {
     const { base, decide, fields, get } = await makeReview();
     await decide(fields(0, 'revoke', 'Leaked'));
     const { location } = await decide(fields(0, 'keep', 'Fine'), fields(1, 'keep', 'Fine'));
@@ -118,7 +118,7 @@ describe('the form of a review', () => {
     expect(text).toContain('Leaked');
   });
 
-  test('without a decision, with too many keys, or of another origin is refused', async () => {
+  test('a form without a decision, with too many keys, or from another origin is refused', async () => {
     const { organization, path, decide, fields, post } = await makeReview();
     expect((await decide({ reason: 'All' })).status).toBe(400);
     const many = Array.from({ length: 151 }, () => ({ [`decision-${crypto.randomUUID()}`]: 'keep' }));
@@ -135,7 +135,7 @@ describe('the form of a review', () => {
     expect(await rowsOf('key_reviews', organization)).toMatchObject([{ finished_at: null }]);
   });
 
-  test('takes the longest reasons for as many keys as a review can have', async () => {
+  test('the form accepts the longest reasons for the largest review', async () => {
     const { decide, fields } = await makeReview(Array.from({ length: 100 }, (_, index) => `Key ${index}`));
     const reason = '🔑'.repeat(200);
     const all = Array.from({ length: 100 }, (_, index) => fields(index, 'keep', reason));
@@ -143,8 +143,8 @@ describe('the form of a review', () => {
   });
 });
 
-describe('the form that changes a decision', () => {
-  test('shows and replaces it', async () => {
+describe('the form for a changed decision', () => {
+  test('the form shows and replaces the decision', async () => {
     const { organization, ids, decide, fields, get } = await makeReview();
     await decide(fields(0, 'revoke', 'Old'));
     const { text } = await get('/access-review');
@@ -163,7 +163,7 @@ describe('the form that changes a decision', () => {
 });
 
 describe('finishing a review', () => {
-  test('is offered when every key is done, and asks with the names of the keys to revoke', async () => {
+  test('the button appears when every key is done, and the page asks and lists the keys to revoke', async () => {
     const { organization, base, path, ids, decide, fields, get, post } = await makeReview();
     const finish = `form[action="${base}${path}/finish"]`;
     expect(await countElements((await get('/access-review')).text, finish)).toBe(0);
@@ -193,7 +193,7 @@ describe('finishing a review', () => {
 });
 
 describe('the evidence of a review', () => {
-  test('has one line for each key, with the decision, its reason, by whom and when', async () => {
+  test('the evidence contains one line for each key, with the decision, its reason, reviewer and time', async () => {
     const { organization, api, path, ids, decide, fields, get, post } = await makeReview(['=Alpha', 'Beta', 'Gamma']);
     const writer = await makeKey(organization, { name: 'Not in the review' });
     expect((await api.postNote(writer.value)).status).toBe(201);
@@ -216,7 +216,7 @@ describe('the evidence of a review', () => {
     ]);
   });
 
-  test('shows that a decision reached the successors of a key, and no later ones', async () => {
+  test("the evidence shows that a decision covered the key's successors, but no later ones", async () => {
     const { organization, path, ids, decide, fields, get, post } = await makeReview(['Alpha', 'Beta']);
     await decide(fields(0, 'revoke', 'Pilot ended'), fields(1, 'keep', 'Used'));
     const successor = await rotate(organization, ids[0] ?? '', { grace: '24h' });
@@ -232,7 +232,7 @@ describe('the evidence of a review', () => {
     expect(lines[1]).toMatch(/"Revoke, decided on its predecessor twb_[^"]+","Pilot ended",.*Z"$/);
   });
 
-  test('has the separator that is asked for, and the date of the organization in its file name', async () => {
+  test("the evidence uses the requested separator, and the organization's date in its file name", async () => {
     const now = () => Date.parse('2026-11-21T23:30:00Z');
     const { organization, path, decide, fields, get, post } = await makeReview(['Alpha'], {
       now,
@@ -246,7 +246,7 @@ describe('the evidence of a review', () => {
     expect((await get(`${path}/evidence.csv?separator=tab`)).status).toBe(400);
   });
 
-  test('does not change after the review', async () => {
+  test('the evidence does not change after the review', async () => {
     const { organization, path, ids, decide, fields, get, post } = await makeReview(['Alpha']);
     await decide(fields(0, 'keep', 'Used'));
     await post(`${path}/finish`, {});
@@ -257,7 +257,7 @@ describe('the evidence of a review', () => {
     expect((await get(`${path}/evidence.csv`)).text).toBe(text);
   });
 
-  test('is not found by another organization', async () => {
+  test('another organization does not find the evidence', async () => {
     const [{ path, decide, fields, post }, other] = [await makeReview(['Alpha']), await makeSettings()];
     await decide(fields(0, 'keep', 'Used'));
     await post(`${path}/finish`, {});
@@ -274,7 +274,7 @@ describe('a review that is due', () => {
     [80, 'An access review is due in 12 days'],
     [92, 'An access review is due today'],
     [95, 'An access review is overdue'],
-  ])('needs attention in the list of keys: after %i days', async (days, title) => {
+  ])('a review appears under "Needs attention" %i days after the last one', async (days, title) => {
     let now = Date.parse('2026-11-21T12:00:00Z');
     const { organization, api, base, get, post } = await makeSettings({ now: () => now });
     await makeKey(organization, {}, () => now);
@@ -345,7 +345,7 @@ describe('a page of reviews reads', () => {
   test.each([
     ['/access-review', 3, 11_000],
     ['/key-rules', 1, 200],
-  ])('a limited number of rows, however many reviews there were: %s', async (path, calls, rows) => {
+  ])('the page reads a limited number of rows, however many reviews exist: %s', async (path, calls, rows) => {
     const cost = await costOf(await crowded(), path);
     expect(cost.calls).toBe(calls);
     expect(cost.rows).toBeLessThanOrEqual(rows);

@@ -39,7 +39,7 @@ describe('the archived part of the audit log', () => {
   const filesOn = async (page: string) =>
     (await elementsOf(page, 'a[href*="/audit/archive/"]')).map(({ attributes }) => attributes['href'] ?? '');
 
-  test('is named on the page, with a download for each file', async () => {
+  test('the page shows the archived part, with a download for each file', async () => {
     const { organization, base, get } = await archived('Restarted');
     const { text } = await get('/audit');
     expect(textOf(text)).toMatch(
@@ -58,7 +58,7 @@ describe('the archived part of the audit log', () => {
     expect((await get('/audit.csv')).text.trimEnd().split('\n')).toHaveLength(2);
   });
 
-  test('is found by day, record, request and Idempotency-Key', async () => {
+  test('archived entries are found by day, record, request and Idempotency-Key', async () => {
     const { base, get, id, requestId } = await archived('Restarted');
     const file = [`${base}/audit/archive/3`];
     for (const q of [id, id.toUpperCase(), requestId, 'first', 'open'])
@@ -72,7 +72,7 @@ describe('the archived part of the audit log', () => {
     expect((await get(`/audit.csv?from=${today}`)).status).toBe(200);
   });
 
-  test('has no pasted key, and is not given to another organization', async () => {
+  test('the archived part contains no pasted key, and is not given to another organization', async () => {
     const pasted = generateKey('twb');
     const { get } = await archived(`my key is ${pasted}`);
     const file = await get('/audit/archive/3');
@@ -86,7 +86,7 @@ describe('the archived part of the audit log', () => {
     expect((await other.get('/audit/archive/3')).status).toBe(404);
   });
 
-  test('changes only the text that has a pasted key: percent signs in others stay as they are', async () => {
+  test('only the text with a pasted key changes: percent signs in other texts stay unchanged', async () => {
     const pasted = generateKey('twb');
     const untouched = `discount 10%30 at a%2Fb%41 ${encodeURIComponent('é')}`;
     const { get } = await archived(`${untouched} "quoted"`);
@@ -99,7 +99,7 @@ describe('the archived part of the audit log', () => {
     for (const line of rest) expect(line).toContain(`"${keyName}"`);
   });
 
-  test('is a page with 503 if the archive does not respond, and nothing is said of it where it is not used', async () => {
+  test('the page returns 503 if the archive does not respond, and omits the archive where it is not used', async () => {
     const { get } = await archived('Restarted');
     const away = vi.spyOn(env.ARCHIVE, 'get').mockRejectedValue(new Error('R2 is away'));
     const { status, text } = await get('/audit/archive/3');
@@ -110,7 +110,7 @@ describe('the archived part of the audit log', () => {
   });
 });
 
-test('a damaged file of the archive is a page that names the operator, and so does the list', async () => {
+test('a damaged file of the archive leads to a page that refers to the operator, and so does the list', async () => {
   const { organization, get, api } = await makeSettings();
   const { value: key } = await makeKey(organization);
   await api.postNote(key);
@@ -139,7 +139,7 @@ describe('the audit log', () => {
       expect((await get(path)).status).toBe(400);
   });
 
-  test('keeps the other filters when a date is wrong, and says which one it is', async () => {
+  test('keeps the other filters when a date is wrong, and marks that date', async () => {
     const { organization, get } = await makeSettings();
     await makeKey(organization);
     const { status, text } = await get('/audit?ticket=1001&action=note.created&from=2027-02-30&to=2027-03-01');
@@ -172,7 +172,7 @@ describe('the audit log', () => {
     }
   });
 
-  test('shows what one administrator did, by a link from the name', async () => {
+  test('shows the actions of one administrator, by a link from the name', async () => {
     const { organization, api, base, get } = await makeSettings();
     const key = await makeKey(organization);
     expect((await api.postNote(key.value)).status).toBe(201);
@@ -185,7 +185,7 @@ describe('the audit log', () => {
     expect(await download(text)).toEqual(links(base, 'by=ada'));
   });
 
-  test('offers present and former administrators who did something as a filter', async () => {
+  test('offers present and former administrators with entries as a filter', async () => {
     const { organization, get, createKey } = await makeSettings();
     const options = async (path: string) =>
       (await elementsOf((await get(path)).text, 'select[name=by] option')).map(({ attributes, text }) => [
@@ -212,12 +212,12 @@ describe('the audit log', () => {
     expect(await entries('/audit?by=ada&action=note.created')).toBe(0);
   });
 
-  test('takes 29 February of a leap year as a date', async () => {
+  test('accepts 29 February of a leap year as a date', async () => {
     const { get } = await makeSettings();
     expect((await get('/audit?from=2028-02-29')).status).toBe(200);
   });
 
-  test('offers its file also when no entry that was examined matches, and more are left to examine', async () => {
+  test('offers its file even when no examined entry matches and more are left to examine', async () => {
     const { organization, base, get } = await makeSettings();
     await makeKey(organization);
     expect(await download((await get('/audit?ticket=77')).text)).toEqual([]);
@@ -233,7 +233,7 @@ describe('the audit log', () => {
     expect(csvRows((await get('/audit.csv?ticket=77')).text)).toHaveLength(1);
   });
 
-  test('says how far back it searched, and looks further', async () => {
+  test('shows how far back it searched, and continues the search', async () => {
     const { organization, base, get } = await makeSettings();
     await makeKey(organization);
     // One entry a minute; two have the ticket.
@@ -281,7 +281,7 @@ describe('the audit log', () => {
     });
   });
 
-  test('says why it is empty, and how to see entries', async () => {
+  test('explains why it is empty, and how to see entries', async () => {
     const { organization, base, get } = await makeSettings();
     const empty = (await get('/audit')).text;
     expect(await wordsOf(empty, '.empty h2')).toEqual(['No entries yet']);
@@ -313,7 +313,7 @@ describe('the audit log', () => {
 });
 
 describe('an entry of the audit log', () => {
-  test('opens to what was written, as it is now', async () => {
+  test('opens to the written record in its present state', async () => {
     const { organization, api, get } = await makeSettings();
     const key = await makeKey(organization);
     await api.postNote(key.value, { message: `Disk cleaned up\n${'x'.repeat(3_000)}` });
@@ -328,7 +328,7 @@ describe('an entry of the audit log', () => {
   });
 });
 
-test('files name the organization and the day, and have times as spreadsheets read them', async () => {
+test('the names of files contain the organization and the day, and their times suit spreadsheets', async () => {
   const now = () => Date.parse('2027-03-22T03:30:05Z');
   const { organization, api, get } = await makeSettings({ timeZone: 'America/New_York', now });
   const key = await makeKey(organization, { expires: '2027-12-31', scopes: ['tickets:note:write'] }, now);
@@ -363,7 +363,7 @@ describe('a file that is full', () => {
     return { db, count };
   }
 
-  test('ends after 1,000,000 entries and fewer than 1,000 queries, with the address of the next one', async () => {
+  test('ends after 1,000,000 entries and fewer than 1,000 queries, with the address of the next file', async () => {
     const { db, count } = longLog(1_700_000);
     const { organization, get } = await makeSettings({ bindings: { DB: db } });
     const { text } = await get('/audit.csv?ticket=none&separator=semicolon');
@@ -372,7 +372,7 @@ describe('a file that is full', () => {
     expect(count.queries).toBeLessThan(1_000);
   });
 
-  test('is continued by the next one, which is named after its beginning', async () => {
+  test('continues in the next file, whose name contains its beginning', async () => {
     const { organization, get } = await makeSettings();
     const keys = [await makeKey(organization), await makeKey(organization), await makeKey(organization)];
     const names = async (path: string, column: number) => {
@@ -403,27 +403,30 @@ describe('a file that is full', () => {
 });
 
 describe('the separator of a file', () => {
-  test.each(['/keys', '/audit', '/refused'])('of %s is a comma or a semicolon, each by a link', async (page) => {
-    const { organization, api, base, get } = await makeSettings();
-    const key = await makeKey(organization, { scopes: ['tickets:note:write'] });
-    await api.postTime(key.value);
-    await api.settled();
-    const shown = await elementsOf((await get(page)).text, 'a[href*=".csv"]');
-    expect(shown.map(({ attributes, text }) => [text, attributes['href']])).toEqual([
-      ['Download as CSV', `${base}${page}.csv`],
-      ['Download as CSV with semicolons', `${base}${page}.csv?separator=semicolon`],
-    ]);
-    const [commas, semicolons] = [await get(`${page}.csv`), await get(`${page}.csv?separator=semicolon`)];
-    for (const { text, headers } of [semicolons, await get(`${page}.csv?separator=comma`)])
-      expect([text.length, headers.get('Content-Disposition')]).toEqual([
-        commas.text.length,
-        commas.headers.get('Content-Disposition'),
+  test.each(['/keys', '/audit', '/refused'])(
+    'the file of %s is separated by commas or semicolons, each by a link',
+    async (page) => {
+      const { organization, api, base, get } = await makeSettings();
+      const key = await makeKey(organization, { scopes: ['tickets:note:write'] });
+      await api.postTime(key.value);
+      await api.settled();
+      const shown = await elementsOf((await get(page)).text, 'a[href*=".csv"]');
+      expect(shown.map(({ attributes, text }) => [text, attributes['href']])).toEqual([
+        ['Download as CSV', `${base}${page}.csv`],
+        ['Download as CSV with semicolons', `${base}${page}.csv?separator=semicolon`],
       ]);
-    for (const line of semicolons.text.trim().split('\r\n'))
-      expect(line).toMatch(/^(?:"[^"]*"|\d*)(?:;(?:"[^"]*"|\d*))+$/);
-  });
+      const [commas, semicolons] = [await get(`${page}.csv`), await get(`${page}.csv?separator=semicolon`)];
+      for (const { text, headers } of [semicolons, await get(`${page}.csv?separator=comma`)])
+        expect([text.length, headers.get('Content-Disposition')]).toEqual([
+          commas.text.length,
+          commas.headers.get('Content-Disposition'),
+        ]);
+      for (const line of semicolons.text.trim().split('\r\n'))
+        expect(line).toMatch(/^(?:"[^"]*"|\d*)(?:;(?:"[^"]*"|\d*))+$/);
+    },
+  );
 
-  test.each(['', 'tab', ';', 'Semicolon'])('cannot be %j', async (separator) => {
+  test.each(['', 'tab', ';', 'Semicolon'])('the separator %j is refused', async (separator) => {
     const { get } = await makeSettings();
     for (const path of ['/keys.csv', '/audit.csv', '/refused.csv']) {
       const { status, text, headers } = await get(`${path}?separator=${encodeURIComponent(separator)}`);
@@ -434,7 +437,7 @@ describe('the separator of a file', () => {
 });
 
 describe('a search of the audit log', () => {
-  test('takes a ticket, with the period and the other filters, besides an id of a record', async () => {
+  test('accepts a ticket with the period and the other filters, and the id of a record', async () => {
     const now = Date.parse('2026-11-22T12:00:00Z');
     let today = now - 20 * DAY_MS;
     const { organization, api, base, get } = await makeSettings({ now: () => today });
@@ -469,7 +472,7 @@ describe('a search of the audit log', () => {
     expect((await elementsOf(text, '.log h2')).map((day) => day.text)).toEqual(['Sunday 22 November 2026']);
   });
 
-  test('has the texts in its file, without formulas and pasted keys, and the name of the key in the name of the file', async () => {
+  test('exports its texts without formulas and pasted keys, in a file named after the key', async () => {
     const { organization, api, get } = await makeSettings();
     const key = await makeKey(organization, { name: 'HaloPSA: mirror (prod)' });
     const note = await api.postNote(key.value, { message: '=HYPERLINK("http://evil.example")' });
@@ -496,7 +499,7 @@ describe('a search of the audit log', () => {
     expect(text).not.toContain('2001-01-01');
   });
 
-  test('can be downloaded', async () => {
+  test('the results can be downloaded', async () => {
     const { organization, base, get } = await makeSettings();
     const [key, other] = [await makeKey(organization), await makeKey(organization)];
     expect(await download((await get(`/audit?q=${key.id}`)).text)).toEqual(links(base, `q=${key.id}`));
@@ -506,7 +509,7 @@ describe('a search of the audit log', () => {
   });
 });
 
-test('a second download of an organization within 10 seconds is refused, and of another one not', async () => {
+test('a second download by an organization within 10 seconds is refused, and by another organization allowed', async () => {
   const { get } = await makeSettings({ bindings: { RATE_LIMITER: env.RATE_LIMITER } });
   const other = await makeSettings({ bindings: { RATE_LIMITER: env.RATE_LIMITER } });
   expect((await get('/audit.csv')).status).toBe(200);
@@ -518,7 +521,7 @@ test('a second download of an organization within 10 seconds is refused, and of 
   expect((await other.get('/keys.csv')).status).toBe(200);
 });
 
-test('a download makes one formatter for its time zone, and two statements for each page of rows', async () => {
+test('a download creates one formatter for its time zone, and two statements for each page of rows', async () => {
   const start = Date.parse('2026-03-28T00:00:00Z');
   const { db, calls } = countD1(env.DB);
   const { organization, get } = await makeSettings({ timeZone: 'Europe/Berlin', bindings: { DB: db } });

@@ -16,7 +16,7 @@ const change = async (settings: Settings, id: string, typed: Record<string, stri
   settings.post(`/keys/${id}/change`, { ...(await openForm(settings, id)), ...typed });
 
 describe('changing a key', () => {
-  test('renames it from the next request on, and keeps its own request limit', async () => {
+  test('the form renames the key from the next request on, and keeps its request limit', async () => {
     const settings = await makeSettings();
     const { organization, base, api } = settings;
     const key = await makeKey(organization, { limit: { quota: 15, windowMs: 5_000 } });
@@ -27,7 +27,7 @@ describe('changing a key', () => {
     expect(ping.headers.get('RateLimit-Policy')).toBe('"key";q=15;w=5');
   });
 
-  test('is audited with the old and the new values, and not at all if nothing changes', async () => {
+  test('the change is audited with the old and the new values, and not at all if nothing changes', async () => {
     const settings = await makeSettings();
     const { organization } = settings;
     const { id } = await makeKey(organization);
@@ -39,7 +39,7 @@ describe('changing a key', () => {
     expect(await auditedActions(organization)).toEqual(['api_key.created', 'api_key.changed']);
   });
 
-  test('changes its daily limits, and keeps what is not typed over', async () => {
+  test('the form changes the daily limits, and keeps fields that were not edited', async () => {
     const settings = await makeSettings();
     const { organization, get } = settings;
     const { id } = await makeKey(organization, { dayLimit: { records: 50 } });
@@ -58,7 +58,7 @@ describe('changing a key', () => {
     ]);
   });
 
-  test('refuses a daily limit above the deployment’s, except the one that the key has', async () => {
+  test("the form refuses a daily limit above the deployment’s, except for the key's present limit", async () => {
     const settings = await makeSettings();
     const { organization } = settings;
     const { id } = await makeKey(organization, { dayLimit: { records: 30_000 } });
@@ -68,7 +68,7 @@ describe('changing a key', () => {
     expect(await rowsOf('api_keys', organization)).toMatchObject([{ name: 'Renamed', day_limit_records: 30_000 }]);
   });
 
-  test('refuses a name that another current key has', async () => {
+  test('the form refuses the name of another current key', async () => {
     const settings = await makeSettings();
     const { organization } = settings;
     const [key, other] = [await makeKey(organization), await makeKey(organization, { name: 'Other' })];
@@ -78,7 +78,7 @@ describe('changing a key', () => {
     expect((await change(settings, key.id, { name: 'Other' })).status).toBe(303);
   });
 
-  test('names a taken name together with the other errors', async () => {
+  test('the form reports a taken name together with the other errors', async () => {
     const settings = await makeSettings();
     const { organization } = settings;
     const [key] = [await makeKey(organization), await makeKey(organization, { name: 'Other' })];
@@ -87,7 +87,7 @@ describe('changing a key', () => {
     expect([status, links]).toEqual([400, ['#name', '#day_minutes']]);
   });
 
-  test('is refused after another administrator changed the key, whose change stays', async () => {
+  test('the form is refused after another administrator changed the key, and that change stays', async () => {
     const settings = await makeSettings();
     const { organization, base, post } = settings;
     const { id } = await makeKey(organization);
@@ -108,7 +108,7 @@ describe('changing a key', () => {
     expect(await rowsOf('api_keys', organization)).toMatchObject([{ name: 'Renamed', day_limit_records: null }]);
   });
 
-  test('is refused after another administrator changed the daily limits', async () => {
+  test('the form is refused after another administrator changed the daily limits', async () => {
     const settings = await makeSettings();
     const { organization, post } = settings;
     const { id } = await makeKey(organization);
@@ -119,7 +119,7 @@ describe('changing a key', () => {
     expect(await rowsOf('api_keys', organization)).toMatchObject([{ day_limit_records: 3, day_limit_minutes: null }]);
   });
 
-  test('is made once when its form is sent twice', async () => {
+  test('the change happens once when its form is sent twice', async () => {
     const settings = await makeSettings();
     const { organization, post } = settings;
     const { id } = await makeKey(organization);
@@ -131,7 +131,7 @@ describe('changing a key', () => {
   });
 
   test.each([{}, { revision: '' }, { revision: '-1' }, { revision: '1.5' }, { revision: '9999999999999999' }])(
-    'refuses a form without the revision that it showed: %j',
+    'a form without the revision that it showed is refused: %j',
     async (form) => {
       const { organization, post } = await makeSettings();
       const { id } = await makeKey(organization);
@@ -142,7 +142,7 @@ describe('changing a key', () => {
     },
   );
 
-  test('keeps the revision of the form after an error, so that a change in between is not overwritten', async () => {
+  test('the revision stays in the form after an error, so that a change in between is not overwritten', async () => {
     const settings = await makeSettings();
     const { organization, post } = settings;
     const { id } = await makeKey(organization);
@@ -156,7 +156,7 @@ describe('changing a key', () => {
     expect(await rowsOf('api_keys', organization)).toMatchObject([{ name: 'Theirs' }]);
   });
 
-  test('is refused for an expired or revoked key', async () => {
+  test('an expired or revoked key cannot be changed', async () => {
     const { organization, post, get } = await makeSettings();
     const revoked = await makeKey(organization);
     await revoke(organization, revoked.id);

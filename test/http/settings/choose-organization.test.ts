@@ -30,14 +30,14 @@ const linksIn = (html: string) =>
   [...html.matchAll(/<a href="\/settings\/([^/"]+)\/keys"><bdi>([^<]*)<\/bdi>/g)].map(([, id, name]) => ({ id, name }));
 
 describe('/settings', () => {
-  test('leads to the only organization of an administrator', async () => {
+  test('/settings leads to the only organization of an administrator', async () => {
     const { ids, open } = await makeAdministrator('Northwind');
     const response = await open('/settings');
     expect(response.status).toBe(303);
     expect(response.headers.get('Location')).toBe(`/settings/${ids[0]}/keys`);
   });
 
-  test('and the menu of organizations link the settings areas of the other deployments', async () => {
+  test('/settings and the menu of organizations link the settings areas of the other deployments', async () => {
     const { open, ids } = await makeAdministrator('Northwind');
     const none = await (await open(`/settings/${ids[0]}/keys`)).text();
     expect(none).not.toContain('Other deployments');
@@ -53,7 +53,7 @@ describe('/settings', () => {
     expect(await at(`/settings/${alone.ids[0]}/keys`, alone.email)).toContain(link);
   });
 
-  test('lets an administrator of several choose, and prefers none', async () => {
+  test('an administrator of several organizations chooses, without a preselection', async () => {
     const { ids, open } = await makeAdministrator('Site 10', 'éclair', 'Site 9', 'Zeta', 'A Northwind MSP', 'site 9');
     const response = await open('/settings');
     expect(response.status).toBe(200);
@@ -78,7 +78,7 @@ describe('/settings', () => {
     expect(html).not.toContain('Only 6');
   });
 
-  test('shows ids, which distinguish organizations of the same name, and shows names as text', async () => {
+  test('ids distinguish organizations of the same name, and names are shown as text', async () => {
     const { ids, open } = await makeAdministrator('<b>Northwind</b>', '<b>Northwind</b>');
     const html = await (await open('/settings')).text();
     expect(linksIn(html)).toEqual(ids.map((id) => ({ id, name: '&lt;b&gt;Northwind&lt;/b&gt;' })));
@@ -87,10 +87,10 @@ describe('/settings', () => {
   });
 });
 
-describe('from five organizations on', () => {
+describe('the filter of organizations', () => {
   const inputs = (html: string) => countElements(html, 'form[action="/settings"] input[name=q]');
 
-  test('a filter finds one by a part of its name or id', async () => {
+  test('a filter finds one of five organizations by a part of its name or id', async () => {
     const { ids, open } = await makeAdministrator('Alpha', 'Beta', 'Gamma', 'Delta', 'Alphabet');
     const found = async (q: string) => linksIn(await (await open(`/settings?q=${q}`)).text()).map(({ name }) => name);
     expect(await found('ALPHA')).toEqual(['Alpha', 'Alphabet']);
@@ -100,14 +100,14 @@ describe('from five organizations on', () => {
     expect(await inputs(await (await open(`/settings/${ids[0]}/keys`)).text())).toBe(1);
   });
 
-  test('and not before', async () => {
+  test('four organizations are shown without a filter', async () => {
     const { ids, open } = await makeAdministrator('Alpha', 'Beta', 'Gamma', 'Delta');
     for (const path of ['/settings', `/settings/${ids[0]}/keys`])
       expect(await inputs(await (await open(path)).text())).toBe(0);
   });
 });
 
-test('the choice has the numbers of keys in use, of keys that expire soon and of refused uses', async () => {
+test('the choice shows the numbers of keys in use, of keys that expire soon and of refused uses', async () => {
   const { ids, open } = await makeAdministrator('Alpha', 'Beta');
   const [alpha = '', beta = ''] = ids;
   const soon = new Date(Date.now() + 10 * DAY_MS).toISOString();
@@ -137,13 +137,13 @@ test('the choice reads a limited number of rows for each organization', async ()
   expect(calls[1]?.rowsRead).toBeLessThanOrEqual(10 * 160);
 });
 
-test('the pages of one organization link to the others in natural order', async () => {
+test('the pages of one organization link to the other organizations in natural order', async () => {
   const { ids, open } = await makeAdministrator('Site 10', 'Site 9', 'Site 1');
   const html = await (await open(`/settings/${ids[2]}/keys`)).text();
   expect(linksIn(html).map(({ name }) => name)).toEqual(['Site 9', 'Site 10']);
 });
 
-test('of more than 100 organizations the first 100 are listed, and every other opens by its address', async () => {
+test('an administrator of more than 100 organizations sees the first 100, and every other one opens by its address', async () => {
   const names = Array.from({ length: 103 }, (_, index) => `Site ${String(index).padStart(3, '0')}`);
   const { ids, open } = await makeAdministrator(...names);
   const html = await (await open('/settings')).text();

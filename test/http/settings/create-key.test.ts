@@ -6,7 +6,7 @@ import { auditedActions, copyKey, keyIn, makeSettings, NEW_KEY } from '../../sup
 import { BOTH_SCOPES, makeKey, revoke, rowsOf } from '../../support/world.ts';
 
 describe('creating a key', () => {
-  test('shows the value once, and the key works at once', async () => {
+  test('the page shows the value once, and the key works immediately', async () => {
     const { organization, api, createKey, get } = await makeSettings();
     const answer = await createKey({ scope: BOTH_SCOPES });
     expect(answer.status).toBe(200);
@@ -22,7 +22,7 @@ describe('creating a key', () => {
     expect(JSON.stringify(stored)).not.toContain(key);
   });
 
-  test('shows commands for each shell and steps for each tool, with the real address and without the key', async () => {
+  test('the page shows commands for each shell and steps for each tool, with the real address and without the key', async () => {
     const { createKey } = await makeSettings();
     const { text } = await createKey({ scope: BOTH_SCOPES });
     const key = keyIn(text);
@@ -46,7 +46,7 @@ describe('creating a key', () => {
     expect(recipes.every((path) => RECIPES.some(({ slug }) => path === `/docs/recipes/${slug}`))).toBe(true);
   });
 
-  test('opens the tab of the tool in its name, and every link in another tab', async () => {
+  test("the page opens the tool's tab if the key's name contains the tool, and every link in another tab", async () => {
     const { base, createKey } = await makeSettings();
     for (const [name, tool] of [
       ['n8n prod: alert triage', 'n8n'],
@@ -65,7 +65,7 @@ describe('creating a key', () => {
     }
   });
 
-  test('offers no test of a key that this browser may not use, and says why', async () => {
+  test('the page offers no test of a key that this browser may not use, and explains why', async () => {
     const { createKey } = await makeSettings();
     const inside = await createKey({ name: 'inside', networks: '0.0.0.0/1\n128.0.0.0/1\n::/1\n8000::/1' });
     expect(await countElements(inside.text, '[data-test]')).toBe(1);
@@ -74,7 +74,7 @@ describe('creating a key', () => {
     expect(text).toContain('The key works only from 192.0.2.0/24. This browser is outside them');
   });
 
-  test('is audited with the names of the administrator and the key', async () => {
+  test('the creation is audited with the names of the administrator and the key', async () => {
     const { organization, createKey } = await makeSettings();
     await createKey();
     expect(await rowsOf('audit_log', organization)).toMatchObject([
@@ -87,7 +87,7 @@ describe('creating a key', () => {
     ['30', 30],
     ['365', 365],
   ])(
-    'with an expiration of %s expires at the end of a day of the organization’s time zone',
+    'a key with an expiration of %s expires when a day ends in the organization’s time zone',
     async (expiration, days) => {
       // 21 March, 23:30 in New York: already the 22nd in UTC.
       const now = Date.parse('2027-03-22T03:30:00Z');
@@ -98,7 +98,7 @@ describe('creating a key', () => {
     },
   );
 
-  test('stores its daily limits; an empty field, or the limit for all keys, is none', async () => {
+  test('a key stores its daily limits; an empty field, or the limit for all keys, means none', async () => {
     const { organization, createKey } = await makeSettings();
     await createKey({ name: 'own', day_records: '50', day_minutes: '480' });
     await createKey({ name: 'all', day_records: '20000', day_minutes: '' });
@@ -113,7 +113,7 @@ describe('creating a key', () => {
     ]);
   });
 
-  test('names the key as it is kept, without surplus white space', async () => {
+  test("the page shows the key's name in its stored form, without surplus white space", async () => {
     const { organization, createKey } = await makeSettings();
     const { text } = await createKey({ name: '  n8n\t prod ' });
     expect(await elementsOf(text, '#key-heading bdi')).toMatchObject([{ text: 'n8n prod' }]);
@@ -122,7 +122,7 @@ describe('creating a key', () => {
 });
 
 describe('a form for a new key', () => {
-  test('that is wrong marks every wrong field and keeps what was typed', async () => {
+  test('an invalid form marks every wrong field and keeps the input', async () => {
     const { organization, createKey } = await makeSettings();
     const answer = await createKey({ name: ' ', scope: [], expiration: 'date', date: '2027-02-30', day_minutes: '0' });
     expect(answer.status).toBe(400);
@@ -138,7 +138,7 @@ describe('a form for a new key', () => {
     expect(await rowsOf('api_keys', organization)).toEqual([]);
   });
 
-  test('lists all errors at once, with links to the fields, and takes the focus there', async () => {
+  test('the page lists all errors together, with links to the fields, and takes the focus there', async () => {
     const { organization, createKey } = await makeSettings();
     await makeKey(organization, { name: 'Taken' });
     const { text } = await createKey({
@@ -172,7 +172,7 @@ describe('a form for a new key', () => {
     ['a scope that does not exist', { scope: 'tickets:read' }, 'scopes'],
     ['a name of 101 characters', { name: 'x'.repeat(101) }, 'name'],
     ['a name with NUL', { name: 'a\0b' }, 'name'],
-  ])('with %s is refused', async (_, fields, field) => {
+  ])('a form with %s is refused', async (_, fields, field) => {
     const { organization, createKey } = await makeSettings();
     const { status, text } = await createKey(fields);
     expect(status).toBe(400);
@@ -180,7 +180,7 @@ describe('a form for a new key', () => {
     expect(await rowsOf('api_keys', organization)).toEqual([]);
   });
 
-  test('names the limits of the deployment in the help of its fields', async () => {
+  test("the fields' help shows the deployment's limits", async () => {
     const helps = async ({ get }: Awaited<ReturnType<typeof makeSettings>>) =>
       (await elementsOf((await get('/new-key')).text, '#day_records-help, #day_minutes-help')).map(({ text }) => text);
     expect(await helps(await makeSettings())).toEqual([
@@ -194,7 +194,7 @@ describe('a form for a new key', () => {
     ]);
   });
 
-  test('says which daily limits can be entered', async () => {
+  test('the form shows which daily limits are allowed', async () => {
     const { createKey } = await makeSettings();
     const { text } = await createKey({ day_records: '20001', day_minutes: '0' });
     expect((await elementsOf(text, '#day_records-error, #day_minutes-error')).map((error) => error.text)).toEqual([
@@ -203,7 +203,7 @@ describe('a form for a new key', () => {
     ]);
   });
 
-  test('accepts any daily limit of records if the deployment has none', async () => {
+  test('the form accepts any daily limit of records if the deployment has none', async () => {
     const { organization, createKey } = await makeSettings({
       config: { dayLimits: { key: null, organization: null } },
     });
@@ -212,7 +212,7 @@ describe('a form for a new key', () => {
     expect(await rowsOf('api_keys', organization)).toMatchObject([{ day_limit_records: 10_000_000 }]);
   });
 
-  test('that is sent twice, even at once, makes one key and offers to rotate or revoke it', async () => {
+  test('a form that is sent twice, even simultaneously, creates one key and offers to rotate or revoke it', async () => {
     const { organization, base, post } = await makeSettings();
     const fields = { token: crypto.randomUUID(), ...NEW_KEY };
     const answers = await Promise.all([
@@ -233,7 +233,7 @@ describe('a form for a new key', () => {
 });
 
 describe('the name of a key', () => {
-  test('is unique among current keys, and free again when its key is revoked', async () => {
+  test('the name is unique among current keys, and free again when its key is revoked', async () => {
     const { organization, createKey } = await makeSettings();
     await createKey();
     const taken = await createKey({ name: ' n8n prod ' });
@@ -243,7 +243,7 @@ describe('the name of a key', () => {
     expect((await createKey()).status).toBe(200);
   });
 
-  test('is kept by an expired key until that is revoked, which its page offers', async () => {
+  test('an expired key keeps its name until it is revoked, and its page offers that', async () => {
     const { organization, base, createKey, get, post } = await makeSettings();
     const expired = await makeKey(organization, { name: NEW_KEY.name, expires: '2026-01-01' }, () =>
       Date.parse('2025-12-01'),

@@ -25,7 +25,7 @@ const LONG = '😀'.repeat(9_000);
 const NO_LIMITS = { config: { dayLimits: { key: null, organization: null } } };
 
 describe('the page of a key', () => {
-  test('shows the limits for all keys, and what the key has used of them', async () => {
+  test("the page shows the limits for all keys, and the key's usage of them", async () => {
     const settings = await makeSettings();
     const { id, value } = await makeKey(settings.organization);
     expect(await factsOf(settings, id)).toMatchObject({
@@ -37,7 +37,7 @@ describe('the page of a key', () => {
     expect((await factsOf(settings, id))['Today']).toBe('5 of 20,000 new records, 90 minutes, 0.1 of 64 MB of text');
   });
 
-  test('shows the limits of the key itself', async () => {
+  test("the page shows the key's own limits", async () => {
     const settings = await makeSettings();
     const { id, value } = await makeKey(settings.organization, { dayLimit: { records: 50, minutes: 480 } });
     await settings.api.postTime(value, { ...TIME, minutes: 1 });
@@ -47,7 +47,7 @@ describe('the page of a key', () => {
     });
   });
 
-  test('says so if there are no limits', async () => {
+  test('the page shows that there are no limits', async () => {
     const settings = await makeSettings(NO_LIMITS);
     const { id, value } = await makeKey(settings.organization);
     await settings.api.postTime(value, { ...TIME, minutes: 1 });
@@ -57,7 +57,7 @@ describe('the page of a key', () => {
     });
   });
 
-  test('counts all keys of a rotation together, and no other key', async () => {
+  test('the page counts all keys of a rotation together, and no other key', async () => {
     const settings = await makeSettings(NO_LIMITS);
     const { organization, api } = settings;
     const first = await makeKey(organization);
@@ -72,7 +72,7 @@ describe('the page of a key', () => {
 });
 
 describe('the list of keys', () => {
-  test('shows what all keys have written today, against the limit of the organization', async () => {
+  test("the list shows today's writes of all keys, against the organization's limit", async () => {
     const settings = await makeSettings();
     const { organization, api } = settings;
     for (let i = 0; i < 2; i++) {
@@ -87,14 +87,14 @@ describe('the list of keys', () => {
     expect(await todayOf(elsewhere)).toBe('Today: 0 new records, 0 MB of text');
   });
 
-  test('shows nothing about today before the first key', async () => {
+  test('the list shows nothing about today before the first key', async () => {
     const settings = await makeSettings();
     expect(await todayOf(settings)).toBeUndefined();
     expect(await countElements((await settings.get('/keys')).text, '.empty')).toBe(1);
   });
 });
 
-test('a change above the daily limit of changes gets a page that says so, and keys can be revoked', async () => {
+test('a change above the daily limit of changes leads to a page about the limit, and keys can be revoked', async () => {
   const settings = await makeSettings({ config: { dayChanges: 2 } });
   await settings.createKey({ name: 'one' });
   await settings.createKey({ name: 'two' });
@@ -105,7 +105,7 @@ test('a change above the daily limit of changes gets a page that says so, and ke
   expect((await settings.post('/revoke-all', { organization: 'Northwind' })).status).toBe(303);
 });
 
-test('today ends at midnight in the time zone of the organization', async () => {
+test("today ends at midnight in the organization's time zone", async () => {
   // 23:30 in New York: already the next day in UTC.
   let now = Date.parse('2027-03-22T03:30:00Z');
   const settings = await makeSettings({ timeZone: 'America/New_York', now: () => now });

@@ -259,7 +259,7 @@ async function expectNamed({ organization, api, get }: Settings, created: string
 }
 
 test.each(['UTC', 'America/New_York', 'Pacific/Kiritimati'])(
-  'dates at the bounds of what date types can represent, in %s, are accepted or refused with 400',
+  'dates at the bounds of date types, in %s, are accepted or refused with 400',
   async (timeZone) => {
     const { get, createKey } = await makeSettings({ timeZone });
     for (const date of DATES) {
@@ -274,7 +274,7 @@ test.each(['UTC', 'America/New_York', 'Pacific/Kiritimati'])(
   },
 );
 
-test('a form whose connection is lost gets 400, and nothing is done', async () => {
+test('a form whose connection is lost gets 400, and changes nothing', async () => {
   const { organization, base, api, headers } = await makeSettings();
   const body = new ReadableStream({ pull: (controller) => controller.error(new Error('Network connection lost.')) });
   const response = await api.send(`${base}/revoke-all`, { method: 'POST', headers, body });

@@ -41,7 +41,7 @@ async function makeArea() {
 
 const PATHS = ['', '/', '/ORG', '/ORG/', '/ORG/keys', '/ORG/audit', '/nowhere/keys', '/ORG/keys/x/revoke', '/a/b/c/d'];
 
-test.each(PATHS)('/settings%s is refused with a page once the address has used up its limit', async (path) => {
+test.each(PATHS)('/settings%s is refused with a page after the address has used up its limit', async (path) => {
   const { organization, address, open, d1, limiters, calls } = await makeArea();
   for (let i = 0; i < 3; i++) expect((await open(`/settings/${organization}/keys`)).status).toBe(200);
   expect(limiters).toEqual(Array(3).fill(`ip:settings:${address}`));
@@ -82,7 +82,7 @@ test.each(PATHS)('/settings%s is refused with a page once the address has used u
   expect([calls.keys, d1]).toEqual([0, []]);
 });
 
-test('requests with a forged token, or with none, count as well, and refused ones do not ask for the keys', async () => {
+test("requests with a forged token or without one also count, and refused requests do not fetch the issuer's keys", async () => {
   const { open, api, from, forged, calls } = await makeArea();
   const statuses: number[] = [];
   for (const headers of [forged, from, forged, forged, forged, from]) {
@@ -122,7 +122,7 @@ test.each(['/', '/docs', '/docs/reference', '/.well-known/security.txt', '/nothi
   },
 );
 
-test('an admitted page has no RateLimit headers', async () => {
+test('admitted pages have no RateLimit headers', async () => {
   const { organization, open } = await makeArea();
   const response = await open(`/settings/${organization}/keys`);
   expect(response.status).toBe(200);

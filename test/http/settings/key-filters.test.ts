@@ -49,7 +49,7 @@ async function makeKinds() {
 }
 
 describe('the list of keys', () => {
-  test('shows the keys that work, in natural order, with a replaced key beside its successor', async () => {
+  test('shows the working keys, in natural order, with a replaced key beside its successor', async () => {
     const settings = await makeKinds();
     expect(await namesIn(settings)).toEqual(['Busy', 'Old 9', 'Old 10', 'Soon', 'Soon', 'Used']);
     const { text } = await settings.get('/keys');
@@ -86,7 +86,7 @@ describe('the list of keys', () => {
     expect(await namesIn(settings, `?state=all&q=${hint.replace('…', '...')}`)).toEqual(['Gone']);
   });
 
-  test('does not search for a whole key, and never repeats it', async () => {
+  test('does not search for a whole key value, and never repeats it', async () => {
     const settings = await kinds();
     const { text } = await settings.get(`/keys?q=${settings.soon.value}`);
     expect(text).not.toContain(settings.soon.value);
@@ -120,7 +120,7 @@ function kinds() {
 }
 
 describe('one page', () => {
-  test('has every live key once', async () => {
+  test('the page contains every live key once', async () => {
     const settings = await makeSettings();
     const key = await makeKey(settings.organization);
     await copyKey(settings.organization, key.id, { prefix: 'copy-', count: 99 });
@@ -128,7 +128,7 @@ describe('one page', () => {
     expect((await namesIn(settings)).length).toBe(100);
   });
 
-  test('of ended keys continues with older ones after 200', async () => {
+  test('the page of ended keys continues with older keys after 200', async () => {
     const settings = await makeSettings();
     const key = await makeKey(settings.organization, { name: 'Newest' }, () => Date.parse('2020-01-01'));
     await copyKey(settings.organization, key.id, { prefix: '0000-', count: 210, revoked: true });
@@ -140,7 +140,7 @@ describe('one page', () => {
     expect([text.includes('Older keys'), rest.includes('Older keys')]).toEqual([true, false]);
   });
 
-  test('of all keys has a live one that is older than the ended ones', async () => {
+  test('the page of all keys contains a live key that is older than the ended keys', async () => {
     const settings = await makeSettings();
     const key = await makeKey(settings.organization, { name: 'Old and live' }, () => Date.parse('2020-01-01'));
     await copyKey(settings.organization, key.id, { prefix: 'ended-', count: 210, revoked: true });
@@ -152,7 +152,7 @@ describe('one page', () => {
 });
 
 describe('what needs attention', () => {
-  test('links to a list of as many keys as it says', async () => {
+  test('each fact links to a list of as many keys as it counts', async () => {
     const organization = `many-${crypto.randomUUID().slice(0, 8)}`;
     const email = `max@${organization}.example`;
     await importOrganizations(env.DB, [{ id: organization, name: 'Many' }], email);
@@ -182,14 +182,14 @@ describe('what needs attention', () => {
     ]);
   });
 
-  test('is left out if everything is in order', async () => {
+  test('the section is absent if everything is in order', async () => {
     const settings = await makeSettings();
     await makeKey(settings.organization);
     expect(await countElements((await settings.get('/keys')).text, '.attention')).toBe(0);
   });
 });
 
-describe('the list of keys reads', () => {
+describe('reading the list of keys', () => {
   /** The calls to D1 and the rows read for a page of the list, without those of the sign-in. */
   async function costOf(organization: string, query: string) {
     const { db, calls } = countD1(env.DB);
@@ -228,7 +228,7 @@ describe('the list of keys reads', () => {
     ['?state=all', 3, 15_600],
     ['?refused=revoked', 2, 1_900],
   ])(
-    'a limited number of rows, whatever the keys have written and however many ended: %s',
+    'the list reads a limited number of rows, whatever the keys have written and however many ended: %s',
     async (query, calls, rows) => {
       const organization = await crowded();
       const cost = await costOf(organization, query);
@@ -237,7 +237,7 @@ describe('the list of keys reads', () => {
     },
   );
 
-  test('no more after more keys ended and more was written', async () => {
+  test('the list reads no more rows after more keys ended and more was written', async () => {
     const organization = await crowded();
     const before = await costOf(organization, '');
     const [{ id = '' } = {}] = await rowsOf('api_keys', organization);

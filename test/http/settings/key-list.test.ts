@@ -4,19 +4,19 @@ import { keyIn, makeSettings } from '../../support/settings.ts';
 import { importRecords, makeKey, revoke, rowsOf } from '../../support/world.ts';
 
 describe('the list of keys', () => {
-  test('of an organization without keys explains what keys are for', async () => {
+  test('the list of an organization without keys explains the purpose of keys', async () => {
     const { get } = await makeSettings();
     const { text } = await get('/keys');
     expect([await countElements(text, '.empty'), await countElements(text, 'table')]).toEqual([1, 0]);
   });
 
-  test('warns an organization whose plan lacks PSA', async () => {
+  test('the list warns an organization whose plan lacks PSA', async () => {
     const [poor, rich] = [await makeSettings({ psa: false }), await makeSettings()];
     const warnings = async ({ get }: typeof poor) => countElements((await get('/keys')).text, '[role=alert]');
     expect([await warnings(poor), await warnings(rich)]).toEqual([1, 0]);
   });
 
-  test('finds the keys of a creator who is no longer an administrator, as its file does', async () => {
+  test('the list and its file find the keys of a creator who is no longer an administrator', async () => {
     const { organization, get, createKey } = await makeSettings();
     await createKey();
     const listed = async () => countElements((await get('/keys?former=yes')).text, 'tbody tr');
@@ -35,7 +35,7 @@ describe('the list of keys', () => {
   });
 });
 
-test('the file of keys has the daily limits and the networks of each key', async () => {
+test('the file of keys contains the daily limits and the networks of each key', async () => {
   const { organization, get } = await makeSettings();
   await makeKey(organization);
   await makeKey(organization, { dayLimit: { records: 50, minutes: 480 }, networks: '203.0.113.0/24 192.0.2.9' });
@@ -89,7 +89,7 @@ describe('“Which key is this?”', () => {
     expect(await countElements(await find(key.value), '[role=status] .state.revoked')).toBe(1);
   });
 
-  test('says when a text is neither a key nor a hint, or no key of the organization', async () => {
+  test('shows that a text is neither a key nor a hint, or no key of the organization', async () => {
     const { organization, post } = await makeSettings();
     const key = await makeKey(organization);
     const other = await makeKey((await makeSettings()).organization);

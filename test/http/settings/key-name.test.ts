@@ -14,7 +14,7 @@ test('names that differ only in their Unicode form are one name', async () => {
   expect((await rowsOf('api_keys', organization)).map(({ name }) => name)).toEqual(['caf\u00e9']);
 });
 
-test('a name with an invisible character is refused in the form, which names the character', async () => {
+test('a name with an invisible character is refused in the form, and the error shows the character', async () => {
   const { organization, post } = await makeSettings();
   for (const [name, which] of [
     ['a\u200db', 'U+200D'],

@@ -3,7 +3,7 @@ import { elementsOf } from '../../support/page.ts';
 import { makeSettings } from '../../support/settings.ts';
 import { rotate, rowsOf } from '../../support/world.ts';
 
-test('a key has a description and an owner, as one line each, which its successor keeps', async () => {
+test('a key stores a description and an owner, as one line each, and its successor keeps them', async () => {
   const { organization, createKey, get } = await makeSettings();
   await createKey({ description: '  Closes <b>alerts</b>\n of the night ', owner: 'NOC team' });
   const [key] = await rowsOf('api_keys', organization);
@@ -17,7 +17,7 @@ test('a key has a description and an owner, as one line each, which its successo
   expect(owners).toEqual([owners[0], owners[0]]);
 });
 
-test('they are changed with an entry in the audit log, and not by a form that showed others', async () => {
+test('a change of both is audited, and a form that showed other values is refused', async () => {
   const { organization, createKey, post } = await makeSettings();
   await createKey({ owner: 'NOC team' });
   const id = String((await rowsOf('api_keys', organization))[0]?.['id']);

@@ -11,7 +11,7 @@ const cells = async (page: string, label: string) =>
   (await elementsOf(page, `td[data-label="${label}"]`)).map(({ text }) => text.replaceAll(/\s+/g, ' ').trim());
 
 describe('the page of a key', () => {
-  test('shows the use of each of 30 days, in charts and in numbers', async () => {
+  test('shows the usage on each of 30 days, in charts and in numbers', async () => {
     let now = Date.parse('2027-03-20T12:00:00Z');
     const settings = await makeSettings({ now: () => now });
     const { id, value } = await makeKey(settings.organization, { dayLimit: { records: 5, minutes: 120 } }, () => now);
@@ -40,7 +40,7 @@ describe('the page of a key', () => {
     expect(await countElements((await settings.get(`/keys/${id}`)).text, '.plot .fill')).toBe(3);
   });
 
-  test('draws no limit that would flatten the bars, and names it', async () => {
+  test('draws no limit that would flatten the bars, and shows it in words', async () => {
     const settings = await makeSettings();
     const { id } = await makeKey(settings.organization);
     const { text } = await settings.get(`/keys/${id}`);
@@ -48,7 +48,7 @@ describe('the page of a key', () => {
     expect(text).toContain('Limit: 20,000, above the chart');
   });
 
-  test('shows what the key wrote, except for redacted texts and keys in them', async () => {
+  test('shows the texts that the key wrote, except for redacted texts and keys in them', async () => {
     const { organization, api, get } = await makeSettings();
     const { id, value } = await makeKey(organization);
     const note = await (await api.postNote(value, { message: 'Secret of a patient' })).json<{ note: { id: string } }>();
@@ -68,7 +68,7 @@ describe('the page of a key', () => {
     expect((await elementsOf(text, '.entry .text')).map((one) => one.text)).toContain(`${'x'.repeat(280)}…`);
   });
 
-  test('says that a replaced key is replaced, and can be revoked now', async () => {
+  test('shows that a replaced key is replaced, and can be revoked now', async () => {
     const { organization, get } = await makeSettings();
     const old = await makeKey(organization);
     await rotate(organization, old.id, { grace: '1h' });

@@ -41,7 +41,7 @@ describe('the page of the key rules', () => {
     expect(await countElements(text, 'nav[aria-label=Settings] a[aria-current=page][href$="/key-rules"]')).toBe(1);
   });
 
-  test('marks every wrong field and keeps what was typed', async () => {
+  test('marks every wrong field and keeps the input', async () => {
     const { organization, post } = await makeSettings();
     const { status, text } = await post('/key-rules', { ...KEY_RULES, max_lifetime: '9999', unused: '', review: '5' });
     expect(status).toBe(400);
@@ -95,7 +95,7 @@ describe('the page of the key rules', () => {
 });
 
 describe('a form for a new key, under key rules', () => {
-  test('offers only what the key rules admit, and says why', async () => {
+  test('the form offers only expirations that the key rules allow, and explains why', async () => {
     const { base, get } = await makeWithKeyRules();
     const { text } = await get('/new-key');
     expect(await optionsOf(text)).toEqual(['30', '90', 'date']);
@@ -107,7 +107,7 @@ describe('a form for a new key, under key rules', () => {
     expect(await countElements(text, `#expiration-help a[href="${base}/key-rules"]`)).toBe(1);
   });
 
-  test('preselects the last day if no lifetime in the list is short enough', async () => {
+  test('the form preselects the last day if no lifetime in the list is short enough', async () => {
     const { get, createKey } = await makeWithKeyRules({ max_lifetime: '7' });
     const { text } = await get('/new-key');
     expect([await optionsOf(text), await selectedIn(text)]).toEqual([['date'], ['date']]);
@@ -115,7 +115,7 @@ describe('a form for a new key, under key rules', () => {
     expect((await createKey({ expiration: 'date', date: '2026-11-28' })).status).toBe(200);
   });
 
-  test('offers any date if only an expiration is required', async () => {
+  test('the form offers any date if only an expiration is required', async () => {
     const { get } = await makeWithKeyRules({ max_lifetime: '' });
     const { text } = await get('/new-key');
     expect([await optionsOf(text), await selectedIn(text)]).toEqual([['30', '90', '365', 'date'], ['90']]);
@@ -126,7 +126,7 @@ describe('a form for a new key, under key rules', () => {
     ['no expiration', { expiration: 'none' }, 'require an expiration of at most 90 days (until 2027-02-19)'],
     ['a longer lifetime', { expiration: '365' }, 'expires was 2027-11-21'],
     ['a later date', { expiration: 'date', date: '2027-02-20' }, 'expires was 2027-02-20'],
-  ])('is refused with %s, and the error names field and rule', async (_, fields, rule) => {
+  ])('a form with %s is refused, and the error references field and rule', async (_, fields, rule) => {
     const { organization, createKey } = await makeWithKeyRules();
     const { status, text } = await createKey(fields);
     expect(status).toBe(400);
@@ -139,7 +139,7 @@ describe('a form for a new key, under key rules', () => {
 });
 
 describe('a rotation under key rules', () => {
-  test('proposes the old lifetime, but not a longer one than the key rules allow', async () => {
+  test('the form proposes the old lifetime, but not a longer one than the key rules allow', async () => {
     const settings = await makeSettings({ now });
     const key = await makeKey(settings.organization, { expires: '2027-11-21' }, now);
     await settings.post('/key-rules', KEY_RULES);
@@ -154,7 +154,7 @@ describe('a rotation under key rules', () => {
   });
 });
 
-test('“unused” in the list of keys is what the key rules say', async () => {
+test('“unused” in the list of keys follows the key rules', async () => {
   const { organization, get } = await makeWithKeyRules({ unused: '7' });
   await makeKey(organization, { expires: '2026-12-31' }, () => now() - 8 * 24 * 3_600_000);
   const links = (await elementsOf((await get('/keys')).text, '.attention a')).map(
@@ -163,7 +163,7 @@ test('“unused” in the list of keys is what the key rules say', async () => {
   expect(links).toContainEqual(expect.stringContaining('unused=7'));
 });
 
-test('the key rules of one organization are not shown to another, and not changed by it', async () => {
+test('the key rules of one organization are neither shown to another nor changed by it', async () => {
   const [one, other] = [await makeWithKeyRules({ unused: '77' }), await makeSettings({ now })];
   expect((await other.get('/key-rules')).text).not.toContain('value="77"');
   expect((await one.api.send(`${one.base}/key-rules`, { headers: other.headers })).status).toBe(404);

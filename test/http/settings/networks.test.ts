@@ -6,7 +6,7 @@ import { makeKey, rowsOf } from '../../support/world.ts';
 const textOf = async (page: string, selector: string) => (await elementsOf(page, selector)).map(({ text }) => text);
 
 describe('allowed networks', () => {
-  test('are entered with a new key, one on each line, and shown on its page', async () => {
+  test('allowed networks are entered with a new key, one on each line, and shown on its page', async () => {
     const { organization, createKey, get, api } = await makeSettings();
     const { text, status } = await createKey({ networks: '203.0.113.0/24\r\n192.0.2.9\r\n' });
     expect(status).toBe(200);
@@ -18,7 +18,7 @@ describe('allowed networks', () => {
     expect((await api.postNote(keyIn(text), undefined, from('192.0.2.8'))).status).toBe(401);
   });
 
-  test('that are not networks are refused with the reason, and shown again in the open fold', async () => {
+  test('invalid networks are refused with the reason, and shown again in the open fold', async () => {
     const { organization, createKey } = await makeSettings();
     const { text, status } = await createKey({ networks: '203.0.113.7/24' });
     expect(status).toBe(400);
@@ -28,7 +28,7 @@ describe('allowed networks', () => {
     expect(await rowsOf('api_keys', organization)).toEqual([]);
   });
 
-  test('are changed, and not by a form that showed others', async () => {
+  test('allowed networks are changed, and a form that showed others is refused', async () => {
     const { organization, post } = await makeSettings();
     const { id } = await makeKey(organization, { networks: '203.0.113.0/24' });
     const form = { name: 'n8n: triage', revision: '0' };
@@ -41,7 +41,7 @@ describe('allowed networks', () => {
     expect(await rowsOf('api_keys', organization)).toMatchObject([{ allowed_networks: '' }]);
   });
 
-  test('are chosen with the addresses in view from which the key was used lately', async () => {
+  test('the page shows the recent source addresses of the key beside the field', async () => {
     const { organization, api, get } = await makeSettings();
     const key = await makeKey(organization, { networks: '203.0.113.0/24' });
     for (const address of ['203.0.113.7', '198.51.100.9'])
@@ -51,7 +51,7 @@ describe('allowed networks', () => {
     expect(help).toMatch(/Wrote in the last 30 days from.*203\.0\.113\.7.*Refused from.*198\.51\.100\.9/);
   });
 
-  test('need attention when the key is used from elsewhere', async () => {
+  test('a use of the key from elsewhere needs attention', async () => {
     const { organization, api, base, get } = await makeSettings();
     const key = await makeKey(organization, { networks: '203.0.113.0/24' });
     await api.postNote(key.value, undefined, { 'CF-Connecting-IP': '198.51.100.9' });

@@ -13,7 +13,7 @@ describe('a form', () => {
     ['a multipart body', { 'Content-Type': 'multipart/form-data; boundary=x' }, 415],
     ['another origin', { Origin: 'https://evil.example' }, 403],
     ['an opaque origin of another site', { Origin: 'null', 'Sec-Fetch-Site': 'cross-site' }, 403],
-  ])('with %s is refused', async (_, headers, status) => {
+  ])('a form with %s is refused', async (_, headers, status) => {
     const { organization, post } = await makeSettings();
     expect((await post('/keys', { token: crypto.randomUUID(), ...NEW_KEY }, headers)).status).toBe(status);
     expect((await post('/revoke-all', {}, headers)).status).toBe(status);
@@ -21,7 +21,7 @@ describe('a form', () => {
   });
 
   test.each(['PUT', 'PATCH', 'DELETE', 'OPTIONS', 'PROPFIND'])(
-    'of another site is refused with the method %s too, whatever the path',
+    'a form from another site is refused with the method %s, whatever the path',
     async (method) => {
       const { api, base, headers } = await makeSettings();
       const statusFrom = async (path: string, origin: Record<string, string>) => {
@@ -37,7 +37,7 @@ describe('a form', () => {
     },
   );
 
-  test('with a token that is not ours, too much text, or no page of that address is refused', async () => {
+  test('a form with a foreign token, too much text, or no page at that address is refused', async () => {
     const { organization, post, createKey } = await makeSettings();
     expect((await createKey({ token: 'mine' })).status).toBe(400);
     expect((await createKey({ name: 'x'.repeat(600_000) })).status).toBe(413);
@@ -68,7 +68,7 @@ describe('the menu of the administrator', () => {
     };
   }
 
-  test('opens without script, and has the name, the address, the documentation and the sign-out', async () => {
+  test('the menu opens without script, and contains the name, the address, the documentation and the sign-out', async () => {
     const { organization, get } = await makeSettings();
     for (const path of ['/keys', '/audit', '/keys/unknown']) {
       const { text } = await get(path);
@@ -83,12 +83,12 @@ describe('the menu of the administrator', () => {
     }
   });
 
-  test('has no sign-out where the sign-in service has no path for it', async () => {
+  test('the menu contains no sign-out if the sign-in service has no path for it', async () => {
     const { get } = await makeSettings({ config: { signIn: { ...signIn.config, signOutPath: undefined } } });
     expect((await menuOf((await get('/keys')).text)).links).toEqual([['Documentation', '/docs']]);
   });
 
-  test('is not on a page without an administrator', async () => {
+  test('a page without an administrator contains no menu', async () => {
     const { api } = await makeSettings();
     const response = await api.send('/settings/nowhere/keys');
     expect([response.status, await countElements(await response.text(), 'details.user')]).toEqual([401, 0]);
@@ -96,14 +96,14 @@ describe('the menu of the administrator', () => {
 });
 
 describe('an error page', () => {
-  test('has the navigation of the organization in its address, and a link back', async () => {
+  test('the page contains the navigation of the organization in its address, and a link back', async () => {
     const { base, get } = await makeSettings();
     const { status, text } = await get(`/keys/${crypto.randomUUID()}`);
     expect([status, await countElements(text, 'nav[aria-label=Settings]')]).toEqual([404, 1]);
     expect(await countElements(text, `main a[href="${base}/keys"]`)).toBe(1);
   });
 
-  test('about a lost database says how to stop a key only if a change may be lost', async () => {
+  test('the page about a lost database explains how to stop a key only if a change may be lost', async () => {
     let down = false;
     const DB = aroundD1(env.DB, (run) =>
       down ? Promise.reject(new Error('D1 DB is overloaded. Too many requests queued.')) : run(),

@@ -35,7 +35,7 @@ const listed = async ({ get }: Settings, filter: string) =>
   (await elementsOf((await get(`/keys${filter}`)).text, 'tbody th bdi')).map(({ text }) => text);
 
 describe('a refused use of a key', () => {
-  test('is shown to the administrator with its reason, while the caller gets the constant 401', async () => {
+  test('the administrator sees the use with its reason, while the caller gets the constant 401', async () => {
     const { organization, api, get } = await makeSettings();
     const key = await makeKey(organization, { name: 'Half', scopes: ['tickets:note:write'] });
     const from = { 'CF-Connecting-IP': '192.0.2.5' };
@@ -53,7 +53,7 @@ describe('a refused use of a key', () => {
     }
   });
 
-  test('is counted, and recorded at most once a minute', async () => {
+  test('each use is counted, and recorded at most once a minute', async () => {
     let now = Date.now();
     const { organization, api } = await makeSettings({ now: () => now });
     const key = await makeKey(organization, { scopes: ['tickets:note:write'] });
@@ -67,7 +67,7 @@ describe('a refused use of a key', () => {
     expect(await use()).toEqual([3]);
   });
 
-  test('is recorded for a key without PSA, and for an Idempotency-Key that was used for another request', async () => {
+  test('a use is recorded for a key without PSA, and for a reused Idempotency-Key', async () => {
     const { organization, api } = await makeSettings();
     const key = await makeKey(organization);
     const once = { 'Idempotency-Key': 'k' };
@@ -83,7 +83,7 @@ describe('a refused use of a key', () => {
     expect(await rowsOf('refused_uses', poor.organization)).toMatchObject([{ reason: 'psa_not_included' }]);
   });
 
-  test('loses its source address after 30 days, and keeps its count', async () => {
+  test('the use loses its source address after 30 days, and keeps its count', async () => {
     const settings = await makeSettings();
     await makeRefused(settings);
     const [use] = await rowsOf('refused_uses', settings.organization);
@@ -102,7 +102,7 @@ describe('a refused use of a key', () => {
 });
 
 describe('the file of refused uses', () => {
-  test('has the key, the reason, the count and the times of each', async () => {
+  test('the file contains the key, the reason, the count and the times of each use', async () => {
     const settings = await makeSettings({ now: () => Date.parse('2027-03-22T03:30:05Z') });
     const key = await makeRefused(settings, '=Old');
     const [use] = await rowsOf('refused_uses', settings.organization);
@@ -116,7 +116,7 @@ describe('the file of refused uses', () => {
     );
   });
 
-  test('has all of them, and reads two rows for each', async () => {
+  test('the file contains all uses, and reads two rows for each', async () => {
     const organization = await makeOrganization();
     const key = await makeKey(organization);
     await copyKey(organization, key.id, { prefix: '0-', count: 700 });
@@ -144,8 +144,8 @@ describe('the file of refused uses', () => {
   });
 });
 
-describe('a revoked key that is still used needs attention', () => {
-  test('until 7 days after its last use', async () => {
+describe('a revoked key that is still used', () => {
+  test('the key needs attention until 7 days after its last use', async () => {
     let now = Date.now();
     const settings = await makeSettings({ now: () => now });
     await makeRefused(settings);
@@ -161,7 +161,7 @@ describe('a revoked key that is still used needs attention', () => {
     }
   });
 
-  test('however many other uses were refused since', async () => {
+  test('the key needs attention however many other uses were refused since', async () => {
     const settings = await makeSettings();
     const { organization } = settings;
     const key = await makeKey(organization);
@@ -180,7 +180,7 @@ describe('a revoked key that is still used needs attention', () => {
     });
   });
 
-  test('by name and address as long as it is one, and together from two on', async () => {
+  test('one such key is shown by name and address, and several are counted together', async () => {
     const settings = await makeSettings();
     const words = async () => (await attention(settings))['?refused=revoked'];
     await makeRefused(settings, 'First');
@@ -191,7 +191,7 @@ describe('a revoked key that is still used needs attention', () => {
   });
 });
 
-test('each refused use needs attention with its number of writes, and not once its key is revoked', async () => {
+test('each refused use needs attention with its number of writes, but no longer after its key is revoked', async () => {
   const settings = await makeSettings();
   const { organization, api } = settings;
   const notes = await makeKey(organization, { name: 'Notes', scopes: ['tickets:note:write'] });

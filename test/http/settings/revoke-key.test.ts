@@ -4,7 +4,7 @@ import { auditedActions, makeSettings } from '../../support/settings.ts';
 import { makeKey, rowsOf } from '../../support/world.ts';
 
 describe('revoking a key', () => {
-  test('asks first, with the name of the key and its last write', async () => {
+  test("the page asks first, with the key's name and last write", async () => {
     const { organization, api, get } = await makeSettings();
     const key = await makeKey(organization);
     await api.postNote(key.value, undefined, { 'CF-Connecting-IP': '192.0.2.77' });
@@ -13,7 +13,7 @@ describe('revoking a key', () => {
     expect((await api.send('/api/v1/ping', { key: key.value })).status).toBe(200);
   });
 
-  test('takes effect on the next request, and a second time does nothing', async () => {
+  test('the revocation takes effect on the next request, and a second one does nothing', async () => {
     const { organization, base, api, get, post } = await makeSettings();
     const key = await makeKey(organization);
     expect((await api.postNote(key.value)).status).toBe(201);
@@ -28,7 +28,7 @@ describe('revoking a key', () => {
 });
 
 describe('revoking all keys', () => {
-  test('ends every key of the organization and no other, each with an audit row', async () => {
+  test('the form ends every key of the organization and no other, each with an audit row', async () => {
     const [mine, theirs] = [await makeSettings(), await makeSettings()];
     const keys = await Promise.all([1, 2, 3].map(() => makeKey(mine.organization)));
     const other = await makeKey(theirs.organization);
@@ -40,7 +40,7 @@ describe('revoking all keys', () => {
     expect(revoked.map(({ target_id }) => target_id).sort()).toEqual(keys.map(({ id }) => id).sort());
   });
 
-  test('asks for the name of the organization, and does nothing for another one', async () => {
+  test('the form requires the name of the organization, and refuses another one', async () => {
     const { organization, api, post } = await makeSettings();
     const key = await makeKey(organization);
     for (const typed of ['', 'North', organization]) {
@@ -51,13 +51,13 @@ describe('revoking all keys', () => {
   });
 });
 
-test('without a key in use, there is nothing to revoke', async () => {
+test('an organization without a key in use has nothing to revoke', async () => {
   const { get } = await makeSettings();
   const { status, text } = await get('/revoke-all');
   expect([status, await countElements(text, 'main form')]).toEqual([200, 0]);
 });
 
-test('a page shows the banner of its address only while that is true', async () => {
+test('the page shows the banner of its address only while that is true', async () => {
   const { organization, get, post } = await makeSettings();
   const { id } = await makeKey(organization);
   const banners = async (address: string) => countElements((await get(address)).text, '[role=status]');

@@ -18,7 +18,7 @@ async function makeRotated(fields: Record<string, string>, key: Parameters<typeo
 }
 
 describe('rotating a key', () => {
-  test('lets both keys work through the grace period', async () => {
+  test('both keys work through the grace period', async () => {
     const { organization, api, old, successor } = await makeRotated({ grace: '1h' });
     expect((await api.postNote(old.value)).status).toBe(201);
     expect((await api.send('/api/v1/ping', { key: successor })).status).toBe(200);
@@ -30,7 +30,7 @@ describe('rotating a key', () => {
     ]);
   });
 
-  test('gives the successor the name, scopes and limits of the old key, but not its expiry', async () => {
+  test('the successor gets the name, scopes and limits of the old key, but not its expiry', async () => {
     const expires = new Date(Date.now() + DAY_MS).toISOString();
     const { organization, api, successor, newRow } = await makeRotated(
       { grace: '1h' },
@@ -48,7 +48,7 @@ describe('rotating a key', () => {
     expect(ping.headers.get('Api-Key-Expires-At')).toBeNull();
   });
 
-  test('links the two keys to each other', async () => {
+  test('the pages of both keys link to each other', async () => {
     const { base, get, old, oldRow, newRow } = await makeRotated({ grace: '1h' });
     expect(oldRow).toMatchObject({ successor_id: newRow['id'], revoked_at: null });
     for (const [page, link] of [
@@ -60,7 +60,7 @@ describe('rotating a key', () => {
     }
   });
 
-  test('ends the old key with the grace period, and never later than it would have ended anyway', async () => {
+  test('the old key ends with the grace period, and never later than its own expiry', async () => {
     const graced = await makeRotated({ grace: '24h' });
     expect(Math.abs(Number(graced.oldRow['expires_at']) - Date.now() - DAY_MS)).toBeLessThan(60_000);
     const soon = new Date(Date.now() + HOUR_MS).toISOString();
@@ -68,7 +68,7 @@ describe('rotating a key', () => {
     expect(short.oldRow['expires_at']).toBe(Date.parse(soon));
   });
 
-  test('without a grace period revokes the old key in the same transaction', async () => {
+  test('a rotation without a grace period revokes the old key in the same transaction', async () => {
     const { organization, api, old, successor } = await makeRotated({ grace: 'now' });
     expect((await api.send('/api/v1/ping', { key: old.value })).status).toBe(401);
     expect((await api.send('/api/v1/ping', { key: successor })).status).toBe(200);
@@ -82,7 +82,7 @@ describe('rotating a key', () => {
 });
 
 describe('the form for a rotation', () => {
-  test('proposes the old lifetime, and asks for one if the key never expires', async () => {
+  test('the form proposes the old lifetime, and asks for one if the key never expires', async () => {
     const { organization, get, post } = await makeSettings();
     const expires = new Date(Date.now() + 60 * DAY_MS).toISOString().slice(0, 10);
     const ending = await makeKey(organization, { expires });
@@ -102,7 +102,7 @@ describe('the form for a rotation', () => {
     expect([unanswered.status, await countElements(unanswered.text, '#expiration-error')]).toEqual([400, 1]);
   });
 
-  test('makes one successor, however often it is sent', async () => {
+  test('the form creates one successor, however often it is sent', async () => {
     const { organization, old, post, get } = await makeRotated({ grace: '1h' });
     const fields = { expiration: 'none', grace: '1h' };
     expect((await post(`/keys/${old.id}/rotate`, { ...fields, token: crypto.randomUUID() })).status).toBe(409);
@@ -114,7 +114,7 @@ describe('the form for a rotation', () => {
     expect(await rowsOf('api_keys', organization)).toHaveLength(4);
   });
 
-  test('is refused for an expired or revoked key', async () => {
+  test('the form is refused for an expired or revoked key', async () => {
     const { organization, post, get } = await makeSettings();
     const revoked = await makeKey(organization);
     await revoke(organization, revoked.id);

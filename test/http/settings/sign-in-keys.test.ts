@@ -25,7 +25,7 @@ async function makeArea() {
 }
 
 describe('while the issuer’s keys cannot be read', () => {
-  test('forged tokens get the 503 page at once, cause one fetch in five seconds, and then a good token opens the page', async () => {
+  test('forged tokens get the 503 page immediately and cause one fetch in five seconds, and then a good token opens the page', async () => {
     const { email, issuer, clock, open } = await makeArea();
     const { answer } = issuer;
     issuer.answer = () => Promise.reject(new TypeError('fetch failed'));

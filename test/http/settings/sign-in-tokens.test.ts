@@ -22,11 +22,11 @@ async function openWith(changes: TokenChanges, issuer?: string) {
 const SIGN_IN_AGAIN = { status: 401, text: expect.stringContaining('Sign in again') };
 
 describe('a token without email_verified', () => {
-  test('opens the settings if Cloudflare Access issued it', async () => {
+  test('the token opens the settings if Cloudflare Access issued it', async () => {
     expect((await openWith({})).status).toBe(200);
   });
 
-  test('is refused if another provider issued it, even in the header of Access', async () => {
+  test('the token is refused if another provider issued it, even in the header of Access', async () => {
     expect(await openWith({}, OTHER_ISSUER)).toMatchObject(SIGN_IN_AGAIN);
     expect((await openWith({ claims: { email_verified: true } }, OTHER_ISSUER)).status).toBe(200);
   });

@@ -23,7 +23,7 @@ const open = (path: string, token?: string) =>
   api.send(path, { headers: token === undefined ? {} : { 'Cf-Access-Jwt-Assertion': token } });
 
 describe('signing in', () => {
-  test('with a valid token opens the administrator’s organization, and /settings redirects to it', async () => {
+  test('a valid token opens the administrator’s organization, and /settings redirects to it', async () => {
     const { organization, email } = await makeAdministered();
     const token = await signIn.token(email.toUpperCase());
     const entry = await open('/settings', token);
@@ -41,14 +41,14 @@ describe('signing in', () => {
     ['that has expired', { expiresIn: -60 }],
     ['with an unverified e-mail address', { claims: { email_verified: false } }],
     ['without an e-mail address', { claims: { email: undefined } }],
-  ])('with a token %s is refused', async (_, changes) => {
+  ])('a token %s is refused', async (_, changes) => {
     const { organization, email } = await makeAdministered();
     const response = await open(`/settings/${organization}/keys`, await signIn.token(email, changes));
     expect(response.status).toBe(401);
     expect(await response.text()).not.toContain('Northwind');
   });
 
-  test('with the algorithm none, with a malformed token and without a token is refused', async () => {
+  test('a token with the algorithm none, a malformed token and no token are refused', async () => {
     const { organization, email } = await makeAdministered();
     const [, payload] = (await signIn.token(email)).split('.');
     const none = `${btoa('{"alg":"none"}').replaceAll('=', '')}.${payload}.`;
@@ -57,7 +57,7 @@ describe('signing in', () => {
     }
   });
 
-  test('is refused for users who are unknown, inactive or not administrators', async () => {
+  test('unknown and inactive users and users who are not administrators are refused', async () => {
     const { organization } = await makeAdministered();
     for (const [id, changes] of Object.entries({ tia: { technician: true }, gone: { admin: true, active: false } })) {
       const email = `${id}@${organization}.example`;
@@ -70,7 +70,7 @@ describe('signing in', () => {
     }
   });
 
-  test('is refused at the next request after the user became inactive', async () => {
+  test('a user who became inactive is refused at the next request', async () => {
     const { organization, email } = await makeAdministered();
     const token = await signIn.token(email);
     expect((await open(`/settings/${organization}/keys`, token)).status).toBe(200);
@@ -78,7 +78,7 @@ describe('signing in', () => {
     expect((await open(`/settings/${organization}/keys`, token)).status).toBe(403);
   });
 
-  test('is refused for an inactive organization, but not for another one of the same user', async () => {
+  test('an inactive organization is refused, but not another one of the same user', async () => {
     const [closed, other] = [await makeAdministered(), await makeAdministered()];
     const token = await signIn.token(closed.email);
     const { organization: id } = closed;
@@ -93,7 +93,7 @@ describe('signing in', () => {
     expect(await (await open(`/settings/${other.organization}/keys`, token)).text()).not.toContain('Closed');
   });
 
-  test('without its configuration gets 503 and the name of the variable, and the API still works', async () => {
+  test('a service without the configuration returns 503 and the name of the variable, and the API still works', async () => {
     const closed = makeApi({ config: { signIn: undefined } });
     const { organization, email } = await makeAdministered();
     const response = await closed.send(`/settings/${organization}/keys`, {
@@ -105,7 +105,7 @@ describe('signing in', () => {
     expect((await closed.send('/api/v1/ping', { key: key.value })).status).toBe(200);
   });
 
-  test('gets 503 if the keys of the issuer cannot be read', async () => {
+  test('the page returns 503 if the keys of the issuer cannot be read', async () => {
     const keys = () => Promise.reject(new TypeError('fetch failed'));
     const offline = makeApi({ config: { signIn: { ...signIn.config, keys } } });
     const { organization, email } = await makeAdministered();
@@ -115,7 +115,7 @@ describe('signing in', () => {
     expect(response.status).toBe(503);
   });
 
-  test('accepts the token after Bearer in the header that is configured', async () => {
+  test('the token is accepted after Bearer in the configured header', async () => {
     const { organization, email } = await makeAdministered();
     const oidc = makeApi({ config: { signIn: { ...signIn.config, header: 'Authorization' } } });
     const headers = { Authorization: `Bearer ${await signIn.token(email, { claims: { email_verified: true } })}` };
@@ -123,7 +123,7 @@ describe('signing in', () => {
   });
 
   test.each([undefined, false, 'true'])(
-    'is refused with email_verified: %j from a provider other than Access',
+    'a token with email_verified: %j is refused from a provider other than Access',
     async (verified) => {
       const { organization, email } = await makeAdministered();
       const oidc = makeApi({ config: { signIn: { ...signIn.config, issuer: OTHER_ISSUER, header: 'Authorization' } } });
@@ -135,7 +135,7 @@ describe('signing in', () => {
 });
 
 describe('organizations', () => {
-  test('of one administrator have their own pages, with links to the others', async () => {
+  test('organizations of one administrator have separate pages, with links to each other', async () => {
     const [one, two] = [await makeAdministered(), await makeAdministered()];
     await addAdministrator(two.organization, one.email);
     const token = await signIn.token(one.email);
@@ -151,7 +151,7 @@ describe('organizations', () => {
     expect(pages[1]).not.toContain('Only in one');
   });
 
-  test('of others get 404 for every page and form, and stay unchanged', async () => {
+  test('other organizations return 404 for every page and form, and stay unchanged', async () => {
     const [mine, theirs] = [await makeAdministered(), await makeAdministered()];
     const token = await signIn.token(mine.email);
     const key = await makeKey(theirs.organization, { name: 'Theirs' });

@@ -111,7 +111,7 @@ function failingAt(words: string, when: 'before' | 'after' = 'before', message =
 }
 
 describe('a key', () => {
-  test('that is created, rotated or revoked gives no alert: the feed of changes has it', async () => {
+  test('a created, rotated or revoked key gives no alert: the feed of changes contains it', async () => {
     const organization = await makeOrganization();
     const first = await makeKey(organization, {}, clock);
     await rotate(organization, first.id, { grace: '1h' }, clock);
@@ -121,7 +121,7 @@ describe('a key', () => {
     expect(addresses.attempts).toEqual({ push: 0, chat: 0 });
   });
 
-  test('that expires gives an alert within 14, 3 and 1 days, once each, and none once it is replaced', async () => {
+  test('an expiring key gives an alert within 14, 3 and 1 days, once each, and none after it is replaced', async () => {
     const organization = await makeOrganization();
     const { id, hint } = await makeKey(organization, { name: 'Contoso <!channel>', expires: '2027-03-31' }, clock);
     await makeKey(organization, {}, clock);
@@ -160,7 +160,7 @@ describe('a key', () => {
     expect(lines().join()).not.toContain('Contoso');
   });
 
-  test('gives the most urgent alert only, if no run took place before', async () => {
+  test('an expiring key gives only the most urgent alert if no run took place before', async () => {
     const organization = await makeOrganization();
     await makeKey(organization, { expires: '2027-03-18' }, clock);
     now = Date.parse('2027-03-18T12:00:00Z');
@@ -169,7 +169,7 @@ describe('a key', () => {
     expect(typesSent(organization, 'level')).toEqual(['key_expiring 3']);
   });
 
-  test('that is unused gives an alert after 60 days, once, and again if it becomes unused again', async () => {
+  test('an unused key gives an alert after 60 days, once, and again if it becomes unused again', async () => {
     const organization = await makeOrganization();
     const { value: key, id } = await makeKey(organization, {}, clock);
     const { id: never } = await makeKey(organization, {}, clock);
@@ -191,7 +191,7 @@ describe('a key', () => {
     ]);
   });
 
-  test('of a former administrator gives an alert, and so does an access review that is due', async () => {
+  test('a key of a former administrator gives an alert, and so does an access review that is due', async () => {
     const organization = await makeOrganization();
     const { id } = await makeKey(organization, {}, clock);
     await importRecords({
@@ -211,7 +211,7 @@ describe('a key', () => {
     ]);
   });
 
-  test('that is refused gives an alert for each reason within five minutes, once while it goes on', async () => {
+  test('a refused key gives an alert for each reason within five minutes, once while it is refused', async () => {
     const organization = await makeOrganization();
     const api = makeApi({ now: clock });
     const revoked = await makeKey(organization, {}, clock);
@@ -251,7 +251,7 @@ describe('a limit', () => {
   const dayLimits = { key: { records: 5, bytes: 1_000_000 }, organization: { records: 10, bytes: 1_000_000 } };
   const texts = () => addresses.messages.map(({ data }) => String(data['text']));
 
-  test('of a day gives an alert at 80 % and at 100 %, of a key and of the organization, once for each day', async () => {
+  test('a daily limit gives an alert at 80% and at 100%, of a key and of the organization, once for each day', async () => {
     const organization = await makeOrganization({ timeZone: 'Pacific/Auckland' });
     const api = makeApi({ now: clock, config: { dayLimits } });
     const [first, second] = [await makeKey(organization, {}, clock), await makeKey(organization, {}, clock)];
@@ -282,7 +282,7 @@ describe('a limit', () => {
     ['Pacific/Kiritimati', '2027-03-01T09:59:00Z', '2027-03-01'],
     ['UTC', '2027-03-01T23:59:00Z', '2027-03-01'],
     ['Etc/GMT+12', '2027-03-01T11:59:00Z', '2027-02-28'],
-  ])('of a day that is reached just before midnight gives an alert after it: %s', async (timeZone, at, day) => {
+  ])('a daily limit that is reached just before midnight gives an alert after it: %s', async (timeZone, at, day) => {
     now = Date.parse(at);
     const organization = await makeOrganization({ timeZone });
     const { value } = await makeKey(organization, {}, clock);
@@ -299,7 +299,7 @@ describe('a limit', () => {
     expect(texts()).toEqual([]);
   });
 
-  test("of a key's own minutes counts too, and one of the deployment that does not exist does not", async () => {
+  test("a key's own limit of minutes gives an alert, and a missing limit of the deployment gives none", async () => {
     const organization = await makeOrganization();
     const none = { key: null, organization: null };
     const { value, hint } = await makeKey(organization, { dayLimit: { minutes: 100 } }, clock);
@@ -314,7 +314,7 @@ describe('a limit', () => {
     expect(texts()).toEqual([`API key ${hint} has used 80% of the daily limit of 100 minutes, on 2027-03-01.`]);
   });
 
-  test('of the database gives an alert at 70 % and at 90 %, and again after it was below', async () => {
+  test('a database limit gives an alert at 70% and at 90%, and again after the size was below it', async () => {
     let bytes = 6.9 * GB;
     const run = async (share: number) => {
       bytes = share * 10 * GB;
@@ -342,7 +342,7 @@ describe('a limit', () => {
 });
 
 describe('a failing push', () => {
-  test('is sent to the chat, and to the receiver unless the push works again before that', async () => {
+  test('a failing push gives an alert to the chat, and to the receiver unless the push works again before that', async () => {
     const organization = await makeOrganization();
     await setPush(organization, now - 299_999);
     await runAlerts(now);
@@ -367,7 +367,7 @@ describe('a failing push', () => {
     expect(lines()).toHaveLength(1);
   });
 
-  test('that the receiver stops is more urgent; nothing is sent to the receiver until it is resumed', async () => {
+  test('a push that the receiver stops is more urgent, and the receiver gets no alert until it is resumed', async () => {
     const { organization } = await makeRefused();
     await setPush(organization, now - HOUR_MS, null);
     await pass(RUN_MS);
@@ -386,7 +386,7 @@ describe('a failing push', () => {
     expect(typesSent(organization)).toEqual(['refused_scope_missing']);
   });
 
-  test('gives no alert if changes are not pushed', async () => {
+  test('a failure gives no alert if changes are not pushed', async () => {
     const organization = await makeOrganization();
     await setPush(organization, now - HOUR_MS);
     await pass(HOUR_MS, { receiver: undefined });
@@ -421,7 +421,7 @@ test('a damaged archive gives an alert, another one for each further object, and
 });
 
 describe('an alert', () => {
-  test('is sent again under the same id if the service dies between sending and recording it', async () => {
+  test('an alert is sent again under the same id if the service dies between sending and recording it', async () => {
     const { organization } = await makeRefused();
     const { db, failures } = failingAt('update alerts set sent_at');
     await expect(runAlerts(now, {}, db)).rejects.toMatchObject({ code: 'unavailable' });
@@ -438,7 +438,7 @@ describe('an alert', () => {
   });
 
   test.each(['update alerts set next_attempt_at', 'insert into alerts', 'from alerts indexed by alerts_type'])(
-    'is sent once if the service dies before or after: %s',
+    'an alert is sent once if the service dies before or after: %s',
     async (words) => {
       for (const when of ['before', 'after'] as const) {
         addresses.reset();
@@ -453,7 +453,7 @@ describe('an alert', () => {
     },
   );
 
-  test('of one organization that cannot be made keeps no other from its alerts', async () => {
+  test('an alert that cannot be created for one organization holds back no other organization', async () => {
     const [bad, good] = [await makeOrganization(), await makeOrganization()];
     const insert = env.DB.prepare('insert into key_policies values (?, null, 0, 60, 1, ?, 1)');
     await env.DB.batch([
@@ -468,7 +468,7 @@ describe('an alert', () => {
     ]);
   });
 
-  test('of one kind that cannot be found keeps no other kind from being sent', async () => {
+  test('a search that fails for one kind of fact holds back no other kind', async () => {
     const { organization } = await makeRefused();
     const { db } = failingAt('pushes_in_trouble', 'before', 'D1_ERROR: no such column: x: SQLITE_ERROR');
     await expect(runAlerts(now, {}, db)).rejects.toThrow();
@@ -476,7 +476,7 @@ describe('an alert', () => {
     expect(loggedLines('alerts_not_found', 'error')).toHaveLength(1);
   });
 
-  test('is not sent by two runs at once', async () => {
+  test('two simultaneous runs send an alert once', async () => {
     const organization = await makeOrganization();
     for (let key = 0; key < 5; key++) await refuse(organization, (await makeKey(organization, {}, clock)).id);
     await Promise.all(Array.from({ length: 4 }, () => runAlerts(now)));
@@ -486,7 +486,7 @@ describe('an alert', () => {
     expect(lines()).toHaveLength(5);
   });
 
-  test('is not repeated by a restart, and not lost by a daily run that fails', async () => {
+  test('an alert is not repeated by a restart, and not lost by a daily run that fails', async () => {
     const organization = await makeOrganization();
     await makeKey(organization, { expires: '2027-03-05' }, clock);
     const { db } = failingAt('insert into alerts');
@@ -498,7 +498,7 @@ describe('an alert', () => {
     expect(lines()).toHaveLength(1);
   });
 
-  test('reaches a receiver that was down for an hour, and a daily one a receiver that was down for hours', async () => {
+  test('an urgent alert reaches a receiver that was down for an hour, and a daily one a receiver that was down for hours', async () => {
     addresses.push = answer(503);
     const { organization, key } = await makeRefused();
     const expiring = await makeKey(organization, { expires: '2027-03-05' }, clock);
@@ -515,7 +515,7 @@ describe('an alert', () => {
     ]);
   });
 
-  test('that the receiver always refuses keeps no alert of another organization', async () => {
+  test('an alert that the receiver always refuses holds back no other organization', async () => {
     const bad = await makeOrganization();
     for (let key = 0; key < 30; key++) await refuse(bad, (await makeKey(bad, {}, clock)).id);
     addresses.push = (receive, body) => {
@@ -529,7 +529,7 @@ describe('an alert', () => {
     expect([typesSent(bad), typesSent(organization)]).toEqual([[], ['refused_scope_missing']]);
   });
 
-  test('that gets a 410 is not sent again; the changes are not stopped', async () => {
+  test('an alert that gets a 410 is not sent again; the changes are not stopped', async () => {
     const { organization } = await makeRefused();
     addresses.push = answer(410);
     await pass(HOUR_MS);
@@ -538,7 +538,7 @@ describe('an alert', () => {
     expect(await stopped.first('stopped_at')).toBeNull();
   });
 
-  test('obeys Retry-After, and is sent to the chat with others of its organization in one post', async () => {
+  test('an alert obeys Retry-After, and the chat gets alerts of several organizations in one post', async () => {
     const organization = await makeOrganization();
     for (let key = 0; key < 25; key++) await refuse(organization, (await makeKey(organization, {}, clock)).id);
     addresses.chat = answer(429, { 'Retry-After': '3600' });
@@ -554,7 +554,7 @@ describe('an alert', () => {
     expect(addresses.posts.map((post) => post.length)).toEqual([20, 5]);
   });
 
-  test('is about no organization that is inactive or erased, even if it waited', async () => {
+  test('an alert about an inactive or erased organization is never sent, even if it waited', async () => {
     [addresses.push, addresses.chat] = [answer(500), answer(500)];
     const [{ organization: inactive }, { organization: erased }] = [await makeRefused(), await makeRefused()];
     for (const organization of [inactive, erased]) await makeKey(organization, { expires: '2027-03-05' }, clock);
@@ -578,7 +578,7 @@ describe('an alert', () => {
     expect(await env.DB.prepare('select count(*) as n from alerts').first('n')).toBe(0);
   });
 
-  test('of an organization is not stored or sent if that becomes inactive before', async () => {
+  test('an organization that becomes inactive before the run gets no alert', async () => {
     const { organization } = await makeRefused();
     const deactivate = env.DB.prepare('update organizations set active = 0 where id = ?').bind(organization);
     for (const words of ['insert into alerts', 'update alerts set next_attempt_at']) {
@@ -619,7 +619,7 @@ test('a link leads to a page of the settings area', async () => {
 });
 
 describe('without an address', () => {
-  test('urgent alerts are errors in the log, once; the others are not looked for', async () => {
+  test('urgent alerts are errors in the log, once, and there is no search for the others', async () => {
     const { organization, key } = await makeRefused();
     await makeKey(organization, { expires: '2027-03-05' }, clock);
     const nowhere = { receiver: undefined, alertUrl: undefined };
@@ -637,7 +637,7 @@ describe('without an address', () => {
     expect(addresses.attempts).toEqual({ push: 0, chat: 0 });
   });
 
-  test('of one kind, the other kind gets them; an address that is set later gets the facts that exist then', async () => {
+  test('alerts of a kind without an address go to the other kind, and a later address gets the facts that exist then', async () => {
     const { organization } = await makeRefused();
     await pass(RUN_MS, { alertUrl: undefined, serviceUrl: undefined });
     expect(addresses.messages[0]?.data['settingsUrl']).toBeNull();

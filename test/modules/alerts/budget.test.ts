@@ -88,7 +88,7 @@ test('a run every five minutes reads two rows of each organization, in as many c
   expectPublished('1,000 organizations, daily', { calls: 5, read: 13_000, written: 0 }, await daily());
 });
 
-test('what a full organization costs each day does not depend on facts that were sent', async () => {
+test('the daily cost of a full organization does not depend on facts that were sent', async () => {
   const [organization = ''] = await makeOrganizations('keys', 1);
   await insertKeys(env.DB, organization, 150, now);
   await daily();

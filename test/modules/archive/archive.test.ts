@@ -59,7 +59,7 @@ async function archivedWorld() {
 }
 
 describe('a replay', () => {
-  test('of an archived record is answered like any other', async () => {
+  test('a replay of an archived record gets the same response as any other', async () => {
     const { organization, key, api } = await makeWorld();
     const technician = { ...TIME, billable: false, userEmail: 'tess@northwind.example' };
     const requests = {
@@ -84,14 +84,14 @@ describe('a replay', () => {
     expect(await rowsOf('audit_log', organization)).toMatchObject([{ seq: 7 }]);
   });
 
-  test('of an archived record works while the archive cannot be reached', async () => {
+  test('a replay of an archived record works while the archive cannot be reached', async () => {
     const { key, api, object } = await archivedWorld();
     await env.ARCHIVE.delete(object);
     expect((await api.postNote(key, NOTE, keyed('n'))).status).toBe(200);
     expect((await api.postTime(key, TIME, keyed('e'))).status).toBe(200);
   });
 
-  test('of an archived record with an inactive ticket is still answered', async () => {
+  test('a replay of an archived record with an inactive ticket gets its response', async () => {
     const { organization, key, api } = await archivedWorld();
     await env.DB.prepare('update tickets set active = 0 where organization_id = ?').bind(organization).run();
     expect((await api.postNote(key, NOTE, keyed('n'))).status).toBe(200);
@@ -99,7 +99,7 @@ describe('a replay', () => {
   });
 });
 
-test('rows written: 3 to archive a note or an entry, one for the row of its review, two for the step', async () => {
+test('an archive writes 3 rows for a note or an entry, one for the row of its review, and two for each step', async () => {
   const written = async (write: (world: World) => Promise<unknown>, times: number) => {
     const world = await makeWorld();
     for (let i = 0; i < times; i++) await write(world);
@@ -120,7 +120,7 @@ test('rows written: 3 to archive a note or an entry, one for the row of its revi
 });
 
 describe('the feed', () => {
-  test('names the archive, and goes on with the rows', async () => {
+  test('the feed references the archive, and continues with the rows', async () => {
     const { organization, object, noteId, entryId } = await archivedWorld();
     const first = resultOf(await work.changes(organization, null));
     expect(first).toMatchObject({ changes: [], archives: [{ object, fromSeq: 1, toSeq: 4 }], more: true });
@@ -146,7 +146,7 @@ describe('the feed', () => {
     expect(JSON.stringify(archived)).not.toMatch(/2001:db8|address|agent"/i);
   });
 
-  test('answers a cursor within an archive with all of it, and refuses one that is not from here', async () => {
+  test('a cursor within an archive leads to the whole archive, and a foreign cursor is refused', async () => {
     const { organization, key, api, object } = await archivedWorld();
     const { archived } = await everyChange(organization);
     for (const { cursor, seq } of archived.slice(0, 3)) {
@@ -168,7 +168,7 @@ describe('the feed', () => {
     expect((await everyChange(organization)).archived.map((change) => change.seq)).toEqual([1, 2, 3, 4, 5]);
   });
 
-  test('an entry that is not reviewed leaves with its creation, and can be reviewed later, once', async () => {
+  test('an unreviewed entry leaves with its creation, and can be reviewed later, once', async () => {
     const { organization, key, api } = await makeWorld();
     await api.postTime(key, TIME, keyed('e'));
     await api.postNote(key);
@@ -206,7 +206,7 @@ describe('the feed', () => {
     expect(failureOf(await work.reviewTimeEntry(organization, id, other, 'ada'))).toEqual(['already_reviewed']);
   });
 
-  test('a review of an archived entry whose acknowledgement was lost succeeds when it is sent again', async () => {
+  test('a review of an archived entry whose acknowledgement was lost succeeds when it is repeated', async () => {
     const { organization, key, api } = await makeWorld();
     await api.postTime(key);
     await api.postNote(key);
@@ -225,7 +225,7 @@ describe('the feed', () => {
     expect(audited).toHaveLength(1);
   });
 
-  test('a review of an archived entry says that it was reviewed', async () => {
+  test('a second review of an archived entry reports the first one', async () => {
     const { organization, entryId } = await archivedWorld();
     const answer = await work.reviewTimeEntry(organization, entryId, 'REJECTED', 'ada');
     expect(failureOf(answer)).toEqual(['already_reviewed']);
@@ -233,7 +233,7 @@ describe('the feed', () => {
 });
 
 describe('a release', () => {
-  test('only goes forward, and can be repeated', async () => {
+  test('a release only moves forward, and can be repeated', async () => {
     const { organization, key, api } = await makeWorld();
     await api.postNote(key);
     const [one = '', two = ''] = resultOf(await work.changes(organization, null)).changes.map(({ cursor }) => cursor);
@@ -244,7 +244,7 @@ describe('a release', () => {
     expect(await release(one)).toEqual({ status: 'unchanged', seq: 2 });
   });
 
-  test('is refused for a cursor that is not one of the organization, and adds no change', async () => {
+  test('a release is refused for a foreign cursor, and adds no change', async () => {
     const { organization } = await makeWorld();
     const other = await makeWorld();
     const cursor = (await lastCursor(organization)) ?? '';
@@ -258,7 +258,7 @@ describe('a release', () => {
     expect(await lastCursor(organization)).toBe(cursor);
   });
 
-  test('what is not released is not archived, and neither is the newest change', async () => {
+  test('unreleased changes are not archived, and neither is the newest change', async () => {
     const { organization, key, api } = await makeWorld();
     for (let i = 0; i < 3; i++) await api.postNote(key);
     expect(await archive(organization)).toEqual({ status: 'nothing' });
@@ -279,7 +279,7 @@ describe('a step that ends early', () => {
     'after the transaction': { db: failingBatch('after') },
     'before it lists the leftovers': { archive: failing((call) => (call === 'list' ? 'before' : undefined)) },
   };
-  test.each(Object.entries(STOPS))('%s loses and duplicates nothing', async (_, bindings) => {
+  test.each(Object.entries(STOPS))('a step that ends %s loses and duplicates nothing', async (_, bindings) => {
     const { organization, key, api } = await makeWorld();
     for (let i = 0; i < 3; i++) await api.postNote(key, NOTE, keyed(String(i)));
     await releaseAll(organization);
@@ -298,7 +298,7 @@ describe('a step that ends early', () => {
     expect(await objectsIn(organization)).toHaveLength(1);
   });
 
-  test('two steps at once make one archive', async () => {
+  test('two simultaneous steps create one archive', async () => {
     const { organization, key, api } = await makeWorld();
     for (let i = 0; i < 3; i++) await api.postNote(key);
     await releaseAll(organization);
@@ -308,7 +308,7 @@ describe('a step that ends early', () => {
     expect(await objectsIn(organization)).toHaveLength(1);
   });
 
-  test('a redaction during a step makes the step begin again', async () => {
+  test('a redaction during a step restarts the step', async () => {
     const { organization, key, api } = await makeWorld();
     const { body } = await seen(api.postNote(key, { message: 'hunter2' }));
     await api.postNote(key);
@@ -339,7 +339,7 @@ describe('the redaction of an archived record', () => {
   const redact = (organization: string, kind: 'note' | 'time_entry', id: string, bindings = {}) =>
     redactRecord(archiveContext(bindings), { organization, kind, id, by: 'Ada' });
 
-  test('is refused by a deployment without the archive, which knows that the record is archived', async () => {
+  test('a redaction is refused by a deployment without the archive, which knows that the record is archived', async () => {
     const { organization, noteId, entryId } = await archivedWorld();
     const request = { organization, by: 'Ada' };
     for (const [kind, id] of [
@@ -353,7 +353,7 @@ describe('the redaction of an archived record', () => {
     await expect(unknown).rejects.toMatchObject({ code: 'record_not_found' });
   });
 
-  test('removes the text from the archive, and is audited', async () => {
+  test('a redaction removes the text from the archive, and is audited', async () => {
     const { organization, key, api, object, noteId, entryId } = await archivedWorld();
     expect(await redact(organization, 'note', noteId)).toEqual({ status: 'redacted' });
     expect(await redact(organization, 'time_entry', entryId)).toEqual({ status: 'redacted' });
@@ -394,7 +394,7 @@ describe('the redaction of an archived record', () => {
     ]);
   });
 
-  test('of two records of one object at once removes both texts', async () => {
+  test('two simultaneous redactions in one object remove both texts', async () => {
     const { organization, noteId, entryId } = await archivedWorld();
     const answers = await Promise.all([
       redact(organization, 'note', noteId),
@@ -412,7 +412,7 @@ describe('the redaction of an archived record', () => {
     'after the transaction': { db: failingRedaction('after') },
     'before the old object is deleted': { archive: failing((call) => (call === 'delete' ? 'before' : undefined)) },
   };
-  test.each(Object.entries(STOPS))('that ends %s is completed by the next call', async (_, bindings) => {
+  test.each(Object.entries(STOPS))('a redaction that ends %s is completed by the next call', async (_, bindings) => {
     const { organization, noteId } = await archivedWorld();
     await expect(redact(organization, 'note', noteId, bindings)).rejects.toMatchObject({ code: 'unavailable' });
     await redact(organization, 'note', noteId);
@@ -422,7 +422,7 @@ describe('the redaction of an archived record', () => {
     expect(redactions).toHaveLength(1);
   });
 
-  test('of an object that was changed or is missing marks the record, and says so', async () => {
+  test('a redaction marks the record and reports an object that was changed or is missing', async () => {
     const { organization, noteId, entryId, object } = await archivedWorld();
     const original = (await bucket.get(object)) ?? new Uint8Array();
     await env.ARCHIVE.put(object, 'something else');
@@ -441,7 +441,7 @@ describe('the redaction of an archived record', () => {
       expect(await gunzip((await bucket.get(name)) ?? new Uint8Array())).not.toMatch(/hunter[23]/);
   });
 
-  test('while the bucket cannot be reached is refused, and marks nothing', async () => {
+  test('a redaction is refused while the bucket cannot be reached, and marks nothing', async () => {
     const { organization, noteId } = await archivedWorld();
     const away = { archive: failing(() => 'before') };
     await expect(redact(organization, 'note', noteId, away)).rejects.toMatchObject({ code: 'unavailable' });
@@ -457,7 +457,7 @@ describe('the redaction of an archived record', () => {
   }
 });
 
-test('an erasure removes the objects and what is left of the records', async () => {
+test('an erasure removes the objects and the remaining rows of the records', async () => {
   const { organization, key, api } = await archivedWorld();
   const other = await archivedWorld();
   await bucket.put(`${organization}/000000000001-000000000009-0123456789abcdef.ndjson.gz`, new Uint8Array(), EMPTY);

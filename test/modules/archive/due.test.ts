@@ -5,7 +5,7 @@ import { makeOrganization } from '../../support/world.ts';
 
 const LARGE = Number.MAX_SAFE_INTEGER;
 
-test('the search for due archives reads no audit log of an organization that has released nothing', async () => {
+test('the search for due archives reads no audit log of an organization without releases', async () => {
   const organization = await makeOrganization();
   await env.DB.prepare(
     `insert into audit_log (organization_id, seq, at, actor_type, actor_id, actor_name, action, target_id, request_id)

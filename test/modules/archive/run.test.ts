@@ -38,7 +38,7 @@ async function released(notes = 2): Promise<string> {
 /** How many changes of an organization are rows. */
 const rowsLeft = async (organization: string) => (await rowsOf('audit_log', organization)).length;
 
-test('the job archives what is old enough, of every organization', async () => {
+test('the job archives old enough changes of every organization', async () => {
   const organizations = [await released(), await released(1)];
   await archiveDue({ db: env.DB, bucket }, RULE, afterDays(29));
   expect(await Promise.all(organizations.map(rowsLeft))).toEqual([4, 3]);
@@ -49,7 +49,7 @@ test('the job archives what is old enough, of every organization', async () => {
   ]);
 });
 
-test('an organization whose step fails does not stop the others, and is tried again by the next run', async () => {
+test('an organization whose step fails does not stop the others, and the next run tries it again', async () => {
   const organizations = [await released(), await released()];
   const [first = ''] = organizations;
   const failing = {
@@ -130,7 +130,7 @@ test('a step reads no more rows in a long log than in a short one, and in few ca
   expect(short.calls).toBe(4);
 });
 
-test('the daily job deletes what a redaction has replaced and could not delete', async () => {
+test('the daily job deletes objects that a redaction has replaced and could not delete', async () => {
   const organization = await released(1);
   await archive(organization);
   const id = (await everyChange(organization)).archived.find(({ note }) => note)?.targetId ?? '';
@@ -158,7 +158,7 @@ async function damageable() {
   return { organization, object, bytes, isDamaged, found };
 }
 
-test('the daily job finds an object that is missing or has another size, and sees that it is back', async () => {
+test('the daily job finds an object that is missing or changed in size, and notices its return', async () => {
   const { organization, object, bytes, isDamaged, found } = await damageable();
   const check = () => checkSizes({ db: env.DB, bucket }, Date.now);
   await check();
@@ -192,7 +192,7 @@ test('the hourly job reads the objects that were not read for the longest time',
   expect([await isDamaged(), lines]).toMatchObject([true, [{ object, damage: 'damaged' }]]);
 });
 
-test('the daily job deletes objects of an organization that was erased, after 15 minutes, and no others', async () => {
+test('the daily job deletes objects of an erased organization after 15 minutes, and no others', async () => {
   const { organization: gone } = await makeWorld();
   await eraseOrganization(archiveContext(), { organization: gone, cursor: await lastCursor(gone), by: 'Ada' });
   const part = '000000000001-000000000009-0123456789abcdef.ndjson.gz';
@@ -207,7 +207,7 @@ test('the daily job deletes objects of an organization that was erased, after 15
   await env.ARCHIVE.delete([other, unknown]);
 });
 
-test('what the push has not delivered stays, if the push is on', async () => {
+test('changes that the push has not delivered stay, if the push is on', async () => {
   const organization = await released(3);
   const pushed = { ...AT_ONCE, isPushed: true };
   expect(await archiveStep(archiveContext(), organization, pushed)).toEqual({ status: 'nothing' });

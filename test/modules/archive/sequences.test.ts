@@ -362,7 +362,7 @@ class World {
   }
 }
 
-test('every acknowledged record is in one place, no redacted text comes back, and every Idempotency-Key is answered, whatever happens', async () => {
+test('after any sequence every acknowledged record is in one place, no redacted text returns, and every Idempotency-Key gets its response', async () => {
   const outcomes = new Tally();
   const sequence = fc.asyncProperty(fc.array(event, { minLength: 20, maxLength: 35 }), async (events) => {
     const world = new World(await makeWorld());

@@ -7,7 +7,7 @@ import { makeWorld, rowsOf, UNLIMITED } from '../../support/world.ts';
 // A script in the place of an agent, because no model is available to the tests: it does what agents
 // do after a timeout, which is to send the call again, in other words, in another session, at once.
 
-test('an agent that times out, rewords and resends a call 100 times makes one record', async () => {
+test('an agent that times out, rewords and resends a call 100 times creates one record', async () => {
   const { organization, key } = await makeWorld();
   const isolates = [0, 1, 2].map(() => makeMcpApi({ config: UNLIMITED }));
   const api = (attempt: number) => isolates[attempt % isolates.length] ?? makeMcpApi();
@@ -38,20 +38,23 @@ test('an agent that times out, rewords and resends a call 100 times makes one re
   expect((await rowsOf('audit_log', organization)).filter(({ action }) => action === 'note.created')).toHaveLength(1);
 });
 
-test.each(ERAS)('an agent whose official client of %s never gets an answer in time makes one record', async (era) => {
-  const { organization, key } = await makeWorld();
-  for (let session = 0; session < 5; session++) {
-    const client = await connect(makeMcpApi({ config: UNLIMITED }), key, era);
-    const call = { name: 'log_time', arguments: { ...TIME_ARGUMENTS, minutes: 30 + session } };
-    await expect(client.callTool(call, { timeout: 1 })).rejects.toThrow();
-    await client.close();
-  }
-  const result = await resultOf(makeMcpApi(), key, 'log_time', TIME_ARGUMENTS);
-  expect(result.structuredContent).toMatchObject({ idempotentReplay: true });
-  expect(await rowsOf('time_entries', organization)).toHaveLength(1);
-});
+test.each(ERAS)(
+  'an agent whose official client of %s never gets a response in time creates one record',
+  async (era) => {
+    const { organization, key } = await makeWorld();
+    for (let session = 0; session < 5; session++) {
+      const client = await connect(makeMcpApi({ config: UNLIMITED }), key, era);
+      const call = { name: 'log_time', arguments: { ...TIME_ARGUMENTS, minutes: 30 + session } };
+      await expect(client.callTool(call, { timeout: 1 })).rejects.toThrow();
+      await client.close();
+    }
+    const result = await resultOf(makeMcpApi(), key, 'log_time', TIME_ARGUMENTS);
+    expect(result.structuredContent).toMatchObject({ idempotentReplay: true });
+    expect(await rowsOf('time_entries', organization)).toHaveLength(1);
+  },
+);
 
-test('any mix of tools, tickets and words under few keys makes one record for each tool and key', async () => {
+test('any mix of tools, tickets and words under few keys creates one record for each tool and key', async () => {
   const step = fc.record({
     tool: fc.constantFrom('add_internal_note', 'log_time'),
     idempotencyKey: fc.constantFrom('a', 'b', 'c'),
@@ -81,7 +84,7 @@ test('any mix of tools, tickets and words under few keys makes one record for ea
   );
 });
 
-test('a call whose response is lost is repeated by HTTP, with the headers of a replay', async () => {
+test('a lost call is repeated by HTTP, with replay headers', async () => {
   const { key } = await makeWorld();
   const api = makeMcpApi();
   await callTool(api, key, 'log_time', TIME_ARGUMENTS);

@@ -23,7 +23,7 @@ describe.each(ERAS)('the official client with the revision %s', (era) => {
     await client.close();
   });
 
-  test('gets a result for a missing idempotencyKey', async () => {
+  test('a missing idempotencyKey leads to a result', async () => {
     const { value: key } = await makeKey(await makeOrganization());
     const client = await connect(makeMcpApi(), key, era);
     const { idempotencyKey, ...args } = NOTE_ARGUMENTS;
@@ -33,7 +33,7 @@ describe.each(ERAS)('the official client with the revision %s', (era) => {
     });
   });
 
-  test('gets the status 401 for a wrong key, and for one that was revoked', async () => {
+  test('a wrong or revoked key gets the status 401', async () => {
     await expect(connect(makeMcpApi(), 'twb_wrong', era)).rejects.toMatchObject({ status: 401 });
     const organization = await makeOrganization();
     const { value, id } = await makeKey(organization);
@@ -42,7 +42,7 @@ describe.each(ERAS)('the official client with the revision %s', (era) => {
     await expect(client.callTool(NOTE_CALL)).rejects.toMatchObject({ status: 401 });
   });
 
-  test('gets a result for a call over the limit, and the status 429 for any other message', async () => {
+  test('a call over the limit leads to a result, and any other message gets the status 429', async () => {
     const limit = { quota: 4, windowMs: 10_000 };
     const { value: key } = await makeKey(await makeOrganization(), { limit });
     const client = await connect(makeMcpApi(), key, era);
@@ -55,7 +55,7 @@ describe.each(ERAS)('the official client with the revision %s', (era) => {
     await expect(client.listTools()).rejects.toMatchObject({ status: 429 });
   });
 
-  test('repeats a call whose response was cut off, and gets the record that it made', async () => {
+  test("repeats a call whose response was cut off, and gets the first call's record", async () => {
     const organization = await makeOrganization();
     const { value: key } = await makeKey(organization);
     const api = makeMcpApi();

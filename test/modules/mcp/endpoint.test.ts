@@ -24,7 +24,7 @@ import {
 const LEGACY = { Accept: 'application/json, text/event-stream' };
 const NOTE_CALL = { name: 'add_internal_note', arguments: NOTE_ARGUMENTS };
 
-test('the main Worker has nothing at this address', async () => {
+test('the main Worker returns 404 at this address', async () => {
   const { key } = await makeWorld();
   const api = makeApi();
   for (const init of [{ method: 'POST', key }, { method: 'GET', key }, { method: 'POST' }]) {
@@ -50,25 +50,25 @@ describe.each([
     'oauth-authorization-server/mcp',
     'openid-configuration',
     'openid-configuration/mcp',
-  ])('has no metadata at %s, and says why the client came here', async (path) => {
+  ])('%s contains no metadata, and explains why the client came here', async (path) => {
     const response = await make().send(`/.well-known/${path}`);
     expect([response.status, await response.json()]).toEqual([404, NO_OAUTH]);
   });
 
-  test('registers no client', async () => {
+  test('no client can be registered', async () => {
     const response = await make().send('/register', { method: 'POST', body: '{}' });
     expect([response.status, await response.json()]).toEqual([404, NO_OAUTH]);
     expect(response.headers.get('Cache-Control')).toBe('no-store');
   });
 });
 
-test('beside /mcp, requests count against the limit of the address', async () => {
+test('requests to paths beside /mcp count against the address limit', async () => {
   const api = makeMcpApi({ config: { ipLimit: { quota: 1, windowMs: 10_000 } } });
   expect((await api.send('/mcp-other')).status).toBe(404);
   expect((await api.send('/mcp-other')).status).toBe(429);
 });
 
-test('below /mcp, the Worker for AI agents has no OAuth either, and nothing else', async () => {
+test('paths below /mcp offer no OAuth and nothing else', async () => {
   const agents = createAgents(config(), startModules(AGENT_MODULES, { ...env }, config()));
   const at = async (path: string) => (await agents.request(`https://api.example${path}`, {}, env)).json();
   expect(await at('/mcp/.well-known/openid-configuration')).toEqual(NO_OAUTH);
@@ -84,7 +84,7 @@ test.each(['GET', 'DELETE', 'PUT', 'OPTIONS'])('%s needs a key and is refused', 
   expect((await api.send('/mcp', { method })).status).toBe(401);
 });
 
-test('while the API is paused, it is too', async () => {
+test('a pause of the API also pauses /mcp', async () => {
   const { key } = await makeWorld();
   const response = await post(makeMcpApi({ config: { mode: 'paused' } }), key, 'tools/list');
   expect([response.status, response.headers.get('Retry-After')]).toEqual([503, '60']);
@@ -143,7 +143,7 @@ test('an unknown revision, method or tool gets the error of the protocol', async
   expect([response.status, await response.json()]).toMatchObject([400, { error: { code: -32022 } }]);
 });
 
-test('a call of a hidden tool by name gets the 401, also with a cached key', async () => {
+test('a call of a hidden tool by name gets the 401, even with a cached key', async () => {
   const organization = await makeOrganization();
   const { value: key, id } = await makeKey(organization, { scopes: ['tickets:note:write'] });
   const api = makeMcpApi();
@@ -157,11 +157,11 @@ test('a call of a hidden tool by name gets the 401, also with a cached key', asy
   expect(await rowsOf('refused_uses', organization)).toMatchObject([{ key_id: id, reason: 'scope_missing' }]);
 });
 
-describe('the order of the checks:', () => {
+describe('the order of the checks', () => {
   const broken = '{"jsonrpc":';
   const unknownTicket = { name: 'add_internal_note', arguments: { ...NOTE_ARGUMENTS, ticketId: '9999' } };
 
-  test('the key comes before the body, and its limit before what is wrong with the body', async () => {
+  test('the key comes before the body, and its limit before body errors', async () => {
     const { organization } = await makeWorld();
     const { value: key } = await makeKey(organization, { limit: { quota: 2, windowMs: 10_000 } });
     const api = makeMcpApi();
@@ -173,7 +173,7 @@ describe('the order of the checks:', () => {
     expect(await problemOf(api.post('/mcp', key, broken))).toBe('429 rate_limited');
   });
 
-  test('the limit of the key comes before the plan, and the plan before the arguments', async () => {
+  test("the key's limit comes before the plan, and the plan before the arguments", async () => {
     const organization = await makeOrganization({ psa: false });
     const { value: key } = await makeKey(organization, { limit: { quota: 1, windowMs: 10_000 } });
     const api = makeMcpApi();
@@ -211,7 +211,7 @@ describe('a call over the limit of the key', () => {
     return { organization, key, id, api };
   };
 
-  test('has a result that says how long to wait, and writes nothing', async () => {
+  test('the call gets a result with the time to wait, and writes nothing', async () => {
     const { organization, key, api } = await limited();
     const result = await resultOf(api, key, 'add_internal_note', NOTE_ARGUMENTS);
     expect(result).toMatchObject({
@@ -229,14 +229,14 @@ describe('a call over the limit of the key', () => {
     expect(await rowsOf('notes', organization)).toEqual([]);
   });
 
-  test('appears in the log with its tool and its code', async () => {
+  test('the call appears in the log with its tool and its code', async () => {
     const { key, api } = await limited();
     loggedLines('request');
     await post(api, key, 'tools/call', NOTE_CALL);
     expect(loggedLines('request')).toMatchObject([{ status: 200, call: 'add_internal_note', problem: 'rate_limited' }]);
   });
 
-  test('gets the 429 if its message is wrong, and the 401 if the key lacks the scope or is revoked', async () => {
+  test('the call gets the 429 if its message is wrong, and the 401 if the key lacks the scope or is revoked', async () => {
     const { organization, key, id, api } = await limited(['tickets:note:write']);
     const { body, headers } = message('tools/call', NOTE_CALL);
     expect((await api.post('/mcp', key, body, { ...headers, 'Mcp-Name': 'log_time' })).status).toBe(429);
@@ -246,7 +246,7 @@ describe('a call over the limit of the key', () => {
   });
 });
 
-test('the log of a request names the tool and the code of its error, and nothing of its arguments', async () => {
+test("the log contains the tool and the error's code, and nothing of its arguments", async () => {
   const { key } = await makeWorld();
   const call = { name: 'add_internal_note', arguments: { ...NOTE_ARGUMENTS, ticketId: 'no-such-ticket' } };
   loggedLines('request');
@@ -284,7 +284,7 @@ describe('a revoked key that is still cached gets the 401', () => {
     ['for the list of tools', 'tools/list', {}],
     ['for an unknown method', 'resources/list', {}],
     ['for the tool of another scope', 'tools/call', { name: 'log_time', arguments: {} }],
-  ])('%s', async (_, method, params) => {
+  ])('a message %s gets the 401', async (_, method, params) => {
     const { organization, key, keyId } = await makeWorld();
     const api = makeMcpApi();
     expect(

@@ -20,7 +20,7 @@ test.each(['https://a.example/', 'null', 'https://A.example'])('MCP_ORIGINS refu
 test.each([
   ['https://psa.example/hook', 1],
   [' ', 0],
-])('WEBHOOK_URL "%s": %i module of the Worker for AI agents wakes the push', (WEBHOOK_URL, count) => {
+])('with WEBHOOK_URL "%s", %i module of the Worker for AI agents wakes the push', (WEBHOOK_URL, count) => {
   const parts = startModules(AGENT_MODULES, { ...env, WEBHOOK_URL }, config());
   expect(parts.filter(({ ports }) => ports?.(() => undefined).changed)).toHaveLength(count);
 });

@@ -22,7 +22,7 @@ async function makeWorld() {
 /** The first line of the text of a result: the second one is its JSON. */
 const sentence = ({ content }: ToolResult) => content[0]?.text.split('\n')[0];
 
-test('tools/list has only the tools of the scopes of the key, without patterns, as tools that write and can be repeated', async () => {
+test("tools/list contains only the tools of the key's scopes, without patterns, as tools that write and can be repeated", async () => {
   const organization = await makeOrganization();
   const list = async (scopes?: ('tickets:note:write' | 'tickets:time:write')[]) => {
     const { value } = await makeKey(organization, scopes ? { scopes } : {});
@@ -48,7 +48,7 @@ describe.each(['add_internal_note', 'log_time'] as const)('%s', (name) => {
   const table = TABLES[name];
   const args = ARGUMENTS[name];
 
-  test('makes one record, which the audit log shows as written through MCP, and its replay says so', async () => {
+  test('creates one record, which the audit log shows as written through MCP, and marks its replay', async () => {
     const { organization, key, api } = await makeWorld();
     const first = await resultOf(api, key, name, args);
     const [row] = await rowsOf(table, organization);
@@ -72,7 +72,7 @@ describe.each(['add_internal_note', 'log_time'] as const)('%s', (name) => {
     expect(await rowsOf(table, organization)).toHaveLength(1);
   });
 
-  test('is the same request as the one of the REST interface', async () => {
+  test('shares its records with the REST interface', async () => {
     const { organization, key, api } = await makeWorld();
     const { ticketId, idempotencyKey, ...body } = args;
     const headers = { 'Idempotency-Key': idempotencyKey };
@@ -85,7 +85,7 @@ describe.each(['add_internal_note', 'log_time'] as const)('%s', (name) => {
     expect(await rowsOf(table, organization)).toHaveLength(1);
   });
 
-  test('keeps the record of an earlier call with other words, and says so', async () => {
+  test("keeps an earlier call's record when the words differ, and reports that", async () => {
     const { organization, key, api } = await makeWorld();
     const { structuredContent } = await resultOf(api, key, name, args);
     const reworded = { ...args, ...(name === 'log_time' ? { minutes: 45 } : { message: 'Other words' }) };
@@ -178,7 +178,7 @@ describe.each(['add_internal_note', 'log_time'] as const)('%s', (name) => {
     });
   });
 
-  test('reports all wrong arguments at once', async () => {
+  test('reports all wrong arguments together', async () => {
     const { key, api } = await makeWorld();
     for (const nothing of [{}, undefined]) {
       const { structuredContent } = await resultOf(api, key, name, nothing);
@@ -187,7 +187,7 @@ describe.each(['add_internal_note', 'log_time'] as const)('%s', (name) => {
     }
   });
 
-  test('reports a plan without PSA, and notes the refused use', async () => {
+  test('reports a plan without PSA, and records the refused use', async () => {
     const organization = await makeOrganization({ psa: false });
     const { value: key } = await makeKey(organization);
     const api = makeMcpApi();
@@ -198,7 +198,7 @@ describe.each(['add_internal_note', 'log_time'] as const)('%s', (name) => {
     expect(await rowsOf('refused_uses', organization)).toMatchObject([{ reason: 'psa_not_included' }]);
   });
 
-  test('reports a daily limit with the time to wait, and notes the refused use', async () => {
+  test('reports a daily limit with the time to wait, and records the refused use', async () => {
     const { organization, key } = await makeWorld();
     const api = makeMcpApi({ config: { dayLimits: { key: { records: 1, bytes: 1_000_000 }, organization: null } } });
     await resultOf(api, key, name, args);
@@ -217,7 +217,7 @@ describe.each(['add_internal_note', 'log_time'] as const)('%s', (name) => {
   });
 });
 
-test('log_time credits a technician, and reports an address that is none', async () => {
+test('log_time credits a technician, and reports an unknown address', async () => {
   const { organization, key, api } = await makeWorld();
   const userEmail = 'Tess@Northwind.example';
   expect((await resultOf(api, key, 'log_time', { ...TIME_ARGUMENTS, userEmail })).structuredContent).toMatchObject({
@@ -269,7 +269,7 @@ test('a pasted key in a refused argument is not repeated, and none is accepted a
   }
 });
 
-test('through the REST interface, the audit log has no such detail', async () => {
+test('a write through the REST interface leaves no such detail in the audit log', async () => {
   const { organization, key, api } = await makeWorld();
   await api.postNote(key, NOTE);
   expect((await rowsOf('audit_log', organization)).at(-1)).toMatchObject({ action: 'note.created', detail: null });

@@ -13,7 +13,7 @@ afterEach(() => {
 const CHANGES = JSON.stringify({ type: 'work.changes', data: { organization: 'nobody', cursor: null } });
 const MINUTE = 60_000;
 
-test('without a secret there is nothing at its paths, as at any other', async () => {
+test('a deployment without a secret has nothing at its paths, like any other path', async () => {
   const api = makeApi();
   const other = await seenByProber(await api.send('/nothing', signed(CHANGES)));
   const bodyOf = ({ status, body }: typeof other) => [status, body.replace(/"requestId":"[^"]+"/, '')];
@@ -70,7 +70,7 @@ describe('a message that is not accepted', () => {
     expect(d1.calls).toEqual([]);
   });
 
-  test('is refused with the header of an API key as well, and an API key opens nothing', async () => {
+  test("a message with an API key's header is refused, and an API key opens nothing", async () => {
     const { organization, key } = await makeWorld();
     const { api } = makePsa();
     const body = JSON.stringify({ type: 'work.changes', data: { organization, cursor: null } });
@@ -81,7 +81,7 @@ describe('a message that is not accepted', () => {
     expect((await api.send('/psa', { ...asSignature, key })).status).toBe(401);
   });
 
-  test('is explained in the log only', async () => {
+  test('the reason appears in the log only', async () => {
     const { api } = makePsa();
     await api.send('/psa', refused['without an id']);
     await api.send('/psa', refused['from more than five minutes ago']);
@@ -114,8 +114,8 @@ test('each of two secrets is accepted while one replaces the other', async () =>
     expect((await call('work.changes', { organization, cursor: null }, { secret }))[0]).toBe(200);
 });
 
-describe('before its call, a message', () => {
-  test('counts against the limit of its address, whatever is in it', async () => {
+describe('a message before its call', () => {
+  test('the message counts against the address limit, whatever it contains', async () => {
     const ipLimit = { quota: 1, windowMs: 10_000 };
     const { api, post } = makePsa({ config: { ipLimit } });
     expect((await api.send('/psa', { method: 'POST', body: 'x' })).status).toBe(401);
@@ -124,7 +124,7 @@ describe('before its call, a message', () => {
     expect(await problemOf(response)).toBe('429 rate_limited');
   });
 
-  test('must be a POST of JSON in UTF-8 of at most 1 MiB', async () => {
+  test('the message must be a POST of JSON in UTF-8 of at most 1 MiB', async () => {
     const { api, post } = makePsa();
     const wrongMethod = await api.send('/psa', { method: 'PUT' });
     expect(wrongMethod.headers.get('Allow')).toBe('POST');
@@ -142,19 +142,19 @@ describe('before its call, a message', () => {
     expect((await post(largest)).status).toBe(422);
   });
 
-  test('must come over HTTPS', async () => {
+  test('the message must arrive over HTTPS', async () => {
     const { post } = makePsa({ origin: 'http://api.example' });
     expect(await problemOf(post(CHANGES))).toBe('403 https_required');
   });
 
-  test('is not held up by a pause of the API', async () => {
+  test('a pause of the API does not hold up the message', async () => {
     const organization = await makeOrganization();
     const { call } = makePsa({ config: { mode: 'paused' } });
     expect((await call('work.changes', { organization, cursor: null }))[0]).toBe(200);
   });
 });
 
-test('a call that the database does not answer gets 503 with Retry-After, and is safe to repeat', async () => {
+test('a call that fails in the database gets 503 with Retry-After, and is safe to repeat', async () => {
   vi.spyOn(console, 'error').mockImplementation(() => undefined);
   const DB = aroundD1(env.DB, () => Promise.reject(new Error('D1 DB is overloaded. Too many requests queued.')));
   const response = await makePsa({ bindings: { DB } }).post(CHANGES);
@@ -162,7 +162,7 @@ test('a call that the database does not answer gets 503 with Retry-After, and is
   expect(await response.json()).toMatchObject({ ok: false, error: { code: 'unavailable' } });
 });
 
-test('the log has the call, its organization and its outcome', async () => {
+test('the log shows the call, its organization and its outcome', async () => {
   const organization = await makeOrganization();
   const { call } = makePsa();
   await call('work.redact', { organization, kind: 'note', id: crypto.randomUUID(), by: 'Ada Lovelace, by phone' });

@@ -5,7 +5,7 @@ import { makeApi } from '../../support/world.ts';
 
 const ORIGIN = 'https://tickets.northwind.example';
 
-test('the API catalog links each API that is on to its contract and its guide, and every link of it works', async () => {
+test('the API catalog links each enabled API to its contract and its guide, and every link of it works', async () => {
   const full = makeApi({ origin: ORIGIN, vars: { PSA_SECRET } });
   const text = await (await full.send('/.well-known/api-catalog')).text();
   const links = [...text.matchAll(/"href":"([^"]+)","type":"([^"]+)"/g)];

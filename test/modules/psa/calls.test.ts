@@ -21,8 +21,8 @@ async function makePsaWorld() {
   return { ...world, entry: entry.id, ...makePsa() };
 }
 
-describe('a call over HTTP has the result of the same call over a service binding:', () => {
-  test('directory.upsert', async () => {
+describe('a call over HTTP gives the result of the same call over a service binding:', () => {
+  test("directory.upsert returns each record's outcome", async () => {
     const organization = await makeOrganization();
     const { call } = makePsa();
     const records: DirectoryRecordInput[] = [
@@ -38,7 +38,7 @@ describe('a call over HTTP has the result of the same call over a service bindin
     expect(again).toMatchObject({ value: { records: [{ status: 'unchanged' }, { status: 'unchanged' }] } });
   });
 
-  test('directory.upsert with a wrong record', async () => {
+  test('directory.upsert reports a wrong record', async () => {
     const organization = await makeOrganization();
     const records = [{ type: 'ticket', organization, id: '2001', company: 'unheard-of' }];
     const { call } = makePsa();
@@ -57,7 +57,7 @@ describe('a call over HTTP has the result of the same call over a service bindin
     expect(await statuses(both)).toEqual(['refused', 'created']);
   });
 
-  test('directory.deactivate', async () => {
+  test("directory.deactivate returns each record's outcome", async () => {
     const { organization, key, call } = await makePsaWorld();
     const records = [
       { type: 'ticket', id: '1001' },
@@ -70,7 +70,7 @@ describe('a call over HTTP has the result of the same call over a service bindin
     expect(await problemOf(makeApi().postNote(key))).toBe('404 ticket_not_found');
   });
 
-  test('directory.list, page by page, of what directory.upsert accepts', async () => {
+  test('directory.list returns, page by page, the records that directory.upsert accepts', async () => {
     const { organization, call } = await makePsaWorld();
     const tickets = Array.from({ length: 5 }, (_, n) => ({
       type: 'ticket',
@@ -121,7 +121,7 @@ describe('a call over HTTP has the result of the same call over a service bindin
     expect((await call('directory.list', { organization: 'unheard-of', type: 'user' }))[0]).toBe(404);
   });
 
-  test('work.changes, page by page', async () => {
+  test('work.changes returns the changes, page by page', async () => {
     const { organization, call } = await makePsaWorld();
     const all = await allChanges(organization);
     const seqs: number[] = [];
@@ -140,7 +140,7 @@ describe('a call over HTTP has the result of the same call over a service bindin
     ]);
   });
 
-  test('work.release, and then work.changes and work.redact of what is archived', async () => {
+  test('work.release succeeds, and then work.changes and work.redact reach the archived part', async () => {
     const { organization, key, api, call, post } = await makePsaWorld();
     const all = await allChanges(organization);
     await api.postNote(key);
@@ -172,7 +172,7 @@ describe('a call over HTTP has the result of the same call over a service bindin
     expect(await lost.json()).toEqual({ ok: true, value: { status: 'redacted', archive: 'missing' } });
   });
 
-  test('work.review again, and with another decision that gets the status 409', async () => {
+  test('work.review can be repeated, and another decision gets the status 409', async () => {
     const { organization, entry, call } = await makePsaWorld();
     const data = { organization, entry, decision: 'REJECTED', reviewer: 'ada' };
     const reviewed = [200, { ok: true, value: { status: 'REJECTED' } }];
@@ -190,7 +190,7 @@ describe('a call over HTTP has the result of the same call over a service bindin
     ]);
   });
 
-  test('work.redact, whose audit row has the address and User-Agent of the message', async () => {
+  test('work.redact leaves an audit row with the address and User-Agent of the message', async () => {
     const { organization, entry, call } = await makePsaWorld();
     const data = { organization, kind: 'time_entry', id: entry, by: 'Ada, ticket 77' };
     const headers = { 'User-Agent': 'psa/1.0', 'CF-Connecting-IP': '192.0.2.77' };
@@ -230,7 +230,7 @@ describe('an error of a call', () => {
     [{ type: 'directory.upsert', data: { organization: 7, records: [] } }, ['/data/organization invalid_type']],
     [{ type: 'work.changes', data: { organization: 'a', cursor: null }, extra: 1 }, ['/extra unknown_field']],
     [[], [' invalid_type']],
-  ])('names the fields of %j', async (message, errors) => {
+  ])('the error lists the fields of %j', async (message, errors) => {
     const response = await makePsa().post(message);
     expect(response.status).toBe(422);
     const answered = await response.json<{ error: { code: string; errors: { pointer: string; code: string }[] } }>();
@@ -238,7 +238,7 @@ describe('an error of a call', () => {
     expect(answered.error.errors.map(({ pointer, code }) => `${pointer} ${code}`)).toEqual(errors);
   });
 
-  test('has the status of its code', async () => {
+  test("the response has the error code's status", async () => {
     const { call } = makePsa();
     const organization = await makeOrganization();
     const { entry, ...other } = await makePsaWorld();
@@ -282,7 +282,7 @@ test.each(PSA_CALL_TYPES)('the example of %s is a valid request', async (type) =
   expect(request.safeParse(callText(type).data).error).toBeUndefined();
 });
 
-test('the example of directory.upsert has the example result', async () => {
+test('the example of directory.upsert returns the example result', async () => {
   const { data, value } = callText('directory.upsert');
   await importRecords(
     { type: 'organization', id: 'northwind', name: 'Northwind', psa: true, timeZone: 'UTC', defaultHourlyRate: 120 },

@@ -111,7 +111,7 @@ const message = fc.oneof(
   { weight: 1, arbitrary: fc.jsonValue() },
 );
 
-test('every signed message gets a documented response, whatever is in it', async () => {
+test('every signed message gets a documented response, whatever it contains', async () => {
   const tally = new Tally();
   await fc.assert(
     fc.asyncProperty(message, async (value) => {

@@ -68,7 +68,7 @@ test('a message that reactivates a technician and is sent again does not undo th
   expect(await isActive()).toBe(false);
 });
 
-test('a refused message is told when the newer one was applied, the service time, and when to try again', async () => {
+test("a refusal contains the newer message's time, the service's time, and when to try again", async () => {
   const { organization, deactivate } = await makeTechnician();
   expect(await deactivate(290)()).toBe(200);
   const { post } = makePsa();
@@ -87,7 +87,7 @@ test('a refused message is told when the newer one was applied, the service time
   expect((await post({ type: 'directory.deactivate', data })).status).toBe(200);
 });
 
-test('the same holds for a deactivation that is sent again after a reactivation', async () => {
+test('a deactivation that is sent again after a reactivation does not undo it', async () => {
   const { activate, deactivate, isActive } = await makeTechnician();
   const captured = deactivate(1);
   expect(await captured()).toBe(200);
@@ -120,7 +120,7 @@ test('a delayed message is refused after a newer one that changed nothing', asyn
   expect(await isActive()).toBe(true);
 });
 
-test('an invalid message does not make older ones refused', async () => {
+test('an invalid message does not cause a refusal of older ones', async () => {
   const { organization, deactivate } = await makeTechnician();
   const { call } = makePsa();
   const records = [{ type: 'ticket', organization, id: '1', company: 'unheard-of' }];
@@ -155,7 +155,7 @@ test('an import from a machine whose clock is ahead refuses no message of the PS
   expect(await isActive()).toBe(false);
 });
 
-test('a message from before an erasure does not bring the organization back', async () => {
+test('a message from before an erasure does not restore the organization', async () => {
   const { organization } = await makeTechnician();
   const { call } = makePsa();
   const records = [
@@ -171,7 +171,7 @@ test('a message from before an erasure does not bring the organization back', as
   expect(await upsert(1)).toMatchObject([200, { value: { written: true } }]);
 });
 
-test('messages of one organization do not make those of another refused', async () => {
+test('messages of one organization do not cause refusals for another', async () => {
   const [first, second] = [await makeTechnician(), await makeTechnician()];
   expect(await first.deactivate(9)()).toBe(200);
   expect(await second.deactivate(1)()).toBe(200);
@@ -200,7 +200,7 @@ test('an older message that is applied while a newer one is being compared is ov
   expect(await user.first('active')).toBe(1);
 });
 
-test('a call over a service binding that changes nothing makes older messages refused, too', async () => {
+test('a call over a service binding that changes nothing also causes refusals of older messages', async () => {
   const { organization, deactivate, tess, isActive } = await makeTechnician();
   resultOf(await directory.upsert(organization, [{ ...tess, type: 'user' }]));
   resultOf(await directory.upsert(organization, [{ ...tess, type: 'user' }]));
@@ -208,12 +208,12 @@ test('a call over a service binding that changes nothing makes older messages re
   expect(await isActive()).toBe(true);
 });
 
-test('an upsert without records does nothing, also for an organization that does not exist', async () => {
+test('an upsert without records does nothing, even for an organization that does not exist', async () => {
   const answered = await makePsa().call('directory.upsert', { organization: 'unheard-of', records: [] });
   expect(answered).toEqual([200, { ok: true, value: { written: true, records: [] } }]);
 });
 
-test('a refused message writes nothing of its records', async () => {
+test('a refused message writes none of its records', async () => {
   const { organization, deactivate } = await makeTechnician();
   const { call } = makePsa();
   expect(await deactivate(5)()).toBe(200);

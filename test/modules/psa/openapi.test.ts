@@ -36,13 +36,13 @@ afterAll(() => {
   vi.restoreAllMocks();
 });
 
-test('the addresses in the document are relative to its own', async () => {
+test('the addresses in the document are relative to the document', async () => {
   const response = await readStatic('/psa/openapi.json');
   expect(response.headers.get('Content-Type')).toBe('application/json');
   expect(await response.json()).toMatchObject({ openapi: '3.1.0', servers: [{ url: '/' }] });
 });
 
-test('every call answers as documented', async () => {
+test('every call returns a documented response', async () => {
   const ticket = { type: 'ticket', organization, id: '4001', company: 'acme' };
   await agrees(200, post('directory.upsert', { organization, records: [ticket] }));
   await agrees(200, post('directory.upsert', { organization, records: [ticket, { ...ticket, company: 7 }] }));
@@ -65,7 +65,7 @@ test('every call answers as documented', async () => {
   await agrees(200, post('work.changes', { organization, cursor: null }));
 });
 
-test('every failure answers as documented', async () => {
+test('every failure returns a documented response', async () => {
   vi.spyOn(console, 'error').mockImplementation(() => undefined);
   const changes = { type: 'work.changes', data: { organization, cursor: null } };
   await agrees(400, psa.post('{'));
@@ -85,7 +85,7 @@ test('every failure answers as documented', async () => {
   await agrees(503, makePsa({ bindings: failing('D1 DB is overloaded.') }).post(changes));
 });
 
-test('everything that is documented has occurred', () => {
+test('the tests above received every documented response', () => {
   expect(contract.unseen()).toEqual([]);
 });
 

@@ -78,7 +78,7 @@ async function makeFailed(answer: Answer) {
 }
 
 describe('an archive', () => {
-  test('that an object meets was released: the object goes on after it, and says so', async () => {
+  test('an object that meets an archive continues after it, and logs that', async () => {
     const { organization, key, quiet } = await makePushed();
     for (let i = 0; i < 3; i++) await quiet.postNote(key);
     await releaseAll(organization);
@@ -89,7 +89,7 @@ describe('an archive', () => {
     expect(loggedLines('push_skipped_archive')).toMatchObject([{ organization, fromSeq: 1, toSeq: 3 }]);
   });
 
-  test('that ends within a page that was not confirmed leaves the rest of it', async () => {
+  test("an archive that ends within an unconfirmed page leaves the page's remainder", async () => {
     const { organization } = await makeFailed(answering(500));
     const { cursor } = resultOf(await work.changes(organization, null, 1));
     resultOf(await work.release(organization, cursor ?? ''));
@@ -101,7 +101,7 @@ describe('an archive', () => {
 });
 
 describe('an object', () => {
-  test('delivers a write at once, signed, as the feed has it', async () => {
+  test('delivers a write immediately, signed, in the form of the feed', async () => {
     const { organization, key, api } = await makePushed();
     await api.postNote(key);
     await expectDelivered(push.receiver, organization);
@@ -115,7 +115,7 @@ describe('an object', () => {
     expect((await storedBy(organization)).alarm).toBeNull();
   });
 
-  test('delivers pages of at most 100 changes, in order, and goes on in further alarms', async () => {
+  test('delivers pages of at most 100 changes, in order, and continues in further alarms', async () => {
     const { organization } = await makePushed();
     await addChanges(organization, 2_249);
     await objectOf(organization).wake(organization);
@@ -172,7 +172,7 @@ const hanging: Answer = (_, { signal }) =>
   new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)));
 const IN_TWO_HOURS = new Date(Date.now() + 7_200_000).toUTCString();
 
-describe('a page that is not confirmed', () => {
+describe('an unconfirmed page', () => {
   test.each<[string, string, Answer, [min: number, max: number]]>([
     ['HTTP 500', 'HTTP 500', answering(500), [5_000, 10_000]],
     ['HTTP 404', 'HTTP 404', answering(404), [5_000, 10_000]],
@@ -189,7 +189,7 @@ describe('a page that is not confirmed', () => {
       },
       [5_000, 10_000],
     ],
-  ])('%s: is sent again with the same id after a pause', async (_, failure, answer, [min, max]) => {
+  ])('the page is sent again with the same id after a pause: %s', async (_, failure, answer, [min, max]) => {
     const { organization, stored, row, key, quiet } = await makeFailed(answer);
     const pause = Number(stored.alarm) - Number(row?.['failing_since']);
     expect(pause).toBeGreaterThanOrEqual(min - 50);
@@ -225,7 +225,7 @@ describe('a page that is not confirmed', () => {
     });
   });
 
-  test('a receiver that does not respond: the attempt ends after 15 s', async () => {
+  test('an attempt ends after 15 s if the receiver does not respond', async () => {
     const setTimer = globalThis.setTimeout;
     const spy = vi
       .spyOn(globalThis, 'setTimeout')
@@ -238,7 +238,7 @@ describe('a page that is not confirmed', () => {
     await expectDelivered(push.receiver, organization);
   });
 
-  test('is the same after the object was evicted, although the feed has grown', async () => {
+  test('the page is the same after an eviction, although the feed has grown', async () => {
     const { organization, key, quiet } = await makeFailed(answering(500));
     await evictDurableObject(objectOf(organization));
     await quiet.postNote(key);
@@ -250,7 +250,7 @@ describe('a page that is not confirmed', () => {
     await expectDelivered(push.receiver, organization);
   });
 
-  test('is sent again without a text that was redacted since', async () => {
+  test('the page is sent again without a text that was redacted since', async () => {
     const { organization } = await makeFailed(answering(500));
     const [, change] = await feedOf(organization);
     resultOf(await work.redactRecord(organization, 'note', change?.targetId ?? '', 'Ada'));
@@ -259,7 +259,7 @@ describe('a page that is not confirmed', () => {
     await expectDelivered(push.receiver, organization);
   });
 
-  test('is tried ever more rarely, and the log has one error after ten minutes', async () => {
+  test('the page is retried with growing pauses, and the log contains one error after ten minutes', async () => {
     const { organization } = await makeFailed(answering(500));
     push.answers.set(organization, answering(500));
     const pauses: number[] = [];
@@ -283,7 +283,7 @@ describe('a page that is not confirmed', () => {
     expect(loggedLines('push_failing', 'error')).toMatchObject([{ organization, attempts: 13, failure: 'HTTP 500' }]);
   });
 
-  test('is reported as confirmed at once, although more pages wait', async () => {
+  test('the confirmation is reported immediately, although more pages wait', async () => {
     const { organization } = await makeFailed(answering(500));
     await addChanges(organization, 10);
     const gate = makeGate();
@@ -300,7 +300,7 @@ describe('a page that is not confirmed', () => {
     await expectDelivered(push.receiver, organization);
   });
 
-  test('delays no other organization', async () => {
+  test('the page delays no other organization', async () => {
     const [slow, quick] = [await makePushed(), await makePushed()];
     const gate = makeGate();
     push.answers.set(slow.organization, async (receive) => {
@@ -339,9 +339,9 @@ const upTo =
     return new Response(null);
   };
 
-describe('a page that is too large for the receiver', () => {
+describe("a page that exceeds the receiver's capacity", () => {
   test.each([408, 413, 504, 524])(
-    '%i: is sent again with half as many changes, down to one, after short pauses',
+    'a page that gets %i is sent again with half as many changes, down to one, after short pauses',
     async (status) => {
       const { organization } = await makePushed();
       await addChanges(organization, 12);
@@ -376,7 +376,7 @@ describe('a page that is too large for the receiver', () => {
     },
   );
 
-  test('then fails for another reason: the smaller page is sent again under the same id', async () => {
+  test('a halved page that fails for another reason is sent again under the same id', async () => {
     const { organization, key, quiet } = await makePushed();
     await addChanges(organization, 7);
     push.answers.set(organization, upTo(4, 413));
@@ -399,7 +399,7 @@ describe('a page that is too large for the receiver', () => {
     await expectDelivered(push.receiver, organization);
   });
 
-  test('stays small while a page takes half of the time limit or more, and grows when it takes less', async () => {
+  test('the page stays small while it takes half of the time limit or more, and grows when it takes less', async () => {
     const { organization } = await makePushed();
     await addChanges(organization, 99);
     // By the runtime's clock, later alarms are due in the future, so only runAlarm runs them.
@@ -450,12 +450,12 @@ describe('WEBHOOK_LIMIT', () => {
     Object.assign(env, { WEBHOOK_LIMIT: '100' });
   });
 
-  test('stops the Worker if it is wrong, and the message names it', () => {
+  test('a wrong value stops the Worker, and the message references the variable', () => {
     for (const wrong of ['0', '101', 'all'])
       expect(() => startModules(MODULES, { ...env, WEBHOOK_LIMIT: wrong }, config())).toThrow(/^WEBHOOK_LIMIT: /);
   });
 
-  test('limits every page, however quick the receiver is', async () => {
+  test('every page is limited, however quick the receiver is', async () => {
     Object.assign(env, { WEBHOOK_LIMIT: '3' });
     const { organization } = await makePushed();
     await addChanges(organization, 6);
@@ -468,7 +468,7 @@ describe('WEBHOOK_LIMIT', () => {
     await expectDelivered(push.receiver, organization);
   });
 
-  test('shrinks even a page that was sent before, and does not grow it again', async () => {
+  test('a lower value shrinks even a page that was sent before, which does not grow again', async () => {
     const { organization } = await makeFailed(answering(500));
     Object.assign(env, { WEBHOOK_LIMIT: '1' });
     push.answers.set(organization, answering(500));
@@ -487,7 +487,7 @@ describe('WEBHOOK_LIMIT', () => {
 });
 
 describe('a 410', () => {
-  test('stops the organization until an operator resumes it', async () => {
+  test('a 410 stops the organization until an operator resumes it', async () => {
     const { organization, key, quiet, row, stored } = await makeFailed(answering(410));
     expect(row).toMatchObject({ failure: 'HTTP 410', stopped_at: expect.any(Number), next_attempt_at: null });
     expect(stored.alarm).toBeNull();
@@ -561,7 +561,7 @@ test('a wake during an attempt that ends with 410 causes no further attempt', as
 });
 
 describe('an order of an operator', () => {
-  test('to resume ends a pause, and the next pause is short again', async () => {
+  test('an order to resume ends a pause, and the next pause is short again', async () => {
     const { organization } = await makeFailed(answering(503, { 'Retry-After': '3600' }));
     push.answers.set(organization, answering(500));
     await resumePush(asPushOperator(), { organization, by: 'Ada' });
@@ -569,7 +569,7 @@ describe('an order of an operator', () => {
     expect(Number((await storedBy(organization)).alarm) - Date.now()).toBeLessThanOrEqual(10_000);
   });
 
-  test('can be repeated if the object did not respond, and is audited once', async () => {
+  test('an order can be repeated if the object did not respond, and is audited once', async () => {
     const { organization } = await makeFailed(answering(410));
     push.answers.delete(organization);
     const broken = () => Promise.reject(new Error('overloaded'));
@@ -582,7 +582,7 @@ describe('an order of an operator', () => {
     expect(actions.filter((action) => action === 'push.resumed')).toHaveLength(1);
   });
 
-  test('to skip leaves out what the receiver refuses, and the audit log says which changes', async () => {
+  test('an order to skip omits the refused changes, and the audit log shows which', async () => {
     const { organization, key, quiet } = await makeFailed(answering(422));
     const to = await lastCursor(organization);
     await quiet.postTime(key);
@@ -598,7 +598,7 @@ describe('an order of an operator', () => {
     await waitFor(async () => expect(await pushRow(organization)).toMatchObject({ confirmed_seq: 4 }));
   });
 
-  test('that arrives during an attempt is not undone by its end', async () => {
+  test("an order during an attempt is not undone by the attempt's end", async () => {
     for (const status of [500, 200]) {
       const { organization, key, api } = await makePushed();
       const gate = makeGate();
@@ -618,7 +618,7 @@ describe('an order of an operator', () => {
     }
   });
 
-  test('that arrives during a read of the feed is not undone if the read fails', async () => {
+  test('an order during a read of the feed is not undone if the read fails', async () => {
     const { organization } = await makeFailed(answering(500));
     const cursor = await lastCursor(organization);
     const gate = makeGate();
@@ -639,7 +639,7 @@ describe('an order of an operator', () => {
     });
   });
 
-  test('to skip moves an object that is further on not back', async () => {
+  test('an order to skip does not move an object back', async () => {
     const { organization, key, quiet } = await makePushed();
     const early = (await lastCursor(organization)) ?? '';
     await quiet.postNote(key);
@@ -655,7 +655,7 @@ describe('an order of an operator', () => {
     ]);
   });
 
-  test('to skip needs a cursor of this organization, and changes nothing before the last confirmed change', async () => {
+  test('an order to skip needs a cursor of this organization, and changes nothing before the last confirmed change', async () => {
     const [own, other] = [await makePushed(), await makePushed()];
     const { organization } = own;
     await drain(organization);
@@ -687,7 +687,7 @@ async function withDatabase(db: D1Database, run: () => Promise<unknown>): Promis
 }
 
 describe('the feed', () => {
-  test('that cannot be read is a failure like any other', async () => {
+  test('a feed that cannot be read is a failure like any other', async () => {
     const { organization, key, quiet } = await makePushed();
     await drain(organization);
     await quiet.postNote(key);
@@ -707,7 +707,7 @@ describe('the feed', () => {
     await expectDelivered(push.receiver, organization);
   });
 
-  test('that no longer has the confirmed change is pushed again from its start', async () => {
+  test('a feed without the confirmed change is pushed again from its start', async () => {
     const { organization, key, api, quiet } = await makePushed();
     await api.postNote(key);
     await expectDelivered(push.receiver, organization);
@@ -723,7 +723,7 @@ describe('the feed', () => {
     await expectDelivered(push.receiver, organization);
   });
 
-  test('of an erased organization: the object forgets everything', async () => {
+  test('an erased organization makes its object forget everything', async () => {
     const { organization, key, api } = await makePushed();
     await api.postNote(key);
     await expectDelivered(push.receiver, organization);
@@ -736,7 +736,7 @@ describe('the feed', () => {
   });
 
   test.each([200, 410])(
-    'of an erased organization whose last answer was %i: the next sweep leaves nothing in the storage',
+    'after a last answer of %i to an erased organization, the next sweep empties the storage',
     async (status) => {
       const { organization, key, quiet } = await makePushed();
       push.answers.set(organization, answering(status));
@@ -758,7 +758,7 @@ describe('the feed', () => {
     },
   );
 
-  test('of an organization that is being erased: the object forgets everything and sends nothing more', async () => {
+  test('an organization that is being erased gets nothing more, and its object forgets everything', async () => {
     const { organization, key, quiet } = await makePushed();
     await drain(organization);
     await quiet.postNote(key);
@@ -769,7 +769,7 @@ describe('the feed', () => {
     expect(deliveriesOf(organization).at(-1)?.range).toEqual([1, 1]);
   });
 
-  test('is delivered although the state cannot be copied to the database', async () => {
+  test('the feed is delivered although the state cannot be copied to the database', async () => {
     const { organization, key, quiet } = await makePushed();
     await drain(organization);
     await withDatabase(withoutWrites(env.DB, 'D1_ERROR: SQLITE_READONLY'), async () => {

@@ -26,14 +26,14 @@ const NOW = Date.parse('2026-11-22T08:00:00Z');
 const HOUR_MS = 3_600_000;
 
 describe('the pause after a failure', () => {
-  test('doubles from 5 to 10 s, to 30 to 60 min', () => {
+  test('the pause doubles from 5–10 s to 30–60 min', () => {
     const shortest = [1, 2, 3, 4, 9, 10, 11, 1_000].map((attempts) => backoffMs(attempts, 0) / 1_000);
     expect(shortest).toEqual([5, 10, 20, 40, 1_280, 1_800, 1_800, 1_800]);
     const longest = [1, 2, 3, 4, 9, 10, 11, 1_000].map((attempts) => backoffMs(attempts, 1) / 1_000);
     expect(longest).toEqual([10, 20, 40, 80, 2_560, 3_600, 3_600, 3_600]);
   });
 
-  test('is never outside of 5 s to 1 h, whatever the random number', () => {
+  test('the pause is never outside of 5 s to 1 h, whatever the random number', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 10_000 }),
@@ -56,11 +56,11 @@ describe('the page size', () => {
       expect(() => parsePageLimit(text)).toThrow(RangeError);
   });
 
-  test('is halved down to one', () => {
+  test('the size is halved down to one', () => {
     expect([100, 50, 25, 3, 2, 1].map(smallerLimit)).toEqual([50, 25, 12, 1, 1, 1]);
   });
 
-  test('doubles after a page that took less than half of the time limit, up to 100', () => {
+  test('the size doubles after a page that took less than half of the time limit, up to 100', () => {
     expect(grownLimit(12, 12, 7_499)).toBe(24);
     expect(grownLimit(12, 12, 7_500)).toBe(12);
     expect(grownLimit(12, 1, 10)).toBe(12);
@@ -68,7 +68,7 @@ describe('the page size', () => {
   });
 });
 
-test('failures are counted from the first one; the longer of both pauses counts; the alert comes once', () => {
+test('failures are counted from the first one; the longer of both pauses counts; the alert is logged once', () => {
   const fail = (before: Parameters<typeof afterFailure>[0], now: number, retryAfterMs = 0) =>
     afterFailure(before, { failure: 'HTTP 500', retryAfterMs }, now, 0);
   const first = fail(null, NOW);
@@ -107,7 +107,7 @@ const change = (seq: number, text = ''): Change => ({
 });
 
 describe('a message', () => {
-  test('has an id that depends on the organization and the range, and not on time or content', async () => {
+  test('the message id depends on the organization and the range, and not on time or content', async () => {
     const ids = await Promise.all(
       [
         pushMessage('northwind', [change(1), change(2)], NOW),
@@ -123,7 +123,7 @@ describe('a message', () => {
     for (const id of ids) expect(id).toMatch(/^page_[0-9a-f]{32}$/);
   });
 
-  test('is verified by the published library, with each of two secrets', async () => {
+  test('the published library verifies a message with each of two secrets', async () => {
     const other = `whsec_${btoa('another secret of thirty-two chars')}`;
     const message = await pushMessage('northwind', [change(1)], Date.now());
     const headers = { ...(await signWebhook(parseWebhookSecrets(`${WEBHOOK_SECRET} ${other}`), message)) };
@@ -142,7 +142,7 @@ describe('a message', () => {
     expect(await isSigned(parseWebhookSecrets(other), read, body, headers['webhook-signature'])).toBe(true);
   });
 
-  test('is not larger than 512 KiB with the largest page and the longest ids', async () => {
+  test('a message is at most 512 KiB, even with the largest page and the longest ids', async () => {
     const organization = 'o'.repeat(64);
     const cursor = `0123456789abcdef.${'9'.repeat(15)}.${'r'.repeat(64)}`;
     const empty = JSON.stringify([{ ...change(1), cursor }]).length;
@@ -155,7 +155,7 @@ describe('a message', () => {
   });
 });
 
-test('a page that was sent leaves room for all that its keys can grow until it is sent again', async () => {
+test('a page leaves room for its keys to grow until it is sent again', async () => {
   const organization = await makeOrganization();
   const { id, value } = await makeKey(organization, { name: 'ab' });
   await makeApi().postNote(value);

@@ -34,7 +34,7 @@ async function warningsOn(page: string): Promise<string> {
 }
 
 describe('the banner about the push', () => {
-  test('is on every page from five minutes on, says since when and why, and costs no call', async () => {
+  test('the banner is on every page from five minutes on, shows since when and why, and costs no call', async () => {
     const { get, calls } = await makeWithPush(failing(300_000));
     for (const path of PATHS) {
       const text = await warningsOn((await get(path)).text);
@@ -48,7 +48,7 @@ describe('the banner about the push', () => {
     expect(calls).toHaveLength(1);
   });
 
-  test('is on every page of an organization that the receiver has stopped', async () => {
+  test('the banner is on every page of an organization that the receiver has stopped', async () => {
     const { get } = await makeWithPush(STOPPED);
     const text = await warningsOn((await get('/keys')).text);
     expect(text).toMatch(/^Notes and time entries have not been sent to your PSA since 22 Nov 2026, 08:59\./);
@@ -61,12 +61,12 @@ describe('the banner about the push', () => {
     ['has been failing for less', failing(299_999), true],
     ['works', 'failure) values (?1, 5, 0, null)', true],
     ['failed before the receiver was removed', failing(3_000_000), false],
-  ])('is on no page if the push %s', async (_, state, isOn) => {
+  ])('no page shows the banner if the push %s', async (_, state, isOn) => {
     const { get } = await makeWithPush(state, isOn);
     for (const path of PATHS) expect([path, await warningsOn((await get(path)).text)]).toEqual([path, '']);
   });
 
-  test('has a tile among what needs attention, which leads to the writes since then', async () => {
+  test('a tile among the attention list leads to the writes since then', async () => {
     const tile = async ({ get }: Awaited<ReturnType<typeof makeWithPush>>) => {
       const tiles = await elementsOf((await get('/keys')).text, '.attention a');
       return tiles.map(({ attributes, text }) => [attributes['href'], text.replaceAll(/\s+/g, ' ').trim()]);
@@ -84,7 +84,7 @@ describe('the banner about the push', () => {
     expect(await tile(await makeWithPush(STOPPED, false))).toEqual([]);
   });
 
-  test('is on no page of another organization', async () => {
+  test('no page of another organization shows the banner', async () => {
     const { organization, api, headers } = await makeWithPush(failing(3_000_000));
     const other = await makeOrganization();
     const response = await api.send(`/settings/${other}/keys`, { headers });

@@ -56,12 +56,12 @@ describe('wakes after writes', () => {
     expect(await wokenAt(0, 500, 1_200)).toEqual([0, 1_000, 2_000]);
   });
 
-  test('there are as many wakes as seconds, however many writes', async () => {
+  test('the object is woken once a second, however many writes happen', async () => {
     const times = Array.from({ length: 5_000 }, (_, ms) => ms);
     expect(await wokenAt(...times)).toEqual([0, 1_000, 2_000, 3_000, 4_000, 5_000]);
   });
 
-  test('every write is followed by a wake within a second, also if timers are late', async () => {
+  test('every write is followed by a wake within a second, even if timers are late', async () => {
     vi.useFakeTimers({ toFake: ['Date'] });
     const { pushers, woken } = makePushers();
     const wakes = new Wakes();
@@ -85,7 +85,7 @@ describe('wakes after writes', () => {
     expect(woken.map(({ organization }) => organization)).toEqual(['a', 'b']);
   });
 
-  test('a wake that fails is logged and harms nothing', async () => {
+  test('a failed wake is logged and has no other effect', async () => {
     const { pushers } = makePushers(() => Promise.reject(new Error('secret')));
     const work: Promise<void>[] = [];
     new Wakes().afterWrite(pushers, 'northwind', (promise) => work.push(promise));
@@ -98,7 +98,7 @@ describe('a request', () => {
   /** A namespace in the place of the real one. */
   const bindingsWith = (pushers: Pushers) => ({ PUSHER: Object.assign(Object.create(env.PUSHER), pushers) });
 
-  test('wakes if it wrote something, and not for a replay, a refusal or without a receiver', async () => {
+  test('a request wakes after a write, and not for a replay, a refusal or without a receiver', async () => {
     const { organization, key } = await makeWorld();
     const { pushers, woken } = makePushers();
     const api = makeApi({ config: { receiver: PUSH }, bindings: bindingsWith(pushers) });
@@ -112,7 +112,7 @@ describe('a request', () => {
     expect(woken).toMatchObject([{ organization }]);
   });
 
-  test('does not wait for the object', async () => {
+  test('the response does not wait for the object', async () => {
     const { key } = await makeWorld();
     const { pushers, woken } = makePushers(() => new Promise(() => undefined));
     const api = makeApi({ config: { receiver: PUSH }, bindings: bindingsWith(pushers) });
@@ -128,7 +128,7 @@ describe('with real objects', () => {
   });
   afterAll(() => push.stop());
 
-  test('what the PSA changes over RPC is pushed too; its directory is not', async () => {
+  test('changes by the PSA over RPC are pushed, and its directory is not', async () => {
     const { organization, key, quiet } = await makePushed();
     await quiet.postTime(key);
     resultOf(await directory.upsert(organization, [{ type: 'ticket', organization, id: '2001', company: 'acme' }]));
@@ -138,7 +138,7 @@ describe('with real objects', () => {
     await expectDelivered(push.receiver, organization);
   });
 
-  test('the sweep delivers what no wake announced', async () => {
+  test('the sweep delivers changes without a wake', async () => {
     const { organization, key, quiet } = await makePushed();
     await quiet.postNote(key);
     // A sweep wakes at most 500 organizations, and those of other tests may be due.
@@ -166,7 +166,7 @@ describe('the sweep', () => {
       .bind(organization)
       .run();
 
-  test('wakes those that were erased in the last day, so that their objects delete what they have stored', async () => {
+  test('the sweep wakes objects of organizations that were erased in the last day, so that they delete their storage', async () => {
     const { organization } = await makeWorld();
     const cursor = await lastCursor(organization);
     await eraseOrganization(asOperator(), { organization, cursor, by: 'Ada' });
@@ -183,7 +183,7 @@ describe('the sweep', () => {
     expect(await swept([organization])).toEqual([]);
   });
 
-  test('wakes those with changes that are not confirmed, unless they are stopped or wait', async () => {
+  test('the sweep wakes objects with unconfirmed changes, unless they are stopped or wait', async () => {
     const now = Date.now();
     const { organization } = await makeWorld();
     const none = await makeOrganization();
@@ -201,7 +201,7 @@ describe('the sweep', () => {
     expect(await isSwept()).toBe('');
   });
 
-  test('wakes at most 500, and over time all of them', async () => {
+  test('the sweep wakes at most 500 objects, and over time all of them', async () => {
     await env.DB.prepare(
       `with recursive n(i) as (select 1 union all select i + 1 from n where i < 700)
        insert into organizations select 'sweep-' || i, 'S', 1, 'UTC', 0, 1 from n`,
@@ -224,7 +224,7 @@ describe('the sweep', () => {
     ).run();
   });
 
-  test('goes on if an object cannot be woken', async () => {
+  test('the sweep continues if an object cannot be woken', async () => {
     const organizations = await Promise.all(Array.from({ length: 8 }, async () => (await makeWorld()).organization));
     const { pushers, woken } = makePushers(() => Promise.reject(new Error('overloaded')));
     await sweep(env.DB, pushers);
@@ -233,7 +233,7 @@ describe('the sweep', () => {
     loggedLines('push_wake_failed');
   });
 
-  test('is the second cron: it does not run the daily job, and does nothing without a receiver', async () => {
+  test('the second cron runs the sweep but not the daily job, and does nothing without a receiver', async () => {
     const { organization } = await makeWorld();
     const run = (cron: string) => worker.scheduled({ cron, scheduledTime: Date.now(), noRetry: () => undefined }, env);
     await run(CRON_TRIGGERS.sweep);

@@ -58,7 +58,7 @@ const DAMAGE: Record<string, () => Promise<void>> = {
 };
 const damage = async (kind: string) => DAMAGE[kind]?.();
 
-test('an export has every record, the ones that were never reviewed included', async () => {
+test('an export contains every record, including records without a review', async () => {
   const exported = linesOf((await ops('changes:export', organization)).stdout);
   expect(exported).toEqual(made.lines);
   expect(JSON.parse(exported[3] ?? '')).toMatchObject({
@@ -72,7 +72,7 @@ test('an export has every record, the ones that were never reviewed included', a
 describe.each(Object.keys(DAMAGE))('an object that is damaged (%s)', (kind) => {
   const word = kind === 'missing' ? 'missing' : 'damaged';
 
-  test('is found by archive:check, and named until it is right again', async () => {
+  test('archive:check finds the object, and reports it until it is right again', async () => {
     expect(await ops('archive:check', '--read')).toMatchObject({ code: 0, stdout: '' });
     await damage(kind);
     const found = await ops('archive:check', '--read');
@@ -84,7 +84,7 @@ describe.each(Object.keys(DAMAGE))('an object that is damaged (%s)', (kind) => {
     expect(await ops('archive:check')).toMatchObject({ code: 0, stdout: '' });
   });
 
-  test('does not stop an export and an erasure that go on without it, and both keep its name', async () => {
+  test('an export and an erasure can continue without the object, and both report it', async () => {
     await damage(kind);
     const refused = await ops('changes:export', organization);
     expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining(`--without ${object}`) });
@@ -111,7 +111,7 @@ describe.each(Object.keys(DAMAGE))('an object that is damaged (%s)', (kind) => {
     expect(repeated.stderr).toContain('no organization');
   });
 
-  test('does not stop the redaction of a record in it', async () => {
+  test('the object does not stop the redaction of a record in it', async () => {
     await damage(kind);
     const redact = () => ops('record:redact', organization, 'note', made.note, '--by', 'Ada');
     expect(await redact()).toMatchObject({ code: 0, stdout: expect.stringContaining(`object is ${word}`) });
@@ -128,12 +128,12 @@ describe.each(Object.keys(DAMAGE))('an object that is damaged (%s)', (kind) => {
   });
 });
 
-test('an object that can be read is exported, even with --without', async () => {
+test('a readable object is exported, even with --without', async () => {
   const exported = await ops('changes:export', organization, '--without', object);
   expect(linesOf(exported.stdout)).toEqual(made.lines);
 });
 
-test('an older bucket does not bring back a redacted text: it is in no export and, after the repair, in no object', async () => {
+test('an older bucket does not restore a redacted text: it is in no export and, after the repair, in no object', async () => {
   await ops('record:redact', organization, 'note', made.note, '--by', 'Ada');
   const [newer = ''] = await objects();
   expect(newer).not.toBe(object);
@@ -150,14 +150,14 @@ test('an older bucket does not bring back a redacted text: it is in no export an
   expect(await ops('archive:check', '--read')).toMatchObject({ code: 0, stdout: '' });
 });
 
-test('a repair says when to run it again for the objects that it left', async () => {
+test('a repair reports when to run it again for the remaining objects', async () => {
   await store(`${organization}/000000000009-000000000009-0123456789abcdef.ndjson.gz`, bytes);
   const repaired = await ops('archive:check', '--repair');
   expect(repaired).toMatchObject({ code: 1, stdout: expect.stringContaining('not named') });
   expect(repaired.stderr).toMatch(/younger than 15 minutes.* again/);
 });
 
-test('every redaction of an export is repeated with one command', async () => {
+test('one command repeats every redaction of an export', async () => {
   const redact = (...args: string[]) => ops('record:redact', organization, ...args, '--by', 'Ada');
   const from = join(files, 'before.ndjson');
   await redact('note', made.note);

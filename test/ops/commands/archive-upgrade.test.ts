@@ -85,7 +85,7 @@ function rows(object: string, digest: string, bytes: number): string[] {
 }
 const leftover = objectName(organization, 1, ARCHIVED, 'f'.repeat(64));
 
-test('an archive of the release before is complete after the upgrade, and shows no redacted text', async () => {
+test('an archive of the previous release is complete after the upgrade, and shows no redacted text', async () => {
   const persistTo = await mkdtemp(join(tmpdir(), 'twb-upgrade-'));
   const migrations = await readD1Migrations('migrations');
   const first = migrations.findIndex(({ name }) => name === BEFORE);

@@ -75,7 +75,7 @@ test('changes are released, archived, read, exported and erased', async () => {
   }
 });
 
-test('a redaction replaces the archived object, and the check finds every object or names the failure', async () => {
+test('a redaction replaces the archived object, and the check finds every object or reports the failure', async () => {
   const remote = await remoteDatabase();
   const ops = commandsOf(remote);
   try {
@@ -127,7 +127,7 @@ test.each([
   expect(await runCli(command, args)).toMatchObject({ code: 2, stdout: '', stderr: expect.stringMatching(message) });
 });
 
-describe('after a restore of the database, which does not restore the bucket,', () => {
+describe('after a restore of the database, but not of the bucket,', () => {
   type Step = (db: D1Database, archive: ObjectStore | undefined, id: string) => Promise<unknown>;
   const run: Step = (db, archive) =>
     archiveStep({ ...operatorContext(db), archive }, organization, { before: Date.now(), isPushed: false });
@@ -163,7 +163,7 @@ describe('after a restore of the database, which does not restore the bucket,', 
     }
   }
 
-  test('to before an archive, its rows are back: the check finds the object, and the next archive is complete', async () => {
+  test('an earlier archive is undone: its rows are back, the check finds the object, and the next archive is complete', async () => {
     await restored({ before: [], undone: run }, async (ops, { db, archive }) => {
       const found = await ops('archive:check');
       expect([found.code, findingsIn(found.stdout)]).toEqual([1, ['not named']]);
@@ -177,7 +177,7 @@ describe('after a restore of the database, which does not restore the bucket,', 
     });
   });
 
-  test('to before a redaction, the check names the object without the text, and the redaction is repeated', async () => {
+  test('an earlier redaction is undone: the check shows the object without the text, and the redaction is repeated', async () => {
     await restored({ before: [run], undone: redact }, async (ops, { id }) => {
       const missing = await ops('archive:check');
       expect([missing.code, findingsIn(missing.stdout)]).toEqual([1, ['missing', 'not named']]);

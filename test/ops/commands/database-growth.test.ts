@@ -6,7 +6,7 @@ const GB = 1_000_000_000;
 /** 4 GB for 1 GB of text, of which 300 MB are of the last 30 days: 40 MB a day. */
 const GROWING = { size: 4 * GB, limit: 10 * GB, text: 1 * GB, recent: 0.3 * GB, days: 30 };
 
-test('the growth counts the last 30 days, today included', () => {
+test('the growth counts the last 30 days, including today', () => {
   expect(growthSince(NOON)).toBe('2026-11-01');
 });
 
@@ -17,7 +17,7 @@ test.each([
   ['2026-11-30', 1],
   // Already tomorrow in the zone of the organization.
   ['2026-12-01', 1],
-])('a ledger that begins on %s covers %d of these days', (firstDay, days) => {
+])('a ledger from %s covers %d of these days', (firstDay, days) => {
   expect(coveredDays(firstDay, NOON)).toBe(days);
 });
 
@@ -37,6 +37,6 @@ test.each([
   ['too_early', { text: 0, recent: 0, days: 0 }],
   ['not_growing', { recent: 0 }],
   ['not_for_a_century', { recent: 1 }],
-])('there is no date if the database is %s: %j', (status, change) => {
+])('no date exists if the database is %s: %j', (status, change) => {
   expect(fullDate({ ...GROWING, ...change }, NOON)).toEqual({ status });
 });

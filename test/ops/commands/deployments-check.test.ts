@@ -110,12 +110,12 @@ async function compare(changes: Changes = {}, ...args: string[]) {
   return { code, lines: stdout.replaceAll(`${directory}/`, '').trim().split('\n') };
 }
 
-test('deployments that fit together are reported as such, with and without what is deployed', async () => {
+test('deployments that fit together pass the check, with and without the deployed state', async () => {
   const fits = { code: 0, lines: ['2 deployments fit together.'] };
   expect([await compare(), await compare({}, '--remote')]).toEqual([fits, fits]);
 });
 
-describe('a difference between the files is found:', () => {
+describe('a difference between the files', () => {
   test.each<[Changes, string]>([
     [{ vars: { KEY_PREFIX: 'eu' } }, 'eu.toml and us.toml have the same KEY_PREFIX eu: each deployment needs its own.'],
     [
@@ -132,12 +132,12 @@ describe('a difference between the files is found:', () => {
       { build: 'eu.toml' },
       '[build] in us.toml renders the documentation with eu.toml: add --config us.toml to its command.',
     ],
-  ])('%j', async (changes, finding) => {
+  ])('the check finds a difference between the files: %j', async (changes, finding) => {
     expect(await compare(changes)).toEqual({ code: 1, lines: [finding] });
   });
 });
 
-describe('a difference between what is deployed is found:', () => {
+describe('a difference between the deployments', () => {
   test.each<[string, () => void, string]>([
     [
       'a migration',
@@ -150,12 +150,12 @@ describe('a difference between what is deployed is found:', () => {
       'Organization eu-msp is active in eu.toml and in us.toml.',
     ],
     ['a secret', () => deployed.eu.secrets.push('MODE'), 'us.toml lacks the secret MODE, which eu.toml has.'],
-  ])('%s', async (_, plant, finding) => {
+  ])('the check finds a difference between the deployments: %s', async (_, plant, finding) => {
     plant();
     expect(await compare({}, '--remote')).toEqual({ code: 1, lines: [finding] });
   });
 
-  test('a jurisdiction that was changed after the first deployment', async () => {
+  test('the check finds a jurisdiction that was changed after the first deployment', async () => {
     deployed.us.jurisdiction = 'us';
     const { code, lines } = await compare({}, '--remote');
     expect([code, lines]).toEqual([
@@ -181,7 +181,7 @@ test('the doctor refuses a file whose JURISDICTION differs from the deployed one
 /** How long the database of a stand-in for the service takes, in milliseconds. */
 const LOOKUP_MS = 40;
 
-test('the doctor says whether the database has read replicas, and what one trip to it takes', async () => {
+test('the doctor shows whether the database has read replicas, and how long one trip to it takes', async () => {
   const file = await writeConfig('us', { vars: { KEY_PREFIX: 'twb' } });
   const service = createServer((request, response) => {
     const isLookedUp = /^Bearer twb_\w{46}$/.test(request.headers.authorization ?? '');

@@ -11,7 +11,7 @@ async function findings(names: readonly string[]): Promise<Finding[]> {
   return found;
 }
 
-test('the doctor finds names that look like a misspelled variable, and no others', async () => {
+test('the doctor finds variables that look misspelled, and no others', async () => {
   const known = [...VARIABLES, ...OPS_MODULES.flatMap(({ variables }) => variables ?? [])];
   expect(await findings([...known, 'GREETING'])).toMatchObject([{ ok: true }]);
   expect(await findings(['BLOCKED_KEY', 'KEEP_DAY', 'KEY_LIMIT'])).toMatchObject([

@@ -64,7 +64,7 @@ describe('directory:import', () => {
     ]);
   });
 
-  test('names a file that is missing, and prints its usage when it is called wrongly', async () => {
+  test('reports a missing file, and prints its usage after a wrong call', async () => {
     const [noFile, misused] = await Promise.all([
       runCli('directory:import', ['no-such-file']),
       runCli('directory:import', ['a', 'b']),
@@ -76,7 +76,7 @@ describe('directory:import', () => {
     });
   });
 
-  test('names what is wrong with the credentials of a deployed database', async () => {
+  test('explains wrong credentials for a deployed database', async () => {
     const input = [await readFile(DEMO, 'utf8')];
     const run = (env: Record<string, string>) =>
       runCli('directory:import', ['-', '--remote'], { input, env: { ...remote.env, ...env } });

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { directoryJsonSchema } from '../../../src/ops/commands/directory-schema.ts';
 
-test('the JSON Schema has every type of record with its fields', () => {
+test('the JSON Schema contains every type of record with its fields', () => {
   const schema = directoryJsonSchema();
   expect(schema['anyOf']).toMatchObject([
     {

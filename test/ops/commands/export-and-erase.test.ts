@@ -89,7 +89,7 @@ test('changes are exported from any cursor on, a record is redacted, and an orga
   }
 });
 
-test('an erasure that loses its connection or is interrupted goes on when it is called again', async () => {
+test('an erasure that loses its connection or is interrupted continues when it is called again', async () => {
   const { db, archive, close } = await remoteDatabase();
   await writeNotes(db, ['one', 'two']);
   const isReached = Promise.withResolvers<void>();

@@ -21,7 +21,7 @@ describe('key:revoke', () => {
   const isRevoked = async ({ value }: CreatedKey) =>
     (await findKey(setUpContext(remote.db), await hashKey(value)))?.revokedAt !== null;
 
-  test('revokes the key whose value or hint comes on standard input, and never prints the value', async () => {
+  test('revokes the key whose value or hint arrives on standard input, and never prints the value', async () => {
     const [byValue, byHint] = [await makeKey(remote.db, 'By value'), await makeKey(remote.db, 'By hint')];
     const dry = await run(['--dry-run'], [byHint.hint]);
     expect([dry.code, dry.stdout.includes(byHint.id), await isRevoked(byHint)]).toEqual([0, true, false]);
@@ -55,7 +55,7 @@ describe('key:revoke', () => {
     expect(await isRevoked(key)).toBe(false);
   });
 
-  test('escapes control and format characters of an argument that its error repeats', async () => {
+  test('escapes control and format characters of an argument in its error', async () => {
     const key = await makeKey(remote.db, 'Kept, control characters');
     const { code, stderr } = await run([...BY, '--organization', 'nor\u009b31mthwind\u202e', '--key', key.id]);
     expect(code).toBe(1);
@@ -64,7 +64,7 @@ describe('key:revoke', () => {
     );
   });
 
-  test('prints its usage when it is called wrongly, and refuses a key value as an argument without repeating it', async () => {
+  test('prints its usage after a wrong call, and refuses a key value as an argument without repeating it', async () => {
     const key = await makeKey(remote.db, 'Kept too');
     const misused = await Promise.all([
       run(BY),
@@ -81,7 +81,7 @@ describe('key:revoke', () => {
     expect(await isRevoked(key)).toBe(false);
   });
 
-  test('lists the keys that have the same hint, and revokes the one that is named', async () => {
+  test('lists the keys with the same hint, and revokes the selected one', async () => {
     const [one, two] = [await makeKey(remote.db, 'Twin'), await makeKey(remote.db, 'Other twin')];
     // Older versions accepted control characters in names.
     await remote.db

@@ -35,7 +35,7 @@ describe('help', () => {
   });
 
   test.each(COMMANDS)(
-    '$name has a purpose, its arguments and options, an example and its exit codes',
+    'the help of $name shows its purpose, its arguments and options, an example and its exit codes',
     async (command) => {
       const { code, stdout, stderr } = await runCli(command.name, ['--help']);
       expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
@@ -113,7 +113,7 @@ test.each([
   expect(await runCli(command, rest)).toEqual({ code: 1, stdout: '', stderr: `${sentence}\n` });
 });
 
-test('without a command the list of commands is on standard error', async () => {
+test('a call without a command prints the list of commands on standard error', async () => {
   await expect(promisify(execFile)('node', ['src/ops/ops.ts'])).rejects.toMatchObject({
     code: 2,
     stdout: '',
@@ -121,7 +121,7 @@ test('without a command the list of commands is on standard error', async () => 
   });
 });
 
-test('a database that is not migrated gets the migration and --persist-to as advice', async () => {
+test('an unmigrated database leads to advice about the migration and --persist-to', async () => {
   const { code, stderr } = await runCli('changes:export', ['northwind', '--persist-to', join(directory, 'empty')]);
   expect(code).toBe(1);
   expect(stderr).toMatch(

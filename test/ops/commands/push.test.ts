@@ -38,7 +38,7 @@ describe('the commands of the push and the alerts', () => {
   const save = (state: Partial<PushRow>) =>
     savePushState(setUpContext(remote.db), 'fabrikam', { ...FAILING, ...state });
 
-  test('push:status says that nothing was ever pushed, then how far each organization is', async () => {
+  test('push:status reports that nothing was ever pushed, then the progress of each organization', async () => {
     const before = await run('push:status');
     expect([before.code, before.stderr]).toEqual([0, '']);
     expect(before.stdout).toMatch(/^fabrikam: never pushed; 4 changes waiting, the oldest from 20\S+Z$/m);
@@ -83,7 +83,7 @@ describe('the commands of the push and the alerts', () => {
     expect(status.stdout).toContain('  STOPPED at 2026-11-22T08:00:00.000Z, because the receiver answered 410');
   });
 
-  test('push:resume and push:skip send a signed message to /psa, and print what became of it', async () => {
+  test('push:resume and push:skip send a signed message to /psa, and print its outcome', async () => {
     const received: unknown[] = [];
     let given: [status: number, body: object] = [200, { ok: true, value: { status: 'resumed' } }];
     const server = createServer(async (request, response) => {
@@ -166,7 +166,7 @@ describe('the commands of the push and the alerts', () => {
     expect((await runCli('doctor', [url, '--sample'], { env })).code).toBe(2);
   });
 
-  test('alerts:status lists what waits, and why; it does not show what was sent', async () => {
+  test('alerts:status lists the pending alerts with their reasons; it does not show sent alerts', async () => {
     expect((await run('alerts:status')).stdout).toBe('No alert waits to be sent.\n');
     expect(await run('alerts:status', '--organization', 'nowhere')).toMatchObject({
       code: 1,

@@ -39,7 +39,7 @@ async function follow(line: string, db: D1Database, directory: string): Promise<
 const keysIn = (stdout: string) =>
   Array.from(stdout.matchAll(/^([A-Z][\w ]*): .*\bkey ([\w-]+)/gm), ([, word, id]) => [id, word]);
 
-test('after a restore the export from before it revokes again the keys that the restore made usable, and no others', async () => {
+test('after a restore, an earlier export revokes the keys that the restore made usable again, and no others', async () => {
   const { persistTo, remove } = await demoDatabase();
   const backup = `${persistTo}-backup`;
   const files = await mkdtemp(join(tmpdir(), 'twb-restore-'));

@@ -72,7 +72,7 @@ describe('size', () => {
     expect(new Set(table.split('\n').map(({ length }) => length)).size).toBe(1);
   });
 
-  test('names the date on which the database will be full if it grows as many times as fast as it is larger than the text', async () => {
+  test('prints the date on which the database will be full, with the growth scaled from text to database size', async () => {
     const bytes = 30_000;
     await setLedger(
       ...Array.from({ length: 30 }, (_, ago): ['northwind', number, number] => ['northwind', ago, bytes]),
@@ -117,12 +117,12 @@ describe('size', () => {
       [],
       'At this growth the database will not be full within 100 years.',
     ],
-  ])('says that there is no date if %s', async (_, rows, args, sentence) => {
+  ])('prints no date if %s', async (_, rows, args, sentence) => {
     await setLedger(...rows);
     expect(sentencesIn((await size(...args)).stdout).at(-1)).toBe(sentence);
   });
 
-  test('takes the limit from wrangler.toml, and refuses one that is none', async () => {
+  test('reads the limit from wrangler.toml, and refuses an invalid limit', async () => {
     expect((await size()).stdout).toContain(' of 10 GB: ');
     const { code, stdout, stderr } = await size('--limit', '10GiB');
     expect([code, stdout]).toEqual([2, '']);

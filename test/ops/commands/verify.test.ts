@@ -56,10 +56,10 @@ test('two deployments in one runtime keep every promise', async () => {
   }
 });
 
-describe('a planted fault is found and named:', () => {
+describe('a planted fault', () => {
   const isApi = (path: string) => path.startsWith('/api/');
 
-  test('a rule of the zone strips the Authorization header', async () => {
+  test('a zone rule that strips the Authorization header is found', async () => {
     const found = await failuresBehind(({ headers, path }, pass) => {
       if (isApi(path)) headers.delete('Authorization');
       return pass();
@@ -67,7 +67,7 @@ describe('a planted fault is found and named:', () => {
     expect(found).toEqual([failed('ping', /strips the Authorization header/)]);
   });
 
-  test('a cache answers', async () => {
+  test('a cache that answers is found', async () => {
     const cache = new Map<string, Response>();
     const found = await failuresBehind(async ({ method, path }, pass) => {
       if (method !== 'GET' || !isApi(path)) return pass();
@@ -78,7 +78,7 @@ describe('a planted fault is found and named:', () => {
     expect(found).toEqual([failed('ping again', /a cache in front of the service answers/)]);
   });
 
-  test('a proxy changes bodies', async () => {
+  test('a proxy that changes bodies is found', async () => {
     const { url } = two.deployments[0];
     const found = await failuresBehind(({ method, path, headers, body }, pass) =>
       method === 'POST' && isApi(path) && body !== ''
@@ -88,7 +88,7 @@ describe('a planted fault is found and named:', () => {
     expect(found).toContainEqual(failed('mismatch', /a proxy changes white space in the bodies/));
   });
 
-  test('plain http is served', async () => {
+  test('plain http is found', async () => {
     const { url, key } = two.deployments[0];
     const send: typeof fetch = (input, init) => {
       const { pathname } = new URL(String(input));
@@ -98,13 +98,13 @@ describe('a planted fault is found and named:', () => {
     expect(found[0]).toMatchObject({ ok: false, says: expect.stringMatching(/Always Use HTTPS/) });
   });
 
-  test('the clock is wrong', async () => {
+  test('a wrong clock is found', async () => {
     const { url } = two.deployments[0];
     const found = await failures(url, { now: () => Date.now() + 300_000 });
     expect(found[0]).toEqual(failed('ping', /300 s behind this machine's/));
   });
 
-  test('a migration is missing', async () => {
+  test('a missing migration is found', async () => {
     const { url } = two.deployments[0];
     const { db } = two.deployments[0];
     const found = await failures(url, {
@@ -113,28 +113,28 @@ describe('a planted fault is found and named:', () => {
     expect(found).toEqual([failed('schema', /lacks 0099_next_release\.sql/)]);
   });
 
-  test('the switches of the two Workers differ', async () => {
+  test('different switches of the two Workers are found', async () => {
     expect(await two.withOtherAgents('paused', failures)).toEqual([failed('/mcp', /503.*its MODE differs/)]);
   });
 
-  test('the Worker for AI agents has an older schema', async () => {
+  test('an older schema of the Worker for AI agents is found', async () => {
     expect(await two.withOtherAgents('old', failures)).toEqual([failed('/mcp', /another schema|its database fails/)]);
   });
 
-  test('the limits are not those of the file', async () => {
+  test('limits that differ from the file are found', async () => {
     const { url } = two.deployments[0];
     const found = await failures(url, { expected: { keyPrefix: 'eu', keyLimit: { quota: 200, windowMs: 10_000 } } });
     expect(found).toEqual([failed('limits', /is 100\/10s, and KEY_LIMIT 200\/10s/)]);
   });
 
-  test('the database is nearly full', async () => {
+  test('a nearly full database is found', async () => {
     const { url, db } = two.deployments[0];
     const { meta } = await db.prepare('select 1').all();
     const database = { db, limit: meta.size_after * 1.05, migrations };
     expect(await failures(url, { database })).toEqual([failed('size', /nearly full: 95\.\d%/)]);
   });
 
-  test('the key is one of the other deployment', async () => {
+  test('a key of the other deployment is found', async () => {
     const [{ url }, { key }] = two.deployments;
     expect((await failures(url, { key }))[0]).toEqual(failed('ping', /begins with us, and KEY_PREFIX is eu/));
   });
@@ -178,7 +178,7 @@ describe('the command', () => {
 const refuses = () => Promise.reject(new Error('not expected'));
 const NO_STORE: ObjectStore = { get: refuses, put: refuses, delete: refuses, list: refuses, maxDeleted: 1 };
 
-test('an archive whose newest object is not in the bucket is named, and so is one that is known to be damaged', async () => {
+test('an archive whose newest object is missing from the bucket is reported, and so is a damaged archive', async () => {
   const deployment = two.deployments[1];
   const { url, db, organization } = deployment;
   const run = (sql: string) => db.prepare(sql).bind(organization).run();

@@ -96,7 +96,7 @@ test('an invalid record is reported once, and records that refer to it are not',
   ]);
 });
 
-test('values that other records in the database have are conflicts', async () => {
+test('values of other records in the database are conflicts', async () => {
   const organization = await makeOrganization();
   const user = { type: 'user', organization, id: 'twin', email: 'TESS@northwind.example', name: 'Twin' };
   const agreement = { type: 'agreement', organization, id: 'second', company: 'acme', hourlyRate: 1 };
@@ -119,7 +119,7 @@ test('UTF-8 is decoded across chunks, and other bytes are reported by line', asy
   expect(await errorsOf(each(new Uint8Array(MAX_LINE_BYTES + 1).fill(0x20)))).toEqual(['1 record  too_long']);
 });
 
-test('more records of an organization than fit into one transaction are refused', async () => {
+test('more records of an organization than one transaction can hold are refused', async () => {
   const organization = await makeOrganization();
   async function* tickets() {
     for (let i = 0; i <= MAX_ORGANIZATION_RECORDS; i++) {
@@ -167,7 +167,7 @@ test('a dry run reports each change and writes nothing', async () => {
   ]);
 });
 
-test('users can swap their e-mail addresses, and agreements their companies, in one import', async () => {
+test('users can swap their email addresses, and agreements their companies, in one import', async () => {
   const organization = await makeOrganization();
   await importRecords({ type: 'agreement', organization, id: 'initech-support', company: 'initech', hourlyRate: 200 });
   await importRecords(
@@ -188,7 +188,7 @@ test('users can swap their e-mail addresses, and agreements their companies, in 
   ]);
 });
 
-test('ids that differ in case only are different records, which can swap their e-mail addresses', async () => {
+test('ids that differ only in case are different records, and can swap their email addresses', async () => {
   const organization = `Fresh-${crypto.randomUUID().slice(0, 8)}`;
   const user = (id: string, email: string) => ({ type: 'user', organization, id, email, name: id });
   await importRecords(organizationRecord(organization), user('Bo', 'one@b.example'), user('bo', 'two@b.example'));

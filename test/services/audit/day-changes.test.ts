@@ -34,8 +34,8 @@ async function latestChanges(organization: string) {
   return row;
 }
 
-describe('more changes in a day than the limit are refused', () => {
-  test('and nothing of them is saved', async () => {
+describe('more changes in a day than the limit', () => {
+  test('a refused change saves nothing', async () => {
     const { organization, ctx, create } = await limitedTo(3);
     const { id } = await create('one');
     const old = await getOwnKey(ctx, id);
@@ -57,7 +57,7 @@ describe('more changes in a day than the limit are refused', () => {
     expect(await tables()).toEqual(before);
   });
 
-  test('with a sentence that says when changes are possible again', async () => {
+  test('the error contains the time from which changes are possible again', async () => {
     const { create } = await limitedTo(1, { timeZone: 'America/New_York' });
     await create('one');
     await expect(create('two')).rejects.toMatchObject({
@@ -66,13 +66,13 @@ describe('more changes in a day than the limit are refused', () => {
     });
   });
 
-  test('and simultaneous changes admit exactly the limit', async () => {
+  test('simultaneous changes are admitted exactly up to the limit', async () => {
     const { create } = await limitedTo(5);
     const outcomes = await Promise.allSettled(Array.from({ length: 12 }, (_, index) => create(`key ${index}`)));
     expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(5);
   });
 
-  test('also for a batch that only partly fits: a rotation is two changes', async () => {
+  test('a rotation counts as two changes, and is refused if only one fits', async () => {
     const { ctx, create } = await limitedTo(2);
     const key = await getOwnKey(ctx, (await create('one')).id);
     await expect(rotateApiKey(ctx, 'twb', key, { grace: '1h' }, crypto.randomUUID())).rejects.toMatchObject(REFUSED);
@@ -81,7 +81,7 @@ describe('more changes in a day than the limit are refused', () => {
 });
 
 describe('revocations', () => {
-  test('of one key and of all keys work at the limit, and are not counted', async () => {
+  test('revocations of one key and of all keys work at the limit, and are not counted', async () => {
     const { organization, ctx, create } = await limitedTo(3);
     const keys = [await create('one'), await create('two'), await create('three')];
     await expect(create('four')).rejects.toMatchObject(REFUSED);
@@ -90,7 +90,7 @@ describe('revocations', () => {
     expect(await latestChanges(organization)).toEqual({ day: '2026-10-20', changes: 3 });
   });
 
-  test('that a review decided work at the limit', async () => {
+  test('revocations by a review work at the limit', async () => {
     const { ctx, create } = await limitedTo(3);
     const { id } = await create('one');
     await startAccessReview(ctx);
@@ -103,7 +103,7 @@ describe('revocations', () => {
 });
 
 describe('the day of the limit', () => {
-  test("begins at midnight in the organization's time zone", async () => {
+  test("the day begins at midnight in the organization's time zone", async () => {
     // 23:30 in New York.
     const { clock, create } = await limitedTo(1, {
       timeZone: 'America/New_York',
@@ -116,14 +116,14 @@ describe('the day of the limit', () => {
     await create('two');
   });
 
-  test('does not begin again with an earlier day: a change of the time zone gives no second limit', async () => {
+  test('an earlier day does not begin again: a change of the time zone gives no second limit', async () => {
     const { ctx, create } = await limitedTo(1, { timeZone: 'Pacific/Kiritimati' });
     await create('one');
     const west = { ...ctx, actor: { ...ctx.actor, dayChanges: { limit: 1, timeZone: 'Pacific/Niue' } } };
     await expect(createApiKey(west, 'twb', { name: 'two', scopes: BOTH_SCOPES })).rejects.toMatchObject(REFUSED);
   });
 
-  test('is carried by the records of keys, and carries theirs', async () => {
+  test('a record keeps the count of changes, and a change keeps the count of records', async () => {
     const { organization, create, clock } = await limitedTo(2);
     const api = makeApi({ now: () => clock.now });
     const { value } = await makeKey(organization, {}, () => clock.now);

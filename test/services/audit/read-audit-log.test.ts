@@ -80,7 +80,7 @@ const seqs = (rows: readonly { seq: number }[]) => rows.map(({ seq }) => seq);
 const EVERY_LIVE_KEY = { state: 'live', sort: 'name', reversed: false, page: 1 } as const;
 
 describe('a log of 100,000 entries', () => {
-  test('any page of it is read in few rows', async () => {
+  test('any page of the log is read in few rows', async () => {
     const first = await page({});
     expect(seqs(first.result.entries)).toEqual(Array.from({ length: 50 }, (_, i) => ROWS - i));
     expect(first.rowsRead).toBeLessThan(400);
@@ -89,7 +89,7 @@ describe('a log of 100,000 entries', () => {
     expect(deep.rowsRead).toBeLessThan(400);
   });
 
-  test('the entries of a rare key are found without reading those of others', async () => {
+  test('the entries of a rare key are found without reading entries of other keys', async () => {
     const { result, rowsRead } = await page({ keyId: rareKey });
     // The last one is its creation.
     expect(seqs(result.entries)).toEqual([80_007, 60_007, 40_007, 20_007, 7, 2]);
@@ -157,7 +157,7 @@ describe('a log of 100,000 entries', () => {
     expect(found).toEqual(Array.from({ length: 67 }, (_, i) => 67 - i));
   });
 
-  test('the entries of an administrator are found without reading those of keys', async () => {
+  test('the entries of an administrator are found without reading entries of keys', async () => {
     const { result, rowsRead } = await page({ administratorId: 'ada' });
     expect(seqs(result.entries)).toEqual([2, 1]);
     expect(result.next).toBeUndefined();
@@ -240,7 +240,7 @@ describe('a log of 100,000 entries', () => {
     expect(calls).toBe(2);
   });
 
-  test('a key and what its chain has written on a day are read in few rows', async () => {
+  test("a key and its chain's writes on a day are read in few rows", async () => {
     // A whole day of one row a minute. The key wrote on 69 other days.
     const { result, rowsRead, calls } = await counted((ctx) => getKeyAndDay(ctx, busyKey, '2026-02-01'));
     expect(result).toMatchObject({ key: { id: busyKey }, written: { records: 1_440, minutes: 0 } });
@@ -346,7 +346,7 @@ describe('the list of administrators in the audit log', () => {
     return { listed, calls: calls.length, rows: calls.reduce((sum, { rowsRead }) => sum + rowsRead, 0) };
   }
 
-  test('has present ones by name, then former ones, and neither keys nor the PSA', async () => {
+  test('the list shows present administrators by name, then former ones, and neither keys nor the PSA', async () => {
     const own = await makeActors(['Zoe', 'Former Bob', 'Ada 10', 'Ada 9'], 2);
     expect((await cost(own)).listed).toEqual([
       { id: 'actor-0003', name: 'Ada 9', isFormer: false },
@@ -356,11 +356,11 @@ describe('the list of administrators in the audit log', () => {
     ]);
   });
 
-  test('is empty for an organization without entries', async () => {
+  test('the list is empty for an organization without entries', async () => {
     expect((await cost(await makeOrganization())).listed).toEqual([]);
   });
 
-  test('costs one call and three rows for each of them, whatever they did', async () => {
+  test('the list costs one call and three rows for each of them, however much they did', async () => {
     const names = Array.from({ length: 20 }, (_, index) => `Administrator ${index}`);
     for (const rowsEach of [1, 200]) {
       const { listed, calls, rows } = await cost(await makeActors(names, rowsEach));

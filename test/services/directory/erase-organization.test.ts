@@ -109,7 +109,7 @@ test('an erasure removes as many rows of each table as were counted before it', 
   expect(await outcome(countErasable(asOperator(), { organization }))).toBe('organization_not_found');
 });
 
-test('an erasure that stops after each chunk goes on, and every call in between has a clear answer', async () => {
+test('an erasure that stops after each chunk continues, and every call in between gets a clear response', async () => {
   const { organization, key, keyId, api, cursor } = await makeFull();
   const other = await makeFull();
   const others = await countErasable(asOperator(), { organization: other.organization });
@@ -250,7 +250,7 @@ test.each(['before', 'after'] as const)(
   },
 );
 
-test('one call removes a limited number of chunks, and the next calls the rest', async () => {
+test('one call removes a limited number of chunks, and the next calls remove the rest', async () => {
   const { organization, cursor } = await makeFull();
   const changed = vi.fn();
   const request = { organization, cursor, by: 'Ada' };
@@ -284,7 +284,7 @@ test('an erasure that is refused because of a newer change leaves the organizati
   expect(changes).toHaveLength(2);
 });
 
-test('an erasure does not begin while its bucket cannot be reached, also if nothing is archived', async () => {
+test('an erasure does not begin while its bucket cannot be reached, even if nothing is archived', async () => {
   const { organization, key, api } = await makeWorld();
   const away = asOperator(
     env.DB,
@@ -296,7 +296,7 @@ test('an erasure does not begin while its bucket cannot be reached, also if noth
   expect((await api.postNote(key)).status).toBe(201);
 });
 
-test('an erasure that was begun with an archive does not end without its bucket', async () => {
+test('an erasure that began with an archive does not end without its bucket', async () => {
   const { organization, cursor } = await makeFull();
   const withoutBucket = support.asOperator();
   const request = { organization, cursor, by: 'Ada' };

@@ -45,7 +45,7 @@ afterAll(() => {
 describe('a write', () => {
   const NOTE: Write = { kind: 'note', idempotencyKey: undefined, text: 'x' };
 
-  test('is of unknown outcome if its committed batch was not acknowledged, the retry was refused, and it cannot be read back', async () => {
+  test('a write has an unknown outcome if its committed batch was not acknowledged, the retry was refused, and it cannot be read back', async () => {
     const { organization, key } = await makeWorld();
     const faulty = new Faults();
     const overloaded = READ_FAULTS.find(({ kind }) => kind === 'overloaded');
@@ -64,7 +64,7 @@ describe('a write', () => {
     expect(await consistentRecordsOf(organization)).toHaveLength(1);
   });
 
-  test('is not sent if no time is left for it', async () => {
+  test('a write is not sent if no time is left for it', async () => {
     const { organization, key } = await makeWorld();
     const faulty = new Faults();
     const calls: Call[] = [];
@@ -83,7 +83,7 @@ describe('a write', () => {
   });
 });
 
-test('a ping is answered 503 unavailable if its key cannot be read', async () => {
+test('a ping gets 503 unavailable if its key cannot be read', async () => {
   const { key } = await makeWorld();
   const faulty = new Faults();
   faulty.choose = (call) => (call === 'read' ? LOST : undefined);
@@ -116,7 +116,7 @@ const burst = fc.record({
   batch: faultsOf(BATCH_FAULTS, 6),
 });
 
-test('after any sequence of faults each acknowledged record is there once, and a repeat makes exactly one', async () => {
+test('after any sequence of faults each acknowledged record exists once, and a repeat creates exactly one', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(burst, { minLength: 3, maxLength: 8 }), fc.boolean(), async (bursts, hasReplica) => {
       const { organization, key } = await makeWorld();

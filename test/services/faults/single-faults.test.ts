@@ -137,7 +137,7 @@ describe.each(POINTS)(
     }
 
     test.each(faults.map((fault, index) => ({ fault, index, kind: fault.kind, name: fault.name })))(
-      '$kind: $name',
+      'every situation keeps the promises ($kind: $name)',
       async ({ fault, index }) => {
         const world = await makeWorld();
         let records: StoredRecord[] = [];

@@ -56,7 +56,7 @@ const auditedAfter = async (organization: string, keys: number) =>
   (await rowsOf('audit_log', organization)).slice(keys).map(({ action, detail }) => [action, detail]);
 
 describe('a review', () => {
-  test('has the keys that were live when it began, and no others', async () => {
+  test('contains exactly the keys that were live when it began', async () => {
     const organization = await makeOrganization();
     const live = await makeKey(organization);
     const replaced = await makeKey(organization);
@@ -72,7 +72,7 @@ describe('a review', () => {
     expect(review).toMatchObject({ keys: 3, startedBy: 'Ada', finishedAt: null });
   });
 
-  test('is the only open one, also if two administrators start one at once', async () => {
+  test('a second review cannot start while one is open, even if two administrators start one simultaneously', async () => {
     const organization = await makeOrganization();
     const admin = asAdmin(organization);
     const started = await Promise.all([startAccessReview(admin), startAccessReview(admin), startAccessReview(admin)]);
@@ -87,7 +87,7 @@ describe('a review', () => {
     expect(await startAccessReview(admin)).toBe('started');
   });
 
-  test('is started, decided on and finished once if each transaction is committed twice', async () => {
+  test('a review starts, decides and finishes once if each transaction is committed twice', async () => {
     const organization = await makeOrganization();
     const { id: keyId } = await makeKey(organization);
     const twice = { ...asAdmin(organization), db: committingTwice(env.DB) };
@@ -105,7 +105,7 @@ describe('a review', () => {
     ]);
   });
 
-  test('is unknown to another organization, which cannot change it', async () => {
+  test('another organization does not find the review and cannot change it', async () => {
     const { reviewId, ids, organization } = await makeReview();
     const other = asAdmin(await makeOrganization());
     const decision = { keyId: ids[0] ?? '', decision: 'keep' as const, reason: 'Ours' };
@@ -119,7 +119,7 @@ describe('a review', () => {
     expect(await rowsOf('key_review_decisions', other.actor.organizationId)).toEqual([]);
   });
 
-  test('is closed to a user who is not an administrator', async () => {
+  test('a user who is not an administrator cannot use the review', async () => {
     const { organization, reviewId, ids } = await makeReview(1);
     const tess = { ...asAdmin(organization), actor: { organizationId: organization, userId: 'tess' } };
     const refused = { code: 'not_administrator' };
@@ -132,7 +132,7 @@ describe('a review', () => {
 });
 
 describe('a decision', () => {
-  test('is audited with its reason, in the transaction, and revokes nothing', async () => {
+  test('a decision is audited with its reason, in the transaction, and revokes nothing', async () => {
     const { organization, admin, decide, ids, statuses } = await makeReview();
     await decide(0, 'revoke', '  Pilot\twas stopped ');
     await decide(1, 'keep');
@@ -148,7 +148,7 @@ describe('a decision', () => {
     expect(await getOwnKey(admin, ids[0] ?? '')).toMatchObject({ state: 'active' });
   });
 
-  test('whose audit row fails is not made', async () => {
+  test('a decision whose audit row fails is not saved', async () => {
     const { organization, decide } = await makeReview(1);
     const trigger = `create trigger no_audit before insert on audit_log when new.organization_id = '${organization}'`;
     await env.DB.prepare(`${trigger} begin select raise(abort, 'no'); end`).run();
@@ -162,13 +162,13 @@ describe('a decision', () => {
     [' \t', 'too_short'],
     ['x'.repeat(201), 'too_long'],
     ['a\0b', 'forbidden_character'],
-  ])('needs a reason that can be stored: %j', async (reason, code) => {
+  ])('a decision needs a reason that can be stored: %j', async (reason, code) => {
     const { organization, decide } = await makeReview(1);
     await expect(decide(0, 'keep', reason)).rejects.toMatchObject({ errors: [{ pointer: '/0/reason', code }] });
     expect(await rowsOf('key_review_decisions', organization)).toEqual([]);
   });
 
-  test('does not replace one that the administrator has not seen', async () => {
+  test('a decision does not replace one that the administrator has not seen', async () => {
     const { organization, reviewId, ids, decide } = await makeReview(1);
     const bob = await asBob(organization);
     await decideKeys(bob, reviewId, [{ keyId: ids[0] ?? '', decision: 'revoke', reason: 'Leaked' }]);
@@ -183,7 +183,7 @@ describe('a decision', () => {
     ]);
   });
 
-  test('by two administrators at once is made once', async () => {
+  test('simultaneous decisions by two administrators are saved once', async () => {
     const { organization, admin, reviewId, ids } = await makeReview(1);
     const bob = await asBob(organization);
     const decide = (ctx: ActorContext<AdminActor>) =>
@@ -193,7 +193,7 @@ describe('a decision', () => {
     expect(await rowsOf('audit_log', organization)).toHaveLength(3);
   });
 
-  test('is not possible for a key that ended, or that is not in the review', async () => {
+  test('a key that ended, or that is not in the review, gets no decision', async () => {
     const { organization, admin, reviewId, ids, decide, statuses } = await makeReview(2);
     await revoke(organization, ids[0] ?? '');
     expect(await decide(0, 'keep')).toEqual({ saved: 0, notSaved: 1 });
@@ -206,7 +206,7 @@ describe('a decision', () => {
     ]);
   });
 
-  test('keeps the name and the last write of the key at that time', async () => {
+  test("a decision keeps the key's name and last write at that time", async () => {
     const { organization, admin, reviewId, keys, decide } = await makeReview(1);
     const api = makeApi();
     expect((await api.postNote(keys[0]?.value ?? '')).status).toBe(201);
@@ -318,7 +318,7 @@ describe('a rotation while a review is open', () => {
   test.each([
     ['after the decision', true],
     ['before the decision', false],
-  ])('does not evade a decision to revoke: %s, the successors are revoked too', async (_, isDecidedFirst) => {
+  ])('a rotation does not evade a decision to revoke: %s, the successors are revoked', async (_, isDecidedFirst) => {
     const { organization, admin, reviewId, ids, decide } = await makeReview(2);
     if (isDecidedFirst) await decide(0, 'revoke', 'Pilot ended');
     const second = await rotate(organization, ids[0] ?? '', { grace: '24h' });
@@ -342,7 +342,7 @@ describe('a rotation while a review is open', () => {
     });
   });
 
-  test('does not evade the review: a key that it ends needs a decision while a successor works', async () => {
+  test('a rotation does not evade the review: a key that it ends needs a decision while a successor works', async () => {
     const { organization, admin, reviewId, ids, decide, statuses } = await makeReview(1);
     const second = await rotate(organization, ids[0] ?? '', { grace: 'now' });
     const third = await rotate(organization, second.id, { grace: 'now' });
@@ -354,7 +354,7 @@ describe('a rotation while a review is open', () => {
     expect(await stateOf(admin, third.id)).toBe('revoked');
   });
 
-  test('leaves nothing to decide if the successor has ended too', async () => {
+  test('a key needs no decision if its successor has also ended', async () => {
     const { organization, admin, reviewId, ids, decide, statuses } = await makeReview(1);
     const second = await rotate(organization, ids[0] ?? '', { grace: 'now' });
     await revoke(organization, second.id);
@@ -363,7 +363,7 @@ describe('a rotation while a review is open', () => {
     expect(await finishAccessReview(admin, reviewId, [])).toBe(0);
   });
 
-  test('at the moment of finishing makes it start again, and revokes nothing', async () => {
+  test('a rotation at the moment of finishing restarts the finish, and revokes nothing', async () => {
     const { organization, admin, reviewId, ids, decide } = await makeReview(1);
     await decide(0, 'revoke');
     let isDone = false;
@@ -381,7 +381,7 @@ describe('a rotation while a review is open', () => {
     expect(keysToRevoke(keys)).toMatchObject([{ key: { state: 'active' } }]);
   });
 
-  test('leaves alone a successor with a decision of its own', async () => {
+  test('a successor with its own decision stays as it is', async () => {
     const organization = await makeOrganization();
     const replaced = await makeKey(organization);
     const successor = await rotate(organization, replaced.id, { grace: '7d' });
@@ -403,7 +403,7 @@ describe('the due date', () => {
   const dueAt = async (organization: string, at: string) =>
     (await readAccessReviewOverview(asAdmin(organization, () => Date.parse(at)))).due;
 
-  test('is so many months after reviews were required, then after the last one', async () => {
+  test('the due date follows the requirement of reviews by the given months, then the last review', async () => {
     const organization = await makeOrganization({ timeZone });
     expect(await dueAt(organization, '2026-12-01T12:00:00Z')).toBeNull();
     // 30 November in New York.

@@ -27,7 +27,7 @@ const refused = (code: string) => ({ code: 'invalid', errors: [{ pointer: '/expi
 
 describe('key rules with a longest lifetime of 30 days', () => {
   test.each(['2026-12-21', '2026-12-22T05:00:00Z', '2026-11-21'])(
-    'admits a key until the end of the 30th day in the time zone of the organization: %s',
+    "a key is allowed until the end of the 30th day in the organization's time zone: %s",
     async (expires) => {
       const organization = await organizationWith({ maxLifetimeDays: 30 });
       const { id } = await makeKey(organization, { expires }, now);
@@ -37,7 +37,7 @@ describe('key rules with a longest lifetime of 30 days', () => {
   );
 
   test.each(['2026-12-22', '2026-12-22T05:00:00.001Z'])(
-    'refuses a later one, also for a successor: %s',
+    'a later expiry is refused, even for a successor: %s',
     async (expires) => {
       const organization = await makeOrganization({ timeZone });
       const { id } = await makeKey(organization, {}, now);
@@ -50,7 +50,7 @@ describe('key rules with a longest lifetime of 30 days', () => {
     },
   );
 
-  test('refuses a key that never expires, and names the rule', async () => {
+  test('a key that never expires is refused, and the error references the rule', async () => {
     const organization = await organizationWith({ maxLifetimeDays: 30 });
     await expect(makeKey(organization, {}, now)).rejects.toMatchObject({
       ...refused('key_rules_expiry_required'),
@@ -58,7 +58,7 @@ describe('key rules with a longest lifetime of 30 days', () => {
     });
   });
 
-  test('counts calendar days over a change of the clock', async () => {
+  test('the rules count calendar days over a change of the clock', async () => {
     const beforeSummer = () => Date.parse('2027-03-13T17:00:00Z');
     const organization = await organizationWith({ maxLifetimeDays: 1 });
     const { expiresAt } = await makeKey(organization, { expires: '2027-03-14' }, beforeSummer);
@@ -67,7 +67,7 @@ describe('key rules with a longest lifetime of 30 days', () => {
 });
 
 describe('key rules that require an expiration', () => {
-  test('refuses a key and a successor that never expire, and admits any date', async () => {
+  test('a key and a successor that never expire are refused, and any date is allowed', async () => {
     const organization = await makeOrganization();
     const { id } = await makeKey(organization);
     await setKeyRules(organization, { expiryRequired: true });
@@ -76,7 +76,7 @@ describe('key rules that require an expiration', () => {
     await makeKey(organization, { expires: '2036-11-20' }, now);
   });
 
-  test('leaves existing keys as they are', async () => {
+  test('existing keys stay as they are', async () => {
     const organization = await makeOrganization();
     const { id } = await makeKey(organization);
     const before = await rowsOf('api_keys', organization);
@@ -85,7 +85,7 @@ describe('key rules that require an expiration', () => {
     expect(await getOwnKey(asAdmin(organization), id)).toMatchObject({ state: 'active', expiresAt: null });
   });
 
-  test('applies to its organization only', async () => {
+  test('the rules apply to their organization only', async () => {
     await organizationWith({ expiryRequired: true });
     const other = await makeOrganization();
     await makeKey(other);
@@ -94,7 +94,7 @@ describe('key rules that require an expiration', () => {
   });
 });
 
-describe('key rules that another administrator tightens while a key is made', () => {
+describe('key rules that another administrator tightens during the creation of a key', () => {
   /** The database, in which the key rules change just before the first transaction with these words. */
   function tightenedBefore(words: string, organization: string) {
     let isDone = false;
@@ -107,7 +107,7 @@ describe('key rules that another administrator tightens while a key is made', ()
     });
   }
 
-  test('applies to the key', async () => {
+  test('the rules apply to the key', async () => {
     const organization = await makeOrganization();
     const ctx = { ...asAdmin(organization), db: tightenedBefore('insert into api_keys', organization) };
     const created = createApiKey(ctx, 'twb', { name: 'n8n', scopes: ['tickets:note:write'] });
@@ -116,7 +116,7 @@ describe('key rules that another administrator tightens while a key is made', ()
     expect((await rowsOf('audit_log', organization)).map(({ action }) => action)).toEqual(['key_policy.changed']);
   });
 
-  test('applies to the successor, and the old key stays as it is', async () => {
+  test('the rules apply to the successor, and the old key stays as it is', async () => {
     const organization = await makeOrganization();
     const { id } = await makeKey(organization);
     const before = await rowsOf('api_keys', organization);
@@ -130,7 +130,7 @@ describe('key rules that another administrator tightens while a key is made', ()
 });
 
 describe('a change of the key rules', () => {
-  test('is audited with the old and new rules, and listed', async () => {
+  test('a change is audited with the old and new rules, and listed', async () => {
     const organization = await organizationWith({ maxLifetimeDays: 90, unusedDays: 1, accessReviewMonths: 3 });
     await setKeyRules(organization, { expiryRequired: true });
     const detail =
@@ -143,14 +143,14 @@ describe('a change of the key rules', () => {
     expect(changes).toMatchObject([{ by: 'Ada' }, { by: 'Ada', at: now(), detail }]);
   });
 
-  test('that changes nothing is not audited', async () => {
+  test('a change without a difference is not audited', async () => {
     const organization = await makeOrganization();
     expect(await changeKeyRules(asAdmin(organization), 0, DEFAULT_KEY_RULES)).toBe('unchanged');
     expect(await rowsOf('audit_log', organization)).toEqual([]);
     expect(await rowsOf('key_policies', organization)).toEqual([]);
   });
 
-  test('is refused after another one, also at the same moment', async () => {
+  test('a change is refused after another one, even at the same moment', async () => {
     const organization = await makeOrganization();
     const change = (unusedDays: number) =>
       changeKeyRules(asAdmin(organization), 0, { ...DEFAULT_KEY_RULES, unusedDays });
@@ -161,14 +161,14 @@ describe('a change of the key rules', () => {
     expect(await getKeyRules(asAdmin(organization))).toMatchObject({ revision: 1 });
   });
 
-  test('that is committed twice is made and audited once', async () => {
+  test('a change that is committed twice is saved and audited once', async () => {
     const organization = await makeOrganization();
     const ctx = { ...asAdmin(organization), db: committingTwice(env.DB) };
     expect(await changeKeyRules(ctx, 0, { ...DEFAULT_KEY_RULES, unusedDays: 10 })).toBe('changed');
     expect(await rowsOf('audit_log', organization)).toHaveLength(1);
   });
 
-  test('whose audit row fails does not happen', async () => {
+  test('a change whose audit row fails is not saved', async () => {
     const organization = await makeOrganization();
     const trigger = `create trigger no_audit before insert on audit_log when new.organization_id = '${organization}'`;
     await env.DB.prepare(`${trigger} begin select raise(abort, 'no'); end`).run();
@@ -177,7 +177,7 @@ describe('a change of the key rules', () => {
     expect(await rowsOf('key_policies', organization)).toEqual([]);
   });
 
-  test('is refused for a user who is not an administrator', async () => {
+  test('a change by a user who is not an administrator is refused', async () => {
     const organization = await makeOrganization();
     const asTechnician = { ...asAdmin(organization), actor: { organizationId: organization, userId: 'tess' } };
     const changed = changeKeyRules(asTechnician, 0, { ...DEFAULT_KEY_RULES, unusedDays: 10 });
@@ -190,12 +190,12 @@ describe('a change of the key rules', () => {
     [{ maxLifetimeDays: 3_651 }, '/maxLifetimeDays'],
     [{ unusedDays: 1.5 }, '/unusedDays'],
     [{ accessReviewMonths: 13 }, '/accessReviewMonths'],
-  ])('with %o is refused', async (rules, pointer) => {
+  ])('a change with %o is refused', async (rules, pointer) => {
     const organization = await makeOrganization();
     await expect(setKeyRules(organization, rules)).rejects.toMatchObject({ errors: [{ pointer }] });
   });
 
-  test('keeps the date since which reviews are required, until they no longer are', async () => {
+  test('the requirement keeps its date until reviews are no longer required', async () => {
     const organization = await makeOrganization();
     const since = async (accessReviewMonths: number | null, at: string) => {
       const { revision } = await getKeyRules(asAdmin(organization));

@@ -107,7 +107,7 @@ test('the revision counts changes, the rotation and the revocation, each with it
   });
 });
 
-test('a change is refused after a rotation, even if no setting differs from what was shown', async () => {
+test('a change is refused after a rotation, even if no setting differs from the form', async () => {
   const { organization, read, change } = await makeChangeableKey();
   await rotate(organization, (await read()).id, { grace: '7d' });
   await expect(change({ name: 'Other' })).rejects.toMatchObject({ code: 'key_changed_meanwhile' });

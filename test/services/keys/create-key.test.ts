@@ -11,7 +11,7 @@ import { asAdmin, makeKey, makeOrganization, revoke, rotate, rowsOf } from '../.
 const input = { name: 'n8n: triage', scopes: ['tickets:note:write' as const] };
 
 describe('a new key', () => {
-  test('needs a name that no other current key has', async () => {
+  test('a new key needs a name that no other current key uses', async () => {
     const organization = await makeOrganization();
     const { id } = await makeKey(organization);
     const create = () => createApiKey(asAdmin(organization), 'twb', input);
@@ -20,7 +20,7 @@ describe('a new key', () => {
     expect(await create()).toMatchObject({ name: input.name });
   });
 
-  test('is created, and all keys are revoked, without reading the keys that ended', async () => {
+  test('a key is created, and all keys are revoked, without reading ended keys', async () => {
     const organization = await makeOrganization();
     const { id } = await makeKey(organization);
     await copyKey(organization, id, { prefix: '0-', count: 500, revoked: true });
@@ -36,7 +36,7 @@ describe('a new key', () => {
     expect(rowsRead()).toBeLessThan(30);
   });
 
-  test('is created once by one form', async () => {
+  test('one form creates one key', async () => {
     const organization = await makeOrganization();
     const token = crypto.randomUUID();
     const { id } = await createApiKey(asAdmin(organization), 'twb', input, token);
@@ -45,7 +45,7 @@ describe('a new key', () => {
     expect(await rowsOf('audit_log', organization)).toHaveLength(1);
   });
 
-  test('has the daily limits that were asked for', async () => {
+  test('a new key gets the requested daily limits', async () => {
     const organization = await makeOrganization();
     const limitsOf = async (dayLimit: { records?: number; minutes?: number }) =>
       ownDayLimit(await getOwnKey(asAdmin(organization), (await makeKey(organization, { dayLimit })).id));
@@ -54,7 +54,7 @@ describe('a new key', () => {
     expect(await limitsOf({})).toEqual({ records: null, minutes: null });
   });
 
-  test('is refused for a user who is not an administrator', async () => {
+  test('a user who is not an administrator cannot create a key', async () => {
     const organization = await makeOrganization();
     const asTechnician = { ...asAdmin(organization), actor: { organizationId: organization, userId: 'tess' } };
     await expect(createApiKey(asTechnician, 'twb', input)).rejects.toMatchObject({ code: 'not_administrator' });
@@ -66,13 +66,16 @@ describe('the expiry of a new key', () => {
   const now = () => Date.parse('2026-11-21T12:00:00Z');
   const refused = (code: string) => ({ errors: [{ pointer: '/expires', code }] });
 
-  test.each(['2026-11-20', '2026-11-21T12:00:00Z', '0001-01-01'])('cannot be in the past: %s', async (expires) => {
-    const organization = await makeOrganization();
-    await expect(makeKey(organization, { expires }, now)).rejects.toMatchObject(refused('out_of_range'));
-  });
+  test.each(['2026-11-20', '2026-11-21T12:00:00Z', '0001-01-01'])(
+    'the expiry cannot be in the past: %s',
+    async (expires) => {
+      const organization = await makeOrganization();
+      await expect(makeKey(organization, { expires }, now)).rejects.toMatchObject(refused('out_of_range'));
+    },
+  );
 
   test.each(['2036-11-22', '2036-11-22T05:00:00.001Z', '9999-12-31', '9999-12-31T23:59:59-14:00'])(
-    'cannot be more than ten years from now, for a successor either: %s',
+    'the expiry cannot be more than ten years from now, even for a successor: %s',
     async (expires) => {
       const organization = await makeOrganization({ timeZone: 'America/New_York' });
       await expect(makeKey(organization, { expires }, now)).rejects.toMatchObject(refused('too_late'));
@@ -83,7 +86,7 @@ describe('the expiry of a new key', () => {
   );
 
   test.each(['2036-11-21', '2036-11-22T05:00:00Z'])(
-    'can be the end of the same day in ten years, in the time zone of the organization: %s',
+    "the expiry can be the end of the same day in ten years, in the organization's time zone: %s",
     async (expires) => {
       const organization = await makeOrganization({ timeZone: 'America/New_York' });
       const { expiresAt } = await makeKey(organization, { expires }, now);

@@ -4,8 +4,8 @@ import { findKeysAnywhere, getKeyAnywhere } from '../../../src/services/keys/rea
 import { countD1 } from '../../support/d1.ts';
 import { asOperator, makeKey, makeOrganization, makeWorld, revoke, rotate } from '../../support/world.ts';
 
-describe('an operator finds a key', () => {
-  test('by its value, as it was pasted', async () => {
+describe("an operator's search", () => {
+  test('a key is found by its value as pasted', async () => {
     const organization = await makeOrganization();
     const { id, value, hint } = await makeKey(organization);
     const [found, ...others] = await findKeysAnywhere(asOperator(), ` Bearer ${value}\n`);
@@ -21,7 +21,7 @@ describe('an operator finds a key', () => {
     expect(await getKeyAnywhere(asOperator(), { organization, key: id })).toEqual(found);
   });
 
-  test('by its hint in every organization, without reading keys with other hints', async () => {
+  test('a key is found by its hint in every organization, without reading keys with other hints', async () => {
     const [first, second] = [await makeOrganization(), await makeOrganization()];
     const [one, two] = [await makeKey(first), await makeKey(second)];
     await env.DB.prepare('update api_keys set hint = ? where id = ?').bind(one.hint, two.id).run();
@@ -43,7 +43,7 @@ describe('an operator finds a key', () => {
     expect(await rowsRead()).toBeLessThanOrEqual(before + 1);
   });
 
-  test('with the other key of its rotation, as long as that works', async () => {
+  test('the other key of a rotation is found while it works', async () => {
     const organization = await makeOrganization();
     const old = await makeKey(organization);
     const successor = await rotate(organization, old.id, { grace: '24h' });
@@ -55,20 +55,20 @@ describe('an operator finds a key', () => {
   });
 });
 
-describe('an operator does not find', () => {
-  test('a key of another organization by its id', async () => {
+describe("an operator's search without a result", () => {
+  test('a key of another organization is not found by its id', async () => {
     const [own, other] = [await makeOrganization(), await makeWorld()];
     const found = getKeyAnywhere(asOperator(), { organization: own, key: other.keyId });
     await expect(found).rejects.toMatchObject({ code: 'key_not_found' });
   });
 
-  test('anything by a text that is not a complete key', async () => {
+  test('an incomplete key value finds nothing', async () => {
     const { key } = await makeWorld();
     for (const text of [key.slice(1), key.slice(0, -1)])
       await expect(findKeysAnywhere(asOperator(), text)).rejects.toMatchObject({ code: 'not_a_key' });
   });
 
-  test('anything by an unused hint', async () => {
+  test('an unused hint finds nothing', async () => {
     expect(await findKeysAnywhere(asOperator(), 'twb_0000…0000')).toEqual([]);
   });
 });

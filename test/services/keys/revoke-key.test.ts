@@ -8,7 +8,7 @@ import { asAdmin, asOperator, makeKey, makeOrganization, makeWorld, rowsOf } fro
 const actionsOf = async (organization: string) => (await rowsOf('audit_log', organization)).map(({ action }) => action);
 
 describe('the revocation of all keys', () => {
-  test('succeeds if another request has revoked the same keys', async () => {
+  test('the revocation succeeds if another request has revoked the same keys', async () => {
     const organization = await makeOrganization();
     await makeKey(organization);
     await makeKey(organization);
@@ -17,7 +17,7 @@ describe('the revocation of all keys', () => {
     expect(revocations).toEqual(['api_key.revoked', 'api_key.revoked']);
   });
 
-  test('is refused for a user who is not an administrator', async () => {
+  test('a user who is not an administrator is refused', async () => {
     const organization = await makeOrganization();
     await makeKey(organization);
     const asTechnician = { ...asAdmin(organization), actor: { organizationId: organization, userId: 'tess' } };
@@ -27,7 +27,7 @@ describe('the revocation of all keys', () => {
 });
 
 describe('a revocation', () => {
-  test('whose acknowledgement was lost does not claim that nothing was written', async () => {
+  test('a lost acknowledgement is not reported as a failed write', async () => {
     const organization = await makeOrganization();
     const { id } = await makeKey(organization);
     const db = aroundD1(env.DB, async (run) => {
@@ -42,7 +42,7 @@ describe('a revocation', () => {
     expect(await getOwnKey(asAdmin(organization), id)).toMatchObject({ state: 'revoked' });
   });
 
-  test('whose audit row fails does not happen', async () => {
+  test('a revocation whose audit row fails does not happen', async () => {
     const { organization, keyId } = await makeWorld();
     const trigger = `create trigger no_audit before insert on audit_log when new.organization_id = '${organization}'`;
     await env.DB.prepare(`${trigger} begin select raise(abort, 'no'); end`).run();
@@ -52,7 +52,7 @@ describe('a revocation', () => {
     expect(await getKeyAnywhere(asOperator(), { organization, key: keyId })).toMatchObject({ state: 'active' });
   });
 
-  test('that is committed twice is audited once', async () => {
+  test('a revocation that is committed twice is audited once', async () => {
     const { organization, keyId } = await makeWorld();
     const request = { organization, key: keyId, by: 'Ada' };
     const db = committingTwice(env.DB);
@@ -72,7 +72,7 @@ describe('a revocation by an operator', () => {
     expect(await rowsOf('notes', organization)).toHaveLength(1);
   });
 
-  test('names who asked for it in the audit log and in the settings', async () => {
+  test('the audit log and the settings show the requester', async () => {
     const { organization, keyId } = await makeWorld();
     const by = 'Ada, phone call';
     const { revokedAt } = await revokeAsOperator(asOperator(), { organization, key: keyId, by });
@@ -90,7 +90,7 @@ describe('a revocation by an operator', () => {
     });
   });
 
-  test('happens once, and says when', async () => {
+  test('happens once, and reports the time', async () => {
     const { organization, keyId } = await makeWorld();
     const request = { organization, key: keyId, by: 'Ada' };
     const { revokedAt } = await revokeAsOperator(asOperator(), request);
@@ -104,7 +104,7 @@ describe('a revocation by an operator', () => {
     await expect(revocation).rejects.toMatchObject({ code: 'key_not_found' });
   });
 
-  test('refuses invalid arguments by name', async () => {
+  test('refuses invalid arguments, and the errors list them', async () => {
     const revocation = revokeAsOperator(asOperator(), { organization: 'o', key: 'x', by: '' });
     await expect(revocation).rejects.toMatchObject({
       code: 'invalid',

@@ -5,7 +5,7 @@ import { countLiveKeys, getOwnKey } from '../../../src/services/keys/read-keys.t
 import { asAdmin, makeApi, makeKey, makeOrganization, revoke, rotate, rowsOf } from '../../support/world.ts';
 
 describe('a rotation chain', () => {
-  test('keeps the id of its first key', async () => {
+  test("the chain keeps its first key's id", async () => {
     const organization = await makeOrganization();
     const first = await makeKey(organization);
     const second = await rotate(organization, first.id, { grace: '1h' });
@@ -14,14 +14,14 @@ describe('a rotation chain', () => {
     expect(chains).toEqual([first, second, third].map(({ id }) => [id, first.id]));
   });
 
-  test('keeps the daily limits of its keys', async () => {
+  test('the chain keeps the daily limits of its keys', async () => {
     const organization = await makeOrganization();
     const first = await makeKey(organization, { dayLimit: { records: 20, minutes: 60 } });
     const second = await rotate(organization, first.id, { grace: '1h' });
     expect(ownDayLimit(await getOwnKey(asAdmin(organization), second.id))).toEqual({ records: 20, minutes: 60 });
   });
 
-  test('shares one limit, so that rotating a key does not multiply it', async () => {
+  test('the chain shares one limit, so that rotating a key does not multiply it', async () => {
     const organization = await makeOrganization();
     const api = makeApi({ config: { keyLimit: { quota: 2, windowMs: 10_000 } } });
     const first = await makeKey(organization);
@@ -48,7 +48,7 @@ describe('keys in their grace period', () => {
     return { organization, id };
   }
 
-  test('are at most 50: one more rotation with a grace period is refused, and nothing is written', async () => {
+  test('at most 50 keys can be in their grace period: one more such rotation is refused, and nothing is written', async () => {
     const { organization, id } = await makeFullOrganization();
     const before = await rowsOf('audit_log', organization);
     await expect(rotate(organization, id, { grace: '1h' })).rejects.toMatchObject({
@@ -58,7 +58,7 @@ describe('keys in their grace period', () => {
     expect(await getOwnKey(asAdmin(organization), id)).toMatchObject({ state: 'active', successor: null });
   });
 
-  test('never prevent a rotation that ends the old key at once', async () => {
+  test('full grace periods never prevent a rotation that ends the old key immediately', async () => {
     const { organization, id } = await makeFullOrganization();
     const successor = await rotate(organization, id, { grace: 'now' });
     expect(await getOwnKey(asAdmin(organization), id)).toMatchObject({
@@ -67,13 +67,13 @@ describe('keys in their grace period', () => {
     });
   });
 
-  test('make room when one of them is revoked', async () => {
+  test('revoking one key makes room for another rotation', async () => {
     const { organization, id } = await makeFullOrganization();
     await revoke(organization, 'old-7');
     await rotate(organization, id, { grace: '1h' });
   });
 
-  test('are all listed', async () => {
+  test('all keys in their grace period are listed', async () => {
     const { organization } = await makeFullOrganization();
     expect(await countLiveKeys(asAdmin(organization))).toBe(51);
   });

@@ -116,7 +116,7 @@ const readsOf = (calls: { rowsRead: number }[]) => calls.reduce((sum, { rowsRead
 test.each([
   ['credited to the service account', TIME],
   ['credited to a technician', { ...TIME, userEmail: 'tess@northwind.example' }],
-])('a time entry %s with an uncached key: 2 Durable Object calls, 2 D1 calls, 3 rows written', async (_, body) => {
+])('a time entry %s with an uncached key costs 2 Durable Object calls, 2 D1 calls, 3 rows written', async (_, body) => {
   const read: number[] = [];
   for (const { key } of [small, large]) {
     const { api, d1, limiters } = makeCountedApi();
@@ -132,7 +132,7 @@ test.each([
   expect(read[0]).toBeLessThanOrEqual(22);
 });
 
-test('a time entry with a cached key: 2 Durable Object calls, 1 D1 call, 3 rows written', async () => {
+test('a time entry with a cached key costs 2 Durable Object calls, 1 D1 call, 3 rows written', async () => {
   const { api, d1, limiters } = makeCountedApi();
   await api.postTime(small.key);
   d1.length = 0;
@@ -143,7 +143,7 @@ test('a time entry with a cached key: 2 Durable Object calls, 1 D1 call, 3 rows 
   expect(readsOf(d1)).toBeLessThanOrEqual(20);
 });
 
-test('a note with an uncached key: the same calls, but 4 rows written, because its table has a rowid', async () => {
+test('a note with an uncached key costs the same calls, but 4 rows written, because its table has a rowid', async () => {
   const read: number[] = [];
   for (const { key } of [small, large]) {
     const { api, d1, limiters } = makeCountedApi();
@@ -172,7 +172,7 @@ test('the first write of a key on a day reads no more, in a large organization a
   expect(read[0]).toBeLessThanOrEqual(22);
 });
 
-test('a replay: no row written, and as many rows read in a large organization', async () => {
+test('a replay writes no row, and reads as many rows in a large organization', async () => {
   const read: number[] = [];
   for (const { key } of [small, large]) {
     const headers = { 'Idempotency-Key': crypto.randomUUID() };
@@ -228,7 +228,7 @@ test('after an archive, a write reads as many rows, and a replay of an archived 
   }
 });
 
-test('a refused ticket or technician: no row written, and as many rows read in a large organization', async () => {
+test('a refused ticket or technician writes no row, and reads as many rows in a large organization', async () => {
   for (const [ticket, body] of [
     ['9999', TIME],
     ['1001', { ...TIME, userEmail: 'nobody@x.example' }],
@@ -244,7 +244,7 @@ test('a refused ticket or technician: no row written, and as many rows read in a
   }
 });
 
-test('a ping and an unknown key: 1 statement, no row written; a malformed key: no D1 call', async () => {
+test('a ping and an unknown key cost 1 statement and write no row; a malformed key costs no D1 call', async () => {
   const { api, d1, limiters } = makeCountedApi();
   expect((await api.send('/api/v1/ping', { key: small.key })).status).toBe(200);
   expect((await api.send('/api/v1/ping', { key: generateKey('twb') })).status).toBe(401);
@@ -257,7 +257,7 @@ test('a ping and an unknown key: 1 statement, no row written; a malformed key: n
   expect(limiters.map((name) => name.split(':')[0])).toEqual(['ip', 'key', 'ip', 'ip']);
 });
 
-test('the tables in test/bench/README.md have the numbers that are counted here', async () => {
+test('test/bench/README.md contains the numbers that are counted here', async () => {
   const { api, d1, limiters } = makeCountedApi();
   const ONE_REQUEST = { quota: 1, windowMs: 10_000 };
   const limited = makeCountedApi({ config: { ipLimit: ONE_REQUEST, keyLimit: ONE_REQUEST } });

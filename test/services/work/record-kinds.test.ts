@@ -33,7 +33,7 @@ describe.each(RECORD_KIND_NAMES.map((kind) => ({ kind, ...RECORD_KINDS[kind] }))
     const rows = async (organization: string) =>
       (await env.DB.prepare(`select * from ${table} where organization_id = ?`).bind(organization).all()).results;
 
-    test('is written once with its own scope, and audited', async () => {
+    test('a record is written once with its own scope, and audited', async () => {
       const { organization, key, post, id } = await written();
       const replay = await post();
       expect(replay.status).toBe(200);
@@ -51,7 +51,7 @@ describe.each(RECORD_KIND_NAMES.map((kind) => ({ kind, ...RECORD_KINDS[kind] }))
       ]);
     });
 
-    test('is refused to a key that has every other scope', async () => {
+    test('a record is refused to a key that has every other scope', async () => {
       const organization = await makeOrganization();
       const key = await makeKey(organization, { scopes: SCOPE_IDS.filter((other) => other !== scope) });
       const response = await makeApi().post(`/api/v1/tickets/1001/${path}`, key.value, example.body);
@@ -59,7 +59,7 @@ describe.each(RECORD_KIND_NAMES.map((kind) => ({ kind, ...RECORD_KINDS[kind] }))
       expect(await rows(organization)).toEqual([]);
     });
 
-    test('is in the changes under its field, with its key', async () => {
+    test('a record appears in the changes under its field, with its key', async () => {
       const { organization, key, id } = await written();
       const { changes } = await listChanges(asOperator(), { organization, cursor: null, limit: 100 });
       const [change, ...others] = changes.filter(({ action }) => action === `${kind}.created`);
@@ -70,14 +70,14 @@ describe.each(RECORD_KIND_NAMES.map((kind) => ({ kind, ...RECORD_KINDS[kind] }))
       }
     });
 
-    test('is found by its Idempotency-Key and by its id', async () => {
+    test('a record is found by its Idempotency-Key and by its id', async () => {
       const { organization, id } = await written();
       const expected = [{ action: `${kind}.created`, targetId: id }];
       expect(await searchAuditLog(asAdmin(organization), `${kind}:evt-1`)).toMatchObject(expected);
       expect(await searchAuditLog(asAdmin(organization), id)).toMatchObject(expected);
     });
 
-    test('can be redacted, which removes its text, and the audit row names its ticket', async () => {
+    test('a redaction removes the text of a record, and the audit row contains its ticket', async () => {
       const { organization, id } = await written();
       const request = { organization, kind, id, by: 'Ada' };
       expect(await redactRecord(asOperator(), request)).toEqual({ status: 'redacted' });
@@ -92,14 +92,14 @@ describe.each(RECORD_KIND_NAMES.map((kind) => ({ kind, ...RECORD_KINDS[kind] }))
       expect(entries).toMatchObject([{ targetId: id }]);
     });
 
-    test('is erased with its organization', async () => {
+    test('a record is erased with its organization', async () => {
       const { organization } = await written();
       const { cursor } = await listChanges(asOperator(), { organization, cursor: null, limit: 100 });
       await eraseOrganization(asOperator(), { organization, cursor, by: 'Ada' });
       expect(await rows(organization)).toEqual([]);
     });
 
-    test('is documented', async () => {
+    test('the documentation describes the record', async () => {
       const document = await (await readStatic('/api/v1/openapi.json')).json<{
         paths: Record<string, { post?: { description: string } }>;
       }>();

@@ -43,7 +43,7 @@ async function recordsOf(organization: string) {
 }
 
 describe('a repeated Idempotency-Key', () => {
-  test('returns the time entry of the first request with 200, and writes no second one', async () => {
+  test('a repeated key returns the time entry of the first request with 200, and writes no second one', async () => {
     const { organization, key, api } = await makeWorld();
     const first = await api.postTime(key, TIME, idempotent('"flow:1"'));
     expect(first.headers.get('Idempotency-Replayed')).toBeNull();
@@ -58,7 +58,7 @@ describe('a repeated Idempotency-Key', () => {
     expect((await rowsOf('audit_log', organization)).at(-1)).toMatchObject({ idempotency_key: 'flow:1' });
   });
 
-  test('returns the note of the first request', async () => {
+  test("a repeated key returns the first request's note", async () => {
     const { organization, key, api } = await makeWorld();
     const body = await (await api.postNote(key, { message: 'x' }, idempotent('k'))).json<object>();
     const second = await api.postNote(key, { message: 'x' }, idempotent('k'));
@@ -67,7 +67,7 @@ describe('a repeated Idempotency-Key', () => {
     expect(await recordsOf(organization)).toHaveLength(1);
   });
 
-  test('is separate for notes and time entries, and for each organization', async () => {
+  test('notes and time entries, and organizations, use their keys separately', async () => {
     const one = await makeWorld();
     const two = await makeWorld();
     const responses = [
@@ -78,7 +78,7 @@ describe('a repeated Idempotency-Key', () => {
     expect(tally(responses)).toEqual({ 201: 3 });
   });
 
-  test('returns the entry unchanged after changes of the directory, and with another key', async () => {
+  test('a repeated key returns the entry unchanged after changes of the directory, and with another key', async () => {
     const { organization, key, api } = await makeWorld();
     const request = { ...TIME, userEmail: 'tess@northwind.example' };
     const body = await (await api.postTime(key, request, idempotent('k'))).json<object>();
@@ -110,7 +110,7 @@ describe('a repeated Idempotency-Key', () => {
     ['an additional technician', { ...TIME, userEmail: 'nobody@northwind.example' }, '1001'],
     ['another ticket', TIME, '1002'],
     ['an unknown ticket', TIME, '9999'],
-  ])('with %s returns the first entry, and reports the mismatch', async (_, body, ticket) => {
+  ])('a repeated key with %s returns the first entry, and reports the mismatch', async (_, body, ticket) => {
     const { organization, key, api } = await makeWorld();
     const first = await (await api.postTime(key, TIME, idempotent('k'))).json<object>();
     const replay = await api.postTime(key, body, idempotent('k'), ticket);
@@ -126,7 +126,7 @@ describe('a repeated Idempotency-Key', () => {
     expect(await recordsOf(organization)).toHaveLength(1);
   });
 
-  test('returns the record after a redaction, and reports no mismatch', async () => {
+  test('a repeated key returns the record after a redaction, and reports no mismatch', async () => {
     const { organization, key, api } = await makeWorld();
     const { note } = await (await api.postNote(key, { message: 'hunter2' }, idempotent('k'))).json<{
       note: { id: string };
@@ -139,7 +139,7 @@ describe('a repeated Idempotency-Key', () => {
     expect(await replay.json()).toEqual({ note, idempotentReplay: true });
   });
 
-  test('can be used again after a request that failed', async () => {
+  test('a key can be used again after a request that failed', async () => {
     const { organization, key, api } = await makeWorld();
     expect((await api.postTime(key, { ...TIME, minutes: 0 }, idempotent('k'))).status).toBe(422);
     expect((await api.postTime(key, TIME, idempotent('k'), '9999')).status).toBe(404);
@@ -150,7 +150,7 @@ describe('a repeated Idempotency-Key', () => {
     expect(await recordsOf(organization)).toHaveLength(1);
   });
 
-  test('sent 100 times at once writes one entry and one audit row: one 201 and ninety-nine 200', async () => {
+  test('100 simultaneous requests with one key write one entry and one audit row: one 201 and ninety-nine 200', async () => {
     const { organization, key, api } = await makeWorld();
     const responses = await Promise.all(Array.from({ length: 100 }, () => api.postTime(key, TIME, idempotent('k'))));
     expect(tally(responses)).toEqual({ 200: 99, 201: 1 });
@@ -192,7 +192,7 @@ describe('after the key is looked up and before the write is committed', () => {
     expect(await recordsOf(organization)).toEqual([]);
   }
 
-  test('the key is revoked: 401 like that for any other key, without headers of the limit', async () => {
+  test('a key that is revoked gets the common 401, without headers of the limit', async () => {
     const { organization, key, keyId } = await makeWorld();
     const api = makeApi({ bindings: { DB: beforeBatch(() => revoke(organization, keyId)) } });
     const response = await api.postTime(key, TIME, idempotent('k'));
@@ -208,7 +208,7 @@ describe('after the key is looked up and before the write is committed', () => {
     expect(await response.text()).toBe('{"type":"about:blank","title":"Unauthorized","status":401}');
   });
 
-  test('the key expires: 401', async () => {
+  test('a key that expires gets 401', async () => {
     const organization = await makeOrganization();
     const expiry = Date.now() + HOUR_MS;
     let now = Date.now();
@@ -221,7 +221,7 @@ describe('after the key is looked up and before the write is committed', () => {
     await expectNothingWritten(organization, response, 401);
   });
 
-  test('the key expires before the batch is repeated after a lost connection: 401', async () => {
+  test('a key that expires before the batch is repeated after a lost connection gets 401', async () => {
     const organization = await makeOrganization();
     const expiry = Date.now() + HOUR_MS;
     let now = Date.now();
@@ -237,21 +237,21 @@ describe('after the key is looked up and before the write is committed', () => {
     await expectNothingWritten(organization, response, 401);
   });
 
-  test('the organization loses PSA: 403', async () => {
+  test('an organization that loses PSA gets 403', async () => {
     const { organization, key } = await makeWorld();
     const lose = () => importRecords({ ...ORGANIZATION, id: organization, psa: false });
     const response = await makeApi({ bindings: { DB: beforeBatch(lose) } }).postNote(key);
     await expectNothingWritten(organization, response, 403);
   });
 
-  test('the ticket becomes inactive: 404', async () => {
+  test('a ticket that becomes inactive gets 404', async () => {
     const { organization, key } = await makeWorld();
     const close = () => importRecords({ type: 'ticket', organization, id: '1001', company: 'acme', active: false });
     const response = await makeApi({ bindings: { DB: beforeBatch(close) } }).postNote(key);
     await expectNothingWritten(organization, response, 404);
   });
 
-  test('the ticket becomes inactive, and active again before the reason is read: 201', async () => {
+  test('a ticket that becomes inactive, and active again before the reason is read, gets 201', async () => {
     const { organization, key } = await makeWorld();
     const ticket = (active: boolean) =>
       importRecords({ type: 'ticket', organization, id: '1001', company: 'acme', active });
@@ -270,7 +270,7 @@ describe('after the key is looked up and before the write is committed', () => {
     expect(await recordsOf(organization)).toHaveLength(2);
   });
 
-  test('the time zone of the organization changes: the entry has the date in the new one', async () => {
+  test("an entry gets the date in the organization's new time zone", async () => {
     const { organization, key } = await makeWorld();
     const now = () => Date.parse('2026-11-21T20:00:00Z');
     const move = () => importRecords({ ...ORGANIZATION, id: organization, timeZone: 'Asia/Tokyo' });
