@@ -334,6 +334,8 @@ export const refusedUses = sqliteTable(
     lastAt: integer('last_at').notNull(),
     /** The address of the last use; removed after 30 days. */
     sourceAddress: text('source_address'),
+    /** The latest lost writes, latest first: a JSON array, or null for none. */
+    lostWrites: text('lost_writes'),
   },
   (t) => [
     primaryKey({ columns: [t.organizationId, t.keyId, t.reason] }),

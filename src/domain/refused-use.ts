@@ -1,3 +1,4 @@
+import * as z from 'zod';
 import type { UnauthorizedReason } from './api-key.ts';
 
 /** Six get a 401 or 403, `daily_limit_reached` a 429; the last is a replay of a different request. */
@@ -26,6 +27,20 @@ export function isRefusedUseReason(reason: string): reason is RefusedUseReason {
 /** How long the source address of a refused use is kept. */
 export const ADDRESS_RETENTION_MS = 30 * 24 * 3_600_000;
 
+/** A write that created no record because an earlier, different request had its Idempotency-Key. */
+export const lostWrite = z.object({
+  /** UTC milliseconds. */
+  at: z.int(),
+  idempotencyKey: z.string(),
+  /** The ticket of the lost write, not that of the earlier record. */
+  ticketId: z.string(),
+  requestId: z.string(),
+});
+export type LostWrite = z.infer<typeof lostWrite>;
+
+/** How many lost writes of a key are kept, the latest ones. */
+export const KEPT_LOST_WRITES = 5;
+
 const MINUTE_MS = 60_000;
 /** Beyond this, an isolate evicts the oldest subject, which costs an extra write or loses a count. */
 const MAX_SUBJECTS = 1_000;
@@ -35,22 +50,27 @@ const MAX_SUBJECTS = 1_000;
  * database write per request. Uses in between are added to the next record.
  */
 export class RefusedUseMeter {
-  private readonly seen = new Map<string, { minute: number; unrecorded: number }>();
+  private readonly seen = new Map<string, { minute: number; count: number; lost: readonly LostWrite[] }>();
 
-  /** Counts one refused use at `now` (UTC milliseconds). Returns how many to record now; 0 for none. */
-  count(subject: string, now: number): number {
+  /**
+   * Counts one refused use at `now` (UTC milliseconds). Returns what to record now: the number of uses, and their lost
+   * writes, latest first. Undefined for nothing.
+   */
+  take(subject: string, now: number, lostNow?: LostWrite): { count: number; lost: readonly LostWrite[] } | undefined {
     const minute = Math.floor(now / MINUTE_MS);
     const last = this.seen.get(subject);
+    const count = 1 + (last?.count ?? 0);
+    const lost = [...(lostNow ? [lostNow] : []), ...(last?.lost ?? [])].slice(0, KEPT_LOST_WRITES);
     if (last?.minute === minute) {
-      last.unrecorded += 1;
-      return 0;
+      Object.assign(last, { count, lost });
+      return undefined;
     }
     this.seen.delete(subject);
     if (this.seen.size >= MAX_SUBJECTS) {
       const [oldest] = this.seen.keys();
       if (oldest !== undefined) this.seen.delete(oldest);
     }
-    this.seen.set(subject, { minute, unrecorded: 0 });
-    return 1 + (last?.unrecorded ?? 0);
+    this.seen.set(subject, { minute, count: 0, lost: [] });
+    return { count, lost };
   }
 }

@@ -16,6 +16,7 @@ import type {
   Source,
   WriteContext,
 } from '../services/service-context.ts';
+import type { WriteTarget } from '../services/work/write-once.ts';
 import type { KeyCheck, LookupStats } from './key-check.ts';
 
 /** The caches of one isolate. They are bounded and never authoritative. */
@@ -72,6 +73,8 @@ export interface RequestVariables {
   keyDay?: KeyDayUse;
   /** The error that the result of a tool reports, in a response with the status 200. */
   toolError?: unknown;
+  /** The write that created nothing, because an earlier request had its Idempotency-Key. */
+  lostWrite?: WriteTarget;
 }
 
 /** The Hono environment of every route. Middleware around others finds a principal or administrator if one was set. */

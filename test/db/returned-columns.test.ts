@@ -124,6 +124,7 @@ async function fillDatabase(): Promise<{ common: Values; own: Record<string, Val
     reason: 'scope_missing',
     count: 2,
     sourceAddress: '192.0.2.9',
+    lost: [{ at: 1, idempotencyKey: 'a:1', ticketId: '1', requestId: 'r' }],
   });
   await recordRefusedUses(operator, {
     organizationId: organization,

@@ -1660,18 +1660,24 @@ where k.organization_id = :organizationId and k.id in (
 select key_id from (select key_id, reason from refused_uses where organization_id = :organizationId and last_at >= :since order by last_at desc limit :examine) where reason = :reason);
 
 -- src/db/keys/refused-use-statements.ts: addRefusedUses
-insert into refused_uses (organization_id, key_id, reason, count, first_at, last_at, source_address) select k.organization_id,
+insert into refused_uses (organization_id, key_id, reason, count, first_at, last_at, source_address, lost_writes) select k.organization_id,
     k.id,
     :reason,
     :count,
     :now,
     :now,
-    :sourceAddress
+    :sourceAddress,
+    :lostWrites
 from api_keys k where k.organization_id = :organizationId and k.id = :keyId and not exists (select 1 from erasures where erasures.organization_id = :organizationId and erasures.open = 1)
 on conflict (organization_id, key_id, reason) do update set
   count = refused_uses.count + excluded.count,
   last_at = max(refused_uses.last_at, excluded.last_at),
-  source_address = excluded.source_address;
+  source_address = excluded.source_address,
+  lost_writes = iif(excluded.lost_writes is null, refused_uses.lost_writes, (
+    select json_group_array(json(value)) from (
+      select 0 as age, key, value from json_each(excluded.lost_writes)
+      union all select 1, key, value from json_each(coalesce(refused_uses.lost_writes, '[]'))
+      order by age, key limit 5)));
 
 -- src/db/keys/refused-use-statements.ts: findRefusedUses
 select r.key_id as keyId,
@@ -1681,7 +1687,8 @@ select r.key_id as keyId,
     r.count as count,
     r.first_at as firstAt,
     r.last_at as lastAt,
-    r.source_address as sourceAddress
+    r.source_address as sourceAddress,
+    r.lost_writes as lostWrites
 from refused_uses r cross join api_keys k on k.organization_id = r.organization_id and k.id = r.key_id
 where r.organization_id = :organizationId order by r.last_at desc limit :limit;
 
@@ -1693,7 +1700,8 @@ select r.key_id as keyId,
     r.count as count,
     r.first_at as firstAt,
     r.last_at as lastAt,
-    r.source_address as sourceAddress
+    r.source_address as sourceAddress,
+    r.lost_writes as lostWrites
 from refused_uses r cross join api_keys k on k.organization_id = r.organization_id and k.id = r.key_id
 where r.organization_id = :organizationId and r.key_id = :keyId order by r.last_at desc;
 
@@ -1705,7 +1713,8 @@ select r.key_id as keyId,
     r.count as count,
     r.first_at as firstAt,
     r.last_at as lastAt,
-    r.source_address as sourceAddress
+    r.source_address as sourceAddress,
+    r.lost_writes as lostWrites
 from refused_uses r cross join api_keys k on k.organization_id = r.organization_id and k.id = r.key_id
 where r.organization_id = :organizationId and (r.key_id, r.reason) < (:beforeKeyId, :beforeReason)
   order by r.key_id desc, r.reason desc limit :limit;

@@ -187,7 +187,7 @@ describe('under a flood', () => {
     set.mockRestore();
 
     const meter = new RefusedUseMeter();
-    for (let subject = 0; subject < 5_000; subject++) meter.count(String(subject), 0);
+    for (let subject = 0; subject < 5_000; subject++) meter.take(String(subject), 0);
     const seen: unknown = Reflect.get(meter, 'seen');
     expect(seen instanceof Map && seen.size).toBe(1_000);
   });

@@ -24,6 +24,7 @@ const RELEASED: Record<string, string> = {
   '0014_psa_refusals.sql': '24a63dd6b2ac30679eba22752672ec4cc5f5939774316d03cb5917f2f9c08973',
   '0015_complete_archive.sql': '6eafb9b31880121ceab6f6a4091bf941e86c9ed9c23a15e9fceccc6d7a22e42b',
   '0016_push_without_orders.sql': 'f80175d8966dc5aef2345c13c700d736c10f9dd04ffdc99a16055d0c59c05c22',
+  '0017_lost_writes.sql': '2b35269fffe4444499331649ce91d799c01cca9bfd2c60780cfdcfa19206185c',
 };
 /** The first migration, which has no previous release. */
 const FOUNDATION = '0000_foundation.sql';

@@ -1,4 +1,4 @@
-import type { RefusedUseReason } from '../../domain/refused-use.ts';
+import { KEPT_LOST_WRITES, type RefusedUseReason } from '../../domain/refused-use.ts';
 import { IS_BEING_ERASED } from '../directory/directory-conditions.ts';
 import { columns, type Fields, insertInto, statement } from '../statement.ts';
 
@@ -9,6 +9,8 @@ interface RefusedUseValues {
   count: number;
   now: number;
   sourceAddress: string | null;
+  /** A JSON array, latest first, or null for none. */
+  lostWrites: string | null;
 }
 
 /** Adds to the count of a key and reason. Not during an erasure: a new row would stop the removal of its key. */
@@ -21,12 +23,18 @@ export const addRefusedUses = statement<RefusedUseValues>(`
     first_at: ':now',
     last_at: ':now',
     source_address: ':sourceAddress',
+    lost_writes: ':lostWrites',
   })}
   from api_keys k where k.organization_id = :organizationId and k.id = :keyId and not ${IS_BEING_ERASED}
   on conflict (organization_id, key_id, reason) do update set
     count = refused_uses.count + excluded.count,
     last_at = max(refused_uses.last_at, excluded.last_at),
-    source_address = excluded.source_address`);
+    source_address = excluded.source_address,
+    lost_writes = iif(excluded.lost_writes is null, refused_uses.lost_writes, (
+      select json_group_array(json(value)) from (
+        select 0 as age, key, value from json_each(excluded.lost_writes)
+        union all select 1, key, value from json_each(coalesce(refused_uses.lost_writes, '[]'))
+        order by age, key limit ${KEPT_LOST_WRITES})))`);
 
 /** Refused uses of one key for one reason, with the key. Times are UTC milliseconds. */
 export interface RefusedUseRow {
@@ -38,6 +46,8 @@ export interface RefusedUseRow {
   firstAt: number;
   lastAt: number;
   sourceAddress: string | null;
+  /** A JSON array, latest first. */
+  lostWrites: string | null;
 }
 
 const REFUSED_USE: Fields<RefusedUseRow> = {
@@ -49,6 +59,7 @@ const REFUSED_USE: Fields<RefusedUseRow> = {
   firstAt: 'r.first_at',
   lastAt: 'r.last_at',
   sourceAddress: 'r.source_address',
+  lostWrites: 'r.lost_writes',
 };
 
 const REFUSED_USES = `

@@ -16,9 +16,10 @@ export const notes = new Hono<AppEnv>().post(
   ...guard(scope),
   ...jsonBody(noteRequest),
   async (c) => {
-    const outcome = await createNote(writeContext(c), writeTarget(c), c.req.valid('json'));
+    const target = writeTarget(c);
+    const outcome = await createNote(writeContext(c), target, c.req.valid('json'));
     const { id, createdAt } = outcome.row;
     const body: NoteResult = { note: { id, createdAt: new Date(createdAt).toISOString() } };
-    return respondToWrite(c, outcome, body);
+    return respondToWrite(c, target, outcome, body);
   },
 );

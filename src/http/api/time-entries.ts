@@ -17,7 +17,8 @@ export const timeEntries = new Hono<AppEnv>().post(
   ...guard(scope),
   ...jsonBody(timeEntryRequest),
   async (c) => {
-    const outcome = await createTimeEntry(writeContext(c), writeTarget(c), c.req.valid('json'));
+    const target = writeTarget(c);
+    const outcome = await createTimeEntry(writeContext(c), target, c.req.valid('json'));
     const { id, minutes, workDate, status, billable, hourlyRateMinor, userId, agreementSource } = outcome.row;
     const entry: TimeEntryResult['entry'] = {
       id,
@@ -28,6 +29,6 @@ export const timeEntries = new Hono<AppEnv>().post(
       hourlyRate: fromMinorUnits(hourlyRateMinor),
       userId,
     };
-    return respondToWrite(c, outcome, { entry, agreementSource });
+    return respondToWrite(c, target, outcome, { entry, agreementSource });
   },
 );

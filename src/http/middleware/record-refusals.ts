@@ -21,11 +21,15 @@ export function recordRefusals(): MiddlewareHandler<AppEnv> {
     if (!refused) return;
     const { organizationId, keyId } = refused.key;
     const { reason } = refused;
-    const count = meter.count(`${organizationId}:${keyId}:${reason}`, c.get('now')());
-    if (count > 0)
-      c.executionCtx.waitUntil(
-        record(c, { organizationId, keyId, reason, count, sourceAddress: c.get('source').address }),
-      );
+    const now = c.get('now')();
+    const { ticketId, idempotencyKey } = c.get('lostWrite') ?? {};
+    const lost = ticketId !== undefined &&
+      idempotencyKey !== undefined && { at: now, idempotencyKey, ticketId, requestId: c.get('requestId') };
+    const uses = meter.take(`${organizationId}:${keyId}:${reason}`, now, lost || undefined);
+    if (uses) {
+      const sourceAddress = c.get('source').address;
+      c.executionCtx.waitUntil(record(c, { organizationId, keyId, reason, ...uses, sourceAddress }));
+    }
   };
 }
 
@@ -38,7 +42,7 @@ function refusedUse(c: Context<AppEnv>): { key: KeyReference; reason: RefusedUse
   if (!principal) return undefined;
   if (hasCode(error, 'psa_not_included')) return { key: principal, reason: 'psa_not_included' };
   if (hasCode(error, 'daily_limit_reached')) return { key: principal, reason: 'daily_limit_reached' };
-  if (c.res.headers.has('Idempotency-Mismatch')) return { key: principal, reason: 'idempotency_mismatch' };
+  if (c.get('lostWrite')) return { key: principal, reason: 'idempotency_mismatch' };
   return undefined;
 }
 

@@ -3,6 +3,7 @@ import { everyRefusedUse, listRefusedUses, type RefusedUse } from '../../service
 import { type AdminEnv, adminContext } from '../hono-env.ts';
 import { type Column, csvDownload, fileName } from './download.ts';
 import { REFUSAL_REASONS, RefusedUsesPage } from './pages/refused-uses-page.tsx';
+import { utcText } from './pages/time.tsx';
 import { render } from './render-page.tsx';
 
 export const refusedUses = new Hono<AdminEnv>();
@@ -12,6 +13,9 @@ refusedUses.get('/refused', async (c) => {
   return render(c, 'Refused uses', <RefusedUsesPage uses={uses} />);
 });
 
+const lostText = ({ at, ticketId, idempotencyKey, requestId }: RefusedUse['lost'][number]) =>
+  `${utcText(at)}: ticket ${ticketId}, Idempotency-Key ${idempotencyKey}, request ${requestId}`;
+
 const COLUMNS: readonly Column<RefusedUse>[] = [
   ['Key', ({ key }) => key.name],
   ['Key hint', ({ key }) => key.hint],
@@ -20,6 +24,7 @@ const COLUMNS: readonly Column<RefusedUse>[] = [
   { time: 'First', timeOf: ({ firstAt }) => firstAt },
   { time: 'Last', timeOf: ({ lastAt }) => lastAt },
   ['Last from', ({ sourceAddress }) => sourceAddress],
+  ['Latest lost writes', ({ lost }) => lost.map(lostText).join('; ') || null],
 ];
 
 refusedUses.get('/refused.csv', (c) => {

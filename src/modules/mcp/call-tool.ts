@@ -20,6 +20,7 @@ export async function callTool(c: Context<ApiEnv>, kind: RecordKind, args: unkno
     if (!c.get('principal').hasPsa) throw psaNotIncluded();
     const reply = await tool.call({ ...writeContext(c), auditDetail: 'through MCP' }, config.keyPrefixes, args);
     if (reply.code !== undefined) requestStats.problem = reply.code;
+    if (reply.lost) c.set('lostWrite', reply.lost);
     return reply;
   } catch (err) {
     const error = await confirmed(c, err);

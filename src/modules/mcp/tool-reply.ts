@@ -14,6 +14,8 @@ export interface ToolReply {
   headers: Readonly<Record<string, string>>;
   /** The code of the error that it reports. */
   code?: string;
+  /** The write that created nothing, because an earlier call had its Idempotency-Key. */
+  lost?: WriteTarget;
 }
 
 /** The code of a replay whose record is on another ticket. The other interfaces have no such error. */
@@ -21,11 +23,11 @@ export const OTHER_TICKET = 'idempotency_key_on_other_ticket';
 
 /** The reply to a call whose record exists now: written by this call, or by an earlier one. */
 export function writtenReply(
-  { ticketId }: WriteTarget,
+  target: WriteTarget,
   { outcome, sentence, facts }: Written<{ id: string; ticketId: string }>,
 ): ToolReply {
   const { row, replayed } = outcome;
-  const isOnOtherTicket = row.ticketId !== ticketId;
+  const isOnOtherTicket = row.ticketId !== target.ticketId;
   const mismatch = outcome.mismatch || isOnOtherTicket;
   const record = {
     id: row.id,
@@ -38,6 +40,7 @@ export function writtenReply(
     ...(replayed ? { 'Idempotency-Replayed': 'true' } : {}),
     ...(mismatch ? { 'Idempotency-Mismatch': 'true' } : {}),
   };
+  const lost = mismatch ? { lost: target } : {};
   if (isOnOtherTicket) {
     return {
       ...errorReply(
@@ -46,6 +49,7 @@ export function writtenReply(
         record,
       ),
       headers,
+      ...lost,
     };
   }
   const text = !replayed
@@ -53,7 +57,7 @@ export function writtenReply(
     : mismatch
       ? 'An earlier call with this idempotencyKey wrote this record, from different arguments. It is unchanged, and nothing was written now. Do not call again with another idempotencyKey, unless you report another event.'
       : 'An earlier call with this idempotencyKey wrote this record. Nothing was written now, and there is nothing left to do.';
-  return { result: resultOf(text, record), headers };
+  return { result: resultOf(text, record), headers, ...lost };
 }
 
 /** The reply that reports an error. `text` tells the agent what to correct. */

@@ -8,7 +8,8 @@ import {
 } from '../../db/keys/refused-use-statements.ts';
 import type { KeyReference } from '../../domain/errors.ts';
 import { AFTER_ALL_IDS } from '../../domain/record-id.ts';
-import { ADDRESS_RETENTION_MS, type RefusedUseReason } from '../../domain/refused-use.ts';
+import { ADDRESS_RETENTION_MS, type LostWrite, lostWrite, type RefusedUseReason } from '../../domain/refused-use.ts';
+import { parseStored } from '../../domain/stored-json.ts';
 import { readAll, write } from '../call-d1.ts';
 import { DAILY_LIMITS, runInChunks } from '../in-chunks.ts';
 import {
@@ -30,19 +31,23 @@ export interface RefusedUse {
   firstAt: number;
   lastAt: number;
   sourceAddress: string | null;
+  /** The latest writes that were lost because of a reused Idempotency-Key, latest first. */
+  lost: readonly LostWrite[];
 }
 
 export interface NewRefusedUses extends KeyReference {
   reason: RefusedUseReason;
   count: number;
   sourceAddress: string | null;
+  lost?: readonly LostWrite[];
 }
 
 export async function recordRefusedUses(
   ctx: ServiceContext,
-  { organizationId, keyId, reason, count, sourceAddress }: NewRefusedUses,
+  { organizationId, keyId, reason, count, sourceAddress, lost = [] }: NewRefusedUses,
 ): Promise<void> {
-  const values = { organizationId, keyId, reason, count, sourceAddress, now: ctx.now() };
+  const lostWrites = lost.length === 0 ? null : JSON.stringify(lost);
+  const values = { organizationId, keyId, reason, count, sourceAddress, lostWrites, now: ctx.now() };
   await write(ctx, 'may_have_written', addRefusedUses.bind(values));
 }
 
@@ -73,8 +78,9 @@ export async function* everyRefusedUse(
   }
 }
 
-function toRefusedUse({ keyId, keyName, keyHint, ...use }: RefusedUseRow): RefusedUse {
-  return { key: { id: keyId, name: keyName, hint: keyHint }, ...use };
+function toRefusedUse({ keyId, keyName, keyHint, lostWrites, ...use }: RefusedUseRow): RefusedUse {
+  const lost = lostWrites === null ? [] : parseStored(lostWrite.array(), lostWrites, `a refused use of key ${keyId}`);
+  return { key: { id: keyId, name: keyName, hint: keyHint }, lost, ...use };
 }
 
 /** Removes addresses after their retention time, once a day. Returns whether none is left to remove. */

@@ -83,6 +83,48 @@ describe('a refused use of a key', () => {
     expect(await rowsOf('refused_uses', poor.organization)).toMatchObject([{ reason: 'psa_not_included' }]);
   });
 
+  test('the five latest lost writes of a key are listed, without more writes than one a minute', async () => {
+    let now = Date.parse('2027-03-22T03:30:05Z');
+    const { organization, api, get } = await makeSettings({ now: () => now });
+    const key = await makeKey(organization);
+    const lose = async (event: number) => {
+      const once = { 'Idempotency-Key': `triage:${event}` };
+      await api.postNote(key.value, { message: 'earlier' }, once, '1001');
+      const { headers } = await api.postNote(key.value, { message: 'other' }, once, event % 2 ? '1001' : '1002');
+      await api.settled();
+      now += 1_000;
+      return headers.get('X-Request-Id');
+    };
+    const stored = async () => {
+      const [use] = await rowsOf('refused_uses', organization);
+      return [use?.['count'], String(use?.['lost_writes']).match(/triage:\d/g)];
+    };
+    const requests = [];
+    for (const event of [1, 2, 3]) requests.push(await lose(event));
+    expect(await stored()).toEqual([1, ['triage:1']]);
+    now += 60_000;
+    requests.push(await lose(4));
+    expect(await stored()).toEqual([4, ['triage:4', 'triage:3', 'triage:2', 'triage:1']]);
+    now += 60_000;
+    for (const event of [5, 6]) requests.push(await lose(event));
+    now += 60_000;
+    requests.push(await lose(7));
+    const expected = [
+      `ticket 1001, Idempotency-Key triage:7, request ${requests[6]}`,
+      `ticket 1002, Idempotency-Key triage:6, request ${requests[5]}`,
+      `ticket 1001, Idempotency-Key triage:5, request ${requests[4]}`,
+      `ticket 1002, Idempotency-Key triage:4, request ${requests[3]}`,
+      `ticket 1001, Idempotency-Key triage:3, request ${requests[2]}`,
+    ].map((line) => expect.stringContaining(line));
+    for (const path of ['/refused', `/keys/${key.id}`]) {
+      const lines = await elementsOf((await get(path)).text, '.lost li');
+      expect(lines.map(({ text }) => text.replaceAll(/\s+/g, ' '))).toEqual(expected);
+    }
+    expect((await get('/refused.csv')).text).toContain(
+      `2027-03-22 03:33:11 UTC: ticket 1001, Idempotency-Key triage:7, request ${requests[6]}; 2027`,
+    );
+  });
+
   test('the use loses its source address after 30 days, and keeps its count', async () => {
     const settings = await makeSettings();
     await makeRefused(settings);
@@ -109,10 +151,10 @@ describe('the file of refused uses', () => {
     const { text } = await settings.get('/refused.csv');
     const at = '"2027-03-22 03:30:05","2027-03-22 03:30:05"';
     expect(csvRows(text)).toEqual([
-      `"'=Old","${key.hint}","The key is revoked",1,${at},${at},"${use?.['source_address']}"`,
+      `"'=Old","${key.hint}","The key is revoked",1,${at},${at},"${use?.['source_address']}",`,
     ]);
     expect(text.split('\r\n')[0]).toBe(
-      '"Key","Key hint","Reason","Count, at least","First (UTC)","First (UTC)","Last (UTC)","Last (UTC)","Last from"',
+      '"Key","Key hint","Reason","Count, at least","First (UTC)","First (UTC)","Last (UTC)","Last (UTC)","Last from","Latest lost writes"',
     );
   });
 
@@ -122,7 +164,7 @@ describe('the file of refused uses', () => {
     await copyKey(organization, key.id, { prefix: '0-', count: 700 });
     await env.DB.prepare(
       `insert into refused_uses
-       select organization_id, api_keys.id, value, 1, 1, 1, null from api_keys, json_each('["expired","revoked"]')
+       select organization_id, api_keys.id, value, 1, 1, 1, null, null from api_keys, json_each('["expired","revoked"]')
        where organization_id = ? and api_keys.id like '0-%'`,
     )
       .bind(organization)
@@ -170,7 +212,7 @@ describe('a revoked key that is still used', () => {
     await copyKey(organization, key.id, { prefix: 'other-', count: 120 });
     await env.DB.prepare(
       `insert into refused_uses
-       select organization_id, id, 'expired', 1, ?2, ?2, null from api_keys where organization_id = ?1 and id like 'other-%'`,
+       select organization_id, id, 'expired', 1, ?2, ?2, null, null from api_keys where organization_id = ?1 and id like 'other-%'`,
     )
       .bind(organization, Date.now() + 1_000)
       .run();

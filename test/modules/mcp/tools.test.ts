@@ -99,7 +99,12 @@ describe.each(['add_internal_note', 'log_time'] as const)('%s', (name) => {
     });
     expect(sentence(replay)).toMatch(/nothing was written now/);
     await api.settled();
-    expect(await rowsOf('refused_uses', organization)).toMatchObject([{ reason: 'idempotency_mismatch' }]);
+    expect(await rowsOf('refused_uses', organization)).toMatchObject([
+      {
+        reason: 'idempotency_mismatch',
+        lost_writes: expect.stringContaining(`"ticketId":"${args['ticketId']}"`),
+      },
+    ]);
   });
 
   test('reports a key that was used on another ticket as an error, with the existing record', async () => {

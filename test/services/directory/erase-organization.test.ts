@@ -62,7 +62,7 @@ async function makeFull() {
   await savePushState(asOperator(), organization, PUSH);
   await env.DB.batch(
     [
-      "insert into refused_uses values (?1, ?2, 'revoked', 1, 0, 0, null), (?1, ?2, 'expired', 1, 0, 0, null)",
+      "insert into refused_uses values (?1, ?2, 'revoked', 1, 0, 0, null, null), (?1, ?2, 'expired', 1, 0, 0, null, null)",
       "insert into alerts values (?1, 'key_unused', ?2, 'push', 1, 'a', 0, '{}', 0, 0, null, 0)",
       'insert into key_policies values (?1, null, 0, 90, null, null, 1)',
       "insert into psa_refusals values (?1, 'r', 'note', 'Closed', 0)",

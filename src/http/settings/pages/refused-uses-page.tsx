@@ -1,6 +1,6 @@
 import type { RefusedUse } from '../../../services/keys/refused-uses.ts';
 import { usePage } from '../page-context.ts';
-import { Address, CsvLinks, Hint, Table } from './components.tsx';
+import { Address, CsvLinks, Hint, Table, Ticket } from './components.tsx';
 import { Time } from './time.tsx';
 
 export const REFUSAL_REASONS: Record<RefusedUse['reason'], string> = {
@@ -38,7 +38,12 @@ export function RefusedUsesTable({ uses, forOneKey = false }: Props) {
               <Hint hint={use.key.hint} />
             </th>
           )}
-          <td data-label="Reason">{REFUSAL_REASONS[use.reason]}</td>
+          <td data-label="Reason">
+            <div>
+              {REFUSAL_REASONS[use.reason]}
+              <LostWrites of={use.lost} />
+            </div>
+          </td>
           <td data-label="Count">at least {use.count}</td>
           <td data-label="First">
             <Time at={use.firstAt} />
@@ -56,6 +61,20 @@ export function RefusedUsesTable({ uses, forOneKey = false }: Props) {
         </tr>
       ))}
     </Table>
+  );
+}
+
+/** The latest writes that were lost, so that they can be entered again, and the cause found. */
+function LostWrites({ of: lost }: { of: RefusedUse['lost'] }) {
+  return lost.length === 0 ? null : (
+    <ul class="lost minor">
+      {lost.map(({ at, idempotencyKey, ticketId, requestId }) => (
+        <li>
+          <Time at={at} />: ticket <Ticket id={ticketId} />, Idempotency-Key <code>{idempotencyKey}</code>, request{' '}
+          <code>{requestId}</code>
+        </li>
+      ))}
+    </ul>
   );
 }
 

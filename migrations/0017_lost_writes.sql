@@ -1,0 +1,1 @@
+ALTER TABLE `refused_uses` ADD `lost_writes` text;
