@@ -7,7 +7,7 @@ import { defineConfig } from 'vitest/config';
  * repository.
  */
 const ON_NODE = [
-  'test/{bench,dev,domain,e2e,lib,ops/commands,reliability,repository}/**/*.test.ts',
+  'test/{bench,connectors,dev,domain,e2e,lib,ops/commands,reliability,repository}/**/*.test.ts',
   'test/config.test.ts',
 ];
 

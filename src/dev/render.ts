@@ -1,5 +1,5 @@
 // Makes the static files in build/static: those of src/assets, with stylesheet and script named by their
-// content, and the documentation, rendered with the variables in wrangler.toml (or --config FILE). Wrangler runs it before
+// content, the documentation, rendered with the variables in wrangler.toml (or --config FILE), and the connectors. Wrangler runs it before
 // it bundles the Worker, and Vitest before the tests. Several processes may run it at the same time: a
 // file is replaced as a whole, and only if its content changes.
 import { createHash } from 'node:crypto';
@@ -10,6 +10,7 @@ import { parseArgs } from 'node:util';
 import { build } from 'esbuild';
 import { parseConfig } from '../config.ts';
 import { MAIN_CONFIG, readWranglerConfig } from '../ops/wrangler-config.ts';
+import { connectorPackages } from './connector-packages.ts';
 
 const ASSETS = 'src/assets';
 const OUTDIR = 'build';
@@ -23,6 +24,7 @@ for (const name of await namesIn(ASSETS)) files.set(name, await readFile(join(AS
 const [stylesheet, script] = [nameByContent('pages.css'), nameByContent('pages.js')];
 await replace(PAGE_FILES, JSON.stringify({ stylesheet: `/${stylesheet}`, script: `/${script}` }));
 for (const [name, page] of await renderDocs()) files.set(name, page);
+for (const [name, archive] of await connectorPackages()) files.set(`docs/connectors/${name}`, archive);
 
 for (const [name, content] of files) await replace(join(STATIC, name), content);
 for (const name of await namesIn(STATIC)) if (!files.has(name)) await rm(join(STATIC, name), { force: true });

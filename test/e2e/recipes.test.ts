@@ -1,7 +1,7 @@
 import { execFile, spawn } from 'node:child_process';
-import { copyFile, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { runInNewContext } from 'node:vm';
@@ -9,27 +9,26 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import * as z from 'zod';
 import { isInstalled } from '../support/command.ts';
 import { n8nWorkflow, type SentRequest } from '../support/n8n.ts';
-import { bashUpTo, codesOf, RANDOM, snippetOf } from '../support/recipes.ts';
+import { bashCommandsOf, bashUpTo, codesOf, RANDOM, snippetOf } from '../support/recipes.ts';
 import { startServer } from '../support/server.ts';
 
 // What the recipes give to copy, run as it is, against a server whose limit it runs into.
 
 const run = promisify(execFile);
-const CLIENTS = join(import.meta.dirname, '../clients');
 
 let server: Awaited<ReturnType<typeof startServer>>;
 let directory: string;
-/** Compiles the TypeScript client while the first tests wait for the limit. */
-let compiled: Promise<void>;
+/** Installs the TypeScript client while the first tests wait for the limit. */
+let installed: Promise<void>;
 
 beforeAll(async () => {
   server = await startServer('--var', 'KEY_LIMIT:10/2s');
-  directory = await mkdtemp(join(CLIENTS, '.client-'));
-  compiled = compileClient();
-  compiled.catch(() => undefined);
+  directory = await mkdtemp(join(tmpdir(), 'twb-client-'));
+  installed = installClient();
+  installed.catch(() => undefined);
 });
 afterAll(async () => {
-  await compiled.catch(() => undefined);
+  await installed.catch(() => undefined);
   await rm(directory, { recursive: true });
   await server.close();
 });
@@ -294,8 +293,8 @@ test.each(KINDS)(
 );
 
 describe('TypeScript', () => {
-  test('the program compiles strictly with the client and types from the document, and writes once', async () => {
-    await compiled;
+  test('the program compiles strictly with the package that the service offers, and writes once', async () => {
+    await installed;
     const env = { ...process.env, TICKETS_URL: server.url, TICKETS_API_KEY: server.key, TICKET_ID: '1001' };
     const main = async (...args: string[]) =>
       (await run('node', [join(directory, 'main.ts'), ...args], { env })).stdout;
@@ -303,12 +302,12 @@ describe('TypeScript', () => {
       expect(await main(`evt-typescript-${kind}`, kind)).toMatch(/^201 [0-9a-f-]{36}\n$/);
       expect(await main(`evt-typescript-${kind}`, kind)).toMatch(/^200 [0-9a-f-]{36}\n$/);
     }
-    await expect(main()).rejects.toThrow('Name the event');
+    await expect(main()).rejects.toThrow(/code: 'invalid_idempotency_key'/);
   });
 
   test('the client writes 30 entries simultaneously', async () => {
-    await compiled;
-    const env = { ...process.env, TICKETS_URL: `${server.url}/api/v1`, TICKETS_API_KEY: server.key };
+    await installed;
+    const env = { ...process.env, TICKETS_URL: server.url, TICKETS_API_KEY: server.key };
     const { stdout } = await run('node', [join(directory, 'many.ts')], { env });
     const { ids, replays, credited, again, mismatch } = z
       .object({
@@ -324,25 +323,22 @@ describe('TypeScript', () => {
     expect(credited).toBe('automation');
     // The same entry, now for a technician, is the one that was written for the service account.
     expect(again).toBe(ids[0]);
-    // Another entry with the same Idempotency-Key was not written, and the caller learns it.
-    expect(mismatch).toContain('Idempotency-Key');
+    // Another entry with the same event id was not written, and the caller learns it.
+    expect(mismatch).toBe('event_id_reused');
   });
 });
 
-/**
- * Makes types from the document and compiles the client and two programs with them. @throws if one
- * does not compile
- */
-async function compileClient(): Promise<void> {
-  const bin = join(CLIENTS, 'node_modules/.bin');
-  await run('openapi-typescript', [`${server.url}/api/v1/openapi.json`, '-o', join(directory, 'api.d.ts')], {
-    env: { ...process.env, PATH: `${bin}:${process.env['PATH']}` },
-  });
-  await copyFile('src/assets/docs/recipes/client.ts', join(directory, 'client.ts'));
+/** Installs the package as the recipe does, and compiles two programs with it. @throws if one does not compile */
+async function installClient(): Promise<void> {
+  const name = 'ticket-write-back-client-1.0.0.tgz';
+  const archive = await fetch(`${server.url}/docs/connectors/${name}`);
+  await writeFile(join(directory, name), Buffer.from(await archive.arrayBuffer()));
+  const install = bashCommandsOf('typescript', server.url).get('Install the client') ?? '';
+  await run('bash', ['-c', install], { cwd: directory });
   await writeFile(join(directory, 'main.ts'), snippetOf('typescript', server.url, 'main.ts'));
   await writeFile(join(directory, 'many.ts'), MANY);
   await writeFile(join(directory, 'tsconfig.json'), JSON.stringify(STRICT));
-  await run(join(bin, 'tsc'), ['-p', directory]);
+  await run(join(import.meta.dirname, '../clients/node_modules/.bin/tsc'), ['-p', directory]);
 }
 
 const STRICT = {
@@ -353,31 +349,33 @@ const STRICT = {
     strict: true,
     noUncheckedIndexedAccess: true,
     exactOptionalPropertyTypes: true,
-    allowImportingTsExtensions: true,
     noEmit: true,
     types: ['node'],
+    typeRoots: [resolve('node_modules/@types')],
   },
 };
 
 /**
  * Writes 30 entries at once with a limit of 10 in 2 seconds, one for a technician who cannot be
- * credited, and then uses the Idempotency-Key of the first one twice more.
+ * credited, and then uses the event id of the first one twice more.
  */
-const MANY = `import { logTime, ticketClient } from './client.ts';
+const MANY = `import { WriteBackClient, WriteBackError } from 'ticket-write-back-client';
 
-const client = ticketClient(process.env['TICKETS_URL'] ?? '', process.env['TICKETS_API_KEY'] ?? '');
-const entry = { minutes: 5, description: 'Cleared the print queue', billable: true };
-const written = await Promise.all(Array.from({ length: 30 }, (_, n) => logTime(client, '1001', \`client:evt-\${n}\`, entry)));
-const resent = await logTime(client, '1001', 'client:evt-ivan', { ...entry, userEmail: 'ivan@northwind.example' });
-const again = await logTime(client, '1001', 'client:evt-0', { ...entry, userEmail: 'tess@northwind.example' });
-const mismatch = await logTime(client, '1001', 'client:evt-0', { ...entry, minutes: 6 }).catch((err: Error) => err.message);
+const { TICKETS_URL: url = '', TICKETS_API_KEY: key = '' } = process.env;
+const tickets = new WriteBackClient({ url, key, workflow: 'client' });
+const entry = { ticketId: '1001', minutes: 5, description: 'Cleared the print queue', billable: true };
+const written = await Promise.all(Array.from({ length: 30 }, (_, n) => tickets.logTime({ ...entry, eventId: \`evt-\${n}\` })));
+const forIvan = { userEmail: 'ivan@northwind.example', orServiceAccount: true };
+const resent = await tickets.logTime({ ...entry, ...forIvan, eventId: 'evt-ivan' });
+const again = await tickets.logTime({ ...entry, ...forIvan, eventId: 'evt-0' });
+const mismatch = await tickets.logTime({ ...entry, eventId: 'evt-0', minutes: 6 }).catch((err) => err);
 console.log(
   JSON.stringify({
     ids: written.map(({ entry }) => entry.id),
-    replays: written.filter((answer) => 'idempotentReplay' in answer).length,
+    replays: written.filter((answer) => answer.idempotentReplay).length,
     credited: resent.entry.userId,
     again: again.entry.id,
-    mismatch,
+    mismatch: mismatch instanceof WriteBackError ? mismatch.code : '',
   }),
 );
 `;

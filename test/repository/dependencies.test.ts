@@ -18,7 +18,9 @@ const {
 
 /** The code below a directory as one text. */
 async function codeIn(directory: string): Promise<string> {
-  const names = (await readdir(directory, { recursive: true })).filter((name) => /\.(tsx?|js)$/.test(name));
+  const names = (await readdir(directory, { recursive: true })).filter(
+    (name) => /\.(tsx?|js)$/.test(name) && !name.includes('node_modules'),
+  );
   return (await Promise.all(names.map((name) => readFile(join(directory, name), 'utf8')))).join('\n');
 }
 

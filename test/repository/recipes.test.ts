@@ -71,7 +71,7 @@ describe.each(RECIPES)('the recipe for $tool', ({ slug, markdown }) => {
 
   test('offers files that exist', async () => {
     const files = Array.from(JSON.stringify(blocksOf(markdown)).matchAll(DOWNLOAD));
-    for (const [, file] of files) await access(`src/assets/docs/recipes/${file}`);
+    for (const [, path] of files) await access(`build/static${path}`);
     expect(files.length > 0).toBe(['n8n', 'node-red', 'typescript'].includes(slug));
   });
 
@@ -81,7 +81,7 @@ describe.each(RECIPES)('the recipe for $tool', ({ slug, markdown }) => {
   });
 });
 
-const DOWNLOAD = /"href":"\/docs\/recipes\/([\w-]+\.\w+)"/g;
+const DOWNLOAD = /"href":"(\/docs\/(?:recipes|connectors)\/[\w.-]+\.\w+)"/g;
 
 test.each(['recipes/curl', 'recipes/python', 'recipes/zapier', 'pages/recipes'])(
   '%s.md cuts a text to the length that the service accepts',

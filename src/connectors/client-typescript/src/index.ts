@@ -1,0 +1,219 @@
+// The client of the Ticket Write-Back API: see README.md.
+import { type components, MAX_TEXT_LENGTH, PATHS } from './contract.ts';
+
+type Schemas = components['schemas'];
+type Problem = Schemas['Problem'];
+export type Ping = Schemas['Ping'];
+export type NoteRequest = Schemas['NoteRequest'];
+export type NoteResult = Schemas['NoteResult'];
+export type TimeEntryRequest = Schemas['TimeEntryRequest'];
+export type TimeEntryResult = Schemas['TimeEntryResult'];
+
+/** The codes of the service (see /docs/errors), and four causes without one. */
+export type ErrorCode =
+  | NonNullable<Problem['code']>
+  /** 401: the key is missing, mistyped, expired or revoked, or it lacks the scope. */
+  | 'unauthorized'
+  /** A different request used the event id before, so nothing was written now. */
+  | 'event_id_reused'
+  /** No response arrived in time. The record may exist. */
+  | 'no_response'
+  /** The response is not from the service, such as an error page of a proxy. */
+  | 'unexpected_response';
+
+const USER_AGENT = 'ticket-write-back-client/1.0.0';
+const MAX_BACKOFF_SECONDS = 30;
+/** Visible ASCII. */
+const VISIBLE = /^[\x21-\x7e]+$/;
+
+export interface Settings {
+  /** The address of the service, such as `https://tickets.example`. */
+  url: string;
+  /** The API key. Read it from an environment variable or a secret store. */
+  key: string;
+  /** The name of the automation. An Idempotency-Key is `<workflow>:<event id>`. */
+  workflow: string;
+  /** Attempts for each call. Default: 10. */
+  attempts?: number;
+  /**
+   * The longest wait before an attempt, in seconds. If the service asks for more, the call fails. Default: 120. Request
+   * limits ask for less, daily limits for hours.
+   */
+  maxWaitSeconds?: number;
+  /** The time for one attempt, in milliseconds. Default: 30,000. */
+  timeoutMs?: number;
+}
+
+/** The ticket and the event that a call writes for. */
+export interface Target {
+  ticketId: string;
+  /** The id of the event that the automation works on: the same for each retry, a new one for each event. */
+  eventId: string;
+  /** Return the existing record, with `idempotencyMismatch`, if a different request used the event id before. */
+  acceptMismatch?: boolean;
+}
+
+export interface TimeEntryTarget extends Target {
+  /** Credit the automation service account if the technician in `userEmail` is not eligible. */
+  orServiceAccount?: boolean;
+}
+
+interface Details {
+  status?: number | undefined;
+  requestId?: string | undefined;
+  retryAfterSeconds?: number | undefined;
+  fields?: NonNullable<Problem['errors']> | undefined;
+  cause?: unknown;
+}
+
+/** Why a call failed. `message` contains the cause and the remedy. */
+export class WriteBackError extends Error {
+  override readonly name = 'WriteBackError';
+  readonly code: ErrorCode;
+  /** The HTTP status; undefined if there was no response. */
+  readonly status: number | undefined;
+  /** The id of the request. Include it when you ask for help. */
+  readonly requestId: string | undefined;
+  /** The wait that the service asked for. */
+  readonly retryAfterSeconds: number | undefined;
+  /** The invalid fields, after `validation_failed`. */
+  readonly fields: NonNullable<Problem['errors']>;
+
+  constructor(code: ErrorCode, message: string, details: Details = {}) {
+    super(message, { cause: details.cause });
+    this.code = code;
+    this.status = details.status;
+    this.requestId = details.requestId;
+    this.retryAfterSeconds = details.retryAfterSeconds;
+    this.fields = details.fields ?? [];
+  }
+
+  /** Whether the same call may succeed later. With the same event id it never writes twice. */
+  get isTransient(): boolean {
+    return this.code === 'no_response' || this.status === 429 || (this.status ?? 0) >= 500;
+  }
+}
+
+/** Cuts a text to the longest that the service accepts, without splitting a character as `text.slice` could. */
+export function limitText(text: string): string {
+  return Array.from(text).slice(0, MAX_TEXT_LENGTH).join('');
+}
+
+/**
+ * Writes notes and time entries to tickets, each event once. Calls retry after 429, 5xx and lost connections, with the
+ * same Idempotency-Key, and never before the time in `Retry-After`.
+ */
+export class WriteBackClient {
+  readonly #origin: string;
+  readonly #headers: Readonly<Record<string, string>>;
+  readonly #workflow: string;
+  readonly #attempts: number;
+  readonly #maxWaitSeconds: number;
+  readonly #timeoutMs: number;
+
+  /** @throws Error in a browser, if the address is not HTTPS, and if the key cannot be one */
+  constructor({ url, key, workflow, attempts = 10, maxWaitSeconds = 120, timeoutMs = 30_000 }: Settings) {
+    if ('document' in globalThis)
+      throw new Error('An API key does not belong in a browser, where every visitor can read it. Call from a server.');
+    const { protocol, hostname, origin } = new URL(url);
+    if (protocol !== 'https:' && !/^(localhost|127\.0\.0\.1|\[::1\])$/.test(hostname))
+      throw new Error(`The address ${origin} is not HTTPS, so others on the network could read the API key.`);
+    // The error that a header causes would contain the key.
+    if (!VISIBLE.test(key.trim()))
+      throw new Error('The API key is empty or contains a character that no key contains.');
+    this.#origin = origin;
+    this.#headers = { Authorization: `Bearer ${key.trim()}`, 'User-Agent': USER_AGENT };
+    this.#workflow = workflow;
+    this.#attempts = attempts;
+    this.#maxWaitSeconds = maxWaitSeconds;
+    this.#timeoutMs = timeoutMs;
+  }
+
+  /** Checks the key, and returns its organization, name and scopes. @throws WriteBackError */
+  ping(): Promise<Ping> {
+    return this.#call(PATHS.ping, { headers: this.#headers });
+  }
+
+  /** Adds an internal note. @throws WriteBackError */
+  async addInternalNote({ ticketId, eventId, acceptMismatch, ...note }: Target & NoteRequest): Promise<NoteResult> {
+    const result = await this.#write<NoteResult>(PATHS.createNote, ticketId, eventId, note);
+    return acceptMismatch ? result : withoutMismatch(result, eventId);
+  }
+
+  /** Logs time. @throws WriteBackError */
+  async logTime({
+    ticketId,
+    eventId,
+    acceptMismatch,
+    orServiceAccount,
+    userEmail,
+    ...entry
+  }: TimeEntryTarget & TimeEntryRequest): Promise<TimeEntryResult> {
+    const write = (body: TimeEntryRequest) =>
+      this.#write<TimeEntryResult>(PATHS.createTimeEntry, ticketId, eventId, body);
+    const isForTechnician = userEmail !== undefined;
+    let result = await write(isForTechnician ? { ...entry, userEmail } : entry).catch((err: unknown) => {
+      if (!orServiceAccount || !(err instanceof WriteBackError) || err.code !== 'technician_not_eligible') throw err;
+      return undefined;
+    });
+    // After a mismatch as well: the technician may not have been eligible when the entry was written.
+    if (!result || (orServiceAccount && isForTechnician && result.idempotencyMismatch)) result = await write(entry);
+    return acceptMismatch ? result : withoutMismatch(result, eventId);
+  }
+
+  async #write<Result>(path: string, ticketId: string, eventId: string, body: object): Promise<Result> {
+    const idempotencyKey = `${this.#workflow}:${eventId}`;
+    if (!VISIBLE.test(idempotencyKey))
+      throw new WriteBackError(
+        'invalid_idempotency_key',
+        `${idempotencyKey} is not 1 to 255 visible ASCII characters.`,
+      );
+    const headers = { ...this.#headers, 'Content-Type': 'application/json', 'Idempotency-Key': idempotencyKey };
+    const address = path.replace('{ticketId}', encodeURIComponent(ticketId));
+    return this.#call(address, { method: 'POST', headers, body: JSON.stringify(body) });
+  }
+
+  /** Sends a request until it succeeds, cannot succeed, or the attempts are used up. */
+  async #call<Result>(path: string, init: RequestInit): Promise<Result> {
+    const request = new Request(this.#origin + path, { ...init, redirect: 'manual' });
+    for (let attempt = 1; ; attempt++) {
+      const outcome = await this.#attempt<Result>(request.clone());
+      if (!(outcome instanceof WriteBackError)) return outcome.body;
+      const seconds = Math.max(outcome.retryAfterSeconds ?? 0, Math.min(2 ** (attempt - 1), MAX_BACKOFF_SECONDS));
+      if (!outcome.isTransient || attempt >= this.#attempts || seconds > this.#maxWaitSeconds) throw outcome;
+      // A random part, so that not all callers return at the same time.
+      await new Promise((resolve) => setTimeout(resolve, (seconds + Math.random()) * 1000));
+    }
+  }
+
+  async #attempt<Result>(request: Request): Promise<{ body: Result } | WriteBackError> {
+    try {
+      const response = await fetch(request, { signal: AbortSignal.timeout(this.#timeoutMs) });
+      return response.ok ? { body: await response.json() } : await errorOf(response);
+    } catch (cause) {
+      return new WriteBackError('no_response', `The service did not respond: ${cause}`, { cause });
+    }
+  }
+}
+
+/** @throws WriteBackError if a different request created the record */
+function withoutMismatch<Result extends NoteResult | TimeEntryResult>(result: Result, eventId: string): Result {
+  if (!result.idempotencyMismatch) return result;
+  const ticket = result.ticketId === undefined ? '' : ` on ticket ${result.ticketId}`;
+  throw new WriteBackError(
+    'event_id_reused',
+    `A different request used the event id ${eventId} before${ticket}. Nothing was written now.`,
+  );
+}
+
+async function errorOf(response: Response): Promise<WriteBackError> {
+  const { status, headers } = response;
+  const body: Promise<Partial<Problem>> = response.json();
+  // The page of a proxy is not JSON.
+  const problem = await body.catch((): Partial<Problem> => ({}));
+  const { code = status === 401 ? 'unauthorized' : 'unexpected_response', errors: fields } = problem;
+  const { detail = `The service responded with the status ${status}. See /docs/errors#${code}.` } = problem;
+  const requestId = problem.requestId ?? headers.get('X-Request-Id') ?? undefined;
+  const retryAfterSeconds = Number(headers.get('Retry-After')) || undefined;
+  return new WriteBackError(code, detail, { status, requestId, retryAfterSeconds, fields });
+}

