@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { dateIn, monthsLater } from './calendar.ts';
-import { freeText, ruleError, strictObject } from './fields.ts';
+import { freeText, lazyObject, ruleError } from './fields.ts';
 import { recordId } from './record-id.ts';
 
 export const REVIEW_DECISIONS = ['keep', 'revoke'] as const;
@@ -9,13 +9,13 @@ export type ReviewDecision = (typeof REVIEW_DECISIONS)[number];
 /** Maximum length of the reason for a decision in Unicode code points. */
 export const MAX_REASON_LENGTH = 200;
 
-export const keyDecision = strictObject({
+export const keyDecision = lazyObject(() => ({
   keyId: recordId('the key'),
   decision: z.enum(REVIEW_DECISIONS, { error: ruleError('keep or revoke') }),
   reason: freeText(MAX_REASON_LENGTH).transform((reason) => reason.trim().replace(/\s+/g, ' ')),
   /** The time of the decision that this one replaces; null if there was none. */
   shownAt: z.int().nullable().default(null),
-});
+}));
 
 /** When reviews are due, and since when that has been required. */
 interface ReviewInterval {

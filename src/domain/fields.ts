@@ -111,6 +111,13 @@ export function strictObject<Shape extends z.core.$ZodLooseShape>(shape: Shape) 
   });
 }
 
+/**
+ * A strict object that is built when it is first needed, for inputs that a write does not have: building them takes
+ * a part of an isolate's start, and most isolates only serve writes.
+ */
+export const lazyObject = <Shape extends z.core.$ZodLooseShape>(shape: () => Shape) =>
+  z.lazy(() => strictObject(shape()));
+
 /** Converts zod's issues: one error per field and per unknown field, no duplicates, at most `MAX_FIELD_ERRORS`. */
 export function fieldErrors(error: z.core.$ZodError): FieldError[] {
   const errors = error.issues.flatMap((issue): FieldError[] => {

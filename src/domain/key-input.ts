@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { dateIn, endOfDate, yearsLater } from './calendar.ts';
-import { ruleError, strictObject } from './fields.ts';
+import { lazyObject, ruleError } from './fields.ts';
 import { type KeySettings, settingInputs } from './key-settings.ts';
 import { SCOPE_IDS } from './scopes.ts';
 
@@ -21,7 +21,7 @@ const hasWholeLimit = ({ limitQuota, limitWindowMs }: Pick<KeySettings, 'limitQu
   (limitQuota === null) === (limitWindowMs === null);
 const WHOLE_LIMIT = { path: ['limitWindowMs'], error: 'is required with limitQuota, and refused without it' };
 
-export const newApiKey = strictObject({
+export const newApiKey = lazyObject(() => ({
   ...settingInputs,
   scopes: z
     .array(z.enum(SCOPE_IDS, { error: ruleError(`one of ${SCOPE_IDS.join(', ')}`) }), {
@@ -31,19 +31,19 @@ export const newApiKey = strictObject({
       error: 'is empty; choose at least one scope',
     }),
   expires: expires(),
-}).refine(hasWholeLimit, WHOLE_LIMIT);
+})).refine(hasWholeLimit, WHOLE_LIMIT);
 
 export type NewApiKey = z.input<typeof newApiKey>;
 
-export const keyChanges = strictObject(settingInputs).refine(hasWholeLimit, WHOLE_LIMIT);
+export const keyChanges = lazyObject(() => settingInputs).refine(hasWholeLimit, WHOLE_LIMIT);
 
 /** How long a rotated key keeps working, if it is not revoked at once. */
 export const GRACE_MS = { '1h': 3_600_000, '24h': 24 * 3_600_000, '7d': 7 * 24 * 3_600_000 } as const;
 
-export const rotation = strictObject({
+export const rotation = lazyObject(() => ({
   expires: expires(),
   grace: z.enum(['now', '1h', '24h', '7d'], { error: ruleError('now, 1h, 24h or 7d') }),
-});
+}));
 
 export interface Rotation {
   expires?: string;

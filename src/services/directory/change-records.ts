@@ -6,7 +6,7 @@ import { batch } from '../../db/statement.ts';
 import { instant } from '../../domain/change.ts';
 import { conflicts, DIRECTORY_TYPES, type DirectoryError, directoryId, readRecord } from '../../domain/directory.ts';
 import { ServiceError } from '../../domain/errors.ts';
-import { ruleError, strictObject } from '../../domain/fields.ts';
+import { lazyObject, ruleError } from '../../domain/fields.ts';
 import type { DeactivatedRecord, Upserted } from '../../domain/psa-shapes.ts';
 import { callD1, readOne } from '../call-d1.ts';
 import { parseInput } from '../parse-input.ts';
@@ -20,11 +20,11 @@ const listOf = <Item extends z.ZodType>(item: Item, what: string) =>
     .array(item, { error: ruleError(`an array of ${what}`) })
     .max(MAX_RECORDS, { error: `has too many ${what}; send at most ${MAX_RECORDS} at a time` });
 
-export const upsertRequest = strictObject({
+export const upsertRequest = lazyObject(() => ({
   organization: directoryId('an organization'),
   records: listOf(z.unknown(), 'records'),
   allOrNothing: z.boolean({ error: ruleError('true or false') }).default(false),
-});
+}));
 
 /**
  * Creates or changes records of one organization, in the format of a directory file: in one
@@ -71,14 +71,14 @@ export async function upsertRecords(ctx: DirectoryContext, request: z.input<type
   };
 }
 
-const recordReference = strictObject({
+const recordReference = lazyObject(() => ({
   type: z.enum(DIRECTORY_TYPES, { error: ruleError(`one of ${DIRECTORY_TYPES.join(', ')}`) }),
   id: directoryId('the record'),
-});
-export const deactivateRequest = strictObject({
+}));
+export const deactivateRequest = lazyObject(() => ({
   organization: directoryId('an organization'),
   records: listOf(recordReference, 'records'),
-});
+}));
 
 export type RecordReference = z.output<typeof recordReference>;
 

@@ -13,7 +13,7 @@ import { findArchivesAfter } from '../../db/work/archives.ts';
 import { findCursorPosition } from '../../db/work/changes.ts';
 import { directoryId } from '../../domain/directory.ts';
 import { noArchive, ServiceError } from '../../domain/errors.ts';
-import { freeText, strictObject } from '../../domain/fields.ts';
+import { freeText, lazyObject } from '../../domain/fields.ts';
 import { callD1, readOne, write } from '../call-d1.ts';
 import { parseInput } from '../parse-input.ts';
 import { forNextChunk, type ServiceContext } from '../service-context.ts';
@@ -29,13 +29,13 @@ const CHUNKS_PER_CALL = 500;
 const MAX_OBJECT_NAME = 200;
 const MAX_WITHOUT = 1_000;
 
-export const eraseRequest = strictObject({
+export const eraseRequest = lazyObject(() => ({
   organization: directoryId('an organization'),
   cursor: cursorText,
   by: freeText(100),
   without: z.array(z.string().max(MAX_OBJECT_NAME)).max(MAX_WITHOUT).default([]),
-});
-const organizationRequest = strictObject({ organization: directoryId('an organization') });
+}));
+const organizationRequest = lazyObject(() => ({ organization: directoryId('an organization') }));
 
 /** The erasure that was begun and not finished, if there is one. @throws ServiceError `invalid` */
 export async function findErasure(

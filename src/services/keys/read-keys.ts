@@ -16,7 +16,7 @@ import { type ChainDay, findChainDay } from '../../db/work/key-days.ts';
 import { hashKey, isLive, type KeyState, keyState, parseKeyReference } from '../../domain/api-key.ts';
 import { directoryId } from '../../domain/directory.ts';
 import { ServiceError } from '../../domain/errors.ts';
-import { strictObject } from '../../domain/fields.ts';
+import { lazyObject } from '../../domain/fields.ts';
 import { KEY_SETTING_NAMES, type KeySettings } from '../../domain/key-settings.ts';
 import { AFTER_ALL_IDS, recordId } from '../../domain/record-id.ts';
 import { parseScopes, type Scope } from '../../domain/scopes.ts';
@@ -203,7 +203,7 @@ export async function findKeysAnywhere(ctx: ServiceContext, pasted: string): Pro
   return readOperatorKeys(ctx, statement);
 }
 
-const keyRequest = strictObject({ organization: directoryId('an organization'), key: recordId('the key') });
+const keyRequest = lazyObject(() => ({ organization: directoryId('an organization'), key: recordId('the key') }));
 
 /** @throws ServiceError `invalid`, `key_not_found` */
 export async function getKeyAnywhere(

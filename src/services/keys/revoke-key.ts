@@ -5,7 +5,7 @@ import {
   markRevokedByOperator,
 } from '../../db/keys/revoke-key-statements.ts';
 import { directoryId } from '../../domain/directory.ts';
-import { freeText, strictObject } from '../../domain/fields.ts';
+import { freeText, lazyObject } from '../../domain/fields.ts';
 import { recordId } from '../../domain/record-id.ts';
 import { byAdministrator, bySystem, hasChanged, writeWithAudit } from '../audit/write-with-audit.ts';
 import { readAll, readOne } from '../call-d1.ts';
@@ -58,11 +58,11 @@ export async function revokeAllKeys(ctx: ActorContext<AdminActor>): Promise<numb
   }
 }
 
-const revokeRequest = strictObject({
+const revokeRequest = lazyObject(() => ({
   organization: directoryId('an organization'),
   key: recordId('the key'),
   by: freeText(100),
-});
+}));
 
 /** `by` names who asked for it. `revokedAt` is in UTC milliseconds. @throws ServiceError `invalid`, `key_not_found` */
 export async function revokeAsOperator(

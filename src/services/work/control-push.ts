@@ -2,7 +2,7 @@ import type * as z from 'zod';
 import { findCursorPosition } from '../../db/work/changes.ts';
 import { directoryId } from '../../domain/directory.ts';
 import { ServiceError } from '../../domain/errors.ts';
-import { freeText, strictObject } from '../../domain/fields.ts';
+import { freeText, lazyObject } from '../../domain/fields.ts';
 import { bySystem } from '../audit/write-with-audit.ts';
 import { readOne } from '../call-d1.ts';
 import { parseInput } from '../parse-input.ts';
@@ -10,14 +10,14 @@ import type { ActorContext, PushControl, ServiceContext, SystemActor } from '../
 import { cursorText, requireValidCursor } from './list-changes.ts';
 
 /** The input of `resumePush`. `by` names who asked for it, for the audit log. */
-export const resumeRequest = strictObject({ organization: directoryId('an organization'), by: freeText(100) });
+export const resumeRequest = lazyObject(() => ({ organization: directoryId('an organization'), by: freeText(100) }));
 
 /** The input of `skipPush`. */
-export const skipRequest = strictObject({
+export const skipRequest = lazyObject(() => ({
   organization: directoryId('an organization'),
   to: cursorText.unwrap().meta({ description: 'The cursor of the last change to leave out.' }),
   by: freeText(100),
-});
+}));
 
 /**
  * Resumes an organization's push immediately, whether it is stopped or waits after a failure.

@@ -5,7 +5,7 @@ import type { Change } from '../../domain/change.ts';
 import { type ChangeCursor, formatCursor, parseCursor } from '../../domain/change-cursor.ts';
 import { directoryId } from '../../domain/directory.ts';
 import { beingErased, ServiceError } from '../../domain/errors.ts';
-import { ruleError, strictObject } from '../../domain/fields.ts';
+import { lazyObject, ruleError } from '../../domain/fields.ts';
 import type { ArchivedChanges, ChangesPage } from '../../domain/psa-shapes.ts';
 import { utf8Length } from '../../lib/bytes.ts';
 import { readBatch } from '../call-d1.ts';
@@ -37,7 +37,7 @@ export const cursorText = z
     return z.NEVER;
   })
   .nullable();
-export const changesRequest = strictObject({
+export const changesRequest = lazyObject(() => ({
   organization: directoryId('an organization'),
   cursor: cursorText,
   limit: z
@@ -45,7 +45,7 @@ export const changesRequest = strictObject({
     .min(1, { error: ruleError(limitRule) })
     .max(MAX_CHANGES, { error: ruleError(limitRule) })
     .default(MAX_CHANGES),
-});
+}));
 
 /**
  * The next changes of an organization after a cursor, oldest first: every committed row of the audit log, none skipped.

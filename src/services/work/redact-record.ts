@@ -3,7 +3,7 @@ import { findArchivedRecord } from '../../db/work/archived-records.ts';
 import { findRecord, markRedacted } from '../../db/work/text-statements.ts';
 import { directoryId } from '../../domain/directory.ts';
 import { noArchive, ServiceError } from '../../domain/errors.ts';
-import { freeText, ruleError, strictObject } from '../../domain/fields.ts';
+import { freeText, lazyObject, ruleError } from '../../domain/fields.ts';
 import { recordId } from '../../domain/record-id.ts';
 import { RECORD_KIND_NAMES, RECORD_KINDS, type RecordKind } from '../../domain/record-kinds.ts';
 import { bySystem, hasChanged, writeWithAudit } from '../audit/write-with-audit.ts';
@@ -11,12 +11,12 @@ import { readOne } from '../call-d1.ts';
 import { parseInput } from '../parse-input.ts';
 import type { ActorContext, Redaction, SystemActor } from '../service-context.ts';
 
-export const redactRequest = strictObject({
+export const redactRequest = lazyObject(() => ({
   organization: directoryId('an organization'),
   kind: z.enum(RECORD_KIND_NAMES, { error: ruleError(`one of ${RECORD_KIND_NAMES.join(', ')}`) }),
   id: recordId('the record'),
   by: freeText(100),
-});
+}));
 
 /**
  * Removes the text of a record, for example because it contains a password. The text is then

@@ -1,7 +1,7 @@
 import { findCursorPosition } from '../../db/work/changes.ts';
 import { findReleases, markReleased, type ReleaseRow } from '../../db/work/releases.ts';
 import { directoryId } from '../../domain/directory.ts';
-import { strictObject } from '../../domain/fields.ts';
+import { lazyObject } from '../../domain/fields.ts';
 import type { Released } from '../../domain/psa-shapes.ts';
 import { readAll, readOne, write } from '../call-d1.ts';
 import { parseInput } from '../parse-input.ts';
@@ -13,10 +13,10 @@ export type { ReleaseRow } from '../../db/work/releases.ts';
 /** How many organizations one call to D1 reads. */
 const RELEASES_PAGE = 500;
 
-export const releaseRequest = strictObject({
+export const releaseRequest = lazyObject(() => ({
   organization: directoryId('an organization'),
   cursor: cursorText.unwrap(),
-});
+}));
 
 /**
  * Records that the PSA has stored an organization's changes up to a cursor, so that they may be

@@ -3,7 +3,7 @@ import { ALL_ORGANIZATIONS } from '../../db/fact-statements.ts';
 import { countRefusals, findReported, recordRefusal, withdrawRefusal } from '../../db/work/refusal-statements.ts';
 import { optionalInstant } from '../../domain/change.ts';
 import { directoryId } from '../../domain/directory.ts';
-import { freeText, ruleError, strictObject } from '../../domain/fields.ts';
+import { freeText, lazyObject, ruleError } from '../../domain/fields.ts';
 import type { PsaStatus } from '../../domain/psa-shapes.ts';
 import { recordId } from '../../domain/record-id.ts';
 import { RECORD_KIND_NAMES } from '../../domain/record-kinds.ts';
@@ -16,7 +16,7 @@ import { recordNotFound } from './redact-record.ts';
 const MAX_REASON_LENGTH = 500;
 
 /** The input of `reportRecord`. */
-export const reportRequest = strictObject({
+export const reportRequest = lazyObject(() => ({
   organization: directoryId('an organization'),
   kind: z.enum(RECORD_KIND_NAMES, { error: ruleError(`one of ${RECORD_KIND_NAMES.join(', ')}`) }),
   id: recordId('the record'),
@@ -24,7 +24,7 @@ export const reportRequest = strictObject({
   reason: freeText(MAX_REASON_LENGTH)
     .optional()
     .meta({ description: 'Why, for administrators; required for `refused`. Do not repeat its text.' }),
-}).refine(({ result, reason }) => result === 'taken' || reason !== undefined, {
+})).refine(({ result, reason }) => result === 'taken' || reason !== undefined, {
   path: ['reason'],
   error: 'is missing; send why your system refuses the record',
 });
@@ -58,9 +58,9 @@ export async function reportRecord(
 }
 
 /** The input of `readPsaStatus`. */
-export const statusRequest = strictObject({
+export const statusRequest = lazyObject(() => ({
   organization: directoryId('an organization').optional().meta({ description: 'Without it: all organizations.' }),
-});
+}));
 
 /**
  * How many records the PSA has refused and not taken since.

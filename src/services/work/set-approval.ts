@@ -3,7 +3,7 @@ import { findApproval, recordApproval, recordArchivedApproval } from '../../db/w
 import { optionalInstant } from '../../domain/change.ts';
 import { directoryId } from '../../domain/directory.ts';
 import { ServiceError } from '../../domain/errors.ts';
-import { ruleError, strictObject } from '../../domain/fields.ts';
+import { lazyObject, ruleError } from '../../domain/fields.ts';
 import { recordId } from '../../domain/record-id.ts';
 import { DECISIONS, type Decision } from '../../domain/time-entry.ts';
 import { hasChanged, writeWithAudit } from '../audit/write-with-audit.ts';
@@ -15,12 +15,12 @@ import { recordNotFound } from './redact-record.ts';
 /** The audit action of each decision. */
 const ACTIONS = { APPROVED: 'time_entry.approved', REJECTED: 'time_entry.rejected' } as const;
 
-export const approvalRequest = strictObject({
+export const approvalRequest = lazyObject(() => ({
   organization: directoryId('an organization'),
   entry: recordId('a time entry'),
   decision: z.enum(DECISIONS, { error: ruleError('APPROVED or REJECTED') }),
   reviewer: directoryId('the administrator who decided'),
-});
+}));
 
 /**
  * Approves or rejects a time entry, once, with an audit row in the reviewer's name. The same decision of the same
