@@ -21,7 +21,7 @@ import type { Part } from './module.ts';
 
 const RECORD_ROUTES: Readonly<Record<RecordKind, Hono<AppEnv>>> = { note: notes, time_entry: timeEntries };
 
-/** The limit of an address for pages without a limit of their own, and for paths that do not exist. */
+/** The limit of an address for pages without a separate limit, and for paths that do not exist. */
 function limitTheRest(parts: readonly Part[]): MiddlewareHandler<AppEnv> {
   const limited = ['/api', '/settings', ...parts.flatMap(({ routes }) => routes?.path ?? [])];
   const limit = limitByIp('site');

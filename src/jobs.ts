@@ -36,7 +36,7 @@ function daily(name: string, run: (ctx: ServiceContext) => Promise<void>): Job {
 /**
  * Runs the jobs of a cron trigger, simultaneously. A failing job does not stop the others. Every failure is logged, and
  * the first one is thrown, so that the platform shows it.
- * @throws Error also if no trigger in `CRON_TRIGGERS` is written like `cron`
+ * @throws Error even if no trigger in `CRON_TRIGGERS` is written like `cron`
  */
 export async function runJobs(
   cron: string,

@@ -170,7 +170,7 @@ function keepDrafts(drafts) {
     const read = () => JSON.stringify(Array.from(new FormData(form)).filter(([field]) => field !== 'token'));
     const keep = () => drafts.setItem(name, read());
     const draft = drafts.getItem(name);
-    // A form with what was sent is newer than the draft.
+    // A form with submitted values is newer than the draft.
     if (form.hasAttribute('data-entered')) keep();
     else if (draft && draft !== read()) restore(form, JSON.parse(draft), () => drafts.removeItem(name));
     form.addEventListener('input', keep);
@@ -307,7 +307,7 @@ async function continueSearch(log) {
       break;
     }
     banner.remove();
-    // An empty last page says that nothing was found, which is wrong after others.
+    // An empty last page reports that nothing was found, which is wrong after others.
     const isEmpty = page.querySelectorAll('.log li').length === 0 && !nextOf(page);
     if (isEmpty && found > 0) break;
     log.append(...page.children);

@@ -24,7 +24,7 @@ export interface FactValues {
   from: string;
   to: string;
   now: number;
-  /** At most so many facts, the latest first where there may be many. */
+  /** The largest number of facts, the latest first where there may be many. */
   limit: number;
   /** 1 if changes are pushed: without a receiver, an old failure means nothing. */
   isPushed: number;

@@ -21,7 +21,7 @@ const READERS: readonly { href: string; icon: IconName; title: string; text: str
     href: '/docs/errors',
     icon: 'alert',
     title: 'Something went wrong',
-    text: 'What each error means, and who can fix it.',
+    text: 'The meaning of each error, and who can fix it.',
   },
 ];
 

@@ -40,7 +40,7 @@ const extraHeaders: Partial<Record<number, z.ZodRawShape>> = {
       'The limit: `q` requests in any `w` seconds.',
       '"ip";q=1200;w=10',
     ),
-    RateLimit: header(z.string(), 'RateLimit', 'What is left of the limit.', '"ip";r=0;t=2'),
+    RateLimit: header(z.string(), 'RateLimit', 'The remaining requests.', '"ip";r=0;t=2'),
   },
   503: {
     'Retry-After': header(seconds, 'RetryAfterOf503', `The number of seconds to wait: ${RETRY_AFTER_503}.`, '5'),
@@ -114,7 +114,7 @@ const alertData: z.ZodObject & z.ZodType<AlertData> = z.object({
   ),
   since: time().meta({ description: 'Since when it needs attention, as far as that is known.' }),
   level: z.int().meta({ description: '1, and higher if it has become more urgent.' }),
-  text: z.string().meta({ description: 'What it is, in English, without markup and without names.' }),
+  text: z.string().meta({ description: 'The alert in English, without markup and without names.' }),
   advice: z.string().meta({ description: 'What to do about it.' }),
 });
 
@@ -233,7 +233,7 @@ export function describePsa(origin: string) {
             },
             401: {
               description:
-                'The signature, the id or the time is missing or wrong. The response is always the same; the log of the service says why.',
+                'The signature, the id or the time is missing or wrong. The response is always the same; the log of the service shows the reason.',
               headers: z.object({
                 ...always,
                 'WWW-Authenticate': header(z.string(), 'WWWAuthenticate', 'Sign the message.', CHALLENGE),

@@ -18,7 +18,7 @@ export function clientAddress(header: string | undefined): string | null {
 }
 
 /**
- * The group of addresses that share one IP limit: a single IPv4 address (also when written as an IPv4-mapped IPv6
+ * The group of addresses that share one IP limit: a single IPv4 address (even when written as an IPv4-mapped IPv6
  * address), or the /64 of an IPv6 address, because one subscriber usually has a whole /64. Callers without an address
  * share the group `none`.
  */

@@ -1,7 +1,7 @@
 import { inThousands } from '../lib/in-thousands.ts';
 import { endOfDate } from './calendar.ts';
 
-/** At most so many new records, and bytes of their texts in UTF-8, in one calendar day. */
+/** The largest number of new records, and of bytes of their texts in UTF-8, in one calendar day. */
 export interface DayLimit {
   records: number;
   bytes: number;

@@ -6,7 +6,7 @@ const VISIBLE_ASCII = /^[\x21-\x7e]*$/;
 /** One plain key, or one structured-field string (RFC 9651 §3.3.3) of visible ASCII. */
 const PLAIN_OR_QUOTED = /^(?:[\x21\x23-\x7e][\x21-\x7e]*|"(?:[\x21\x23-\x5b\x5d-\x7e]|\\["\\])+")$/;
 
-/** Matches a word in any case. JSON Schema, where the pattern is used too, has no flag for that. */
+/** Matches a word in any case. JSON Schema, where the pattern is also used, has no flag for that. */
 const anyCase = (word: string) => word.replace(/[a-z]/g, (letter) => `[${letter.toUpperCase()}${letter}]`);
 
 /** What tools put in place of a missing value. */

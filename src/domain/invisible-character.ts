@@ -16,7 +16,7 @@ const JOINING_SCRIPTS = [
   .map((name) => `\\p{Script=${name}}`)
   .join('');
 
-/** A letter, mark or digit of these scripts. Arabic vowel signs have no script of their own. */
+/** A letter, mark or digit of these scripts. Arabic vowel signs belong to no script. */
 const JOINING_CHARACTER = `[[\\p{L}\\p{M}\\p{N}]&&[${JOINING_SCRIPTS}\\u064b-\\u0655\\u0670]]`;
 
 /** A sign that silences the vowel of the letter before it. A joiner after it changes its form. */

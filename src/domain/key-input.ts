@@ -37,7 +37,7 @@ export type NewApiKey = z.input<typeof newApiKey>;
 
 export const keyChanges = lazyObject(() => settingInputs).refine(hasWholeLimit, WHOLE_LIMIT);
 
-/** How long a rotated key keeps working, if it is not revoked at once. */
+/** How long a rotated key keeps working, if it is not revoked immediately. */
 export const GRACE_MS = { '1h': 3_600_000, '24h': 24 * 3_600_000, '7d': 7 * 24 * 3_600_000 } as const;
 
 export const rotation = lazyObject(() => ({

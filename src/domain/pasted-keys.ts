@@ -15,7 +15,7 @@ const REMOVED = '[removed]';
 /**
  * Replaces everything that looks like a key value by `[removed]`; hints stay. With one of the prefixes, that includes
  * truncated values and values without the prefix; of unknown deployments, the prefix with at least the random part.
- * Percent-encoded values and values in Basic credentials are found too. The cost grows with the length: truncate long
+ * Percent-encoded values and values in Basic credentials are also found. The cost grows with the length: truncate long
  * texts first.
  */
 export function withoutKeys(text: string, prefixes: readonly string[]): string {

@@ -9,7 +9,7 @@ export interface Principal {
   timeZone: string;
   hasPsa: boolean;
   keyId: string;
-  /** SHA-256 of the key value in hex: a write matches it too, so that a cached key can never stand for another one. */
+  /** SHA-256 of the key value in hex: a write also matches it, so that a cached key can never stand for another one. */
   keyHash: string;
   /** The id of the first key of the rotation chain, whose limit all keys of the chain share. */
   chainId: string;

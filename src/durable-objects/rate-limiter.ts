@@ -5,7 +5,7 @@ import { type RequestLimit, SlidingWindowLog } from '../domain/request-limit.ts'
 /**
  * Counts the requests of one IPv4 address, network or key, in memory only. The object may lose its memory after 10 idle
  * seconds, but no window is longer, so the lost requests had already left the window. Only a deployment or crash within
- * a window admits more: at most one additional quota. The limit is passed with each call, so a change applies at once.
+ * a window admits more: at most one additional quota. The limit is passed with each call, so a change applies immediately.
  * No await separates reading and writing the log, so no lock is needed.
  */
 export class RateLimiter extends DurableObject<Env> {

@@ -40,7 +40,7 @@ export interface KeySource {
  *
  * A write with a cached key starts without reading the key: its own batch checks the key again, and D1's decision is
  * the response. Every other response to a write relies on the cache, or on a key read before a slow body arrived, so it
- * is sent only after `refresh`. A revoked key thus gets its 401 at once in every isolate, and a warm write costs one D1
+ * is sent only after `refresh`. A revoked key thus gets its 401 immediately in every isolate, and a warm write costs one D1
  * call. A request without a scope always reads the key from the primary. One that names its scope in the body
  * (`'in_body'`) may start with a cached key: it then calls `requireScope`, or `refresh` if it is no write.
  *

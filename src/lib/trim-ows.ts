@@ -2,7 +2,7 @@ const isOws = (code: number) => code === 0x20 || code === 0x09;
 
 /**
  * Removes the white space around a header's value (OWS: spaces and tabs, RFC 9110 §5.5), which some versions of workerd
- * leave at its end. `trim` would remove other characters too, such as a no-break space, and those are part of the
+ * leave at its end. `trim` would also remove other characters, such as a no-break space, and those are part of the
  * value.
  */
 export function trimOws(value: string): string {

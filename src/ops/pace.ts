@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 
-/** How many calls may follow each other at once, and how many a second after that. */
+/** How many calls may follow each other without a pause, and how many a second after that. */
 interface PaceLimits {
   burst: number;
   perSecond: number;

@@ -3,7 +3,7 @@ import { isWellFormedKey } from '../domain/api-key.ts';
 import { UsageError } from './command.ts';
 import { prompt } from './prompt.ts';
 
-/** A key value of any deployment, also one without its last characters. */
+/** A key value of any deployment, even without its last characters. */
 const LOOKS_LIKE_A_KEY = /[a-z0-9]_[0-9A-Za-z]{40,}/;
 
 /** Refuses key values among the arguments, before an error repeats them. @throws UsageError */

@@ -91,7 +91,7 @@ export function renderGrowth(
     (((databaseBytes - emptyBytes) * plan.scale) / GB).toFixed(2);
   const parts = [
     '# How the database grows',
-    'Written by `npm run bench:growth`: do not edit. [README.md](README.md#growth) says what is simulated.',
+    'Written by `npm run bench:growth`: do not edit. [README.md](README.md#growth) describes the simulation.',
     [
       `- Run of ${date}, ${without.seconds} s and ${withArchive.seconds} s`,
       `- ${plan.organizations} organizations with ${integer(plan.writesPerMonth)} writes in a month of ${GROWTH_MONTH_DAYS} days each, for ${plan.months} months`,
@@ -123,7 +123,7 @@ export function renderGrowth(
     '## How long one database lasts',
     'Until it has 10 GB, if every write is like these:',
     lifetimeTable(perWrite),
-    '## What was checked at the end',
+    '## Checks at the end',
     table(
       ['', 'nothing archived', `${withArchive.keepDays} days kept`],
       [

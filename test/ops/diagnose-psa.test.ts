@@ -90,7 +90,7 @@ describe('a receiver', () => {
     [{ ignoresTime: true }, [/old event: accepted with 204/]],
     [{ status: 307 }, [/signed test event: 307: a redirect/]],
     [{ status: 410 }, [/410: the receiver asks the push to stop/]],
-    [{ status: 500 }, [/500: the receiver must answer 2xx/]],
+    [{ status: 500 }, [/500: the receiver must return 2xx/]],
     [{ skew: 120 }, [/clocks: that of psa\.example is 1(19|20|21) s ahead of this machine's/]],
     [{ skew: -3_600 }, [/clocks: that of psa\.example is 3(599|600|601) s behind/]],
   ])('a receiver that behaves as %j is reported', async (behaviour, says) => {
@@ -179,7 +179,7 @@ describe('the address of the alerts', () => {
     [302, /302: a redirect, which is not followed/],
     [400, /400: the address does not take \{"text": …\}/],
     [404, /404: the address is not, or no longer, valid/],
-    [500, /500: the address must answer 2xx/],
+    [500, /500: the address must return 2xx/],
   ])('an address that returns %i is reported', async (status, says) => {
     expect(await at(status)).toEqual([expect.stringMatching(says)]);
   });

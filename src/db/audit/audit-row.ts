@@ -35,7 +35,7 @@ const ACTORS: Record<ActorType, { table: string; where: string; name: string }> 
   system: { table: 'organizations', where: 'a.id = :organizationId', name: ':actorName' },
 };
 
-/** The limited changes of the latest day, this one included. One of an earlier day counts too. */
+/** The limited changes of the latest day, this one included. One of an earlier day also counts. */
 const CHANGES = `iif(:day > coalesce(p.day, ''), 0, coalesce(p.day_changes, 0)) + iif(:maxChanges is null, 0, 1)`;
 
 /**

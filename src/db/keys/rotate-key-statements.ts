@@ -15,7 +15,7 @@ const KEYS_IN_GRACE = `(select count(*) from api_keys replaced where replaced.or
 
 /**
  * Names the successor of a live key that has none. The key then ends at `endsAt` or at its own expiry, whichever is
- * earlier. A key that ends at once (`endsAt` is now) can always be replaced; another one only while there is room for
+ * earlier. A key that ends immediately (`endsAt` is now) can always be replaced; another one only while there is room for
  * one more in its grace period. The key rules have to admit the successor with its lifetime of `lifetimeDays`.
  */
 export const markSucceeded = statement<

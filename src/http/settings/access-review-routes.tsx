@@ -24,7 +24,7 @@ import { render, trail } from './render-page.tsx';
 
 export const accessReview = new Hono<AdminEnv>();
 
-// The form has the fields `decision-{key}`, `reason-{key}` and `shown-{key}` (the time of the decision
+// The fields of the form are `decision-{key}`, `reason-{key}` and `shown-{key}` (the time of the decision
 // that it replaces), and one reason for every key that is kept without a reason of its own.
 
 const EMPTY_FORM: AccessReviewForm = { entered: new Map(), common: '', messages: new Map() };

@@ -48,7 +48,7 @@ audit.get('/audit', async (c) => {
   };
   return render(c, 'Audit log', <AuditLogPage {...{ ...shown, query, keys, administrators, wrongDates, sections }} />, {
     status: wrongDates.length > 0 ? 400 : 200,
-    lead: <p class="minor">What the keys wrote, and what was done to them. Entries cannot be changed.</p>,
+    lead: <p class="minor">All writes of the keys, and all changes to the keys. Entries cannot be changed.</p>,
     actions: (page.entries.length > 0 || page.next !== undefined) && <AuditLogActions query={query} />,
   });
 });

@@ -26,7 +26,7 @@ interface CsvFile<Row> {
 
 /**
  * Streams a CSV file with one page of rows in memory at a time. If a page cannot be read, the download fails,
- * so that a truncated file never looks complete. The last line of a full file has the address of the next one.
+ * so that a truncated file never looks complete. The last line of a full file contains the address of the next one.
  * @throws PageProblem if the organization has started another download within 10 seconds
  */
 export async function csvDownload<Row>(

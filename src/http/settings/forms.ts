@@ -120,7 +120,7 @@ const NO_DATE = '';
 /** The last day on which the key works, in the organization's time zone; none for no expiration. */
 export function chosenExpiry({ expiration = '', date = '' }: FormValues, today: string): { expires?: string } {
   if (expiration === 'date') return { expires: date };
-  // Without script, a date can be entered with another choice selected. Do not guess what is meant.
+  // Without script, a date can be entered with another choice selected. Do not guess the intention.
   if (date !== '') return { expires: NO_DATE };
   if (expiration === 'none') return {};
   return { expires: /^(30|90|365)$/.test(expiration) ? addDays(today, Number(expiration)) : NO_DATE };
@@ -143,7 +143,7 @@ const MESSAGES: Record<string, string> = {
   'expires too_late': 'A key can expire at most 10 years from now. For a key that never expires, choose “Never”.',
   expires: 'Choose an expiration. For “On a date”, enter a date such as 2027-03-31. Otherwise leave the date empty.',
   'grace too_many':
-    'Too many replaced keys still work. Revoke this key at once, or revoke one of the replaced keys first.',
+    'Too many replaced keys still work. Revoke this key immediately, or revoke one of the replaced keys first.',
   grace: 'Choose how long the old key keeps working.',
 };
 
@@ -154,7 +154,7 @@ export function messagesOf(errors: readonly FieldError[], defaults: DefaultLimit
   for (const { pointer, code, detail } of errors) {
     const [part = ''] = pointer.slice(1).split('/');
     const setting = KEY_FORM_FIELDS.find(({ name }) => name === part);
-    // The detail names the key rule.
+    // The detail contains the key rule.
     const general = code.startsWith('key_rules_') ? undefined : MESSAGES[part];
     const words = setting ? setting.message?.(code, defaults) : (MESSAGES[`${part} ${code}`] ?? general);
     messages[setting?.name ?? FIELDS[part] ?? 'form'] ??=

@@ -20,7 +20,7 @@ import { render } from './render-page.tsx';
 import { revokeAll } from './revoke-all.tsx';
 import { signIn } from './sign-in.ts';
 
-/** /settings leads to the administrator's organizations, /settings/{organization} has the pages of one. */
+/** /settings leads to the administrator's organizations, /settings/{organization} serves the pages of one. */
 export function createSettings(parts: readonly Part[]) {
   const pages = new Hono<AdminEnv>()
     .use(signIn())
@@ -77,7 +77,7 @@ function problemPage(
   return render(c, title, page, { status });
 }
 
-/** Where an error page leads: after a conflict, to the page that shows what has changed. */
+/** Where an error page leads: after a conflict, to the page that shows the change. */
 function wayOn(c: Context<AppEnv>, status: number): { to: string; text: string } {
   const [to, subject] =
     /^\/settings\/[^/]+\/(?:(key)s\/[^/]+|(access-review|key-rules))/.exec(c.req.path)?.filter(Boolean) ?? [];
@@ -124,7 +124,7 @@ const PAGES: Partial<Record<ServiceErrorCode, (err: ServiceError, isRead: boolea
   unavailable,
 };
 
-/** What an administrator can do when a key cannot be revoked. */
+/** The administrator's alternatives when a key cannot be revoked. */
 const BLOCK_INSTEAD =
   'To stop a key immediately, ask the operator of this service to add the key’s hint to BLOCKED_KEYS. The list of keys shows the hint. BLOCKED_KEYS works without the database.';
 

@@ -5,7 +5,7 @@ import { KEY_SORTS, type KeyQuery, LISTED_STATES } from '../../services/keys/sel
 
 const MAX_DAYS = 3_650;
 
-/** Reads the filters from the address. What is not valid there is ignored. */
+/** Reads the filters from the address. Invalid values are ignored. */
 export function readKeyQuery(parameters: URLSearchParams): KeyQuery {
   const text = (name: string) => parameters.get(name)?.trim() || undefined;
   const [refused, expires] = [text('refused'), text('expires')];
@@ -29,7 +29,7 @@ function days(text: string | undefined): number | undefined {
   return number >= 1 && number <= MAX_DAYS ? number : undefined;
 }
 
-/** The parameters of a list of keys: what is not the default, in a fixed order. */
+/** The parameters of a list of keys that differ from the default, in a fixed order. */
 export function keyListParameters(query: Partial<KeyQuery>): (readonly [name: string, value: string])[] {
   const { text, state, former, unusedDays, expires, refused, sort, before } = query;
   const parameters = {

@@ -56,7 +56,7 @@ export const keys = new Hono<AdminEnv>();
 
 keys.get('/new-key', (c) => renderNewKey(c, crypto.randomUUID()));
 
-/** The form for a new key: empty, or with what was entered and its errors. */
+/** The form for a new key: empty, or with the entered values and their errors. */
 async function renderNewKey(
   c: Context<AdminEnv>,
   token: string,
@@ -197,7 +197,7 @@ keys.get('/keys/:key/rotate', async (c) => {
   return renderRotate(c, key, crypto.randomUUID());
 });
 
-/** The form to rotate a key, with what was entered and its errors if it was sent. */
+/** The form to rotate a key, with the entered values and their errors if it was sent. */
 async function renderRotate(
   c: Context<AdminEnv>,
   subject: KeyDetails,

@@ -19,7 +19,7 @@ revokeAll.post('/revoke-all', async (c) => {
   return c.redirect(`${pageContext(c).base}/keys?done=all_revoked`, 303);
 });
 
-/** Asks for the name of the organization; with what was typed, if that was another name. */
+/** Asks for the name of the organization; with the entered text, if that was another name. */
 async function confirmRevokeAll(c: Context<AdminEnv>, typed?: string): Promise<Response> {
   const live = await countLiveKeys(adminContext(c));
   const { name } = c.get('administrator').organization;

@@ -98,7 +98,7 @@ interface Outcome {
   failure: string | null;
 }
 
-/** By its id too: the fact may have become more urgent since the alert was claimed. */
+/** Also by its id: the fact may have become more urgent since the alert was claimed. */
 const THESE = `organization_id = :organizationId and channel = :channel and (type, subject, id) in (
     select value ->> 'type', value ->> 'subject', value ->> 'id' from json_each(:alerts))`;
 

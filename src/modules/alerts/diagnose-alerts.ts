@@ -16,6 +16,6 @@ export async function* diagnoseAlerts(url: string, send: typeof fetch = fetch): 
       throw new Failure(
         `${status}: the address is not, or no longer, valid. Make a new incoming webhook, and set ALERT_URL.`,
       );
-    throw new Failure(`${status}: the address must answer 2xx. Alerts are sent again until it does.`);
+    throw new Failure(`${status}: the address must return 2xx. Alerts are sent again until it does.`);
   });
 }

@@ -9,7 +9,7 @@ export const MAX_SENT = 100;
 const MAX_SENT_EACH = 20;
 /** How many messages of a channel are under way at a time. */
 const AT_ONCE = 4;
-/** After so many failures in a row, a run leaves a channel alone. */
+/** A run leaves a channel alone after this number of failures in a row. */
 const MAX_FAILURES = 3;
 /** How long alerts are claimed: longer than a run takes, and shorter than the time between two. */
 const CLAIM_MS = 4 * 60_000;
@@ -65,7 +65,7 @@ async function sendMessage(ctx: ServiceContext, outlet: Outlet, alerts: readonly
   const now = ctx.now();
   const ids = alerts.map(({ type, subject, id }) => ({ type, subject, id }));
   const values = { organizationId, channel, alerts: JSON.stringify(ids), now, failure };
-  // A receiver that answers 410 to an alert does not want this one. That does not stop the changes.
+  // A receiver that returns 410 to an alert does not want this one. That does not stop the changes.
   const isEnded = failure === null || (outcome.result === 'gone' && channel === 'push');
   const retryAt = now + (outcome.result === 'failed' ? outcome.retryAfterMs : 0);
   await readAll(ctx, isEnded ? endAlerts.bind(values) : postponeAlerts.bind({ ...values, retryAt }), 'safe_to_repeat');

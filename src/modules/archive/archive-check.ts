@@ -16,7 +16,7 @@ export const archiveCheck = databaseCommand(
   },
   (command) =>
     command
-      .argument('[ORGANIZATION]', 'The id of the organization. Without it, all of them, also those that were erased.')
+      .argument('[ORGANIZATION]', 'The id of the organization. Without it, all of them, including erased ones.')
       .option('--read', 'Read every object, and compare its SHA-256.')
       .option('--repair', 'Repair what can be repaired.'),
   async (withDatabase, organization, { read = false, repair = false }) => {

@@ -12,7 +12,7 @@ const MAX_REFUSED = 5;
 export const archiveRun = databaseCommand(
   {
     name: 'archive:run',
-    summary: 'archive what is released and old enough, at once',
+    summary: 'archive released changes that are old enough now',
     purpose:
       'Moves the changes that the PSA has released, and that are older than KEEP_DAYS, to the archive: of one organization, or of all. What the push has not delivered stays, if wrangler.toml has a WEBHOOK_URL. The hourly job does the same, in small parts. Prints each object.',
     usage: '[ORGANIZATION] [--keep-days N]',

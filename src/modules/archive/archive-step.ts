@@ -12,11 +12,11 @@ import { ARCHIVE, type ArchivableRow, type ArchivedPart, findArchivable, findDue
 /** How many changes one step archives at most. */
 export const STEP_CHANGES = 1_000;
 /**
- * A step ends with the page that has so many bytes: it is in memory a few times, and so it is for a
+ * A step ends with the page that reaches this number of bytes: it is in memory a few times, and so it is for a
  * redaction.
  */
 const STEP_BYTES = 2_000_000;
-/** Fewer changes than those of a full step wait for so long, or each run would store a small object. */
+/** Fewer changes than those of a full step wait this long, or each run would store a small object. */
 const WAIT_MS = DAY_MS;
 /** How many changes one call to D1 reads. */
 const PAGE_CHANGES = 100;
@@ -42,7 +42,7 @@ export async function listDueArchives(
   return results.map(({ organizationId }) => organizationId);
 }
 
-/** The outcome of a step. `refused`: something else happened to the rows meanwhile; try again. */
+/** The outcome of a step. `refused`: another call changed the rows; try again. */
 export type ArchiveStep =
   | { status: 'archived'; object: string; fromSeq: number; toSeq: number }
   | { status: 'nothing' }
@@ -51,7 +51,7 @@ export type ArchiveStep =
 /**
  * Moves the oldest changes of an organization that may be archived into one object. The object is
  * stored first, then one transaction records it and removes the rows. A step that ends between the
- * two leaves an object that nothing names, which the next step of this part deletes.
+ * two leaves an unreferenced object, which the next step of this part deletes.
  * @throws ServiceError `unavailable`: the same step can be repeated
  */
 export async function archiveStep(ctx: ArchiveContext, organization: string, rule: ArchiveRule): Promise<ArchiveStep> {

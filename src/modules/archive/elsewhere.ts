@@ -19,7 +19,7 @@ export const elsewhereIn = (archive: ObjectStore | undefined): Elsewhere => ({
 /**
  * Makes sure that the bucket has the newest object of an organization, so that an erasure does not end
  * with another bucket. A bucket is called even if nothing is archived: the erasure also removes
- * objects that nothing names.
+ * unreferenced objects.
  */
 async function requireErasable(ctx: ArchiveContext, organizationId: string, without: readonly string[]): Promise<void> {
   const newest = await readOne(ctx, findNewestArchive.bind({ organizationId, without: JSON.stringify(without) }));
@@ -33,7 +33,7 @@ async function requireErasable(ctx: ArchiveContext, organizationId: string, with
 }
 
 /**
- * Deletes at most `limit` objects of an organization's archive, those that nothing names included.
+ * Deletes at most `limit` objects of an organization's archive, including unreferenced ones.
  * Returns how many. The rows that name them are still in the database: they say that there are objects.
  */
 async function eraseObjects(ctx: ArchiveContext, organizationId: string, limit: number): Promise<number> {

@@ -11,7 +11,7 @@ export const objectsFrom = (organization: string, fromSeq: number) => `${objects
 export const objectName = (organization: string, fromSeq: number, toSeq: number, digest: string) =>
   `${objectsFrom(organization, fromSeq)}${padded(toSeq)}-${digest.slice(0, 16)}.ndjson.gz`;
 
-/** In the order of their numbers, also as text. */
+/** In the order of their numbers, even as text. */
 const padded = (seq: number) => String(seq).padStart(12, '0');
 
 const NAME = /^([A-Za-z0-9._~-]{1,64})\/(\d{12})-(\d{12})-[0-9a-f]{16}\.ndjson\.gz$/;

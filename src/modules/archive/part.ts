@@ -166,7 +166,7 @@ export const replacement = (
   { object, digest, bytes }: StoredFile,
 ): Replacement => ({ organizationId, toSeq, revision, object, digest, bytes });
 
-/** Stores a part again. Returns false if another call has replaced its object meanwhile. */
+/** Stores a part again. Returns false if another call has replaced its object. */
 export function replacePart(
   ctx: ArchiveContext,
   organizationId: string,

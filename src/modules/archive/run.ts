@@ -12,13 +12,13 @@ interface Stores {
 
 /** The deadline of one step. */
 const DEADLINE_MS = 60_000;
-/** One run makes at most so many steps. Each calls D1 and the bucket about 20 times: 1,000 are allowed. */
+/** The largest number of steps in one run. Each calls D1 and the bucket about 20 times: 1,000 are allowed. */
 export const MAX_STEPS = 40;
 /** How many objects an hour are read and compared with their digest. */
 const READ_AN_HOUR = 5;
-/** One run checks at most so many organizations, chosen at random: each needs a few calls. */
+/** The largest number of organizations in one run, chosen at random: each needs a few calls. */
 const MAX_CHECKED = 150;
-/** After so many organizations failed, the bucket or the database does. */
+/** If this number of organizations failed, the bucket or the database does. */
 const MAX_FAILED = 5;
 
 /**

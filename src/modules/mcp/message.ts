@@ -65,7 +65,7 @@ export function requireToolScope(): MiddlewareHandler<ApiEnv> {
 }
 
 /**
- * As `keyLimit`, except that the call of a tool goes on without being run: its result reports the
+ * As `keyLimit`, except that the call of a tool continues without being run: its result reports the
  * limit, because agents read results. Any other message gets the 429, for which clients wait.
  */
 export function limitMessages(): MiddlewareHandler<ApiEnv> {

@@ -2,7 +2,7 @@ import type { Module } from '../../module.ts';
 import { parseMcpOptions } from './options.ts';
 import { createMcp } from './routes.ts';
 
-/** The Model Context Protocol for AI agents. It is a module of their own Worker, not of the main one. */
+/** The Model Context Protocol for AI agents. It is a module of their separate Worker, not of the main one. */
 export const mcp: Module = {
   name: 'mcp',
   start: (bindings) => ({ routes: { path: '/mcp', app: createMcp(parseMcpOptions(bindings)) } }),

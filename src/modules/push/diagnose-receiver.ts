@@ -53,7 +53,7 @@ function refusal(status: number): string {
   if (status === 401 || status === 403)
     return `${status}: the receiver does not accept the signature. Its secret differs from WEBHOOK_SECRET, its clock is wrong, or it signs a body that a proxy has changed.`;
   if (status === 410) return '410: the receiver asks the push to stop.';
-  return `${status}: the receiver must answer 2xx, even to a type that it does not know and to a record that your system refuses.`;
+  return `${status}: the receiver must return 2xx, even to a type that it does not know and to a record that your system refuses.`;
 }
 
 /** Where the samples are written: ids of the PSA under test, or those of the samples. */

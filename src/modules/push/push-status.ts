@@ -82,7 +82,7 @@ function describe(push: PushStatusRow): string {
     lines.push(`  failing since ${time(failingSince)}: ${count(attempts ?? 0, 'attempt')}; ${last}`);
   }
   if (stoppedAt !== null)
-    lines.push(`  STOPPED at ${time(stoppedAt)}, because the receiver answered 410; push:resume goes on`);
+    lines.push(`  STOPPED at ${time(stoppedAt)}, because the receiver returned 410; push:resume continues it`);
   else if (nextAttemptAt !== null) lines.push(`  next attempt at ${time(nextAttemptAt)}`);
   return `${lines.join('\n')}\n`;
 }

@@ -13,7 +13,7 @@ import { afterFailure, grownLimit, type PushFailure, parsePageLimit, pushMessage
 
 /** The deadline of one call to D1. */
 const D1_DEADLINE_MS = 10_000;
-/** After so many pages the alarm ends, and another one goes on. */
+/** The alarm ends after this number of pages, and another one continues. */
 const PAGES_PER_ALARM = 20;
 const STATE = 'state';
 

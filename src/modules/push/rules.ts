@@ -71,8 +71,8 @@ export async function pushMessage(
 }
 
 /**
- * The pause after so many failed attempts: it doubles, from 5 to 10 s after the first one to 30 to
- * 60 min. The random part keeps the organizations from trying again all at once. `random` is from 0
+ * The pause after a number of failed attempts: it doubles, from 5 to 10 s after the first one to 30 to
+ * 60 min. The random part keeps the organizations from trying again simultaneously. `random` is from 0
  * to 1.
  */
 export function backoffMs(attempts: number, random: number): number {
@@ -88,7 +88,7 @@ export interface PushFailure {
   attempts: number;
   /** The last failure in words, such as `HTTP 500`. */
   failure: string;
-  /** Null: at once, or never while the push is stopped. */
+  /** Null: immediately, or never while the push is stopped. */
   nextAttemptAt: number | null;
   /** Whether the log has had the error for it. */
   isAlerted: boolean;

@@ -6,7 +6,7 @@ import { findDuePushes } from './push-statements.ts';
 import { emptyPusher, type Pushers, wakePusher } from './wake.ts';
 
 const DEADLINE_MS = 30_000;
-/** At most so many objects are woken by one run: half of the subrequests that it may make. */
+/** The largest number of objects that one run wakes: half of the subrequests that it may make. */
 export const MAX_WOKEN = 500;
 const WOKEN_AT_ONCE = 6;
 

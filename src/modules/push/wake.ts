@@ -40,7 +40,7 @@ export class Wakes {
   private readonly windows = new ExpiringMap<{ until: number; isRepeated: boolean }>(REMEMBERED);
 
   /**
-   * Wakes the object of an organization after a write. The first write does so at once. The others
+   * Wakes the object of an organization after a write. The first write does so immediately. The others
    * of the next second cause one wake at its end: the object may have read the feed before they were
    * committed. `waitUntil` gets the work, which the response does not wait for.
    */

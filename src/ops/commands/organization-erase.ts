@@ -59,7 +59,7 @@ export const organizationErase = databaseCommand(
         const at = new Date(begun.erasedAt).toISOString();
         console.log(
           printable(
-            `The erasure of organization ${organization} was begun at ${at} by ${begun.erasedBy}, after an export. It goes on.`,
+            `The erasure of organization ${organization} was begun at ${at} by ${begun.erasedBy}, after an export. It continues.`,
           ),
         );
       }

@@ -13,7 +13,7 @@ export const recordRedact = databaseCommand(
     name: 'record:redact',
     summary: 'remove the text of a note or time entry',
     purpose:
-      'Replaces the text of a note or time entry with [redacted], permanently, also in the archive. The record stays, and the audit log says who asked for it. With --from, repeats every redaction that an export of changes:export shows; use it after a restore.',
+      'Replaces the text of a note or time entry with [redacted], permanently, including in the archive. The record stays, and the audit log says who asked for it. With --from, repeats every redaction that an export of changes:export shows; use it after a restore.',
     usage: `ORGANIZATION ${RECORD_KIND_NAMES.join('|')} ID --by NAME | ORGANIZATION --from FILE --by NAME`,
     example: 'record:redact northwind note 0198c0de-0000-7000-8000-000000000000 --by "Ada, ticket 77"',
     failure: 'failure: there is no such record, a wrong file, or the database failed; a second call does no harm',

@@ -42,7 +42,7 @@ export interface AuditFilter {
 
 export interface AuditPage {
   entries: AuditEntry[];
-  /** The cursor of the next page, also if this page is not full but there is more to examine. */
+  /** The cursor of the next page, even if this page is not full but there is more to examine. */
   next: number | undefined;
   /** If so, the time of the last entry examined, in UTC milliseconds. */
   searchedTo: number | undefined;

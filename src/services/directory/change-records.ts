@@ -52,7 +52,7 @@ export async function upsertRecords(ctx: DirectoryContext, request: z.input<type
   const statuses = new Map(written.map(({ at }) => [at, 'unchanged' as 'unchanged' | 'created' | 'changed']));
   if (written.length > 0) {
     const differences = await findDifferences(ctx, organization, written);
-    // All of them, also if nothing differs: an older change may be committed in between, and one that
+    // All of them, even if nothing differs: an older change may be committed in between, and one that
     // arrives later must not apply.
     await writeRecords(ctx, organization, written, ctx.message).catch((err: unknown) => refuse(ctx, organization, err));
     const before = new Map(differences.map((difference) => [`${difference.type} ${difference.id}`, difference.before]));

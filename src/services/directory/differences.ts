@@ -41,7 +41,7 @@ const RECORDS_PER_STATEMENT = 1_000;
 /** The deadline of one call. A transaction of the largest organization takes a few seconds. */
 const CALL_DEADLINE_MS = 60_000;
 
-/** What these functions need from a context: each call to D1 has a deadline of its own. */
+/** What these functions need from a context: each call to D1 has a separate deadline. */
 type DirectoryDatabase = Pick<ServiceContext, 'db' | 'stats' | 'databaseLimit'>;
 
 /** A record that the database does not have, or has with other values (`before`, by field). */
@@ -184,7 +184,7 @@ export function withoutRefused(
 
 /**
  * The statement that belongs to every change of a directory: it keeps a message that was captured
- * and sent again from undoing what came later.
+ * and sent again from undoing later changes.
  */
 export function advanceClock(organizationId: string, message: SignedMessage | undefined): BoundStatement<never> {
   if (message) return applyMessage.bind({ organizationId, at: message.at, message: message.id });

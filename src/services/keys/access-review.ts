@@ -37,7 +37,7 @@ export interface AccessReviewKey {
   decision: DecisionRow | null;
   /** What the review still needs for this key, or what has become of it. */
   status: 'undecided' | ReviewDecision | 'ended';
-  /** Its successors by rotations since the review began. The decision applies to them too. */
+  /** Its successors by rotations since the review began. The decision also applies to them. */
   successors: readonly KeyDetails[];
   /** Whether the key or one of its successors works. */
   works: boolean;

@@ -67,7 +67,7 @@ export async function createApiKey(
 }
 
 /**
- * Checks everything about a new key at once, so that an administrator sees all errors together. The insert checks the
+ * Checks everything about a new key in one pass, so that an administrator sees all errors together. The insert checks the
  * name and the key rules again.
  */
 async function requireValid(ctx: ActorContext<AdminActor>, input: NewKeyInput) {

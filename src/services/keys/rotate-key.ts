@@ -81,7 +81,7 @@ export async function rotateApiKey(
   if (found.successorId !== null) throw keyAlreadyRotated();
   if (found.exists === null) throw keyNotFound(actor.organizationId, old.id);
   if (found.live === 1 && found.keysInGrace >= MAX_KEYS_IN_GRACE) {
-    const detail = `the organization has ${MAX_KEYS_IN_GRACE} replaced keys that still work, which is the limit; end this key at once, or revoke a replaced key first`;
+    const detail = `the organization has ${MAX_KEYS_IN_GRACE} replaced keys that still work, which is the limit; end this key immediately, or revoke a replaced key first`;
     throw invalidInput([{ pointer: '/grace', code: 'too_many', detail }]);
   }
   if (found.live === 1) requireAdmittedByRow(found, lifetime);

@@ -34,11 +34,11 @@ export interface KeyQuery {
 export const stateInList = ({ state, successor }: Pick<KeyDetails, 'state' | 'successor'>): KeyState | 'replaced' =>
   isLive(state) && successor ? 'replaced' : state;
 
-/** Whether a key has not been used for so many days. A key without a write counts from its creation. */
+/** Whether a key has not been used for a number of days. A key without a write counts from its creation. */
 export const isUnused = ({ lastWrite, createdAt }: KeyDetails, days: number, now: number): boolean =>
   now - (lastWrite?.at ?? createdAt) >= days * DAY_MS;
 
-/** Whether a live key expires within so many days. */
+/** Whether a live key expires within a number of days. */
 export const expiresWithin = ({ state, expiresAt }: KeyDetails, days: number, now: number): boolean =>
   isLive(state) && expiresAt !== null && expiresAt - now <= days * DAY_MS;
 

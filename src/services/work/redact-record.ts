@@ -20,7 +20,7 @@ export const redactRequest = lazyObject(() => ({
 
 /**
  * Removes the text of a record, for example because it contains a password. The text is then
- * "[redacted]", also in changes that were read before. The audit log records who asked for it
+ * "[redacted]", including in changes that were read before. The audit log records who asked for it
  * (`by`). Redacting again changes nothing. The text of an archived record is removed from its object; if
  * that is missing or damaged (`archive`), from whatever is read of it later.
  * @throws ServiceError `invalid`, `record_not_found`

@@ -135,7 +135,7 @@ test('an erasure that loses its connection or is interrupted continues when it i
     const last = await erase();
     expect([last.code, last.stderr]).toEqual([0, '']);
     expect(last.stdout).toMatch(
-      /^The erasure of organization fabrikam was begun at .* by Ada, after an export. It goes on\.$/m,
+      /^The erasure of organization fabrikam was begun at .* by Ada, after an export. It continues\.$/m,
     );
     expect(countsIn(last.stdout)).toEqual({ tickets: 2, companies: 1, users: 2, audit_log: 4, organizations: 1 });
     expect(await readFile(file, 'utf8')).toBe(exported);

@@ -80,7 +80,7 @@ describe('the commands of the push and the alerts', () => {
   test('push:status shows that the receiver has stopped a push', async () => {
     await save({ stoppedAt: SINCE, nextAttemptAt: 0 });
     const status = await run('push:status', '--organization', 'fabrikam');
-    expect(status.stdout).toContain('  STOPPED at 2026-11-22T08:00:00.000Z, because the receiver answered 410');
+    expect(status.stdout).toContain('  STOPPED at 2026-11-22T08:00:00.000Z, because the receiver returned 410');
   });
 
   test('push:resume and push:skip send a signed message to /psa, and print its outcome', async () => {

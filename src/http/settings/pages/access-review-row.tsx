@@ -95,7 +95,7 @@ export function AccessReviewRow({ of, entered, message, usage, rules }: Props) {
   );
 }
 
-/** What an administrator should check about a live key. No decision is preselected. */
+/** The facts that an administrator should check about a live key. No decision is preselected. */
 function Checks({ of: { key }, rules }: Pick<Props, 'of' | 'rules'>) {
   const { now, timeZone } = usePage();
   const { createdAt, expiresAt, creatorActive } = key;

@@ -47,7 +47,7 @@ function Tile({ kind: { tile }, facts, children }: PropsWithChildren<Props & { k
   );
 }
 
-/** What a tile says below its title: unless the type has more to say, which keys, or what to do. */
+/** The text of a tile: the keys, or the action to take, unless the type has its own text. */
 function Summary({ type, facts }: Props & { type: FactType }) {
   const { now } = usePage();
   const [first] = facts;

@@ -13,7 +13,7 @@ interface Props {
   keyId?: string;
 }
 
-/** Audit entries by day, newest first. The whole line of an entry opens its details, without script too. */
+/** Audit entries by day, newest first. The whole line of an entry opens its details, even without script. */
 export function AuditEntries({ entries, keyId }: Props) {
   const { timeZone } = usePage();
   return (
@@ -44,7 +44,7 @@ export function AuditEntries({ entries, keyId }: Props) {
 const dayText = (day: string) =>
   new Intl.DateTimeFormat('en-GB', { dateStyle: 'full', timeZone: 'UTC' }).format(Date.parse(day)).replace(',', '');
 
-/** What happened to something, by the last part of the action. */
+/** The event in words, by the last part of the action. */
 const ICONS: Record<string, IconName> = {
   created: 'key',
   changed: 'pen',

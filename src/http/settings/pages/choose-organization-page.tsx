@@ -19,7 +19,7 @@ const HEADINGS = ['Organization', 'Keys in use', `Expire within ${EXPIRING_DAYS}
 /** In place of a zero. A narrow screen leaves it out. */
 const Dash = () => <span class="dash">–</span>;
 
-/** Shows the ids too, because a tenant may choose the name of another one. */
+/** Also shows the ids, because a tenant may choose the name of another one. */
 export function ChooseOrganizationPage({ organizations, text, total, isComplete, signOutPath, settingsLinks }: Props) {
   return (
     <>

@@ -82,7 +82,7 @@ const TONES = {
   danger: 'stop',
 } as const satisfies Record<string, IconName>;
 
-/** Screen readers announce it. `good` only for what was done, `danger` for work that is being lost. */
+/** Screen readers announce it. `good` only for completed actions, `danger` for work that is being lost. */
 export function Banner({ tone = 'good', children }: PropsWithChildren<{ tone?: keyof typeof TONES }>) {
   const isUrgent = tone === 'warning' || tone === 'danger';
   return (

@@ -1,7 +1,7 @@
 import type { DayLimit } from '../../../domain/day-limit.ts';
 import { counted, formatNumber } from './components.tsx';
 
-// Daily limits, and what is used of them, in words.
+// Daily limits and their usage, in words.
 
 const MEGABYTE = 1_000_000;
 
@@ -17,7 +17,7 @@ export function amount(used: number, limit: number | null, unit: string): string
   return limit === null ? counted(used, unit) : `${formatNumber(used)} of ${counted(limit, unit)}`;
 }
 
-/** What has been written today. The minutes of an organization are not counted. */
+/** The records of today. The minutes of an organization are not counted. */
 interface Use {
   records: number;
   minutes?: number;
@@ -27,7 +27,7 @@ interface Use {
 /** Null for a limit that does not exist. */
 type Limits = { [Measure in keyof Required<Use>]: number | null };
 
-/** What was used of the limits: `12 of 20,000 new records, 90 minutes, 0.1 of 64 MB of text`. */
+/** The usage of the limits: `12 of 20,000 new records, 90 minutes, 0.1 of 64 MB of text`. */
 export function useText({ records, minutes, bytes }: Use, limits: Limits): string {
   return [
     amount(records, limits.records, 'new record'),

@@ -12,7 +12,7 @@ interface FieldProps {
   help: Child;
   required?: boolean | undefined;
   placeholder?: string | undefined;
-  /** Texts to choose from; any other can be entered too. */
+  /** Texts to choose from; any other can also be entered. */
   suggestions?: readonly string[] | undefined;
 }
 
@@ -103,13 +103,13 @@ export function describedBy(id: string, message: string | undefined, hasHelp = f
   };
 }
 
-/** The fields with an error, with links to them. It takes the focus when the page opens, without script too. */
+/** The fields with an error, with links to them. It takes the focus when the page opens, even without script. */
 export function ErrorSummary({
   nothing,
   form,
   fields,
 }: {
-  /** What was not done, such as `Nothing was saved.` */
+  /** The effect of the error, such as `Nothing was saved.` */
   nothing: string;
   form?: string | undefined;
   fields: readonly { id: string; label: string }[];

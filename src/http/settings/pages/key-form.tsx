@@ -53,7 +53,7 @@ const ADVANCED = KEY_FORM_FIELDS.filter((field) => !isBasic(field));
 
 interface FrameProps extends Pick<FormProps, 'messages' | 'isEntered'> {
   action: string;
-  /** What an error prevented. */
+  /** The effect of an error. */
   nothing: string;
   /** The hidden fields. A token makes the form usable once. */
   hidden: Record<string, string | number>;
@@ -63,7 +63,7 @@ interface FrameProps extends Pick<FormProps, 'messages' | 'isEntered'> {
   aside?: Child;
 }
 
-/** A form in a card. With script, what is entered is kept until the form is accepted. */
+/** A form in a card. With script, the entered values are kept until the form is accepted. */
 function KeyForm(props: PropsWithChildren<FrameProps>) {
   const { action, messages, isEntered, nothing, hidden, submit, cancel, notice, aside, children } = props;
   const { userId } = usePage();

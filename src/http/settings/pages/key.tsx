@@ -37,9 +37,9 @@ export function bannerFor({ state }: KeyDetails, done = ''): string | undefined 
 interface Props {
   subject: KeyDetails;
   defaults: DefaultLimits;
-  /** What the key's chain has written today. */
+  /** Today's records of the key's chain. */
   written: ChainDay;
-  /** What the key itself has written on the latest days. */
+  /** The key's own records on the latest days. */
   usage: Usage;
   /** Writes of the other key of its rotation. */
   otherUsage: Usage | undefined;

@@ -5,7 +5,7 @@ import { Frame } from '../../page/frame.tsx';
 import { Icon } from '../../page/icon.tsx';
 import { AreaTabs, Bar } from './header.tsx';
 
-/** What a page shows around its title. */
+/** The parts of a page around its title. */
 export interface PageHead {
   /** The pages between the list of keys and this one. */
   trail?: readonly { href: string; text: string }[];

@@ -10,7 +10,7 @@ interface Props {
   limits: { records: number | null; minutes: number | null };
 }
 
-/** What a key wrote on each of 30 days: two charts, and the same numbers as a table. */
+/** The records of a key on each of 30 days: two charts, and the same numbers as a table. */
 export function UsageChart({ usage, limits }: Props) {
   const total = (kind: RecordKind) => usage.reduce((sum, { records }) => sum + records[kind], 0);
   const minutes = usage.reduce((sum, day) => sum + day.minutes, 0);
@@ -61,7 +61,7 @@ const BAR = 7;
 interface ChartProps {
   title: string;
   usage: Usage;
-  /** What is stacked in a bar, from below. */
+  /** The parts of a bar, from below. */
   parts: readonly (readonly [kind: RecordKind, amount: (day: DayUsage) => number])[];
   limit: number | null;
   legend: readonly (readonly [kind: RecordKind, text: string])[];
