@@ -98,6 +98,10 @@ test('a record of another organization or kind is not found', async () => {
     expect(failureOf(await work.report(organization, 'time_entry', note, result, 'Closed.'))).toEqual(notFound);
   }
   expect(await rowsOf('psa_refusals', other)).toEqual([]);
+  // Of another kind, a record that the PSA refused is not taken.
+  expect(await work.report(organization, 'note', note, 'refused', 'Closed.')).toEqual(RECORDED);
+  expect(failureOf(await work.report(organization, 'time_entry', note, 'taken'))).toEqual(notFound);
+  expect(await rowsOf('psa_refusals', organization)).toHaveLength(1);
 });
 
 test('invalid arguments are refused, and the errors list them', async () => {

@@ -474,8 +474,11 @@ test('an erasure removes the objects and the remaining rows of the records', asy
 test('an archived record can be reported as refused, and then as taken', async () => {
   const { organization, key, api } = await makeWorld();
   const { note } = await (await api.postNote(key, NOTE)).json<{ note: { id: string } }>();
+  // The newest change stays in the database.
+  await api.postNote(key);
   await releaseAll(organization);
   expect(await archive(organization)).toMatchObject({ status: 'archived' });
+  expect(await rowsOf('notes', organization)).not.toContainEqual(expect.objectContaining({ id: note.id }));
   const report = (result: 'refused' | 'taken') => work.report(organization, 'note', note.id, result, 'Closed.');
   expect(resultOf(await report('refused'))).toEqual({ status: 'recorded' });
   expect(resultOf(await report('taken'))).toEqual({ status: 'recorded' });
