@@ -15,7 +15,7 @@ export interface Module {
   start: (bindings: Bindings, config: Config) => Part | undefined;
 }
 
-/** What a module adds to the service. Every field is optional. */
+/** The parts that a module adds to the service. Every field is optional. */
 export interface Part {
   /** Its own path, for which it does its own checks. `catalog`: the paths in the API catalog. */
   routes?: { path: `/${string}`; app: Hono<AppEnv>; catalog?: { guide: string; contract: string } };

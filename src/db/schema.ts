@@ -158,7 +158,7 @@ export const apiKeys = sqliteTable(
     dayLimitMinutes: integer('day_limit_minutes'),
     /** As domain/allowed-networks.ts stores them; empty for everywhere. */
     allowedNetworks: text('allowed_networks').notNull().default(''),
-    /** What the key is for, and whom to ask about it; empty if not given. */
+    /** The key's purpose and contact; empty if not given. */
     description: text('description').notNull().default(''),
     owner: text('owner').notNull().default(''),
     /** Counts the changes of the settings, the rotation and the revocation. */
@@ -595,7 +595,7 @@ export const archives = sqliteTable(
   ],
 );
 
-/** What a record leaves when it is archived: enough to answer its replays, permanently. */
+/** The stub that a record leaves when it is archived: enough to answer its replays, permanently. */
 const archivedColumns = {
   organizationId: organizationId(),
   /** The 16 bytes of the UUID. */

@@ -49,7 +49,7 @@ interface Extras {
   database?: 'not_run' | 'read_only' | 'unknown';
   /** For `daily_limit_reached`: which limit, and the milliseconds until it admits again. */
   dayLimit?: { name: ExceededDayLimit['name']; retryAfterMs: number };
-  /** What a program needs to know of the error. */
+  /** The facts about the error that a program needs. */
   fields?: CallErrorFields;
   cause?: unknown;
 }

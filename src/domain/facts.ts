@@ -61,7 +61,7 @@ export interface Fact {
   count: number;
   /** The latest event, such as the last refused request or the last write. */
   lastAt: number | null;
-  /** What else is known, such as the last failure. */
+  /** Further details, such as the last failure. */
   detail: string | null;
 }
 
@@ -200,7 +200,7 @@ export const FACTS: Readonly<Record<FactType, FactKind>> = {
     meaning: 'A write was refused in the last seven days because of a daily limit.',
     says: 'was refused a write because of a daily limit',
     advice:
-      'Requests with these keys were refused because the daily limit of the key or of the organization was reached. Check what the automation writes; if that is intended, raise the limit of the key.',
+      "Requests with these keys were refused because the daily limit of the key or of the organization was reached. Check the automation's writes; if they are intended, raise the key's limit.",
   }),
   key_expiring: {
     isUrgent: false,
@@ -269,7 +269,7 @@ export const FACTS: Readonly<Record<FactType, FactKind>> = {
     meaning: `A key, or the organization if \`key\` is null, has used ${DAY_LIMIT_PERCENT} or 100 percent of a daily limit on one of the last two days.`,
     sentence: (fact) =>
       `${fact.keyHint === null ? 'The organization' : theKey(fact)} has used ${fact.level === 1 ? DAY_LIMIT_PERCENT : 100}% of the daily limit of ${fact.detail}.`,
-    advice: 'Check what the automations write. If that is intended, raise the limit.',
+    advice: "Check the automations' writes. If they are intended, raise the limit.",
   },
   archive_damaged: {
     isUrgent: true,
@@ -282,7 +282,7 @@ export const FACTS: Readonly<Record<FactType, FactKind>> = {
     isUrgent: true,
     meaning: 'The database of the deployment has reached 70 or 90 percent of its limit. `organization` is null.',
     sentence: ({ level, detail }) => `The database has reached ${level === 1 ? 70 : 90}% of its limit of ${detail}.`,
-    advice: 'Make room before writes fail: archive what is old, or use a database with a higher limit.',
+    advice: 'Make room before writes fail: archive old records, or use a database with a higher limit.',
   },
 };
 

@@ -6,7 +6,7 @@ import type { RequestLimit } from './request-limit.ts';
 
 /** The limits that a request counts against by its address. One limiter object keeps them all. */
 export interface IpLimit {
-  /** What the object is for: an IPv4 address, a network, or `none`. */
+  /** The object's subject: an IPv4 address, a network, or `none`. */
   subject: string;
   requestLimit: RequestLimit;
   /** Whether `requestLimit` is the limit of a network, which others may use up. */

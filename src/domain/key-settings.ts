@@ -41,7 +41,7 @@ interface SettingForm {
 
 interface KeySetting {
   column: string;
-  /** Checks an input; its output is what is stored. */
+  /** Checks an input; its output is the stored value. */
   input: z.ZodType;
   /** The input from the fields of a form. NaN for a text that is not a valid number. */
   read: (field: (name: string) => string, context: SettingContext) => string | number | null;

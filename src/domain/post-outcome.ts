@@ -17,7 +17,7 @@ export type PostOutcome =
 /** Statuses that a smaller message may avoid: Request Timeout, Content Too Large, Gateway Timeout, Cloudflare's timeout. */
 const TOO_LARGE = [408, 413, 504, 524];
 
-/** What a response means: only 2xx confirms. A redirect is a failure, because it is not followed. */
+/** The meaning of a response: only 2xx confirms. A redirect is a failure, because it is not followed. */
 export function outcomeOf(status: number, retryAfter: string | null, now: number): PostOutcome {
   if (status >= 200 && status <= 299) return { result: 'confirmed' };
   const failure = `HTTP ${status}`;

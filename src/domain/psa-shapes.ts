@@ -208,5 +208,5 @@ export type ListedRecords = Omit<z.output<typeof listed>, 'records'> & {
 /** The result for one record. `service_account`: it stays active until another user replaces it. */
 export type DeactivatedRecord = z.output<typeof deactivated>['records'][number];
 
-/** What is released after a call. `unchanged`: it was released before, up to there or further. */
+/** The released position after a call. `unchanged`: it was released before, up to there or further. */
 export type Released = z.output<typeof released>;

@@ -4,14 +4,14 @@ interface RecordKindEntry {
   /** The scope that a key needs to write it: its identifier, and the label that administrators see. */
   scope: string;
   scopeLabel: string;
-  /** What a key with the scope can do, in one line. */
+  /** The permission of the scope, in one line. */
   scopeHelp: string;
   /** The last segment of its path: `/tickets/{ticketId}/<path>`. */
   path: string;
   /** The field of a change (domain/change.ts) that contains it. */
   changeField: string;
   noun: string;
-  /** What can happen to it, with the labels of the audit log. */
+  /** Its events, with the labels of the audit log. */
   auditActions: Readonly<Record<'created' | 'redacted' | 'refused' | 'taken', string>> &
     Readonly<Record<string, string>>;
   /** An example for a curl line: its purpose in words, and its body. */

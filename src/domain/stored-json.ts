@@ -1,7 +1,7 @@
 import type * as z from 'zod';
 import { LoggableError } from '../lib/loggable-error.ts';
 
-/** What was stored is not what was written: a bug, or another program wrote it. */
+/** The stored text differs from the written one: a bug, or another program wrote it. */
 export class DamagedData extends LoggableError {
   override name = 'DamagedData';
 }

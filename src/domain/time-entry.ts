@@ -38,7 +38,7 @@ export type TimeEntryRequest = z.output<typeof timeEntryRequest>;
 export const TIME_ENTRY_STATUSES = ['SUBMITTED', 'APPROVED', 'REJECTED'] as const;
 export type TimeEntryStatus = (typeof TIME_ENTRY_STATUSES)[number];
 
-/** What an administrator can decide about an entry. */
+/** The decisions of an administrator about an entry. */
 export const DECISIONS = ['APPROVED', 'REJECTED'] as const satisfies readonly TimeEntryStatus[];
 export type Decision = (typeof DECISIONS)[number];
 

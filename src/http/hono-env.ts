@@ -69,7 +69,7 @@ export interface RequestVariables {
   parts: readonly Part[];
   ports: Ports;
   appliedLimit?: AppliedLimit;
-  /** What the key has used of its daily limit, on responses to writes. */
+  /** The key's usage of its daily limit, on responses to writes. */
   keyDay?: KeyDayUse;
   /** The error that the result of a tool reports, in a response with the status 200. */
   toolError?: unknown;

@@ -1,6 +1,6 @@
 const SMALLEST = 4;
 
-/** A first-in, first-out queue of numbers. Its memory is at most four times what it holds. */
+/** A first-in, first-out queue of numbers. Its memory is at most four times the size of its numbers. */
 export class NumberRing {
   private slots = new Float64Array(SMALLEST);
   private start = 0;

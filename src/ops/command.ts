@@ -184,7 +184,7 @@ export function operatorContext(db: D1Database, ports: Ports = {}): ActorContext
   };
 }
 
-/** What the operator sees of a failure. */
+/** The operator's view of a failure. */
 export function explain(err: unknown): string {
   if (err instanceof D1Failure) {
     if (/SQLITE_(BUSY|LOCKED)|is locked/.test(err.reason))

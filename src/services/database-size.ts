@@ -9,7 +9,7 @@ export async function databaseSize(ctx: ServiceContext, limit: number): Promise<
   return { bytes: meta.size_after, share: meta.size_after / limit };
 }
 
-/** What each organization wrote, the largest first. `since` is the first day (`YYYY-MM-DD`) of `bytesSince`. */
+/** The writes of each organization, the largest first. `since` is the first day (`YYYY-MM-DD`) of `bytesSince`. */
 export function listStoredText(ctx: ActorContext<SystemActor>, since: string): Promise<StoredTextRow[]> {
   return readAll(ctx, findStoredText.bind({ since }));
 }

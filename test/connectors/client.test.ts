@@ -140,7 +140,7 @@ describe('a call', () => {
     expect(error).toMatchObject({ code: 'no_response', status: undefined, isTransient: true });
   });
 
-  test('is not repeated after any other 4xx', async () => {
+  test('ends at any other 4xx without a repetition', async () => {
     const errors = [{ pointer: '/message', code: 'required', detail: 'message is missing' }];
     respondWith(json(422, { title: '', status: 422, code: 'validation_failed', detail: 'message is missing', errors }));
     expect(await settled(client().addInternalNote(note))).toMatchObject({
@@ -163,7 +163,7 @@ describe('a call', () => {
 describe('a replay', () => {
   const mismatch = { ...NOTE, idempotentReplay: true, idempotencyMismatch: true, ticketId: '1002' };
 
-  test('that does not match is an error', async () => {
+  test('fails if it does not match', async () => {
     respondWith(json(200, mismatch));
     expect(await settled(client().addInternalNote(note))).toMatchObject({
       code: 'event_id_reused',
@@ -172,7 +172,7 @@ describe('a replay', () => {
     });
   });
 
-  test('that does not match is returned if the caller accepts it', async () => {
+  test('returns a record that does not match if the caller accepts it', async () => {
     respondWith(json(200, mismatch));
     expect(await settled(client().addInternalNote({ ...note, acceptMismatch: true }))).toEqual(mismatch);
     expect(sent[0]?.body).toBe('{"message":"Disk was full"}');
@@ -183,7 +183,7 @@ describe('an entry for a technician who is not eligible', () => {
   const forTess = { ...entry, userEmail: 'tess@northwind.example' };
   const written = { entry: { id: 'b' }, agreementSource: 'company_default' };
 
-  test('is an error', async () => {
+  test('makes the call fail', async () => {
     respondWith(problem(422, 'technician_not_eligible'));
     expect(await settled(client().logTime(forTess))).toMatchObject({ code: 'technician_not_eligible' });
   });

@@ -5,7 +5,7 @@ import { AUDIT_COLUMNS, type AuditColumns, NEXT_SEQ } from './audit-columns.ts';
 
 // Reads of the audit log, each of a bounded number of rows.
 
-/** A row of the audit log with its key: the actor, or what an administrator changed. */
+/** A row of the audit log with its key: the actor, or the key that an administrator changed. */
 export interface AuditLogRow extends AuditColumns {
   sourceAddress: string | null;
   userAgent: string | null;
@@ -115,7 +115,7 @@ const WALK = `with recursive walk(seq, low, day) as (
   )`;
 
 /**
- * What one key did, among rows of other actors, and what was done to it. The cross join makes SQLite
+ * The actions of one key, among rows of other actors, and the changes to it. The cross join makes SQLite
  * read one audit row for each number, instead of the log from its end.
  */
 const PART_OF_KEY = `select * from (
@@ -196,7 +196,7 @@ const firstActor = (condition = '') => `select min(actor_id) from audit_log inde
 
 /**
  * The users among the first `limit` actors that are not keys. Each step seeks the next actor in the
- * index, so the number of rows read does not depend on what an actor did.
+ * index, so the number of rows read does not depend on an actor's activity.
  */
 export const findAuditAdministrators = statement<{ organizationId: string; limit: number }, AuditAdministratorRow>(`
   with recursive actors(id) as (

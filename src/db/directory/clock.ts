@@ -4,7 +4,7 @@ import { statement } from '../statement.ts';
 // can be captured and sent again within minutes, so one that is older than what was applied since
 // must not undo it. The trigger `directory_clock_forward` aborts the transaction of such a message.
 
-/** What the trigger says. */
+/** The trigger's message. */
 export const OLDER_MESSAGE = 'directory_clock: an older message';
 
 /** The last element of `messages`. */

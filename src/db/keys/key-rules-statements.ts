@@ -34,7 +34,7 @@ export const findRulesAndTimeZone = statement<AdministratorValues, KeyRulesRow &
 export const ADMITTED_BY_RULES = `not exists (select 1 from key_policies p where p.organization_id = :organizationId
     and (p.max_lifetime_days < :lifetimeDays or (p.expiry_required = 1 and :lifetimeDays is null)))`;
 
-/** What the key rules say about expiry at this moment, in a statement without its table. */
+/** The expiry under the key rules at this moment, in a statement without its table. */
 export const EXPIRY_RULES = `
     (select p.max_lifetime_days from key_policies p where p.organization_id = :organizationId) as maxLifetimeDays,
     exists (select 1 from key_policies p where p.organization_id = :organizationId and p.expiry_required = 1) as expiryRequired`;

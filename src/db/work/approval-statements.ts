@@ -10,7 +10,7 @@ export const recordApproval = statement<AdministratorValues & { id: string; stat
   update time_entries set status = :status, review_seq = ${NEXT_SEQ}
   where organization_id = :organizationId and id = :id and status = 'SUBMITTED' and ${BY_ACTIVE_ADMINISTRATOR}`);
 
-/** The same for an archived entry: sets the status of what is left of it. */
+/** The same for an archived entry: sets the status of its stub. */
 export const recordArchivedApproval = statement<AdministratorValues & { id: string; status: TimeEntryStatus }>(`
   update archived_time_entries set approved = :status = 'APPROVED', review_seq = ${NEXT_SEQ}
   where organization_id = :organizationId and id = ${idBytes(':id')} and review_seq is null and ${BY_ACTIVE_ADMINISTRATOR}`);

@@ -4,7 +4,7 @@ import { ARCHIVE_FIELDS, type ArchiveRow } from './archives.ts';
 import { idBytes } from './record-table.ts';
 import { RECORD_TABLES } from './record-tables.ts';
 
-// What is left of archived records, for their redaction.
+// The stubs of archived records, for their redaction.
 
 interface RecordValues {
   organizationId: string;

@@ -8,7 +8,7 @@ import { RECORD_TABLES } from './record-tables.ts';
 
 // The change feed: the audit log, with each record in its current state. A page reads at most three rows per change.
 
-/** What a cursor points to. Null fields: there is no such organization or row. */
+/** The target of a cursor. Null fields: there is no such organization or row. */
 export interface CursorPosition {
   epoch: string;
   organizationId: string | null;
@@ -50,7 +50,7 @@ const joins = RECORD_KIND_NAMES.map(
 );
 const keyIds = [...RECORD_KIND_NAMES.map((kind) => `${kind}.key_id`), `iif(${isAbout('api_key')}, a.target_id, null)`];
 
-/** A record as JSON; of one that was archived before its redaction, what is left of it, without the text. */
+/** A record as JSON; of one that was archived before its redaction, its stub, without the text. */
 const recordJson = (kind: RecordKind) => {
   const { fields, textColumn, archived } = RECORD_TABLES[kind];
   const left = { id: 'a.target_id', ticketId: 's.ticket_id', createdAt: 's.created_at', ...archived.fields };

@@ -29,7 +29,7 @@ export const WITHIN_DAY_LIMITS = `(
     and (:organizationDayRecords is null or ${ORGANIZATION_RECORDS} + 1 <= :organizationDayRecords)
     and (:organizationDayBytes is null or ${ORGANIZATION_BYTES} + :bytes <= :organizationDayBytes)`;
 
-/** What the chain of a key and its organization have written on a day. */
+/** The writes of a key's chain and of its organization on a day. */
 export interface WrittenOfDay {
   chainRecords: number;
   chainMinutes: number;

@@ -20,7 +20,7 @@ export interface ChainDay {
   bytes: number;
 }
 
-/** What the chain of the key `:keyId` has written on `:day`: always one row. */
+/** The writes of `:keyId`'s chain on `:day`: always one row. */
 export const findChainDay = statement<{ organizationId: string; keyId: string; day: string }, ChainDay>(`
   select coalesce(sum(${ALL_RECORDS}), 0) as records, coalesce(sum(minutes), 0) as minutes,
     coalesce(sum(bytes), 0) as bytes
@@ -31,7 +31,7 @@ export const findChainDay = statement<{ organizationId: string; keyId: string; d
 /** What one key wrote on one day: records by kind, and minutes. */
 export type KeyDayRow = Record<RecordKind, number> & { keyId: string; day: string; minutes: number };
 
-/** What each of these keys (a JSON array) wrote on each day since `since`: one range of the ledger for each key. */
+/** The writes of each of these keys (a JSON array) on each day since `since`: one range of the ledger for each key. */
 export const findKeyDays = statement<{ organizationId: string; keyIds: string; since: string }, KeyDayRow>(`
   select ${columns<KeyDayRow>({
     keyId: 'd.key_id',
@@ -110,7 +110,7 @@ export interface StoredTextRow {
   firstDay: string | null;
 }
 
-/** What each organization wrote, the largest first. Reads the whole ledger. */
+/** The writes of each organization, the largest first. Reads the whole ledger. */
 export const findStoredText = statement<{ since: string }, StoredTextRow>(`
   select o.id as organizationId, coalesce(sum(${ALL_RECORDS}), 0) as records, coalesce(sum(d.bytes), 0) as bytes,
     coalesce(sum(d.bytes) filter (where d.day >= :since), 0) as bytesSince, min(d.day) as firstDay

@@ -2,7 +2,7 @@ import type { KeyRow } from '../keys/find-key-statements.ts';
 import type { Fields } from '../statement.ts';
 import type { WrittenOfDay } from './day-limits.ts';
 
-// What the record tables have in common, and the parameters and rows of a write. Its statements are in the file of each
+// The common parts of the record tables, and the parameters and rows of a write. Its statements are in the file of each
 // kind. They find single rows by unique keys that begin with the organization, and the ledger's row of each key of the
 // chain that wrote on that day, so the cost of a write does not grow with the data. Flags are compared with literals
 // (`is_service = 1`): SQLite uses a partial index only if the query contains its condition, not a bound parameter. The
@@ -17,7 +17,7 @@ export interface RecordTable<Row> {
   archived: ArchivedTable;
 }
 
-/** What a kind of record leaves when it is archived, see `modules/archive/step-statements.ts`. */
+/** The stub that a kind of record leaves when it is archived, see `modules/archive/step-statements.ts`. */
 interface ArchivedTable {
   table: string;
   /** Its columns in addition to those of every kind, with their values from the record `r`. */
@@ -60,7 +60,7 @@ export interface InsertValues {
   organizationDayBytes: number | null;
 }
 
-/** What an insert also returns: how many records the key's chain had written on that day before. */
+/** An insert also returns how many records the key's chain had written on that day before. */
 export interface Inserted {
   chainRecords: number;
 }

@@ -27,7 +27,7 @@ export const recordRefusal = forEachKind((kind) =>
     where psa_refusals.reason <> excluded.reason`),
 );
 
-/** Removes what was recorded about a record that the PSA refused. */
+/** Removes the recorded refusal of a record by the PSA. */
 export const withdrawRefusal = statement<RecordValues & { kind: RecordKind }>(
   'delete from psa_refusals where organization_id = :organizationId and record_id = :id and kind = :kind',
 );

@@ -110,7 +110,7 @@ export const insertTechnicianTimeEntry = statement<TimeEntryValues & { userEmail
   insertTimeEntry(CREDITED_USER.technician),
 );
 
-/** `r` is the record with the id, `s` what is left of it if it is archived. */
+/** `r` is the record with the id, `s` its stub if it is archived. */
 const explainTimeEntry = (creditedUser: string) => `
   select
     ${KEY_COLUMNS},

@@ -1,7 +1,7 @@
 import { Icon } from './icon.tsx';
 
 interface Props {
-  /** What the code is, for screen readers. */
+  /** The description of the code, for screen readers. */
   label: string;
   /** The words above the code; the label if it has none. */
   title?: string;

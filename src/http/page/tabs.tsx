@@ -11,7 +11,7 @@ interface Tab {
 
 interface Props {
   group: string;
-  /** What is chosen, for screen readers. */
+  /** The description of the choice, for screen readers. */
   legend: string;
   tabs: readonly Tab[];
   /** With script, a tab also opens those with its id in the groups that have the same choice. */

@@ -1,7 +1,7 @@
 import { instant, optionalInstant, type PlainText, plain } from '../../domain/change.ts';
 import { FACTS, type Fact, type FactType } from '../../domain/facts.ts';
 
-// What is sent about a fact.
+// The message about a fact.
 
 /**
  * Where alerts are sent: as signed messages to the receiver of the push, as texts to a chat, or to

@@ -29,7 +29,7 @@ export async function sendUrgentAlerts(
   const channels = outlets.map(({ channel }) => channel);
   const options = { isPushed: receiver !== undefined, dayLimits };
   const found = findAlerts(ctx, Object.values(FACT_STATEMENTS).filter(isUrgent), channels, options);
-  // What was found earlier is sent although a statement fails.
+  // Facts that were found earlier are sent although a statement fails.
   const [finding] = await Promise.allSettled([found]);
   const sending = await Promise.allSettled(outlets.map((outlet) => sendAlerts(ctx, outlet)));
   for (const part of [finding, ...sending]) if (part.status === 'rejected') throw part.reason;

@@ -31,7 +31,7 @@ export async function sendAlerts(ctx: ServiceContext, outlet: Outlet): Promise<v
   const sendOneAfterAnother = async () => {
     for (const alerts of organizations) await sendToOrganization(ctx, outlet, run, alerts);
   };
-  // All of them end before an error is thrown: what was sent is marked.
+  // All of them end before an error is thrown: sent alerts are marked.
   const ends = await Promise.allSettled(Array.from({ length: AT_ONCE }, sendOneAfterAnother));
   for (const end of ends) if (end.status === 'rejected') throw end.reason;
 }

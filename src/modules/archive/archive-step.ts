@@ -102,7 +102,7 @@ const NO_RECORD: ChangedRecords = { note: null, timeEntry: null };
 
 /**
  * The lines of the object. A record is in the first line about it, which is that of its creation, if
- * its row leaves the database with this part: a row has its key, and what is left of a record does not.
+ * its row leaves the database with this part: a row contains its key, and a stub does not.
  */
 function toChanges(rows: readonly ChangeRow[], epoch: string): Change[] {
   const seen = new Set<string>();

@@ -109,7 +109,7 @@ async function checkPart(ctx: ArchiveContext, organizationId: string, part: Arch
   const { toSeq, object } = part;
   const read = await readObject(ctx, part);
   if ('bytes' in read && part.damagedAt !== null) {
-    // It is back, with the texts of what was redacted meanwhile.
+    // It is back, with the texts of records that were redacted since.
     const changes = await corrected(ctx, organizationId, parseArchive(await gunzip(read.bytes), object));
     await replacePart(ctx, organizationId, part, changes);
     return undefined;

@@ -8,7 +8,7 @@ import { objectsOf } from './object-names.ts';
 import { readLines } from './part.ts';
 import { redactArchived } from './redact-archived.ts';
 
-/** The port of the archive in a bucket. Without one, it refuses what is archived. */
+/** The port of the archive in a bucket. Without one, it refuses archived records. */
 export const elsewhereIn = (archive: ObjectStore | undefined): Elsewhere => ({
   read: (ctx, organizationId, object) => readLines({ ...ctx, archive }, organizationId, object),
   redact: (ctx, record) => redactArchived({ ...ctx, archive }, record),

@@ -159,7 +159,7 @@ export async function storePart(
   return false;
 }
 
-/** What `replaceObject` compares, and what it sets. */
+/** The values that `replaceObject` compares, and those it sets. */
 export const replacement = (
   organizationId: string,
   { toSeq, revision }: ArchiveRow,

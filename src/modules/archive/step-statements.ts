@@ -16,7 +16,7 @@ export interface ArchivableRow {
   lastSeq: number;
 }
 
-/** A push that is on must have confirmed what is archived: 1 if one is. */
+/** 1 if a push is on: it must have confirmed every archived change. */
 interface PushValue {
   isPushed: number;
 }
@@ -87,7 +87,7 @@ const ROWS = 'organization_id = :organizationId and seq between :fromSeq and :to
 const firstRows = (kind: RecordKind) =>
   `select target_id, min(seq) as seq from audit_log where ${ROWS} and action glob '${kind}.*' group by target_id`;
 
-/** What is left of the records. The first half of the digest is enough to compare requests. */
+/** The records' stubs. The first half of the digest is enough to compare requests. */
 const leaveRecords = (kind: RecordKind) => {
   const { table, archived } = RECORD_TABLES[kind];
   return `${insertInto(archived.table, {

@@ -25,10 +25,10 @@ export const targetFields = {
 };
 type Target = keyof typeof targetFields;
 
-/** What a tool says of the record that it wrote, or that an earlier call had written. */
+/** The reply of a tool about the record that it wrote, or that an earlier call had written. */
 export interface Written<Row> {
   outcome: WriteOutcome<Row>;
-  /** What was written, in one sentence without its full stop. */
+  /** The written record, in one sentence without its full stop. */
   sentence: string;
   /** Facts about the record, in addition to its id and ticket. */
   facts: Readonly<Record<string, string | number | boolean>>;

@@ -43,7 +43,7 @@ export const TOOLS: Readonly<Record<RecordKind, Tool>> = {
       billable: fields.billable.meta({
         description: 'Whether the customer pays for the time. If you were not told, ask.',
       }),
-      // Some clients send null for what is optional.
+      // Some clients send null for optional values.
       userEmail: fields.userEmail.nullable().meta({
         description:
           'The email address of the technician who did the work. Leave it out unless you were told who it was.',

@@ -46,7 +46,7 @@ export async function* diagnoseReceiver(
 
 const isSuccess = ({ status }: ProbeResponse) => status >= 200 && status < 300;
 
-/** What a status other than 2xx means for the push. */
+/** The meaning of a status other than 2xx for the push. */
 function refusal(status: number): string {
   if (status >= 300 && status < 400)
     return `${status}: a redirect, which the push does not follow. Write its target into WEBHOOK_URL.`;

@@ -12,7 +12,7 @@ const STATUS_PAGE = 500;
 export const pushStatus = databaseCommand(
   {
     name: 'push:status',
-    summary: 'show what has been pushed to the PSA, and what waits',
+    summary: 'show pushed and pending changes',
     purpose:
       'Shows for each organization how many changes wait to be pushed and since when, and what failed. The numbers are those that the push last wrote to the database: while it delivers many pages, it may be further on. Nothing is written.',
     usage: '[--organization ORGANIZATION] [--json]',

@@ -8,7 +8,7 @@ export const pushTest = operatorCommand({
   name: 'push:test',
   summary: 'send samples of every message to a receiver',
   purpose:
-    'Sends signed samples to a receiver of the push, and prints what it does right and wrong: a note, a time entry, an approval, a redaction, an alert, 100 changes, the same again, and messages that it must refuse. The receiver writes them into its system, so use one for tests. Needs WEBHOOK_SECRET in the environment.',
+    'Sends signed samples to a receiver of the push, and prints its correct and wrong reactions: a note, a time entry, an approval, a redaction, an alert, 100 changes, the same again, and messages that it must refuse. The receiver writes them into its system, so use one for tests. Needs WEBHOOK_SECRET in the environment.',
   usage: 'URL [--organization ID] [--ticket ID] [--user ID]',
   example: 'push:test http://127.0.0.1:8971/ --organization northwind --ticket 1001 --user tess',
   failure: 'at least one check failed',

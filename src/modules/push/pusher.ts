@@ -17,7 +17,7 @@ const D1_DEADLINE_MS = 10_000;
 const PAGES_PER_ALARM = 20;
 const STATE = 'state';
 
-/** What the object stores. */
+/** The object's storage. */
 interface State extends PushPosition {
   confirmedAt: number | null;
   failure: PushFailure | null;
@@ -32,7 +32,7 @@ interface State extends PushPosition {
  * until it is confirmed, even after a crash. Only a page that is too large for the receiver is followed by
  * its first half, under another id. All work is done in the alarm: the runtime runs it again
  * if the object dies, and never twice at a time. The database has a copy of the state, which may be
- * older; the feed itself is the truth for what is to be sent.
+ * older; the feed itself decides which changes are sent.
  */
 export class Pusher extends DurableObject<Env> {
   /** Counts orders: an attempt that began before one says nothing about the state after it. */
@@ -52,7 +52,7 @@ export class Pusher extends DurableObject<Env> {
     if ((await this.ctx.storage.getAlarm()) === null) await this.ctx.storage.setAlarm(Date.now());
   }
 
-  /** Deletes what is stored if the organization was erased, even if the push is stopped. */
+  /** Deletes the storage if the organization was erased, even if the push is stopped. */
   async forgetErased(): Promise<void> {
     const state = this.load();
     if (state) await this.read(state, this.orders);

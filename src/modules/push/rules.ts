@@ -4,14 +4,14 @@ import { sha256, toHex, utf8Length } from '../../lib/bytes.ts';
 import type { PostedMessage } from '../../services/post.ts';
 import { MAX_CHANGES } from '../../services/work/list-changes.ts';
 
-// The rules of the push: what is posted, and when to try again.
+// The rules of the push: the messages, and when to try again.
 
 /** The largest body of one message. */
 export const MAX_BODY_BYTES = 512 * 1024;
 /** More than everything in a body except its changes. */
 const ENVELOPE_BYTES = 1024;
 /**
- * What a page leaves free, because it may grow until it is sent again: a key may have been renamed
+ * The free space of a page, because it may grow until it is sent again: a key may have been renamed
  * or revoked, a short text redacted.
  */
 const GROWTH_BYTES = 64 * 1024;

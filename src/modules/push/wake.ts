@@ -23,7 +23,7 @@ const REMEMBERED = 10_000;
 export const wakePusher = (pushers: Pushers, organizationId: string): Promise<void> =>
   callPusher(organizationId, () => pushers.getByName(organizationId).wake(organizationId));
 
-/** Has the object of an erased organization delete what it has stored. A failure is only logged. */
+/** Has the object of an erased organization delete its storage. A failure is only logged. */
 export const emptyPusher = (pushers: Pushers, organizationId: string): Promise<void> =>
   callPusher(organizationId, () => pushers.getByName(organizationId).forgetErased());
 

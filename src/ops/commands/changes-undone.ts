@@ -8,7 +8,7 @@ import { printable } from '../printable.ts';
 export const changesUndone = databaseCommand(
   {
     name: 'changes:undone',
-    summary: 'print what a restore has undone, and how to repeat it',
+    summary: 'print the changes that a restore has undone',
     purpose:
       'Compares a file that changes:export wrote before a restore with the database after it. Prints every change that the restore has undone and that must be repeated, and the commands that repeat most of them. Changes nothing.',
     usage: 'ORGANIZATION FILE',

@@ -326,7 +326,7 @@ describe('a step that ends early', () => {
     const [object = '', ...others] = await objectsIn(organization);
     expect(others).toEqual([]);
     expect(JSON.stringify(await readNamedArchive(archiveContext(), object))).not.toContain('hunter2');
-    // The redaction came after the archive: its row has what is left of the note.
+    // The redaction came after the archive: its row contains the note's stub.
     const { rows } = await everyChange(organization);
     expect(rows.at(-1)).toMatchObject({
       action: 'note.redacted',

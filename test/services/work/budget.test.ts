@@ -212,7 +212,7 @@ test('after an archive, a write reads as many rows, and a replay of an archived 
     return rows;
   };
   const [newNote, archivedOrganization] = await bill((value) => api.postNote(value));
-  // What is left of the archived records adds nothing to the rows that a write reads.
+  // The stubs of archived records add nothing to the rows that a write reads.
   expect(archivedOrganization).toEqual(newNote);
   const [newEntry, sameEntry] = await bill((value) => api.postTime(value));
   expect(sameEntry).toEqual(newEntry);
