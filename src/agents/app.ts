@@ -9,7 +9,7 @@ import { isOAuthPath, noOAuth } from '../http/no-oauth.ts';
 import { endpointNotFound, problem } from '../http/problems.ts';
 import type { Part } from '../module.ts';
 
-/** Creates the routes of the Worker for AI agents. `now` is the clock, in UTC milliseconds. */
+/** `now` is the clock, in UTC milliseconds. */
 export function createAgents(config: Config, parts: readonly Part[], now: () => number = Date.now) {
   const app = new Hono<AppEnv>().use(requestContext(config, parts, now), requestLog());
   for (const { routes } of parts) if (routes) app.route(routes.path, routes.app);

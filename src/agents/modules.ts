@@ -2,5 +2,4 @@ import type { Module } from '../module.ts';
 import { mcp } from '../modules/mcp/module.ts';
 import { wakes } from '../modules/push/wakes.ts';
 
-/** The modules of the Worker for AI agents. */
 export const AGENT_MODULES: readonly Module[] = [mcp, wakes];

@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { prompt } from '../ops/prompt.ts';
+import { prompt } from '../ops/input.ts';
 import { spawnWrangler } from '../ops/wrangler.ts';
 import { MAIN_CONFIG } from '../ops/wrangler-config.ts';
 import { type Run, release } from './release.ts';

@@ -2,13 +2,13 @@ import { env } from 'cloudflare:workers';
 import { Hono } from 'hono';
 import { getCookie, setCookie } from 'hono/cookie';
 import { generateKeyPair, type JWTVerifyGetKey, SignJWT } from 'jose';
+import files from '../../build/page-files.json';
 import { createAgents } from '../agents/app.ts';
 import { AGENT_MODULES } from '../agents/modules.ts';
 import { createApp } from '../app.ts';
 import * as deployment from '../deployment.ts';
 import { runJobs } from '../jobs.ts';
 import { startModules } from '../module.ts';
-import { SignInPage } from './sign-in-page.tsx';
 
 export { RateLimiter } from '../durable-objects/rate-limiter.ts';
 export { Pusher } from '../modules/push/pusher.ts';
@@ -51,6 +51,36 @@ interface LocalAdministrator {
   organization: string;
 }
 
+/** Lists the local administrators. Choosing one signs in without a password. */
+function SignInPage({ administrators }: { administrators: readonly LocalAdministrator[] }) {
+  return (
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <title>Local sign-in</title>
+        <link rel="stylesheet" href={files.stylesheet} />
+        <link rel="icon" href="/icon.svg" type="image/svg+xml" />
+      </head>
+      <body>
+        <main>
+          <h1>Local sign-in</h1>
+          <p>This page exists only on your machine. Sign in as:</p>
+          {administrators.map(({ email, name, organization }) => (
+            <form method="post" action={SIGN_IN} class="actions">
+              <input type="hidden" name="email" value={email} />
+              <button type="submit">{name}</button>
+              <span>
+                {organization}, {email}
+              </span>
+            </form>
+          ))}
+        </main>
+      </body>
+    </html>
+  );
+}
+
 const local = new Hono<{ Bindings: Env }>()
   // Polled by `npm start` until the Worker runs. /healthz would write a log line each time.
   .get(READY, (c) => c.body(null, 204))
@@ -60,7 +90,7 @@ const local = new Hono<{ Bindings: Env }>()
        join organizations on organizations.id = users.organization_id
        where users.is_admin = 1 and users.active = 1 order by organizations.name, users.name limit 100`,
     ).all<LocalAdministrator>();
-    return c.html(<SignInPage administrators={results} action={SIGN_IN} />);
+    return c.html(<SignInPage administrators={results} />);
   })
   .post(SIGN_IN, async (c) => {
     const { email } = await c.req.parseBody();

@@ -10,9 +10,8 @@ export interface ReleaseOptions {
 }
 
 /**
- * Releases this commit to the deployments of these files, one after the other: migrations, main
- * Worker, Worker for AI agents. `proceed` is awaited after each but the last; a step that throws ends
- * the release, so the deployments after it keep the release before.
+ * Releases to one deployment after the other: migrations, main Worker, Worker for AI agents. A step
+ * that throws ends the release, so the deployments after it keep the release before.
  */
 export async function release(
   files: readonly string[],

@@ -1,12 +1,7 @@
 import { registerHooks } from 'node:module';
 import { pathToFileURL } from 'node:url';
 
-/**
- * Evaluates the top level of a Worker's bundle, as every isolate does when it starts. A bundle can
- * be complete and small enough, and still throw there.
- *
- * @throws whatever the bundle throws while it starts
- */
+/** Evaluates the top level of a bundle: a complete and small one may still throw there, in every isolate. */
 export async function startBundle(path: string, vars: Record<string, unknown>): Promise<void> {
   const platform = `export const env = ${JSON.stringify(vars)};
     export class DurableObject {}

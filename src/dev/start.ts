@@ -7,14 +7,14 @@ import { connect } from 'node:net';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { parseArgs, parseEnv, stripVTControlCharacters } from 'node:util';
-import { type Config, parseConfig, VARIABLES } from '../config.ts';
+import { type Config, parseConfig, reader, VARIABLES } from '../config.ts';
 import { timeOrderedId } from '../domain/record-id.ts';
 import { SCOPE_IDS } from '../domain/scopes.ts';
 import { importDirectory } from '../ops/import/import-directory.ts';
 import { withLocalD1 } from '../ops/local.ts';
-import { OPS_MODULES } from '../ops/modules.ts';
+import { MODULE_VARIABLES } from '../ops/modules.ts';
 import { unknownVariables } from '../ops/unknown-variables.ts';
-import { spawnWrangler } from '../ops/wrangler.ts';
+import { runWrangler, spawnWrangler } from '../ops/wrangler.ts';
 import { AGENTS_CONFIG, readWranglerConfig, wranglerConfig } from '../ops/wrangler-config.ts';
 import { createApiKey } from '../services/keys/create-key.ts';
 import { revokeAsAdministrator } from '../services/keys/revoke-key.ts';
@@ -24,7 +24,6 @@ import { dueCrons } from './due-crons.ts';
 const DEMO_KEY_NAME = 'Local demo';
 const READY_TIMEOUT_MS = 60_000;
 const DEV_VARS = '.dev.vars';
-/** How often the local run looks for cron triggers to fire. */
 const CRON_INTERVAL_MS = 30_000;
 
 // Offline, the lookup of Request.cf only produces a warning.
@@ -91,7 +90,7 @@ function readVariables(): Map<string, { value: string; source: string }> {
 function readConfig(): Config {
   try {
     const values = Object.fromEntries(Array.from(vars, ([name, { value }]) => [name, value]));
-    for (const { parse } of OPS_MODULES) parse?.(values);
+    for (const [name, parse] of MODULE_VARIABLES) reader(values)(name, parse);
     return parseConfig(Object.fromEntries(VARIABLES.map((name) => [name, values[name] ?? ''])));
   } catch (err) {
     if (!(err instanceof Error)) throw err;
@@ -100,10 +99,9 @@ function readConfig(): Config {
 }
 
 function warnOfUnknownVariables(): void {
-  const ofModules = OPS_MODULES.flatMap(({ variables }) => variables ?? []);
   const ofAgents = Object.keys(readWranglerConfig(AGENTS_CONFIG).vars);
   const names = [...vars.keys()].filter((name) => !ofAgents.includes(name));
-  for (const { name, nearest } of unknownVariables(names, ofModules)) {
+  for (const { name, nearest } of unknownVariables(names, [...MODULE_VARIABLES.keys()])) {
     const question = nearest === undefined ? '' : ` Did you mean ${nearest}?`;
     console.error(
       `Warning: ${name} (${vars.get(name)?.source}) is not a variable of this service, and has no effect.${question}`,
@@ -130,18 +128,10 @@ async function otherMigrations(db: D1Database): Promise<string[]> {
 
 async function migrate(): Promise<void> {
   const persist = persistTo === undefined ? [] : ['--persist-to', persistTo];
-  const child = spawnWrangler(['d1', 'migrations', 'apply', 'DB', '--local', ...persist], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  let output = '';
-  child.stdout?.on('data', (chunk) => {
-    output += chunk;
-  });
-  const [code] = await once(child, 'close');
+  const { code, output } = await runWrangler(['d1', 'migrations', 'apply', 'DB', '--local', ...persist]);
   if (code !== 0) fail(`${output}\nThe local database could not be migrated.`);
 }
 
-/** Imports the demo directory, revokes earlier demo keys and returns the value of a new one. */
 async function prepareDemo(db: D1Database): Promise<string> {
   const directory = await importDirectory(
     db,

@@ -1,18 +1,171 @@
+import * as z from 'zod';
+import type { ZodOpenApiOperationObject } from 'zod-openapi';
 import type { Config } from '../config.ts';
 import { KEY_LENGTH } from '../domain/api-key.ts';
+import { DIRECTORY_ID } from '../domain/directory-id.ts';
+import { idempotencyKeyHeader } from '../domain/idempotency-key.ts';
 import { type Limits, limitsInWords } from '../domain/limits.ts';
-import { RECORD_KIND_NAMES, RECORD_KINDS } from '../domain/record-kinds.ts';
+import { noteRequest } from '../domain/note.ts';
+import { RECORD_KIND_NAMES, RECORD_KINDS, type RecordKind } from '../domain/record-kinds.ts';
+import { noteResult, pingResponse, timeEntryResult } from '../domain/response-shapes.ts';
+import { SCOPE_IDS } from '../domain/scopes.ts';
+import { timeEntryRequest } from '../domain/time-entry.ts';
+import type { ProblemCode } from '../http/problems.ts';
 import { openapi } from './openapi.ts';
-import { pingOperation, WRITE_OPERATIONS } from './operations.ts';
+import { problemResponses, replayHeaders, successHeaders, unauthorizedResponse } from './responses.ts';
+
+const KEY_PROBLEMS = [
+  'https_required',
+  'psa_not_included',
+  'rate_limited',
+  'internal_error',
+  'unavailable',
+] as const satisfies ProblemCode[];
+const WRITE_PROBLEMS = [
+  ...KEY_PROBLEMS,
+  'malformed_json',
+  'invalid_encoding',
+  'invalid_idempotency_key',
+  'daily_limit_reached',
+  'not_found',
+  'ticket_not_found',
+  'method_not_allowed',
+  'body_too_large',
+  'unsupported_media_type',
+  'validation_failed',
+  'outcome_unknown',
+] as const satisfies ProblemCode[];
+
+const writeParameters = {
+  path: z.object({
+    ticketId: z.string().regex(DIRECTORY_ID).meta({ description: 'The id of the ticket in the PSA.', example: '1001' }),
+  }),
+  header: z.object({
+    'Idempotency-Key': idempotencyKeyHeader.optional().meta({
+      description:
+        'Makes the request safe to retry: the same value never creates a second record. Use `<workflow>:<event id>`, and append `:2` for an intended second entry; never use a ticket number, an execution id or a value that changes with each attempt. A value is refused if the event id in it came out empty: nothing, `undefined`, `null`, `NaN` or `None` (in any case) or `[object …` after the last `:` or `/`, or `{{`, `}}` or `${` anywhere. It never expires; `"abc"` and `abc` are the same value.',
+      example: 'triage:evt-20418',
+    }),
+  }),
+};
+
+interface WriteDescription {
+  operationId: string;
+  /** The beginning of the names of its schemas. */
+  schemaName: string;
+  /** The record in a sentence. */
+  noun: string;
+  summary: string;
+  description: string;
+  request: z.ZodType;
+  requestExamples: Record<string, { summary: string; value: unknown }>;
+  /** The response body, of a new record and of a replay. */
+  result: z.ZodType;
+  example: Record<string, unknown>;
+  problems?: readonly ProblemCode[];
+}
+
+function writeOperation(write: WriteDescription): ZodOpenApiOperationObject {
+  const { operationId, schemaName, noun, summary, description, example, problems = [] } = write;
+  const result = write.result.meta({ id: `${schemaName}Result` });
+  const request = write.request.meta({ id: `${schemaName}Request` });
+  return {
+    operationId,
+    tags: ['Write'],
+    summary,
+    description,
+    requestParams: writeParameters,
+    requestBody: {
+      required: true,
+      content: { 'application/json': { schema: request, examples: write.requestExamples } },
+    },
+    responses: {
+      200: {
+        description: `A replay: this Idempotency-Key already created the ${noun}.`,
+        headers: replayHeaders,
+        content: { 'application/json': { schema: result, example: { ...example, idempotentReplay: true } } },
+      },
+      201: {
+        description: `The ${noun} was created.`,
+        headers: successHeaders,
+        content: { 'application/json': { schema: result, example } },
+      },
+      401: unauthorizedResponse,
+      ...problemResponses([...WRITE_PROBLEMS, ...problems]),
+    },
+  };
+}
+
+const pingOperation: ZodOpenApiOperationObject = {
+  operationId: 'ping',
+  tags: ['Check'],
+  summary: 'Check that the key works',
+  description: 'Requires no scope and changes nothing.',
+  responses: {
+    200: {
+      description: 'The key works. The body shows whose key it is.',
+      headers: successHeaders,
+      content: {
+        'application/json': {
+          schema: pingResponse.meta({ id: 'Ping' }),
+          example: { ok: true, organizationId: 'northwind', keyName: 'n8n: triage', scopes: SCOPE_IDS },
+        },
+      },
+    },
+    401: unauthorizedResponse,
+    ...problemResponses([...KEY_PROBLEMS, 'method_not_allowed']),
+  },
+};
+
+const work = { minutes: 30, description: 'Cleared the print queue', billable: true };
+
+const WRITE_OPERATIONS: Readonly<Record<RecordKind, ZodOpenApiOperationObject>> = {
+  note: writeOperation({
+    operationId: 'createNote',
+    schemaName: 'Note',
+    noun: 'note',
+    summary: 'Add an internal note to a ticket',
+    description: `Requires the scope \`${RECORD_KINDS.note.scope}\`. This service sends no email. Your PSA stores the note as an internal note; whether it notifies the team is its setting.`,
+    request: noteRequest,
+    requestExamples: { note: { summary: 'A note', value: { message: 'Print queue cleared by the overnight check.' } } },
+    result: noteResult,
+    example: { note: { id: '01a3b2c4-5d6e-7f80-9a1b-2c3d4e5f6072', createdAt: '2026-11-21T09:30:00.000Z' } },
+  }),
+  time_entry: writeOperation({
+    operationId: 'createTimeEntry',
+    schemaName: 'TimeEntry',
+    noun: 'entry',
+    summary: 'Log time on a ticket',
+    description: `Requires the scope \`${RECORD_KINDS.time_entry.scope}\`. The entry is dated today in the organization's time zone (after midnight, a retry gets the next date), is SUBMITTED for approval, and takes its rate from the company's agreement or the organization's default.`,
+    request: timeEntryRequest,
+    requestExamples: {
+      serviceAccount: { summary: 'Credited to the automation service account', value: work },
+      technician: { summary: 'Credited to a technician', value: { ...work, userEmail: 'tess@northwind.example' } },
+    },
+    result: timeEntryResult,
+    example: {
+      entry: {
+        id: '01a3b2c4-5d6e-7f80-9a1b-2c3d4e5f6073',
+        minutes: 30,
+        workDate: '2026-11-21T00:00:00.000Z',
+        status: 'SUBMITTED',
+        billable: true,
+        hourlyRate: 150,
+        userId: 'automation',
+      },
+      agreementSource: 'company_default',
+    },
+    problems: ['technician_not_eligible'],
+  }),
+};
 
 const writes = Object.fromEntries(
   RECORD_KIND_NAMES.map((kind) => [`/tickets/{ticketId}/${RECORD_KINDS[kind].path}`, { post: WRITE_OPERATIONS[kind] }]),
 );
 
 /**
- * The contract of a deployment as an OpenAPI 3.1 document, from the same schemas that validate
- * requests and type responses. `origin` is the deployment's. If it is empty, the addresses are
- * relative to the document's (OpenAPI 3.1.0 §4.8.5).
+ * The contract, from the same schemas that validate requests and type responses. If `origin` is empty,
+ * the addresses are relative to the document's (OpenAPI 3.1.0 §4.8.5).
  */
 export function describeApi({ keyPrefix, ...limits }: Pick<Config, 'keyPrefix'> & Limits, origin: string) {
   return openapi({

@@ -1,6 +1,17 @@
 import { Lexer, type Token, type Tokens } from 'marked';
 
-/** The Markdown that a page may contain. */
+/** Texts by the name at which a page includes them: `<!-- include: name -->`. */
+export type Includes = Readonly<Record<string, string>>;
+
+/** @throws Error if the page includes a text that is not there */
+export function withIncludes(markdown: string, includes: Includes): string {
+  return markdown.replaceAll(/<!-- include: (.+?) -->/g, (_, name: string) => {
+    const text = includes[name];
+    if (text === undefined) throw new Error(`There is no text to include as ${name}`);
+    return text;
+  });
+}
+
 export type Block = Heading | Tokens.Paragraph | Tokens.List | Tokens.Table | CodeBlock | TabsBlock | Insert;
 
 export interface Heading {
@@ -95,7 +106,6 @@ function addCode(blocks: Block[], { lang = '', text, raw }: Tokens.Code): void {
   else blocks.push({ type: 'code', label, versions: [{ language, text }] });
 }
 
-/** The parts that headings of this level begin. */
 export function partsOf(blocks: readonly Block[], depth: number): Part[] {
   const parts: Part[] = [];
   for (const block of blocks) {
@@ -105,7 +115,6 @@ export function partsOf(blocks: readonly Block[], depth: number): Part[] {
   return parts;
 }
 
-/** All code to copy, also that in tabs. */
 export const codesIn = (blocks: readonly Block[]): CodeBlock[] =>
   blocks.flatMap((block) => {
     if (block.type === 'tabs') return block.tabs.flatMap((tab) => codesIn(tab.blocks));

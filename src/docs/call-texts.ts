@@ -17,5 +17,5 @@ export function callText(type: PsaCallType): { summary: string; data: unknown; v
 /** The errors of a call: the rows of the table on the page of calls. */
 export const CALL_ERROR_TEXTS = Array.from(
   page.matchAll(/^\| `(\w+)` \| (\d{3}) \| (.+) \|$/gm),
-  ([, code = '', status, meaning = '']) => ({ code, status: Number(status), meaning }),
+  ([, code = '', status, text = '']) => ({ code, status: Number(status), text }),
 );

@@ -1,8 +1,7 @@
 import { PROBLEMS, type ProblemCode, RETRY_AFTER_503 } from '../http/problems.ts';
-import { withIncludes } from './includes.ts';
+import { withIncludes } from './blocks.ts';
 import page from './pages/errors.md?raw';
 
-/** The page of errors, as Markdown. */
 export const errorsPage = withIncludes(page, { 'retry-after-503': RETRY_AFTER_503 });
 
 interface ErrorText {
@@ -17,7 +16,6 @@ export const ERROR_TEXTS: ReadonlyMap<string, ErrorText> = new Map(
   Array.from(errorsPage.matchAll(ROW), ([, code = '', , meaning = '', remedy = '']) => [code, { meaning, remedy }]),
 );
 
-/** @throws Error if the page does not explain the error */
 export function errorText(code: ProblemCode): ErrorText {
   const text = ERROR_TEXTS.get(code);
   const { status, title } = PROBLEMS[code];

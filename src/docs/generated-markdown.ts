@@ -23,7 +23,6 @@ const fieldLines = (fields: readonly Pick<Field, 'name' | 'isRequired' | 'schema
     })
     .join('\n');
 
-/** The reference of the API. */
 export function operationsMarkdown(operations: readonly Operation[]): string {
   const parts = operations.map((operation) => {
     const { summary, description, method, path, parameters, requestBody } = operation;
@@ -47,7 +46,6 @@ export function operationsMarkdown(operations: readonly Operation[]): string {
   return parts.join('\n\n');
 }
 
-/** The calls of the PSA. */
 export const callsMarkdown = (messages: ReadonlyMap<string, MessageShapes>): string =>
   PSA_CALL_TYPES.map((type) => {
     const { summary, data, value } = callText(type);

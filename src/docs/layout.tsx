@@ -7,15 +7,12 @@ interface PageProps {
   title: string;
   /** The path of this page, to mark it in the navigation; none for an error. */
   path?: string;
-  /** The parts of this page, for the navigation. */
-  parts?: readonly Link[];
+  parts?: readonly Omit<Link, 'about'>[];
   /** Above the navigation, instead of the title as a heading. */
   hero?: Child;
-  /** Whether the page takes the whole width. */
   isWide?: boolean;
 }
 
-/** The layout of every documentation page. */
 export function Page({ title, path = '', parts = [], hero, isWide = false, children }: PropsWithChildren<PageProps>) {
   const bar = (
     <>

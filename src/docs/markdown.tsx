@@ -18,11 +18,9 @@ export const readable = (markdown: string): string =>
 
 interface PageProps {
   path: string;
-  /** Begins with the title as a heading. */
   markdown: string;
   inserts?: Inserts;
   isWide?: boolean;
-  /** Above the navigation, instead of title and lead. */
   hero?: ((lead: string) => Child) | undefined;
 }
 
@@ -49,7 +47,6 @@ export function MarkdownPage({ path, markdown, inserts = {}, isWide = false, her
   );
 }
 
-/** The blocks before the first part. */
 function untilHeading(blocks: readonly Block[]): readonly Block[] {
   const end = blocks.findIndex(({ type }) => type === 'heading');
   return end === -1 ? blocks : blocks.slice(0, end);
@@ -73,7 +70,16 @@ function Section({ part: { id, title, blocks }, inserts }: { part: Part; inserts
     <>
       <h2 id={id}>{title}</h2>
       {blocks[0]?.type === 'heading' ? (
-        <Steps steps={partsOf(blocks, 3)} inserts={inserts} />
+        <ol class="steps">
+          {partsOf(blocks, 3).map((step) => (
+            <li>
+              <h3 id={step.id}>
+                <Text>{step.title}</Text>
+              </h3>
+              <Markdown blocks={step.blocks} inserts={inserts} />
+            </li>
+          ))}
+        </ol>
       ) : (
         <Markdown blocks={blocks} inserts={inserts} />
       )}
@@ -81,22 +87,6 @@ function Section({ part: { id, title, blocks }, inserts }: { part: Part; inserts
   );
 }
 
-function Steps({ steps, inserts = {} }: { steps: readonly Part[]; inserts?: Inserts }) {
-  return (
-    <ol class="steps">
-      {steps.map(({ title, id, blocks }) => (
-        <li>
-          <h3 id={id}>
-            <Text>{title}</Text>
-          </h3>
-          <Markdown blocks={blocks} inserts={inserts} />
-        </li>
-      ))}
-    </ol>
-  );
-}
-
-/** Blocks of a Markdown file, as the pages show them. */
 export function Markdown({ blocks, inserts = {} }: { blocks: readonly Block[]; inserts?: Inserts }) {
   return (
     <>
@@ -131,11 +121,7 @@ export function Markdown({ blocks, inserts = {} }: { blocks: readonly Block[]; i
           case 'list':
             return <List {...block} />;
           default:
-            return (
-              <p>
-                <Text>{block.text}</Text>
-              </p>
-            );
+            return <Text as="p">{block.text}</Text>;
         }
       })}
     </>
@@ -143,11 +129,7 @@ export function Markdown({ blocks, inserts = {} }: { blocks: readonly Block[]; i
 }
 
 function List({ ordered, items }: { ordered: boolean; items: readonly { text: string }[] }) {
-  const entries = items.map(({ text }) => (
-    <li>
-      <Text>{text}</Text>
-    </li>
-  ));
+  const entries = items.map(({ text }) => <Text as="li">{text}</Text>);
   return ordered ? <ol>{entries}</ol> : <ul>{entries}</ul>;
 }
 
@@ -211,9 +193,7 @@ function Table({ head, rows }: { head: readonly string[]; rows: readonly (readon
               </th>
               {others.map((cell, index) => (
                 <td data-label={others.length > 1 ? head[index + 1] : undefined}>
-                  <div>
-                    <Text>{cell}</Text>
-                  </div>
+                  <Text as="div">{cell}</Text>
                 </td>
               ))}
             </tr>

@@ -16,6 +16,7 @@ import { DECISIONS } from '../domain/time-entry.ts';
 import { PSA_CALL_TYPES, PSA_CALLS, type PsaCallType } from '../modules/psa/psa-calls.ts';
 import { CALL_ERRORS, type CallError } from '../services/call-result.ts';
 import { callText } from './call-texts.ts';
+import { pascalCase } from './openapi.ts';
 
 // The shapes of the PSA's messages and answers.
 
@@ -78,7 +79,6 @@ const callError: z.ZodType<CallError> = z
   })
   .meta({ id: 'CallError' });
 
-/** The answer to a call that did nothing. */
 export const failure = z.object({ ok: z.literal(false), error: callError }).meta({ id: 'Failure' });
 
 export const pushedPage = z
@@ -88,8 +88,3 @@ export const pushedPage = z
     data: z.object({ organization: z.string(), changes: z.array(change), cursor: z.string() }),
   })
   .meta({ id: 'PushedPage' });
-
-/** `work.changes` as `WorkChanges`. */
-function pascalCase(type: PsaCallType): string {
-  return type.replaceAll(/(?:^|\.)(\w)/g, (_, letter: string) => letter.toUpperCase());
-}

@@ -1,59 +1,35 @@
+import { withIncludes } from './blocks.ts';
+import texts from './navigation.md?raw';
 import { RECIPES } from './recipes.ts';
 
 export interface Link {
   href: string;
   text: string;
+  /** The words after the link. */
+  about: string;
 }
 
+const recipes = RECIPES.map(({ slug, tool }) => `- [${tool}](/docs/recipes/${slug})`).join('\n');
+const LINK = /^- \[(.+?)\]\((.+?)\)(?:: (.+))?$/gm;
+const [header, ...lists] = withIncludes(texts, { recipes })
+  .split(/^## /m)
+  .slice(1)
+  .map((list) => ({
+    title: list.split('\n', 1)[0] ?? '',
+    links: Array.from(list.matchAll(LINK), ([, text = '', href = '', about = '']): Link => ({ href, text, about })),
+  }));
+
 /** The pages in the header. */
-export const TABS: readonly Link[] = [
-  { href: '/docs', text: 'Start' },
-  { href: '/docs/recipes', text: 'Recipes' },
-  { href: '/docs/reference', text: 'Reference' },
-  { href: '/docs/errors', text: 'Errors' },
-  { href: '/docs/agents', text: 'AI agents' },
-  { href: '/docs/psa', text: 'For the PSA' },
-];
+export const TABS = header?.links ?? [];
 
 /** The pages beside the text, in groups. */
-const GROUPS: readonly { title: string; links: readonly Link[] }[] = [
-  {
-    title: 'Start',
-    links: [
-      { href: '/docs', text: 'Start here' },
-      { href: '/docs/concepts', text: 'Concepts and glossary' },
-    ],
-  },
-  {
-    title: 'Recipes',
-    links: [
-      { href: '/docs/recipes', text: 'All recipes and rules' },
-      ...RECIPES.map(({ slug, tool }) => ({ href: `/docs/recipes/${slug}`, text: tool })),
-      { href: '/docs/agents', text: 'AI agents' },
-    ],
-  },
-  {
-    title: 'Reference',
-    links: [
-      { href: '/docs/reference', text: 'Operations' },
-      { href: '/docs/errors', text: 'Errors' },
-      { href: '/docs/keys', text: 'Key format' },
-    ],
-  },
-  {
-    title: 'PSA',
-    links: [
-      { href: '/docs/psa', text: 'Integrate your PSA' },
-      { href: '/docs/psa/calls', text: 'Calls and errors' },
-    ],
-  },
-];
+const GROUPS = lists.slice(0, -1);
 
-/**
- * All pages, with the parts of this one below it. On a narrow screen it is folded; on a wide one the
- * stylesheet shows it.
- */
-export function Navigation({ path, parts }: { path: string; parts: readonly Link[] }) {
+/** Where each reader goes from the first page. */
+export const READERS = lists.at(-1)?.links ?? [];
+
+/** On a narrow screen it is folded; on a wide one the stylesheet shows it. */
+export function Navigation({ path, parts }: { path: string; parts: readonly Omit<Link, 'about'>[] }) {
   return (
     <nav class="side" aria-label="All pages">
       <details>
@@ -78,7 +54,7 @@ export function Navigation({ path, parts }: { path: string; parts: readonly Link
   );
 }
 
-function Parts({ links }: { links: readonly Link[] }) {
+function Parts({ links }: { links: readonly Omit<Link, 'about'>[] }) {
   return (
     <ul>
       {links.map(({ href, text }) => (

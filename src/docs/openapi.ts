@@ -1,8 +1,8 @@
 import * as z from 'zod';
 import { createDocument, type ZodOpenApiObject } from 'zod-openapi';
-import { UNAUTHORIZED_PROBLEM } from '../http/problems.ts';
-
-// The parts that both OpenAPI documents share.
+import { RETRY_AFTER_503, UNAUTHORIZED_PROBLEM } from '../http/problems.ts';
+import { withIncludes } from './blocks.ts';
+import texts from './headers.md?raw';
 
 /** The version of both contracts, not of the code. */
 const CONTRACT_VERSION = '1.0.0';
@@ -32,19 +32,24 @@ export function openapi({
   );
 }
 
-/** Describes a header as a component of the document. */
-export const header = <Shape extends z.ZodType>(shape: Shape, id: string, description: string, example: string) =>
-  shape.meta({ description, example, header: { id } });
+const [, apiTable = '', psaTable = ''] = withIncludes(texts, { 'retry-after-503': RETRY_AFTER_503 }).split(/^## .+$/m);
 
-/** `subject`: a request, or a message. */
-export const requestIdOf = (subject: string) => ({
-  'X-Request-Id': header(
-    z.uuid(),
-    'RequestId',
-    `Generated for each ${subject}. Include it when you ask for help.`,
-    REQUEST_ID,
-  ),
-});
+/** Describes headers as components of a document, each by the row of a table with its id. */
+function headersIn(table: string) {
+  const rows = table.matchAll(/^\| (\w+) \| (.+) \| `(.+)` \|$/gm);
+  const texts = new Map(Array.from(rows, ([, id = '', description, example]) => [id, { description, example }]));
+  return <Shape extends z.ZodType>(id: string, shape: Shape): Shape => {
+    const text = texts.get(id);
+    if (!text) throw new Error(`headers.md lacks ${id}`);
+    return shape.meta({ ...text, header: { id } });
+  };
+}
+export const apiHeader = headersIn(apiTable);
+export const psaHeader = headersIn(psaTable);
+
+/** `malformed_json` as `MalformedJson`. */
+export const pascalCase = (name: string) =>
+  name.replaceAll(/(?:^|[._])(\w)/g, (_, letter: string) => letter.toUpperCase());
 
 export const seconds = z.string().regex(/^[1-9]\d*$/);
 

@@ -10,10 +10,8 @@ import { Text } from './text.tsx';
 
 const json = (value: unknown) => JSON.stringify(value, null, 2);
 
-/** The rows of the types of alerts, as Markdown. */
 export const alertRows = FACT_TYPES.map((type) => `| \`${messageType(type)}\` | ${FACTS[type].meaning} |`).join('\n');
 
-/** All calls: the fields of each, and an example beside them. */
 export function Calls({ messages }: { messages: ReadonlyMap<string, MessageShapes> }) {
   return (
     <>
@@ -34,9 +32,7 @@ function Call({ type, shapes }: { type: PsaCallType; shapes: MessageShapes | und
             <code>{type}</code>
           </a>
         </h3>
-        <p>
-          <Text>{summary}</Text>
-        </p>
+        <Text as="p">{summary}</Text>
         {shapes && (
           <>
             <h4>

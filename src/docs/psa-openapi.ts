@@ -1,15 +1,14 @@
 import * as z from 'zod';
-import type { ZodOpenApiPathItemObject, ZodOpenApiResponsesObject } from 'zod-openapi';
+import type { ZodOpenApiContentObject, ZodOpenApiPathItemObject, ZodOpenApiResponsesObject } from 'zod-openapi';
 import { FACT_TYPES, FACTS, type FactType } from '../domain/facts.ts';
 import { nullable, plainText, time } from '../domain/psa-shapes.ts';
 import { TOLERANCE_SECONDS } from '../domain/webhook.ts';
-import { PROBLEMS, type ProblemCode, RETRY_AFTER_503 } from '../http/problems.ts';
+import { PROBLEMS, type ProblemCode } from '../http/problems.ts';
 import { type AlertData, messageType } from '../modules/alerts/alert.ts';
 import { PSA_CALL_TYPES, type PsaCallType } from '../modules/psa/psa-calls.ts';
-import { CHALLENGE } from '../modules/psa/require-signature.ts';
 import { CALL_ERROR_TEXTS, callText } from './call-texts.ts';
 import { failure, messages, pushedPage, success } from './message-shapes.ts';
-import { header, openapi, requestIdOf, seconds, unauthorizedProblem } from './openapi.ts';
+import { openapi, psaHeader, seconds, unauthorizedProblem } from './openapi.ts';
 
 /** The problems that refuse a message before its call. */
 const MESSAGE_PROBLEMS = [
@@ -22,29 +21,15 @@ const MESSAGE_PROBLEMS = [
   'internal_error',
 ] as const satisfies ProblemCode[];
 
-const always = requestIdOf('message');
+const always = { 'X-Request-Id': psaHeader('RequestId', z.uuid()) };
 const extraHeaders: Partial<Record<number, z.ZodRawShape>> = {
-  409: {
-    'Retry-After': header(
-      seconds,
-      'RetryAfterOf409',
-      'For `superseded`: the number of seconds after which a message with the current time is applied.',
-      '290',
-    ).optional(),
-  },
+  409: { 'Retry-After': psaHeader('RetryAfterOf409', seconds).optional() },
   429: {
-    'Retry-After': header(seconds, 'RetryAfter', 'The number of seconds to wait.', '2'),
-    'RateLimit-Policy': header(
-      z.string(),
-      'RateLimitPolicy',
-      'The limit: `q` requests in any `w` seconds.',
-      '"ip";q=1200;w=10',
-    ),
-    RateLimit: header(z.string(), 'RateLimit', 'The remaining requests.', '"ip";r=0;t=2'),
+    'Retry-After': psaHeader('RetryAfter', seconds),
+    'RateLimit-Policy': psaHeader('RateLimitPolicy', z.string()),
+    RateLimit: psaHeader('RateLimit', z.string()),
   },
-  503: {
-    'Retry-After': header(seconds, 'RetryAfterOf503', `The number of seconds to wait: ${RETRY_AFTER_503}.`, '5'),
-  },
+  503: { 'Retry-After': psaHeader('RetryAfterOf503', seconds) },
 };
 
 const signature = z.object({
@@ -63,35 +48,29 @@ const signature = z.object({
   }),
 });
 
-/** The answers to calls that failed, by status. */
-function callErrors(): ZodOpenApiResponsesObject {
-  const byStatus = Map.groupBy(CALL_ERROR_TEXTS, ({ status }) => status);
+/** The refusals of messages and calls, each status once. `content` describes the body with these codes. */
+function refusals<Code extends string>(
+  refused: readonly { code: Code; status: number; text: string }[],
+  content: (codes: Code[]) => ZodOpenApiContentObject,
+): ZodOpenApiResponsesObject {
+  const byStatus = Map.groupBy(refused, ({ status }) => status);
   return Object.fromEntries(
-    Array.from(byStatus, ([status, errors]) => [
+    Array.from(byStatus, ([status, found]) => [
       String(status),
       {
-        description: errors.map(({ code, meaning }) => `\`${code}\`: ${meaning}`).join(' '),
+        description: found.map(({ code, text }) => `\`${code}\`: ${text}`).join(' '),
         headers: z.object({ ...always, ...extraHeaders[status] }),
-        content: { 'application/json': { schema: failure } },
+        content: content(found.map(({ code }) => code)),
       },
     ]),
   );
 }
 
-/** The refusals of messages, by status. */
-function problems(): ZodOpenApiResponsesObject {
-  const byStatus = Map.groupBy(MESSAGE_PROBLEMS, (code) => PROBLEMS[code].status);
-  return Object.fromEntries(
-    Array.from(byStatus, ([status, codes]) => [
-      String(status),
-      {
-        description: codes.map((code) => `\`${code}\`: ${PROBLEMS[code].title}.`).join(' '),
-        headers: z.object({ ...always, ...extraHeaders[status] }),
-        content: { 'application/problem+json': { schema: problemShape(codes) } },
-      },
-    ]),
-  );
-}
+const problems = MESSAGE_PROBLEMS.map((code) => ({
+  code,
+  status: PROBLEMS[code].status,
+  text: `${PROBLEMS[code].title}.`,
+}));
 
 const problemShape = (codes: readonly ProblemCode[]) =>
   z.object({
@@ -182,7 +161,6 @@ const alertWebhook = (type: FactType) =>
     },
   );
 
-/** An example of each call, by its type. */
 const examples = (exampleOf: (type: PsaCallType) => unknown) =>
   Object.fromEntries(PSA_CALL_TYPES.map((type) => [type, { value: exampleOf(type) }]));
 
@@ -236,18 +214,13 @@ export function describePsa(origin: string) {
                 'The signature, the id or the time is missing or wrong. The response is always the same; the log of the service shows the reason.',
               headers: z.object({
                 ...always,
-                'WWW-Authenticate': header(z.string(), 'WWWAuthenticate', 'Sign the message.', CHALLENGE),
-                Date: header(
-                  z.string(),
-                  'Date',
-                  'The clock of the service. Compare it with the clock that signs.',
-                  'Sun, 22 Nov 2026 09:30:00 GMT',
-                ),
+                'WWW-Authenticate': psaHeader('WWWAuthenticate', z.string()),
+                Date: psaHeader('Date', z.string()),
               }),
               content: { 'application/problem+json': { schema: unauthorizedProblem } },
             },
-            ...problems(),
-            ...callErrors(),
+            ...refusals(problems, (codes) => ({ 'application/problem+json': { schema: problemShape(codes) } })),
+            ...refusals(CALL_ERROR_TEXTS, () => ({ 'application/json': { schema: failure } })),
           },
         },
       },

@@ -1,4 +1,4 @@
-import { type Includes, withIncludes } from './includes.ts';
+import { type Includes, withIncludes } from './blocks.ts';
 import common from './recipes/common.md?raw';
 import curl from './recipes/curl.md?raw';
 import make from './recipes/make.md?raw';
@@ -13,7 +13,6 @@ import zapier from './recipes/zapier.md?raw';
 /** The address of the service in the recipes and all pages, until `renderDocs` replaces it. */
 export const ORIGIN = 'https://service.invalid';
 
-/** How to call the API from one tool. */
 export interface Recipe {
   slug: string;
   tool: string;
@@ -22,7 +21,6 @@ export interface Recipe {
   markdown: string;
 }
 
-/** The texts that several recipes share, by name. */
 const COMMON: Includes = Object.fromEntries(
   common.split(/^## /m).map((part) => {
     const [name = '', ...lines] = part.split('\n');
@@ -30,7 +28,6 @@ const COMMON: Includes = Object.fromEntries(
   }),
 );
 
-/** How to call the API from each tool, in the order of the pages. */
 export const RECIPES: readonly Recipe[] = [
   recipe('n8n', n8n),
   recipe('make', make),

@@ -8,13 +8,12 @@ import firstUpsert from '../assets/docs/psa/samples/first-upsert.json';
 import noteCreated from '../assets/docs/psa/samples/note-created.json';
 import type { Config } from '../config.ts';
 import { describeApi } from './api-openapi.ts';
+import { type Includes, withIncludes } from './blocks.ts';
 import { errorsPage } from './errors.ts';
 import { callsMarkdown, operationsMarkdown, toolsMarkdown } from './generated-markdown.ts';
-import { Hero, Readers } from './home-page.tsx';
-import { type Includes, withIncludes } from './includes.ts';
+import { Hero, NewToken, Readers, ToolTiles } from './inserts.tsx';
 import { keyPattern } from './key-format.ts';
 import { type Inserts, MarkdownPage, readable } from './markdown.tsx';
-import { NewToken } from './new-token.tsx';
 import agents from './pages/agents.md?raw';
 import concepts from './pages/concepts.md?raw';
 import home from './pages/home.md?raw';
@@ -27,7 +26,6 @@ import { describePsa } from './psa-openapi.ts';
 import { ORIGIN, RECIPES } from './recipes.ts';
 import { messagesOf, operationsOf } from './reference/contract.ts';
 import { Reference } from './reference/reference-page.tsx';
-import { ToolTiles } from './tiles.tsx';
 import { WrongAddress } from './wrong-address-page.tsx';
 
 const HOST = new URL(ORIGIN).host;
@@ -36,7 +34,6 @@ const UNKNOWN_ORIGIN = 'https://YOUR-SERVICE';
 
 const json = (value: unknown) => JSON.stringify(value, null, 2);
 
-/** Files that pages show. */
 const FILES: Includes = {
   'first-upsert.json': json(firstUpsert),
   'note-created.json': json(noteCreated),
@@ -54,14 +51,11 @@ interface Rendered {
   markdown: string;
 }
 
-/** A component of a page, and the same as Markdown. */
 type Insert = readonly [html: Child, markdown: string];
 
 /**
- * Renders the documentation pages, as HTML and as Markdown, the page for a wrong address, the index of the search,
- * `llms.txt` and both OpenAPI documents.
- * @param config as deployed: limits, key prefix and SERVICE_URL
- * @returns the contents by file name. `docs/keys.html` is served at `/docs/keys`.
+ * Renders pages as HTML and Markdown, the index of the search, `llms.txt` and both OpenAPI
+ * documents, by file name: `docs/keys.html` is served at `/docs/keys`.
  */
 export async function renderDocs(config: Config): Promise<Map<string, string>> {
   const { serviceUrl = '' } = config;
@@ -161,11 +155,7 @@ const hostOf = (origin: string) => origin.replaceAll(/^https?:\/\/|:\d+$/g, '');
 /** Placeholders that the script of the page replaces by random characters, and when. */
 const RANDOM: Readonly<Record<string, string>> = { 'REPLACE-ME': 'view', 'WEBHOOK-TOKEN': 'button' };
 
-/**
- * Puts the origin of the service, its host, and placeholders for random values into elements that the
- * script of the page fills. Until then readers see `origin` and the placeholders.
- * @throws Error if an attribute contains the origin
- */
+/** Puts origin, host and random values into elements that the script of the page fills. @throws Error */
 function withOrigin(page: string, origin: string): string {
   if (/<[^>]*service\.invalid/.test(page)) throw new Error('an attribute of a page contains the origin of the service');
   return page

@@ -15,7 +15,6 @@ import {
   Problem,
   type ProblemCode,
   problemType,
-  RETRY_AFTER_503,
   UNAUTHORIZED_PROBLEM,
 } from '../http/problems.ts';
 import { rateLimited } from '../http/take-from-limit.ts';
@@ -27,72 +26,33 @@ import {
   unknownOutcome,
 } from '../services/work/write-once.ts';
 import { errorText } from './errors.ts';
-import { header, REQUEST_ID, requestIdOf, seconds, unauthorizedProblem } from './openapi.ts';
+import { apiHeader, pascalCase, REQUEST_ID, seconds, unauthorizedProblem } from './openapi.ts';
 
-/** The origin in the examples of problems. */
 const EXAMPLE_ORIGIN = 'https://tickets.example';
-const RETRY_AFTER = 'The number of seconds to wait before sending the same request again.';
 
-const always = requestIdOf('request');
-/**
- * On every response to a request with a key, except a 401. RateLimit headers are missing if the limiter
- * could not be reached.
- */
+const always = { 'X-Request-Id': apiHeader('RequestId', z.uuid()) };
+/** RateLimit headers are missing if the limiter could not be reached. A 401 has none of these. */
 const keyed = {
   ...always,
-  'RateLimit-Policy': header(
-    z.string().optional(),
-    'RateLimitPolicy',
-    'The limits that applied, separated by commas: `q` requests in any `w` seconds; on responses to writes also `"key-day"`, `q` new records in a day.',
-    '"key";q=200;w=10, "key-day";q=20000;w=86400',
-  ),
-  RateLimit: header(
-    z.string().optional(),
-    'RateLimit',
-    'The rest of each limit (`r`), and the seconds until the oldest counted request leaves the window, or until midnight in the time zone of the organization (`t`).',
-    '"key";r=199;t=10, "key-day";r=19999;t=27000',
-  ),
-  'Api-Key-Expires-At': header(
-    z.iso.datetime().optional(),
-    'ApiKeyExpiresAt',
-    'When the key expires, if it does. Have it replaced before then.',
-    '2027-01-31T23:00:00.000Z',
-  ),
+  'RateLimit-Policy': apiHeader('RateLimitPolicy', z.string().optional()),
+  RateLimit: apiHeader('RateLimit', z.string().optional()),
+  'Api-Key-Expires-At': apiHeader('ApiKeyExpiresAt', z.iso.datetime().optional()),
 };
 
 export const successHeaders = z.object(keyed);
 
 export const replayHeaders = z.object({
   ...keyed,
-  'Idempotency-Replayed': header(
-    z.literal('true'),
-    'IdempotencyReplayed',
-    'The Idempotency-Key already created this record; this request wrote nothing.',
-    'true',
-  ),
-  'Idempotency-Mismatch': header(
-    z.literal('true').optional(),
-    'IdempotencyMismatch',
-    'This request differs from the one that created the record: the Idempotency-Key was already used for a different request.',
-    'true',
-  ),
+  'Idempotency-Replayed': apiHeader('IdempotencyReplayed', z.literal('true')),
+  'Idempotency-Mismatch': apiHeader('IdempotencyMismatch', z.literal('true').optional()),
 });
 
-/** Additional headers by status. */
 const extraHeaders: Partial<Record<number, z.ZodRawShape>> = {
-  405: { Allow: header(z.string(), 'Allow', 'The methods that this path supports.', 'POST') },
-  429: { 'Retry-After': header(seconds, 'RetryAfter', RETRY_AFTER, '2') },
-  503: {
-    'Retry-After': header(
-      seconds.optional(),
-      'RetryAfterIfSafe',
-      `${RETRY_AFTER} It is ${RETRY_AFTER_503}, or 60 while the service is paused. Absent if a retry is not safe.`,
-      '5',
-    ),
-  },
+  405: { Allow: apiHeader('Allow', z.string()) },
+  429: { 'Retry-After': apiHeader('RetryAfter', seconds) },
+  503: { 'Retry-After': apiHeader('RetryAfterIfSafe', seconds.optional()) },
 };
 
-/** Additional members by code. */
 const members: Partial<Record<ProblemCode, z.ZodRawShape>> = {
   validation_failed: {
     errors: z.array(fieldErrorShape).min(1).meta({ description: 'All errors of the body, at most 20.' }),
@@ -155,20 +115,18 @@ function fieldErrorsOf(schema: z.ZodType, body: unknown): FieldError[] {
 /** One shape per code, so that the document refers to it instead of repeating it. */
 const shapes = new Map<ProblemCode, ReturnType<typeof makeShape>>();
 
-/** The responses to requests that fail with one of these codes, by status. */
 export function problemResponses(expected: readonly ProblemCode[]): ZodOpenApiResponsesObject {
   const byStatus = Map.groupBy(expected, (code) => PROBLEMS[code].status);
   return Object.fromEntries([...byStatus].map(([status, codes]) => [String(status), problemResponse(status, codes)]));
 }
 
-/** The response to every request whose key may not be used. */
 export const unauthorizedResponse: ZodOpenApiResponseObject = {
   id: 'Unauthorized',
   description:
     'The key is missing, malformed, unknown, revoked or expired, or lacks the scope. The response is always the same; [four steps](/docs/errors#unauthorized) find the cause.',
   headers: z.object({
     ...always,
-    'WWW-Authenticate': header(z.string(), 'WWWAuthenticate', 'Send `Authorization: Bearer <key>`.', 'Bearer'),
+    'WWW-Authenticate': apiHeader('WWWAuthenticate', z.string()),
   }),
   content: {
     'application/problem+json': {
@@ -221,12 +179,11 @@ function makeShape(code: ProblemCode) {
       ...members[code],
     })
     .meta({
-      id: `${code.replaceAll(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase())}Problem`,
+      id: `${pascalCase(code)}Problem`,
       description: `${meaning} ${remedy}`,
     });
 }
 
-/** The `type` of a problem, on the origin of the request. */
 function problemTypeShape(code: ProblemCode) {
   const example = problemType(code, EXAMPLE_ORIGIN);
   if (PROBLEMS[code].status === 429) return z.literal(example);

@@ -1,12 +1,9 @@
 import { Lexer, type Token, type Tokens } from 'marked';
 
-/**
- * Text with `code` between backticks, **names** of controls between asterisks, and [links](/path), as
- * in Markdown.
- * @throws Error if it has other Markdown
- */
-export function Text({ children }: { children: string }) {
-  return <Inline tokens={Lexer.lexInline(children)} />;
+/** Text with `code`, **names** of controls and [links](/path). @throws Error if it has other Markdown */
+export function Text({ children, as: Tag }: { children: string; as?: 'p' | 'li' | 'div' | 'summary' }) {
+  const inline = <Inline tokens={Lexer.lexInline(children)} />;
+  return Tag ? <Tag>{inline}</Tag> : inline;
 }
 
 type Known = Tokens.Text | Tokens.Escape | Tokens.Codespan | Tokens.Strong | Tokens.Link;

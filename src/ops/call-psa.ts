@@ -1,17 +1,11 @@
 import * as z from 'zod';
 import { CommandFailure } from './command.ts';
-import { secretsIn } from './environment.ts';
-import { jsonOf, NoResponse } from './probe.ts';
-import { postSigned } from './probe-signed.ts';
-import { parseServiceAddress } from './service-address.ts';
+import { parseServiceAddress, secretsIn } from './input.ts';
+import { jsonOf, NoResponse, postSigned } from './probe.ts';
 
 const failureShape = z.object({ error: z.object({ code: z.string(), detail: z.string() }) });
 
-/**
- * Sends a signed message to /psa of a deployment, and returns the resulting status. Needs PSA_SECRET
- * in the environment.
- * @throws UsageError, CommandFailure saying what is wrong
- */
+/** Returns the status of the result. @throws UsageError, CommandFailure */
 export async function callPsa(command: string, address: string, type: string, data: object): Promise<string> {
   const secrets = secretsIn('PSA_SECRET', command);
   const { origin } = parseServiceAddress(address);

@@ -1,7 +1,8 @@
 import { Command, Option, type OptionValues } from '@commander-js/extra-typings';
+import * as z from 'zod';
 import { D1Failure } from '../db/run-d1.ts';
 import { parseCursor } from '../domain/change-cursor.ts';
-import { ServiceError } from '../domain/errors.ts';
+import { hasCode, ServiceError, type ServiceErrorCode } from '../domain/errors.ts';
 import { timeOrderedId } from '../domain/record-id.ts';
 import type { ObjectStore } from '../lib/object-store.ts';
 import type { ActorContext, Ports, SystemActor } from '../services/service-context.ts';
@@ -20,7 +21,6 @@ export class CommandFailure extends Error {
   override name = 'CommandFailure';
 }
 
-/** The texts of a command's help that its arguments and options do not give. */
 interface CommandHelp {
   name: string;
   /** One line in the list of commands, without a period. */
@@ -34,7 +34,6 @@ interface CommandHelp {
   failure: string;
 }
 
-/** A command of `npm run ops`. Add its arguments, options and action. */
 export function operatorCommand({ name, summary, purpose, usage, example, failure }: CommandHelp): Command {
   return new Command(name)
     .summary(summary)
@@ -55,8 +54,7 @@ export function operatorCommand({ name, summary, purpose, usage, example, failur
 /** As the help shows a name: commander's definitions have `<NAME>`. */
 export const withoutBrackets = (text: string) => text.replaceAll(/[<>]/g, '');
 
-// The options that choose the database: the deployed one, or a local one other than npm start's
-// own.
+// The options that choose the database: the deployed one, or another local one than npm start's.
 
 export const remoteOption = new Option(
   '--remote',
@@ -70,12 +68,10 @@ export const configOption = new Option(
   '--config <FILE>',
   'The wrangler.toml of the deployment, where there are several. Default: wrangler.toml.',
 );
-/** How the options that choose the database appear in a usage. */
-export const DATABASE_USAGE = '[--remote [--config FILE] | --persist-to DIRECTORY]';
+const DATABASE_USAGE = '[--remote [--config FILE] | --persist-to DIRECTORY]';
 
 export const byOption = new Option('--by <NAME>', 'Who asked for this. It is kept in the database.');
 
-/** @throws UsageError if `--by` is missing */
 export function requireBy(by: string | undefined): string {
   if (by === undefined) throw new UsageError('Add --by NAME: who asked for this. It is kept in the database.');
   return by;
@@ -87,7 +83,24 @@ export function requireCursor(option: string, text: string, advice: string): str
   throw new UsageError(`${option} ${printable(text)} is not a cursor. ${advice}`);
 }
 
-/** The database on which a command works. */
+/** The value that `parse` returns. @throws UsageError if it throws a RangeError; `name` is what was parsed */
+export function parseOption<T>(name: string, parse: () => T): T {
+  try {
+    return parse();
+  } catch (err) {
+    if (!(err instanceof RangeError)) throw err;
+    throw new UsageError(`${name}: ${err.message}.`);
+  }
+}
+
+/** For `catch`: what is done instead of failing with this code. */
+export const onCode =
+  <T>(code: ServiceErrorCode, instead: () => T) =>
+  (err: unknown): T => {
+    if (!hasCode(err, code)) throw err;
+    return instead();
+  };
+
 export interface Database {
   db: D1Database;
   archive: ObjectStore | undefined;
@@ -96,16 +109,18 @@ export interface Database {
 }
 
 /** Opens the database that the options choose, for as long as `use` runs. */
-export interface WithDatabase {
+interface WithDatabase {
   <T>(use: (database: Database) => Promise<T>): Promise<T>;
   vars(): Record<string, string>;
 }
 
-/**
- * A command on the database. `define` adds its arguments and options, to which those that choose the
- * database are added. `run` gets their values, and opens the database with `withDatabase` when it has
- * checked them.
- */
+const choice = z.object({
+  remote: z.literal(true).optional(),
+  persistTo: z.string().optional(),
+  config: z.string().optional(),
+});
+
+/** `define` adds arguments and options. `run` gets their values, and opens the database when it has checked them. */
 export function databaseCommand<Args extends unknown[], Options extends OptionValues>(
   help: CommandHelp,
   define: (command: Command) => Command<Args, Options>,
@@ -113,61 +128,35 @@ export function databaseCommand<Args extends unknown[], Options extends OptionVa
 ): Command<Args, Options> {
   const command = define(operatorCommand({ ...help, usage: `${help.usage} ${DATABASE_USAGE}`.trim() }));
   command.addOption(remoteOption).addOption(configOption).addOption(persistToOption);
-  const text = (name: string) => {
-    const value = command.getOptionValue(name);
-    return typeof value === 'string' ? value : undefined;
-  };
-  const open = <T>(use: (database: Database) => Promise<T>) => {
-    const chosen = {
-      remote: command.getOptionValue('remote') === true,
-      persistTo: text('persistTo'),
-      config: text('config'),
-    };
-    return withDatabase(chosen, async (db, archive) => {
+  const open = <T>(use: (database: Database) => Promise<T>) =>
+    withDatabase(choice.parse(command.opts()), async (db, archive) => {
       // Not at the start: the commands of modules import this file.
       const { portsOf } = await import('./modules.ts');
       const ports = portsOf(archive);
       return use({ db, archive, context: () => operatorContext(db, ports) });
     });
-  };
-  const onDatabase = Object.assign(open, { vars: () => readWranglerConfig(text('config') ?? MAIN_CONFIG).vars });
-  return command.action(() => run(onDatabase, ...command.processedArgs, command.opts()));
+  const vars = () => readWranglerConfig(choice.parse(command.opts()).config ?? MAIN_CONFIG).vars;
+  return command.action(() => run(Object.assign(open, { vars }), ...command.processedArgs, command.opts()));
 }
 
 /** Opens the chosen database, and the bucket of its archive, for as long as `use` runs. */
 export async function withDatabase<T>(
-  options: { remote?: boolean | undefined; persistTo?: string | undefined; config?: string | undefined },
+  options: z.output<typeof choice>,
   use: (db: D1Database, archive: ObjectStore | undefined) => Promise<T>,
 ): Promise<T> {
   // Loaded when needed: miniflare takes longer to load than a help text to print.
   const { withLocalD1 } = await import('./local.ts');
   const config = readWranglerConfig(options.config ?? MAIN_CONFIG);
   if (!options.remote) return withLocalD1(options.persistTo, use, config);
-  const { RemoteD1 } = await import('./remote-d1.ts');
-  const { remoteArchive } = await import('./remote-store.ts');
-  const account = await cloudflareAccount();
+  const [{ RemoteD1 }, { remoteArchive }, { cloudflareApi }] = await Promise.all([
+    import('./remote-d1.ts'),
+    import('./remote-store.ts'),
+    import('./cloudflare-api.ts'),
+  ]);
+  const api = cloudflareApi();
   const bucket = process.env['R2_BUCKET_NAME'] ?? archiveBucketName(config);
-  return use(
-    new RemoteD1({ ...account, databaseId: process.env['D1_DATABASE_ID'] ?? databaseId(config) }),
-    bucket === undefined ? undefined : remoteArchive({ ...account, bucket }),
-  );
-}
-
-/** How Cloudflare's API is reached: with the variables that wrangler reads. @throws UsageError */
-export async function cloudflareAccount() {
-  const { API_PACE, Pace } = await import('./pace.ts');
-  return {
-    baseUrl: process.env['CLOUDFLARE_API_BASE_URL'] ?? 'https://api.cloudflare.com/client/v4',
-    accountId: required('CLOUDFLARE_ACCOUNT_ID'),
-    apiToken: required('CLOUDFLARE_API_TOKEN'),
-    pace: new Pace(API_PACE, Date.now()),
-  };
-}
-
-function required(name: string): string {
-  const value = process.env[name];
-  if (!value) throw new UsageError(`--remote needs ${name} in the environment.`);
-  return value;
+  const db = new RemoteD1(api, process.env['D1_DATABASE_ID'] ?? databaseId(config));
+  return use(db, bucket === undefined ? undefined : remoteArchive(api, bucket));
 }
 
 export function operatorContext(db: D1Database, ports: Ports = {}): ActorContext<SystemActor> {
@@ -184,7 +173,6 @@ export function operatorContext(db: D1Database, ports: Ports = {}): ActorContext
   };
 }
 
-/** The operator's view of a failure. */
 export function explain(err: unknown): string {
   if (err instanceof D1Failure) {
     if (/SQLITE_(BUSY|LOCKED)|is locked/.test(err.reason))
@@ -200,20 +188,15 @@ export function explain(err: unknown): string {
   return err instanceof Error ? (err.stack ?? err.message) : String(err);
 }
 
-/** What the operator sees of an error of a file, which names its system call and code. */
+const FILE_FAULTS = new Map<unknown, string>([
+  ['ENOENT', 'does not exist, or its directory does not.'],
+  ['EACCES', 'cannot be opened: its permissions do not allow it.'],
+  ['EPERM', 'cannot be opened: its permissions do not allow it.'],
+  ['EISDIR', 'is a directory; name a file.'],
+]);
+
 function explainFile({ message, code, path }: Error & { code: unknown; path?: unknown }): string {
-  const name = typeof path === 'string' ? printable(path) : 'The file';
-  switch (code) {
-    case 'ENOENT':
-      return `${name} does not exist, or its directory does not.`;
-    case 'EACCES':
-    case 'EPERM':
-      return `${name} cannot be opened: its permissions do not allow it.`;
-    case 'EISDIR':
-      return `${name} is a directory; name a file.`;
-    case 'ENOSPC':
-      return 'There is no space left on the disk.';
-    default:
-      return message;
-  }
+  if (code === 'ENOSPC') return 'There is no space left on the disk.';
+  const fault = FILE_FAULTS.get(code);
+  return fault === undefined ? message : `${typeof path === 'string' ? printable(path) : 'The file'} ${fault}`;
 }

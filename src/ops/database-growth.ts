@@ -27,10 +27,7 @@ export type FullDate =
   | { status: 'on'; date: string }
   | { status: 'full' | 'too_early' | 'not_growing' | 'not_for_a_century' };
 
-/**
- * When a database of `size` bytes reaches `limit` bytes if it keeps its present ratio to the ledger's `text` bytes, of
- * which `recent` were written in the last `days` days.
- */
+/** The ratio of `size` to the `text` of the ledger stays; `recent` of it was written in `days` days. All in bytes. */
 export function fullDate(
   { size, limit, text, recent, days }: { size: number; limit: number; text: number; recent: number; days: number },
   now: number,

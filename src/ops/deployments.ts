@@ -1,10 +1,9 @@
 import { basename } from 'node:path';
 import * as z from 'zod';
 import { parseKnownPrefixes } from '../domain/deployments.ts';
-import type { RemoteTarget } from './remote-d1.ts';
+import type { CloudflareApi } from './cloudflare-api.ts';
 import { databaseId, MAIN_CONFIG, type WranglerConfig } from './wrangler-config.ts';
 
-/** One deployment: its two files, and what Cloudflare says of it if that was asked for. */
 export interface Deployment {
   /** The path of its wrangler.toml, by which findings name it. */
   file: string;
@@ -68,7 +67,6 @@ function unknownPrefix(one: Deployment, other: Deployment): string[] {
   ];
 }
 
-/** What contradicts the jurisdiction in a file: the bucket, or the value that is deployed. */
 export function jurisdictionFaults(file: string, config: WranglerConfig, deployed: string | undefined): string[] {
   const jurisdiction = variable(config, 'JURISDICTION').trim();
   const inWords = (one: string) => (one === '' ? 'none' : one);
@@ -92,7 +90,6 @@ function documentationFaults({ file, config: { build } }: Deployment): string[] 
   return [`[build] in ${file} renders the documentation with ${named}: add --config ${file} to its command.`];
 }
 
-/** How the Worker for AI agents differs from the main Worker of its deployment. */
 function agentsFaults({ file, config, agents, live }: Deployment): string[] {
   if (!agents) return [];
   const faults = Object.keys(agents.config.vars)
@@ -106,23 +103,17 @@ function agentsFaults({ file, config, agents, live }: Deployment): string[] {
   return [...faults, ...switches.map((name) => `${name} is set on only one of the two Workers of ${file}.`)];
 }
 
-function liveDifferences(
-  [{ file }, one]: readonly [Deployment, LiveDeployment],
-  [{ file: otherFile }, other]: readonly [Deployment, LiveDeployment],
-): string[] {
-  const missing = (from: readonly string[], of: readonly string[]) => of.filter((name) => !from.includes(name));
-  const lacks = (what: string, key: 'migrations' | 'secrets') =>
-    [
-      [file, otherFile, missing(one[key], other[key])] as const,
-      [otherFile, file, missing(other[key], one[key])] as const,
-    ].flatMap(([lacking, having, names]) =>
-      names.map((name) => `${lacking} lacks the ${what} ${name}, which ${having} has.`),
-    );
-  const shared = one.organizations.filter((id) => other.organizations.includes(id));
+type LivePair = readonly [deployment: Deployment, live: LiveDeployment];
+
+function liveDifferences(one: LivePair, other: LivePair): string[] {
+  const lacks = ([{ file }, live]: LivePair, [having, other]: LivePair, key: 'migrations' | 'secrets') =>
+    other[key]
+      .filter((name) => !live[key].includes(name))
+      .map((name) => `${file} lacks the ${key.slice(0, -1)} ${name}, which ${having.file} has.`);
+  const shared = one[1].organizations.filter((id) => other[1].organizations.includes(id));
   return [
-    ...lacks('migration', 'migrations'),
-    ...lacks('secret', 'secrets'),
-    ...shared.map((id) => `Organization ${id} is active in ${file} and in ${otherFile}.`),
+    ...(['migrations', 'secrets'] as const).flatMap((key) => [...lacks(one, other, key), ...lacks(other, one, key)]),
+    ...shared.map((id) => `Organization ${id} is active in ${one[0].file} and in ${other[0].file}.`),
   ];
 }
 
@@ -133,15 +124,12 @@ const settingsShape = z.object({
   }),
 });
 
-/** Undefined if there is no such Worker. GET /accounts/{account}/workers/scripts/{name}/settings */
+/** Undefined if there is no such Worker. */
 export async function deployedBindings(
-  { baseUrl, accountId, apiToken, pace }: Omit<RemoteTarget, 'databaseId'>,
+  api: CloudflareApi,
   name: string,
 ): Promise<z.output<typeof settingsShape>['result']['bindings'] | undefined> {
-  await pace.wait();
-  const response = await fetch(`${baseUrl}/accounts/${accountId}/workers/scripts/${name}/settings`, {
-    headers: { Authorization: `Bearer ${apiToken}` },
-  });
+  const response = await api(`/workers/scripts/${name}/settings`);
   if (response.status === 404) return undefined;
   const found = settingsShape.safeParse(await response.json().catch(() => undefined));
   if (found.success) return found.data.result.bindings;

@@ -35,11 +35,7 @@ const TELLTALE_HEADERS = ['ratelimit', 'ratelimit-policy', 'retry-after', 'api-k
 
 const ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/**
- * Checks a deployment from outside, as automations and strangers reach it, and yields the result of
- * each check. With a `key`, it also sends a ping with that key value. Writes nothing. Requests go
- * through `send`.
- */
+/** As automations and strangers reach it; with a `key`, also a ping with it. Writes nothing. */
 export async function* diagnose(url: URL, key?: string, send: typeof fetch = fetch): AsyncGenerator<Finding> {
   const loopback = isLoopback(url.hostname);
   const origin = loopback ? url.origin : `https://${url.host}`;
@@ -56,8 +52,8 @@ export async function* diagnose(url: URL, key?: string, send: typeof fetch = fet
   // Report a cause once, even if it affects every request.
   let paused = false;
   let limits = '';
-  const health = await check('/healthz', async () => {
-    const found = readHealth(await ask('/healthz'));
+  const healthz = await check('/healthz', async () => {
+    const found = bodyOf(await ask('/healthz'), health);
     paused = found.status === 'paused';
     limits = found.limits;
     if (!paused) return 'ok';
@@ -65,10 +61,10 @@ export async function* diagnose(url: URL, key?: string, send: typeof fetch = fet
       'paused: the API responds with 503 and was not checked. To end the pause: npm run ops -- switch MODE open',
     );
   });
-  yield health;
-  if (!health.answered) return;
+  yield healthz;
+  if (!healthz.answered) return;
 
-  const keyless = paused ? undefined : await check('a POST without a key', async () => exactly401(await post()));
+  const keyless = paused ? undefined : await check('a POST without a key', async () => require401(await post()));
   if (keyless) yield keyless;
   if (keyless?.ok) {
     yield await check('the User-Agents of automations', async () => {
@@ -85,11 +81,12 @@ export async function* diagnose(url: URL, key?: string, send: typeof fetch = fet
       );
     });
     yield await check('a note that quotes an attack', async () => {
-      const fault = wrongWith401(await post({}, SUSPICIOUS));
-      if (fault === undefined) return 'no firewall blocks notes by their text';
-      throw new Failure(
-        `${fault} A harmless note gets the expected response: a firewall blocks by the text. Skip managed rules for /api/*, or notes with logs are lost.`,
+      require401(
+        await post({}, SUSPICIOUS),
+        (fault) =>
+          `${fault} A harmless note gets the expected response: a firewall blocks by the text. Skip managed rules for /api/*, or notes with logs are lost.`,
       );
+      return 'no firewall blocks notes by their text';
     });
     yield await check('wrong keys', async () => {
       const reference = namesOf(await post());
@@ -97,8 +94,7 @@ export async function* diagnose(url: URL, key?: string, send: typeof fetch = fet
       const wrong = { 'a malformed key': `${prefix}_no`, 'an unknown key': generateKey(prefix) };
       for (const [what, value] of Object.entries(wrong)) {
         const given = await post({ Authorization: `Bearer ${value}` });
-        const fault = wrongWith401(given);
-        if (fault !== undefined) throw new Failure(`${what} gets a different response: ${fault}`);
+        require401(given, (fault) => `${what} gets a different response: ${fault}`);
         if (namesOf(given) !== reference)
           throw new Failure(
             `${what} gets different headers: ${namesOf(given)} instead of ${reference}. A proxy adds or removes them.`,
@@ -114,8 +110,7 @@ export async function* diagnose(url: URL, key?: string, send: typeof fetch = fet
         'X-Forwarded-Host': 'example.com',
         Forwarded: 'for=127.0.0.1',
       });
-      const fault = wrongWith401(given);
-      if (fault !== undefined) throw new Failure(`X-Forwarded-For or X-Forwarded-Host changes the response: ${fault}`);
+      require401(given, (fault) => `X-Forwarded-For or X-Forwarded-Host changes the response: ${fault}`);
       if (given.headers.get('x-request-id') === id)
         throw new Failure(
           'the response has the X-Request-Id of the caller. A proxy replaces that of the service, so requests cannot be found in the log.',
@@ -138,8 +133,8 @@ export async function* diagnose(url: URL, key?: string, send: typeof fetch = fet
   });
   yield await check('/api/v1/openapi.json', async () => {
     const given = await ask('/api/v1/openapi.json');
-    const document = contract.safeParse(given.status === 200 && isStatic(given) ? jsonOf(given.body) : undefined).data;
-    if (!document) throw new Failure(whoAnswered(given));
+    if (!isStatic(given)) throw new Failure(whoAnswered(given));
+    const document = bodyOf(given, contract);
     if (document.info.description.includes(limits)) return 'the document is available, with the limits of the service';
     throw new Failure(
       `the documentation states other limits than the service has (${limits}). They are rendered from wrangler.toml: change them there, and run npm run deploy.`,
@@ -161,7 +156,6 @@ export async function* diagnose(url: URL, key?: string, send: typeof fetch = fet
     yield await check('/mcp with the key', async () => sameAsPing(await ping(), await tools(authorization)));
 }
 
-/** A message of an AI agent that writes nothing. */
 const LIST_TOOLS = {
   headers: { 'Content-Type': 'application/json', Accept: 'application/json, text/event-stream' },
   body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' }),
@@ -175,7 +169,6 @@ const FORGED = {
   },
 };
 
-/** Checks that plain http is refused or redirected. @throws Failure */
 export async function onlyHttps(send: typeof fetch, host: string): Promise<string> {
   let given: ProbeResponse;
   try {
@@ -197,7 +190,6 @@ export async function onlyHttps(send: typeof fetch, host: string): Promise<strin
 /** How long before it expires a contact should be renewed. */
 const RENEW_MS = 30 * 86_400_000;
 
-/** How long a security.txt is valid. @throws Failure */
 function validContact(body: string): string {
   const [, expires = ''] = /^Expires: (.+)$/m.exec(body) ?? [];
   if (Date.parse(expires) - Date.now() > RENEW_MS) return `the contact is valid until ${expires.slice(0, 10)}`;
@@ -209,20 +201,22 @@ function validContact(body: string): string {
 const health = z.object({ status: z.enum(['ok', 'paused']), limits: z.string() });
 const contract = z.object({ openapi: z.string().startsWith('3.1.'), info: z.object({ description: z.string() }) });
 
-function readHealth(given: ProbeResponse): z.infer<typeof health> {
-  const found = health.safeParse(given.status === 200 ? jsonOf(given.body) : undefined);
+/** The body of a 200. @throws Failure unless it has this shape */
+export function bodyOf<Shape extends z.ZodType>(given: ProbeResponse, shape: Shape): z.output<Shape> {
+  const found = shape.safeParse(given.status === 200 ? jsonOf(given.body) : undefined);
   if (!found.success) throw new Failure(whoAnswered(given));
   return found.data;
 }
 
-function exactly401(given: ProbeResponse): string {
+/** @throws Failure unless the response is the constant 401; `explain` gets the difference */
+export function require401(given: ProbeResponse, explain = (fault: string) => fault): string {
   const fault = wrongWith401(given);
-  if (fault !== undefined) throw new Failure(fault);
+  if (fault !== undefined) throw new Failure(explain(fault));
   return 'exactly the 401 of the service';
 }
 
 /** What is wrong with a response that should be the constant 401; undefined if nothing is. */
-export function wrongWith401(given: ProbeResponse): string | undefined {
+function wrongWith401(given: ProbeResponse): string | undefined {
   const { headers } = given;
   if (given.status !== 401) return whoAnswered(given);
   const cookie = headers.get('set-cookie');
@@ -260,10 +254,8 @@ const isStatic = ({ headers }: ProbeResponse) =>
 
 const problem = z.object({ code: z.string(), detail: z.string() });
 
-/** The problem document in a response, if it has a code. */
 const problemOf = ({ body }: ProbeResponse) => problem.safeParse(jsonOf(body)).data;
 
-/** Cloudflare's own error pages, by error number. */
 const CLOUDFLARE_ERRORS: Record<string, string> = {
   '1010': 'the browser integrity check blocks this User-Agent. Turn it off for /api/*',
   '1015': 'a rate limiting rule of the zone blocks the request. The service has its own limits; exempt /api/*',
@@ -340,10 +332,9 @@ const pingShape = z.object({ ok: z.literal(true), organizationId: z.string(), sc
 function pinged(given: ProbeResponse): string {
   if (given.status === 401)
     throw new Failure('401: the key is unknown here, revoked, expired or blocked, or its organization is inactive.');
-  const found = pingShape.safeParse(given.status === 200 ? jsonOf(given.body) : undefined);
-  if (!found.success) throw new Failure(whoAnswered(given));
+  const { organizationId, scopes } = bodyOf(given, pingShape);
   const expires = given.headers.get('api-key-expires-at');
-  return `200, organization ${found.data.organizationId}, ${found.data.scopes.join(' and ')}${expires === null ? '' : `, until ${expires}`}`;
+  return `200, organization ${organizationId}, ${scopes.join(' and ')}${expires === null ? '' : `, until ${expires}`}`;
 }
 
 /** What the Worker for AI agents answers without a key. @throws Failure if its MODE is another one */
@@ -351,17 +342,14 @@ function agentsAnswered(given: ProbeResponse, paused: boolean): string {
   const problem = isOurs(given) ? problemOf(given) : undefined;
   const isPaused = problem?.code === 'unavailable' && problem.detail.includes('paused');
   if (isPaused && paused) return 'paused, as the API is';
-  const fault = wrongWith401(given);
-  if (isPaused || (paused && fault === undefined)) {
+  if (isPaused || (paused && wrongWith401(given) === undefined)) {
     throw new Failure(
       `${isPaused ? 'paused, and the API is open' : 'open, and the API is paused'}: the two Workers have different values of MODE. Set both: npm run ops -- switch MODE ${paused ? 'paused' : 'open'}`,
     );
   }
-  if (fault !== undefined) throw new Failure(fault);
-  return 'deployed; exactly the 401 of the service';
+  return `deployed; ${require401(given)}`;
 }
 
-/** Compares what the two Workers answer to a key. @throws Failure */
 function sameAsPing(ping: ProbeResponse, agents: ProbeResponse): string {
   if ((ping.status === 401) === (agents.status === 401)) return 'the key gets the same answer as from the API';
   throw new Failure(

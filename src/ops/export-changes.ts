@@ -7,17 +7,14 @@ import { CommandFailure, type Database } from './command.ts';
 /** The mode of a new file: only its owner can read the changes. */
 export const PRIVATE = 0o600;
 
-/** The objects that an export may leave out. It can be given several times. */
 export const withoutOption = new Option(
   '--without <OBJECT>',
   'Leave out an object of the archive that is missing or damaged. The file then names it.',
 ).argParser((object: string, before: string[] | undefined) => [...(before ?? []), object]);
 
 /**
- * Writes all changes of an organization after a cursor as lines of JSON, and returns the cursor
- * after the last of them. Those that are archived come from their objects, each as a whole. In the
- * place of an object that is missing or damaged, and that is in `without`, is a line that names it.
- * `onProgress` gets the number of changes written so far.
+ * Writes all changes after a cursor as lines of JSON, and returns the cursor after the last of them.
+ * Archived changes come from their objects. A line names each missing or damaged object in `without`.
  * @throws CommandFailure if another object is missing or damaged
  */
 export async function exportChanges(
@@ -84,5 +81,4 @@ async function create(path: string): Promise<FileHandle | undefined> {
   }
 }
 
-/** A sink that writes to the end of a file. */
 export const intoFile = (file: FileHandle) => (lines: string) => file.appendFile(lines);

@@ -2,33 +2,27 @@ import { count, print } from './output.ts';
 import { printable } from './printable.ts';
 import type { Finding } from './probe.ts';
 
-/**
- * Prints findings as they come, one line each or as lines of JSON, and counts the failures. The id in
- * brackets finds the request in the log. `end`
- * prints their number and sets the exit code.
- */
-export class FindingsPrinter {
-  private readonly json: boolean;
-  private failed = 0;
-  constructor(json = false) {
-    this.json = json;
-  }
+interface Options {
+  /** Whether each finding is a line of JSON. */
+  json?: boolean;
+  /** Lines before the number of failures. */
+  notes?: readonly string[];
+}
 
-  async show(findings: AsyncIterable<Finding>): Promise<void> {
-    for await (const finding of findings) {
-      const { ok, check, says, requestId } = finding;
-      if (!ok) this.failed += 1;
-      await print(
-        this.json
-          ? `${JSON.stringify({ ok, check, says, requestId })}\n`
-          : `${printable(`${ok ? 'ok  ' : 'FAIL'}  ${check}: ${says}${requestId === undefined ? '' : ` [${requestId}]`}`)}\n`,
-      );
+/** Prints findings as they come, then the number of failures, and sets the exit code. */
+export async function printFindings(
+  checks: Iterable<AsyncIterable<Finding>>,
+  { json = false, notes = [] }: Options = {},
+): Promise<void> {
+  let failed = 0;
+  for (const findings of checks)
+    for await (const { ok, check, says, requestId } of findings) {
+      if (!ok) failed += 1;
+      // The id in brackets finds the request in the log.
+      const line = `${ok ? 'ok  ' : 'FAIL'}  ${check}: ${says}${requestId === undefined ? '' : ` [${requestId}]`}`;
+      await print(`${json ? JSON.stringify({ ok, check, says, requestId }) : printable(line)}\n`);
     }
-  }
-
-  async end(): Promise<void> {
-    if (!this.json)
-      await print(this.failed === 0 ? '\nAll checks passed.\n' : `\n${count(this.failed, 'check')} failed.\n`);
-    if (this.failed > 0) process.exitCode = 1;
-  }
+  for (const note of notes) await print(`--    ${note}\n`);
+  if (!json) await print(failed === 0 ? '\nAll checks passed.\n' : `\n${count(failed, 'check')} failed.\n`);
+  if (failed > 0) process.exitCode = 1;
 }

@@ -4,10 +4,8 @@ import type { Ports } from '../services/service-context.ts';
 import type { Finding } from './probe.ts';
 
 export interface OpsModule {
-  /** The variables and secrets that it reads when the Worker starts. */
-  variables?: readonly string[];
-  /** For `npm start`. @throws Error naming the variable and the rule */
-  parse?: (vars: Readonly<Record<string, unknown>>) => unknown;
+  /** How it parses its variables and secrets when the Worker starts. They throw a RangeError. */
+  variables?: Readonly<Record<string, (text: string) => unknown>>;
   commands?: readonly CommandUnknownOpts[];
   checks?: readonly DoctorCheck[];
   /** The ports that it provides to the commands of the core; `store` is the bucket of the deployment. */

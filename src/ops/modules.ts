@@ -10,6 +10,9 @@ import type { OpsModule } from './module.ts';
 /** The tools of the optional modules, in the order of the help. Remove a line to remove a module. */
 export const OPS_MODULES: readonly OpsModule[] = [psaOps, archiveOps, pushOps, alertsOps, mcpOps];
 
+/** The variables of the modules by name, each with its parser. */
+export const MODULE_VARIABLES = new Map(OPS_MODULES.flatMap(({ variables = {} }) => Object.entries(variables)));
+
 /** The ports of the modules, for a command of the core. `store` is the bucket of the deployment. */
 export function portsOf(store: ObjectStore | undefined): Ports {
   const ports: Ports = {};

@@ -3,12 +3,7 @@ export class OutputClosed extends Error {
   override name = 'OutputClosed';
 }
 
-/**
- * Writes to standard output and waits until it is written. For commands that only read: they stop
- * when their reader does. A command that changes something uses `console.log`, whose text is lost
- * then, and finishes its work.
- * @throws OutputClosed
- */
+/** For commands that only read, and stop with their reader; others use `console.log`. @throws OutputClosed */
 export function print(text: string): Promise<void> {
   return new Promise((resolve, reject) => {
     process.stdout.write(text, (err) => {
@@ -18,7 +13,6 @@ export function print(text: string): Promise<void> {
   });
 }
 
-/** Keeps a closed standard output from ending the process as an unhandled error. */
 export function tolerateClosedOutput(): void {
   process.stdout.on('error', (err) => {
     if (!isClosed(err)) throw err;
@@ -64,6 +58,17 @@ const UNITS = ['B', 'kB', 'MB', 'GB'];
 export function formatBytes(bytes: number): string {
   const power = UNITS.findIndex((_, index) => bytes < 1000 ** (index + 1) || index === UNITS.length - 1);
   return `${Number((bytes / 1000 ** power).toPrecision(3))} ${UNITS[power]}`;
+}
+
+export const percent = (share: number) => `${(share * 100).toFixed(1)}%`;
+
+/** Lines with aligned columns: the column `text` to the left, numbers to the right. */
+export function table(rows: readonly (readonly string[])[], text = 0): string {
+  const widthOf = (column: number) => Math.max(...rows.map((row) => row[column]?.length ?? 0));
+  const lines = rows.map((row) =>
+    row.map((cell, column) => (column === text ? cell.padEnd(widthOf(column)) : cell.padStart(widthOf(column)))),
+  );
+  return lines.map((cells) => cells.join('  ').trimEnd()).join('\n');
 }
 
 /** `1 record`, `2 records`. */

@@ -1,4 +1,4 @@
-// What the checks of the doctor are made of: a request, and its result in words.
+import { signWebhook, TOLERANCE_SECONDS, type WebhookSecret } from '../domain/webhook.ts';
 
 /** `says` is one or two sentences; for a failure, what it means and what to do. */
 export interface Finding {
@@ -28,12 +28,10 @@ export class Notes {
   }
 }
 
-/** There was no response; the message says why. */
 export class NoResponse extends Error {
   override name = 'NoResponse';
 }
 
-/** A check failed; the message is shown. */
 export class Failure extends Error {
   override name = 'Failure';
 }
@@ -41,17 +39,14 @@ export class Failure extends Error {
 /** Runs a check; if there is no response, it fails. */
 export async function check(name: string, run: (notes: Notes) => Promise<string>): Promise<Finding> {
   const notes = new Notes();
+  const finding = (says: string, ok: boolean, answered: boolean): Finding => {
+    return { ok, answered, check: name, says, requestId: notes.requestId };
+  };
   try {
-    return { ok: true, answered: true, check: name, says: await run(notes), requestId: notes.requestId };
+    return finding(await run(notes), true, true);
   } catch (err) {
     if (!(err instanceof Failure || err instanceof NoResponse)) throw err;
-    return {
-      ok: false,
-      answered: err instanceof Failure,
-      check: name,
-      says: err.message,
-      requestId: notes.requestId,
-    };
+    return finding(err.message, false, err instanceof Failure);
   }
 }
 
@@ -93,6 +88,21 @@ function codeOf(err: unknown): string {
   return String(err);
 }
 
+/** From this difference between two clocks on, checks fail: well before messages do. */
+const MAX_SKEW_SECONDS = 60;
+
+/** How much the time of a response differs from this machine's between two times, and in words if that is too much. */
+export function skewBetween(
+  theirs: number,
+  sentAt: number,
+  receivedAt: number,
+): { seconds: number; tooLarge?: string } {
+  const skew = Math.round((theirs - (sentAt + receivedAt) / 2) / 1000);
+  const seconds = Math.abs(skew);
+  if (seconds <= MAX_SKEW_SECONDS) return { seconds };
+  return { seconds, tooLarge: `${seconds} s ${skew > 0 ? 'ahead of' : 'behind'} this machine's` };
+}
+
 export function jsonOf(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -100,4 +110,46 @@ export function jsonOf(text: string): unknown {
     if (!(err instanceof SyntaxError)) throw err;
     return undefined;
   }
+}
+
+/** Clearly outside the tolerance of receivers. */
+export const OLD_MS = 2 * TOLERANCE_SECONDS * 1000;
+
+interface Message {
+  secrets: readonly WebhookSecret[];
+  at: number;
+  body: string;
+  /** The `webhook-id`. Default: a new one. */
+  id?: string;
+  timeoutMs?: number;
+}
+
+export async function postSigned(
+  send: typeof fetch,
+  url: string,
+  { secrets, at, body, id = `msg_doctor_${crypto.randomUUID()}`, timeoutMs }: Message,
+): Promise<ProbeResponse> {
+  const signature = await signWebhook(secrets, { id, at, body });
+  return sendProbe(
+    send,
+    url,
+    { method: 'POST', headers: { 'Content-Type': 'application/json', ...signature }, body },
+    timeoutMs,
+  );
+}
+
+export async function* diagnoseClock(url: string, ask: () => Promise<ProbeResponse>): AsyncGenerator<Finding> {
+  const sent = Date.now();
+  const finding = await check('the clocks', async () => {
+    const { headers } = await ask();
+    const theirs = Date.parse(headers.get('date') ?? '');
+    if (Number.isNaN(theirs)) return 'not compared: the response has no Date';
+    // A Date has whole seconds.
+    const { seconds, tooLarge } = skewBetween(theirs + 500, sent, Date.now());
+    if (tooLarge === undefined) return `differ by ${seconds} s`;
+    throw new Failure(
+      `that of ${new URL(url).host} is ${tooLarge}. Messages are refused from ${TOLERANCE_SECONDS} s on: synchronize both (NTP).`,
+    );
+  });
+  yield finding;
 }

@@ -13,11 +13,11 @@ import { size } from './commands/size.ts';
 import { switchCommand } from './commands/switch.ts';
 import { verifyCommand } from './commands/verify.ts';
 import { workRelease } from './commands/work-release.ts';
+import { refuseKeysInArguments } from './input.ts';
 import { OPS_MODULES } from './modules.ts';
-import { nearestName } from './nearest-name.ts';
 import { OutputClosed, progress } from './output.ts';
 import { printable, printableLines } from './printable.ts';
-import { refuseKeysInArguments } from './secret.ts';
+import { nearestName } from './unknown-variables.ts';
 
 /** The program with all its commands, in the order of the help: those of the core, then those of modules. */
 export const program = new Command('ops')
@@ -57,7 +57,6 @@ export async function runProgram(args: readonly string[]): Promise<void> {
   }
 }
 
-/** @throws UsageError if there is no such command */
 function requireCommand(name: string | undefined): void {
   if (name === undefined) throw new UsageError('Name a command.');
   if (name.startsWith('-') || commandNamed(name)) return;

@@ -1,17 +1,7 @@
 import * as z from 'zod';
 import { LoggableError } from '../lib/loggable-error.ts';
-import type { Pace } from './pace.ts';
-
-/** Cloudflare's API, with the same variables that wrangler reads. */
-export interface RemoteTarget {
-  /** `https://api.cloudflare.com/client/v4`, or wherever CLOUDFLARE_API_BASE_URL says. */
-  baseUrl: string;
-  accountId: string;
-  databaseId: string;
-  apiToken: string;
-  /** Shared by all calls with this token. */
-  pace: Pace;
-}
+import type { CloudflareApi } from './cloudflare-api.ts';
+import { jsonOf } from './probe.ts';
 
 const meta = z.looseObject({
   duration: z.number().default(0),
@@ -32,9 +22,8 @@ const answerOf = <T>() =>
   });
 
 /**
- * A deployed D1 database as the binding that Workers have, over POST
- * /accounts/{account}/d1/database/{database}/query. Statements sent as a `batch` are one
- * transaction there, as they are through the binding.
+ * A deployed D1 database as the binding that Workers have, over Cloudflare's API. Statements sent as
+ * a `batch` are one transaction there, as they are through the binding.
  *
  * This is our own code because neither client of the vendor fits (wrangler 4.156, cloudflare 7.3):
  * - wrangler's remote bindings are a real D1 binding, but each session uploads a Worker and talks
@@ -45,9 +34,11 @@ const answerOf = <T>() =>
  *   adapter to `D1Database` would stay.
  */
 export class RemoteD1 implements D1Database {
-  private readonly target: RemoteTarget;
-  constructor(target: RemoteTarget) {
-    this.target = target;
+  private readonly api: CloudflareApi;
+  private readonly databaseId: string;
+  constructor(api: CloudflareApi, databaseId: string) {
+    this.api = api;
+    this.databaseId = databaseId;
   }
 
   prepare(sql: string): RemoteStatement {
@@ -55,45 +46,33 @@ export class RemoteD1 implements D1Database {
   }
 
   async batch<T>(statements: D1PreparedStatement[]): Promise<D1Result<T>[]> {
-    const { baseUrl, accountId, databaseId, apiToken, pace } = this.target;
     const batch = statements.map((statement) => {
       if (!(statement instanceof RemoteStatement)) throw new TypeError('a statement of another database');
       return { sql: statement.sql, params: statement.params };
     });
-    await pace.wait();
-    const response = await fetch(`${baseUrl}/accounts/${accountId}/d1/database/${databaseId}/query`, {
+    const response = await this.api(`/d1/database/${this.databaseId}/query`, {
       method: 'POST',
-      headers: { Authorization: `Bearer ${apiToken}`, 'Content-Type': 'application/json' },
+      headers: { 'Content-Type': 'application/json' },
       body: JSON.stringify({ batch }),
     }).catch((err: unknown) => {
       // In the words of the binding, so that callD1 knows it.
       throw new Error('Network connection lost.', { cause: err });
     });
-    const text = await response.text();
-    const answer = answerOf<T>().safeParse(jsonOrText(text));
+    const answer = answerOf<T>().safeParse(jsonOf(await response.text()));
     if (!answer.success)
       throw new LoggableError(`Cloudflare's API answered ${response.status}, and not as its documentation says`);
     const { success, errors, result } = answer.data;
     if (!success || !result) {
       const message = errors.map((error) => error.message).join('; ') || `Cloudflare's API answered ${response.status}`;
-      // 400 is what a statement failed with, and may quote it; all else is about account, token and
-      // database.
+      // A 400 may quote the statement that failed; other errors are about account, token and database.
       throw response.status === 400 ? new Error(message) : new LoggableError(message);
     }
     return result;
   }
 
-  exec(): Promise<never> {
-    return unsupported('exec');
-  }
-
-  withSession(): never {
-    throw new Error('withSession is not supported');
-  }
-
-  dump(): Promise<never> {
-    return unsupported('dump');
-  }
+  exec = unsupported('exec');
+  withSession = unsupported('withSession');
+  dump = unsupported('dump');
 }
 
 class RemoteStatement implements D1PreparedStatement {
@@ -125,20 +104,11 @@ class RemoteStatement implements D1PreparedStatement {
     return results[0] ?? null;
   }
 
-  raw(): Promise<never> {
-    return unsupported('raw');
-  }
+  raw = unsupported('raw');
 }
 
-function unsupported(method: string): Promise<never> {
-  return Promise.reject(new Error(`${method} is not supported over the API`));
-}
-
-function jsonOrText(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (err) {
-    if (!(err instanceof SyntaxError)) throw err;
-    return text;
-  }
+function unsupported(method: string): () => never {
+  return () => {
+    throw new Error(`${method} is not supported over the API`);
+  };
 }

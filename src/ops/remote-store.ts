@@ -1,17 +1,7 @@
 import * as z from 'zod';
 import { LoggableError } from '../lib/loggable-error.ts';
 import type { ObjectStore } from '../lib/object-store.ts';
-import type { Pace } from './pace.ts';
-
-/** Where the bucket of a deployment is reached: Cloudflare's API, with the variables of wrangler. */
-interface RemoteBucket {
-  baseUrl: string;
-  accountId: string;
-  apiToken: string;
-  bucket: string;
-  /** Shared by all calls with this token. */
-  pace: Pace;
-}
+import type { CloudflareApi } from './cloudflare-api.ts';
 
 const listing = z.object({
   result: z.array(z.object({ key: z.string(), size: z.int(), last_modified: z.string() })).nullish(),
@@ -26,18 +16,17 @@ const AT_ONCE = 6;
 const MAX_DELETED = 50;
 
 /** The bucket over Cloudflare's API. The token needs the permission to edit Workers R2 Storage. */
-export function remoteArchive({ baseUrl, accountId, apiToken, bucket, pace }: RemoteBucket): ObjectStore {
-  const objects = `${baseUrl}/accounts/${accountId}/r2/buckets/${bucket}/objects`;
-  const call = async (url: string, init: RequestInit = {}): Promise<Response | undefined> => {
-    await pace.wait();
-    const response = await fetch(url, { ...init, headers: { Authorization: `Bearer ${apiToken}` } });
+export function remoteArchive(api: CloudflareApi, bucket: string): ObjectStore {
+  const objects = `/r2/buckets/${bucket}/objects`;
+  const call = async (path: string, init?: Pick<RequestInit, 'method' | 'body'>): Promise<Response | undefined> => {
+    const response = await api(path, init);
     if (response.ok) return response;
     await response.body?.cancel();
     if (response.status === 404) return undefined;
     throw new LoggableError(`Cloudflare's API answered ${response.status} for the bucket ${bucket}`);
   };
-  const required = async (url: string, init?: RequestInit): Promise<Response> => {
-    const response = await call(url, init);
+  const required = async (path: string, init?: Pick<RequestInit, 'method' | 'body'>): Promise<Response> => {
+    const response = await call(path, init);
     if (!response) throw new LoggableError(`Cloudflare's API found no bucket ${bucket}`);
     return response;
   };
@@ -62,14 +51,13 @@ export function remoteArchive({ baseUrl, accountId, apiToken, bucket, pace }: Re
       const query = new URLSearchParams({
         prefix,
         per_page: LISTED,
-        ...(after === undefined ? {} : { start_after: after }),
+        ...(after !== undefined && { start_after: after }),
       });
       const response = await required(`${objects}?${query}`);
       const { result, result_info: info } = listing.parse(await response.json());
-      const found = (result ?? []).map(({ key, size, last_modified: storedAt }) => ({
-        ...{ name: key, size },
-        storedAt: Date.parse(storedAt),
-      }));
+      const found = (result ?? []).map(({ key, size, last_modified }) => {
+        return { name: key, size, storedAt: Date.parse(last_modified) };
+      });
       return { objects: found, more: (info?.is_truncated ?? Boolean(info?.cursor)) && found.length > 0 };
     },
   };

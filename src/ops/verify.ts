@@ -4,31 +4,26 @@ import { generateKey } from '../domain/api-key.ts';
 import type { RequestLimit } from '../domain/request-limit.ts';
 import { isLoopback } from '../lib/loopback.ts';
 import type { ObjectStore } from '../lib/object-store.ts';
-import { guarded, isOurs, namesOf, onlyHttps, whoAnswered, wrongWith401 } from './diagnose.ts';
-import { count } from './output.ts';
-import { check, Failure, type Finding, jsonOf, type ProbeResponse, sendProbe } from './probe.ts';
+import { bodyOf, guarded, isOurs, namesOf, onlyHttps, require401, whoAnswered } from './diagnose.ts';
+import { count, percent } from './output.ts';
+import { check, Failure, type Finding, jsonOf, type ProbeResponse, sendProbe, skewBetween } from './probe.ts';
 
-/** The wrangler.toml of the deployment, as far as it can be compared with the service. */
 export interface Expected {
   keyPrefix: string;
   keyLimit: RequestLimit;
 }
 
-/** The database of the deployment, and what it should be like. */
 export interface ExpectedDatabase {
   db: D1Database;
-  /** The bucket of the archive, if the configuration has one. */
   archive?: ObjectStore | undefined;
   /** The size in bytes at which it is full. */
   limit: number;
-  /** The migrations of this release, by file name. */
   migrations: readonly string[];
 }
 
 export interface Verification {
   url: URL;
   key: string;
-  /** The ticket that the note is written to. */
   ticket: string;
   /** Whether to send requests until the limit of the key refuses one. */
   limits?: boolean;
@@ -39,7 +34,6 @@ export interface Verification {
   now?: () => number;
 }
 
-const MAX_SKEW_SECONDS = 60;
 /** From this share of its limit on, the database is nearly full. */
 const MAX_DATABASE_SHARE = 0.9;
 /** How long the push may take to deliver the note. */
@@ -64,10 +58,7 @@ const toolShape = z.object({
   result: z.object({ structuredContent: z.looseObject({ id: z.string().optional(), code: z.string().optional() }) }),
 });
 
-/**
- * Verifies a deployment from outside with a key, and yields the result of each promise. Writes one
- * note. With `database`, also reads its schema, its size, and the state of the push and of the archive.
- */
+/** Writes one note. With `database`, also reads its schema, its size, and the state of push and archive. */
 export async function* verify({
   url,
   key,
@@ -116,8 +107,7 @@ export async function* verify({
     const none = notes.of(await post({ message: MESSAGE }, {}));
     const prefix = key.slice(0, key.indexOf('_'));
     const wrong = await post({ message: MESSAGE }, { Authorization: `Bearer ${generateKey(prefix)}` });
-    const fault = wrongWith401(none) ?? wrongWith401(wrong);
-    if (fault !== undefined) throw new Failure(fault);
+    for (const given of [none, wrong]) require401(given);
     if (namesOf(none) !== namesOf(wrong))
       throw new Failure(`a wrong key gets other headers than none: ${namesOf(wrong)} instead of ${namesOf(none)}.`);
     return 'a wrong key gets the same response as none, byte for byte';
@@ -190,7 +180,6 @@ export async function* verify({
     });
   }
 
-  /** What only the database shows. */
   async function* verifyDatabase({ db, archive, limit, migrations }: ExpectedDatabase): AsyncGenerator<Finding> {
     yield await check('schema', async () => {
       const { results } = await db.prepare('select name from d1_migrations').all<{ name: string }>();
@@ -216,7 +205,6 @@ export async function* verify({
   }
 }
 
-/** @throws Failure */
 function readPing(given: ProbeResponse, key: string, expected: Expected | undefined): z.output<typeof pingShape> {
   const prefix = key.slice(0, key.indexOf('_'));
   if (expected && prefix !== expected.keyPrefix)
@@ -228,12 +216,10 @@ function readPing(given: ProbeResponse, key: string, expected: Expected | undefi
       `401. If the reason in the log of the request is "missing", a rule of the zone or a proxy strips the Authorization header; otherwise the key is unknown here, ended or blocked.`,
     );
   if (given.status >= 500) throw new Failure(cannotWrite(given));
-  const found = pingShape.safeParse(given.status === 200 ? jsonOf(given.body) : undefined);
-  if (!found.success || !isOurs(given)) throw new Failure(whoAnswered(given));
-  return found.data;
+  if (!isOurs(given)) throw new Failure(whoAnswered(given));
+  return bodyOf(given, pingShape);
 }
 
-/** @throws Failure */
 function notCached(before: ProbeResponse, given: ProbeResponse): string {
   const id = ({ headers }: ProbeResponse) => headers.get('x-request-id');
   if (id(before) === id(given) || given.headers.has('age') || given.headers.get('cf-cache-status') === 'HIT')
@@ -246,7 +232,6 @@ function notCached(before: ProbeResponse, given: ProbeResponse): string {
   );
 }
 
-/** @throws Failure */
 function sameLimit(given: ProbeResponse, { keyLimit: { quota, windowMs } }: Expected): string {
   const policy = given.headers.get('ratelimit-policy') ?? '';
   const [, served, seconds] = /"key";q=(\d+);w=(\d+)/.exec(policy) ?? [];
@@ -257,7 +242,6 @@ function sameLimit(given: ProbeResponse, { keyLimit: { quota, windowMs } }: Expe
   );
 }
 
-/** @throws Failure */
 function sameClock({ headers }: ProbeResponse, sentAt: number, receivedAt: number): void {
   const date = Date.parse(headers.get('date') ?? '');
   // A Date has whole seconds.
@@ -266,14 +250,13 @@ function sameClock({ headers }: ProbeResponse, sentAt: number, receivedAt: numbe
 
 /** @throws Failure unless a time of the service is between two of this machine, roughly */
 function sameTime(theirs: number, sentAt: number, receivedAt: number): void {
-  const seconds = Math.round((theirs - (sentAt + receivedAt) / 2) / 1000);
-  if (Math.abs(seconds) <= MAX_SKEW_SECONDS) return;
+  const { tooLarge } = skewBetween(theirs, sentAt, receivedAt);
+  if (tooLarge === undefined) return;
   throw new Failure(
-    `the clock of the service is ${Math.abs(seconds)} s ${seconds > 0 ? 'ahead of' : 'behind'} this machine's. Expiry, limits and signatures depend on it: synchronize this machine (NTP).`,
+    `the clock of the service is ${tooLarge}. Expiry, limits and signatures depend on it: synchronize this machine (NTP).`,
   );
 }
 
-/** @throws Failure unless the response is a note with this status */
 function readNote(given: ProbeResponse, status: number): z.output<typeof noteShape> {
   const found = noteShape.safeParse(jsonOf(given.body));
   if (given.status === status && found.success) return found.data;
@@ -308,7 +291,6 @@ function whyAgentsDiffer(status: number): string {
   return 'it is of an older release, or its database has another schema or is another one. Deploy it from the commit of the main Worker, with the same database_id.';
 }
 
-/** @throws Failure if the push of the organization fails, or does not come after the note */
 async function pushed(db: D1Database, organization: string): Promise<string> {
   const find = db
     .prepare(
@@ -335,7 +317,6 @@ async function pushed(db: D1Database, organization: string): Promise<string> {
   }
 }
 
-/** @throws Failure if an object of the archive is known to be damaged, or the organization's newest is not there */
 async function archived(db: D1Database, archive: ObjectStore | undefined, organization: string): Promise<string> {
   const damaged = await db
     .prepare('select count(*) as n from archives where damaged_at is not null')
@@ -368,11 +349,8 @@ async function pingUntilRefused(ping: () => Promise<ProbeResponse>): Promise<Pro
   }
 }
 
-/** @throws Failure */
 function refusedAtLimit(given: ProbeResponse): string {
   const wait = Number(given.headers.get('retry-after') ?? Number.NaN);
   if (given.status === 429 && isOurs(given) && wait >= 1) return `refused with 429 and Retry-After ${wait}`;
   throw new Failure(whoAnswered(given));
 }
-
-const percent = (share: number) => `${(share * 100).toFixed(1)}%`;

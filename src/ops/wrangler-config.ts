@@ -3,7 +3,6 @@ import { basename, join } from 'node:path';
 import { parse } from 'smol-toml';
 import * as z from 'zod';
 
-/** The configuration of the Worker that takes the writes, and of that for AI agents. */
 export const MAIN_CONFIG = 'wrangler.toml';
 export const AGENTS_CONFIG = 'src/agents/wrangler.toml';
 
@@ -21,7 +20,6 @@ const configShape = z.object({
 });
 export type WranglerConfig = z.output<typeof configShape>;
 
-/** Reads the parts of a wrangler.toml that a script needs. */
 export function readWranglerConfig(path: string): WranglerConfig {
   return configShape.parse(parse(readFileSync(path, 'utf8')));
 }

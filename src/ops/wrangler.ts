@@ -1,4 +1,6 @@
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 
 /** Starts wrangler on this Node by its file: Windows starts `wrangler` only through a shell. */
@@ -8,4 +10,16 @@ export function spawnWrangler(args: string[], options: SpawnOptions): ChildProce
     ...options,
     env,
   });
+}
+
+/** Runs wrangler to its end, with `input` on standard input. */
+export async function runWrangler(args: string[], input = ''): Promise<{ code: number | null; output: string }> {
+  const child = spawnWrangler(args, { stdio: ['pipe', 'pipe', 'pipe'] });
+  child.stdin?.end(input);
+  const [stdout, stderr, [code]] = await Promise.all([
+    child.stdout ? text(child.stdout) : '',
+    child.stderr ? text(child.stderr) : '',
+    once(child, 'close'),
+  ]);
+  return { code, output: `${stdout}${stderr}`.trim() };
 }

@@ -89,7 +89,6 @@ const psaDocument = z.object({ paths: z.object({ '/psa': z.object({ post: operat
 
 export type Operation = z.infer<typeof operation> & { method: string; path: string };
 
-/** The operations of an OpenAPI document, in its order. */
 export function operationsOf(openapi: object): Operation[] {
   const { servers, paths } = document.parse(resolveReferences(openapi));
   const base = new URL(servers[0].url).pathname.replace(/\/$/, '');
@@ -105,7 +104,6 @@ export function operationsOf(openapi: object): Operation[] {
 /** The content of a request or a response in its first media type. */
 export const firstContent = (part: Pick<Response, 'content'> | undefined) => Object.values(part?.content ?? {})[0];
 
-/** The first example of a request or a response. */
 export const firstExample = (part: Pick<Response, 'content'> | undefined): unknown =>
   Object.values(firstContent(part)?.examples ?? {})[0]?.value;
 
@@ -117,7 +115,6 @@ export const responsesOf = ({ responses: { 201: created, ...others } }: Operatio
 
 export const isSuccess = (status: string) => status.startsWith('2');
 
-/** The shapes of a message to the PSA's interface, and of its result. */
 export interface MessageShapes {
   data: Schema;
   value: Schema;

@@ -10,7 +10,6 @@ const REQUESTS = new Map(partsOf(blocksOf(texts), 2).map(({ title, blocks }) => 
 
 const json = (value: unknown) => JSON.stringify(value, null, 2);
 
-/** The request in each language, other bodies, and the responses to it. */
 export function Examples({ operation }: { operation: Operation }) {
   const { operationId, summary, requestBody } = operation;
   const requests = REQUESTS.get(operationId);

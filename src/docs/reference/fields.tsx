@@ -8,7 +8,6 @@ interface Props {
   isResponse?: boolean;
 }
 
-/** Parameters or fields, each with its rules. */
 export function Fields({ fields, isResponse = false }: Props) {
   return (
     <dl class="fields">
@@ -27,14 +26,8 @@ export function Fields({ fields, isResponse = false }: Props) {
             {!isResponse && <Patterns patterns={patternsOf(schema)} />}
             {kinds.map((kind) => (
               <details>
-                <summary>
-                  <Text>{kind.title}</Text>
-                </summary>
-                {kind.description !== '' && (
-                  <p>
-                    <Text>{kind.description}</Text>
-                  </p>
-                )}
+                <Text as="summary">{kind.title}</Text>
+                {kind.description !== '' && <Text as="p">{kind.description}</Text>}
                 <Fields fields={kind.fields} isResponse={isResponse} />
               </details>
             ))}

@@ -1,20 +1,19 @@
+import type { PropsWithChildren } from 'hono/jsx';
 import { type Limits, limitsInWords } from '../../domain/limits.ts';
 import { Page } from '../layout.tsx';
 import { Text } from '../text.tsx';
-import { type Header, type Operation, type Response, variantsOf } from './contract.ts';
+import { firstContent, type Header, type Operation, type Response, variantsOf } from './contract.ts';
+import { Examples } from './examples.tsx';
 import { Fields } from './fields.tsx';
-import { OperationSection } from './operation.tsx';
+import { Responses } from './responses.tsx';
 import { type Field, fieldsOf } from './rules.ts';
-import { TryPing } from './try-ping.tsx';
 
 interface Props {
   origin: string;
   operations: readonly Operation[];
-  /** The limits as deployed. */
   limits: Limits;
 }
 
-/** The reference of the API, from its OpenAPI document. */
 export function Reference({ origin, operations, limits }: Props) {
   const responses = operations.flatMap((operation) => Object.values(operation.responses));
   const parts = [
@@ -53,6 +52,59 @@ export function Reference({ origin, operations, limits }: Props) {
       <h2 id="headers">Headers of responses</h2>
       <Headers responses={responses} />
     </Page>
+  );
+}
+
+function OperationSection({ operation, children }: PropsWithChildren<{ operation: Operation }>) {
+  const { operationId, summary, description, method, path, parameters, requestBody } = operation;
+  const body = firstContent(requestBody)?.schema;
+  return (
+    <section class="operation" aria-labelledby={operationId}>
+      <div>
+        <h2 id={operationId}>
+          <a href={`#${operationId}`}>{summary}</a>
+        </h2>
+        <p class="path">
+          <strong>{method}</strong> <code>{path}</code>
+        </p>
+        <Text as="p">{description}</Text>
+        {children}
+        {parameters.length > 0 && (
+          <>
+            <h3>Path and headers</h3>
+            <Fields
+              fields={parameters.map((one) => ({ ...one, isRequired: one.required, place: one.in, kinds: [] }))}
+            />
+          </>
+        )}
+        {body && (
+          <>
+            <h3>Body (JSON)</h3>
+            <Fields fields={fieldsOf(body)} />
+            {body.additionalProperties === false && <p class="minor">Other fields are refused by name.</p>}
+          </>
+        )}
+      </div>
+      <Examples operation={operation} />
+      <Responses operation={operation} />
+    </section>
+  );
+}
+
+/** With script only. The key is only the value of this field: no form could be sent or remembered. */
+function TryPing() {
+  return (
+    <div class="card try" id="try-ping" hidden>
+      <label for="ping-key">Try it with a key</label>
+      <div class="row">
+        <input id="ping-key" type="password" autocomplete="off" spellcheck={false} aria-describedby="ping-help" />
+        <button type="button">Send ping</button>
+      </div>
+      <p class="help" id="ping-help">
+        The key is sent to this service only, and not stored.
+      </p>
+      <output class="response"></output>
+    </div>
   );
 }
 

@@ -39,7 +39,6 @@ export function Responses({ operation }: { operation: Operation }) {
 }
 
 interface ProblemsProps {
-  /** The name of the operation. */
   operation: string;
   status: string;
   response: Response;
@@ -82,7 +81,6 @@ function Problems({ operation, status, response, headers }: ProblemsProps) {
   );
 }
 
-/** Links to the headers that only some responses have. */
 function HeaderNames({ names }: { names: readonly string[] }) {
   return (
     <>
@@ -97,5 +95,4 @@ function HeaderNames({ names }: { names: readonly string[] }) {
   );
 }
 
-/** Markdown links as their words. */
 const withoutLinks = (markdown: string) => markdown.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1');

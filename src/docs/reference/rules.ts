@@ -78,7 +78,6 @@ function kindOf(schema: Schema) {
 
 const isObject = (schema: Schema) => variantsOf(schema).some(({ properties }) => properties !== undefined);
 
-/** The schema of a value that is not null. */
 function withoutNull(schema: Schema): { schema: Schema; isNullable: boolean } {
   const { type, anyOf } = schema;
   if (Array.isArray(type) && type.includes('null'))

@@ -4,7 +4,6 @@ import type { AlertChannel } from './alert.ts';
 
 // The state of the alerts: a row for each fact that exists and each channel.
 
-/** Which alert, on which channel. */
 interface AlertKey {
   /** Empty for an alert about the deployment. */
   organizationId: string;
@@ -23,7 +22,6 @@ export const findStoredAlerts = statement<{ types: string; limit: number }, Stor
   select ${columns<StoredAlert>({ ...KEY, level: 'level' })} from alerts indexed by alerts_type
   where type in (select value from json_each(:types)) limit :limit`);
 
-/** A new alert, or one that has become more urgent. */
 export interface NewAlert extends StoredAlert {
   id: string;
   data: object;
@@ -57,7 +55,6 @@ export const withdrawAlerts = statement<{ alerts: string }>(`
   delete from alerts where (organization_id, type, subject, channel) in (
     select ${['organizationId', 'type', 'subject', 'channel'].map((name) => `value ->> '${name}'`).join(', ')} from json_each(:alerts))`);
 
-/** An alert that is to be sent. Times are UTC milliseconds. */
 export interface DueAlert extends AlertKey {
   id: string;
   foundAt: number;
@@ -106,16 +103,14 @@ const THESE = `organization_id = :organizationId and channel = :channel and (typ
 export const endAlerts = statement<Outcome>(`update alerts set sent_at = :now, failure = :failure where ${THESE}`);
 
 /**
- * The alerts were not accepted. They are sent again after 5 minutes, then after twice as long each
- * time, at most after an hour, and not before `retryAt`. A minute less, so that the run that is due
- * then finds them.
+ * They are sent again after 5 minutes, then after twice as long each time, up to an hour, and not before
+ * `retryAt`. A minute less, so that the run that is due then finds them.
  */
 export const postponeAlerts = statement<Outcome & { retryAt: number }>(`
   update alerts set failure = :failure, attempts = attempts + 1,
     next_attempt_at = max(:now + (min(5 << min(attempts, 4), 60) - 1) * 60000, :retryAt)
   where ${THESE}`);
 
-/** An alert that waits to be sent. */
 export interface WaitingAlert extends Omit<DueAlert, 'data'> {
   nextAttemptAt: number;
   failure: string | null;

@@ -1,28 +1,31 @@
-import { instant, optionalInstant, type PlainText, plain } from '../../domain/change.ts';
+import * as z from 'zod';
+import { instant, optionalInstant, plain } from '../../domain/change.ts';
 import { FACTS, type Fact, type FactType } from '../../domain/facts.ts';
 
-// The message about a fact.
-
-/**
- * Where alerts are sent: as signed messages to the receiver of the push, as texts to a chat, or to
- * the log if there is no address.
- */
+/** The receiver of the push, a chat, or the log if there is no address. */
 export type AlertChannel = 'push' | 'chat' | 'log';
 
 /** The data of an alert. Times are ISO 8601, UTC. */
-export interface AlertData {
+export const alertDataShape = z.object({
   /** Null for an alert about the whole deployment. */
-  organization: string | null;
+  organization: z.string().nullable(),
   /** Null for an alert that is not about one key. */
-  key: { id: string; name: PlainText; hint: string; expiresAt: string | null } | null;
-  since: string;
+  key: z
+    .object({
+      id: z.string(),
+      name: z.object({ mediaType: z.literal('text/plain'), text: z.string() }),
+      hint: z.string(),
+      expiresAt: z.string().nullable(),
+    })
+    .nullable(),
+  since: z.string(),
   /** 1, and higher if the fact becomes more urgent. */
-  level: number;
-  text: string;
-  advice: string;
-}
+  level: z.number(),
+  text: z.string(),
+  advice: z.string(),
+});
+export type AlertData = z.output<typeof alertDataShape>;
 
-/** The `type` of the message with an alert. */
 export const messageType = <Type extends FactType>(type: Type) => `alert.${type}` as const;
 
 export function alertData(fact: Fact): AlertData {

@@ -1,14 +1,14 @@
 import { findCursorPosition } from '../../db/work/changes.ts';
+import { instant } from '../../domain/change.ts';
 import { databaseCommand } from '../../ops/command.ts';
 import { count, print } from '../../ops/output.ts';
 import { printable } from '../../ops/printable.ts';
 import { readAll, readOne } from '../../services/call-d1.ts';
 import type { ServiceContext } from '../../services/service-context.ts';
 import { requireValidCursor } from '../../services/work/list-changes.ts';
-import { messageType } from './alert.ts';
+import { type AlertChannel, messageType } from './alert.ts';
 import { findWaitingAlerts, type WaitingAlert } from './alert-statements.ts';
 
-/** How many alerts are listed. */
 const MAX_LISTED = 500;
 
 export const alertsStatus = databaseCommand(
@@ -44,30 +44,24 @@ async function listWaitingAlerts(ctx: ServiceContext, organization?: string): Pr
   return alerts;
 }
 
-/** The variable with the address. */
-const ADDRESSES = { push: 'WEBHOOK_URL', chat: 'ALERT_URL', log: null } as const satisfies Record<
-  WaitingAlert['channel'],
-  string | null
->;
-
-const time = (at: number) => new Date(at).toISOString();
+const ADDRESSES: Record<AlertChannel, string | null> = { push: 'WEBHOOK_URL', chat: 'ALERT_URL', log: null };
 
 const toJson = ({ organizationId, id, channel, type, foundAt, attempts, nextAttemptAt, failure }: WaitingAlert) => ({
   organization: organizationId === '' ? null : organizationId,
   id,
   type: messageType(type),
   address: ADDRESSES[channel],
-  foundAt: time(foundAt),
+  foundAt: instant(foundAt),
   attempts,
-  nextAttemptAt: time(nextAttemptAt),
+  nextAttemptAt: instant(nextAttemptAt),
   failure,
 });
 
 /** The alert in one line, and another one if an attempt failed. */
 function describe({ organizationId, type, foundAt, channel, attempts, nextAttemptAt, failure }: WaitingAlert): string {
   const whose = organizationId === '' ? 'the deployment' : printable(organizationId);
-  const line = `${whose}: ${messageType(type)} of ${time(foundAt)} waits for ${ADDRESSES[channel] ?? 'the log'}\n`;
+  const line = `${whose}: ${messageType(type)} of ${instant(foundAt)} waits for ${ADDRESSES[channel] ?? 'the log'}\n`;
   if (attempts === 0) return line;
   const last = failure === null ? '' : `; the last failure: ${printable(failure)}`;
-  return `${line}  ${count(attempts, 'attempt')}${last}; next attempt at ${time(nextAttemptAt)}\n`;
+  return `${line}  ${count(attempts, 'attempt')}${last}; next attempt at ${instant(nextAttemptAt)}\n`;
 }

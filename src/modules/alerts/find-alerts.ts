@@ -13,10 +13,8 @@ export const MAX_FACTS = 2_000;
 const SAVED_AT_ONCE = 500;
 
 /**
- * Compares the facts with the stored alerts: stores an alert for each fact that is new or has become
- * more urgent, and withdraws those whose facts are gone. Each statement of facts is one call to D1
- * for all organizations, and one more if something has changed. A failing statement does not stop
- * the others; the first error is thrown at the end.
+ * Stores an alert for each new or more urgent fact, and withdraws alerts whose facts are gone. Each
+ * statement is one call to D1, and one more after a change. The first error is thrown at the end.
  */
 export async function findAlerts(
   ctx: ServiceContext,

@@ -1,13 +1,11 @@
-import { reader } from '../../config.ts';
 import { parseAlertUrl } from '../../domain/webhook.ts';
-import { readAddress } from '../../ops/environment.ts';
+import { readAddress } from '../../ops/input.ts';
 import type { OpsModule } from '../../ops/module.ts';
 import { alertsStatus } from './alerts-status.ts';
 import { diagnoseAlerts } from './diagnose-alerts.ts';
 
 export const alertsOps: OpsModule = {
-  variables: ['ALERT_URL'],
-  parse: (vars) => reader(vars)('ALERT_URL', parseAlertUrl),
+  variables: { ALERT_URL: parseAlertUrl },
   commands: [alertsStatus],
   checks: [
     {

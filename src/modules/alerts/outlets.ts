@@ -1,14 +1,11 @@
-import * as z from 'zod';
 import type { PostOutcome } from '../../domain/post-outcome.ts';
 import type { WebhookSecret } from '../../domain/webhook.ts';
 import { log } from '../../lib/log.ts';
 import { deliver, post } from '../../services/post.ts';
-import { type AlertChannel, type AlertData, messageType, settingsUrl } from './alert.ts';
+import { type AlertChannel, type AlertData, alertDataShape, messageType, settingsUrl } from './alert.ts';
 import type { DueAlert } from './alert-statements.ts';
 
-/** Where alerts are sent. */
 export interface AlertTargets {
-  /** The receiver of the push. */
   receiver?: { url: string; secrets: readonly WebhookSecret[] } | undefined;
   /** An address that takes `{text}`. */
   alertUrl?: string | undefined;
@@ -16,33 +13,16 @@ export interface AlertTargets {
   serviceUrl?: string | undefined;
 }
 
-/** How alerts are sent on one channel. */
 export interface Outlet {
   channel: AlertChannel;
   /** How many alerts of an organization one message has, at most. */
   size: number;
-  /** Sends one message. */
   send: (alerts: readonly DueAlert[]) => Promise<PostOutcome>;
 }
 
 const MAX_LINES = 20;
 
-const storedData: z.ZodType<AlertData> = z.object({
-  organization: z.string().nullable(),
-  key: z
-    .object({
-      id: z.string(),
-      name: z.object({ mediaType: z.literal('text/plain'), text: z.string() }),
-      hint: z.string(),
-      expiresAt: z.string().nullable(),
-    })
-    .nullable(),
-  since: z.string(),
-  level: z.number(),
-  text: z.string(),
-  advice: z.string(),
-});
-const dataOf = ({ data }: DueAlert): AlertData => storedData.parse(JSON.parse(data));
+const dataOf = ({ data }: DueAlert): AlertData => alertDataShape.parse(JSON.parse(data));
 
 /** The channels that have an address, or the log if none has. */
 export function outletsOf({ receiver, alertUrl, serviceUrl }: AlertTargets): readonly Outlet[] {

@@ -9,7 +9,6 @@ import { sendAlerts } from './send-alerts.ts';
 /** The deadline of a run. It is shorter than the time for which alerts are claimed. */
 const DEADLINE_MS = 180_000;
 
-/** The configuration of the alerts. */
 export type AlertConfig = Pick<Config, 'receiver' | 'serviceUrl' | 'dayLimits' | 'databaseLimit'> & {
   /** Where alerts are posted to as `{text}`. */
   alertUrl?: string | undefined;

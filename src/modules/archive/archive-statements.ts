@@ -24,10 +24,7 @@ const SEQS_ABOUT = RECORD_KIND_NAMES.flatMap((kind) => {
   ];
 });
 
-/**
- * The archives with the records that have this id, or the id that each kind derives from an
- * Idempotency-Key (a parameter named like the kind).
- */
+/** `id`, or the id that each kind derives from an Idempotency-Key (a parameter named like the kind). */
 export const findArchivesAbout = statement<
   { organizationId: string; id: string } & Record<RecordKind, string>,
   ArchiveRow
@@ -37,7 +34,6 @@ export const findArchivesAbout = statement<
     from (${SEQS_ABOUT.join(' union all ')})) order by to_seq`),
 );
 
-/** The archive that ends with this `seq`. */
 export const findArchive = statement<{ organizationId: string; toSeq: number }, ArchiveRow>(
   archivesWhere('to_seq = :toSeq'),
 );
@@ -71,7 +67,6 @@ export const findEntries = statement<{ organizationId: string; ids: string }, { 
   select e.id, ${jsonObject(TIME_ENTRIES.fields, 'e')} as entry
   from json_each(:ids) i cross join ${TIME_ENTRIES.table} e on e.organization_id = :organizationId and e.id = i.value`);
 
-/** A part as it was read, and its new object. */
 export interface Replacement {
   organizationId: string;
   toSeq: number;
@@ -84,7 +79,6 @@ export interface Replacement {
 const OF_REVISION = 'where organization_id = :organizationId and to_seq = :toSeq and revision = :revision';
 const REPLACE = `update archives set object = :object, digest = :digest, bytes = :bytes, revision = revision + 1, damaged_at = null ${OF_REVISION}`;
 
-/** Names another object of a part. */
 export const replaceObject = statement<Replacement>(REPLACE);
 
 /** The same in the transaction of a redaction: after an audit row that was written. */

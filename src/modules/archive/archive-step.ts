@@ -7,39 +7,20 @@ import { callD1, readAll, readOne } from '../../services/call-d1.ts';
 import { toChange } from '../../services/work/to-change.ts';
 import type { ArchiveContext } from './bucket.ts';
 import { partFrom, storePart } from './part.ts';
-import { ARCHIVE, type ArchivableRow, type ArchivedPart, findArchivable, findDueArchives } from './step-statements.ts';
+import { ARCHIVE, type ArchivableRow, type ArchivedPart, findArchivable } from './step-statements.ts';
 
-/** How many changes one step archives at most. */
 export const STEP_CHANGES = 1_000;
-/**
- * A step ends with the page that reaches this number of bytes: it is in memory a few times, and so it is for a
- * redaction.
- */
+/** A step ends with the page that reaches this number of bytes: it is in memory a few times. */
 const STEP_BYTES = 2_000_000;
 /** Fewer changes than those of a full step wait this long, or each run would store a small object. */
-const WAIT_MS = DAY_MS;
-/** How many changes one call to D1 reads. */
+export const WAIT_MS = DAY_MS;
 const PAGE_CHANGES = 100;
 
-/** What may be archived. */
 export interface ArchiveRule {
   /** Changes from before this time, UTC milliseconds. */
   before: number;
   /** Whether the push is on: then only what its receiver has confirmed is archived. */
   isPushed: boolean;
-}
-
-/**
- * At most `limit` organizations that have a full step to archive, or a change that has waited for a day.
- */
-export async function listDueArchives(
-  ctx: ArchiveContext,
-  { before, isPushed }: ArchiveRule,
-  limit: number,
-): Promise<string[]> {
-  const values = { before, waiting: before - WAIT_MS, full: STEP_CHANGES, isPushed: Number(isPushed), limit };
-  const results = await readAll(ctx, findDueArchives.bind(values));
-  return results.map(({ organizationId }) => organizationId);
 }
 
 /** The outcome of a step. `refused`: another call changed the rows; try again. */
@@ -49,10 +30,8 @@ export type ArchiveStep =
   | { status: 'refused' };
 
 /**
- * Moves the oldest changes of an organization that may be archived into one object. The object is
- * stored first, then one transaction records it and removes the rows. A step that ends between the
- * two leaves an unreferenced object, which the next step of this part deletes.
- * @throws ServiceError `unavailable`: the same step can be repeated
+ * The object is stored first, then one transaction records it and removes the rows. The next step of
+ * this part deletes an unreferenced object. @throws ServiceError `unavailable`: repeat the step
  */
 export async function archiveStep(ctx: ArchiveContext, organization: string, rule: ArchiveRule): Promise<ArchiveStep> {
   const values = { organizationId: organization, isPushed: Number(rule.isPushed) };
@@ -76,7 +55,6 @@ export async function archiveStep(ctx: ArchiveContext, organization: string, rul
   return isArchived ? { status: 'archived', object, ...range } : { status: 'refused' };
 }
 
-/** The rows of the next part. */
 async function readRows(
   ctx: ArchiveContext,
   organizationId: string,

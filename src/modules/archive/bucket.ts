@@ -3,7 +3,6 @@ import { withDeadline } from '../../lib/deadline.ts';
 import { type ObjectStore, objectStore, type R2Objects, type StoredObject } from '../../lib/object-store.ts';
 import { forNextChunk, type ServiceContext } from '../../services/service-context.ts';
 
-/** The bucket of a deployment; undefined if it has none. */
 export const archiveOf = ({ ARCHIVE }: { ARCHIVE?: R2Objects | undefined }): ObjectStore | undefined =>
   ARCHIVE && objectStore(ARCHIVE);
 
@@ -12,7 +11,6 @@ export interface ArchiveContext extends ServiceContext {
   archive: ObjectStore | undefined;
 }
 
-/** All objects whose names begin with `prefix`. */
 export async function listObjects(ctx: ArchiveContext, prefix: string): Promise<StoredObject[]> {
   const objects: StoredObject[] = [];
   for (;;) {
@@ -36,10 +34,7 @@ export async function deleteObjects(
 
 const ATTEMPTS = 2;
 
-/**
- * The only way in which a verb calls the bucket: until the deadline, and once more after a failure.
- * @throws ServiceError `unavailable`
- */
+/** Calls the bucket until the deadline, and once more after a failure. @throws ServiceError `unavailable` */
 export async function callBucket<T>(
   { archive, deadlineAt }: ArchiveContext,
   run: (bucket: ObjectStore) => Promise<T>,

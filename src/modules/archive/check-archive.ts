@@ -11,8 +11,7 @@ import { type ArchiveContext, callBucket, deleteObjects, listObjects } from './b
 import { objectName, objectsOf, parseObjectName } from './object-names.ts';
 import { corrected, deleteOthers, parseArchive, readObject, replacePart } from './part.ts';
 
-// Compares the archives with the objects in the bucket: every day, by size; every hour a few by
-// digest; and when an operator asks, for example after a restore of one of the two.
+// Compares archives with objects: daily by size, hourly a few by digest, and when an operator asks.
 
 /** What is wrong with an object, or was. `not named`: no archive has it. */
 export interface Finding {
@@ -23,13 +22,11 @@ export interface Finding {
 export interface CheckOptions {
   /** Whether every object is read. Otherwise only those with another size, and those that were damaged. */
   read: boolean;
-  /** Whether objects that no archive names are deleted. */
   remove: boolean;
   /** Whether what is missing or damaged is repaired. The database and the bucket are not changed later. */
   repair: boolean;
 }
 
-/** How many archives one call to D1 reads. */
 const PAGE = 500;
 /** No call that stored an object earlier than this can still be about to name it in the database. */
 export const LONGEST_CALL_MS = 15 * 60_000;
@@ -49,10 +46,7 @@ export async function archivedOrganizations(context: () => ArchiveContext): Prom
   }
 }
 
-/**
- * Checks the archives of an organization, and notes in the database which objects are damaged.
- * `context` makes a context for each call.
- */
+/** Also notes in the database which objects are damaged. `context` makes a context for each call. */
 export async function checkArchives(
   context: () => ArchiveContext,
   organizationId: string,

@@ -30,9 +30,6 @@ export const downloads = (archive: ObjectStore | undefined) =>
     });
   });
 
-/**
- * Lines of JSON without pasted keys. Each string is cleaned separately: only one that contains a key
- * changes.
- */
+/** Each string is cleaned separately: only one that contains a key changes. */
 const linesWithoutKeys = (text: string, keyPrefixes: readonly string[]) =>
   text.replaceAll(/[^\n]+/g, (line) => jsonWithoutKeys(JSON.parse(line), keyPrefixes));

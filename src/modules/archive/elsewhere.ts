@@ -17,9 +17,8 @@ export const elsewhereIn = (archive: ObjectStore | undefined): Elsewhere => ({
 });
 
 /**
- * Makes sure that the bucket has the newest object of an organization, so that an erasure does not end
- * with another bucket. A bucket is called even if nothing is archived: the erasure also removes
- * unreferenced objects.
+ * The bucket must have the newest object, so that an erasure does not end with another bucket. A bucket
+ * is called even if nothing is archived: the erasure also removes unreferenced objects.
  */
 async function requireErasable(ctx: ArchiveContext, organizationId: string, without: readonly string[]): Promise<void> {
   const newest = await readOne(ctx, findNewestArchive.bind({ organizationId, without: JSON.stringify(without) }));
@@ -32,10 +31,7 @@ async function requireErasable(ctx: ArchiveContext, organizationId: string, with
   );
 }
 
-/**
- * Deletes at most `limit` objects of an organization's archive, including unreferenced ones.
- * Returns how many. The rows that name them are still in the database: they say that there are objects.
- */
+/** Also deletes objects without a row. Returns their number. The rows stay until no object is left. */
 async function eraseObjects(ctx: ArchiveContext, organizationId: string, limit: number): Promise<number> {
   if (!ctx.archive) {
     await requireErasable(ctx, organizationId, []);

@@ -4,10 +4,7 @@ export const objectsOf = (organization: string) => `${organization}/`;
 /** What the names of all objects begin with that were ever made of the part from this `seq` on. */
 export const objectsFrom = (organization: string, fromSeq: number) => `${objectsOf(organization)}${padded(fromSeq)}-`;
 
-/**
- * The name of an object. It ends with the beginning of the digest: two attempts that read different
- * things make two objects, and the database names the one that counts.
- */
+/** It ends with the digest: attempts that read different data make different objects. */
 export const objectName = (organization: string, fromSeq: number, toSeq: number, digest: string) =>
   `${objectsFrom(organization, fromSeq)}${padded(toSeq)}-${digest.slice(0, 16)}.ndjson.gz`;
 
@@ -16,7 +13,6 @@ const padded = (seq: number) => String(seq).padStart(12, '0');
 
 const NAME = /^([A-Za-z0-9._~-]{1,64})\/(\d{12})-(\d{12})-[0-9a-f]{16}\.ndjson\.gz$/;
 
-/** The organization and range in the name of an object; undefined if it is no such name. */
 export function parseObjectName(name: string): { organization: string; fromSeq: number; toSeq: number } | undefined {
   const [, organization, from, to] = NAME.exec(name) ?? [];
   if (organization === undefined || from === undefined || to === undefined) return undefined;
@@ -25,11 +21,7 @@ export function parseObjectName(name: string): { organization: string; fromSeq: 
 
 const MAX_KEEP_DAYS = 36_500;
 
-/**
- * For how many days changes stay in the database before they may be archived; undefined for an empty
- * text: nothing is archived.
- * @throws RangeError
- */
+/** How many days changes stay; undefined for an empty text: nothing is archived. @throws RangeError */
 export function parseKeepDays(text: string): number | undefined {
   const value = text.trim();
   if (value === '') return undefined;

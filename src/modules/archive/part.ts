@@ -34,13 +34,12 @@ const archivedChange = z.looseObject({
 });
 type ArchivedChange = z.output<typeof archivedChange>;
 
-/** The changes in the text of an object. @throws DamagedData */
+/** @throws DamagedData */
 export function parseArchive(text: string, object: string): ArchivedChange[] {
   const lines = text.split('\n').filter((line) => line !== '');
   return lines.map((line, index) => parseStored(archivedChange, line, `line ${index + 1} of ${object}`));
 }
 
-/** Changes as the text of an object. */
 export const toLines = (changes: readonly object[]) => changes.map((change) => `${JSON.stringify(change)}\n`).join('');
 
 /** The bytes of an object, if they are the ones that were stored. @throws ServiceError `unavailable` */
@@ -53,10 +52,7 @@ export async function readObject(
   return toHex(await sha256(bytes)) === digest ? { bytes } : { damage: 'damaged' };
 }
 
-/**
- * The changes of a part. Whatever its object has, they are without the texts of redacted records.
- * @throws ServiceError `unavailable`
- */
+/** The changes of a part, without the texts of redacted records. @throws ServiceError `unavailable` */
 export async function readPart(
   ctx: ArchiveContext,
   organizationId: string,
@@ -68,9 +64,8 @@ export async function readPart(
 }
 
 /**
- * The changes of a part as lines of JSON, for a reader. An earlier release left a time entry in the
- * database until it was reviewed, and null in the line of its creation: that line gets the entry.
- * @throws ServiceError `unavailable`
+ * An earlier release left a time entry in the database until it was reviewed, and null in the line of
+ * its creation: that line gets the entry. @throws ServiceError `unavailable`
  */
 export async function readLines(
   ctx: ArchiveContext,
@@ -115,7 +110,6 @@ export async function corrected(
   );
 }
 
-/** Changes without the texts of the records with these ids. */
 export function withoutTexts(changes: readonly ArchivedChange[], redacted: readonly string[]): ArchivedChange[] {
   const ids = new Set(redacted);
   return changes.map((change) => {
@@ -128,7 +122,6 @@ export function withoutTexts(changes: readonly ArchivedChange[], redacted: reado
   });
 }
 
-/** An object that is stored and not named yet. */
 export type StoredFile = Pick<ArchiveRow, 'object' | 'digest' | 'bytes'>;
 
 /**
@@ -159,7 +152,6 @@ export async function storePart(
   return false;
 }
 
-/** The values that `replaceObject` compares, and those it sets. */
 export const replacement = (
   organizationId: string,
   { toSeq, revision }: ArchiveRow,
@@ -181,7 +173,6 @@ export function replacePart(
   });
 }
 
-/** The part that begins with this `seq`, or the next one. */
 export const partFrom = (ctx: ArchiveContext, organizationId: string, fromSeq: number) =>
   readOne(ctx, findArchivesAfter.bind({ organizationId, seq: fromSeq - 1, limit: 1 }), 'safe_to_repeat');
 

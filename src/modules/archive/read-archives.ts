@@ -18,7 +18,6 @@ import { readLines } from './part.ts';
 
 export type { ArchiveRow } from '../../db/work/archives.ts';
 
-/** How many archives a page lists. */
 export const LISTED_ARCHIVES = 50;
 
 /** The archives that may have entries of a period, the newest first, at most `LISTED_ARCHIVES`. */
@@ -32,14 +31,10 @@ export async function listArchives(
     until: until === undefined ? null : until + CLOCK_SKEW_MS,
     limit: LISTED_ARCHIVES,
   };
-  const results = await readAll(ctx, findArchivesOfPeriod.bind(values));
-  return results;
+  return readAll(ctx, findArchivesOfPeriod.bind(values));
 }
 
-/**
- * The archives that have the record with this id or Idempotency-Key. Of a request id only its time is
- * known: those that have entries of it.
- */
+/** For a record id or an Idempotency-Key; of a request id only the time is known. */
 export async function searchArchives(ctx: ActorContext<AdminActor>, text: string): Promise<ArchiveRow[]> {
   const values = await searchedIds(ctx.actor.organizationId, text);
   if (!values) return [];
@@ -49,23 +44,18 @@ export async function searchArchives(ctx: ActorContext<AdminActor>, text: string
   return listArchives(ctx, { since: receivedAt, until: receivedAt + LONGEST_REQUEST_MS });
 }
 
-/** An archive as lines of JSON, or what is wrong with its object. */
 export type ReadArchive = { fromSeq: number } & ({ lines: string } | { damage: Damage });
 
-/** The archive that ends with this `seq`; undefined if there is none. */
 export async function readOwnArchive(
   ctx: ActorContext<AdminActor> & ArchiveContext,
   toSeq: number,
 ): Promise<ReadArchive | undefined> {
-  const values = { organizationId: ctx.actor.organizationId, toSeq };
-  const found = await readOne(ctx, findArchive.bind(values));
-  return found ? read(ctx, ctx.actor.organizationId, found) : undefined;
+  const { organizationId } = ctx.actor;
+  const found = await readOne(ctx, findArchive.bind({ organizationId, toSeq }));
+  return found ? read(ctx, organizationId, found) : undefined;
 }
 
-/**
- * The lines of the archive that has this object.
- * @throws ServiceError `record_not_found` if none has it
- */
+/** @throws ServiceError `record_not_found` if no archive has the object */
 export async function readNamedArchive(ctx: ArchiveContext, object: string): Promise<ReadArchive> {
   const organizationId = parseObjectName(object)?.organization ?? '';
   const found = await readOne(ctx, findArchiveOfObject.bind({ organizationId, object }));

@@ -2,15 +2,16 @@ import { DAY_MS } from '../../domain/calendar.ts';
 import { timeOrderedId } from '../../domain/record-id.ts';
 import { log } from '../../lib/log.ts';
 import type { ObjectStore } from '../../lib/object-store.ts';
-import { type ArchiveRule, archiveStep, listDueArchives } from './archive-step.ts';
+import { readAll } from '../../services/call-d1.ts';
+import { type ArchiveRule, archiveStep, STEP_CHANGES, WAIT_MS } from './archive-step.ts';
 import { archivedOrganizations, checkArchives, checkSome } from './check-archive.ts';
+import { findDueArchives } from './step-statements.ts';
 
 interface Stores {
   db: D1Database;
   bucket: ObjectStore;
 }
 
-/** The deadline of one step. */
 const DEADLINE_MS = 60_000;
 /** The largest number of steps in one run. Each calls D1 and the bucket about 20 times: 1,000 are allowed. */
 export const MAX_STEPS = 40;
@@ -22,10 +23,8 @@ const MAX_CHECKED = 150;
 const MAX_FAILED = 5;
 
 /**
- * Archives what is older than `keepDays`, one step of each organization after the other, until nothing
- * is due or the run has made its steps; the next run continues. An organization whose step fails does
- * not stop the others, unless five do. The first error is thrown at the end, so that the platform
- * shows it.
+ * One step of each organization after the other, until nothing is due or the run has made its steps. A
+ * failing organization does not stop the others, unless five fail. The first error is thrown at the end.
  */
 export async function archiveDue(
   stores: Stores,
@@ -34,11 +33,16 @@ export async function archiveDue(
 ): Promise<void> {
   const context = contextOf(stores, now);
   const rule: ArchiveRule = { before: now() - keepDays * DAY_MS, isPushed };
+  const waiting = rule.before - WAIT_MS;
+  const isDue = { ...rule, waiting, full: STEP_CHANGES, isPushed: Number(isPushed), limit: MAX_STEPS };
   const failures = new Map<string, unknown>();
   let [steps, changes] = [0, 0];
   while (steps < MAX_STEPS && failures.size < MAX_FAILED) {
-    const due = await listDueArchives(context(), rule, MAX_STEPS);
-    const organizations = due.filter((organization) => !failures.has(organization)).slice(0, MAX_STEPS - steps);
+    const due = await readAll(context(), findDueArchives.bind(isDue));
+    const organizations = due
+      .map(({ organizationId }) => organizationId)
+      .filter((organization) => !failures.has(organization))
+      .slice(0, MAX_STEPS - steps);
     if (organizations.length === 0) break;
     for (const organization of organizations) {
       if (failures.size === MAX_FAILED) break;
@@ -56,7 +60,6 @@ export async function archiveDue(
   for (const failure of failures.values()) throw failure;
 }
 
-/** Makes a context for each step. */
 const contextOf =
   ({ db, bucket }: Stores, now: () => number) =>
   () => ({ db, archive: bucket, now, deadlineAt: Date.now() + DEADLINE_MS, requestId: timeOrderedId(now()) });
@@ -65,10 +68,7 @@ const contextOf =
 export const checkDigests = (stores: Stores, now: () => number): Promise<void> =>
   checkSome(contextOf(stores, now), READ_AN_HOUR);
 
-/**
- * Compares all objects with their sizes, and deletes those that no archive names. An organization whose
- * check fails does not stop the others. The first error is thrown at the end.
- */
+/** A failing organization does not stop the others. The first error is thrown at the end. */
 export async function checkSizes(stores: Stores, now: () => number): Promise<void> {
   const context = contextOf(stores, now);
   const failures: unknown[] = [];

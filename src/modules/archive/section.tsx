@@ -10,14 +10,10 @@ interface Props {
   release: ReleaseRow;
   /** Those that the filters leave, the newest first. */
   archives: readonly ArchiveRow[];
-  /** Whether they are the result of a search. */
   isSearch: boolean;
 }
 
-/**
- * The section below the audit log; none if nothing is released and the archive is off. `isOn`: changes
- * leave the database.
- */
+/** None if nothing is released and the archive is off. `isOn`: changes leave the database. */
 export const archiveSection =
   (isOn: boolean): AuditSection =>
   async (c, { search, ...period }) => {
@@ -80,7 +76,6 @@ function Archives({ release, archives, isSearch }: Props) {
   );
 }
 
-/** How much the PSA has confirmed. */
 function ReleaseSentence({ release }: { release: ReleaseRow }) {
   const { newestSeq, releasedSeq, releasedTo, unreleasedSince } = release;
   const unreleased = newestSeq - releasedSeq;

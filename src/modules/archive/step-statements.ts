@@ -6,7 +6,6 @@ import { RECORD_KIND_NAMES, type RecordKind } from '../../domain/record-kinds.ts
 // The statements with which a part of an audit log leaves the database, after its object was
 // stored. They are sent as one transaction, in the order of `ARCHIVE`.
 
-/** What may be archived of an organization. */
 export interface ArchivableRow {
   epoch: string;
   /** The `seq` of the last change, and of the last archived one. */
@@ -47,7 +46,6 @@ export const findDueArchives = statement<
     where f.organization_id = r.organization_id and f.seq = a.seq + :full - 1 and f.seq <= ${LAST} and f.at < :before))
   order by random() limit :limit`);
 
-/** The part that leaves, and its object. */
 export interface ArchivedPart {
   organizationId: string;
   fromSeq: number;
@@ -108,7 +106,6 @@ const leaveRecords = (kind: RecordKind) => {
 const deleteRecords = (kind: RecordKind) =>
   `delete from ${RECORD_TABLES[kind].table} where organization_id = :organizationId and id in (select target_id from (${firstRows(kind)})) and ${IS_ARCHIVED}`;
 
-/** Records the archive, then removes its rows. */
 export const ARCHIVE = {
   record: insertArchive,
   remove: [

@@ -7,10 +7,7 @@ import { invalidRequest } from './message.ts';
 /** Only this much of an Origin is searched for keys; the response repeats less. */
 const MAX_SEARCHED_LENGTH = 1_000;
 
-/**
- * Refuses requests from web pages, except those of the configured origins: a page must not reach the
- * endpoint through the browser of someone who can (DNS rebinding). MCP demands this check.
- */
+/** MCP demands this check: a page must not reach the endpoint through a browser (DNS rebinding). */
 export function allowOrigin(origins: readonly string[]): MiddlewareHandler<AppEnv> {
   return async function allowOrigin(c, next) {
     const origin = c.req.header('Origin');

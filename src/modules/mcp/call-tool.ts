@@ -8,10 +8,7 @@ import type { Problem } from '../../http/problems.ts';
 import { errorReply, type ToolReply } from './tool-reply.ts';
 import { TOOLS } from './tools.ts';
 
-/**
- * Calls a tool for a key that has its scope. Every refusal is a reply, except that of the key.
- * @throws Unauthorized
- */
+/** Every refusal is a reply, except that of the key. @throws Unauthorized */
 export async function callTool(c: Context<ApiEnv>, kind: RecordKind, args: unknown): Promise<ToolReply> {
   const tool = TOOLS[kind];
   const { requestStats, config, keyCheck } = c.var;
@@ -33,7 +30,6 @@ export async function callTool(c: Context<ApiEnv>, kind: RecordKind, args: unkno
   }
 }
 
-/** The reply to a call that is not run, because the limit of the key refuses it. */
 export function refuseCall(c: Context<ApiEnv>, kind: RecordKind, problem: Problem): ToolReply {
   const { requestStats, requestId } = c.var;
   requestStats.call = TOOLS[kind].name;
@@ -41,10 +37,7 @@ export function refuseCall(c: Context<ApiEnv>, kind: RecordKind, problem: Proble
   return problemReply(problem, requestId);
 }
 
-/**
- * The error to report: a refusal that D1 did not decide must not rely on a cached key, so the key is
- * read first, and what is wrong with it counts instead.
- */
+/** A refusal that D1 did not decide must not rely on a cached key, so the key is read first. */
 async function confirmed(c: Context<ApiEnv>, err: unknown): Promise<unknown> {
   const check = c.get('keyCheck');
   if (err instanceof ServiceError || err instanceof Unauthorized || !check.isStale) return err;

@@ -9,7 +9,6 @@ import { kindOfTool } from './tools.ts';
 
 // The checks of a message, in their order.
 
-/** The message of a request, or the problem of its body. */
 interface McpMessage {
   json?: unknown;
   /** The tool that it calls, named by the kind of record that the tool writes. */
@@ -64,10 +63,7 @@ export function requireToolScope(): MiddlewareHandler<ApiEnv> {
   };
 }
 
-/**
- * As `keyLimit`, except that the call of a tool continues without being run: its result reports the
- * limit, because agents read results. Any other message gets the 429, for which clients wait.
- */
+/** The result of a refused call reports the limit, because agents read results. Others get the 429. */
 export function limitMessages(): MiddlewareHandler<ApiEnv> {
   const limit = keyLimit();
   return async function limitMessages(c, next) {
@@ -85,10 +81,7 @@ export function limitMessages(): MiddlewareHandler<ApiEnv> {
 /** The code of JSON-RPC 2.0 §5.1 for an invalid request. */
 const INVALID_REQUEST = -32600;
 
-/**
- * Refuses a request as JSON-RPC does, without an id because no message was read. `problem` is its name
- * in the log; it is no problem of the API.
- */
+/** Without an id, because no message was read. `problem` is its name in the log. */
 export function invalidRequest(c: ContextOf<AppEnv>, status: 400 | 403, problem: string, message: string): Response {
   c.get('requestStats').problem = problem;
   return Response.json({ jsonrpc: '2.0', id: null, error: { code: INVALID_REQUEST, message } }, { status });

@@ -1,4 +1,4 @@
 import type { OpsModule } from '../../ops/module.ts';
-import { parseMcpOptions } from './options.ts';
+import { parseOrigins } from './options.ts';
 
-export const mcpOps: OpsModule = { variables: ['MCP_ORIGINS'], parse: parseMcpOptions };
+export const mcpOps: OpsModule = { variables: { MCP_ORIGINS: parseOrigins } };

@@ -14,7 +14,7 @@ export function parseMcpOptions(vars: Readonly<Record<string, unknown>>): McpOpt
 }
 
 /** @throws RangeError naming the text and the rule */
-function parseOrigins(text: string): string[] {
+export function parseOrigins(text: string): string[] {
   const values = text.split(/[\s,]+/).filter((value) => value !== '');
   const wrong = values.find((value) => !ORIGIN.test(value));
   if (wrong !== undefined)

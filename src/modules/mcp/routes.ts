@@ -15,10 +15,8 @@ import type { ToolReply } from './tool-reply.ts';
 import { TOOLS } from './tools.ts';
 
 /**
- * The endpoint for AI agents: Model Context Protocol over Streamable HTTP, without sessions.
- *
- * The order is that of the API, except that the scope is named by the body: key, body, scope, limit
- * of the key, plan, call. Until the limit of the key, the responses are those of the API.
+ * Streamable HTTP without sessions. The order is that of the API, except that the scope is named by the
+ * body: key, body, scope, limit of the key, plan, call. Until the limit, the responses are the same.
  */
 export function createMcp({ origins }: McpOptions) {
   return new Hono<AppEnv>()

@@ -28,8 +28,7 @@ interface Exchange {
 
 /**
  * Answers a message of either era of the protocol: 2026-07-28, or the older ones with `initialize`.
- * No message is remembered, and a response is complete before its status is sent.
- * @throws what `call.run` throws
+ * A response is complete before its status is sent. @throws what `call.run` throws
  */
 export async function serve({ request, json, tools, call, onFailure }: Exchange): Promise<Response> {
   let failure: { error: unknown } | undefined;

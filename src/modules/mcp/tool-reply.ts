@@ -1,7 +1,6 @@
 import type { WriteTarget } from '../../services/work/write-once.ts';
 import type { Written } from './tool.ts';
 
-/** The result of a tool call, as `tools/call` returns it. */
 export interface ToolResult {
   content: { type: 'text'; text: string }[];
   structuredContent: Record<string, unknown>;
@@ -12,7 +11,6 @@ export interface ToolResult {
 export interface ToolReply {
   result: ToolResult;
   headers: Readonly<Record<string, string>>;
-  /** The code of the error that it reports. */
   code?: string;
   /** The write that created nothing, because an earlier call had its Idempotency-Key. */
   lost?: WriteTarget;

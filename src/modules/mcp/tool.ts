@@ -34,10 +34,13 @@ export interface Written<Row> {
   facts: Readonly<Record<string, string | number | boolean>>;
 }
 
-interface ToolDescription<Input extends z.ZodType> {
+interface ToolTexts {
   name: string;
   title: string;
   description: string;
+}
+
+interface ToolDescription<Input extends z.ZodType> extends ToolTexts {
   input: Input;
   write: (
     ctx: WriteContext,
@@ -47,10 +50,7 @@ interface ToolDescription<Input extends z.ZodType> {
 }
 
 /** An entry in `tools/list`, and its call. */
-export interface Tool {
-  name: string;
-  title: string;
-  description: string;
+export interface Tool extends ToolTexts {
   inputSchema: () => { type: 'object' };
   /** @throws Problem `validation_failed`, `invalid_idempotency_key`; what the verb throws */
   call: (ctx: WriteContext, keyPrefixes: readonly string[], args: unknown) => Promise<ToolReply>;
@@ -83,10 +83,7 @@ function withTextId(args: unknown): unknown {
 }
 const numericId = z.object({ ticketId: z.int().nonnegative() });
 
-/**
- * Without patterns: they repeat the descriptions in a form that costs every conversation tokens, and
- * the error of a call says more.
- */
+/** Without patterns: they cost tokens in every conversation, and the error of a call tells more. */
 function jsonSchemaOf(input: z.ZodType): object {
   return z.toJSONSchema(input, {
     io: 'input',

@@ -62,7 +62,6 @@ export const TOOLS: Readonly<Record<RecordKind, Tool>> = {
   }),
 };
 
-/** The kind of record that the tool with this name writes; undefined if there is no such tool. */
 export function kindOfTool(name: string): RecordKind | undefined {
   return RECORD_KIND_NAMES.find((kind) => TOOLS[kind].name === name);
 }

@@ -2,8 +2,7 @@ import * as z from 'zod';
 import { psaStatus } from '../../domain/psa-shapes.ts';
 import type { WebhookSecret } from '../../domain/webhook.ts';
 import { count } from '../../ops/output.ts';
-import { check, Failure, type Finding, jsonOf, sendProbe } from '../../ops/probe.ts';
-import { diagnoseClock, OLD_MS, postSigned } from '../../ops/probe-signed.ts';
+import { check, diagnoseClock, Failure, type Finding, jsonOf, OLD_MS, postSigned, sendProbe } from '../../ops/probe.ts';
 
 const statusShape = z.object({ ok: z.literal(true), value: psaStatus });
 

@@ -1,12 +1,10 @@
-import { reader } from '../../config.ts';
 import { parseWebhookSecrets } from '../../domain/webhook.ts';
-import { secretsIn } from '../../ops/environment.ts';
+import { secretsIn } from '../../ops/input.ts';
 import type { OpsModule } from '../../ops/module.ts';
 import { diagnosePsa } from './diagnose-psa.ts';
 
 export const psaOps: OpsModule = {
-  variables: ['PSA_SECRET'],
-  parse: (vars) => reader(vars)('PSA_SECRET', parseWebhookSecrets),
+  variables: { PSA_SECRET: parseWebhookSecrets },
   checks: [
     {
       flags: '--psa',

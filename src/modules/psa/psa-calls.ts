@@ -15,7 +15,6 @@ import { releaseChanges, releaseRequest } from '../../services/work/release-chan
 import { readPsaStatus, reportRecord, reportRequest, statusRequest } from '../../services/work/report-record.ts';
 import { approvalRequest, setApproval } from '../../services/work/set-approval.ts';
 
-/** The context of a call of the PSA over HTTP. */
 export type PsaContext = ActorContext<SystemActor> & DirectoryContext;
 
 /** A call of the PSA over HTTP, with the verb of the service bindings that it runs. */

@@ -10,27 +10,26 @@ import type { RequestVariables } from '../../http/hono-env.ts';
 import { readBody } from '../../http/middleware/read-body.ts';
 import { Problem, unauthorized } from '../../http/problems.ts';
 
-/** The largest body of a message. */
-export const MAX_MESSAGE_BYTES = 1024 * 1024;
+const MAX_MESSAGE_BYTES = 1024 * 1024;
 
-/** The environment after `requireSignature`. */
 export interface PsaEnv {
   Bindings: Env;
   Variables: RequestVariables & { message: SignedMessage };
 }
 
 /** The scheme in the 401: Standard Webhooks has no registered one. */
-export const CHALLENGE = 'StandardWebhooks';
+const CHALLENGE = 'StandardWebhooks';
 
-/**
- * Admits a message that is signed with one of the PSA's secrets, and at most five minutes from our
- * clock. All others get the same 401; the log says why.
- */
+/** Others than signed messages of the last five minutes get the same 401; the log shows the reason. */
 export const requireSignature = (secrets: readonly WebhookSecret[]) =>
   [
     requireHeaders(),
     readBody(MAX_MESSAGE_BYTES, {
-      tooLarge: messageTooLarge,
+      tooLarge: () =>
+        new Problem(
+          'body_too_large',
+          `The body is larger than ${MAX_MESSAGE_BYTES} bytes (1 MiB); send fewer records in each message.`,
+        ),
       broken: (why) => new Problem('malformed_json', `The body ${why}; send the complete message again.`),
     }),
     verifySignature(secrets),
@@ -70,12 +69,4 @@ function refuse(c: Context<PsaEnv>, fault: WebhookFault): Response {
   const response = unauthorized(CHALLENGE);
   response.headers.set('Date', new Date(c.get('now')()).toUTCString());
   return response;
-}
-
-/** The body is larger than `MAX_MESSAGE_BYTES`. */
-export function messageTooLarge(): Problem {
-  return new Problem(
-    'body_too_large',
-    `The body is larger than ${MAX_MESSAGE_BYTES} bytes (1 MiB); send fewer records in each message.`,
-  );
 }

@@ -14,7 +14,6 @@ import { PSA_CALL_TYPES, PSA_CALLS, type PsaContext } from './psa-calls.ts';
 import { PSA_ERRORS } from './psa-errors.ts';
 import { type PsaEnv, requireSignature } from './require-signature.ts';
 
-/** The deadline of one call. */
 const CALL_DEADLINE_MS = 30_000;
 
 /** A message. Standard Webhooks also puts the time into the body; only that of the header counts. */
@@ -25,10 +24,7 @@ const messageShape = strictObject({
 });
 const addressed = z.object({ organization: directoryId('an organization') });
 
-/**
- * The PSA's interface over HTTP: POST /psa runs a verb of the service bindings, for a sender that signs with
- * one of the secrets.
- */
+/** POST /psa runs an operation of the service bindings, for a sender that signs with one of the secrets. */
 export function createPsa(secrets: readonly WebhookSecret[]) {
   const psa = new Hono<PsaEnv>()
     .use(requireHttps(), limitByIp('psa'))
@@ -41,7 +37,7 @@ export function createPsa(secrets: readonly WebhookSecret[]) {
   return new Hono<AppEnv>().route('/', psa);
 }
 
-/** Runs the call of a message. @throws Problem `malformed_json` */
+/** @throws Problem `malformed_json` */
 async function run(c: Context<PsaEnv>): Promise<CallResult<unknown>> {
   const { success, data: message, error } = messageShape.safeParse(await readJson(c));
   if (!success) return toCallResult(() => Promise.reject(invalidInput(fieldErrors(error))));

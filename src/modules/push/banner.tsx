@@ -3,7 +3,6 @@ import { usePage } from '../../http/settings/page-context.ts';
 import { Banner } from '../../http/settings/pages/components.tsx';
 import { Time } from '../../http/settings/pages/time.tsx';
 
-/** The banner of every page while the work of the organization does not reach its PSA. */
 export function PushBanner({ trouble }: { trouble: PushTrouble }) {
   const { failingSince, failure, stoppedAt } = trouble;
   return (

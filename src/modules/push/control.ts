@@ -17,9 +17,8 @@ export interface ControlledPushers {
 const OBJECT_DEADLINE_MS = 10_000;
 
 /**
- * Controls the pushes. Each function first writes the state's copy in the database, with its audit row,
- * and then calls the object. If the object does not respond, the call can be repeated: then it writes
- * nothing, and only calls the object.
+ * Each function first writes the state's copy in the database, with its audit row, and then calls the
+ * object. If that does not respond, a repeated call writes nothing, and only calls the object.
  */
 export const controlOf = (pushers: ControlledPushers): PushControl => ({
   async resume(ctx, target) {

@@ -6,8 +6,15 @@ import entryCreated from '../../assets/docs/psa/samples/time-entry-created.json'
 import { ATTEMPT_TIMEOUT_MS } from '../../domain/post-outcome.ts';
 import { timeOrderedId } from '../../domain/record-id.ts';
 import { TOLERANCE_SECONDS, type WebhookSecret } from '../../domain/webhook.ts';
-import { check, Failure, type Finding, type ProbeResponse } from '../../ops/probe.ts';
-import { diagnoseClock, OLD_MS, postSigned } from '../../ops/probe-signed.ts';
+import {
+  check,
+  diagnoseClock,
+  Failure,
+  type Finding,
+  OLD_MS,
+  type ProbeResponse,
+  postSigned,
+} from '../../ops/probe.ts';
 
 /** Sends signed test events to the receiver of the push, which must accept only genuine ones. */
 export async function* diagnoseReceiver(
@@ -46,7 +53,6 @@ export async function* diagnoseReceiver(
 
 const isSuccess = ({ status }: ProbeResponse) => status >= 200 && status < 300;
 
-/** The meaning of a status other than 2xx for the push. */
 function refusal(status: number): string {
   if (status >= 300 && status < 400)
     return `${status}: a redirect, which the push does not follow. Write its target into WEBHOOK_URL.`;
@@ -130,7 +136,6 @@ function renamer({ organization, ticket, user }: SampleNames): (sample: unknown)
     );
 }
 
-/** A page of changes, each with a note. */
 function manyNotes() {
   const { changes, ...data } = noteCreated.data;
   const notes = Array.from({ length: MANY }, (_, index) => {

@@ -1,7 +1,6 @@
-import { reader } from '../../config.ts';
 import { parseWebhookUrl } from '../../domain/webhook.ts';
 import { UsageError } from '../../ops/command.ts';
-import { readAddress, secretsIn } from '../../ops/environment.ts';
+import { readAddress, secretsIn } from '../../ops/input.ts';
 import type { OpsModule } from '../../ops/module.ts';
 import { diagnoseReceiver, diagnoseSamples } from './diagnose-receiver.ts';
 import { pushResume, pushSkip } from './push-control.ts';
@@ -10,8 +9,7 @@ import { pushTest } from './push-test.ts';
 import { parsePageLimit } from './rules.ts';
 
 export const pushOps: OpsModule = {
-  variables: ['WEBHOOK_LIMIT'],
-  parse: (vars) => reader(vars)('WEBHOOK_LIMIT', parsePageLimit),
+  variables: { WEBHOOK_LIMIT: parsePageLimit },
   commands: [pushStatus, pushResume, pushSkip, pushTest],
   checks: [
     {
@@ -35,7 +33,7 @@ export const pushOps: OpsModule = {
   ],
 };
 
-/** The receiver in the option, and its secrets in the environment. @throws UsageError */
+/** @throws UsageError */
 function receiverIn(text: string) {
   const url = readAddress('--receiver', text, parseWebhookUrl, 'write the address of WEBHOOK_URL');
   return { url, secrets: secretsIn('WEBHOOK_SECRET', '--receiver') };

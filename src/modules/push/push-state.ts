@@ -6,7 +6,6 @@ import { type ChangesPage, listChanges } from '../../services/work/list-changes.
 import { type PushRow, savePush } from './push-statements.ts';
 import { NEW_PAGE_BYTES, REPEATED_PAGE_BYTES } from './rules.ts';
 
-/** Where a push is. */
 export interface PushPosition {
   organization: string;
   /** The cursor of the last change that was confirmed or skipped; null for none. */
@@ -20,11 +19,7 @@ export interface PushPosition {
 /** A page of the feed that is not empty ends with this change. */
 export type PushPage = ChangesPage & { last: Change | undefined };
 
-/**
- * The page to send next, of at most `largest` changes. A page that was sent before keeps its range,
- * whatever was written since, so that the receiver gets it under the same id.
- * @throws ServiceError as `listChanges`
- */
+/** A page that was sent before keeps its range, so that the receiver gets it under the same id. */
 export async function nextPage(
   ctx: ServiceContext,
   { organization, cursor, pageEnd, limit }: PushPosition,
@@ -41,7 +36,6 @@ export function seqOf(cursor: string | null): number {
   return cursor === null ? 0 : (parseCursor(cursor)?.seq ?? 0);
 }
 
-/** Copies the state of an organization's push to the database. */
 export async function savePushState(ctx: ServiceContext, organizationId: string, state: PushRow): Promise<void> {
   await write(ctx, 'safe_to_repeat', savePush.bind({ organizationId, ...state }));
 }

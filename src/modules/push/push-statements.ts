@@ -1,8 +1,7 @@
 import { IS_BEING_ERASED } from '../../db/directory/directory-conditions.ts';
 import { columns, type Fields, statement } from '../../db/statement.ts';
 
-// What the database knows of the pushes: a copy of the state of each organization's object, for the
-// sweep, the commands and the settings area.
+// A copy of the state of each object, for the sweep, the commands and the settings area.
 
 /** The state of an organization's push, as its object reports it. Times are UTC milliseconds. */
 export interface PushRow {
@@ -36,7 +35,6 @@ export const savePush = statement<PushRow & { organizationId: string }>(`
     attempts = excluded.attempts, failure = excluded.failure, next_attempt_at = excluded.next_attempt_at,
     stopped_at = excluded.stopped_at`);
 
-/** An organization whose object has something to do. */
 export interface DuePush {
   organizationId: string;
   /** Whether it was erased: 1 or 0. */
@@ -44,10 +42,8 @@ export interface DuePush {
 }
 
 /**
- * Organizations whose latest change is not confirmed, unless their push is stopped or waits for its
- * next attempt, and those that were erased since `erasedSince`: their objects then delete what they
- * have stored. Which ones are found is random if there are more than `limit`, so
- * that none is left out every time.
+ * Organizations with an unconfirmed change whose push is not stopped and does not wait, and those
+ * erased since `erasedSince`, whose objects delete their storage. More than `limit`: a random choice.
  */
 export const findDuePushes = statement<{ now: number; erasedSince: number; limit: number }, DuePush>(`
   select organizationId, isErased from (
@@ -82,7 +78,6 @@ export const findConfirmedSeq = statement<{ organizationId: string }, { confirme
   'select confirmed_seq as confirmedSeq from pushes where organization_id = :organizationId',
 );
 
-/** Ends a stop, or the pause after a failure. */
 export const markResumed = statement<{ organizationId: string }>(`
   update pushes set stopped_at = null, next_attempt_at = null
   where organization_id = :organizationId and (stopped_at is not null or next_attempt_at is not null)`);

@@ -1,3 +1,4 @@
+import { instant, optionalInstant } from '../../domain/change.ts';
 import { databaseCommand } from '../../ops/command.ts';
 import { count, print } from '../../ops/output.ts';
 import { printable } from '../../ops/printable.ts';
@@ -6,7 +7,6 @@ import type { ServiceContext } from '../../services/service-context.ts';
 import { organizationNotFound } from '../../services/work/list-changes.ts';
 import { findPushStatus, type PushStatusRow } from './push-statements.ts';
 
-/** How many organizations one call to D1 reads. */
 const STATUS_PAGE = 500;
 
 export const pushStatus = databaseCommand(
@@ -34,10 +34,7 @@ export const pushStatus = databaseCommand(
   },
 );
 
-/**
- * The push of every organization, or of one, in the order of their ids.
- * @throws ServiceError `organization_not_found`
- */
+/** @throws ServiceError `organization_not_found` */
 async function listPushStatus(ctx: ServiceContext, only?: string): Promise<PushStatusRow[]> {
   const rows: PushStatusRow[] = [];
   for (;;) {
@@ -49,23 +46,21 @@ async function listPushStatus(ctx: ServiceContext, only?: string): Promise<PushS
   }
 }
 
-const time = (at: number) => new Date(at).toISOString();
-const optionalTime = (at: number | null) => (at === null ? null : time(at));
 const waitingOf = ({ newestSeq, confirmedSeq }: PushStatusRow) => Math.max(0, newestSeq - (confirmedSeq ?? 0));
 
 function toJson(push: PushStatusRow) {
   return {
     organization: push.organizationId,
     confirmedSeq: push.confirmedSeq,
-    confirmedAt: optionalTime(push.confirmedAt),
+    confirmedAt: optionalInstant(push.confirmedAt),
     newestSeq: push.newestSeq,
     waiting: waitingOf(push),
-    waitingSince: optionalTime(push.waitingSince),
-    failingSince: optionalTime(push.failingSince),
+    waitingSince: optionalInstant(push.waitingSince),
+    failingSince: optionalInstant(push.failingSince),
     attempts: push.attempts ?? 0,
     failure: push.failure,
-    nextAttemptAt: optionalTime(push.nextAttemptAt),
-    stoppedAt: optionalTime(push.stoppedAt),
+    nextAttemptAt: optionalInstant(push.nextAttemptAt),
+    stoppedAt: optionalInstant(push.stoppedAt),
   };
 }
 
@@ -75,14 +70,14 @@ function describe(push: PushStatusRow): string {
   const { nextAttemptAt, stoppedAt } = push;
   const waiting = waitingOf(push);
   const progress = confirmedSeq === null ? 'never pushed' : `confirmed ${confirmedSeq} of ${newestSeq}`;
-  const oldest = waitingSince === null ? '' : `, the oldest from ${time(waitingSince)}`;
+  const oldest = waitingSince === null ? '' : `, the oldest from ${instant(waitingSince)}`;
   const lines = [`${printable(organizationId)}: ${progress}; ${count(waiting, 'change')} waiting${oldest}`];
   if (failingSince !== null) {
     const last = `the last failure: ${printable(failure ?? 'unknown')}`;
-    lines.push(`  failing since ${time(failingSince)}: ${count(attempts ?? 0, 'attempt')}; ${last}`);
+    lines.push(`  failing since ${instant(failingSince)}: ${count(attempts ?? 0, 'attempt')}; ${last}`);
   }
   if (stoppedAt !== null)
-    lines.push(`  STOPPED at ${time(stoppedAt)}, because the receiver returned 410; push:resume continues it`);
-  else if (nextAttemptAt !== null) lines.push(`  next attempt at ${time(nextAttemptAt)}`);
+    lines.push(`  STOPPED at ${instant(stoppedAt)}, because the receiver returned 410; push:resume continues it`);
+  else if (nextAttemptAt !== null) lines.push(`  next attempt at ${instant(nextAttemptAt)}`);
   return `${lines.join('\n')}\n`;
 }

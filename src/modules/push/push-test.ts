@@ -1,7 +1,7 @@
 import { parseWebhookUrl } from '../../domain/webhook.ts';
 import { operatorCommand } from '../../ops/command.ts';
-import { readAddress, secretsIn } from '../../ops/environment.ts';
-import { FindingsPrinter } from '../../ops/findings.ts';
+import { printFindings } from '../../ops/findings.ts';
+import { readAddress, secretsIn } from '../../ops/input.ts';
 import { diagnoseReceiver, diagnoseSamples } from './diagnose-receiver.ts';
 
 export const pushTest = operatorCommand({
@@ -20,8 +20,5 @@ export const pushTest = operatorCommand({
   .action(async (address, names) => {
     const url = readAddress('URL', address, parseWebhookUrl, 'write the address of WEBHOOK_URL');
     const secrets = secretsIn('WEBHOOK_SECRET', 'push:test');
-    const printer = new FindingsPrinter();
-    await printer.show(diagnoseReceiver(url, secrets));
-    await printer.show(diagnoseSamples(url, secrets, names));
-    await printer.end();
+    await printFindings([diagnoseReceiver(url, secrets), diagnoseSamples(url, secrets, names)]);
   });

@@ -17,7 +17,6 @@ const D1_DEADLINE_MS = 10_000;
 const PAGES_PER_ALARM = 20;
 const STATE = 'state';
 
-/** The object's storage. */
 interface State extends PushPosition {
   confirmedAt: number | null;
   failure: PushFailure | null;
@@ -40,10 +39,7 @@ export class Pusher extends DurableObject<Env> {
   /** The confirmed `seq` in the database's copy; undefined if that is not known. */
   private savedSeq: number | undefined;
 
-  /**
-   * Has the object look for changes, soon, unless it waits after a failure or is stopped. Does nothing
-   * without a receiver.
-   */
+  /** Has the object look for changes soon, unless it waits after a failure or is stopped. */
   async wake(organization: string): Promise<void> {
     if (!parseReceiver(this.env)) return;
     const state = this.load() ?? this.store(newState(organization));
@@ -147,10 +143,7 @@ export class Pusher extends DurableObject<Env> {
     }
   }
 
-  /**
-   * Goes on after archived changes. The PSA has released them: it has stored them in another way, while
-   * they were not pushed.
-   */
+  /** The PSA has released archived changes: it stored them in another way, while they were not pushed. */
   private skipArchived(state: State, { cursor, toSeq }: ArchivedChanges): void {
     const fromSeq = seqOf(state.cursor) + 1;
     log('warn', 'push_skipped_archive', { organization: state.organization, fromSeq, toSeq });
@@ -214,10 +207,7 @@ export class Pusher extends DurableObject<Env> {
     return state;
   }
 
-  /**
-   * Copies the state to the database. A failure is only logged: the copy is older until the next
-   * time, and the sweep wakes the object once more.
-   */
+  /** A failure is only logged: the sweep wakes the object once more. */
   private async save(state: State): Promise<void> {
     const row = rowOf(state);
     this.savedSeq = undefined;

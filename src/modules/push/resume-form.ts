@@ -3,7 +3,6 @@ import { type AdminEnv, adminContext } from '../../http/hono-env.ts';
 import { pageContext } from '../../http/settings/page-context.ts';
 import { byAdministrator } from '../../services/audit/write-with-audit.ts';
 
-/** The form on the banner about a push. */
 export const resumeForm = new Hono<AdminEnv>().post('/push/resume', async (c) => {
   const ctx = adminContext(c);
   await ctx.control?.resume(ctx, byAdministrator(ctx));

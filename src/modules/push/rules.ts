@@ -4,16 +4,10 @@ import { sha256, toHex, utf8Length } from '../../lib/bytes.ts';
 import type { PostedMessage } from '../../services/post.ts';
 import { MAX_CHANGES } from '../../services/work/list-changes.ts';
 
-// The rules of the push: the messages, and when to try again.
-
-/** The largest body of one message. */
 export const MAX_BODY_BYTES = 512 * 1024;
 /** More than everything in a body except its changes. */
 const ENVELOPE_BYTES = 1024;
-/**
- * The free space of a page, because it may grow until it is sent again: a key may have been renamed
- * or revoked, a short text redacted.
- */
+/** A page may grow until it is sent again: a key is renamed or revoked, or a short text redacted. */
 const GROWTH_BYTES = 64 * 1024;
 
 /** How large the changes of a page may be as JSON when it is read for the first time. */
@@ -26,10 +20,7 @@ const MAX_BACKOFF_MS = 60 * 60_000;
 /** After this time without success, the log has an error. */
 const ALERT_AFTER_MS = 10 * 60_000;
 
-/**
- * Parses WEBHOOK_LIMIT: how many changes the largest page has. Empty: 100.
- * @throws RangeError naming the text and the rule
- */
+/** How many changes the largest page has; 100 for an empty text. @throws RangeError */
 export function parsePageLimit(text: string): number {
   if (text.trim() === '') return MAX_CHANGES;
   const limit = /^\d{1,3}$/.test(text.trim()) ? Number(text) : 0;
@@ -40,18 +31,12 @@ export function parsePageLimit(text: string): number {
 /** How many changes a page may have after one with `count` changes was too large for the receiver. */
 export const smallerLimit = (count: number): number => Math.max(1, Math.floor(count / 2));
 
-/**
- * How many changes a page may have after one with `count` changes was confirmed within `ms`. It grows only if twice as
- * many would have been confirmed in time, so that pages do not time out again and again.
- */
+/** A page grows only if twice as many changes would have been confirmed in time. */
 export function grownLimit(limit: number, count: number, ms: number): number {
   return 2 * ms < ATTEMPT_TIMEOUT_MS ? Math.min(Math.max(limit, 2 * count), MAX_CHANGES) : limit;
 }
 
-/**
- * The message for a page, which has at least one change. Its id is derived from the organization,
- * the first `seq` and the last cursor, so that the receiver recognizes a page that it already has.
- */
+/** The id comes from organization, first `seq` and last cursor: the receiver recognizes a page that it has. */
 export async function pushMessage(
   organization: string,
   changes: readonly Change[],
@@ -70,17 +55,12 @@ export async function pushMessage(
   return { id: `page_${toHex(digest.slice(0, 16))}`, at, body };
 }
 
-/**
- * The pause after a number of failed attempts: it doubles, from 5 to 10 s after the first one to 30 to
- * 60 min. The random part keeps the organizations from trying again simultaneously. `random` is from 0
- * to 1.
- */
+/** 5 to 10 s after the first failure, doubled up to 30 to 60 min; `random` (0 to 1) spreads the organizations. */
 export function backoffMs(attempts: number, random: number): number {
   const longest = Math.min(FIRST_BACKOFF_MS * 2 ** (attempts - 1), MAX_BACKOFF_MS);
   return Math.round(longest * (0.5 + random / 2));
 }
 
-/** A push that has been failing. */
 export interface PushFailure {
   /** When the first of these attempts failed, in UTC milliseconds. */
   since: number;
@@ -94,7 +74,6 @@ export interface PushFailure {
   isAlerted: boolean;
 }
 
-/** The state after one more failed attempt. */
 export function afterFailure(
   before: PushFailure | null,
   { failure, retryAfterMs }: { failure: string; retryAfterMs: number },

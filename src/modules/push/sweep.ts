@@ -10,10 +10,7 @@ const DEADLINE_MS = 30_000;
 export const MAX_WOKEN = 500;
 const WOKEN_AT_ONCE = 6;
 
-/**
- * Wakes the objects of organizations with changes that are not delivered. It makes a lost wake cost
- * minutes, and never a change. Empties the objects of erased organizations.
- */
+/** A lost wake costs minutes, and never a change. Also empties the objects of erased organizations. */
 export async function sweep(db: D1Database, pushers: Pushers, now: () => number = Date.now): Promise<void> {
   const at = now();
   const ctx = { db, now, deadlineAt: Date.now() + DEADLINE_MS, requestId: timeOrderedId(at) };

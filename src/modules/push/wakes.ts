@@ -2,10 +2,7 @@ import { placedIn } from '../../domain/deployments.ts';
 import type { Module } from '../../module.ts';
 import { isolateWakes } from './wake.ts';
 
-/**
- * The part of the push in the Worker for AI agents: it wakes the objects of the main Worker after a
- * write, and knows nothing of the receiver except that there is one.
- */
+/** For the Worker for AI agents: wakes the objects of the main Worker, and needs no receiver. */
 export const wakes: Module = {
   name: 'wakes',
   start: ({ PUSHER: namespace, WEBHOOK_URL: url = '' }, { jurisdiction }) => {

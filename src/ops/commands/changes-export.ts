@@ -1,6 +1,5 @@
 import { open } from 'node:fs/promises';
-import { hasCode } from '../../domain/errors.ts';
-import { CommandFailure, databaseCommand, requireCursor } from '../command.ts';
+import { CommandFailure, databaseCommand, onCode, requireCursor } from '../command.ts';
 import { exportChanges, intoFile, PRIVATE, withFile, withoutOption } from '../export-changes.ts';
 import { count, print, progress } from '../output.ts';
 import { printableJson } from '../printable.ts';
@@ -30,12 +29,13 @@ export const changesExport = databaseCommand(
           without: options.without,
           onProgress: (changes) => progress.show(`${count(changes, 'change')} exported`, changes),
         }),
-      ).catch((err: unknown) => {
-        if (!hasCode(err, 'cursor_reset')) throw err;
-        throw new CommandFailure(
-          'The position of the cursor is not in this database, which was restored or replaced. Leave out --cursor to start from the beginning.',
-        );
-      });
+      ).catch(
+        onCode('cursor_reset', () => {
+          throw new CommandFailure(
+            'The position of the cursor is not in this database, which was restored or replaced. Leave out --cursor to start from the beginning.',
+          );
+        }),
+      );
       progress.clear();
       const next = cursor === null ? 'The organization has no changes.' : `Continue later with --cursor ${cursor}`;
       console.error(`${count(exported, 'change')}. ${next}`);

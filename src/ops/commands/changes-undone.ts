@@ -1,6 +1,5 @@
-import { hasCode } from '../../domain/errors.ts';
 import { listChanges } from '../../services/work/list-changes.ts';
-import { type Database, databaseCommand } from '../command.ts';
+import { type Database, databaseCommand, onCode } from '../command.ts';
 import { type ExportedChange, readExportedChanges } from '../exported-changes.ts';
 import { count, print } from '../output.ts';
 import { printable } from '../printable.ts';
@@ -53,14 +52,10 @@ async function undoneOf(
   while (low < high) {
     const middle = Math.floor((low + high) / 2);
     const cursor = changes[middle]?.cursor ?? null;
-    const isThere = await listChanges(context(), { organization, cursor, limit: 1 }).then(
-      () => true,
-      (err: unknown) => {
-        if (!hasCode(err, 'cursor_reset')) throw err;
-        return false;
-      },
+    const page = await listChanges(context(), { organization, cursor, limit: 1 }).catch(
+      onCode('cursor_reset', () => undefined),
     );
-    if (isThere) low = middle + 1;
+    if (page) low = middle + 1;
     else high = middle;
   }
   return changes.slice(low);

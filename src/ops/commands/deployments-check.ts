@@ -1,10 +1,11 @@
 import { existsSync } from 'node:fs';
-import { cloudflareAccount, operatorCommand, UsageError } from '../command.ts';
+import { type CloudflareApi, cloudflareApi } from '../cloudflare-api.ts';
+import { operatorCommand, UsageError } from '../command.ts';
 import { compareDeployments, type Deployment, deployedBindings, type LiveDeployment } from '../deployments.ts';
 import { count, print } from '../output.ts';
 import { printable } from '../printable.ts';
 import { RemoteD1 } from '../remote-d1.ts';
-import { agentsConfigOf, readWranglerConfig, type WranglerConfig } from '../wrangler-config.ts';
+import { agentsConfigOf, databaseId, readWranglerConfig, type WranglerConfig } from '../wrangler-config.ts';
 
 export const deploymentsCheck = operatorCommand({
   name: 'deployments:check',
@@ -21,13 +22,13 @@ export const deploymentsCheck = operatorCommand({
 
 async function run(files: string[], { remote }: { remote?: true | undefined }): Promise<void> {
   if (new Set(files).size < 2) throw new UsageError('Name the wrangler.toml of at least two deployments.');
-  const account = remote && (await cloudflareAccount());
+  const api = remote && cloudflareApi();
   const deployments: Deployment[] = [];
   for (const file of files) {
     const config = readWranglerConfig(file);
     const agentsFile = agentsConfigOf(file);
     const agents = existsSync(agentsFile) ? { file: agentsFile, config: readWranglerConfig(agentsFile) } : undefined;
-    const live = account && (await readLive(account, file, config, agents?.config));
+    const live = api && (await readLive(api, file, config, agents?.config));
     deployments.push({ file, config, agents, live });
   }
   const findings = compareDeployments(deployments);
@@ -38,21 +39,20 @@ async function run(files: string[], { remote }: { remote?: true | undefined }): 
 
 /** What a deployment is on Cloudflare; undefined, with a line that says so, if it is not deployed. */
 async function readLive(
-  account: Awaited<ReturnType<typeof cloudflareAccount>>,
+  api: CloudflareApi,
   file: string,
   config: WranglerConfig,
   agents: WranglerConfig | undefined,
 ): Promise<LiveDeployment | undefined> {
-  const bindings = await deployedBindings(account, config.name);
+  const bindings = await deployedBindings(api, config.name);
   if (!bindings) {
     await print(`${printable(file)} is not deployed: only the file is compared.\n`);
     return undefined;
   }
-  const databaseId = config.d1_databases.find(({ binding }) => binding === 'DB')?.database_id ?? '';
-  const db = new RemoteD1({ ...account, databaseId });
+  const db = new RemoteD1(api, databaseId(config));
   const namesOf = async (sql: string) =>
     (await db.prepare(sql).all<{ name: string }>()).results.map(({ name }) => name);
-  const agentsBindings = agents && (await deployedBindings(account, agents.name));
+  const agentsBindings = agents && (await deployedBindings(api, agents.name));
   const secretsOf = (of: typeof bindings) => of.filter(({ type }) => type === 'secret_text').map(({ name }) => name);
   return {
     migrations: await namesOf('select name from d1_migrations order by id'),

@@ -1,5 +1,4 @@
 import { open } from 'node:fs/promises';
-import type { DirectoryType } from '../../domain/directory.ts';
 import type { DirectoryDifference } from '../../services/directory/differences.ts';
 import { databaseCommand } from '../command.ts';
 import { importDirectory } from '../import/import-directory.ts';
@@ -24,13 +23,16 @@ export const directoryImport = databaseCommand(
   async (withDatabase, file, options) => {
     const { dryRun = false, verbose = false } = options;
     const source = file === '-' ? process.stdin : (await open(file)).createReadStream();
-    const counts = new DifferenceCounts();
+    /** The differences of each organization and type. */
+    const counts = new Map<string, { created: number; changed: number }>();
 
     const result = await withDatabase(({ db }) =>
       importDirectory(db, source, {
         dryRun,
         onChange: (organization, change) => {
-          counts.add(organization, change);
+          const name = `${organization} ${change.type}`;
+          const { created, changed } = counts.get(name) ?? { created: 0, changed: 0 };
+          counts.set(name, change.before ? { created, changed: changed + 1 } : { created: created + 1, changed });
           if (!verbose) return;
           progress.clear();
           console.log(printable(describe(organization, change)));
@@ -47,7 +49,9 @@ export const directoryImport = databaseCommand(
       process.exitCode = 1;
       return;
     }
-    if (dryRun) for (const line of counts.lines()) console.log(line);
+    if (dryRun)
+      for (const [name, { created, changed }] of counts)
+        console.log(`${name}: ${created} would be created, ${changed} would be changed`);
     const { records, organizations, created, changed, rowsWritten } = result;
     const did = dryRun ? 'would be ' : '';
     console.log(
@@ -55,27 +59,6 @@ export const directoryImport = databaseCommand(
     );
   },
 );
-
-/** How many records of each type an import would create and change in each organization. */
-class DifferenceCounts {
-  private readonly organizations = new Map<string, Map<DirectoryType, { created: number; changed: number }>>();
-
-  add(organization: string, { type, before }: DirectoryDifference): void {
-    const types = this.organizations.get(organization) ?? new Map();
-    this.organizations.set(organization, types);
-    const counts = types.get(type) ?? { created: 0, changed: 0 };
-    types.set(type, counts);
-    if (before) counts.changed += 1;
-    else counts.created += 1;
-  }
-
-  *lines(): Generator<string> {
-    for (const [organization, types] of this.organizations) {
-      for (const [type, { created, changed }] of types)
-        yield `${organization} ${type}: ${created} would be created, ${changed} would be changed`;
-    }
-  }
-}
 
 /** Such as `northwind ticket 1002: company globex → acme`. */
 function describe(organization: string, { type, id, before, after }: DirectoryDifference): string {

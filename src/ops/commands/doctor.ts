@@ -1,18 +1,13 @@
 import { Option } from '@commander-js/extra-typings';
-import { cloudflareAccount, operatorCommand, withoutBrackets } from '../command.ts';
-import { deployedBindings, jurisdictionFaults } from '../deployments.ts';
+import { cloudflareApi } from '../cloudflare-api.ts';
+import { operatorCommand, withoutBrackets } from '../command.ts';
 import { diagnose } from '../diagnose.ts';
-import { diagnoseReplication } from '../diagnose-replication.ts';
-import { diagnoseVariables } from '../diagnose-variables.ts';
-import { FindingsPrinter } from '../findings.ts';
+import { diagnoseConfig, diagnoseVariables } from '../diagnose-config.ts';
+import { printFindings } from '../findings.ts';
+import { parseServiceAddress, readKeyValue } from '../input.ts';
 import { OPS_MODULES } from '../modules.ts';
-import { print } from '../output.ts';
-import { check, Failure, type Finding } from '../probe.ts';
-import { readKeyValue } from '../secret.ts';
-import { parseServiceAddress } from '../service-address.ts';
-import { databaseId, MAIN_CONFIG, readWranglerConfig } from '../wrangler-config.ts';
+import { MAIN_CONFIG, readWranglerConfig } from '../wrangler-config.ts';
 
-/** The checks of the modules, each with its option. */
 const CHECKS = OPS_MODULES.flatMap(({ checks }) => checks ?? []).map((check) => ({
   ...check,
   option: new Option(check.flags, check.description),
@@ -51,29 +46,16 @@ async function run(
   });
   const key = options.keyStdin ? await readKeyValue() : undefined;
 
-  const printer = new FindingsPrinter();
-  await printer.show(diagnose(url, key));
-  await printer.show(diagnoseVariables(readWranglerConfig(options.config ?? MAIN_CONFIG).vars));
-  if (options.config !== undefined) {
-    await printer.show(diagnoseJurisdiction(options.config));
-    const config = readWranglerConfig(options.config);
-    const target = { ...(await cloudflareAccount()), databaseId: databaseId(config) };
-    await printer.show(diagnoseReplication(target, { origin: url.origin, keyPrefix: config.vars['KEY_PREFIX'] ?? '' }));
-  }
-  for (const probe of probes) await printer.show(probe(url.origin));
-  for (const { option, unchecked } of CHECKS)
-    if (unchecked !== undefined && options[option.attributeName()] === undefined) await print(`--    ${unchecked}\n`);
-  await printer.end();
-}
-
-/** Compares JURISDICTION in a wrangler.toml with the bucket in it, and with the deployed value. */
-async function* diagnoseJurisdiction(file: string): AsyncGenerator<Finding> {
-  const config = readWranglerConfig(file);
-  const bindings = await deployedBindings(await cloudflareAccount(), config.name);
-  const deployed = bindings?.find(({ name }) => name === 'JURISDICTION')?.text ?? '';
-  yield await check('JURISDICTION', async () => {
-    const faults = jurisdictionFaults(file, config, bindings && deployed);
-    if (faults.length > 0) throw new Failure(faults.join(' '));
-    return deployed === '' ? 'none, as in the file' : `${deployed}, as in the file`;
-  });
+  const config = options.config;
+  const vars = readWranglerConfig(config ?? MAIN_CONFIG).vars;
+  const unchecked = CHECKS.filter(({ option }) => options[option.attributeName()] === undefined);
+  await printFindings(
+    [
+      diagnose(url, key),
+      diagnoseVariables(vars),
+      ...(config === undefined ? [] : [diagnoseConfig(cloudflareApi(), config, url.origin)]),
+      ...probes.map((probe) => probe(url.origin)),
+    ],
+    { notes: unchecked.flatMap(({ unchecked: note }) => note ?? []) },
+  );
 }

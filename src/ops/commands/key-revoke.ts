@@ -1,12 +1,12 @@
-import { hasCode, ServiceError } from '../../domain/errors.ts';
+import { ServiceError } from '../../domain/errors.ts';
 import { findKeysAnywhere, getKeyAnywhere, type OperatorKey } from '../../services/keys/read-keys.ts';
 import { revokeAsOperator } from '../../services/keys/revoke-key.ts';
 import { listChanges } from '../../services/work/list-changes.ts';
-import { byOption, type Database, databaseCommand, requireBy, UsageError } from '../command.ts';
-import { type RevokedKey, readRevokedKeys } from '../exported-changes.ts';
+import { byOption, type Database, databaseCommand, onCode, requireBy, UsageError } from '../command.ts';
+import { readExportedChanges } from '../exported-changes.ts';
+import { readSecret } from '../input.ts';
 import { count } from '../output.ts';
 import { printable } from '../printable.ts';
-import { readSecret } from '../secret.ts';
 
 export const keyRevoke = databaseCommand(
   {
@@ -39,8 +39,11 @@ export const keyRevoke = databaseCommand(
     if (from !== undefined) {
       if (organization === undefined || id !== undefined)
         throw new UsageError('With --from, name the organization with --organization, and no --key.');
-      const keys = await readRevokedKeys(from);
-      return withDatabase(({ context }) => revokeAll(context, organization, keys, by));
+      const revoked = new Map<string, string>();
+      // Each change has its key as it was when the change was exported: any line can show that it is revoked.
+      for await (const { key } of readExportedChanges(from, 'Nothing was revoked'))
+        if (key && key.revokedAt !== null) revoked.set(key.id, key.hint);
+      return withDatabase(({ context }) => revokeAll(context, organization, revoked, by));
     }
     if (id !== undefined && organization === undefined)
       throw new UsageError('Add --organization ORGANIZATION: which organization the key belongs to.');
@@ -74,18 +77,19 @@ async function revoke(context: Database['context'], key: OperatorKey, by: string
   );
 }
 
-/** Prints a line for each key that is not revoked yet, and a total; `by` is null for a dry run. */
+/** Prints a line for each of the keys, whose hints these are by id, and a total; `by` is null for a dry run. */
 async function revokeAll(
   context: Database['context'],
   organization: string,
-  keys: readonly RevokedKey[],
+  hints: ReadonlyMap<string, string>,
   by: string | null,
 ): Promise<void> {
   // Otherwise every key of a misspelled organization would be reported as missing.
   await listChanges(context(), { organization, cursor: null, limit: 1 });
   let [revoked, unchanged, missing] = [0, 0, 0];
-  for (const { id, hint } of keys) {
-    const key = await findKey(context, organization, id);
+  for (const [id, hint] of hints) {
+    const found = getKeyAnywhere(context(), { organization, key: id });
+    const key = await found.catch(onCode('key_not_found', () => undefined));
     if (!key) {
       missing += 1;
       console.log(printable(`Missing: ${hint}, key ${id}. The database does not have it, so it gets 401.`));
@@ -100,21 +104,8 @@ async function revokeAll(
   }
   const now = by === null ? 'would be revoked' : 'revoked now';
   console.log(
-    `${count(keys.length, 'revoked key')} in the file: ${revoked} ${now}, ${unchanged} already revoked, ${missing} missing.`,
+    `${count(hints.size, 'revoked key')} in the file: ${revoked} ${now}, ${unchanged} already revoked, ${missing} missing.`,
   );
-}
-
-async function findKey(
-  context: Database['context'],
-  organization: string,
-  key: string,
-): Promise<OperatorKey | undefined> {
-  try {
-    return await getKeyAnywhere(context(), { organization, key });
-  } catch (err) {
-    if (!hasCode(err, 'key_not_found')) throw err;
-    return undefined;
-  }
 }
 
 /** @throws ServiceError unless the pasted text names one key */

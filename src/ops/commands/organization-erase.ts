@@ -19,9 +19,9 @@ import {
   UsageError,
 } from '../command.ts';
 import { exportChanges, intoFile, withFile, withoutOption } from '../export-changes.ts';
-import { count, progress } from '../output.ts';
+import { prompt } from '../input.ts';
+import { count, progress, table } from '../output.ts';
 import { printable } from '../printable.ts';
-import { prompt } from '../prompt.ts';
 
 /** How often there may be a change between the export and the erasure before the command gives up. */
 const MAX_ROUNDS = 5;
@@ -48,7 +48,9 @@ export const organizationErase = databaseCommand(
   async (withDatabase, organization, options) => {
     if (options.dryRun) {
       const rows = await withDatabase(({ context }) => countErasable(context(), { organization }));
-      console.log(`Organization ${organization} would lose these rows; nothing was removed:\n${table(rows)}`);
+      console.log(
+        `Organization ${organization} would lose these rows; nothing was removed:\n${listed(Object.entries(rows))}`,
+      );
       return;
     }
     await requireConfirmation(organization, options.confirm);
@@ -149,14 +151,12 @@ async function removeRows(context: Database['context'], erasure: OpenErasure): P
   }
   progress.clear();
   console.log(
-    `Organization ${organizationId} is erased. Rows removed, as the database confirmed them:\n${table(Object.fromEntries(removed))}`,
+    `Organization ${organizationId} is erased. Rows removed, as the database confirmed them:\n${listed(removed)}`,
   );
 }
 
-/** The number of rows in front of each table's name. */
-function table(rows: Record<string, number>): string {
-  const width = Math.max(...Object.values(rows).map((number) => String(number).length));
-  return Object.entries(rows)
-    .map(([name, number]) => `  ${String(number).padStart(width)}  ${name}`)
-    .join('\n');
-}
+const listed = (rows: Iterable<[name: string, number: number]>) =>
+  table(
+    Array.from(rows, ([name, number]) => ['', String(number), name]),
+    2,
+  );

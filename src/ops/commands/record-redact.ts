@@ -1,10 +1,9 @@
 import { Argument } from '@commander-js/extra-typings';
-import { hasCode } from '../../domain/errors.ts';
 import { RECORD_KIND_NAMES, type RecordKind } from '../../domain/record-kinds.ts';
 import type { Redaction } from '../../services/service-context.ts';
 import { redactRecord } from '../../services/work/redact-record.ts';
 import { listReleases } from '../../services/work/release-changes.ts';
-import { byOption, type Database, databaseCommand, requireBy, UsageError } from '../command.ts';
+import { byOption, type Database, databaseCommand, onCode, requireBy, UsageError } from '../command.ts';
 import { readExportedChanges } from '../exported-changes.ts';
 import { count } from '../output.ts';
 
@@ -46,7 +45,6 @@ export const recordRedact = databaseCommand(
 const archiveNote = (damage: Redaction['archive']) =>
   `Its archived object is ${damage}, and was not changed: the text is removed whenever the object is read. See the runbook.`;
 
-/** Repeats the redactions in a file, and prints a total. */
 async function redactAll(context: Database['context'], organization: string, from: string, by: string): Promise<void> {
   // Otherwise every record of a misspelled organization would be reported as missing.
   await listReleases(context(), organization);
@@ -56,10 +54,9 @@ async function redactAll(context: Database['context'], organization: string, fro
   const found = { redacted: 0, unchanged: 0, missing: 0 };
   for (const [id, kind] of records) {
     const request = { organization, kind, id, by };
-    const redaction = await redactRecord(context(), request).catch((err: unknown) => {
-      if (!hasCode(err, 'record_not_found')) throw err;
-      return { status: 'missing' as const, archive: undefined };
-    });
+    const redaction = await redactRecord(context(), request).catch(
+      onCode('record_not_found', () => ({ status: 'missing' as const, archive: undefined })),
+    );
     found[redaction.status] += 1;
     if (redaction.archive) console.log(`${kind} ${id}: ${archiveNote(redaction.archive)}`);
   }

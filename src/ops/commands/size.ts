@@ -3,9 +3,9 @@ import { parseDatabaseLimit } from '../../domain/database-limit.ts';
 import { databaseSize, listStoredText } from '../../services/database-size.ts';
 import { LEDGER_RETENTION_DAYS } from '../../services/work/forget-old-days.ts';
 import { listReleases, type ReleaseRow } from '../../services/work/release-changes.ts';
-import { databaseCommand, UsageError } from '../command.ts';
+import { databaseCommand, parseOption } from '../command.ts';
 import { coveredDays, type FullDate, fullDate, GROWTH_DAYS, growthSince, MIN_GROWTH_DAYS } from '../database-growth.ts';
-import { formatBytes, print } from '../output.ts';
+import { formatBytes, percent, print, table } from '../output.ts';
 import { printable } from '../printable.ts';
 
 export const size = databaseCommand(
@@ -24,7 +24,8 @@ export const size = databaseCommand(
       'The size at which the database is full, such as 500MB. Default: DATABASE_LIMIT in wrangler.toml.',
     ),
   async (withDatabase, options) => {
-    const limit = limitOf(options.limit, withDatabase.vars());
+    const source = options.limit === undefined ? 'DATABASE_LIMIT in wrangler.toml' : '--limit';
+    const limit = parseOption(source, () => parseDatabaseLimit(options.limit ?? withDatabase.vars()['DATABASE_LIMIT']));
     const now = Date.now();
     const { organizations, database, releases } = await withDatabase(async ({ context }) => {
       const ctx = context();
@@ -63,17 +64,6 @@ export const size = databaseCommand(
   },
 );
 
-/** @throws UsageError if the limit is not one */
-function limitOf(limit: string | undefined, vars: Record<string, string>): number {
-  try {
-    return parseDatabaseLimit(limit ?? vars['DATABASE_LIMIT']);
-  } catch (err) {
-    if (!(err instanceof RangeError)) throw err;
-    throw new UsageError(`${limit === undefined ? 'DATABASE_LIMIT in wrangler.toml' : '--limit'}: ${err.message}.`);
-  }
-}
-
-/** How much of each organization's changes the PSA has stored, and how much is archived. */
 function releaseTable(releases: readonly ReleaseRow[]): string {
   const rows = releases.map(({ organizationId, newestSeq, releasedSeq, archivedSeq, unreleasedSince }) => [
     printable(organizationId),
@@ -86,22 +76,6 @@ function releaseTable(releases: readonly ReleaseRow[]): string {
 }
 
 const HEADINGS = ['organization', 'text', 'share', 'growth per day', 'records'];
-
-/** Lines with aligned columns: the first one to the left, numbers to the right. */
-function table(rows: readonly (readonly string[])[]): string {
-  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
-  return rows
-    .map((row) =>
-      row
-        .map((cell, column) => (column === 0 ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0)))
-        .join('  '),
-    )
-    .join('\n');
-}
-
-function percent(share: number): string {
-  return `${(share * 100).toFixed(1)}%`;
-}
 
 /** Beyond this, a database contains hardly any text, and its growth predicts nothing. */
 const MAX_FACTOR = 100;

@@ -1,12 +1,10 @@
-import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { text } from 'node:stream/consumers';
 import { Argument } from '@commander-js/extra-typings';
 import { parseMode } from '../../config.ts';
 import { parseBlockedKeys } from '../../domain/blocked-keys.ts';
-import { CommandFailure, configOption, operatorCommand, UsageError } from '../command.ts';
+import { CommandFailure, configOption, operatorCommand, parseOption } from '../command.ts';
 import { print } from '../output.ts';
-import { spawnWrangler } from '../wrangler.ts';
+import { runWrangler } from '../wrangler.ts';
 import { agentsConfigOf, MAIN_CONFIG, readWranglerConfig } from '../wrangler-config.ts';
 
 /** The secrets that act without a deployment, and what is a value of each. */
@@ -15,7 +13,6 @@ const SWITCHES = {
   BLOCKED_KEYS: (value: string, file: string) =>
     parseBlockedKeys(value, readWranglerConfig(file).vars['KEY_PREFIX'] ?? ''),
 };
-const NAMES = ['MODE', 'BLOCKED_KEYS'] as const;
 
 export const switchCommand = operatorCommand({
   name: 'switch',
@@ -26,53 +23,31 @@ export const switchCommand = operatorCommand({
   example: 'switch MODE paused',
   failure: 'a Worker was not changed; the message names it, and a second call does no harm',
 })
-  .addArgument(new Argument('<NAME>', 'Which secret to set.').choices(NAMES))
+  .addArgument(new Argument('<NAME>', 'Which secret to set.').choices(['MODE', 'BLOCKED_KEYS']))
   .argument('<VALUE...>', 'MODE: open or paused. BLOCKED_KEYS: hints or ids of keys.')
   .addOption(configOption)
-  .action(run);
-
-async function run(
-  name: (typeof NAMES)[number],
-  values: string[],
-  { config: file = MAIN_CONFIG }: { config?: string | undefined },
-): Promise<void> {
-  const value = values.join(' ');
-  try {
-    SWITCHES[name](value, file);
-  } catch (err) {
-    if (err instanceof RangeError) throw new UsageError(`${name}: ${err.message}.`);
-    throw err;
-  }
-  await put(file, name, value);
-  const agents = agentsConfigOf(file);
-  if (!existsSync(agents)) return;
-  if (await isDeployed(agents)) await put(agents, name, value);
-  else await print(`${nameOf(agents)} is not deployed.\n`);
-}
+  .action(async (name, values, { config: file = MAIN_CONFIG }) => {
+    const value = values.join(' ');
+    parseOption(name, () => SWITCHES[name](value, file));
+    await put(file, name, value);
+    const agents = agentsConfigOf(file);
+    if (!existsSync(agents)) return;
+    if (await isDeployed(agents)) await put(agents, name, value);
+    else await print(`${nameOf(agents)} is not deployed.\n`);
+  });
 
 const nameOf = (config: string) => readWranglerConfig(config).name;
 
 async function put(config: string, name: string, value: string): Promise<void> {
-  const { code, output } = await wrangler(['secret', 'put', name, '-c', config], value);
+  const { code, output } = await runWrangler(['secret', 'put', name, '-c', config], value);
   if (code !== 0) throw new CommandFailure(`${name} was not set on ${nameOf(config)}:\n${output}`);
   await print(`${name} is set on ${nameOf(config)}.\n`);
 }
 
 /** Without this check, wrangler would create an empty Worker to hold the secret. @throws CommandFailure */
 async function isDeployed(config: string): Promise<boolean> {
-  const { code, output } = await wrangler(['secret', 'list', '-c', config]);
+  const { code, output } = await runWrangler(['secret', 'list', '-c', config]);
   if (code === 0) return true;
   if (output.includes(`Worker "${nameOf(config)}" not found`)) return false;
   throw new CommandFailure(`It is not known whether ${nameOf(config)} is deployed:\n${output}`);
-}
-
-async function wrangler(args: string[], input = ''): Promise<{ code: number | null; output: string }> {
-  const child = spawnWrangler(args, { stdio: ['pipe', 'pipe', 'pipe'] });
-  child.stdin?.end(input);
-  const [stdout, stderr, [code]] = await Promise.all([
-    child.stdout ? text(child.stdout) : '',
-    child.stderr ? text(child.stderr) : '',
-    once(child, 'close'),
-  ]);
-  return { code, output: `${stdout}${stderr}`.trim() };
 }

@@ -1,12 +1,10 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { parseDatabaseLimit } from '../../domain/database-limit.ts';
 import { parseRequestLimit } from '../../domain/request-limit.ts';
-import type { ObjectStore } from '../../lib/object-store.ts';
 import { configOption, operatorCommand, persistToOption, remoteOption, withDatabase } from '../command.ts';
-import { FindingsPrinter } from '../findings.ts';
-import { parseKeyValue, readKeyValue } from '../secret.ts';
-import { parseServiceAddress } from '../service-address.ts';
-import { verify } from '../verify.ts';
+import { printFindings } from '../findings.ts';
+import { parseKeyValue, parseServiceAddress, readKeyValue } from '../input.ts';
+import { type ExpectedDatabase, verify } from '../verify.ts';
 import { MAIN_CONFIG, readWranglerConfig } from '../wrangler-config.ts';
 
 export const verifyCommand = operatorCommand({
@@ -27,38 +25,19 @@ export const verifyCommand = operatorCommand({
   .addOption(configOption)
   .addOption(remoteOption)
   .addOption(persistToOption)
-  .action(run);
-
-interface Options {
-  ticket: string;
-  keyFile?: string | undefined;
-  limits?: true | undefined;
-  json?: true | undefined;
-  config?: string | undefined;
-  remote?: true | undefined;
-  persistTo?: string | undefined;
-}
-
-async function run(address: string, options: Options): Promise<void> {
-  const url = parseServiceAddress(address);
-  const { ticket, keyFile, limits = false, json = false, config: file } = options;
-  const key = keyFile === undefined ? await readKeyValue() : parseKeyValue(await readFile(keyFile, 'utf8'));
-  const { vars } = readWranglerConfig(file ?? MAIN_CONFIG);
-  const expected =
-    file === undefined
-      ? undefined
-      : { keyPrefix: vars['KEY_PREFIX'] ?? '', keyLimit: parseRequestLimit(vars['KEY_LIMIT'] ?? '') };
-  const printer = new FindingsPrinter(json);
-  const show = (db?: D1Database, archive?: ObjectStore, migrations: readonly string[] = []) =>
-    printer.show(
-      verify({
-        ...{ url, key, ticket, limits, expected },
-        database: db && { db, archive, limit: parseDatabaseLimit(vars['DATABASE_LIMIT']), migrations },
-      }),
-    );
-  if (options.remote || options.persistTo !== undefined) {
+  .action(async (address, options) => {
+    const url = parseServiceAddress(address);
+    const { ticket, keyFile, limits = false, json = false, config: file } = options;
+    const key = keyFile === undefined ? await readKeyValue() : parseKeyValue(await readFile(keyFile, 'utf8'));
+    const { vars } = readWranglerConfig(file ?? MAIN_CONFIG);
+    const expected =
+      file === undefined
+        ? undefined
+        : { keyPrefix: vars['KEY_PREFIX'] ?? '', keyLimit: parseRequestLimit(vars['KEY_LIMIT'] ?? '') };
+    const show = (database?: ExpectedDatabase) =>
+      printFindings([verify({ url, key, ticket, limits, expected, database })], { json });
+    if (!options.remote && options.persistTo === undefined) return show();
+    const limit = parseDatabaseLimit(vars['DATABASE_LIMIT']);
     const migrations = (await readdir('migrations')).filter((name) => name.endsWith('.sql'));
-    await withDatabase(options, (db, archive) => show(db, archive, migrations));
-  } else await show();
-  await printer.end();
-}
+    await withDatabase(options, (db, archive) => show({ db, archive, limit, migrations }));
+  });

@@ -1,6 +1,5 @@
-import { hasCode } from '../../domain/errors.ts';
 import { releaseChanges } from '../../services/work/release-changes.ts';
-import { CommandFailure, databaseCommand, requireCursor, UsageError } from '../command.ts';
+import { CommandFailure, databaseCommand, onCode, requireCursor, UsageError } from '../command.ts';
 
 export const workRelease = databaseCommand(
   {
@@ -22,12 +21,13 @@ export const workRelease = databaseCommand(
       throw new UsageError('Add --cursor CURSOR: the cursor of the last change that is stored.');
     requireCursor('--cursor', cursor, 'Take one from a line of changes:export.');
     const { status, seq } = await withDatabase(({ context }) =>
-      releaseChanges(context(), { organization, cursor }).catch((err: unknown) => {
-        if (!hasCode(err, 'cursor_reset')) throw err;
-        throw new CommandFailure(
-          `The cursor is not one of organization ${organization} in this database. Nothing was released. Take one from a line of changes:export.`,
-        );
-      }),
+      releaseChanges(context(), { organization, cursor }).catch(
+        onCode('cursor_reset', () => {
+          throw new CommandFailure(
+            `The cursor is not one of organization ${organization} in this database. Nothing was released. Take one from a line of changes:export.`,
+          );
+        }),
+      ),
     );
     const earlier = status === 'released' ? '' : ' They were released before; nothing has changed.';
     console.log(`The changes of organization ${organization} up to ${seq} are released.${earlier}`);

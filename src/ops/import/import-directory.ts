@@ -31,14 +31,10 @@ export type ImportResult =
   | { ok: false; errors: DirectoryError[] };
 
 /**
- * Imports a directory of organizations, users, companies, agreements and tickets (newline-delimited
- * JSON, see domain/directory.ts).
- *
- * The whole file is validated first; if anything is wrong, every error is returned and nothing is
- * written. Then each organization is written in one transaction, and only what differs: importing
- * the same file again writes nothing, and an import that was cut off is completed by the next.
- * Records that are not in the file stay as they are. The whole file is in memory, because its
- * organizations may be scattered over it: about half a KiB for each record.
+ * Imports newline-delimited JSON (domain/directory.ts). The whole file is validated first: with an error,
+ * nothing is written. Then each organization is written in one transaction, and only what differs, so
+ * an import that was cut off is completed by the next. Records that are not in the file stay. The whole
+ * file is in memory, because its organizations may be scattered over it: half a KiB for each record.
  */
 export async function importDirectory(
   db: D1Database,

@@ -6,10 +6,10 @@ import type { ObjectStore } from '../../../src/lib/object-store.ts';
 import { archiveStep } from '../../../src/modules/archive/archive-step.ts';
 import { deleteObjects, listObjects } from '../../../src/modules/archive/bucket.ts';
 import { checkArchives } from '../../../src/modules/archive/check-archive.ts';
+import { cloudflareApi, Pace } from '../../../src/ops/cloudflare-api.ts';
 import { operatorContext } from '../../../src/ops/command.ts';
 import { withLocalD1 } from '../../../src/ops/local.ts';
 import { portsOf } from '../../../src/ops/modules.ts';
-import { Pace } from '../../../src/ops/pace.ts';
 import { remoteArchive } from '../../../src/ops/remote-store.ts';
 import { listChanges } from '../../../src/services/work/list-changes.ts';
 import { redactRecord } from '../../../src/services/work/redact-record.ts';
@@ -100,8 +100,7 @@ test('objects of a deployed bucket are deleted in small groups, and every call w
   try {
     const pace = new Pace({ burst: 1_000, perSecond: 1 }, Date.now());
     const wait = vi.spyOn(pace, 'wait');
-    const { CLOUDFLARE_API_BASE_URL: baseUrl = '' } = remote.env;
-    const archive = remoteArchive({ baseUrl, accountId: 'acc', apiToken: 'good', bucket: 'bucket', pace });
+    const archive = remoteArchive(cloudflareApi(remote.env, pace), 'bucket');
     const groups: number[] = [];
     const counted: ObjectStore = {
       ...archive,

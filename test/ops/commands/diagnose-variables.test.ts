@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { VARIABLES } from '../../../src/config.ts';
-import { diagnoseVariables } from '../../../src/ops/diagnose-variables.ts';
-import { OPS_MODULES } from '../../../src/ops/modules.ts';
+import { diagnoseVariables } from '../../../src/ops/diagnose-config.ts';
+import { MODULE_VARIABLES } from '../../../src/ops/modules.ts';
 import type { Finding } from '../../../src/ops/probe.ts';
 
 async function findings(names: readonly string[]): Promise<Finding[]> {
@@ -12,7 +12,7 @@ async function findings(names: readonly string[]): Promise<Finding[]> {
 }
 
 test('the doctor finds variables that look misspelled, and no others', async () => {
-  const known = [...VARIABLES, ...OPS_MODULES.flatMap(({ variables }) => variables ?? [])];
+  const known = [...VARIABLES, ...MODULE_VARIABLES.keys()];
   expect(await findings([...known, 'GREETING'])).toMatchObject([{ ok: true }]);
   expect(await findings(['BLOCKED_KEY', 'KEEP_DAY', 'KEY_LIMIT'])).toMatchObject([
     {

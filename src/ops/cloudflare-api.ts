@@ -1,4 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
+import { UsageError } from './command.ts';
 
 /** How many calls may follow each other without a pause, and how many a second after that. */
 interface PaceLimits {
@@ -7,7 +8,7 @@ interface PaceLimits {
 }
 
 /** Below Cloudflare's limit of 1,200 calls in five minutes: 300 + 5 * 60 * 2.5 = 1,050. */
-export const API_PACE: PaceLimits = { burst: 300, perSecond: 2.5 };
+const API_PACE: PaceLimits = { burst: 300, perSecond: 2.5 };
 
 /** Spaces calls: a bucket of `burst` calls that fills again with `perSecond` of them. */
 export class Pace {
@@ -33,4 +34,24 @@ export class Pace {
     const wait = this.next(Date.now());
     if (wait > 0) await setTimeout(wait);
   }
+}
+
+/** Sends a request to a path below `/accounts/{account}` of Cloudflare's API, when its turn has come. */
+export type CloudflareApi = (path: string, init?: ApiRequest) => Promise<Response>;
+type ApiRequest = Pick<RequestInit, 'method' | 'body'> & { headers?: Record<string, string> };
+
+/** Cloudflare's API, with the variables that wrangler reads. @throws UsageError */
+export function cloudflareApi(env = process.env, pace = new Pace(API_PACE, Date.now())): CloudflareApi {
+  const required = (name: string) => {
+    const value = env[name];
+    if (!value) throw new UsageError(`--remote needs ${name} in the environment.`);
+    return value;
+  };
+  const baseUrl = env['CLOUDFLARE_API_BASE_URL'] ?? 'https://api.cloudflare.com/client/v4';
+  const account = `${baseUrl}/accounts/${required('CLOUDFLARE_ACCOUNT_ID')}`;
+  const authorization = { Authorization: `Bearer ${required('CLOUDFLARE_API_TOKEN')}` };
+  return async (path, init = {}) => {
+    await pace.wait();
+    return fetch(account + path, { ...init, headers: { ...init.headers, ...authorization } });
+  };
 }

@@ -1,0 +1,114 @@
+import type { Child } from 'hono/jsx';
+import { Icon, type IconName } from '../http/page/icon.tsx';
+import { READERS } from './navigation.tsx';
+import { RECIPES } from './recipes.ts';
+
+// The components that pages in Markdown insert.
+
+interface TileProps {
+  href: string;
+  glyph: Child;
+  title: string;
+  text?: string;
+}
+
+function Tile({ href, glyph, title, text }: TileProps) {
+  return (
+    <li>
+      <a href={href}>
+        <span class="glyph" aria-hidden="true">
+          {glyph}
+        </span>
+        <span>
+          <strong>{title}</strong>
+          {text && <span class="minor">{text}</span>}
+        </span>
+      </a>
+    </li>
+  );
+}
+
+export function ToolTiles({ hasLead = false }: { hasLead?: boolean }) {
+  return (
+    <ul class={hasLead ? 'tiles wide' : 'tiles'}>
+      {RECIPES.map(({ slug, tool, lead }) => (
+        <Tile href={`/docs/recipes/${slug}`} glyph={initials(tool)} title={tool} {...(hasLead && { text: lead })} />
+      ))}
+    </ul>
+  );
+}
+
+/** Two letters for a tool: `PA` for Power Automate, `n8` for n8n. */
+function initials(tool: string): string {
+  const capitals = tool.replaceAll(/[^A-Z]/g, '');
+  return (capitals.length > 1 ? capitals : tool).slice(0, 2);
+}
+
+const ICONS: Readonly<Record<string, IconName>> = {
+  '/docs/recipes': 'bolt',
+  '/settings': 'key',
+  '/docs/reference': 'pen',
+  '/docs/agents': 'user',
+  '/docs/psa': 'rotate',
+  '/docs/errors': 'alert',
+};
+
+export function Readers() {
+  return (
+    <ul class="tiles wide">
+      {READERS.map(({ href, text, about }) => (
+        <Tile href={href} glyph={<Icon name={ICONS[href] ?? 'book'} />} title={text} text={about} />
+      ))}
+    </ul>
+  );
+}
+
+export function Hero({ lead }: { lead: string }) {
+  return (
+    <div class="hero">
+      <div>
+        <h1>Your automation did the work. Write it into the ticket.</h1>
+        <p class="lead">{lead}</p>
+        <p class="row">
+          <a class="button" href="#steps">
+            Write a first note
+          </a>
+          <a class="button quiet" href="/docs/concepts">
+            Concepts
+          </a>
+        </p>
+      </div>
+      <div class="ticket" role="img" aria-label="A ticket with a note and 15 minutes that an automation wrote">
+        <p>
+          <strong>1003 Disk C: almost full</strong>
+        </p>
+        <p>
+          <span class="chip">
+            <Icon name="note" kind="note" />
+            Note
+          </span>{' '}
+          Removed 40 GB of temporary files. 61 GB free.
+        </p>
+        <p>
+          <span class="chip">
+            <Icon name="clock" kind="time_entry" />
+            Time
+          </span>{' '}
+          15 minutes, billable
+        </p>
+      </div>
+    </div>
+  );
+}
+
+/** Creates a random token in the browser, with script only, and puts it into all places of the page. */
+export function NewToken() {
+  return (
+    <p class="row">
+      <button type="button" class="quiet" id="new-token" hidden>
+        Create a random token
+      </button>
+      <output></output>
+    </p>
+  );
+}

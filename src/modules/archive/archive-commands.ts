@@ -1,0 +1,124 @@
+import { DAY_MS } from '../../domain/calendar.ts';
+import { CommandFailure, databaseCommand, parseOption, UsageError } from '../../ops/command.ts';
+import { count, print, progress } from '../../ops/output.ts';
+import { printable, printableJson } from '../../ops/printable.ts';
+import { listReleases } from '../../services/work/release-changes.ts';
+import { type ArchiveRule, archiveStep } from './archive-step.ts';
+import type { ArchiveContext } from './bucket.ts';
+import { archivedOrganizations, checkArchives, type Finding } from './check-archive.ts';
+import { parseKeepDays } from './object-names.ts';
+import { readNamedArchive } from './read-archives.ts';
+
+/** How often in a row the rows of a step may change before the command gives up. */
+const MAX_REFUSED = 5;
+
+export const archiveRun = databaseCommand(
+  {
+    name: 'archive:run',
+    summary: 'archive released changes that are old enough now',
+    purpose:
+      'Moves the changes that the PSA has released, and that are older than KEEP_DAYS, to the archive: of one organization, or of all. What the push has not delivered stays, if wrangler.toml has a WEBHOOK_URL. The hourly job does the same, in small parts. Prints each object.',
+    usage: '[ORGANIZATION] [--keep-days N]',
+    example: 'archive:run northwind --keep-days 30',
+    failure: 'failure: the objects printed so far are archived; run it again to continue',
+  },
+  (command) =>
+    command
+      .argument('[ORGANIZATION]', 'The id of the organization. Without it, all of them.')
+      .option('--keep-days <N>', 'How many days stay in the database. Default: KEEP_DAYS in wrangler.toml.'),
+  async (withDatabase, organization, options) => {
+    const vars = withDatabase.vars();
+    const text = options.keepDays ?? vars['KEEP_DAYS'] ?? '';
+    const keepDays = parseOption('--keep-days or KEEP_DAYS', () => parseKeepDays(text));
+    if (keepDays === undefined) throw new UsageError('Add --keep-days N: KEEP_DAYS in wrangler.toml is empty.');
+    const rule = { before: Date.now() - keepDays * DAY_MS, isPushed: Boolean(vars['WEBHOOK_URL']) };
+    const archived = await withDatabase(async ({ archive, context }) => {
+      if (!archive) throw new CommandFailure('wrangler.toml has no bucket with the binding ARCHIVE.');
+      const releases = await listReleases(context(), organization);
+      let changes = 0;
+      for (const { organizationId } of releases)
+        changes += await archiveAll(() => ({ ...context(), archive }), organizationId, rule);
+      return changes;
+    });
+    progress.clear();
+    const reason =
+      archived > 0
+        ? ''
+        : ` Nothing that may be archived is older than ${count(keepDays, 'day')}; size shows what is released.`;
+    console.error(`${count(archived, 'change')} archived.${reason}`);
+  },
+);
+
+async function archiveAll(context: () => ArchiveContext, organization: string, rule: ArchiveRule): Promise<number> {
+  let changes = 0;
+  for (let refused = 0; refused < MAX_REFUSED; ) {
+    const step = await archiveStep(context(), organization, rule);
+    if (step.status === 'nothing') return changes;
+    if (step.status === 'refused') {
+      refused += 1;
+      continue;
+    }
+    refused = 0;
+    changes += step.toSeq - step.fromSeq + 1;
+    await print(`${step.object}\n`);
+  }
+  throw new CommandFailure(
+    `Others change or archive the same entries of organization ${organization}. Run it again later.`,
+  );
+}
+
+export const archiveRead = databaseCommand(
+  {
+    name: 'archive:read',
+    summary: 'print an object of the archive as lines of JSON',
+    purpose:
+      'Compares the SHA-256 of an object of the archive with the one in the database, and prints its changes as lines of JSON, without redacted texts. The audit log in the settings area and the feed name the objects.',
+    usage: 'OBJECT',
+    example: 'archive:read northwind/000000000001-000000001000-0123456789abcdef.ndjson.gz',
+    failure: 'failure: no archive has this object, it is missing, or its SHA-256 differs; nothing was printed',
+  },
+  (command) => command.argument('<OBJECT>', 'The name of the object.'),
+  async (withDatabase, object) => {
+    const read = await withDatabase(({ archive, context }) => readNamedArchive({ ...context(), archive }, object));
+    if ('damage' in read) throw new CommandFailure(`The object is ${read.damage}. See the runbook.`);
+    await print(printableJson(read.lines));
+  },
+);
+
+export const archiveCheck = databaseCommand(
+  {
+    name: 'archive:check',
+    summary: 'compare the archive with the database',
+    purpose:
+      'Lists the objects that the database names and that are missing or have another size, and the objects that nothing names. With --read, reads every object and compares its SHA-256. With --repair, takes the newest other object of the same entries for one that is missing or damaged, without what was redacted, and deletes objects that nothing names. Objects of entries that are not archived stay until they are 15 minutes old. Use --repair only when a restore is final.',
+    usage: '[ORGANIZATION] [--read] [--repair]',
+    example: 'archive:check --read --remote',
+    failure: 'something is missing, damaged or left over, and was not repaired; or the database or the archive failed',
+  },
+  (command) =>
+    command
+      .argument('[ORGANIZATION]', 'The id of the organization. Without it, all of them, including erased ones.')
+      .option('--read', 'Read every object, and compare its SHA-256.')
+      .option('--repair', 'Repair what can be repaired.'),
+  async (withDatabase, organization, { read = false, repair = false }) => {
+    let checked = 0;
+    const findings = await withDatabase(async ({ archive, context }) => {
+      const ctx = () => ({ ...context(), archive });
+      const all: Finding[] = [];
+      if (organization !== undefined) await listReleases(ctx(), organization);
+      for (const id of organization === undefined ? await archivedOrganizations(ctx) : [organization]) {
+        const found = await checkArchives(ctx, id, { read, repair, remove: repair });
+        all.push(...found.findings);
+        checked += found.checked;
+      }
+      return all;
+    });
+    for (const { object, finding } of findings) await print(`${finding}: ${printable(object)}\n`);
+    console.error(`${count(checked, 'archive')} checked.`);
+    const open = findings.filter(({ finding }) => finding !== 'replaced' && finding !== 'deleted');
+    if (open.length === 0) return;
+    const isTooYoung = repair && open.some(({ finding }) => finding === 'not named');
+    const advice = isTooYoung ? ' Some may be younger than 15 minutes: run the command again later.' : '';
+    throw new CommandFailure(`${count(open.length, 'object')} to look at.${advice}`);
+  },
+);
