@@ -140,8 +140,7 @@ export async function* diagnose(url: URL, key?: string, send: typeof fetch = fet
       `the documentation states other limits than the service has (${limits}). They are rendered from wrangler.toml: change them there, and run npm run deploy.`,
     );
   });
-  const tools = (headers: Record<string, string> = {}) =>
-    ask('/mcp', { method: 'POST', headers: { ...LIST_TOOLS.headers, ...headers }, body: LIST_TOOLS.body });
+  const tools = (headers: Record<string, string> = {}) => ask('/mcp', agentMessage('tools/list', headers));
   let hasAgents = false;
   yield await check('/mcp', async () => {
     const given = await tools();
@@ -156,10 +155,12 @@ export async function* diagnose(url: URL, key?: string, send: typeof fetch = fet
     yield await check('/mcp with the key', async () => sameAsPing(await ping(), await tools(authorization)));
 }
 
-const LIST_TOOLS = {
-  headers: { 'Content-Type': 'application/json', Accept: 'application/json, text/event-stream' },
-  body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' }),
-};
+/** A message as AI agents send it. */
+export const agentMessage = (method: string, headers: Record<string, string>, params?: object): RequestInit => ({
+  method: 'POST',
+  headers: { 'Content-Type': 'application/json', Accept: 'application/json, text/event-stream', ...headers },
+  body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
+});
 
 /** An unsigned token that names an administrator. */
 const FORGED = {

@@ -4,7 +4,7 @@ import { generateKey } from '../domain/api-key.ts';
 import type { RequestLimit } from '../domain/request-limit.ts';
 import { isLoopback } from '../lib/loopback.ts';
 import type { ObjectStore } from '../lib/object-store.ts';
-import { bodyOf, guarded, isOurs, namesOf, onlyHttps, require401, whoAnswered } from './diagnose.ts';
+import { agentMessage, bodyOf, guarded, isOurs, namesOf, onlyHttps, require401, whoAnswered } from './diagnose.ts';
 import { count, percent } from './output.ts';
 import { check, Failure, type Finding, jsonOf, type ProbeResponse, sendProbe, skewBetween } from './probe.ts';
 
@@ -170,7 +170,8 @@ export async function* verify({
     });
     yield await check('/mcp', async (notes) => {
       const args = { ticketId: ticket, message: MESSAGE, idempotencyKey };
-      const given = notes.of(await callTool(ask, authorization, args));
+      const call = agentMessage('tools/call', authorization, { name: 'add_internal_note', arguments: args });
+      const given = notes.of(await ask('/mcp', call));
       if (given.status === 404) return 'off';
       const found = toolShape.safeParse(jsonOf(given.body)).data?.result.structuredContent;
       if (found?.id === id) return 'on; the same Idempotency-Key gets the same note';
@@ -265,23 +266,6 @@ function readNote(given: ProbeResponse, status: number): z.output<typeof noteSha
 
 const cannotWrite = (given: ProbeResponse) =>
   `${whoAnswered(given)} If the log names an unknown table or column, a migration is missing: npx wrangler d1 migrations apply DB --remote`;
-
-function callTool(
-  ask: (path: string, init: RequestInit) => Promise<ProbeResponse>,
-  authorization: Record<string, string>,
-  args: object,
-): Promise<ProbeResponse> {
-  const params = { name: 'add_internal_note', arguments: args };
-  return ask('/mcp', {
-    method: 'POST',
-    headers: {
-      'Content-Type': 'application/json',
-      Accept: 'application/json, text/event-stream',
-      ...authorization,
-    },
-    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params }),
-  });
-}
 
 function whyAgentsDiffer(status: number): string {
   if (status === 401)
