@@ -36,6 +36,9 @@ export function parseNetworks(text: string): string {
   return networks.join(' ');
 }
 
+/** The network of one address: `192.0.2.9/32`. */
+export const hostNetwork = (address: string) => parseNetwork(ipaddr.process(address).toString());
+
 function parseNetwork(entry: string): string {
   const shown = JSON.stringify(entry.slice(0, 50));
   const [address = '', bits] = entry.split('/');

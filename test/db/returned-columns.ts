@@ -176,8 +176,8 @@ export const RETURNED_COLUMNS = {
   } satisfies ReturnedColumns<typeof import('../../src/db/work/changes.ts')>,
   'db/work/key-days.ts': {
     findChainDay: { records: 'number', minutes: 'number', bytes: 'number' },
+    findChainUse: { day: 'string', records: 'number', minutes: 'number', lastAt: 'number', lastAddress: 'string' },
     findKeyDays: { keyId: 'string', day: 'string', minutes: 'number', note: 'number', time_entry: 'number' },
-    findRecentAddresses: { address: 'string' },
     findStoredText: { organizationId: 'string', records: 'number', bytes: 'number', bytesSince: 'number', firstDay: 'string | null' },
   } satisfies ReturnedColumns<typeof import('../../src/db/work/key-days.ts')>,
   'db/work/note-statements.ts': {

@@ -1943,18 +1943,23 @@ from key_days
 where organization_id = :organizationId and day = :day
   and chain_id = (select chain_id from api_keys where organization_id = :organizationId and id = :keyId);
 
+-- src/db/work/key-days.ts: findChainUse
+select d.day as day,
+    notes + time_entries as records,
+    d.minutes as minutes,
+    d.last_at as lastAt,
+    d.last_address as lastAddress
+from key_days d
+where d.organization_id = :organizationId and d.day >= :since
+  and d.chain_id = (select chain_id from api_keys where organization_id = :organizationId and id = :keyId)
+order by d.last_at desc;
+
 -- src/db/work/key-days.ts: findKeyDays
 select d.key_id as keyId, d.day as day, d.minutes as minutes, d.notes as note, d.time_entries as time_entry
 from json_each(:keyIds) i
 cross join api_keys k on k.organization_id = :organizationId and k.id = i.value
 cross join key_days d on d.organization_id = k.organization_id and d.chain_id = k.chain_id and d.day >= :since
   and d.key_id = k.id;
-
--- src/db/work/key-days.ts: findRecentAddresses
-select last_address as address from key_days
-where organization_id = :organizationId and day >= :since and last_address is not null
-  and chain_id = (select chain_id from api_keys where organization_id = :organizationId and id = :keyId)
-group by last_address order by max(last_at) desc limit :limit;
 
 -- src/db/work/key-days.ts: findStoredText
 select o.id as organizationId, coalesce(sum(notes + time_entries), 0) as records, coalesce(sum(d.bytes), 0) as bytes,

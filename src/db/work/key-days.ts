@@ -44,15 +44,28 @@ export const findKeyDays = statement<{ organizationId: string; keyIds: string; s
   cross join key_days d on d.organization_id = k.organization_id and d.chain_id = k.chain_id and d.day >= :since
     and d.key_id = k.id`);
 
-/** The last addresses of the days since `since` on which the key's chain wrote, latest first. */
-export const findRecentAddresses = statement<
-  { organizationId: string; keyId: string; since: string; limit: number },
-  { address: string }
->(`
-  select last_address as address from key_days
-  where organization_id = :organizationId and day >= :since and last_address is not null
-    and chain_id = (select chain_id from api_keys where organization_id = :organizationId and id = :keyId)
-  group by last_address order by max(last_at) desc limit :limit`);
+/** What one key of a chain wrote on one day, and when and from where it wrote last. */
+export interface ChainUseRow {
+  day: string;
+  records: number;
+  minutes: number;
+  lastAt: number;
+  lastAddress: string | null;
+}
+
+/** What the key's chain wrote on each day since `since`, latest first. */
+export const findChainUse = statement<{ organizationId: string; keyId: string; since: string }, ChainUseRow>(`
+  select ${columns<ChainUseRow>({
+    day: 'd.day',
+    records: ALL_RECORDS,
+    minutes: 'd.minutes',
+    lastAt: 'd.last_at',
+    lastAddress: 'd.last_address',
+  })}
+  from key_days d
+  where d.organization_id = :organizationId and d.day >= :since
+    and d.chain_id = (select chain_id from api_keys where organization_id = :organizationId and id = :keyId)
+  order by d.last_at desc`);
 
 export interface CountedRecord {
   organizationId: string;

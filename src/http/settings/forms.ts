@@ -1,4 +1,5 @@
 import type { MiddlewareHandler } from 'hono';
+import { hostNetwork } from '../../domain/allowed-networks.ts';
 import { addDays, DAY_MS } from '../../domain/calendar.ts';
 import type { FieldError } from '../../domain/fields.ts';
 import type { KeyRules } from '../../domain/key-rules.ts';
@@ -10,6 +11,7 @@ import {
   type SettingContext,
   shownValue,
 } from '../../domain/key-settings.ts';
+import type { ShutOut } from '../../services/keys/key-usage.ts';
 import type { KeyDetails } from '../../services/keys/read-keys.ts';
 import type { AppEnv } from '../hono-env.ts';
 import { readBody } from '../middleware/read-body.ts';
@@ -112,6 +114,14 @@ export function valuesOf(key: KeySettings): FormValues {
   const values: FormValues = {};
   for (const { name } of KEY_FORM_FIELDS) values[name] = shownValue(name, key[name]);
   return values;
+}
+
+/** Adds to a form what its settings would shut out. */
+export function widen(form: URLSearchParams, { addresses, records, minutes }: ShutOut): void {
+  const networks = [form.get('networks') ?? '', ...addresses.map(({ address }) => hostNetwork(address))];
+  form.set('networks', networks.join('\n'));
+  if (records !== undefined) form.set('day_records', String(records));
+  if (minutes !== undefined) form.set('day_minutes', String(minutes));
 }
 
 /** An invalid date for contradictory choices, so that all field errors are reported together. */

@@ -6,10 +6,10 @@ import { SCOPE_IDS } from '../../domain/scopes.ts';
 import { pick } from '../../lib/objects.ts';
 import { readLatestOfKey } from '../../services/audit/read-audit-log.ts';
 import { listAdministratorNames } from '../../services/directory/administrators.ts';
-import { changeApiKey, listKeyChanges } from '../../services/keys/change-key.ts';
+import { changeApiKey, findShutOut, listKeyChanges } from '../../services/keys/change-key.ts';
 import { getKeyRules } from '../../services/keys/change-key-rules.ts';
 import { createApiKey } from '../../services/keys/create-key.ts';
-import { readRecentAddresses, readUsage } from '../../services/keys/key-usage.ts';
+import { readRecentUse, readUsage } from '../../services/keys/key-usage.ts';
 import { getKeyAndDay, getOwnKey, identifyKey, type KeyDetails } from '../../services/keys/read-keys.ts';
 import { listRefusedUses } from '../../services/keys/refused-uses.ts';
 import { revokeAsAdministrator } from '../../services/keys/revoke-key.ts';
@@ -25,6 +25,7 @@ import {
   sameLifetime,
   shownCount,
   valuesOf,
+  widen,
 } from './forms.ts';
 import { pageContext, todayOf } from './page-context.ts';
 import { ConfirmRevokePage } from './pages/confirm.tsx';
@@ -153,11 +154,11 @@ keys.get('/keys/:key/change', async (c) => {
 async function renderChange(
   c: Context<AdminEnv>,
   key: KeyDetails,
-  form: Pick<Parameters<typeof ChangeForm>[0], 'values' | 'messages' | 'changes'>,
+  form: Pick<Parameters<typeof ChangeForm>[0], 'values' | 'messages' | 'changes' | 'shuts'>,
   status: 200 | 400 | 409,
 ): Promise<Response> {
   const ctx = adminContext(c);
-  const [seen, owners] = await Promise.all([readRecentAddresses(ctx, key.id, todayOf(c)), listAdministratorNames(ctx)]);
+  const [seen, owners] = await Promise.all([readRecentUse(ctx, key.id, todayOf(c)), listAdministratorNames(ctx)]);
   const limits = { defaults: defaultLimits(c), own: key };
   const page = { ...form, subject: key, seen, owners, limits, isEntered: status !== 200 };
   const hasErrors = status === 400;
@@ -171,9 +172,15 @@ keys.post('/keys/:key/change', async (c) => {
   requireLive(key);
   const form = await readForm(c);
   const revision = shownCount(form, 'revision');
+  const context = { defaults, own: key };
+  const shuts = form.has('confirmed')
+    ? undefined
+    : await findShutOut(ctx, key, chosenSettings(form, context), todayOf(c));
+  if (shuts && form.has('widened')) widen(form, shuts);
   const values = readFormValues(form);
+  if (shuts && !form.has('widened')) return renderChange(c, { ...key, revision }, { values, messages: {}, shuts }, 409);
   try {
-    const result = await changeApiKey(ctx, key, chosenSettings(form, { defaults, own: key }), revision);
+    const result = await changeApiKey(ctx, key, chosenSettings(form, context), revision);
     return c.redirect(`${pageContext(c).base}/keys/${key.id}?done=${result}`, 303);
   } catch (err) {
     if (hasCode(err, 'key_changed_meanwhile')) {

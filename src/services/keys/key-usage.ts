@@ -1,5 +1,7 @@
-import { findKeyDays, findRecentAddresses, type KeyDayRow } from '../../db/work/key-days.ts';
+import { findChainUse, findKeyDays, type KeyDayRow } from '../../db/work/key-days.ts';
+import { isAllowedFrom } from '../../domain/allowed-networks.ts';
 import { addDays } from '../../domain/calendar.ts';
+import type { KeySettings } from '../../domain/key-settings.ts';
 import { forEachKind, RECORD_KIND_NAMES, type RecordKind } from '../../domain/record-kinds.ts';
 import { readAll } from '../call-d1.ts';
 import type { ActorContext, AdminActor } from '../service-context.ts';
@@ -41,27 +43,58 @@ export const recordsOf = (usage: Usage): number => usage.reduce((sum, day) => su
 
 const MAX_ADDRESSES = 10;
 
-/** Where a key was used lately, latest first. */
-export interface RecentAddresses {
-  /** The last address of each of its latest days with a write, and of its rotation chain. */
-  wrote: string[];
-  /** The last address of each reason for which it was refused. */
+/** How a key's rotation chain was used in the last `USAGE_DAYS` days. */
+export interface RecentUse {
+  /** The last address of each day, latest first, with the writes of these days. `lastAt` is in UTC milliseconds. */
+  wrote: { address: string; writes: number; lastAt: number }[];
+  /** The last address of each reason for which the key was refused. */
   refused: string[];
+  /** The most that it wrote on one day. */
+  records: number;
+  minutes: number;
 }
 
-/** The addresses of the last `USAGE_DAYS` days, to decide which networks the key should be limited to. */
-export async function readRecentAddresses(
-  ctx: ActorContext<AdminActor>,
-  keyId: string,
-  today: string,
-): Promise<RecentAddresses> {
+/** The recent use, to decide which networks and daily limits the key should have. */
+export async function readRecentUse(ctx: ActorContext<AdminActor>, keyId: string, today: string): Promise<RecentUse> {
   const values = { organizationId: ctx.actor.organizationId, keyId, since: addDays(today, 1 - USAGE_DAYS) };
-  const statement = findRecentAddresses.bind({ ...values, limit: MAX_ADDRESSES });
-  const [wrote, refused] = await Promise.all([readAll(ctx, statement), listRefusedUses(ctx, keyId)]);
-  const written = wrote.map(({ address }) => address);
+  const [rows, refused] = await Promise.all([readAll(ctx, findChainUse.bind(values)), listRefusedUses(ctx, keyId)]);
+  const wrote = Map.groupBy(rows, ({ lastAddress }) => lastAddress);
+  const days = [...Map.groupBy(rows, ({ day }) => day).values()];
+  const most = (measure: 'records' | 'minutes') =>
+    Math.max(0, ...days.map((ofDay) => ofDay.reduce((sum, row) => sum + row[measure], 0)));
   const others = refused.flatMap(({ sourceAddress }) => sourceAddress ?? []);
   return {
-    wrote: written,
-    refused: [...new Set(others)].filter((address) => !written.includes(address)).slice(0, MAX_ADDRESSES),
+    wrote: [...wrote].flatMap(([address, ofAddress]) =>
+      address === null
+        ? []
+        : {
+            address,
+            writes: ofAddress.reduce((sum, { records }) => sum + records, 0),
+            lastAt: ofAddress[0]?.lastAt ?? 0,
+          },
+    ),
+    refused: [...new Set(others)].filter((address) => !wrote.has(address)).slice(0, MAX_ADDRESSES),
+    records: most('records'),
+    minutes: most('minutes'),
   };
+}
+
+/** What a key did lately and could no longer do after a change of its settings. */
+export interface ShutOut {
+  addresses: RecentUse['wrote'];
+  /** The most of a day, if it is above the new limit. */
+  records?: number;
+  minutes?: number;
+}
+
+/** What a change shuts out that the settings admitted before; undefined for nothing. */
+export function shutOut(from: KeySettings, to: KeySettings, use: RecentUse): ShutOut | undefined {
+  const addresses = use.wrote.filter(
+    ({ address }) => isAllowedFrom(from.allowedNetworks, address) && !isAllowedFrom(to.allowedNetworks, address),
+  );
+  const isAbove = (used: number, old: number | null, limit: number | null) =>
+    limit !== null && used > limit && (old === null || used <= old);
+  const records = isAbove(use.records, from.dayLimitRecords, to.dayLimitRecords) && { records: use.records };
+  const minutes = isAbove(use.minutes, from.dayLimitMinutes, to.dayLimitMinutes) && { minutes: use.minutes };
+  return addresses.length > 0 || records || minutes ? { addresses, ...records, ...minutes } : undefined;
 }

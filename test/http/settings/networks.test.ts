@@ -51,6 +51,37 @@ describe('allowed networks', () => {
     expect(help).toMatch(/Wrote in the last 30 days from.*203\.0\.113\.7.*Refused from.*198\.51\.100\.9/);
   });
 
+  test('a change that shuts out recent use asks once more, and one click allows that use too', async () => {
+    const { organization, api, post } = await makeSettings();
+    const key = await makeKey(organization);
+    await api.postNote(key.value, undefined, { 'CF-Connecting-IP': '52.20.13.44' });
+    await api.postTime(key.value, undefined, { 'CF-Connecting-IP': '52.20.13.44' });
+    const path = `/keys/${key.id}/change`;
+    const form = { name: 'n8n: triage', networks: '203.0.113.0/24', day_records: '1', day_minutes: '', revision: '0' };
+    const asked = await post(path, form);
+    expect(asked.status).toBe(409);
+    const question = (await textOf(asked.text, '.banner.warning')).join('').replaceAll(/\s+/g, ' ');
+    expect(question).toMatch(
+      /Not saved yet.*52\.20\.13\.44 wrote just now: about 2 writes\. *It wrote up to 2 new records a day\. *Allow 52\.20\.13\.44\/32 and 2 new records a day too/,
+    );
+    expect(await textOf(asked.text, '#form button[name=confirmed]')).toEqual(['Save anyway']);
+    expect(await rowsOf('api_keys', organization)).toMatchObject([{ allowed_networks: '', revision: 0 }]);
+
+    const widened = await post(path, { ...form, widened: 'yes' });
+    expect(widened.location).toContain('done=changed');
+    const [saved] = await rowsOf('api_keys', organization);
+    expect(saved).toMatchObject({ allowed_networks: '203.0.113.0/24 52.20.13.44/32', day_limit_records: 2 });
+
+    const confirmed = await post(path, { ...form, confirmed: 'yes', revision: '1' });
+    expect(confirmed.location).toContain('done=changed');
+    expect(await rowsOf('api_keys', organization)).toMatchObject([
+      { allowed_networks: '203.0.113.0/24', day_limit_records: 1 },
+    ]);
+    // What is already shut out is not asked about again.
+    const other = await post(path, { ...form, networks: '203.0.113.0/25', day_records: '', revision: '2' });
+    expect(other.location).toContain('done=changed');
+  });
+
   test('a use of the key from elsewhere needs attention', async () => {
     const { organization, api, base, get } = await makeSettings();
     const key = await makeKey(organization, { networks: '203.0.113.0/24' });

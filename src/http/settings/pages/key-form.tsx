@@ -1,18 +1,19 @@
 import type { Child, PropsWithChildren } from 'hono/jsx';
+import { hostNetwork } from '../../../domain/allowed-networks.ts';
 import { addDays, yearsLater } from '../../../domain/calendar.ts';
 import { MAX_EXPIRY_YEARS } from '../../../domain/key-input.ts';
 import { type KeyRules, lastDayAllowed } from '../../../domain/key-rules.ts';
 import { KEY_FORM_FIELDS, type KeySettingName, type SettingContext } from '../../../domain/key-settings.ts';
 import { RECORD_KIND_NAMES, RECORD_KINDS } from '../../../domain/record-kinds.ts';
 import type { SettingsChange } from '../../../services/keys/change-key.ts';
-import { type RecentAddresses, USAGE_DAYS } from '../../../services/keys/key-usage.ts';
+import { type RecentUse, type ShutOut, USAGE_DAYS } from '../../../services/keys/key-usage.ts';
 import type { KeyDetails } from '../../../services/keys/read-keys.ts';
 import { Icon } from '../../page/icon.tsx';
 import { usePage } from '../page-context.ts';
-import { Address, counted, Hint, SCOPE_ICONS } from './components.tsx';
+import { Address, Banner, counted, Hint, SCOPE_ICONS } from './components.tsx';
 import { Conflict } from './conflict.tsx';
 import { describedBy, ErrorSummary, FieldMessage, LinesField, NumberField, TextField } from './input-field.tsx';
-import { dateText } from './time.tsx';
+import { Ago, dateText } from './time.tsx';
 
 /** Error messages by field. `form` is for errors that do not belong to one field. */
 export type Messages = Partial<Record<KeySettingName | 'scopes' | 'expiration' | 'grace' | 'form', string>>;
@@ -58,6 +59,8 @@ interface FrameProps extends Pick<FormProps, 'messages' | 'isEntered'> {
   /** The hidden fields. A token makes the form usable once. */
   hidden: Record<string, string | number>;
   submit: string;
+  /** What sending it again with the button confirms. */
+  confirms?: boolean;
   cancel: string;
   notice?: Child;
   aside?: Child;
@@ -65,7 +68,7 @@ interface FrameProps extends Pick<FormProps, 'messages' | 'isEntered'> {
 
 /** A form in a card. With script, the entered values are kept until the form is accepted. */
 function KeyForm(props: PropsWithChildren<FrameProps>) {
-  const { action, messages, isEntered, nothing, hidden, submit, cancel, notice, aside, children } = props;
+  const { action, messages, isEntered, nothing, hidden, submit, confirms, cancel, notice, aside, children } = props;
   const { userId } = usePage();
   const isOnce = 'token' in hidden;
   return (
@@ -76,6 +79,7 @@ function KeyForm(props: PropsWithChildren<FrameProps>) {
         <form
           method="post"
           action={action}
+          id="form"
           class="form card"
           data-once={isOnce || undefined}
           data-draft={userId}
@@ -86,7 +90,9 @@ function KeyForm(props: PropsWithChildren<FrameProps>) {
           ))}
           {children}
           <div class="actions">
-            <button type="submit">{submit}</button>
+            <button type="submit" {...(confirms && { name: 'confirmed', value: 'yes' })}>
+              {submit}
+            </button>
             <a href={cancel} class="button quiet">
               Cancel
             </a>
@@ -102,7 +108,7 @@ interface SettingProps extends Pick<FormProps, 'values' | 'messages'> {
   limits: SettingContext;
   /** The administrators, who may be owners. */
   owners: readonly string[];
-  seen?: RecentAddresses;
+  seen?: RecentUse;
 }
 
 /** The fields of settings, in the order of their table. */
@@ -125,13 +131,19 @@ const SettingFields = ({ of: fields, ...props }: SettingProps & { of: readonly S
     );
   });
 
+/** How many addresses the form offers. */
+const MAX_SEEN = 10;
+
 /** The addresses to allow: where this browser is, and where the key was used. With script, a click adds one. */
-function Seen({ wrote = [], refused = [] }: Partial<RecentAddresses>) {
+function Seen({ wrote = [], refused = [] }: Partial<RecentUse>) {
   const { address } = usePage();
   return (
     <>
       <SeenAddresses text="You are at" of={address === null ? [] : [address]} />
-      <SeenAddresses text={`Wrote in the last ${USAGE_DAYS} days from`} of={wrote} />
+      <SeenAddresses
+        text={`Wrote in the last ${USAGE_DAYS} days from`}
+        of={wrote.slice(0, MAX_SEEN).map((one) => one.address)}
+      />
       <SeenAddresses text="Refused from" of={refused} />
     </>
   );
@@ -269,10 +281,12 @@ interface ChangeProps extends SettingProps, Pick<FormProps, 'isEntered'> {
   subject: KeyDetails;
   /** What other administrators did since the form was opened, after which nothing was saved. */
   changes?: readonly SettingsChange[];
+  /** What the key did lately and could no longer do: nothing was saved, and saving again confirms it. */
+  shuts?: ShutOut;
 }
 
 /** The form to change a key's settings. It sends the revision of the key that it shows. */
-export function ChangeForm({ subject: key, changes, ...props }: ChangeProps) {
+export function ChangeForm({ subject: key, changes, shuts, ...props }: ChangeProps) {
   const { base } = usePage();
   const path = `${base}/keys/${key.id}`;
   return (
@@ -281,12 +295,44 @@ export function ChangeForm({ subject: key, changes, ...props }: ChangeProps) {
       action={`${path}/change`}
       nothing="Nothing was saved."
       hidden={{ revision: key.revision }}
-      submit="Save"
+      submit={shuts ? 'Save anyway' : 'Save'}
+      confirms={shuts !== undefined}
       cancel={path}
-      notice={changes && <Conflict what="key" changes={changes} />}
+      notice={changes ? <Conflict what="key" changes={changes} /> : shuts && <ShutsOut {...shuts} />}
     >
       <SettingFields of={[...BASIC, ...ADVANCED]} {...props} />
     </KeyForm>
+  );
+}
+
+/** Asks before a change that would refuse what the key did lately, with a button that admits it. */
+function ShutsOut({ addresses, records, minutes }: ShutOut) {
+  const [first, ...others] = addresses;
+  const limits = [
+    ...(records === undefined ? [] : [counted(records, 'new record')]),
+    ...(minutes === undefined ? [] : [counted(minutes, 'minute')]),
+  ];
+  const remedies = [
+    ...(first ? [others.length > 0 ? `these ${addresses.length} addresses` : hostNetwork(first.address)] : []),
+    ...limits.map((limit) => `${limit} a day`),
+  ];
+  return (
+    <Banner tone="warning">
+      <strong>Not saved yet.</strong> The key would be refused for what it did in the last {USAGE_DAYS} days:
+      <ul>
+        {addresses.map(({ address, writes, lastAt }) => (
+          <li>
+            <Address address={address} /> wrote <Ago at={lastAt} />: about {counted(writes, 'write')}.
+          </li>
+        ))}
+        {limits.map((limit) => (
+          <li>It wrote up to {limit} a day.</li>
+        ))}
+      </ul>
+      <button type="submit" form="form" name="widened" value="yes" autofocus>
+        Allow {remedies.join(' and ')} too
+      </button>
+    </Banner>
   );
 }
 
