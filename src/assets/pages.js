@@ -35,6 +35,14 @@ for (const button of document.querySelectorAll('[data-copy]')) {
   });
 }
 
+// A checkbox that selects all of its name.
+for (const all of document.querySelectorAll('[data-all]')) {
+  all.parentElement.hidden = false;
+  all.addEventListener('change', () => {
+    for (const one of all.form.querySelectorAll(`[name="${all.dataset.all}"]`)) one.checked = all.checked;
+  });
+}
+
 const newToken = document.getElementById('new-token');
 if (newToken) {
   newToken.hidden = false;

@@ -240,6 +240,7 @@ async function fillDatabase(): Promise<{ common: Values; own: Record<string, Val
       'FACT_STATEMENTS.archiveDamaged.statement': [{ ...ALL_ORGANIZATIONS }],
       findNewestArchive: [{ without: '[]' }],
       findErased: [{ organizationId: erased.organization }],
+      findUnrevoked: [{ keyIds: JSON.stringify([keyId]) }],
       findSettingsChanges: [
         { targetId: organization, actions: '["key_policy.changed"]' },
         { targetId: full.id, actions: '["key_review.kept", "api_key.rotated"]' },

@@ -3,6 +3,7 @@ import type { ReturnedColumns } from './column-types.ts';
 
 export const RETURNED_COLUMNS = {
   'db/audit/audit-log-statements.ts': {
+    countWritesOfKey: { writes: 'number', addresses: 'number', examined: 'number' },
     findAuditAdministrators: { id: 'string', name: 'string', isPresent: 'number' },
     findAuditPage: {
       examined: { examined: 'number', lowest: 'number', lowestAt: 'number', archivedTo: 'number' },
@@ -22,7 +23,7 @@ export const RETURNED_COLUMNS = {
     findTicket: { id: 'string' },
   } satisfies ReturnedColumns<typeof import('../../src/db/audit/audit-log-statements.ts')>,
   'db/directory/administrator-statements.ts': {
-    findAdministrator: { userId: 'string', userName: 'string', organizationId: 'string', organizationName: 'string', timeZone: 'string', hasPsa: 'number', failingSince: 'number', failure: 'string', stoppedAt: 'null' },
+    findAdministrator: { userId: 'string', userName: 'string', organizationId: 'string', organizationName: 'string', timeZone: 'string', hasPsa: 'number', refused: 'number', failingSince: 'number', failure: 'string', stoppedAt: 'null' },
     findAdministratorNames: { name: 'string' },
     findTimeZone: { timeZone: 'string' },
   } satisfies ReturnedColumns<typeof import('../../src/db/directory/administrator-statements.ts')>,
@@ -139,6 +140,7 @@ export const RETURNED_COLUMNS = {
     findOwnKeyByHash: { id: 'string', name: 'string', limitQuota: 'null', limitWindowMs: 'null', dayLimitRecords: 'null', dayLimitMinutes: 'null', allowedNetworks: 'string', description: 'string', owner: 'string', hint: 'string', scopes: 'string', revision: 'number', createdAt: 'number', expiresAt: 'null', revokedAt: 'null', revokedById: 'null', revokedBy: 'null', createdById: 'string', createdBy: 'string', creatorActive: 'number', creatorAdmin: 'number', successorId: 'null', successorHint: 'null', predecessorId: 'null', predecessorHint: 'null', lastWriteAt: 'number', lastWriteFrom: 'string' },
     findOwnKeysByHint: { id: 'string', name: 'string', limitQuota: 'null', limitWindowMs: 'null', dayLimitRecords: 'null', dayLimitMinutes: 'null', allowedNetworks: 'string', description: 'string', owner: 'string', hint: 'string', scopes: 'string', revision: 'number', createdAt: 'number', expiresAt: 'null', revokedAt: 'null', revokedById: 'null', revokedBy: 'null', createdById: 'string', createdBy: 'string', creatorActive: 'number', creatorAdmin: 'number', successorId: 'null', successorHint: 'null', predecessorId: 'null', predecessorHint: 'null', lastWriteAt: 'number', lastWriteFrom: 'string' },
     findRefusedKeys: { id: 'string', name: 'string', limitQuota: 'null', limitWindowMs: 'null', dayLimitRecords: 'null', dayLimitMinutes: 'null', allowedNetworks: 'string', description: 'string', owner: 'string', hint: 'string', scopes: 'string', revision: 'number', createdAt: 'number', expiresAt: 'null', revokedAt: 'null', revokedById: 'null', revokedBy: 'null', createdById: 'string', createdBy: 'string', creatorActive: 'number', creatorAdmin: 'number', successorId: 'null', successorHint: 'null', predecessorId: 'null', predecessorHint: 'null', lastWriteAt: 'number', lastWriteFrom: 'string' },
+    findUnrevoked: { id: 'string', name: 'string', limitQuota: 'null', limitWindowMs: 'null', dayLimitRecords: 'null', dayLimitMinutes: 'null', allowedNetworks: 'string', description: 'string', owner: 'string', hint: 'string', scopes: 'string', revision: 'number', createdAt: 'number', expiresAt: 'null', revokedAt: 'null', revokedById: 'null', revokedBy: 'null', createdById: 'string', createdBy: 'string', creatorActive: 'number', creatorAdmin: 'number', successorId: 'null', successorHint: 'null', predecessorId: 'null', predecessorHint: 'null', lastWriteAt: 'number', lastWriteFrom: 'string' },
   } satisfies ReturnedColumns<typeof import('../../src/db/keys/read-keys-statements.ts')>,
   'db/keys/refused-use-statements.ts': {
     findRefusedUses: { keyId: 'string', keyName: 'string', keyHint: 'string', reason: 'string', count: 'number', firstAt: 'number', lastAt: 'number', sourceAddress: 'string | null', lostWrites: 'string | null' },

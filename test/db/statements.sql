@@ -1,3 +1,30 @@
+-- src/db/audit/audit-log-statements.ts: countWritesOfKey
+select count(*) filter (where a.actor_id = :keyId and a.at >= :since) as writes,
+    count(distinct iif(a.actor_id = :keyId and a.at >= :since, a.source_address, null)) as addresses,
+    count(*) as examined
+from (with recursive walk(seq, low, day) as (
+  select min(last_seq, :before - 1), max(first_seq, :from), day from key_days d
+  where d.organization_id = :organizationId and d.key_id = :keyId
+  and d.chain_id = (select chain_id from api_keys where organization_id = :organizationId and id = :keyId) and day = (select r.day from (
+    select d.day, d.last_seq from key_days d
+    where d.organization_id = :organizationId and d.key_id = :keyId
+  and d.chain_id = (select chain_id from api_keys where organization_id = :organizationId and id = :keyId) and d.first_seq < :before and d.last_seq >= :from order by d.day desc limit 3) r
+  order by r.last_seq desc limit 1)
+  union all
+  select iif(seq > low, seq - 1, min(d.last_seq, low - 1)), iif(seq > low, low, max(d.first_seq, :from)),
+    iif(seq > low, walk.day, d.day)
+  from walk left join key_days d on d.organization_id = :organizationId and d.key_id = :keyId
+  and d.chain_id = (select chain_id from api_keys where organization_id = :organizationId and id = :keyId) and d.day = case when seq = low and low > :from then
+    (select r.day from (
+    select d.day, d.last_seq from key_days d
+    where d.organization_id = :organizationId and d.key_id = :keyId
+  and d.chain_id = (select chain_id from api_keys where organization_id = :organizationId and id = :keyId) and d.day <= date(walk.day, '+2 days') and d.first_seq < walk.low and d.last_seq >= :from order by d.day desc limit 3) r
+  order by r.last_seq desc limit 1) end
+  where seq > low or d.day is not null
+  limit :examine
+)
+  select a.* from walk cross join audit_log a on a.organization_id = :organizationId and a.seq = walk.seq) a;
+
 -- src/db/audit/audit-log-statements.ts: findAuditAdministrators
 with recursive actors(id) as (
   select (select min(actor_id) from audit_log indexed by audit_log_actor
@@ -460,9 +487,8 @@ select u.id as userId,
     o.name as organizationName,
     o.time_zone as timeZone,
     o.has_psa as hasPsa,
-    p.failing_since as failingSince,
-    p.failure as failure,
-    p.stopped_at as stoppedAt
+    iif(o.id = :organizationId, (select count(*) from (select reason from refused_uses r where r.organization_id = o.id
+    and r.last_at >= :since order by r.last_at desc limit 100) where reason in (select value from json_each(:reasons))), 0) as refused, p.failing_since as failingSince, p.failure as failure, p.stopped_at as stoppedAt
 from users u join organizations o on o.id = u.organization_id and o.active = 1
   left join pushes p on p.organization_id = o.id
 where u.email = :email and u.is_admin = 1 and u.active = 1
@@ -1658,6 +1684,46 @@ left join key_days d on d.organization_id = k.organization_id and d.chain_id = k
       and key_id = k.id order by day desc limit 3) w order by w.last_seq desc limit 1)
 where k.organization_id = :organizationId and k.id in (
 select key_id from (select key_id, reason from refused_uses where organization_id = :organizationId and last_at >= :since order by last_at desc limit :examine) where reason = :reason);
+
+-- src/db/keys/read-keys-statements.ts: findUnrevoked
+select k.id as id,
+    k.name as name,
+    k.limit_quota as limitQuota,
+    k.limit_window_ms as limitWindowMs,
+    k.day_limit_records as dayLimitRecords,
+    k.day_limit_minutes as dayLimitMinutes,
+    k.allowed_networks as allowedNetworks,
+    k.description as description,
+    k.owner as owner,
+    k.hint as hint,
+    k.scopes as scopes,
+    k.revision as revision,
+    k.created_at as createdAt,
+    k.expires_at as expiresAt,
+    k.revoked_at as revokedAt,
+    k.revoked_by as revokedById,
+    revoker.name as revokedBy,
+    k.created_by as createdById,
+    creator.name as createdBy,
+    creator.active as creatorActive,
+    creator.is_admin as creatorAdmin,
+    s.id as successorId,
+    s.hint as successorHint,
+    p.id as predecessorId,
+    p.hint as predecessorHint,
+    d.last_at as lastWriteAt,
+    d.last_address as lastWriteFrom
+from api_keys k
+join users creator on creator.organization_id = k.organization_id and creator.id = k.created_by
+left join users revoker on revoker.organization_id = k.organization_id and revoker.id = k.revoked_by
+left join api_keys s on s.organization_id = k.organization_id and s.id = k.successor_id
+left join api_keys p on p.organization_id = k.organization_id and p.successor_id = k.id
+left join key_days d on d.organization_id = k.organization_id and d.chain_id = k.chain_id and d.key_id = k.id
+  and d.day = (select w.day from (
+    select day, last_seq from key_days where organization_id = k.organization_id and chain_id = k.chain_id
+      and key_id = k.id order by day desc limit 3) w order by w.last_seq desc limit 1)
+where k.organization_id = :organizationId and k.id in (select value from json_each(:keyIds)) and k.revoked_at is null order by k.name,
+    k.id desc;
 
 -- src/db/keys/refused-use-statements.ts: addRefusedUses
 insert into refused_uses (organization_id, key_id, reason, count, first_at, last_at, source_address, lost_writes) select k.organization_id,

@@ -125,6 +125,25 @@ const PART_OF_KEY = `select * from (
     select * from (${newest("and actor_type <> 'api_key' and target_id = :keyId", 'indexed by audit_log_user_target')})
   ) order by seq desc limit :examine`;
 
+/** What a key wrote since an instant, from where, and how many rows were examined to find it. */
+export interface KeyWritesRow {
+  writes: number;
+  addresses: number;
+  examined: number;
+}
+
+export const countWritesOfKey = statement<
+  { organizationId: string; keyId: string; before: number; from: number; examine: number; since: number },
+  KeyWritesRow
+>(`
+  select ${columns<KeyWritesRow>({
+    writes: 'count(*) filter (where a.actor_id = :keyId and a.at >= :since)',
+    addresses: 'count(distinct iif(a.actor_id = :keyId and a.at >= :since, a.source_address, null))',
+    examined: 'count(*)',
+  })}
+  from (${WALK}
+    select a.* from walk cross join audit_log a on a.organization_id = :organizationId and a.seq = walk.seq) a`);
+
 const PART_OF_ADMINISTRATOR = newest(
   "and actor_type <> 'api_key' and actor_id = :administratorId",
   'indexed by audit_log_actor',

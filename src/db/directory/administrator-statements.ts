@@ -18,6 +18,8 @@ export interface AdministratorRow {
   organizationName: string;
   timeZone: string;
   hasPsa: number;
+  /** Refused uses that need attention, only of the organization that was asked for. */
+  refused: number;
   /** The push of the organization's changes, as in `PushRow`; null if it was never pushed. */
   failingSince: number | null;
   failure: string | null;
@@ -29,7 +31,12 @@ interface AdministratorSearch {
   /** The organization that has to be among those found, if the person administers it. */
   organizationId: string;
   limit: number;
+  /** The reasons that need attention (a JSON array), and since when. */
+  reasons: string;
+  since: number;
 }
+
+const MAX_REFUSED = 100;
 
 /** The first `limit` active organizations, by name, that the person is an active administrator of. */
 export const findAdministrator = statement<AdministratorSearch, AdministratorRow>(`
@@ -40,6 +47,8 @@ export const findAdministrator = statement<AdministratorSearch, AdministratorRow
     organizationName: 'o.name',
     timeZone: 'o.time_zone',
     hasPsa: 'o.has_psa',
+    refused: `iif(o.id = :organizationId, (select count(*) from (select reason from refused_uses r where r.organization_id = o.id
+      and r.last_at >= :since order by r.last_at desc limit ${MAX_REFUSED}) where reason in (select value from json_each(:reasons))), 0)`,
     failingSince: 'p.failing_since',
     failure: 'p.failure',
     stoppedAt: 'p.stopped_at',

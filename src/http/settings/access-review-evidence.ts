@@ -1,7 +1,7 @@
 import type { ReviewDecision } from '../../domain/access-review.ts';
 import type { AccessReview, DecisionRow } from '../../services/keys/access-review.ts';
 import type { KeyDetails } from '../../services/keys/read-keys.ts';
-import type { Column } from './download.ts';
+import { type Column, spreadsheetTime } from './download.ts';
 import { scopeList } from './pages/components.tsx';
 
 interface Line {
@@ -12,26 +12,26 @@ interface Line {
   reviewed?: KeyDetails;
 }
 
-/** In ISO 8601 and UTC, because the file must not change with the time zone of the organization. */
-const utc = (at: number | null) => (at === null ? null : new Date(at).toISOString());
+/** In UTC only, because the file must not change with the time zone of the organization. */
+const utc = (at: number | null) => (at === null ? null : spreadsheetTime(at));
 
 export const EVIDENCE_COLUMNS: readonly Column<Line>[] = [
-  ['Review started', ({ review }) => utc(review.startedAt)],
+  ['Review started (UTC)', ({ review }) => utc(review.startedAt)],
   ['Started by', ({ review }) => review.startedBy],
-  ['Review finished', ({ review }) => utc(review.finishedAt)],
+  ['Review finished (UTC)', ({ review }) => utc(review.finishedAt)],
   ['Finished by', ({ review }) => review.finishedBy],
   ['Key', ({ key, decision, reviewed }) => decision?.keyName ?? (reviewed ?? key).name],
   ['Key hint', ({ key }) => key.hint],
   ['Key ID', ({ key }) => key.id],
-  ['Created', ({ key }) => utc(key.createdAt)],
+  ['Created (UTC)', ({ key }) => utc(key.createdAt)],
   ['Created by', ({ key }) => key.createdBy],
   ['Scopes', ({ key }) => scopeList(key.scopes)],
-  ['Last write', (line) => utc(lastWriteAt(line))],
+  ['Last write (UTC)', (line) => utc(lastWriteAt(line))],
   ['Decision', (line) => outcome(line)[0]],
   ['Reason', ({ decision }) => decision?.reason ?? null],
   ['Decided by', (line) => outcome(line)[1]],
-  ['Decided at', (line) => utc(outcome(line)[2])],
-  ['Revoked at', (line) => utc(revokedAt(line))],
+  ['Decided at (UTC)', (line) => utc(outcome(line)[2])],
+  ['Revoked at (UTC)', (line) => utc(revokedAt(line))],
 ];
 
 /** A line for each key of a finished review, followed by its successors. Later events do not change it. */

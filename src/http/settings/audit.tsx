@@ -126,7 +126,7 @@ const slug = (name: string) =>
     .replaceAll(/^-|-$/g, '')
     .slice(0, 60);
 
-const FILTERS = ['q', 'ticket', 'by', 'key', 'action', 'from', 'to'] as const;
+const FILTERS = ['q', 'ticket', 'by', 'key', 'action', 'from', 'to', 'since'] as const;
 
 /** Reads the filters from the URL. */
 function readQuery(parameters: URLSearchParams): AuditQuery {
@@ -135,14 +135,14 @@ function readQuery(parameters: URLSearchParams): AuditQuery {
   return query;
 }
 
-function toFilter({ q, ticket, by, key, action, from, to }: AuditQuery, timeZone: string): AuditFilter {
+function toFilter({ q, ticket, by, key, action, from, to, since }: AuditQuery, timeZone: string): AuditFilter {
   const start = (date: string) => startOfDate(date, timeZone);
   return {
     administratorId: by,
     keyId: key,
     action,
     ticketId: q ?? ticket,
-    since: from === undefined ? undefined : start(requireDate(from)),
+    since: since !== undefined ? requireTime(since) : from === undefined ? undefined : start(requireDate(from)),
     until: to === undefined ? undefined : start(addDays(requireDate(to), 1)),
   };
 }
@@ -155,6 +155,12 @@ const isDate = (text: string) => z.iso.date().safeParse(text).success;
 function requireDate(text: string): string {
   if (!isDate(text)) throw new PageProblem(400, 'Invalid date', 'Enter a calendar date, such as 2027-03-31.');
   return text;
+}
+
+function requireTime(text: string): number {
+  if (!z.iso.datetime().safeParse(text).success)
+    throw new PageProblem(400, 'Invalid time', 'Open the audit log again and choose a period there.');
+  return Date.parse(text);
 }
 
 function readCursor(text: string | undefined): number | undefined {

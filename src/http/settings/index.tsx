@@ -17,7 +17,7 @@ import { keys } from './keys.tsx';
 import { PageProblem } from './page-problem.ts';
 import { refusedUses } from './refused-uses-routes.tsx';
 import { render } from './render-page.tsx';
-import { revokeAll } from './revoke-all.tsx';
+import { revokeKeys } from './revoke-keys.tsx';
 import { signIn } from './sign-in.ts';
 
 /** /settings leads to the administrator's organizations, /settings/{organization} serves the pages of one. */
@@ -27,7 +27,7 @@ export function createSettings(parts: readonly Part[]) {
     .get('/', (c) => c.redirect(`/settings/${c.get('administrator').organization.id}/keys`, 303))
     .route('/', keyList)
     .route('/', keys)
-    .route('/', revokeAll)
+    .route('/', revokeKeys)
     .route('/', audit)
     .route('/', refusedUses)
     .route('/', keyRules)

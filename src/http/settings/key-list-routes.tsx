@@ -8,7 +8,7 @@ import { type Column, csvDownload, fileName } from './download.ts';
 import { isPlainList, readKeyQuery } from './key-query.ts';
 import { todayOf } from './page-context.ts';
 import { scopeList, stateLabel } from './pages/components.tsx';
-import { KeyListActions, KeyListLead, KeyListPage } from './pages/key-list-page.tsx';
+import { KeyListActions, KeyListLead, KeyListPage, keyListTitle } from './pages/key-list-page.tsx';
 import { render } from './render-page.tsx';
 
 export const keyList = new Hono<AdminEnv>();
@@ -24,8 +24,9 @@ keyList.get('/keys', async (c) => {
   const list = await listKeys(adminContext(c), query, today, factOptions);
   const { hasPsa } = c.get('administrator').organization;
   const allRevoked = parameters.get('done') === 'all_revoked' && list.counts.live === 0;
-  const page = { list, query, hasPsa, allRevoked, searchedKey };
-  return render(c, 'API keys', <KeyListPage {...page} />, {
+  const revoked = /^\d{1,3}$/.test(parameters.get('revoked') ?? '') ? Number(parameters.get('revoked')) : 0;
+  const page = { list, query, hasPsa, allRevoked, revoked, searchedKey };
+  return render(c, keyListTitle(query), <KeyListPage {...page} />, {
     lead: <KeyListLead list={list} today={today} dayLimit={dayLimits.organization} dayChanges={dayChanges} />,
     actions: <KeyListActions list={list} />,
   });

@@ -1,10 +1,11 @@
 import { type Context, Hono } from 'hono';
 import { isLive } from '../../domain/api-key.ts';
+import { DAY_MS } from '../../domain/calendar.ts';
 import { hasCode, type ServiceError } from '../../domain/errors.ts';
 import type { DefaultLimits } from '../../domain/key-settings.ts';
 import { SCOPE_IDS } from '../../domain/scopes.ts';
 import { pick } from '../../lib/objects.ts';
-import { readLatestOfKey } from '../../services/audit/read-audit-log.ts';
+import { countWritesSince, readLatestOfKey } from '../../services/audit/read-audit-log.ts';
 import { listAdministratorNames } from '../../services/directory/administrators.ts';
 import { changeApiKey, findShutOut, listKeyChanges } from '../../services/keys/change-key.ts';
 import { getKeyRules } from '../../services/keys/change-key-rules.ts';
@@ -126,6 +127,8 @@ keys.get('/keys/:key', async (c) => {
     listRefusedUses(ctx, key.id),
     readUsage(ctx, [key.id, ...(other ? [other.id] : [])], today),
   ]);
+  const done = bannerFor(key, c.req.query('done'));
+  const since = ctx.now() - DAY_MS;
   const page = {
     subject: key,
     defaults: defaultLimits(c),
@@ -134,7 +137,11 @@ keys.get('/keys/:key', async (c) => {
     otherUsage: other ? usages.get(other.id) : undefined,
     entries: shownEntries(c, entries, SHOWN_TEXT),
     refused,
-    done: bannerFor(key, c.req.query('done')),
+    done,
+    lately:
+      done !== undefined && key.state === 'revoked'
+        ? { since, ...(await countWritesSince(ctx, key.id, since)) }
+        : undefined,
   };
   return render(c, key.name, <KeyPage {...page} />, {
     trail: trail(c),

@@ -2,7 +2,7 @@ import { Hono } from 'hono';
 import { everyRefusedUse, listRefusedUses, type RefusedUse } from '../../services/keys/refused-uses.ts';
 import { type AdminEnv, adminContext } from '../hono-env.ts';
 import { type Column, csvDownload, fileName } from './download.ts';
-import { REFUSAL_REASONS, RefusedUsesPage } from './pages/refused-uses-page.tsx';
+import { REFUSAL_REASONS, RefusedUsesActions, RefusedUsesPage } from './pages/refused-uses-page.tsx';
 import { utcText } from './pages/time.tsx';
 import { render } from './render-page.tsx';
 
@@ -10,7 +10,9 @@ export const refusedUses = new Hono<AdminEnv>();
 
 refusedUses.get('/refused', async (c) => {
   const uses = await listRefusedUses(adminContext(c));
-  return render(c, 'Refused uses', <RefusedUsesPage uses={uses} />);
+  return render(c, 'Refused uses', <RefusedUsesPage uses={uses} />, {
+    actions: uses.length > 0 && <RefusedUsesActions />,
+  });
 });
 
 const lostText = ({ at, ticketId, idempotencyKey, requestId }: RefusedUse['lost'][number]) =>

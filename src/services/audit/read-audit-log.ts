@@ -1,6 +1,7 @@
 import type { AuditColumns } from '../../db/audit/audit-columns.ts';
 import {
   type AuditLogRow,
+  countWritesOfKey,
   type ExaminedPart,
   findAuditAdministrators,
   findAuditPage,
@@ -104,6 +105,19 @@ export async function readLatestOfKey(
   const statement = findAuditPageOfKey.rows.bind({ organizationId: ctx.actor.organizationId, keyId, ...any, ...range });
   const results = await readAll(ctx, statement);
   return results.map(toEntry);
+}
+
+/** What a key wrote since an instant (UTC milliseconds): exact, unless the organization wrote a very large number. */
+export async function countWritesSince(
+  ctx: ActorContext<AdminActor>,
+  keyId: string,
+  since: number,
+): Promise<{ writes: number; addresses: number; isMinimum: boolean }> {
+  const values = { organizationId: ctx.actor.organizationId, keyId, since, examine: EXAMINED_PER_PAGE };
+  const found = await readOne(ctx, countWritesOfKey.bind({ ...values, ...(await seqRange(ctx, { since })) }));
+  if (!found) throw new Error('the count of writes returned no row');
+  const { writes, addresses, examined } = found;
+  return { writes, addresses, isMinimum: examined >= EXAMINED_PER_PAGE };
 }
 
 export interface AuditAdministrator {

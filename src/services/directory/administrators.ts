@@ -4,6 +4,7 @@ import {
   findTimeZone,
 } from '../../db/directory/administrator-statements.ts';
 import { ServiceError } from '../../domain/errors.ts';
+import { REASONS_FOR_ATTENTION, REFUSED_ATTENTION_MS } from '../../domain/facts.ts';
 import { type PushTrouble, troubleOf } from '../../domain/push-trouble.ts';
 import { compareNaturally } from '../../lib/natural-order.ts';
 import { readAll, readOne } from '../call-d1.ts';
@@ -14,6 +15,8 @@ export interface Administration {
   userName: string;
   email: string;
   organization: { id: string; name: string; timeZone: string; hasPsa: boolean };
+  /** How many keys and reasons of refused uses need attention; 0 except in the organization of the request. */
+  refused: number;
   /** Undefined if the changes of the organization reach the PSA, or are not pushed. */
   pushTrouble?: PushTrouble | undefined;
 }
@@ -28,7 +31,13 @@ export async function administrationsOf(
 ): Promise<Administration[]> {
   const results = await readAll(
     ctx,
-    findAdministrator.bind({ email, organizationId, limit: MAX_LISTED_ORGANIZATIONS }),
+    findAdministrator.bind({
+      email,
+      organizationId,
+      limit: MAX_LISTED_ORGANIZATIONS,
+      reasons: JSON.stringify(REASONS_FOR_ATTENTION),
+      since: ctx.now() - REFUSED_ATTENTION_MS,
+    }),
   );
   return results
     .map((row) => ({
@@ -41,6 +50,7 @@ export async function administrationsOf(
         timeZone: row.timeZone,
         hasPsa: row.hasPsa === 1,
       },
+      refused: row.refused,
       pushTrouble: troubleOf(row, ctx.now()),
     }))
     .sort((a, b) => compareNaturally(a.organization.name, b.organization.name));

@@ -8,6 +8,7 @@ import {
   findLiveKeys,
   findOwnKeyByHash,
   findOwnKeysByHint,
+  findUnrevoked,
   type KeyDetailsRow,
   type OperatorKeyRow,
 } from '../../db/keys/read-keys-statements.ts';
@@ -100,6 +101,15 @@ export async function findOwnKey(ctx: ActorContext<AdminActor>, keyId: string): 
   const { organizationId } = ctx.actor;
   const row = await readOne(ctx, findKeyDetails.bind({ organizationId, keyId }));
   return row ? toKeyDetails(row, ctx.now()) : undefined;
+}
+
+/** Those of these keys that are not revoked, by name. */
+export async function findUnrevokedKeys(
+  ctx: ActorContext<AdminActor>,
+  keyIds: readonly string[],
+): Promise<KeyDetails[]> {
+  const values = { organizationId: ctx.actor.organizationId, keyIds: JSON.stringify(keyIds) };
+  return (await readAll(ctx, findUnrevoked.bind(values))).map((row) => toKeyDetails(row, ctx.now()));
 }
 
 /** @throws ServiceError `key_not_found` */

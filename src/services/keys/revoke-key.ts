@@ -48,14 +48,30 @@ export async function revokeAllKeys(ctx: ActorContext<AdminActor>): Promise<numb
     const live = findSomeLiveKeys.bind({ organizationId, now: ctx.now() });
     const results = await readAll(ctx, live, 'may_have_written');
     if (results.length === 0) return revoked;
-    const changes = await writeWithAudit(ctx, byAdministrator(ctx), 'may_have_written', (now) =>
-      results.map(({ id }) => revocationBy(ctx, id, now)),
+    revoked += await revokeInOneBatch(
+      ctx,
+      results.map(({ id }) => id),
     );
-    const count = changes.filter(hasChanged).length;
-    // None: another request has just revoked the same keys, or the user is not an administrator.
-    if (count === 0) await administratorsTimeZone(ctx);
-    revoked += count;
   }
+}
+
+/** How many keys one request can revoke. */
+export const MAX_SELECTED = 150;
+
+/** Revokes these keys of the organization, and returns how many of them it revoked. @throws ServiceError `not_administrator` */
+export function revokeSelectedKeys(ctx: ActorContext<AdminActor>, keyIds: readonly string[]): Promise<number> {
+  return revokeInOneBatch(ctx, [...new Set(keyIds)].slice(0, MAX_SELECTED));
+}
+
+async function revokeInOneBatch(ctx: ActorContext<AdminActor>, keyIds: readonly string[]): Promise<number> {
+  if (keyIds.length === 0) return 0;
+  const changes = await writeWithAudit(ctx, byAdministrator(ctx), 'may_have_written', (now) =>
+    keyIds.map((id) => revocationBy(ctx, id, now)),
+  );
+  const count = changes.filter(hasChanged).length;
+  // None: another request has just revoked the same keys, or the user is not an administrator.
+  if (count === 0) await administratorsTimeZone(ctx);
+  return count;
 }
 
 const revokeRequest = lazyObject(() => ({

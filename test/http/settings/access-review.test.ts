@@ -205,7 +205,7 @@ describe('the evidence of a review', () => {
     expect(status).toBe(200);
     expect(headers.get('Content-Disposition')).toContain(`${organization}-access-review-`);
     const lines = csvRows(text);
-    const time = '"\\d{4}-\\d\\d-\\d\\dT[\\d:.]+Z"';
+    const time = '"\\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d:\\d\\d"';
     const ada = '"Ada <b>Lovelace</b>"';
     const line = (rest: string) => expect.stringMatching(new RegExp(`^${time},${ada},${time},${ada},${rest}$`));
     const key = (id = '') => `"twb_[^"]+","${id}",${time},${ada},"Internal notes, Time entries"`;
@@ -229,7 +229,7 @@ describe('the evidence of a review', () => {
     const lines = csvRows((await get(`${path}/evidence.csv`)).text);
     expect(lines).toHaveLength(3);
     expect(lines[1]).toContain(`"${successor.id}"`);
-    expect(lines[1]).toMatch(/"Revoke, decided on its predecessor twb_[^"]+","Pilot ended",.*Z"$/);
+    expect(lines[1]).toMatch(/"Revoke, decided on its predecessor twb_[^"]+","Pilot ended",.*\d:\d\d"$/);
   });
 
   test("the evidence uses the requested separator, and the organization's date in its file name", async () => {
@@ -241,7 +241,7 @@ describe('the evidence of a review', () => {
     await decide(fields(0, 'keep', 'Used'));
     await post(`${path}/finish`, {});
     const { text, headers } = await get(`${path}/evidence.csv?separator=semicolon`);
-    expect(text).toContain('"Review started";"Started by"');
+    expect(text).toContain('"Review started (UTC)";"Started by"');
     expect(headers.get('Content-Disposition')).toContain(`"${organization}-access-review-2026-11-22.csv"`);
     expect((await get(`${path}/evidence.csv?separator=tab`)).status).toBe(400);
   });

@@ -108,7 +108,7 @@ describe('the list of keys', () => {
     expect(links.filter((link) => !/unused=1/.test(link))).toHaveLength(1);
     const hidden = (await elementsOf(text, 'search input[type=hidden]')).map(({ attributes }) => attributes['name']);
     expect(hidden).toEqual(['state', 'unused', 'sort']);
-    expect(text).toContain('Only keys unused for 1 day, without replaced ones.');
+    expect(text).toContain('<h1>All keys unused for 1 day with “o”</h1>');
   });
 });
 

@@ -83,6 +83,16 @@ describe('a refused use of a key', () => {
     expect(await rowsOf('refused_uses', poor.organization)).toMatchObject([{ reason: 'psa_not_included' }]);
   });
 
+  test('the tab shows how many keys and reasons need attention, on every page', async () => {
+    const settings = await makeSettings();
+    const tab = async (page: string) =>
+      (await elementsOf((await settings.get(page)).text, '.tabs .mark')).map(({ text }) => text.trim());
+    expect(await tab('/keys')).toEqual([]);
+    await makeRefused(settings, 'First');
+    await makeRefused(settings, 'Second');
+    for (const page of ['/keys', '/audit', '/refused']) expect(await tab(page)).toEqual(['2']);
+  });
+
   test('the five latest lost writes of a key are listed, without more writes than one a minute', async () => {
     let now = Date.parse('2027-03-22T03:30:05Z');
     const { organization, api, get } = await makeSettings({ now: () => now });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { countElements } from '../../support/page.ts';
+import { countElements, elementsOf } from '../../support/page.ts';
 import { auditedActions, makeSettings } from '../../support/settings.ts';
 import { makeKey, rowsOf } from '../../support/world.ts';
 
@@ -24,6 +24,72 @@ describe('revoking a key', () => {
     const asked = await get(`/keys/${key.id}/revoke`);
     expect([asked.status, asked.headers.get('Location')]).toEqual([303, already]);
     expect(await auditedActions(organization)).toEqual(['api_key.created', 'note.created', 'api_key.revoked']);
+  });
+});
+
+test('a revoked key shows exactly its writes of the last 24 hours and their addresses, and links to them', async () => {
+  let now = Date.parse('2027-03-22T12:00:00Z');
+  const { organization, api, base, get, post } = await makeSettings({ now: () => now });
+  const [key, other] = [await makeKey(organization), await makeKey(organization)];
+  const write = (value: string, address: string) => api.postNote(value, undefined, { 'CF-Connecting-IP': address });
+  await write(key.value, '192.0.2.1');
+  now += 1_000;
+  await write(key.value, '192.0.2.2');
+  now += 60_000;
+  for (const address of ['192.0.2.2', '192.0.2.3']) await write(key.value, address);
+  await write(other.value, '192.0.2.4');
+  now = Date.parse('2027-03-23T12:00:01Z');
+  const { location } = await post(`/keys/${key.id}/revoke`, {});
+  const { text } = await get((location ?? '').replace(base, ''));
+  const [banner] = await elementsOf(text, '.banner.good');
+  expect(banner?.text.replaceAll(/\s+/g, ' ')).toContain('3 writes in the last 24 hours from 2 addresses.');
+  const links = (await elementsOf(text, '.banner.good a')).map(({ attributes }) =>
+    String(attributes['href']).replace('&amp;', '&'),
+  );
+  expect(links).toEqual(
+    ['audit', 'audit.csv'].map((page) => `${base}/${page}?key=${key.id}&since=2027-03-22T12:00:01.000Z`),
+  );
+  const listed = (await get((links[0] ?? '').replace(base, ''))).text;
+  expect((await elementsOf(listed, '.ticket-id')).filter(({ text: ticket }) => ticket === '1001')).toHaveLength(3);
+  expect((await get((links[0] ?? '').replace(base, '').replace(/since=.*/, 'since=x'))).status).toBe(400);
+});
+
+describe('revoking selected keys', () => {
+  test('one confirmation ends the selected keys, and leads back to the filtered list', async () => {
+    const [mine, theirs] = [await makeSettings(), await makeSettings()];
+    const all = await Promise.all([1, 2, 3].map((number) => makeKey(mine.organization, { name: `Old ${number}` })));
+    const keys = all.slice(0, 2);
+    const other = await makeKey(theirs.organization);
+    const list = '/keys?q=Old';
+    const form = (await mine.get(list)).text;
+    expect(await countElements(form, 'tbody [name=key]')).toBe(3);
+    expect(form).toContain('<h1>Keys with “Old”</h1>');
+    expect(await countElements((await mine.get('/keys')).text, '[name=key]')).toBe(0);
+
+    const chosen = [...keys.map(({ id }) => id), other.id];
+    const asked = await mine.get(`/revoke-keys?q=Old&${chosen.map((id) => `key=${id}`).join('&')}`);
+    expect((await elementsOf(asked.text, 'tbody bdi')).map(({ text }) => text)).toEqual(
+      expect.arrayContaining(['Old 1', 'Old 2']),
+    );
+    expect(await countElements(asked.text, 'tbody tr')).toBe(2);
+    for (const { value } of keys) expect((await mine.api.send('/api/v1/ping', { key: value })).status).toBe(200);
+
+    const { location } = await mine.post('/revoke-keys', { q: 'Old', key: chosen });
+    expect(location).toBe(`${mine.base}${list}&revoked=2`);
+    for (const { value } of keys) expect((await mine.api.send('/api/v1/ping', { key: value })).status).toBe(401);
+    for (const { api, value } of [
+      { api: mine.api, value: all[2]?.value ?? '' },
+      { api: theirs.api, value: other.value },
+    ])
+      expect((await api.send('/api/v1/ping', { key: value })).status).toBe(200);
+    expect((await mine.get(`${list}&revoked=2`)).text).toContain('2 keys are revoked.');
+    expect((await auditedActions(mine.organization)).filter((action) => action === 'api_key.revoked')).toHaveLength(2);
+  });
+
+  test('a selection of no key leads back to the list', async () => {
+    const { base, get } = await makeSettings();
+    const asked = await get('/revoke-keys?unused=60');
+    expect([asked.status, asked.headers.get('Location')]).toEqual([303, `${base}/keys?unused=60`]);
   });
 });
 

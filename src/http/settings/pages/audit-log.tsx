@@ -18,6 +18,8 @@ export interface AuditQuery {
   action?: string | undefined;
   from?: string | undefined;
   to?: string | undefined;
+  /** An instant in ISO 8601, as links name it. It replaces `from`. */
+  since?: string | undefined;
 }
 
 interface Props {
@@ -92,7 +94,7 @@ export function AuditLogActions({ query }: Pick<Props, 'query'>) {
 const isFiltered = (query: AuditQuery) => Object.values(query).some((value) => value !== undefined);
 
 /** The selection in words, on paper only. */
-function PrintedLine({ query: { q, ticket, by, key, action, from, to }, keys }: Props) {
+function PrintedLine({ query: { q, ticket, by, key, action, from, to, since }, keys }: Props) {
   const { organization, now } = usePage();
   const name = keys.find(({ id }) => id === key)?.name ?? key;
   const parts = [
@@ -103,6 +105,7 @@ function PrintedLine({ query: { q, ticket, by, key, action, from, to }, keys }: 
     action,
     from && `from ${from}`,
     to && `to ${to}`,
+    since && `since ${since}`,
   ].filter(Boolean);
   return (
     <p class="on-paper">
@@ -149,10 +152,11 @@ const PERIODS = [
 
 function Filters({ query, keys, administrators, entries }: Props) {
   const { base, now, timeZone } = usePage();
-  const { q, ticket, by, key, action, from, to } = query;
+  const { q, ticket, by, key, action, from, to, since } = query;
   const isUnlisted = by !== undefined && !administrators.some(({ id }) => id === by);
   const periods = PERIODS.map(([label, days]) => [label, addDays(dateIn(timeZone, now), 1 - days)] as const);
-  const hasOwnPeriod = to !== undefined || (from !== undefined && !periods.some(([, first]) => first === from));
+  const hasOwnPeriod =
+    since !== undefined || to !== undefined || (from !== undefined && !periods.some(([, first]) => first === from));
   return (
     <>
       <search>
@@ -223,12 +227,18 @@ function Filters({ query, keys, administrators, entries }: Props) {
       <nav class="state-chips" aria-label="Period">
         {[...periods, ['All', undefined] as const].map(([label, first]) => (
           <a
-            href={addressOf(`${base}/audit`, { ...query, from: first, to: undefined })}
+            href={addressOf(`${base}/audit`, { ...query, from: first, to: undefined, since: undefined })}
             aria-current={!hasOwnPeriod && from === first ? 'true' : undefined}
           >
             {label}
           </a>
         ))}
+        {since !== undefined && (
+          <a href={addressOf(`${base}/audit`, query)} aria-current="true">
+            Since&nbsp;
+            <Time at={Date.parse(since)} />
+          </a>
+        )}
         {isFiltered(query) && (
           <a href={`${base}/audit`} class="clear">
             Show all

@@ -50,7 +50,8 @@ export const formatNumber = (number: number) =>
   new Intl.NumberFormat('en-GB', { maximumFractionDigits: 1 }).format(number);
 
 /** A number with its unit: `1 record`, `2 records`. */
-export const counted = (number: number, unit: string) => `${formatNumber(number)} ${unit}${number === 1 ? '' : 's'}`;
+export const counted = (number: number, unit: string, many = `${unit}s`) =>
+  `${formatNumber(number)} ${number === 1 ? unit : many}`;
 
 /** A key's hint: the part of its value that identifies it. */
 export function Hint({ hint }: { hint: string }) {

@@ -1,8 +1,10 @@
 import type { KeyDetails } from '../../../services/keys/read-keys.ts';
+import type { KeyQuery } from '../../../services/keys/select-keys.ts';
+import { keyListParameters, keyListPath } from '../key-query.ts';
 import { usePage } from '../page-context.ts';
-import { Hint } from './components.tsx';
+import { counted, Hint, State, Table } from './components.tsx';
 import { describedBy, FieldMessage } from './input-field.tsx';
-import { LastWrite } from './key-facts.tsx';
+import { KeyName, LastWrite } from './key-facts.tsx';
 
 export function ConfirmRevokePage({ subject: key }: { subject: KeyDetails }) {
   const { base } = usePage();
@@ -22,6 +24,46 @@ export function ConfirmRevokePage({ subject: key }: { subject: KeyDetails }) {
           Revoke
         </button>
         <a href={`${base}/keys/${key.id}`}>Cancel</a>
+      </form>
+    </>
+  );
+}
+
+/** Asks for confirmation before the keys that were selected in a list are revoked. */
+export function ConfirmRevokeKeysPage({ keys, query }: { keys: readonly KeyDetails[]; query: KeyQuery }) {
+  const { base } = usePage();
+  return (
+    <>
+      <p>Requests with these keys are refused from then on. This cannot be undone.</p>
+      <Table caption="Keys to revoke" headings={['Key', 'State', 'Last write', 'Owner']}>
+        {keys.map((key) => (
+          <tr>
+            <th scope="row">
+              <KeyName of={key} />
+            </th>
+            <td data-label="State">
+              <State state={key.state} />
+            </td>
+            <td data-label="Last write">
+              <LastWrite of={key} />
+            </td>
+            <td data-label="Owner">
+              <bdi>{key.owner || '–'}</bdi>
+            </td>
+          </tr>
+        ))}
+      </Table>
+      <form method="post" action={`${base}/revoke-keys`} class="actions">
+        {keys.map(({ id }) => (
+          <input type="hidden" name="key" value={id} />
+        ))}
+        {keyListParameters(query).map(([name, value]) => (
+          <input type="hidden" name={name} value={value} />
+        ))}
+        <button type="submit" class="danger">
+          Revoke {counted(keys.length, 'key')}
+        </button>
+        <a href={keyListPath(base, query)}>Cancel</a>
       </form>
     </>
   );

@@ -6,11 +6,10 @@ import { Menu } from './components.tsx';
 import { OrganizationSwitcher } from './organization-switcher.tsx';
 
 const TABS = [
-  ['keys', 'API keys', ['new-key', 'revoke-all', 'access-review']],
+  ['keys', 'API keys', ['new-key', 'revoke-all', 'revoke-keys', 'access-review', 'which-key']],
   ['audit', 'Audit log', []],
   ['refused', 'Refused uses', []],
   ['key-rules', 'Key rules', []],
-  ['which-key', 'Which key is this?', []],
 ] as const;
 
 interface Props {
@@ -64,7 +63,7 @@ function UserMenu({
 }
 
 /** The pages of an organization. A page below one of them keeps its tab marked. */
-export function AreaTabs({ path }: { path: string }) {
+export function AreaTabs({ path, refused }: { path: string; refused: number }) {
   const { base } = usePage();
   return (
     <nav class="tabs" aria-label="Settings">
@@ -75,6 +74,7 @@ export function AreaTabs({ path }: { path: string }) {
         return (
           <a href={`${base}/${page}`} aria-current={path === `${base}/${page}` ? 'page' : isBelow ? 'true' : undefined}>
             {label}
+            {page === 'refused' && refused > 0 && <span class="mark">&nbsp;{refused}</span>}
           </a>
         );
       })}

@@ -2,7 +2,6 @@ import type { KeyList } from '../../../services/keys/list-keys.ts';
 import type { KeyQuery, ListedState } from '../../../services/keys/select-keys.ts';
 import { isFiltered, keyListParameters, keyListPath } from '../key-query.ts';
 import { usePage } from '../page-context.ts';
-import { counted } from './components.tsx';
 
 interface Props {
   query: KeyQuery;
@@ -61,18 +60,6 @@ export function KeyFilters({ query, counts }: Props) {
           </a>
         )}
       </nav>
-      <FilterText query={query} />
     </>
   );
-}
-
-/** The filters of links to this list, which have no field. */
-function FilterText({ query: { former, unusedDays, expires } }: Pick<Props, 'query'>) {
-  const parts = [
-    ...(former ? ['created by former administrators'] : []),
-    ...(unusedDays === undefined ? [] : [`unused for ${counted(unusedDays, 'day')}`]),
-    ...(expires === 'never' ? ['that never expire'] : []),
-    ...(typeof expires === 'number' ? [`that expire within ${counted(expires, 'day')}`] : []),
-  ];
-  return parts.length === 0 ? null : <p class="minor">Only keys {parts.join(' and ')}, without replaced ones.</p>;
 }

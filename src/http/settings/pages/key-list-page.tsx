@@ -1,31 +1,62 @@
 import type { DayLimit } from '../../../domain/day-limit.ts';
 import { EXAMINED_KEYS, type KeyList } from '../../../services/keys/list-keys.ts';
-import type { KeyQuery } from '../../../services/keys/select-keys.ts';
+import type { KeyQuery, ListedState } from '../../../services/keys/select-keys.ts';
 import { Icon } from '../../page/icon.tsx';
-import { isPlainList, keyListPath } from '../key-query.ts';
+import { isPlainList, keyListParameters, keyListPath } from '../key-query.ts';
 import { usePage } from '../page-context.ts';
 import { NeedsAttention, WhatToDo } from './attention.tsx';
-import { Banner, CsvLinks, LinkButton, Menu } from './components.tsx';
+import { Banner, CsvLinks, counted, LinkButton, Menu } from './components.tsx';
 import { amount, organizationLimits, useText } from './day-use.ts';
 import { KeyFilters } from './key-filters.tsx';
 import { KeyTable } from './key-table.tsx';
+import { REFUSAL_REASONS } from './refused-uses-page.tsx';
 
 interface Props {
   list: KeyList;
   query: KeyQuery;
   hasPsa: boolean;
   allRevoked: boolean;
+  /** How many keys were just revoked together; 0 for none. */
+  revoked: number;
   /** Whether a key was entered as the text to search for. */
   searchedKey: boolean;
 }
 
+const NOUNS: Record<ListedState, string> = {
+  live: 'Keys',
+  expiring: 'Expiring keys',
+  ended: 'Ended keys',
+  all: 'All keys',
+};
+
+/** The heading of a list: what its filters select. */
+export function keyListTitle(query: KeyQuery): string {
+  const { state, text, former, unusedDays, expires, refused } = query;
+  if (isPlainList(query)) return 'API keys';
+  const parts = [
+    ...(former ? ['created by former administrators'] : []),
+    ...(unusedDays === undefined ? [] : [`unused for ${counted(unusedDays, 'day')}`]),
+    ...(expires === 'never' ? ['that never expire'] : []),
+    ...(typeof expires === 'number' ? [`that expire within ${counted(expires, 'day')}`] : []),
+    ...(refused === undefined ? [] : [`refused in the last 7 days: ${REFUSAL_REASONS[refused].replace('The', 'the')}`]),
+    ...(text === undefined ? [] : [`with “${text}”`]),
+  ];
+  return [refused && state === 'all' ? 'Keys' : NOUNS[state], ...parts].join(' ');
+}
+
 export function KeyListPage(props: Props) {
   const { base } = usePage();
-  const { list, query, hasPsa, allRevoked, searchedKey } = props;
+  const { list, query, hasPsa, allRevoked, revoked, searchedKey } = props;
   const isPlain = isPlainList(query);
   return (
     <>
       {allRevoked && <Banner>All keys are revoked. Requests with these keys are now refused.</Banner>}
+      {revoked > 0 && (
+        <Banner>
+          {counted(revoked, 'key')} {revoked === 1 ? 'is' : 'are'} revoked. Requests with{' '}
+          {revoked === 1 ? 'it' : 'them'} are now refused.
+        </Banner>
+      )}
       {searchedKey && (
         <Banner tone="warning">
           You searched for a whole key, so nothing was searched. Use{' '}
@@ -125,12 +156,26 @@ interface KeysProps {
 
 function Keys({ list, query, isPlain }: KeysProps) {
   const { base } = usePage();
+  const canSelect = !isPlain && list.keys.some(({ state }) => state !== 'revoked');
   if (list.keys.length > 0) {
     return (
-      <div class="sheet">
-        <KeyTable keys={list.keys} query={query} />
+      <form method="get" action={`${base}/revoke-keys`} class="sheet">
+        <KeyTable keys={list.keys} query={query} canSelect={canSelect} />
         <Older list={list} query={query} />
-      </div>
+        {canSelect && (
+          <p class="pages">
+            {keyListParameters(query).map(([name, value]) => (
+              <input type="hidden" name={name} value={value} />
+            ))}
+            <label hidden>
+              <input type="checkbox" data-all="key" /> Select all
+            </label>{' '}
+            <button type="submit" class="danger">
+              Revoke selected…
+            </button>
+          </p>
+        )}
+      </form>
     );
   }
   if (isPlain) return null;

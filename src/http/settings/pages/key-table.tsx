@@ -11,10 +11,12 @@ import { Ago, ShortExpiry } from './time.tsx';
 interface Props {
   keys: readonly ListedKey[];
   query: KeyQuery;
+  /** Whether keys can be selected, to revoke them together. */
+  canSelect: boolean;
 }
 
 /** The keys, one line each. On a narrow screen a key takes two lines. */
-export function KeyTable({ keys, query }: Props) {
+export function KeyTable({ keys, query, canSelect }: Props) {
   const sort = { query };
   return (
     <table class="keys">
@@ -35,7 +37,7 @@ export function KeyTable({ keys, query }: Props) {
       </thead>
       <tbody>
         {keys.map((key) => (
-          <KeyRow of={key} />
+          <KeyRow of={key} canSelect={canSelect && key.state !== 'revoked'} />
         ))}
       </tbody>
     </table>
@@ -43,7 +45,7 @@ export function KeyTable({ keys, query }: Props) {
 }
 
 /** A heading that sorts by its column: names from A to Z, the latest write first. */
-function SortableHeading({ by, label, query }: Omit<Props, 'keys'> & { by: KeySort; label: string }) {
+function SortableHeading({ by, label, query }: Pick<Props, 'query'> & { by: KeySort; label: string }) {
   const { base } = usePage();
   const isSorted = query.sort === by;
   const isDescending = by === 'last';
@@ -57,10 +59,11 @@ function SortableHeading({ by, label, query }: Omit<Props, 'keys'> & { by: KeySo
   );
 }
 
-function KeyRow({ of: key }: { of: ListedKey }) {
+function KeyRow({ of: key, canSelect }: { of: ListedKey; canSelect: boolean }) {
   return (
     <tr>
       <th scope="row">
+        {canSelect && <input type="checkbox" name="key" value={key.id} aria-label={`Select ${key.name} ${key.hint}`} />}{' '}
         <KeyName of={key} />
       </th>
       <td class="scopes">

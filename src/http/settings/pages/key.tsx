@@ -6,7 +6,7 @@ import { FACT_TYPES, FACTS, REASONS_FOR_ATTENTION } from '../../../domain/facts.
 import { type DefaultLimits, KEY_FORM_FIELDS, ownRequestLimit } from '../../../domain/key-settings.ts';
 import { timeOfId } from '../../../domain/record-id.ts';
 import type { RequestLimit } from '../../../domain/request-limit.ts';
-import type { AuditEntry } from '../../../services/audit/read-audit-log.ts';
+import type { AuditEntry, countWritesSince } from '../../../services/audit/read-audit-log.ts';
 import { recordsOf, type Usage } from '../../../services/keys/key-usage.ts';
 import type { ChainDay, KeyDetails } from '../../../services/keys/read-keys.ts';
 import type { RefusedUse } from '../../../services/keys/refused-uses.ts';
@@ -46,6 +46,8 @@ interface Props {
   entries: readonly AuditEntry[];
   refused: readonly RefusedUse[];
   done: string | undefined;
+  /** What the key wrote since an instant (UTC milliseconds), if it was just revoked. */
+  lately: ({ since: number } & Awaited<ReturnType<typeof countWritesSince>>) | undefined;
 }
 
 /** The optional lines of text, which are shown if they were given. */
@@ -80,7 +82,7 @@ export function KeyActions({ subject: key }: Pick<Props, 'subject'>) {
 }
 
 /** One key with its details, use, latest activity, refused uses and settings. */
-export function KeyPage({ subject: key, defaults, written, usage, entries, refused, done, otherUsage }: Props) {
+export function KeyPage({ subject: key, defaults, written, usage, entries, refused, done, lately, otherUsage }: Props) {
   const { base, timeZone } = usePage();
   const path = `${base}/keys/${key.id}`;
   const limits = dayLimits(key, defaults.day);
@@ -91,7 +93,7 @@ export function KeyPage({ subject: key, defaults, written, usage, entries, refus
       {done && (
         <Banner>
           {done}
-          {key.state === 'revoked' && <WrittenLately subject={key} usage={usage} />}
+          {lately && <WrittenLately subject={key} lately={lately} />}
         </Banner>
       )}
       <RefusedNow subject={key} refused={refused} />
@@ -183,15 +185,16 @@ function rotationText({ id, successor }: KeyDetails, own: Usage, other: Usage, t
   return `Old key ${since(old)}, new key ${since(current)}`;
 }
 
-/** The latest writes of a revoked key, for a leak. */
-function WrittenLately({ subject: { id }, usage }: { subject: KeyDetails; usage: Usage }) {
+/** What a revoked key wrote in the last 24 hours, for a leak. */
+function WrittenLately({ subject: { id }, lately }: { subject: KeyDetails; lately: NonNullable<Props['lately']> }) {
   const { base } = usePage();
-  const latest = usage.slice(-2);
-  const query = `key=${id}&from=${latest[0]?.day ?? ''}`;
+  const { since, writes, addresses, isMinimum } = lately;
+  const query = `key=${id}&since=${new Date(since).toISOString()}`;
   return (
     <p>
-      {counted(recordsOf(latest), 'write')} since yesterday. <a href={`${base}/audit?${query}`}>See them</a> ·{' '}
-      <a href={`${base}/audit.csv?${query}`}>Download with texts</a>
+      {isMinimum && 'At least '}
+      {counted(writes, 'write')} in the last 24 hours from {counted(addresses, 'address', 'addresses')}.{' '}
+      <a href={`${base}/audit?${query}`}>See them</a> · <a href={`${base}/audit.csv?${query}`}>Download with texts</a>
     </p>
   );
 }

@@ -1,6 +1,6 @@
 import type { RefusedUse } from '../../../services/keys/refused-uses.ts';
 import { usePage } from '../page-context.ts';
-import { Address, CsvLinks, Hint, Table, Ticket } from './components.tsx';
+import { Address, CsvMenu, Hint, Table, Ticket } from './components.tsx';
 import { Time } from './time.tsx';
 
 export const REFUSAL_REASONS: Record<RefusedUse['reason'], string> = {
@@ -78,8 +78,12 @@ function LostWrites({ of: lost }: { of: RefusedUse['lost'] }) {
   );
 }
 
-export function RefusedUsesPage({ uses }: { uses: readonly RefusedUse[] }) {
+export function RefusedUsesActions() {
   const { base } = usePage();
+  return <CsvMenu to={`${base}/refused.csv`} />;
+}
+
+export function RefusedUsesPage({ uses }: { uses: readonly RefusedUse[] }) {
   return (
     <>
       <p>
@@ -87,11 +91,6 @@ export function RefusedUsesPage({ uses }: { uses: readonly RefusedUse[] }) {
         Counts are minimums. Source addresses are deleted after 30 days.
       </p>
       <RefusedUsesTable uses={uses} />
-      {uses.length > 0 && (
-        <div class="actions">
-          <CsvLinks to={`${base}/refused.csv`} />
-        </div>
-      )}
     </>
   );
 }

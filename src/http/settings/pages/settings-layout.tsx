@@ -35,7 +35,7 @@ export function Layout(props: PropsWithChildren<Props>) {
       isOnce={props.isOnce}
       home="/settings"
       bar={<Bar administrator={administrator} settingsLinks={settingsLinks} signOutPath={signOutPath} />}
-      tabs={administrator && <AreaTabs path={path} />}
+      tabs={administrator && <AreaTabs path={path} refused={administrator.refused} />}
       footer={
         administrator &&
         (zone === 'UTC' ? 'Times are in UTC.' : `Time zone: ${zone}. Hover over a time to see it in UTC.`)
