@@ -6,31 +6,47 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import * as z from 'zod';
-import { describeApi } from '../docs/api-openapi.ts';
 
+/** The OpenAPI document, which `src/dev/render.ts` writes. The limits and the address in it are not used. */
+const DOCUMENT = 'build/static/api/v1/openapi.json';
 /** In test/clients, with the TypeScript that it needs. */
 const OPENAPI_TYPESCRIPT = join(import.meta.dirname, '../../test/clients/node_modules/openapi-typescript/bin/cli.js');
 
+/** The document's server, without the address of the deployment. */
+const BASE_PATH = '/api/v1';
+
+const field = z.looseObject({
+  type: z.string().optional(),
+  description: z.string().optional(),
+  const: z.unknown().optional(),
+  maxLength: z.number().optional(),
+});
 const schema = z.looseObject({
-  properties: z.record(z.string(), z.looseObject({ const: z.unknown().optional() })).optional(),
+  properties: z.record(z.string(), field).optional(),
+  required: z.array(z.string()).optional(),
+});
+const operation = z.looseObject({
+  operationId: z.string(),
+  requestBody: z
+    .object({ content: z.object({ 'application/json': z.object({ schema: z.object({ $ref: z.string() }) }) }) })
+    .optional(),
 });
 const contract = z.looseObject({
-  servers: z.tuple([z.object({ url: z.string() })]),
-  paths: z.record(z.string(), z.record(z.string(), z.looseObject({ operationId: z.string() }))),
+  paths: z.record(z.string(), z.record(z.string(), operation)),
   components: z.looseObject({ schemas: z.record(z.string(), schema) }),
 });
 export type Contract = z.output<typeof contract>;
 
-/** The contract without the values of a deployment. */
-export function contractOfConnectors(): Contract {
-  const limit = { quota: 1, windowMs: 1_000 };
-  const limits = { ipLimit: limit, keyLimit: limit, dayLimits: { key: null, organization: null } };
-  return contract.parse(JSON.parse(JSON.stringify(describeApi({ keyPrefix: 'twb', ...limits }, ''))));
+export async function readContract(): Promise<Contract> {
+  return contract.parse(JSON.parse(await readFile(DOCUMENT, 'utf8')));
 }
 
 /** The contents of all generated files, by their paths in the repository. */
 export async function connectorFiles(document: Contract): Promise<Map<string, string>> {
-  return new Map([['src/connectors/client-typescript/src/contract.ts', await clientTypes(document)]]);
+  return new Map([
+    ['src/connectors/client-typescript/src/contract.ts', await clientTypes(document)],
+    ['src/connectors/n8n-nodes-ticket-write-back/nodes/TicketWriteBack/contract.ts', n8nFields(document)],
+  ]);
 }
 
 /** The types of requests and results, and of all errors as one, with the paths of the operations. */
@@ -48,9 +64,9 @@ async function clientTypes(document: Contract): Promise<string> {
     },
   };
   const paths = Object.entries(document.paths).flatMap(([path, operations]) =>
-    Object.values(operations).map(({ operationId }) => `  ${operationId}: '${document.servers[0].url}${path}',`),
+    Object.values(operations).map(({ operationId }) => `  ${operationId}: '${BASE_PATH}${path}',`),
   );
-  const length = z.number().parse(schemas['NoteRequest']?.properties?.['message']?.['maxLength']);
+  const length = schemas['NoteRequest']?.properties?.['message']?.maxLength;
   return `// Generated from the OpenAPI document by npm run connectors.
 ${await typesOf(reduced)}
 /** The path of each operation. */
@@ -89,4 +105,63 @@ async function typesOf(document: object): Promise<string> {
   } finally {
     await rm(directory, { recursive: true });
   }
+}
+
+/** The names of the node's resources. */
+const N8N_RESOURCES: Readonly<Record<string, string>> = { createNote: 'note', createTimeEntry: 'timeEntry' };
+
+/** The path and the fields of each resource of the n8n node, and their form. */
+function n8nFields({ paths, components }: Contract): string {
+  const writes = Object.entries(paths).flatMap(([path, operations]) =>
+    Object.values(operations).flatMap(({ operationId, requestBody }) => {
+      const name = requestBody?.content['application/json'].schema.$ref.split('/').at(-1) ?? '';
+      const { properties, required = [] } = components.schemas[name] ?? {};
+      if (!properties) return [];
+      const resource = N8N_RESOURCES[operationId];
+      if (resource === undefined) throw new Error(`The n8n node has no resource for ${operationId}`);
+      return [{ resource, path: BASE_PATH + path, properties, required }];
+    }),
+  );
+  const resources = Object.fromEntries(
+    writes.map(({ resource, path, properties, required }) => [
+      resource,
+      { path, fields: Object.keys(properties), required },
+    ]),
+  );
+  const fields = writes.flatMap(({ resource, properties, required }) =>
+    Object.entries(properties).map(([name, value]) => n8nField(resource, name, value, required.includes(name))),
+  );
+  return `// Generated from the OpenAPI document by npm run connectors.
+import type { INodeProperties } from 'n8n-workflow';
+
+/** The path and the fields of each resource. */
+export const RESOURCES = ${JSON.stringify(resources, null, 2)};
+
+/** The form of the fields. */
+export const FIELDS: INodeProperties[] = ${JSON.stringify(fields, null, 2)};
+`;
+}
+
+/** A field of a form. n8n's linter wants titles, IDs in capitals, and no period after a single sentence. */
+function n8nField(
+  resource: string,
+  name: string,
+  { type, description = '', ...rules }: z.output<typeof field>,
+  required: boolean,
+) {
+  const words = name.replaceAll(/[A-Z]/g, (letter) => ` ${letter}`);
+  const isText = type === 'string';
+  const isLong = isText && (rules.maxLength ?? 0) > 1000;
+  const n8nType = type === 'integer' ? 'number' : type;
+  return {
+    displayName: words.charAt(0).toUpperCase() + words.slice(1),
+    name,
+    type: n8nType,
+    ...(isLong && { typeOptions: { rows: 4 } }),
+    ...(n8nType === 'number' && { typeOptions: { minValue: rules['minimum'], maxValue: rules['maximum'] } }),
+    required,
+    displayOptions: { show: { resource: [resource], operation: ['create'] } },
+    default: isText ? '' : n8nType === 'number' ? rules['minimum'] : false,
+    description: /\. [A-Z]/.test(description) ? description : description.replace(/\.$/, ''),
+  };
 }

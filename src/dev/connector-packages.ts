@@ -1,19 +1,30 @@
 // The connectors as archives that npm installs. They are built without their own tools: only npm run test:connectors
 // installs these.
 import { execFile } from 'node:child_process';
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { glob, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, sep } from 'node:path';
 import { promisify } from 'node:util';
+import { transform } from 'esbuild';
 import { tarball } from './tarball.ts';
 
 const CONNECTORS = 'src/connectors';
+const N8N_NODE = 'n8n-nodes-ticket-write-back';
 const TSC = join(import.meta.dirname, '../../node_modules/typescript/bin/tsc');
 
 /** The archives by the names that `npm pack` gives them. */
 export async function connectorPackages(): Promise<Map<string, Buffer>> {
-  const files = await compiled('client-typescript');
-  return new Map([[await archiveName('client-typescript'), tarball(files)]]);
+  const packages = [
+    ['client-typescript', await compiledClient()],
+    [N8N_NODE, await compiledNode()],
+  ] as const;
+  const archives = packages.map(async ([name, code]) => {
+    const files = new Map<string, string>();
+    for (const file of ['package.json', 'README.md'])
+      files.set(file, await readFile(join(CONNECTORS, name, file), 'utf8'));
+    return [await archiveName(name), tarball(new Map([...files, ...code]))] as const;
+  });
+  return new Map(await Promise.all(archives));
 }
 
 async function archiveName(name: string): Promise<string> {
@@ -21,18 +32,30 @@ async function archiveName(name: string): Promise<string> {
   return `${packageName}-${version}.tgz`;
 }
 
-/** A package with its compiled code. Types are not checked here, because that needs the package's own tools. */
-async function compiled(name: string): Promise<Map<string, string>> {
-  const directory = join(CONNECTORS, name);
+/** The client with its types. They are not checked here: `npm test` does. */
+async function compiledClient(): Promise<Map<string, string>> {
   const outDir = await mkdtemp(join(tmpdir(), 'twb-connector-'));
   try {
-    await promisify(execFile)(process.execPath, [TSC, '-p', directory, '--noCheck', '--outDir', outDir]);
+    const args = [TSC, '-p', join(CONNECTORS, 'client-typescript'), '--noCheck', '--outDir', outDir];
+    await promisify(execFile)(process.execPath, args);
     const files = new Map<string, string>();
-    for (const file of ['package.json', 'README.md']) files.set(file, await readFile(join(directory, file), 'utf8'));
     for (const file of (await readdir(outDir)).sort())
       files.set(`dist/${file}`, await readFile(join(outDir, file), 'utf8'));
     return files;
   } finally {
     await rm(outDir, { recursive: true });
   }
+}
+
+/** The n8n node as CommonJS, with its icons. Only n8n's own tools check its types, because they contain them. */
+async function compiledNode(): Promise<Map<string, string>> {
+  const directory = join(CONNECTORS, N8N_NODE);
+  const files = new Map<string, string>();
+  for await (const name of glob('{credentials,nodes}/**/*.ts', { cwd: directory })) {
+    const { code } = await transform(await readFile(join(directory, name), 'utf8'), { loader: 'ts', format: 'cjs' });
+    files.set(`dist/${name.replaceAll(sep, '/').replace(/ts$/, 'js')}`, code);
+  }
+  for (const name of await readdir(join(directory, 'icons')))
+    files.set(`dist/icons/${name}`, await readFile(join(directory, 'icons', name), 'utf8'));
+  return new Map([...files].sort());
 }

@@ -14,13 +14,15 @@ const run = promisify(execFile);
 const HERE = import.meta.dirname;
 const TIMEOUT_MS = 60_000;
 const CLIENT = 'src/connectors/client-typescript';
+const N8N_NODE = 'src/connectors/n8n-nodes-ticket-write-back';
 
-for (const cwd of [HERE, CLIENT]) await run('npm', ['ci', '--ignore-scripts', '--loglevel=error'], { cwd });
+for (const cwd of [HERE, CLIENT, N8N_NODE]) await run('npm', ['ci', '--ignore-scripts', '--loglevel=error'], { cwd });
 
 const directory = await mkdtemp(join(tmpdir(), 'twb-connectors-'));
-const server = await startServer();
+const server = await startServer('--var', 'KEY_LIMIT:10/2s');
 try {
   await testClient(server);
+  await testNode(server);
 } finally {
   await server.close();
   await rm(directory, { recursive: true });
@@ -64,4 +66,20 @@ async function testClient({ url, key }: StartedServer): Promise<void> {
     await worker.dispose();
   }
   console.log(`Client: one note each, written twice, on ${Object.keys(runtimes).join(', ')} and workerd.`);
+}
+
+/** Builds and lints the node with n8n's tools, and executes their build and the archive of the service with n8n-core. */
+async function testNode({ url, key }: StartedServer): Promise<void> {
+  await run('npm', ['run', 'build'], { cwd: N8N_NODE });
+  await run('npm', ['run', 'lint'], { cwd: N8N_NODE });
+  const home = await mkdtemp(join(directory, 'n8n-'));
+  await run('npm', ['pack', '--pack-destination', home], { cwd: N8N_NODE });
+  const [archive = ''] = await readdir(home);
+  await writeFile(join(home, 'package.json'), '{ "private": true }');
+  for (const source of [`./${archive}`, `${url}/docs/connectors/${archive}`]) {
+    await run('npm', ['install', '--legacy-peer-deps', source], { cwd: home });
+    const env = { ...process.env, NODE_SETTINGS: JSON.stringify({ directory: join(home, 'node_modules'), url, key }) };
+    const { stdout } = await run('node', [join(HERE, 'n8n.js'), source], { env, timeout: TIMEOUT_MS });
+    console.log(stdout.trim().split('\n').at(-1));
+  }
 }

@@ -81,6 +81,12 @@ describe.each(RECIPES)('the recipe for $tool', ({ slug, markdown }) => {
   });
 });
 
+test.each([['n8n', 'With the node']])('the recipe for %s offers the connector first', (slug, title) => {
+  const { markdown = '' } = RECIPES.find((recipe) => recipe.slug === slug) ?? {};
+  const titles = partsOf(blocksOf(markdown), 2).map((part) => part.title);
+  expect(titles.slice(0, 3)).toEqual(['You need', title, 'First note']);
+});
+
 const DOWNLOAD = /"href":"(\/docs\/(?:recipes|connectors)\/[\w.-]+\.\w+)"/g;
 
 test.each(['recipes/curl', 'recipes/python', 'recipes/zapier', 'pages/recipes'])(
