@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import * as z from 'zod';
+import { swaggerOf } from './swagger.ts';
 
 /** The OpenAPI document, which `src/dev/render.ts` writes. The limits and the address in it are not used. */
 const DOCUMENT = 'build/static/api/v1/openapi.json';
@@ -15,21 +16,49 @@ const OPENAPI_TYPESCRIPT = join(import.meta.dirname, '../../test/clients/node_mo
 /** The document's server, without the address of the deployment. */
 const BASE_PATH = '/api/v1';
 
-const field = z.looseObject({
+/** The parts of a JSON Schema that connectors use. */
+export interface Schema {
+  type?: string | undefined;
+  description?: string | undefined;
+  format?: string | undefined;
+  enum?: unknown[] | undefined;
+  const?: unknown;
+  minimum?: number | undefined;
+  maximum?: number | undefined;
+  minLength?: number | undefined;
+  maxLength?: number | undefined;
+  required?: string[] | undefined;
+  items?: Schema | undefined;
+  properties?: Record<string, Schema> | undefined;
+}
+const schema: z.ZodType<Schema> = z.looseObject({
   type: z.string().optional(),
   description: z.string().optional(),
-  const: z.unknown().optional(),
+  format: z.string().optional(),
+  enum: z.array(z.unknown()).optional(),
+  minimum: z.number().optional(),
+  maximum: z.number().optional(),
+  minLength: z.number().optional(),
   maxLength: z.number().optional(),
-});
-const schema = z.looseObject({
-  properties: z.record(z.string(), field).optional(),
   required: z.array(z.string()).optional(),
+  get items() {
+    return schema.optional();
+  },
+  get properties() {
+    return z.record(z.string(), schema).optional();
+  },
 });
+const json = z.object({ 'application/json': z.object({ schema: z.object({ $ref: z.string() }) }) });
 const operation = z.looseObject({
   operationId: z.string(),
-  requestBody: z
-    .object({ content: z.object({ 'application/json': z.object({ schema: z.object({ $ref: z.string() }) }) }) })
-    .optional(),
+  summary: z.string(),
+  description: z.string(),
+  parameters: z.array(z.looseObject({ in: z.string(), name: z.string(), description: z.string() })).optional(),
+  requestBody: z.object({ content: json }).optional(),
+  responses: z.record(
+    z.string(),
+    z.looseObject({ description: z.string().optional(), content: json.partial().optional() }),
+  ),
 });
 const contract = z.looseObject({
   paths: z.record(z.string(), z.record(z.string(), operation)),
@@ -46,6 +75,10 @@ export async function connectorFiles(document: Contract): Promise<Map<string, st
   return new Map([
     ['src/connectors/client-typescript/src/contract.ts', await clientTypes(document)],
     ['src/connectors/n8n-nodes-ticket-write-back/nodes/TicketWriteBack/contract.ts', n8nFields(document)],
+    [
+      'src/connectors/power-automate/apiDefinition.swagger.json',
+      `${JSON.stringify(swaggerOf(document, BASE_PATH), null, 2)}\n`,
+    ],
   ]);
 }
 
@@ -131,8 +164,9 @@ function n8nFields({ paths, components }: Contract): string {
   const fields = writes.flatMap(({ resource, properties, required }) =>
     Object.entries(properties).map(([name, value]) => n8nField(resource, name, value, required.includes(name))),
   );
+  const imports = "import type { INodeProperties } from 'n8n-workflow';";
   return `// Generated from the OpenAPI document by npm run connectors.
-import type { INodeProperties } from 'n8n-workflow';
+${imports}
 
 /** The path and the fields of each resource. */
 export const RESOURCES = ${JSON.stringify(resources, null, 2)};
@@ -143,12 +177,7 @@ export const FIELDS: INodeProperties[] = ${JSON.stringify(fields, null, 2)};
 }
 
 /** A field of a form. n8n's linter wants titles, IDs in capitals, and no period after a single sentence. */
-function n8nField(
-  resource: string,
-  name: string,
-  { type, description = '', ...rules }: z.output<typeof field>,
-  required: boolean,
-) {
+function n8nField(resource: string, name: string, { type, description = '', ...rules }: Schema, required: boolean) {
   const words = name.replaceAll(/[A-Z]/g, (letter) => ` ${letter}`);
   const isText = type === 'string';
   const isLong = isText && (rules.maxLength ?? 0) > 1000;
@@ -158,10 +187,10 @@ function n8nField(
     name,
     type: n8nType,
     ...(isLong && { typeOptions: { rows: 4 } }),
-    ...(n8nType === 'number' && { typeOptions: { minValue: rules['minimum'], maxValue: rules['maximum'] } }),
+    ...(n8nType === 'number' && { typeOptions: { minValue: rules.minimum, maxValue: rules.maximum } }),
     required,
     displayOptions: { show: { resource: [resource], operation: ['create'] } },
-    default: isText ? '' : n8nType === 'number' ? rules['minimum'] : false,
+    default: isText ? '' : n8nType === 'number' ? rules.minimum : false,
     description: /\. [A-Z]/.test(description) ? description : description.replace(/\.$/, ''),
   };
 }

@@ -2,7 +2,7 @@
 // service.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { copyFile, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { copyFile, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -23,6 +23,7 @@ const server = await startServer('--var', 'KEY_LIMIT:10/2s');
 try {
   await testClient(server);
   await testNode(server);
+  await testSwagger(server);
 } finally {
   await server.close();
   await rm(directory, { recursive: true });
@@ -82,4 +83,14 @@ async function testNode({ url, key }: StartedServer): Promise<void> {
     const { stdout } = await run('node', [join(HERE, 'n8n.js'), source], { env, timeout: TIMEOUT_MS });
     console.log(stdout.trim().split('\n').at(-1));
   }
+}
+
+/** Validates the description of the Power Automate connector, and calls its operations. */
+async function testSwagger({ url, key }: StartedServer): Promise<void> {
+  const document: unknown = JSON.parse(
+    await readFile('src/connectors/power-automate/apiDefinition.swagger.json', 'utf8'),
+  );
+  const env = { ...process.env, SWAGGER_SETTINGS: JSON.stringify({ document, url, key }) };
+  const { stdout } = await run('node', [join(HERE, 'swagger.js')], { env, timeout: TIMEOUT_MS });
+  console.log(stdout.trim());
 }

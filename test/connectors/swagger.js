@@ -1,0 +1,45 @@
+// Validates the Power Automate connector against the schema of OpenAPI 2.0, and calls each of its operations with a
+// client of OpenAPI 2.0. run.ts passes the document, the address of the service, and the key.
+import assert from 'node:assert/strict';
+import SwaggerParser from '@apidevtools/swagger-parser';
+import SwaggerClient from 'swagger-client';
+
+const { document, url, key } = JSON.parse(process.env['SWAGGER_SETTINGS']);
+
+await SwaggerParser.validate(structuredClone(document));
+await assert.rejects(SwaggerParser.validate({ ...structuredClone(document), paths: { '/ping': { get: {} } } }));
+
+const { host, protocol } = new URL(url);
+// The client resolves references in its copy.
+const spec = structuredClone({ ...document, host, schemes: [protocol.replace(':', '')] });
+// As a connection does that was made in the portal.
+const { apis } = await new SwaggerClient({ spec, authorizations: { api_key: `Bearer ${key}` } });
+const operations = Object.assign({}, ...Object.values(apis));
+
+const work = { minutes: 30, description: 'Cleared the print queue', billable: true };
+const inputs = {
+  Ping: {},
+  CreateNote: { ticketId: '1001', 'Idempotency-Key': 'flow:note', body: { message: 'Written by a flow' } },
+  CreateTimeEntry: { ticketId: '1001', 'Idempotency-Key': 'flow:time', body: work },
+};
+assert.deepEqual(Object.keys(operations).sort(), Object.keys(inputs).sort());
+for (const [operation, input] of Object.entries(inputs)) {
+  const first = await operations[operation](input);
+  assert.equal(first.status, operation === 'Ping' ? 200 : 201, operation);
+  const second = await operations[operation](input);
+  assert.equal(second.status, 200, operation);
+  assert.equal(second.body.idempotentReplay, operation === 'Ping' ? undefined : true, operation);
+  // Every field of the response is described, so that the designer offers it.
+  const { $ref } = Object.values(document.paths)
+    .flatMap(Object.values)
+    .find(({ operationId }) => operationId === operation).responses[200].schema;
+  const described = Object.keys(document.definitions[$ref.split('/').at(-1)].properties);
+  assert.deepEqual(
+    Object.keys(second.body).filter((name) => !described.includes(name)),
+    [],
+  );
+}
+// The client itself refuses a request without an event id.
+const { 'Idempotency-Key': _, ...withoutEvent } = inputs.CreateNote;
+await assert.rejects(async () => operations.CreateNote(withoutEvent), /Required parameter Idempotency-Key/);
+console.log(`Power Automate: ${Object.keys(inputs).join(', ')} called; each write repeated as a replay.`);
