@@ -26,7 +26,7 @@ describe('the date', () => {
     ['America/New_York', '2026-11-01T03:59:59.999Z', '2026-10-31'],
     ['America/New_York', '2026-11-02T04:59:59.999Z', '2026-11-01'],
     ['America/New_York', '2026-11-02T05:00:00.000Z', '2026-11-02'],
-  ])('in %s at %s the date is %s', (timeZone, instant, date) => {
+  ])('the date in %s at %s is %s', (timeZone, instant, date) => {
     expect(dateIn(timeZone, Date.parse(instant))).toBe(date);
   });
 });
@@ -65,7 +65,7 @@ test.each([
   ['America/New_York', '2027-03-15', '2027-03-15T04:00:00Z'],
   ['America/New_York', '2027-03-14', '2027-03-14T05:00:00Z'],
   ['Asia/Tokyo', '2027-01-01', '2026-12-31T15:00:00Z'],
-])('in %s the day %s begins at %s', (timeZone, date, instant) => {
+])('the day in %s, %s, begins at %s', (timeZone, date, instant) => {
   expect(startOfDate(date, timeZone)).toBe(Date.parse(instant));
 });
 

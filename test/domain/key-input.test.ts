@@ -85,7 +85,7 @@ test.each([
   ['Pacific/Kiritimati', '2026-11-21T12:00:00Z', '2036-11-22T10:00:00Z'],
   // 2038 has no 29 February.
   ['UTC', '2028-02-29T12:00:00Z', '2038-03-02T00:00:00Z'],
-])('in %s at %s the latest expiry is %s', (timeZone, now, last) => {
+])('the latest expiry in %s at %s is %s', (timeZone, now, last) => {
   expect(lastExpiry(timeZone, Date.parse(now))).toBe(Date.parse(last));
 });
 

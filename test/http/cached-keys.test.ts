@@ -118,7 +118,7 @@ describe('a cached key', () => {
   });
 });
 
-test('in any sequence of events over several isolates an ended key gets 401 and writes nothing, and a live key writes exactly its requests', async () => {
+test('after any sequence of events over several isolates an ended key gets 401 and writes nothing, and a live key writes exactly its requests', async () => {
   const isolates = 3;
   const isolate = fc.nat(isolates - 1);
   const event = fc.oneof(

@@ -153,7 +153,7 @@ describe('once the keys are read', () => {
     expect(issuer.fetches).toBe(2);
   });
 
-  test('in an outage an unknown key id still has no match, costs one fetch in five seconds, and does not affect known keys', async () => {
+  test('an unknown key id in an outage still has no match, costs one fetch in five seconds, and does not affect known keys', async () => {
     const { issuer, verify } = await makeKeySet();
     expect(await verify(token())).toBe('ok');
     issuer.answer = () => Promise.reject(new TypeError('fetch failed'));

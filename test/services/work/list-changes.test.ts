@@ -62,7 +62,7 @@ class Reader {
   }
 }
 
-test('in any order of writes and reads, readers see every committed record, in the order of the commits', async () => {
+test('readers see every committed record in commit order, for any order of writes and reads', async () => {
   const api = makeApi();
   await fc.assert(
     fc.asyncProperty(fc.array(event, { minLength: 20, maxLength: 40 }), async (events) => {
