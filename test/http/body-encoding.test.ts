@@ -57,6 +57,22 @@ test.each([
   expect(await post(body)).toMatchObject({ code });
 });
 
+test.each([
+  ['a byte that begins no character', [0xff]],
+  ['a character that is cut off', [0xc3]],
+  ['a character in more bytes than it needs', [0xc0, 0xaf]],
+  ['half of a surrogate pair', [0xed, 0xa0, 0xbd]],
+])('a body with %s is refused, and nothing is written', async (_, bytes) => {
+  const before = await rowsOf('notes', organization);
+  const [start, end] = ['{"message":"a', 'b"}'].map((text) => [...new TextEncoder().encode(text)]);
+  expect(await post(new Uint8Array([...(start ?? []), ...bytes, ...(end ?? [])]))).toEqual({
+    status: 400,
+    code: 'invalid_encoding',
+    detail: 'The body contains bytes that are not UTF-8; encode the JSON text as UTF-8.',
+  });
+  expect(await rowsOf('notes', organization)).toEqual(before);
+});
+
 test('a body in UTF-8, with a byte order mark or without, is stored as it was sent', async () => {
   const before = (await rowsOf('notes', organization)).length;
   expect(await post(BODY)).toMatchObject({ status: 201 });

@@ -2,6 +2,7 @@ import { env } from 'cloudflare:workers';
 import { describe, expect, test } from 'vitest';
 import { redactRecord } from '../../../src/services/work/redact-record.ts';
 import { aroundD1 } from '../../support/d1.ts';
+import { ledgerInconsistencies } from '../../support/ledger.ts';
 import { aroundLimiters } from '../../support/limiter.ts';
 import {
   asOperator,
@@ -27,8 +28,8 @@ function tally(responses: Response[]): Record<number, number> {
 }
 
 /**
- * The records of an organization, after a check that the numbers of the audit log have no gaps and
- * that each record has its audit row.
+ * The records of an organization, after a check that the numbers of the audit log have no gaps, that
+ * each record has its audit row, and that the daily ledger counts it.
  */
 async function recordsOf(organization: string) {
   const audit = await rowsOf('audit_log', organization);
@@ -39,6 +40,7 @@ async function recordsOf(organization: string) {
     .filter(({ actor_type }) => actor_type === 'api_key')
     .map(({ target_id, seq }) => `${target_id} ${seq}`);
   expect(records.map(({ id, audit_seq }) => `${id} ${audit_seq}`).sort()).toEqual(audited.sort());
+  expect(await ledgerInconsistencies(env.DB, organization)).toEqual([]);
   return records;
 }
 
