@@ -1,7 +1,7 @@
 // npm start: migrates the local database, imports the demo directory, creates a new demo key and
 // serves the Worker. Arguments after `--` are passed on to `wrangler dev`.
 import { once } from 'node:events';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { createInterface } from 'node:readline';
@@ -14,12 +14,13 @@ import { importDirectory } from '../ops/import/import-directory.ts';
 import { withLocalD1 } from '../ops/local.ts';
 import { MODULE_VARIABLES } from '../ops/modules.ts';
 import { unknownVariables } from '../ops/unknown-variables.ts';
-import { runWrangler, spawnWrangler } from '../ops/wrangler.ts';
+import { spawnWrangler } from '../ops/wrangler.ts';
 import { AGENTS_CONFIG, readWranglerConfig, wranglerConfig } from '../ops/wrangler-config.ts';
 import { createApiKey } from '../services/keys/create-key.ts';
 import { revokeAsAdministrator } from '../services/keys/revoke-key.ts';
 import type { ActorContext, AdminActor } from '../services/service-context.ts';
 import { dueCrons } from './due-crons.ts';
+import { appliedMigrations, migrate, migrationNames } from './migrate.ts';
 
 const DEMO_KEY_NAME = 'Local demo';
 const READY_TIMEOUT_MS = 60_000;
@@ -62,8 +63,10 @@ if (others.length > 0) {
     `The local database was made by other migrations (${others.join(', ')}): delete the directory ${state} and start again.`,
   );
 }
-await migrate();
-const key = await withLocalD1(persistTo, prepareDemo);
+const key = await withLocalD1(persistTo, async (db) => {
+  await migrate(db);
+  return prepareDemo(db);
+});
 await serve();
 
 /** Ends the start with one sentence, because a stack trace would hide it. */
@@ -119,17 +122,8 @@ function isInUse(): Promise<boolean> {
 
 /** Migrations of the database that the repository lacks: its own would fail on such a database. */
 async function otherMigrations(db: D1Database): Promise<string[]> {
-  const table = await db.prepare("select name from sqlite_master where name = 'd1_migrations'").first();
-  if (table === null) return [];
-  const { results } = await db.prepare('select name from d1_migrations order by id').all<{ name: string }>();
-  const files = readdirSync('migrations');
-  return results.map(({ name }) => name).filter((name) => !files.includes(name));
-}
-
-async function migrate(): Promise<void> {
-  const persist = persistTo === undefined ? [] : ['--persist-to', persistTo];
-  const { code, output } = await runWrangler(['d1', 'migrations', 'apply', 'DB', '--local', ...persist]);
-  if (code !== 0) fail(`${output}\nThe local database could not be migrated.`);
+  const names = await migrationNames();
+  return (await appliedMigrations(db)).filter((name) => !names.includes(name));
 }
 
 async function prepareDemo(db: D1Database): Promise<string> {

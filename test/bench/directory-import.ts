@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { bigDirectory, directoryLines } from '../support/big-directory.ts';
-import { localDatabase } from '../support/command.ts';
+import { localDatabase } from '../support/local-database.ts';
 
 const SAMPLE_MS = 50;
 

@@ -10,19 +10,20 @@ import * as z from 'zod';
 import { isInstalled } from '../support/command.ts';
 import { n8nWorkflow, type SentRequest } from '../support/n8n.ts';
 import { bashCommandsOf, bashUpTo, codesOf, RANDOM, snippetOf } from '../support/recipes.ts';
-import { startServer } from '../support/server.ts';
+import { type StartedServer, startServerOn } from '../support/server.ts';
+import { copyDatabase } from '../support/shared.ts';
 
 // What the recipes give to copy, run as it is, against a server whose limit it runs into.
 
 const run = promisify(execFile);
 
-let server: Awaited<ReturnType<typeof startServer>>;
+let server: StartedServer;
 let directory: string;
 /** Installs the TypeScript client while the first tests wait for the limit. */
 let installed: Promise<void>;
 
 beforeAll(async () => {
-  server = await startServer('--var', 'KEY_LIMIT:10/2s');
+  server = await startServerOn(await copyDatabase(), '--inspector-port', '0', '--var', 'KEY_LIMIT:10/2s');
   directory = await mkdtemp(join(tmpdir(), 'twb-client-'));
   installed = installClient();
   installed.catch(() => undefined);

@@ -1,13 +1,11 @@
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer, type ServerResponse } from 'node:http';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { generateKeyPair, SignJWT } from 'jose';
 import type { Miniflare } from 'miniflare';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { prepare } from '../bench/seed.ts';
-import { bundleProduction, serveProduction } from '../support/production-worker.ts';
+import { serveProduction } from '../support/production-worker.ts';
+import { productionBundle } from '../support/shared.ts';
 
 // The production bundle in workerd, where each request has an I/O context of its own, with an
 // issuer that the test controls.
@@ -28,15 +26,13 @@ const certs = createServer((_, response) => {
 let bundle: string;
 
 beforeAll(async () => {
-  bundle = await mkdtemp(join(tmpdir(), 'twb-sign-in-'));
-  await bundleProduction(bundle);
+  bundle = await productionBundle();
   certs.listen(0, '127.0.0.1');
   await once(certs, 'listening');
 });
 afterAll(async () => {
   certs.closeAllConnections();
   certs.close();
-  await rm(bundle, { recursive: true });
 });
 
 /** Runs with a new isolate, which remembers nothing. */

@@ -8,7 +8,8 @@ import { SCOPE_IDS } from '../../src/domain/scopes.ts';
 import { importDirectory } from '../../src/ops/import/import-directory.ts';
 import { type CreatedKey, createApiKey } from '../../src/services/keys/create-key.ts';
 import type { ActorContext, AdminActor } from '../../src/services/service-context.ts';
-import { localDatabase } from '../support/command.ts';
+import type { LocalDatabase } from '../support/command.ts';
+import { localDatabase } from '../support/local-database.ts';
 import { bundleProduction, type ProductionWorker } from '../support/production-worker.ts';
 import { freePort } from '../support/server.ts';
 
@@ -29,7 +30,7 @@ export const UNLIMITED_VARS = {
  * production bundle.
  */
 export interface LocalParts {
-  database: { persistTo: string; remove: () => Promise<void> };
+  database: LocalDatabase;
   bundle: string;
 }
 

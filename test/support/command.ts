@@ -1,6 +1,6 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -46,13 +46,16 @@ export async function wrangler(...args: string[]): Promise<void> {
   if (code !== 0) throw new Error(`wrangler ${args.join(' ')}: ${stdout}${stderr}`);
 }
 
-/**
- * Makes a directory with a migrated local database, as `--persist-to` takes it. Tests copy the
- * shared one instead: `copyDatabase`.
- */
-export async function localDatabase(): Promise<{ persistTo: string; remove: () => Promise<void> }> {
-  const persistTo = await mkdtemp(join(tmpdir(), 'ticket-write-back-'));
-  await wrangler('d1', 'migrations', 'apply', 'DB', '--local', '--persist-to', persistTo);
+/** A local database in a directory, as `--persist-to` takes it. */
+export interface LocalDatabase {
+  persistTo: string;
+  remove: () => Promise<void>;
+}
+
+/** Copies the database in a directory. */
+export async function copyOf(original: string): Promise<LocalDatabase> {
+  const persistTo = await mkdtemp(join(tmpdir(), 'twb-database-'));
+  await cp(original, persistTo, { recursive: true });
   return { persistTo, remove: () => rm(persistTo, { recursive: true }) };
 }
 

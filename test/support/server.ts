@@ -5,6 +5,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import type { LocalDatabase } from './command.ts';
 import { rememberBody, rememberKey, secretsIn } from './secrets.ts';
 
 const outputs = new WeakMap<ChildProcess, () => string>();
@@ -82,6 +83,11 @@ export interface StartedServer {
 /** Starts a local server with a database of its own. */
 export async function startServer(...args: string[]): Promise<StartedServer> {
   const persistTo = await mkdtemp(join(tmpdir(), 'twb-'));
+  return startServerOn({ persistTo, remove: () => rm(persistTo, { recursive: true }) }, ...args);
+}
+
+/** Starts a local server on this database. Closing the server removes the database. */
+export async function startServerOn({ persistTo, remove }: LocalDatabase, ...args: string[]): Promise<StartedServer> {
   const port = await freePort();
   const { server, output } = await start('--port', String(port), '--persist-to', persistTo, ...args);
   return {
@@ -92,7 +98,7 @@ export async function startServer(...args: string[]): Promise<StartedServer> {
       try {
         await stop(server);
       } finally {
-        await rm(persistTo, { recursive: true });
+        await remove();
       }
     },
   };

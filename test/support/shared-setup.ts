@@ -6,9 +6,10 @@ import type { TestProject } from 'vitest/node';
 import { importDirectory } from '../../src/ops/import/import-directory.ts';
 import { withLocalD1 } from '../../src/ops/local.ts';
 import { launchBrowser } from './browser.ts';
-import { localDatabase } from './command.ts';
+import { copyOf, type LocalDatabase } from './command.ts';
+import { localDatabase } from './local-database.ts';
 import { buildProduction } from './production-worker.ts';
-import { type StartedServer, startServer } from './server.ts';
+import { type StartedServer, startServerOn } from './server.ts';
 
 // Vitest's global setup of the tests on Node: what takes seconds to start is started once per run,
 // when the first test asks for it. Tests run in other processes, so they ask over HTTP, with the
@@ -20,6 +21,14 @@ interface Resource<Value> {
   close: () => Promise<void>;
 }
 
+let database: Promise<LocalDatabase> | undefined;
+/** The migrated, empty database. The first call creates it. */
+function migratedDatabase(): Promise<LocalDatabase> {
+  database ??= localDatabase();
+  return database;
+}
+const copyOfMigrated = async () => copyOf((await migratedDatabase()).persistTo);
+
 const RESOURCES = {
   /** `npm run build`: what it printed, and a copy of its output. */
   build: async (): Promise<Resource<{ directory: string; code: number | null; output: string }>> => {
@@ -30,12 +39,12 @@ const RESOURCES = {
   },
   /** A migrated, empty database. Tests copy it. */
   database: async (): Promise<Resource<{ persistTo: string }>> => {
-    const { persistTo, remove } = await localDatabase();
-    return { value: { persistTo }, close: remove };
+    const { persistTo } = await migratedDatabase();
+    return { value: { persistTo }, close: async () => undefined };
   },
   /** Such a database with the demo directory. Tests copy it. */
   demo: async (): Promise<Resource<{ persistTo: string }>> => {
-    const { persistTo, remove } = await localDatabase();
+    const { persistTo, remove } = await copyOfMigrated();
     const demo = await readFile('src/dev/demo-directory.ndjson', 'utf8');
     const imported = await withLocalD1(persistTo, (db) => importDirectory(db, demo));
     if (!imported.ok) throw new Error(JSON.stringify(imported.errors));
@@ -43,7 +52,7 @@ const RESOURCES = {
   },
   /** A local server as `npm start` runs it. */
   server: async (): Promise<Resource<Omit<StartedServer, 'close'>>> => {
-    const { close, ...value } = await startServer('--inspector-port', '0');
+    const { close, ...value } = await startServerOn(await copyOfMigrated(), '--inspector-port', '0');
     return { value, close };
   },
   /** A browser to connect to. */
@@ -89,6 +98,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
     broker.close();
     broker.closeAllConnections();
     const ends = await Promise.allSettled([...started.values()].map(async (resource) => (await resource).close()));
+    await database?.then(({ remove }) => remove());
     const failures = ends.flatMap((end) => (end.status === 'rejected' ? [end.reason] : []));
     if (failures.length > 0) throw new AggregateError(failures, failures.join('\n'));
   };

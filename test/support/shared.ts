@@ -1,8 +1,6 @@
-import { cp, mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { type Browser, chromium } from 'playwright-core';
 import { inject } from 'vitest';
+import { copyOf, type LocalDatabase } from './command.ts';
 import type { Shared } from './shared-setup.ts';
 
 async function ask<Name extends 'build' | 'database' | 'demo' | 'server' | 'browser'>(
@@ -34,10 +32,6 @@ export async function connectBrowser(): Promise<Browser> {
 }
 
 /** A migrated local database of a test's own: empty, or with the demo directory. */
-export async function copyDatabase(
-  from: 'database' | 'demo' = 'database',
-): Promise<{ persistTo: string; remove: () => Promise<void> }> {
-  const persistTo = await mkdtemp(join(tmpdir(), 'twb-database-'));
-  await cp((await ask(from)).persistTo, persistTo, { recursive: true });
-  return { persistTo, remove: () => rm(persistTo, { recursive: true }) };
+export async function copyDatabase(from: 'database' | 'demo' = 'database'): Promise<LocalDatabase> {
+  return copyOf((await ask(from)).persistTo);
 }

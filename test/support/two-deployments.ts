@@ -1,9 +1,9 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { readD1Migrations } from '@cloudflare/vitest-pool-workers';
 import { convertV4MiniflareOptions, Miniflare } from 'miniflare';
 import { unstable_readConfig } from 'wrangler';
+import { migrate } from '../../src/dev/migrate.ts';
 import { importDirectory } from '../../src/ops/import/import-directory.ts';
 import { createApiKey } from '../../src/services/keys/create-key.ts';
 import { wrangler } from './command.ts';
@@ -71,7 +71,6 @@ export async function startTwoDeployments(): Promise<{
   );
   await miniflare.ready;
   const origin = async (name: string) => (await miniflare.unsafeGetDirectURL(name)).origin;
-  const migrations = await readD1Migrations('migrations');
 
   const proxies: { close: () => Promise<void> }[] = [];
   const serve = async (name: 'eu' | 'us', agentsName: string, intercept: Intercept) => {
@@ -97,7 +96,7 @@ export async function startTwoDeployments(): Promise<{
 
   const deploy = async (name: 'eu' | 'us'): Promise<LocalDeployment> => {
     const db = await miniflare.getD1Database('DB', name);
-    await migrate(db, migrations);
+    await migrate(db);
     const organization = `${name}-msp`;
     const demo = await readFile('src/dev/demo-directory.ndjson', 'utf8');
     const imported = await importDirectory(db, demo.replaceAll('northwind', organization));
@@ -115,7 +114,7 @@ export async function startTwoDeployments(): Promise<{
     };
   };
   const deployments = [await deploy('eu'), await deploy('us')] as const;
-  await copyToOlderSchema(deployments[0].db, await miniflare.getD1Database('DB', 'old'), migrations);
+  await copyToOlderSchema(deployments[0].db, await miniflare.getD1Database('DB', 'old'));
   return {
     deployments,
     withOtherAgents: (name, use) =>
@@ -131,8 +130,8 @@ export async function startTwoDeployments(): Promise<{
 }
 
 /** Copies a database into one that lacks a table, as before the migration that added it. */
-async function copyToOlderSchema(from: D1Database, to: D1Database, migrations: Migrations): Promise<void> {
-  await migrate(to, migrations);
+async function copyToOlderSchema(from: D1Database, to: D1Database): Promise<void> {
+  await migrate(to);
   for (const table of ['organizations', 'users', 'companies', 'agreements', 'tickets', 'api_keys']) {
     const { results } = await from.prepare(`select * from ${table}`).all();
     for (const row of results) {
@@ -147,22 +146,11 @@ async function copyToOlderSchema(from: D1Database, to: D1Database, migrations: M
   await to.exec('drop table key_days');
 }
 
-type Migrations = Awaited<ReturnType<typeof readD1Migrations>>;
-
 /** Static files do not reach the Worker. */
 const staticFile = () =>
   new Response('', {
     headers: { 'Content-Security-Policy': "default-src 'none'", 'X-Content-Type-Options': 'nosniff' },
   });
-
-/** Applies migrations as wrangler does. */
-export async function migrate(db: D1Database, migrations: Migrations): Promise<void> {
-  await db.exec('create table d1_migrations (id integer primary key autoincrement, name text unique)');
-  for (const { name, queries } of migrations) {
-    const insert = db.prepare('insert into d1_migrations (name) values (?)').bind(name);
-    await db.batch([...queries.map((query) => db.prepare(query)), insert]);
-  }
-}
 
 const forward = (origin: string, { method, path, headers, body }: Incoming) =>
   fetch(origin + path, { method, headers, redirect: 'manual', ...(body === '' ? {} : { body }) });

@@ -2,8 +2,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
-import { readD1Migrations } from '@cloudflare/vitest-pool-workers';
 import { expect, test } from 'vitest';
+import { migrate, migrationNames } from '../../../src/dev/migrate.ts';
 import { sha256, toHex } from '../../../src/lib/bytes.ts';
 import { archiveStep } from '../../../src/modules/archive/archive-step.ts';
 import { checkArchives } from '../../../src/modules/archive/check-archive.ts';
@@ -16,7 +16,6 @@ import { listChanges } from '../../../src/services/work/list-changes.ts';
 import { redactRecord } from '../../../src/services/work/redact-record.ts';
 import { releaseChanges } from '../../../src/services/work/release-changes.ts';
 import { setApproval } from '../../../src/services/work/set-approval.ts';
-import { migrate } from '../../support/two-deployments.ts';
 
 // A database with an archive of the release before 0015_complete_archive.sql: an entry left with its
 // review, its record was in every line about it, and a missing digest said that a record was redacted.
@@ -87,11 +86,10 @@ const leftover = objectName(organization, 1, ARCHIVED, 'f'.repeat(64));
 
 test('an archive of the previous release is complete after the upgrade, and shows no redacted text', async () => {
   const persistTo = await mkdtemp(join(tmpdir(), 'twb-upgrade-'));
-  const migrations = await readD1Migrations('migrations');
-  const first = migrations.findIndex(({ name }) => name === BEFORE);
   try {
     await withLocalD1(persistTo, async (db, archive) => {
-      await migrate(db, migrations.slice(0, first));
+      const names = await migrationNames();
+      await migrate(db, names.slice(0, names.indexOf(BEFORE)));
       const epoch = (await db.prepare('select epoch from database_epoch').first<string>('epoch')) ?? '';
       const lines = AUDIT.slice(0, ARCHIVED).map(([action, targetId], index) => {
         const [seq, requestId] = [index + 1, `r${index + 1}`];
@@ -103,7 +101,7 @@ test('an archive of the previous release is complete after the upgrade, and show
       const object = objectName(organization, 1, ARCHIVED, digest);
       for (const name of [object, leftover]) await archive?.put(name, bytes, digest);
       for (const sql of rows(object, digest, bytes.length)) await db.prepare(sql).run();
-      for (const { queries } of migrations.slice(first)) await db.batch(queries.map((query) => db.prepare(query)));
+      await migrate(db);
 
       const ctx = () => ({ ...operatorContext(db, portsOf(archive)), archive });
       const exported = async () => {
