@@ -3,8 +3,6 @@ import type { JWTVerifyGetKey } from 'jose';
 import { expect, test } from 'vitest';
 import { countD1 } from '../../support/d1.ts';
 import { brokenLimiters, countLimiters } from '../../support/limiter.ts';
-import { makeMcpApi } from '../../support/mcp.ts';
-import { PSA_SECRET } from '../../support/psa.ts';
 import { loggedLines } from '../../support/searched-logs.ts';
 import { makeSignIn } from '../../support/sign-in.ts';
 import { importRecords, makeApi, makeOrganization, newAddress } from '../../support/world.ts';
@@ -95,17 +93,13 @@ test("requests with a forged token or without one also count, and refused reques
 
 test('the areas of one address are counted separately: a flood of one blocks no other', async () => {
   const { organization, open, api, from } = await makeArea();
-  const psa = makeApi({ config: { ipLimit }, vars: { PSA_SECRET } });
-  const agents = makeMcpApi({ config: { ipLimit } });
   const send = {
     api: () => api.send('/api/v1/ping', { headers: from }),
-    mcp: () => agents.send('/mcp', { method: 'POST', headers: from }),
-    psa: () => psa.send('/psa', { method: 'POST', headers: from }),
     site: () => api.send('/.well-known/api-catalog', { headers: from }),
     settings: () => open(`/settings/${organization}/keys`),
   };
-  const statuses = { api: 401, mcp: 401, psa: 401, site: 200, settings: 200 };
-  for (const area of ['api', 'mcp', 'psa', 'site', 'settings'] as const) {
+  const statuses = { api: 401, site: 200, settings: 200 };
+  for (const area of ['api', 'site', 'settings'] as const) {
     const got: number[] = [];
     for (let i = 0; i < 4; i++) got.push((await send[area]()).status);
     expect([area, ...got]).toEqual([area, ...Array(3).fill(statuses[area]), 429]);

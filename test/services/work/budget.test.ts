@@ -2,19 +2,9 @@ import { env } from 'cloudflare:workers';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { generateKey } from '../../../src/domain/api-key.ts';
 import published from '../../bench/README.md?raw';
-import { archive, releaseAll } from '../../support/archive.ts';
 import { withReplica } from '../../support/d1.ts';
-import { resultOf, work } from '../../support/rpc.ts';
-import {
-  importRecords,
-  makeCountedApi,
-  makeKey,
-  makeWorld,
-  NOTE,
-  newAddress,
-  rowsOf,
-  TIME,
-} from '../../support/world.ts';
+import { makeLastOrganization } from '../../support/last-organization.ts';
+import { importRecords, makeCountedApi, makeKey, makeWorld, newAddress, TIME } from '../../support/world.ts';
 
 // What a request costs: calls of Durable Objects and D1, statements, rows read and written. The
 // counts are exact, and the same in a small and in a large organization.
@@ -72,36 +62,8 @@ beforeAll(async () => {
        from api_keys k join key_days d on d.organization_id = k.organization_id where k.organization_id = ?1 and k.id like 'key-%'`,
     ).bind(organization),
   ]);
-  await makeLastOrganization(organization);
+  await makeLastOrganization(organization, 'key-1');
 });
-
-/**
- * An organization after all others in the order of the tables: SQLite reads one row after a range,
- * if there is one, so the counts would depend on which organization is the last.
- */
-async function makeLastOrganization(like: string): Promise<void> {
-  const copy = (table: string, columns: string, where: string) =>
-    env.DB.prepare(`insert into ${table} select ${columns} from ${table} where ${where}`).bind(like);
-  await env.DB.batch([
-    copy('organizations', "'zzz', name, has_psa, time_zone, default_hourly_rate_minor, active", 'id = ?1'),
-    copy(
-      'users',
-      "'zzz', id, email, name, is_admin, is_technician, is_service, active",
-      "organization_id = ?1 and id = 'ada'",
-    ),
-    copy(
-      'api_keys',
-      `'zzz', id, chain_id, name, '${'0'.repeat(64)}', hint, scopes, limit_quota, limit_window_ms, created_at, created_by, expires_at,
-       revoked_at, revoked_by, successor_id, form_token, day_limit_records, day_limit_minutes, allowed_networks, description, owner, revision`,
-      "organization_id = ?1 and id = 'key-1'",
-    ),
-    copy(
-      'key_days',
-      "'zzz', chain_id, day, key_id, notes, time_entries, minutes, bytes, first_seq, last_seq, last_at, last_address",
-      "organization_id = ?1 and key_id = 'key-1'",
-    ),
-  ]);
-}
 
 /** What one request costs. */
 interface Bill {
@@ -187,45 +149,6 @@ test('a replay writes no row, and reads as many rows in a large organization', a
     read.push(readsOf(d1));
   }
   expect(read[0]).toBe(read[1]);
-});
-
-test('after an archive, a write reads as many rows, and a replay of an archived record writes none', async () => {
-  const { organization, key } = await makeWorld();
-  const [note, entry] = [{ 'Idempotency-Key': 'archived-note' }, { 'Idempotency-Key': 'archived-entry' }];
-  const { api, d1 } = makeCountedApi();
-  await api.postNote(key, NOTE, note);
-  await api.postTime(key, TIME, entry);
-  const [{ id } = { id: '' }] = await rowsOf('time_entries', organization);
-  resultOf(await work.reviewTimeEntry(organization, String(id), 'APPROVED', 'ada'));
-  await api.postNote(key);
-  await releaseAll(organization);
-  expect(await archive(organization)).toMatchObject({ status: 'archived' });
-  /** What a request costs, also in an organization without an archive. */
-  const bill = async (post: (value: string) => Promise<Response>) => {
-    const rows: { read: number; written: number[] }[] = [];
-    for (const value of [small.key, key]) {
-      await api.postNote(value);
-      d1.length = 0;
-      await post(value);
-      rows.push({ read: readsOf(d1), written: d1.map(({ rowsWritten }) => rowsWritten) });
-    }
-    return rows;
-  };
-  const [newNote, archivedOrganization] = await bill((value) => api.postNote(value));
-  // The stubs of archived records add nothing to the rows that a write reads.
-  expect(archivedOrganization).toEqual(newNote);
-  const [newEntry, sameEntry] = await bill((value) => api.postTime(value));
-  expect(sameEntry).toEqual(newEntry);
-
-  for (const replay of [() => api.postNote(key, NOTE, note), () => api.postTime(key, TIME, entry)]) {
-    d1.length = 0;
-    expect((await replay()).status).toBe(200);
-    expect(d1.map(({ statements, rowsWritten }) => [statements, rowsWritten])).toEqual([
-      [3, 0],
-      [1, 0],
-    ]);
-    expect(readsOf(d1)).toBeLessThanOrEqual(30);
-  }
 });
 
 test('a refused ticket or technician writes no row, and reads as many rows in a large organization', async () => {
