@@ -3,7 +3,7 @@ import { inLongRuns } from '../support/property.ts';
 import { copyDatabase, productionBundle } from '../support/shared.ts';
 import { report, soak } from './soak.ts';
 
-const MINUTES = inLongRuns(10, 0.1);
+const MINUTES = inLongRuns(10, 0.05);
 
 test(
   'a steady mixed load gets the expected responses, loses nothing, and does not make memory grow',

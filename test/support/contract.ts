@@ -39,10 +39,20 @@ export function readContract(text: string) {
       Object.entries(methods).map(([method, operation]) => [`${method.toUpperCase()} ${path}`, operation]),
     ),
   );
-  const errorsOf = (schema: Json, value: Json) => {
-    const { errors } = new Validator(closed({ ...objectOf(schema), components }), '2020-12', false).validate(value);
-    return errors.map(({ instanceLocation, error }) => `${instanceLocation} ${error}`);
+  const closedComponents = { schemas: closed(components.schemas) };
+  // A validator is made once for each schema, because that takes much longer than a validation.
+  const validators = new Map<Json, Validator>();
+  const validatorOf = (schema: Json) => {
+    const validator =
+      validators.get(schema) ??
+      new Validator({ ...closed(objectOf(schema)), components: closedComponents }, '2020-12', false);
+    validators.set(schema, validator);
+    return validator;
   };
+  const errorsOf = (schema: Json, value: Json) =>
+    validatorOf(schema)
+      .validate(value)
+      .errors.map(({ instanceLocation, error }) => `${instanceLocation} ${error}`);
 
   const seen = new Set<string>();
 
@@ -141,12 +151,12 @@ function dereference(node: Json, root: Json): Json {
  * The schema with all its objects closed to other properties. Clients must ignore new fields, but
  * here a field that is not documented is an error.
  */
-function closed(node: Json): Record<string, Json> {
+function closed(node: Record<string, Json>): Record<string, Json> {
   const close = (value: Json): Json => {
     if (Array.isArray(value)) return value.map(close);
     return typeof value === 'object' && value !== null ? closed(value) : value;
   };
-  const entries = Object.fromEntries(Object.entries(objectOf(node)).map(([name, value]) => [name, close(value)]));
+  const entries = Object.fromEntries(Object.entries(node).map(([name, value]) => [name, close(value)]));
   return entries['type'] === 'object' && entries['properties'] && !('additionalProperties' in entries)
     ? { ...entries, additionalProperties: false }
     : entries;

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { Tally } from '../../support/hostile.ts';
-import { runs } from '../../support/property.ts';
+import { inLongRuns, runs } from '../../support/property.ts';
 import { EVENT_TYPES, event } from './events.ts';
 import { RULES, RuleBroken, RuleChecks } from './rules.ts';
 import { World } from './world.ts';
@@ -31,7 +31,10 @@ beforeAll(async () => {
     const wrong = await world.ledgerInconsistencies();
     if (wrong.length > 0) throw new Error(wrong.join('\n'));
   });
-  const parameters = { numRuns: runs('isolation, in sequences of 30 to 40 events', 18), endOnFailure: true };
+  const parameters = {
+    numRuns: runs('isolation, in sequences of 30 to 40 events', inLongRuns(18, 12)),
+    endOnFailure: true,
+  };
   const details = await fc.check(sequence, parameters);
   outcomes.print('isolation: events');
   if (!details.failed) return;

@@ -4,7 +4,7 @@ import { remoteKeySet } from '../../../src/lib/remote-key-set.ts';
 import { makeSignIn } from '../../support/sign-in.ts';
 import { importRecords, makeApi, makeOrganization } from '../../support/world.ts';
 
-const signIn = await makeSignIn();
+const signIn = await makeSignIn('RS256');
 
 /** A settings area whose issuer answers as the test says. */
 async function makeArea() {

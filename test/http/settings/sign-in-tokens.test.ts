@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { makeSignIn, type TokenChanges } from '../../support/sign-in.ts';
 import { importRecords, makeApi, makeOrganization } from '../../support/world.ts';
 
-const signIn = await makeSignIn();
+const signIn = await makeSignIn('RS256');
 const OTHER_ISSUER = 'https://idp.example';
 const DAY = 24 * 3600;
 

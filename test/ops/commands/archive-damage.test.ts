@@ -5,6 +5,7 @@ import { gunzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { sha256, toHex } from '../../../src/lib/bytes.ts';
 import type { ObjectStore } from '../../../src/lib/object-store.ts';
+import { inLongRuns } from '../../support/property.ts';
 import { remoteDatabase } from './database.ts';
 import { archiveAll, commandsOf, oldRecords, organization } from './old-records.ts';
 
@@ -69,7 +70,7 @@ test('an export contains every record, including records without a review', asyn
   expect(left).toBe(0);
 });
 
-describe.each(Object.keys(DAMAGE))('an object that is damaged (%s)', (kind) => {
+describe.each(inLongRuns(Object.keys(DAMAGE), ['missing', 'one byte']))('an object that is damaged (%s)', (kind) => {
   const word = kind === 'missing' ? 'missing' : 'damaged';
 
   test('archive:check finds the object, and reports it until it is right again', async () => {

@@ -226,9 +226,9 @@ test.each(['before', 'after'] as const)(
   'an erasure is completed by a second call, whichever call to the database fails, %s it is committed',
   async (when) => {
     let isComplete = false;
-    // A short run breaks the odd calls before and the even ones after they are committed.
-    const step = inLongRuns(1, 2);
-    for (let failing = step === 2 && when === 'after' ? 2 : 1; !isComplete; failing += step) {
+    // A short run breaks one call in four before it is committed, and another one in four after it.
+    const step = inLongRuns(1, 4);
+    for (let failing = step === 4 && when === 'after' ? 3 : 1; !isComplete; failing += step) {
       const { organization, cursor } = await makeFull();
       let calls = 0;
       const db = aroundD1(env.DB, async (run) => {

@@ -40,7 +40,7 @@ afterAll(() => {
  * Each fault is tried in this share of the situations, and each situation with this share of the
  * faults.
  */
-const SHARE = inLongRuns(1, 8);
+const SHARE = inLongRuns(1, 12);
 
 interface Situation {
   kind: Write['kind'];
