@@ -52,15 +52,18 @@ if (newToken) {
   });
 }
 
-// The workflow gets the address of this service when it is downloaded.
-const workflow = document.querySelector('a[download="n8n.json"]');
-workflow?.addEventListener('click', async (event) => {
-  if (workflow.href.startsWith('blob:')) return;
-  event.preventDefault();
-  const text = await (await fetch(workflow.href)).text();
-  workflow.href = URL.createObjectURL(new Blob([text.replaceAll('https://tickets.example', location.origin)]));
-  workflow.click();
-});
+// Files for import get the address of this service when they are downloaded.
+for (const link of document.querySelectorAll('a[download="n8n.json"], a[download="apiDefinition.swagger.json"]'))
+  link.addEventListener('click', async (event) => {
+    if (link.href.startsWith('blob:')) return;
+    event.preventDefault();
+    const text = await (await fetch(link.href)).text();
+    const filled = text
+      .replaceAll('https://tickets.example', location.origin)
+      .replaceAll('tickets.example', location.host);
+    link.href = URL.createObjectURL(new Blob([filled]));
+    link.click();
+  });
 
 const ping = (key) =>
   fetch('/api/v1/ping', { headers: { Authorization: `Bearer ${key}` }, credentials: 'omit', cache: 'no-store' });

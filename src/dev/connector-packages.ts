@@ -12,7 +12,7 @@ const CONNECTORS = 'src/connectors';
 const N8N_NODE = 'n8n-nodes-ticket-write-back';
 const TSC = join(import.meta.dirname, '../../node_modules/typescript/bin/tsc');
 
-/** The archives by the names that `npm pack` gives them. */
+/** The archives by the names that `npm pack` gives them, and the files of the Power Automate connector. */
 export async function connectorPackages(): Promise<Map<string, Buffer>> {
   const packages = [
     ['client-typescript', await compiledClient()],
@@ -24,7 +24,10 @@ export async function connectorPackages(): Promise<Map<string, Buffer>> {
       files.set(file, await readFile(join(CONNECTORS, name, file), 'utf8'));
     return [await archiveName(name), tarball(new Map([...files, ...code]))] as const;
   });
-  return new Map(await Promise.all(archives));
+  const definition = ['apiDefinition.swagger.json', 'apiProperties.json'].map(
+    async (name) => [name, await readFile(join(CONNECTORS, 'power-automate', name))] as const,
+  );
+  return new Map(await Promise.all([...archives, ...definition]));
 }
 
 async function archiveName(name: string): Promise<string> {

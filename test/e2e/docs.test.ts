@@ -153,6 +153,17 @@ test('a recipe shows a new event in each view, creates a token by its button, an
   expect(complaints).toEqual([]);
 });
 
+test('the definition of the Power Automate connector contains the address when it is downloaded', async () => {
+  const { page } = await open('/docs/recipes/power-automate');
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('link', { name: 'Download apiDefinition.swagger.json' }).click(),
+  ]);
+  const definition = await text(await download.createReadStream());
+  expect(definition).toContain(`"host": "${new URL(server.url).host}"`);
+  expect(definition).not.toContain('tickets.example');
+});
+
 test('addresses show the origin of the service, and without script a placeholder', async () => {
   const { host } = new URL(server.url);
   const texts = async (path: string, options?: BrowserContextOptions) =>

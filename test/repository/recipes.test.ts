@@ -72,7 +72,7 @@ describe.each(RECIPES)('the recipe for $tool', ({ slug, markdown }) => {
   test('offers files that exist', async () => {
     const files = Array.from(JSON.stringify(blocksOf(markdown)).matchAll(DOWNLOAD));
     for (const [, path] of files) await access(`build/static${path}`);
-    expect(files.length > 0).toBe(['n8n', 'node-red', 'typescript'].includes(slug));
+    expect(files.length > 0).toBe(['n8n', 'node-red', 'power-automate', 'typescript'].includes(slug));
   });
 
   test('shows the version of the tool', () => {
@@ -81,7 +81,10 @@ describe.each(RECIPES)('the recipe for $tool', ({ slug, markdown }) => {
   });
 });
 
-test.each([['n8n', 'With the node']])('the recipe for %s offers the connector first', (slug, title) => {
+test.each([
+  ['n8n', 'With the node'],
+  ['power-automate', 'With the connector'],
+])('the recipe for %s offers the connector first', (slug, title) => {
   const { markdown = '' } = RECIPES.find((recipe) => recipe.slug === slug) ?? {};
   const titles = partsOf(blocksOf(markdown), 2).map((part) => part.title);
   expect(titles.slice(0, 3)).toEqual(['You need', title, 'First note']);
