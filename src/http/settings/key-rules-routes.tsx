@@ -39,7 +39,6 @@ keyRules.post('/key-rules', async (c) => {
     const result = await changeKeyRules(adminContext(c), revision, {
       maxLifetimeDays: values.maxLifetime === '' ? null : wholeNumber(values.maxLifetime, MAX_RULE_DAYS),
       expiryRequired: values.expiryRequired,
-      unusedDays: wholeNumber(values.unused, MAX_RULE_DAYS),
       accessReviewMonths: chosenMonths(values.review),
     });
     return c.redirect(`${pageContext(c).base}/key-rules?done=${result}`, 303);
@@ -61,15 +60,9 @@ keyRules.post('/key-rules', async (c) => {
   }
 });
 
-const valuesOf = ({
-  maxLifetimeDays,
-  expiryRequired,
-  unusedDays,
-  accessReviewMonths,
-}: StoredKeyRules): KeyRulesValues => ({
+const valuesOf = ({ maxLifetimeDays, expiryRequired, accessReviewMonths }: StoredKeyRules): KeyRulesValues => ({
   maxLifetime: maxLifetimeDays?.toString() ?? '',
   expiryRequired,
-  unused: unusedDays.toString(),
   review: accessReviewMonths?.toString() ?? '',
 });
 
@@ -78,7 +71,6 @@ function readValues(form: URLSearchParams): KeyRulesValues {
   return {
     maxLifetime: text('max_lifetime'),
     expiryRequired: form.has('expiry_required'),
-    unused: text('unused'),
     review: text('review'),
   };
 }
@@ -93,7 +85,6 @@ const days = `a whole number of days from 1 to ${inThousands(MAX_RULE_DAYS)}`;
 
 const MESSAGES: Record<string, { field: keyof KeyRulesMessages; message: string }> = {
   '/maxLifetimeDays': { field: 'maxLifetime', message: `Enter ${days}, or leave the field empty for any lifetime.` },
-  '/unusedDays': { field: 'unused', message: `Enter ${days}.` },
   '/accessReviewMonths': { field: 'review', message: 'Choose how often keys are reviewed.' },
 };
 

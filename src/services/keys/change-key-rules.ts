@@ -120,10 +120,10 @@ function describeChange(from: KeyRules, to: KeyRules): string[] {
 export async function changeKeyRules(
   ctx: ActorContext<AdminActor>,
   oldRevision: number,
-  input: z.input<typeof keyRules>,
+  input: Omit<z.input<typeof keyRules>, 'unusedDays'> & { unusedDays?: unknown },
 ): Promise<'changed' | 'unchanged'> {
-  const to = parseInput(keyRules, input);
   const from = await getKeyRules(ctx);
+  const to = parseInput(keyRules, { unusedDays: from.unusedDays, ...input });
   if (from.revision !== oldRevision) throw keyRulesChangedMeanwhile();
   const details = describeChange(from, to);
   if (details.length === 0) return 'unchanged';

@@ -29,12 +29,23 @@ describe('the page of a key', () => {
     const settings = await makeSettings();
     const { id, value } = await makeKey(settings.organization);
     expect(await factsOf(settings, id)).toMatchObject({
-      'Daily limits': '20,000 new records, 64 MB of text (the limits for all keys)',
-      Today: '0 of 20,000 new records, 0 minutes, 0 of 64 MB of text',
+      'Daily limits': 'Those of all keys',
+      Today: '0 of 20,000 new records, 0 minutes',
     });
     for (let i = 0; i < 4; i++) await settings.api.postNote(value, { message: LONG });
     await settings.api.postTime(value, { ...TIME, minutes: 90 });
-    expect((await factsOf(settings, id))['Today']).toBe('5 of 20,000 new records, 90 minutes, 0.1 of 64 MB of text');
+    expect((await factsOf(settings, id))['Today']).toBe('5 of 20,000 new records, 90 minutes');
+  });
+
+  test('the page shows the amount of text from half of its limit on', async () => {
+    const day = { records: 20_000, bytes: 250_000 };
+    const settings = await makeSettings({ config: { dayLimits: { key: day, organization: null } } });
+    const { id, value } = await makeKey(settings.organization);
+    const today = async () => (await factsOf(settings, id))['Today'];
+    for (let i = 0; i < 3; i++) await settings.api.postNote(value, { message: LONG });
+    expect(await today()).toBe('3 of 20,000 new records, 0 minutes');
+    await settings.api.postNote(value, { message: LONG });
+    expect(await today()).toBe('4 of 20,000 new records, 0 minutes, 0.1 of 0.3 MB of text');
   });
 
   test("the page shows the key's own limits", async () => {
@@ -42,8 +53,8 @@ describe('the page of a key', () => {
     const { id, value } = await makeKey(settings.organization, { dayLimit: { records: 50, minutes: 480 } });
     await settings.api.postTime(value, { ...TIME, minutes: 1 });
     expect(await factsOf(settings, id)).toMatchObject({
-      'Daily limits': '50 new records, 480 minutes, 64 MB of text',
-      Today: '1 of 50 new records, 1 of 480 minutes, less than 0.1 of 64 MB of text',
+      'Daily limits': '50 new records, 480 minutes',
+      Today: '1 of 50 new records, 1 of 480 minutes',
     });
   });
 
@@ -52,8 +63,7 @@ describe('the page of a key', () => {
     const { id, value } = await makeKey(settings.organization);
     await settings.api.postTime(value, { ...TIME, minutes: 1 });
     expect(await factsOf(settings, id)).toMatchObject({
-      'Daily limits': 'None',
-      Today: '1 new record, 1 minute, less than 0.1 MB of text',
+      Today: '1 new record, 1 minute',
     });
   });
 
@@ -67,7 +77,7 @@ describe('the page of a key', () => {
     for (const { value } of [first, second, second, other, elsewhere]) await api.postNote(value);
     for (const { id } of [first, second])
       expect((await factsOf(settings, id))['Today']).toMatch(/^3 new records, .*with the other keys of its rotation/);
-    expect((await factsOf(settings, other.id))['Today']).toBe('1 new record, 0 minutes, less than 0.1 MB of text');
+    expect((await factsOf(settings, other.id))['Today']).toBe('1 new record, 0 minutes');
   });
 });
 
@@ -81,10 +91,10 @@ describe('the list of keys', () => {
     }
     // A change by an administrator has the totals of the day too.
     await makeKey(organization);
-    expect(await todayOf(settings)).toBe('Today: 6 of 100,000 new records, 0.2 of 256 MB of text');
+    expect(await todayOf(settings)).toBe('Today: 6 of 100,000 new records');
     const elsewhere = await makeSettings(NO_LIMITS);
     await makeKey(elsewhere.organization);
-    expect(await todayOf(elsewhere)).toBe('Today: 0 new records, 0 MB of text');
+    expect(await todayOf(elsewhere)).toBe('Today: 0 new records');
   });
 
   test('the list shows nothing about today before the first key', async () => {

@@ -40,12 +40,21 @@ describe('the page of a key', () => {
     expect(await countElements((await settings.get(`/keys/${id}`)).text, '.plot .fill')).toBe(3);
   });
 
-  test('draws no limit that would flatten the bars, and shows it in words', async () => {
+  test('draws no limit that would flatten the bars, and no limit for all keys', async () => {
     const settings = await makeSettings();
-    const { id } = await makeKey(settings.organization);
+    const { id } = await makeKey(settings.organization, { dayLimit: { records: 5_000 } });
     const { text } = await settings.get(`/keys/${id}`);
     expect(await countElements(text, '.limit')).toBe(0);
-    expect(text).toContain('Limit: 20,000, above the chart');
+    expect(text).toContain('Limit: 5,000, above the chart');
+    const other = await makeKey(settings.organization);
+    expect((await settings.get(`/keys/${other.id}`)).text).not.toContain('Limit:');
+  });
+
+  test('leaves out the minutes of a key that cannot log time', async () => {
+    const settings = await makeSettings();
+    const { id } = await makeKey(settings.organization, { scopes: ['tickets:note:write'] });
+    const labels = await elementsOf((await settings.get(`/keys/${id}`)).text, '.plot svg');
+    expect(labels.map(({ attributes }) => attributes['aria-label'])).toEqual(['Writes per day: at most 0']);
   });
 
   test('shows the texts that the key wrote, except for redacted texts and keys in them', async () => {

@@ -1,10 +1,11 @@
 import { describe, expect, test } from 'vitest';
+import { changeKeyRules } from '../../../src/services/keys/change-key-rules.ts';
 import { countElements, elementsOf } from '../../support/page.ts';
 import { auditedActions, makeSettings } from '../../support/settings.ts';
-import { importRecords, makeKey, rowsOf } from '../../support/world.ts';
+import { asAdmin, importRecords, makeKey, rowsOf } from '../../support/world.ts';
 
 /** The fields of a valid form, of an organization without key rules. */
-const KEY_RULES = { shown_revision: '0', max_lifetime: '90', expiry_required: 'on', unused: '30', review: '3' };
+const KEY_RULES = { shown_revision: '0', max_lifetime: '90', expiry_required: 'on', review: '3' };
 
 const now = () => Date.parse('2026-11-21T12:00:00Z');
 
@@ -26,28 +27,26 @@ describe('the page of the key rules', () => {
     const { status, location } = await post('/key-rules', KEY_RULES);
     expect([status, location]).toEqual([303, `${base}/key-rules?done=changed`]);
     expect(await rowsOf('key_policies', organization)).toMatchObject([
-      { max_lifetime_days: 90, expiry_required: 1, unused_days: 30, review_months: 3, revision: 1 },
+      { max_lifetime_days: 90, expiry_required: 1, unused_days: 60, review_months: 3, revision: 1 },
     ]);
     const { text } = await get('/key-rules?done=changed');
-    expect(await elementsOf(text, '#max_lifetime, #unused')).toMatchObject([
-      { attributes: { value: '90' } },
-      { attributes: { value: '30' } },
-    ]);
+    expect(await elementsOf(text, '#max_lifetime')).toMatchObject([{ attributes: { value: '90' } }]);
     expect(await countElements(text, '[name=expiry_required][checked]')).toBe(1);
     expect(await elementsOf(text, '#review option[selected]')).toMatchObject([{ attributes: { value: '3' } }]);
-    expect(await elementsOf(text, '.changes dd')).toMatchObject([
+    const history = (await get('/audit?action=key_policy.changed')).text;
+    expect(await elementsOf(history, '.log .line')).toMatchObject([
       { text: expect.stringContaining('longest lifetime none to 90 days') },
     ]);
+    expect(await countElements(text, 'main a[href$="/audit?action=key_policy.changed"]')).toBe(1);
     expect(await countElements(text, 'nav[aria-label=Settings] a[aria-current=page][href$="/key-rules"]')).toBe(1);
   });
 
   test('marks every wrong field and keeps the input', async () => {
     const { organization, post } = await makeSettings();
-    const { status, text } = await post('/key-rules', { ...KEY_RULES, max_lifetime: '9999', unused: '', review: '5' });
+    const { status, text } = await post('/key-rules', { ...KEY_RULES, max_lifetime: '9999', review: '5' });
     expect(status).toBe(400);
     expect((await elementsOf(text, '.error')).map(({ attributes }) => attributes['id'])).toEqual([
       'max_lifetime-error',
-      'unused-error',
       'review-error',
     ]);
     expect(await elementsOf(text, '#max_lifetime')).toMatchObject([{ attributes: { value: '9999' } }]);
@@ -56,18 +55,18 @@ describe('the page of the key rules', () => {
 
   test('does not overwrite a change that the form did not show', async () => {
     const { organization, post } = await makeWithKeyRules();
-    const refused = await post('/key-rules', { ...KEY_RULES, unused: '7' });
+    const refused = await post('/key-rules', { ...KEY_RULES, max_lifetime: '7' });
     expect(refused.status).toBe(409);
     // The form again with what was typed, who changed what, and the revision that is now seen.
-    expect(await elementsOf(refused.text, '#unused, [name=shown_revision]')).toMatchObject([
+    expect(await elementsOf(refused.text, '#max_lifetime, [name=shown_revision]')).toMatchObject([
       { attributes: { value: '1' } },
       { attributes: { value: '7' } },
     ]);
     const theirs = (await elementsOf(refused.text, '[role=alert] dd')).map(({ text }) => text);
     expect(theirs).toEqual([expect.stringContaining('longest lifetime none to 90 days')]);
     expect(theirs).toEqual([expect.stringContaining('by Ada &lt;b&gt;Lovelace&lt;/b&gt;')]);
-    expect(await rowsOf('key_policies', organization)).toMatchObject([{ unused_days: 30, revision: 1 }]);
-    const wrong = await post('/key-rules', { ...KEY_RULES, unused: '0' });
+    expect(await rowsOf('key_policies', organization)).toMatchObject([{ max_lifetime_days: 90, revision: 1 }]);
+    const wrong = await post('/key-rules', { ...KEY_RULES, max_lifetime: '0' });
     expect(await elementsOf(wrong.text, '[name=shown_revision]')).toMatchObject([{ attributes: { value: '0' } }]);
   });
 
@@ -155,7 +154,9 @@ describe('a rotation under key rules', () => {
 });
 
 test('“unused” in the list of keys follows the key rules', async () => {
-  const { organization, get } = await makeWithKeyRules({ unused: '7' });
+  const { organization, get } = await makeSettings({ now });
+  const rules = { maxLifetimeDays: null, expiryRequired: false, unusedDays: 7, accessReviewMonths: null };
+  expect(await changeKeyRules(asAdmin(organization), 0, rules)).toBe('changed');
   await makeKey(organization, { expires: '2026-12-31' }, () => now() - 8 * 24 * 3_600_000);
   const links = (await elementsOf((await get('/keys')).text, '.attention a')).map(
     ({ attributes }) => attributes['href'],
@@ -164,7 +165,7 @@ test('“unused” in the list of keys follows the key rules', async () => {
 });
 
 test('the key rules of one organization are neither shown to another nor changed by it', async () => {
-  const [one, other] = [await makeWithKeyRules({ unused: '77' }), await makeSettings({ now })];
+  const [one, other] = [await makeWithKeyRules({ max_lifetime: '77' }), await makeSettings({ now })];
   expect((await other.get('/key-rules')).text).not.toContain('value="77"');
   expect((await one.api.send(`${one.base}/key-rules`, { headers: other.headers })).status).toBe(404);
   const email = `ada@${one.organization}.example`;

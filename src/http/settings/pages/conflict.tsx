@@ -18,7 +18,7 @@ export function Conflict({ what, changes }: Props & { what: string }) {
   );
 }
 
-export function Changes({ of: changes }: { of: Props['changes'] }) {
+function Changes({ of: changes }: { of: Props['changes'] }) {
   return (
     <dl class="changes">
       {changes.map(({ at, by, action, detail }) => (

@@ -5,11 +5,11 @@ import { counted, formatNumber } from './components.tsx';
 
 const MEGABYTE = 1_000_000;
 
-/** Bytes of text and their limit in megabytes. The use is rounded down: a full limit is reached. */
-function megabytes(bytes: number, limit: number | null): string {
-  const tenths = Math.floor(bytes / (MEGABYTE / 10));
-  const used = bytes > 0 && tenths === 0 ? 'less than 0.1' : formatNumber(tenths / 10);
-  return `${used} ${limit === null ? '' : `of ${formatNumber(limit / MEGABYTE)} `}MB of text`;
+/** Bytes of text and their limit in megabytes, from half of the limit on. The use is rounded down: a full limit is reached. */
+function megabytes(bytes: number, limit: number | null): string[] {
+  if (limit === null || bytes * 2 < limit) return [];
+  const used = Math.floor(bytes / (MEGABYTE / 10)) / 10;
+  return [`${formatNumber(used)} of ${formatNumber(limit / MEGABYTE)} MB of text`];
 }
 
 /** An amount with its limit, if there is one: `12 of 20,000 new records`. */
@@ -32,18 +32,16 @@ export function useText({ records, minutes, bytes }: Use, limits: Limits): strin
   return [
     amount(records, limits.records, 'new record'),
     ...(minutes === undefined ? [] : [amount(minutes, limits.minutes, 'minute')]),
-    megabytes(bytes, limits.bytes),
+    ...megabytes(bytes, limits.bytes),
   ].join(', ');
 }
 
-/** The limits that exist: `20,000 new records, 480 minutes, 64 MB of text`; empty if there is none. */
-export function limitsText({ records, minutes, bytes }: Limits): string {
-  return [
+/** The limits of records and minutes that exist: `50 new records, 480 minutes`; empty if there is none. */
+export const limitsText = ({ records, minutes }: Pick<Limits, 'records' | 'minutes'>): string =>
+  [
     ...(records === null ? [] : [counted(records, 'new record')]),
     ...(minutes === null ? [] : [counted(minutes, 'minute')]),
-    ...(bytes === null ? [] : [`${formatNumber(bytes / MEGABYTE)} MB of text`]),
   ].join(', ');
-}
 
 export const organizationLimits = (limit: DayLimit | null): Limits => ({
   records: limit?.records ?? null,

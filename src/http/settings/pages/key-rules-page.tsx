@@ -4,18 +4,17 @@ import type { KeyRulesOverview } from '../../../services/keys/change-key-rules.t
 import { keyListPath } from '../key-query.ts';
 import { usePage } from '../page-context.ts';
 import { Banner, counted } from './components.tsx';
-import { Changes, Conflict } from './conflict.tsx';
+import { Conflict } from './conflict.tsx';
 import { describedBy, ErrorSummary, FieldMessage, NumberField } from './input-field.tsx';
 
 /** The values of the form as they were entered. Empty texts for no rule. */
 export interface KeyRulesValues {
   maxLifetime: string;
   expiryRequired: boolean;
-  unused: string;
   review: string;
 }
 
-export type KeyRulesMessages = Partial<Record<'maxLifetime' | 'unused' | 'review', string>>;
+export type KeyRulesMessages = Partial<Record<'maxLifetime' | 'review', string>>;
 
 interface Props extends KeyRulesOverview {
   values: KeyRulesValues;
@@ -27,7 +26,6 @@ interface Props extends KeyRulesOverview {
 
 const FIELDS: readonly { name: keyof KeyRulesMessages; id: string; label: string }[] = [
   { name: 'maxLifetime', id: 'max_lifetime', label: 'Longest lifetime' },
-  { name: 'unused', id: 'unused', label: 'Unused after' },
   { name: 'review', id: 'review', label: 'Reviews' },
 ];
 
@@ -37,7 +35,7 @@ export function KeyRulesLead() {
   );
 }
 
-export function KeyRulesPage({ rules, values, messages, changes, endlessKeys, done, conflict }: Props) {
+export function KeyRulesPage({ rules, values, messages, endlessKeys, done, conflict }: Props) {
   const { base, userId } = usePage();
   const wrong = FIELDS.filter(({ name }) => messages[name] !== undefined);
   return (
@@ -45,59 +43,45 @@ export function KeyRulesPage({ rules, values, messages, changes, endlessKeys, do
       {done && <Banner>{done}</Banner>}
       {conflict && <Conflict what="organization’s key rules" changes={conflict} />}
       <ErrorSummary nothing="Nothing was saved." fields={wrong} />
-      <div class="columns">
-        <form
-          method="post"
-          action={`${base}/key-rules`}
-          class="form card"
-          data-draft={userId}
-          data-entered={wrong.length > 0 || conflict !== undefined || undefined}
-        >
-          <input type="hidden" name="shown_revision" value={rules.revision} />
-          <NumberField
-            max={MAX_RULE_DAYS}
-            id="max_lifetime"
-            label="Longest lifetime of new keys, in days (optional)"
-            value={values.maxLifetime}
-            message={messages.maxLifetime}
-            help="A new key works until the end of the last of these days, at most. Leave this empty for any lifetime."
-          />
-          <div class="field">
-            <label class="choice">
-              <input type="checkbox" name="expiry_required" checked={values.expiryRequired} /> New keys must expire
-            </label>
-            <p class="help">
-              Setting a maximum lifetime also turns this on.{' '}
-              {endlessKeys > 0 && (
-                <>
-                  {counted(endlessKeys, 'existing key')} never {endlessKeys === 1 ? 'expires' : 'expire'}, which does
-                  not change.{' '}
-                  <a href={keyListPath(base, { state: 'live', expires: 'never' })}>
-                    {endlessKeys === 1 ? 'Show it' : 'Show them'}
-                  </a>
-                </>
-              )}
-            </p>
-          </div>
-          <NumberField
-            max={MAX_RULE_DAYS}
-            id="unused"
-            label="A key counts as unused after, in days"
-            value={values.unused}
-            message={messages.unused}
-            help="Unused keys are shown under “Needs attention” and marked in a review. They keep working."
-            required
-          />
-          <ReviewField value={values.review} message={messages.review} />
-          <div class="actions">
-            <button type="submit">Save key rules</button>
-          </div>
-        </form>
-        <section class="card" aria-labelledby="changes">
-          <h2 id="changes">Changes of the key rules</h2>
-          {changes.length === 0 ? <p>The key rules have not been changed.</p> : <Changes of={changes} />}
-        </section>
-      </div>
+      <form
+        method="post"
+        action={`${base}/key-rules`}
+        class="form card"
+        data-draft={userId}
+        data-entered={wrong.length > 0 || conflict !== undefined || undefined}
+      >
+        <input type="hidden" name="shown_revision" value={rules.revision} />
+        <NumberField
+          max={MAX_RULE_DAYS}
+          id="max_lifetime"
+          label="Longest lifetime of new keys, in days (optional)"
+          value={values.maxLifetime}
+          message={messages.maxLifetime}
+          help="A new key works until the end of the last of these days, at most. Leave this empty for any lifetime."
+        />
+        <div class="field">
+          <label class="choice">
+            <input type="checkbox" name="expiry_required" checked={values.expiryRequired} /> New keys must expire
+          </label>
+          <p class="help">
+            Setting a maximum lifetime also turns this on.{' '}
+            {endlessKeys > 0 && (
+              <>
+                {counted(endlessKeys, 'existing key')} never {endlessKeys === 1 ? 'expires' : 'expire'}, which does not
+                change.{' '}
+                <a href={keyListPath(base, { state: 'live', expires: 'never' })}>
+                  {endlessKeys === 1 ? 'Show it' : 'Show them'}
+                </a>
+              </>
+            )}
+          </p>
+        </div>
+        <ReviewField value={values.review} message={messages.review} />
+        <div class="actions">
+          <button type="submit">Save key rules</button>
+          <a href={`${base}/audit?action=key_policy.changed`}>History</a>
+        </div>
+      </form>
     </>
   );
 }

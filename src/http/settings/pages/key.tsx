@@ -6,6 +6,7 @@ import { FACT_TYPES, FACTS, REASONS_FOR_ATTENTION } from '../../../domain/facts.
 import { type DefaultLimits, KEY_FORM_FIELDS, ownRequestLimit } from '../../../domain/key-settings.ts';
 import { timeOfId } from '../../../domain/record-id.ts';
 import type { RequestLimit } from '../../../domain/request-limit.ts';
+import { writableKinds } from '../../../domain/scopes.ts';
 import type { AuditEntry, countWritesSince } from '../../../services/audit/read-audit-log.ts';
 import { recordsOf, type Usage } from '../../../services/keys/key-usage.ts';
 import type { ChainDay, KeyDetails } from '../../../services/keys/read-keys.ts';
@@ -87,7 +88,7 @@ export function KeyPage({ subject: key, defaults, written, usage, entries, refus
   const path = `${base}/keys/${key.id}`;
   const limits = dayLimits(key, defaults.day);
   const limit = ownRequestLimit(key);
-  const hasOwnDayLimit = key.dayLimitRecords !== null || key.dayLimitMinutes !== null;
+  const own = { records: key.dayLimitRecords, minutes: key.dayLimitMinutes };
   return (
     <>
       {done && (
@@ -140,7 +141,7 @@ export function KeyPage({ subject: key, defaults, written, usage, entries, refus
           </Fact>
         )}
       </dl>
-      <UsageChart usage={usage} limits={limits} />
+      <UsageChart usage={usage} limits={own} kinds={writableKinds(key.scopes)} />
       <h2>Activity</h2>
       {entries.length === 0 ? <p>No audit entries.</p> : <AuditEntries entries={entries} keyId={key.id} />}
       <p>
@@ -150,13 +151,8 @@ export function KeyPage({ subject: key, defaults, written, usage, entries, refus
       <RefusedUsesTable uses={refused} forOneKey />
       <h2>Settings</h2>
       <dl class="facts card">
-        <Fact name="Request limit">
-          {limit ? limitText(limit) : `${limitText(defaults.requests)} (the limit for all keys)`}
-        </Fact>
-        <Fact name="Daily limits">
-          {limitsText(limits) || 'None'}
-          {!hasOwnDayLimit && defaults.day && ' (the limits for all keys)'}
-        </Fact>
+        {limit && <Fact name="Request limit">{limitText(limit)}</Fact>}
+        <Fact name="Daily limits">{limitsText(own) || 'Those of all keys'}</Fact>
         <Fact name="Allowed networks">
           {key.allowedNetworks === ''
             ? 'All (the key works from everywhere)'

@@ -6,12 +6,14 @@ const LABELS = forEachKind((kind) => RECORD_KINDS[kind].scopeLabel);
 
 interface Props {
   usage: Usage;
-  /** The daily limits that apply; null where there is none. */
+  /** The key's own daily limits; null where there is none. */
   limits: { records: number | null; minutes: number | null };
+  /** What the key can write. */
+  kinds: readonly RecordKind[];
 }
 
-/** The records of a key on each of 30 days: two charts, and the same numbers as a table. */
-export function UsageChart({ usage, limits }: Props) {
+/** The records of a key on each of 30 days: charts, and the same numbers as a table. */
+export function UsageChart({ usage, limits, kinds }: Props) {
   const total = (kind: RecordKind) => usage.reduce((sum, { records }) => sum + records[kind], 0);
   const minutes = usage.reduce((sum, day) => sum + day.minutes, 0);
   return (
@@ -21,17 +23,19 @@ export function UsageChart({ usage, limits }: Props) {
         <Chart
           title="Writes per day"
           usage={usage}
-          parts={RECORD_KIND_NAMES.map((kind) => [kind, (day) => day.records[kind]])}
+          parts={kinds.map((kind) => [kind, (day) => day.records[kind]])}
           limit={limits.records}
-          legend={RECORD_KIND_NAMES.map((kind) => [kind, `${LABELS[kind]}: ${formatNumber(total(kind))}`])}
+          legend={kinds.map((kind) => [kind, `${LABELS[kind]}: ${formatNumber(total(kind))}`])}
         />
-        <Chart
-          title="Minutes per day"
-          usage={usage}
-          parts={[['time_entry', (day) => day.minutes]]}
-          limit={limits.minutes}
-          legend={[['time_entry', counted(minutes, 'minute')]]}
-        />
+        {kinds.includes('time_entry') && (
+          <Chart
+            title="Minutes per day"
+            usage={usage}
+            parts={[['time_entry', (day) => day.minutes]]}
+            limit={limits.minutes}
+            legend={[['time_entry', counted(minutes, 'minute')]]}
+          />
+        )}
       </div>
       <details>
         <summary>Show the numbers</summary>
