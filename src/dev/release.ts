@@ -4,18 +4,13 @@ import { agentsConfigOf } from '../ops/wrangler-config.ts';
 /** One step of a release: a script of package.json or wrangler, with its arguments. */
 export type Run = (program: 'build' | 'build:agents' | 'wrangler', args: readonly string[]) => Promise<void>;
 
-export interface ReleaseOptions {
-  migrate: boolean;
-  agents: boolean;
-}
-
 /**
  * Releases to one deployment after the other: migrations, main Worker, Worker for AI agents. A step
  * that throws ends the release, so the deployments after it keep the release before.
  */
 export async function release(
   files: readonly string[],
-  { migrate, agents }: ReleaseOptions,
+  { migrate, agents }: { migrate: boolean; agents: boolean },
   run: Run,
   proceed: (done: string, next: string) => Promise<void>,
 ): Promise<void> {

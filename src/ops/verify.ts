@@ -1,17 +1,14 @@
 import { setTimeout } from 'node:timers/promises';
 import * as z from 'zod';
+import type { Config } from '../config.ts';
 import { generateKey } from '../domain/api-key.ts';
-import type { RequestLimit } from '../domain/request-limit.ts';
 import { isLoopback } from '../lib/loopback.ts';
 import type { ObjectStore } from '../lib/object-store.ts';
 import { agentMessage, bodyOf, guarded, isOurs, namesOf, onlyHttps, require401, whoAnswered } from './diagnose.ts';
 import { count, percent } from './output.ts';
 import { check, Failure, type Finding, jsonOf, type ProbeResponse, sendProbe, skewBetween } from './probe.ts';
 
-export interface Expected {
-  keyPrefix: string;
-  keyLimit: RequestLimit;
-}
+type Expected = Pick<Config, 'keyPrefix' | 'keyLimit'>;
 
 export interface ExpectedDatabase {
   db: D1Database;

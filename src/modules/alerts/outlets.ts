@@ -1,17 +1,14 @@
+import type { Config } from '../../config.ts';
 import type { PostOutcome } from '../../domain/post-outcome.ts';
-import type { WebhookSecret } from '../../domain/webhook.ts';
 import { log } from '../../lib/log.ts';
 import { deliver, post } from '../../services/post.ts';
 import { type AlertChannel, type AlertData, alertDataShape, messageType, settingsUrl } from './alert.ts';
 import type { DueAlert } from './alert-statements.ts';
 
-export interface AlertTargets {
-  receiver?: { url: string; secrets: readonly WebhookSecret[] } | undefined;
-  /** An address that takes `{text}`. */
+export type AlertConfig = Pick<Config, 'receiver' | 'serviceUrl' | 'dayLimits' | 'databaseLimit'> & {
+  /** Where alerts are posted to as `{text}`. */
   alertUrl?: string | undefined;
-  /** The origin of this service, for links to the settings area. */
-  serviceUrl?: string | undefined;
-}
+};
 
 export interface Outlet {
   channel: AlertChannel;
@@ -25,7 +22,11 @@ const MAX_LINES = 20;
 const dataOf = ({ data }: DueAlert): AlertData => alertDataShape.parse(JSON.parse(data));
 
 /** The channels that have an address, or the log if none has. */
-export function outletsOf({ receiver, alertUrl, serviceUrl }: AlertTargets): readonly Outlet[] {
+export function outletsOf({
+  receiver,
+  alertUrl,
+  serviceUrl,
+}: Pick<AlertConfig, 'receiver' | 'alertUrl' | 'serviceUrl'>): readonly Outlet[] {
   const urlOf = (data: AlertData) => (serviceUrl === undefined ? null : settingsUrl(data, serviceUrl));
   const outlets: Outlet[] = [];
   if (receiver)

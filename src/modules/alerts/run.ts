@@ -1,18 +1,12 @@
-import type { Config } from '../../config.ts';
 import { FACT_STATEMENTS, type FactStatement } from '../../db/fact-statements.ts';
 import { FACTS } from '../../domain/facts.ts';
 import { timeOrderedId } from '../../domain/record-id.ts';
 import { findAlerts } from './find-alerts.ts';
-import { outletsOf } from './outlets.ts';
+import { type AlertConfig, outletsOf } from './outlets.ts';
 import { sendAlerts } from './send-alerts.ts';
 
 /** The deadline of a run. It is shorter than the time for which alerts are claimed. */
 const DEADLINE_MS = 180_000;
-
-export type AlertConfig = Pick<Config, 'receiver' | 'serviceUrl' | 'dayLimits' | 'databaseLimit'> & {
-  /** Where alerts are posted to as `{text}`. */
-  alertUrl?: string | undefined;
-};
 
 const isUrgent = ({ types: [type] }: FactStatement) => FACTS[type].isUrgent;
 

@@ -5,13 +5,11 @@ import { hasChanged, writeWithAudit } from '../../services/audit/write-with-audi
 import { readOne } from '../../services/call-d1.ts';
 import type { PushControl } from '../../services/service-context.ts';
 import { findConfirmedSeq, markResumed, markSkipped } from './push-statements.ts';
+import type { Pusher } from './pusher.ts';
 
 /** The namespace of the objects that push, as their control needs it. */
-export interface ControlledPushers {
-  getByName(organizationId: string): {
-    resume(organizationId: string): Promise<void>;
-    skip(organizationId: string, cursor: string): Promise<void>;
-  };
+interface ControlledPushers {
+  getByName(organizationId: string): Pick<Pusher, 'resume' | 'skip'>;
 }
 
 const OBJECT_DEADLINE_MS = 10_000;

@@ -1,13 +1,11 @@
 import { withDeadline } from '../../lib/deadline.ts';
 import { ExpiringMap } from '../../lib/expiring-map.ts';
 import { log } from '../../lib/log.ts';
+import type { Pusher } from './pusher.ts';
 
 /** The namespace of the objects that push, one for each organization, by its id. */
 export interface Pushers {
-  getByName(organizationId: string): {
-    wake(organizationId: string): Promise<void>;
-    forgetErased(): Promise<void>;
-  };
+  getByName(organizationId: string): Pick<Pusher, 'wake' | 'forgetErased'>;
 }
 
 const WAKE_DEADLINE_MS = 5_000;

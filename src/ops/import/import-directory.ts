@@ -12,21 +12,15 @@ export const MAX_LINE_BYTES = 64 * 1024;
 /** Most records of one organization in one file: they are written in one transaction. */
 export const MAX_ORGANIZATION_RECORDS = 100_000;
 
-export interface ImportOptions {
+interface ImportOptions {
   dryRun?: boolean;
   /** Called for each record that is about to be created or changed. */
   onChange?: (organization: string, change: DirectoryDifference) => void;
   /** Called after each organization is checked and, if it differs, after it is written. */
-  onProgress?: (progress: ImportProgress) => void;
+  onProgress?: (progress: { step: 'checked' | 'imported'; done: number; total: number }) => void;
 }
 
-export interface ImportProgress {
-  step: 'checked' | 'imported';
-  done: number;
-  total: number;
-}
-
-export type ImportResult =
+type ImportResult =
   | { ok: true; organizations: number; records: number; created: number; changed: number; rowsWritten: number }
   | { ok: false; errors: DirectoryError[] };
 

@@ -1,7 +1,8 @@
 import { env } from 'cloudflare:workers';
 import { Webhook } from 'standardwebhooks';
 import { vi } from 'vitest';
-import { type AlertConfig, findDailyAlerts, sendUrgentAlerts } from '../../../src/modules/alerts/run.ts';
+import type { AlertConfig } from '../../../src/modules/alerts/outlets.ts';
+import { findDailyAlerts, sendUrgentAlerts } from '../../../src/modules/alerts/run.ts';
 import { PUSH, WEBHOOK_URL } from '../../support/push.ts';
 import { WEBHOOK_SECRET } from '../../support/receiver.ts';
 import { config } from '../../support/world.ts';
