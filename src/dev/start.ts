@@ -19,13 +19,12 @@ import { AGENTS_CONFIG, readWranglerConfig, wranglerConfig } from '../ops/wrangl
 import { createApiKey } from '../services/keys/create-key.ts';
 import { revokeAsAdministrator } from '../services/keys/revoke-key.ts';
 import type { ActorContext, AdminActor } from '../services/service-context.ts';
-import { dueCrons } from './due-crons.ts';
+import { fireCronsUntil } from './due-crons.ts';
 import { appliedMigrations, migrate, migrationNames } from './migrate.ts';
 
 const DEMO_KEY_NAME = 'Local demo';
 const READY_TIMEOUT_MS = 60_000;
 const DEV_VARS = '.dev.vars';
-const CRON_INTERVAL_MS = 30_000;
 
 // Offline, the lookup of Request.cf only produces a warning.
 process.env['CLOUDFLARE_CF_FETCH_ENABLED'] = 'false';
@@ -171,7 +170,7 @@ async function serve(): Promise<void> {
   const outcome = await Promise.race([ended, answers()]);
   if (outcome === 'ready') {
     console.log(welcome());
-    fireCronsUntil(ended);
+    fireCronsUntil(ended, baseUrl);
   }
   if (outcome === 'silent') {
     console.error(`${baseUrl} did not answer within ${READY_TIMEOUT_MS / 1000} s`);
@@ -179,30 +178,6 @@ async function serve(): Promise<void> {
     server.kill();
   }
   await ended;
-}
-
-/** Fires the cron triggers one after the other: `wrangler dev` does not. */
-function fireCronsUntil(ended: Promise<unknown>): void {
-  let isRunning = true;
-  let before: number | undefined;
-  const fire = async () => {
-    const now = Date.now();
-    const due = dueCrons(before, now);
-    before = now;
-    for (const cron of due) {
-      const address = `${baseUrl}/cdn-cgi/handler/scheduled?cron=${encodeURIComponent(cron)}`;
-      const response = await fetch(address).catch(() => undefined);
-      if (isRunning && !response?.ok) console.error(`The jobs of the cron trigger ${cron} failed.`);
-    }
-  };
-  let firing = fire();
-  const timer = setInterval(() => {
-    firing = firing.then(fire);
-  }, CRON_INTERVAL_MS);
-  void ended.then(() => {
-    isRunning = false;
-    clearInterval(timer);
-  });
 }
 
 /** Wrangler's request lines, ready message and build command, which no option omits. */
